@@ -1,0 +1,50 @@
+# Each target sets up what it needs. PYTHON=python3.12 chooses another Python.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; exit; }; done; echo python3)
+VENV ?= .venv
+BIN := $(VENV)/bin
+PORT ?= 8000
+
+.PHONY: book serve env sync test check test-newest clean system
+
+book: env  ## execute the cells, write _build/html/{en,zh-Hans,zh-Hant}/
+	@$(BIN)/python book/build.py $(EDITIONS)
+
+serve: env  ## show the book on 127.0.0.1
+	@$(BIN)/python book/serve.py --port $(PORT)
+
+env: $(VENV)/.ready  ## only make the environment
+
+$(VENV)/.ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; this is " + sys.version.split()[0] + ". Say which one: make PYTHON=python3.12 …")'
+	@echo "making the environment in $(VENV) (a few minutes the first time)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar on --constraint constraints.txt \
+		--editable '.[book,test]' | grep -v --line-buffered -e '^Requirement already' -e '^  '
+	@touch $@
+
+sync: env  ## fill the pages from lessons/, derive zh-Hant
+	@$(BIN)/python book/sync.py
+
+test: system env check  ## everything: style, types, pages, lessons, tools
+	@$(BIN)/python -m pytest tests
+
+check: env
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/python book/sync.py --check
+
+# The browser and Chinese fonts, for the tests that look at pages; the book itself needs neither.
+system:
+	@sh .ci/system
+
+# The newest Python on this machine with the newest JAX that it gets.
+test-newest:
+	@newest=$$(ls -d $$HOME/.pyenv/versions/3.1[1-9]*/bin/python /usr/bin/python3.1[1-9] /usr/local/bin/python3.1[1-9] 2>/dev/null \
+		| while read p; do echo "$$($$p -c 'import sys; print("%d.%02d" % sys.version_info[:2])') $$p"; done | sort | tail -1 | cut -d' ' -f2); \
+	echo "with $$newest"; $(MAKE) test VENV=.venv-newest PYTHON=$$newest
+
+clean:  ## remove what was built; answers/ stays
+	rm -rf _build .cache .pytest_cache .ruff_cache *.egg-info

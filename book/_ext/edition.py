@@ -1,0 +1,122 @@
+"""What an edition needs beyond Jupyter Book: language and strings, stable section ids, MathML, search by bigrams, a lean head."""
+
+import sys
+from pathlib import Path
+
+from docutils import nodes
+from sphinx import search
+from sphinx.addnodes import toctree
+from sphinx.application import Sphinx
+
+BOOK = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(BOOK))
+
+import terms  # noqa: E402  (book/ is not a package)
+from _ext.bigrams import Bigrams  # noqa: E402
+
+NAMES = {"en": "English", "zh-Hans": "简体", "zh-Hant": "繁體"}
+LANGUAGES = {"en": "en", "zh-Hans": "zh_CN", "zh-Hant": "zh_TW"}
+UNUSED = ("fontawesome", "vendor", ".map", "LICENSE", "bootstrap.js.map", "play-solid", "images/logo_", "locales")
+
+
+def edition_of(app: Sphinx) -> str:
+    """The edition is the name of the folder the pages lie in; any other folder is read as English."""
+    name = Path(app.srcdir).name
+    return name if name in NAMES else "en"
+
+
+def configure(app: Sphinx, config) -> None:
+    """Language, title, strings and templates of this edition, before the theme reads them."""
+    edition, words = edition_of(app), terms.ui()
+    config.language = LANGUAGES[edition]
+    config.html_title = config.project = words["title"][edition]
+    config.author = words["authors"][edition]
+    config.templates_path = [str(BOOK / "_templates")]
+    config.html_static_path = [str(BOOK / "_static")]
+    config.html_css_files = ["book.css", "boxes.css", "chinese.css"]
+    config.html_js_files = ["book.js"]
+    config.togglebutton_hint = config.togglebutton_hint_hide = ""
+    config.copybutton_prompt_text = "$ "
+    config.html_theme_options = {
+        **config.html_theme_options,
+        "search_bar_text": words["search"][edition],
+        "toc_title": words["contents"][edition],
+        "logo": {"text": words["title"][edition]},
+        "pygments_light_style": "a11y-light",
+        "pygments_dark_style": "github-dark",
+        "home_page_in_toc": False,
+        "use_download_button": False,
+        "use_fullscreen_button": False,
+        "article_header_end": ["switches.html", "toggle-secondary-sidebar.html"],
+        "footer_content_items": ["colophon.html"],
+        "back_to_top_button": False,
+    }
+    config.html_sidebars = {"**": ["navbar-logo.html", "search-button-field.html", "sbt-sidebar-nav.html"]}
+
+
+def translate_captions(app: Sphinx, doctree: nodes.document) -> None:
+    """The captions of _toc.yml in the reader's language."""
+    captions = terms.terms()["captions"]
+    for node in doctree.findall(toctree):
+        row = captions.get(node.get("caption") or "")
+        if row and edition_of(app) != "en":
+            node["caption"] = row.get(edition_of(app)) or terms.traditional(row["zh-Hans"])
+
+
+def stable_ids(app: Sphinx, doctree: nodes.document) -> None:
+    """The explicit label of a heading becomes its section's id, so that every edition has the same #fragments."""
+    explicit = {nodes.make_id(name) for name, given in doctree.nametypes.items() if given}
+    for section in doctree.findall(nodes.section):
+        section["ids"].sort(key=lambda i: i not in explicit)
+
+
+def plain_emphasis(app: Sphinx, doctree: nodes.document) -> None:
+    """Chinese has no italics: emphasis is bold."""
+    if edition_of(app) != "en":
+        for node in list(doctree.findall(nodes.emphasis)):
+            node.replace_self(nodes.strong(node.rawsource, "", *node.children))
+
+
+def page_context(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
+    edition = edition_of(app)
+    built = Path(app.outdir).name == edition  # by book/build.py, which lays the editions side by side
+    context["editions"] = NAMES if built else {edition: NAMES[edition]}
+    context["edition"] = edition
+    context["words"] = {name: row[edition] for name, row in terms.ui().items()}
+    context["notebook"] = f"{context['content_root']}notebooks/{page}.ipynb" if built and doctree is not None else ""
+    context["has_cells"] = doctree is not None and any("cell" in n["classes"] for n in doctree.findall(nodes.container))
+
+
+def prune(app: Sphinx, error: Exception | None) -> None:
+    """Remove files of the theme that no page loads."""
+    if error is None and app.builder.format == "html":
+        for path in sorted(Path(app.outdir, "_static").rglob("*"), reverse=True):
+            if path.is_file() and any(part in path.as_posix() for part in UNUSED):
+                path.unlink()
+            elif path.is_dir() and not any(path.iterdir()):
+                path.rmdir()
+
+
+def mathml(display: str):
+    """A visitor that writes a formula as MathML: no script and no other host."""
+
+    def visit(self, node: nodes.Element) -> None:
+        from latex2mathml.converter import convert
+
+        html = convert(node.astext(), display=display)
+        self.body.append(f'<div class="math-block">{html}</div>' if display == "block" else html)
+        raise nodes.SkipNode
+
+    return visit
+
+
+def setup(app: Sphinx) -> dict:
+    search.languages["zh"] = Bigrams
+    app.add_html_math_renderer("mathml", (mathml("inline"), None), (mathml("block"), None))
+    app.connect("config-inited", configure, priority=1)
+    app.connect("doctree-read", stable_ids, priority=100)  # before Sphinx collects the contents
+    app.connect("doctree-read", plain_emphasis)
+    app.connect("doctree-read", translate_captions, priority=900)
+    app.connect("html-page-context", page_context)
+    app.connect("build-finished", prune, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True, "version": "1"}

@@ -1,0 +1,29 @@
+"use strict";
+// A page opened from disk may not fetch other pages, and search would, for the summaries of its results.
+if (location.protocol === "file:" && window.DOCUMENTATION_OPTIONS) DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+
+// The language switch keeps the section: the one in view, or the one that was asked for and is still near.
+function sectionInView() {
+  const line = innerHeight * 0.4;
+  let id = "";
+  for (const element of document.querySelectorAll("article section[id], article [id^=ex-]")) {
+    if (element.getBoundingClientRect().top <= line) id = element.id;
+  }
+  if (scrollY < 40 && !location.hash) return "";
+  const asked = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (asked) {
+    const top = asked.getBoundingClientRect().top;
+    if (top > -innerHeight && top < innerHeight) return location.hash;
+  }
+  return id ? "#" + id : "";
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  for (const link of document.querySelectorAll(".languages a")) {
+    link.addEventListener("click", () => {
+      link.hash = sectionInView();
+      link.search = location.search;
+      try { localStorage.setItem("edition", link.dataset.edition); } catch { /* storage may be forbidden */ }
+    });
+  }
+});

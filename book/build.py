@@ -1,0 +1,149 @@
+"""python book/build.py [EDITION…]: execute the cells once, then write `_build/html/{en,zh-Hans,zh-Hant}/`."""
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import time
+from importlib import metadata
+from pathlib import Path
+
+import nbformat
+import notebooks
+import progress
+import root_page
+import sync
+from execute import CellFailed, Executed, chapter
+from notebooks import EDITIONS, Source
+from pages import ROOT, read_page
+from plain import Links
+
+BUILD = ROOT / "_build"
+
+
+def main(arguments: list[str]) -> int:
+    start = time.monotonic()
+    if wrong := [a for a in arguments if a not in EDITIONS]:
+        print(f"no edition is called «{wrong[0]}»: choose from {', '.join(EDITIONS)}", file=sys.stderr)
+        return 2
+    editions = [e for e in EDITIONS if e in arguments] or list(EDITIONS)
+    progress.step("comparing the pages with the lessons")
+    found = sync.check()
+    for line in [*found.problems, *(f"{words}: run `make sync`" for _, words in found.stale.values())]:
+        print(line, file=sys.stderr)
+    if found.problems or found.stale:
+        return 1
+    try:
+        executed = {name: chapter(read_page(ROOT / "book" / "en" / f"{name}.md"), ROOT) for name in sync.chapters()}
+    except CellFailed as error:
+        print(f"\n{error}", file=sys.stderr)
+        return 1
+    for note in [n for e in executed.values() for n in e.notes if e.ran]:
+        progress.done(f"note: {note}")
+    ran, seconds = sum(e.ran for e in executed.values()), sum(e.seconds for e in executed.values())
+    if ran:
+        progress.done(f"executed {ran} cells in {seconds:.1f} s")
+    try:
+        walls = write_editions(editions, executed)
+    except (ValueError, RuntimeError) as error:
+        print(f"\n{error}", file=sys.stderr)
+        return 1
+    root_page.write(BUILD / "html")
+    first = editions[0]
+    cells = " · ".join(f"{e} {ran if e == first else 0}" for e in editions)
+    progress.done(f"cells executed by edition: {cells}")
+    share = {e: w + (seconds if e == first else 0) for e, w in walls.items()}
+    progress.done("seconds by edition: " + " · ".join(f"{e} {w:.1f}" for e, w in share.items()))
+    progress.done(f"the book is in _build/html ({time.monotonic() - start:.1f} s); see it with `make serve`")
+    return 0
+
+
+def write_editions(editions: list[str], executed: dict[str, Executed]) -> dict[str, float]:
+    """Write the editions that have changed, each in a process of its own. Returns each one's seconds (0: unchanged)."""
+    walls: dict[str, float] = {}
+    running: dict[str, tuple[subprocess.Popen, float, str]] = {}
+    for edition in editions:
+        begin = time.monotonic()
+        progress.step(f"{edition}: preparing pages")
+        stamp = prepare(edition, executed)
+        if _read(BUILD / "html" / edition / ".stamp") == stamp:
+            walls[edition] = 0.0
+            continue
+        command = [sys.executable, str(ROOT / "book" / "write.py"), edition]
+        log = BUILD / "log" / f"{edition}.txt"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("wb") as out:
+            process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, cwd=ROOT, env=_quiet())
+        running[edition] = process, begin, stamp
+        if edition == editions[0]:  # alone, so that its seconds mean something; the others run together
+            _wait(running, walls)
+    _wait(running, walls)
+    return walls
+
+
+def _quiet() -> dict[str, str]:
+    return {**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONUNBUFFERED": "1"}
+
+
+def _wait(running: dict[str, tuple[subprocess.Popen, float, str]], walls: dict[str, float]) -> None:
+    """Until every running edition is written. RuntimeError with the warnings of one that failed."""
+    while running:
+        progress.step(" · ".join(f"{edition}: writing pages" for edition in running))
+        for edition, (process, begin, stamp) in list(running.items()):
+            if process.poll() is None:
+                continue
+            del running[edition]
+            log = _read(BUILD / "log" / f"{edition}.txt")
+            if process.returncode:
+                for other, *_ in running.values():
+                    other.terminate()
+                log = re.sub(r"\x1b\[[0-9;]*m", "", log).replace(f"{BUILD / 'src'}/", "")
+                told = [line for line in log.splitlines() if re.search("WARNING|ERROR", line)] or [log[-2000:]]
+                raise RuntimeError(f"{edition}: the pages could not be written:\n" + "\n".join(told))
+            (BUILD / "html" / edition / ".stamp").write_text(stamp, "utf-8")
+            walls[edition] = time.monotonic() - begin
+            progress.done(f"{edition}: pages written")
+        time.sleep(0.05)
+
+
+def prepare(edition: str, executed: dict[str, Executed]) -> str:
+    """Write the notebooks of an edition and return a stamp of all that its pages are made of."""
+    folder = ROOT / "book" / EDITIONS[edition]
+    sources = [
+        notebooks.source(read_page(folder / f"{name}.md"), edition, outputs) for name, outputs in executed.items()
+    ]
+    titles, pages = notebooks.titles(sources)
+    digest = hashlib.sha256("".join(f"{p}{metadata.version(p)}" for p in ("jupyter-book", "sphinx-book-theme")).encode())
+    shared = [ROOT / "_config.yml", ROOT / "_toc.yml", ROOT / "book" / "terms.toml", *(ROOT / "book").glob("*.py")]
+    for kind in ("_ext", "_static", "_templates"):
+        shared += (p for p in (ROOT / "book" / kind).rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+    for path in sorted(shared):
+        digest.update(path.read_bytes())
+    for src in sources:
+        digest.update(_write(BUILD / "src" / edition / f"{src.name}.ipynb", notebooks.for_sphinx(src)))
+        links = Links(titles, pages, src.name)
+        out = BUILD / "html" / edition / "notebooks" / f"{src.name}.ipynb"
+        digest.update(_write(out, notebooks.to_take_away(src, links)))
+    wanted = {f"{src.name}.ipynb" for src in sources}
+    for stale in (BUILD / "src" / edition).glob("*.ipynb"):
+        if stale.name not in wanted:
+            stale.unlink()
+    return digest.hexdigest()
+
+
+def _write(path: Path, notebook: nbformat.NotebookNode) -> bytes:
+    """Write only what has changed, so that Sphinx reads only that again."""
+    text = nbformat.writes(notebook) + "\n"
+    if _read(path) != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    return text.encode()
+
+
+def _read(path: Path) -> str:
+    return path.read_text("utf-8") if path.exists() else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,116 @@
+"""The notebooks of an edition: one with outputs for Sphinx to render, and one in plain Markdown for readers to take away."""
+
+import re
+from dataclasses import dataclass
+
+import jupytext
+import nbformat
+import terms
+from execute import Executed
+from labels import label, translate
+from pages import Page
+from plain import Links, plain
+
+EDITIONS = {"en": "en", "zh-Hans": "zh-Hans", "zh-Hant": "zh-Hans"}  # each edition and the one it is written in
+
+
+@dataclass
+class Source:
+    """A page as one edition reads it: its Markdown (prose in the reader's script) and the outputs of its cells."""
+
+    name: str
+    edition: str
+    text: str
+    page: Page
+    executed: Executed
+
+
+def source(page: Page, edition: str, executed: Executed) -> Source:
+    """Prepare a written page for an edition: Chinese lines joined, and Traditional derived where it is asked for."""
+    text = page.text if edition == "en" else terms.join_lines(page.text)
+    if edition == "zh-Hant":
+        text = terms.traditional(text)
+    return Source(page.path.stem, edition, text, page, executed)
+
+
+def with_outputs(src: Source) -> nbformat.NotebookNode:
+    """The page as a notebook whose cells carry their outputs. Cells are the page's own, whatever the edition."""
+    notebook = jupytext.reads(src.text, fmt="md:myst")
+    notebook.metadata.pop("jupytext", None)
+    notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}
+    code = iter(zip(src.page.cells, src.executed.outputs, strict=True))
+    count = 0
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"cell-{number}"
+        if cell.cell_type != "code":
+            continue
+        written, outputs = next(code)
+        count += 1
+        cell.metadata = nbformat.NotebookNode({"name": written.name, "tags": list(cell.metadata.get("tags", []))})
+        cell.source, cell.execution_count = written.body, count
+        cell.outputs = [nbformat.from_dict(_output(o, src.edition, count)) for o in outputs]
+    return notebook
+
+
+def _output(output: dict, edition: str, count: int) -> dict:
+    output = {**output}
+    if output["output_type"] == "execute_result":
+        output["execution_count"] = count
+    if "text/html" in output.get("data", {}):
+        data = dict(output["data"])
+        html = "".join(data["text/html"])
+        data["text/html"] = translate(html, edition)
+        if "minipod" in html and "text/plain" in data:
+            data["text/plain"] = label("".join(data["text/plain"]), edition)
+        output["data"] = data
+    return output
+
+
+def for_sphinx(src: Source) -> nbformat.NotebookNode:
+    """As `with_outputs`, but programs are listings with their file's name above them."""
+    notebook = with_outputs(src)
+    for i, cell in enumerate(notebook.cells):
+        if cell.cell_type == "code" and cell.source.startswith("%%writefile "):
+            name, _, body = cell.source.removeprefix("%%writefile ").partition("\n")
+            text = f"```{{code-block}} python\n:caption: {name}\n:class: program\n{body}\n```"
+            notebook.cells[i] = nbformat.v4.new_markdown_cell(text, id=cell.id)
+    return notebook
+
+
+def to_take_away(src: Source, links: Links) -> nbformat.NotebookNode:
+    """The notebook a reader downloads: plain Markdown, and first of all a cell that says what is missing."""
+    notebook = with_outputs(src)
+    names = {kind: row[src.edition] for kind, row in terms.ui().items()}
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = plain(cell.source, links, names)
+    notebook.cells = [c for c in notebook.cells if c.source.strip()]
+    if src.page.cells:
+        first = nbformat.v4.new_code_cell(first_cell(src.edition), id="what-is-missing")
+        notebook.cells.insert(0, first)
+    return notebook
+
+
+def first_cell(edition: str) -> str:
+    """Code that ends with one sentence in the reader's language where JAX or minipod is missing."""
+    words = terms.ui()
+    return (
+        f"# {words['needs'][edition]}\n"
+        "from importlib.util import find_spec\n\n"
+        'missing = [name for name in ("jax", "minipod") if find_spec(name) is None]\n'
+        "if missing:\n"
+        f"    raise SystemExit({words['missing'][edition]!r}.format(', '.join(missing)))"
+    )
+
+
+def titles(sources: list[Source]) -> tuple[dict[str, str], dict[str, str]]:
+    """Label or page → its title in this edition, and label → the page it stands on."""
+    title: dict[str, str] = {}
+    page: dict[str, str] = {}
+    for src in sources:
+        pattern = r"^\(([^()\s]+)\)=\s*\n+(?:#+ +(.+)|:{3,}\{admonition\} +(.+))$"
+        for name, heading, box in re.findall(pattern, src.text, re.M):
+            title[name], page[name] = heading or box, src.name
+        if first := re.search(r"^# +(.+)$", src.text, re.M):
+            title[src.name] = first[1]
+    return title, page

@@ -1,0 +1,23 @@
+"""Say what goes on: one line that rewrites itself on a terminal, a line every two seconds elsewhere."""
+
+import sys
+import time
+
+_last = 0.0
+
+
+def step(text: str) -> None:
+    """Passing news, e.g. «ch03_sharding  executing cell 7 of 31»: shown at once on a terminal, else at most every 2 s."""
+    global _last
+    if sys.stdout.isatty():
+        print(f"\r\033[K{text}", end="", flush=True)
+    elif time.monotonic() - _last >= 2:
+        _last = time.monotonic()
+        print(text, flush=True)
+
+
+def done(text: str) -> None:
+    """News that stays."""
+    global _last
+    _last = time.monotonic()
+    print(("\r\033[K" if sys.stdout.isatty() else "") + text, flush=True)

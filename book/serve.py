@@ -1,0 +1,42 @@
+"""python book/serve.py: show `_build/html` on 127.0.0.1 (port 8000, or PORT=)."""
+
+import functools
+import http.server
+import os
+import sys
+
+from pages import ROOT
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """Serves files and says nothing of it."""
+
+    def log_message(self, format: str, *args) -> None:
+        pass
+
+
+def main() -> int:
+    folder, wanted = ROOT / "_build" / "html", os.environ.get("PORT") or "8000"
+    if not (folder / "index.html").exists():
+        print("there is no book yet: run `make book` first", file=sys.stderr)
+        return 1
+    if not wanted.isdecimal() or not 0 < int(wanted) < 65536:
+        print(f"PORT={wanted} is not a port: choose a number from 1 to 65535", file=sys.stderr)
+        return 2
+    try:
+        server = http.server.ThreadingHTTPServer(
+            ("127.0.0.1", int(wanted)), functools.partial(Quiet, directory=str(folder))
+        )
+    except OSError as error:
+        print(f"port {wanted} cannot be used ({error.strerror}): choose another, PORT=8001 make serve", file=sys.stderr)
+        return 1
+    print(f"the book is at http://127.0.0.1:{wanted}/ (stop with Ctrl-C)", flush=True)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        print()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+"""python book/write.py EDITION: let Jupyter Book write the pages of one edition (build.py runs one process for each).
+
+One process per edition, because Sphinx's message catalogues belong to the whole process.
+"""
+
+import sys
+
+from jupyter_book.sphinx import build_sphinx
+from pages import ROOT
+
+
+def write(edition: str) -> int:
+    """Write `_build/html/EDITION` from the executed notebooks in `_build/src/EDITION`. A warning is a failure."""
+    build = ROOT / "_build"
+    settings = {
+        "external_toc_path": str(ROOT / "_toc.yml"),
+        "nb_execution_mode": "off",
+        "latex_individualpages": False,  # jupyter-book takes it out again; without it build_sphinx raises
+    }
+    status = build_sphinx(
+        build / "src" / edition,
+        build / "html" / edition,
+        path_config=ROOT / "_config.yml",
+        noconfig=True,
+        doctreedir=build / "doctrees" / edition,
+        confoverrides=settings,
+        warningiserror=True,
+        keep_going=True,
+    )
+    return 0 if status == 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(write(sys.argv[1]))

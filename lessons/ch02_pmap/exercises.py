@@ -1,0 +1,83 @@
+"""ch02_pmap: four exercises. Work on your copy, answers/ch02_pmap.py; this file stays as it is.
+
+四个练习。请在你自己的副本 answers/ch02_pmap.py 里作答，本文件保持原样。
+"""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp  # noqa: F401 (for your answers)
+
+
+def parallel_predict(
+    predict: Callable, params: dict, batch: jax.Array, num_devices: int
+) -> jax.Array:
+    """Run predict on num_devices devices at once, each on its own slice of the batch.
+
+    predict(params, inputs) maps inputs f32[n, features] to f32[n, outputs].
+    params: a dict of arrays; every device needs all of them.
+    batch: f32[N, features]; N is a multiple of num_devices.
+    Returns f32[num_devices, N / num_devices, outputs]: device i holds the
+    predictions for the i-th slice of consecutive rows.
+
+    让 predict 同时在 num_devices 个设备上运行，每个设备处理批次中自己的那一段。
+    params 是由数组组成的字典，每个设备都需要完整的一份；batch 的形状是 [N, features]，
+    N 是 num_devices 的倍数。返回形状 [num_devices, N / num_devices, outputs]：
+    第 i 个设备持有第 i 段连续行的预测结果。
+    """
+    # TODO: cut the batch, then pmap predict with the right in_axes.
+    raise NotImplementedError
+
+
+def train_step(
+    loss: Callable, params: dict, inputs: jax.Array, targets: jax.Array, rate: float
+) -> dict:
+    """One step of gradient descent over several devices, equal to one device's step.
+
+    loss(params, inputs, targets) is a mean over the rows that it is given.
+    inputs: f32[devices, rows, features]; targets: f32[devices, rows, outputs].
+    Returns params - rate * gradient, where the gradient is that of the loss over
+    all rows of all devices. Same shapes as params, one copy on every device.
+
+    在多个设备上做一步梯度下降，结果要与单个设备处理整个批次时相同。
+    loss(params, inputs, targets) 对它拿到的各行求平均；inputs 和 targets 的最前面
+    一维是设备。返回 params - rate * 梯度，其中的梯度是损失对全部设备、全部行求得的。
+    形状与 params 相同，每个设备上各有一份。
+    """
+    # TODO: pmap a step that averages the gradients; look at out_axes.
+    raise NotImplementedError
+
+
+def masked_mean(x: jax.Array, mask: jax.Array) -> jax.Array:
+    """Mean of the real entries of x over all devices, known to every device.
+
+    x: f32[devices, rows]; mask: f32[devices, rows], 1 for real and 0 for padding.
+    A device may hold any number of real entries, even none; together they hold
+    at least one.
+    Returns f32[], one copy on every device. Budget: all-reduces of 8 bytes in all.
+
+    求 x 中有效元素在所有设备上的平均值，每个设备都要拿到结果。
+    mask 中 1 表示有效，0 表示填充。各设备的有效元素个数可以不同，甚至可以是零，
+    但合起来至少有一个。返回 f32[]，每个设备上各有一份。
+    预算：all-reduce 合计 8 字节。
+    """
+    # TODO: what must be added up over the devices before you may divide?
+    raise NotImplementedError
+
+
+def mixed_predict(predict: Callable, params: dict, inputs: jax.Array) -> jax.Array:
+    """pmap predict when some parameters are shared and some belong to one device.
+
+    predict(params, inputs) as in parallel_predict. params is a dict of dicts;
+    an array whose name begins with "own_" has one slice per device along axis 0,
+    every other array is shared by all devices (whatever its shape).
+    inputs: f32[devices, rows, features].
+    Returns f32[devices, rows, outputs], stacked over the devices.
+
+    有些参数由所有设备共享，有些参数每个设备各有一份，请对 predict 使用 pmap。
+    params 是字典的字典：名字以 "own_" 开头的数组沿第 0 轴为每个设备各存一份，其余数组
+    不论形状如何，都由所有设备共享。inputs 的形状是 [devices, rows, features]，
+    返回沿设备轴堆叠的结果 [devices, rows, outputs]。
+    """
+    # TODO: build an in_axes tree from the names, not from the shapes.
+    raise NotImplementedError

@@ -1,0 +1,126 @@
+"""Known wrong answers of ch02_pmap, as code; words.toml explains them."""
+
+import jax
+import jax.numpy as jnp
+
+
+def parallel_predict__params_mapped(predict, params, batch, num_devices):
+    rows, features = batch.shape
+    cut = batch.reshape(num_devices, rows // num_devices, features)
+    return jax.pmap(predict)(params, cut)
+
+
+def parallel_predict__vmap(predict, params, batch, num_devices):
+    cut = batch.reshape(num_devices, -1, batch.shape[1])
+    return jax.vmap(predict, in_axes=(None, 0))(params, cut)
+
+
+def parallel_predict__every_nth_row(predict, params, batch, num_devices):
+    cut = batch.reshape(-1, num_devices, batch.shape[1]).swapaxes(0, 1)
+    return jax.pmap(predict, in_axes=(None, 0))(params, cut)
+
+
+def parallel_predict__not_cut(predict, params, batch, num_devices):
+    return jax.pmap(predict, in_axes=(None, 0))(params, batch)
+
+
+def parallel_predict__all_devices(predict, params, batch, num_devices):
+    cut = batch.reshape(jax.local_device_count(), -1, batch.shape[1])
+    return jax.pmap(predict, in_axes=(None, 0))(params, cut)
+
+
+def _step(loss, params, inputs, targets, rate, average, **options):
+    def step(params, inputs, targets):
+        g = average(jax.grad(loss)(params, inputs, targets))
+        return jax.tree.map(lambda p, d: p - rate * d, params, g)
+
+    options = {"in_axes": (None, 0, 0), "out_axes": None} | options
+    return jax.pmap(step, axis_name="batch", **options)(params, inputs, targets)
+
+
+def train_step__no_pmean(loss, params, inputs, targets, rate):
+    return _step(loss, params, inputs, targets, rate, lambda g: g)
+
+
+def train_step__psum(loss, params, inputs, targets, rate):
+    return _step(loss, params, inputs, targets, rate, lambda g: jax.lax.psum(g, "batch"))
+
+
+def train_step__stacked(loss, params, inputs, targets, rate):
+    return _step(loss, params, inputs, targets, rate, lambda g: jax.lax.pmean(g, "batch"), out_axes=0)
+
+
+def train_step__first_copy(loss, params, inputs, targets, rate):
+    stacked = _step(loss, params, inputs, targets, rate, lambda g: jax.lax.pmean(g, "batch"), out_axes=0)
+    return jax.tree.map(lambda p: p[0], stacked)
+
+
+def train_step__uphill(loss, params, inputs, targets, rate):
+    return _step(loss, params, inputs, targets, -rate, lambda g: jax.lax.pmean(g, "batch"))
+
+
+def train_step__one_device(loss, params, inputs, targets, rate):
+    rows = [a.reshape(-1, a.shape[-1]) for a in (inputs, targets)]
+    g = jax.grad(loss)(params, *rows)
+    return jax.tree.map(lambda p, d: p - rate * d, params, g)
+
+
+def _mean(f, x, mask):
+    return jax.pmap(f, axis_name="batch", out_axes=None)(x, mask)
+
+
+def masked_mean__mean_of_means(x, mask):
+    return _mean(lambda x, m: jax.lax.pmean((x * m).sum() / m.sum(), "batch"), x, mask)
+
+
+def masked_mean__padding_counted(x, mask):
+    return _mean(lambda x, m: jax.lax.pmean((x * m).mean(), "batch"), x, mask)
+
+
+def masked_mean__own_count(x, mask):
+    return _mean(lambda x, m: jax.lax.psum((x * m).sum(), "batch") / m.sum(), x, mask)
+
+
+def masked_mean__empty_skipped(x, mask):
+    def mean(x, m):
+        local = (x * m).sum() / jnp.maximum(m.sum(), 1)
+        return jax.lax.pmean(local, "batch")
+
+    return _mean(mean, x, mask)
+
+
+def masked_mean__gathers(x, mask):
+    def mean(x, m):
+        x, m = jax.lax.all_gather((x, m), "batch")
+        return (x * m).sum() / m.sum()
+
+    return _mean(mean, x, mask)
+
+
+def masked_mean__one_device(x, mask):
+    return (x * mask).sum() / mask.sum()
+
+
+def mixed_predict__all_shared(predict, params, inputs):
+    return jax.pmap(predict, in_axes=(None, 0))(params, inputs)
+
+
+def mixed_predict__all_mapped(predict, params, inputs):
+    return jax.pmap(predict)(params, inputs)
+
+
+def mixed_predict__by_shape(predict, params, inputs):
+    devices = inputs.shape[0]
+    axes = jax.tree.map(lambda p: 0 if p.shape[0] == devices else -1, params)
+    axes = {k: {n: None if a else 0 for n, a in d.items()} for k, d in axes.items()}
+    return jax.pmap(predict, in_axes=(axes, 0))(params, inputs)
+
+
+def mixed_predict__list(predict, params, inputs):
+    axes = {k: {n: 0 if n.startswith("own_") else None for n in d} for k, d in params.items()}
+    return jax.pmap(predict, in_axes=[axes, 0])(params, inputs)
+
+
+def mixed_predict__vmap(predict, params, inputs):
+    axes = {k: {n: 0 if n.startswith("own_") else None for n in d} for k, d in params.items()}
+    return jax.vmap(predict, in_axes=(axes, 0))(params, inputs)

@@ -1,0 +1,63 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       format_name: percent
+# ---
+
+# %% say-hello
+from minipod.cluster import run
+
+run("hello.py", processes=2, devices=4)
+
+# %% one-process
+run("hello.py", processes=1, devices=8)
+
+# %% by-hand
+from minipod.processes import free_port
+
+address = f"127.0.0.1:{free_port()}"
+run("by_hand.py", address, processes=2, devices=2)
+
+# %% draw-hosts
+run("draw_hosts.py", processes=2, devices=4)
+
+# %% picture-hosts
+from minipod import pictures
+
+pictures.load("hosts.svg")
+
+# %% psum-by-pmap
+run("psum_pmap.py", processes=2, devices=4)
+
+# %% psum-by-shard-map
+run("psum_shard_map.py", processes=2, devices=4)
+
+# %% same-program-alone
+run("psum_shard_map.py", processes=1, devices=8)
+
+# %% the-bill
+run("bill.py", processes=2, devices=4)
+
+# %% one-missing
+from minipod.cluster import ClusterError
+
+try:
+    run("one_missing.py", processes=2, devices=4, limit=8)
+except ClusterError as error:
+    print(error.run.first_failure)
+
+# %% initialized-too-late
+run("too_late.py", processes=2, devices=4)
+
+# %% only-one-sums
+try:
+    run("only_one_sums.py", processes=2, devices=4)
+except ClusterError as error:
+    print(error.run.first_failure)
+
+# %% all-sum-one-prints
+run("all_sum.py", processes=2, devices=4)
+
+# %% print-a-global-array
+run("print_global.py", processes=2, devices=4)

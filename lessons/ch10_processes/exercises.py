@@ -1,0 +1,74 @@
+"""ch10_processes: four exercises, each run by two processes with four devices each.
+
+Work on your copy, answers/ch10_processes.py; this file stays as it is. `jax.distributed.initialize`
+has been called already when your function runs, in every process.
+
+四个练习，每个都由两个进程运行，每个进程四个设备。请在你自己的副本 answers/ch10_processes.py
+里作答，本文件保持原样。你的函数运行时，每个进程都已经调用过 `jax.distributed.initialize`。
+"""
+
+import jax
+import jax.numpy as jnp  # noqa: F401 (for your answers)
+import numpy as np
+from jax.experimental import multihost_utils  # noqa: F401
+
+
+def who_am_i() -> dict[str, object]:
+    """Say which process this is, and which devices belong to whom.
+
+    Returns a dict with four entries:
+    "process": this process's number, 0 for the first; "processes": how many there
+    are; "mine": the ids of this process's own devices, ascending; "everyone": how
+    many devices all processes have together.
+
+    说出自己是哪个进程，哪些设备归谁。返回有四项的字典：
+    "process" 是本进程的编号，从 0 开始；"processes" 是进程总数；"mine" 是本进程自己的
+    设备的 id，从小到大；"everyone" 是所有进程的设备总数。
+    """
+    # TODO: four questions, four JAX functions.
+    raise NotImplementedError
+
+
+def global_sum(mine: np.ndarray) -> float:
+    """Add up the numbers of all processes; every process gets the total.
+
+    mine: f32[n], this process's own numbers. n is the same in every process and a
+    multiple of its number of devices; the numbers differ.
+    Returns the sum over all processes as a Python float, the same in each.
+
+    把所有进程的数加起来，每个进程都要得到总和。mine 的形状是 [n]，是本进程自己的数；
+    各进程的 n 相同，且是其设备数的倍数，数值则各不相同。返回全部进程的总和
+    （Python 的 float），每个进程返回的值都一样。
+    """
+    # TODO: make one global array of everyone's part, and sum that.
+    raise NotImplementedError
+
+
+def print_mean(xs: jax.Array) -> None:
+    """Print the mean of a global array, once, not once per process.
+
+    xs: f32[n], sharded over the devices of all processes.
+    Process 0 prints one line, such as `mean 3.2500` (four decimals); the others
+    print nothing. Returns None.
+
+    打印全局数组的平均值，只打印一次，而不是每个进程一次。xs 的形状是 [n]，分片在所有
+    进程的设备上。由 0 号进程打印一行，例如 `mean 3.2500`（四位小数），其他进程什么也
+    不打印。返回 None。
+    """
+    # TODO: who has to take part in computing, and who in printing?
+    raise NotImplementedError
+
+
+def gather_for_all(mine: np.ndarray) -> np.ndarray:
+    """Give every process the rows of all processes, in the order of the processes.
+
+    mine: f32[rows, columns], this process's own rows; the shape is the same in every
+    process.
+    Returns f32[processes * rows, columns], a NumPy array, the same in each process.
+
+    让每个进程都拿到所有进程的行，按进程编号排列。mine 的形状是 [rows, columns]，是本进程
+    自己的行，各进程的形状相同。返回 NumPy 数组 [processes * rows, columns]，每个进程的
+    结果都一样。
+    """
+    # TODO: jax.experimental.multihost_utils has what you need; mind its `tiled`.
+    raise NotImplementedError

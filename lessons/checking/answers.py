@@ -1,0 +1,104 @@
+"""A learner's file: found, copied from the blanks, read so that one broken function does not hide the others."""
+
+import ast
+import re
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_START = re.compile(r"(@|def |async def |class )")
+_DEF = re.compile(r"(?:async )?def +(\w+)|class +(\w+)")
+
+
+@dataclass
+class Answers:
+    """One answers file, parsed but not run.
+
+    source     the text with every top-level block that does not parse blanked out; lines keep their numbers
+    functions  name -> first line of each function that stands
+    faults     name -> (line, what Python says) of each function that was blanked out
+    fault      the first fault that belongs to no function, or None
+    """
+
+    path: Path
+    source: str = ""
+    functions: dict[str, int] = field(default_factory=dict)
+    faults: dict[str, tuple[int, str]] = field(default_factory=dict)
+    fault: tuple[int, str] | None = None
+    shapes: dict[str, str] = field(default_factory=dict)  # name -> its code without docstring, as ast.dump
+
+
+def read(path: Path) -> Answers:
+    """Parse an answers file. Raises OSError or UnicodeDecodeError when it cannot be read."""
+    answers = Answers(path, path.read_text(encoding="utf-8"))
+    if _error(answers.source) is not None:
+        _blank_out(answers)
+    for node in ast.parse(answers.source).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            answers.functions[node.name] = node.lineno
+            answers.shapes[node.name] = _shape(node)
+    return answers
+
+
+def is_blank(answers: Answers, blanks: Path, name: str) -> bool:
+    """Whether the function's code is still that of the blank; comments and docstring do not count."""
+    shape = answers.shapes.get(name)
+    return shape is not None and shape == read(blanks).shapes.get(name)
+
+
+def copy_blanks(lessons: Path, answers: Path) -> list[str]:
+    """Copy the blanks of each lesson that has no answers file yet; never overwrites. Returns the new files' names."""
+    copied = []
+    for blanks in sorted(lessons.glob("ch*/exercises.py")):
+        target = answers / f"{blanks.parent.name}.py"
+        if not target.exists():
+            answers.mkdir(exist_ok=True)
+            shutil.copyfile(blanks, target)
+            copied.append(target.name)
+    return copied
+
+
+def _shape(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    body = node.body
+    if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+        node.body = body[1:]
+    return ast.dump(node)
+
+
+def _error(source: str) -> tuple[int, str] | None:
+    try:
+        ast.parse(source)
+    except SyntaxError as error:
+        return error.lineno or 1, error.msg
+    except (ValueError, RecursionError, MemoryError) as error:
+        return 1, str(error)
+    return None
+
+
+def _blank_out(answers: Answers) -> None:
+    """Parse top-level block by block; one that fails, also when joined with what follows it, is taken out.
+
+    A block is never joined with the next definition: an unclosed bracket would swallow it.
+    """
+    lines = answers.source.splitlines()
+    tops = [i for i, line in enumerate(lines) if i == 0 or (line[:1].strip() and not line.startswith("#"))]
+    begins = [
+        bool(_START.match(lines[top])) and not (n and lines[tops[n - 1]].startswith("@")) for n, top in enumerate(tops)
+    ]
+    tops.append(len(lines))
+    kept, n = [""] * len(lines), 0
+    while n < len(begins):
+        last = next((m for m in range(n + 1, len(begins)) if begins[m]), len(begins))
+        ends = (m for m in range(n + 1, last + 1) if _error("\n".join(lines[tops[n] : tops[m]])) is None)
+        if (end := next(ends, None)) is not None:
+            kept[tops[n] : tops[end]] = lines[tops[n] : tops[end]]
+            n = end
+            continue
+        block = lines[tops[n] : tops[last]]
+        line, words = _error("\n".join(block)) or (1, "invalid syntax")
+        names = [m.group(1) or m.group(2) for text in block if (m := _DEF.match(text))]
+        answers.faults.update({name: (tops[n] + line, words) for name in names})
+        if not names:
+            answers.fault = answers.fault or (tops[n] + line, words)
+        n = last
+    answers.source = "\n".join(kept) + "\n"

@@ -1,0 +1,154 @@
+"""See what functions do, in a child: value, placement, what is printed, the traffic, or the error. All as JSON data."""
+
+import contextlib
+import io
+import re
+import sys
+import traceback
+import types
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from lessons.checking.pack import pack
+from lessons.checking.spec import Budget, Spec
+
+
+def load(path: Path, source: str | None = None) -> types.ModuleType:
+    """Run a Python file as a module of its own; `source` replaces its text."""
+    module = types.ModuleType("_".join((path.parent.name, path.stem)))
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module  # dataclasses and pickle look their module up
+    text = path.read_text(encoding="utf-8") if source is None else source
+    exec(compile(text, str(path), "exec"), module.__dict__)
+    return module
+
+
+def observe_file(spec: Spec, seed: int, path: Path, names: list[str], source: str | None = None, oracle: bool = False):
+    """Load `path` and see its functions `names`: one observation each, or {"load": error} when it cannot be run."""
+    import jax
+
+    jax.config.update("jax_traceback_filtering", "off")  # a blank is told by its last frame
+    drawn = draw(spec, seed)  # before the file can change anything
+    expected = [_guarded(lambda args=args: {"value": pack(spec.oracle(*args))}, path) for args in drawn] if oracle else []
+    try:
+        module = load(path, source)
+    except BaseException as error:
+        return {"load": _error(error, path)}
+    seen = {"oracle": expected, "functions": {}}
+    for name in names:
+        if (function := getattr(module, name, None)) is None:
+            seen["functions"][name] = None
+        else:
+            seen["functions"][name] = [observe(function, args, spec, path) for args in drawn]
+            drawn = draw(spec, seed) if name != names[-1] else []  # arguments may have been changed or donated
+    return seen
+
+
+def draw(spec: Spec, seed: int) -> list[tuple[Any, ...]]:
+    """The argument tuples of an exercise, the same in every process that has the seed."""
+    import numpy as np
+
+    rng = np.random.default_rng([seed, zlib.crc32(spec.exercise.encode())])
+    return [tuple(args) for args in spec.cases(rng)]
+
+
+def observe(function: Callable[..., Any], args: tuple[Any, ...], spec: Spec, path: Path) -> dict[str, Any]:
+    """One case: {"args", "value" or "error", "printed", "traffic", "budget"}."""
+    seen: dict[str, Any] = {"args": [pack(a, data=False) for a in args], "budget": _budget(spec, args)}
+    tee = _Tee(sys.stdout)
+    with contextlib.redirect_stdout(tee):
+        run = _compiled if spec.how == "jit" else _called
+        seen |= _guarded(lambda: run(function, args, seen), path)
+    seen["printed"] = tee.text()
+    return seen
+
+
+def _called(function: Callable[..., Any], args: tuple[Any, ...], _: dict[str, Any]) -> dict[str, Any]:
+    import jax
+
+    value = function(*args)
+    jax.block_until_ready(value)
+    jax.effects_barrier()  # jax.debug.print comes late
+    return {"value": pack(value)}
+
+
+def _compiled(function: Callable[..., Any], args: tuple[Any, ...], seen: dict[str, Any]) -> dict[str, Any]:
+    """Compile once, read that executable's traffic, run that same executable. Only arrays are traced."""
+    import jax
+    import numpy as np
+
+    def is_data(arg: Any) -> bool:
+        leaves = jax.tree.leaves(arg)
+        return bool(leaves) and all(isinstance(leaf, jax.Array | np.ndarray) for leaf in leaves)
+
+    places = [i for i, arg in enumerate(args) if is_data(arg)]
+
+    def program(*arrays: Any) -> Any:
+        full = list(args)
+        for i, array in zip(places, arrays, strict=True):
+            full[i] = array
+        return function(*full)
+
+    arrays = [args[i] for i in places]
+    compiled = jax.jit(program).lower(*arrays).compile()
+    seen |= _traffic(compiled.as_text() or "")
+    value = compiled(*arrays)
+    jax.block_until_ready(value)
+    jax.effects_barrier()
+    return {"value": pack(value)}
+
+
+def _traffic(text: str) -> dict[str, Any]:
+    from minipod import traffic
+
+    try:
+        return {"traffic": [[c.op, c.bytes, c.times] for c in traffic.read(text)]}
+    except ValueError as error:
+        return {"unreadable": str(error)[:300]}
+
+
+def _budget(spec: Spec, args: tuple[Any, ...]) -> Any:
+    budget = spec.budget if isinstance(spec.budget, Budget) or spec.budget is None else spec.budget(*args)
+    return budget and {"ops": sorted(budget.ops), "bytes": budget.bytes}
+
+
+def _guarded(do: Callable[[], dict[str, Any]], path: Path) -> dict[str, Any]:
+    try:
+        return do()
+    except BaseException as error:  # SystemExit, too: it is the answer's doing
+        return {"error": _error(error, path)}
+
+
+def _error(error: BaseException, path: Path) -> dict[str, Any]:
+    """An error as data: its type, first words, and the lines of `path` that led to it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [[f.lineno, f.line or ""] for f in frames if f.filename == str(path)]
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        own.append([error.lineno, (error.text or "").strip()])
+    words = re.sub(r"\n\s*\n.*", "", str(error).strip(), flags=re.S)[:500]
+    blank = isinstance(error, NotImplementedError) and bool(frames) and frames[-1].filename == str(path)
+    traceback.clear_frames(error.__traceback__)  # lets go of what filled the memory
+    kind = "exit" if isinstance(error, SystemExit) else "blank" if blank else "error"
+    return {"type": type(error).__name__, "text": words, "own": own[-3:], "kind": kind}
+
+
+class _Tee(io.TextIOBase):
+    """Passes text on, so that endless printing is noticed, and keeps the first of it."""
+
+    def __init__(self, stream: Any, most: int = 64_000) -> None:
+        self.stream, self.most, self.kept, self.size = stream, most, [], 0
+
+    def write(self, text: str) -> int:
+        self.stream.write(text)
+        if self.size < self.most:
+            self.kept.append(text)
+            self.size += len(text)
+        return len(text)
+
+    def flush(self) -> None:
+        self.stream.flush()
+
+    def text(self) -> str:
+        return "".join(self.kept)[: self.most]

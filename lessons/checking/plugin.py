@@ -1,0 +1,241 @@
+"""`pytest lessons/`: options, outcomes and the last words. Only the call of a test that uses `check` is replaced."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lessons.checking import progress, running, summary
+from lessons.checking.answers import copy_blanks
+from lessons.checking.explain import explain
+from lessons.checking.options import lang_of, settings_of
+from lessons.checking.spec import Recorder, Settings, Spec
+from lessons.checking.words import say
+from minipod import forked
+
+AHEAD = 1  # exercises whose children are started while the one before is still at work
+
+
+@dataclass
+class Run:
+    """This pytest run: its settings, the checks under way, and the verdicts so far, as plain data."""
+
+    root: Path
+    settings: Settings
+    lang: str
+    copied: list[str] = field(default_factory=list)
+    ahead: dict[str, running.Check] = field(default_factory=dict)
+    verdicts: list[dict[str, Any]] = field(default_factory=list)
+    hint_for: str | None = None  # with --hint: the exercise, when no check is needed to know it
+    warm: bool = False
+
+
+RUN = pytest.StashKey[Run]()
+VERDICT = pytest.StashKey[dict[str, Any]]()
+
+
+class NotRight(Exception):
+    """Carries a verdict that is not right through pytest's machinery."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("lessons", "the lessons' exercises")
+    group.addoption("--answers", metavar="DIR", help="folder with files such as ch03_sharding.py (default: answers/)")
+    group.addoption("--solutions", action="store_true", help="the same as --answers solutions")
+    group.addoption("--lang", metavar="LANG", help="en, zh-Hans or zh-Hant (default: from the locale)")
+    group.addoption("--hint", action="store_true", help="show the next hint of the next exercise")
+    group.addoption("--seed", metavar="N", help="draw the inputs of that run again")
+    group.addoption("--report", metavar="FILE.json", help="write the outcomes to this file")
+    group.addoption("--limit", metavar="SECONDS", default="20", help="wall clock of one answer (default: 20)")
+    group.addoption("--memory", metavar="GiB", default="4", help="memory of one answer (default: 4)")
+    group.addoption("--no-fork", action="store_true", help="run answers in this process, for a debugger")
+    group.addoption("--no-compile-cache", action="store_true", help="compile everything afresh, for measuring")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "processes(n, devices=4): the exercise runs in n processes of one cluster")
+    if config.option.importmode == "prepend":
+        config.option.importmode = "importlib"  # every lesson has a test_exercises.py
+    lang = lang_of(config)
+    run = Run(config.rootpath, settings_of(config, config.rootpath), lang)
+    config.stash[RUN] = run
+    if not hasattr(config, "workerinput") and not config.option.collectonly and not config.option.answers:
+        run.copied = copy_blanks(run.root / "lessons", run.settings.answers)
+    if config.option.hint:
+        config.option.maxfail = 1
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    run = config.stash[RUN]
+    lines = [say("seed", run.lang, seed=run.settings.seed)]
+    if run.copied:
+        lines.insert(0, say("copied", run.lang, folder="answers/", files=", ".join(run.copied)))
+    return lines
+
+
+@pytest.fixture
+def check(request: pytest.FixtureRequest) -> Recorder:
+    """What an exercise's test calls once; see lessons/checking/spec.py."""
+    return _recorder(request.node)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With --hint: leave out what is known to be right, and everything when the next exercise is known."""
+    run = config.stash[RUN]
+    if not config.option.hint:
+        return
+    own = not config.option.answers
+    state = progress.load_state(run.settings.answers) if own else {}
+    for item in [i for i in items if _is_check(i)]:
+        outcome = progress.known(run.settings.answers, _exercise(item), state)
+        if outcome is None:
+            return
+        if outcome != "right":
+            run.hint_for = _exercise(item)
+            items.clear()
+            return
+        items.remove(item)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    if not _is_check(pyfuncitem):
+        return None
+    run = pyfuncitem.config.stash[RUN]
+    _warm_up(run, pyfuncitem.config)
+    under_way = run.ahead.pop(pyfuncitem.nodeid, None) or running.begin(_spec(pyfuncitem), run.settings)
+    if run.settings.fork:
+        _look_ahead(run, pyfuncitem)
+    verdict = running.finish(under_way)
+    text = explain(under_way.spec, verdict, run.settings.limit, run.settings.memory, run.lang)
+    pyfuncitem.stash[VERDICT] = {
+        "exercise": verdict.exercise,
+        "outcome": verdict.outcome,
+        "mistake": verdict.mistake,
+        "message": text,
+        "line": verdict.line,
+    }
+    if verdict.outcome == "skipped":
+        pytest.skip(text)
+    if verdict.outcome != "right":
+        raise NotRight(text)
+    return True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    report = yield
+    if call.when == "call" and VERDICT in item.stash:
+        report.verdict = item.stash[VERDICT]
+        if call.excinfo and call.excinfo.errisinstance(NotRight):
+            report.longrepr = report.verdict["message"]
+    return report
+
+
+def pytest_report_teststatus(report: Any, config: pytest.Config) -> Any:
+    outcome = getattr(report, "verdict", {}).get("outcome")
+    if outcome not in summary.MARKS:
+        return None
+    letter, colour = summary.MARKS[outcome]
+    word = say(outcome, config.stash[RUN].lang)
+    return word, letter, (word.upper(), {colour: True})
+
+
+class _Ledger:
+    """Notes verdicts as they come in; under xdist they come from the workers."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if verdict := getattr(report, "verdict", None):
+            run = self.config.stash[RUN]
+            run.verdicts.append(verdict)
+            _write_report(self.config)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if not hasattr(session.config, "workerinput"):
+        session.config.pluginmanager.register(_Ledger(session.config))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Nothing is left running; the status is 0 only when everything that was checked is right."""
+    forked.stop_all()
+    config = session.config
+    run = config.stash[RUN]
+    if hasattr(config, "workerinput"):
+        return
+    _write_report(config)
+    if run.verdicts and not config.option.answers:
+        progress.save_state(run.settings.answers, {v["exercise"]: v["outcome"] for v in run.verdicts})
+    unsolved = run.hint_for or any(v["outcome"] != "right" for v in run.verdicts)
+    if unsolved and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    run = config.stash[RUN]
+    if not config.option.collectonly:
+        summary.write(terminalreporter, run, bool(config.option.hint))
+
+
+def _write_report(config: pytest.Config) -> None:
+    if config.option.report:
+        run = config.stash[RUN]
+        keys = ("exercise", "outcome", "mistake", "message")
+        rows = [{k: v[k] for k in keys} for v in summary.in_order(run)]
+        path = config.invocation_params.dir / config.option.report
+        path.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _warm_up(run: Run, config: pytest.Config) -> None:
+    """Import JAX once for all children, and let them share what they compile. Starts no backend."""
+    if run.warm:
+        return
+    run.warm = True
+    import jax
+    import jax.numpy  # noqa: F401 (children have it ready)
+
+    if not config.option.no_compile_cache:
+        jax.config.update("jax_compilation_cache_dir", str(run.root / ".cache" / "jax"))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+def _look_ahead(run: Run, item: pytest.Function) -> None:
+    items = item.session.items
+    at = items.index(item) + 1
+    for following in items[at : at + AHEAD]:
+        if _is_check(following) and following.nodeid not in run.ahead:
+            if following._fixtureinfo.argnames == ("check",):  # other fixtures are not set up yet
+                run.ahead[following.nodeid] = running.begin(_spec(following), run.settings)
+
+
+def _is_check(item: pytest.Item) -> bool:
+    return isinstance(item, pytest.Function) and "check" in item._fixtureinfo.argnames
+
+
+def _exercise(item: pytest.Item) -> str:
+    return f"{item.path.parent.name}.{item.name.removeprefix('test_')}"
+
+
+def _recorder(item: pytest.Item) -> Recorder:
+    marker = item.get_closest_marker("processes")
+    processes = marker.args[0] if marker else 1
+    devices = marker.kwargs.get("devices", 4) if marker else 8
+    return Recorder(item.path.parent.name, item.name.removeprefix("test_"), item.path.parent, processes, devices)
+
+
+def _spec(item: Any) -> Spec:
+    """Call the test function: all it does is to say what is to be checked."""
+    recorder = item.funcargs.get("check") if item.funcargs else None
+    recorder = recorder or _recorder(item)
+    arguments = {name: item.funcargs[name] for name in item._fixtureinfo.argnames if name != "check"}
+    item.obj(**arguments, check=recorder)
+    if len(recorder.specs) != 1:
+        raise AssertionError(f"{item.nodeid} must call check exactly once")
+    return recorder.specs[0]

@@ -1,0 +1,132 @@
+"""One exercise from its spec to its verdict: the solution and the answer are seen in separate children."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lessons.checking import answers, observe
+from lessons.checking.compare import difference, masked
+from lessons.checking.mistakes import recognise
+from lessons.checking.spec import Settings, Spec
+from lessons.checking.verdict import Verdict, judge, over_budget, settle
+from minipod import forked
+
+
+@dataclass
+class Check:
+    """One exercise under way: `begin` starts its children, `finish` waits and judges."""
+
+    spec: Spec
+    settings: Settings
+    verdict: Verdict
+    source: str = ""
+    jobs: list[Any] = field(default_factory=list)  # of the solution, of the answer
+
+
+def begin(spec: Spec, settings: Settings) -> Check:
+    """Read the answers file; if there is an answer to run, start seeing the solution and the answer."""
+    path = settings.answers / f"{spec.lesson}.py"
+    check = Check(spec, settings, Verdict(spec.exercise, "", file=str(path)))
+    verdict = check.verdict
+    try:
+        file = answers.read(path)
+    except FileNotFoundError:
+        settle(verdict, "broken", "file-missing")
+        return check
+    except (OSError, UnicodeDecodeError) as error:
+        settle(verdict, "broken", "file-unreadable", error=str(error))
+        return check
+    check.source = file.source
+    verdict.line = file.functions.get(spec.name, 0)
+    if spec.name in file.faults:
+        verdict.line, words = file.faults[spec.name]
+        settle(verdict, "broken", "syntax", error=words)
+    elif spec.name not in file.functions and file.fault:
+        verdict.line, words = file.fault
+        settle(verdict, "broken", "syntax", error=words)
+    elif answers.is_blank(file, spec.folder / "exercises.py", spec.name):
+        settle(verdict, "todo", "todo")
+    elif settings.fork:
+        check.jobs = [_start(check, *who) for who in (_solution(check), _answer(check))]
+    elif spec.processes > 1:
+        settle(verdict, "skipped", "no-fork")
+    return check
+
+
+def finish(check: Check) -> Verdict:
+    """Wait for the children and judge."""
+    verdict, spec = check.verdict, check.spec
+    if verdict.outcome:
+        return verdict
+    if check.settings.fork:
+        solution, answer = (forked.wait(job) for job in check.jobs)
+    else:
+        solution, answer = (_here(check, *who) for who in (_solution(check), _answer(check)))
+    if spec.processes > 1 and not all(r.ready for r in solution):
+        reason = next((r.text for r in solution if r.text), solution[0].status)
+        return settle(verdict, "skipped", "no-cluster", error=masked(reason))
+    if fault := _faulty(spec, solution):
+        return settle(verdict, "broken", "lesson", error=fault)
+    right = [r.value["functions"][spec.name] for r in solution]
+    judge(spec, verdict, right, answer, spec.name)
+    if verdict.outcome in ("wrong", "hung"):
+        verdict.mistake = recognise(spec, check.settings, right, answer)
+    return verdict
+
+
+Who = tuple[Path, list[str], str | None, bool]
+
+
+def _solution(check: Check) -> Who:
+    path = check.spec.root / "solutions" / f"{check.spec.lesson}.py"
+    return path, [check.spec.name], None, check.spec.oracle is not None
+
+
+def _answer(check: Check) -> Who:
+    return Path(check.verdict.file), [check.spec.name], check.source, False
+
+
+def _start(check: Check, *who: Any) -> forked.Job:
+    spec, settings = check.spec, check.settings
+    return forked.start(_looker(check, *who), spec.processes, spec.devices, settings.limit, settings.memory)
+
+
+def _looker(check: Check, path: Path, names: list[str], source: str | None, oracle: bool) -> Callable[[], Any]:
+    return lambda: observe.observe_file(check.spec, check.settings.seed, path, names, source, oracle)
+
+
+def _here(check: Check, *who: Any) -> list[forked.Result]:
+    """Without a fork, for debuggers: in this very process."""
+    from minipod.devices import simulate
+
+    simulate(check.spec.devices)
+    return [forked.Result("ok", value=_looker(check, *who)())]
+
+
+def _faulty(spec: Spec, solution: list[forked.Result]) -> str | None:
+    """What is wrong with the lesson itself, or None: the solution fails, or differs from the oracle."""
+    for result in solution:
+        if result.status != "ok":
+            return f"solution {result.status}: {result.text}"
+        if "load" in result.value:
+            return f"solution: {result.value['load']['type']}: {result.value['load']['text']}"
+        seen = result.value["functions"][spec.name]
+        if seen is None:
+            return "the solution is missing"
+        if len(seen) * spec.processes < 2:
+            return "at least two cases are needed"
+        for n, case in enumerate(seen):
+            if "error" in case:
+                return f"solution, case {n}: {case['error']['type']}: {case['error']['text']} {case['error']['own']}"
+            if budget := over_budget(case):
+                return f"solution, case {n}: over the budget, {budget}"
+        for n, (case, oracle) in enumerate(zip(seen, result.value["oracle"], strict=False)):
+            if "error" in oracle:
+                return f"oracle, case {n}: {oracle['error']['type']}: {oracle['error']['text']}"
+            if "value" not in spec.compare and "printed" in spec.compare:
+                if case["printed"] != oracle["value"].get("v"):
+                    return f"case {n}: the solution printed {case['printed']!r}, the oracle says {oracle['value']}"
+            elif found := difference(case["value"], oracle["value"], spec.tolerance, strict=False):
+                return f"case {n}: solution and oracle differ in {found.kind} {found.path}{found.at}"
+    return None

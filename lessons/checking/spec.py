@@ -1,0 +1,96 @@
+"""What a chapter's test says about one exercise: the cases, the oracle, and what is compared."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ASPECTS = ("value", "placement", "printed")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A ceiling on what the compiled answer sends.
+
+    ops    the collectives that may appear, for instance {"all-reduce"}
+    bytes  the most they may add up to: the array worked on, per device, times the trips of enclosing loops
+    """
+
+    ops: set[str]
+    bytes: int
+
+
+@dataclass
+class Spec:
+    """One exercise as its test describes it; the fields after `cases` are the arguments of `check`."""
+
+    lesson: str  # "ch03_sharding"
+    name: str  # "bytes_per_device"
+    folder: Path  # the lesson's
+    cases: Callable[..., Any]
+    oracle: Callable[..., Any] | None = None
+    compare: tuple[str, ...] = ("value",)
+    how: str = "call"
+    budget: Budget | Callable[..., Budget] | None = None
+    tolerance: float = 1e-5
+    processes: int = 1
+    devices: int = 8
+
+    @property
+    def exercise(self) -> str:
+        """The name in reports: `ch03_sharding.bytes_per_device`."""
+        return f"{self.lesson}.{self.name}"
+
+    @property
+    def root(self) -> Path:
+        """The folder that holds lessons/, solutions/ and answers/."""
+        return self.folder.parent.parent
+
+
+@dataclass
+class Settings:
+    """The run's options that a check needs. answers: the folder · memory: GiB · fork: False for debuggers."""
+
+    answers: Path
+    seed: int
+    limit: float = 20.0
+    memory: float = 4.0
+    fork: bool = True
+
+
+@dataclass
+class Recorder:
+    """The fixture `check`. Calling it notes what is to be checked; the work is done after the test function returns.
+
+    check(cases, *, oracle=None, compare=("value",), how="call", budget=None, tolerance=1e-5)
+
+    cases      cases(rng) -> argument tuples, at least two; runs in a child where the devices are, with
+               rng: np.random.Generator from the run's seed
+    oracle     oracle(*args) -> the expected value, with NumPy on one device (the expected text where only
+               "printed" is compared); it guards the solution
+    compare    any of "value", "placement" (which device holds which block), "printed"
+    how        "call": the function is called · "jit": it is compiled once, read for its traffic, and that is run
+    budget     a Budget, or a function of the arguments that returns one; needs how="jit"
+    tolerance  relative to the largest number of the expected array
+    """
+
+    lesson: str
+    name: str
+    folder: Path
+    processes: int = 1
+    devices: int = 8
+    specs: list[Spec] = field(default_factory=list)
+
+    def __call__(self, cases: Callable[..., Any], **options: Any) -> None:
+        spec = Spec(self.lesson, self.name, self.folder, cases, processes=self.processes, devices=self.devices)
+        for key, value in options.items():
+            if key not in ("oracle", "compare", "how", "budget", "tolerance"):
+                raise TypeError(f"check() of {spec.exercise} has no option {key!r}")
+            setattr(spec, key, value)
+        if spec.how not in ("call", "jit"):
+            raise ValueError(f'{spec.exercise}: how={spec.how!r} must be "call" or "jit"')
+        if not set(spec.compare) <= set(ASPECTS):
+            raise ValueError(f"{spec.exercise}: compare={spec.compare!r} may hold {ASPECTS}")
+        if spec.budget is not None and spec.how != "jit":
+            raise ValueError(f'{spec.exercise}: a budget is read from a compiled program: say how="jit"')
+        self.specs.append(spec)

@@ -1,0 +1,121 @@
+"""The verdict on one answer, from what was seen of it and of the solution."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from lessons.checking.compare import Difference, difference, placement
+from lessons.checking.spec import Spec
+from minipod import forked
+
+
+@dataclass
+class Verdict:
+    """What is known about one answer.
+
+    outcome   "todo", "right", "wrong", "broken", "hung" or "skipped"
+    reason    why, as a key of messages.toml, with its values in `facts`
+    mistake   the function of mistakes.py that behaves the same, or None
+    """
+
+    exercise: str
+    outcome: str
+    reason: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+    mistake: str | None = None
+    file: str = ""
+    line: int = 0
+    args: Any = None  # packed arguments of the case that shows it
+    difference: Difference | None = None
+    process: int | None = None  # which process of a cluster shows it
+
+
+def judge(spec: Spec, verdict: Verdict, right: list[Any], answer: list[forked.Result], name: str) -> Verdict:
+    """Compare what was seen of `name` with what was seen of the solution, process by process, case by case.
+
+    right   per process the solution's cases; answer: per process the result of the child
+    """
+    several = len(answer) > 1
+    # what ended a process comes before what its peers met because of it
+    order = sorted(range(len(answer)), key=lambda i: answer[i].status == "left")
+    for i in order:
+        result = answer[i]
+        verdict.process = i if several else None
+        if result.status == "hung":
+            return settle(verdict, "hung", "hung", where=result.text)
+        if result.status != "ok":
+            return settle(verdict, "broken", result.status, error=result.text)
+        if "load" in result.value:
+            error = result.value["load"]
+            verdict.line = error["own"][-1][0] if error["own"] else verdict.line
+            return settle(verdict, "broken", "load-exit" if error["kind"] == "exit" else "load", **error)
+        if result.value["functions"].get(name) is None:
+            return settle(verdict, "broken", "function-missing")
+    cases = [(i, n) for n in range(len(right[0])) for i in range(len(right))]
+    seen = [result.value["functions"][name] for result in answer]
+    # an error of the learner's own comes before a wait for the process that had it
+    cases.sort(key=lambda c: (c[1], _lost(seen[c[0]][c[1]])))
+    for i, n in cases:
+        if not _one(spec, verdict, seen[i][n], right[i][n]):
+            verdict.process = i if several else None
+            verdict.args = seen[i][n]["args"]
+            return verdict
+    verdict.process = None
+    return settle(verdict, "right", "right")
+
+
+def _lost(case: dict[str, Any]) -> bool:
+    """Whether a collective gave up because the other process did not come."""
+    return "error" in case and any(w in case["error"]["text"] for w in ("Gloo", "Timed out", "Connection closed"))
+
+
+def _one(spec: Spec, verdict: Verdict, case: dict[str, Any], right: dict[str, Any]) -> bool:
+    """Judge one case; True when it is right."""
+    if "error" in case:
+        error = case["error"]
+        if error["kind"] == "blank":
+            settle(verdict, "todo", "todo")
+        elif error["kind"] == "exit":
+            settle(verdict, "broken", "exit", **error)
+        elif error["type"] in ("MemoryError", "_ArrayMemoryError") or "RESOURCE_EXHAUSTED" in error["text"]:
+            settle(verdict, "broken", "memory", **error)
+        else:
+            settle(verdict, "wrong", "waited" if _lost(case) else "raised", **error)
+        return False
+    found = None
+    if "value" in spec.compare:
+        found = difference(case["value"], right["value"], spec.tolerance)
+    if not found and "placement" in spec.compare:
+        found = placement(case["value"], right["value"])
+    if not found and "printed" in spec.compare and case["printed"] != right["printed"]:
+        found = Difference("printed", case["printed"], right["printed"])
+    if found:
+        verdict.difference = found
+        settle(verdict, "wrong", "differs")
+        return False
+    if budget := over_budget(case):
+        settle(verdict, "wrong", **budget)
+        return False
+    return True
+
+
+def over_budget(case: dict[str, Any]) -> dict[str, Any] | None:
+    """How the compiled program breaks its budget: a message key and its values, or None."""
+    budget = case.get("budget")
+    if not budget:
+        return None
+    if "unreadable" in case:
+        return {"reason": "traffic-unreadable", "error": case["unreadable"]}
+    traffic = case["traffic"]
+    facts = {"traffic": traffic, "ops": budget["ops"], "bytes": budget["bytes"]}
+    if any(times is None for _, _, times in traffic):
+        return {"reason": "traffic-unknown", **facts}
+    total = sum(size * times for _, size, times in traffic)
+    if total > budget["bytes"] or {op for op, _, _ in traffic} - set(budget["ops"]):
+        return {"reason": "budget", "total": total, **facts}
+    return None
+
+
+def settle(verdict: Verdict, outcome: str, reason: str, **facts: Any) -> Verdict:
+    """Note the outcome and return the verdict."""
+    verdict.outcome, verdict.reason, verdict.facts = outcome, reason, facts
+    return verdict

@@ -1,0 +1,126 @@
+"""The command line: `minipod run -n 2 -d 4 program.py`, `minipod doctor` …; `python -m minipod` is the same."""
+
+import argparse
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one sentence and exits with 2."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one subcommand; the exit code. A user's mistake is one sentence on stderr and exit code 2."""
+    options = _parser().parse_args(arguments)
+    command: Callable[[argparse.Namespace], int] = options.command
+    try:
+        return command(options)
+    except KeyboardInterrupt:
+        _say("interrupted: everything it started has been ended")
+        return 130
+    except BrokenPipeError:  # `minipod run … | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except (ValueError, FileNotFoundError) as error:
+        _say(str(error))
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="minipod", description="A pod on a laptop: simulated devices, several processes.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
+
+    run = commands.add_parser("run", help="run a program in several processes on this machine, as a cluster would")
+    run.add_argument("-n", "--processes", type=int, default=2, metavar="N", help="processes, 1 to 16 (default: 2)")
+    run.add_argument("-d", "--devices", type=int, default=4, metavar="D", help="CPU devices in each (default: 4)")
+    run.add_argument("--limit", type=float, default=60.0, metavar="S", help="end them after S seconds (default: 60)")
+    run.add_argument(
+        "--collective-timeout", type=int, metavar="S", help="a collective that waits S seconds raises an error"
+    )
+    run.add_argument("--port", type=int, help="the coordinator's port on 127.0.0.1 (default: a free one)")
+    run.add_argument("-m", "--module", action="store_true", help="PROGRAM is a module's name")
+    run.add_argument("program", metavar="PROGRAM", help="a Python program")
+    run.add_argument("arguments", nargs=argparse.REMAINDER, metavar="…", help="its arguments")
+    run.set_defaults(command=_run)
+
+    traffic = commands.add_parser("traffic", help="the collectives in a compiled program's text")
+    traffic.add_argument("file", metavar="FILE", help="what `compiled.as_text()` gave; - is the standard input")
+    traffic.set_defaults(command=_traffic)
+
+    draw = commands.add_parser("draw", help="a picture of simulated devices")
+    draw.add_argument("-d", "--devices", type=int, default=8, metavar="D", help="how many (default: 8)")
+    draw.add_argument("-o", "--output", default="devices.svg", metavar="FILE", help="(default: devices.svg)")
+    draw.set_defaults(command=_draw)
+
+    doctor = commands.add_parser("doctor", help="what this machine has, and what is wrong with it")
+    doctor.set_defaults(command=_doctor)
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    from minipod.cluster import run
+
+    def show(process: int, line: str) -> None:
+        print(f"[{process}] {line}", flush=True)
+
+    done = run(
+        options.program,
+        *options.arguments,
+        processes=options.processes,
+        devices=options.devices,
+        limit=options.limit,
+        collective_timeout=options.collective_timeout,
+        port=options.port,
+        module=options.module,
+        check=False,
+        show=show,
+    )
+    if done.first_failure:
+        _say(done.first_failure)
+    return done.exit_code
+
+
+def _traffic(options: argparse.Namespace) -> int:
+    from minipod.traffic import read, table
+
+    if options.file != "-" and not Path(options.file).is_file():
+        raise FileNotFoundError(f"{options.file}: there is no such file")
+    text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text(encoding="utf-8")
+    print(table(read(text)))
+    return 0
+
+
+def _draw(options: argparse.Namespace) -> int:
+    from minipod.devices import simulate
+    from minipod.pictures import devices
+
+    if not Path(options.output).resolve().parent.is_dir():
+        raise FileNotFoundError(f"{options.output}: there is no such folder to write it in")
+    simulate(options.devices)
+    devices().save(options.output)
+    print(options.output)
+    return 0
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from minipod.doctor import report
+
+    text, well = report()
+    print(text)
+    return 0 if well else 1
+
+
+def _say(sentence: str) -> None:
+    with contextlib.suppress(OSError):
+        print(f"minipod: {sentence}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,24 @@
+"""Simulate several CPU devices in one process, before JAX starts, or say clearly that it is too late."""
+
+
+def simulate(devices: int = 8) -> None:
+    """Give this process `devices` simulated CPU devices, on a machine with a GPU or a TPU too.
+
+    Must come before the first use of a device (`jax.devices()`, any computation). Raises RuntimeError when JAX has
+    already started with others, ValueError when `devices` is not between 1 and 1024.
+    A number that is set already in `JAX_NUM_CPU_DEVICES` or `XLA_FLAGS` is overruled: the configuration wins.
+    """
+    if not 1 <= devices <= 1024:
+        raise ValueError(f"simulate(devices={devices}): between 1 and 1024 simulated devices are possible")
+    import jax
+
+    try:
+        jax.config.update("jax_num_cpu_devices", devices)  # raises once JAX has started
+        jax.config.update("jax_platforms", "cpu")
+    except RuntimeError:
+        have, kind = jax.device_count(), jax.default_backend()
+        if (have, kind) != (devices, "cpu"):
+            raise RuntimeError(
+                f"JAX has already started with {have} {kind} device{'s' * (have != 1)}: "
+                f"call minipod.devices.simulate({devices}) before anything that uses a device, in a new process"
+            ) from None

@@ -1,0 +1,66 @@
+"""Expected errors: print what JAX said as one short quotation, and fail when JAX no longer says it."""
+
+import re
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+WIDTH, LINES = 78, 3  # a quotation is at most three lines of 78 columns
+
+
+@contextmanager
+def expect_error(kind: type[BaseException] | tuple[type[BaseException], ...], text: str = "") -> Iterator[None]:
+    """Run a block that must raise `kind` with `text` somewhere in its message, and print that error, shortened.
+
+        with expect_error(ValueError, "in_specs"):
+            old_call()
+
+    Raises AssertionError when the block raises nothing, another error, or the same error with another message.
+    """
+    wanted = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
+    wanted += f" that says «{text}»" * bool(text)
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, kind) and text in str(error):
+            print(quote(error, text))
+            return
+        if not isinstance(error, Exception):  # Ctrl-C is nobody's expected error
+            raise
+        raise AssertionError(f"expected {wanted}, but this was raised: {quote(error)}") from error
+    raise AssertionError(f"expected {wanted}, but nothing was raised: this error is gone, so the text must change")
+
+
+def quote(error: BaseException, text: str = "") -> str:
+    """`Type: message` in at most three lines of 78 columns: the first sentence, and those up to `text`."""
+    message = " ".join(str(error).split())
+    name = type(error).__name__
+    if not message:
+        return f"{name} (without a message)"
+    room = WIDTH * LINES - len(name) - 20  # wrapping wastes some columns of each line
+    begin = _begin(message, text, room)
+    words = ("… " if begin else "") + message[begin:]
+    words = _cut(words, room, keep=words.find(text) + len(text))
+    lines = textwrap.wrap(f"{name}: {words}", WIDTH, break_on_hyphens=False)
+    if len(lines) > LINES:
+        lines = [*lines[: LINES - 1], lines[LINES - 1][: WIDTH - 2] + " …"]
+    return "\n".join(lines)
+
+
+def _begin(message: str, text: str, room: int) -> int:
+    """Where to begin: at the start, or, if `text` would be cut off there, at the start of its sentence, or near it."""
+    at = message.find(" ".join(text.split()))
+    if at + len(text) <= room:
+        return 0
+    starts = [m.end() for m in re.finditer(r"[.!?:;] (?=\S)", message[:at])]
+    if starts and at - starts[-1] + len(text) <= room:
+        return starts[-1]
+    return message.rfind(" ", 0, max(at - room // 3, 1)) + 1
+
+
+def _cut(words: str, room: int, keep: int) -> str:
+    """The fewest whole sentences that hold the first `keep` characters, if they fit in `room`; else whole words."""
+    ends = [m.end() for m in re.finditer(r"[.!?](?= |$)", words[:room])]
+    if enough := [end for end in ends if end >= max(keep, WIDTH // 2)]:
+        return words[: enough[0]]
+    return words if len(words) <= room else words[: max(words.rfind(" ", 0, room), keep)] + " …"

@@ -1,0 +1,346 @@
+"""Run a function in forked children: one process, or a pair that forms one `jax.distributed` cluster.
+
+The parent has JAX imported but has started no backend; a child is ready in about 20 ms, a pair in about 100 ms.
+Whatever the function does (endless loops, `os._exit`, endless printing, a crash), it ends with a `Result`, and nothing
+is left running: the child's process group is killed, then every orphan it left (Linux).
+
+    result, = run(lambda: jax.device_count())           # Result(status="ok", value=8, …)
+    results = run(psum, processes=2, devices=4)         # one Result per process
+
+Several jobs may run at once: `start` them all, then `wait` for each.
+"""
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from minipod import processes as _processes
+
+KEEP = 64_000  # bytes of output kept of each process
+ENDLESS = 10_000_000  # bytes of output that end a process
+GRACE = 2.0  # seconds for the others once a process of a cluster has died
+COLLECTIVE_TIMEOUT = 5  # seconds a collective waits for the other process
+READY = b"\0"  # the child says: JAX is up, the function starts
+
+
+@dataclass
+class Result:
+    """How one process ended.
+
+    status  "ok": `value` is what the function returned (JSON data) · "raised": `text` is the error, in Python's words
+            "died": it ended the process itself, `text` is `exit code 3` or `SIGSEGV`
+            "closed": it closed the pipe of the result · "printed": it printed more than ENDLESS bytes
+            "hung": still running at the limit, `text` is faulthandler's traceback · "left": ended after a peer had died
+    output  the first KEEP bytes of stdout and stderr
+    ready   whether JAX had started, and with it the cluster, before that
+    """
+
+    status: str
+    value: Any = None
+    text: str = ""
+    output: str = ""
+    ready: bool = True
+    seconds: float = 0.0
+
+
+@dataclass
+class _Member:
+    pid: int
+    pipe: int
+    out: int
+    data: bytes = b""
+    output: bytes = b""
+    printed: int = 0
+    ready: bool = False
+    result: Result | None = None
+    exit: int | None = None
+
+
+@dataclass
+class Job:
+    """Children at work. `wait(job)` gives their results."""
+
+    members: list[_Member]
+    born: float
+    deadline: float
+    before: frozenset[int]  # the parent's other children, which are none of our business
+    results: list[Result] = field(default_factory=list)
+    peer_died: float | None = None
+
+
+_live: list[Job] = []
+
+
+def run(
+    function: Callable[[], Any], processes: int = 1, devices: int = 8, seconds: float = 20.0, memory: float = 4.0
+) -> list[Result]:
+    """Call `function` in each of `processes` forked children with `devices` simulated devices each; wait for them.
+
+    function  takes nothing, returns JSON data; with two processes or more it may use `jax.process_index()`
+    seconds   the limit on the wall clock · memory: GiB that a child may use beyond what JAX has after its start (Linux)
+    """
+    return wait(start(function, processes, devices, seconds, memory))
+
+
+def start(
+    function: Callable[[], Any], processes: int = 1, devices: int = 8, seconds: float = 20.0, memory: float = 4.0
+) -> Job:
+    """Like `run`, but returns at once."""
+    port = _processes.free_port() if processes > 1 else 0
+    if not _live:
+        _processes.adopt_orphans()
+    ours = {member.pid for job in _live for member in job.members}
+    before = frozenset(_processes.children()) - ours
+    sys.stdout.flush()
+    sys.stderr.flush()
+    members: list[_Member] = []
+    parent, now = os.getpid(), time.monotonic()
+    for rank in range(processes):
+        pipe, pipe_end = os.pipe()
+        out, out_end = os.pipe()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy's BLAS has threads; the child does not use theirs
+            pid = os.fork()
+        if pid == 0:
+            _child(function, pipe_end, out_end, parent, rank, processes, devices, port, memory)
+        os.close(pipe_end)
+        os.close(out_end)
+        os.set_blocking(pipe, False)
+        os.set_blocking(out, False)
+        members.append(_Member(pid, pipe, out))
+    job = Job(members, now, now + seconds, before)
+    _live.append(job)
+    return job
+
+
+def wait(job: Job) -> list[Result]:
+    """The results of a job's processes, in order. Other live jobs go on being read and limited meanwhile."""
+    try:
+        while job in _live:
+            _turn()
+    except BaseException:
+        stop_all()
+        raise
+    return job.results
+
+
+def stop_all() -> None:
+    """End every live job, for instance when the parent is interrupted."""
+    for job in list(_live):
+        _end(job)
+
+
+def _turn() -> None:
+    """Read what there is, then settle the jobs that have ended or are over a limit."""
+    poll = select.poll()
+    readers: dict[int, tuple[_Member, str]] = {}
+    for job in _live:
+        for member in job.members:
+            for kind in ("pipe", "out"):
+                if (fd := getattr(member, kind)) >= 0 and not (kind == "pipe" and member.result):
+                    readers[fd] = (member, kind)
+                    poll.register(fd, select.POLLIN)
+    for fd, _ in poll.poll(30):
+        _read(fd, *readers[fd])
+    now = time.monotonic()
+    for job in list(_live):
+        for member in job.members:
+            _settle(job, member, now)
+        if any(m.result and m.result.status not in ("ok", "raised") for m in job.members):
+            job.peer_died = job.peer_died or now
+        if all(m.result for m in job.members):
+            _end(job)
+
+
+def _read(fd: int, member: _Member, kind: str) -> None:
+    with contextlib.suppress(BlockingIOError):
+        data = os.read(fd, 1 << 20)
+        if not data:
+            os.close(fd)
+            setattr(member, kind, -1)
+        elif kind == "out":
+            member.printed += len(data)
+            member.output = (member.output + data)[:KEEP]
+        else:
+            if not member.ready and data.startswith(READY):
+                member.ready, data = True, data[1:]
+            member.data += data
+
+
+def _settle(job: Job, member: _Member, now: float) -> None:
+    """Give the member its result when it has one, has ended, or is over a limit."""
+    if member.result:
+        return
+    seconds = now - job.born
+    if member.data.endswith(b"\n") and member.data[:1] == b"{":
+        member.result = Result(**json.loads(member.data), ready=member.ready, seconds=seconds)
+        return
+    if member.exit is None:
+        pid, status = os.waitpid(member.pid, os.WNOHANG)
+        if pid:
+            member.exit = status
+            return  # one more turn: its last words may still be in the pipe
+    if member.exit is not None:
+        code = os.waitstatus_to_exitcode(member.exit)
+        closed = code == _CLOSED and member.ready
+        text = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        member.result = Result("closed" if closed else "died", text=text, ready=member.ready, seconds=seconds)
+    elif member.printed > ENDLESS:
+        member.result = Result("printed", text=f"{ENDLESS // 1_000_000} MB", ready=member.ready, seconds=seconds)
+    elif now > job.deadline:
+        member.result = Result("hung", text=_stack(member), ready=member.ready, seconds=seconds)
+    elif job.peer_died and now > job.peer_died + GRACE:
+        member.result = Result("left", text=_stack(member), ready=member.ready, seconds=seconds)
+
+
+def _stack(member: _Member) -> str:
+    """Where a running child is: faulthandler's traceback, which the signal makes it write into the pipe."""
+    if member.pipe < 0 or not member.ready:
+        return ""
+    os.kill(member.pid, signal.SIGUSR1)
+    end = time.monotonic() + 0.3
+    while time.monotonic() < end and b"\n\n" not in member.data:
+        if select.select([member.pipe], [], [], 0.05)[0]:
+            _read(member.pipe, member, "pipe")
+            if member.pipe < 0:
+                break
+        elif b"File" in member.data:
+            break
+    return member.data.decode(errors="replace")
+
+
+def _end(job: Job) -> None:
+    """Kill what is left of a job, gather its results."""
+    _live.remove(job)
+    for member in job.members:
+        _processes.kill_group(member.pid)
+        if member.exit is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(member.pid, signal.SIGKILL)  # before setsid there is no group yet
+            os.waitpid(member.pid, 0)
+        if member.out >= 0:
+            _read(member.out, member, "out")
+        for fd in (member.pipe, member.out):
+            if fd >= 0:
+                os.close(fd)
+        member.result = member.result or Result("left", ready=member.ready)
+        member.result.output = member.output.decode(errors="replace")
+    job.results = [member.result for member in job.members if member.result]
+    others = {member.pid for other in _live for member in other.members}
+    _processes.kill_children(spare=job.before | others)
+
+
+# ---- in the child ----
+
+_CLOSED = 113  # exit code of a child that could not write its result
+_kept: list[Any] = []  # pytest's replaced streams: closing them would write their buffers a second time
+
+
+def _child(function: Callable[[], Any], pipe: int, out: int, parent: int, *cluster: Any) -> None:
+    """Everything the child does; never returns."""
+    code = 0
+    try:
+        _processes.die_with_parent(parent)
+        os.setsid()
+        _streams(out)
+        _start_jax(*cluster)
+        _dump_on_signal(pipe)
+        os.write(pipe, READY)
+        line = json.dumps({"status": "ok", "value": function()})
+    except BaseException as error:  # SystemExit and KeyboardInterrupt are the function's doing, too
+        line = json.dumps({"status": "raised", "text": _last_words(error)})
+    with contextlib.suppress(BaseException):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    try:
+        data = line.encode() + b"\n"
+        while data:
+            data = data[os.write(pipe, data) :]
+        while cluster[1] > 1:  # leaving now would abort the others: the parent ends us all together
+            time.sleep(60)
+    except BaseException:
+        code = _CLOSED
+    os._exit(code)
+
+
+def _last_words(error: BaseException) -> str:
+    words = "".join(traceback.format_exception_only(error)).strip()[:2000]
+    traceback.clear_frames(error.__traceback__)  # lets go of what filled the memory
+    return words
+
+
+def _streams(out: int) -> None:
+    """stdin is empty, stdout and stderr go to the parent."""
+    _kept.extend([sys.stdin, sys.stdout, sys.stderr])
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(out, 1)
+    os.dup2(out, 2)
+    os.close(null)
+    os.close(out)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)
+    sys.stdout = open(1, "w", encoding="utf-8", errors="replace", buffering=1, closefd=False)
+    sys.stderr = open(2, "w", encoding="utf-8", errors="replace", buffering=1, closefd=False)
+
+
+def _start_jax(rank: int, processes: int, devices: int, port: int, memory: float) -> None:
+    """The backend, in a cluster when there is more than one process; then the limit on memory."""
+    import jax
+
+    warnings.resetwarnings()  # pytest may have turned warnings into errors; here they are only printed
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    jax.config.update("jax_platforms", "cpu")
+    jax.config.update("jax_num_cpu_devices", devices)
+    if processes > 1:
+        os.environ["XLA_FLAGS"] = (
+            os.environ.get("XLA_FLAGS", "") + f" --xla_cpu_collective_timeout_seconds={COLLECTIVE_TIMEOUT}"
+        ).strip()
+        address = f"127.0.0.1:{port}"
+        if rank:
+            _wait_for_port(port)
+        jax.distributed.initialize(
+            address,
+            processes,
+            rank,
+            coordinator_bind_address=address,
+            initialization_timeout=15,
+            shutdown_timeout_seconds=5,
+        )
+    jax.devices()
+    _limit(int(memory * 2**30))
+
+
+def _wait_for_port(port: int, seconds: float = 10.0) -> None:
+    """Wait until the coordinator listens: a first connection that comes too early is tried again only after 1 s."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.003)
+
+
+def _limit(memory: int) -> None:
+    """No core files, and `memory` bytes beyond what the process has now. macOS does not keep to the latter."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        with open("/proc/self/status", encoding="ascii") as status:
+            now = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmData"))
+        resource.setrlimit(resource.RLIMIT_DATA, (now + memory, now + memory))
+
+
+def _dump_on_signal(pipe: int) -> None:
+    import faulthandler
+
+    faulthandler.register(signal.SIGUSR1, file=pipe, all_threads=False)

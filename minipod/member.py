@@ -1,0 +1,211 @@
+"""One process of a local cluster, as its launcher sees it: what it printed, what it reported, how it ended."""
+
+import contextlib
+import json
+import os
+import re
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from minipod.child import is_own
+from minipod.processes import kill_group
+
+# What gloo and the logging library write at every start. Gloo writes piece by piece, and its threads at once: a line
+# may hold pieces of several messages, and the line ends that belong to them come later, as empty lines.
+_NOISE = re.compile(
+    r"\[Gloo\] Rank \d+ is connected to \d+ peer ranks\. Expected number of connected peer ranks is : \d+"
+    r"|WARNING: All log messages before absl::InitializeLog\(\) is called are written to STDERR"
+    r"|\*\*\* Check failure stack trace: \*\*\*|^ +@ +0x[0-9a-f]{6,} +.*"  # the C++ stack of an abort
+)
+_PIECE = re.compile(
+    r"\[Gloo\] Rank |is connected to |peer ranks\. |Expected number of connected peer ranks is : "
+)
+KEEP = 1_000_000  # characters of output kept per process; a program that prints without end must not fill the memory
+
+
+@dataclass
+class Member:
+    """Process `index`. Times are those of `time.monotonic`, which all processes of one machine share."""
+
+    index: int
+    popen: subprocess.Popen[bytes]
+    show: Callable[[int, str], object] | None = None
+    lines: list[str] = field(default_factory=list)
+    report: dict[str, Any] = field(default_factory=dict)  # pid, raised, message, at, done, time: see minipod.child
+    stack: list[tuple[str, int]] = field(default_factory=list)  # (file, line), innermost first
+    ended_at: float | None = None
+    _kept: int = 0
+    _noisy: bool = False  # whether the last native line was noise
+    _rest: dict[str, bytes] = field(default_factory=dict)
+    _ticks: int = 0  # of work, when it was last looked at
+    _looked_at: float = 0.0
+    _worked_at: float = 0.0
+
+    @property
+    def running(self) -> bool:
+        """Whether the process exists still."""
+        if self.popen.poll() is not None and self.ended_at is None:
+            self.ended_at = time.monotonic()
+        return self.popen.returncode is None
+
+    @property
+    def working(self) -> bool:
+        """Whether its program has not ended; one that waits for the others on its way out has."""
+        return self.running and "done" not in self.report
+
+    @property
+    def failed(self) -> bool:
+        """Whether it has ended badly, or will once the others let it."""
+        return bool(self.report.get("done")) or bool(self.popen.returncode)
+
+    @property
+    def code(self) -> int:
+        """Exit code; minus the signal that ended it. What the program said itself outweighs how its exit went on."""
+        own = self.report.get("done")
+        if own or (own == 0 and self.popen.returncode == -signal.SIGKILL):
+            return own
+        return self.popen.returncode if self.popen.returncode is not None else -signal.SIGKILL
+
+    @property
+    def left_at(self) -> float:
+        """When its program ended."""
+        return self.report.get("time", self.ended_at or time.monotonic())
+
+    def printed(self) -> str:
+        """All that it printed (the first million characters)."""
+        return "".join(line + "\n" for line in self.lines)
+
+    def ask_where(self) -> bool:
+        """Ask for its stack, to arrive in `stack`. False if there is nobody to answer."""
+        if "pid" not in self.report or self.suspended():
+            return False
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.report["pid"], signal.SIGUSR1)
+            return True
+        return False
+
+    def suspended(self) -> bool:
+        """Whether somebody stopped it (SIGSTOP)."""
+        with contextlib.suppress(OSError, KeyError):
+            return Path(f"/proc/{self.report['pid']}/stat").read_text().rpartition(")")[2].split()[0] in "Tt"
+        return False
+
+    def idle_for(self) -> float:
+        """Seconds since it, or a process of its own, was last seen working; call it often. 0 where nothing tells."""
+        now = time.monotonic()
+        if now < self._looked_at + 0.5:  # looking costs a walk through /proc
+            return now - self._worked_at
+        ticks = _ticks(self.report.get("pid"))
+        # One tick of 10 ms between two looks is no work: JAX's own threads need about that in two seconds.
+        if ticks is None or ticks > self._ticks + 1:
+            self._worked_at = now
+        self._ticks, self._looked_at = ticks or 0, now
+        return now - self._worked_at
+
+    def let_go(self) -> None:
+        """End it and everything it started: its keeper does so when this pipe closes."""
+        if self.popen.stdin:
+            with contextlib.suppress(OSError):
+                self.popen.stdin.close()
+
+    def wait(self) -> None:
+        """Wait for its end, which must have been asked for."""
+        try:
+            self.popen.wait(10)
+        except subprocess.TimeoutExpired:  # the keeper itself is stopped or stuck
+            if "pid" in self.report:
+                kill_group(self.report["pid"])
+            kill_group(self.popen.pid)
+            self.popen.wait()
+
+    def read(self, channel: str, descriptor: int, channels: selectors.BaseSelector) -> None:
+        """Take what has arrived on a channel ("text", "native" or "report"), line by line; at its end, close it."""
+        try:
+            data = os.read(descriptor, 65536)
+        except BlockingIOError:
+            return
+        *lines, self._rest[channel] = (self._rest.get(channel, b"") + data).split(b"\n")
+        if not data:
+            channels.unregister(descriptor)
+            os.close(descriptor)
+            lines = [self._rest.pop(channel)] if self._rest[channel] else []
+        for line in lines:
+            self._line(channel, line.decode(errors="replace"))
+
+    def where(self) -> tuple[str, int] | None:
+        """The (file, line) of the user's own code that its main thread is in, if it has answered `ask_where`."""
+        return next((place for place in self.stack if is_own(place[0])), None)
+
+    def _line(self, channel: str, line: str) -> None:
+        if channel == "report":
+            if found := re.match(r'  File "(.+)", line (\d+) in', line):
+                self.stack.append((found[1], int(found[2])))
+            elif line.startswith("{"):
+                self.report |= json.loads(line)
+            return
+        if channel == "native":
+            line, self._noisy = without_noise(line, self._noisy)
+            if self._noisy and not line:
+                return
+        if self.show:
+            self.show(self.index, line)
+        if self._kept <= KEEP:
+            self._kept += len(line) + 1
+            self.lines.append(line if self._kept <= KEEP else "… (more was printed than is kept here)")
+
+
+def without_noise(line: str, noisy: bool = False) -> tuple[str, bool]:
+    """A line without gloo's messages, and whether it is (with `noisy` before it: still) nothing but noise."""
+    quiet = _NOISE.sub("", line)
+    if (noisy or _PIECE.search(quiet)) and not _PIECE.sub("", quiet).strip(" 0123456789"):
+        quiet = ""
+    return quiet, not quiet.strip() and (noisy or quiet != line)
+
+
+def start(
+    index: int,
+    command: list[str],
+    env: dict[str, str],
+    channels: selectors.BaseSelector,
+    show: Callable[[int, str], object] | None,
+) -> Member:
+    """Start process `index` of a cluster and have `channels` call its `read`."""
+    pipes = {name: os.pipe() for name in ("report", "text", "native")}
+    report, text, native = (pipes[name][1] for name in ("report", "text", "native"))
+    try:
+        popen = subprocess.Popen(
+            [sys.executable, "-P", "-m", "minipod.child", str(report), str(text), *command],
+            stdin=subprocess.PIPE,
+            stdout=native,
+            stderr=native,
+            pass_fds=(report, text),
+            start_new_session=True,
+            env=env,
+        )
+    finally:
+        for _, writing in pipes.values():
+            os.close(writing)
+    member = Member(index, popen, show)
+    for name, (reading, _) in pipes.items():
+        os.set_blocking(reading, False)
+        channels.register(reading, selectors.EVENT_READ, partial(member.read, name, reading, channels))
+    return member
+
+
+def _ticks(session: int | None) -> int | None:
+    """Clock ticks that the processes of this session have worked so far, ended children included; None if unknown."""
+    total = None
+    for stat in Path("/proc").glob("[0-9]*/stat") if session else ():
+        with contextlib.suppress(OSError, ValueError):
+            fields = stat.read_text().rpartition(")")[2].split()
+            if int(fields[3]) == session:
+                total = (total or 0) + sum(map(int, fields[11:15]))
+    return total

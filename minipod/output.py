@@ -1,0 +1,58 @@
+"""What a run of several processes gave: the output of each, side by side."""
+
+from dataclasses import dataclass
+from html import escape
+
+_COLUMNS = "display:flex;flex-wrap:wrap;gap:0.75rem;margin:1em 0"
+_COLUMN = (
+    "flex:1 1 18rem;min-width:min(18rem,100%);box-sizing:border-box;color:inherit;"
+    "border:1px solid var(--minipod-line,color-mix(in srgb,currentColor 30%,transparent));border-radius:0.3rem"
+)
+_TITLE = (
+    "margin:0;padding:0.2rem 0.6rem;font-size:0.85em;font-weight:600;"
+    "border-bottom:1px solid var(--minipod-line,color-mix(in srgb,currentColor 30%,transparent))"
+)
+_TEXT = (
+    "margin:0;padding:0.5rem 0.6rem;border:0;background:none;color:inherit;"
+    "font-size:0.85em;white-space:pre-wrap;overflow-wrap:anywhere"
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """How P processes went. `outputs[i]` is what process i printed; `codes[i]` is its exit code, or minus the signal.
+
+    `seconds` is wall-clock time; `first_failure` is one sentence, None if all went well.
+    """
+
+    outputs: list[str]
+    codes: list[int]
+    seconds: float
+    first_failure: str | None = None
+    exit_code: int = 0  # as a shell wants it: the first failing process's, 128 + signal, 124 at the limit
+
+    @property
+    def ok(self) -> bool:
+        """True when every process ended by itself with exit code 0."""
+        return self.first_failure is None
+
+    def printed(self) -> str:
+        """What all printed, process after process, each line with its process: `[0] …`."""
+        return "\n".join(f"[{i}] {line}" for i, text in enumerate(self.outputs) for line in text.splitlines())
+
+    def __str__(self) -> str:
+        return "\n".join(filter(None, (self.printed(), self.first_failure)))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """A section per process: beside each other where there is room, else below each other; no script."""
+        sections = "".join(
+            f'<section style="{_COLUMN}"><p class="title" style="{_TITLE}">process {i}</p>'
+            f'<pre tabindex="0" style="{_TEXT}">{escape(text.rstrip())}</pre></section>'
+            for i, text in enumerate(self.outputs)
+        )
+        columns = f'<div class="minipod processes" style="{_COLUMNS}">{sections}</div>'
+        if self.first_failure:
+            columns += f'<p class="minipod failure"><strong>{escape(self.first_failure)}</strong></p>'
+        return columns

@@ -1,0 +1,177 @@
+"""Small, inline-safe SVG: the palette, the style every picture shares, and `Picture`, what a page shows.
+
+Every label is a real `<text>` of its own, so an edition can translate it; `LABELS` is the whole vocabulary.
+Colours are CSS custom properties with fallbacks (`--minipod-ink`, `--minipod-shard-0` …), so light and dark
+follow the page; lines and words take the page's own text colour, so a page that sets nothing works too.
+"""
+
+import hashlib
+import html
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+# Paul Tol's «light» scheme, made for black labels on filled cells and safe for colour-blind readers
+# (personal.sron.nl/~pault, technical note SRON/EPS/TN/09-002), ordered so that neighbours differ in lightness too.
+PALETTE = ("#77AADD", "#EEDD88", "#EE8866", "#44BB99", "#FFAABB", "#BBCC33", "#99DDFF", "#AAAA00")
+ON_COLOUR = "#16191D"  # words on a colour, in light and dark alike
+
+# Every word that a picture may say, as regular expressions; what else stands in a picture is code or numbers.
+LABELS = (
+    r"device \d+", r"devices [\d–, …]+", r"host \d+", r"\d+ more", r"\d+ more hosts?",
+    r"each number is a device", r"each device holds \w*\[[\d,]*\]", r"not divided: one copy on each device",
+    r"no elements: no device holds any", r"(rows|columns|elements|slices)", r"(rows|columns|elements|slices) over .+",
+    r"axis .+", r"combined result", r"split", r"copied", r"stacked", r"\d+ arrays", r"…",
+)  # fmt: skip
+
+_STYLE = """
+.minipod text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;font-size:13px;
+fill:currentColor;fill:var(--minipod-ink,currentColor)}
+.minipod .code{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;font-size:12px}
+.minipod .small{font-size:12px}.minipod .soft{opacity:.72}.minipod .strong{font-weight:600}
+.minipod .box{fill:currentColor;fill-opacity:.05;stroke:currentColor;stroke-opacity:.28}
+.minipod .line{fill:none;stroke:currentColor;stroke:var(--minipod-ink,currentColor);stroke-opacity:.5;stroke-width:1.2}
+.minipod .tip{fill:currentColor;fill:var(--minipod-ink,currentColor);fill-opacity:.6;stroke:none}
+.minipod .dash{stroke-dasharray:5 4;stroke:#1B9E77;stroke:var(--minipod-return,#1B9E77);stroke-opacity:1;stroke-width:1.6}
+.minipod .dashtip{fill:#1B9E77;fill:var(--minipod-return,#1B9E77);stroke:none}
+.minipod .thin{fill:none;stroke:#16191D;stroke-opacity:.1}.minipod .cell{stroke:#16191D;stroke-opacity:.25}.minipod .tint{fill-opacity:.24;stroke:currentColor;stroke-opacity:.3}
+.minipod text.on{fill:#16191D;fill:var(--minipod-on-colour,#16191D)}
+""".replace("\n", "")
+# Boxes that are no shard: a tint over the page's own background, so words on it keep the page's colour.
+_ROLES = {"device": "#3F8CDB", "function": "#E3B11C", "collective": "#22A877", "copy": "#7F8894"}
+_STYLE += "".join(f".minipod .c{i}{{fill:{c};fill:var(--minipod-shard-{i},{c})}}" for i, c in enumerate(PALETTE))
+_STYLE += "".join(f".minipod .{r}{{fill:{c};fill:var(--minipod-{r},{c})}}" for r, c in _ROLES.items())
+# Matches only where the SVG is a file of its own: there is no page to take the text colour from.
+_FILE_STYLE = "svg:root{color:#1F2328}@media(prefers-color-scheme:dark){svg:root{color:#E6EDF3;background:#14181D}}"
+
+_numbers = itertools.count()
+
+
+def colour(index: int) -> str:
+    """The colour of shard `index`, as `#RRGGBB`. Eight, then again from the first with a pattern over it."""
+    return PALETTE[index % len(PALETTE)]
+
+
+def text_width(text: str, size: float = 13.0, code: bool = False) -> float:
+    """A generous estimate of the width of `text` in units of the picture (fonts differ between machines)."""
+    return sum(size if ord(c) > 0x2E80 else size * (0.61 if code else 0.57) for c in text)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of a live object. Shown by itself at the end of a notebook cell; `print` gives its alt text.
+
+    svg: one `<svg class="minipod">` element that can stand in any HTML page; alt: what it shows, in words.
+    """
+
+    svg: str
+    alt: str
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/html": f'<figure class="minipod">{self.svg}</figure>', "text/plain": self.alt}
+
+    def __repr__(self) -> str:
+        return self.alt
+
+    def save(self, path: str | Path) -> Path:
+        """Write the picture as an SVG file that shows alone, in light and dark. Returns the path."""
+        path = Path(path)
+        path.write_text(self.svg.replace("</style>", _FILE_STYLE + "</style>", 1) + "\n", encoding="utf-8")
+        return path
+
+
+@dataclass
+class Canvas:
+    """Collects the elements of one picture and its extent; `picture` closes it. Units: pixels at natural size."""
+
+    parts: list[str] = field(default_factory=list)
+    width: float = 0.0
+    height: float = 0.0
+    patterns: set[int] = field(default_factory=set)
+
+    def add(self, tag: str, content: str = "", **attributes: Any) -> None:
+        """One element, as is; `class_` is `class`, `text_anchor` is `text-anchor`, floats are shortened."""
+        pairs = "".join(
+            f' {name.rstrip("_").replace("_", "-")}="{html.escape(number(value))}"'
+            for name, value in attributes.items()
+            if value not in (None, "")
+        )
+        self.parts.append(f"<{tag}{pairs}>{content}</{tag}>" if content else f"<{tag}{pairs}/>")
+
+    def rect(self, x: float, y: float, w: float, h: float, class_: str, radius: float = 4, **more: Any) -> None:
+        """A rectangle with rounded corners; the picture grows to hold it."""
+        self.add("rect", x=x, y=y, width=w, height=h, rx=radius or None, class_=class_, **more)
+        self.grow(x + w, y + h)
+
+    def shard(self, x: float, y: float, w: float, h: float, index: int, radius: float = 4) -> None:
+        """A cell in the colour of shard `index`; from the ninth shard on a pattern lies over the colour."""
+        self.rect(x, y, w, h, f"cell c{index % len(PALETTE)}", radius)
+        pattern = index // len(PALETTE) % 4
+        if pattern:
+            self.patterns.add(pattern)
+            self.rect(x, y, w, h, "", radius, fill=f"url(#ID-{pattern})")
+
+    def text(self, x: float, y: float, text: str, class_: str = "", anchor: str = "middle") -> None:
+        """One label of its own, its vertical middle at `y`; the picture grows to hold it. Empty: nothing."""
+        if not text:
+            return
+        code, size = "code" in class_, 12.0 if "code" in class_ or "small" in class_ else 13.0
+        extent = text_width(text, size, code) * {"start": 1.0, "middle": 0.5, "end": 0.0}[anchor]
+        self.add("text", html.escape(text, quote=False), x=x, y=y + size * 0.35,
+                 class_=class_, text_anchor=anchor if anchor != "start" else None)  # fmt: skip
+        self.grow(x + extent, y + size * 0.7)
+
+    def upright(self, x: float, y: float, text: str, class_: str = "") -> None:
+        """A label that reads upwards, its middle at (x, y)."""
+        if text:
+            self.add("text", html.escape(text, quote=False), class_=class_, text_anchor="middle",
+                     transform=f"translate({number(x + 4.0)} {number(y)}) rotate(-90)")  # fmt: skip
+
+    def arrow(self, points: Sequence[tuple[float, float]], class_: str = "line", tip: str = "tip") -> None:
+        """A line through `points`, horizontal or vertical at its end, with a tip there."""
+        (x0, y0), (x, y) = points[-2], points[-1]
+        dx, dy = (x > x0) - (x < x0), (y > y0) - (y < y0)
+        path = "M" + "L".join(f"{number(px)} {number(py)}" for px, py in [*points[:-1], (x - 5 * dx, y - 5 * dy)])
+        self.add("path", d=path, class_=class_)
+        base = [(x - 7 * dx - 3.5 * dy, y - 7 * dy - 3.5 * dx), (x - 7 * dx + 3.5 * dy, y - 7 * dy + 3.5 * dx)]
+        self.add("polygon", points=" ".join(f"{number(a)},{number(b)}" for a, b in [(x, y), *base]), class_=tip)
+
+    def grow(self, x: float, y: float) -> None:
+        """Make the picture large enough for the point."""
+        self.width, self.height = max(self.width, x), max(self.height, y)
+
+    def picture(self, alt: str, pad: float = 6.0) -> Picture:
+        """The finished picture with `alt` as its title."""
+        box = (-pad, -pad, self.width + 2 * pad, self.height + 2 * pad)
+        return finish("".join(self.parts), box, alt, self.patterns)
+
+
+def number(value: Any) -> str:
+    """Two decimals at most, no trailing zeros."""
+    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+def _pattern(kind: int) -> str:
+    lines = {1: "M-1 7L7 -1M5 13L13 5M-1 13L13 -1", 2: "M-1 5L7 13M5 -1L13 7M-1 -1L13 13", 3: "M0 3H12M0 9H12"}[kind]
+    return (
+        f'<pattern id="ID-{kind}" width="12" height="12" patternUnits="userSpaceOnUse">'
+        f'<path d="{lines}" fill="none" stroke="#fff" stroke-opacity=".5" stroke-width="1.5"/></pattern>'
+    )
+
+
+def finish(body: str, box: tuple[float, float, float, float], alt: str, patterns: Iterable[int] = ()) -> Picture:
+    """Wrap `body` (elements in the user space of `box`: x, y, width, height) as a Picture; `ID` becomes unique."""
+    defs = "".join(_pattern(kind) for kind in sorted(patterns))
+    unique = f"minipod-{hashlib.sha1((body + alt).encode()).hexdigest()[:8]}-{next(_numbers)}"
+    body = (f"<defs>{defs}</defs>" if defs else "") + body
+    svg = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="minipod" role="img" aria-labelledby="{unique}"'
+        f' viewBox="{" ".join(number(float(v)) for v in box)}"'
+        f' style="display:block;margin:auto;height:auto;max-width:min(100%,{round(box[2] * 1.1)}px)">'
+        f'<title id="{unique}">{html.escape(alt, quote=False)}</title><style>{_STYLE}</style>'
+        + body.replace('id="ID-', f'id="{unique}-').replace("url(#ID-", f"url(#{unique}-")
+        + "</svg>"
+    )
+    return Picture(svg, alt)
