@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -100,6 +101,7 @@ def _wait(running: dict[str, tuple[subprocess.Popen, float, str]], walls: dict[s
                     other.terminate()
                 log = re.sub(r"\x1b\[[0-9;]*m", "", log).replace(f"{BUILD / 'src'}/", "")
                 told = [line for line in log.splitlines() if re.search("WARNING|ERROR", line)] or [log[-2000:]]
+                shutil.rmtree(BUILD / "doctrees" / edition, ignore_errors=True)  # it would not warn of the same twice
                 raise RuntimeError(f"{edition}: the pages could not be written:\n" + "\n".join(told))
             (BUILD / "html" / edition / ".stamp").write_text(stamp, "utf-8")
             walls[edition] = time.monotonic() - begin
@@ -114,12 +116,12 @@ def prepare(edition: str, executed: dict[str, Executed]) -> str:
         notebooks.source(read_page(folder / f"{name}.md"), edition, outputs) for name, outputs in executed.items()
     ]
     titles, pages = notebooks.titles(sources)
-    digest = hashlib.sha256("".join(f"{p}{metadata.version(p)}" for p in ("jupyter-book", "sphinx-book-theme")).encode())
-    shared = [ROOT / "_config.yml", ROOT / "_toc.yml", ROOT / "book" / "terms.toml", *(ROOT / "book").glob("*.py")]
-    for kind in ("_ext", "_static", "_templates"):
-        shared += (p for p in (ROOT / "book" / kind).rglob("*") if p.is_file() and "__pycache__" not in p.parts)
-    for path in sorted(shared):
-        digest.update(path.read_bytes())
+    digest = _shared()
+    if _read(mark := BUILD / "doctrees" / edition / ".shared") != digest.hexdigest():
+        shutil.rmtree(BUILD / "doctrees" / edition, ignore_errors=True)
+        shutil.rmtree(BUILD / "html" / edition, ignore_errors=True)
+        mark.parent.mkdir(parents=True)
+        mark.write_text(digest.hexdigest(), "utf-8")
     for src in sources:
         digest.update(_write(BUILD / "src" / edition / f"{src.name}.ipynb", notebooks.for_sphinx(src)))
         links = Links(titles, pages, src.name)
@@ -130,6 +132,17 @@ def prepare(edition: str, executed: dict[str, Executed]) -> str:
         if stale.name not in wanted:
             stale.unlink()
     return digest.hexdigest()
+
+
+def _shared():
+    """A hash of all that every page of an edition is made with: configuration, look, words, tools."""
+    digest = hashlib.sha256("".join(f"{p}{metadata.version(p)}" for p in ("jupyter-book", "sphinx-book-theme")).encode())
+    files = [ROOT / "_config.yml", ROOT / "_toc.yml", ROOT / "book" / "terms.toml", *(ROOT / "book").glob("*.py")]
+    for kind in ("_ext", "_static", "_templates"):
+        files += (p for p in (ROOT / "book" / kind).rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+    for path in sorted(files):
+        digest.update(path.read_bytes())
+    return digest
 
 
 def _write(path: Path, notebook: nbformat.NotebookNode) -> bytes:

@@ -15,25 +15,26 @@ _PIECES = re.compile(
 
 
 @functools.cache
-def _rules(edition: str) -> list[tuple[re.Pattern, str]]:
-    rules = []
-    for row in terms.terms()["labels"]:
-        put = row.get(edition) or terms.traditional(row["zh-Hans"])
-        rules.append((re.compile(row["find"]), put))
-    return rules
+def _rules(kind: str, edition: str) -> list[tuple[re.Pattern, str]]:
+    def put(row: dict) -> str:
+        return row.get(edition) or terms.traditional(row["zh-Hans"])
+
+    return [(re.compile(row["find"]), put(row)) for row in terms.terms()[kind]]
 
 
 def label(text: str, edition: str) -> str:
-    """One label, translated by the rules of terms.toml; a label that no rule knows stays as it is."""
-    if edition == "en":
-        return text
+    """One label, or the sentences that describe a picture, by the rules of terms.toml; what none knows stays."""
     bare = text.strip()
-    for find, put in _rules(edition):
+    if edition == "en" or not bare:
+        return text
+    for find, put in _rules("labels", edition):
         if find.fullmatch(bare):
             return text.replace(bare, find.sub(put, bare))
-    sentences = re.split(r"(?<=[.;:,])\s+", bare)
-    if len(sentences) > 1:
-        return text.replace(bare, "".join(label(s, edition) for s in sentences))
+    if " " in bare and bare.endswith("."):
+        words = bare
+        for find, put in _rules("phrases", edition):
+            words = find.sub(put, words)
+        return text.replace(bare, words)
     return text
 
 

@@ -24,6 +24,7 @@ def write(edition: str) -> int:
         noconfig=True,
         doctreedir=build / "doctrees" / edition,
         confoverrides=settings,
+        force_all=True,  # writes all pages (each shows the titles of all); reads again only those that changed
         warningiserror=True,
         keep_going=True,
     )

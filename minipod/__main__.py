@@ -47,7 +47,8 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--port", type=int, help="the coordinator's port on 127.0.0.1 (default: a free one)")
     run.add_argument("-m", "--module", action="store_true", help="PROGRAM is a module's name")
     run.add_argument("program", metavar="PROGRAM", help="a Python program")
-    run.add_argument("arguments", nargs=argparse.REMAINDER, metavar="…", help="its arguments")
+    rest = run.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="its arguments")
+    rest.required = False
     run.set_defaults(command=_run)
 
     traffic = commands.add_parser("traffic", help="the collectives in a compiled program's text")

@@ -141,7 +141,7 @@ def _below_this_file(trace: types.TracebackType | None) -> types.TracebackType |
 
 def _place(error: BaseException) -> str | None:
     """`file.py:12`, the innermost line of the user's own code that the error passed through."""
-    if isinstance(error, SyntaxError) and error.filename:
+    if isinstance(error, SyntaxError) and error.filename and is_own(error.filename):
         return f"{Path(error.filename).name}:{error.lineno}"
     own = [f for f in traceback.extract_tb(error.__traceback__) if is_own(f.filename)]
     return f"{Path(own[-1].filename).name}:{own[-1].lineno}" if own else None

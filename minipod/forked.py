@@ -29,6 +29,7 @@ from minipod import processes as _processes
 KEEP = 64_000  # bytes of output kept of each process
 ENDLESS = 10_000_000  # bytes of output that end a process
 GRACE = 2.0  # seconds for the others once a process of a cluster has died
+PATIENCE = 6.0  # seconds for the others once a process has finished: a first collective would wait for minutes
 COLLECTIVE_TIMEOUT = 5  # seconds a collective waits for the other process
 READY = b"\0"  # the child says: JAX is up, the function starts
 
@@ -40,7 +41,7 @@ class Result:
     status  "ok": `value` is what the function returned (JSON data) · "raised": `text` is the error, in Python's words
             "died": it ended the process itself, `text` is `exit code 3` or `SIGSEGV`
             "closed": it closed the pipe of the result · "printed": it printed more than ENDLESS bytes
-            "hung": still running at the limit, `text` is faulthandler's traceback · "left": ended after a peer had died
+            "hung": still running at the limit, or long after the others; `text` is faulthandler's traceback · "left": ended after a peer had died
     output  the first KEEP bytes of stdout and stderr
     ready   whether JAX had started, and with it the cluster, before that
     """
@@ -75,25 +76,39 @@ class Job:
     deadline: float
     before: frozenset[int]  # the parent's other children, which are none of our business
     results: list[Result] = field(default_factory=list)
+    patience: float = PATIENCE
     peer_died: float | None = None
+    peer_done: float | None = None
 
 
 _live: list[Job] = []
 
 
 def run(
-    function: Callable[[], Any], processes: int = 1, devices: int = 8, seconds: float = 20.0, memory: float = 4.0
+    function: Callable[[], Any],
+    processes: int = 1,
+    devices: int = 8,
+    seconds: float = 20.0,
+    memory: float = 4.0,
+    patience: float = PATIENCE,
 ) -> list[Result]:
     """Call `function` in each of `processes` forked children with `devices` simulated devices each; wait for them.
 
     function  takes nothing, returns JSON data; with two processes or more it may use `jax.process_index()`
-    seconds   the limit on the wall clock · memory: GiB that a child may use beyond what JAX has after its start (Linux)
+    seconds   the limit on the wall clock
+    memory    GiB that a child may use beyond what JAX has after its start (Linux)
+    patience  seconds that the other processes get once one has finished
     """
-    return wait(start(function, processes, devices, seconds, memory))
+    return wait(start(function, processes, devices, seconds, memory, patience))
 
 
 def start(
-    function: Callable[[], Any], processes: int = 1, devices: int = 8, seconds: float = 20.0, memory: float = 4.0
+    function: Callable[[], Any],
+    processes: int = 1,
+    devices: int = 8,
+    seconds: float = 20.0,
+    memory: float = 4.0,
+    patience: float = PATIENCE,
 ) -> Job:
     """Like `run`, but returns at once."""
     port = _processes.free_port() if processes > 1 else 0
@@ -118,7 +133,7 @@ def start(
         os.set_blocking(pipe, False)
         os.set_blocking(out, False)
         members.append(_Member(pid, pipe, out))
-    job = Job(members, now, now + seconds, before)
+    job = Job(members, now, now + seconds, before, patience=patience)
     _live.append(job)
     return job
 
@@ -158,6 +173,8 @@ def _turn() -> None:
             _settle(job, member, now)
         if any(m.result and m.result.status not in ("ok", "raised") for m in job.members):
             job.peer_died = job.peer_died or now
+        if any(m.result for m in job.members):
+            job.peer_done = job.peer_done or now
         if all(m.result for m in job.members):
             _end(job)
 
@@ -197,7 +214,7 @@ def _settle(job: Job, member: _Member, now: float) -> None:
         member.result = Result("closed" if closed else "died", text=text, ready=member.ready, seconds=seconds)
     elif member.printed > ENDLESS:
         member.result = Result("printed", text=f"{ENDLESS // 1_000_000} MB", ready=member.ready, seconds=seconds)
-    elif now > job.deadline:
+    elif now > job.deadline or (job.peer_done and not job.peer_died and now > job.peer_done + job.patience):
         member.result = Result("hung", text=_stack(member), ready=member.ready, seconds=seconds)
     elif job.peer_died and now > job.peer_died + GRACE:
         member.result = Result("left", text=_stack(member), ready=member.ready, seconds=seconds)

@@ -1,28 +1,38 @@
 """Pictures of live objects: devices and hosts, a mesh, an array's sharding, the flow of data through a mapped function.
 
-Each function returns a `Picture` (minipod/svg.py): shown by itself in a notebook, `print` gives its alt text,
-`save(path)` writes an SVG file. Graphviz draws devices and hosts (minipod/graph.py); grids are exact SVG of ours.
+Each function returns a `Picture` (drawing/svg.py): shown by itself in a notebook, `print` gives its alt text,
+`save(path)` writes an SVG file. Graphviz draws devices and hosts (drawing/graph.py); grids are exact SVG of ours.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 
-from minipod import graph
-from minipod.flows import flow
-from minipod.grids import mesh, sharding
-from minipod.svg import Picture, colour, text_width
-from minipod.words import few, join, numbers
+from minipod.drawing import graph
+from minipod.drawing.flows import flow
+from minipod.drawing.placement import mesh, sharding
+from minipod.drawing.svg import LABELS, Picture, colour, text_width
+from minipod.drawing.words import few, join, numbers
 
-__all__ = ["Picture", "colour", "devices", "flow", "hosts", "mesh", "sharding"]
+__all__ = ["LABELS", "Picture", "colour", "devices", "flow", "hosts", "mesh", "sharding"]
 
 PER_ROW = 4  # devices side by side in a host: words stay readable on a phone
 
-Groups = dict[int, list[jax.Device]]  # process_index → its devices
+
+class Device(Protocol):
+    """What a picture reads of a device: jax.Device has both."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def process_index(self) -> int: ...
 
 
-def devices(devices: Sequence[jax.Device] | None = None) -> Picture:
+Groups = dict[int, list[Device]]  # process_index → its devices
+
+
+def devices(devices: Sequence[Device] | None = None) -> Picture:
     """The devices (default: `jax.devices()`, all of them), in one box per host, that is per `process_index`."""
     groups = _by_host(devices)
     g = graph.graph(rankdir="TB", nodesep="0.14", ranksep="0.14")
@@ -37,7 +47,7 @@ def devices(devices: Sequence[jax.Device] | None = None) -> Picture:
     return graph.render(g, _alt_devices(groups))
 
 
-def hosts(devices: Sequence[jax.Device] | None = None, function: str = "f", collective: str = "psum") -> Picture:
+def hosts(devices: Sequence[Device] | None = None, function: str = "f", collective: str = "psum") -> Picture:
     """Which host holds which devices, `function` mapped over all of them, and `collective` among all of them.
 
     devices: default `jax.devices()`, the global list. One box per host (`process_index`); an arrow from the function
@@ -102,7 +112,7 @@ def _host(g: Any, groups: Groups, host: int | None, most: int, per_row: int = 0)
     return names
 
 
-def _by_host(devices: Sequence[jax.Device] | None) -> Groups:
+def _by_host(devices: Sequence[Device] | None) -> Groups:
     """The devices of each host, in the order given; TypeError or ValueError in one sentence."""
     try:
         chosen = list(jax.devices() if devices is None else devices)

@@ -1,5 +1,6 @@
 """What an edition needs beyond Jupyter Book: language and strings, stable section ids, MathML, search by bigrams, a lean head."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -16,7 +17,11 @@ from _ext.bigrams import Bigrams  # noqa: E402
 
 NAMES = {"en": "English", "zh-Hans": "简体", "zh-Hant": "繁體"}
 LANGUAGES = {"en": "en", "zh-Hans": "zh_CN", "zh-Hant": "zh_TW"}
-UNUSED = ("fontawesome", "vendor", ".map", "LICENSE", "bootstrap.js.map", "play-solid", "images/logo_", "locales")
+UNUSED = ("fontawesome", ".map", "LICENSE", "play-solid", "images/logo_", "/locales/", "macros.html", ".png")
+# The icon font in the theme's style sheet: 100 KB that book.css makes needless.
+ICONS = re.compile(
+    r"""@font-face\{[^}]*Font Awesome[^}]*\}|(?:\.fa-[\w-]+::?before,?)+\{content:"\\[\w]+"\}|@keyframes fa-.*?\}\}"""
+)
 
 
 def edition_of(app: Sphinx) -> str:
@@ -50,7 +55,10 @@ def configure(app: Sphinx, config) -> None:
         "article_header_end": ["switches.html", "toggle-secondary-sidebar.html"],
         "footer_content_items": ["colophon.html"],
         "back_to_top_button": False,
+        "navbar_persistent": [],
     }
+    config.html_context = {**config.html_context, "default_mode": "auto"}
+    config.nb_execution_cache_path = str(BOOK.parent / "_build" / "jupyter-cache")
     config.html_sidebars = {"**": ["navbar-logo.html", "search-button-field.html", "sbt-sidebar-nav.html"]}
 
 
@@ -88,8 +96,10 @@ def page_context(app: Sphinx, page: str, template: str, context: dict, doctree: 
 
 
 def prune(app: Sphinx, error: Exception | None) -> None:
-    """Remove files of the theme that no page loads."""
+    """Remove files of the theme that no page loads, and its icon font."""
     if error is None and app.builder.format == "html":
+        sheet = Path(app.outdir, "_static", "styles", "pydata-sphinx-theme.css")
+        sheet.write_text(ICONS.sub("", sheet.read_text("utf-8")), "utf-8")
         for path in sorted(Path(app.outdir, "_static").rglob("*"), reverse=True):
             if path.is_file() and any(part in path.as_posix() for part in UNUSED):
                 path.unlink()

@@ -39,18 +39,9 @@ run("psum_shard_map.py", processes=1, devices=8)
 # %% the-bill
 run("bill.py", processes=2, devices=4)
 
-# %% one-missing
+# %% only-one-sums
 from minipod.cluster import ClusterError
 
-try:
-    run("one_missing.py", processes=2, devices=4, limit=8)
-except ClusterError as error:
-    print(error.run.first_failure)
-
-# %% initialized-too-late
-run("too_late.py", processes=2, devices=4)
-
-# %% only-one-sums
 try:
     run("only_one_sums.py", processes=2, devices=4)
 except ClusterError as error:
@@ -58,6 +49,15 @@ except ClusterError as error:
 
 # %% all-sum-one-prints
 run("all_sum.py", processes=2, devices=4)
+
+# %% one-missing
+try:
+    run("one_missing.py", processes=2, devices=4, limit=8)
+except ClusterError as error:
+    print(error.run.first_failure)
+
+# %% initialized-too-late
+run("too_late.py", processes=2, devices=4)
 
 # %% print-a-global-array
 run("print_global.py", processes=2, devices=4)

@@ -1,5 +1,6 @@
 """Which known mistake behaves like a wrong answer? Only asked once an answer is wrong."""
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from lessons.checking import answers, observe
@@ -8,7 +9,7 @@ from lessons.checking.spec import Settings, Spec
 from lessons.checking.verdict import Verdict, judge
 from minipod import forked
 
-LIMIT = 8.0  # seconds for one mistake: enough to see that it hangs
+LIMIT, PATIENCE = 8.0, 3.0  # seconds for one mistake, and for one of its processes after another: enough to see it hang
 
 
 def recognise(spec: Spec, settings: Settings, right: list[Any], answer: list[forked.Result]) -> str | None:
@@ -17,31 +18,42 @@ def recognise(spec: Spec, settings: Settings, right: list[Any], answer: list[for
     if not path.exists():
         return None
     known = [name for name in answers.read(path).functions if name.startswith(spec.name + "__")]
-    seen = _see(spec, settings, known)
-    for exact in (True, False):  # a second spelling may send the same by other means
-        for name in known:
-            if name in seen and _alike(spec, answer, seen[name], name, exact):
-                mistaken = Verdict(spec.exercise, "")
-                judge(spec, mistaken, right, seen[name], name)
-                if mistaken.outcome != "right":
-                    return name
-    return None
+    seen: dict[str, list[forked.Result]] = {}
+
+    def matches(name: str, exact: bool) -> bool:
+        mistaken = Verdict(spec.exercise, "")
+        alike = _alike(spec, answer, seen[name], name, exact)
+        return alike and judge(spec, mistaken, right, seen[name], name).outcome != "right"
+
+    for name, results in _see(spec, settings, known):
+        seen[name] = results
+        if matches(name, exact=True):
+            return name
+    # a second spelling may send the same by other means
+    return next((name for name in known if spec.budget is not None and matches(name, exact=False)), None)
 
 
-def _see(spec: Spec, settings: Settings, names: list[str]) -> dict[str, list[forked.Result]]:
+def _see(spec: Spec, settings: Settings, names: list[str]) -> Iterator[tuple[str, list[forked.Result]]]:
     """All in one child; where that does not come back, and for clusters (a lost one is lost), each in its own."""
     path = spec.folder / "mistakes.py"
 
-    def look(chosen: list[str]):
+    def look(chosen: list[str]) -> Callable[[], Any]:
         return lambda: observe.observe_file(spec, settings.seed, path, chosen)
 
     if not settings.fork:
-        return {name: [forked.Result("ok", value=look([name])())] for name in names}
+        yield from ((name, [forked.Result("ok", value=look([name])())]) for name in names)
+        return
     if spec.processes == 1 and names:
         results = forked.run(look(names), 1, spec.devices, max(LIMIT, settings.limit), settings.memory)
         if results[0].status == "ok":
-            return {name: results for name in names}
-    return {n: forked.run(look([n]), spec.processes, spec.devices, LIMIT, settings.memory) for n in names}
+            yield from ((name, results) for name in names)
+            return
+    jobs: list[forked.Job] = []
+    for n, name in enumerate(names):
+        while len(jobs) < min(n + 2, len(names)):  # one ahead
+            chosen = look([names[len(jobs)]])
+            jobs.append(forked.start(chosen, spec.processes, spec.devices, LIMIT, settings.memory, PATIENCE))
+        yield name, forked.wait(jobs[n])
 
 
 def _alike(spec: Spec, answer: list[forked.Result], mistake: list[forked.Result], name: str, exact: bool) -> bool:

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import numpy as np
-from jax.sharding import NamedSharding, PartitionSpec, Sharding
+from jax.core import Tracer
+from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec, Sharding
 
-from minipod.words import join, numbers
+from minipod.drawing.words import join, numbers
 
 Part = tuple[int, int]  # start and stop in one dimension
 
@@ -70,41 +70,53 @@ class Layout:
 
 def layout(array_or_sharding: Any, shape: Sequence[int] | None = None) -> Layout:
     """Read a live array, or a sharding with a shape; TypeError or ValueError in one sentence."""
-    it, dtype = array_or_sharding, ""
-    if isinstance(it, jax.core.Tracer):
-        raise TypeError("a traced value has no devices yet: draw it outside jit, or use jax.debug.inspect_array_sharding")
+    sharding, size, dtype = _read(array_or_sharding, shape)
+    spec = _spec(sharding)
+    if isinstance(sharding, NamedSharding) and len(sharding.spec) > len(size):
+        raise ValueError(
+            f"an array of shape {size} does not fit {spec}: "
+            f"it has {len(size)} dimension{'s' * (len(size) != 1)}, the spec speaks of {len(sharding.spec)}"
+        )
+    if isinstance(getattr(sharding, "mesh", None), AbstractMesh):
+        raise TypeError("the sharding's mesh is an AbstractMesh, which has no devices: use a Mesh")
+    try:
+        indices = sharding.devices_indices_map(size)
+    except ValueError as error:
+        raise ValueError(f"an array of shape {size} does not fit {spec or sharding}: {_first(error)}") from None
+    holders: dict[tuple[Part, ...], list[Any]] = {}
+    for device, index in indices.items():
+        key = tuple(s.indices(n)[:2] for s, n in zip(index or (), size, strict=True))
+        holders.setdefault(key, []).append(device)
+    parts = [sorted({key[i] for key in holders}) for i in range(len(size))]
+    places = [{part: i for i, part in enumerate(p)} for p in parts]
+    numbered = {
+        tuple(p[k] for p, k in zip(places, key, strict=True)): sorted(group, key=lambda d: d.id)
+        for key, group in holders.items()
+    }
+    axes = ["" if len(p) == 1 else a for p, a in zip(parts, _axes(sharding, len(size)), strict=True)]
+    kind = f"{dtype}[{','.join(map(str, size))}]"
+    return Layout(size, kind, spec, parts, axes, dict(sorted(numbered.items())))
+
+
+def _read(it: Any, shape: Sequence[int] | None) -> tuple[Sharding, tuple[int, ...], str]:
+    """The sharding, the shape and the name of the dtype (empty for a bare sharding)."""
+    if isinstance(it, Tracer):
+        raise TypeError("a traced value has no devices: draw it outside jit, or use jax.debug.inspect_array_sharding")
     if isinstance(it, (np.ndarray, np.generic, int, float, complex, list, tuple)):
         raise TypeError(f"a {type(it).__name__} of NumPy or Python is on no device: put it there with jax.device_put")
     if isinstance(it, PartitionSpec):
         raise TypeError(f"{it} alone names no devices: give jax.sharding.NamedSharding(mesh, {it}) and a shape")
     if isinstance(it, Sharding):
         if shape is None:
-            raise TypeError("a sharding alone has no shape: call sharding(the_sharding, shape), such as (8, 8)")
-        sharding = it
-        size = _shape(shape)
-    else:
-        sharding = getattr(it, "sharding", None)
-        if not isinstance(sharding, Sharding):
-            raise TypeError(f"expected a jax.Array, or a Sharding and a shape, got {type(it).__name__}")
-        size, dtype = tuple(it.shape), str(it.dtype)
-        if shape is not None and _shape(shape) != size:
-            raise ValueError(f"the array has shape {size}, not {tuple(shape)}: leave shape out, it is read from the array")
-    try:
-        indices = sharding.devices_indices_map(size)
-    except (ValueError, NotImplementedError, RuntimeError) as error:
-        if isinstance(getattr(sharding, "mesh", None), jax.sharding.AbstractMesh):
-            raise TypeError("the sharding's mesh is an AbstractMesh, which has no devices: use a Mesh") from None
-        raise ValueError(f"an array of shape {size} does not fit {_spec(sharding) or sharding}: {_first(error)}") from None
-    holders: dict[tuple[Part, ...], list[Any]] = {}
-    for device, index in indices.items():
-        key = tuple(s.indices(n)[:2] for s, n in zip(index or (), size, strict=True))
-        holders.setdefault(key, []).append(device)
-    parts = [sorted({key[i] for key in holders}) for i in range(len(size))]
-    numbered = {tuple(p.index(k) for p, k in zip(parts, key, strict=True)): sorted(group, key=lambda d: d.id)
-                for key, group in holders.items()}  # fmt: skip
-    axes = ["" if len(p) == 1 else a for p, a in zip(parts, _axes(sharding, len(size)), strict=True)]
-    kind = f"{dtype}[{','.join(map(str, size))}]"
-    return Layout(size, kind, _spec(sharding), parts, axes, dict(sorted(numbered.items())))
+            raise TypeError("a sharding alone has no shape: give the array's too, as in sharding(s, (8, 8))")
+        return it, _shape(shape), ""
+    sharding = getattr(it, "sharding", None)
+    if not isinstance(sharding, Sharding):
+        raise TypeError(f"expected a jax.Array, or a Sharding and a shape, got {type(it).__name__}")
+    size = tuple(it.shape)
+    if shape is not None and _shape(shape) != size:
+        raise ValueError(f"the array has shape {size}, not {tuple(shape)}: leave shape out, the array knows its own")
+    return sharding, size, str(it.dtype)
 
 
 def _shape(shape: Sequence[int]) -> tuple[int, ...]:
@@ -124,8 +136,9 @@ def _entries(sharding: Sharding) -> tuple[Any, ...]:
 
 
 def _spec(sharding: Sharding) -> str:
-    named = isinstance(sharding, NamedSharding) and len(_entries(sharding)) == len(sharding.spec)
-    return f"P({', '.join(map(repr, sharding.spec))})" if named else ""
+    if not isinstance(sharding, NamedSharding) or len(_entries(sharding)) != len(sharding.spec):
+        return ""
+    return f"P({', '.join(map(repr, sharding.spec))})"
 
 
 def _axes(sharding: Sharding, rank: int) -> list[str]:

@@ -30,13 +30,16 @@ _STYLE = """
 .minipod text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;font-size:13px;
 fill:currentColor;fill:var(--minipod-ink,currentColor)}
 .minipod .code{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;font-size:12px}
-.minipod .small{font-size:12px}.minipod .soft{opacity:.72}.minipod .strong{font-weight:600}
+.minipod .small{font-size:12px}.minipod .soft{opacity:.76}.minipod .strong{font-weight:600}
 .minipod .box{fill:currentColor;fill-opacity:.05;stroke:currentColor;stroke-opacity:.28}
-.minipod .line{fill:none;stroke:currentColor;stroke:var(--minipod-ink,currentColor);stroke-opacity:.5;stroke-width:1.2}
+.minipod .line{fill:none;stroke:currentColor;stroke:var(--minipod-ink,currentColor);stroke-opacity:.5;
+stroke-width:1.2}
 .minipod .tip{fill:currentColor;fill:var(--minipod-ink,currentColor);fill-opacity:.6;stroke:none}
-.minipod .dash{stroke-dasharray:5 4;stroke:#1B9E77;stroke:var(--minipod-return,#1B9E77);stroke-opacity:1;stroke-width:1.6}
+.minipod .dash{stroke-dasharray:5 4;stroke:#1B9E77;stroke:var(--minipod-return,#1B9E77);stroke-opacity:1;
+stroke-width:1.6}
 .minipod .dashtip{fill:#1B9E77;fill:var(--minipod-return,#1B9E77);stroke:none}
-.minipod .thin{fill:none;stroke:#16191D;stroke-opacity:.1}.minipod .cell{stroke:#16191D;stroke-opacity:.25}.minipod .tint{fill-opacity:.24;stroke:currentColor;stroke-opacity:.3}
+.minipod .tint{fill-opacity:.24;stroke:currentColor;stroke-opacity:.3}
+.minipod .cell{stroke:#16191D;stroke-opacity:.25}.minipod .thin{fill:none;stroke:#16191D;stroke-opacity:.1}
 .minipod text.on{fill:#16191D;fill:var(--minipod-on-colour,#16191D)}
 """.replace("\n", "")
 # Boxes that are no shard: a tint over the page's own background, so words on it keep the page's colour.

@@ -1,19 +1,14 @@
-"""Grids of cells: a mesh, and how an array lies on it. Exact geometry, so written as SVG directly."""
+"""Grids of cells, one panel or several. Exact geometry, so written as SVG directly."""
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from jax.sharding import AbstractMesh, Mesh
-
-from minipod.layout import Layout, layout
-from minipod.svg import Canvas, Picture, text_width
-from minipod.words import few, join, numbers, runs
+from minipod.drawing.svg import Canvas, Picture, text_width
+from minipod.drawing.words import numbers, runs
 
 WIDE = 400.0  # no grid is wider: words stay readable when a phone shows it 330 pixels wide
-COLUMNS, ROWS, PANELS = 8, 12, 8  # more than these are drawn as the first ones, an ellipsis and the last
 GAP = 22.0  # between panels
 
 
@@ -52,119 +47,14 @@ class Measure:
     several: bool  # more than one host: cells name it where there is room
 
 
-def mesh(mesh: Mesh) -> Picture:
-    """The devices of `mesh` in their places, its axes named. Beyond two axes: one panel per index of the first ones.
-
-    Raises TypeError for what has no devices (an AbstractMesh) and ValueError for an empty mesh.
-    """
-    if isinstance(mesh, AbstractMesh):
-        raise TypeError("an AbstractMesh has no devices to draw: give a Mesh, such as jax.make_mesh returns")
-    if not isinstance(mesh, Mesh):
-        raise TypeError(f"expected a Mesh, such as jax.make_mesh returns, got {type(mesh).__name__}")
-    if mesh.devices.size == 0 or not mesh.axis_names:
-        raise ValueError("this mesh has no axes: give one with devices, such as jax.make_mesh((8,), ('x',)) returns")
-    names = [str(n) for n in mesh.axis_names]
-    places = mesh.devices.reshape((1,) * (2 - mesh.devices.ndim) + mesh.devices.shape)
-    flat = len(names) == 1
-    grids: list[Grid | None] = []
-    for lead in _leads(places.shape[:-2]):
-        if lead is None:
-            grids.append(None)
-            continue
-        grids.append(
-            Grid(
-                lambda r, c, at=lead: Cell([places[(*at, r, c)]]),
-                few(places.shape[-2], ROWS),
-                few(places.shape[-1], COLUMNS),
-                "" if flat else f"axis {names[-2]}",
-                f"axis {names[-1]}",
-                (lambda r: "") if flat else str,
-                str,
-                ", ".join(f"{n} = {i}" for n, i in zip(names, lead, strict=False)),
-            )
-        )
-    return _draw(grids, [], [], _alt_mesh(mesh), 0.0)
-
-
-def _alt_mesh(mesh: Mesh) -> str:
-    ids = [d.id for d in mesh.devices.flat]
-    size = " × ".join(f"{n}: {s}" for n, s in mesh.shape.items())
-    places = [f"({', '.join(map(str, at))}) device {mesh.devices[at].id}" for at in np.ndindex(mesh.devices.shape)]
-    order = f"{numbers('device', ids)}, in this order" if mesh.devices.ndim == 1 else f"at {join(places, 16)}"
-    return f"A mesh of {len(ids)} device{'s' * (len(ids) != 1)}, {size}: {order}."
-
-
-def sharding(array_or_sharding: Any, shape: Sequence[int] | None = None) -> Picture:
-    """Which device holds which part of an array: one colour per shard, its cell naming every device with a copy.
-
-    array_or_sharding: a jax.Array (or ShapeDtypeStruct with a sharding) of any rank; or a Sharding, then with the
-    array's `shape`. Rank 3 and more: one panel per shard of the leading dimensions.
-    Raises TypeError for what is on no device (a NumPy array, a traced value, a bare PartitionSpec) and ValueError
-    for a shape that the sharding does not divide.
-    """
-    it = layout(array_or_sharding, shape)
-    if not math.prod(it.shape):
-        canvas = Canvas()
-        _header(canvas, 0, [it.kind, it.spec])
-        canvas.rect(0, 26, 300, 44, "box", 6)
-        canvas.text(150, 48, "no elements: no device holds any", "soft")
-        return canvas.picture(it.alt())
-    rank = len(it.shape)
-    parts = [[(0, 1)]] * (2 - rank) + it.parts
-    words = ["elements"] if rank == 1 else ["slices"] * (rank - 2) + ["rows", "columns"]
-    shown = [f"{word} over {a}" if a else word if rank < 3 else "" for word, a in zip(words, it.axes, strict=False)]
-    row_name, column_name = ([""] * (2 - rank) + shown if rank else ["", ""])[-2:]
-    row_tick, column_tick = (_ticks(p, bool(n)) for p, n in zip(parts[-2:], (row_name, column_name), strict=True))
-    grids: list[Grid | None] = []
-    for lead in _leads(tuple(map(len, parts[:-2]))):
-        if lead is None:
-            grids.append(None)
-            continue
-        title = ", ".join(f"{p[i][0]}:{p[i][1]}" for p, i in zip(parts, lead, strict=False))
-        grids.append(
-            Grid(
-                lambda r, c, at=lead: Cell(*it.shard((*at, r, c)[2 - rank if rank < 2 else 0 :])),
-                few(len(parts[-2]), ROWS),
-                few(len(parts[-1]), COLUMNS),
-                row_name,
-                column_name,
-                row_tick,
-                column_tick,
-                f"[{title}]" if title else "",
-                _lines(it.shape),
-            )
-        )
-    above = [n for n in shown[:-2] if n] if rank > 2 else []
-    over = [", ".join(it.axes[i] for i in range(rank - 2) if it.axes[i])] if above else []
-    slices = [f"slices over {over[0]}"] if over else []
-    rows, columns = ((1, 1) + it.shape)[-2:]
-    return _draw(grids, [it.kind, it.spec, *slices], it.footers(), it.alt(), rows / columns if rank > 1 else 0.18)
-
-
-def _ticks(parts: list[tuple[int, int]], named: bool) -> Callable[[int], str]:
-    """The range of each shard in one dimension, as Python writes it; nothing for a dimension without a name."""
-    return (lambda i: f"{parts[i][0]}:{parts[i][1]}") if named else lambda i: ""
-
-
-def _lines(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Elements down and across that are few enough to be shown by thin lines: the whole array's, not a cell's."""
-    rows, columns = ((1, 1) + shape)[-2:]
-    return (rows, columns) if max(rows, columns) <= 16 and len(shape) in (1, 2) else (1, 1)
-
-
-def _leads(sizes: tuple[int, ...]) -> list[tuple[int, ...] | None]:
-    """The index of each panel, at most PANELS, None for those left out; one panel `()` without leading axes."""
-    return [None if i is None else tuple(map(int, np.unravel_index(i, sizes))) if sizes else ()
-            for i in few(math.prod(sizes), PANELS)]  # fmt: skip
-
-
-def _header(canvas: Canvas, x: float, words: Sequence[str]) -> None:
+def header_line(canvas: Canvas, x: float, words: Sequence[str]) -> None:
+    """The line above a picture: what it shows, as code, the first word in bold; each word a label of its own."""
     for i, word in enumerate(w for w in words if w):
         canvas.text(x, 8, word, "code strong" if i == 0 else "small soft" if " over " in word else "code", "start")
         x += text_width(word, 12, True) + 14
 
 
-def _draw(grids: Sequence[Grid | None], header: list[str], footers: list[str], alt: str, aspect: float) -> Picture:
+def draw(grids: Sequence[Grid | None], header: list[str], footers: list[str], alt: str, aspect: float) -> Picture:
     """The panels left to right, wrapped at WIDE; a line above, lines below. aspect: height by width, 0: low cells."""
     first = next(g for g in grids if g is not None)
     m = _measure(grids, first, aspect)
@@ -173,7 +63,7 @@ def _draw(grids: Sequence[Grid | None], header: list[str], footers: list[str], a
     across = math.ceil(len(grids) / math.ceil(len(grids) / across))  # 2 + 2 panels rather than 3 + 1
     x, y = 0.0, 0.0
     if any(header):
-        _header(canvas, m.left + 1.5, header)
+        header_line(canvas, m.left + 1.5, header)
         y = 32.0
     for i, g in enumerate(grids):
         if i and i % across == 0:

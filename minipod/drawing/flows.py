@@ -7,8 +7,8 @@ from typing import Any
 
 import jax
 
-from minipod.svg import Canvas, Picture, text_width
-from minipod.words import few
+from minipod.drawing.svg import Canvas, Picture, text_width
+from minipod.drawing.words import few
 
 MOST = 8  # rows; more devices are drawn as the first ones, an ellipsis and the last
 HIGH, ARROW = 34.0, 40.0  # the height of a row; the room for arrows between two columns

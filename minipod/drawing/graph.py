@@ -12,7 +12,7 @@ from typing import Any
 
 import graphviz
 
-from minipod.svg import Picture, finish, number
+from minipod.drawing.svg import Picture, finish, number
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _KEPT = {"points", "d", "x", "y", "cx", "cy", "rx", "ry", "text-anchor"}
@@ -29,7 +29,9 @@ def graph(**attributes: Any) -> graphviz.Digraph:
     )
 
 
-def node(g: graphviz.Digraph, name: str, label: str, class_: str, width: float, height: float = 30, **more: str) -> None:
+def node(
+    g: graphviz.Digraph, name: str, label: str, class_: str, width: float, height: float = 30, **more: str
+) -> None:
     """Add a node of `width` × `height` pixels (Graphviz counts 72 to the inch)."""
     size = {"width": f"{width / 72:.4f}", "height": f"{height / 72:.4f}"}
     g.node(name, graphviz.escape(label), **{"class": class_}, **size, **more)
@@ -88,5 +90,5 @@ def _dress(group: ET.Element) -> list[str]:
         class_ = label if tag == "text" else tip if kind == "edge" and tag == "polygon" else shape
         kept = "".join(f' {k}="{html.escape(v)}"' for k, v in child.attrib.items() if k in _KEPT)
         content = html.escape(child.text or "", quote=False)
-        parts.append(f'<{tag} class="{class_}"{kept}>{content}</{tag}>' if content.strip() else f'<{tag} class="{class_}"{kept}/>')
+        parts.append(f'<{tag} class="{class_}"{kept}>{content.strip()}</{tag}>')
     return parts

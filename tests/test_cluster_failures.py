@@ -1,0 +1,212 @@
+"""Each way in which a cluster can fail ends, is named in one sentence, and leaves nothing running."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from minipod import cluster
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for what is left running through /proc")
+
+# Two steps together; then process WHO does CASE instead of its third step.
+STEPS = """
+import os, signal, sys, time
+import jax
+import numpy as np
+from minipod.cluster import launch_arguments
+case, who = sys.argv[1], int(sys.argv[2])
+jax.distributed.initialize(**launch_arguments())
+mesh = jax.make_mesh((jax.device_count(),), ("x",))
+f = jax.jit(jax.shard_map(lambda x: jax.lax.psum(x, "x"), mesh=mesh, in_specs=jax.P("x"), out_specs=jax.P()))
+ones = np.ones(jax.local_device_count(), np.float32)
+for k in range(3):
+    if k == 2 and jax.process_index() == who:
+        match case:
+            case "raise": raise ValueError("bad shard")
+            case "kill": os.kill(os.getpid(), signal.SIGKILL)
+            case "stop": os.kill(os.getpid(), signal.SIGSTOP)
+            case "hang": time.sleep(1000)
+            case "leave": break
+    x = jax.make_array_from_process_local_data(jax.NamedSharding(mesh, jax.P("x")), ones)
+    print("step", k, np.asarray(f(x)))
+"""
+# A child in the same session, one in its own, and an orphan in a third.
+FAMILY = """
+import os, subprocess, sys, time
+subprocess.Popen(["sleep", "1000"])
+subprocess.Popen(["sleep", "1000"], start_new_session=True)
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        time.sleep(1000)
+    os._exit(0)
+print("up", flush=True)
+time.sleep(float(sys.argv[1]))
+"""
+
+
+@pytest.fixture
+def marker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A fresh folder and a mark in the environment of all that a test starts; nothing with it may be left."""
+    mark = uuid.uuid4().hex
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MINIPOD_TEST_MARK", mark)
+    yield mark
+    monkeypatch.delenv("MINIPOD_TEST_MARK")
+    assert not wait_until_gone(mark), "left running"
+
+
+def line(text: str) -> str:
+    """Where `text` stands in STEPS: «p.py:16»."""
+    return f"p.py:{STEPS.partition(text)[0].count(chr(10)) + 1}"
+
+
+def marked(mark: str) -> list[int]:
+    found = []
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if f"MINIPOD_TEST_MARK={mark}".encode() in environ.read_bytes() and environ.parent.name != str(os.getpid()):
+                found.append(int(environ.parent.name))
+    return found
+
+
+def wait_until_gone(mark: str, seconds: float = 10) -> list[int]:
+    end = time.monotonic() + seconds
+    while (left := marked(mark)) and time.monotonic() < end:
+        time.sleep(0.05)
+    return left
+
+
+def steps(case: str, who: int, **options) -> cluster.Run:
+    Path("p.py").write_text(STEPS)
+    return cluster.run("p.py", case, str(who), devices=2, check=False, **options)
+
+
+@pytest.mark.parametrize("who", [0, 1])
+def test_a_raising_process_is_named_with_its_error_and_line(marker: str, who: int):
+    run = steps("raise", who)
+    assert run.first_failure
+    begin, _, rest = run.first_failure.partition("; ")
+    assert begin == f"process {who} raised ValueError: bad shard, at {line('raise ValueError')}"
+    assert rest.startswith(f"process {1 - who} was waiting in `") and rest.endswith(f"({line('print(')}) and has been ended")
+    assert run.codes[who] == 1 and run.codes[1 - who] == -signal.SIGKILL and run.exit_code == 1 and not run.ok
+    assert "ValueError: bad shard" in run.outputs[who] and "minipod" not in run.outputs[who]  # its own traceback
+    assert run.seconds < 30
+
+
+@pytest.mark.parametrize("who", [0, 1])
+def test_a_killed_process_is_named_also_when_it_was_the_coordinator(marker: str, who: int):
+    run = steps("kill", who)
+    assert run.first_failure and run.first_failure.startswith(f"process {who} was killed by SIGKILL")
+    assert run.codes[who] == -signal.SIGKILL and run.exit_code == 128 + 9 and run.seconds < 30
+
+
+@pytest.mark.parametrize("who", [0, 1])
+def test_a_process_that_leaves_early_is_named_though_its_exit_code_is_0(marker: str, who: int):
+    run = steps("leave", who)
+    assert run.first_failure
+    assert run.first_failure.startswith(f"process {who} finished while process {1 - who} is still waiting in `")
+    assert run.codes[who] == 0 and run.codes[1 - who] == -signal.SIGKILL and run.exit_code == 1 and run.seconds < 30
+
+
+def test_at_the_limit_each_process_says_where_it_is(marker: str):
+    run = steps("hang", 1, limit=6)
+    assert run.first_failure and run.first_failure.startswith("still running after 6 s: process 0 is waiting in `")
+    assert run.first_failure.endswith(f'process 1 is waiting in `case "hang": time.sleep(1000)` ({line("time.sleep")})')
+    assert run.exit_code == 124 and 6 <= run.seconds < 20
+
+
+def test_a_suspended_process_is_named(marker: str):
+    run = steps("stop", 1, limit=6)
+    assert run.first_failure and run.first_failure.endswith("process 1 is suspended (SIGSTOP)")
+
+
+def test_with_a_collective_timeout_the_program_gets_the_error_and_the_cause_is_named(marker: str):
+    run = steps("leave", 1, collective_timeout=2)
+    assert run.first_failure and run.first_failure.startswith("process 0 raised JaxRuntimeError: ")
+    assert "Timed out" in run.first_failure and run.first_failure.endswith("after process 1 had finished")
+
+
+def test_honest_work_after_the_other_has_finished_is_left_alone(marker: str):
+    Path("p.py").write_text(
+        "import os, time\nend = time.monotonic() + 7 * (os.environ['MINIPOD_PROCESS'] == '0')\n"
+        "while time.monotonic() < end: pass\n"
+    )
+    assert cluster.run("p.py").ok
+
+
+def test_check_raises_with_the_sentence_first_and_the_outputs(marker: str):
+    Path("p.py").write_text("print('hello')\nraise SystemExit('no data')")
+    with pytest.raises(cluster.ClusterError, match="^process [01] ended with exit status 1\n") as caught:
+        cluster.run("p.py")
+    assert "[0] hello\n[0] no data\n[1] hello" in str(caught.value) and caught.value.run.codes == [1, 1]
+
+
+def test_the_same_error_in_both_is_said_once(marker: str):
+    Path("p.py").write_text("def load():\n    raise OSError('no file')\nload()")
+    assert cluster.run("p.py", check=False).first_failure == "both processes raised OSError: no file, at p.py:2"
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("os._exit(3)", "process 1 ended with exit status 3"),
+        ("os.kill(os.getpid(), 11)", "process 1 was killed by SIGSEGV"),
+        ("os.abort()", "process 1 aborted (SIGABRT)"),
+        ("exec('1 +')", "process 1 raised SyntaxError: invalid syntax (<string>, line 1), at p.py:3"),
+        ("raise KeyboardInterrupt", "process 1 raised KeyboardInterrupt, at p.py:3"),
+    ],
+)
+def test_other_bad_ends_are_named(marker: str, body: str, says: str):
+    Path("p.py").write_text(f"import os\nif os.environ['MINIPOD_PROCESS'] == '1':\n    {body}\n")
+    assert cluster.run("p.py", check=False).first_failure in (says, says + ", after process 0 had finished")
+
+
+def test_a_program_with_a_syntax_error_is_named_with_its_line(marker: str):
+    Path("p.py").write_text("x = 1\ny = = 2\n")
+    run = cluster.run("p.py", check=False)
+    assert run.first_failure and run.first_failure.startswith("both processes raised SyntaxError")
+    assert run.first_failure.endswith(", at p.py:2") and "y = = 2" in run.outputs[0]
+
+
+def test_grandchildren_end_with_a_program_that_ends(marker: str):
+    Path("p.py").write_text(FAMILY)
+    run = cluster.run("p.py", "0")
+    assert run.ok and run.outputs == ["up\n", "up\n"] and not wait_until_gone(marker, 0.5)
+
+
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_when_the_launcher_ends_everything_ends(marker: str, by: signal.Signals):
+    Path("p.py").write_text(FAMILY)
+    launcher = _launch("1000", lines=2)
+    assert len(marked(marker)) >= 2 * 5
+    launcher.send_signal(by)
+    assert launcher.wait(20) == (130 if by == signal.SIGINT else -by)
+    assert not wait_until_gone(marker)
+
+
+def test_when_the_launcher_is_killed_a_hanging_jax_program_ends_too(marker: str):
+    Path("p.py").write_text(STEPS)
+    launcher = _launch("hang", "1", lines=4)
+    launcher.kill()
+    launcher.wait(20)
+    assert not wait_until_gone(marker)
+
+
+def _launch(*arguments: str, lines: int) -> subprocess.Popen[str]:
+    """`minipod run p.py …`, once it has printed so many lines."""
+    command = [sys.executable, "-m", "minipod", "run", "p.py", *arguments]
+    launcher = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert launcher.stdout
+    for _ in range(lines):
+        assert launcher.stdout.readline()
+    launcher.stdout.close()
+    return launcher
