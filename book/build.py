@@ -16,7 +16,7 @@ import progress
 import root_page
 import sync
 from execute import CellFailed, Executed, chapter
-from notebooks import EDITIONS, Source
+from notebooks import EDITIONS
 from pages import ROOT, read_page
 from plain import Links
 
@@ -61,52 +61,45 @@ def main(arguments: list[str]) -> int:
 
 
 def write_editions(editions: list[str], executed: dict[str, Executed]) -> dict[str, float]:
-    """Write the editions that have changed, each in a process of its own. Returns each one's seconds (0: unchanged)."""
+    """Write the editions that have changed. Returns each one's seconds (0: unchanged).
+
+    One after the other: two at a time take no less on two cores. Each in a process of its own (see write.py).
+    RuntimeError with the warnings of an edition that cannot be written.
+    """
     walls: dict[str, float] = {}
-    running: dict[str, tuple[subprocess.Popen, float, str]] = {}
     for edition in editions:
         begin = time.monotonic()
         progress.step(f"{edition}: preparing pages")
-        stamp = prepare(edition, executed)
-        if _read(BUILD / "html" / edition / ".stamp") == stamp:
+        stamp, done = prepare(edition, executed), BUILD / "html" / edition / ".stamp"
+        if _read(done) == stamp:
             walls[edition] = 0.0
             continue
-        command = [sys.executable, str(ROOT / "book" / "write.py"), edition]
-        log = BUILD / "log" / f"{edition}.txt"
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("wb") as out:
-            process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, cwd=ROOT, env=_quiet())
-        running[edition] = process, begin, stamp
-        if edition == editions[0]:  # alone, so that its seconds mean something; the others run together
-            _wait(running, walls)
-    _wait(running, walls)
+        done.unlink(missing_ok=True)
+        _write_pages(edition)
+        done.write_text(stamp, "utf-8")
+        walls[edition] = time.monotonic() - begin
+        progress.done(f"{edition}: pages written in {walls[edition]:.1f} s")
     return walls
 
 
-def _quiet() -> dict[str, str]:
-    return {**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONUNBUFFERED": "1"}
-
-
-def _wait(running: dict[str, tuple[subprocess.Popen, float, str]], walls: dict[str, float]) -> None:
-    """Until every running edition is written. RuntimeError with the warnings of one that failed."""
-    while running:
-        progress.step(" · ".join(f"{edition}: writing pages" for edition in running))
-        for edition, (process, begin, stamp) in list(running.items()):
-            if process.poll() is None:
-                continue
-            del running[edition]
-            log = _read(BUILD / "log" / f"{edition}.txt")
-            if process.returncode:
-                for other, *_ in running.values():
-                    other.terminate()
-                log = re.sub(r"\x1b\[[0-9;]*m", "", log).replace(f"{BUILD / 'src'}/", "")
-                told = [line for line in log.splitlines() if re.search("WARNING|ERROR", line)] or [log[-2000:]]
-                shutil.rmtree(BUILD / "doctrees" / edition, ignore_errors=True)  # it would not warn of the same twice
-                raise RuntimeError(f"{edition}: the pages could not be written:\n" + "\n".join(told))
-            (BUILD / "html" / edition / ".stamp").write_text(stamp, "utf-8")
-            walls[edition] = time.monotonic() - begin
-            progress.done(f"{edition}: pages written")
-        time.sleep(0.05)
+def _write_pages(edition: str) -> None:
+    log = BUILD / "log" / f"{edition}.txt"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, str(ROOT / "book" / "write.py"), edition]
+    quiet = {**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONUNBUFFERED": "1"}  # of Sphinx's own extensions
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, cwd=ROOT, env=quiet)
+        try:
+            while process.poll() is None:
+                progress.step(f"{edition}: writing pages")
+                time.sleep(0.05)
+        finally:
+            process.kill()
+    if process.returncode:
+        shutil.rmtree(BUILD / "doctrees" / edition, ignore_errors=True)  # it would not warn of the same twice
+        text = re.sub(r"\x1b\[[0-9;]*m", "", _read(log)).replace(f"{BUILD / 'src'}/", "")
+        told = [line for line in text.splitlines() if re.search("WARNING|ERROR", line)] or [text[-2000:]]
+        raise RuntimeError(f"{edition}: the pages could not be written:\n" + "\n".join(told))
 
 
 def prepare(edition: str, executed: dict[str, Executed]) -> str:
@@ -136,7 +129,10 @@ def prepare(edition: str, executed: dict[str, Executed]) -> str:
 
 def _shared():
     """A hash of all that every page of an edition is made with: configuration, look, words, tools."""
-    digest = hashlib.sha256("".join(f"{p}{metadata.version(p)}" for p in ("jupyter-book", "sphinx-book-theme")).encode())
+    versions = [
+        metadata.version(p) for p in ("jupyter-book", "sphinx-book-theme", "myst-nb", "sphinx-design", "opencc")
+    ]
+    digest = hashlib.sha256(" ".join(versions).encode())
     files = [ROOT / "_config.yml", ROOT / "_toc.yml", ROOT / "book" / "terms.toml", *(ROOT / "book").glob("*.py")]
     for kind in ("_ext", "_static", "_templates"):
         files += (p for p in (ROOT / "book" / kind).rglob("*") if p.is_file() and "__pycache__" not in p.parts)

@@ -16,20 +16,28 @@ def split_docstring(text: str) -> dict[str, str]:
     return {"en": "\n".join(lines[:cut]).strip(), "zh-Hans": "\n".join(lines[cut:]).strip()}
 
 
-_CODE = re.compile(r"`[^`]*`|\b[a-z]+\d+\[[^\]]*\]|\bP\([^()]*\)|\b\w+(?:\.\w+)*\([^()]*\)|\b[A-Za-z]\w*(?:_\w+|\.\w+)+", re.A)
-_ITEM = re.compile(r"([a-z_]\w*(?:(?:,| and) [a-z_]\w*)*):(?= )", re.A)
+_CODE = re.compile(
+    r"`[^`]*`"  # is code already
+    r'|"[^"\n\u3400-\u9fff]*"'  # "x"
+    r"|\b[a-z]\w*\[[^\]]*\]|\[[^\]\u3400-\u9fff]*\]"  # f32[N, features], [N, features]
+    r"|\b[A-Za-z]\w*(?:\.\w+)*\([^()\u3400-\u9fff]*\)|\b[A-Za-z]\w*(?:_\w+|\.\w+)+",  # P('x'), num_devices, jax.P
+    re.A,
+)
+_ITEM = re.compile(r"(?<=[^\n])\n(?=[a-z_]\w*(?:(?:,| and) [a-z_]\w*)*: )", re.A)
 
 
-def statement(text: str) -> str:
-    """A docstring's part as Markdown: arguments and «Returns» as paragraphs of their own, what looks like code as code."""
-    lines: list[str] = []
-    for line in text.split("\n"):
-        if lines and lines[-1] and (_ITEM.match(line) or line.startswith(("Returns", "Budget"))):
-            lines.append("")
-        head = _ITEM.match(line)
-        rest = _CODE.sub(lambda m: m[0] if m[0][0] == "`" else f"`{m[0]}`", line[head.end() :] if head else line)
-        lines.append(re.sub(r"\w+", lambda m: m[0] if m[0] == "and" else f"`{m[0]}`", head[1]) + ":" + rest if head else rest)
-    return "\n".join(lines)
+def statement(text: str, names: list[str]) -> str:
+    """A docstring's part as Markdown: arguments and «Returns» as paragraphs of their own, what looks like code as code.
+
+    `names` are the function's arguments: code where a list of arguments names them and, in Chinese, everywhere.
+    """
+    text = re.sub(r"(?m)(?<=[^\n])\n(?=Returns\b|Budget\b)", "\n\n", text)
+    text = _ITEM.sub("\n\n", text)
+    chosen = names if HAN.search(text) else [n for n in names if len(n) == 1]  # English has words such as «batch»
+    known = "|".join(map(re.escape, chosen)) or "(?!)"
+    listed = "|".join(map(re.escape, names)) or "(?!)"
+    words = re.compile(rf"{_CODE.pattern}|\b(?:{known})\b|(?m:(?:^|(?<=[,;.] )))(?:{listed})(?=: )", re.A)
+    return words.sub(lambda m: m[0] if m[0].startswith("`") else f"`{m[0]}`", text)
 
 
 def functions(path: Path) -> dict[str, ast.FunctionDef]:
@@ -73,7 +81,7 @@ def block(root: Path, chapter: str, name: str, number: int, edition: str, ui: di
         f"::::{{admonition}} {ui['exercise'][edition]} {number} · {_text(table, 'title', edition, where)}",
         ":class: exercise",
         "",
-        statement(words_of_it),
+        statement(words_of_it, [a.arg for a in functions(blanks)[name].args.args]),
         "",
         f"```python\n{code_without_docstring(blanks, name)}\n```",
         "",

@@ -15,27 +15,23 @@ _PIECES = re.compile(
 
 
 @functools.cache
-def _rules(kind: str, edition: str) -> list[tuple[re.Pattern, str]]:
-    def put(row: dict) -> str:
-        return row.get(edition) or terms.traditional(row["zh-Hans"])
-
-    return [(re.compile(row["find"]), put(row)) for row in terms.terms()[kind]]
+def _rules(kind: str) -> list[tuple[re.Pattern, str]]:
+    return [(re.compile(row["find"]), row["zh-Hans"]) for row in terms.terms()[kind]]
 
 
+@functools.cache
 def label(text: str, edition: str) -> str:
     """One label, or the sentences that describe a picture, by the rules of terms.toml; what none knows stays."""
     bare = text.strip()
     if edition == "en" or not bare:
         return text
-    for find, put in _rules("labels", edition):
-        if find.fullmatch(bare):
-            return text.replace(bare, find.sub(put, bare))
-    if " " in bare and bare.endswith("."):
-        words = bare
-        for find, put in _rules("phrases", edition):
+    words = bare
+    if rule := next((r for r in _rules("labels") if r[0].fullmatch(bare)), None):
+        words = rule[0].sub(rule[1], bare)
+    elif " " in bare and bare.endswith("."):
+        for find, put in _rules("phrases"):
             words = find.sub(put, words)
-        return text.replace(bare, words)
-    return text
+    return text.replace(bare, terms.traditional(words) if edition == "zh-Hant" else words)
 
 
 def translate(markup: str, edition: str) -> str:

@@ -1,4 +1,4 @@
-"""The notebooks of an edition: one with outputs for Sphinx to render, and one in plain Markdown for readers to take away."""
+"""The notebooks of an edition: one for Sphinx to render, one in plain Markdown for readers to take away."""
 
 import re
 from dataclasses import dataclass

@@ -26,7 +26,7 @@ _END = re.compile(r"% end exercise *")
 
 @dataclass
 class Cell:
-    """A code cell of a page. `first` and `last` are the line indices of its two fences; `body` is what stands inside."""
+    """A code cell of a page. `first` and `last` are the line indices of its fences; `body` is what stands inside."""
 
     kind: str  # "cell", "program", or "" when the page names neither
     name: str
@@ -119,7 +119,7 @@ def _find_exercises(page: Page, name: str) -> None:
 
 
 def demo_cells(demo: Path) -> dict[str, str]:
-    """The named cells (`# %% name`) of a lesson's demo.py, in order. ValueError for a cell without or with a used name."""
+    """The named cells (`# %% name`) of a demo.py, in order. ValueError for a cell without a name or with a used one."""
     cells: dict[str, str] = {}
     for number, cell in enumerate(jupytext.read(demo, fmt="py:percent").cells):
         if cell.cell_type != "code":

@@ -7,7 +7,7 @@ _last = 0.0
 
 
 def step(text: str) -> None:
-    """Passing news, e.g. «ch03_sharding  executing cell 7 of 31»: shown at once on a terminal, else at most every 2 s."""
+    """Passing news, e.g. «ch03_sharding  executing cell 7 of 31»: at once on a terminal, else at most every 2 s."""
     global _last
     if sys.stdout.isatty():
         print(f"\r\033[K{text}", end="", flush=True)

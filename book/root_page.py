@@ -11,8 +11,8 @@ _PAGE = """<!doctype html>
 <title>{title}</title>
 <style>
   :root {{ color-scheme: light dark; }}
-  body {{ font: 1.1rem/1.6 system-ui, "PingFang SC", "Noto Sans CJK SC", sans-serif; margin: 20vh auto 0; max-width: 34rem;
-    padding: 0 1.5rem; }}
+  body {{ font: 1.1rem/1.6 system-ui, "PingFang SC", "Noto Sans CJK SC", sans-serif; margin: 20vh auto 0;
+    max-width: 34rem; padding: 0 1.5rem; }}
   ul {{ list-style: none; padding: 0; }}
   li {{ margin: 1.2rem 0; }}
   a {{ display: block; text-decoration: none; color: inherit; border-left: .25rem solid #3b6ea5; padding-left: 1rem; }}

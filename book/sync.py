@@ -1,7 +1,7 @@
 """python book/sync.py [--check]: fill the pages from the lessons, and derive the Traditional Chinese of their words.
 
-Filled are the bodies of code cells (from demo.py, by name), programs, and exercises. `--check` writes nothing and fails,
-naming page and cell, where something is stale, unknown, unused or out of order, or where the editions differ.
+Filled are the bodies of code cells (from demo.py, by name), programs, and exercises. `--check` writes nothing and
+fails, naming page and cell, where something is stale, unknown, unused or out of order, or where the editions differ.
 """
 
 import argparse
@@ -138,7 +138,8 @@ def check(root: Path = ROOT) -> Result:
                 stale[path] = text, "\n".join(old)
         for label in found["en"].labels if "en" in found else []:
             if label in owner:
-                problems.append(f"{show(found['en'].path, root)}: {show(owner[label], root)} also has the label «{label}»")
+                here, there = show(found["en"].path, root), show(owner[label], root)
+                problems.append(f"{here}: {there} also has the label «{label}»")
             owner[label] = found["en"].path
         if len(found) > 1:
             problems += editions_differ(found, root)

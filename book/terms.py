@@ -1,4 +1,4 @@
-"""book/terms.toml and the two scripts: labels, strings of the page furniture, and Traditional Chinese from Simplified."""
+"""The words of book/terms.toml, and Traditional Chinese from Simplified."""
 
 import functools
 import json

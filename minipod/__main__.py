@@ -18,7 +18,10 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand; the exit code. A user's mistake is one sentence on stderr and exit code 2."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        parser.error(f"there is no option {unknown[0]}")
     command: Callable[[argparse.Namespace], int] = options.command
     try:
         return command(options)
@@ -89,10 +92,10 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _traffic(options: argparse.Namespace) -> int:
-    from minipod.traffic import read, table
-
     if options.file != "-" and not Path(options.file).is_file():
         raise FileNotFoundError(f"{options.file}: there is no such file")
+    from minipod.traffic import read, table
+
     text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text(encoding="utf-8")
     print(table(read(text)))
     return 0

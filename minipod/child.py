@@ -73,6 +73,7 @@ def _keep(pid: int, wake: int) -> int:
                     status = ended[1]
     kill_group(pid)
     if status is None:
+        os.kill(pid, signal.SIGKILL)  # it may not lead its group yet
         status = os.waitpid(pid, 0)[1]
     kill_children()
     return status

@@ -51,8 +51,9 @@ def run(
     """Run `program` (a path; with `module`, a module's name) in `processes` processes of `devices` CPU devices each.
 
     A path is looked up in the current folder, then beside the running script. All processes are ended after `limit`
-    seconds, and soon after one of them fails. `collective_timeout` (seconds) lets a collective that waits for a lost
-    process raise in the program itself. `show(process, line)` is called for each line as it comes.
+    seconds, soon after one of them fails, and when one has finished while the others have done no work for 5 seconds
+    (then they wait for it, or sleep: both look the same). `collective_timeout` (seconds) lets a collective that waits
+    for a lost process raise in the program itself. `show(process, line)` is called for each line as it comes.
 
     Raises ClusterError when a process fails and `check` is true; ValueError for an impossible number and
     FileNotFoundError for a missing program, before anything starts.
@@ -142,9 +143,7 @@ def _wait_for(address: str, seconds: float) -> None:
     raise TimeoutError(f"process 0 has not called jax.distributed.initialize within {seconds:g} s")
 
 
-def _watch(
-    members: list[Member], channels: selectors.BaseSelector, end: float, collective_timeout: int | None
-) -> bool:
+def _watch(members: list[Member], channels: selectors.BaseSelector, end: float, collective_timeout: int | None) -> bool:
     """Read and wait until all have ended, or waiting is pointless. True when the limit was reached.
 
     With a collective timeout the programs get the time to meet it.

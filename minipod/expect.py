@@ -55,7 +55,8 @@ def _begin(message: str, text: str, room: int) -> int:
     starts = [m.end() for m in re.finditer(r"[.!?:;] (?=\S)", message[:at])]
     if starts and at - starts[-1] + len(text) <= room:
         return starts[-1]
-    return message.rfind(" ", 0, max(at - room // 3, 1)) + 1
+    near = at - room // 3
+    return message.find(" ", near, at) + 1 or near
 
 
 def _cut(words: str, room: int, keep: int) -> str:

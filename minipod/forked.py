@@ -41,7 +41,8 @@ class Result:
     status  "ok": `value` is what the function returned (JSON data) · "raised": `text` is the error, in Python's words
             "died": it ended the process itself, `text` is `exit code 3` or `SIGSEGV`
             "closed": it closed the pipe of the result · "printed": it printed more than ENDLESS bytes
-            "hung": still running at the limit, or long after the others; `text` is faulthandler's traceback · "left": ended after a peer had died
+            "hung": still running at the limit, or long after the others; `text` is faulthandler's traceback
+            "left": ended after a peer had died
     output  the first KEEP bytes of stdout and stderr
     ready   whether JAX had started, and with it the cluster, before that
     """

@@ -25,9 +25,7 @@ _NOISE = re.compile(
     r"|WARNING: All log messages before absl::InitializeLog\(\) is called are written to STDERR"
     r"|\*\*\* Check failure stack trace: \*\*\*|^ +@ +0x[0-9a-f]{6,} +.*"  # the C++ stack of an abort
 )
-_PIECE = re.compile(
-    r"\[Gloo\] Rank |is connected to |peer ranks\. |Expected number of connected peer ranks is : "
-)
+_PIECE = re.compile(r"\[Gloo\] Rank |is connected to |peer ranks\. |Expected number of connected peer ranks is : ")
 KEEP = 1_000_000  # characters of output kept per process; a program that prints without end must not fill the memory
 
 

@@ -1,5 +1,6 @@
 """What a run of several processes gave: the output of each, side by side."""
 
+import re
 from dataclasses import dataclass
 from html import escape
 
@@ -54,5 +55,6 @@ class Run:
         )
         columns = f'<div class="minipod processes" style="{_COLUMNS}">{sections}</div>'
         if self.first_failure:
-            columns += f'<p class="minipod failure"><strong>{escape(self.first_failure)}</strong></p>'
+            sentence = re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(self.first_failure))
+            columns += f'<p class="minipod failure">{sentence}</p>'
         return columns

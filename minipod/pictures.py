@@ -12,10 +12,10 @@ import jax
 from minipod.drawing import graph
 from minipod.drawing.flows import flow
 from minipod.drawing.placement import mesh, sharding
-from minipod.drawing.svg import LABELS, Picture, colour, text_width
+from minipod.drawing.svg import LABELS, Picture, colour, load, text_width
 from minipod.drawing.words import few, join, numbers
 
-__all__ = ["LABELS", "Picture", "colour", "devices", "flow", "hosts", "mesh", "sharding"]
+__all__ = ["LABELS", "Picture", "colour", "devices", "flow", "hosts", "load", "mesh", "sharding"]
 
 PER_ROW = 4  # devices side by side in a host: words stay readable on a phone
 
@@ -69,8 +69,8 @@ def hosts(devices: Sequence[Device] | None = None, function: str = "f", collecti
     g.edge("function", "back", dir="back", weight="0", **{"class": "dash"})
     g.edge("back", "collective", dir="none", weight="0", **{"class": "dash"})
     words = (
-        f"{function} is mapped over every device; {collective} combines the results of all of them, "
-        "and the combined result goes back to each."
+        f"{function} is mapped to every device; {collective} combines the results of all of them "
+        "and hands the combined result back."
     )
     return graph.render(g, f"{_alt_devices(groups)} {words}")
 

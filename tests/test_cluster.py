@@ -63,7 +63,8 @@ def test_a_program_is_main_with_its_folder_on_the_path(here: Path):
 def test_multiprocessing_with_spawn_works_in_a_program(here: Path):
     (here / "p.py").write_text(
         "import multiprocessing as mp\ndef double(x): return 2 * x\n"
-        "if __name__ == '__main__':\n    with mp.get_context('spawn').Pool(1) as pool: print(pool.map(double, [1, 2]))\n"
+        "if __name__ == '__main__':\n"
+        "    with mp.get_context('spawn').Pool(1) as pool: print(pool.map(double, [1, 2]))\n"
     )
     assert cluster.run("p.py", processes=1).outputs == ["[2, 4]\n"]
 
@@ -188,10 +189,10 @@ def test_process_1_says_so_if_the_coordinator_never_comes(monkeypatch: pytest.Mo
 
 
 def test_html_has_a_section_per_process_and_escapes_what_was_printed():
-    page = Run(["<script>alert(1)</script> & co\n", "b\n"], [0, 1], 1.0, "process 1 raised <b>")._repr_html_()
+    page = Run(["<script>alert(1)</script> & co\n", "b\n"], [0, 1], 1.0, "process 1 waits in `<b>`")._repr_html_()
     assert page.count("<section") == 2 and "process 0</p>" in page and "process 1</p>" in page
     assert "<script" not in page and "&lt;script&gt;alert(1)&lt;/script&gt; &amp; co" in page
-    assert "process 1 raised &lt;b&gt;" in page and 'class="minipod processes"' in page
+    assert "process 1 waits in <code>&lt;b&gt;</code></p>" in page and 'class="minipod processes"' in page
 
 
 def test_as_text_each_line_begins_with_its_process():

@@ -61,7 +61,10 @@ def marker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("MINIPOD_TEST_MARK", mark)
     yield mark
     monkeypatch.delenv("MINIPOD_TEST_MARK")
-    assert not wait_until_gone(mark), "left running"
+    left = wait_until_gone(mark)
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert not left, "left running"
 
 
 def line(text: str) -> str:
@@ -96,7 +99,8 @@ def test_a_raising_process_is_named_with_its_error_and_line(marker: str, who: in
     assert run.first_failure
     begin, _, rest = run.first_failure.partition("; ")
     assert begin == f"process {who} raised ValueError: bad shard, at {line('raise ValueError')}"
-    assert rest.startswith(f"process {1 - who} was waiting in `") and rest.endswith(f"({line('print(')}) and has been ended")
+    assert rest.startswith(f"process {1 - who} was waiting in `")
+    assert rest.endswith(f"({line('print(')}) and has been ended")
     assert run.codes[who] == 1 and run.codes[1 - who] == -signal.SIGKILL and run.exit_code == 1 and not run.ok
     assert "ValueError: bad shard" in run.outputs[who] and "minipod" not in run.outputs[who]  # its own traceback
     assert run.seconds < 30

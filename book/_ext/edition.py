@@ -1,4 +1,7 @@
-"""What an edition needs beyond Jupyter Book: language and strings, stable section ids, MathML, search by bigrams, a lean head."""
+"""What an edition needs beyond Jupyter Book.
+
+Language and strings, section ids that all editions share, MathML, search by bigrams, and no file that no page loads.
+"""
 
 import re
 import sys

@@ -18,10 +18,6 @@ import numpy as np
 num_devices = jax.local_device_count()
 print(num_devices, "devices, from", jax.devices()[0], "to", jax.devices()[-1])
 
-# %% picture-flow
-pictures.flow(devices=num_devices, batch=256)
-
-
 # %% one-device
 def predict(params, inputs):
     return inputs @ params["w"] + params["b"]
@@ -35,6 +31,10 @@ params = {
 batch = jax.random.normal(data_key, (32 * num_devices, 10))
 
 print(predict(params, batch).shape, "computed on", batch.devices())
+
+# %% picture-flow
+slices = jax.ShapeDtypeStruct((8, 32, 10), jnp.float32)
+pictures.flow(predict, params, slices, in_axes=(None, 0))
 
 # %% cut-the-batch
 batch_per_device = batch.shape[0] // num_devices

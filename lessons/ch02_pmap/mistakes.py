@@ -50,11 +50,6 @@ def train_step__stacked(loss, params, inputs, targets, rate):
     return _step(loss, params, inputs, targets, rate, lambda g: jax.lax.pmean(g, "batch"), out_axes=0)
 
 
-def train_step__first_copy(loss, params, inputs, targets, rate):
-    stacked = _step(loss, params, inputs, targets, rate, lambda g: jax.lax.pmean(g, "batch"), out_axes=0)
-    return jax.tree.map(lambda p: p[0], stacked)
-
-
 def train_step__uphill(loss, params, inputs, targets, rate):
     return _step(loss, params, inputs, targets, -rate, lambda g: jax.lax.pmean(g, "batch"))
 

@@ -42,7 +42,7 @@ def test_bytes_per_device(check):
             ((8 * k[2], 8 * k[3], 3), "int8", mesh(2, 4), P(("y", "x"))),
             ((8 * k[3], 8 * k[0]), "float32", mesh(4, 2), P("y")),
             ((8192 * k[0], 8192 * k[1]), "bfloat16", mesh(2, 2, 2), P(("x", "z"), "y")),
-            ((k[2], 5), "float16", mesh(4), P()),
+            ((4 * k[2], 5), "float16", mesh(4), P()),
         ]
 
     def oracle(shape, dtype, mesh, spec):

@@ -48,12 +48,6 @@ def global_sum__own_only(mine):
     return float(mine.sum())
 
 
-def global_sum__local_mesh(mine):
-    devices = np.array(jax.local_devices())
-    mesh = jax.sharding.Mesh(devices, ("i",))
-    return float(jax.device_put(mine, NamedSharding(mesh, P("i"))).sum())
-
-
 def global_sum__once_per_device(mine):
     def f(x):
         return jax.lax.psum(x, "i")
@@ -104,7 +98,7 @@ def print_mean__last_process(xs):
 
 
 def gather_for_all__not_tiled(mine):
-    return multihost_utils.process_allgather(mine[None])
+    return multihost_utils.process_allgather(mine)
 
 
 def gather_for_all__broadcast(mine):

@@ -1,6 +1,7 @@
 """A learner's file: found, copied from the blanks, read so that one broken function does not hide the others."""
 
 import ast
+import os
 import re
 import shutil
 from dataclasses import dataclass, field
@@ -46,6 +47,11 @@ def is_blank(answers: Answers, blanks: Path, name: str) -> bool:
     return shape is not None and shape == read(blanks).shapes.get(name)
 
 
+def mentions(answers: Answers, name: str) -> bool:
+    """Whether the name stands in the file at all; a function may also come by import or assignment."""
+    return name in answers.functions or re.search(rf"\b{name}\b", answers.source) is not None
+
+
 def copy_blanks(lessons: Path, answers: Path) -> list[str]:
     """Copy the blanks of each lesson that has no answers file yet; never overwrites. Returns the new files' names."""
     copied = []
@@ -53,7 +59,9 @@ def copy_blanks(lessons: Path, answers: Path) -> list[str]:
         target = answers / f"{blanks.parent.name}.py"
         if not target.exists():
             answers.mkdir(exist_ok=True)
-            shutil.copyfile(blanks, target)
+            fresh = answers / f".{target.name}.{os.getpid()}"
+            shutil.copyfile(blanks, fresh)
+            os.replace(fresh, target)  # whole or not at all: another process may be doing the same
             copied.append(target.name)
     return copied
 

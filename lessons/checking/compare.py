@@ -23,6 +23,7 @@ class Difference:
     expected: Any
     path: str = ""
     at: str = ""
+    numbers: tuple[str, str] = ("", "")  # got and expected at that index
 
 
 def difference(got: Any, expected: Any, tolerance: float, strict: bool = True, path: str = "") -> Difference | None:
@@ -118,9 +119,11 @@ def _arrays(got: Any, expected: Any, tolerance: float, strict: bool, path: str) 
         want = right.get(str(block)) if whole is None else whole[tuple(slice(a, b) for a, b in block)]
         if want is None:
             return Difference("placement", got, expected, path)  # other blocks on this process
-        if (at := _first_apart(unpack(part), want, tolerance, scale)) is not None:
+        mine = unpack(part)
+        if (at := _first_apart(mine, want, tolerance, scale)) is not None:
             index = [i + a for i, (a, _) in zip(at, block, strict=True)]
-            return Difference("numbers", got, expected, path, at=str(index) if index else "")
+            numbers = (f"{mine[at].item():.6g}", f"{want[at].item():.6g}") if mine.dtype.kind not in "SU" else ("", "")
+            return Difference("numbers", got, expected, path, str(index) if index else "", numbers)
     return None
 
 

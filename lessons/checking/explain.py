@@ -11,7 +11,6 @@ from lessons.checking.words import lesson_words, pick, say
 
 SHORT = {"float": "f", "int": "i", "uint": "u", "complex": "c", "bfloat": "bf"}
 LONG = 110  # characters of one value
-DROP = {"right": "right", "todo": "todo-text", "hung": "hung-text"}  # reasons whose message has another key
 
 
 def explain(spec: Spec, verdict: Verdict, limit: float, memory: float, lang: str) -> str:
@@ -33,11 +32,9 @@ def explain(spec: Spec, verdict: Verdict, limit: float, memory: float, lang: str
     elif verdict.reason == "raised":
         lines.append(_line("got", say("raised", lang, type=facts["type"], text=_first_lines(facts["text"])), lang))
     else:
-        key = {"todo": "todo-text", "hung": "hung-text", "raised-outside": "stopped"}.get(verdict.reason, verdict.reason)
-        if key == "died" and facts["error"].startswith("SIG"):
-            key = "crashed"
+        key = {"todo": "todo-text"}.get(verdict.reason, verdict.reason)
         values = {"file": file, "line": verdict.line, "lesson": spec.lesson, "name": spec.name, "memory": f"{memory:g}"}
-        values |= {"limit": f"{limit:g}"} | facts
+        values |= {"limit": f"{limit:g}", "process": verdict.process} | facts
         lines.append(say(key, lang, **{k: _first_lines(v) if isinstance(v, str) else v for k, v in values.items()}))
     where = facts.get("own") or _stack_lines(facts.get("where", ""), verdict.file)
     for line, code in where or []:
@@ -145,7 +142,7 @@ def _difference(verdict: Verdict, lang: str) -> list[str]:
     key = {"numbers": "numbers" if found.at else "number"}.get(found.kind, found.kind)
     if key == "type" and found.got["t"] == "none":
         key = "none"
-    values = {"at": found.at}
+    values = {"at": found.at, "got": found.numbers[0], "expected": found.numbers[1]}
     if key == "placement":
         if not found.at:
             return lines

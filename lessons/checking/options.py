@@ -42,7 +42,7 @@ def settings_of(config: pytest.Config, root: Path) -> Settings:
 
 
 def _positive(config: pytest.Config, name: str, lang: str) -> float:
-    value = config.getoption(name)
+    value = str(config.getoption(name))
     try:
         number = float(value)
     except ValueError:

@@ -49,7 +49,7 @@ def pack(x: Any, data: bool = True, depth: int = 0) -> dict[str, Any]:
     if isinstance(x, Sharding):
         return _sharding(x)
     if isinstance(x, jax.Device):
-        return {"t": "device", "v": x.id}
+        return {"t": "device", "v": int(x.id)}  # type: ignore[union-attr]
     if isinstance(x, jax.ShapeDtypeStruct):
         return {"t": "struct", "dtype": str(x.dtype), "shape": list(x.shape)}
     if isinstance(x, np.dtype) or (isinstance(x, type) and issubclass(x, np.generic)) or _is_jax_type(x):
@@ -108,11 +108,13 @@ def _sharding(x: Any) -> dict[str, Any]:
 
 def _jax_array(x: Any, data: bool) -> dict[str, Any]:
     import jax
+    import jax.numpy as jnp
+    from jax.core import Tracer
     from jax.sharding import NamedSharding
 
-    if isinstance(x, jax.core.Tracer):
+    if isinstance(x, Tracer):
         return {"t": "array", "jax": True, "dtype": str(x.dtype), "shape": list(x.shape), "traced": True}
-    if jax.dtypes.issubdtype(x.dtype, jax.dtypes.extended):  # a key made by jax.random.key
+    if jnp.issubdtype(x.dtype, jax.dtypes.extended):  # a key made by jax.random.key
         return {"t": "node", "v": str(x.dtype), "items": [pack(jax.random.key_data(x), data)]}
     packed: dict[str, Any] = {"t": "array", "jax": True, "count": len(x.sharding.device_set)}
     if isinstance(x.sharding, NamedSharding):

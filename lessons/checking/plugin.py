@@ -1,6 +1,8 @@
 """`pytest lessons/`: options, outcomes and the last words. Only the call of a test that uses `check` is replaced."""
 
+import contextlib
 import json
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,7 @@ class Run:
     verdicts: list[dict[str, Any]] = field(default_factory=list)
     hint_for: str | None = None  # with --hint: the exercise, when no check is needed to know it
     warm: bool = False
+    own_cache: tempfile.TemporaryDirectory[str] | None = None
 
 
 RUN = pytest.StashKey[Run]()
@@ -51,7 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--limit", metavar="SECONDS", default="20", help="wall clock of one answer (default: 20)")
     group.addoption("--memory", metavar="GiB", default="4", help="memory of one answer (default: 4)")
     group.addoption("--no-fork", action="store_true", help="run answers in this process, for a debugger")
-    group.addoption("--no-compile-cache", action="store_true", help="compile everything afresh, for measuring")
+    group.addoption("--no-compile-cache", action="store_true", help="take nothing from earlier runs, for measuring")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -167,6 +170,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     forked.stop_all()
     config = session.config
     run = config.stash[RUN]
+    if run.own_cache:
+        run.own_cache.cleanup()
     if hasattr(config, "workerinput"):
         return
     _write_report(config)
@@ -200,10 +205,15 @@ def _warm_up(run: Run, config: pytest.Config) -> None:
     import jax
     import jax.numpy  # noqa: F401 (children have it ready)
 
-    if not config.option.no_compile_cache:
-        jax.config.update("jax_compilation_cache_dir", str(run.root / ".cache" / "jax"))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    with contextlib.suppress(ImportError):
+        import jaxlib.mlir.dialects.mhlo  # noqa: F401 (the first compilation would import it: 40 ms in each child)
+
+    if config.option.no_compile_cache:
+        run.own_cache = tempfile.TemporaryDirectory()  # an answer still finds what its solution compiled
+    folder = run.own_cache.name if run.own_cache else str(run.root / ".cache" / "jax")
+    jax.config.update("jax_compilation_cache_dir", folder)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
 def _look_ahead(run: Run, item: pytest.Function) -> None:
@@ -211,12 +221,16 @@ def _look_ahead(run: Run, item: pytest.Function) -> None:
     at = items.index(item) + 1
     for following in items[at : at + AHEAD]:
         if _is_check(following) and following.nodeid not in run.ahead:
-            if following._fixtureinfo.argnames == ("check",):  # other fixtures are not set up yet
+            if _arguments(following) == ("check",):  # other fixtures are not set up yet
                 run.ahead[following.nodeid] = running.begin(_spec(following), run.settings)
 
 
 def _is_check(item: pytest.Item) -> bool:
-    return isinstance(item, pytest.Function) and "check" in item._fixtureinfo.argnames
+    return isinstance(item, pytest.Function) and "check" in _arguments(item)
+
+
+def _arguments(item: Any) -> tuple[str, ...]:
+    return item._fixtureinfo.argnames
 
 
 def _exercise(item: pytest.Item) -> str:
@@ -234,7 +248,7 @@ def _spec(item: Any) -> Spec:
     """Call the test function: all it does is to say what is to be checked."""
     recorder = item.funcargs.get("check") if item.funcargs else None
     recorder = recorder or _recorder(item)
-    arguments = {name: item.funcargs[name] for name in item._fixtureinfo.argnames if name != "check"}
+    arguments = {name: item.funcargs[name] for name in _arguments(item) if name != "check"}
     item.obj(**arguments, check=recorder)
     if len(recorder.specs) != 1:
         raise AssertionError(f"{item.nodeid} must call check exactly once")

@@ -1,7 +1,11 @@
-"""One exercise from its spec to its verdict: the solution and the answer are seen in separate children."""
+"""One exercise from its spec to its verdict: the solution and the answer are seen in separate children.
+
+The answer's child starts when the solution's has ended, and finds in the compilation cache what both compile; meanwhile
+the solution of the next exercise is at work.
+"""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +25,11 @@ class Check:
     settings: Settings
     verdict: Verdict
     source: str = ""
-    jobs: list[Any] = field(default_factory=list)  # of the solution, of the answer
+    job: forked.Job | None = None  # of the solution
 
 
 def begin(spec: Spec, settings: Settings) -> Check:
-    """Read the answers file; if there is an answer to run, start seeing the solution and the answer."""
+    """Read the answers file; if there is an answer to run, start seeing the solution."""
     path = settings.answers / f"{spec.lesson}.py"
     check = Check(spec, settings, Verdict(spec.exercise, "", file=str(path)))
     verdict = check.verdict
@@ -45,31 +49,34 @@ def begin(spec: Spec, settings: Settings) -> Check:
     elif spec.name not in file.functions and file.fault:
         verdict.line, words = file.fault
         settle(verdict, "broken", "syntax", error=words)
+    elif not answers.mentions(file, spec.name):
+        settle(verdict, "broken", "function-missing")
     elif answers.is_blank(file, spec.folder / "exercises.py", spec.name):
         settle(verdict, "todo", "todo")
     elif settings.fork:
-        check.jobs = [_start(check, *who) for who in (_solution(check), _answer(check))]
+        check.job = _start(check, *_solution(check))
     elif spec.processes > 1:
         settle(verdict, "skipped", "no-fork")
     return check
 
 
 def finish(check: Check) -> Verdict:
-    """Wait for the children and judge."""
+    """Wait for the solution, see the answer, and judge."""
     verdict, spec = check.verdict, check.spec
     if verdict.outcome:
         return verdict
-    if check.settings.fork:
-        solution, answer = (forked.wait(job) for job in check.jobs)
+    if check.job:
+        solution = forked.wait(check.job)
+        answer = forked.wait(_start(check, *_answer(check)))
     else:
-        solution, answer = (_here(check, *who) for who in (_solution(check), _answer(check)))
+        solution, answer = _here(check, *_solution(check)), _here(check, *_answer(check))
     if spec.processes > 1 and not all(r.ready for r in solution):
         reason = next((r.text for r in solution if r.text), solution[0].status)
         return settle(verdict, "skipped", "no-cluster", error=masked(reason))
     if fault := _faulty(spec, solution):
         return settle(verdict, "broken", "lesson", error=fault)
     right = [r.value["functions"][spec.name] for r in solution]
-    judge(spec, verdict, right, answer, spec.name)
+    judge(spec, verdict, right, answer, spec.name, check.settings.limit)
     if verdict.outcome in ("wrong", "hung"):
         verdict.mistake = recognise(spec, check.settings, right, answer)
     return verdict

@@ -29,10 +29,13 @@ class Verdict:
     process: int | None = None  # which process of a cluster shows it
 
 
-def judge(spec: Spec, verdict: Verdict, right: list[Any], answer: list[forked.Result], name: str) -> Verdict:
+def judge(
+    spec: Spec, verdict: Verdict, right: list[Any], answer: list[forked.Result], name: str, limit: float = 0.0
+) -> Verdict:
     """Compare what was seen of `name` with what was seen of the solution, process by process, case by case.
 
     right   per process the solution's cases; answer: per process the result of the child
+    limit   seconds that the processes had; one that hung before that hung because the others had finished
     """
     several = len(answer) > 1
     # what ended a process comes before what its peers met because of it
@@ -41,9 +44,10 @@ def judge(spec: Spec, verdict: Verdict, right: list[Any], answer: list[forked.Re
         result = answer[i]
         verdict.process = i if several else None
         if result.status == "hung":
-            return settle(verdict, "hung", "hung", where=result.text)
+            early = several and result.seconds < limit
+            return settle(verdict, "hung", "hung-alone" if early else "hung-text", where=result.text)
         if result.status != "ok":
-            return settle(verdict, "broken", result.status, error=result.text)
+            return settle(verdict, "broken", _reason(result), error=result.text)
         if "load" in result.value:
             error = result.value["load"]
             verdict.line = error["own"][-1][0] if error["own"] else verdict.line
@@ -61,6 +65,13 @@ def judge(spec: Spec, verdict: Verdict, right: list[Any], answer: list[forked.Re
             return verdict
     verdict.process = None
     return settle(verdict, "right", "right")
+
+
+def _reason(result: forked.Result) -> str:
+    """The message for a process that gave no result."""
+    if result.status == "raised":
+        return "memory" if "MemoryError" in result.text else "stopped"
+    return "crashed" if result.status == "died" and result.text.startswith("SIG") else result.status
 
 
 def _lost(case: dict[str, Any]) -> bool:

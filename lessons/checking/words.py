@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,8 @@ def locale_language() -> str:
 
 def say(key: str, lang: str, **values: Any) -> str:
     """The message `key` in `lang`, its {names} filled in. Raises KeyError for an unknown key."""
-    return pick(messages()[key], lang).format(**values)
+    text = pick(messages()[key], lang).format(**values)
+    return text if lang == "en" else re.sub(r"(?<=[一-鿿]) (?=[一-鿿])", "", text)  # a space only beside Latin
 
 
 def pick(entry: dict[str, Any], lang: str) -> Any:

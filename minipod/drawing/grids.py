@@ -40,6 +40,7 @@ class Grid:
 class Measure:
     """Sizes that all panels of a picture share, in units of the picture."""
 
+    across: int  # panels side by side
     wide: float
     tall: float
     left: float  # room for the name and the ticks of the rows
@@ -59,14 +60,12 @@ def draw(grids: Sequence[Grid | None], header: list[str], footers: list[str], al
     first = next(g for g in grids if g is not None)
     m = _measure(grids, first, aspect)
     canvas, panel = Canvas(), m.left + m.wide * len(first.columns)
-    across = max(1, int((WIDE + GAP + 1) // (panel + GAP)))
-    across = math.ceil(len(grids) / math.ceil(len(grids) / across))  # 2 + 2 panels rather than 3 + 1
     x, y = 0.0, 0.0
     if any(header):
         header_line(canvas, m.left + 1.5, header)
         y = 32.0
     for i, g in enumerate(grids):
-        if i and i % across == 0:
+        if i and i % m.across == 0:
             x, y = 0.0, canvas.height + GAP
         if g is None:
             canvas.text(x + panel / 2, y + 50, "…", "soft")
@@ -83,8 +82,9 @@ def _measure(grids: Sequence[Grid | None], first: Grid, aspect: float) -> Measur
     ticks = [text_width(first.row_tick(r), 12, True) for r in first.rows if r is not None]
     left = (max(ticks) + 10 if max(ticks) else 0.0) + (18.0 if first.row_name else 0.0)
     panels = len(grids)
-    # Panels: as many side by side as leave cells wide enough for a number, two or three at least look balanced.
+    # As many panels side by side as leave cells wide enough for a number
     across = 1 if panels == 1 else max(1, min(panels, 4, int((WIDE + GAP) // (left + 44 * columns + GAP))))
+    across = math.ceil(panels / math.ceil(panels / across))  # 2 + 2 panels rather than 3 + 1
     room = (WIDE - across * left - GAP * (across - 1)) / across
     wide = min(room / columns, {1: 220.0, 2: 150.0}.get(columns, 96.0))
     low, high = (44.0, 46.0) if not aspect else (36.0, max(88.0, 190.0 / rows))
@@ -94,7 +94,7 @@ def _measure(grids: Sequence[Grid | None], first: Grid, aspect: float) -> Measur
     cells = [g.cell(r, c) for g in grids if g for r in g.rows for c in g.columns if r is not None and c is not None]
     long = all(text_width(numbers("device", [d.id for d in cell.devices])) <= wide - 9 for cell in cells)
     several = len({d.process_index for cell in cells for d in cell.devices}) > 1
-    return Measure(wide, tall, left, long, several)
+    return Measure(across, wide, tall, left, long, several)
 
 
 def _grid(canvas: Canvas, g: Grid, x: float, y: float, m: Measure) -> None:

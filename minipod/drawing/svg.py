@@ -8,6 +8,7 @@ follow the page; lines and words take the page's own text colour, so a page that
 import hashlib
 import html
 import itertools
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,25 +28,25 @@ LABELS = (
 )  # fmt: skip
 
 _STYLE = """
-.minipod text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;font-size:13px;
+svg.minipod text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;font-size:13px;
 fill:currentColor;fill:var(--minipod-ink,currentColor)}
-.minipod .code{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;font-size:12px}
-.minipod .small{font-size:12px}.minipod .soft{opacity:.76}.minipod .strong{font-weight:600}
-.minipod .box{fill:currentColor;fill-opacity:.05;stroke:currentColor;stroke-opacity:.28}
-.minipod .line{fill:none;stroke:currentColor;stroke:var(--minipod-ink,currentColor);stroke-opacity:.5;
+svg.minipod .code{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;font-size:12px}
+svg.minipod .small{font-size:12px}svg.minipod .soft{opacity:.8}svg.minipod .strong{font-weight:600}
+svg.minipod .box{fill:currentColor;fill-opacity:.05;stroke:currentColor;stroke-opacity:.28}
+svg.minipod .line{fill:none;stroke:currentColor;stroke:var(--minipod-ink,currentColor);stroke-opacity:.6;
 stroke-width:1.2}
-.minipod .tip{fill:currentColor;fill:var(--minipod-ink,currentColor);fill-opacity:.6;stroke:none}
-.minipod .dash{stroke-dasharray:5 4;stroke:#1B9E77;stroke:var(--minipod-return,#1B9E77);stroke-opacity:1;
+svg.minipod .tip{fill:currentColor;fill:var(--minipod-ink,currentColor);fill-opacity:.7;stroke:none}
+svg.minipod .dash{stroke-dasharray:5 4;stroke:#1B9E77;stroke:var(--minipod-return,#1B9E77);stroke-opacity:1;
 stroke-width:1.6}
-.minipod .dashtip{fill:#1B9E77;fill:var(--minipod-return,#1B9E77);stroke:none}
-.minipod .tint{fill-opacity:.24;stroke:currentColor;stroke-opacity:.3}
-.minipod .cell{stroke:#16191D;stroke-opacity:.25}.minipod .thin{fill:none;stroke:#16191D;stroke-opacity:.1}
-.minipod text.on{fill:#16191D;fill:var(--minipod-on-colour,#16191D)}
+svg.minipod .dashtip{fill:#1B9E77;fill:var(--minipod-return,#1B9E77);stroke:none}
+svg.minipod .tint{fill-opacity:.24;stroke:currentColor;stroke-opacity:.3}
+svg.minipod .cell{stroke:#16191D;stroke-opacity:.25}svg.minipod .thin{fill:none;stroke:#16191D;stroke-opacity:.1}
+svg.minipod text.on{fill:#16191D;fill:var(--minipod-on-colour,#16191D)}
 """.replace("\n", "")
 # Boxes that are no shard: a tint over the page's own background, so words on it keep the page's colour.
 _ROLES = {"device": "#3F8CDB", "function": "#E3B11C", "collective": "#22A877", "copy": "#7F8894"}
-_STYLE += "".join(f".minipod .c{i}{{fill:{c};fill:var(--minipod-shard-{i},{c})}}" for i, c in enumerate(PALETTE))
-_STYLE += "".join(f".minipod .{r}{{fill:{c};fill:var(--minipod-{r},{c})}}" for r, c in _ROLES.items())
+_STYLE += "".join(f"svg.minipod .c{i}{{fill:{c};fill:var(--minipod-shard-{i},{c})}}" for i, c in enumerate(PALETTE))
+_STYLE += "".join(f"svg.minipod .{r}{{fill:{c};fill:var(--minipod-{r},{c})}}" for r, c in _ROLES.items())
 # Matches only where the SVG is a file of its own: there is no page to take the text colour from.
 _FILE_STYLE = "svg:root{color:#1F2328}@media(prefers-color-scheme:dark){svg:root{color:#E6EDF3;background:#14181D}}"
 
@@ -83,6 +84,20 @@ class Picture:
         path = Path(path)
         path.write_text(self.svg.replace("</style>", _FILE_STYLE + "</style>", 1) + "\n", encoding="utf-8")
         return path
+
+
+def load(path: str | Path) -> Picture:
+    """A picture that `save` wrote, perhaps in another process, to show it inline in a page.
+
+    Raises FileNotFoundError or ValueError in one sentence when there is no such picture.
+    """
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no file {path}: run the program that saves the picture first")
+    svg = Path(path).read_text(encoding="utf-8").strip().replace(_FILE_STYLE, "", 1)
+    title = re.search(r'^<svg [^>]*class="minipod".*?<title[^>]*>(.*?)</title>', svg, re.DOTALL)
+    if title is None:
+        raise ValueError(f"{path} is not a picture that minipod saved: write it with Picture.save")
+    return Picture(svg, html.unescape(title[1]))
 
 
 @dataclass

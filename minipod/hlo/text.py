@@ -1,0 +1,166 @@
+"""A compiled program's text (HLO) as data: computations, their instructions, what each calls.
+
+JAX has no supported way to ask a compiled program what it does but its text, `compiled.as_text()`. This reads its
+grammar and knows nothing of collectives. Source: openxla.org/xla/hlo_dumps and XLA's own printer.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+# Bits of one element. Left out on purpose: anything unknown is an error, never a guess.
+BITS = {"pred": 8, "token": 0, "opaque": 0}
+BITS |= {f"{kind}{n}": n for kind in "su" for n in (1, 2, 4, 8, 16, 32, 64)}
+BITS |= {"bf16": 16, "f16": 16, "f32": 32, "f64": 64, "c64": 64, "c128": 128}
+FLOAT_IN_A_NAME = re.compile(r"f(4|6|8)e\d+m\d+\w*")  # f8e4m3fn, f8e8m0fnu, f4e2m1fn …
+
+_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'[^\']*\'|[(){}\[\],]')  # strings are passed over whole
+_COMMENT = re.compile(r"/\*index=\d+\*/")
+_HEADER = re.compile(r"(ENTRY )?%?([^\s(]+)( \(.*)? \{$")
+_ARRAY = re.compile(r"(\w+)\[([^\]]*)\]")
+
+
+def split(text: str) -> list[str]:
+    """`text` cut at the commas that stand outside every bracket and string."""
+    parts, start, depth = [], 0, 0
+    for token in _TOKEN.finditer(text):
+        if token[0] in "({[":
+            depth += 1
+        elif token[0] in ")}]":
+            depth -= 1
+        elif token[0] == "," and depth == 0:
+            parts.append(text[start : token.start()].strip())
+            start = token.end()
+    return [*parts, text[start:].strip()] if text[start:].strip() else parts
+
+
+def closing(text: str, start: int) -> int:
+    """The position just after the bracket that closes the one at `start`. ValueError when none does."""
+    depth = 0
+    for token in _TOKEN.finditer(text, start):
+        depth += (token[0] in "({[") - (token[0] in ")}]")
+        if depth == 0:
+            return token.end()
+    raise ValueError("a bracket is never closed")
+
+
+def size(shape: str) -> int:
+    """Bytes of an array or (summed) of a tuple, `"f32[2,8]{1,0}"` or `"(f32[2], s4[3])"`: 64, 10.
+
+    Layouts and padding do not count; elements smaller than a byte are packed; a bounded size counts as its bound.
+    ValueError for an element type that is not known.
+    """
+    total = 0
+    for dtype, dimensions in _ARRAY.findall(re.sub(r"\{[^}]*\}", "", shape)):
+        bits = int(m[1]) if (m := FLOAT_IN_A_NAME.fullmatch(dtype)) else BITS.get(dtype)
+        if bits is None:
+            raise ValueError(f"the element type {dtype} is not known")
+        total += -(-bits * math.prod(int(d.strip().removeprefix("<=")) for d in split(dimensions)) // 8)
+    if not total and not _ARRAY.search(shape) and shape.strip() not in ("()", "token"):
+        raise ValueError(f"{shape} is not a shape")
+    return total
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One line of a program. `operands` and `rest` are as printed; `line` is the whole of it, to quote."""
+
+    name: str
+    shape: str
+    opcode: str
+    operands: tuple[str, ...]
+    rest: str
+    line: str
+    root: bool
+
+    @cached_property
+    def attributes(self) -> dict[str, str]:
+        """What follows the operands: `{"channel_id": "1", "to_apply": "%add", …}`."""
+        pairs = (part.partition("=") for part in split(self.rest))
+        return {key: value for key, _, value in pairs}
+
+    def called(self, *keys: str) -> list[str]:
+        """The names of the computations under these attributes: `to_apply=%add`, `branch_computations={%a, %b}`."""
+        found = (self.attributes.get(key, "").strip("{}") for key in keys)
+        return [name.removeprefix("%") for group in found for name in split(group)]
+
+
+class Computation(dict[str, Instruction]):
+    """The instructions of one computation by name, in order."""
+
+    def operands(self, instruction: Instruction) -> list[Instruction]:
+        """The instructions that make the operands. KeyError when one is not in this computation."""
+        return [self[operand.rpartition(" ")[2].removeprefix("%")] for operand in instruction.operands]
+
+    @property
+    def root(self) -> Instruction:
+        """The instruction whose value is the result: the one marked ROOT, else the last."""
+        return next((i for i in self.values() if i.root), list(self.values())[-1])
+
+
+@dataclass(frozen=True)
+class Program:
+    """A compiled program. It runs as `replicas` × `partitions` copies; JAX's `jit` uses partitions only."""
+
+    computations: dict[str, Computation]
+    entry: str
+    replicas: int
+    partitions: int
+
+
+def parse_instruction(line: str) -> Instruction:
+    """`%name = shape opcode(operands), attribute=value, …`. ValueError when the line is not that."""
+    left, equals, right = _COMMENT.sub("", line).strip().partition(" = ")
+    if not equals:
+        raise ValueError("this line of a compiled program is not «name = shape operation(…)»")
+    end = closing(right, 0) if right.startswith("(") else right.find(" ")
+    shape, right = right[:end], right[end:].strip()
+    opcode, bracket, _ = right.partition("(")
+    if not bracket or not re.fullmatch(r"[\w-]+", opcode):
+        raise ValueError("this line of a compiled program is not «name = shape operation(…)»")
+    end = closing(right, len(opcode))
+    operands, rest = right[len(opcode) + 1 : end - 1], right[end:].lstrip(", ")
+    # A constant's value may be long and is no list of operands.
+    names = (operands,) if opcode in ("constant", "parameter") else tuple(split(operands))
+    root = left.startswith("ROOT ")
+    return Instruction(left.removeprefix("ROOT ").removeprefix("%"), shape, opcode, names, rest, line.strip(), root)
+
+
+def quoted(reason: object, line: str) -> ValueError:
+    """The error for a line that cannot be read: why, and the line itself, cut where it gets long."""
+    line = line.strip()
+    return ValueError(f"{reason}: {line if len(line) <= 300 else line[:299] + '…'}")
+
+
+def parse(text: str) -> Program:
+    """Read `compiled.as_text()`. ValueError, quoting the line, when it is not a compiled program's text."""
+    computations: dict[str, Computation] = {}
+    entry, current, header = "", None, ""
+    for line in text.splitlines():
+        if current is None:
+            if line.startswith("HloModule"):
+                header = line
+            elif found := _HEADER.match(line):
+                current = computations.setdefault(found[2], Computation())
+                entry = found[2] if found[1] else entry
+        elif line.startswith("}"):
+            current = None
+        elif line.strip():
+            try:
+                instruction = parse_instruction(line)
+            except ValueError as reason:
+                raise quoted(reason, line) from None
+            current[instruction.name] = instruction
+    if not entry or current is not None:
+        raise ValueError(
+            "this is not the whole text of a compiled program (no ENTRY computation from { to }): "
+            "give jax.jit(f).lower(…).compile().as_text()"
+        )
+    if "xla.sdy." in header or 'custom_call_target="SPMD' in text or 'custom_call_target="Sharding"' in text:
+        raise ValueError(
+            "this program is lowered but not compiled, so its collectives are not in it yet: "
+            "give jax.jit(f).lower(…).compile().as_text()"
+        )
+    counts = {m[1]: int(m[2]) for m in re.finditer(r"\b(replica_count|num_partitions)=(\d+)", header)}
+    return Program(computations, entry, counts.get("replica_count", 1), counts.get("num_partitions", 1))

@@ -1,0 +1,120 @@
+"""A book of two small pages in a folder of its own, made with this repository's book/ and minipod/."""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "book"))
+
+TOC = "format: jb-book\nroot: index\nparts:\n  - chapters:\n      - file: first\n"
+FRONT = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  name: python3
+---
+"""
+DEMO = """# %% draw
+from minipod import devices, pictures
+
+devices.simulate(8)
+pictures.devices()
+
+# %% add
+print(1 + 1)
+"""
+INDEX = {"en": "(sec-index)=\n# A small book\n\nProse.\n", "zh-Hans": "(sec-index)=\n# 一本小书\n\n一段话。\n"}
+FIRST = {
+    "en": """(sec-first)=
+# First
+
+Some *prose*, and `jax.device_put`.
+
+```{code-cell}
+:cell: draw
+```
+
+(sec-second)=
+## Second
+
+More prose about a collective, see {ref}`sec-first`.
+
+```{code-cell}
+:cell: add
+:tags: [mistake]
+```
+""",
+    "zh-Hans": """(sec-first)=
+# 第一页
+
+一段*话*，讲到 `jax.device_put`。
+第二行。
+
+```{code-cell}
+:cell: draw
+```
+
+(sec-second)=
+## 第二节
+
+再讲集合通信，见 {ref}`sec-first`。
+
+```{code-cell}
+:cell: add
+:tags: [mistake]
+```
+""",
+}
+
+
+def make(folder: Path, machine: bool = False) -> Path:
+    """Write the small book into `folder`; with `machine` also book/ and minipod/, so that it can be built there."""
+    for edition in ("en", "zh-Hans"):
+        pages = folder / "book" / edition
+        pages.mkdir(parents=True)
+        (pages / "index.md").write_text(FRONT + INDEX[edition], "utf-8")
+        (pages / "first.md").write_text(FRONT + FIRST[edition], "utf-8")
+    (folder / "lessons" / "first").mkdir(parents=True)
+    (folder / "lessons" / "first" / "demo.py").write_text(DEMO, "utf-8")
+    (folder / "_toc.yml").write_text(TOC, "utf-8")
+    if machine:
+        skip = shutil.ignore_patterns("__pycache__", "en", "zh-Hans")
+        shutil.copytree(ROOT / "book", folder / "book", dirs_exist_ok=True, ignore=skip)
+        shutil.copytree(ROOT / "minipod", folder / "minipod", ignore=skip)
+        shutil.copy(ROOT / "_config.yml", folder)
+    return folder
+
+
+@contextlib.contextmanager
+def alone(path: Path):
+    """Only one process at a time, so that tests on several cores build the book once."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        if os.name == "posix":
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def real_book() -> Path:
+    """`_build/html` of this repository, up to date. AssertionError with what went wrong."""
+    with alone(ROOT / "_build" / "lock"):
+        result = subprocess.run(
+            [sys.executable, str(ROOT / "book" / "build.py")], capture_output=True, text=True, timeout=900, cwd=ROOT
+        )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return ROOT / "_build" / "html"
+
+
+def tool(folder: Path, name: str, *arguments: str) -> subprocess.CompletedProcess:
+    """Run `python book/NAME` of the book in `folder`; its output as text."""
+    command = [sys.executable, str(folder / "book" / name), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=folder)

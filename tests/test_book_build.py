@@ -1,0 +1,124 @@
+"""Building: a cell runs once for all editions, and again when its output could differ; failures name it."""
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+
+import pytest
+import small_book
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A small book, built."""
+    folder = small_book.make(tmp_path_factory.mktemp("book"), machine=True)
+    assert small_book.tool(folder, "sync.py").returncode == 0
+    result = small_book.tool(folder, "build.py")
+    assert result.returncode == 0, result.stdout + result.stderr
+    return folder, result.stdout
+
+
+def copy(built, tmp_path):
+    folder = tmp_path / "book"
+    shutil.copytree(built[0], folder)
+    return folder
+
+
+def executed(output: str) -> str:
+    return next(line for line in output.splitlines() if line.startswith("cells executed by edition"))
+
+
+def test_each_cell_runs_once_for_all_editions(built):
+    assert executed(built[1]) == "cells executed by edition: en 2 · zh-Hans 0 · zh-Hant 0"
+
+
+def test_every_edition_has_every_page_and_its_notebook(built):
+    for edition in ("en", "zh-Hans", "zh-Hant"):
+        for name in ("index", "first"):
+            assert (built[0] / "_build/html" / edition / f"{name}.html").exists()
+            assert (built[0] / "_build/html" / edition / "notebooks" / f"{name}.ipynb").exists()
+    page = {e: (built[0] / "_build/html" / e / "first.html").read_text("utf-8") for e in ("en", "zh-Hans", "zh-Hant")}
+    assert "device 7" in page["en"] and "设备 7" in page["zh-Hans"] and "裝置 7" in page["zh-Hant"]
+    assert 'lang="en"' in page["en"] and 'lang="zh-CN"' in page["zh-Hans"] and 'lang="zh-TW"' in page["zh-Hant"]
+    for text in page.values():
+        assert '<section id="sec-second">' in text and "tag_mistake" in text
+        assert '../en/first.html"' in text and "notebooks/first.ipynb" in text
+    assert "再講集合通訊" in page["zh-Hant"] and "一段<strong>话</strong>" in page["zh-Hans"]
+
+
+def test_an_unchanged_book_executes_nothing(built):
+    result = small_book.tool(built[0], "build.py")
+    assert result.returncode == 0 and executed(result.stdout).endswith("en 0 · zh-Hans 0 · zh-Hant 0")
+
+
+def test_a_word_of_prose_executes_nothing_and_is_shown(built, tmp_path):
+    folder = copy(built, tmp_path)
+    page = folder / "book/en/first.md"
+    page.write_text(page.read_text("utf-8").replace("More prose", "Other words"), "utf-8")
+    result = small_book.tool(folder, "build.py", "en")
+    assert result.returncode == 0, result.stderr
+    assert executed(result.stdout) == "cells executed by edition: en 0"
+    assert "Other words" in (folder / "_build/html/en/first.html").read_text("utf-8")
+
+
+def test_a_line_of_pictures_executes_the_pages_that_use_minipod(built, tmp_path):
+    folder = copy(built, tmp_path)
+    pictures = folder / "minipod/pictures.py"
+    pictures.write_text(pictures.read_text("utf-8") + "\n# changed\n", "utf-8")
+    result = small_book.tool(folder, "build.py", "en")
+    assert result.returncode == 0, result.stderr
+    assert executed(result.stdout) == "cells executed by edition: en 2"
+
+
+def test_a_failing_cell_fails_the_build_and_is_named(built, tmp_path):
+    folder = copy(built, tmp_path)
+    demo = folder / "lessons/first/demo.py"
+    demo.write_text(demo.read_text().replace("1 + 1", "1 / 0"))
+    assert small_book.tool(folder, "sync.py").returncode == 0
+    result = small_book.tool(folder, "build.py")
+    assert result.returncode == 1
+    assert "book/en/first.md:" in result.stderr and "cell «add» failed: ZeroDivisionError" in result.stderr
+    assert "----> 1 print(1 / 0)" in result.stderr
+
+
+def test_a_stale_page_fails_the_build(built, tmp_path):
+    folder = copy(built, tmp_path)
+    demo = folder / "lessons/first/demo.py"
+    demo.write_text(demo.read_text().replace("1 + 1", "1 + 2"))
+    result = small_book.tool(folder, "build.py")
+    assert result.returncode == 1 and "book/en/first.md" in result.stderr and "«add»" in result.stderr
+
+
+def test_a_reference_to_nothing_fails_the_build(built, tmp_path):
+    folder = copy(built, tmp_path)
+    for edition in ("en", "zh-Hans"):
+        page = folder / "book" / edition / "first.md"
+        page.write_text(page.read_text("utf-8").replace("{ref}`sec-first`", "{ref}`sec-nowhere`"), "utf-8")
+    for _ in range(2):  # the second time too
+        result = small_book.tool(folder, "build.py")
+        assert result.returncode == 1 and "sec-nowhere" in result.stderr and "Traceback" not in result.stderr
+
+
+def test_an_unknown_edition_is_one_sentence():
+    result = small_book.tool(small_book.ROOT, "build.py", "fr")
+    assert result.returncode == 2
+    assert result.stderr == "no edition is called «fr»: choose from en, zh-Hans, zh-Hant\n"
+
+
+def test_a_taken_port_is_one_sentence(built):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        command = [sys.executable, str(built[0] / "book/serve.py")]
+        result = subprocess.run(command, env={"PORT": port}, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 1 and result.stderr.count("\n") == 1 and f"port {port} cannot be used" in result.stderr
+
+
+def test_notebooks_are_plain_markdown(built):
+    for edition in ("en", "zh-Hans", "zh-Hant"):
+        notebook = json.loads((built[0] / "_build/html" / edition / "notebooks/first.ipynb").read_text("utf-8"))
+        text = "\n".join("".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "markdown")
+        assert ":::" not in text and "{ref}" not in text and ")=" not in text and "(#sec-first)" in text

@@ -1,0 +1,192 @@
+"""`pytest lessons/`: todo, right and wrong; mistakes; report, hints, languages; bad command lines."""
+
+import pytest
+from checker_runs import answer, check, project
+
+ONE = ["ch90_one.double", "ch90_one.total", "ch90_one.count_to"]
+ALL = [*ONE, "ch91_pair.everybody"]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    return project(tmp_path_factory.mktemp("project"))
+
+
+def outcomes(checked):
+    return {name: row["outcome"] for name, row in checked.rows.items()}
+
+
+def test_the_first_run_copies_the_blanks_and_all_is_todo(tmp_path):
+    root = project(tmp_path)
+    checked = check(root)
+    assert checked.code == 1
+    assert outcomes(checked) == dict.fromkeys(ALL, "todo")
+    assert (root / "answers" / "ch90_one.py").read_text() == (root / "lessons/ch90_one/exercises.py").read_text()
+    assert "copied to answers/ (ch90_one.py, ch91_pair.py)" in checked.text
+    assert "0 of 4 solved · next: ch90_one/double · answers/ch90_one.py:7 · _build/html/en/ch90_one.html#ex-double" in (
+        checked.text
+    )
+    assert "Traceback" not in checked.text
+    answer(root, "ch90_one", "# mine\n")
+    again = check(root, "-k", "double")
+    assert "copied" not in again.text
+    assert (root / "answers" / "ch90_one.py").read_text() == "# mine\n"
+
+
+def test_solutions_are_right_and_leave_no_answers_folder(tmp_path):
+    root = project(tmp_path)
+    checked = check(root, "--solutions")
+    assert (checked.code, outcomes(checked)) == (0, dict.fromkeys(ALL, "right"))
+    assert "4 of 4 solved · all solved" in checked.text
+    assert not (root / "answers").exists()
+    assert sorted(p.name for p in (root / "solutions").iterdir()) == ["ch90_one.py", "ch91_pair.py"]
+
+
+def test_other_right_answers_pass_and_a_changed_todo_stays_todo(root):
+    answer(
+        root,
+        "ch90_one",
+        """
+import jax, jax.numpy as jnp
+
+def double(x):
+    return jax.jit(lambda v: v + v, out_shardings=x.sharding)(x)
+
+def total(x, mesh):
+    return jnp.sum(x)
+
+def count_to(n):
+    "half done"
+    print(1)
+    raise NotImplementedError("the rest")
+""",
+        "other",
+    )
+    checked = check(root, "lessons/ch90_one", "--answers", "other")
+    assert checked.code == 1
+    assert outcomes(checked) == dict(zip(ONE, ["right", "right", "todo"], strict=True))
+
+
+MISTAKEN = """
+import jax, jax.numpy as jnp
+from jax.sharding import PartitionSpec as P
+
+def double(x):
+    return jnp.square(x)
+
+def total(x, mesh):
+    f = lambda v: jnp.add.reduce(jax.lax.all_gather(v, 'x', tiled=True))
+    return jax.shard_map(f, mesh=mesh, in_specs=P('x'), out_specs=P(), check_vma=False)(x)
+
+def count_to(n):
+    print(*range(n), sep='\\n')
+    return n
+"""
+
+
+def test_a_mistake_in_another_spelling_is_named_and_explained(root):
+    answer(root, "ch90_one", MISTAKEN, "mistaken")
+    answer(root, "ch91_pair", "def everybody(x):\n    return float(sum(x.tolist()))\n", "mistaken")
+    checked = check(root, "--answers=mistaken", "--seed", "7")
+    assert checked.code == 1
+    assert outcomes(checked) == dict.fromkeys(ALL, "wrong")
+    named = {name: row["mistake"] for name, row in checked.rows.items()}
+    assert named == {
+        "ch90_one.double": "double__squared",
+        "ch90_one.total": "total__gathers",
+        "ch90_one.count_to": "count_to__from_zero",
+        "ch91_pair.everybody": "everybody__own",
+    }
+    assert "squared — You multiplied x by itself." in checked.text
+    message = checked.rows["ch90_one.double"]["message"]
+    assert "double(f32[16] P('x'))" in message
+    assert "P('x') over 8 devices" in message
+    assert "--seed 7" in checked.text
+    budget = checked.rows["ch90_one.total"]["message"]
+    assert "one all-gather of 64 bytes; the budget is 4 bytes by all-reduce" in budget
+    chinese = check(root, "lessons/ch90_one", "--answers=mistaken", "--lang", "zh-Hans")
+    assert "写成了平方——你把 x 和自己相乘了。" in chinese.text
+    assert "一次 64 字节的 all-gather；预算是用 all-reduce 合计不超过 4 字节" in chinese.text
+
+
+def test_the_same_seed_draws_the_same_inputs_and_another_draws_others(root):
+    answer(root, "ch90_one", MISTAKEN, "mistaken")
+    runs = [check(root, "--answers=mistaken", "-k", "double", "--seed", s) for s in ("1", "1", "2")]
+    messages = [run.rows["ch90_one.double"]["message"] for run in runs]
+    assert messages[0] == messages[1] != messages[2]
+
+
+def test_a_process_that_waits_for_the_other_is_named(root):
+    alone = "from jax.experimental import multihost_utils\nimport jax\n"
+    alone += "def everybody(x):\n    if jax.process_index():\n        return 0.0\n"
+    alone += "    return float(multihost_utils.process_allgather(x).sum())\n"
+    answer(root, "ch91_pair", alone, "alone")
+    checked = check(root, "lessons/ch91_pair", "--answers=alone", "--lang", "zh-Hans")
+    row = checked.rows["ch91_pair.everybody"]
+    assert (row["outcome"], row["mistake"]) == ("hung", "everybody__one_alone")
+    assert "alone/ch91_pair.py:6：return float(multihost_utils" in row["message"]
+
+
+def test_hints_go_on_one_by_one_without_a_check(tmp_path):
+    root = project(tmp_path)
+    first = check(root, "--hint", report=False)
+    assert first.code == 1
+    assert "Hint 1 of 2 for ch90_one/double: What is twice?" in first.text
+    second = check(root, "--hint", report=False, env={"LC_ALL": "zh_CN.UTF-8"})
+    assert "ch90_one/double 的提示 2/2：2 * x" in second.text
+    assert "no tests ran" in second.text
+    solved = "def double(x):\n    return 2 * x\n"
+    answer(root, "ch90_one", (root / "lessons/ch90_one/exercises.py").read_text() + solved)
+    third = check(root, "--hint", report=False)
+    assert "Hint 1 of 1 for ch90_one/total: psum" in third.text
+
+
+def test_locale_chooses_the_language_and_the_option_overrules_it(tmp_path):
+    root = project(tmp_path)
+    texts = [
+        check(root, *options, report=False, env=env).text
+        for options, env in [
+            ((), {"LANG": "zh_CN.UTF-8"}),
+            ((), {"LC_ALL": "zh_TW.UTF-8", "LANG": "en_US.UTF-8"}),
+            (("--lang=en",), {"LANG": "zh_CN.UTF-8"}),
+        ]
+    ]
+    assert "已完成 0/4 · 下一题：ch90_one/double" in texts[0]
+    assert "html/zh-Hant/ch90_one.html" in texts[1]
+    assert "0 of 4 solved" in texts[2]
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        (["--answers", "nowhere"], "--answers nowhere: there is no such folder"),
+        (["--lang", "fr"], "--lang fr: choose one of en, zh-Hans, zh-Hant"),
+        (["--limit", "soon"], "--limit soon: a number above 0 is needed"),
+        (["--memory=-1"], "--memory -1: a number above 0 is needed"),
+        (["--seed", "x"], "--seed x: a whole number from 0 on is needed"),
+        (["--report", "no/where.json"], "--report no/where.json: the folder of that file does not exist"),
+    ],
+)
+def test_a_bad_option_value_is_one_sentence(root, options, sentence):
+    checked = check(root, *options, report=False)
+    assert checked.code == 4
+    assert f"ERROR: {sentence}" in checked.text
+    assert "Traceback" not in checked.text
+
+
+def test_pytest_keeps_its_own_ways(root):
+    answer(root, "ch90_one", "def double(x):\n    return 2 * x\n", "part")
+    one = check(root, "--answers=part", "-k", "double")
+    assert (one.code, list(one.rows)) == (0, ["ch90_one.double"])
+    assert "1 of the 1 checked here solved (4 in all)" in one.text
+    node = "lessons/ch90_one/test_exercises.py::test_total"
+    missing = check(root, node, "--answers=part").rows["ch90_one.total"]
+    assert missing["outcome"] == "broken"
+    assert missing["message"].startswith("part/ch90_one.py has no function total")
+    stopped = check(root, "--answers=part", "-x")
+    assert list(stopped.rows) == ["ch90_one.double", "ch90_one.total"]
+    spread = check(root, "--solutions", "-n2")
+    assert (spread.code, outcomes(spread)) == (0, dict.fromkeys(ALL, "right"))
+    unforked = check(root, "--solutions", "--no-fork")
+    assert (unforked.code, outcomes(unforked)["ch91_pair.everybody"]) == (1, "skipped")
+    assert "needs two processes, which --no-fork rules out" in unforked.rows["ch91_pair.everybody"]["message"]

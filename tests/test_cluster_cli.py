@@ -1,0 +1,83 @@
+"""The command line: live prefixed lines, exit codes, and one sentence for a mistake."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from minipod.__main__ import main
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("p.py").write_text(
+        "import os, sys\nprint('hello', *sys.argv[1:])\n"
+        "if sys.argv[1:2] == [os.environ['MINIPOD_PROCESS']]: sys.exit(3)\n"
+    )
+    return tmp_path
+
+
+def test_run_prefixes_each_line_and_hands_all_arguments_on(capsys: pytest.CaptureFixture[str]):
+    assert main(["run", "-n", "2", "-d", "1", "p.py", "-n", "--limit", "x"]) == 0
+    assert sorted(capsys.readouterr().out.splitlines()) == ["[0] hello -n --limit x", "[1] hello -n --limit x"]
+
+
+def test_the_exit_code_is_that_of_the_first_failing_process(capsys: pytest.CaptureFixture[str]):
+    assert main(["run", "p.py", "1"]) == 3
+    assert capsys.readouterr().err == "minipod: process 1 ended with exit status 3\n"
+
+
+def test_the_limit_gives_124(capsys: pytest.CaptureFixture[str]):
+    Path("q.py").write_text("import time; time.sleep(100)")
+    assert main(["run", "--limit", "1.5", "-n", "1", "q.py"]) == 124
+    assert capsys.readouterr().err.startswith("minipod: still running after 1.5 s: process 0 is")
+
+
+def test_a_module_runs(capsys: pytest.CaptureFixture[str]):
+    Path("mod.py").write_text("print(__name__)")
+    assert main(["run", "-n", "1", "-m", "mod"]) == 0
+    assert capsys.readouterr().out == "[0] __main__\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["run", "nope.py"], "minipod: nope.py: there is no such program in"),
+        (["run", "-m", "no_such"], "minipod: no_such: there is no such module"),
+        (["run", "-n", "17", "p.py"], "minipod: 17 processes: between 1 and 16"),
+        (["run", "-d", "5000", "p.py"], "minipod: 2 × 5000 = 10000 devices are too many"),
+        (["run", "-n", "two", "p.py"], "minipod run: argument -n/--processes: invalid int value: 'two'"),
+        (["run", "--port", "1", "p.py"], "minipod: port 1: between 1024 and 65535"),
+        (["run", "--limit", "-1", "p.py"], "minipod: limit -1: a positive number"),
+        (["run", "--speed", "9", "p.py"], "minipod: there is no option --speed (see"),
+        (["run"], "minipod run: the following arguments are required: PROGRAM (see"),
+        (["fly"], "minipod: argument COMMAND: invalid choice: 'fly'"),
+        ([], "minipod: the following arguments are required: COMMAND"),
+        (["traffic", "nope.hlo"], "minipod: nope.hlo: there is no such file"),
+        (["draw", "-d", "0"], "minipod: simulate(devices=0)"),
+        (["draw", "-o", "no/such.svg"], "minipod: no/such.svg: there is no such folder"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_exit_2(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]):
+    try:
+        code = main(arguments)
+    except SystemExit as end:  # argparse's own way
+        code = end.code
+    error = capsys.readouterr().err
+    assert code == 2 and error.startswith(says) and error.count("\n") == 1
+
+
+def test_a_reader_that_goes_away_ends_the_run():
+    Path("q.py").write_text("while True: print('x' * 100)")
+    command = f"{sys.executable} -m minipod run q.py | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
+    assert done.stdout.endswith("x\n") and done.stderr == ""
+
+
+def test_draw_writes_a_picture_of_simulated_devices():
+    command = [sys.executable, "-m", "minipod", "draw", "-d", "3", "-o", "three.svg"]
+    subprocess.run(command, check=True, timeout=120)
+    picture = Path("three.svg").read_text()
+    assert picture.lstrip().startswith("<svg") and "device 2" in picture and "device 3" not in picture
