@@ -129,9 +129,7 @@ def prepare(edition: str, executed: dict[str, Executed]) -> str:
 
 def _shared():
     """A hash of all that every page of an edition is made with: configuration, look, words, tools."""
-    versions = [
-        metadata.version(p) for p in ("jupyter-book", "sphinx-book-theme", "myst-nb", "sphinx-design", "opencc")
-    ]
+    versions = [metadata.version(p) for p in ("jupyter-book", "sphinx-book-theme", "myst-nb", "opencc")]
     digest = hashlib.sha256(" ".join(versions).encode())
     files = [ROOT / "_config.yml", ROOT / "_toc.yml", ROOT / "book" / "terms.toml", *(ROOT / "book").glob("*.py")]
     for kind in ("_ext", "_static", "_templates"):

@@ -75,7 +75,7 @@ def _version(package: str) -> str:
 
 
 def chapter(page: Page, root: Path) -> Executed:
-    """The outputs of a page's cells, from the cache where nothing has changed, else executed. CellFailed if one fails."""
+    """A page's outputs, from the cache where nothing has changed, else by executing it. CellFailed if a cell fails."""
     if not page.cells:
         return Executed([], 0, 0.0, [])
     kept = root / "_build" / "cells" / f"{page.path.stem}-{key(page, root)}.json"

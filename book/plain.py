@@ -5,9 +5,10 @@ import re
 _OPEN = re.compile(r"(:{3,}|`{3,})\{([\w-]+)\}\s*(.*)")
 _OPTION = re.compile(r":([\w-]+):\s*(.*)")
 _LABEL = re.compile(r"\(([^()\s]+)\)=\s*")
-_ROLE = re.compile(r"\{([\w-]+)\}`([^`]+)`")
 _TARGET = re.compile(r"(.*?)\s*<([^<>]+)>", re.S)
-_LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^()\s]+)\)")
+_PIECES = re.compile(
+    r"\{(?P<role>[\w-]+)\}`(?P<content>[^`]+)`|`[^`]+`|(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^()\s]+)\)"
+)
 BOXES = {"admonition", "note", "tip", "hint", "important", "warning", "caution", "seealso"}
 
 
@@ -79,21 +80,23 @@ def _box(kind: str, argument: str, lines: list[str], links: Links, names: dict[s
 
 
 def _inline(line: str, links: Links) -> str:
-    def role(m: re.Match) -> str:
-        kind, content = m[1], m[2]
-        if kind == "math":
-            return f"${content}$"
-        if kind in ("code", "literal"):
-            return f"`{content}`"
-        if kind in ("ref", "doc"):
-            named = _TARGET.fullmatch(content)
-            return links.to(named[2], named[1]) if named else links.to(content)
-        raise ValueError(f"{links.here}: the role {{{kind}}} has no plain Markdown form (book/plain.py)")
+    def replace(m: re.Match) -> str:
+        if m["role"]:
+            return _role(m["role"], m["content"], links)
+        if not m["target"]:
+            return m[0]  # code stays as it is
+        named = m["target"].startswith("#") or (m["target"].endswith(".md") and "/" not in m["target"])
+        return links.to(m["target"].removeprefix("#").removesuffix(".md"), m["text"] or None) if named else m[0]
 
-    def link(m: re.Match) -> str:
-        target = m[2].removeprefix("#") if m[2].startswith("#") else m[2].removesuffix(".md")
-        known = m[2].startswith("#") or (m[2].endswith(".md") and "/" not in m[2])
-        return links.to(target, m[1] or None) if known else m[0]
+    return _PIECES.sub(replace, line)
 
-    pieces = re.split(r"((?<!\})`[^`]+`)", line)  # code stays as it is
-    return "".join(p if i % 2 else _LINK.sub(link, _ROLE.sub(role, p)) for i, p in enumerate(pieces))
+
+def _role(kind: str, content: str, links: Links) -> str:
+    if kind == "math":
+        return f"${content}$"
+    if kind in ("code", "literal"):
+        return f"`{content}`"
+    if kind in ("ref", "doc"):
+        named = _TARGET.fullmatch(content)
+        return links.to(named[2], named[1]) if named else links.to(content)
+    raise ValueError(f"{links.here}: the role {{{kind}}} has no plain Markdown form (book/plain.py)")

@@ -9,6 +9,7 @@ _PAGE = """<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
+<link rel="icon" href="en/_static/icon.svg">
 <style>
   :root {{ color-scheme: light dark; }}
   body {{ font: 1.1rem/1.6 system-ui, "PingFang SC", "Noto Sans CJK SC", sans-serif; margin: 20vh auto 0;

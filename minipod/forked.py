@@ -361,4 +361,5 @@ def _limit(memory: int) -> None:
 def _dump_on_signal(pipe: int) -> None:
     import faulthandler
 
+    faulthandler.disable()  # pytest's would write a crash's stack onto the terminal
     faulthandler.register(signal.SIGUSR1, file=pipe, all_threads=False)

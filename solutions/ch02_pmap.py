@@ -15,7 +15,11 @@ def parallel_predict(
 
 
 def train_step(
-    loss: Callable, params: dict, inputs: jax.Array, targets: jax.Array, rate: float
+    loss: Callable,
+    params: dict,
+    inputs: jax.Array,
+    targets: jax.Array,
+    rate: float,
 ) -> dict:
     def step(params, inputs, targets):
         local = jax.grad(loss)(params, inputs, targets)
@@ -35,7 +39,9 @@ def masked_mean(x: jax.Array, mask: jax.Array) -> jax.Array:
     return jax.pmap(mean, axis_name="batch", out_axes=None)(x, mask)
 
 
-def mixed_predict(predict: Callable, params: dict, inputs: jax.Array) -> jax.Array:
+def mixed_predict(
+    predict: Callable, params: dict, inputs: jax.Array
+) -> jax.Array:
     axes = {
         layer: {name: 0 if name.startswith("own_") else None for name in arrays}
         for layer, arrays in params.items()

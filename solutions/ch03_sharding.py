@@ -29,7 +29,9 @@ def spec_for_picture(
     raise ValueError("no PartitionSpec gives this picture")
 
 
-def bytes_per_device(shape: tuple[int, ...], dtype: str, mesh: Mesh, spec: P) -> int:
+def bytes_per_device(
+    shape: tuple[int, ...], dtype: str, mesh: Mesh, spec: P
+) -> int:
     shard = NamedSharding(mesh, spec).shard_shape(shape)
     size = jnp.dtype(dtype).itemsize
     for n in shard:

@@ -5,10 +5,11 @@ import os
 import subprocess
 import sys
 
+import small_book  # isort: skip  (puts book/ on the path)
+
 import nbformat
 import notebooks
 import pytest
-import small_book
 import sync
 from execute import ENVIRONMENT, Executed
 from nbclient import NotebookClient

@@ -111,6 +111,7 @@ def test_each_bad_answer_gets_its_sentence_and_nothing_is_left(bad, lang):
     checked = check(bad, "lessons/ch95_bad", *options, env={"MARKER_OF_TEST": marker})
     assert checked.code == 1
     assert "Traceback" not in checked.text
+    assert "Fatal Python error" not in checked.text
     said = {}
     for name, (_, outcome, english, chinese) in BAD.items():
         row = checked.rows[f"ch95_bad.{name}"]

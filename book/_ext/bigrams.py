@@ -27,10 +27,10 @@ var splitQuery = function (query) {
 };
 """
 
-    def split(self, text: str) -> list[str]:
-        """Words of `text`: identifiers whole (`device_put`), Han runs as pairs (a single character as itself)."""
+    def split(self, input: str) -> list[str]:
+        """The words of a text: identifiers whole (`device_put`), Han runs as pairs (a single character as itself)."""
         words = []
-        for run in _RUNS.findall(text):
+        for run in _RUNS.findall(input):
             han = "\u3400" <= run[0] <= "\u9fff" and len(run) > 1
             words += [run[i : i + 2] for i in range(len(run) - 1)] if han else [run]
         return words

@@ -41,6 +41,7 @@ def configure(app: Sphinx, config) -> None:
     config.author = words["authors"][edition]
     config.templates_path = [str(BOOK / "_templates")]
     config.html_static_path = [str(BOOK / "_static")]
+    config.html_favicon = str(BOOK / "_static" / "icon.svg")
     config.html_css_files = ["book.css", "boxes.css", "chinese.css"]
     config.html_js_files = ["book.js"]
     config.togglebutton_hint = config.togglebutton_hint_hide = ""

@@ -1,4 +1,6 @@
-"""ch02_pmap: four exercises. Work on your copy, answers/ch02_pmap.py; this file stays as it is.
+"""ch02_pmap: four exercises.
+
+Work on your copy, answers/ch02_pmap.py; this file stays as it is.
 
 四个练习。请在你自己的副本 answers/ch02_pmap.py 里作答，本文件保持原样。
 """
@@ -30,7 +32,11 @@ def parallel_predict(
 
 
 def train_step(
-    loss: Callable, params: dict, inputs: jax.Array, targets: jax.Array, rate: float
+    loss: Callable,
+    params: dict,
+    inputs: jax.Array,
+    targets: jax.Array,
+    rate: float,
 ) -> dict:
     """One step of gradient descent over several devices, equal to one device's step.
 
@@ -41,7 +47,7 @@ def train_step(
 
     在多个设备上做一步梯度下降，结果要与单个设备处理整个批次时相同。
     loss(params, inputs, targets) 对它拿到的各行求平均；inputs 和 targets 的最前面
-    一维是设备。返回 params - rate * 梯度，其中的梯度是损失对全部设备、全部行求得的。
+    一维是设备。返回 params 减去 rate 乘以梯度，其中的梯度是损失对全部设备、全部行求得的。
     形状与 params 相同，每个设备上各有一份。
     """
     # TODO: pmap a step that averages the gradients; look at out_axes.
@@ -65,7 +71,9 @@ def masked_mean(x: jax.Array, mask: jax.Array) -> jax.Array:
     raise NotImplementedError
 
 
-def mixed_predict(predict: Callable, params: dict, inputs: jax.Array) -> jax.Array:
+def mixed_predict(
+    predict: Callable, params: dict, inputs: jax.Array
+) -> jax.Array:
     """pmap predict when some parameters are shared and some belong to one device.
 
     predict(params, inputs) as in parallel_predict. params is a dict of dicts;

@@ -43,15 +43,32 @@ def train_step__no_pmean(loss, params, inputs, targets, rate):
 
 
 def train_step__psum(loss, params, inputs, targets, rate):
-    return _step(loss, params, inputs, targets, rate, lambda g: jax.lax.psum(g, "batch"))
+    return _step(
+        loss, params, inputs, targets, rate, lambda g: jax.lax.psum(g, "batch")
+    )
 
 
 def train_step__stacked(loss, params, inputs, targets, rate):
-    return _step(loss, params, inputs, targets, rate, lambda g: jax.lax.pmean(g, "batch"), out_axes=0)
+    return _step(
+        loss,
+        params,
+        inputs,
+        targets,
+        rate,
+        lambda g: jax.lax.pmean(g, "batch"),
+        out_axes=0,
+    )
 
 
 def train_step__uphill(loss, params, inputs, targets, rate):
-    return _step(loss, params, inputs, targets, -rate, lambda g: jax.lax.pmean(g, "batch"))
+    return _step(
+        loss,
+        params,
+        inputs,
+        targets,
+        -rate,
+        lambda g: jax.lax.pmean(g, "batch"),
+    )
 
 
 def train_step__one_device(loss, params, inputs, targets, rate):
@@ -65,7 +82,9 @@ def _mean(f, x, mask):
 
 
 def masked_mean__mean_of_means(x, mask):
-    return _mean(lambda x, m: jax.lax.pmean((x * m).sum() / m.sum(), "batch"), x, mask)
+    return _mean(
+        lambda x, m: jax.lax.pmean((x * m).sum() / m.sum(), "batch"), x, mask
+    )
 
 
 def masked_mean__padding_counted(x, mask):
@@ -73,7 +92,9 @@ def masked_mean__padding_counted(x, mask):
 
 
 def masked_mean__own_count(x, mask):
-    return _mean(lambda x, m: jax.lax.psum((x * m).sum(), "batch") / m.sum(), x, mask)
+    return _mean(
+        lambda x, m: jax.lax.psum((x * m).sum(), "batch") / m.sum(), x, mask
+    )
 
 
 def masked_mean__empty_skipped(x, mask):
@@ -107,15 +128,23 @@ def mixed_predict__all_mapped(predict, params, inputs):
 def mixed_predict__by_shape(predict, params, inputs):
     devices = inputs.shape[0]
     axes = jax.tree.map(lambda p: 0 if p.shape[0] == devices else -1, params)
-    axes = {k: {n: None if a else 0 for n, a in d.items()} for k, d in axes.items()}
+    axes = {
+        k: {n: None if a else 0 for n, a in d.items()} for k, d in axes.items()
+    }
     return jax.pmap(predict, in_axes=(axes, 0))(params, inputs)
 
 
 def mixed_predict__list(predict, params, inputs):
-    axes = {k: {n: 0 if n.startswith("own_") else None for n in d} for k, d in params.items()}
+    axes = {
+        k: {n: 0 if n.startswith("own_") else None for n in d}
+        for k, d in params.items()
+    }
     return jax.pmap(predict, in_axes=[axes, 0])(params, inputs)
 
 
 def mixed_predict__vmap(predict, params, inputs):
-    axes = {k: {n: 0 if n.startswith("own_") else None for n in d} for k, d in params.items()}
+    axes = {
+        k: {n: 0 if n.startswith("own_") else None for n in d}
+        for k, d in params.items()
+    }
     return jax.vmap(predict, in_axes=(axes, 0))(params, inputs)

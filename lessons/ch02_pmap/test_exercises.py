@@ -1,11 +1,14 @@
-"""The checks of ch02_pmap: inputs are drawn afresh, the oracle is NumPy on one device."""
+"""The checks of ch02_pmap: inputs drawn afresh, the oracle is NumPy."""
 
 import jax.numpy as jnp
 import numpy as np
 
 from lessons.checking import Budget
 
-SIZES = [(8, 4, 10, 5), (4, 6, 3, 2)]  # devices, rows a device, features, outputs
+SIZES = [
+    (8, 4, 10, 5),
+    (4, 6, 3, 2),
+]  # devices, rows a device, features, outputs
 
 
 def predict(params, inputs):
@@ -27,7 +30,12 @@ def weights(rng, features, outputs):
 def test_parallel_predict(check):
     def cases(rng):
         return [
-            (predict, weights(rng, features, outputs), draw(rng, devices * rows, features), devices)
+            (
+                predict,
+                weights(rng, features, outputs),
+                draw(rng, devices * rows, features),
+                devices,
+            )
             for devices, rows, features, outputs in SIZES
         ]
 
@@ -52,9 +60,14 @@ def test_train_step(check):
         ]
 
     def oracle(loss, params, inputs, targets, rate):
-        w, b, x, y = (np.asarray(a, np.float64) for a in (params["w"], params["b"], inputs, targets))
+        w, b, x, y = (
+            np.asarray(a, np.float64)
+            for a in (params["w"], params["b"], inputs, targets)
+        )
         x, y = x.reshape(-1, x.shape[-1]), y.reshape(-1, y.shape[-1])
-        error = 2 * (x @ w + b - y) / y.size  # derivative of the mean of squares
+        error = (
+            2 * (x @ w + b - y) / y.size
+        )  # derivative of the mean of squares
         new = {"w": w - rate * x.T @ error, "b": b - rate * error.sum(0)}
         return {k: v.astype(np.float32) for k, v in new.items()}
 
@@ -71,14 +84,25 @@ def test_masked_mean(check):
                 real[1] = 0  # and one with nothing but padding
             mask = np.arange(rows) < real[:, None]
             x = rng.normal(size=(devices, rows)) + np.arange(devices)[:, None]
-            drawn.append((jnp.asarray(x, jnp.float32), jnp.asarray(mask, jnp.float32)))
+            drawn.append(
+                (jnp.asarray(x, jnp.float32), jnp.asarray(mask, jnp.float32))
+            )
         return drawn
 
     def oracle(x, mask):
-        return np.float32(np.asarray(x)[np.asarray(mask) == 1].mean(dtype=np.float64))
+        return np.float32(
+            np.asarray(x)[np.asarray(mask) == 1].mean(dtype=np.float64)
+        )
 
     budget = Budget(ops={"all-reduce"}, bytes=8)
-    check(cases, oracle=oracle, how="jit", budget=budget, compare=("value", "placement"), tolerance=1e-4)
+    check(
+        cases,
+        oracle=oracle,
+        how="jit",
+        budget=budget,
+        compare=("value", "placement"),
+        tolerance=1e-4,
+    )
 
 
 def mixed(params, inputs):
@@ -90,14 +114,31 @@ def test_mixed_predict(check):
     def cases(rng):
         drawn = []
         for devices, rows, _, outputs in SIZES:
-            first = {"w": draw(rng, devices, outputs), "own_b": draw(rng, devices, outputs)}
-            second = {"own_scale": draw(rng, devices, outputs), "b": draw(rng, outputs)}
-            drawn.append((mixed, {"first": first, "second": second}, draw(rng, devices, rows, devices)))
+            first = {
+                "w": draw(rng, devices, outputs),
+                "own_b": draw(rng, devices, outputs),
+            }
+            second = {
+                "own_scale": draw(rng, devices, outputs),
+                "b": draw(rng, outputs),
+            }
+            drawn.append(
+                (
+                    mixed,
+                    {"first": first, "second": second},
+                    draw(rng, devices, rows, devices),
+                )
+            )
         return drawn
 
     def oracle(predict, params, inputs):
-        p = {k: {n: np.asarray(a) for n, a in d.items()} for k, d in params.items()}
-        hidden = np.asarray(inputs) @ p["first"]["w"] + p["first"]["own_b"][:, None]
+        p = {
+            k: {n: np.asarray(a) for n, a in d.items()}
+            for k, d in params.items()
+        }
+        hidden = (
+            np.asarray(inputs) @ p["first"]["w"] + p["first"]["own_b"][:, None]
+        )
         return hidden * p["second"]["own_scale"][:, None] + p["second"]["b"]
 
     check(cases, oracle=oracle, compare=("value", "placement"), tolerance=1e-4)

@@ -73,7 +73,9 @@ pictures.sharding(place())
 for spec in [("x", "y"), ("x",), (None, "y"), (None, ("x", "y")), ()]:
     placed = place(*spec)
     held = [shard.data.nbytes for shard in placed.addressable_shards]
-    print(f"{str(P(*spec)):22} {held[0]:4} bytes a device, {sum(held):5} in all")
+    print(
+        f"{str(P(*spec)):22} {held[0]:4} bytes a device, {sum(held):5} in all"
+    )
 
 # %% replica-ids
 for shard in place("x").addressable_shards:

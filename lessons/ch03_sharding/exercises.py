@@ -1,4 +1,6 @@
-"""ch03_sharding: four exercises. Work on your copy, answers/ch03_sharding.py; this file stays as it is.
+"""ch03_sharding: four exercises.
+
+Work on your copy, answers/ch03_sharding.py; this file stays as it is.
 
 四个练习。请在你自己的副本 answers/ch03_sharding.py 里作答，本文件保持原样。
 """
@@ -28,7 +30,9 @@ def spec_for_picture(
     raise NotImplementedError
 
 
-def bytes_per_device(shape: tuple[int, ...], dtype: str, mesh: Mesh, spec: P) -> int:
+def bytes_per_device(
+    shape: tuple[int, ...], dtype: str, mesh: Mesh, spec: P
+) -> int:
     """How many bytes of an array does each device of mesh hold, under this spec?
 
     shape: the global shape, divisible as spec asks. dtype: a name such as

@@ -9,7 +9,7 @@ from jax.sharding import PartitionSpec as P
 
 
 def _find(x, mesh, picture, choices, same):
-    """The first of `choices` (specs) whose layout is `same` as the picture's, or None."""
+    """The first spec whose layout is the `same` as the picture's, or None."""
     for spec in choices:
         sharding = NamedSharding(mesh, P(*spec))
         try:
@@ -22,17 +22,31 @@ def _find(x, mesh, picture, choices, same):
 
 
 def _blocks(x, indices):
-    return tuple(s.indices(n)[:2] for s, n in zip(indices, x.shape, strict=True))
+    return tuple(
+        s.indices(n)[:2] for s, n in zip(indices, x.shape, strict=True)
+    )
 
 
 _BOTH = ("x", "y")
-_SPECS = [(), ("x",), ("y",), (None, "x"), (None, "y"), _BOTH, ("y", "x"), (_BOTH,), (("y", "x"),)]
+_SPECS = [
+    (),
+    ("x",),
+    ("y",),
+    (None, "x"),
+    (None, "y"),
+    _BOTH,
+    ("y", "x"),
+    (_BOTH,),
+    (("y", "x"),),
+]
 _SPECS += [(None, _BOTH), (None, ("y", "x"))]
 
 
 def _right_spec(x, mesh, picture):
     def same(held, picture):
-        return all(_blocks(x, held[d]) == _blocks(x, picture[d]) for d in picture)
+        return all(
+            _blocks(x, held[d]) == _blocks(x, picture[d]) for d in picture
+        )
 
     return _find(x, mesh, picture, _SPECS, same) or ()
 
@@ -45,7 +59,8 @@ def spec_for_picture__transposed(x, mesh, picture):
 def spec_for_picture__axes_swapped(x, mesh, picture):
     swap = {"x": "y", "y": "x"}
     spec = [
-        tuple(swap[a] for a in s) if isinstance(s, tuple) else swap.get(s) for s in _right_spec(x, mesh, picture)
+        tuple(swap[a] for a in s) if isinstance(s, tuple) else swap.get(s)
+        for s in _right_spec(x, mesh, picture)
     ]
     return jax.device_put(x, NamedSharding(mesh, P(*spec)))
 
@@ -54,7 +69,9 @@ def spec_for_picture__shard_shape_only(x, mesh, picture):
     want = {tuple(b - a for a, b in _blocks(x, s)) for s in picture.values()}
 
     def same(held, _):
-        return {tuple(b - a for a, b in _blocks(x, s)) for s in held.values()} == want
+        return {
+            tuple(b - a for a, b in _blocks(x, s)) for s in held.values()
+        } == want
 
     spec = _find(x, mesh, picture, reversed(_SPECS), same) or ()
     return jax.device_put(x, NamedSharding(mesh, P(*spec)))
@@ -140,13 +157,18 @@ def pad_and_slice__not_sliced(x, mesh):
 
 def _holders(x, index, shards):
     def holds(shard):
-        return all(i in range(*s.indices(n)) for s, i, n in zip(shard.index, index, x.shape, strict=True))
+        return all(
+            i in range(*s.indices(n))
+            for s, i, n in zip(shard.index, index, x.shape, strict=True)
+        )
 
     return sorted(s.device.id for s in shards if holds(s))
 
 
 def read_layout__first_copy_only(x, index):
-    return _holders(x, index, [s for s in x.addressable_shards if s.replica_id == 0])
+    return _holders(
+        x, index, [s for s in x.addressable_shards if s.replica_id == 0]
+    )
 
 
 def read_layout__all_devices(x, index):
@@ -157,7 +179,9 @@ def read_layout__open_slices(x, index):
     return sorted(
         s.device.id
         for s in x.addressable_shards
-        if all(c.start <= i < c.stop for c, i in zip(s.index, index, strict=True))
+        if all(
+            c.start <= i < c.stop for c, i in zip(s.index, index, strict=True)
+        )
     )
 
 

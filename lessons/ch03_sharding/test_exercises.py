@@ -1,4 +1,7 @@
-"""The checks of ch03_sharding: layouts are compared by what every device holds, not by how the spec is spelled."""
+"""The checks of ch03_sharding.
+
+Layouts are compared by what every device holds, not by how a spec is spelled.
+"""
 
 import math
 
@@ -10,27 +13,46 @@ from jax.sharding import PartitionSpec as P
 
 
 def mesh(*sizes, rng=None):
-    """A mesh with axes "x", "y", …; with rng, over the devices in a drawn order."""
+    """A mesh with axes "x", "y", …; with rng, of devices in a drawn order."""
     devices = np.array(jax.devices()[: math.prod(sizes)])
     if rng is not None:
         devices = rng.permutation(devices)
     names = ("x", "y", "z")[: len(sizes)]
-    return Mesh(devices.reshape(sizes), names, axis_types=(jax.sharding.AxisType.Explicit,) * len(sizes))
+    return Mesh(
+        devices.reshape(sizes),
+        names,
+        axis_types=(jax.sharding.AxisType.Explicit,) * len(sizes),
+    )
 
 
 def test_spec_for_picture(check):
     def cases(rng):
         drawn = []
-        specs = [("x", "y"), ("y", "x"), (None, "y"), ("y",), (("y", "x"), None), (None, ("x", "y"))]
-        for spec, sizes in zip(specs, [(2, 4), (2, 2), (2, 4), (2, 2), (2, 4), (4, 2)], strict=True):
+        specs = [
+            ("x", "y"),
+            ("y", "x"),
+            (None, "y"),
+            ("y",),
+            (("y", "x"), None),
+            (None, ("x", "y")),
+        ]
+        for spec, sizes in zip(
+            specs, [(2, 4), (2, 2), (2, 4), (2, 2), (2, 4), (4, 2)], strict=True
+        ):
             m = mesh(*sizes)
-            rows, columns = (8 * int(k) for k in rng.choice([1, 2, 3], 2, replace=False))
+            rows, columns = (
+                8 * int(k) for k in rng.choice([1, 2, 3], 2, replace=False)
+            )
             x = jnp.asarray(rng.normal(size=(rows, columns)), jnp.float32)
             picture = NamedSharding(m, P(*spec)).devices_indices_map(x.shape)
             drawn.append((x, m, {d: tuple(s) for d, s in picture.items()}))
         return drawn
 
-    check(cases, oracle=lambda x, mesh, picture: np.asarray(x), compare=("value", "placement"))
+    check(
+        cases,
+        oracle=lambda x, mesh, picture: np.asarray(x),
+        compare=("value", "placement"),
+    )
 
 
 def test_bytes_per_device(check):
@@ -41,14 +63,21 @@ def test_bytes_per_device(check):
             ((8 * k[1], 8 * k[2]), "bfloat16", mesh(2, 4), P(None, "x")),
             ((8 * k[2], 8 * k[3], 3), "int8", mesh(2, 4), P(("y", "x"))),
             ((8 * k[3], 8 * k[0]), "float32", mesh(4, 2), P("y")),
-            ((8192 * k[0], 8192 * k[1]), "bfloat16", mesh(2, 2, 2), P(("x", "z"), "y")),
+            (
+                (8192 * k[0], 8192 * k[1]),
+                "bfloat16",
+                mesh(2, 2, 2),
+                P(("x", "z"), "y"),
+            ),
             ((4 * k[2], 5), "float16", mesh(4), P()),
         ]
 
     def oracle(shape, dtype, mesh, spec):
         parts = 1
         for entry in spec:
-            for name in entry if isinstance(entry, tuple) else [entry] if entry else []:
+            for name in (
+                entry if isinstance(entry, tuple) else [entry] if entry else []
+            ):
                 parts *= mesh.shape[name]
         return math.prod(shape) // parts * jnp.dtype(dtype).itemsize
 
@@ -59,13 +88,17 @@ def test_pad_and_slice(check):
     def cases(rng):
         drawn = []
         for size, n in ((8, 17), (4, 8), (8, 3), (4, 13)):
-            x = jnp.asarray(rng.normal(size=(n, int(rng.integers(2, 6)))), jnp.float32)
+            x = jnp.asarray(
+                rng.normal(size=(n, int(rng.integers(2, 6)))), jnp.float32
+            )
             drawn.append((x, mesh(size)))
         return drawn
 
     def oracle(x, mesh):
         x = np.asarray(x)
-        padded = np.zeros((math.ceil(len(x) / mesh.size) * mesh.size, x.shape[1]), np.float32)
+        padded = np.zeros(
+            (math.ceil(len(x) / mesh.size) * mesh.size, x.shape[1]), np.float32
+        )
         padded[: len(x)] = x
         return padded, x
 
@@ -85,8 +118,13 @@ def test_read_layout(check):
             m = mesh(*sizes, rng=rng)
             x = jax.device_put(jnp.zeros(shape), NamedSharding(m, P(*spec)))
             drawn.append((x, tuple(int(rng.integers(n)) for n in shape)))
-        x = jax.device_put(jnp.arange(16.0), NamedSharding(mesh(8, rng=rng), P("x")))
-        return [*drawn, (x, (2 * int(rng.integers(1, 8)),))]  # the first element of a shard
+        x = jax.device_put(
+            jnp.arange(16.0), NamedSharding(mesh(8, rng=rng), P("x"))
+        )
+        return [
+            *drawn,
+            (x, (2 * int(rng.integers(1, 8)),)),
+        ]  # the first element of a shard
 
     def oracle(x, index):
         held = x.sharding.devices_indices_map(x.shape)

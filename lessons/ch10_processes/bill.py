@@ -5,19 +5,17 @@ from minipod import traffic
 from minipod.cluster import launch_arguments
 
 jax.distributed.initialize(**launch_arguments())
-mesh = jax.make_mesh((2, 4), ("host", "device"))
+mesh = jax.make_mesh((jax.device_count(),), ("i",))
 
 
-def bill(axis):
-    @jax.shard_map(mesh=mesh, in_specs=P(("host", "device")), out_specs=P(None))
-    def total(x):
-        return jax.lax.psum(x, axis)
-
-    sharding = jax.NamedSharding(mesh, P(("host", "device")))
-    xs = jax.ShapeDtypeStruct((8 * 1024,), "float32", sharding=sharding)
-    (collective,) = traffic.of(total, xs)
-    print(axis, collective.op, collective.bytes, "bytes", collective.groups)
+@jax.shard_map(mesh=mesh, in_specs=P("i"), out_specs=P())
+def total(x):  # x: f32[1024], 4096 bytes on each device
+    return jax.lax.psum(x, "i")
 
 
-if jax.process_index() == 0:
-    bill(("host", "device"))
+sharding = jax.NamedSharding(mesh, P("i"))
+xs = jax.ShapeDtypeStruct((8 * 1024,), "float32", sharding=sharding)
+if jax.process_index() == 0:  # compiling sends nothing
+    for collective in traffic.of(total, xs):
+        print(collective.op, "of", collective.bytes, "bytes")
+        print("among devices", *collective.groups)

@@ -41,7 +41,9 @@ def who_am_i__devices_for_processes():
 
 def _everyone(mine):
     mesh = jax.make_mesh((jax.device_count(),), ("i",))
-    return jax.make_array_from_process_local_data(NamedSharding(mesh, P("i")), mine)
+    return jax.make_array_from_process_local_data(
+        NamedSharding(mesh, P("i")), mine
+    )
 
 
 def global_sum__own_only(mine):
@@ -121,4 +123,6 @@ def gather_for_all__global_array(mine):
 
 def gather_for_all__side_by_side(mine):
     rows = multihost_utils.process_allgather(mine, tiled=True)
-    return np.concatenate(np.split(np.asarray(rows), jax.process_count()), axis=1)
+    return np.concatenate(
+        np.split(np.asarray(rows), jax.process_count()), axis=1
+    )

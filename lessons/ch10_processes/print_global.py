@@ -9,7 +9,9 @@ jax.distributed.initialize(**launch_arguments())
 
 mesh = jax.make_mesh((jax.device_count(),), ("i",))
 mine = np.full(4, jax.process_index(), np.float32)
-xs = jax.make_array_from_process_local_data(jax.NamedSharding(mesh, P("i")), mine)
+xs = jax.make_array_from_process_local_data(
+    jax.NamedSharding(mesh, P("i")), mine
+)
 
 print(xs)  # not a single number
 with expect_error(RuntimeError, "non-addressable"):

@@ -9,4 +9,4 @@ xs = jnp.ones(jax.local_device_count())  # one number for each of MY devices
 total = jax.pmap(lambda x: jax.lax.psum(x, "i"), axis_name="i")(xs)
 
 mine = [float(shard.data[0]) for shard in total.addressable_shards]
-print(type(total).__name__, total.shape, "my part:", mine)
+print("shape", total.shape, "with", mine)

@@ -1,4 +1,7 @@
-"""The checks of ch10_processes: each exercise runs in two processes, the oracle is NumPy on everybody's numbers."""
+"""The checks of ch10_processes: each runs in two processes.
+
+The oracle is NumPy on everybody's numbers.
+"""
 
 import jax
 import numpy as np
@@ -10,7 +13,7 @@ pytestmark = pytest.mark.processes(2, devices=4)
 
 
 def parts(rng, *shape):
-    """Everybody's numbers, drawn alike in every process: f32[processes, *shape]."""
+    """Everybody's numbers, the same in each process: f32[processes, *shape]."""
     return rng.normal(size=(jax.process_count(), *shape)).astype(np.float32)
 
 
@@ -36,11 +39,15 @@ def test_global_sum(check):
     everybody = []
 
     def cases(rng):
-        everybody.extend(parts(rng, jax.local_device_count() * k) for k in (1, 3))
+        everybody.extend(
+            parts(rng, jax.local_device_count() * k) for k in (1, 3)
+        )
         return [(mine(p),) for p in everybody]
 
     def oracle(x):
-        (whole,) = (p for p in everybody if mine(p) is x or np.array_equal(mine(p), x))
+        (whole,) = (
+            p for p in everybody if mine(p) is x or np.array_equal(mine(p), x)
+        )
         return float(whole.sum(dtype=np.float64))
 
     check(cases, oracle=oracle, tolerance=1e-4)
@@ -51,9 +58,14 @@ def test_print_mean(check):
 
     def cases(rng):
         mesh = jax.make_mesh((jax.device_count(),), ("i",))
-        everybody.extend(parts(rng, jax.local_device_count() * k) for k in (2, 5))
+        everybody.extend(
+            parts(rng, jax.local_device_count() * k) for k in (2, 5)
+        )
         sharding = NamedSharding(mesh, P("i"))
-        return [(jax.make_array_from_process_local_data(sharding, mine(p)),) for p in everybody]
+        return [
+            (jax.make_array_from_process_local_data(sharding, mine(p)),)
+            for p in everybody
+        ]
 
     check(cases, oracle=lambda xs: None, compare=("value", "printed"))
 

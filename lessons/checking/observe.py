@@ -8,6 +8,7 @@ import traceback
 import types
 import zlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,9 @@ def observe_file(spec: Spec, seed: int, path: Path, names: list[str], source: st
     import jax
 
     jax.config.update("jax_traceback_filtering", "off")  # a blank is told by its last frame
-    truth = spec.oracle if oracle else None
     drawn = draw(spec, seed)  # before the file can change anything
-    expected = [_guarded(lambda args=args: {"value": pack(truth(*args))}, path) for args in drawn] if truth else []
+    truths = [partial(_truth, spec.oracle, args) for args in drawn if oracle]
+    expected = [_guarded(truth, path) for truth in truths]
     try:
         module = load(path, source)
     except BaseException as error:
@@ -45,6 +46,10 @@ def observe_file(spec: Spec, seed: int, path: Path, names: list[str], source: st
             seen["functions"][name] = [observe(function, args, spec, path) for args in drawn]
             drawn = draw(spec, seed) if name != names[-1] else []  # arguments may have been changed or donated
     return seen
+
+
+def _truth(oracle: Any, args: tuple[Any, ...]) -> dict[str, Any]:
+    return {"value": pack(oracle(*args))}
 
 
 def draw(spec: Spec, seed: int) -> list[tuple[Any, ...]]:

@@ -19,7 +19,10 @@ def spec_for_picture(x, mesh, picture):
             placed = jax.device_put(x, NamedSharding(mesh, P(*spec)))
         except ValueError:
             continue
-        got = {s.device: [c.indices(n)[:2] for c, n in zip(s.index, x.shape, strict=True)] for s in placed.addressable_shards}
+        got = {
+            s.device: [c.indices(n)[:2] for c, n in zip(s.index, x.shape, strict=True)]
+            for s in placed.addressable_shards
+        }
         if got == want:
             return placed
     return None

@@ -19,7 +19,10 @@ def _right(x, mesh, picture):
             held = NamedSharding(mesh, P(*spec)).devices_indices_map(x.shape)
         except ValueError:
             continue
-        if all(np.array_equal(np.arange(x.size).reshape(x.shape)[held[d]], np.arange(x.size).reshape(x.shape)[i]) for d, i in picture.items()):
+        if all(
+            np.array_equal(np.arange(x.size).reshape(x.shape)[held[d]], np.arange(x.size).reshape(x.shape)[i])
+            for d, i in picture.items()
+        ):
             return spec
     raise ValueError
 

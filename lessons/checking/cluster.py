@@ -1,0 +1,138 @@
+"""Two-process exercises in the cluster that pytest itself was started in: `minipod run -m pytest lessons/`, srun, mpirun.
+
+Each pytest forks one worker that joins the cluster and sees one file after the other; what they saw is gathered, so
+every process comes to the same verdict. Process 0 does everything else and reports. After a hang the cluster is lost.
+"""
+
+import contextlib
+import json
+import os
+import select
+import signal
+import time
+import warnings
+from typing import Any
+
+from lessons.checking import observe
+from lessons.checking.spec import Settings, Spec
+from minipod import forked, processes
+
+# (how many processes, which one am I) as Slurm's srun, Open MPI's mpirun and our launcher say it
+_NAMES = (
+    ("MINIPOD_PROCESSES", "MINIPOD_PROCESS"),
+    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+    ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
+)
+
+
+def place() -> tuple[int, int]:
+    """(processes of the cluster that this pytest belongs to, its own number in it); (1, 0) outside any."""
+    for size, rank in _NAMES:
+        if int(os.environ.get(size, 1)) > 1 and rank in os.environ:
+            return int(os.environ[size]), int(os.environ[rank])
+    return 1, 0
+
+
+class Worker:
+    """This process's member of the cluster. `lost` names the exercise in which the cluster was lost."""
+
+    def __init__(self, specs: list[Spec], settings: Settings) -> None:
+        self.specs, self.settings = specs, settings
+        self.size, self.rank = place()
+        self.lost: str | None = None
+        self.seed = settings.seed
+        requests, self._ask = os.pipe()
+        self._replies, replies = os.pipe()
+        parent = os.getpid()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy's BLAS has threads; the child does not use theirs
+            self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                self._serve(requests, replies, parent)
+            finally:
+                os._exit(1)
+        os.close(requests)
+        os.close(replies)
+        self._rest = b""
+        started = self._reply(60 + 2 * settings.limit)
+        if isinstance(started, dict):
+            self.seed = started["seed"]  # process 0's
+        else:
+            self.lost = "start"
+
+    def see(self, spec: Spec, *who: Any) -> list[forked.Result]:
+        """What every process saw of a file: one result a process. After a failure the others' is "left"."""
+        request = json.dumps([self.specs.index(spec), *map(str, who[:1]), *who[1:]]) + "\n"
+        with contextlib.suppress(OSError):
+            os.write(self._ask, request.encode())
+        reply = self._reply(2 * self.settings.limit)
+        if isinstance(reply, list):
+            return [forked.Result("ok", value=value) for value in reply]
+        self.lost = spec.exercise
+        self.stop()
+        results = [forked.Result("left") for _ in range(self.size)]
+        results[self.rank] = forked.Result(*reply, seconds=self.settings.limit)
+        return results
+
+    def stop(self) -> None:
+        """End the worker and whatever it left."""
+        processes.kill_group(self.pid)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+
+    def _reply(self, seconds: float) -> Any:
+        """The worker's next line as data, or (status, value, text) of how it failed."""
+        end = time.monotonic() + seconds
+        while b"\n" not in self._rest:
+            if time.monotonic() > end:
+                return "hung", None, ""
+            if select.select([self._replies], [], [], 0.05)[0]:
+                if not (data := os.read(self._replies, 1 << 20)):
+                    return "died", None, _end_of(self.pid)
+                self._rest += data
+        line, _, self._rest = self._rest.partition(b"\n")
+        return json.loads(line)
+
+    def _serve(self, requests: int, replies: int, parent: int) -> None:
+        """In the child: join, agree on process 0's seed, then see what is asked for until the parent ends."""
+        processes.die_with_parent(parent)
+        os.setsid()
+        null = os.open(os.devnull, os.O_RDWR)
+        for fd in (0, 1, 2):
+            os.dup2(null, fd)
+        timeout = int(self.settings.limit)
+        os.environ["XLA_FLAGS"] = (
+            os.environ.get("XLA_FLAGS", "") + f" --xla_cpu_collective_timeout_seconds={timeout}"
+        ).strip()
+        import jax
+        import numpy as np
+        from jax.experimental import multihost_utils
+
+        from minipod.cluster import launch_arguments
+
+        warnings.resetwarnings()
+        jax.config.update("jax_platforms", "cpu")
+        jax.config.update("jax_num_cpu_devices", self.specs[0].devices)
+        jax.distributed.initialize(**launch_arguments())
+        seed = int(multihost_utils.broadcast_one_to_all(np.int32(self.settings.seed)))
+        os.write(replies, json.dumps({"seed": seed}).encode() + b"\n")
+        for line in os.fdopen(requests):
+            number, path, names, source, oracle = json.loads(line)
+            seen = observe.observe_file(self.specs[number], seed, observe.Path(path), names, source, oracle)
+            data = np.frombuffer(json.dumps(seen).encode(), np.uint8)
+            sizes = multihost_utils.process_allgather(np.int32(data.size)).ravel()
+            padded = np.zeros(int(sizes.max()), np.uint8)
+            padded[: data.size] = data
+            rows = np.asarray(multihost_utils.process_allgather(padded))
+            texts = [row[:size].tobytes() for row, size in zip(rows, sizes, strict=True)]
+            reply = b"[" + b",".join(texts) + b"]\n"
+            while reply:
+                reply = reply[os.write(replies, reply) :]
+
+
+def _end_of(pid: int) -> str:
+    with contextlib.suppress(ChildProcessError):
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+    return "?"
