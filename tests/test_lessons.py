@@ -98,7 +98,7 @@ def test_a_mistake_is_wrong_and_gets_its_name(k, spelling, tmp_path):
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_a_lesson_is_complete(chapter):
-    """Four exercises; each solved, with three hints, three mistakes and their words, and all of it in both languages."""
+    """Four exercises; each solved, with hints, mistakes and their words, all of it in both languages."""
     names = exercises(chapter)
     assert len(names) == 4
     assert functions(ROOT / "solutions" / f"{chapter}.py") == names

@@ -89,14 +89,30 @@ def plain_emphasis(app: Sphinx, doctree: nodes.document) -> None:
             node.replace_self(nodes.strong(node.rawsource, "", *node.children))
 
 
+CHAPTER = re.compile(r"ch(\d+)_")
+
+
+def numbered(html: str, page: str) -> str:
+    """The list of pages with each chapter's number, which its file name says (ch02_pmap), before its title."""
+
+    def number(m: re.Match) -> str:
+        found = CHAPTER.match(page if m[2] == "#" else m[2].rpartition("/")[2])
+        return f'{m[1]}<span class="number">{int(found[1])}</span>' if found else m[1]
+
+    return re.sub(r'(<a class="(?:current )?reference internal" href="([^"]*)">)', number, html)
+
+
 def page_context(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
     edition = edition_of(app)
     built = Path(app.outdir).name == edition  # by book/build.py, which lays the editions side by side
     context["editions"] = NAMES if built else {edition: NAMES[edition]}
     context["edition"] = edition
     context["words"] = {name: row[edition] for name, row in terms.ui().items()}
+    if "body" in context and (found := CHAPTER.match(page)):
+        eyebrow = f'<p class="chapter">{context["words"]["chapter"].format(int(found[1]))}</p>'
+        context["body"] = context["body"].replace("<h1>", f"{eyebrow}<h1>", 1)
+    context["numbered"] = lambda html: numbered(str(html), page)
     context["notebook"] = f"{context['content_root']}notebooks/{page}.ipynb" if built and doctree is not None else ""
-    context["has_cells"] = doctree is not None and any("cell" in n["classes"] for n in doctree.findall(nodes.container))
 
 
 def prune(app: Sphinx, error: Exception | None) -> None:

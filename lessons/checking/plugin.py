@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lessons.checking import progress, running, summary
+from lessons.checking import cluster, progress, running, summary
 from lessons.checking.answers import copy_blanks
 from lessons.checking.explain import explain
 from lessons.checking.options import lang_of, settings_of
@@ -32,6 +32,7 @@ class Run:
     verdicts: list[dict[str, Any]] = field(default_factory=list)
     hint_for: str | None = None  # with --hint: the exercise, when no check is needed to know it
     warm: bool = False
+    worker: cluster.Worker | None = None  # when pytest itself was started in a cluster
     own_cache: tempfile.TemporaryDirectory[str] | None = None
 
 
@@ -68,6 +69,8 @@ def pytest_configure(config: pytest.Config) -> None:
         run.copied = copy_blanks(run.root / "lessons", run.settings.answers)
     if config.option.hint:
         config.option.maxfail = 1
+    if _helps():
+        config.option.report, config.option.verbose = None, -2
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
@@ -85,8 +88,15 @@ def check(request: pytest.FixtureRequest) -> Recorder:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With --hint: leave out what is known to be right, and everything when the next exercise is known."""
+    """With --hint: leave out what is known to be right, and everything when the next exercise is known.
+
+    In a cluster its exercises come first, so that the processes meet; process 0 does the others, and reports.
+    """
     run = config.stash[RUN]
+    if cluster.place()[0] > 1:
+        items.sort(key=lambda item: not _is_for_cluster(item))
+        if _helps():
+            items[:] = [item for item in items if _is_for_cluster(item)]
     if not config.option.hint:
         return
     own = not config.option.answers
@@ -108,7 +118,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         return None
     run = pyfuncitem.config.stash[RUN]
     _warm_up(run, pyfuncitem.config)
-    under_way = run.ahead.pop(pyfuncitem.nodeid, None) or running.begin(_spec(pyfuncitem), run.settings)
+    under_way = run.ahead.pop(pyfuncitem.nodeid, None) or _begin(run, pyfuncitem)
     if run.settings.fork:
         _look_ahead(run, pyfuncitem)
     verdict = running.finish(under_way)
@@ -172,7 +182,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     run = config.stash[RUN]
     if run.own_cache:
         run.own_cache.cleanup()
+    if run.worker:
+        run.worker.stop()
     if hasattr(config, "workerinput"):
+        return
+    if _helps():
+        session.exitstatus = pytest.ExitCode.OK
         return
     _write_report(config)
     if run.verdicts and not config.option.answers:
@@ -184,7 +199,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     run = config.stash[RUN]
-    if not config.option.collectonly:
+    if not config.option.collectonly and not _helps():
         summary.write(terminalreporter, run, bool(config.option.hint))
 
 
@@ -222,7 +237,28 @@ def _look_ahead(run: Run, item: pytest.Function) -> None:
     for following in items[at : at + AHEAD]:
         if _is_check(following) and following.nodeid not in run.ahead:
             if _arguments(following) == ("check",):  # other fixtures are not set up yet
-                run.ahead[following.nodeid] = running.begin(_spec(following), run.settings)
+                run.ahead[following.nodeid] = _begin(run, following)
+
+
+def _begin(run: Run, item: pytest.Function) -> running.Check:
+    if not _is_for_cluster(item) or not run.settings.fork:
+        return running.begin(_spec(item), run.settings)
+    specs = [_spec(i) for i in item.session.items if _is_for_cluster(i)] if run.worker is None else run.worker.specs
+    if run.worker is None:
+        run.worker = cluster.Worker(specs, run.settings)
+        run.settings.seed = run.worker.seed
+    spec = next(s for s in specs if s.exercise == _exercise(item))
+    return running.begin(spec, run.settings, run.worker)
+
+
+def _is_for_cluster(item: pytest.Item) -> bool:
+    size, _ = cluster.place()
+    return size > 1 and _is_check(item) and _recorder(item).processes == size
+
+
+def _helps() -> bool:
+    """Whether this pytest only helps process 0 of a cluster, which reports."""
+    return cluster.place()[1] > 0
 
 
 def _is_check(item: pytest.Item) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lessons.checking import answers, observe
+from lessons.checking.cluster import Worker
 from lessons.checking.compare import difference, masked
 from lessons.checking.mistakes import recognise
 from lessons.checking.spec import Settings, Spec
@@ -26,9 +27,10 @@ class Check:
     verdict: Verdict
     source: str = ""
     job: forked.Job | None = None  # of the solution
+    worker: Worker | None = None  # of the cluster that pytest itself was started in
 
 
-def begin(spec: Spec, settings: Settings) -> Check:
+def begin(spec: Spec, settings: Settings, worker: Worker | None = None) -> Check:
     """Read the answers file; if there is an answer to run, start seeing the solution."""
     path = settings.answers / f"{spec.lesson}.py"
     check = Check(spec, settings, Verdict(spec.exercise, "", file=str(path)))
@@ -53,6 +55,10 @@ def begin(spec: Spec, settings: Settings) -> Check:
         settle(verdict, "broken", "function-missing")
     elif answers.is_blank(file, spec.folder / "exercises.py", spec.name):
         settle(verdict, "todo", "todo")
+    elif worker and worker.lost:
+        settle(verdict, "skipped", "cluster-lost", exercise=worker.lost)
+    elif worker:
+        check.worker = worker
     elif settings.fork:
         check.job = _start(check, *_solution(check))
     elif spec.processes > 1:
@@ -68,6 +74,11 @@ def finish(check: Check) -> Verdict:
     if check.job:
         solution = forked.wait(check.job)
         answer = forked.wait(_start(check, *_answer(check)))
+    elif check.worker:
+        solution = check.worker.see(spec, *_solution(check))
+        if check.worker.lost:
+            return settle(verdict, "skipped", "cluster-lost", exercise=spec.exercise)
+        answer = check.worker.see(spec, *_answer(check))
     else:
         solution, answer = _here(check, *_solution(check)), _here(check, *_answer(check))
     if spec.processes > 1 and not all(r.ready for r in solution):
