@@ -30,14 +30,20 @@ def project(folder: Path) -> Path:
     return folder
 
 
-def check(root: Path, *options: str, report: bool = True, env: dict[str, str] | None = None) -> Checked:
+def check(
+    root: Path,
+    *options: str,
+    report: bool = True,
+    env: dict[str, str] | None = None,
+    launch: tuple[str, ...] = ("-m", "pytest"),
+) -> Checked:
     """`pytest lessons/ OPTIONS` in the project, or only what OPTIONS name of it. Fails after two minutes."""
     path = root / "report.json"
     path.unlink(missing_ok=True)
     told = [f"--report={path}"] if report else []
     variables = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "LC_", "LANG", "MINIPOD_"))}
     where = [] if any(o.startswith("lessons/") for o in options) else ["lessons/"]
-    command = [sys.executable, "-m", "pytest", *where, *options, "-p", "no:cacheprovider", *told]
+    command = [sys.executable, *launch, *where, *options, "-p", "no:cacheprovider", *told]
     variables["PYTHONPATH"] = str(HERE.parent)
     done = subprocess.run(
         command, cwd=root, env=variables | (env or {}), capture_output=True, text=True, timeout=120, check=False

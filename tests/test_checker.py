@@ -174,6 +174,22 @@ def test_a_bad_option_value_is_one_sentence(root, options, sentence):
     assert "Traceback" not in checked.text
 
 
+def test_in_a_cluster_the_two_process_exercise_uses_it_and_process_0_reports(root):
+    alone = "from jax.experimental import multihost_utils\nimport jax\n"
+    alone += "def everybody(x):\n    if jax.process_index():\n        return 0.0\n"
+    alone += "    return float(multihost_utils.process_allgather(x).sum())\n"
+    answer(root, "ch91_pair", alone, "alone")
+    launch = ("-m", "minipod", "run", "-n", "2", "-d", "4", "--limit", "100", "-m", "pytest")
+    right = check(root, "--solutions", launch=launch)
+    assert (right.code, outcomes(right)) == (0, dict.fromkeys(ALL, "right"))
+    assert right.text.count("4 of 4 solved") == 1
+    waits = check(root, "lessons/ch91_pair", "--answers=alone", "--limit=5", launch=launch)
+    row = waits.rows["ch91_pair.everybody"]
+    assert waits.code == 1
+    assert row["outcome"] in ("wrong", "hung")
+    assert "same calls in the same order" in row["message"] or "still running" in row["message"]
+
+
 def test_pytest_keeps_its_own_ways(root):
     answer(root, "ch90_one", "def double(x):\n    return 2 * x\n", "part")
     one = check(root, "--answers=part", "-k", "double")

@@ -58,7 +58,7 @@ def pad_and_slice(x: jax.Array, mesh: Mesh) -> tuple[jax.Array, jax.Array]:
     行数不能整除设备数时，先填充再分片，然后取回原来的行。
     x 的形状是 [n, columns]，n ≥ 1 可以是任意值；mesh 只有一个轴 "x"。
     返回 (padded, back)。padded 的形状是 [m, columns]，m 是不小于 n 的、设备数的
-    最小倍数；新增的行为零，放在末尾；各行沿 "x" 分片。
+    最小倍数；新增的行全是零，放在末尾；各行沿 "x" 分片。
     back 是 padded 的前 n 行，每个设备上各有一份。
     """
     # TODO: pad, device_put, then make it whole again before you slice.

@@ -52,7 +52,7 @@ def print_mean(xs: jax.Array) -> None:
     print nothing. Returns None.
 
     打印全局数组的平均值，只打印一次，而不是每个进程一次。xs 的形状是 [n]，分片在所有
-    进程的设备上。由 0 号进程打印一行，例如 `mean 3.2500`（四位小数），其他进程什么也
+    进程的设备上。由 0 号进程打印一次，例如 `mean 3.2500`（四位小数），其他进程什么也
     不打印。返回 None。
     """
     # TODO: who has to take part in computing, and who in printing?

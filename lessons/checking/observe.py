@@ -7,7 +7,7 @@ import sys
 import traceback
 import types
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ def observe_file(spec: Spec, seed: int, path: Path, names: list[str], source: st
     import jax
 
     jax.config.update("jax_traceback_filtering", "off")  # a blank is told by its last frame
-    drawn = draw(spec, seed)  # before the file can change anything
+    spec, drawn = draw(spec, seed)  # before the file can change anything
     truths = [partial(_truth, spec.oracle, args) for args in drawn if oracle]
     expected = [_guarded(truth, path) for truth in truths]
     try:
@@ -44,7 +44,8 @@ def observe_file(spec: Spec, seed: int, path: Path, names: list[str], source: st
             seen["functions"][name] = None
         else:
             seen["functions"][name] = [observe(function, args, spec, path) for args in drawn]
-            drawn = draw(spec, seed) if name != names[-1] else []  # arguments may have been changed or donated
+            if name != names[-1]:
+                spec, drawn = draw(spec, seed)  # arguments may have been changed or donated
     return seen
 
 
@@ -52,12 +53,13 @@ def _truth(oracle: Any, args: tuple[Any, ...]) -> dict[str, Any]:
     return {"value": pack(oracle(*args))}
 
 
-def draw(spec: Spec, seed: int) -> list[tuple[Any, ...]]:
-    """The argument tuples of an exercise, the same in every process that has the seed."""
+def draw(spec: Spec, seed: int) -> tuple[Spec, list[tuple[Any, ...]]]:
+    """The argument tuples of an exercise, the same in every process that has the seed, and the spec they belong to."""
     import numpy as np
 
+    spec = spec.again() if spec.again else spec
     rng = np.random.default_rng([seed, zlib.crc32(spec.exercise.encode())])
-    return [tuple(args) for args in spec.cases(rng)]
+    return spec, [tuple(args) for args in spec.cases(rng)]
 
 
 def observe(function: Callable[..., Any], args: tuple[Any, ...], spec: Spec, path: Path) -> dict[str, Any]:
@@ -74,10 +76,9 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], spec: Spec, pat
 def _called(function: Callable[..., Any], args: tuple[Any, ...], _: dict[str, Any]) -> dict[str, Any]:
     import jax
 
-    value = function(*args)
-    jax.block_until_ready(value)
+    packed = pack(function(*args))
     jax.effects_barrier()  # jax.debug.print comes late
-    return {"value": pack(value)}
+    return {"value": packed}
 
 
 def _compiled(function: Callable[..., Any], args: tuple[Any, ...], seen: dict[str, Any]) -> dict[str, Any]:
@@ -86,7 +87,7 @@ def _compiled(function: Callable[..., Any], args: tuple[Any, ...], seen: dict[st
     import numpy as np
 
     def is_data(arg: Any) -> bool:
-        leaves = jax.tree.leaves(arg)
+        leaves = [] if isinstance(arg, Iterator) else jax.tree.leaves(arg)
         return bool(leaves) and all(isinstance(leaf, jax.Array | np.ndarray) for leaf in leaves)
 
     places = [i for i, arg in enumerate(args) if is_data(arg)]
@@ -100,10 +101,9 @@ def _compiled(function: Callable[..., Any], args: tuple[Any, ...], seen: dict[st
     arrays = [args[i] for i in places]
     compiled = jax.jit(program).lower(*arrays).compile()
     seen |= _traffic(compiled.as_text() or "")
-    value = compiled(*arrays)
-    jax.block_until_ready(value)
+    packed = pack(compiled(*arrays))
     jax.effects_barrier()
-    return {"value": pack(value)}
+    return {"value": packed}
 
 
 def _traffic(text: str) -> dict[str, Any]:

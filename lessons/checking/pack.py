@@ -7,6 +7,7 @@ what cannot be read raises here, in the process of the one who returned it.
 import base64
 import dataclasses
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,8 @@ def pack(x: Any, data: bool = True, depth: int = 0) -> dict[str, Any]:
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
         fields = {f.name: getattr(x, f.name) for f in dataclasses.fields(x)}
         return {"t": "node", "v": type(x).__name__, "items": [inner(v) for v in fields.values()]}
+    if isinstance(x, Iterator):  # JAX will not take one for a leaf much longer
+        return _other(x)
     if not jax.tree_util.treedef_is_leaf(jax.tree_util.tree_structure(x)):
         return {"t": "node", "v": type(x).__name__, "items": [inner(v) for v in jax.tree_util.tree_leaves(x)]}
     return _other(x)

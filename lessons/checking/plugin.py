@@ -240,7 +240,7 @@ def _look_ahead(run: Run, item: pytest.Function) -> None:
                 run.ahead[following.nodeid] = _begin(run, following)
 
 
-def _begin(run: Run, item: pytest.Function) -> running.Check:
+def _begin(run: Run, item: pytest.Item) -> running.Check:
     if not _is_for_cluster(item) or not run.settings.fork:
         return running.begin(_spec(item), run.settings)
     specs = [_spec(i) for i in item.session.items if _is_for_cluster(i)] if run.worker is None else run.worker.specs
@@ -248,7 +248,8 @@ def _begin(run: Run, item: pytest.Function) -> running.Check:
         run.worker = cluster.Worker(specs, run.settings)
         run.settings.seed = run.worker.seed
     spec = next(s for s in specs if s.exercise == _exercise(item))
-    return running.begin(spec, run.settings, run.worker)
+    joined = run.worker.lost != "start"  # a pair on this machine will do where the cluster never came up
+    return running.begin(spec, run.settings, run.worker if joined else None)
 
 
 def _is_for_cluster(item: pytest.Item) -> bool:
@@ -282,10 +283,11 @@ def _recorder(item: pytest.Item) -> Recorder:
 
 def _spec(item: Any) -> Spec:
     """Call the test function: all it does is to say what is to be checked."""
-    recorder = item.funcargs.get("check") if item.funcargs else None
-    recorder = recorder or _recorder(item)
+    recorder = _recorder(item)
     arguments = {name: item.funcargs[name] for name in _arguments(item) if name != "check"}
     item.obj(**arguments, check=recorder)
     if len(recorder.specs) != 1:
         raise AssertionError(f"{item.nodeid} must call check exactly once")
-    return recorder.specs[0]
+    spec = recorder.specs[0]
+    spec.again = lambda: _spec(item)
+    return spec

@@ -75,9 +75,9 @@ def finish(check: Check) -> Verdict:
         solution = forked.wait(check.job)
         answer = forked.wait(_start(check, *_answer(check)))
     elif check.worker:
-        solution = check.worker.see(spec, *_solution(check))
+        solution = [] if check.worker.lost else check.worker.see(spec, *_solution(check))
         if check.worker.lost:
-            return settle(verdict, "skipped", "cluster-lost", exercise=spec.exercise)
+            return settle(verdict, "skipped", "cluster-lost", exercise=check.worker.lost)
         answer = check.worker.see(spec, *_answer(check))
     else:
         solution, answer = _here(check, *_solution(check)), _here(check, *_answer(check))

@@ -54,7 +54,7 @@ def judge(
             return settle(verdict, "broken", "load-exit" if error["kind"] == "exit" else "load", **error)
         if result.value["functions"].get(name) is None:
             return settle(verdict, "broken", "function-missing")
-    cases = [(i, n) for n in range(len(right[0])) for i in range(len(right))]
+    cases = [(i, n) for n in range(len(right[0])) for i in range(len(answer))]
     seen = [result.value["functions"][name] for result in answer]
     # an error of the learner's own comes before a wait for the process that had it
     cases.sort(key=lambda c: (c[1], _lost(seen[c[0]][c[1]])))

@@ -1,0 +1,121 @@
+"""What happens in a child of `minipod.forked`, from the fork to its end."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from minipod import processes as _processes
+
+COLLECTIVE_TIMEOUT = 5  # seconds a collective waits for the other process
+READY = b"\0"  # the child says: JAX is up, the function starts
+CLOSED = 113  # exit code of a child that could not write its result
+_kept: list[Any] = []  # pytest's replaced streams: closing them would write their buffers a second time
+
+
+def serve(function: Callable[[], Any], pipe: int, out: int, parent: int, *cluster: Any) -> NoReturn:
+    """Everything the child does; never returns."""
+    code = 0
+    try:
+        _processes.die_with_parent(parent)
+        os.setsid()
+        _streams(out)
+        _start_jax(*cluster)
+        _dump_on_signal(pipe)
+        os.write(pipe, READY)
+        line = json.dumps({"status": "ok", "value": function()})
+    except BaseException as error:  # SystemExit and KeyboardInterrupt are the function's doing, too
+        line = json.dumps({"status": "raised", "text": _last_words(error)})
+    with contextlib.suppress(BaseException):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    try:
+        data = line.encode() + b"\n"
+        while data:
+            data = data[os.write(pipe, data) :]
+        while cluster[1] > 1:  # leaving now would abort the others: the parent ends us all together
+            time.sleep(60)
+    except BaseException:
+        code = CLOSED
+    os._exit(code)
+
+
+def _last_words(error: BaseException) -> str:
+    words = "".join(traceback.format_exception_only(error)).strip()[:2000]
+    traceback.clear_frames(error.__traceback__)  # lets go of what filled the memory
+    return words
+
+
+def _streams(out: int) -> None:
+    """stdin is empty, stdout and stderr go to the parent."""
+    _kept.extend([sys.stdin, sys.stdout, sys.stderr])
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(out, 1)
+    os.dup2(out, 2)
+    os.close(null)
+    os.close(out)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)
+    sys.stdout = open(1, "w", encoding="utf-8", errors="replace", buffering=1, closefd=False)
+    sys.stderr = open(2, "w", encoding="utf-8", errors="replace", buffering=1, closefd=False)
+
+
+def _start_jax(rank: int, processes: int, devices: int, port: int, memory: float) -> None:
+    """The backend, in a cluster when there is more than one process; then the limit on memory."""
+    import jax
+
+    warnings.resetwarnings()  # pytest may have turned warnings into errors; here they are only printed
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    jax.config.update("jax_platforms", "cpu")
+    jax.config.update("jax_num_cpu_devices", devices)
+    if processes > 1:
+        os.environ["XLA_FLAGS"] = (
+            os.environ.get("XLA_FLAGS", "") + f" --xla_cpu_collective_timeout_seconds={COLLECTIVE_TIMEOUT}"
+        ).strip()
+        address = f"127.0.0.1:{port}"
+        if rank:
+            _wait_for_port(port)
+        jax.distributed.initialize(
+            address,
+            processes,
+            rank,
+            coordinator_bind_address=address,
+            initialization_timeout=15,
+            shutdown_timeout_seconds=5,
+        )
+    jax.devices()
+    _limit(int(memory * 2**30))
+
+
+def _wait_for_port(port: int, seconds: float = 10.0) -> None:
+    """Wait until the coordinator listens: a first connection that comes too early is tried again only after 1 s."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.003)
+
+
+def _limit(memory: int) -> None:
+    """No core files, and `memory` bytes beyond what the process has now. macOS does not keep to the latter."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        with open("/proc/self/status", encoding="ascii") as status:
+            now = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmData"))
+        resource.setrlimit(resource.RLIMIT_DATA, (now + memory, now + memory))
+
+
+def _dump_on_signal(pipe: int) -> None:
+    import faulthandler
+
+    faulthandler.disable()  # pytest's would write a crash's stack onto the terminal
+    faulthandler.register(signal.SIGUSR1, file=pipe, all_threads=False)

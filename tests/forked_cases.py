@@ -1,0 +1,148 @@
+"""minipod.forked: whatever a function does in its child, it ends with a result and leaves nothing.
+
+Run by test_forked.py in a process of its own: a process in which JAX has started must not be forked.
+"""
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from minipod import forked
+from minipod.processes import children
+
+
+def psum():
+    """The sum over all global devices of their position: 0 + 1 + … + 7 = 28."""
+    mesh = jax.make_mesh((jax.device_count(),), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+    spec = jax.sharding.PartitionSpec
+    start = jax.process_index() * jax.local_device_count()
+    mine = jnp.arange(start, start + jax.local_device_count())
+    x = jax.make_array_from_process_local_data(jax.sharding.NamedSharding(mesh, spec("x")), mine)
+    add = jax.shard_map(lambda v: jax.lax.psum(v, "x"), mesh=mesh, in_specs=spec("x"), out_specs=spec())
+    return jax.jit(add)(x).addressable_data(0).item()
+
+
+def forever():
+    while True:
+        pass
+
+
+def grandchildren():
+    for _ in range(3):
+        if not os.fork():
+            os.setsid()
+            if os.fork():
+                os._exit(0)
+            time.sleep(1000)
+    return "forked"
+
+
+def one_leaves():
+    if jax.process_index() == 1:
+        os._exit(3)
+    return psum()
+
+
+def one_waits():
+    return psum() if jax.process_index() == 0 else "done"
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left():
+    before = set(children())
+    yield
+    assert set(children()) <= before
+
+
+def test_a_child_has_the_simulated_devices_and_returns_data():
+    (result,) = forked.run(lambda: [jax.device_count(), {"a": None}], devices=3)
+    assert (result.status, result.value) == ("ok", [3, {"a": None}])
+
+
+def test_two_processes_form_one_cluster_on_the_loopback_address():
+    results = forked.run(psum, processes=2, devices=4)
+    assert [(r.status, r.value) for r in results] == [("ok", 28), ("ok", 28)]
+
+
+def test_each_way_to_end_has_its_status():
+    seen = {
+        "raised": forked.run(lambda: 1 / 0),
+        "exit": forked.run(lambda: sys.exit("bye")),
+        "left": forked.run(lambda: os._exit(0)),
+        "crashed": forked.run(lambda: os.kill(os.getpid(), 11)),
+        "closed": forked.run(lambda: os.closerange(3, 500)),
+        "printed": forked.run(lambda: [print("x" * 999) for _ in iter(int, 1)]),
+        "hung": forked.run(forever, seconds=0.5),
+        "memory": forked.run(lambda: jax.numpy.ones(10**9).sum().item(), memory=0.5),
+        "not data": forked.run(lambda: object()),
+    }
+    ends = {name: (r.status, r.text) for name, (r,) in seen.items()}
+    assert ends["raised"] == ("raised", "ZeroDivisionError: division by zero")
+    assert ends["exit"] == ("raised", "SystemExit: bye")
+    assert ends["left"] == ("died", "exit code 0")
+    assert ends["crashed"] == ("died", "SIGSEGV")
+    assert ends["closed"][0] == "closed"
+    assert ends["printed"] == ("printed", "10 MB")
+    assert ends["hung"][0] == "hung" and "in forever" in ends["hung"][1]
+    assert ends["memory"][0] in ("raised", "died")
+    assert ends["not data"][0] == "raised"
+
+
+def test_grandchildren_in_sessions_of_their_own_are_ended():
+    (result,) = forked.run(grandchildren)
+    assert result.value == "forked"  # the fixture sees that none is left
+
+
+def test_output_is_kept_and_stdin_is_empty():
+    (result,) = forked.run(lambda: print("said", repr(sys.stdin.read())) or os.write(2, b"aside\n"))
+    assert "said ''" in result.output and "aside" in result.output
+
+
+def test_a_process_that_dies_ends_its_peer_soon():
+    started = time.monotonic()
+    results = forked.run(one_leaves, processes=2, devices=4, seconds=60)
+    assert [r.status for r in results] == ["left", "died"]
+    assert time.monotonic() - started < 30
+
+
+def test_a_process_that_waits_for_one_that_has_finished_counts_as_hung():
+    results = forked.run(one_waits, processes=2, devices=4, seconds=60, patience=1)
+    assert [r.status for r in results] == ["hung", "ok"]
+    assert "in psum" in results[0].text
+
+
+def test_jobs_run_side_by_side_and_keep_their_own_limits():
+    slow = forked.start(forever, seconds=1)
+    quick = forked.start(lambda: "quick")
+    assert forked.wait(quick)[0].value == "quick"
+    assert forked.wait(slow)[0].status == "hung"
+
+
+def test_children_end_when_the_parent_is_killed(tmp_path):
+    note = tmp_path / "pid"
+    program = f"""
+import os, time, jax
+from minipod import forked
+def f():
+    open({str(note)!r}, "w").write(str(os.getpid()))
+    time.sleep(1000)
+forked.run(f)
+"""
+    parent = subprocess.Popen([sys.executable, "-c", program])
+    end = time.monotonic() + 30
+    while not (note.exists() and note.read_text()) and time.monotonic() < end:
+        time.sleep(0.02)
+    parent.kill()
+    parent.wait()
+    child = int(note.read_text())
+    while os.path.exists(f"/proc/{child}") and time.monotonic() < end:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(child, os.WNOHANG)  # this process adopts orphans, so it may have become ours
+        time.sleep(0.02)
+    assert not os.path.exists(f"/proc/{child}")
