@@ -45,7 +45,7 @@ BAD = {
         "the first that differs is at [0]",
         "第一个不同的数在 [0] 处",
     ),
-    "unblocks": ("def unblocks(x):\n    np.asarray = 0\n    return x", "broken", "could not be carried", "检查无法继续"),
+    "unblocks": ("def unblocks(x):\n    np.asarray = 0\n    return x", "broken", "could not be", "检查无法继续"),
     "shape": ("def shape(x):\n    return (2 * x).sum()", "wrong", "The shape is not right.", "形状不对。"),
     "dtype": ("def dtype(x):\n    return (2 * x).astype('int32')", "wrong", "the dtype is not", "dtype 不对"),
     "none": ("def none(x):\n    2 * x", "wrong", "is a return missing?", "漏写了 return"),

@@ -24,7 +24,7 @@ def parallel_predict(
 
     让 predict 同时在 num_devices 个设备上运行，每个设备处理批次中自己的那一段。
     params 是由数组组成的字典，每个设备都需要完整的一份；batch 的形状是 [N, features]，
-    N 是 num_devices 的倍数。返回形状 [num_devices, N / num_devices, outputs]：
+    N 是 num_devices 的倍数。返回值的形状是 [num_devices, N / num_devices, outputs]：
     第 i 个设备持有第 i 段连续行的预测结果。
     """
     # TODO: cut the batch, then pmap predict with the right in_axes.
@@ -82,7 +82,7 @@ def mixed_predict(
     inputs: f32[devices, rows, features].
     Returns f32[devices, rows, outputs], stacked over the devices.
 
-    有些参数由所有设备共享，有些参数每个设备各有一份，请对 predict 使用 pmap。
+    有些参数由所有设备共享，有些参数每个设备各有一份，请用 `pmap` 运行 predict。
     params 是字典的字典：名字以 "own_" 开头的数组沿第 0 轴为每个设备各存一份，其余数组
     不论形状如何，都由所有设备共享。inputs 的形状是 [devices, rows, features]，
     返回沿设备轴堆叠的结果 [devices, rows, outputs]。

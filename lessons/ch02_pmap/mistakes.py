@@ -29,6 +29,11 @@ def parallel_predict__all_devices(predict, params, batch, num_devices):
     return jax.pmap(predict, in_axes=(None, 0))(params, cut)
 
 
+def parallel_predict__axes_swapped(predict, params, batch, num_devices):
+    cut = batch.reshape(num_devices, -1, batch.shape[1])
+    return jax.pmap(predict, in_axes=(0, None))(params, cut)
+
+
 def _step(loss, params, inputs, targets, rate, average, **options):
     def step(params, inputs, targets):
         g = average(jax.grad(loss)(params, inputs, targets))
@@ -77,6 +82,22 @@ def train_step__one_device(loss, params, inputs, targets, rate):
     return jax.tree.map(lambda p, d: p - rate * d, params, g)
 
 
+def train_step__rate_ignored(loss, params, inputs, targets, rate):
+    def average(g):
+        return jax.lax.pmean(g, "batch")
+
+    return _step(loss, params, inputs, targets, 0.1, average)
+
+
+def train_step__no_axis_name(loss, params, inputs, targets, rate):
+    def step(params, inputs, targets):
+        g = jax.lax.pmean(jax.grad(loss)(params, inputs, targets), "batch")
+        return jax.tree.map(lambda p, d: p - rate * d, params, g)
+
+    run = jax.pmap(step, in_axes=(None, 0, 0), out_axes=None)
+    return run(params, inputs, targets)
+
+
 def _mean(f, x, mask):
     return jax.pmap(f, axis_name="batch", out_axes=None)(x, mask)
 
@@ -103,6 +124,35 @@ def masked_mean__empty_skipped(x, mask):
         return jax.lax.pmean(local, "batch")
 
     return _mean(mean, x, mask)
+
+
+def masked_mean__empty_divides(x, mask):
+    def mean(x, m):
+        weight = m.sum() / jax.lax.psum(m.sum(), "batch")
+        return jax.lax.psum(weight * ((x * m).sum() / m.sum()), "batch")
+
+    return _mean(mean, x, mask)
+
+
+def masked_mean__mixed_up(x, mask):
+    def mean(x, m):
+        total = jax.lax.pmean((x * m).sum(), "batch")
+        return total / jax.lax.psum(m.sum(), "batch")
+
+    return _mean(mean, x, mask)
+
+
+def _right(x, m):
+    total = jax.lax.psum((x * m).sum(), "batch")
+    return total / jax.lax.psum(m.sum(), "batch")
+
+
+def masked_mean__stacked(x, mask):
+    return jax.pmap(_right, axis_name="batch")(x, mask)
+
+
+def masked_mean__first_copy(x, mask):
+    return jax.pmap(_right, axis_name="batch")(x, mask)[0]
 
 
 def masked_mean__gathers(x, mask):

@@ -20,7 +20,7 @@ def loss(params, inputs, targets):
 
 
 def draw(rng, *shape):
-    return jnp.asarray(rng.normal(size=shape), jnp.float32)
+    return jnp.asarray(rng.normal(size=shape).astype(np.float32))
 
 
 def weights(rng, features, outputs):
@@ -106,8 +106,9 @@ def test_masked_mean(check):
 
 
 def mixed(params, inputs):
-    hidden = inputs @ params["first"]["w"] + params["first"]["own_b"]
-    return hidden * params["second"]["own_scale"] + params["second"]["b"]
+    first, second = params["first"], params["second"]
+    hidden = inputs @ first["w"] + first["own_b"] + first["owner"]
+    return hidden * second["own_scale"] @ second["down_own_w"]
 
 
 def test_mixed_predict(check):
@@ -115,20 +116,18 @@ def test_mixed_predict(check):
         drawn = []
         for devices, rows, _, outputs in SIZES:
             first = {
-                "w": draw(rng, devices, outputs),
+                "w": draw(rng, devices, outputs),  # shared, although it could
                 "own_b": draw(rng, devices, outputs),
+                "owner": draw(
+                    rng, outputs
+                ),  # shared, whatever its name suggests
             }
             second = {
                 "own_scale": draw(rng, devices, outputs),
-                "b": draw(rng, outputs),
+                "down_own_w": draw(rng, outputs, 3),
             }
-            drawn.append(
-                (
-                    mixed,
-                    {"first": first, "second": second},
-                    draw(rng, devices, rows, devices),
-                )
-            )
+            inputs = draw(rng, devices, rows, devices)
+            drawn.append((mixed, {"first": first, "second": second}, inputs))
         return drawn
 
     def oracle(predict, params, inputs):
@@ -136,9 +135,14 @@ def test_mixed_predict(check):
             k: {n: np.asarray(a) for n, a in d.items()}
             for k, d in params.items()
         }
-        hidden = (
-            np.asarray(inputs) @ p["first"]["w"] + p["first"]["own_b"][:, None]
-        )
-        return hidden * p["second"]["own_scale"][:, None] + p["second"]["b"]
+        first, second = p["first"], p["second"]
+        hidden = np.asarray(inputs) @ first["w"] + first["own_b"][:, None]
+        hidden = (hidden + first["owner"]) * second["own_scale"][:, None]
+        return hidden @ second["down_own_w"]
 
-    check(cases, oracle=oracle, compare=("value", "placement"), tolerance=1e-4)
+    check(
+        cases,
+        oracle=oracle,
+        compare=("value", "placement"),
+        tolerance=1e-4,
+    )

@@ -57,7 +57,7 @@ def judge(
     cases = [(i, n) for n in range(len(right[0])) for i in range(len(answer))]
     seen = [result.value["functions"][name] for result in answer]
     # an error of the learner's own comes before a wait for the process that had it
-    cases.sort(key=lambda c: (c[1], _lost(seen[c[0]][c[1]])))
+    cases.sort(key=lambda c: (c[1], lost(seen[c[0]][c[1]])))
     for i, n in cases:
         if not _one(spec, verdict, seen[i][n], right[i][n]):
             verdict.process = i if several else None
@@ -74,7 +74,7 @@ def _reason(result: forked.Result) -> str:
     return "crashed" if result.status == "died" and result.text.startswith("SIG") else result.status
 
 
-def _lost(case: dict[str, Any]) -> bool:
+def lost(case: dict[str, Any]) -> bool:
     """Whether a collective gave up because the other process did not come."""
     return "error" in case and any(w in case["error"]["text"] for w in ("Gloo", "Timed out", "Connection closed"))
 
@@ -90,7 +90,7 @@ def _one(spec: Spec, verdict: Verdict, case: dict[str, Any], right: dict[str, An
         elif error["type"] in ("MemoryError", "_ArrayMemoryError") or "RESOURCE_EXHAUSTED" in error["text"]:
             settle(verdict, "broken", "memory", **error)
         else:
-            settle(verdict, "wrong", "waited" if _lost(case) else "raised", **error)
+            settle(verdict, "wrong", "waited" if lost(case) else "raised", **error)
         return False
     found = None
     if "value" in spec.compare:

@@ -30,6 +30,27 @@ def parallel_predict__all_devices(predict, params, batch, num_devices):
     return jax.pmap(functools.partial(predict, params))(cut)
 
 
+def parallel_predict__axes_swapped(predict, params, batch, num_devices):
+    cut = jnp.stack(jnp.split(batch, num_devices))
+    return jax.pmap(lambda x, p: predict(p, x), in_axes=(None, 0))(cut, params)
+
+
+def train_step__rate_ignored(loss, params, inputs, targets, rate):
+    def step(x, y):
+        g = jax.lax.psum(jax.grad(loss)(params, x, y), "i")
+        return {k: params[k] - 0.1 * g[k] / len(inputs) for k in params}
+
+    return jax.pmap(step, "i", out_axes=None)(inputs, targets)
+
+
+def train_step__no_axis_name(loss, params, inputs, targets, rate):
+    def step(x, y):
+        g = jax.lax.pmean(jax.grad(loss)(params, x, y), "batch")
+        return {k: params[k] - rate * g[k] for k in params}
+
+    return jax.pmap(step, out_axes=None)(inputs, targets)
+
+
 def train_step__no_pmean(loss, params, inputs, targets, rate):
     def step(x, y):
         g = jax.grad(loss)(params, x, y)
@@ -92,6 +113,32 @@ def masked_mean__empty_skipped(x, mask):
         return jax.lax.psum(own, "i") / jax.lax.psum(1, "i")
 
     return jax.pmap(mean, "i", out_axes=None)(x, mask)
+
+
+def masked_mean__empty_divides(x, mask):
+    def mean(x, m):
+        own = jnp.vdot(x, m) / m.sum()
+        return jax.lax.psum(own * m.sum(), "i") / jax.lax.psum(m.sum(), "i")
+
+    return jax.pmap(mean, "i", out_axes=None)(x, mask)
+
+
+def masked_mean__mixed_up(x, mask):
+    def mean(x, m):
+        return jax.lax.psum(jnp.vdot(x, m) / x.shape[0] * x.shape[0], "i") / jax.lax.psum(m.sum(), "i") / len(mask)
+
+    return jax.pmap(mean, "i", out_axes=None)(x, mask)
+
+
+def masked_mean__stacked(x, mask):
+    def mean(x, m):
+        return jax.lax.psum(jnp.vdot(x, m), "i") / jax.lax.psum(jnp.count_nonzero(m), "i")
+
+    return jax.pmap(mean, "i")(x, mask)
+
+
+def masked_mean__first_copy(x, mask):
+    return masked_mean__stacked(x, mask)[0]
 
 
 def masked_mean__gathers(x, mask):
