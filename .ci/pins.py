@@ -1,6 +1,6 @@
 """Write constraints.txt from the two environments that the tests pass in: `.venv` (Python 3.11) and `.venv-newest`.
 
-    .venv/bin/python .ci/pins.py
+.venv/bin/python .ci/pins.py
 """
 
 import re

@@ -72,7 +72,8 @@ def for_sphinx(src: Source) -> nbformat.NotebookNode:
     for i, cell in enumerate(notebook.cells):
         if cell.cell_type == "code" and cell.source.startswith("%%writefile "):
             name, _, body = cell.source.removeprefix("%%writefile ").partition("\n")
-            text = f"```{{code-block}} python\n:caption: {name}\n:class: program\n{body}\n```"
+            classes = " ".join(["program", *(f"tag_{tag}" for tag in cell.metadata.tags)])
+            text = f"```{{code-block}} python\n:caption: {name}\n:class: {classes}\n{body}\n```"
             notebook.cells[i] = nbformat.v4.new_markdown_cell(text, id=cell.id)
     return notebook
 

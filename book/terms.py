@@ -8,6 +8,8 @@ from pathlib import Path
 
 BOOK = Path(__file__).resolve().parent
 _WIDE = r"[\u2e80-\u9fff\uff00-\uffef\u3000-\u303f“”‘’…—]"
+_ENDS_WIDE = re.compile(_WIDE + r"[*`]*$")
+_ENDS_STOP = re.compile(r"[，。：；？！、（）]$")  # no space after these, whatever comes next
 _FENCE = re.compile(r"\s*(?:> ?)*(`{3,}|~{3,})(.*)")
 _BLOCK = re.compile(r"\s*(#|:::|%|\||\(\S+\)=|:[\w-]+:|[-*+] |\d+\. |>|$)")
 
@@ -74,8 +76,7 @@ def join_lines(text: str) -> str:
             not (code or previous_code)
             and not _BLOCK.match(line)
             and not re.match(r"\s*(#|:::|%|\||\(\S+\)=|:[\w-]+:)", out[-1])
-            and re.search(_WIDE + r"[*`]*$", out[-1])
-            and re.match(r"\s*[*`]*" + _WIDE, line)
+            and (_ENDS_WIDE.search(out[-1]) if re.match(r"\s*[*`]*" + _WIDE, line) else _ENDS_STOP.search(out[-1]))
             and not (out[-1].endswith("`") and line.lstrip().startswith("`"))
         )
         if join:

@@ -58,7 +58,10 @@ def children(pid: int | None = None) -> list[int]:
 
 
 def kill_children(spare: frozenset[int] = frozenset(), seconds: float = 2.0) -> None:
-    """End every child of this process but those in `spare`, then the orphans that this hands to us, until none is left."""
+    """End every child of this process but those in `spare`, then the orphans that this hands to us, until none is left.
+
+    seconds: when to give up; a zombie that somebody else waits for stays a child.
+    """
     end = time.monotonic() + seconds
     while (left := [p for p in children() if p not in spare]) and time.monotonic() < end:
         for pid in left:

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 
-from lessons.checking import Budget
+from lessons.checking import Budget, array, normal
 
 SIZES = [
     (8, 4, 10, 5),
@@ -19,12 +19,8 @@ def loss(params, inputs, targets):
     return jnp.mean((predict(params, inputs) - targets) ** 2)
 
 
-def draw(rng, *shape):
-    return jnp.asarray(rng.normal(size=shape).astype(np.float32))
-
-
 def weights(rng, features, outputs):
-    return {"w": draw(rng, features, outputs), "b": draw(rng, outputs)}
+    return {"w": normal(rng, features, outputs), "b": normal(rng, outputs)}
 
 
 def test_parallel_predict(check):
@@ -33,7 +29,7 @@ def test_parallel_predict(check):
             (
                 predict,
                 weights(rng, features, outputs),
-                draw(rng, devices * rows, features),
+                normal(rng, devices * rows, features),
                 devices,
             )
             for devices, rows, features, outputs in SIZES
@@ -52,8 +48,8 @@ def test_train_step(check):
             (
                 loss,
                 weights(rng, features, outputs),
-                draw(rng, devices, rows, features),
-                draw(rng, devices, rows, outputs),
+                normal(rng, devices, rows, features),
+                normal(rng, devices, rows, outputs),
                 float(rng.uniform(0.1, 0.9)),
             )
             for devices, rows, features, outputs in SIZES
@@ -84,9 +80,7 @@ def test_masked_mean(check):
                 real[1] = 0  # and one with nothing but padding
             mask = np.arange(rows) < real[:, None]
             x = rng.normal(size=(devices, rows)) + np.arange(devices)[:, None]
-            drawn.append(
-                (jnp.asarray(x, jnp.float32), jnp.asarray(mask, jnp.float32))
-            )
+            drawn.append((array(x), array(mask)))
         return drawn
 
     def oracle(x, mask):
@@ -116,17 +110,17 @@ def test_mixed_predict(check):
         drawn = []
         for devices, rows, _, outputs in SIZES:
             first = {
-                "w": draw(rng, devices, outputs),  # shared, although it could
-                "own_b": draw(rng, devices, outputs),
-                "owner": draw(
+                "w": normal(rng, devices, outputs),  # shared, although it could
+                "own_b": normal(rng, devices, outputs),
+                "owner": normal(
                     rng, outputs
                 ),  # shared, whatever its name suggests
             }
             second = {
-                "own_scale": draw(rng, devices, outputs),
-                "down_own_w": draw(rng, outputs, 3),
+                "own_scale": normal(rng, devices, outputs),
+                "down_own_w": normal(rng, outputs, 3),
             }
-            inputs = draw(rng, devices, rows, devices)
+            inputs = normal(rng, devices, rows, devices)
             drawn.append((mixed, {"first": first, "second": second}, inputs))
         return drawn
 

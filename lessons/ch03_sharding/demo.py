@@ -48,6 +48,10 @@ for shard in arr_sharded.addressable_shards[:3]:
     rows, columns = shard.index
     print(shard.device, "rows", rows, "columns", columns, shard.data.shape)
 
+where = sharding.devices_indices_map(arr.shape)
+print(where[jax.devices()[7]])
+
+
 # %% typeof
 print(jax.typeof(arr_sharded))
 print(sharding.shard_shape(arr.shape), "on each device")
@@ -79,7 +83,8 @@ for spec in [("x", "y"), ("x",), (None, "y"), (None, ("x", "y")), ()]:
 
 # %% replica-ids
 for shard in place("x").addressable_shards:
-    print(shard.device, "rows", shard.index[0], "copy", shard.replica_id)
+    print(shard.device, shard.index, "copy", shard.replica_id)
+
 
 # %% same-layout
 a, b = NamedSharding(mesh, P("x")), NamedSharding(mesh, P("x", None))
@@ -118,9 +123,14 @@ with expect_error(ValueError, "does not evenly divide"):
     jax.device_put(seventeen, NamedSharding(mesh, P(("x", "y"))))
 
 # %% pad-first
-padded = jnp.pad(seventeen, ((0, -17 % 8), (0, 0)))
+missing = -len(seventeen) % mesh.size  # 7: from 17 up to 24
+padded = jnp.pad(seventeen, ((0, missing), (0, 0)))
 rows = jax.device_put(padded, NamedSharding(mesh, P(("x", "y"))))
 print(padded.shape, "->", rows.addressable_shards[0].data.shape, "each")
+
+with expect_error(Exception, "could not be resolved unambiguously"):
+    rows[:17]
+
 
 # %% silently-copied
 auto = jax.make_mesh((2, 4), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
@@ -136,10 +146,14 @@ print(wish(jnp.ones((16, 4))).sharding.spec)
 print(wish(jnp.ones((17, 4))).sharding.spec)
 
 # %% axis-order
-left = NamedSharding(mesh, P(("x", "y")))
-right = NamedSharding(mesh, P(("y", "x")))
-for device in jax.devices()[:3]:
-    print(device, *(s.devices_indices_map((8,))[device] for s in (left, right)))
+left = jax.device_put(jnp.arange(8), NamedSharding(mesh, P(("x", "y"))))
+right = jax.device_put(jnp.arange(8), NamedSharding(mesh, P(("y", "x"))))
+print("left: ", *(shard.data for shard in left.addressable_shards))
+print("right:", *(shard.data for shard in right.addressable_shards))
+
+with expect_error(Exception, "incompatible shardings"):
+    left + right
+
 
 # %% two-kinds-of-mesh
 explicit = jax.make_mesh((2, 4), ("x", "y"))
@@ -147,11 +161,11 @@ plain = Mesh(np.array(jax.devices()).reshape(2, 4), ("x", "y"))
 print("make_mesh:", explicit.axis_types)
 print("Mesh:     ", plain.axis_types)
 
-tall, wide = jnp.ones((4, 8)), P("x", "y")
-ours = jax.device_put(tall, NamedSharding(explicit, wide))
-theirs = jax.device_put(tall, NamedSharding(plain, wide))
+ours = jax.device_put(arr, NamedSharding(explicit, P("x", "y")))
+theirs = jax.device_put(arr, NamedSharding(plain, P("x", "y")))
 with expect_error(ValueError, "Mesh for all inputs should be equal"):
     ours + theirs
+
 
 # %% then-spec-alone
 with expect_error(ValueError, "Please set a mesh"):

@@ -14,16 +14,16 @@ from jax.sharding import PartitionSpec as P
 def spec_for_picture(
     x: jax.Array, mesh: Mesh, picture: dict[jax.Device, tuple[slice, ...]]
 ) -> jax.Array:
-    """Lay x out on mesh exactly as the picture shows it.
+    """Lay x out on a mesh exactly as a picture shows it.
 
     x: f32[rows, columns], on one device. mesh has the two axes "x" and "y".
-    picture says for every device which block of x it holds: (rows, columns) as
-    slices, such as (slice(0, 2), slice(None)). Two devices may hold the same block.
-    Returns x with a NamedSharding on mesh that gives every device its block.
+    picture: for every device the block of x that it holds, rows and columns as
+    slices, such as `(slice(0, 2), slice(None))`. Two devices may hold the same block.
+    Returns x with a NamedSharding that gives every device its block.
 
     把 x 按图上的样子摆放到 mesh 上。x 的形状是 [rows, columns]，现在在一个设备上；
-    mesh 有 "x" 和 "y" 两个轴。picture 写明每个设备持有 x 的哪一块：（行，列）两个
-    slice，例如 (slice(0, 2), slice(None))。两个设备可以持有同一块。
+    mesh 有 "x" 和 "y" 两个轴。picture 写明每个设备持有 x 的哪一块：行和列各一个
+    slice，例如 `(slice(0, 2), slice(None))`。两个设备可以持有同一块。
     返回用 NamedSharding 摆放好的 x，每个设备持有的块都与图上一致。
     """
     # TODO: find the PartitionSpec; there are not many to choose from.
@@ -35,13 +35,13 @@ def bytes_per_device(
 ) -> int:
     """How many bytes of an array does each device of mesh hold, under this spec?
 
-    shape: the global shape, divisible as spec asks. dtype: a name such as
+    shape: the global shape, divisible as the spec asks. dtype: a name such as
     "float32" or "bfloat16". The array may be far too large to create.
-    Returns the number of bytes on one device (all devices hold equally many).
+    Returns the number of bytes on one device, an int (it is the same on all).
 
     在这种分区方式（spec）下，mesh 的每个设备要存放数组的多少字节？
     shape 是全局形状，一定能按 spec 整除；dtype 是 "float32"、"bfloat16" 这样的名字。
-    数组可能非常大，不要真的把它创建出来。返回一个设备上的字节数（各设备相同）。
+    数组可能非常大，不要真的把它创建出来。返回一个设备上的字节数（int，各设备相同）。
     """
     # TODO: the shape of one shard, times the size of one element.
     raise NotImplementedError
@@ -61,7 +61,7 @@ def pad_and_slice(x: jax.Array, mesh: Mesh) -> tuple[jax.Array, jax.Array]:
     最小倍数；新增的行全是零，放在末尾；各行沿 "x" 分片。
     back 是 padded 的前 n 行，每个设备上各有一份。
     """
-    # TODO: pad, device_put, then make it whole again before you slice.
+    # TODO: pad, spread, and take the real rows back.
     raise NotImplementedError
 
 
@@ -72,7 +72,7 @@ def read_layout(x: jax.Array, index: tuple[int, ...]) -> list[int]:
     dimensions. index: one non-negative integer for each dimension.
     Returns the ids of all devices that hold this element, in ascending order.
 
-    元素 x[index] 存放在哪些设备上？x 可以有任意维数、任意分片方式，设备的次序也可以
+    元素 x[index] 存放在哪些设备上？x 可以有任意维数、任意分片方式，设备的顺序也可以
     任意。index 对每一维给出一个非负整数。返回持有该元素的所有设备的 id，从小到大排列。
     """
     # TODO: ask the shards, not the spec.

@@ -109,6 +109,14 @@ def bytes_per_device__first_axis_only(shape, dtype, mesh, spec):
     return size
 
 
+def bytes_per_device__trailing_forgotten(shape, dtype, mesh, spec):
+    size = jnp.dtype(dtype).itemsize
+    for n, part in zip(shape, spec, strict=False):
+        names = part if isinstance(part, tuple) else (part,) if part else ()
+        size *= n // math.prod(mesh.shape[name] for name in names)
+    return size
+
+
 def _pad(x, mesh, rows, before=0, spec=("x",), mode="constant"):
     n = x.shape[0]
     whole = jnp.pad(x, ((before, rows - before), (0, 0)), mode=mode)
@@ -145,9 +153,14 @@ def pad_and_slice__replicated(x, mesh):
 
 
 def pad_and_slice__sliced_while_sharded(x, mesh):
-    whole = jnp.pad(x, ((0, -x.shape[0] % mesh.size), (0, 0)))
-    padded = jax.device_put(whole, NamedSharding(mesh, P("x")))
+    padded, _ = _pad(x, mesh, -x.shape[0] % mesh.size)
     return padded, padded[: x.shape[0]]
+
+
+def pad_and_slice__sliced_then_placed(x, mesh):
+    padded, _ = _pad(x, mesh, -x.shape[0] % mesh.size)
+    everywhere = NamedSharding(mesh, P())
+    return padded, jax.device_put(padded[: x.shape[0]], everywhere)
 
 
 def pad_and_slice__not_sliced(x, mesh):
@@ -185,12 +198,21 @@ def read_layout__open_slices(x, index):
     )
 
 
+def read_layout__open_range(x, index):
+    def holds(shard):
+        parts = zip(shard.index, index, strict=True)
+        return all(i in range(s.start, s.stop) for s, i in parts)
+
+    return sorted(s.device.id for s in x.addressable_shards if holds(s))
+
+
 def read_layout__in_mesh_order(x, index):
     shards = x.addressable_shards
     held = _holders(x, index, shards)
     order = sorted(s.device.id for s in shards)
-    places = {d.id: k for k, d in enumerate(x.sharding.mesh.devices.flat)}
-    return sorted(order[places[d]] for d in held)
+    mesh = getattr(x.sharding, "mesh", None)
+    places = {d.id: k for k, d in enumerate(mesh.devices.flat)} if mesh else {}
+    return sorted(order[places.get(d, 0)] for d in held)
 
 
 def read_layout__end_included(x, index):

@@ -18,4 +18,4 @@ xs = jax.ShapeDtypeStruct((8 * 1024,), "float32", sharding=sharding)
 if jax.process_index() == 0:  # compiling sends nothing
     for collective in traffic.of(total, xs):
         print(collective.op, "of", collective.bytes, "bytes")
-        print("among devices", *collective.groups)
+        print("among mesh positions", *collective.groups)

@@ -37,7 +37,7 @@ def global_sum(mine: np.ndarray) -> float:
     Returns the sum over all processes as a Python float, the same in each.
 
     把所有进程的数加起来，每个进程都要得到总和。mine 的形状是 [n]，是本进程自己的数；
-    各进程的 n 相同，且是其设备数的倍数，数值则各不相同。返回全部进程的总和
+    各进程的 n 相同，且是本进程设备数的倍数，数值则各不相同。返回全部进程的总和
     （Python 的 float），每个进程返回的值都一样。
     """
     # TODO: make one global array of everyone's part, and sum that.
@@ -70,5 +70,5 @@ def gather_for_all(mine: np.ndarray) -> np.ndarray:
     自己的行，各进程的形状相同。返回 NumPy 数组 [processes * rows, columns]，每个进程的
     结果都一样。
     """
-    # TODO: jax.experimental.multihost_utils has what you need; mind its `tiled`.
+    # TODO: multihost_utils has what you need; mind `tiled`.
     raise NotImplementedError

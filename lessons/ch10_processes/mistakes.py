@@ -68,6 +68,15 @@ def global_sum__only_process_0(mine):
     return None
 
 
+def global_sum__device_put(mine):
+    mesh = jax.make_mesh((jax.device_count(),), ("i",))
+    return float(jax.device_put(mine, NamedSharding(mesh, P("i"))).sum())
+
+
+def global_sum__fetched(mine):
+    return float(np.asarray(_everyone(mine)).sum())
+
+
 def global_sum__array(mine):
     return _everyone(mine).sum()
 
@@ -97,6 +106,18 @@ def print_mean__last_process(xs):
     mean = float(xs.mean())
     if jax.process_index() == jax.process_count() - 1:
         print(f"mean {mean:.4f}")
+
+
+def print_mean__unformatted(xs):
+    mean = float(xs.mean())
+    if jax.process_index() == 0:
+        print("mean", round(mean, 4))
+
+
+def gather_for_all__only_process_0(mine):
+    if jax.process_index() == 0:
+        return multihost_utils.process_allgather(mine, tiled=True)
+    return mine
 
 
 def gather_for_all__not_tiled(mine):

@@ -3,8 +3,6 @@
 import contextlib
 import json
 import tempfile
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,27 +11,12 @@ from lessons.checking import cluster, progress, running, summary
 from lessons.checking.answers import copy_blanks
 from lessons.checking.explain import explain
 from lessons.checking.options import lang_of, settings_of
-from lessons.checking.spec import Recorder, Settings, Spec
+from lessons.checking.session import Run
+from lessons.checking.spec import Recorder, Spec
 from lessons.checking.words import say
 from minipod import forked
 
 AHEAD = 1  # exercises whose children are started while the one before is still at work
-
-
-@dataclass
-class Run:
-    """This pytest run: its settings, the checks under way, and the verdicts so far, as plain data."""
-
-    root: Path
-    settings: Settings
-    lang: str
-    copied: list[str] = field(default_factory=list)
-    ahead: dict[str, running.Check] = field(default_factory=dict)
-    verdicts: list[dict[str, Any]] = field(default_factory=list)
-    hint_for: str | None = None  # with --hint: the exercise, when no check is needed to know it
-    warm: bool = False
-    worker: cluster.Worker | None = None  # when pytest itself was started in a cluster
-    own_cache: tempfile.TemporaryDirectory[str] | None = None
 
 
 RUN = pytest.StashKey[Run]()

@@ -8,7 +8,7 @@ from lessons.checking.words import lesson_words, pick, say
 if TYPE_CHECKING:
     import pytest
 
-    from lessons.checking.plugin import Run
+    from lessons.checking.session import Run
 
 MARKS = {"todo": ("t", "yellow"), "wrong": ("w", "red"), "broken": ("b", "red"), "hung": ("h", "red")}
 

@@ -85,6 +85,14 @@ def bytes_per_device__first_axis_only(shape, dtype, mesh, spec):
     return int(np.prod(shape)) * jnp.dtype(dtype).itemsize // parts
 
 
+def bytes_per_device__trailing_forgotten(shape, dtype, mesh, spec):
+    total = jnp.dtype(dtype).itemsize * int(np.prod(shape[: len(spec)]))
+    for entry in spec:
+        for name in [entry] if isinstance(entry, str) else entry or ():
+            total //= mesh.shape[name]
+    return total
+
+
 def _both(whole, mesh, n):
     padded = _put(whole, mesh, "x")
     return padded, jax.reshard(padded, NamedSharding(mesh, P()))[:n]
@@ -126,6 +134,11 @@ def pad_and_slice__sliced_while_sharded(x, mesh):
     return padded, padded[0 : len(x)]
 
 
+def pad_and_slice__sliced_then_placed(x, mesh):
+    padded = _put(jnp.concatenate([x, _zeros(-len(x) % mesh.size, x)]), mesh, "x")
+    return padded, jax.reshard(padded[: len(x)], NamedSharding(mesh, P()))
+
+
 def pad_and_slice__not_sliced(x, mesh):
     return _both(jnp.concatenate([x, _zeros(-len(x) % mesh.size, x)]), mesh, None)
 
@@ -156,10 +169,18 @@ def read_layout__open_slices(x, index):
     return sorted(ids)
 
 
+def read_layout__open_range(x, index):
+    found = []
+    for device, block in x.sharding.devices_indices_map(x.shape).items():
+        if all(range(s.start, s.stop).count(i) for s, i in zip(block, index, strict=True)):
+            found.append(device.id)
+    return sorted(found)
+
+
 def read_layout__in_mesh_order(x, index):
     held = x.sharding.devices_indices_map(x.shape)
     order = sorted(d.id for d in held)
-    flat = list(x.sharding.mesh.devices.flat)
+    flat = list(x.sharding.mesh.devices.flat) if hasattr(x.sharding, "mesh") else list(held)
     return sorted(order[flat.index(d)] for d, block in held.items() if _inside(block, index, x.shape))
 
 

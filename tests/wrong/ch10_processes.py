@@ -63,6 +63,15 @@ def global_sum__only_process_0(mine):
     return float(jax.pmap(lambda x: jax.lax.psum(x.sum(), "i"), "i")(parts).addressable_shards[0].data[0])
 
 
+def global_sum__device_put(mine):
+    mesh = Mesh(np.array(jax.devices()), ("i",))
+    return float(jnp.sum(jax.device_put(jnp.asarray(mine), NamedSharding(mesh, P("i")))))
+
+
+def global_sum__fetched(mine):
+    return float(np.sum(np.array(_whole(mine))))
+
+
 def global_sum__array(mine):
     return jax.jit(jnp.sum)(_whole(mine))
 
@@ -93,6 +102,18 @@ def print_mean__last_process(xs):
     mean = float(jnp.mean(xs))
     if jax.process_index() == 1:
         print(f"mean {mean:.4f}")
+
+
+def print_mean__unformatted(xs):
+    mean = np.round(float(xs.mean()), 4)
+    if not jax.process_index():
+        print(f"mean {mean}")
+
+
+def gather_for_all__only_process_0(mine):
+    if jax.process_index():
+        return mine
+    return np.concatenate(list(multihost_utils.process_allgather(mine)))
 
 
 def gather_for_all__not_tiled(mine):
