@@ -1,5 +1,6 @@
 """Which known mistake behaves like a wrong answer? Only asked once an answer is wrong."""
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,6 +10,11 @@ from lessons.checking.spec import Settings, Spec
 from lessons.checking.verdict import Verdict, judge
 from minipod import forked
 
+# Faults that JAX reports in several ways, by type of mesh or by which of its layers finds them first.
+FAULTS = {
+    "a collective was left alone": "Gloo|Timed out|Connection closed",
+    "does not divide evenly": r"implies that array axis \d+ is partitioned \d+ times",
+}
 LIMIT, PATIENCE = 8.0, 3.0  # seconds for one mistake, and for one of its processes after another: enough to see it hang
 
 
@@ -92,8 +98,9 @@ def _same_case(spec: Spec, a: dict[str, Any], b: dict[str, Any], name: str, exac
 
 def _behaviour(error: dict[str, Any], spec: Spec, name: str = "") -> tuple[str, str]:
     text = error["text"].replace(name, spec.name) if name else error["text"]
-    if "Gloo" in text or "Timed out" in text or "Connection closed" in text:
-        return "collective", "lost"
+    for fault, words in FAULTS.items():
+        if re.search(words, text):
+            return "fault", fault
     return error["type"], masked(text)
 
 
