@@ -4,17 +4,19 @@ The protocol: https://chromedevtools.github.io/devtools-protocol/ ; messages are
 """
 
 import base64
+import fcntl
 import itertools
 import json
 import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
-from minipod.processes import die_with_parent
+from minipod.processes import kill_group
 
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -37,25 +39,21 @@ class Browser:
         self._profile = tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True)
         theirs_in, self._out = os.pipe()
         self._in, theirs_out = os.pipe()
-        parent = os.getpid()
-
-        def prepare() -> None:
-            die_with_parent(parent)
-            a, b = os.dup(theirs_in), os.dup(theirs_out)
-            os.dup2(a, 3)
-            os.dup2(b, 4)
-
+        high_in, high_out = (fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (theirs_in, theirs_out))
+        # Chromium reads from 3 and writes to 4, and ends when they are closed. A small program puts them there: a
+        # function run before exec would need a plain fork, which a process with JAX in it must not do.
+        place = f"import os, sys; os.dup2({high_in}, 3); os.dup2({high_out}, 4); os.execv(sys.argv[1], sys.argv[1:])"
+        browser = [executable() or "chromium", *FLAGS, f"--user-data-dir={self._profile.name}", "about:blank"]
         self._process = subprocess.Popen(
-            [executable() or "chromium", *FLAGS, f"--user-data-dir={self._profile.name}", "about:blank"],
+            [sys.executable, "-c", place, *browser],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            close_fds=False,
+            pass_fds=(high_in, high_out),
             start_new_session=True,
-            preexec_fn=prepare,
         )
-        os.close(theirs_in)
-        os.close(theirs_out)
+        for fd in (theirs_in, theirs_out, high_in, high_out):
+            os.close(fd)
         self._session = ""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -66,7 +64,7 @@ class Browser:
         return self
 
     def __exit__(self, *_) -> None:
-        self._process.kill()
+        kill_group(self._process.pid)
         self._process.wait()
         os.close(self._in)
         os.close(self._out)

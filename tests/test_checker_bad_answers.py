@@ -54,7 +54,7 @@ BAD = {
         "def placed(x):\n    return jax.device_put(2 * x, jax.devices()[0])",
         "wrong",
         "device 0 holds everything, expected [0:1]",
-        "设备 0 持有全部，应为 [0:1]",
+        "设备 0 上是完整的一份，应该是 [0:1]",
     ),
     "hosted": ("def hosted(x):\n    return 2 * np.asarray(x)", "wrong", "a NumPy array on", "主机上的 NumPy 数组"),
     "closes": (

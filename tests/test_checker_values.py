@@ -63,6 +63,7 @@ def test_these_are_the_same(got, expected):
         (jnp.array([NAN]), jnp.array([1.0]), "numbers"),
         (jnp.full(3, 1e-9), jnp.full(3, 2e-9), "numbers"),
         ((i for i in [1]), 1, "type"),
+        (4.0, 4, "type"),
         (jax.random.key(1), jax.random.key(2), "numbers"),
     ],
 )

@@ -19,6 +19,6 @@ def test_every_case_of_forked_children_ends_as_it_should():
 
 def test_a_parent_in_which_jax_has_started_is_told_so():
     jax.devices()
-    (result,) = forked.run(lambda: 1)
+    (result,) = forked.run(lambda: 1, devices=4)
     assert (result.status, result.ready) == ("raised", False)
     assert "before" in result.text

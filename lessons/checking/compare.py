@@ -88,11 +88,11 @@ def _scalars(got: Any, expected: Any, tolerance: float, strict: bool, path: str)
         return Difference("type", got, expected, path)
     if isinstance(b, bool) != isinstance(a, bool):
         return Difference("type", got, expected, path)
-    if strict and isinstance(b, int) and isinstance(a, float):
-        return Difference("type", got, expected, path)
     exact = isinstance(a, int) and isinstance(b, int)
-    same = a == b if exact else np.isclose(a, b, rtol=tolerance, atol=0, equal_nan=True)
-    return None if same else Difference("equal", got, expected, path)
+    if not (a == b if exact else np.isclose(a, b, rtol=tolerance, atol=0, equal_nan=True)):
+        return Difference("equal", got, expected, path)
+    whole = strict and isinstance(b, int) and isinstance(a, float)  # 4.0 where a whole number was asked for
+    return Difference("type", got, expected, path) if whole else None
 
 
 def _number(x: Any, strict: bool) -> Any:

@@ -157,7 +157,7 @@ def _held(x: Any, device: str, lang: str) -> str:
         return say("holds-nothing", lang)
     if not block or all([a, b] == [0, n] for (a, b), n in zip(block, x["shape"], strict=True)):
         return say("holds-all", lang)
-    return "[" + ", ".join(f"{a}:{b}" for a, b in block) + "]"
+    return say("holds-block", lang, block="[" + ", ".join(f"{a}:{b}" for a, b in block) + "]")
 
 
 def _has(traffic: list[Any], lang: str) -> str:
