@@ -28,7 +28,7 @@ sync: env  ## fill the pages from lessons/, derive zh-Hant
 	@$(BIN)/python book/sync.py
 
 test: system env check  ## everything: style, types, pages, lessons, tools
-	@$(BIN)/python -m pytest tests
+	@$(BIN)/python -m pytest tests -n auto --maxprocesses 4 --dist worksteal
 
 check: env
 	$(BIN)/ruff check .

@@ -75,6 +75,7 @@ class Job:
     before: frozenset[int]  # the parent's other children, which are none of our business
     results: list[Result] = field(default_factory=list)
     patience: float = PATIENCE
+    then: Callable[[], object] | None = None
     peer_died: float | None = None
     peer_done: float | None = None
 
@@ -107,8 +108,9 @@ def start(
     seconds: float = 20.0,
     memory: float = 4.0,
     patience: float = PATIENCE,
+    then: Callable[[], object] | None = None,
 ) -> Job:
-    """Like `run`, but returns at once."""
+    """Like `run`, but returns at once. `then` is called when the job has ended, unless it was stopped."""
     port = _processes.free_port() if processes > 1 else 0
     if not _live:
         _processes.adopt_orphans()
@@ -131,7 +133,7 @@ def start(
         os.set_blocking(pipe, False)
         os.set_blocking(out, False)
         members.append(_Member(pid, pipe, out))
-    job = Job(members, now, now + seconds, before, patience=patience)
+    job = Job(members, now, now + seconds, before, patience=patience, then=then)
     _live.append(job)
     return job
 
@@ -175,6 +177,8 @@ def _turn() -> None:
             job.peer_done = job.peer_done or now
         if all(m.result for m in job.members):
             _end(job)
+            if job.then:
+                job.then()
 
 
 def _read(fd: int, member: _Member, kind: str) -> None:

@@ -1,6 +1,8 @@
 """`pytest lessons/`: options, outcomes and the last words. Only the call of a test that uses `check` is replaced."""
 
 import contextlib
+import gc
+import importlib
 import json
 import tempfile
 from typing import Any
@@ -16,7 +18,9 @@ from lessons.checking.spec import Recorder, Spec
 from lessons.checking.words import say
 from minipod import forked
 
-AHEAD = 1  # exercises whose children are started while the one before is still at work
+# What the first compilation, or the first array that is moved, would import: 50 ms in each child.
+LATE = ("jaxlib.mlir.dialects.mhlo", "jaxlib.mlir.dialects.builtin", "jax.experimental.multihost_utils")
+AHEAD = 2  # exercises whose children are started while the one before is still at work
 
 
 RUN = pytest.StashKey[Run]()
@@ -203,9 +207,10 @@ def _warm_up(run: Run, config: pytest.Config) -> None:
     import jax
     import jax.numpy  # noqa: F401 (children have it ready)
 
-    with contextlib.suppress(ImportError):
-        import jaxlib.mlir.dialects.mhlo  # noqa: F401 (the first compilation would import it: 40 ms in each child)
-
+    for late in LATE:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(late)
+    gc.freeze()  # children do not walk, and so copy, what they inherit; nor does pytest at its end
     if config.option.no_compile_cache:
         run.own_cache = tempfile.TemporaryDirectory()  # an answer still finds what its solution compiled
     folder = run.own_cache.name if run.own_cache else str(run.root / ".cache" / "jax")

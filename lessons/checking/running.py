@@ -27,6 +27,7 @@ class Check:
     verdict: Verdict
     source: str = ""
     job: forked.Job | None = None  # of the solution
+    after: forked.Job | None = None  # of the answer, once the solution's has ended
     worker: Worker | None = None  # of the cluster that pytest itself was started in
 
 
@@ -60,7 +61,11 @@ def begin(spec: Spec, settings: Settings, worker: Worker | None = None) -> Check
     elif worker:
         check.worker = worker
     elif settings.fork:
-        check.job = _start(check, *_solution(check))
+
+        def answer() -> None:
+            check.after = _start(check, *_answer(check))
+
+        check.job = _start(check, *_solution(check), then=answer)
     elif spec.processes > 1:
         settle(verdict, "skipped", "no-fork")
     return check
@@ -73,7 +78,7 @@ def finish(check: Check) -> Verdict:
         return verdict
     if check.job:
         solution = forked.wait(check.job)
-        answer = forked.wait(_start(check, *_answer(check)))
+        answer = forked.wait(check.after) if check.after else []
     elif check.worker:
         solution = [] if check.worker.lost else check.worker.see(spec, *_solution(check))
         if check.worker.lost:
@@ -105,9 +110,10 @@ def _answer(check: Check) -> Who:
     return Path(check.verdict.file), [check.spec.name], check.source, False
 
 
-def _start(check: Check, *who: Any) -> forked.Job:
+def _start(check: Check, *who: Any, then: Callable[[], None] | None = None) -> forked.Job:
     spec, settings = check.spec, check.settings
-    return forked.start(_looker(check, *who), spec.processes, spec.devices, settings.limit, settings.memory)
+    limits = {"seconds": settings.limit, "memory": settings.memory}
+    return forked.start(_looker(check, *who), spec.processes, spec.devices, **limits, then=then)
 
 
 def _looker(check: Check, path: Path, names: list[str], source: str | None, oracle: bool) -> Callable[[], Any]:
