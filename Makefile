@@ -44,11 +44,15 @@ check: env
 system:
 	@sh .ci/system
 
-# The newest Python on this machine with the newest JAX that it gets.
+# The newest Python on this machine, and the newest JAX that it gets.
 test-newest:
-	@newest=$$(ls -d $$HOME/.pyenv/versions/3.1[1-9]*/bin/python /usr/bin/python3.1[1-9] /usr/local/bin/python3.1[1-9] 2>/dev/null \
-		| while read p; do echo "$$($$p -c 'import sys; print("%d.%02d" % sys.version_info[:2])') $$p"; done | sort | tail -1 | cut -d' ' -f2); \
-	echo "with $$newest"; $(MAKE) test VENV=.venv-newest PYTHON=$$newest
+	@newest=$$({ ls -d $$HOME/.pyenv/versions/3.1[1-9]*/bin/python /usr/{local/,}bin/python3.1[1-9] 2>/dev/null || true; } \
+		| while read p; do echo "$$($$p -c 'import sys; print("%d.%02d" % sys.version_info[:2])') $$p"; done \
+		| sort | tail -1 | cut -d' ' -f2); \
+	newest=$${newest:-$(PYTHON)}; echo "with $$newest"; \
+	$(MAKE) env VENV=.venv-newest PYTHON=$$newest; \
+	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade jax jaxlib; \
+	$(MAKE) test VENV=.venv-newest PYTHON=$$newest
 
 clean:  ## remove what was built; answers/ stays
 	rm -rf _build .cache .pytest_cache .ruff_cache *.egg-info
