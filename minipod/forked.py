@@ -88,7 +88,7 @@ def run(
     processes: int = 1,
     devices: int = 8,
     seconds: float = 20.0,
-    memory: float = 4.0,
+    memory: float = 2.0,
     patience: float = PATIENCE,
 ) -> list[Result]:
     """Call `function` in each of `processes` forked children with `devices` simulated devices each; wait for them.
@@ -106,7 +106,7 @@ def start(
     processes: int = 1,
     devices: int = 8,
     seconds: float = 20.0,
-    memory: float = 4.0,
+    memory: float = 2.0,
     patience: float = PATIENCE,
     then: Callable[[], object] | None = None,
 ) -> Job:

@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--seed", metavar="N", help="draw the inputs of that run again")
     group.addoption("--report", metavar="FILE.json", help="write the outcomes to this file")
     group.addoption("--limit", metavar="SECONDS", default="20", help="wall clock of one answer (default: 20)")
-    group.addoption("--memory", metavar="GiB", default="4", help="memory of one answer (default: 4)")
+    group.addoption("--memory", metavar="GiB", default="2", help="memory of one answer (default: 2)")
     group.addoption("--no-fork", action="store_true", help="run answers in this process, for a debugger")
     group.addoption("--no-compile-cache", action="store_true", help="take nothing from earlier runs, for measuring")
 
