@@ -3,6 +3,7 @@
 One process per edition, because Sphinx's message catalogues belong to the whole process.
 """
 
+import shutil
 import sys
 
 from jupyter_book.sphinx import build_sphinx
@@ -28,6 +29,7 @@ def write(edition: str) -> int:
         warningiserror=True,
         keep_going=True,
     )
+    shutil.rmtree(build / "html" / "jupyter_execute", ignore_errors=True)  # MyST-NB's copies; ours are in notebooks/
     return 0 if status == 0 else 1
 
 
