@@ -113,8 +113,10 @@ class Browser:
     def open(self, url: str) -> None:
         """Load a page and wait until it, and its scripts, are there."""
         self._events.clear()
-        self.call("Page.navigate", url=url)
-        self.wait_for("document.readyState === 'complete'")
+        self.run("window.left = true")  # on the page before, which may answer for a moment longer
+        if "loaderId" not in self.call("Page.navigate", url=url):  # the same page, another #fragment
+            self.run("window.left = false")
+        self.wait_for("!window.left && document.readyState === 'complete'")
 
     def run(self, script: str):
         """The value of a JavaScript expression in the page."""

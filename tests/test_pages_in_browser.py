@@ -45,6 +45,15 @@ def base(request, html):
     server.server_close()
 
 
+@pytest.fixture(autouse=True)
+def nothing_noted_yet(request):
+    """Errors and requests are those of the test, whichever came before it."""
+    if "browser" in request.fixturenames:
+        browser = request.getfixturevalue("browser")
+        browser.open("about:blank")
+        browser.errors.clear(), browser.requests.clear()
+
+
 def quiet(browser, base):
     """No console error and no request but to the book itself."""
     assert browser.errors == []
@@ -66,7 +75,6 @@ def test_pages_refer_to_no_other_host(html):
 @needs_chromium
 @pytest.mark.parametrize("page", ["index", "start", "ch02_pmap", "ch03_sharding", "ch10_processes"])
 def test_no_error_no_outside_request_and_nothing_wider_than_a_phone(browser, base, page):
-    browser.errors.clear(), browser.requests.clear()
     for edition in EDITIONS:
         browser.look(390, 844)
         browser.open(f"{base}/{edition}/{page}.html")
