@@ -18,7 +18,7 @@ from typing import Any
 from minipod.failure import first_failure
 from minipod.member import Member, start
 from minipod.output import Run
-from minipod.processes import free_port
+from minipod.processes import free_port, wait_for_listener
 
 MAX_PROCESSES, MAX_DEVICES = 16, 1024
 GRACE = 3.0  # seconds that the others get after one has failed: they may be about to fail too, and to say why
@@ -119,7 +119,8 @@ def launch_arguments() -> dict[str, Any]:
         return {}
     process, patience = int(os.environ["MINIPOD_PROCESS"]), int(os.environ["MINIPOD_LIMIT"])
     if process:
-        _wait_for(coordinator, patience)
+        if not wait_for_listener(coordinator, patience):
+            raise TimeoutError(f"process 0 has not called jax.distributed.initialize within {patience:g} s")
     return {
         "coordinator_address": coordinator,
         "num_processes": int(os.environ["MINIPOD_PROCESSES"]),
@@ -129,18 +130,6 @@ def launch_arguments() -> dict[str, Any]:
         "heartbeat_timeout_seconds": HEARTBEAT,
         "shutdown_timeout_seconds": patience,
     }
-
-
-def _wait_for(address: str, seconds: float) -> None:
-    host, _, port = address.rpartition(":")
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        try:
-            socket.create_connection((host, int(port)), timeout=1).close()
-            return
-        except OSError:
-            time.sleep(0.01)
-    raise TimeoutError(f"process 0 has not called jax.distributed.initialize within {seconds:g} s")
 
 
 def _watch(members: list[Member], channels: selectors.BaseSelector, end: float, collective_timeout: int | None) -> bool:

@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import sys
 import time
 import traceback
@@ -81,7 +80,7 @@ def _start_jax(rank: int, processes: int, devices: int, port: int, memory: float
         ).strip()
         address = f"127.0.0.1:{port}"
         if rank:
-            _wait_for_port(port)
+            _processes.wait_for_listener(address, 10)
         jax.distributed.initialize(
             address,
             processes,
@@ -92,15 +91,6 @@ def _start_jax(rank: int, processes: int, devices: int, port: int, memory: float
         )
     jax.devices()
     _limit(int(memory * 2**30))
-
-
-def _wait_for_port(port: int, seconds: float = 10.0) -> None:
-    """Wait until the coordinator listens: a first connection that comes too early is tried again only after 1 s."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            return
-        time.sleep(0.003)
 
 
 def _limit(memory: int) -> None:

@@ -23,6 +23,20 @@ def free_port() -> int:
         return s.getsockname()[1]
 
 
+def wait_for_listener(address: str, seconds: float) -> bool:
+    """Wait until somebody listens on `address` (`host:port`), at most `seconds`; whether somebody does.
+
+    JAX's own first connection, if it comes too early, is tried again only after a whole second.
+    """
+    host, _, port = address.rpartition(":")
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=1):
+            return True
+        time.sleep(0.003)
+    return False
+
+
 def die_with_parent(parent: int) -> None:
     """In a new child: ask the kernel for SIGKILL when `parent` (its pid) ends, however it ends.
 

@@ -135,7 +135,6 @@ def pages_with(word: str, edition: str) -> list[str]:
     ],
 )
 def test_search_finds_every_page_that_has_the_word(browser, base, edition, query):
-    browser.errors.clear(), browser.requests.clear()
     browser.look(1280)
     browser.open(f"{base}/{edition}/search.html?q={query}")
     for page in pages_with(query, edition):

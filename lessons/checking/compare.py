@@ -148,6 +148,9 @@ def _first_apart(a: np.ndarray, b: np.ndarray, tolerance: float, scale: float) -
     return tuple(int(i) for i in np.argwhere(apart)[0]) if np.any(apart) else None
 
 
+LEFT_ALONE = re.compile("Gloo|Timed out|Connection closed")  # a collective gave up: its peer did not come
+
+
 def masked(text: str) -> str:
     """An error's first line without what varies: numbers, paths, addresses."""
     line = text.strip().splitlines()[0] if text.strip() else ""

@@ -110,7 +110,10 @@ def _traffic(text: str) -> dict[str, Any]:
     from minipod import traffic
 
     try:
-        return {"traffic": [[c.op, c.bytes, c.times] for c in traffic.read(text)]}
+        found = traffic.read(text)
+        known = all(c.times is not None for c in found)
+        bill = [[c.op, c.bytes, c.times] for c in found]
+        return {"traffic": bill, "total": traffic.total(found) if known else None}
     except ValueError as error:
         return {"unreadable": str(error)[:300]}
 

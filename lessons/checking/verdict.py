@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from lessons.checking.compare import Difference, difference, placement
+from lessons.checking.compare import LEFT_ALONE, Difference, difference, placement
 from lessons.checking.spec import Spec
 from minipod import forked
 
@@ -76,7 +76,7 @@ def _reason(result: forked.Result) -> str:
 
 def lost(case: dict[str, Any]) -> bool:
     """Whether a collective gave up because the other process did not come."""
-    return "error" in case and any(w in case["error"]["text"] for w in ("Gloo", "Timed out", "Connection closed"))
+    return "error" in case and LEFT_ALONE.search(case["error"]["text"]) is not None
 
 
 def _one(spec: Spec, verdict: Verdict, case: dict[str, Any], right: dict[str, Any]) -> bool:
@@ -118,9 +118,9 @@ def over_budget(case: dict[str, Any]) -> dict[str, Any] | None:
         return {"reason": "traffic-unreadable", "error": case["unreadable"]}
     traffic = case["traffic"]
     facts = {"traffic": traffic, "ops": budget["ops"], "bytes": budget["bytes"]}
-    if any(times is None for _, _, times in traffic):
+    total = case["total"]
+    if total is None:
         return {"reason": "traffic-unknown", **facts}
-    total = sum(size * times for _, size, times in traffic)
     if total > budget["bytes"] or {op for op, _, _ in traffic} - set(budget["ops"]):
         return {"reason": "budget", "total": total, **facts}
     return None
