@@ -8,7 +8,9 @@ from jax.sharding import PartitionSpec as P
 
 from lessons.checking import answers
 from lessons.checking.compare import difference, placement
+from lessons.checking.observe import _traffic
 from lessons.checking.pack import pack
+from lessons.checking.verdict import over_budget
 
 NAN = float("nan")
 
@@ -110,3 +112,20 @@ def test_a_broken_block_leaves_the_others_and_their_line_numbers(tmp_path):
     assert {name: line for name, (line, _) in read.faults.items()} == {"decorated": 11, "bad": 16}
     assert "CONSTANT" in read.source and "class Kept" in read.source
     assert answers.read(path).source.splitlines()[23] == "def last():"
+
+
+def test_a_budget_counts_the_costliest_branch_of_a_condition():
+    mesh = jax.make_mesh((8,), ("i",))
+
+    @jax.shard_map(mesh=mesh, in_specs=(P(), P("i")), out_specs=P())
+    def program(flag, x):  # x: f32[4]; 16 bytes in one branch, 4 in the other
+        return jax.lax.cond(flag, lambda: jax.lax.psum(x, "i").sum(), lambda: jax.lax.psum(x.sum(), "i"))
+
+    x = jax.device_put(np.ones(32, np.float32), jax.NamedSharding(mesh, P("i")))
+    text = jax.jit(program).lower(True, x).compile().as_text()
+    seen = _traffic(text or "")
+    assert sorted(size for _, size, _ in seen["traffic"]) == [4, 16]
+    assert seen["total"] == 16
+    within = seen | {"budget": {"ops": ["all-reduce"], "bytes": 16}}
+    assert over_budget(within) is None
+    assert over_budget(seen | {"budget": {"ops": ["all-reduce"], "bytes": 15}}) is not None
