@@ -81,6 +81,7 @@ class Job:
 
 
 _live: list[Job] = []
+on_turn: list[Callable[[], object]] = []  # called while `wait` waits; one that raises stops every job
 
 
 def run(
@@ -143,6 +144,8 @@ def wait(job: Job) -> list[Result]:
     try:
         while job in _live:
             _turn()
+            for look in on_turn:
+                look()
     except BaseException:
         stop_all()
         raise

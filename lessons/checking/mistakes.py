@@ -1,5 +1,8 @@
 """Which known mistake behaves like a wrong answer? Only asked once an answer is wrong."""
 
+import hashlib
+import json
+import os
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -7,7 +10,7 @@ from typing import Any
 from lessons.checking import answers, observe
 from lessons.checking.compare import LEFT_ALONE, difference, masked, placement
 from lessons.checking.spec import Settings, Spec
-from lessons.checking.verdict import Verdict, judge
+from lessons.checking.verdict import Verdict, judge, lost
 from minipod import forked
 
 # Faults that JAX reports in several ways, by type of mesh or by which of its layers finds them first.
@@ -17,72 +20,167 @@ FAULTS = {
 }
 LIMIT, PATIENCE = 8.0, 3.0  # seconds for one mistake, and for one of its processes after another: enough to see it hang
 
+Results = list[forked.Result]
 
-def recognise(spec: Spec, settings: Settings, right: list[Any], answer: list[forked.Result]) -> str | None:
-    """The first function of mistakes.py that does on every case what the answer does, and is itself not right."""
+
+def recognise(
+    spec: Spec, settings: Settings, right: list[Any], answer: Results, file: str, seen: dict[str, Results] | None = None
+) -> str | None:
+    """The first function of mistakes.py that does on every case what the answer does, and is itself not right.
+
+    file  where the answer stands
+    seen  what was seen of mistakes on this seed before; what this call sees is added
+    """
     path = spec.folder / "mistakes.py"
     if not path.exists():
         return None
-    known = [name for name in answers.read(path).functions if name.startswith(spec.name + "__")]
-    seen: dict[str, list[forked.Result]] = {}
+    names = known_mistakes(spec)
+    seen = {} if seen is None else seen
 
     def matches(name: str, exact: bool) -> bool:
         mistaken = Verdict(spec.exercise, "")
-        alike = _alike(spec, answer, seen[name], name, exact)
+        alike = same_behaviour(spec, (answer, spec.name, file), (seen[name], name, str(path)), exact)
         return alike and judge(spec, mistaken, right, seen[name], name).outcome != "right"
 
-    for name, results in _see(spec, settings, known):
+    for name, results in _see(spec, settings, names, seen, is_wild(answer)):
         seen[name] = results
         if matches(name, exact=True):
             return name
-    # a second spelling may send the same by other means
-    return next((name for name in known if spec.budget is not None and matches(name, exact=False)), None)
+    # a second spelling may send the same by other means, or meet the same error on another way
+    return next((name for name in names if name in seen and matches(name, exact=False)), None)
 
 
-def _see(spec: Spec, settings: Settings, names: list[str]) -> Iterator[tuple[str, list[forked.Result]]]:
-    """All in one child; where that does not come back, and for clusters (a lost one is lost), each in its own."""
-    path = spec.folder / "mistakes.py"
+def known_mistakes(spec: Spec) -> list[str]:
+    """The exercise's functions in mistakes.py, in order."""
+    return [n for n in answers.read(spec.folder / "mistakes.py").functions if n.startswith(spec.name + "__")]
 
-    def look(chosen: list[str]) -> Callable[[], Any]:
-        return lambda: observe.observe_file(spec, settings.seed, path, chosen)
 
+def is_wild(results: Results) -> bool:
+    """Whether a process ended badly or waited in vain: such a behaviour takes seconds, and may not share a process."""
+    for result in results:
+        if result.status != "ok":
+            return True
+        cases = [c for seen in result.value.get("functions", {}).values() for c in seen or []]
+        if any(map(lost, cases)):
+            return True
+    return False
+
+
+def _see(
+    spec: Spec, settings: Settings, names: list[str], seen: dict[str, Results], wild: bool
+) -> Iterator[tuple[str, Results]]:
+    """What the mistakes do. Tame ones share one child or pair; a wild one has its own, and only a wild answer asks.
+
+    Which are wild is noted in .cache/ when it is first seen; in one process all are taken for tame until one fails.
+    """
+    yield from ((name, seen[name]) for name in names if name in seen)
+    names = [name for name in names if name not in seen]
     if not settings.fork:
-        yield from ((name, [forked.Result("ok", value=look([name])())]) for name in names)
+        yield from ((name, [forked.Result("ok", value=_look(spec, settings, [name])())]) for name in names)
         return
-    if spec.processes == 1 and names:
-        results = forked.run(look(names), 1, spec.devices, max(LIMIT, settings.limit), settings.memory)
-        if results[0].status == "ok":
-            yield from ((name, results) for name in names)
-            return
+    notes = _Notes(spec)
+    several = spec.processes > 1
+    tame = [] if wild and several else [n for n in names if not notes.wild.get(n, several)]
+    if tame:
+        limit = max(LIMIT, settings.limit)
+        together = forked.run(_look(spec, settings, tame), spec.processes, spec.devices, limit, settings.memory)
+        if all(result.status == "ok" for result in together):
+            yield from ((name, together) for name in tame)
+            names = [n for n in names if n not in tame]
+            tame = []
+    chosen = [n for n in names if n in tame or n not in notes.wild or (wild and notes.wild[n])]
     jobs: list[forked.Job] = []
-    for n, name in enumerate(names):
-        while len(jobs) < min(n + 2, len(names)):  # one ahead
-            chosen = look([names[len(jobs)]])
-            jobs.append(forked.start(chosen, spec.processes, spec.devices, LIMIT, settings.memory, PATIENCE))
-        yield name, forked.wait(jobs[n])
+    for n, name in enumerate(chosen):
+        while len(jobs) < min(n + 2, len(chosen)):  # one ahead
+            look = _look(spec, settings, [chosen[len(jobs)]])
+            jobs.append(forked.start(look, spec.processes, spec.devices, LIMIT, settings.memory, PATIENCE))
+        results = forked.wait(jobs[n])
+        notes.add(name, is_wild(results))
+        yield name, results
 
 
-def _alike(spec: Spec, answer: list[forked.Result], mistake: list[forked.Result], name: str, exact: bool) -> bool:
-    if len(answer) != len(mistake):  # of a lost cluster only this process's part is known
+def _look(spec: Spec, settings: Settings, names: list[str]) -> Callable[[], Any]:
+    return lambda: observe.observe_file(spec, settings.seed, spec.folder / "mistakes.py", names)
+
+
+class _Notes:
+    """Which mistakes of an exercise are wild, kept from run to run while mistakes.py stays as it is."""
+
+    def __init__(self, spec: Spec) -> None:
+        mistakes = (spec.folder / "mistakes.py").read_bytes()
+        self.path = spec.root / ".cache" / "mistakes" / f"{spec.exercise}.json"
+        self.key = hashlib.sha256(mistakes).hexdigest()[:16]
+        self.wild: dict[str, bool] = {}
+        try:
+            noted = json.loads(self.path.read_text(encoding="utf-8"))
+            self.wild |= noted["wild"] if noted["key"] == self.key else {}
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+
+    def add(self, name: str, wild: bool) -> None:
+        if self.wild.get(name) is wild:
+            return
+        self.wild[name] = wild
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            fresh = self.path.with_suffix(f".{os.getpid()}")
+            fresh.write_text(json.dumps({"key": self.key, "wild": self.wild}), encoding="utf-8")
+            os.replace(fresh, self.path)
+        except OSError:
+            pass  # a project that cannot be written to: then nothing is remembered
+
+
+Seen = tuple[Results, str, str]  # what was seen of a function, its name, its file
+
+
+def same_behaviour(spec: Spec, one: Seen, other: Seen, exact: bool = True) -> bool:
+    """Whether two functions did the same on every case, in every process.
+
+    exact  also by the same collectives, not only the same bytes; and waiting or failing in the same call of JAX
+    """
+    (ours, name, file), (theirs, other_name, other_file) = one, other
+    if len(ours) != len(theirs):  # of a lost cluster only this process's part is known
         return False
-    for a, b in zip(answer, mistake, strict=True):
+    for a, b in zip(ours, theirs, strict=True):
         if a.status != b.status:
+            return False
+        if a.status == "hung" and exact and waits_in(a.text, file) != waits_in(b.text, other_file):
             return False
         if a.status != "ok":
             continue
         if ("load" in a.value) or ("load" in b.value):
             return False
-        mine, theirs = a.value["functions"].get(spec.name), b.value["functions"].get(name)
-        if mine is None or theirs is None:
+        mine, its = a.value["functions"].get(name), b.value["functions"].get(other_name)
+        if mine is None or its is None:
             return False
-        if not all(_same_case(spec, x, y, name, exact) for x, y in zip(mine, theirs, strict=True)):
+        if not all(_same_case(spec, x, y, name, other_name, exact) for x, y in zip(mine, its, strict=True)):
             return False
     return True
 
 
-def _same_case(spec: Spec, a: dict[str, Any], b: dict[str, Any], name: str, exact: bool) -> bool:
+_FRAME = re.compile(r'File "([^"]+)", line \d+ in (\S+)')
+
+
+def waits_in(stack: str, file: str) -> str:
+    """In which call an answer waits, from faulthandler's traceback: the outermost frame that is not the answer's own.
+
+    "itself" when the innermost frame is the answer's own; "" when the answer is not in the stack.
+    """
+    call = "itself"
+    for path, name in _FRAME.findall(stack):  # innermost first
+        if path == file:
+            return call
+        call = name
+    return ""
+
+
+def _same_case(spec: Spec, a: dict[str, Any], b: dict[str, Any], name: str, other_name: str, exact: bool) -> bool:
     if "error" in a or "error" in b:
-        return "error" in a and "error" in b and _behaviour(a["error"], spec) == _behaviour(b["error"], spec, name)
+        if not ("error" in a and "error" in b):
+            return False
+        if exact and a["error"].get("into") != b["error"].get("into"):
+            return False
+        return _behaviour(a["error"], name) == _behaviour(b["error"], other_name)
     if "value" in spec.compare and difference(a["value"], b["value"], spec.tolerance):
         return False
     if "placement" in spec.compare and (
@@ -96,8 +194,8 @@ def _same_case(spec: Spec, a: dict[str, Any], b: dict[str, Any], name: str, exac
     return spec.budget is None or _total(a) == _total(b)
 
 
-def _behaviour(error: dict[str, Any], spec: Spec, name: str = "") -> tuple[str, str]:
-    text = error["text"].replace(name, spec.name) if name else error["text"]
+def _behaviour(error: dict[str, Any], name: str) -> tuple[str, str]:
+    text = error["text"].replace(name, "<the exercise>")
     for fault, words in FAULTS.items():
         if words.search(text):
             return "fault", fault

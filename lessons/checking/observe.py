@@ -140,7 +140,9 @@ def _error(error: BaseException, path: Path) -> dict[str, Any]:
     blank = isinstance(error, NotImplementedError) and bool(frames) and frames[-1].filename == str(path)
     traceback.clear_frames(error.__traceback__)  # lets go of what filled the memory
     kind = "exit" if isinstance(error, SystemExit) else "blank" if blank else "error"
-    return {"type": type(error).__name__, "text": words, "own": own[-3:], "kind": kind}
+    last = max((n for n, f in enumerate(frames) if f.filename == str(path)), default=len(frames))
+    into = next((f.name for f in frames[last + 1 :]), "")  # what the answer's own code had called
+    return {"type": type(error).__name__, "text": words, "own": own[-3:], "kind": kind, "into": into}
 
 
 class _Tee(io.TextIOBase):

@@ -1,25 +1,21 @@
 """`pytest lessons/`: options, outcomes and the last words. Only the call of a test that uses `check` is replaced."""
 
-import contextlib
-import gc
-import importlib
 import json
 import tempfile
 from typing import Any
 
 import pytest
 
-from lessons.checking import cluster, progress, running, summary
+from lessons.checking import catalogue, cluster, progress, running, summary
 from lessons.checking.answers import copy_blanks
 from lessons.checking.explain import explain
 from lessons.checking.options import lang_of, settings_of
 from lessons.checking.session import Run
 from lessons.checking.spec import Recorder, Spec
+from lessons.checking.warm import warm_up
 from lessons.checking.words import say
 from minipod import forked
 
-# What the first compilation, or the first array that is moved, would import: 50 ms in each child.
-LATE = ("jaxlib.mlir.dialects.mhlo", "jaxlib.mlir.dialects.builtin", "jax.experimental.multihost_utils")
 AHEAD = 2  # exercises whose children are started while the one before is still at work
 
 
@@ -200,23 +196,12 @@ def _write_report(config: pytest.Config) -> None:
 
 
 def _warm_up(run: Run, config: pytest.Config) -> None:
-    """Import JAX once for all children, and let them share what they compile. Starts no backend."""
     if run.warm:
         return
     run.warm = True
-    import jax
-    import jax.numpy  # noqa: F401 (children have it ready)
-
-    for late in LATE:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(late)
-    gc.freeze()  # children do not walk, and so copy, what they inherit; nor does pytest at its end
     if config.option.no_compile_cache:
         run.own_cache = tempfile.TemporaryDirectory()  # an answer still finds what its solution compiled
-    folder = run.own_cache.name if run.own_cache else str(run.root / ".cache" / "jax")
-    jax.config.update("jax_compilation_cache_dir", folder)
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    warm_up(run.own_cache.name if run.own_cache else run.root / ".cache" / "jax")
 
 
 def _look_ahead(run: Run, item: pytest.Function) -> None:
@@ -263,19 +248,12 @@ def _exercise(item: pytest.Item) -> str:
 
 
 def _recorder(item: pytest.Item) -> Recorder:
-    marker = item.get_closest_marker("processes")
-    processes = marker.args[0] if marker else 1
-    devices = marker.kwargs.get("devices", 4) if marker else 8
-    return Recorder(item.path.parent.name, item.name.removeprefix("test_"), item.path.parent, processes, devices)
+    name = item.name.removeprefix("test_")
+    return catalogue.recorder(item.path.parent, name, item.get_closest_marker("processes"))
 
 
 def _spec(item: Any) -> Spec:
-    """Call the test function: all it does is to say what is to be checked."""
-    recorder = _recorder(item)
     arguments = {name: item.funcargs[name] for name in _arguments(item) if name != "check"}
-    item.obj(**arguments, check=recorder)
-    if len(recorder.specs) != 1:
-        raise AssertionError(f"{item.nodeid} must call check exactly once")
-    spec = recorder.specs[0]
+    spec = catalogue.described(lambda check: item.obj(**arguments, check=check), _recorder(item))
     spec.again = lambda: _spec(item)
     return spec

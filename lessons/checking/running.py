@@ -5,7 +5,7 @@ the solution of the next exercise is at work.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +19,57 @@ from minipod import forked
 
 
 @dataclass
+class Known:
+    """What was seen on the inputs of one seed: of the solution (None: not yet), and of each mistake."""
+
+    solution: list[forked.Result] | None = None
+    mistakes: dict[str, list[forked.Result]] = field(default_factory=dict)
+
+
+@dataclass
 class Check:
     """One exercise under way: `begin` starts its children, `finish` waits and judges."""
 
     spec: Spec
     settings: Settings
     verdict: Verdict
+    known: Known = field(default_factory=Known)
     source: str = ""
     job: forked.Job | None = None  # of the solution
     after: forked.Job | None = None  # of the answer, once the solution's has ended
     worker: Worker | None = None  # of the cluster that pytest itself was started in
 
 
-def begin(spec: Spec, settings: Settings, worker: Worker | None = None) -> Check:
-    """Read the answers file; if there is an answer to run, start seeing the solution."""
+def begin(spec: Spec, settings: Settings, worker: Worker | None = None, known: Known | None = None) -> Check:
+    """Read the answers file; if there is an answer to run, start seeing the solution, or if that is known, the answer.
+
+    worker  of the cluster that pytest itself was started in
+    known   from an earlier check on the same seed; what this one sees is added
+    """
+    check = examine(spec, settings)
+    if known is not None:
+        check.known = known
+    if check.verdict.outcome:
+        return check
+    if worker and worker.lost:
+        settle(check.verdict, "skipped", "cluster-lost", exercise=worker.lost)
+    elif worker:
+        check.worker = worker
+    elif settings.fork and check.known.solution:
+        check.after = _start(check, *_answer(check))
+    elif settings.fork:
+
+        def answer() -> None:
+            check.after = _start(check, *_answer(check))
+
+        check.job = _start(check, *_solution(check), then=answer)
+    elif spec.processes > 1:
+        settle(check.verdict, "skipped", "no-fork")
+    return check
+
+
+def examine(spec: Spec, settings: Settings) -> Check:
+    """Read the answers file without running it; the verdict has an outcome when there is no answer to run."""
     path = settings.answers / f"{spec.lesson}.py"
     check = Check(spec, settings, Verdict(spec.exercise, "", file=str(path)))
     verdict = check.verdict
@@ -56,36 +93,38 @@ def begin(spec: Spec, settings: Settings, worker: Worker | None = None) -> Check
         settle(verdict, "broken", "function-missing")
     elif answers.is_blank(file, spec.folder / "exercises.py", spec.name):
         settle(verdict, "todo", "todo")
-    elif worker and worker.lost:
-        settle(verdict, "skipped", "cluster-lost", exercise=worker.lost)
-    elif worker:
-        check.worker = worker
-    elif settings.fork:
-
-        def answer() -> None:
-            check.after = _start(check, *_answer(check))
-
-        check.job = _start(check, *_solution(check), then=answer)
-    elif spec.processes > 1:
-        settle(verdict, "skipped", "no-fork")
     return check
+
+
+def prepare(spec: Spec, settings: Settings, known: Known) -> None:
+    """See the solution before there is an answer to compare it with."""
+    if known.solution is None:
+        check = Check(spec, settings, Verdict(spec.exercise, ""), known)
+        known.solution = forked.wait(_start(check, *_solution(check)))
 
 
 def finish(check: Check) -> Verdict:
     """Wait for the solution, see the answer, and judge."""
-    verdict, spec = check.verdict, check.spec
+    verdict, spec, known = check.verdict, check.spec, check.known
     if verdict.outcome:
         return verdict
-    if check.job:
-        solution = forked.wait(check.job)
+    if check.job or check.after:
+        if check.job:
+            known.solution = forked.wait(check.job)
         answer = forked.wait(check.after) if check.after else []
     elif check.worker:
-        solution = [] if check.worker.lost else check.worker.see(spec, *_solution(check))
+        known.solution = [] if check.worker.lost else check.worker.see(spec, *_solution(check))
         if check.worker.lost:
             return settle(verdict, "skipped", "cluster-lost", exercise=check.worker.lost)
         answer = check.worker.see(spec, *_answer(check))
     else:
-        solution, answer = _here(check, *_solution(check)), _here(check, *_answer(check))
+        known.solution, answer = _here(check, *_solution(check)), _here(check, *_answer(check))
+    return conclude(check, answer)
+
+
+def conclude(check: Check, answer: list[forked.Result]) -> Verdict:
+    """The verdict on what was seen of the answer, once the solution is known; names a mistake that does the same."""
+    verdict, spec, solution = check.verdict, check.spec, check.known.solution or []
     if spec.processes > 1 and not all(r.ready for r in solution):
         reason = next((r.text for r in solution if r.text), solution[0].status)
         return settle(verdict, "skipped", "no-cluster", error=masked(reason))
@@ -94,7 +133,7 @@ def finish(check: Check) -> Verdict:
     right = [r.value["functions"][spec.name] for r in solution]
     judge(spec, verdict, right, answer, spec.name, check.settings.limit)
     if verdict.outcome in ("wrong", "hung"):
-        verdict.mistake = recognise(spec, check.settings, right, answer)
+        verdict.mistake = recognise(spec, check.settings, right, answer, verdict.file, check.known.mistakes)
     return verdict
 
 
