@@ -69,34 +69,44 @@ def is_wild(results: Results) -> bool:
 def _see(
     spec: Spec, settings: Settings, names: list[str], seen: dict[str, Results], wild: bool
 ) -> Iterator[tuple[str, Results]]:
-    """What the mistakes do. Tame ones share one child or pair; a wild one has its own, and only a wild answer asks.
+    """What the mistakes do, those first that have been seen before.
 
+    Tame ones share two children or pairs; a wild one has its own, and in a cluster only a wild answer asks for it.
     Which are wild is noted in .cache/ when it is first seen; in one process all are taken for tame until one fails.
     """
-    yield from ((name, seen[name]) for name in names if name in seen)
-    names = [name for name in names if name not in seen]
     if not settings.fork:
-        yield from ((name, [forked.Result("ok", value=_look(spec, settings, [name])())]) for name in names)
+        for name in names:
+            seen[name] = seen.get(name) or [forked.Result("ok", value=_look(spec, settings, [name])())]
+            yield name, seen[name]
         return
     notes = _Notes(spec)
     several = spec.processes > 1
-    tame = [] if wild and several else [n for n in names if not notes.wild.get(n, several)]
-    if tame:
-        limit = max(LIMIT, settings.limit)
-        together = forked.run(_look(spec, settings, tame), spec.processes, spec.devices, limit, settings.memory)
-        if all(result.status == "ok" for result in together):
-            yield from ((name, together) for name in tame)
-            names = [n for n in names if n not in tame]
-            tame = []
-    chosen = [n for n in names if n in tame or n not in notes.wild or (wild and notes.wild[n])]
+    left = [name for name in names if name not in seen]
+    tame = [] if wild and several else [name for name in left if not notes.wild.get(name, several)]
+    _see_together(spec, settings, tame, seen)
+    yield from ((name, seen[name]) for name in names if name in seen)
+    alone = [n for n in left if n not in seen and (n in tame or n not in notes.wild or (wild and notes.wild[n]))]
     jobs: list[forked.Job] = []
-    for n, name in enumerate(chosen):
-        while len(jobs) < min(n + 2, len(chosen)):  # one ahead
-            look = _look(spec, settings, [chosen[len(jobs)]])
+    for n, name in enumerate(alone):
+        while len(jobs) < min(n + 2, len(alone)):  # one ahead
+            look = _look(spec, settings, [alone[len(jobs)]])
             jobs.append(forked.start(look, spec.processes, spec.devices, LIMIT, settings.memory, PATIENCE))
         results = forked.wait(jobs[n])
         notes.add(name, is_wild(results))
         yield name, results
+
+
+def _see_together(spec: Spec, settings: Settings, names: list[str], seen: dict[str, Results]) -> None:
+    """Add to `seen` what these do, half of them in each of two children, unless one brings its child down."""
+    limit, halves = max(LIMIT, settings.limit), [half for half in (names[::2], names[1::2]) if half]
+    jobs = [
+        forked.start(_look(spec, settings, half), spec.processes, spec.devices, limit, settings.memory)
+        for half in halves
+    ]
+    for half, job in zip(halves, jobs, strict=True):
+        results = forked.wait(job)
+        if all(result.status == "ok" for result in results):
+            seen.update(dict.fromkeys(half, results))
 
 
 def _look(spec: Spec, settings: Settings, names: list[str]) -> Callable[[], Any]:
