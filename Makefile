@@ -7,13 +7,16 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PORT ?= 8000
 
-.PHONY: book serve env sync test check test-newest clean system
+.PHONY: learn book serve env sync test check test-newest clean system
 
 book: env  ## execute the cells, write _build/html/{en,zh-Hans,zh-Hant}/
 	@$(BIN)/python book/build.py $(EDITIONS)
 
 serve: env  ## show the book on 127.0.0.1
 	@$(BIN)/python book/serve.py --port $(PORT)
+
+learn: env  ## solve the exercises: each save is checked
+	@$(BIN)/python -m lessons learn
 
 env: $(VENV)/.ready  ## only make the environment
 

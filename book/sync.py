@@ -15,6 +15,8 @@ import terms
 import yaml
 from pages import ROOT, WRITTEN, Page, demo_cells, program_cell, read_page, show
 
+from lessons.checking.statements import chinese
+
 
 @dataclass
 class Result:
@@ -157,7 +159,11 @@ def derived(root: Path = ROOT) -> dict[Path, str]:
     out = {}
     for folder in ("lessons", "minipod"):
         for path in sorted((root / folder).rglob("*.toml")):
-            if not path.name.endswith(".zh-Hant.toml") and (text := terms.derive_toml(path.read_text("utf-8"))):
+            if path.name.endswith(".zh-Hant.toml"):
+                continue
+            blanks = path.with_name("exercises.py")
+            asked = chinese(blanks) if path.name == "words.toml" and blanks.exists() else {}
+            if text := terms.derive_toml(path.read_text("utf-8"), asked):
                 out[path.with_suffix(".zh-Hant.toml")] = text
     return out
 

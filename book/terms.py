@@ -87,9 +87,15 @@ def join_lines(text: str) -> str:
     return "\n".join(out)
 
 
-def derive_toml(text: str) -> str | None:
-    """The zh-Hant companion of a lesson's TOML: the same tables with the key zh-Hant alone. None: nothing to derive."""
-    tree = _only_traditional(tomllib.loads(text))
+def derive_toml(text: str, statements: dict[str, str] | None = None) -> str | None:
+    """The zh-Hant companion of a lesson's TOML: the same tables with the key zh-Hant alone. None: nothing to derive.
+
+    statements  the exercises' in zh-Hans: each becomes the key `statement` of the exercise's table
+    """
+    words = tomllib.loads(text)
+    for name, statement in (statements or {}).items():
+        words.setdefault(name, {})["statement"] = {"zh-Hans": statement}
+    tree = _only_traditional(words)
     if not tree:
         return None
     return "# Derived from the file beside it by `make sync`; change that one.\n" + "\n".join(_dump(tree, [])) + "\n"

@@ -61,7 +61,7 @@ def _begin(message: str, text: str, room: int) -> int:
 
 def _cut(words: str, room: int, keep: int) -> str:
     """The fewest whole sentences that hold the first `keep` characters, if they fit in `room`; else whole words."""
-    ends = [m.end() for m in re.finditer(r"[.!?](?= |$)", words[:room])]
+    ends = [m.end() for m in re.finditer(r"(?<!i\.e)(?<!e\.g)[.!?](?= |$)", words[:room])]
     if enough := [end for end in ends if end >= max(keep, WIDTH // 2)]:
         return words[: enough[0]]
     return words if len(words) <= room else words[: max(words.rfind(" ", 0, room), keep)] + " …"

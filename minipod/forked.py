@@ -23,10 +23,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minipod import processes as _processes
-from minipod.forked_child import CLOSED, READY, serve
+from minipod.forked_child import CLOSED, READY, SPOILT, serve
 
 KEEP = 64_000  # bytes of output kept of each process
 ENDLESS = 10_000_000  # bytes of output that end a process
+LARGEST = 100_000_000  # bytes of result that end a process
 GRACE = 2.0  # seconds for the others once a process of a cluster has died
 PATIENCE = 6.0  # seconds for the others once a process has finished: a first collective would wait for minutes
 
@@ -37,7 +38,9 @@ class Result:
 
     status  "ok": `value` is what the function returned (JSON data) · "raised": `text` is the error, in Python's words
             "died": it ended the process itself, `text` is `exit code 3` or `SIGSEGV`
-            "closed": it closed the pipe of the result · "printed": it printed more than ENDLESS bytes
+            "closed": it closed the pipe of the result · "garbled": it wrote something else into it
+            "spoilt": it replaced what the child itself needs
+            "large": its result has more than LARGEST bytes · "printed": it printed more than ENDLESS bytes
             "hung": still running at the limit, or long after the others; `text` is faulthandler's traceback
             "left": ended after a peer had died
     output  the first KEEP bytes of stdout and stderr
@@ -57,7 +60,7 @@ class _Member:
     pid: int
     pipe: int
     out: int
-    data: bytes = b""
+    data: bytearray = field(default_factory=bytearray)
     output: bytes = b""
     printed: int = 0
     ready: bool = False
@@ -121,21 +124,22 @@ def start(
     sys.stderr.flush()
     members: list[_Member] = []
     parent, now = os.getpid(), time.monotonic()
-    for rank in range(processes):
-        pipe, pipe_end = os.pipe()
-        out, out_end = os.pipe()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # NumPy's BLAS has threads; the child does not use theirs
-            pid = os.fork()
-        if pid == 0:
-            serve(function, pipe_end, out_end, parent, rank, processes, devices, port, memory)
-        os.close(pipe_end)
-        os.close(out_end)
-        os.set_blocking(pipe, False)
-        os.set_blocking(out, False)
-        members.append(_Member(pid, pipe, out))
-    job = Job(members, now, now + seconds, before, patience=patience, then=then)
-    _live.append(job)
+    with _processes.interrupt_later():
+        for rank in range(processes):
+            pipe, pipe_end = os.pipe()
+            out, out_end = os.pipe()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # NumPy's BLAS has threads; the child does not use theirs
+                pid = os.fork()
+            if pid == 0:
+                serve(function, pipe_end, out_end, parent, rank, processes, devices, port, memory)
+            os.close(pipe_end)
+            os.close(out_end)
+            os.set_blocking(pipe, False)
+            os.set_blocking(out, False)
+            members.append(_Member(pid, pipe, out))
+        job = Job(members, now, now + seconds, before, patience=patience, then=then)
+        _live.append(job)
     return job
 
 
@@ -150,6 +154,12 @@ def wait(job: Job) -> list[Result]:
         stop_all()
         raise
     return job.results
+
+
+def stop(job: Job) -> None:
+    """End a job, if it is still at work."""
+    if job in _live:
+        _end(job)
 
 
 def stop_all() -> None:
@@ -205,7 +215,8 @@ def _settle(job: Job, member: _Member, now: float) -> None:
         return
     seconds = now - job.born
     if member.data.endswith(b"\n") and member.data[:1] == b"{":
-        member.result = Result(**json.loads(member.data), ready=member.ready, seconds=seconds)
+        member.result = _parsed(member)
+        member.result.seconds = seconds
         return
     if member.exit is None:
         pid, status = os.waitpid(member.pid, os.WNOHANG)
@@ -214,15 +225,27 @@ def _settle(job: Job, member: _Member, now: float) -> None:
             return  # one more turn: its last words may still be in the pipe
     if member.exit is not None:
         code = os.waitstatus_to_exitcode(member.exit)
-        closed = code == CLOSED and member.ready
         text = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        member.result = Result("closed" if closed else "died", text=text, ready=member.ready, seconds=seconds)
+        ends = {CLOSED: "closed", SPOILT: "spoilt"} if member.ready else {}
+        status = ends.get(code, "garbled" if member.data else "died")
+        member.result = Result(status, text=text, ready=member.ready, seconds=seconds)
+    elif len(member.data) > LARGEST:
+        member.result = Result("large", text=f"{LARGEST // 1_000_000} MB", ready=member.ready, seconds=seconds)
     elif member.printed > ENDLESS:
         member.result = Result("printed", text=f"{ENDLESS // 1_000_000} MB", ready=member.ready, seconds=seconds)
     elif now > job.deadline or (job.peer_done and not job.peer_died and now > job.peer_done + job.patience):
         member.result = Result("hung", text=_stack(member), ready=member.ready, seconds=seconds)
     elif job.peer_died and now > job.peer_died + GRACE:
         member.result = Result("left", text=_stack(member), ready=member.ready, seconds=seconds)
+
+
+def _parsed(member: _Member) -> Result:
+    """The result that stands in the pipe, if nobody else wrote into it."""
+    try:
+        said = json.loads(member.data)
+        return Result(said["status"], said.get("value"), str(said.get("text", "")), ready=member.ready)
+    except (ValueError, KeyError, RecursionError):
+        return Result("garbled", ready=member.ready)
 
 
 def _stack(member: _Member) -> str:
@@ -238,7 +261,7 @@ def _stack(member: _Member) -> str:
                 break
         elif b"File" in member.data:
             break
-    return member.data.decode(errors="replace")
+    return member.data.decode("unicode_escape", errors="replace")  # as faulthandler writes a path that is not ASCII
 
 
 def _end(job: Job) -> None:

@@ -15,35 +15,43 @@ from minipod import processes as _processes
 
 COLLECTIVE_TIMEOUT = 5  # seconds a collective waits for the other process
 READY = b"\0"  # the child says: JAX is up, the function starts
-CLOSED = 113  # exit code of a child that could not write its result
+CLOSED, SPOILT = 113, 114  # exit codes of a child that could not write its result, or not even make it
 _kept: list[Any] = []  # pytest's replaced streams: closing them would write their buffers a second time
 
 
 def serve(function: Callable[[], Any], pipe: int, out: int, parent: int, *cluster: Any) -> NoReturn:
     """Everything the child does; never returns."""
-    code = 0
+    write, dumps, sleep, leave = os.write, json.dumps, time.sleep, os._exit  # before the function can replace them
+    code = SPOILT
     try:
-        _processes.die_with_parent(parent)
-        os.setsid()
-        _streams(out)
-        _start_jax(*cluster)
-        _dump_on_signal(pipe)
-        os.write(pipe, READY)
-        line = json.dumps({"status": "ok", "value": function()})
-    except BaseException as error:  # SystemExit and KeyboardInterrupt are the function's doing, too
-        line = json.dumps({"status": "raised", "text": _last_words(error)})
-    with contextlib.suppress(BaseException):
-        sys.stdout.flush()
-        sys.stderr.flush()
-    try:
-        data = line.encode() + b"\n"
-        while data:
-            data = data[os.write(pipe, data) :]
-        while cluster[1] > 1:  # leaving now would abort the others: the parent ends us all together
-            time.sleep(60)
-    except BaseException:
-        code = CLOSED
-    os._exit(code)
+        try:
+            _processes.die_with_parent(parent)
+            os.setsid()
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            _streams(out, pipe)
+            _start_jax(*cluster)
+            _dump_on_signal(pipe)
+            _processes.signal_only_own()
+            write(pipe, READY)
+            line = dumps({"status": "ok", "value": function()})
+        except BaseException as error:  # SystemExit and KeyboardInterrupt are the function's doing, too
+            line = dumps({"status": "raised", "text": _last_words(error)})
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except BaseException:
+            pass  # the function may have put anything there
+        try:
+            data = memoryview(line.encode() + b"\n")
+            while data:
+                data = data[write(pipe, data) :]
+            code = 0
+        except OSError:
+            code = CLOSED
+        while cluster[1] > 1 and code == 0:  # leaving now would abort the others: the parent ends us all together
+            sleep(60)
+    finally:
+        leave(code)  # whatever happens: a child that came back from here would be a second parent
 
 
 def _last_words(error: BaseException) -> str:
@@ -52,15 +60,17 @@ def _last_words(error: BaseException) -> str:
     return words
 
 
-def _streams(out: int) -> None:
-    """stdin is empty, stdout and stderr go to the parent."""
+def _streams(out: int, pipe: int) -> None:
+    """stdin is empty, stdout and stderr go to the parent; what else the parent has open is closed."""
     _kept.extend([sys.stdin, sys.stdout, sys.stderr])
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(out, 1)
     os.dup2(out, 2)
-    os.close(null)
-    os.close(out)
+    for name in os.listdir("/dev/fd"):
+        if int(name) > 2 and int(name) != pipe:
+            with contextlib.suppress(OSError):
+                os.close(int(name))
     sys.stdin = open(0, encoding="utf-8", closefd=False)
     sys.stdout = open(1, "w", encoding="utf-8", errors="replace", buffering=1, closefd=False)
     sys.stderr = open(2, "w", encoding="utf-8", errors="replace", buffering=1, closefd=False)

@@ -1,6 +1,6 @@
 """Small things every part that starts processes needs: a free port, and no process left behind.
 
-Source for the two prctl codes: `man 2 prctl` (Linux only; elsewhere they do nothing).
+Sources: `man 2 prctl` and `man 7 landlock` (Linux only; elsewhere they do nothing).
 """
 
 import contextlib
@@ -9,10 +9,14 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 36, 38
+_LANDLOCK_CREATE_RULESET, _LANDLOCK_RESTRICT_SELF = 444, 446  # the same on every processor
+_LANDLOCK_SCOPE_SIGNAL = 2
 _LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
@@ -46,6 +50,35 @@ def die_with_parent(parent: int) -> None:
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(1)
+
+
+@contextlib.contextmanager
+def interrupt_later() -> Iterator[None]:
+    """Ctrl+C within the block counts at its end: Python swallows one that comes while it prepares a fork."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came = []
+    signal.signal(signal.SIGINT, lambda *_: came.append(True))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            signal.raise_signal(signal.SIGINT)
+
+
+def signal_only_own() -> None:
+    """From now on this process and its descendants can signal only each other. Linux 6.12 or newer; else nothing."""
+    if _LIBC is None:
+        return
+    attributes = (ctypes.c_uint64 * 3)(0, 0, _LANDLOCK_SCOPE_SIGNAL)  # nothing about files, nothing about the network
+    ruleset = _LIBC.syscall(_LANDLOCK_CREATE_RULESET, attributes, ctypes.sizeof(attributes), 0)
+    if ruleset >= 0:
+        _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        _LIBC.syscall(_LANDLOCK_RESTRICT_SELF, ruleset, 0)
+        os.close(ruleset)
 
 
 def adopt_orphans() -> None:

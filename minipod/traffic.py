@@ -3,21 +3,24 @@
     collectives = minipod.traffic.of(f, x)      # or read(compiled.as_text(), mesh)
     minipod.traffic.table(collectives)          # a table on a page or in a terminal
     minipod.traffic.total(collectives)          # bytes × times, for a budget
+    minipod.traffic.seconds(collectives, "TPU v5e", mesh)  # the time, estimated
 
 Bytes are those of the program as it was compiled: the CPU compiler turns bf16 into f32 and says so. What a Pallas
 kernel or another custom call sends by itself cannot be seen.
 """
 
-import html
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any
 
+from minipod import cost
 from minipod.hlo import text
 from minipod.hlo.collectives import Branch, Collective, collectives
+from minipod.links import Link, link
+from minipod.tables import Table
 
-__all__ = ["Collective", "Table", "of", "read", "table", "total"]
+__all__ = ["Collective", "Table", "of", "read", "seconds", "table", "total"]
 
 COLUMNS = ("collective", "axes", "bytes", "times", "sent")
 EMPTY = "no collective: nothing is sent"
@@ -32,6 +35,8 @@ def read(hlo_text: str, mesh: Any = None) -> list[Collective]:
     collective in which nothing moves, such as a sum along an axis of size 1, does not count.
     ValueError, quoting the line, for anything that looks like a collective and is not understood.
     """
+    if not isinstance(hlo_text, str):
+        raise TypeError(f"expected the text of a compiled program, got {type(hlo_text).__name__}: give its .as_text()")
     program = text.parse(hlo_text)
     shape = None if mesh is None else dict(mesh.shape)
     devices = program.replicas * program.partitions
@@ -51,8 +56,17 @@ def of(function: Callable[..., Any], *args: Any, mesh: Any = None) -> list[Colle
     """
     import jax
 
+    if isinstance(function, jax.stages.Compiled):
+        raise TypeError("this is compiled already: give minipod.traffic.read its .as_text()")
     jitted: Any = function if hasattr(function, "lower") else jax.jit(function)
-    compiled = jitted.lower(*args).compile()
+    try:
+        compiled = jitted.lower(*args).compile()
+    except jax.errors.JaxRuntimeError as error:
+        if "GlobalToLocalShape" not in str(error):
+            raise
+        raise ValueError(
+            "an AbstractMesh has no devices to compile for: give a Mesh, after minipod.devices.simulate(devices)"
+        ) from None
     if mesh is None:
         shardings = [getattr(leaf, "sharding", None) for leaf in jax.tree.leaves(args)]
         shardings += jax.tree.leaves((compiled.input_shardings, compiled.output_shardings))
@@ -66,59 +80,44 @@ def total(collectives: Sequence[Collective]) -> int:
 
     ValueError if one of the `times` is unknown: a budget over it cannot be checked.
     """
-    for c in collectives:
-        if c.times is None:
-            raise ValueError(
-                f"a loop around this {c.op} of {c.bytes:,} bytes runs an unknown number of times: "
-                "a budget over it cannot be checked"
-            )
-    return _costliest([(c.branch, c.bytes * (c.times or 0)) for c in collectives])
+    costs = [(c.branch, c.bytes * _times(c, "a budget over it cannot be checked")) for c in collectives]
+    return int(_costliest(costs))
 
 
-def _costliest(costs: list[tuple[Branch, int]]) -> int:
+def seconds(collectives: Sequence[Collective], on: Link | str, mesh: Any = None) -> float:
+    """Estimated seconds of the collectives, one after the other, on an interconnect; `cost.seconds` says how.
+
+    `on` is a `links.Link`, or the name of one in `links.LINKS`; `mesh` (a `Mesh` or `AbstractMesh`), whose axes are
+    taken for those of the machine, is needed for collectives over several axes, and for permutes to others than the
+    next device. Of a conditional's branches, the slowest counts.
+    ValueError for an unknown name, a mesh that is not the program's, or a loop of unknown length.
+    """
+    carrier = link(on) if isinstance(on, str) else on
+    shape = None if mesh is None else dict(mesh.shape)
+    devices = {device for c in collectives for group in c.groups for device in group}
+    axes = {axis for c in collectives for axis in c.axes or ()}
+    if shape is not None and (not axes <= set(shape) or max(devices, default=0) >= prod(shape.values())):
+        raise ValueError(f"the mesh {shape} is not the one on which these collectives run: give that one")
+    return _costliest(
+        [(c.branch, cost.seconds(c, carrier, shape) * _times(c, "its time cannot be estimated")) for c in collectives]
+    )
+
+
+def _times(c: Collective, so: str) -> int:
+    if c.times is None:
+        raise ValueError(f"a loop around this {c.op} of {c.bytes:,} bytes runs an unknown number of times: {so}")
+    return c.times
+
+
+def _costliest(costs: Sequence[tuple[Branch, float]]) -> float:
     """The costs outside every branch, and for each conditional those of its costliest branch."""
-    inside: dict[int, dict[int, list[tuple[Branch, int]]]] = {}
-    for branch, cost in costs:
+    inside: dict[int, dict[int, list[tuple[Branch, float]]]] = {}
+    for branch, price in costs:
         if branch:
             conditional, number = branch[0]
-            inside.setdefault(conditional, {}).setdefault(number, []).append((branch[1:], cost))
-    always = sum(cost for branch, cost in costs if not branch)
+            inside.setdefault(conditional, {}).setdefault(number, []).append((branch[1:], price))
+    always = sum(price for branch, price in costs if not branch)
     return always + sum(max(map(_costliest, branches.values())) for branches in inside.values())
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of text under `COLUMNS`, and below them the sum of bytes × times (`?` when it is unknown)."""
-
-    rows: tuple[tuple[str, ...], ...]
-    total: str
-
-    def __str__(self) -> str:
-        if not self.rows:
-            return EMPTY
-        lines = [COLUMNS, *self.rows]
-        widths = [max(len(line[i]) for line in lines) for i in range(len(COLUMNS))]
-        # Words to the left, numbers to the right.
-        layout = "  ".join(f"{{:{'<' if i < 2 else '>'}{width}}}" for i, width in enumerate(widths))
-        return "\n".join([*(layout.format(*line).rstrip() for line in lines), f"{SUM}: {self.total}"])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        if not self.rows:
-            return f'<p class="minipod traffic">{EMPTY}</p>'
-        head = "".join(f'<th scope="col">{name}</th>' for name in COLUMNS)
-        body = "".join(f"<tr>{''.join(map(_cell, range(len(row)), row))}</tr>" for row in self.rows)
-        foot = f'<tr><th scope="row" colspan="2">{SUM}</th>{_cell(2, self.total)}<td colspan="2"></td></tr>'
-        return (
-            f'<table class="minipod traffic"><thead><tr>{head}</tr></thead>'
-            f"<tbody>{body}</tbody><tfoot>{foot}</tfoot></table>"
-        )
-
-
-def _cell(column: int, content: str) -> str:
-    right = ' style="text-align: right"' if column > 1 else ""
-    return f"<td{right}>{html.escape(content)}</td>"
 
 
 def table(collectives: Sequence[Collective]) -> Table:
@@ -135,7 +134,8 @@ def table(collectives: Sequence[Collective]) -> Table:
         branch = f" (branch {'/'.join(str(number) for _, number in c.branch)})" if c.branch else ""
         rows.append((c.op + branch, _axes(c), _number(c.bytes), _number(c.times), _number(c.sent)))
     unknown = any(c.times is None for c in collectives)
-    return Table(tuple(rows), _number(None if unknown else total(collectives)))
+    sent = _number(None if unknown else total(collectives))
+    return Table(COLUMNS, tuple(rows), left=(0, 1), kind="traffic", empty=EMPTY, sum=(SUM, sent))
 
 
 def _axes(c: Collective) -> str:

@@ -7,10 +7,10 @@ import tomllib
 import pytest
 import small_book  # noqa: F401  (puts book/ on the path)
 import terms
-from exercise_blocks import HAN, split_docstring
 from labels import label
 from pages import ROOT
 
+from lessons.checking.statements import HAN, split_docstring
 from minipod.drawing.svg import LABELS
 
 WIDE = r"\u3400-\u9fff"

@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
@@ -13,73 +12,12 @@ import numpy as np
 import pytest
 from jax.sharding import AbstractMesh, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
+from labels import label
+from picture_gallery import GALLERY, PARAMS, SVG, TWO_HOSTS, labels, mesh, on, predict
 
 from minipod import pictures
-from minipod.devices import simulate
 from minipod.drawing import svg
 
-simulate(8)
-SVG = "{http://www.w3.org/2000/svg}"
-
-
-@dataclass(frozen=True)
-class Device:
-    """A device of a cluster that is not there: pictures read only these two."""
-
-    id: int
-    process_index: int
-
-
-TWO_HOSTS = [Device(2048 * p + i, p) for p in range(2) for i in range(4)]
-
-
-def labels(picture: pictures.Picture) -> list[str]:
-    return ["".join(t.itertext()) for t in ET.fromstring(picture.svg).iter(f"{SVG}text")]
-
-
-def mesh(*shape: int) -> Mesh:
-    return jax.make_mesh(shape, tuple("xyz"[: len(shape)]))
-
-
-def on(mesh: Mesh, *spec: object) -> NamedSharding:
-    return NamedSharding(mesh, P(*spec))
-
-
-def predict(params, x):
-    return x @ params["w"]
-
-
-PARAMS = {"w": np.ones((3, 2), np.float32)}
-
-
-def gallery() -> dict[str, pictures.Picture]:
-    x = jnp.zeros((8, 8))
-    return {
-        "devices": pictures.devices(),
-        "two hosts": pictures.devices(TWO_HOSTS),
-        "many hosts": pictures.devices([Device(i, i // 4) for i in range(256)]),
-        "hosts": pictures.hosts(TWO_HOSTS, "predict", "pmean"),
-        "16 hosts": pictures.hosts([Device(i, i // 16) for i in range(256)]),
-        "mesh 1": pictures.mesh(mesh(8)),
-        "mesh 2": pictures.mesh(mesh(2, 4)),
-        "mesh 3": pictures.mesh(mesh(2, 2, 2)),
-        "mesh of 2 hosts": pictures.mesh(Mesh(np.array(TWO_HOSTS).reshape(2, 4), ("host", "x"))),
-        "mesh of 256": pictures.mesh(Mesh(np.array([Device(i, 0) for i in range(256)]).reshape(16, 16), ("x", "y"))),
-        "1-D": pictures.sharding(on(mesh(8), "x"), (32,)),
-        "2-D": pictures.sharding(jax.device_put(x, on(mesh(4, 2), "x", "y"))),
-        "copies": pictures.sharding(jax.device_put(x, on(mesh(2, 4), None, "y"))),
-        "not divided": pictures.sharding(jax.device_put(x, on(mesh(2, 4)))),
-        "uncommitted": pictures.sharding(x),
-        "3-D": pictures.sharding(on(mesh(2, 2, 2), "x", "y", "z"), (4, 6, 8)),
-        "4-D": pictures.sharding(on(mesh(2, 2, 2), "x", "y", None, "z"), (2, 4, 6, 8)),
-        "0-D": pictures.sharding(jnp.float32(1)),
-        "empty": pictures.sharding(on(mesh(8), None, "x"), (0, 8)),
-        "flow": pictures.flow(predict, PARAMS, np.zeros((8, 4, 3)), in_axes=(None, 0)),
-        "flow 16": pictures.flow(lambda a, b: a + b, np.zeros(16), np.zeros(16)),
-    }
-
-
-GALLERY = gallery()
 every = pytest.mark.parametrize("picture", GALLERY.values(), ids=GALLERY.keys())
 
 
@@ -100,6 +38,16 @@ def test_every_label_is_in_the_vocabulary_or_is_code_or_a_number(picture):
         known = any(re.fullmatch(pattern, label) for pattern in pictures.LABELS)
         code = "code" in text.attrib.get("class", "")
         assert known or code or re.fullmatch(r"[\d–, …]+", label), label
+
+
+@every
+def test_the_description_is_translated_whole(picture):
+    said = label(picture.alt, "zh-Hans")
+    english = (
+        r"(devices?|host(?!:)|hosts|holds?|each|shards?|rows?|columns?|slices?|elements?|mesh|array|of|along|times|bytes?"
+        r"|loop|branch|from|to|over|lowest|finite|more|and|nothing|sent|split|copied|stacked|mapped|divided|number|one)"
+    )
+    assert re.findall(rf"\b{english}\b", re.sub(r"\b(all|collective|reduce)-[\w-]+", "", said)) == [], said
 
 
 @every
@@ -257,9 +205,6 @@ def test_a_notebook_shows_the_figure_and_a_terminal_the_words(tmp_path):
     saved = ET.parse(picture.save(tmp_path / "a.svg")).getroot()
     assert pictures.load(tmp_path / "a.svg") == picture
     assert "prefers-color-scheme" in (saved.findtext(f"{SVG}style") or "")
-
-
-traced: list[str] = []
 
 
 MISTAKES = {

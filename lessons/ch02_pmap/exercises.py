@@ -20,9 +20,11 @@ def parallel_predict(
     params: a dict of arrays; every device needs all of them.
     batch: f32[N, features]; N is a multiple of num_devices.
     Returns f32[num_devices, N / num_devices, outputs]: device i holds the
-    predictions for the i-th slice of consecutive rows.
+    predictions for the i-th slice of consecutive rows. One call for all devices: no
+    loop over them, no copy to the host.
 
     让 predict 同时在 num_devices 个设备上运行，每个设备处理批次中自己的那一段。
+    用一次调用交给所有设备：不要逐个设备循环，也不要把数据拷回主机。
     params 是由数组组成的字典，每个设备都需要完整的一份；batch 的形状是 [N, features]，
     N 是 num_devices 的倍数。返回值的形状是 [num_devices, N / num_devices, outputs]：
     第 i 个设备持有第 i 段连续行的预测结果。

@@ -39,7 +39,7 @@ def test_parallel_predict(check):
         w, b, batch = (np.asarray(a) for a in (params["w"], params["b"], batch))
         return (batch @ w + b).reshape(devices, -1, w.shape[1])
 
-    check(cases, oracle=oracle, compare=("value", "placement"))
+    check(cases, oracle=oracle, compare=("value", "placement"), on_device=True)
 
 
 def test_train_step(check):

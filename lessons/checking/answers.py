@@ -1,11 +1,17 @@
 """A learner's file: found, copied from the blanks, read so that one broken function does not hide the others."""
 
 import ast
+import errno
+import importlib.util
 import os
 import re
 import shutil
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
+
+LARGEST = 200_000  # bytes of an answers file
+JOINED = 200  # unindented lines that are tried as the rest of one statement
 
 _START = re.compile(r"(@|def |async def |class )")
 _DEF = re.compile(r"(?:async )?def +(\w+)|class +(\w+)")
@@ -31,14 +37,29 @@ class Answers:
 
 def read(path: Path) -> Answers:
     """Parse an answers file. Raises OSError or UnicodeDecodeError when it cannot be read."""
-    answers = Answers(path, path.read_text(encoding="utf-8"))
+    answers = Answers(path, _text(path))
     if _error(answers.source) is not None:
         _blank_out(answers)
-    for node in ast.parse(answers.source).body:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree = ast.parse(answers.source)
+    for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             answers.functions[node.name] = node.lineno
             answers.shapes[node.name] = _shape(node)
     return answers
+
+
+def _text(path: Path) -> str:
+    """What Python would read: a byte order mark and a declared encoding count."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "this is not a file")
+    if path.stat().st_size > LARGEST:
+        raise OSError(errno.EFBIG, f"it is larger than {LARGEST // 1000} kB")
+    try:
+        return importlib.util.decode_source(path.read_bytes())
+    except (SyntaxError, LookupError) as error:  # an encoding that does not exist
+        raise OSError(errno.EINVAL, str(error)) from error
 
 
 def is_blank(answers: Answers, blanks: Path, name: str) -> bool:
@@ -70,16 +91,21 @@ def _shape(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     body = node.body
     if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
         node.body = body[1:]
-    return ast.dump(node)
+    try:
+        return ast.dump(node)
+    except RecursionError:
+        return "deeper than any blank"
 
 
 def _error(source: str) -> tuple[int, str] | None:
     try:
-        ast.parse(source)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an odd escape sequence is Python's to warn of, when it runs
+            compile(source, "answers", "exec", dont_inherit=True)
     except SyntaxError as error:
         return error.lineno or 1, error.msg
     except (ValueError, RecursionError, MemoryError) as error:
-        return 1, str(error)
+        return 1, str(error) or "nested too deeply"
     return None
 
 
@@ -88,7 +114,7 @@ def _blank_out(answers: Answers) -> None:
 
     A block is never joined with the next definition: an unclosed bracket would swallow it.
     """
-    lines = answers.source.splitlines()
+    lines = answers.source.split("\n")
     tops = [i for i, line in enumerate(lines) if i == 0 or (line[:1].strip() and not line.startswith("#"))]
     begins = [
         bool(_START.match(lines[top])) and not (n and lines[tops[n - 1]].startswith("@")) for n, top in enumerate(tops)
@@ -97,8 +123,8 @@ def _blank_out(answers: Answers) -> None:
     kept, n = [""] * len(lines), 0
     while n < len(begins):
         last = next((m for m in range(n + 1, len(begins)) if begins[m]), len(begins))
-        ends = (m for m in range(n + 1, last + 1) if _error("\n".join(lines[tops[n] : tops[m]])) is None)
-        if (end := next(ends, None)) is not None:
+        tries = range(n + 1, min(n + JOINED, last) + 1)
+        if end := next((m for m in tries if _error("\n".join(lines[tops[n] : tops[m]])) is None), 0):
             kept[tops[n] : tops[end]] = lines[tops[n] : tops[end]]
             n = end
             continue
@@ -109,4 +135,4 @@ def _blank_out(answers: Answers) -> None:
         if not names:
             answers.fault = answers.fault or (tops[n] + line, words)
         n = last
-    answers.source = "\n".join(kept) + "\n"
+    answers.source = "\n".join(kept)

@@ -109,13 +109,15 @@ def _arrays(got: Any, expected: Any, tolerance: float, strict: bool, path: str) 
         return Difference("shape", got, expected, path)
     if strict and got["dtype"] != expected["dtype"]:
         return Difference("dtype", got, expected, path)
+    if ("objects" in got) != ("objects" in expected):
+        return Difference("dtype", got, expected, path)
     if got.get("traced") or (strict and "parts" in got and "parts" not in expected):
         return Difference("type", got, expected, path)
     whole = None if "parts" in expected else unpack(expected) if "data" in expected else expected.get("objects")
     if not isinstance(whole, np.ndarray) and whole is not None:
         return None if _plain(got.get("objects")) == _plain(whole) else Difference("numbers", got, expected, path)
     right = {str(p["block"]): unpack(p) for p in expected.get("parts", [])}
-    scale = max((_scale(p) for p in (right.values() if whole is None else [whole])), default=0.0)
+    scale = max((scale_of(p) for p in (right.values() if whole is None else [whole])), default=0.0)
     for part in got.get("parts", [got]):
         block = part.get("block", [[0, n] for n in got["shape"]])
         want = right.get(str(block)) if whole is None else whole[tuple(slice(a, b) for a, b in block)]
@@ -129,11 +131,19 @@ def _arrays(got: Any, expected: Any, tolerance: float, strict: bool, path: str) 
     return None
 
 
-def _scale(x: np.ndarray) -> float:
+def scale_of(x: np.ndarray) -> float:
+    """The largest finite number of an array of floats, without its sign; 0 for whole numbers."""
     if x.size == 0 or x.dtype.kind in "biuSUO":
         return 0.0
     x = np.abs(x.astype(np.complex128 if x.dtype.kind == "c" else np.float64))
     return float(np.max(x, where=np.isfinite(x), initial=0.0))
+
+
+def slack(tolerance: float, *arrays: np.ndarray) -> float:
+    """The relative tolerance, at least what the narrowest float dtype can hold."""
+    narrow = [a.dtype for a in arrays if a.dtype.kind not in "biuSU"]
+    eps = [2.0**-7 if d.name == "bfloat16" or d.itemsize == 1 else 1e-3 if d.itemsize == 2 else 0.0 for d in narrow]
+    return max(tolerance, *(4 * e for e in eps), 0.0)
 
 
 def _first_apart(a: np.ndarray, b: np.ndarray, tolerance: float, scale: float) -> tuple[int, ...] | None:
@@ -141,8 +151,7 @@ def _first_apart(a: np.ndarray, b: np.ndarray, tolerance: float, scale: float) -
     if a.dtype.kind in "biuSU" and b.dtype.kind in "biuSU":
         apart = a != b
     else:
-        eps = 2.0**-7 if a.dtype.name == "bfloat16" or a.dtype.itemsize == 1 else 1e-3 if a.dtype.itemsize == 2 else 0.0
-        tolerance = max(tolerance, 4 * eps)
+        tolerance = slack(tolerance, a)
         wide = np.complex128 if "c" in (a.dtype.kind, b.dtype.kind) else np.float64
         apart = ~np.isclose(a.astype(wide), b.astype(wide), rtol=tolerance, atol=tolerance * scale, equal_nan=True)
     return tuple(int(i) for i in np.argwhere(apart)[0]) if np.any(apart) else None

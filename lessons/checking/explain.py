@@ -41,6 +41,8 @@ def explain(spec: Spec, verdict: Verdict, limit: float, memory: float, lang: str
         lines.append(_line("where", say("where", lang, file=file, line=line, code=code.strip()), lang))
     if verdict.mistake:
         lines.append(mistake_words(spec, verdict.mistake, lang))
+    elif verdict.near:
+        lines.append(near_words(verdict.near, lang))
     return "\n".join(lines)
 
 
@@ -52,6 +54,13 @@ def mistake_words(spec: Spec, mistake: str, lang: str) -> str:
         return mistake
     dash = " — " if lang == "en" else "——"
     return f"{pick(entry['name'], lang)}{dash}{pick(entry['text'], lang)}"
+
+
+def near_words(near: tuple[str, dict[str, Any]], lang: str) -> str:
+    """The sentence of a near miss; a value may itself be words."""
+    key, values = near
+    said = {k: near_words(v, lang) if isinstance(v, tuple) else v for k, v in values.items()}
+    return say(key if key.startswith("error-") else f"near-{key}", lang, **said)
 
 
 def show(x: Any, lang: str, brief: bool = False) -> str:

@@ -1,10 +1,11 @@
 """Which known mistake behaves like a wrong answer? Only asked once an answer is wrong."""
 
+import contextlib
 import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import Any
 
 from lessons.checking import answers, observe
@@ -42,10 +43,11 @@ def recognise(
         alike = same_behaviour(spec, (answer, spec.name, file), (seen[name], name, str(path)), exact)
         return alike and judge(spec, mistaken, right, seen[name], name).outcome != "right"
 
-    for name, results in _see(spec, settings, names, seen, is_wild(answer)):
-        seen[name] = results
-        if matches(name, exact=True):
-            return name
+    with contextlib.closing(_see(spec, settings, names, seen, is_wild(answer))) as found:
+        for name, results in found:
+            seen[name] = results
+            if matches(name, exact=True):
+                return name
     # a second spelling may send the same by other means, or meet the same error on another way
     return next((name for name in names if name in seen and matches(name, exact=False)), None)
 
@@ -68,7 +70,7 @@ def is_wild(results: Results) -> bool:
 
 def _see(
     spec: Spec, settings: Settings, names: list[str], seen: dict[str, Results], wild: bool
-) -> Iterator[tuple[str, Results]]:
+) -> Generator[tuple[str, Results], None, None]:
     """What the mistakes do, those first that have been seen before.
 
     Tame ones share two children or pairs; a wild one has its own, and in a cluster only a wild answer asks for it.
@@ -87,13 +89,17 @@ def _see(
     yield from ((name, seen[name]) for name in names if name in seen)
     alone = [n for n in left if n not in seen and (n in tame or n not in notes.wild or (wild and notes.wild[n]))]
     jobs: list[forked.Job] = []
-    for n, name in enumerate(alone):
-        while len(jobs) < min(n + 2, len(alone)):  # one ahead
-            look = _look(spec, settings, [alone[len(jobs)]])
-            jobs.append(forked.start(look, spec.processes, spec.devices, LIMIT, settings.memory, PATIENCE))
-        results = forked.wait(jobs[n])
-        notes.add(name, is_wild(results))
-        yield name, results
+    try:
+        for n, name in enumerate(alone):
+            while len(jobs) < min(n + 2, len(alone)):  # one ahead
+                look = _look(spec, settings, [alone[len(jobs)]])
+                jobs.append(forked.start(look, spec.processes, spec.devices, LIMIT, settings.memory, PATIENCE))
+            results = forked.wait(jobs[n])
+            notes.add(name, is_wild(results))
+            yield name, results
+    finally:  # the one ahead, when a match was found before
+        for job in jobs:
+            forked.stop(job)
 
 
 def _see_together(spec: Spec, settings: Settings, names: list[str], seen: dict[str, Results]) -> None:
@@ -194,10 +200,14 @@ def _same_case(spec: Spec, a: dict[str, Any], b: dict[str, Any], name: str, othe
     if "value" in spec.compare and difference(a["value"], b["value"], spec.tolerance):
         return False
     if "placement" in spec.compare and (
-        difference(a["value"], b["value"], spec.tolerance) or placement(a["value"], b["value"])
+        difference(a["value"], b["value"], spec.tolerance)
+        or placement(a["value"], b["value"])
+        or placement(b["value"], a["value"])
     ):
         return False
     if "printed" in spec.compare and a["printed"] != b["printed"]:
+        return False
+    if exact and a.get("host") != b.get("host"):
         return False
     if exact and spec.budget is not None:
         return _bill(a) == _bill(b)

@@ -63,13 +63,15 @@ def draw(spec: Spec, seed: int) -> tuple[Spec, list[tuple[Any, ...]]]:
 
 
 def observe(function: Callable[..., Any], args: tuple[Any, ...], spec: Spec, path: Path) -> dict[str, Any]:
-    """One case: {"args", "value" or "error", "printed", "traffic", "budget"}."""
+    """One case: {"args", "value" or "error", "printed", "traffic", "budget", "host"}."""
     seen: dict[str, Any] = {"args": [pack(a, data=False) for a in args], "budget": _budget(spec, args)}
     tee = _Tee(sys.stdout)
     with contextlib.redirect_stdout(tee):
         run = _compiled if spec.how == "jit" else _called
         seen |= _guarded(lambda: run(function, args, seen), path)
     seen["printed"] = tee.text()
+    if spec.on_device and "value" in seen:
+        seen["host"] = _left_devices(function, args)
     return seen
 
 
@@ -82,7 +84,19 @@ def _called(function: Callable[..., Any], args: tuple[Any, ...], _: dict[str, An
 
 
 def _compiled(function: Callable[..., Any], args: tuple[Any, ...], seen: dict[str, Any]) -> dict[str, Any]:
-    """Compile once, read that executable's traffic, run that same executable. Only arrays are traced."""
+    """Compile once, read that executable's traffic, run that same executable."""
+    import jax
+
+    program, arrays = _program(function, args)
+    compiled = jax.jit(program).lower(*arrays).compile()
+    seen |= _traffic(compiled.as_text() or "")
+    packed = pack(compiled(*arrays))
+    jax.effects_barrier()
+    return {"value": packed}
+
+
+def _program(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Callable[..., Any], list[Any]]:
+    """The function as one of its arrays only, which can be traced, and these arrays."""
     import jax
     import numpy as np
 
@@ -98,12 +112,34 @@ def _compiled(function: Callable[..., Any], args: tuple[Any, ...], seen: dict[st
             full[i] = array
         return function(*full)
 
-    arrays = [args[i] for i in places]
-    compiled = jax.jit(program).lower(*arrays).compile()
-    seen |= _traffic(compiled.as_text() or "")
-    packed = pack(compiled(*arrays))
-    jax.effects_barrier()
-    return {"value": packed}
+    return program, [args[i] for i in places]
+
+
+def _left_devices(function: Callable[..., Any], args: tuple[Any, ...]) -> str | None:
+    """How a function that was called leaves the devices on the way, as a key of messages.toml; None if it does not.
+
+    "on-host": it cannot be traced, because it needs numbers on the host · "piece-by-piece": it moves pieces to single
+    devices one by one. What cannot be traced for another reason is judged by its value alone.
+    """
+    import jax
+
+    program, arrays = _program(function, args)
+    errors = jax.errors
+    needs_numbers = (
+        errors.TracerArrayConversionError,
+        errors.TracerIntegerConversionError,
+        errors.ConcretizationTypeError,
+        errors.NonConcreteBooleanIndexError,
+    )
+    try:
+        steps = jax.make_jaxpr(program)(*arrays).jaxpr.eqns
+    except needs_numbers as error:
+        return None if re.search(r"addressable_|devices\(\)|sharding", str(error)) else "on-host"
+    except Exception as error:
+        return "piece-by-piece" if "make_array_from_single_device_arrays" in str(error) else None
+    moves = [step.params["devices"] for step in steps if step.primitive.name == "device_put"]
+    single = [place for places in moves for place in places if isinstance(place, jax.Device)]
+    return "piece-by-piece" if len(single) > 1 else None
 
 
 def _traffic(text: str) -> dict[str, Any]:

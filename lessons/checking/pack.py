@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 MOST_BYTES = 1 << 26  # of one array: an exercise's are far smaller
+FEW_BYTES = 1 << 14  # of an argument: so few are kept to compare with what came back
 MOST_DEEP = 40
 
 
 def pack(x: Any, data: bool = True, depth: int = 0) -> dict[str, Any]:
-    """x as JSON data. data=False leaves out the bytes of arrays: enough to show, not to compare.
+    """x as JSON data. data=False leaves out the bytes of all but small arrays: enough to show.
 
     Raises ValueError for an array of more than MOST_BYTES bytes.
     """
@@ -140,12 +141,12 @@ def _block(index: tuple[slice, ...], shape: tuple[int, ...]) -> list[list[int]]:
 def _numbers(x: np.ndarray, data: bool) -> dict[str, Any]:
     """dtype, shape and bytes of an array, and its first numbers as text."""
     packed: dict[str, Any] = {"dtype": x.dtype.name, "shape": list(x.shape)}
-    if x.dtype.hasobject:
+    if x.dtype.hasobject or x.dtype.kind in "SUMm":  # objects, texts, dates: no numbers
         return packed | {"first": repr(x.ravel()[:4].tolist())[:60], "objects": [pack(v) for v in x.ravel()[:100]]}
     if x.nbytes > MOST_BYTES:
         raise ValueError(f"an array of {x.nbytes:,} bytes came back: far too large to compare")
     packed["first"] = _first(x)
-    if data:
+    if data or x.nbytes <= FEW_BYTES:
         packed["data"] = base64.b64encode(np.ascontiguousarray(x).tobytes()).decode()
     return packed
 

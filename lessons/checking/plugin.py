@@ -1,14 +1,15 @@
 """`pytest lessons/`: options, outcomes and the last words. Only the call of a test that uses `check` is replaced."""
 
+import contextlib
+import functools
 import json
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lessons.checking import catalogue, cluster, progress, running, summary
-from lessons.checking.answers import copy_blanks
-from lessons.checking.explain import explain
+from lessons.checking import answers, catalogue, cluster, progress, running, summary
 from lessons.checking.options import lang_of, settings_of
 from lessons.checking.session import Run
 from lessons.checking.spec import Recorder, Spec
@@ -20,6 +21,7 @@ AHEAD = 2  # exercises whose children are started while the one before is still 
 
 
 RUN = pytest.StashKey[Run]()
+READ = pytest.StashKey[running.Reader]()  # the answers as they were when the run began: one may change the files
 VERDICT = pytest.StashKey[dict[str, Any]]()
 
 
@@ -36,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--seed", metavar="N", help="draw the inputs of that run again")
     group.addoption("--report", metavar="FILE.json", help="write the outcomes to this file")
     group.addoption("--limit", metavar="SECONDS", default="20", help="wall clock of one answer (default: 20)")
-    group.addoption("--memory", metavar="GiB", default="2", help="memory of one answer (default: 2)")
+    group.addoption("--memory", metavar="GiB", default="2", help="memory of each process of an answer (default: 2)")
     group.addoption("--no-fork", action="store_true", help="run answers in this process, for a debugger")
     group.addoption("--no-compile-cache", action="store_true", help="take nothing from earlier runs, for measuring")
 
@@ -46,10 +48,14 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.importmode == "prepend":
         config.option.importmode = "importlib"  # every lesson has a test_exercises.py
     lang = lang_of(config)
-    run = Run(config.rootpath, settings_of(config, config.rootpath), lang)
-    config.stash[RUN] = run
+    root = _above_lessons(config.rootpath)
+    run = Run(root, settings_of(config, root), lang)
+    config.stash[RUN], config.stash[READ] = run, functools.cache(answers.read)
     if not hasattr(config, "workerinput") and not config.option.collectonly and not config.option.answers:
-        run.copied = copy_blanks(run.root / "lessons", run.settings.answers)
+        try:
+            run.copied = answers.copy_blanks(run.root / "lessons", run.settings.answers)
+        except OSError as error:
+            raise pytest.UsageError(say("no-copy", lang, folder="answers/", error=error.strerror)) from None
     if config.option.hint:
         config.option.maxfail = 1
     if _helps():
@@ -76,6 +82,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     In a cluster its exercises come first, so that the processes meet; process 0 does the others, and reports.
     """
     run = config.stash[RUN]
+    for lesson in {item.path.parent.name for item in items if _is_check(item)}:
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            config.stash[READ](run.settings.answers / f"{lesson}.py")
     if cluster.place()[0] > 1:
         items.sort(key=lambda item: not _is_for_cluster(item))
         if _helps():
@@ -105,7 +114,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if run.settings.fork:
         _look_ahead(run, pyfuncitem)
     verdict = running.finish(under_way)
-    text = explain(under_way.spec, verdict, run.settings.limit, run.settings.memory, run.lang)
+    text = running.in_words(under_way, run.lang)
     pyfuncitem.stash[VERDICT] = {
         "exercise": verdict.exercise,
         "outcome": verdict.outcome,
@@ -186,6 +195,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         summary.write(terminalreporter, run, bool(config.option.hint))
 
 
+def _above_lessons(rootdir: Path) -> Path:
+    """The folder that holds lessons/; an editor may have made one inside it pytest's root."""
+    return next((p for p in (rootdir, *rootdir.parents) if (p / "lessons" / "conftest.py").exists()), rootdir)
+
+
 def _write_report(config: pytest.Config) -> None:
     if config.option.report:
         run = config.stash[RUN]
@@ -215,14 +229,14 @@ def _look_ahead(run: Run, item: pytest.Function) -> None:
 
 def _begin(run: Run, item: pytest.Item) -> running.Check:
     if not _is_for_cluster(item) or not run.settings.fork:
-        return running.begin(_spec(item), run.settings)
+        return running.begin(_spec(item), run.settings, read=item.config.stash[READ])
     specs = [_spec(i) for i in item.session.items if _is_for_cluster(i)] if run.worker is None else run.worker.specs
     if run.worker is None:
         run.worker = cluster.Worker(specs, run.settings)
         run.settings.seed = run.worker.seed
     spec = next(s for s in specs if s.exercise == _exercise(item))
     joined = run.worker.lost != "start"  # a pair on this machine will do where the cluster never came up
-    return running.begin(spec, run.settings, run.worker if joined else None)
+    return running.begin(spec, run.settings, run.worker if joined else None, read=item.config.stash[READ])
 
 
 def _is_for_cluster(item: pytest.Item) -> bool:

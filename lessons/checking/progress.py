@@ -29,9 +29,11 @@ def load_state(folder: Path) -> dict[str, Any]:
         return {}
 
 
-def save_state(folder: Path, outcomes: dict[str, str]) -> None:
-    """Add this run's outcomes to the state, where the folder can be written."""
+def save_state(folder: Path, outcomes: dict[str, str], current: str | None = None) -> None:
+    """Add this run's outcomes, and the exercise at hand, to the state, where the folder can be written."""
     state = load_state(folder)
+    if current is not None:
+        state["current"] = current
     for exercise, outcome in outcomes.items():
         state[exercise] = {"outcome": outcome, "answer": fingerprint(folder, exercise)}
     _write(folder / ".state.json", state)

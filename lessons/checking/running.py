@@ -4,6 +4,8 @@ The answer's child starts when the solution's has ended, and finds in the compil
 the solution of the next exercise is at work.
 """
 
+import contextlib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +14,9 @@ from typing import Any
 from lessons.checking import answers, observe
 from lessons.checking.cluster import Worker
 from lessons.checking.compare import difference, masked
+from lessons.checking.explain import explain
 from lessons.checking.mistakes import recognise
+from lessons.checking.nearly import near_miss
 from lessons.checking.spec import Settings, Spec
 from lessons.checking.verdict import Verdict, judge, over_budget, settle
 from minipod import forked
@@ -40,13 +44,24 @@ class Check:
     worker: Worker | None = None  # of the cluster that pytest itself was started in
 
 
-def begin(spec: Spec, settings: Settings, worker: Worker | None = None, known: Known | None = None) -> Check:
+Reader = Callable[[Path], answers.Answers]
+SPOILT = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
+def begin(
+    spec: Spec,
+    settings: Settings,
+    worker: Worker | None = None,
+    known: Known | None = None,
+    read: Reader = answers.read,
+) -> Check:
     """Read the answers file; if there is an answer to run, start seeing the solution, or if that is known, the answer.
 
     worker  of the cluster that pytest itself was started in
     known   from an earlier check on the same seed; what this one sees is added
+    read    gives the answers file, perhaps as it was when the run began
     """
-    check = examine(spec, settings)
+    check = examine(spec, settings, read)
     if known is not None:
         check.known = known
     if check.verdict.outcome:
@@ -68,18 +83,18 @@ def begin(spec: Spec, settings: Settings, worker: Worker | None = None, known: K
     return check
 
 
-def examine(spec: Spec, settings: Settings) -> Check:
+def examine(spec: Spec, settings: Settings, read: Reader = answers.read) -> Check:
     """Read the answers file without running it; the verdict has an outcome when there is no answer to run."""
     path = settings.answers / f"{spec.lesson}.py"
     check = Check(spec, settings, Verdict(spec.exercise, "", file=str(path)))
     verdict = check.verdict
     try:
-        file = answers.read(path)
+        file = read(path)
     except FileNotFoundError:
         settle(verdict, "broken", "file-missing")
         return check
     except (OSError, UnicodeDecodeError) as error:
-        settle(verdict, "broken", "file-unreadable", error=str(error))
+        settle(verdict, "broken", "file-unreadable", error=getattr(error, "strerror", "") or str(error))
         return check
     check.source = file.source
     verdict.line = file.functions.get(spec.name, 0)
@@ -131,10 +146,42 @@ def conclude(check: Check, answer: list[forked.Result]) -> Verdict:
     if fault := _faulty(spec, solution):
         return settle(verdict, "broken", "lesson", error=fault)
     right = [r.value["functions"][spec.name] for r in solution]
-    judge(spec, verdict, right, answer, spec.name, check.settings.limit)
-    if verdict.outcome in ("wrong", "hung"):
-        verdict.mistake = recognise(spec, check.settings, right, answer, verdict.file, check.known.mistakes)
+    try:
+        judge(spec, verdict, right, answer, spec.name, check.settings.limit)
+        if "where" in verdict.facts:
+            verdict.facts["own"] = _own_lines(verdict.facts["where"], check)
+        if verdict.outcome in ("wrong", "hung"):
+            verdict.mistake = recognise(spec, check.settings, right, answer, verdict.file, check.known.mistakes)
+        if verdict.outcome in ("wrong", "broken") and not verdict.mistake:
+            with contextlib.suppress(*SPOILT):  # a value that is too odd for this is no near miss
+                verdict.near = near_miss(spec, verdict, right, answer)
+    except SPOILT:
+        _spoilt(verdict)
     return verdict
+
+
+def in_words(check: Check, lang: str) -> str:
+    """The verdict's explanation, fit for a terminal and a file: no half characters, nothing that moves a cursor."""
+    limits = (check.settings.limit, check.settings.memory)
+    try:
+        text = explain(check.spec, check.verdict, *limits, lang)
+    except SPOILT:
+        text = explain(check.spec, _spoilt(check.verdict), *limits, lang)
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text)
+
+
+def _spoilt(verdict: Verdict) -> Verdict:
+    """The answer changed what looks at it, so that what was seen makes no sense."""
+    verdict.args = verdict.difference = verdict.mistake = verdict.near = None
+    return settle(verdict, "broken", "spoilt")
+
+
+def _own_lines(stack: str, check: Check) -> list[tuple[int, str]]:
+    """The learner's lines in faulthandler's traceback, outermost first."""
+    lines = re.findall(r'File "([^"]+)", line (\d+)', stack)
+    numbers = [int(n) for path, n in lines if path == check.verdict.file]
+    code = check.source.split("\n")
+    return [(n, code[n - 1]) for n in reversed(numbers[:2]) if n <= len(code)]
 
 
 Who = tuple[Path, list[str], str | None, bool]

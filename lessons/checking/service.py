@@ -7,6 +7,7 @@ JAX is imported here once and no backend is started. Requests and replies are li
     {"id": 1, "check": "ch03_sharding.read_layout"}     → {"id": 1, "exercise": …, "outcome": …, "mistake": …,
                                                            "message": …, "line": …, "seed": …, "seconds": …}
     {"prepare": "ch03_sharding.read_layout"}            see its solution while there is nothing else to do; no reply
+    anything else                                       → {"id": …, "error": …}
 
 A new check ends the one under way, which gets the reply {"id": …, "superseded": true}. When stdin ends, so do we.
 The inputs of an exercise stay the same until its answer is right, so that what was seen of the solution and of the
@@ -14,6 +15,7 @@ mistakes is seen once. The first line sent is {"ready": true, "exercises": […]
 """
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import os
@@ -26,14 +28,17 @@ from typing import Any
 
 from lessons.checking import running
 from lessons.checking.catalogue import Catalogue
-from lessons.checking.explain import explain
 from lessons.checking.spec import Settings
 from lessons.checking.warm import warm_up
 from minipod import forked
 
 
-class _Superseded(Exception):
+class _Superseded(BaseException):
     """A check was asked for while another was under way."""
+
+
+class _Ended(BaseException):
+    """There will be no more requests."""
 
 
 class Service:
@@ -63,7 +68,7 @@ class Service:
                     self._work(request)
                 elif self._wanted:
                     self._prepare(self._wanted.pop(0))
-        except EOFError:
+        except _Ended:
             pass
         finally:
             forked.on_turn.remove(self._look)
@@ -71,37 +76,39 @@ class Service:
 
     def _work(self, request: dict[str, Any]) -> None:
         try:
-            self._reply({"id": request.get("id"), **self._check(request["check"])})
+            reply = self._check(request["check"])
         except _Superseded:
-            self._reply({"id": request.get("id"), "superseded": True})
-        except KeyError:
-            self._reply({"id": request.get("id"), "error": f"no exercise {request['check']}"})
+            reply = {"superseded": True}
+        except Exception as error:  # a lesson that cannot be imported, for instance
+            reply = {"error": _said(error)}
+        self._reply({"id": request.get("id"), **reply})
 
     def _check(self, exercise: str) -> dict[str, Any]:
         began = time.monotonic()
-        settings, known = self._for(exercise)
         spec = self.catalogue.spec(exercise)
-        verdict = running.finish(running.begin(spec, settings, known=known))
+        settings, known = self._for(exercise)
+        check = running.begin(spec, settings, known=known)
+        verdict = running.finish(check)
+        message = running.in_words(check, self.lang)
         if verdict.outcome in ("right", "skipped") or verdict.reason == "lesson":
             del self._known[exercise]
         return {
             "exercise": exercise,
             "outcome": verdict.outcome,
             "mistake": verdict.mistake,
-            "message": explain(spec, verdict, settings.limit, settings.memory, self.lang),
+            "message": message,
             "line": verdict.line,
             "seed": settings.seed,
             "seconds": round(time.monotonic() - began, 3),
         }
 
     def _prepare(self, exercise: str) -> None:
-        settings, known = self._for(exercise)
         try:
-            running.prepare(self.catalogue.spec(exercise), settings, known)
+            with contextlib.suppress(Exception):  # the check itself will meet it, and say so
+                spec = self.catalogue.spec(exercise)
+                running.prepare(spec, *self._for(exercise))
         except _Superseded:
             self._wanted.insert(0, exercise)
-        except KeyError:
-            pass
 
     def _for(self, exercise: str) -> tuple[Settings, running.Known]:
         seed, known = self._known.setdefault(exercise, (random.randrange(10**6), running.Known()))
@@ -110,7 +117,7 @@ class Service:
     def _look(self) -> None:
         """Called while children are waited for."""
         if not self._read(0):
-            raise EOFError
+            raise _Ended
         if self._checks:
             raise _Superseded
 
@@ -122,17 +129,29 @@ class Service:
             seconds = 0
             *lines, self._rest = (self._rest + data).split(b"\n")
             for line in lines:
-                request = json.loads(line)
-                if "check" in request:
-                    self._checks.append(request)
-                elif request["prepare"] not in self._wanted:
-                    self._wanted.append(request["prepare"])
+                self._take(line)
         return True
+
+    def _take(self, line: bytes) -> None:
+        try:
+            request = json.loads(line)
+        except (ValueError, RecursionError):
+            request = None
+        if not isinstance(request, dict) or not isinstance(request.get("check", request.get("prepare")), str):
+            self._reply({"id": None, "error": f"not a request: {line[:100].decode(errors='replace')}"})
+        elif "check" in request:
+            self._checks.append(request)
+        elif request["prepare"] not in self._wanted:
+            self._wanted.append(request["prepare"])
 
     def _reply(self, reply: dict[str, Any]) -> None:
         data = json.dumps(reply).encode() + b"\n"
         while data:
             data = data[os.write(self._replies, data) :]
+
+
+def _said(error: Exception) -> str:
+    return f"no exercise {error.args[0]}" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
 
 
 def main() -> None:
@@ -142,7 +161,7 @@ def main() -> None:
     parser.add_argument("--answers", type=Path, required=True)
     parser.add_argument("--lang", default="en")
     parser.add_argument("--limit", type=float, default=20.0, help="seconds for one answer")
-    parser.add_argument("--memory", type=float, default=2.0, help="GiB for one answer")
+    parser.add_argument("--memory", type=float, default=2.0, help="GiB for each process of an answer")
     parser.add_argument("--cache", type=Path, help="of compiled programs (default: ROOT/.cache/jax)")
     options = parser.parse_args()
     root = options.root.resolve()

@@ -33,6 +33,7 @@ class Spec:
     how: str = "call"
     budget: Budget | Callable[..., Budget] | None = None
     tolerance: float = 1e-5
+    on_device: bool = False
     processes: int = 1
     devices: int = 8
     again: "Callable[[], Spec] | None" = None  # the same afresh: what the test's functions share starts empty
@@ -63,7 +64,7 @@ class Settings:
 class Recorder:
     """The fixture `check`. Calling it notes what is to be checked; the work is done after the test function returns.
 
-    check(cases, *, oracle=None, compare=("value",), how="call", budget=None, tolerance=1e-5)
+    check(cases, *, oracle=None, compare=("value",), how="call", budget=None, tolerance=1e-5, on_device=False)
 
     cases      cases(rng) -> argument tuples, at least two; runs in a child where the devices are, with
                rng: np.random.Generator from the run's seed
@@ -73,6 +74,8 @@ class Recorder:
     how        "call": the function is called · "jit": it is compiled once, read for its traffic, and that is run
     budget     a Budget, or a function of the arguments that returns one; needs how="jit"
     tolerance  relative to the largest number of the expected array
+    on_device  the answer, which is called, is also traced: one that copies to the host, or that moves piece after
+               piece to single devices, is wrong even where its numbers are right
     """
 
     lesson: str
@@ -85,7 +88,7 @@ class Recorder:
     def __call__(self, cases: Callable[..., Any], **options: Any) -> None:
         spec = Spec(self.lesson, self.name, self.folder, cases, processes=self.processes, devices=self.devices)
         for key, value in options.items():
-            if key not in ("oracle", "compare", "how", "budget", "tolerance"):
+            if key not in ("oracle", "compare", "how", "budget", "tolerance", "on_device"):
                 raise TypeError(f"check() of {spec.exercise} has no option {key!r}")
             setattr(spec, key, value)
         if spec.how not in ("call", "jit"):

@@ -1,5 +1,7 @@
 """What the terminal shows at the end: a block per answer that is not right, then how far the learner has come."""
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lessons.checking import progress
@@ -40,15 +42,39 @@ def write(terminal: "pytest.TerminalReporter", run: "Run", hint: bool) -> None:
     terminal.write_line(_progress(run, verdicts, following), bold=True)
 
 
-def _block(terminal: "pytest.TerminalReporter", run: "Run", verdict: dict[str, Any]) -> None:
+@dataclass(frozen=True)
+class Block:
+    """What is said about one answer: the outcome's word with its colour, which exercise and where, and why."""
+
+    word: str
+    colour: str
+    heading: str
+    lines: list[str]
+
+
+def block(root: Path, folder: Path, lang: str, verdict: dict[str, Any]) -> Block:
+    """The words for a verdict of the project at `root`, on an answer in `folder`."""
     lesson, _, name = verdict["exercise"].partition(".")
-    words = lesson_words(run.root / "lessons" / lesson).get(name, {})
-    title = f" · {pick(words['title'], run.lang)}" if "title" in words else ""
+    words = lesson_words(root / "lessons" / lesson).get(name, {})
+    title = f" · {pick(words['title'], lang)}" if "title" in words else ""
     _, colour = MARKS.get(verdict["outcome"], ("s", "yellow"))
+    heading = f"{lesson}/{name}{title} · {place(root, folder, verdict['exercise'], verdict['line'])}"
+    return Block(say(verdict["outcome"], lang), colour, heading, verdict["message"].splitlines())
+
+
+def place(root: Path, folder: Path, exercise: str, line: int) -> str:
+    """Where an answer stands, as editors open it: `answers/ch03_sharding.py:14`."""
+    path = folder / f"{exercise.partition('.')[0]}.py"
+    shown = path.relative_to(root) if path.is_relative_to(root) else path
+    return f"{shown}:{line}" if line else str(shown)
+
+
+def _block(terminal: "pytest.TerminalReporter", run: "Run", verdict: dict[str, Any]) -> None:
+    said = block(run.root, run.settings.answers, run.lang, verdict)
     terminal.write_line("")
-    terminal.write(say(verdict["outcome"], run.lang), **{colour: True, "bold": True})
-    terminal.write_line(f"  {lesson}/{name}{title} · {_file(run, verdict['exercise'], verdict['line'])}", bold=True)
-    for line in verdict["message"].splitlines():
+    terminal.write(said.word, **{said.colour: True, "bold": True})
+    terminal.write_line(f"  {said.heading}", bold=True)
+    for line in said.lines:
         terminal.write_line(f"  {line}")
 
 
@@ -81,11 +107,6 @@ def _next(run: "Run", verdicts: list[dict[str, Any]]) -> str | None:
 
 
 def _where(run: "Run", exercise: str) -> list[str]:
-    line = progress.line_of(run.settings.answers, exercise)
-    return [_file(run, exercise, line), progress.page_of(exercise, run.lang)]
-
-
-def _file(run: "Run", exercise: str, line: int) -> str:
-    path = run.settings.answers / f"{exercise.partition('.')[0]}.py"
-    shown = path.relative_to(run.root) if path.is_relative_to(run.root) else path
-    return f"{shown}:{line}" if line else str(shown)
+    folder = run.settings.answers
+    line = progress.line_of(folder, exercise)
+    return [place(run.root, folder, exercise, line), progress.page_of(exercise, run.lang)]

@@ -15,6 +15,7 @@ class Verdict:
     outcome   "todo", "right", "wrong", "broken", "hung" or "skipped"
     reason    why, as a key of messages.toml, with its values in `facts`
     mistake   the function of mistakes.py that behaves the same, or None
+    near      what the answer nearly is, as a key of messages.toml and its values, where no mistake explains it
     """
 
     exercise: str
@@ -27,6 +28,8 @@ class Verdict:
     args: Any = None  # packed arguments of the case that shows it
     difference: Difference | None = None
     process: int | None = None  # which process of a cluster shows it
+    case: int | None = None  # which case shows it
+    near: tuple[str, dict[str, Any]] | None = None
 
 
 def judge(
@@ -38,6 +41,11 @@ def judge(
     limit   seconds that the processes had; one that hung before that hung because the others had finished
     """
     several = len(answer) > 1
+    if any(result.status == "hung" for result in answer) and (found := _own_error(answer, name)):
+        verdict.process, n, case = found  # why another process waits
+        _one(spec, verdict, case, right[verdict.process][n])
+        verdict.args, verdict.case = case["args"], n
+        return verdict
     # what ended a process comes before what its peers met because of it
     order = sorted(range(len(answer)), key=lambda i: answer[i].status == "left")
     for i in order:
@@ -61,10 +69,20 @@ def judge(
     for i, n in cases:
         if not _one(spec, verdict, seen[i][n], right[i][n]):
             verdict.process = i if several else None
-            verdict.args = seen[i][n]["args"]
+            verdict.args, verdict.case = seen[i][n]["args"], n
             return verdict
     verdict.process = None
     return settle(verdict, "right", "right")
+
+
+def _own_error(answer: list[forked.Result], name: str) -> tuple[int, int, dict[str, Any]] | None:
+    """The first error that is not a wait in vain: its process, its case, and what was seen."""
+    for i, result in enumerate(answer):
+        cases = result.value.get("functions", {}).get(name) if result.status == "ok" else None
+        for n, case in enumerate(cases or []):
+            if "error" in case and not lost(case):
+                return i, n, case
+    return None
 
 
 def _reason(result: forked.Result) -> str:
@@ -105,6 +123,9 @@ def _one(spec: Spec, verdict: Verdict, case: dict[str, Any], right: dict[str, An
         return False
     if budget := over_budget(case):
         settle(verdict, "wrong", **budget)
+        return False
+    if case.get("host"):
+        settle(verdict, "wrong", case["host"])
         return False
     return True
 

@@ -83,7 +83,8 @@ def _measure(grids: Sequence[Grid | None], first: Grid, aspect: float) -> Measur
     left = (max(ticks) + 10 if max(ticks) else 0.0) + (18.0 if first.row_name else 0.0)
     panels = len(grids)
     # As many panels side by side as leave cells wide enough for a number
-    across = 1 if panels == 1 else max(1, min(panels, 4, int((WIDE + GAP) // (left + 44 * columns + GAP))))
+    least = 44 if aspect and panels == 2 else 34
+    across = 1 if panels == 1 else max(1, min(panels, 4, int((WIDE + GAP) // (left + least * columns + GAP))))
     across = math.ceil(panels / math.ceil(panels / across))  # 2 + 2 panels rather than 3 + 1
     room = (WIDE - across * left - GAP * (across - 1)) / across
     wide = min(room / columns, {1: 220.0, 2: 150.0}.get(columns, 96.0))

@@ -12,7 +12,10 @@ from minipod.drawing.layout import layout
 from minipod.drawing.svg import Canvas, Picture
 from minipod.drawing.words import few, join, numbers
 
-COLUMNS, ROWS, PANELS = 8, 12, 8  # more than these are drawn as the first ones, an ellipsis and the last
+# More than these are drawn as the first ones, an ellipsis and the last
+PANELS, ROWS, COLUMNS = 8, 12, 8
+FEWER = (4, 4, 4)  # the same where several panels would show more than `CELLS` together
+CELLS = 64
 
 
 def mesh(mesh: Mesh) -> Picture:
@@ -20,25 +23,36 @@ def mesh(mesh: Mesh) -> Picture:
 
     Raises TypeError for what has no devices (an AbstractMesh) and ValueError for an empty mesh.
     """
+    checked(mesh)
+    return draw(grids(mesh), [], [], _alt_mesh(mesh), 0.0)
+
+
+def checked(mesh: Any) -> None:
+    """TypeError or ValueError in one sentence for what is no mesh with devices."""
     if isinstance(mesh, AbstractMesh):
         raise TypeError("an AbstractMesh has no devices to draw: give a Mesh, such as jax.make_mesh returns")
     if not isinstance(mesh, Mesh):
         raise TypeError(f"expected a Mesh, such as jax.make_mesh returns, got {type(mesh).__name__}")
     if mesh.devices.size == 0 or not mesh.axis_names:
         raise ValueError("this mesh has no axes: give one with devices, such as jax.make_mesh((8,), ('x',)) returns")
+
+
+def grids(mesh: Mesh) -> list[Grid | None]:
+    """The panels that show the devices of `mesh` in their places."""
     names = [str(n) for n in mesh.axis_names]
     places = mesh.devices.reshape((1,) * (2 - mesh.devices.ndim) + mesh.devices.shape)
     flat = len(names) == 1
-    grids: list[Grid | None] = []
-    for lead in _leads(places.shape[:-2]):
+    panels: list[Grid | None] = []
+    leads, rows, columns = _shown(places.shape)
+    for lead in leads:
         if lead is None:
-            grids.append(None)
+            panels.append(None)
             continue
-        grids.append(
+        panels.append(
             Grid(
                 lambda r, c, at=lead: Cell([places[(*at, r, c)]]),
-                few(places.shape[-2], ROWS),
-                few(places.shape[-1], COLUMNS),
+                rows,
+                columns,
                 "" if flat else f"axis {names[-2]}",
                 f"axis {names[-1]}",
                 (lambda r: "") if flat else str,
@@ -46,7 +60,7 @@ def mesh(mesh: Mesh) -> Picture:
                 ", ".join(f"{n} = {i}" for n, i in zip(names, lead, strict=False)),
             )
         )
-    return draw(grids, [], [], _alt_mesh(mesh), 0.0)
+    return panels
 
 
 def _alt_mesh(mesh: Mesh) -> str:
@@ -79,17 +93,18 @@ def sharding(array_or_sharding: Any, shape: Sequence[int] | None = None) -> Pict
     shown = [f"{word} over {a}" if a else word if rank < 3 else "" for word, a in zip(words, it.axes, strict=False)]
     row_name, column_name = ([""] * (2 - rank) + shown if rank else ["", ""])[-2:]
     row_tick, column_tick = (_ticks(p, bool(n)) for p, n in zip(parts[-2:], (row_name, column_name), strict=True))
-    grids: list[Grid | None] = []
-    for lead in _leads(tuple(map(len, parts[:-2]))):
+    panels: list[Grid | None] = []
+    leads, down, across = _shown(tuple(map(len, parts)))
+    for lead in leads:
         if lead is None:
-            grids.append(None)
+            panels.append(None)
             continue
         title = ", ".join(f"{p[i][0]}:{p[i][1]}" for p, i in zip(parts, lead, strict=False))
-        grids.append(
+        panels.append(
             Grid(
                 lambda r, c, at=lead: Cell(*it.shard((*at, r, c)[2 - rank if rank < 2 else 0 :])),
-                few(len(parts[-2]), ROWS),
-                few(len(parts[-1]), COLUMNS),
+                down,
+                across,
                 row_name,
                 column_name,
                 row_tick,
@@ -102,7 +117,7 @@ def sharding(array_or_sharding: Any, shape: Sequence[int] | None = None) -> Pict
     over = [", ".join(it.axes[i] for i in range(rank - 2) if it.axes[i])] if above else []
     slices = [f"slices over {over[0]}"] if over else []
     rows, columns = ((1, 1) + it.shape)[-2:]
-    return draw(grids, [it.kind, it.spec, *slices], it.footers(), it.alt(), rows / columns if rank > 1 else 0.18)
+    return draw(panels, [it.kind, it.spec, *slices], it.footers(), it.alt(), rows / columns if rank > 1 else 0.18)
 
 
 def _ticks(parts: list[tuple[int, int]], named: bool) -> Callable[[int], str]:
@@ -116,7 +131,13 @@ def _lines(shape: tuple[int, ...]) -> tuple[int, int]:
     return (rows, columns) if max(rows, columns) <= 16 and len(shape) in (1, 2) else (1, 1)
 
 
-def _leads(sizes: tuple[int, ...]) -> list[tuple[int, ...] | None]:
-    """The index of each panel, at most PANELS, None for those left out; one panel `()` without leading axes."""
-    return [None if i is None else tuple(map(int, np.unravel_index(i, sizes))) if sizes else ()
-            for i in few(math.prod(sizes), PANELS)]  # fmt: skip
+def _shown(sizes: tuple[int, ...]) -> tuple[list[tuple[int, ...] | None], list[int | None], list[int | None]]:
+    """Which panels, rows and columns to draw, None for those left out: a panel is an index of the leading sizes."""
+    leading = sizes[:-2]
+    many = leading and math.prod(sizes) > CELLS
+    panels, rows, columns = FEWER if many else (PANELS, ROWS, COLUMNS)
+    leads = [
+        None if i is None else tuple(map(int, np.unravel_index(i, leading))) if leading else ()
+        for i in few(math.prod(leading), panels)
+    ]
+    return leads, few(sizes[-2], rows), few(sizes[-1], columns)

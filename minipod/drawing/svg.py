@@ -17,6 +17,9 @@ from typing import Any
 # Paul Tol's «light» scheme, made for black labels on filled cells and safe for colour-blind readers
 # (personal.sron.nl/~pault, technical note SRON/EPS/TN/09-002), ordered so that neighbours differ in lightness too.
 PALETTE = ("#77AADD", "#EEDD88", "#EE8866", "#44BB99", "#FFAABB", "#BBCC33", "#99DDFF", "#AAAA00")
+# Lines on the page itself: at least 3 to 1 against it, in light and dark alike.
+LINES = ("#3B82C4", "#D1603D", "#2B9A66", "#9B6BC9", "#A87F16", "#6E7F91")
+DASHES = ("", "7 4", "2 3.5", "9 3 2 3", "12 4", "4 2")  # line `i` has dash `i`: told apart without colour, too
 ON_COLOUR = "#16191D"  # words on a colour, in light and dark alike
 
 # Every word that a picture may say, as regular expressions; what else stands in a picture is code or numbers.
@@ -24,6 +27,10 @@ LABELS = (
     r"device \d+", r"devices [\d–, …]+", r"host \d+", r"\d+ more", r"\d+ more hosts?",
     r"each number is a device", r"each device holds \w*\[[\d,]*\]", r"not divided: one copy on each device",
     r"no elements: no device holds any", r"(rows|columns|elements|slices)", r"(rows|columns|elements|slices) over .+",
+    r"[\d–, …]+ bytes", r"1 byte", r"along .+", r"in a loop of unknown length", r"only in branch [\d–, …]+",
+    r"nothing is sent", r"and 1 more collective", r"and \d+ more collectives", r"and 1 more group",
+    r"and \d+ more groups", r"and 1 more group alike", r"and \d+ more groups alike",
+    r"step", r"loss", r"bytes", r"seconds", r"one device", r"(data|tensor|pipeline) parallel",
     r"axis .+", r"combined result", r"split", r"copied", r"stacked", r"\d+ arrays", r"…",
 )  # fmt: skip
 
@@ -47,6 +54,10 @@ svg.minipod text.on{fill:#16191D;fill:var(--minipod-on-colour,#16191D)}
 _ROLES = {"device": "#3F8CDB", "function": "#E3B11C", "collective": "#22A877", "copy": "#7F8894"}
 _STYLE += "".join(f"svg.minipod .c{i}{{fill:{c};fill:var(--minipod-shard-{i},{c})}}" for i, c in enumerate(PALETTE))
 _STYLE += "".join(f"svg.minipod .{r}{{fill:{c};fill:var(--minipod-{r},{c})}}" for r, c in _ROLES.items())
+_STYLE += "svg.minipod .wire{fill:none;stroke:currentColor;stroke-width:1.8}svg.minipod .bundle{stroke-width:4.5}"
+_STYLE += "svg.minipod .head{fill:currentColor;stroke:none}svg.minipod .rule{stroke:currentColor;stroke-opacity:.14}"
+_STYLE += "".join(f"svg.minipod .l{i}{{color:{c};color:var(--minipod-line-{i},{c})}}" for i, c in enumerate(LINES))
+_STYLE += "".join(f"svg.minipod .wire.d{i}{{stroke-dasharray:{d}}}" for i, d in enumerate(DASHES) if d)
 # Matches only where the SVG is a file of its own: there is no page to take the text colour from.
 _FILE_STYLE = "svg:root{color:#1F2328}@media(prefers-color-scheme:dark){svg:root{color:#E6EDF3;background:#14181D}}"
 
@@ -153,8 +164,12 @@ class Canvas:
         dx, dy = (x > x0) - (x < x0), (y > y0) - (y < y0)
         path = "M" + "L".join(f"{number(px)} {number(py)}" for px, py in [*points[:-1], (x - 5 * dx, y - 5 * dy)])
         self.add("path", d=path, class_=class_)
+        self.head(x, y, dx, dy, tip)
+
+    def head(self, x: float, y: float, dx: int, dy: int, class_: str) -> None:
+        """The head of an arrow that ends at (x, y) and comes from the direction (-dx, -dy), one of them 0."""
         base = [(x - 7 * dx - 3.5 * dy, y - 7 * dy - 3.5 * dx), (x - 7 * dx + 3.5 * dy, y - 7 * dy + 3.5 * dx)]
-        self.add("polygon", points=" ".join(f"{number(a)},{number(b)}" for a, b in [(x, y), *base]), class_=tip)
+        self.add("polygon", points=" ".join(f"{number(a)},{number(b)}" for a, b in [(x, y), *base]), class_=class_)
 
     def grow(self, x: float, y: float) -> None:
         """Make the picture large enough for the point."""

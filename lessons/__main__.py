@@ -1,0 +1,23 @@
+"""`python -m lessons learn` for learners, `class FOLDER` for instructors."""
+
+import sys
+
+USAGE = "python -m lessons learn | class FOLDER (each has --help)"
+
+
+def main() -> int:
+    """Run one subcommand; the exit code."""
+    command, *arguments = sys.argv[1:] or [""]
+    if command == "learn":
+        from lessons.learning.command import main as run
+    elif command == "class":
+        from lessons.classroom.command import main as run
+    else:
+        asked = command in ("-h", "--help")
+        print(USAGE, file=sys.stdout if asked else sys.stderr)
+        return 0 if asked else 2
+    return run(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+"""Published figures, each computed again from a program compiled for its mesh.
+
+The programs are compiled for simulated devices, and not run. A bf16 array of a
+publication is a float16 one here: it has as many bytes, and the CPU compiler,
+which turns bf16 into f32, leaves it alone.
+"""
+
+import functools
+import tomllib
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import jax
+from jax.sharding import AxisType
+from jax.sharding import PartitionSpec as P
+
+from lessons.ch07_collectives.programs import BATCH, PROGRAMS, WEIGHTS
+from minipod import traffic
+from minipod.tables import Table
+
+SCALE = {"ms": 1e3, "µs": 1e6}
+
+
+@functools.cache
+def published(lang: str = "en") -> dict[str, Any]:
+    """published.toml, which has English and Simplified Chinese; for zh-Hant
+    the file derived from it, which has the words alone."""
+    derived = ".zh-Hant" if lang == "zh-Hant" else ""
+    path = Path(__file__).with_name(f"published{derived}.toml")
+    return tomllib.loads(path.read_text("utf-8"))
+
+
+def found(compiled: dict[str, Any]) -> tuple[list[traffic.Collective], Any]:
+    """The collectives of a figure's program, and the mesh.
+
+    ValueError when fewer devices are simulated than the mesh has.
+    """
+    sizes = compiled["mesh"]
+    count = prod(sizes.values())
+    if count > jax.device_count():
+        raise ValueError(
+            f"the mesh {sizes} needs {count} devices: call minipod.devices."
+            "simulate(64) before anything that uses a device"
+        )
+    mesh = jax.make_mesh(
+        tuple(sizes.values()),
+        tuple(sizes),
+        axis_types=(AxisType.Auto,) * len(sizes),
+        devices=jax.devices()[:count],
+    )
+    args, specs = arguments(**compiled)
+    program = jax.shard_map(
+        PROGRAMS[compiled["program"]],
+        mesh=mesh,
+        in_specs=specs,
+        out_specs=P(),  # nobody looks at the result
+        check_vma=False,
+    )
+    return traffic.of(program, *args, mesh=mesh), mesh
+
+
+def arguments(program, shape=None, spec=(), dtype="float16", **_):
+    """What the program is compiled for: shapes, and how they are sharded."""
+    if shape is None:  # a training step
+        sharded = program == "step with parameters sharded"
+        weights = P(None, "x") if sharded else P()
+        return (WEIGHTS, BATCH), (weights, P("x"))
+    axes = (tuple(s) if isinstance(s, list) else s for s in spec)
+    return (jax.ShapeDtypeStruct(shape, dtype),), (P(*axes),)
+
+
+@functools.cache
+def ours(name: str) -> float:
+    """The figure in its unit, from the compiled program.
+
+    µs, ms: how long it takes. GB/s: bytes gathered a second. × all-gather: the
+    time of the second collective over that of the first. Ψ: the numbers that a
+    device sends, over the number of parameters.
+    """
+    figure = published()["figures"][name]
+    collectives, mesh = found(figure["compiled"])
+    unit = figure["printed"]["unit"]
+    if unit == "Ψ":
+        size = WEIGHTS.size * WEIGHTS.dtype.itemsize
+        return sum(c.sent or 0 for c in collectives) / size
+    link = figure["compiled"]["link"]
+    times = [traffic.seconds([c], link, mesh) for c in collectives]
+    if unit == "× all-gather":
+        return times[1] / times[0]
+    if unit == "GB/s":
+        return collectives[0].bytes / times[0] / 1e9
+    return sum(times) * SCALE[unit]
+
+
+def table(lang: str = "en") -> Table:
+    """All of them: printed, ours, printed ÷ ours, and who is right.
+
+    lang: en, zh-Hans or zh-Hant.
+    """
+    words = published(lang)
+    rows = []
+    for name, figure in published()["figures"].items():
+        printed, again = figure["printed"], ours(name)
+        rows.append(
+            (
+                figure["where"],
+                words["figures"][name]["asked"][lang],
+                f"{printed['figure']:,} {printed['unit']}",
+                f"{again:,.4g} {printed['unit']}",
+                f"{printed['figure'] / again:,.2f}",
+                words["verdicts"][printed["verdict"]][lang],
+            )
+        )
+    columns = tuple(words["columns"][lang])
+    return Table(columns, tuple(rows), left=(0, 1, 5), kind="figures")

@@ -1,0 +1,70 @@
+"""An exercise's statement: the docstring of its blank, in the reader's language, as Markdown."""
+
+import ast
+import inspect
+import re
+from pathlib import Path
+
+from lessons.checking.words import lesson_words
+
+HAN = re.compile(r"[\u3400-\u9fff]")
+_WIDE = r"[\u2e80-\u9fff\uff00-\uffef\u3000-\u303f“”‘’]"
+_BETWEEN_WIDE = re.compile(rf"(?<={_WIDE})\n(?={_WIDE})|(?<=[，。：；？！、（])\n(?!\n)")
+_CODE = re.compile(
+    r"`[^`]*`"  # is code already
+    r'|"[^"\n\u3400-\u9fff]*"'  # "x"
+    r"|\b[a-z]\w*\[[^\]]*\]|\[[^\]\u3400-\u9fff]*\]"  # f32[N, features], [N, features]
+    r"|\b[A-Za-z]\w*(?:\.\w+)*\([^()\u3400-\u9fff]*\)|\b[A-Za-z]\w*(?:_\w+|\.\w+)+",  # P('x'), num_devices, jax.P
+    re.A,
+)
+_ITEM = re.compile(r"(?<=[^\n])\n(?=[a-z_]\w*(?:(?:,| and) [a-z_]\w*)*: )", re.A)
+
+
+def split_docstring(text: str) -> dict[str, str]:
+    """English and Chinese part of a docstring: the Chinese part starts at the first line that has a Han character."""
+    lines = inspect.cleandoc(text).split("\n")
+    cut = next((i for i, line in enumerate(lines) if HAN.search(line)), len(lines))
+    return {"en": "\n".join(lines[:cut]).strip(), "zh-Hans": "\n".join(lines[cut:]).strip()}
+
+
+def markdown(text: str, names: list[str]) -> str:
+    """A docstring's part as Markdown: arguments and «Returns» as paragraphs of their own, what looks like code as code.
+
+    `names` are the function's arguments: code where a list of arguments names them and, in Chinese, everywhere.
+    """
+    text = re.sub(r"(?m)(?<=[^\n])\n(?=Returns\b|Budget\b)", "\n\n", text)
+    text = _ITEM.sub("\n\n", text)
+    chosen = names if HAN.search(text) else [n for n in names if len(n) == 1]  # English has words such as «batch»
+    known = "|".join(map(re.escape, chosen)) or "(?!)"
+    listed = "|".join(map(re.escape, names)) or "(?!)"
+    words = re.compile(rf"{_CODE.pattern}|\b(?:{known})\b|(?m:(?:^|(?<=[,;.] )))(?:{listed})(?=: )", re.A)
+    return words.sub(lambda m: m[0] if m[0].startswith("`") else f"`{m[0]}`", text)
+
+
+def functions(path: Path) -> dict[str, ast.FunctionDef]:
+    """The public top-level functions of a Python file, in order. Raises OSError or SyntaxError."""
+    tree = ast.parse(path.read_text("utf-8"), str(path))
+    return {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")}
+
+
+def chinese(blanks: Path) -> dict[str, str]:
+    """The Chinese statement of each exercise in a file of blanks that has one, a line for each paragraph."""
+    parts = {name: split_docstring(ast.get_docstring(node) or "") for name, node in functions(blanks).items()}
+    return {name: joined(part["zh-Hans"]) for name, part in parts.items() if part["zh-Hans"]}
+
+
+def joined(text: str) -> str:
+    """Each paragraph in one line, as a screen of any width wraps it; no space where two lines of Chinese meet."""
+    return re.sub(r"(?<!\n)\n(?!\n)", " ", _BETWEEN_WIDE.sub("", text))
+
+
+def statement(lessons: Path, exercise: str, lang: str) -> str:
+    """What `ch03_sharding.read_layout` asks for, as Markdown, each paragraph in one line; English where that is all."""
+    lesson, _, name = exercise.partition(".")
+    node = functions(lessons / lesson / "exercises.py")[name]
+    parts = split_docstring(ast.get_docstring(node) or "")
+    text = parts["en"] if lang == "en" else parts["zh-Hans"] or parts["en"]
+    if lang == "zh-Hant":
+        derived = lesson_words(lessons / lesson).get(name, {}).get("statement", {})
+        text = derived.get("zh-Hant", text)
+    return joined(markdown(text, [a.arg for a in node.args.args]))

@@ -1,0 +1,69 @@
+"""Text on the screen: `code` set apart, and lines broken where Chinese may be; Textual itself breaks at spaces only."""
+
+import re
+
+from rich.cells import cell_len, chop_cells
+from textual.content import Content
+from textual.events import Resize
+from textual.widgets import Static
+
+_OPENS, _CLOSES = "（「『“‘《【", "，。、；：？！）」』”’》】…"
+_WIDE = "\u2e80-\u9fff\uff00-\uffef\u3000-\u303f"
+_PIECE = re.compile(rf"[{_OPENS}]*(?:[{_WIDE}]|[^\s{_WIDE}{_OPENS}{_CLOSES}]+|[{_CLOSES}])?[{_CLOSES}]*\s*")
+
+
+def breaks(line: str, width: int) -> list[int]:
+    """Where to break one line so that no part is wider than `width` cells; punctuation stays with what it closes."""
+    cuts, used = [], 0
+    for match in _PIECE.finditer(line):
+        cells = cell_len(match[0].rstrip())
+        if used and used + cells > width:
+            cuts.append(match.start())
+            used = 0
+        if cells > width:  # longer than any line
+            at = match.start()
+            for part in chop_cells(match[0], width)[:-1]:
+                at += len(part)
+                cuts.append(at)
+            used = cell_len(line[at : match.end()])
+        else:
+            used += cell_len(match[0])
+    return cuts
+
+
+def wrapped(text: Content, width: int) -> Content:
+    """The text with its lines broken at `width` cells, nothing left at the end of a line."""
+    lines = [
+        part.rstrip() for line in text.split("\n", allow_blank=True) for part in line.divide(breaks(line.plain, width))
+    ]
+    return Content("\n").join(lines)
+
+
+def marked(text: str, code: str) -> Content:
+    """A text with what stands in backticks in the style `code`, without the backticks."""
+    parts = re.split(r"`([^`\n]+)`", text)
+    return Content.assemble(*((part, code) if n % 2 else part for n, part in enumerate(parts)))
+
+
+class Prose(Static):
+    """A text as wide as its place; gone when it is empty."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id=id, markup=False)
+        self._text, self._width = Content(""), 0
+
+    def show(self, text: Content) -> None:
+        """Put a text in place of the one before."""
+        self.display = bool(text.plain)
+        if text != self._text or text.spans != self._text.spans:
+            self._text = text
+            self._fit()
+
+    def on_resize(self, event: Resize) -> None:
+        """Break the lines anew when the width has changed."""
+        if self.content_size.width != self._width:
+            self._fit()
+
+    def _fit(self) -> None:
+        self._width = self.content_size.width
+        self.update(wrapped(self._text, self._width) if self._width else self._text)

@@ -1,0 +1,67 @@
+"""What carries the bytes: interconnects that can be bought, with the figures that their sources print."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["LINKS", "Link", "link"]
+
+
+@dataclass(frozen=True)
+class Link:
+    """An interconnect.
+
+    bytes_per_second: what one link carries one way; with a switch, what a device sends and, at once, receives.
+    shape: "torus": each mesh axis is a line of devices with links to both neighbours, closed into a ring where
+        `closes` says so; both directions and several axes work at once, so a closed axis is a bidirectional ring.
+        "ring": all devices in one ring that is used in one direction. "switch": everybody reaches everybody in a hop.
+    closes: of a torus, an axis whose size is a multiple of this, and more than 2, is closed into a ring.
+    latency: seconds a hop; 0 where the source prints none, and then only bytes count.
+    """
+
+    name: str
+    bytes_per_second: float
+    shape: Literal["torus", "ring", "switch"]
+    source: str
+    latency: float = 0.0
+    closes: int = 1
+
+    def __post_init__(self):
+        if self.bytes_per_second <= 0 or self.latency < 0 or self.closes < 1:
+            raise ValueError(
+                f"the link {self.name!r} needs bytes_per_second above 0, latency of at least 0 and closes of at least 1"
+            )
+        if self.shape not in ("torus", "ring", "switch"):
+            raise ValueError(f"the link {self.name!r} has the shape {self.shape!r}: torus, ring or switch")
+
+
+_TPU = "https://jax-ml.github.io/scaling-book/tpus (TPU specs), latency: …/sharding (a note on ICI latency)"
+_GPU = "https://jax-ml.github.io/scaling-book/gpus (table of NVLink generations)"
+_IB = "https://jax-ml.github.io/scaling-book/gpus (beyond the node level)"
+_D2L = "https://d2l.ai/chapter_computational-performance/parameterserver.html"
+
+LINKS = {
+    link.name: link
+    for link in (
+        Link("TPU v4", 4.5e10, "torus", _TPU, latency=1e-6, closes=4),
+        Link("TPU v5e", 4.5e10, "torus", _TPU, latency=1e-6, closes=16),
+        Link("TPU v5p", 9e10, "torus", _TPU, latency=1e-6, closes=4),
+        Link("TPU v6e", 9e10, "torus", _TPU, latency=1e-6, closes=16),
+        Link("NVLink 2 (8 V100)", 5.4e10, "ring", f"{_D2L}: two rings, 3 × 18 GB/s together"),
+        Link("NVLink 3 (A100)", 3e11, "switch", _GPU),
+        Link("NVLink 4 (H100)", 4.5e11, "switch", _GPU),
+        Link("NVLink 5 (B200)", 9e11, "switch", _GPU),
+        Link("PCIe 3.0 x16", 1.6e10, "switch", _D2L),
+        Link("PCIe 4.0 x16", 3.2e10, "switch", _D2L),
+        Link("InfiniBand NDR", 5e10, "switch", f"{_IB}: 400 Gbit/s"),
+        Link("InfiniBand NDR, 8 a node", 4e11, "switch", f"{_IB}: 8 × 400 Gbit/s, each node being one device"),
+        Link("200 Gbit Ethernet", 2.5e10, "switch", "IEEE 802.3bs"),
+        Link("1 Gbit Ethernet", 1.25e8, "switch", "IEEE 802.3ab"),
+    )
+}
+
+
+def link(name: str) -> Link:
+    """The interconnect of that name in `LINKS`. ValueError, naming them all, for another name."""
+    if name not in LINKS:
+        raise ValueError(f"no interconnect is called {name!r}: {', '.join(LINKS)}")
+    return LINKS[name]

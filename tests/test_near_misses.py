@@ -1,0 +1,222 @@
+"""A wrong answer that no known mistake explains gets the one sentence that is true of it, or none."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from near_cases import DEVICES, GRID, MESH, RNG, E, of_values, rows
+
+
+def mixed(right, where):
+    """E with other numbers, except where it is said to be right."""
+    other = RNG.normal(size=right.shape).astype(np.float32)
+    other[where] = right[where]
+    return other
+
+
+SAME_SHAPE = {
+    "times-devices": E * 8,
+    "part-devices": E / 8,
+    "times": E * 0.3,
+    "sign": -E,
+    "more": E + 2,
+    "less": E - 0.5,
+    "reversed": E[::-1],
+    "rolled": np.roll(E, 1, 0),
+    "rolleds": np.roll(E, 3, 0),
+    "rolled-shard": np.roll(E, 2, 0),
+    "rolled-shards": np.roll(E, -6, 0),
+    "shifted-one": np.vstack([E[:1] * 0, E[:-1]]),
+    "shifted": np.vstack([E[3:], E[:3] * 0]),
+    "dealt": E.reshape(8, 2, 5).swapaxes(0, 1).reshape(16, 5),
+    "shards-order": E.reshape(8, 2, 5)[[1, 0, 2, 3, 4, 7, 6, 5]].reshape(16, 5),
+    "blocks-order": E.reshape(4, 4, 5)[[1, 0, 2, 3]].reshape(16, 5),
+    "rows-order": E[np.random.default_rng(0).permutation(16)],
+    "other-order": np.random.default_rng(0).permutation(E.ravel()).reshape(16, 5),
+    "one-everywhere": np.tile(E[4:6], (8, 1)),
+    "combined": np.tile(E.reshape(8, 2, 5).sum(0), (8, 1)),
+    "zeros": E * 0,
+    "all-equal": E * 0 + 3,
+    "precision": E.astype(jnp.bfloat16).astype(np.float32),
+    "precision-fine": E * (1 + 4e-5 * RNG.normal(size=E.shape)).astype(np.float32),
+    "signs": np.abs(E),
+    "whole": np.trunc(E * 10).astype(np.float32),
+    "same-term": E + RNG.normal(size=5).astype(np.float32),
+    "same-factor": E * RNG.uniform(1, 2, (16, 1)).astype(np.float32),
+    "not-finite": np.where(E > 1, np.nan, E + RNG.normal(size=E.shape)).astype(np.float32),
+    "not-finite-only": np.where(E > 1, np.inf, E),
+    "not-finite-all": E * np.nan,
+    "only-one": mixed(E, slice(0, 2)),
+    "only-one-zeros": np.vstack([E[:2], E[2:] * 0]),
+    "all-but-one": mixed(E, [*range(6), *range(8, 16)]),
+    "last": mixed(E, slice(0, 13)),
+    "last-one": mixed(E, slice(0, 15)),
+    "first": mixed(E, slice(5, 16)),
+    "first-one": mixed(E, slice(1, 16)),
+    "some": mixed(E, [0, 1, 2, 4, 5, 7, 8, 9, 11, 12, 14, 15]),
+}
+EXPECTED = {"whole": E * 10}
+
+
+@pytest.mark.parametrize("key", SAME_SHAPE)
+def test_wrong_numbers_in_the_right_shape(key):
+    found = of_values([rows(SAME_SHAPE[key])], [rows(EXPECTED.get(key, E))])
+    assert found and found[0] == key
+
+
+SHAPES = {
+    "still-cut": (E.reshape(8, 2, 5), E),
+    "joined": (E, E.reshape(8, 2, 5)),
+    "reshaped": (E.reshape(4, 20), E),
+    "one-too-many": (E[:, None], E),
+    "one-too-few": (E[:, 0], E[:, :1]),
+    "one-elsewhere": (E[:, None], E[:, :, None]),
+    "transposed": (E.T, E),
+    "axes": (E.reshape(4, 4, 5).transpose(0, 2, 1), E.reshape(4, 4, 5)),
+    "stack-copies": (np.stack([E] * 8), E),
+    "stack-combine": (E.reshape(8, 2, 5), E.reshape(8, 2, 5).sum(0)),
+    "stack-one": (E.reshape(8, 2, 5), E[2:4]),
+    "entry": (E[3], E),
+    "entry-combined": (E.mean(1), E),
+    "times-over": (np.tile(E, (2, 1)), E),
+    "too-long": (np.vstack([E, E[:3] + 1]), E),
+    "too-long-zeros": (np.vstack([E, E[:3] * 0]), E),
+    "too-long-front": (np.vstack([E[:3] + 1, E]), E),
+    "too-long-front-zeros": (np.vstack([E[:3] * 0, E]), E),
+    "too-short": (E[:13], E),
+    "too-short-front": (E[3:], E),
+    "other-order-shape": (np.random.default_rng(0).permutation(E.ravel()).reshape(20, 4), E),
+    "axis-long": (RNG.normal(size=(128, 5)).astype(np.float32), E),
+    "axis-short": (RNG.normal(size=(2, 5)).astype(np.float32), E),
+    "dtype-wider": (E.astype(np.float64), E),
+    "dtype-narrower": (E.astype(np.float16), E),
+    "dtype-kind": (np.arange(6), np.arange(6.0)),
+    "rows-order-axes": (
+        E.reshape(4, 4, 5)[[0, 1, 3, 2]][:, [0, 2, 1, 3]].reshape(4, 4, 5),
+        E.reshape(4, 4, 5),
+    ),
+    "dealt-axes": (E.reshape(2, 8, 5).swapaxes(0, 1).reshape(8, 2, 5), E.reshape(8, 2, 5)),
+}
+
+
+@pytest.mark.parametrize("key", SHAPES)
+def test_another_shape_or_dtype(key):
+    got, expected = SHAPES[key]
+    found = of_values([got], [expected])
+    assert found and found[0] == key
+
+
+def test_a_piece_is_named_by_its_device():
+    assert of_values([rows(E)[4:6]], [rows(E)]) == ("piece", {"device": 2})
+    assert of_values([E[4:6]], [E]) == ("piece-part", {"n": 2})
+
+
+DICT = {"w": 1.5, "b": 2.5, "c": 4.0}
+KINDS = {
+    "function": (np.sum, 3),
+    "kind": ([1, 2], (1, 2)),
+    "left-devices": (2.5, jnp.float32(2.5)),
+    "text": ("4", 4),
+    "pieces": ([E[:8], E[8:]], E),
+    "device-objects": (DEVICES[:3], [0, 1, 2]),
+    "without-names": ((2.5, 4.0, 1.5), DICT),
+    "keys-missing": ({"w": 1.5, "b": 2.5}, DICT),
+    "keys-extra": (DICT | {"d": 1}, DICT),
+    "keys": ({"w": 1.5, "b": 2.5, "d": 4.0}, DICT),
+    "names-swapped": ({"w": 2.5, "b": 1.5, "c": 4.0}, DICT),
+    "one-of-mine": ((E, 3), E),
+    "one-of-right": (E, (E[:2], E)),
+    "elements-order": ((E, E[:2]), (E[:2], E)),
+    "elements-more": ([1, 7, 3, 9], [1, 3]),
+    "elements-more-one": ([1, 7, 3], [1, 3]),
+    "elements-less": ([1], [1, 3, 4]),
+    "elements-less-one": ([1, 3], [1, 3, 4]),
+    "empty": ([], [1, 3]),
+    "one-part": ((E, E[:2] ** 2), (E, E[:2])),
+    "one-more": (5, 4),
+    "one-less": ([0, 1, 2], [1, 2, 3]),
+    "times-devices": (800, 100),
+    "part-devices": (12.5, 100.0),
+}
+
+
+@pytest.mark.parametrize("key", KINDS)
+def test_another_kind_of_value(key):
+    got, expected = KINDS[key]
+    found = of_values([got], [expected])
+    assert found and found[0] == key
+
+
+def test_whole_numbers_are_compared_over_all_inputs():
+    struct = ((8, 4), "float32", GRID)
+    assert of_values([24, 40], [96, 160], struct) == ("part-axis", {"axis": "y", "n": 4})
+    assert of_values([24, 40], [96, 160], ("float32", MESH)) == ("part-itemsize", {"n": 4})
+    assert of_values([30, 10], [15, 2]) == ("multiple", {"n": 2})
+    assert of_values([2, 2], [6, 10]) == ("fraction", {"n": 3})
+    assert of_values([24, 40], [3, 5], (MESH,)) == ("times-devices", {"n": 8})
+    assert of_values([24, 40], [3, 5], (GRID,)) == ("times-devices", {"n": 8})
+    assert of_values([3, 6], [5, 10]) == ("times", {"c": "0.6"})
+    assert of_values([3, 7], [5, 9]) == ("less", {"d": "2"})
+    assert of_values([3, 7], [5, 8]) is None
+    assert of_values([4, 7], [4, 8]) == ("one-less", {})
+    assert of_values([4, 17], [4, 8]) == ("some-cases", {"right": 1, "n": 2})
+
+
+def test_what_holds_for_every_input_comes_first():
+    first, second = E[:8], E[8:]
+    # of two numbers, twice and backwards are both true of the first input, only one of the second
+    two = np.array([1.0, 2.0], np.float32), np.array([1.0, 3.0], np.float32)
+    both = of_values([two[0][::-1], two[1][::-1]], list(two))
+    assert both and both[0] == "reversed"
+    here = of_values([first * 3, mixed(second, [])], [first, second])
+    assert here == ("times", {"c": "3"})
+
+
+def test_an_argument_explains_it():
+    before, step, bias = (RNG.normal(size=s).astype(np.float32) for s in ((4, 5), (4, 5), (5,)))
+    right, given = before - 0.25 * step, (3.5, {"b": bias, "w": jnp.asarray(before)})
+
+    def of(got):
+        return of_values([got], [right], given)
+
+    where = {"n": 1, "path": "['w']"}
+    assert of(before) == ("argument", where)
+    assert of(before + 0.25 * step) == ("change-back", where | {"c": "1"})
+    assert of(before - 2 * step) == ("change-times", where | {"c": "8"})
+    assert of(before + 2 * step) == ("change-back-times", where | {"c": "8"})
+    assert of(right - bias) == ("term-missing", {"n": 1, "path": "['b']"})
+    assert of(right + bias) == ("term-added", {"n": 1, "path": "['b']"})
+
+
+def test_another_kind_is_named_when_nothing_more_is_known():
+    assert of_values([(20, 6)], [480]) == ("other-kind", {"got": "tuple", "expected": "int"})
+    assert of_values([None], [480]) is None
+
+
+def test_a_stack_over_the_devices():
+    other = RNG.normal(size=(8, 16, 5)).astype(np.float32)
+    assert of_values([other], [rows(E)]) == ("stack-devices", {"axis": 0, "n": 8})
+    assert of_values([other[[0] * 8]], [rows(E)]) == ("stack-same", {"axis": 0, "n": 8})
+
+
+def test_an_unrelated_answer_gets_no_sentence():
+    """Random numbers of many shapes and kinds: only what is true of chance would be said."""
+    rng = np.random.default_rng(11)
+    shapes = [(1,), (2,), (3,), (7,), (16,), (3, 5), (5, 5), (16, 5), (8, 2, 5), (4, 3, 2, 2), (1, 9)]
+    said = {}
+    for n in range(300):
+        shape = shapes[n % len(shapes)]
+        draw = (lambda s: rng.normal(size=s)) if n % 2 else (lambda s: rng.integers(0, 10**6, s))
+        got, expected = ([draw(shape) for _ in range(2)] for _ in range(2))
+        if found := of_values(got, expected):
+            said[n] = (found, shape)
+        got, expected = ([float(x) for x in rng.normal(size=2)] for _ in range(2))
+        if found := of_values(got, expected):
+            said[-n] = (found, "scalar")
+        got, expected = ([int(x) for x in rng.integers(10**3, 10**6, 2)] for _ in range(2))
+        if found := of_values(got, expected):
+            said[n, 0] = (found, "int")
+        shape = shapes[(n * 7 + 3) % len(shapes)]
+        other = (*shape[:-1], shape[-1] + 3)
+        if found := of_values([draw(other)], [draw(shape)]):
+            said[n, 1] = (found, shape)
+    assert said == {}
