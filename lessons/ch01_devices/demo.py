@@ -1,0 +1,135 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       format_name: percent
+# ---
+
+# %% list-devices
+import os
+import subprocess
+import sys
+import time
+
+from minipod import devices, pictures
+from minipod.expect import expect_error
+
+devices.simulate(8)
+
+import jax
+import jax.numpy as jnp
+
+print(jax.devices())
+
+# %% picture-devices
+pictures.devices()
+
+# %% a-device
+cpu = jax.devices()[3]
+print("id", cpu.id, "| platform", cpu.platform, "| kind", cpu.device_kind)
+print("process", cpu.process_index, "of", jax.process_count())
+
+# %% local-and-global
+print(jax.device_count(), "in all,", jax.local_device_count(), "local")
+print(jax.local_devices() == jax.devices())
+
+
+# %% ask-python
+def fresh(code, **variables):
+    """What a new Python says to this code, with these variables set."""
+    told = os.environ | {"JAX_PLATFORMS": "cpu"} | variables
+    run = [sys.executable, "-c", "import jax\n" + code]
+    done = subprocess.run(run, env=told, capture_output=True, text=True)
+    return done.stdout.strip() or done.stderr.strip().splitlines()[0]
+
+
+count = "print(len(jax.devices()))"
+flag = "--xla_force_host_platform_device_count=4"
+print("nothing said:       ", fresh(count))
+print("XLA_FLAGS:          ", fresh(count, XLA_FLAGS=flag))
+print("JAX_NUM_CPU_DEVICES:", fresh(count, JAX_NUM_CPU_DEVICES="6"))
+setting = "jax.config.update('jax_num_cpu_devices', 8)\n"
+print("jax.config.update:  ", fresh(setting + count))
+
+
+# %% one-program
+def double(number):
+    return 2 * number
+
+
+numbers = jnp.arange(8.0)
+print(jax.pmap(double)(numbers))
+
+# %% picture-one-program
+pictures.flow(double, numbers)
+
+# %% who-has-it
+x = jnp.arange(6.0)
+print(x.devices(), "|", x.sharding)
+there = jax.device_put(x, jax.devices()[3])
+print(there.devices(), "| computed there:", (there + 1).devices())
+
+# %% committed
+print("x:    ", x.committed, x.devices())
+print("there:", there.committed, there.devices())
+print("x + there lies on", (x + there).devices())
+
+# %% two-owners
+elsewhere = jax.device_put(x, jax.devices()[5])
+with expect_error(ValueError, "incompatible devices"):
+    there + elsewhere
+
+total = there + jax.device_put(elsewhere, jax.devices()[3])
+print(total.devices())
+
+# %% default-device
+with jax.default_device(jax.devices()[2]):
+    made = jnp.ones(3)
+
+print("made on", made.devices(), "committed:", made.committed)
+print("doubled on", jax.jit(lambda a: 2 * a)(made).devices())
+
+# %% immutable
+with expect_error(TypeError, "immutable"):
+    x[0] = 7.0
+
+changed = x.at[0].set(7.0)
+print("x:", x[:3], "changed:", changed[:3])
+
+# %% dispatch
+square = jax.jit(lambda a: a @ a @ a)
+a = jnp.ones((1000, 1000))
+square(a).block_until_ready()  # compiles
+
+start = time.perf_counter()
+result = square(a)
+returned = time.perf_counter()
+result.block_until_ready()
+ready = time.perf_counter()
+print(f"the call returned after {1000 * (returned - start):8.2f} ms")
+print(f"the result was there at {1000 * (ready - start):8.2f} ms")
+
+# %% too-late
+with expect_error(RuntimeError, "before backends are initialized"):
+    jax.config.update("jax_num_cpu_devices", 16)
+
+late = """
+print(len(jax.devices()))
+import os
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+print(len(jax.devices()))
+"""
+print(fresh(late))
+
+# %% a-dash
+pasted = "-–xla_force_host_platform_device_count=8"
+print([f"{ord(sign):x}" for sign in pasted[:2]])
+print(fresh(count, XLA_FLAGS=pasted).partition("] ")[2])
+
+# %% two-at-once
+print(fresh(count, XLA_FLAGS=flag, JAX_NUM_CPU_DEVICES="6"))
+print(fresh(setting + count, XLA_FLAGS=flag, JAX_NUM_CPU_DEVICES="6"))
+
+# %% then-tpu
+first = jax.devices()[0]
+print(repr(first), "| has coordinates:", hasattr(first, "coords"))

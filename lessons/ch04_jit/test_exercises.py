@@ -1,0 +1,145 @@
+"""The checks of ch04_jit.
+
+What the first exercise predicts is read from compiled programs.
+"""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import AxisType, Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from lessons.checking import Budget, normal
+from minipod import traffic
+
+
+def mesh(*sizes):
+    """A mesh of the first devices with the Auto axes "x" and "y"."""
+    devices = np.array(jax.devices()[: math.prod(sizes)]).reshape(sizes)
+    auto = (AxisType.Auto,) * len(sizes)
+    return Mesh(devices, ("x", "y")[: len(sizes)], axis_types=auto)
+
+
+def test_product_layout(check):
+    def cases(rng):
+        drawn = [
+            ("ij,jk->ik", P("x", "y"), P("y")),
+            ("ij,jk->ki", P("x"), P(None, "y")),
+            ("bij,bjk->bik", P("x"), P("x", None, "y")),
+            ("ij,kj->ik", P(None, ("x", "y")), P(None, ("x", "y"))),
+            ("ij,jk->k", P("y"), P(None, "x")),
+            ("ij,ij->", P("y", "x"), P("y", "x")),
+            ("ij,j->ji", P("y", "x"), P("x")),
+        ]
+        names = dict(zip("ijkb", rng.permutation(list("mnpq")), strict=True))
+        renamed = str.maketrans(names)
+        return [(s.translate(renamed), a, b) for s, a, b in drawn]
+
+    def oracle(subscripts, left, right):
+        m = mesh(2, 4)
+        operands, result = subscripts.split("->")
+        arrays = [
+            jax.device_put(np.zeros((8,) * len(o)), NamedSharding(m, spec))
+            for o, spec in zip(operands.split(","), (left, right), strict=True)
+        ]
+        product = jax.jit(lambda a, b: jnp.einsum(subscripts, a, b))
+        compiled = product.lower(*arrays).compile()
+        spec = (*compiled.output_shardings.spec, *(None,) * len(result))
+        found = traffic.read(str(compiled.as_text()), m)
+        assert {c.op for c in found} <= {"all-reduce"}
+        axes = {axis for c in found for axis in c.axes or ()}
+        return P(*spec[: len(result)]), sorted(axes)
+
+    check(cases, oracle=oracle)
+
+
+def test_quiet_product(check):
+    def cases(rng):
+        drawn = []
+        for sizes, spec in (
+            ((2, 4), P("x", "y")),
+            ((2, 2), P("y", "x")),
+            ((2, 4), P(("y", "x"))),
+            ((4, 2), P(None, "x")),
+        ):
+            m, k, n = (8 * int(i) for i in rng.permutation([1, 2, 3]))
+            drawn.append(
+                (normal(rng, m, k), normal(rng, k, n), mesh(*sizes), spec)
+            )
+        return drawn
+
+    def oracle(a, b, mesh, spec):
+        a, b = np.asarray(a), np.asarray(b)
+        return a, b, a @ b
+
+    check(cases, oracle=oracle, compare=("value", "placement"))
+
+
+def test_known_to_all(check):
+    def cases(rng):
+        drawn = []
+        for size, k, n in ((8, 32, 8), (4, 8, 24), (8, 8, 16), (4, 16, 4)):
+            m = mesh(size)
+            rows = size * int(rng.integers(2, 5))
+            x = jax.device_put(normal(rng, rows, k), NamedSharding(m, P("x")))
+            w = jax.device_put(normal(rng, k, n), NamedSharding(m, P()))
+            drawn.append((x, w, m))
+        return drawn
+
+    check(
+        cases,
+        oracle=lambda x, w, mesh: np.asarray(x) @ np.asarray(w),
+        compare=("value", "placement"),
+        how="jit",
+        budget=lambda x, w, mesh: Budget(
+            {"all-gather"}, len(x) * min(w.shape) * 4
+        ),
+    )
+
+
+def decay(state, batch):
+    """A decaying sum of all batches, and how often each entry was positive."""
+    return {
+        "trace": 0.5 * state["trace"] + batch.sum(axis=0),
+        "positive": state["positive"] + (state["trace"] > 0)[:, None],
+    }
+
+
+def descend(state, batch):
+    """One step of gradient descent with momentum towards the batch's mean."""
+    speed = 0.9 * state["speed"] + state["w"] - batch.mean(axis=0)
+    return {"speed": speed, "w": state["w"] - 0.1 * speed}
+
+
+def test_two_steps_in_place(check):
+    def cases(rng):
+        drawn = []
+        for size, update, specs, of_batch in (
+            (8, decay, {"trace": P(), "positive": P("x")}, P(None, "x")),
+            (4, descend, {"w": P("x"), "speed": P("x")}, P()),
+            (4, decay, {"trace": P("x"), "positive": P(None, "x")}, P()),
+        ):
+            m, n = mesh(size), 8 * int(rng.integers(1, 5))
+            state = {
+                name: jax.device_put(
+                    normal(rng, *((n, 4) if name == "positive" else (n,))),
+                    NamedSharding(m, spec),
+                )
+                for name, spec in specs.items()
+            }
+            batch = jax.device_put(
+                normal(rng, 6, n), NamedSharding(m, of_batch)
+            )
+            drawn.append((update, state, batch))
+        return drawn
+
+    def oracle(update, state, batch):
+        shards = [a.addressable_shards[0].data for a in state.values()]
+        alone = jax.tree.map(np.asarray, (state, batch))
+        for _ in range(2):
+            alone = update(*alone), alone[1]
+        return alone[0], sum(shard.nbytes for shard in shards)
+
+    check(cases, oracle=oracle, compare=("value", "placement"))

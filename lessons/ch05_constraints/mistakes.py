@@ -1,0 +1,118 @@
+"""Known wrong answers of ch05_constraints; words.toml explains them."""
+
+import jax
+import jax.numpy as jnp
+from jax.lax import with_sharding_constraint
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+
+
+def _lay(x, mesh, *spec):
+    return with_sharding_constraint(x, NamedSharding(mesh, P(*spec)))
+
+
+def spread_sums__axes_in_the_other_order(x, mesh):
+    return _lay(x.sum(axis=0), mesh, ("x", "y"))
+
+
+def spread_sums__only_x(x, mesh):
+    return _lay(x.sum(axis=0), mesh, "x")
+
+
+def spread_sums__nothing_said(x, mesh):
+    return x.sum(axis=0)
+
+
+def spread_sums__everywhere(x, mesh):
+    return _lay(x.sum(axis=0), mesh)
+
+
+def spread_sums__moved_first(x, mesh):
+    return _lay(x, mesh, None, ("y", "x")).sum(axis=0)
+
+
+def spread_sums__rows_summed(x, mesh):
+    return _lay(x.sum(axis=1), mesh, ("y", "x"))
+
+
+def running_totals__nothing_said(x, mesh):
+    return jnp.cumsum(x, axis=1)
+
+
+def running_totals__gathered_along_y(x, mesh):
+    rows = _lay(x, mesh, "x", None)
+    return _lay(jnp.cumsum(rows, axis=1), mesh, ("x", "y"), None)
+
+
+def running_totals__rows_over_x(x, mesh):
+    return jnp.cumsum(_lay(x, mesh, "x", None), axis=1)
+
+
+def running_totals__everything_everywhere(x, mesh):
+    rows = _lay(x, mesh)
+    return _lay(jnp.cumsum(rows, axis=1), mesh, ("x", "y"), None)
+
+
+def running_totals__y_before_x(x, mesh):
+    return jnp.cumsum(_lay(x, mesh, ("y", "x"), None), axis=1)
+
+
+def running_totals__down_the_columns(x, mesh):
+    return jnp.cumsum(_lay(x, mesh, ("x", "y"), None), axis=0)
+
+
+def keep_the_batch_apart__nothing_said(batch, w1, w2, mesh):
+    return jnp.tanh(batch @ w1) @ w2
+
+
+def keep_the_batch_apart__columns_cut_too(batch, w1, w2, mesh):
+    out = jnp.tanh(batch @ w1) @ w2
+    return _lay(out, mesh, "x", "y")
+
+
+def keep_the_batch_apart__hidden_whole(batch, w1, w2, mesh):
+    hidden = _lay(jnp.tanh(batch @ w1), mesh, "x", None)
+    return _lay(hidden @ w2, mesh, "x", None)
+
+
+def keep_the_batch_apart__hidden_everywhere(batch, w1, w2, mesh):
+    hidden = _lay(jnp.tanh(batch @ w1), mesh)
+    return _lay(hidden @ w2, mesh, "x", None)
+
+
+def keep_the_batch_apart__weights_everywhere(batch, w1, w2, mesh):
+    w1, w2 = _lay(w1, mesh), _lay(w2, mesh)
+    return _lay(jnp.tanh(batch @ w1) @ w2, mesh, "x", None)
+
+
+def keep_the_batch_apart__result_everywhere(batch, w1, w2, mesh):
+    return _lay(jnp.tanh(batch @ w1) @ w2, mesh)
+
+
+def dense__no_out_sharding(x, w, b, mesh):
+    return jax.nn.relu(x @ w + b)
+
+
+def dense__spec_alone(x, w, b, mesh):
+    return jax.nn.relu(jnp.dot(x, w, out_sharding=P("x", None)) + b)
+
+
+def dense__everywhere(x, w, b, mesh):
+    whole = NamedSharding(mesh, P())
+    return jax.nn.relu(jnp.dot(x, w, out_sharding=whole) + b)
+
+
+def dense__gathered_first(x, w, b, mesh):
+    x = jax.reshard(x, NamedSharding(mesh, P("x", None)))
+    w = jax.reshard(w, NamedSharding(mesh, P()))
+    return jax.nn.relu(x @ w + b)
+
+
+def dense__without_bias(x, w, b, mesh):
+    rows = NamedSharding(mesh, P("x", None))
+    return jax.nn.relu(jnp.dot(x, w, out_sharding=rows))
+
+
+def dense__relu_before_bias(x, w, b, mesh):
+    rows = NamedSharding(mesh, P("x", None))
+    return jax.nn.relu(jnp.dot(x, w, out_sharding=rows)) + b

@@ -1,0 +1,120 @@
+"""The checks of ch05_constraints; budgets in bytes."""
+
+import jax
+import numpy as np
+from jax.sharding import AxisType, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from lessons.checking import Budget, normal
+
+SIZES = (2, 4), (4, 2), (2, 2)
+
+
+def mesh(sizes, kind=AxisType.Auto):
+    devices = jax.devices()[: sizes[0] * sizes[1]]
+    return jax.make_mesh(
+        sizes, ("x", "y"), axis_types=(kind,) * 2, devices=devices
+    )
+
+
+def place(x, mesh, *spec):
+    return jax.device_put(x, NamedSharding(mesh, P(*spec)))
+
+
+def test_spread_sums(check):
+    def cases(rng):
+        drawn = []
+        for sizes in SIZES:
+            m = mesh(sizes)
+            rows, columns = (8 * int(k) for k in rng.integers(1, 4, 2))
+            drawn.append((place(normal(rng, rows, columns), m, "x", "y"), m))
+        return drawn
+
+    check(
+        cases,
+        oracle=lambda x, mesh: np.asarray(x).sum(axis=0),
+        compare=("value", "placement"),
+        how="jit",
+        budget=lambda x, mesh: Budget(
+            {"all-reduce"}, 4 * x.shape[1] // mesh.shape["y"]
+        ),
+    )
+
+
+def test_running_totals(check):
+    def cases(rng):
+        drawn = []
+        for sizes in SIZES:
+            m = mesh(sizes)
+            rows, columns = (8 * int(k) for k in rng.integers(1, 4, 2))
+            drawn.append((place(normal(rng, rows, columns), m, "x", "y"), m))
+        return drawn
+
+    check(
+        cases,
+        oracle=lambda x, mesh: np.cumsum(np.asarray(x), axis=1),
+        compare=("value", "placement"),
+        how="jit",
+        budget=lambda x, mesh: Budget({"all-to-all"}, x.nbytes // mesh.size),
+        tolerance=1e-4,
+    )
+
+
+def test_keep_the_batch_apart(check):
+    def cases(rng):
+        drawn = []
+        for sizes, rows in zip(SIZES, (16, 8, 8), strict=True):
+            m = mesh(sizes)
+            features, hidden = 8 * int(rng.integers(3, 5)), 64
+            batch = place(normal(rng, rows, features), m, "x", None)
+            w1 = place(0.2 * normal(rng, features, hidden), m, "x", "y")
+            w2 = place(0.2 * normal(rng, hidden, features), m, "y", "x")
+            drawn.append((batch, w1, w2, m))
+        return drawn
+
+    def oracle(batch, w1, w2, mesh):
+        batch, w1, w2 = (np.asarray(a) for a in (batch, w1, w2))
+        return np.tanh(batch @ w1) @ w2
+
+    def budget(batch, w1, w2, mesh):
+        weights = (w1.nbytes + w2.nbytes) // mesh.shape["y"]
+        rows = batch.nbytes // mesh.shape["x"]
+        return Budget({"all-gather", "all-reduce"}, weights + rows)
+
+    check(
+        cases,
+        oracle=oracle,
+        compare=("value", "placement"),
+        how="jit",
+        budget=budget,
+        tolerance=1e-4,
+    )
+
+
+def test_dense(check):
+    def cases(rng):
+        drawn = []
+        for sizes in SIZES:
+            m = mesh(sizes, AxisType.Explicit)
+            rows, features = (8 * int(k) for k in rng.integers(1, 4, 2))
+            outputs = int(rng.integers(3, 7))
+            x = place(normal(rng, rows, features), m, "x", "y")
+            w = place(normal(rng, features, outputs), m, "y", None)
+            b = place(normal(rng, outputs), m)
+            drawn.append((x, w, b, m))
+        return drawn
+
+    def oracle(x, w, b, mesh):
+        x, w, b = (np.asarray(a) for a in (x, w, b))
+        return np.maximum(x @ w + b, 0)
+
+    check(
+        cases,
+        oracle=oracle,
+        compare=("value", "placement"),
+        how="jit",
+        budget=lambda x, w, b, mesh: Budget(
+            {"all-reduce"}, 4 * x.shape[0] * w.shape[1] // mesh.shape["x"]
+        ),
+        tolerance=1e-4,
+    )

@@ -1,0 +1,314 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       format_name: percent
+# ---
+
+# %% eight-devices
+from functools import partial
+from pathlib import Path
+
+import minipod
+from minipod import devices, pictures, traffic
+
+devices.simulate(8)
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import NamedSharding, P, lax
+from jax.sharding import AxisType
+
+# %% the-text
+lesson = Path(minipod.__file__).parents[1] / "lessons/ch09_training"
+data = np.frombuffer((lesson / "text.txt").read_bytes(), np.uint8)
+print(len(data), "bytes:", bytes(data[:22]), "…")
+
+# %% one-device
+from adam import adam, start
+from model import LAYER, LENGTH, WIDTH, init, layer, loss
+
+STEPS = 40
+
+
+def batch(i, rows=16):  # the same rows for the same i, whoever asks
+    first = np.random.default_rng(i).integers(0, len(data) - LENGTH, rows)
+    return np.int32(data[first[:, None] + np.arange(LENGTH + 1)])
+
+
+def step(state, tokens):
+    value, gradient = jax.value_and_grad(loss)(state["p"], tokens)
+    return adam(state, gradient), value
+
+
+# %% train-alone
+def train(step, state, place=jnp.asarray):
+    values = []
+    for i in range(STEPS):
+        state, value = step(state, place(batch(i)))
+        values.append(float(value))
+    return values
+
+
+begin = jax.device_get(jax.jit(start)(init(jax.random.key(0))))
+losses = {"one": train(jax.jit(step), jax.device_put(begin))}
+print(sum(w.size for w in begin["p"].values()), "parameters")
+first, last = losses["one"][0], losses["one"][-1]
+print(f"loss of a guess {np.log(256):.3f}, start {first:.3f}, end {last:.3f}")
+
+# %% picture-curve
+pictures.curve({"one device": losses["one"]})
+
+# %% train-on-a-mesh
+from parallel import layout, parallel
+
+meshes, programs, states = {}, {}, {}
+
+
+def train_on(name, shape, specs):
+    mesh = meshes[name] = jax.make_mesh(shape, ("data", "model"))
+    step, places = parallel(mesh, specs)
+    shardings = jax.tree.map(lambda spec: NamedSharding(mesh, spec), places)
+    state = states[name] = jax.device_put(begin, shardings)
+    place = partial(jax.device_put, device=NamedSharding(mesh, P("data")))
+    lowered = jax.jit(step).lower(state, place(batch(0)))
+    programs[name] = lowered.compile()
+    losses[name] = train(programs[name], state, place)
+    return traffic.table(traffic.read(programs[name].as_text(), mesh))
+
+
+# %% data-parallel
+train_on("DP", (8, 1), layout())
+
+# %% same-as-alone
+apart = np.subtract(losses["DP"], losses["one"])
+print("largest difference in", STEPS, "steps:", np.abs(apart).max())
+
+# %% fully-sharded
+train_on("FSDP", (8, 1), layout("data"))
+
+# %% picture-logits
+pictures.sharding(states["FSDP"]["p"]["logits"])
+
+# %% only-a-layout
+auto = jax.make_mesh((8, 1), ("data", "model"), axis_types=(AxisType.Auto,) * 2)
+_, places = parallel(auto, layout("data"))
+shardings = jax.tree.map(lambda spec: NamedSharding(auto, spec), places)
+state = jax.device_put(begin, shardings)
+rows = jax.device_put(batch(0), NamedSharding(auto, P("data")))
+
+
+def bill(step):
+    jitted = jax.jit(step, out_shardings=(shardings, None))
+    compiled = jitted.lower(state, rows).compile()
+    print("first loss", compiled(state, rows)[1])
+    return traffic.read(compiled.as_text(), auto)
+
+
+traffic.table(bill(step))
+
+# %% with-constraints
+from constraints import by_constraints
+
+traffic.table(bill(by_constraints(auto, layout("data"))))
+
+# %% recorded-tpu
+print((lesson / "fsdp_tpu.txt").read_text())
+
+# %% tensor-parallel
+train_on("TP", (1, 8), layout(model="model"))
+
+# %% both
+train_on("FSDP × TP", (2, 4), layout("data", "model"))
+
+# %% picture-both
+found = traffic.read(programs["FSDP × TP"].as_text(), meshes["FSDP × TP"])
+one_of_each = {(c.op, c.axes): c for c in found}.values()
+pictures.traffic(list(one_of_each), meshes["FSDP × TP"])
+
+# %% all-losses
+print("step", *(f"{name:>10}" for name in losses))
+for i in range(9, STEPS, 10):
+    print(f"{i + 1:4}", *(f"{each[i]:10.6f}" for each in losses.values()))
+for name, each in losses.items():
+    apart = np.abs(np.subtract(each, losses["one"])).max()
+    print(f"{name:10} at most {apart:.0e} away from one device")
+
+# %% memory-and-bytes
+total = sum(w.nbytes for w in begin["p"].values())
+cut = sum(begin["p"][name].nbytes for name in LAYER)
+rest = total - cut
+x = 4 * 16 * LENGTH * WIDTH  # bytes of f32[16, LENGTH, WIDTH]
+formulas = {
+    "DP": (total, total),
+    "FSDP": (total / 8, 2 * total + cut),
+    "TP": (rest + cut / 8, 16 * x),
+    "FSDP × TP": (rest / 2 + cut / 8, 2 * rest + cut * 3 / 4 + 8 * x),
+}
+
+# %% memory-and-bytes-found
+print("           bytes held    formula   bytes a step    formula")
+for name, (held, moved) in formulas.items():
+    arrays = states[name]["p"].values()
+    here = sum(w.addressable_shards[0].data.nbytes for w in arrays)
+    found = traffic.read(programs[name].as_text(), meshes[name])
+    print(f"{name:10} {here:10,} {held:10,.0f}", end=" ")
+    print(f"{traffic.total(found):14,} {moved:10,.0f}")
+
+# %% same-dice
+line = jax.make_mesh((8,), ("data",))
+
+
+def each_device(draw):
+    return jax.shard_map(draw, mesh=line, in_specs=P(), out_specs=P("data"))
+
+
+key = jax.random.key(1)
+same = each_device(lambda key: jax.random.bernoulli(key, 0.5, (1, 12)))
+print(np.asarray(same(key), int)[:3])
+
+# %% own-dice
+
+
+def own_dice(key):
+    mine = jax.random.fold_in(key, lax.axis_index("data"))
+    return jax.random.bernoulli(mine, 0.5, (1, 12))
+
+
+print(np.asarray(each_device(own_dice)(key), int)[:3])
+
+# %% dice-without-devices
+
+
+def dice_over(n):
+    over = jax.make_mesh((n,), ("data",), devices=jax.devices()[:n])
+    rows = NamedSharding(over, P("data"))
+    draw = partial(jax.random.bernoulli, p=0.5, shape=(8, 12))
+    return np.asarray(jax.jit(draw, out_shardings=rows)(key))
+
+
+print([bool((dice_over(n) == dice_over(1)).all()) for n in (1, 2, 8)])
+
+
+# %% accumulate
+def accumulated(params, tokens, parts, keep=None):
+    keep = {"keep": keep} if keep else {}
+
+    def add(total, part):
+        value, g = jax.value_and_grad(loss)(params, part, **keep)
+        return jax.tree.map(jnp.add, total, (value, g)), None
+
+    nothing = jnp.float32(0), jax.tree.map(jnp.zeros_like, params)
+    pieces = tokens.reshape(parts, -1, LENGTH + 1)
+    total, _ = lax.scan(add, nothing, pieces)
+    return jax.tree.map(lambda x: x / parts, total)
+
+
+# %% less-memory
+big, params = jnp.asarray(batch(0, rows=64)), jax.device_put(begin["p"])
+
+
+def measure(name, *static):
+    jitted = jax.jit(lambda params, big: accumulated(params, big, *static))
+    compiled = jitted.lower(params, big).compile()
+    megabytes = compiled.memory_analysis().temp_size_in_bytes / 1e6
+    value, gradient = compiled(params, big)
+    size = sum(jnp.sum(g * g) for g in jax.tree.leaves(gradient))
+    print(f"{name:30} {megabytes:5.1f} MB, {value:.6f}, {size:.6f}")
+
+
+measure("64 rows at once", 1)
+measure("4 times 16 rows", 4)
+measure("64 rows, layers rematerialised", 1, lambda *_, **__: False)
+
+
+# %% pipeline
+def pipeline(w, x):  # w: my layer. x: f32[parts, rows, LENGTH, WIDTH]
+    me, parts = lax.axis_index("stage"), len(x)
+    w, to_next = {name: a[0] for name, a in w.items()}, [(0, 1), (1, 2), (2, 3)]
+
+    def tick(received, t):
+        first = x[jnp.minimum(t, parts - 1)]
+        out = layer(jnp.where(me == 0, first, received), w, lambda part: part)
+        at_work = jnp.where((t >= me) & (t < me + parts), t - me, -1)
+        return lax.ppermute(out, "stage", to_next), (out, at_work)
+
+    nothing = lax.pcast(jnp.zeros_like(x[0]), "stage", to="varying")
+    _, (outs, log) = lax.scan(tick, nothing, jnp.arange(parts + 3))
+    return outs[None, 3:], log[None]
+
+
+# %% run-the-pipeline
+stages = jax.make_mesh((4,), ("stage",), devices=jax.devices()[:4])
+specs = {"in_specs": (P("stage"), P()), "out_specs": P("stage")}
+piped = jax.jit(jax.shard_map(pipeline, mesh=stages, **specs))
+
+layers = {name: begin["p"][name] for name in LAYER}
+layers = jax.device_put(layers, NamedSharding(stages, P("stage")))
+x = jax.random.normal(key, (6, 2, LENGTH, WIDTH))
+x = jax.device_put(x, NamedSharding(stages, P()))
+outs, log = piped(layers, x)
+for stage, parts in enumerate(np.asarray(log)):
+    print("stage", stage, *("." if part < 0 else part for part in parts))
+
+# %% pipeline-alone
+alone = np.asarray(x).reshape(12, LENGTH, WIDTH)
+for i in range(4):
+    w = {name: begin["p"][name][i] for name in LAYER}
+    alone = layer(alone, w, lambda part: part)
+last = np.asarray(outs)[3].reshape(alone.shape)
+print("largest difference from one device:", np.abs(last - alone).max())
+
+# %% pipeline-bill
+traffic.table(traffic.of(piped, layers, x))
+
+
+# %% eight-times
+def squares(w, x):
+    return jnp.mean((x @ w) ** 2)
+
+
+def as_under_pmap(w, x):
+    return lax.pmean(jax.grad(squares)(w, x), "data")
+
+
+specs = {"in_specs": (P(), P("data")), "out_specs": P()}
+ported = jax.shard_map(as_under_pmap, mesh=line, **specs)
+w = np.ones(3, np.float32)
+table = np.float32(np.arange(48).reshape(16, 3)) / 48
+cut = jax.device_put(table, NamedSharding(line, P("data")))
+right = jax.grad(squares)(w, table)
+print("too large by", np.asarray(ported(w, cut)) / np.asarray(right))
+
+# %% adam-hides-it
+small = start({"w": jnp.asarray(w)})
+once = adam(small, {"w": right})
+eight = adam(small, {"w": 8 * right})
+print("difference after Adam:", once["p"]["w"] - eight["p"]["w"])
+
+
+# %% average-not-sum
+def both_ways(w):
+    return lax.psum(w, "data"), lax.pmean(w, "data")
+
+
+copies = jax.shard_map(both_ways, mesh=line, in_specs=P(), out_specs=P())
+print("psum", copies(w)[0], "pmean", copies(w)[1])
+
+# %% forgotten-donation
+gradient = jax.device_put(begin["p"])
+for donated in ((), (0,)):
+    jitted = jax.jit(adam, donate_argnums=donated)
+    compiled = jitted.lower(begin, gradient).compile()
+    memory = compiled.memory_analysis()
+    new = memory.output_size_in_bytes - memory.alias_size_in_bytes
+    print("donated:", bool(donated), f"{new:,} bytes more for the new state")
+
+# %% then-other-numbers
+now = jax.random.normal(key, (3,))
+with jax.threefry_partitionable(False):
+    then = jax.random.normal(key, (3,))
+print("today's default:", jax.config.jax_threefry_partitionable)
+print("now ", now)
+print("then", then)

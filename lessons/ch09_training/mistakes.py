@@ -1,0 +1,332 @@
+"""Known wrong answers of ch09_training, as code; words.toml explains them."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+
+
+def _descend(params, gradient, rate):
+    return jax.tree.map(lambda p, g: p - rate * g, params, gradient)
+
+
+def _on_devices(mesh, step, *arrays, check=True):
+    cut = [P("data")] * (len(arrays) - 1)
+    specs = {"in_specs": (P(), *cut), "out_specs": P(), "check_vma": check}
+    return jax.shard_map(step, mesh=mesh, **specs)(*arrays)
+
+
+def _own_key(seed):
+    return jax.random.fold_in(jax.random.key(seed), lax.axis_index("data"))
+
+
+def _dropout(loss, params, x, y, rate, mesh, key, change=_descend):
+    def step(params, x, y):
+        def mean_loss(p):
+            return lax.pmean(loss(p, x, y, key()), "data")
+
+        value, gradient = jax.value_and_grad(mean_loss)(params)
+        return change(params, gradient, rate), value
+
+    return _on_devices(mesh, step, params, x, y)
+
+
+def dropout_step__same_key(loss, params, x, y, seed, rate, mesh):
+    key = partial(jax.random.key, seed)
+    return _dropout(loss, params, x, y, rate, mesh, key)
+
+
+def dropout_step__seed_plus_number(loss, params, x, y, seed, rate, mesh):
+    def key():
+        return jax.random.key(seed + lax.axis_index("data"))
+
+    return _dropout(loss, params, x, y, rate, mesh, key)
+
+
+def dropout_step__summed(loss, params, x, y, seed, rate, mesh):
+    def step(params, x, y):
+        local = partial(loss, x=x, y=y, key=_own_key(seed))
+        value, gradient = jax.value_and_grad(local)(params)
+        value, gradient = lax.pmean((value, gradient), "data")
+        return _descend(params, gradient, rate), value
+
+    return _on_devices(mesh, step, params, x, y)
+
+
+def dropout_step__alone(loss, params, x, y, seed, rate, mesh):
+    def step(params, x, y):
+        local = partial(loss, x=x, y=y, key=_own_key(seed))
+        value, gradient = jax.value_and_grad(local)(params)
+        return _descend(params, gradient, rate), value
+
+    return _on_devices(mesh, step, params, x, y, check=False)
+
+
+def dropout_step__own_loss(loss, params, x, y, seed, rate, mesh):
+    def step(params, x, y):
+        local = partial(loss, x=x, y=y, key=_own_key(seed))
+        value, gradient = jax.value_and_grad(local)(params)
+        return _descend(params, lax.pmean(gradient, "data"), rate), value
+
+    return _on_devices(mesh, step, params, x, y, check=False)
+
+
+def dropout_step__parameters_summed(loss, params, x, y, seed, rate, mesh):
+    def change(params, gradient, rate):
+        return lax.psum(_descend(params, gradient, rate), "data")
+
+    key = partial(_own_key, seed)
+    return _dropout(loss, params, x, y, rate, mesh, key, change)
+
+
+def _dims(w, n):
+    return [i for i, size in enumerate(w.shape) if size % n == 0]
+
+
+def _cut(params, mesh, names, choose=min):
+    specs = dict.fromkeys(params, P())
+    for name in names:
+        w = params[name]
+        if dims := _dims(w, mesh.size):
+            specs[name] = P(*[None] * choose(dims), "data")
+    places = {k: NamedSharding(mesh, spec) for k, spec in specs.items()}
+    return jax.device_put(params, places)
+
+
+def _enough(params, mesh, limit, order, freed=None):
+    """The first of the names in `order` after which the rest fits."""
+
+    def saves(w):
+        return w.nbytes - w.nbytes // mesh.size if _dims(w, mesh.size) else 0
+
+    held, names = sum(w.nbytes for w in params.values()), []
+    for name in order:
+        if held <= limit:
+            break
+        names.append(name)
+        held -= (freed or saves)(params[name])
+    return names
+
+
+def _largest_first(params):
+    return sorted(params, key=lambda k: -params[k].nbytes)
+
+
+def shard_to_fit__everything(params, mesh, limit):
+    return _cut(params, mesh, params)
+
+
+def shard_to_fit__nothing(params, mesh, limit):
+    return _cut(params, mesh, [])
+
+
+def shard_to_fit__by_elements(params, mesh, limit):
+    order = sorted(params, key=lambda k: -params[k].size)
+    return _cut(params, mesh, _enough(params, mesh, limit, order))
+
+
+def shard_to_fit__smallest_first(params, mesh, limit):
+    order = _largest_first(params)[::-1]
+    return _cut(params, mesh, _enough(params, mesh, limit, order))
+
+
+def shard_to_fit__largest_dimension(params, mesh, limit):
+    names = _enough(params, mesh, limit, _largest_first(params))
+    specs = dict.fromkeys(params, P())
+    for name in names:
+        shape = params[name].shape
+        if dims := _dims(params[name], mesh.size):
+            specs[name] = P(*[None] * max(dims, key=lambda i: shape[i]), "data")
+    places = {k: NamedSharding(mesh, spec) for k, spec in specs.items()}
+    return jax.device_put(params, places)
+
+
+def shard_to_fit__last_dimension(params, mesh, limit):
+    names = _enough(params, mesh, limit, _largest_first(params))
+    return _cut(params, mesh, names, max)
+
+
+def shard_to_fit__first_or_nothing(params, mesh, limit):
+    names = _enough(params, mesh, limit, _largest_first(params))
+    places = {
+        k: NamedSharding(mesh, P("data") if k in names else P()) for k in params
+    }
+    return jax.device_put(params, places)
+
+
+def shard_to_fit__gone_when_cut(params, mesh, limit):
+    def whole(w):
+        return w.nbytes if _dims(w, mesh.size) else 0
+
+    names = _enough(params, mesh, limit, _largest_first(params), whole)
+    return _cut(params, mesh, names)
+
+
+def shard_to_fit__uncut_counted(params, mesh, limit):
+    def share(w):
+        return w.nbytes - w.nbytes // mesh.size
+
+    names = _enough(params, mesh, limit, _largest_first(params), share)
+    return _cut(params, mesh, names)
+
+
+def _gated(block, arrays, mesh, check=True):
+    columns, rows = P(None, "model"), P("model")
+    ins, outs = (P("data"), columns, columns, rows, P()), P("data")
+    specs = {"in_specs": ins, "out_specs": outs, "check_vma": check}
+    return jax.shard_map(block, mesh=mesh, **specs)(*arrays)
+
+
+def _hidden(x, gate, up):
+    return jax.nn.silu(x @ gate) * (x @ up)
+
+
+def gated_mlp__all_of_it_summed(x, gate, up, down, bias, mesh):
+    def block(x, gate, up, down, bias):
+        return lax.psum(x + _hidden(x, gate, up) @ down + bias, "model")
+
+    return _gated(block, (x, gate, up, down, bias), mesh)
+
+
+def gated_mlp__bias_summed(x, gate, up, down, bias, mesh):
+    def block(x, gate, up, down, bias):
+        return x + lax.psum(_hidden(x, gate, up) @ down + bias, "model")
+
+    return _gated(block, (x, gate, up, down, bias), mesh)
+
+
+def gated_mlp__own_part(x, gate, up, down, bias, mesh):
+    def block(x, gate, up, down, bias):
+        return x + _hidden(x, gate, up) @ down + bias
+
+    return _gated(block, (x, gate, up, down, bias), mesh, check=False)
+
+
+def gated_mlp__averaged(x, gate, up, down, bias, mesh):
+    def block(x, gate, up, down, bias):
+        return x + lax.pmean(_hidden(x, gate, up) @ down, "model") + bias
+
+    return _gated(block, (x, gate, up, down, bias), mesh)
+
+
+def gated_mlp__hidden_summed(x, gate, up, down, bias, mesh):
+    def block(x, gate, up, down, bias):
+        first = jax.nn.silu(lax.psum(x @ gate, "model")) * (x @ up)
+        return x + lax.psum(first @ down, "model") + bias
+
+    return _gated(block, (x, gate, up, down, bias), mesh)
+
+
+def gated_mlp__weights_gathered(x, gate, up, down, bias, mesh):
+    def whole(w, axis):
+        return lax.all_gather(w, "model", axis=axis, tiled=True)
+
+    def block(x, gate, up, down, bias):
+        hidden = _hidden(x, whole(gate, 1), whole(up, 1))
+        return x + hidden @ whole(down, 0) + bias
+
+    return _gated(block, (x, gate, up, down, bias), mesh, check=False)
+
+
+def _accumulate(device, params, x, y, real, mesh, check=False):
+    cut = P(None, "data")
+    ins = (P(), cut, cut, cut)
+    specs = {"in_specs": ins, "out_specs": P(), "check_vma": check}
+    return jax.shard_map(device, mesh=mesh, **specs)(params, x, y, real)
+
+
+def _gradients(losses, params, x, y, real):
+    """Gradients of each microbatch's sum, stacked: f32[micro, ...]."""
+    one = jax.grad(lambda p, x, y, m: jnp.sum(losses(p, x, y) * m))
+    return lax.map(lambda batch: one(params, *batch), (x, y, real))
+
+
+def _scaled(tree, by):
+    return jax.tree.map(
+        lambda g: jnp.tensordot(by, g, 1) if by.ndim else by * g, tree
+    )
+
+
+def accumulated_gradient__mean_of_means(losses, params, x, y, real, mesh):
+    def device(params, x, y, real):
+        rows = lax.psum(real.sum(1), "data")
+        g = _gradients(losses, params, x, y, real)
+        means = _scaled(g, 1 / jnp.maximum(rows, 1) / len(rows))
+        return lax.psum(means, "data")
+
+    return _accumulate(device, params, x, y, real, mesh)
+
+
+def accumulated_gradient__mean_of_devices(losses, params, x, y, real, mesh):
+    def device(params, x, y, real):
+        g = _gradients(losses, params, x, y, real)
+        mine = jax.tree.map(lambda g: g.sum(0), g)
+        return lax.pmean(_scaled(mine, 1 / jnp.maximum(real.sum(), 1)), "data")
+
+    return _accumulate(device, params, x, y, real, mesh)
+
+
+def accumulated_gradient__padding_in_the_count(
+    losses, params, x, y, real, mesh
+):
+    def device(params, x, y, real):
+        g = _gradients(losses, params, x, y, real)
+        mine = jax.tree.map(lambda g: g.sum(0) / real.size, g)
+        return lax.pmean(mine, "data")
+
+    return _accumulate(device, params, x, y, real, mesh)
+
+
+def accumulated_gradient__padding_trained_on(losses, params, x, y, real, mesh):
+    def device(params, x, y, real):
+        g = _gradients(losses, params, x, y, jnp.ones_like(real))
+        mine = jax.tree.map(lambda g: g.sum(0) / real.size, g)
+        return lax.pmean(mine, "data")
+
+    return _accumulate(device, params, x, y, real, mesh)
+
+
+def accumulated_gradient__never_divided(losses, params, x, y, real, mesh):
+    def device(params, x, y, real):
+        g = _gradients(losses, params, x, y, real)
+        return lax.psum(jax.tree.map(lambda g: g.sum(0), g), "data")
+
+    return _accumulate(device, params, x, y, real, mesh)
+
+
+def accumulated_gradient__only_the_last(losses, params, x, y, real, mesh):
+    def device(params, x, y, real):
+        g = _gradients(losses, params, x, y, real)
+        total, rows = lax.psum(
+            (jax.tree.map(lambda g: g[-1], g), real.sum()), "data"
+        )
+        return _scaled(total, 1 / rows)
+
+    return _accumulate(device, params, x, y, real, mesh)
+
+
+def accumulated_gradient__talks_every_time(losses, params, x, y, real, mesh):
+    def device(params, x, y, real):
+        one = jax.grad(lambda p, x, y, m: jnp.sum(losses(p, x, y) * m))
+
+        def add(total, batch):
+            return jax.tree.map(jnp.add, total, one(params, *batch)), None
+
+        zeros = jax.tree.map(jnp.zeros_like, params)
+        total, _ = lax.scan(add, zeros, (x, y, real))
+        return _scaled(total, 1 / lax.psum(real.sum(), "data"))
+
+    return _accumulate(device, params, x, y, real, mesh, check=True)
+
+
+def accumulated_gradient__all_at_once(losses, params, x, y, real, mesh):
+    def device(params, x, y, real):
+        rows = jnp.concatenate(x), jnp.concatenate(y), jnp.concatenate(real)
+        one = jax.grad(lambda p, x, y, m: jnp.sum(losses(p, x, y) * m))
+        total, n = lax.psum((one(params, *rows), real.sum()), "data")
+        return _scaled(total, 1 / n)
+
+    return _accumulate(device, params, x, y, real, mesh)
