@@ -29,7 +29,7 @@ def source(page: Page, edition: str, executed: Executed) -> Source:
     """Prepare a written page for an edition: Chinese lines joined, and Traditional derived where it is asked for."""
     text = page.text if edition == "en" else terms.join_lines(page.text)
     if edition == "zh-Hant":
-        text = terms.traditional(text)
+        text = re.sub(r"(pytest [^`\n]*--lang zh-Han)s", r"\1t", terms.traditional(text))
     return Source(page.path.stem, edition, text, page, executed)
 
 

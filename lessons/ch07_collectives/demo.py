@@ -1,0 +1,297 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       format_name: percent
+# ---
+
+# %% imports
+from functools import partial
+
+from minipod import devices, pictures, traffic
+from minipod.expect import expect_error
+
+devices.simulate(64)
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+
+# %% four-blocks
+four = jax.make_mesh((4,), ("x",))
+numbers = (10 * jnp.arange(4)[:, None] + jnp.arange(4)).ravel()
+x = jax.device_put(numbers, NamedSharding(four, P("x")))
+pictures.sharding(x)
+
+
+# %% on-each
+def on_each(f, mesh):
+    """Run f on every device: each has its own block, and its own result."""
+    cut = P(mesh.axis_names)
+    return jax.jit(jax.shard_map(f, mesh=mesh, in_specs=cut, out_specs=cut))
+
+
+def show(f, mesh=four):
+    """What each device has before and after f, and what was sent for it."""
+    x = jax.device_put(numbers, NamedSharding(mesh, P(mesh.axis_names)))
+    bill = traffic.of(on_each(f, mesh), x)
+    pairs = x.addressable_shards, on_each(f, mesh)(x).addressable_shards
+    for old, new in zip(*pairs, strict=True):
+        print(f"device {old.device.id}  {old.data!s:13} -> {new.data}")
+    print("a device sends", *(c.sent for c in bill), "bytes")
+    return pictures.traffic(bill, mesh)
+
+
+# %% psum
+show(lambda block: lax.psum(block, "x"))
+
+# %% mean-max-min
+for ask in lax.pmean, lax.pmax, lax.pmin:
+    program = on_each(partial(ask, axis_name="x"), four)
+    (bill,) = traffic.of(program, x)
+    everyone = program(x).addressable_shards[0].data
+    print(f"{ask.__name__:6}{everyone!s:18} {bill.op} of {bill.bytes} bytes")
+
+# %% all-gather
+show(lambda block: lax.all_gather(block, "x", tiled=True))
+
+# %% tiled-or-not
+for tiled in True, False:
+    ask = partial(lax.all_gather, axis_name="x", tiled=tiled)
+    block = on_each(ask, four)(x).addressable_shards[0].data
+    print(f"tiled={tiled!s:6}", block.shape)
+
+# %% psum-scatter
+show(lambda block: lax.psum_scatter(block, "x", tiled=True))
+
+# %% two-halves
+eight = jax.make_mesh((8,), ("x",))
+long = jax.device_put(jnp.arange(2048.0), NamedSharding(eight, P("x")))
+
+
+def two_halves(block):
+    piece = lax.psum_scatter(block, "x", tiled=True)
+    return lax.all_gather(piece, "x", tiled=True)
+
+
+one = on_each(lambda block: lax.psum(block, "x"), eight)
+two = on_each(two_halves, eight)
+print("the same sums:", np.array_equal(one(long), two(long)))
+(bill,) = traffic.of(one, long)
+print(f"at once: {bill.op} of {bill.bytes:,} bytes, {bill.sent:,} sent")
+traffic.table(traffic.of(two, long))
+
+# %% ppermute
+show(lambda block: lax.ppermute(block, "x", [(0, 1), (1, 2), (2, 3), (3, 0)]))
+
+# %% ppermute-line
+show(lambda block: lax.ppermute(block, "x", [(0, 1), (1, 2), (2, 3)]))
+
+# %% all-to-all
+show(lambda block: lax.all_to_all(block, "x", 0, 0, tiled=True))
+
+# %% along-y
+grid = jax.make_mesh((2, 4), ("x", "y"))
+show(lambda block: lax.psum(block, "y"), grid)
+
+# %% along-x
+show(lambda block: lax.psum(block, "x"), grid)
+
+
+# %% ring
+around = [(i, (i + 1) % 8) for i in range(8)]
+
+
+def ring(block):
+    total = moving = block
+    for _ in range(7):
+        moving = lax.ppermute(moving, "x", around)
+        total += moving
+    return total
+
+
+unrolled = on_each(ring, eight)
+print("the same sums:", np.array_equal(unrolled(long), one(long)))
+pictures.traffic(traffic.of(unrolled, long), eight)
+
+
+# %% ring-loop
+def ring_loop(block):
+    def step(_, carry):
+        total, moving = carry
+        moving = lax.ppermute(moving, "x", around)
+        return total + moving, moving
+
+    return lax.fori_loop(0, 7, step, (block, block))[0]
+
+
+# %% loop-bill
+looped = on_each(ring_loop, eight)
+for program in unrolled, looped:
+    text = str(program.lower(long).compile().as_text())
+    lines = text.count(" collective-permute(")
+    total = traffic.total(traffic.of(program, long))
+    print(f"collective-permutes in the text: {lines}, bytes: {total:,}")
+traffic.table(traffic.of(looped, long))
+
+
+# %% by-hand
+from minipod.links import LINKS
+
+
+def sum_of(size):
+    """The bill of a psum of so many bytes on each of eight devices."""
+    cut = NamedSharding(eight, P("x"))
+    x = jax.ShapeDtypeStruct((8 * size // 4,), jnp.float32, sharding=cut)
+    return traffic.of(one, x)
+
+
+link = LINKS["NVLink 4 (H100)"]
+bill = sum_of(2**28)
+sent = 2 * 7 / 8 * 2**28
+print(f"by hand:   {sent:,.0f} bytes, {sent / link.bytes_per_second:.6f} s")
+took = traffic.seconds(bill, link, eight)
+print(f"the model: {bill[0].sent:,} bytes, {took:.6f} s")
+
+# %% three-links
+names = ["TPU v4", "NVLink 4 (H100)", "InfiniBand NDR", "1 Gbit Ethernet"]
+small, large = sum_of(2**10), sum_of(2**28)
+for name in names:
+    little = traffic.seconds(small, name, eight) * 1e6
+    much = traffic.seconds(large, name, eight) * 1e3
+    print(f"{name:16} 1 KiB {little:7.3f} µs   256 MiB {much:9.3f} ms")
+
+# %% curves
+sizes = [4**k for k in range(4, 15)]
+bills = [sum_of(size) for size in sizes]
+times = {n: [traffic.seconds(b, n, eight) for b in bills] for n in names}
+pictures.curve(times, sizes, "bytes", "seconds", logx=True, logy=True)
+
+# %% published
+from lessons.ch07_collectives import figures
+
+figures.table()
+
+# %% gather-to-sum
+rows = jax.device_put(jnp.ones((64, 256)), NamedSharding(eight, P("x")))
+gather_all = on_each(  # a block is f32[8, 256]
+    lambda block: lax.all_gather(block, "x", tiled=True).sum(axis=0), eight
+)
+sum_first = on_each(lambda block: lax.psum(block.sum(axis=0), "x"), eight)
+print("the same sums:", np.array_equal(gather_all(rows), sum_first(rows)))
+for program in gather_all, sum_first:
+    (bill,) = traffic.of(program, rows)
+    print(f"{bill.op} of {bill.bytes:,} bytes, {bill.sent:,} sent")
+
+
+# %% two-gradients
+pair = jax.make_mesh((2,), ("x",))
+data = jax.device_put(jnp.arange(2.0), NamedSharding(pair, P("x")))
+
+
+def loss(w, d):
+    return jnp.sum((w**2 + 1) * d)
+
+
+def for_each(f, check_vma=True):
+    """f(w, d) on two devices: w is 1 on both, d is 0 and 1."""
+    run = jax.shard_map(
+        lambda w, d: f(w, d)[None],
+        mesh=pair,
+        in_specs=(P(), P("x")),
+        out_specs=P("x"),
+        check_vma=check_vma,
+    )
+    return jax.jit(run)(1.0, data)
+
+
+# %% grad-of-psum
+def psummed_loss(w, d):
+    return lax.psum(loss(w, d), "x")
+
+
+for check in True, False:
+    result = for_each(jax.grad(psummed_loss), check_vma=check)
+    print(f"check_vma={check!s:6}", result)
+
+
+# %% already-summed
+def average(w, d):
+    return lax.pmean(jax.grad(loss)(w, d), "x")
+
+
+def average_of_own(w, d):
+    own = lax.pcast(w, "x", to="varying")
+    return lax.pmean(jax.grad(loss)(own, d), "x")
+
+
+print("pmean of grad:  ", for_each(average))
+print("its own w first:", for_each(average_of_own))
+print("check_vma=False:", for_each(average, check_vma=False))
+
+
+# %% carry
+def twice(block, start):
+    return lax.fori_loop(0, 2, lambda _, total: total + block, start)
+
+
+with expect_error(TypeError, "manual axis types do not match"):
+    on_each(lambda b: twice(b, jnp.zeros(4, int)), four)(x)
+
+print(on_each(lambda b: twice(b, jnp.zeros_like(b)), four)(x))
+
+
+# %% not-the-same
+def known_to_all(block):
+    return lax.all_gather(block, "x", tiled=True, to="invarying")
+
+
+known = {"mesh": four, "in_specs": P("x"), "out_specs": P()}
+with expect_error(ValueError, "could not infer replication"):
+    jax.shard_map(lambda b: lax.all_gather(b, "x"), **known)(x)
+print(jax.typeof(jax.shard_map(known_to_all, **known)(x)))
+
+# %% one-line-two-arrays
+gradient = {"w": jnp.ones((8, 256)), "b": jnp.ones((8, 16))}
+gradient = jax.device_put(gradient, NamedSharding(eight, P("x")))
+text = str(one.lower(gradient).compile().as_text())
+line = next(line for line in text.splitlines() if " all-reduce(" in line)
+print(line.strip().split("(%")[0])
+traffic.table(traffic.of(one, gradient))
+
+# %% then-pmap
+xs = jnp.ones(jax.local_device_count())
+sums = jax.pmap(lambda x: lax.psum(x, "i"), axis_name="i")(xs)
+print(sums.shape, repr(sums[:8]))
+
+
+# %% then-groups
+def in_pairs(block):
+    return lax.psum(block, "x", axis_index_groups=[[0, 1], [2, 3]])
+
+
+print(jax.pmap(in_pairs, axis_name="x")(numbers.reshape(4, 4))[:, 0])
+with expect_error(NotImplementedError):
+    on_each(in_pairs, four)(x)
+
+# %% now-groups
+pairs = jax.make_mesh((2, 2), ("pair", "member"))
+show(lambda block: lax.psum(block, "member"), pairs)
+
+
+# %% then-names
+def sizes_of(block):
+    print("psum(1):", lax.psum(1, "x"), " axis_size:", lax.axis_size("x"))
+    return block
+
+
+on_each(sizes_of, four).trace(x)
+print("pvary:", hasattr(lax, "pvary"), " pcast:", hasattr(lax, "pcast"))
+
+# %% then-orders
+for name in "InfiniBand NDR, 8 a node", "InfiniBand NDR", "1 Gbit Ethernet":
+    ratio = link.bytes_per_second / LINKS[name].bytes_per_second
+    print(f"{name:24} {ratio:7,.1f} times slower than NVLink 4")

@@ -1,0 +1,103 @@
+"""ch07_collectives: four exercises.
+
+Work on your copy, answers/ch07_collectives.py; this file stays as it is.
+
+四个练习。请在你自己的副本 answers/ch07_collectives.py 里作答，本文件保持原样。
+"""
+
+import jax
+import jax.numpy as jnp  # noqa: F401 (for your answers)
+import numpy as np
+from jax import lax  # noqa: F401
+from jax.sharding import Mesh
+from jax.sharding import PartitionSpec as P  # noqa: F401
+
+
+def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
+    """Add up over all devices, by passing pieces around a ring.
+
+    x: f32[n, m], one row on each of the n devices: sharded with `P("x")`. mesh has
+    one axis, "x", of size n ≥ 2; m is a multiple of n.
+    Returns f32[n, m] with the same sharding, in which every row is the sum of all
+    rows of x.
+    Budget: collective-permutes only, 2 (n-1) of them (in a loop or one by one), each
+    of a piece of m / n numbers.
+
+    让数据分成小块绕环传递，把所有设备上的行加起来。
+    x 的形状是 [n, m]，n 个设备各持有一行，也就是按 `P("x")` 分片；mesh 只有一个轴
+    "x"，大小 n ≥ 2；m 是 n 的倍数。返回同样形状、同样分片的数组，每一行都是 x 所有行的和。
+    预算：只用 collective-permute，共 2 (n-1) 次（循环或逐次写出都可以），每次传一小块，
+    即 m / n 个数。
+    """
+    # TODO: one round to add the pieces up, one to hand the sums out.
+    raise NotImplementedError
+
+
+def mean_gradient_shards(
+    gradients: dict[str, jax.Array], mesh: Mesh
+) -> dict[str, jax.Array]:
+    """The mean of all devices' gradients, of which each device keeps one piece.
+
+    gradients: for each parameter f32[n, a, …]; entry i along the first dimension is
+    the gradient that device i has computed, so they are sharded with `P("x")`. mesh
+    has one axis, "x", of size n; a is a multiple of n.
+    Returns for each parameter the mean over the devices, f32[a, …], its first
+    dimension cut along "x".
+    Budget: reduce-scatters only, in all as many bytes as one device's gradients have.
+
+    对所有设备的梯度求平均，每个设备只留下自己的那一份。
+    gradients 里每个参数的形状是 [n, a, …]，第一维的第 i 项是设备 i 算出的梯度，因此按
+    `P("x")` 分片；mesh 只有一个轴 "x"，大小为 n；a 是 n 的倍数。
+    返回每个参数在各设备上的平均，形状是 [a, …]，第一维沿 "x" 切开。
+    预算：只用 reduce-scatter，字节总数等于一个设备上全部梯度的大小。
+    """
+    # TODO: on one device, what is needed to have a sum, but only a part of it?
+    raise NotImplementedError
+
+
+def to_experts(
+    tokens: jax.Array, expert: jax.Array, weights: jax.Array, mesh: Mesh
+) -> jax.Array:
+    """Send every token to its expert, and bring the result home.
+
+    tokens: f32[k, d], expert: i32[k], both cut along "x": each device has k / n
+    tokens, and for each of them the number of its expert. weights: f32[n, d, h],
+    sharded with `P("x")`: device e has the matrix of expert e. mesh has one axis, "x",
+    of size n. Each device has equally many tokens for each expert, in any order.
+    Returns f32[k, h], cut along "x", with row i equal to `tokens[i] @ weights[expert[i]]`.
+    Budget: all-to-alls only; the tokens of a device travel once, and so do its results.
+
+    把每个 token 送到它的专家那里，再把结果取回来。
+    tokens 的形状是 [k, d]，expert 是 i32[k]，都沿 "x" 切开：每个设备有 k / n 个 token，
+    以及每个 token 所属专家的编号。weights 的形状是 [n, d, h]，按 `P("x")` 分片：设备 e
+    持有专家 e 的矩阵。mesh 只有一个轴 "x"，大小为 n。在每个设备上，分给各个专家的 token
+    数目相同，顺序任意。返回形状为 [k, h]、沿 "x" 切开的数组，第 i 行等于
+    `tokens[i] @ weights[expert[i]]`。
+    预算：只用 all-to-all；每个设备的 token 送出一次，结果送回一次。
+    """
+    # TODO: sort, send, multiply, send back, and undo the sorting.
+    raise NotImplementedError
+
+
+def which_collective(before: np.ndarray, after: np.ndarray) -> tuple[str, int]:
+    """Name the collective that has happened, and its bytes.
+
+    before: [n, k] with n ≥ 2, row i is the block of device i. after: [n, m], row i is
+    what device i had afterwards, all with one tiled collective along one axis of n
+    devices. The numbers are random, of any dtype; k is a multiple of n, k ≥ 2n.
+    A reduction may take the sum, the largest or the smallest, a permute may leave
+    devices without a source: they have zeros.
+    Returns (name, bytes): one of "all-reduce", "all-gather", "reduce-scatter",
+    "all-to-all" and "collective-permute", and the bytes as in the column “bytes” of a
+    traffic table.
+
+    根据前后的数据，说出发生的是哪一种集合通信，以及它的字节数。
+    before 的形状是 [n, k]，n ≥ 2，第 i 行是设备 i 的块；after 的形状是 [n, m]，第 i 行是
+    设备 i 之后的数据。其间只做了一次 tiled 的集合通信，沿着一个有 n 个设备的轴。数字是
+    随机的，dtype 任意；k 是 n 的倍数，且 k ≥ 2n。归约可能是求和、取最大或取最小；置换时
+    可能有设备没有来源，它得到的全是零。
+    返回名字和字节数组成的元组：名字是 "all-reduce"、"all-gather"、"reduce-scatter"、"all-to-all"、
+    "collective-permute" 之一；字节数与通信量表中“字节”一栏的含义相同。
+    """
+    # TODO: look at the shapes first, then at the numbers.
+    raise NotImplementedError

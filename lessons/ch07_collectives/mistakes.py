@@ -1,0 +1,249 @@
+"""Known wrong answers of ch07_collectives; words.toml explains them."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import PartitionSpec as P
+
+CUT = P("x")
+
+
+def _on_each(f, mesh, *args, out=CUT):
+    return jax.shard_map(
+        f, mesh=mesh, in_specs=CUT, out_specs=out, check_vma=False
+    )(*args)
+
+
+def _around(n):
+    return [(i, (i + 1) % n) for i in range(n)]
+
+
+def _whole_rows(x, mesh, rounds):
+    def on_each(row):
+        total = moving = row
+        for _ in range(rounds):
+            moving = lax.ppermute(moving, "x", _around(mesh.size))
+            total += moving
+        return total
+
+    return _on_each(on_each, mesh, x)
+
+
+def ring_all_reduce__whole_rows(x, mesh):
+    return _whole_rows(x, mesh, mesh.size - 1)
+
+
+def ring_all_reduce__own_row_twice(x, mesh):
+    return _whole_rows(x, mesh, mesh.size)
+
+
+def ring_all_reduce__psum(x, mesh):
+    return _on_each(lambda row: lax.psum(row, "x"), mesh, x)
+
+
+def _rings(x, mesh, around, *starts):
+    """Rounds of n - 1 steps: in the first one adds, in the second replaces."""
+    n = mesh.size
+
+    def on_each(row):
+        me, pieces = lax.axis_index("x"), row.reshape(n, -1)
+        for start, put in zip(starts, ("add", "set"), strict=False):
+            for k in range(n - 1):
+                at = (me + start - k) % n
+                came = lax.ppermute(pieces[at], "x", around)
+                pieces = getattr(pieces.at[(at - 1) % n], put)(came)
+        return pieces.reshape(row.shape)
+
+    return _on_each(on_each, mesh, x)
+
+
+def ring_all_reduce__one_round(x, mesh):
+    return _rings(x, mesh, _around(mesh.size), 0)
+
+
+def ring_all_reduce__unfinished_pieces(x, mesh):
+    return _rings(x, mesh, _around(mesh.size), 0, 0)
+
+
+def ring_all_reduce__not_closed(x, mesh):
+    return _rings(x, mesh, _around(mesh.size)[:-1], 0, 1)
+
+
+def ring_all_reduce__added_twice(x, mesh):
+    def on_each(row):
+        n, me = mesh.size, lax.axis_index("x")
+        pieces = row.reshape(n, -1)
+        for k in range(2 * (n - 1)):
+            came = lax.ppermute(pieces[(me - k) % n], "x", _around(n))
+            pieces = pieces.at[(me - k - 1) % n].add(came)
+        return pieces.reshape(row.shape)
+
+    return _on_each(on_each, mesh, x)
+
+
+def _shards(gradients, mesh, each, out=CUT):
+    def on_each(gradients):
+        return jax.tree.map(lambda g: each(g[0]), gradients)
+
+    return _on_each(on_each, mesh, gradients, out=out)
+
+
+def _own_piece(whole, mesh):
+    size = len(whole) // mesh.size
+    return lax.dynamic_slice_in_dim(whole, lax.axis_index("x") * size, size)
+
+
+def mean_gradient_shards__all_then_cut(gradients, mesh):
+    return _shards(
+        gradients, mesh, lambda g: _own_piece(lax.pmean(g, "x"), mesh)
+    )
+
+
+def mean_gradient_shards__everywhere(gradients, mesh):
+    return _shards(gradients, mesh, lambda g: lax.pmean(g, "x"), out=P())
+
+
+def mean_gradient_shards__sum(gradients, mesh):
+    return _shards(
+        gradients, mesh, lambda g: lax.psum_scatter(g, "x", tiled=True)
+    )
+
+
+def mean_gradient_shards__own_gradient(gradients, mesh):
+    return _shards(gradients, mesh, lambda g: _own_piece(g, mesh))
+
+
+def mean_gradient_shards__gathered(gradients, mesh):
+    def each(g):
+        return _own_piece(lax.all_gather(g, "x").mean(axis=0), mesh)
+
+    return _shards(gradients, mesh, each)
+
+
+def mean_gradient_shards__averaged_first(gradients, mesh):
+    def each(g):
+        mean = lax.pmean(g, "x")
+        return lax.psum_scatter(mean, "x", tiled=True) / mesh.size
+
+    return _shards(gradients, mesh, each)
+
+
+def mean_gradient_shards__last_dimension(gradients, mesh):
+    def one(g):
+        last = g.ndim - 2  # of one device's gradient
+
+        def on_each(g):
+            mean = g[0] / mesh.size
+            return lax.psum_scatter(
+                mean, "x", scatter_dimension=last, tiled=True
+            )
+
+        return _on_each(on_each, mesh, g, out=P(*(None,) * last, "x"))
+
+    return jax.tree.map(one, gradients)
+
+
+def _send(blocks):
+    return lax.all_to_all(blocks, "x", 0, 0, tiled=True)
+
+
+def to_experts__stayed_at_home(tokens, expert, weights, mesh):
+    return _on_each(lambda t, _, w: t @ w[0], mesh, tokens, expert, weights)
+
+
+def to_experts__not_sorted(tokens, expert, weights, mesh):
+    def on_each(tokens, _, weights):
+        return _send(_send(tokens) @ weights[0])
+
+    return _on_each(on_each, mesh, tokens, expert, weights)
+
+
+def to_experts__not_sent_back(tokens, expert, weights, mesh):
+    def on_each(tokens, expert, weights):
+        return _send(tokens[jnp.argsort(expert)]) @ weights[0]
+
+    return _on_each(on_each, mesh, tokens, expert, weights)
+
+
+def _home(tokens, expert, weights, mesh, unsort):
+    def on_each(tokens, expert, weights):
+        order = jnp.argsort(expert)
+        back = _send(_send(tokens[order]) @ weights[0])
+        return unsort(back, order)
+
+    return _on_each(on_each, mesh, tokens, expert, weights)
+
+
+def to_experts__in_experts_order(tokens, expert, weights, mesh):
+    return _home(tokens, expert, weights, mesh, lambda back, _: back)
+
+
+def to_experts__sorted_twice(tokens, expert, weights, mesh):
+    return _home(tokens, expert, weights, mesh, lambda back, order: back[order])
+
+
+def to_experts__gathered_tokens(tokens, expert, weights, mesh):
+    def on_each(tokens, expert, weights):
+        everything = lax.all_gather((tokens, expert), "x", tiled=True)
+        mine = everything[1] == lax.axis_index("x")
+        done = (everything[0] @ weights[0]) * mine[:, None]
+        return lax.psum_scatter(done, "x", tiled=True)
+
+    return _on_each(on_each, mesh, tokens, expert, weights)
+
+
+def to_experts__gathered_weights(tokens, expert, weights, mesh):
+    def on_each(tokens, expert, weights):
+        experts = lax.all_gather(weights, "x", tiled=True)
+        return jnp.einsum("td,tdh->th", tokens, experts[expert])
+
+    return _on_each(on_each, mesh, tokens, expert, weights)
+
+
+def _named(before, after):
+    n, k = before.shape
+    exchanged = before.reshape(n, n, -1).swapaxes(0, 1).reshape(n, k)
+    if after.shape[1] != k:
+        return "all-gather" if after.shape[1] > k else "reduce-scatter"
+    if (after == after[0]).all():
+        return "all-reduce"
+    same = (after == exchanged).all()
+    return "all-to-all" if same else "collective-permute"
+
+
+def which_collective__block_before(before, after):
+    return _named(before, after), before[0].nbytes
+
+
+def which_collective__block_after(before, after):
+    return _named(before, after), after[0].nbytes
+
+
+def which_collective__all_devices(before, after):
+    return _named(before, after), max(before.nbytes, after.nbytes)
+
+
+def which_collective__four_bytes(before, after):
+    size = max(before.shape[1], after.shape[1]) * 4
+    return _named(before, after), size
+
+
+def which_collective__what_is_sent(before, after):
+    name, n = _named(before, after), len(before)
+    size = max(before[0].nbytes, after[0].nbytes)
+    share = {"all-reduce": 2 * (n - 1), "collective-permute": n}
+    return name, size * share.get(name, n - 1) // n
+
+
+def which_collective__shapes_alone(before, after):
+    name, size = _named(before, after), max(before[0].nbytes, after[0].nbytes)
+    return "all-reduce" if after.shape == before.shape else name, size
+
+
+def which_collective__sums_alone(before, after):
+    name, size = _named(before, after), max(before[0].nbytes, after[0].nbytes)
+    is_sum = np.array_equal(after[0], before.sum(axis=0).astype(after.dtype))
+    if name == "all-reduce" and not is_sum:
+        name = "collective-permute"
+    return name, size

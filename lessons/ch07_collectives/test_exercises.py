@@ -1,0 +1,154 @@
+"""The checks of ch07_collectives; meshes take devices in a drawn order."""
+
+import jax
+import numpy as np
+from jax.sharding import AxisType, Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from lessons.checking import Budget, normal
+
+
+def mesh(rng, size):
+    devices = rng.permutation(np.array(jax.devices()[:size]))
+    return Mesh(devices, ("x",), axis_types=(AxisType.Explicit,))
+
+
+def cut(array, mesh):
+    """The array with its first dimension cut along the mesh."""
+    return jax.device_put(array, NamedSharding(mesh, P("x")))
+
+
+def test_ring_all_reduce(check):
+    def cases(rng):
+        drawn = []
+        for size in (4, 8):
+            m = mesh(rng, size)
+            columns = size * int(rng.integers(2, 5))
+            drawn.append((cut(normal(rng, size, columns), m), m))
+        return drawn
+
+    def oracle(x, mesh):
+        return np.broadcast_to(np.asarray(x).sum(axis=0), x.shape)
+
+    def budget(x, mesh):
+        n, columns = x.shape
+        return Budget({"collective-permute"}, 2 * (n - 1) * columns // n * 4)
+
+    check(
+        cases,
+        oracle=oracle,
+        compare=("value", "placement"),
+        how="jit",
+        budget=budget,
+    )
+
+
+def test_mean_gradient_shards(check):
+    def cases(rng):
+        drawn = []
+        for size in (4, 8):
+            m = mesh(rng, size)
+            a, b = (size * int(k) for k in rng.permutation([1, 2, 3])[:2])
+            shapes = {"w": (size, a, b), "b": (size, b)}
+            gradients = {
+                name: cut(normal(rng, *shape), m)
+                for name, shape in shapes.items()
+            }
+            drawn.append((gradients, m))
+        return drawn
+
+    def oracle(gradients, mesh):
+        return {k: np.asarray(g).mean(axis=0) for k, g in gradients.items()}
+
+    def budget(gradients, mesh):
+        size = sum(g[0].nbytes for g in map(np.asarray, gradients.values()))
+        return Budget({"reduce-scatter"}, size)
+
+    check(
+        cases,
+        oracle=oracle,
+        compare=("value", "placement"),
+        how="jit",
+        budget=budget,
+    )
+
+
+def test_to_experts(check):
+    def cases(rng):
+        drawn = []
+        for size, d, h in ((4, 3, 5), (8, 6, 2)):
+            m, each = mesh(rng, size), int(rng.integers(2, 4))
+            chosen = np.repeat(np.arange(size, dtype=np.int32), each)
+            expert = [rng.permutation(chosen) for _ in range(size)]
+            tokens = normal(rng, size * size * each, d)
+            weights = normal(rng, size, d, h)
+            arrays = tokens, np.concatenate(expert), weights
+            drawn.append((*(cut(array, m) for array in arrays), m))
+        return drawn
+
+    def oracle(tokens, expert, weights, mesh):
+        tokens, expert, weights = map(np.asarray, (tokens, expert, weights))
+        rows = zip(tokens, expert, strict=True)
+        return np.stack([token @ weights[e] for token, e in rows])
+
+    def budget(tokens, expert, weights, mesh):
+        n, d, h = weights.shape
+        return Budget({"all-to-all"}, len(tokens) // n * (d + h) * 4)
+
+    check(
+        cases,
+        oracle=oracle,
+        compare=("value", "placement"),
+        how="jit",
+        budget=budget,
+    )
+
+
+def outcomes(before, reduction):
+    """The blocks after each collective, by its definition."""
+    n, k = before.shape
+    pieces = [np.split(row, n) for row in before]
+    whole = reduction(before, axis=0).astype(before.dtype)
+    return {
+        "all-reduce": np.tile(whole, (n, 1)),
+        "all-gather": np.tile(before.ravel(), (n, 1)),
+        "reduce-scatter": whole.reshape(n, k // n),
+        "all-to-all": np.stack(
+            [np.concatenate([row[i] for row in pieces]) for i in range(n)]
+        ),
+    }
+
+
+def permuted(before, rng, complete):
+    """Passed on around a drawn ring; in an incomplete one, one gets nothing."""
+    ring, after = rng.permutation(len(before)), np.zeros_like(before)
+    after[ring[1:]] = before[ring[:-1]]
+    if complete:
+        after[ring[0]] = before[ring[-1]]
+    return after
+
+
+def test_which_collective(check):
+    def cases(rng):
+        drawn = []
+        for n, dtype, reduction in (
+            (4, "float32", np.max),
+            (3, "float16", np.sum),
+            (2, "int16", np.min),
+        ):
+            shape = n, n * int(rng.integers(2, 5))
+            before = rng.normal(scale=500, size=shape).astype(dtype)
+            afters = list(outcomes(before, reduction).values())
+            afters.append(permuted(before, rng, complete=n < 4))
+            drawn += [(before, after) for after in afters]
+        return [drawn[i] for i in rng.permutation(len(drawn))]
+
+    def oracle(before, after):
+        size = max(before[0].nbytes, after[0].nbytes)
+        for reduction in (np.sum, np.max, np.min):
+            for name, expected in outcomes(before, reduction).items():
+                if np.array_equal(after, expected):
+                    return name, size
+        return "collective-permute", size
+
+    check(cases, oracle=oracle)

@@ -1,0 +1,112 @@
+"""ch08_three_ways: four exercises.
+
+Work on your copy, answers/ch08_three_ways.py; this file stays as it is.
+
+四个练习。请在你自己的副本 answers/ch08_three_ways.py 里作答，本文件保持原样。
+"""
+
+import jax
+import jax.numpy as jnp  # noqa: F401 (for your answers)
+from jax import lax  # noqa: F401
+from jax.sharding import Mesh, NamedSharding  # noqa: F401
+from jax.sharding import PartitionSpec as P  # noqa: F401
+
+
+def mlp_by_constraints(
+    x: jax.Array,
+    w1: jax.Array,
+    b1: jax.Array,
+    w2: jax.Array,
+    b2: jax.Array,
+    mesh: Mesh,
+) -> tuple[jax.Array, jax.Array]:
+    """Two layers whose hidden features are cut, written with constraints.
+
+    mesh has the Auto axes "data" and "model". x: f32[rows, features], laid out
+    P("data", None); w1: f32[features, hidden], b1: f32[hidden], w2: f32[hidden, features],
+    b2: f32[features], each a copy on every device; "data" divides rows, "model" divides
+    features and hidden. The function is compiled with `jit`.
+    Returns (h, out): h = tanh(x @ w1 + b1), laid out P("data", "model"), and
+    out = h @ w2 + b2, laid out P("data", None).
+    Budget: one all-reduce of the part of out that one device holds, in bytes.
+
+    两层网络，隐藏层的特征切开，用约束来写。mesh 有 Auto 轴 "data" 和 "model"。
+    x 的形状是 [rows, features]，按 P("data", None) 摆放；w1 是 [features, hidden]，
+    b1 是 [hidden]，w2 是 [hidden, features]，b2 是 [features]，它们在每个设备上各有一份。
+    "data" 能整除 rows，"model" 能整除 features 和 hidden。函数会用 `jit` 编译。
+    返回 (h, out)：h = tanh(x @ w1 + b1)，按 P("data", "model") 摆放；
+    out = h @ w2 + b2，按 P("data", None) 摆放。
+    预算：一次 all-reduce，大小为一个设备所持有的那部分 out。
+    """
+    # TODO: say where h, w2 and out shall lie; the compiler finds the rest.
+    raise NotImplementedError
+
+
+def mlp_by_hand(
+    x: jax.Array,
+    w1: jax.Array,
+    b1: jax.Array,
+    w2: jax.Array,
+    b2: jax.Array,
+    mesh: Mesh,
+) -> tuple[jax.Array, jax.Array]:
+    """The same two layers, the same inputs, the same budget: with `jax.shard_map`.
+
+    Inputs, results and mesh (Auto axes "data" and "model") as in mlp_by_constraints:
+    x lies P("data", None), all else is a copy on every device; the function is compiled
+    whole with `jit`. Returns (h, out), laid out P("data", "model") and P("data", None).
+    Budget: one all-reduce of the part of out that one device holds, in bytes.
+
+    同样的两层、同样的输入、同样的预算，改用 `jax.shard_map`。
+    输入、结果和 mesh（Auto 轴 "data" 和 "model"）都与 mlp_by_constraints 相同：
+    x 按 P("data", None) 摆放，其余的在每个设备上各有一份；函数会整个用 `jit` 编译。
+    返回 (h, out)，分别按 P("data", "model") 和 P("data", None) 摆放。
+    预算：一次 all-reduce，大小为一个设备所持有的那部分 out。
+    """
+    # TODO: write what one device does with its rows and its hidden features.
+    raise NotImplementedError
+
+
+def mlp_explicit(
+    x: jax.Array,
+    w1: jax.Array,
+    b1: jax.Array,
+    w2: jax.Array,
+    b2: jax.Array,
+    mesh: Mesh,
+) -> tuple[jax.Array, jax.Array]:
+    """The same two layers, the same inputs, the same budget: on Explicit axes.
+
+    As mlp_by_constraints, but the axes "data" and "model" are Explicit; no mesh has been
+    set with `set_mesh`. x lies P("data", None), all else is a copy on every device; the
+    function is compiled with `jit`.
+    Returns (h, out), laid out P("data", "model") and P("data", None).
+    Budget: one all-reduce of the part of out that one device holds, in bytes.
+
+    同样的两层、同样的输入、同样的预算，这次用 Explicit 轴。
+    与 mlp_by_constraints 相同，只是 "data" 和 "model" 都是 Explicit 轴，没有用
+    `set_mesh` 设置过网格。x 按 P("data", None) 摆放，其余的在每个设备上各有一份；
+    函数会用 `jit` 编译。返回 (h, out)，分别按 P("data", "model") 和 P("data", None) 摆放。
+    预算：一次 all-reduce，大小为一个设备所持有的那部分 out。
+    """
+    # TODO: change the types of the weights, then answer the question of the product.
+    raise NotImplementedError
+
+
+def collective_matmul(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
+    """x @ w without gathering x: multiply the rows you have while the next ones travel.
+
+    x: f32[rows, features], P("x", None); w: f32[features, columns], P(None, "x") on mesh,
+    whose only axis "x" is Explicit; its size n divides rows and columns. Left alone, every
+    device would gather all of x. The function is compiled with `jit`.
+    Returns f32[rows, columns], laid out P(None, "x").
+    Budget: collective-permutes only, of n - 1 times one device's part of x, in bytes.
+
+    计算 x @ w，但不收集 x：手里的行在做乘法，下一批行正在路上。
+    x 按 P("x", None) 摆放，w 按 P(None, "x") 摆放；mesh 只有一个 Explicit 轴 "x"，
+    其大小 n 能整除 rows 和 columns。什么都不做的话，每个设备都会收集整个 x。
+    函数会用 `jit` 编译。返回值的形状是 [rows, columns]，按 P(None, "x") 摆放。
+    预算：只能用 collective-permute，合计 n - 1 份，每份是 x 在一个设备上的那部分。
+    """
+    # TODO: send the rows around the ring; whose rows do you hold after each step?
+    raise NotImplementedError

@@ -1,0 +1,90 @@
+"""The checks of ch08_three_ways; budgets in bytes."""
+
+import jax
+import numpy as np
+from jax.sharding import AxisType, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from lessons.checking import Budget, normal
+
+SIZES = (2, 4), (4, 2)
+
+
+def place(x, mesh, *spec):
+    return jax.device_put(x, NamedSharding(mesh, P(*spec)))
+
+
+def layers(rng, kind):
+    drawn = []
+    for (data, model), hidden in zip(SIZES, (8, 24), strict=True):
+        devices = jax.devices()[: data * model]
+        mesh = jax.make_mesh(
+            (data, model),
+            ("data", "model"),
+            axis_types=(kind,) * 2,
+            devices=devices,
+        )
+        rows, features = (8 * int(k) for k in rng.integers(2, 4, 2))
+        x = place(normal(rng, rows, features), mesh, "data", None)
+        shapes = (features, hidden), (hidden,), (hidden, features), (features,)
+        weights = (place(0.3 * normal(rng, *shape), mesh) for shape in shapes)
+        drawn.append((x, *weights, mesh))
+    return drawn
+
+
+def same_layers(x, w1, b1, w2, b2, mesh):
+    x, w1, b1, w2, b2 = (np.asarray(a) for a in (x, w1, b1, w2, b2))
+    h = np.tanh(x @ w1 + b1)
+    return h, h @ w2 + b2
+
+
+def one_sum(x, w1, b1, w2, b2, mesh):
+    return Budget({"all-reduce"}, x.nbytes // mesh.shape["data"])
+
+
+def check_layers(check, kind):
+    check(
+        lambda rng: layers(rng, kind),
+        oracle=same_layers,
+        compare=("value", "placement"),
+        how="jit",
+        budget=one_sum,
+        tolerance=1e-4,
+    )
+
+
+def test_mlp_by_constraints(check):
+    check_layers(check, AxisType.Auto)
+
+
+def test_mlp_by_hand(check):
+    check_layers(check, AxisType.Auto)
+
+
+def test_mlp_explicit(check):
+    check_layers(check, AxisType.Explicit)
+
+
+def test_collective_matmul(check):
+    def cases(rng):
+        drawn = []
+        for n in (4, 8):
+            mesh = jax.make_mesh((n,), ("x",), devices=jax.devices()[:n])
+            rows, features, columns = (int(k) for k in rng.integers(2, 5, 3))
+            x = place(normal(rng, n * rows, features), mesh, "x", None)
+            w = place(normal(rng, features, n * columns), mesh, None, "x")
+            drawn.append((x, w, mesh))
+        return drawn
+
+    def budget(x, w, mesh):
+        n = mesh.size
+        return Budget({"collective-permute"}, (n - 1) * x.nbytes // n)
+
+    check(
+        cases,
+        oracle=lambda x, w, mesh: np.asarray(x) @ np.asarray(w),
+        compare=("value", "placement"),
+        how="jit",
+        budget=budget,
+        tolerance=1e-4,
+    )
