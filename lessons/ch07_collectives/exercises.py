@@ -96,7 +96,7 @@ def which_collective(before: np.ndarray, after: np.ndarray) -> tuple[str, int]:
     设备 i 之后的数据。其间只做了一次 tiled 的集合通信，沿着一个有 n 个设备的轴。数字是
     随机的，dtype 任意；k 是 n 的倍数，且 k ≥ 2n。归约可能是求和、取最大或取最小；置换时
     可能有设备没有来源，它得到的全是零。
-    返回名字和字节数组成的元组：名字是 "all-reduce"、"all-gather"、"reduce-scatter"、"all-to-all"、
+    返回一个元组，依次是名字和字节数：名字是 "all-reduce"、"all-gather"、"reduce-scatter"、"all-to-all"、
     "collective-permute" 之一；字节数与通信量表中“字节”一栏的含义相同。
     """
     # TODO: look at the shapes first, then at the numbers.

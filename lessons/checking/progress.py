@@ -15,9 +15,13 @@ def all_exercises(lessons: Path) -> list[str]:
     found = []
     for tests in sorted(lessons.glob("ch*/test_exercises.py")):
         for node in ast.parse(tests.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.FunctionDef) and "check" in (a.arg for a in node.args.args):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_") and _takes_check(node):
                 found.append(f"{tests.parent.name}.{node.name.removeprefix('test_')}")
     return found
+
+
+def _takes_check(test: ast.FunctionDef) -> bool:
+    return "check" in (argument.arg for argument in test.args.args)
 
 
 def load_state(folder: Path) -> dict[str, Any]:
