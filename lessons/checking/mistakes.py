@@ -74,7 +74,7 @@ def _see(
     """What the mistakes do, those first that have been seen before.
 
     Tame ones share two children or pairs; a wild one has its own, and in a cluster only a wild answer asks for it.
-    Which are wild is noted in .cache/ when it is first seen; in one process all are taken for tame until one fails.
+    Which are wild is noted in .cache/; in one process all are taken for tame until one fails.
     """
     if not settings.fork:
         for name in names:
@@ -84,10 +84,10 @@ def _see(
     notes = _Notes(spec)
     several = spec.processes > 1
     left = [name for name in names if name not in seen]
-    tame = [] if wild and several else [name for name in left if not notes.wild.get(name, several)]
+    tame = [] if wild and several else [n for n in left if notes.says(n) is False or not (several or notes.says(n))]
     _see_together(spec, settings, tame, seen)
     yield from ((name, seen[name]) for name in names if name in seen)
-    alone = [n for n in left if n not in seen and (n in tame or n not in notes.wild or (wild and notes.wild[n]))]
+    alone = [n for n in left if n not in seen and (n in tame or notes.says(n) is None or (wild and notes.says(n)))]
     jobs: list[forked.Job] = []
     try:
         for n, name in enumerate(alone):
@@ -120,27 +120,36 @@ def _look(spec: Spec, settings: Settings, names: list[str]) -> Callable[[], Any]
 
 
 class _Notes:
-    """Which mistakes of an exercise are wild, kept from run to run while mistakes.py stays as it is."""
+    """Which mistakes of an exercise are wild, kept from run to run while mistakes.py stays as it is.
+
+    Twice has to be seen what is believed to be wild: on a busy machine anything may once take too long.
+    """
 
     def __init__(self, spec: Spec) -> None:
         mistakes = (spec.folder / "mistakes.py").read_bytes()
         self.path = spec.root / ".cache" / "mistakes" / f"{spec.exercise}.json"
         self.key = hashlib.sha256(mistakes).hexdigest()[:16]
-        self.wild: dict[str, bool] = {}
+        self.times: dict[str, int] = {}  # in a row that each was seen to be wild
         try:
             noted = json.loads(self.path.read_text(encoding="utf-8"))
-            self.wild |= noted["wild"] if noted["key"] == self.key else {}
+            self.times |= noted["times"] if noted["key"] == self.key else {}
         except (OSError, ValueError, KeyError, TypeError):
             pass
 
+    def says(self, name: str) -> bool | None:
+        """Whether the mistake is wild; None when that is not known."""
+        times = self.times.get(name)
+        return None if times in (None, 1) else times == 2
+
     def add(self, name: str, wild: bool) -> None:
-        if self.wild.get(name) is wild:
+        times = min(self.times.get(name, 0) + 1, 2) if wild else 0
+        if self.times.get(name) == times:
             return
-        self.wild[name] = wild
+        self.times[name] = times
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             fresh = self.path.with_suffix(f".{os.getpid()}")
-            fresh.write_text(json.dumps({"key": self.key, "wild": self.wild}), encoding="utf-8")
+            fresh.write_text(json.dumps({"key": self.key, "times": self.times}), encoding="utf-8")
             os.replace(fresh, self.path)
         except OSError:
             pass  # a project that cannot be written to: then nothing is remembered
