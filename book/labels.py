@@ -3,8 +3,12 @@
 import functools
 import html
 import re
+import tomllib
+from pathlib import Path
 
 import terms
+
+FIGURES = Path(__file__).resolve().parents[1] / "lessons/ch07_collectives/published.toml"
 
 _PIECES = re.compile(
     r"<(?P<verbatim>pre|code|style|script)\b.*?</(?P=verbatim)>"
@@ -20,6 +24,15 @@ def _rules(kind: str) -> list[tuple[re.Pattern, str]]:
 
 
 @functools.cache
+def _figures() -> dict[str, str]:
+    """The words of the table of published figures, which has both languages in its own file."""
+    published = tomllib.loads(FIGURES.read_text("utf-8"))
+    columns = dict(zip(*(published["columns"][edition] for edition in ("en", "zh-Hans")), strict=True))
+    rows = [*published["verdicts"].values(), *(figure["asked"] for figure in published["figures"].values())]
+    return columns | {row["en"]: row["zh-Hans"] for row in rows}
+
+
+@functools.cache
 def label(text: str, edition: str) -> str:
     """One label, or the sentences that describe a picture, by the rules of terms.toml; what none knows stays."""
     bare = text.strip()
@@ -28,6 +41,8 @@ def label(text: str, edition: str) -> str:
     words = bare
     if rule := next((r for r in _rules("labels") if r[0].fullmatch(bare)), None):
         words = rule[0].sub(rule[1], bare)
+    elif bare in _figures():
+        words = _figures()[bare]
     elif " " in bare and bare.endswith("."):
         for find, put in _rules("phrases"):
             words = find.sub(put, words)

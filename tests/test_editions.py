@@ -7,7 +7,7 @@ import tomllib
 import pytest
 import small_book  # noqa: F401  (puts book/ on the path)
 import terms
-from labels import label
+from labels import label, translate
 from pages import ROOT
 
 from lessons.checking.statements import HAN, split_docstring
@@ -171,3 +171,9 @@ def test_the_description_of_a_picture_is_translated_whole():
     chinese = "数组 float32[4,8] P('x')，共 2 个分片（2 × 1）：设备 0–3 各持有第 0–1 行；设备 4 持有第 2 行。"
     assert label(english, "zh-Hans") == chinese
     assert label("device 2048", "zh-Hant") == "裝置 2048"
+
+
+def test_the_table_of_published_figures_is_in_the_readers_language():
+    cell = '<td class="minipod">all-gather over x of bf16[1024@x, 4096@y], TPU v4, 4×4×4</td><td>errs</td>'
+    assert "沿 x 对 bf16[1024@x, 4096@y] 做 all-gather" in translate(cell, "zh-Hans")
+    assert "有誤" in translate(cell, "zh-Hant")
