@@ -139,6 +139,9 @@ def test_hints_go_on_one_by_one_without_a_check(tmp_path):
     answer(root, "ch90_one", (root / "lessons/ch90_one/exercises.py").read_text() + solved)
     third = check(root, "--hint", report=False)
     assert "Hint 1 of 1 for ch90_one/total: psum" in third.text
+    given = {exercise: row["hints"] for exercise, row in check(root).rows.items()}
+    assert (given["ch90_one.double"], given["ch90_one.total"]) == (2, 1)
+    assert sum(given.values()) == 3
 
 
 def test_locale_chooses_the_language_and_the_option_overrules_it(tmp_path):

@@ -204,7 +204,8 @@ def _write_report(config: pytest.Config) -> None:
     if config.option.report:
         run = config.stash[RUN]
         keys = ("exercise", "outcome", "mistake", "message")
-        rows = [{k: v[k] for k in keys} for v in summary.in_order(run)]
+        hints = progress.hints_given(run.settings.answers)
+        rows = [{k: v[k] for k in keys} | {"hints": hints.get(v["exercise"], 0)} for v in summary.in_order(run)]
         path = config.invocation_params.dir / config.option.report
         path.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -73,6 +73,15 @@ def page_of(exercise: str, lang: str) -> str:
     return f"_build/html/{lang}/{lesson}.html#ex-{name.replace('_', '-')}"
 
 
+def hints_given(folder: Path) -> dict[str, int]:
+    """How many hints the learner has seen of each exercise. Empty when unreadable."""
+    try:
+        given = json.loads((folder / ".hints.json").read_text(encoding="utf-8"))
+        return given if isinstance(given, dict) else {}
+    except (OSError, ValueError):
+        return {}
+
+
 def next_hint(lessons: Path, folder: Path, exercise: str, lang: str) -> str:
     """The exercise's next hint, and note that it was given; after the last one, the last again."""
     lesson, _, name = exercise.partition(".")
@@ -81,13 +90,9 @@ def next_hint(lessons: Path, folder: Path, exercise: str, lang: str) -> str:
     label = exercise.replace(".", "/")
     if not hints:
         return say("hint-none", lang, exercise=label)
-    path = folder / ".hints.json"
-    try:
-        given = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        given = {}
+    given = hints_given(folder)
     count = min(given.get(exercise, 0) + 1, len(hints))
-    _write(path, given | {exercise: count})
+    _write(folder / ".hints.json", given | {exercise: count})
     text = say("hint", lang, n=count, total=len(hints), exercise=label, text=hints[count - 1])
     return text if count < len(hints) else text + "\n" + say("hint-last", lang)
 
