@@ -8,7 +8,7 @@ from pathlib import Path
 
 import terms
 
-FIGURES = Path(__file__).resolve().parents[1] / "lessons/ch07_collectives/published.toml"
+LESSONS = Path(__file__).resolve().parents[1] / "lessons"
 
 _PIECES = re.compile(
     r"<(?P<verbatim>pre|code|style|script)\b.*?</(?P=verbatim)>"
@@ -25,11 +25,14 @@ def _rules(kind: str) -> list[tuple[re.Pattern, str]]:
 
 @functools.cache
 def _figures() -> dict[str, str]:
-    """The words of the table of published figures, which has both languages in its own file."""
-    published = tomllib.loads(FIGURES.read_text("utf-8"))
-    columns = dict(zip(*(published["columns"][edition] for edition in ("en", "zh-Hans")), strict=True))
-    rows = [*published["verdicts"].values(), *(figure["asked"] for figure in published["figures"].values())]
-    return columns | {row["en"]: row["zh-Hans"] for row in rows}
+    """The words of a lesson's table of published figures, which has both languages in its own file."""
+    words: dict[str, str] = {}
+    for path in LESSONS.glob("*/published.toml"):
+        published = tomllib.loads(path.read_text("utf-8"))
+        words |= zip(*(published["columns"][edition] for edition in ("en", "zh-Hans")), strict=True)
+        rows = [*published["verdicts"].values(), *(figure["asked"] for figure in published["figures"].values())]
+        words |= {row["en"]: row["zh-Hans"] for row in rows}
+    return words
 
 
 @functools.cache

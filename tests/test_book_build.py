@@ -8,6 +8,8 @@ import sys
 
 import pytest
 import small_book
+from execute import key
+from pages import read_page
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +72,19 @@ def test_a_line_of_pictures_executes_the_pages_that_use_minipod(built, tmp_path)
     result = small_book.tool(folder, "build.py", "en")
     assert result.returncode == 0, result.stderr
     assert executed(result.stdout) == "cells executed by edition: en 2"
+
+
+def test_what_a_lesson_reads_belongs_to_the_key_and_its_words_do_not(tmp_path):
+    folder = small_book.make(tmp_path, machine=True)
+    (folder / "lessons/first").mkdir(parents=True, exist_ok=True)
+    page = read_page(folder / "book/en/first.md", folder)
+    before = key(page, folder)
+    (folder / "lessons/first/words.toml").write_text("a = 1\n")
+    assert key(page, folder) == before
+    (folder / "lessons/first/figures.toml").write_text("a = 1\n")
+    with_figures = key(page, folder)
+    (folder / "lessons/first/text.txt").write_text("a text\n")
+    assert len({before, with_figures, key(page, folder)}) == 3
 
 
 def test_a_failing_cell_fails_the_build_and_is_named(built, tmp_path):
