@@ -15,6 +15,7 @@ import nbformat
 import notebooks
 import progress
 import root_page
+import status
 import sync
 from execute import CellFailed, Executed, chapter
 from notebooks import EDITIONS
@@ -126,6 +127,7 @@ def prepare(edition: str, executed: dict[str, Executed]) -> str:
     sources = [
         notebooks.source(read_page(folder / f"{name}.md"), edition, outputs) for name, outputs in executed.items()
     ]
+    status.fill(sources)
     titles, pages = notebooks.titles(sources)
     digest = _shared()
     if _read(mark := BUILD / "doctrees" / edition / ".shared") != digest.hexdigest():

@@ -35,7 +35,11 @@ class CellFailed(Exception):
 
 @dataclass
 class Executed:
-    """The outputs of each code cell of a chapter (notebook format), and how many cells ran now (0: from the cache)."""
+    """The outputs of each code cell of a chapter (notebook format).
+
+    ran      how many cells ran now (0: the outputs are from the cache)
+    seconds  how long they took when they ran
+    """
 
     outputs: list[list[dict]]
     ran: int
@@ -81,7 +85,7 @@ def chapter(page: Page, root: Path) -> Executed:
         return Executed([], 0, 0.0, [])
     kept = root / "_build" / "cells" / f"{page.path.stem}-{key(page, root)}.json"
     if kept.exists():
-        return Executed(**{**json.loads(kept.read_text("utf-8")), "ran": 0, "seconds": 0.0})
+        return Executed(**{**json.loads(kept.read_text("utf-8")), "ran": 0})
     result = _run(page, root)
     kept.parent.mkdir(parents=True, exist_ok=True)
     for old in kept.parent.glob(f"{page.path.stem}-*.json"):

@@ -1,6 +1,7 @@
 """Building: a cell runs once for all editions, and again when its output could differ; failures name it."""
 
 import json
+import re
 import shutil
 import socket
 import subprocess
@@ -137,3 +138,18 @@ def test_notebooks_are_plain_markdown(built):
         notebook = json.loads((built[0] / "_build/html" / edition / "notebooks/first.ipynb").read_text("utf-8"))
         text = "\n".join("".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "markdown")
         assert ":::" not in text and "{ref}" not in text and ")=" not in text and "(#sec-first)" in text
+
+
+def test_the_status_page_adds_up_what_ran(built, tmp_path):
+    folder = copy(built, tmp_path)
+    for edition in ("en", "zh-Hans"):
+        index = folder / "book" / edition / "index.md"
+        index.write_text(index.read_text("utf-8") + "\n% status table\n", "utf-8")
+    result = small_book.tool(folder, "build.py")
+    assert result.returncode == 0, result.stderr
+    for edition, total in (("en", "All pages"), ("zh-Hans", "合计"), ("zh-Hant", "合計")):
+        page = (folder / "_build/html" / edition / "index.html").read_text("utf-8")
+        rows = [re.findall(r"<p>(.*?)</p>", row) for row in re.findall(r"<tr.*?</tr>", page, re.S)]
+        seconds = float(rows[1][-1])
+        assert 0 < seconds < 600 and 'href="first.html"' in rows[1][0]
+        assert rows[1][1:4] == ["2", "0", "0"] and rows[2] == [total, "2", "0", "0", f"{seconds:.1f}"]
