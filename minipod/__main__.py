@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `minipod run … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except (ValueError, FileNotFoundError) as error:
+    except (ValueError, FileNotFoundError, TimeoutError) as error:
         _say(str(error))
         return 2
 

@@ -15,6 +15,7 @@ import contextlib
 import faulthandler
 import json
 import os
+import re
 import resource
 import runpy
 import select
@@ -110,7 +111,10 @@ def _program(report: int, text: int, command: list[str]) -> None:
         raise
     except BaseException as error:
         error.__traceback__ = trace = _below_this_file(error.__traceback__)
-        sys.excepthook(type(error), error, trace)
+        if sys.excepthook is sys.__excepthook__:
+            sys.stderr.write(_in_short(error))
+        else:
+            sys.excepthook(type(error), error, trace)
         tell(raised=type(error).__name__, message=str(error)[:2000], at=_place(error))
         sys.exit(1)
     finally:
@@ -138,6 +142,17 @@ def _below_this_file(trace: types.TracebackType | None) -> types.TracebackType |
     while begin and begin.tb_frame.f_code.co_filename in (__file__, runpy.__file__, "<frozen runpy>"):
         begin = begin.tb_next
     return begin
+
+
+def _in_short(error: BaseException) -> str:
+    """Python's traceback without the frames of installed libraries; JAX_TRACEBACK_FILTERING=off keeps them all."""
+    full = traceback.TracebackException.from_exception(error)
+    part: traceback.TracebackException | None = full
+    while part and os.environ.get("JAX_TRACEBACK_FILTERING") != "off":
+        if own := [frame for frame in part.stack if is_own(frame.filename)]:
+            part.stack = traceback.StackSummary.from_list(own)
+        part = part.__cause__ or (None if part.__suppress_context__ else part.__context__)
+    return re.sub(r"^ +[\^~]+\n", "", "".join(full.format()), flags=re.M)  # without the marks below each line
 
 
 def _place(error: BaseException) -> str | None:

@@ -10,7 +10,7 @@ import selectors
 import socket
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,10 @@ from typing import Any
 from minipod.failure import first_failure
 from minipod.member import Member, start
 from minipod.output import Run
-from minipod.processes import free_port, wait_for_listener
+from minipod.processes import free_port, slots, wait_for_listener
 
 MAX_PROCESSES, MAX_DEVICES = 16, 1024
+MACHINE = 64  # processes on the machine, of all runs together
 GRACE = 3.0  # seconds that the others get after one has failed: they may be about to fail too, and to say why
 IDLE = 1.0  # seconds without any work after which they will not
 LEFT = 5.0  # seconds without any work, once another has finished: then they wait for something that never comes
@@ -43,9 +44,10 @@ def run(
     limit: float = 60.0,
     check: bool = True,
     collective_timeout: int | None = None,
-    env: Mapping[str, str] | None = None,
+    env: Mapping[str, str] | Sequence[Mapping[str, str]] | None = None,
     module: bool = False,
     port: int | None = None,
+    survivors: bool = False,
     show: Callable[[int, str], object] | None = None,
 ) -> Run:
     """Run `program` (a path; with `module`, a module's name) in `processes` processes of `devices` CPU devices each.
@@ -53,16 +55,20 @@ def run(
     A path is looked up in the current folder, then beside the running script. All processes are ended after `limit`
     seconds, soon after one of them fails, and when one has finished while the others have done no work for 5 seconds
     (then they wait for it, or sleep: both look the same). `collective_timeout` (seconds) lets a collective that waits
-    for a lost process raise in the program itself. `show(process, line)` is called for each line as it comes.
+    for a lost process raise in the program itself. `env` is added to the environment: of all processes, or, when it is
+    a sequence, of one each. With `survivors` the others go on when one has failed. `show(process, line)` is called for
+    each line as it comes.
 
-    Raises ClusterError when a process fails and `check` is true; ValueError for an impossible number and
-    FileNotFoundError for a missing program, before anything starts.
+    Raises ClusterError when a process fails and `check` is true. Before anything starts: ValueError for an impossible
+    number, FileNotFoundError for a missing program, TimeoutError when too many run on this machine already.
     """
     check_numbers(processes, devices, limit, collective_timeout)
     command = ["-m", find_module(str(program))] if module else [str(find(program))]
     address = f"127.0.0.1:{check_port(port) if port else free_port()}"
-    settings = {**os.environ, **(env or {})}
-    settings |= {
+    own = [env or {}] * processes if env is None or isinstance(env, Mapping) else list(env)
+    if len(own) != processes:
+        raise ValueError(f"{len(own)} environments for {processes} processes: one each is needed")
+    settings = {
         "JAX_PLATFORMS": "cpu",
         "JAX_NUM_CPU_DEVICES": str(devices),
         "PYTHONUNBUFFERED": "1",
@@ -70,18 +76,16 @@ def run(
         "MINIPOD_PROCESSES": str(processes),
         "MINIPOD_LIMIT": str(math.ceil(limit)),
     }
-    if collective_timeout is not None:
-        flag = f"--xla_cpu_collective_timeout_seconds={collective_timeout}"
-        settings["XLA_FLAGS"] = f"{settings.get('XLA_FLAGS', '')} {flag}".strip()
-    began = time.monotonic()
+    flag = f" --xla_cpu_collective_timeout_seconds={collective_timeout}" if collective_timeout else ""
     members: list[Member] = []
-    with selectors.DefaultSelector() as channels:
+    with slots(processes, MACHINE), selectors.DefaultSelector() as channels:
+        began = time.monotonic()
         try:
             for index in range(processes):
-                members.append(
-                    start(index, [*command, *arguments], {**settings, "MINIPOD_PROCESS": str(index)}, channels, show)
-                )
-            late = _watch(members, channels, began + limit, collective_timeout)
+                environment = {**os.environ, **own[index], **settings, "MINIPOD_PROCESS": str(index)}
+                environment["XLA_FLAGS"] = (environment.get("XLA_FLAGS", "") + flag).strip()
+                members.append(start(index, [*command, *arguments], environment, channels, show))
+            late = _watch(members, channels, began + limit, math.inf if survivors else collective_timeout or 0)
             stuck = [m for m in members if m.running]
             _ask_where(stuck, channels)
             failure = first_failure(members, stuck, limit if late else None)
@@ -99,6 +103,7 @@ def run(
         outputs=[m.printed() for m in members],
         codes=[m.code for m in members],
         seconds=time.monotonic() - began,
+        stacks=[m.stack_text() for m in members],
         first_failure=failure.sentence if failure else None,
         exit_code=failure.exit_code if failure else 0,
     )
@@ -132,12 +137,12 @@ def launch_arguments() -> dict[str, Any]:
     }
 
 
-def _watch(members: list[Member], channels: selectors.BaseSelector, end: float, collective_timeout: int | None) -> bool:
+def _watch(members: list[Member], channels: selectors.BaseSelector, end: float, patience: float) -> bool:
     """Read and wait until all have ended, or waiting is pointless. True when the limit was reached.
 
-    With a collective timeout the programs get the time to meet it.
+    The programs get `patience` seconds in which to meet a timeout of their own.
     """
-    extra = collective_timeout + 2 if collective_timeout else 0
+    extra = patience + 2 if patience else 0
     failed_at = None
     while any(m.running for m in members):
         now = time.monotonic()

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import linecache
 import os
 import re
 import selectors
@@ -23,6 +24,7 @@ from minipod.processes import kill_group
 _NOISE = re.compile(
     r"\[Gloo\] Rank \d+ is connected to \d+ peer ranks\. Expected number of connected peer ranks is : \d+"
     r"|WARNING: All log messages before absl::InitializeLog\(\) is called are written to STDERR"
+    r"|W\d{4} .*Using experimental recoverable task feature\..*"
     r"|\*\*\* Check failure stack trace: \*\*\*|^ +@ +0x[0-9a-f]{6,} +.*"  # the C++ stack of an abort
 )
 _PIECE = re.compile(r"\[Gloo\] Rank |is connected to |peer ranks\. |Expected number of connected peer ranks is : ")
@@ -38,7 +40,7 @@ class Member:
     show: Callable[[int, str], object] | None = None
     lines: list[str] = field(default_factory=list)
     report: dict[str, Any] = field(default_factory=dict)  # pid, raised, message, at, done, time: see minipod.child
-    stack: list[tuple[str, int]] = field(default_factory=list)  # (file, line), innermost first
+    stack: list[tuple[str, int, str]] = field(default_factory=list)  # (file, line, function), innermost first
     ended_at: float | None = None
     _kept: int = 0
     _noisy: bool = False  # whether the last native line was noise
@@ -140,12 +142,26 @@ class Member:
 
     def where(self) -> tuple[str, int] | None:
         """The (file, line) of the user's own code that its main thread is in, if it has answered `ask_where`."""
-        return next((place for place in self.stack if is_own(place[0])), None)
+        return next(((file, line) for file, line, _ in self.stack if is_own(file)), None)
+
+    def stack_text(self) -> str:
+        """Where it was when it had to be ended, outermost first: its own lines, then the call of JAX they wait in."""
+        if not self.stack:
+            return ""
+        inner = [frame for frame in self.stack if is_own(frame[0]) or "/jax/" in frame[0]]
+        own = next((n for n, frame in enumerate(inner) if is_own(frame[0])), len(inner))
+        lines = []
+        for file, line, function in reversed(inner[max(own - 1, 0) :]):
+            if not is_own(file):
+                lines.append(f"  in jax, {Path(file).name}:{line} {function}")
+            elif source := linecache.getline(file, line).strip():
+                lines.append(f"{Path(file).name}:{line} {source}")
+        return "\n".join(lines)
 
     def _line(self, channel: str, line: str) -> None:
         if channel == "report":
-            if found := re.match(r'  File "(.+)", line (\d+) in', line):
-                self.stack.append((found[1], int(found[2])))
+            if found := re.match(r'  File "(.+)", line (\d+) in (.+)', line):
+                self.stack.append((found[1], int(found[2]), found[3]))
             elif line.startswith("{"):
                 self.report |= json.loads(line)
             return

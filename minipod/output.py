@@ -1,8 +1,11 @@
 """What a run of several processes gave: the output of each, side by side."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from html import escape
+
+from minipod.tables import Table
 
 _COLUMNS = "display:flex;flex-wrap:wrap;gap:0.75rem;margin:1em 0"
 _COLUMN = (
@@ -31,6 +34,7 @@ class Run:
     seconds: float
     first_failure: str | None = None
     exit_code: int = 0  # as a shell wants it: the first failing process's, 128 + signal, 124 at the limit
+    stacks: list[str] = field(default_factory=list)  # where each was when it had to be ended; "" for the others
 
     @property
     def ok(self) -> bool:
@@ -47,14 +51,43 @@ class Run:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """A section per process: beside each other where there is room, else below each other; no script."""
-        sections = "".join(
-            f'<section style="{_COLUMN}"><p class="title" style="{_TITLE}">process {i}</p>'
-            f'<pre tabindex="0" style="{_TEXT}">{escape(text.rstrip())}</pre></section>'
-            for i, text in enumerate(self.outputs)
-        )
-        columns = f'<div class="minipod processes" style="{_COLUMNS}">{sections}</div>'
+        columns = side_by_side(self.outputs)
         if self.first_failure:
             sentence = re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(self.first_failure))
             columns += f'<p class="minipod failure">{sentence}</p>'
         return columns
+
+    def where(self) -> "Where":
+        """Where the processes were when they had to be ended, side by side."""
+        return Where([stack or "(not there any more)" for stack in self.stacks])
+
+
+@dataclass(frozen=True)
+class Where:
+    """The lines that each process was in, outermost first."""
+
+    stacks: list[str]
+
+    def __str__(self) -> str:
+        return "\n".join(f"[{i}] {line}" for i, text in enumerate(self.stacks) for line in text.splitlines())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return side_by_side(self.stacks)
+
+
+def summary(runs: Mapping[str, Run]) -> Table:
+    """A row per run: its name, the seconds it took, and what went wrong first."""
+    rows = tuple((name, f"{run.seconds:.0f}", run.first_failure or "nothing") for name, run in runs.items())
+    return Table(("program", "seconds", "first failure"), rows, left=(0, 2), kind="runs")
+
+
+def side_by_side(texts: list[str]) -> str:
+    """A section per process: beside each other where there is room, else below each other; no script."""
+    sections = "".join(
+        f'<section style="{_COLUMN}"><p class="title" style="{_TITLE}">process {i}</p>'
+        f'<pre tabindex="0" style="{_TEXT}">{escape(text.rstrip())}</pre></section>'
+        for i, text in enumerate(texts)
+    )
+    return f'<div class="minipod processes" style="{_COLUMNS}">{sections}</div>'

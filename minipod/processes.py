@@ -5,10 +5,13 @@ Sources: `man 2 prctl` and `man 7 landlock` (Linux only; elsewhere they do nothi
 
 import contextlib
 import ctypes
+import fcntl
+import itertools
 import os
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -39,6 +42,48 @@ def wait_for_listener(address: str, seconds: float) -> bool:
             return True
         time.sleep(0.003)
     return False
+
+
+@contextlib.contextmanager
+def slots(count: int, most: int, seconds: float = 10.0) -> Iterator[None]:
+    """Take `count` of the `most` places that this user's processes have on the machine, whoever starts them.
+
+    A place is a locked file, so it is free again when its holder ends, however it ends. Raises TimeoutError when there
+    are not enough of them within `seconds`.
+    """
+    folder = Path(tempfile.gettempdir()) / f"minipod-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    held: list[int] = []
+    end = time.monotonic() + seconds
+    try:
+        while len(held) < count:
+            free = (fd for n in range(most) if (fd := _lock(folder / f"place-{n}")) is not None)
+            held.extend(itertools.islice(free, count - len(held)))
+            if len(held) < count:
+                if time.monotonic() > end:
+                    taken = most - len(held)
+                    raise TimeoutError(
+                        f"{count} processes: {taken} of at most {most} run on this machine already; let them end first"
+                    )
+                for fd in held:  # two that wait for each other's places would never end
+                    os.close(fd)
+                held.clear()
+                time.sleep(0.1)
+        yield
+    finally:
+        for fd in held:
+            os.close(fd)
+
+
+def _lock(path: Path) -> int | None:
+    """An open, locked file descriptor of `path`, or None if somebody holds it."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        return None
+    return fd
 
 
 def die_with_parent(parent: int) -> None:

@@ -243,3 +243,17 @@ def test_a_mistake_is_answered_with_one_sentence(mistake):
         call()
     said = str(caught.value)
     assert word in said and "\n" not in said and len(said) < 300 and not said.endswith(".")
+
+
+def test_calls_show_who_meets_whom_and_where_they_part():
+    apart = pictures.calls([["w1", "w2"], ["w2", "w1"]])
+    assert apart.alt == "Process 0 calls w1, w2; process 1 calls w2, w1. They part at call 1."
+    assert apart.svg.count("≠") == 2 and apart.svg.count(">w1<") == 2
+    short = pictures.calls([["step", "step"], ["step"]])
+    assert short.alt.endswith("They part at call 2.") and "nobody comes" in short.svg and short.svg.count("≠") == 1
+    alike = pictures.calls([["a", "b"], ["a", "b"]])
+    assert alike.alt.endswith("All calls meet their like.") and "≠" not in alike.svg
+    with pytest.raises(ValueError, match="no call to draw"):
+        pictures.calls([[], []])
+    with pytest.raises(ValueError, match="13 calls of a process are too many"):
+        pictures.calls([["a"] * 13])

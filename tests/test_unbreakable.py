@@ -84,6 +84,7 @@ def test_an_interrupt_during_a_fork_is_not_lost():
     program = """
 import os, signal, jax
 from minipod import forked
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 os.register_at_fork(before=lambda: os.kill(os.getpid(), signal.SIGINT))
 try:
     forked.run(lambda: 1)

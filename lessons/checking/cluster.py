@@ -17,7 +17,7 @@ from typing import Any
 from lessons.checking import observe
 from lessons.checking.spec import Settings, Spec
 from lessons.checking.verdict import lost
-from minipod import forked, processes
+from minipod import forked, processes, store
 
 # (how many processes, which one am I) as Slurm's srun, Open MPI's mpirun and our launcher say it
 _NAMES = (
@@ -148,12 +148,9 @@ def _gather(mine: str, turn: int, seconds: float) -> list[Any]:
     Through the coordinator, not by a collective: that might meet a collective of the answer in the other process.
     """
     import jax
-    from jax._src.distributed import global_state  # JAX has no public way to the coordinator's store
 
-    client: Any = global_state.client
-    client.key_value_set(f"lessons/{turn}/{jax.process_index()}", mine)
-    keys = [f"lessons/{turn}/{i}" for i in range(jax.process_count())]
-    return [json.loads(client.blocking_key_value_get(key, int(seconds * 1000))) for key in keys]
+    store.put(f"lessons/{turn}/{jax.process_index()}", mine)
+    return [json.loads(store.get(f"lessons/{turn}/{i}", seconds)) for i in range(jax.process_count())]
 
 
 def _end_of(pid: int) -> str:

@@ -32,6 +32,7 @@ LABELS = (
     r"and \d+ more groups", r"and 1 more group alike", r"and \d+ more groups alike",
     r"step", r"loss", r"bytes", r"seconds", r"one device", r"(data|tensor|pipeline) parallel",
     r"axis .+", r"combined result", r"split", r"copied", r"stacked", r"\d+ arrays", r"…",
+    r"process \d+", r"nobody comes", r"≠",
 )  # fmt: skip
 
 _STYLE = """

@@ -1,0 +1,105 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       format_name: percent
+# ---
+
+# %% another-order
+from minipod.cluster import run
+
+seeds = [{"PYTHONHASHSEED": "1"}, {"PYTHONHASHSEED": "2"}]
+lied = run("order_of_a_set.py", env=seeds)
+lied
+
+# %% who-met-whom
+import re
+
+from minipod import pictures
+
+pictures.calls([re.findall(r"w\d", text) for text in lied.outputs])
+
+# %% order-sorted
+run("order_sorted.py", env=seeds)
+
+# %% own-longest
+limits = {"collective_timeout": 3, "check": False}
+run("own_longest.py", "8", "16", **limits)
+
+# %% other-widths
+short = run("own_longest.py", "3", "5", **limits)
+long = run("own_longest.py", "100", "128", **limits)
+print("3 and 5, process 0:", short.outputs[0])
+print("100 and 128:", long.first_failure)
+
+# %% common-longest
+run("common_longest.py", "8", "16")
+
+# %% last-batch
+stuck = run("last_batch.py", check=False)
+stuck
+
+# %% where
+stuck.where()
+
+# %% with-a-timeout
+run("last_batch.py", **limits)
+
+# %% last-batch-together
+run("last_batch_together.py")
+
+# %% only-one-looks
+crossed = run("only_one_looks.py", check=False, limit=8)
+crossed.where()
+
+# %% all-look
+run("all_look.py")
+
+# %% own-decision
+run("own_decision.py", **limits)
+
+# %% common-decision
+run("common_decision.py")
+
+# %% one-raises
+run("raises.py", **limits)
+
+# %% raises-together
+run("raises_together.py")
+
+# %% killed-suspended-slow
+from minipod.output import summary
+
+summary(
+    {
+        "process 1 is killed": run("dies.py", "1", "SIGKILL", **limits),
+        "process 0 is killed": run("dies.py", "0", "SIGKILL", **limits),
+        "process 1 is suspended": run("dies.py", "1", "SIGSTOP", **limits),
+        "one is slow": run("only_slow.py", **limits),
+    }
+)
+
+# %% survivors
+run("survivors.py", survivors=True, **limits)
+
+# %% guarded-order
+run("guarded_order.py", env=seeds, check=False)
+
+# %% guarded-others
+summary(
+    {
+        "8 and 16 columns": run("guarded_widths.py", "8", "16", check=False),
+        "one batch fewer": run("guarded_last_batch.py", check=False),
+    }
+)
+
+# %% guard-cost
+print(run("guard_cost.py").outputs[0])
+
+# %% the-matrix
+from lessons.ch12_pitfalls.faults import matrix
+
+matrix()
+
+# %% uneven-devices
+run("uneven_devices.py", check=False)

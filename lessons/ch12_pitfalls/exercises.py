@@ -1,0 +1,88 @@
+"""ch12_pitfalls: four programs that hang or lie, each run by two processes.
+
+Work on your copy, answers/ch12_pitfalls.py; this file stays as it is. Nothing is
+blank here: each function runs, and is wrong as it stands. Repair it.
+
+四个程序，不是卡住，就是悄悄给出错误的结果；每个都由两个进程运行。请在你自己的副本
+answers/ch12_pitfalls.py 里修改，本文件保持原样。这里没有空白：每个函数都能运行，但都是
+错的。请把它们修好。
+"""
+
+import jax  # noqa: F401 (for your answers)
+import numpy as np
+from jax.experimental import multihost_utils
+
+
+def sum_by_name(mine: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Add up each parameter's gradient over all processes.
+
+    mine: name -> f32[n], this process's gradients. Names and shapes are the same in
+    every process; the order in which they stand in the dict is not.
+    Returns name -> f32[n], the sum over the processes, the same in each.
+
+    把每个参数的梯度在所有进程之间加起来。mine 是“名称 -> f32[n]”，是本进程的梯度：各进程的
+    名称和形状都相同，在字典里的先后顺序却不同。返回“名称 -> f32[n]”，即各进程之和，每个进程
+    得到的结果都一样。
+    """
+    # TODO: as it stands, one parameter gets the sum of another.
+    sums = {}
+    for name in mine:
+        everyone = multihost_utils.process_allgather(mine[name])
+        sums[name] = everyone.sum(axis=0)
+    return sums
+
+
+def padded_sum(mine: np.ndarray) -> np.ndarray:
+    """Add up the rows of all processes, each padded with zeros to the longest.
+
+    mine: f32[rows, n], this process's rows. rows is the same in every process, n is
+    not: each has padded to its own longest example.
+    Returns f32[longest n of all], the sum of all rows, the same in each process.
+
+    把所有进程的行加起来，短的用零补到最长的长度。mine 的形状是 [rows, n]，是本进程的行：
+    各进程的 rows 相同，n 却不同，因为各自只填充到自己最长的样本。返回所有行之和，长度是所有
+    进程中最大的 n，每个进程得到的结果都一样。
+    """
+    # TODO: as it stands, the processes hand in arrays of different widths.
+    everyone = multihost_utils.process_allgather(mine.sum(axis=0))
+    return everyone.sum(axis=0)
+
+
+def mean_of_batches(batches: list[np.ndarray]) -> float:
+    """The mean of all numbers in all batches of all processes.
+
+    batches: a list of f32[n], this process's own; every batch has n numbers, but one
+    process may have fewer batches than another, or none.
+    Returns the mean as a Python float, the same in each process.
+
+    求所有进程、所有批次里全部数的平均值。batches 是由 f32[n] 组成的列表，是本进程自己的批次：
+    每个批次都是 n 个数，但各进程的批次数可能不同，也可能一个都没有。返回平均值（Python 的
+    float），每个进程得到的结果都一样。
+    """
+    # TODO: as it stands, the one with more batches waits for the other for ever.
+    total, count = 0.0, 0
+    for batch in batches:
+        everyone = multihost_utils.process_allgather(batch)
+        total += float(everyone.sum())
+        count += everyone.size
+    return total / count
+
+
+def steps_until_good(losses: np.ndarray, goal: float) -> int:
+    """Train until the mean of the processes' losses has reached the goal.
+
+    losses: f32[steps], this process's loss after each step; steps is the same in
+    every process, the losses differ.
+    Returns the number of steps made, the same in each process: up to and with the
+    first one after which the mean loss of all processes is below goal; all, if none is.
+
+    一直训练到各进程损失的平均值达到目标为止。losses 的形状是 [steps]，是本进程每一步之后的
+    损失：各进程的 steps 相同，数值不同。返回所走的步数，每个进程得到的结果都一样：走到平均损失
+    第一次低于 goal 的那一步为止（包括这一步）；若始终没有，则走完所有的步。
+    """
+    # TODO: as it stands, each process decides by its own loss.
+    for step, loss in enumerate(losses, 1):
+        multihost_utils.process_allgather(np.float32(loss))  # the training step
+        if loss < goal:
+            return step
+    return len(losses)

@@ -1,0 +1,132 @@
+"""Known wrong answers of ch12_pitfalls, as code; words.toml explains them."""
+
+import jax
+import numpy as np
+from jax.experimental import multihost_utils
+
+gather = multihost_utils.process_allgather
+
+
+def sum_by_name__own_order(mine):
+    return {name: gather(part).sum(axis=0) for name, part in mine.items()}
+
+
+def sum_by_name__own_only(mine):
+    return {name: part * jax.process_count() for name, part in mine.items()}
+
+
+def sum_by_name__order_of_a_set(mine):
+    sums = {}
+    for name in set(mine):
+        sums[name] = gather(mine[name]).sum(axis=0)
+    return sums
+
+
+def sum_by_name__sorted_by_size(mine):
+    names = sorted(mine, key=lambda name: float(abs(mine[name]).sum()))
+    return {name: gather(mine[name]).sum(axis=0) for name in names}
+
+
+def _agree(own, among):
+    """One whole number out of those of all processes."""
+    return int(among(gather(np.int32(own))))
+
+
+def _padded(mine, width):
+    row = mine.sum(axis=0)
+    row = np.pad(row, (0, max(0, width - row.size)))[:width]
+    return gather(row).sum(axis=0)
+
+
+def padded_sum__to_the_shortest(mine):
+    return _padded(mine, _agree(mine.shape[1], np.min))
+
+
+def padded_sum__to_process_0(mine):
+    return _padded(mine, _agree(mine.shape[1], lambda all_: all_[0]))
+
+
+def padded_sum__own_only(mine):
+    width = _agree(mine.shape[1], np.max)
+    return np.pad(mine.sum(axis=0), (0, width - mine.shape[1]))
+
+
+def padded_sum__in_front(mine):
+    width = _agree(mine.shape[1], np.max)
+    row = np.pad(mine.sum(axis=0), (width - mine.shape[1], 0))
+    return gather(row).sum(axis=0)
+
+
+def padded_sum__to_a_fixed_width(mine):
+    return _padded(mine, 128)
+
+
+def mean_of_batches__mean_of_means(batches):
+    mean = np.mean(batches) if batches else 0.0
+    return float(gather(np.float32(mean)).mean())
+
+
+def mean_of_batches__rest_dropped(batches):
+    common = _agree(len(batches), np.min)
+    size = _agree(batches[0].size if batches else 0, np.max)
+    total = sum(float(batch.sum()) for batch in batches[:common])
+    total = float(gather(np.float32(total)).sum())
+    return total / max(1, common * size * jax.process_count())
+
+
+def mean_of_batches__padding_counted(batches):
+    steps = _agree(len(batches), np.max)
+    size = _agree(batches[0].size if batches else 0, np.max)
+    total = sum(float(batch.sum()) for batch in batches)
+    total = float(gather(np.float32(total)).sum())
+    return total / (steps * size * jax.process_count())
+
+
+def mean_of_batches__own_only(batches):
+    return float(np.mean(batches)) if batches else 0.0
+
+
+def mean_of_batches__one_never_comes(batches):
+    if not batches:
+        return 0.0
+    mine = np.float32([np.sum(batches), np.size(batches)])
+    total, count = gather(mine).sum(axis=0)
+    return float(total / count)
+
+
+def steps_until_good__own_decision(losses, goal):
+    steps = 0
+    for loss in losses:
+        gather(np.float32(loss))
+        steps += 1
+        if loss < goal:
+            break
+    return steps
+
+
+def _first(good):
+    found = np.flatnonzero(good)
+    return int(found[0]) + 1 if found.size else len(good)
+
+
+def steps_until_good__as_soon_as_one(losses, goal):
+    return _first((gather(losses) < goal).any(axis=0))
+
+
+def steps_until_good__once_all_are(losses, goal):
+    return _first((gather(losses) < goal).all(axis=0))
+
+
+def steps_until_good__process_0_decides(losses, goal):
+    return _first(multihost_utils.broadcast_one_to_all(losses) < goal)
+
+
+def steps_until_good__from_zero(losses, goal):
+    mean = gather(losses).mean(axis=0)
+    found = np.flatnonzero(mean < goal)
+    return int(found[0]) if found.size else len(losses)
+
+
+def steps_until_good__own_count(losses, goal):
+    gather(np.float32(losses))
+    return _first(losses < goal)

@@ -1,0 +1,103 @@
+"""Notice where the processes of a cluster stop doing the same, at the very call: before it hangs, or lies.
+
+    step = watched(step)  # in every process, around each function that communicates
+
+Before each call every process leaves a note with the coordinator: the number of the call, the function's name, shapes,
+dtypes and layouts of its arguments. It goes on once all notes agree, and raises OutOfStep if they do not, or if some
+process does not come. The notes do not travel by collectives: these would hang with the others, or be taken for them.
+
+What is not watched is not seen: a sum inside a print, say. Processes also wait for each other at each watched call, so
+nothing is dispatched ahead; a call costs about as long as the coordinator needs to answer (ch12 measures it).
+"""
+
+import atexit
+import functools
+import itertools
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import jax
+import numpy as np
+
+from minipod import store
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+_TURN = 0.2  # seconds between two looks at whether a missing process has finished
+_calls = itertools.count(1)
+
+
+class OutOfStep(RuntimeError):
+    """The processes do not do the same. The message says at which call, and what each was about to do."""
+
+
+def watched(function: Function, name: str | None = None, seconds: float = 10.0) -> Function:
+    """`function`, compared between all processes before each call; `seconds` is how long to wait for the others.
+
+    `name` may say what the call is about, where one function serves for many: `watched(total, "total of w1")(xs)`.
+    The order counts over all watched functions together. Raises OutOfStep; in a single process nothing is compared.
+    """
+    name = name or getattr(function, "__name__", repr(function))
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if jax.process_count() > 1:
+            _agree(next(_calls), f"{name}({fingerprint(args, kwargs)})", seconds)
+        return function(*args, **kwargs)
+
+    return call  # type: ignore[return-value]
+
+
+def fingerprint(args: tuple, kwargs: dict[str, Any]) -> str:
+    """What must be alike in all processes: `float32[8@i,16]` for an array, its type for a number, a text as it is."""
+    leaves = jax.tree_util.tree_leaves_with_path((args, kwargs))
+    return ", ".join(_key(path) + _leaf(leaf) for path, leaf in leaves)
+
+
+def _key(path: tuple) -> str:
+    """`w=` for a part of a tree, nothing for a plain argument."""
+    rest = path[1:] if path[0].idx == 1 else path[2:]
+    return f"{jax.tree_util.keystr(rest, simple=True, separator='.')}=" if rest else ""
+
+
+def _leaf(leaf: Any) -> str:
+    if isinstance(leaf, jax.Array | np.ndarray):
+        text = str(jax.typeof(leaf))  # on Explicit axes it says how the array lies
+        spec = getattr(getattr(leaf, "sharding", None), "spec", None)
+        return text if "@" in text or not spec else f"{text} by {spec}"
+    return repr(leaf) if isinstance(leaf, str | bytes) else type(leaf).__name__
+
+
+def _agree(turn: int, mine: str, seconds: float) -> None:
+    """Compare the notes of all processes on this turn."""
+    me, everyone = jax.process_index(), range(jax.process_count())
+    if turn == 1:
+        atexit.register(store.put, f"guard/last/{me}", "has finished")
+    store.put(f"guard/last/{me}", f"was last at call {turn}, {mine}")
+    store.put(f"guard/{turn}/{me}", mine)
+    notes = [mine if i == me else _note(turn, i, mine, seconds) for i in everyone]
+    if turn > 1:
+        store.drop(f"guard/{turn - 1}/{me}")  # all have been there, or they could not be here
+    if any(note != mine for note in notes):
+        said = "; ".join(f"process {i} calls {note}" for i, note in enumerate(notes))
+        raise OutOfStep(f"call {turn}: {said}")
+
+
+def _note(turn: int, other: int, mine: str, seconds: float) -> str:
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            return store.get(f"guard/{turn}/{other}", min(_TURN, seconds))
+        except TimeoutError:
+            last = _last(other)
+            if last == "has finished" or time.monotonic() > end:
+                late = "" if last == "has finished" else f" within {seconds:g} s"
+                message = f"call {turn}, {mine}: process {other} did not come{late}; it {last}"
+                raise OutOfStep(message) from None
+
+
+def _last(other: int) -> str:
+    try:
+        return store.get(f"guard/last/{other}", 0.05)
+    except TimeoutError:
+        return "has called nothing that is watched"
