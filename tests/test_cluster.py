@@ -3,8 +3,10 @@
 import os
 import socket
 import sys
+import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -219,3 +221,61 @@ def test_gloo_noise_goes_and_everything_else_stays(native: list[str], left: list
         if not noisy:
             kept.append(line)
     assert kept == left
+
+
+def test_each_process_can_have_an_environment_of_its_own(here: Path):
+    (here / "p.py").write_text("import os\nprint(os.environ['MINE'], os.environ.get('MINIPOD_PROCESS'))")
+    done = cluster.run("p.py", env=[{"MINE": "a"}, {"MINE": "b", "MINIPOD_PROCESS": "7"}])
+    assert done.outputs == ["a 0\n", "b 1\n"]
+    with pytest.raises(ValueError, match="3 environments for 2 processes"):
+        cluster.run("p.py", env=[{}] * 3)
+
+
+def test_a_traceback_shows_the_programs_own_lines_and_all_of_them_on_demand(here: Path):
+    (here / "p.py").write_text("import json\ndef f():\n    json.loads('{')\nf()\n")
+    short = cluster.run("p.py", processes=1, check=False).outputs[0]
+    assert short.splitlines()[:5] == [
+        "Traceback (most recent call last):",
+        '  File "p.py", line 4, in <module>',
+        "    f()",
+        '  File "p.py", line 3, in f',
+        "    json.loads('{')",
+    ]
+    assert "decoder.py" not in short and short.splitlines()[5].startswith("json.decoder.JSONDecodeError: ")
+    whole = cluster.run("p.py", processes=1, check=False, env={"JAX_TRACEBACK_FILTERING": "off"}).outputs[0]
+    assert "decoder.py" in whole
+
+
+def test_where_says_the_line_that_each_process_waits_in(here: Path):
+    (here / "p.py").write_text(
+        "import os, time\nif os.environ['MINIPOD_PROCESS'] == '0':\n    time.sleep(50)\nelse:\n    time.sleep(40)\n"
+    )
+    done = cluster.run("p.py", limit=2, check=False)
+    assert done.stacks == ["p.py:3 time.sleep(50)", "p.py:5 time.sleep(40)"]
+    assert str(done.where()) == "[0] p.py:3 time.sleep(50)\n[1] p.py:5 time.sleep(40)"
+    assert done.where()._repr_html_().count("<section") == 2
+
+
+def test_survivors_go_on_when_one_has_failed(here: Path):
+    (here / "p.py").write_text(
+        "import os, sys, time\nif os.environ['MINIPOD_PROCESS'] == '0':\n    sys.exit(3)\ntime.sleep(6)\nprint('here')"
+    )
+    assert cluster.run("p.py", check=False).outputs[1] == ""
+    done = cluster.run("p.py", check=False, survivors=True)
+    assert done.outputs[1] == "here\n" and done.codes == [3, 0] and not done.ok
+
+
+def test_the_machine_has_room_for_so_many_processes_and_no_more(here: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(here))  # places of our own
+    monkeypatch.setattr(cluster, "MACHINE", 2)
+    (here / "p.py").write_text("import time\ntime.sleep(13)\nprint('done')")
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(cluster.run, "p.py", processes=1)
+        while not list(here.glob("minipod-*/place-0")):
+            time.sleep(0.05)
+        time.sleep(0.2)
+        with pytest.raises(TimeoutError, match="^2 processes: 1 of at most 2 run on this machine already"):
+            cluster.run("p.py", processes=2)
+        assert first.result().ok
+    (here / "p.py").write_text("print('done')")
+    assert cluster.run("p.py", processes=2).outputs == ["done\n"] * 2  # the places are free again

@@ -126,10 +126,10 @@ FAULTS = (
 
 
 def matrix(recorded: Path = HERE / "recorded.json") -> Table:
-    """Every fault run now, two at a time, beside what was recorded without
+    """Every fault run now, four at a time, beside what was recorded without
     limits (record.py): seconds until all have ended, and the first failure."""
     long = json.loads(recorded.read_text())["faults"]
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(4) as pool:
         runs = list(pool.map(Fault.run, FAULTS))
     rows = tuple(
         (f.name, long[f.name]["seconds"], f"{run.seconds:.0f}", _said(f, run))

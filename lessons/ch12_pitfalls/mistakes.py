@@ -15,13 +15,6 @@ def sum_by_name__own_only(mine):
     return {name: part * jax.process_count() for name, part in mine.items()}
 
 
-def sum_by_name__order_of_a_set(mine):
-    sums = {}
-    for name in set(mine):
-        sums[name] = gather(mine[name]).sum(axis=0)
-    return sums
-
-
 def sum_by_name__sorted_by_size(mine):
     names = sorted(mine, key=lambda name: float(abs(mine[name]).sum()))
     return {name: gather(mine[name]).sum(axis=0) for name in names}

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import itertools
 import re
 import sys
 import traceback
@@ -14,6 +15,11 @@ from typing import Any
 
 from lessons.checking.pack import pack
 from lessons.checking.spec import Budget, Spec
+from lessons.checking.verdict import lost
+from minipod import store
+
+PATIENCE = 6.0  # seconds for the other processes after each case; a collective in a check gives up before
+_turns = itertools.count()
 
 
 def load(path: Path, source: str | None = None) -> types.ModuleType:
@@ -43,10 +49,38 @@ def observe_file(spec: Spec, seed: int, path: Path, names: list[str], source: st
         if (function := getattr(module, name, None)) is None:
             seen["functions"][name] = None
         else:
-            seen["functions"][name] = [observe(function, args, spec, path) for args in drawn]
+            seen["functions"][name] = _cases(function, drawn, spec, path)
             if name != names[-1]:
                 spec, drawn = draw(spec, seed)  # arguments may have been changed or donated
     return seen
+
+
+def _cases(function: Callable[..., Any], drawn: list[tuple[Any, ...]], spec: Spec, path: Path) -> list[dict[str, Any]]:
+    """What a function does in each case. In a cluster all processes go from case to case together: what one leaves
+    undone must not meet what another does next. After a wait in vain the other cases are not tried."""
+    seen: list[dict[str, Any]] = []
+    fine = True
+    for args in drawn:
+        if fine:
+            seen.append(observe(function, args, spec, path))
+            fine = spec.processes == 1 or _all_fine(not lost(seen[-1]))
+        else:
+            error = {"type": "TimeoutError", "text": "Timed out before", "own": [], "kind": "error", "into": ""}
+            seen.append({"args": [pack(a, data=False) for a in args], "budget": None, "printed": "", "error": error})
+    return seen
+
+
+def _all_fine(mine: bool) -> bool:
+    """Whether every process of the cluster has come here and is fine."""
+    import jax
+
+    turn = next(_turns)
+    try:
+        store.put(f"lessons/case/{turn}/{jax.process_index()}", "fine" if mine else "lost")
+        others = range(jax.process_count())
+        return all(store.get(f"lessons/case/{turn}/{i}", PATIENCE) == "fine" for i in others) and mine
+    except Exception:  # no process, or no coordinator, any more
+        return False
 
 
 def _truth(oracle: Any, args: tuple[Any, ...]) -> dict[str, Any]:

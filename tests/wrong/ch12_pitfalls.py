@@ -15,11 +15,6 @@ def sum_by_name__own_only(mine):
     return {name: part + part for name, part in mine.items()}
 
 
-def sum_by_name__order_of_a_set(mine):
-    names = frozenset(mine.keys())
-    return {name: process_allgather(mine[name]).sum(axis=0) for name in names}
-
-
 def sum_by_name__sorted_by_size(mine):
     sums = {}
     for name, part in sorted(mine.items(), key=lambda item: np.abs(item[1]).sum()):
