@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.sharding import PartitionSpec as P
 from near_cases import DEVICES, GRID, MESH, RNG, E, of_values, rows
 
 
@@ -52,9 +53,12 @@ SAME_SHAPE = {
     "last-one": mixed(E, slice(0, 15)),
     "first": mixed(E, slice(5, 16)),
     "first-one": mixed(E, slice(1, 16)),
+    "some-zeros": np.where(RNG.random(E.shape) < 0.9, 0, E).astype(np.float32),
+    "function-missing": np.arctanh(E / 5).astype(np.float32),
+    "function-extra": np.exp(E),
     "some": mixed(E, [0, 1, 2, 4, 5, 7, 8, 9, 11, 12, 14, 15]),
 }
-EXPECTED = {"whole": E * 10}
+EXPECTED = {"whole": E * 10, "function-missing": E / 5}
 
 
 @pytest.mark.parametrize("key", SAME_SHAPE)
@@ -85,6 +89,7 @@ SHAPES = {
     "too-short": (E[:13], E),
     "too-short-front": (E[3:], E),
     "other-order-shape": (np.random.default_rng(0).permutation(E.ravel()).reshape(20, 4), E),
+    "flat": (RNG.normal(size=80).astype(np.float32), E),
     "axis-long": (RNG.normal(size=(128, 5)).astype(np.float32), E),
     "axis-short": (RNG.normal(size=(2, 5)).astype(np.float32), E),
     "dtype-wider": (E.astype(np.float64), E),
@@ -131,7 +136,10 @@ KINDS = {
     "elements-less": ([1], [1, 3, 4]),
     "elements-less-one": ([1, 3], [1, 3, 4]),
     "empty": ([], [1, 3]),
-    "one-part": ((E, E[:2] ** 2), (E, E[:2])),
+    "one-part": ((E, E[:2] * RNG.uniform(1, 2, (2, 5)).astype(np.float32)), (E, E[:2])),
+    "spelling": ("All_Gather", "all-gather"),
+    "spec-ends": ((P("x"), 3), (P("x", None), 3)),
+    "spec-order": (P("x", None), P(None, "x")),
     "one-more": (5, 4),
     "one-less": ([0, 1, 2], [1, 2, 3]),
     "times-devices": (800, 100),
@@ -158,6 +166,7 @@ def test_whole_numbers_are_compared_over_all_inputs():
     assert of_values([3, 7], [5, 9]) == ("less", {"d": "2"})
     assert of_values([3, 7], [5, 8]) is None
     assert of_values([4, 7], [4, 8]) == ("one-less", {})
+    assert of_values([9, 4], [3, 2]) == ("function-missing", {"name": "sqrt"})
     assert of_values([4, 17], [4, 8]) == ("some-cases", {"right": 1, "n": 2})
 
 
@@ -183,6 +192,8 @@ def test_an_argument_explains_it():
     assert of(before + 0.25 * step) == ("change-back", where | {"c": "1"})
     assert of(before - 2 * step) == ("change-times", where | {"c": "8"})
     assert of(before + 2 * step) == ("change-back-times", where | {"c": "8"})
+    small = of_values([before[0, :2] - step[0, :2]], [before[0, :2] + step[0, :2]], (before[0, :2],))
+    assert small == ("change-back", {"n": 0, "path": "", "c": "1"})
     assert of(right - bias) == ("term-missing", {"n": 1, "path": "['b']"})
     assert of(right + bias) == ("term-added", {"n": 1, "path": "['b']"})
 

@@ -1,6 +1,7 @@
 """Right values in the wrong place, printed or sent otherwise, in several processes; and near misses from end to end."""
 
 import re
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -9,7 +10,9 @@ from checker_runs import answer, check, project
 from near_cases import DEVICES, GRID, E, case, diagnosis, of_values, rows
 
 from lessons.checking.explain import near_words
-from lessons.checking.nearly import places
+from lessons.checking.nearly import near_miss, places
+from lessons.checking.spec import Spec
+from lessons.checking.verdict import Verdict
 from lessons.checking.words import messages
 
 PLACES = {
@@ -73,6 +76,7 @@ BUDGETS = {
     "budget-devices": ([["all-reduce", 32, 1]], [["all-reduce", 4, 1]], ["all-reduce"], 4),
     "budget-more-one": ([["all-reduce", 4, 1]] * 2, [["all-reduce", 4, 1]], ["all-reduce"], 4),
     "budget-more": ([["all-reduce", 4, 1]] * 3, [["all-reduce", 4, 1]] * 2, ["all-reduce"], 8),
+    "budget-bytes": ([["all-reduce", 6, 1]], [["all-reduce", 4, 1]], ["all-reduce"], 4),
     "budget-times": ([["all-reduce", 16, 1]], [["all-reduce", 4, 1]], ["all-reduce"], 4),
 }
 
@@ -85,6 +89,19 @@ def test_what_costs_too_much(key):
     right = case(rows(E), traffic=solution, total=most, **limit)
     found = diagnosis([[mine]], [[right]])
     assert found and found[0] == key
+
+
+def test_what_ended_before_there_was_a_value():
+    def of(reason, **facts):
+        verdict = Verdict("ch90_one.f", "", reason=reason, facts=facts)
+        return near_miss(Spec("ch90_one", "f", Path(), lambda rng: []), verdict, [], [])
+
+    words = "Received incompatible devices for jitted computation"
+    jax_own = of("raised", type="ValueError", text=words, own=[[3, "return a + b"]])
+    assert jax_own == ("error-devices-mixed", {})
+    assert of("raised", type="ValueError", text=words, own=[[3, "raise ValueError(words)"]]) == ("raised-itself", {})
+    assert of("crashed", error="SIGSEGV") == ("donated-crash", {})
+    assert of("crashed", error="SIGKILL") is None
 
 
 def test_processes_beside_one_another():

@@ -17,6 +17,7 @@ from lessons.checking.words import messages
 DEVICES = jax.devices()
 MESH = jax.make_mesh((8,), ("x",), axis_types=(AxisType.Explicit,))
 GRID = jax.make_mesh((2, 4), ("x", "y"), axis_types=(AxisType.Explicit,) * 2)
+AUTO = jax.make_mesh((2, 4), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
 X = jnp.arange(16.0)
 SPLIT = P("x")
 
@@ -42,6 +43,11 @@ def donated():
 
 def missing_return():
     return None.shape  # type: ignore[attr-defined]
+
+
+def set_inside(x):
+    with jax.set_mesh(MESH):
+        return x
 
 
 def forever(n):
@@ -95,7 +101,12 @@ PROVOKED = {
     ],
     "axis-not-in-mesh": [lambda: NamedSharding(MESH, P("y")), lambda: mapped(lambda v: v, out_specs=P("y"))],
     "axis-twice": [lambda: NamedSharding(MESH, P("x", "x"))],
-    "spec-too-long": [lambda: mapped(lambda v: v.sum()), lambda: put(X, "x", "y", mesh=GRID)],
+    "spec-too-long": [
+        lambda: mapped(lambda v: v.sum()),
+        lambda: put(X, "x", "y", mesh=GRID),
+        lambda: jax.jit(lambda v: lax.with_sharding_constraint(v, NamedSharding(AUTO, P("x", "y"))))(X),
+    ],
+    "mesh-set-inside": [lambda: jax.jit(set_inside)(X)],
     "indivisible": [
         lambda: put(jnp.ones(9), "x"),
         lambda: jnp.ones(9).reshape(8, -1),

@@ -109,6 +109,14 @@ ready = time.perf_counter()
 print(f"the call returned after {1000 * (returned - start):8.2f} ms")
 print(f"the result was there at {1000 * (ready - start):8.2f} ms")
 
+# %% a-promise
+promise = square(a)
+ready = promise.is_ready()
+twice = 2 * promise  # handed on as it is: nobody waits
+print("its shape:", promise.shape, "| ready:", ready)
+print("one of the numbers:", float(twice[0, 0]))  # this waits
+print("ready:", promise.is_ready())
+
 # %% too-late
 with expect_error(RuntimeError, "before backends are initialized"):
     jax.config.update("jax_num_cpu_devices", 16)

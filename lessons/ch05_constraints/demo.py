@@ -141,8 +141,21 @@ def show_types(x):
 
 same = show_types(explicit)
 
+
+# %% the-rule
+def ones(shape, *spec):
+    return jax.device_put(jnp.ones(shape), NamedSharding(mesh, P(*spec)))
+
+
+column, row = ones((4, 1), "x", None), ones((1, 8), None, "y")
+print(jax.typeof(column), "+", jax.typeof(row), "=", jax.typeof(column + row))
+with expect_error(Exception, "incompatible shardings"):
+    ones((4, 8), "x", None) + ones((4, 8), "y", None)
+with expect_error(Exception, "illegally sharded"):
+    column + ones((1, 8), None, "x")
+
 # %% you-decide
-w = jax.device_put(jnp.ones((8, 4)), NamedSharding(mesh, P("y", None)))
+w = ones((8, 4), "y", None)
 with expect_error(Exception, "Contracting dimensions are sharded"):
     explicit @ w
 
@@ -153,6 +166,21 @@ def product(x, w):
 
 print(jax.typeof(product(explicit, w)))
 traffic.table(traffic.of(product, explicit, w))
+
+
+# %% other-answers
+def answer(spec):
+    def product(x, w):
+        return jnp.dot(x, w, out_sharding=NamedSharding(mesh, spec))
+
+    sent = traffic.of(product, explicit, w)
+    bill = [f"{c.op}, {c.bytes} bytes" for c in sent] or "nothing is sent"
+    print(f"{jax.typeof(product(explicit, w))!s:21}", bill)
+
+
+answer(P("x", None))
+answer(P(None, None))
+answer(P("x", None, unreduced={"y"}))
 
 
 # %% set-mesh

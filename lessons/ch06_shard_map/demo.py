@@ -20,8 +20,6 @@ from jax.sharding import PartitionSpec as P
 
 mesh = jax.make_mesh((8,), ("x",))
 x = jax.device_put(jnp.arange(32), NamedSharding(mesh, P("x")))
-
-# %% picture-array
 pictures.sharding(x)
 
 
@@ -33,6 +31,11 @@ def double(block):
 
 print("global shape:      ", x.shape)
 print(jax.shard_map(double, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(x))
+
+# %% by-definition
+blocks = np.split(np.asarray(x), mesh.size)  # in_specs
+results = [2 * block for block in blocks]  # what the devices do
+print(np.concatenate(results))  # out_specs
 
 # %% turn-blocks
 grid = jax.make_mesh((2, 4), ("x", "y"))
@@ -48,6 +51,7 @@ transpose = jax.shard_map(
 turned = transpose(table)
 print(jax.typeof(table), "->", jax.typeof(turned))
 print("the transpose:", np.array_equal(turned, np.asarray(table).T))
+print("bytes sent:", traffic.total(traffic.of(transpose, table)))
 
 # %% picture-turned
 pictures.sharding(turned)
@@ -73,8 +77,6 @@ def total(block):
 
 
 print(total(x), "on", len(total(x).addressable_shards), "devices")
-
-# %% picture-total
 pictures.traffic(traffic.of(total, x), mesh)
 
 
@@ -94,6 +96,15 @@ print(weighted(x, jnp.int32(3)))
 # %% not-licensed
 with expect_error(ValueError, "could not infer replication"):
     jax.shard_map(jnp.sum, mesh=mesh, in_specs=P("x"), out_specs=P())(x)
+
+
+# %% one-axis-left-out
+@jax.shard_map(mesh=grid, in_specs=P("x", "y"), out_specs=P("x"))
+def row_sums(block):
+    return lax.psum(block.sum(axis=1), "y")
+
+
+print(jax.typeof(row_sums(table)), row_sums(table))
 
 
 # %% who-am-i
@@ -238,12 +249,7 @@ with expect_error(NameError, "unbound axis name"):
     jax.jit(lambda x: lax.psum(x.sum(), "x"))(x)
 
 with expect_error(AssertionError):
-    jax.shard_map(
-        lambda block: lax.psum(block.sum(), "i"),
-        mesh=mesh,
-        in_specs=P("x"),
-        out_specs=P(),
-    )(x)
+    jax.shard_map(lambda b: lax.psum(b, "i"), mesh=mesh, out_specs=P())(x)
 
 # %% nothing-to-join
 with expect_error(ValueError, "has rank 0"):

@@ -206,7 +206,7 @@ def _error(error: BaseException, path: Path) -> dict[str, Any]:
     own = [[f.lineno, f.line or ""] for f in frames if f.filename == str(path)]
     if isinstance(error, SyntaxError) and error.filename == str(path):
         own.append([error.lineno, (error.text or "").strip()])
-    words = re.sub(r"\n\s*\n.*", "", str(error).strip(), flags=re.S)[:500]
+    words = re.sub(r"\n\s*\n.*", "", str(error).strip(), flags=re.S)[:800]
     blank = isinstance(error, NotImplementedError) and bool(frames) and frames[-1].filename == str(path)
     traceback.clear_frames(error.__traceback__)  # lets go of what filled the memory
     kind = "exit" if isinstance(error, SystemExit) else "blank" if blank else "error"

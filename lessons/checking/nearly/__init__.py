@@ -17,7 +17,22 @@ from lessons.checking.nearly.pair import numbers as numbers_of
 from lessons.checking.spec import Spec
 
 SURE = {"zeros", "not-finite", "not-finite-only", "not-finite-all"}  # of one number in one case
-SAME_NUMBER = {"times", "more", "less"}  # of one number they mean something when they are the same for several inputs
+SAME_NUMBER = {
+    "times",
+    "more",
+    "less",
+    "function-missing",
+    "function-extra",
+}  # of one number they mean something when they are the same for several inputs
+
+LOOKS = (
+    trees.other_kind,
+    trees.names,
+    trees.elements,
+    trees.numbers_of_one_kind,
+    trees.spelling,
+    trees.layout,
+)
 
 
 def near_miss(spec: Spec, verdict: Any, right: list[Any], answer: list[Any]) -> Saying | None:
@@ -25,7 +40,12 @@ def near_miss(spec: Spec, verdict: Any, right: list[Any], answer: list[Any]) -> 
 
     An error is explained, too, where it is one of the usual ones.
     """
+    if verdict.reason == "crashed":
+        return ("donated-crash", {}) if verdict.facts["error"] == "SIGSEGV" else None
     if verdict.reason in ("raised", "load"):
+        own = verdict.facts["own"]
+        if own and own[-1][1].strip().startswith("raise "):
+            return "raised-itself", {}
         return errors.explained(verdict.facts["type"], verdict.facts["text"])
     if verdict.case is None or verdict.reason not in ("differs", "budget"):
         return None
@@ -52,7 +72,7 @@ def _of_value(spec: Spec, seen: list[Any], right: list[Any], place: int, n: int,
     if said := processes.joined([p[n] for p in seen], [p[n] for p in right], found.path, place, tolerance):
         return said
     for got, expected in here:
-        for look in (trees.other_kind, trees.names, trees.elements, trees.numbers_of_one_kind):
+        for look in LOOKS:
             if said := look(got, expected, tolerance):
                 return said
     if said := trees.an_argument(found.got, seen[place][n]["args"]):

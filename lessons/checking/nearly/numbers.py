@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from lessons.checking.nearly import changes, orders
+from lessons.checking.nearly import changes, functions, orders
 from lessons.checking.nearly.pair import Pair, Saying
 
 
@@ -155,7 +155,9 @@ def some(p: Pair) -> Saying | None:
     bad = p.apart(p.got, p.expected)
     right = [(devices, block) for devices, block in p.pieces() if not bad[block].any()]
     wrong = [(devices, block) for devices, block in p.pieces() if bad[block].any()]
-    count = {"bad": int(bad.sum()), "all": bad.size, "where": box(bad)}
+    where = box(bad) if bad.any() else ""
+    within: Saying = ("throughout", {}) if where == box(np.ones_like(bad)) else ("within", {"where": where})
+    count = {"bad": int(bad.sum()), "all": bad.size, "where": where, "within": within}
     through = all(bad[block].mean() > 0.5 for _, block in wrong)
     if right and wrong and through and p.varied(p.expected):
         if len(right) == 1 and len(wrong) > 1:
@@ -163,6 +165,8 @@ def some(p: Pair) -> Saying | None:
             return _of(key, right[0][0], p.pieces().index(right[0])) or ("some", count)
         if len(wrong) == 1 and (said := _of("all-but-one", wrong[0][0], p.pieces().index(wrong[0]), count)):
             return said
+    if 2 < bad.sum() < bad.size and not p.got[bad].any():
+        return "some-zeros", count
     if bad.mean() > 0.75 or bad.size < 4:
         return None
     for axis in p.long_axes(3):
@@ -203,6 +207,7 @@ def box(bad: np.ndarray) -> str:
 
 STRONG = [
     not_finite, zeros, factor, constant, *changes.STRONG, orders.axes, orders.reversed_, orders.rolled,
-    of_one_device, combined, orders.order, orders.shifted, all_equal, precision, signs, cut, term,
+    of_one_device, combined, orders.order, orders.shifted, all_equal, precision, signs, cut,
+    functions.function, term,
 ]  # fmt: skip
 WEAK = [some]

@@ -108,4 +108,6 @@ def budget(facts: dict[str, Any], solution: list[Any], devices: int) -> Saying |
     if count > enough:
         return "budget-more" if enough > 1 else "budget-more-one", {"count": count, "enough": enough}
     times = facts["total"] / most
-    return ("budget-times", {"times": f"{times:.3g}"}) if times >= 2 else None
+    return (
+        ("budget-times", {"times": f"{times:.3g}"}) if times >= 2 else ("budget-bytes", {"more": facts["total"] - most})
+    )

@@ -123,6 +123,11 @@ def times_the_devices(p: Pair) -> Saying | None:
     )
 
 
+def flat(p: Pair) -> Saying | None:
+    """One axis, where there should be several, and as many numbers."""
+    return ("flat", {}) if p.got.ndim == 1 < p.expected.ndim and p.got.size == p.expected.size else None
+
+
 def _one_axis(p: Pair) -> int | None:
     """The only axis along which the shapes differ."""
     g, e = p.got.shape, p.expected.shape
@@ -131,4 +136,4 @@ def _one_axis(p: Pair) -> int | None:
 
 
 STRONG = [reshaped, orders.axes, stacked, unstacked, longer, shorter, other_order]
-WEAK = [for_each_device, times_the_devices]
+WEAK = [for_each_device, times_the_devices, flat]

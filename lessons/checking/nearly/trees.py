@@ -1,5 +1,6 @@
 """Values of another kind or in another arrangement than expected, and whole numbers: each function is one diagnosis."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -127,6 +128,25 @@ def numbers_of_one_kind(got: Any, expected: Any, tolerance: float) -> Saying | N
         size = "wider" if a.itemsize > b.itemsize else "narrower" if a.itemsize < b.itemsize else "other"
         key = f"dtype-{size}" if (a.kind in "iu") == (b.kind in "iu") and "b" not in (a.kind, b.kind) else "dtype-kind"
         return key, {"got": a.name, "expected": b.name}
+    return None
+
+
+def spelling(got: Any, expected: Any, tolerance: float) -> Saying | None:
+    """The right text but for case, spaces and punctuation."""
+    if got["t"] == expected["t"] == "str":
+        mine, right = (re.sub(r"[\W_]", "", x["v"]).casefold() for x in (got, expected))
+        return ("spelling", {"right": repr(expected["v"])}) if mine and mine == right else None
+    return None
+
+
+def layout(got: Any, expected: Any, tolerance: float) -> Saying | None:
+    """A PartitionSpec with the right entries, but not in their places."""
+    if got["t"] == expected["t"] == "spec":
+        mine, right = ([e for e in x["v"] if e is not None] for x in (got, expected))
+        if mine == right and got["v"][: len(expected["v"])] == expected["v"][: len(got["v"])]:
+            return "spec-ends", {"n": len(expected["v"]), "got": len(got["v"])}
+        if sorted(map(str, got["v"])) == sorted(map(str, expected["v"])):
+            return "spec-order", {}
     return None
 
 
