@@ -18,15 +18,15 @@ def block_sums(
     """The sum of each block of x, and the sum of all of x.
 
     x: f32[rows, columns], laid out on mesh by spec. The mesh has the Explicit axes "x" and
-    "y"; spec names one of them, or both, and along an axis that it does not name
-    there are copies, which count once. Your function is compiled whole, with `jax.jit`.
+    "y"; spec names one of them, or both, perhaps for one dimension, as P(("x", "y"), None)
+    does; along an axis that it does not name there are copies, which count once. Your function is compiled whole, with `jax.jit`.
     Returns (sums, total). sums: the sum of each block, at the block's place, f32[a, b]
     for a × b blocks, laid out by spec. total: f32[], on every device.
     Budget: one all-reduce of 4 bytes.
 
     求 x 每一块的和，以及整个 x 的和。x 在 mesh 上按 spec 摆放。mesh 有 "x" 和 "y" 两个
-    Explicit 轴；spec 写到其中一个或两个，没写到的轴上是副本，副本只算一次。
-    函数会整个用 `jax.jit` 编译。返回 (sums, total)：sums 是各块的和，放在该块的
+    Explicit 轴；spec 写到其中一个或两个，两个也可能写在同一维上，如 P(("x", "y"), None)；没写到的
+    轴上是副本，副本只算一次。函数会整个用 `jax.jit` 编译。返回 (sums, total)：sums 是各块的和，放在该块的
     位置上，x 分成 a × b 块，它的形状就是 [a, b]，也按 spec 摆放；total 的形状是 []，
     每个设备上都有。预算：一次 4 字节的 all-reduce。
     """
@@ -45,14 +45,14 @@ def mean_and_variance(
     squares of numbers near 10,000 have no room for a variance near 1. Your function is
     compiled whole, with `jax.jit`.
     Returns (mean, variance), each f32[], on every device.
-    Budget: all-reduces of 8 bytes in all.
+    Budget: a single all-reduce, of 8 bytes.
 
     一批数离零很远，彼此却很接近，求它们的均值和方差。x 的形状是 [rows, columns]，在
     mesh 上按 P("x", "y") 摆放，两个轴都是 Explicit。guess 的形状是 []，每个设备上各有
     一份，它与均值相近，例如上一个批次的均值。方差是全部 N 个数的方差（除以 N）。
     f32 只有 24 位，一万左右的数一平方，就容不下 1 左右的方差了。函数会整个用
     `jax.jit` 编译。依次返回均值和方差，形状都是 []，每个设备上都有。
-    预算：all-reduce 合计 8 字节。
+    预算：只用一次 all-reduce，8 字节。
     """
     # TODO: what do the distances from guess tell, and how few numbers must travel?
     raise NotImplementedError

@@ -144,6 +144,16 @@ def mean_and_variance__one_less(x, guess, mesh):
     return _moments(x, guess, mesh, moments)
 
 
+def mean_and_variance__two_rounds(x, guess, mesh):
+    def moments(block):
+        mean = lax.pmean(block.mean(), ("x", "y"))
+        return mean, lax.pmean(((block - mean) ** 2).mean(), ("x", "y"))
+
+    return jax.shard_map(
+        moments, mesh=mesh, in_specs=P("x", "y"), out_specs=P()
+    )(x)
+
+
 def mean_and_variance__left_to_jit(x, guess, mesh):
     return x.mean(), x.var()
 

@@ -80,7 +80,7 @@ def test_mean_and_variance(check):
         cases,
         oracle=oracle,
         how="jit",
-        budget=Budget({"all-reduce"}, 8),
+        budget=Budget({"all-reduce"}, 8, single=True),
     )
 
 

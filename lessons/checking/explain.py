@@ -186,7 +186,9 @@ def _allowed(facts: dict[str, Any], lang: str) -> str:
     if not facts["ops"] or not facts["bytes"]:
         return say("budget-nothing", lang)
     ops = (" or " if lang == "en" else " 或 ").join(facts["ops"])
-    return say("budget-allowed", lang, bytes=_bytes(facts["bytes"], lang), ops=ops)
+    return say(
+        "budget-single" if facts.get("single") else "budget-allowed", lang, bytes=_bytes(facts["bytes"], lang), ops=ops
+    )
 
 
 def _bytes(n: int, lang: str) -> str:

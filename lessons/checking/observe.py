@@ -190,7 +190,7 @@ def _traffic(text: str) -> dict[str, Any]:
 
 def _budget(spec: Spec, args: tuple[Any, ...]) -> Any:
     budget = spec.budget if isinstance(spec.budget, Budget) or spec.budget is None else spec.budget(*args)
-    return budget and {"ops": sorted(budget.ops), "bytes": budget.bytes}
+    return budget and {"ops": sorted(budget.ops), "bytes": budget.bytes, "single": budget.single}
 
 
 def _guarded(do: Callable[[], dict[str, Any]], path: Path) -> dict[str, Any]:

@@ -14,10 +14,12 @@ class Budget:
 
     ops    the collectives that may appear, for instance {"all-reduce"}
     bytes  the most they may add up to: the array worked on, per device, times the trips of enclosing loops
+    single  whether one collective must do it, where several small ones would fit the bytes too
     """
 
     ops: set[str]
     bytes: int
+    single: bool = False
 
 
 @dataclass

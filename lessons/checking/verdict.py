@@ -138,11 +138,12 @@ def over_budget(case: dict[str, Any]) -> dict[str, Any] | None:
     if "unreadable" in case:
         return {"reason": "traffic-unreadable", "error": case["unreadable"]}
     traffic = case["traffic"]
-    facts = {"traffic": traffic, "ops": budget["ops"], "bytes": budget["bytes"]}
+    facts = {"traffic": traffic, "ops": budget["ops"], "bytes": budget["bytes"], "single": budget.get("single", False)}
     total = case["total"]
     if total is None:
         return {"reason": "traffic-unknown", **facts}
-    if total > budget["bytes"] or {op for op, _, _ in traffic} - set(budget["ops"]):
+    too_many = facts["single"] and sum(times for _, _, times in traffic) > 1
+    if total > budget["bytes"] or too_many or {op for op, _, _ in traffic} - set(budget["ops"]):
         return {"reason": "budget", "total": total, **facts}
     return None
 

@@ -17,12 +17,14 @@ def block_sums(x, mesh, spec):
 
 
 def mean_and_variance(x, guess, mesh):
-    @jax.shard_map(mesh=mesh, in_specs=P("x", "y"), out_specs=(P(), P()))
-    def two_rounds(block):
-        mean = lax.psum(block.sum(), ("x", "y")) / x.size
-        return mean, lax.psum(jnp.square(block - mean).sum(), ("x", "y")) / x.size
+    @jax.shard_map(mesh=mesh, in_specs=(P("x", "y"), P()), out_specs=(P(), P()))
+    def one_round(block, guess):
+        d = block - guess
+        sums = lax.psum({"d": d.sum(), "square": jnp.square(d).sum()}, ("y", "x"))
+        mean = sums["d"] / x.size
+        return guess + mean, sums["square"] / x.size - mean**2
 
-    return two_rounds(x)
+    return one_round(x, guess)
 
 
 def first_largest(x, mesh):
