@@ -112,6 +112,6 @@ def test_a_lesson_is_complete(chapter):
 def test_what_a_chapter_shows_runs_as_a_script(lesson, tmp_path):
     script = ROOT / "lessons" / lesson / "demo.py"
     run = subprocess.run(
-        [sys.executable, "-W", "error", script], cwd=tmp_path, capture_output=True, text=True, timeout=300
+        [sys.executable, "-W", "error", script], cwd=tmp_path, capture_output=True, text=True, timeout=600
     )
     assert run.returncode == 0, run.stdout + run.stderr
