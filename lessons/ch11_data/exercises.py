@@ -1,0 +1,95 @@
+"""ch11_data: four exercises, each run by two processes with four devices.
+
+Work on your copy, answers/ch11_data.py; this file stays as it is. When your
+function runs, `jax.distributed.initialize` has been called in every process.
+
+四个练习，每个都由两个进程运行，每个进程四个设备。请在你自己的副本 answers/ch11_data.py
+里作答，本文件保持原样。你的函数运行时，每个进程都已经调用过 `jax.distributed.initialize`。
+"""
+
+import jax
+import jax.numpy as jnp  # noqa: F401 (for your answers)
+import numpy as np
+from jax.experimental import multihost_utils  # noqa: F401
+from jax.sharding import NamedSharding
+
+
+def my_part(count: int) -> np.ndarray:
+    """Say which examples of a data set belong to this process.
+
+    count: how many examples there are, 0 or more; they are numbered from 0.
+    Every example belongs to exactly one process. The first process has the
+    first examples, the next one those that follow. No part is larger than another
+    by more than one, and where they differ, the first processes have the larger.
+    Returns this process's numbers, i64[n], ascending; n may be 0.
+
+    说出数据集里的哪些样本属于本进程。count 是样本总数，可以是 0；样本从 0 开始编号。
+    每个样本恰好属于一个进程：0 号进程拿最前面的一段，下一个进程接着拿，依此类推。各段的
+    长度最多差一；有差别时，靠前的进程拿得多。返回本进程的样本编号，形状是 [n]，从小到大，
+    n 可以是 0。
+    """
+    # TODO: share them all out, also when they do not divide evenly.
+    raise NotImplementedError
+
+
+def equal_steps(
+    mine: np.ndarray,
+    size: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Cut this process's rows into batches: as many as every other process has.
+
+    mine: f32[rows, columns], this process's own rows; the others have another
+    number of them, perhaps none. size: the rows of one batch.
+    The number of steps is what the process with the most rows needs for all of its
+    rows. Fill one batch after the other; what is left over holds zeros.
+    Returns (batches, mask): f32[steps, size, columns], and bool[steps, size], True
+    where there is a row.
+
+    把本进程的行切成批次，批次数与其他进程相同。mine 的形状是 [rows, columns]，是本进程
+    自己的行；别的进程的行数不同，可能一行也没有。size 是一个批次的行数。步数以行数最多的
+    进程为准：它的行要全部用上。一批填满再填下一批，余下的位置填零。返回 (batches, mask)：
+    形状分别是 [steps, size, columns] 和 [steps, size]；mask 是布尔数组，有真实的行处为
+    True。
+    """
+    # TODO: how many steps? No process knows that alone.
+    raise NotImplementedError
+
+
+def mean_loss(w: np.ndarray, mine: np.ndarray, size: int) -> float:
+    """Compute the mean squared error over the rows of all processes.
+
+    w: f32[3]. mine: f32[rows, 4], this process's own rows, three inputs and the
+    number to be guessed, where the guess is `inputs @ w`. The others have other
+    rows, and another number of them; no process has more than `size`. size: a
+    multiple of the number of devices of a process.
+    Returns a Python float, the same in each process: the squared difference of guess
+    and number, averaged over all rows that there are, as if one process had them all.
+
+    对所有进程的行求均方误差。w 的形状是 [3]。mine 的形状是 [rows, 4]，是本进程自己的行：
+    三个输入，加上要预测的数；预测值是 `inputs @ w`。别的进程有别的行，行数也不同，但都
+    不超过 size；size 是一个进程的设备数的倍数。返回 Python 的 float，每个进程都一样：
+    对实际存在的每一行，求预测值与要预测的数之差，平方后取平均，就像所有的行都在一个
+    进程里一样。
+    """
+    # TODO: pad to `size`, and keep the padding out of the mean.
+    raise NotImplementedError
+
+
+def restore(
+    blocks: dict[str, np.ndarray], sharding: NamedSharding
+) -> jax.Array:
+    """Put together again what another number of processes has saved.
+
+    blocks: the pieces of one array, f32[rows, columns] each, in no order and of
+    different heights. The name says where a piece begins: "rows-12" is the one that
+    starts at row 12. Every process has all the pieces.
+    sharding: where the array is to lie, over the devices of all processes.
+    Returns the whole as one global array with this sharding.
+
+    把另一种数目的进程保存下来的数组重新拼起来。blocks 是一个数组的各个片段，形状都是
+    [rows, columns]，顺序不定，高矮不一；名字说明片段从哪一行开始："rows-12" 从第 12 行
+    开始。每个进程都有全部片段。sharding 说明数组该放在哪里，覆盖所有进程的设备。返回拼好
+    的整体，是一个全局数组，分片方式如 sharding 所给。
+    """
+    # TODO: the pieces in the right order, then one array of everybody.
+    raise NotImplementedError
