@@ -66,7 +66,7 @@ def key(page: Page, root: Path) -> str:
 def _folder(folder: Path) -> str:
     """A hash of what cells can import or read in a folder. The words of exercises, and caches, change no output."""
     digest = hashlib.sha256()
-    for path in sorted(p for kind in ("py", "toml", "txt") for p in folder.rglob(f"*.{kind}")):
+    for path in sorted(p for kind in ("py", "toml", "txt", "json") for p in folder.rglob(f"*.{kind}")):
         if not path.name.startswith("words."):
             digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 
 class _Parser(argparse.ArgumentParser):
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `minipod run … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except (ValueError, FileNotFoundError, TimeoutError) as error:
+    except (ValueError, FileNotFoundError, PermissionError, TimeoutError) as error:
         _say(str(error))
         return 2
 
@@ -42,17 +42,22 @@ def _parser() -> argparse.ArgumentParser:
 
     run = commands.add_parser("run", help="run a program in several processes on this machine, as a cluster would")
     run.add_argument("-n", "--processes", type=int, default=2, metavar="N", help="processes, 1 to 16 (default: 2)")
-    run.add_argument("-d", "--devices", type=int, default=4, metavar="D", help="CPU devices in each (default: 4)")
-    run.add_argument("--limit", type=float, default=60.0, metavar="S", help="end them after S seconds (default: 60)")
-    run.add_argument(
-        "--collective-timeout", type=int, metavar="S", help="a collective that waits S seconds raises an error"
-    )
     run.add_argument("--port", type=int, help="the coordinator's port on 127.0.0.1 (default: a free one)")
-    run.add_argument("-m", "--module", action="store_true", help="PROGRAM is a module's name")
-    run.add_argument("program", metavar="PROGRAM", help="a Python program")
-    rest = run.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="its arguments")
-    rest.required = False
+    _add_program(run)
     run.set_defaults(command=_run)
+
+    hosts = commands.add_parser("hosts", help="a few hosts on this machine, joined by cables that may be slow")
+    actions = hosts.add_subparsers(required=True, metavar="up|run|down", parser_class=_Parser)
+    up = actions.add_parser("up", help="make hosts that stay")
+    inside = actions.add_parser("run", help="run a program, one process a host, on those that are up or on new ones")
+    actions.add_parser("down", help="end the hosts that are up").set_defaults(command=_down)
+    for each in (up, inside):
+        each.add_argument("-n", "--hosts", type=int, metavar="N", help="hosts, 2 to 4 (default: 2)")
+        each.add_argument("--rate", help="what each can send, such as 100mbit (default: no limit)")
+        each.add_argument("--delay", help="from host to host, such as 5ms (default: none)")
+    _add_program(inside)
+    up.set_defaults(command=_up)
+    inside.set_defaults(command=_inside)
 
     traffic = commands.add_parser("traffic", help="the collectives in a compiled program's text")
     traffic.add_argument("file", metavar="FILE", help="what `compiled.as_text()` gave; - is the standard input")
@@ -68,8 +73,39 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_program(run: argparse.ArgumentParser) -> None:
+    run.add_argument("-d", "--devices", type=int, default=4, metavar="D", help="CPU devices in each (default: 4)")
+    run.add_argument("--limit", type=float, default=60.0, metavar="S", help="end them after S seconds (default: 60)")
+    run.add_argument(
+        "--collective-timeout", type=int, metavar="S", help="a collective that waits S seconds raises an error"
+    )
+    run.add_argument("-m", "--module", action="store_true", help="PROGRAM is a module's name")
+    run.add_argument("program", metavar="PROGRAM", help="a Python program")
+    rest = run.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="its arguments")
+    rest.required = False
+
+
 def _run(options: argparse.Namespace) -> int:
     from minipod.cluster import run
+
+    return _shown(run, options, processes=options.processes, port=options.port)
+
+
+def _inside(options: argparse.Namespace) -> int:
+    from minipod import hosts, standing
+
+    asked = {"count": options.hosts, "rate": options.rate, "delay": options.delay}
+    asked = {name: value for name, value in asked.items() if value is not None}
+    if (lab := standing.standing()) is None:
+        with hosts.lab(**asked) as lab:
+            return _shown(lab.run, options)
+    if asked:
+        raise ValueError(f"a lab is up already ({standing.describe(lab)}): leave -n, --rate and --delay out, or end it")
+    return _shown(lab.run, options)
+
+
+def _shown(run: Callable[..., Any], options: argparse.Namespace, **more: Any) -> int:
+    """Run the program with every line shown as it comes; the exit code."""
 
     def show(process: int, line: str) -> None:
         print(f"[{process}] {line}", flush=True)
@@ -77,18 +113,32 @@ def _run(options: argparse.Namespace) -> int:
     done = run(
         options.program,
         *options.arguments,
-        processes=options.processes,
         devices=options.devices,
         limit=options.limit,
         collective_timeout=options.collective_timeout,
-        port=options.port,
         module=options.module,
         check=False,
         show=show,
+        **more,
     )
     if done.first_failure:
         _say(done.first_failure)
     return done.exit_code
+
+
+def _up(options: argparse.Namespace) -> int:
+    from minipod import standing
+
+    lab = standing.up(2 if options.hosts is None else options.hosts, options.rate, options.delay)
+    print(f"{standing.describe(lab)}: `minipod hosts run PROGRAM` runs there, `minipod hosts down` ends them")
+    return 0
+
+
+def _down(options: argparse.Namespace) -> int:
+    from minipod import standing
+
+    standing.down()
+    return 0
 
 
 def _traffic(options: argparse.Namespace) -> int:

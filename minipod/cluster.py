@@ -49,6 +49,8 @@ def run(
     port: int | None = None,
     survivors: bool = False,
     show: Callable[[int, str], object] | None = None,
+    address: str = "127.0.0.1",
+    places: Sequence[Sequence[str]] = (),
 ) -> Run:
     """Run `program` (a path; with `module`, a module's name) in `processes` processes of `devices` CPU devices each.
 
@@ -57,14 +59,15 @@ def run(
     (then they wait for it, or sleep: both look the same). `collective_timeout` (seconds) lets a collective that waits
     for a lost process raise in the program itself. `env` is added to the environment: of all processes, or, when it is
     a sequence, of one each. With `survivors` the others go on when one has failed. `show(process, line)` is called for
-    each line as it comes.
+    each line as it comes. `places` has, for each process, the command in front of its own that takes it to another
+    place, such as another network; `address` is then the address of process 0 there. `minipod.hosts` uses both.
 
     Raises ClusterError when a process fails and `check` is true. Before anything starts: ValueError for an impossible
     number, FileNotFoundError for a missing program, TimeoutError when too many run on this machine already.
     """
     check_numbers(processes, devices, limit, collective_timeout)
     command = ["-m", find_module(str(program))] if module else [str(find(program))]
-    address = f"127.0.0.1:{check_port(port) if port else free_port()}"
+    coordinator = f"{address}:{check_port(port) if port else free_port()}"
     own = [env or {}] * processes if env is None or isinstance(env, Mapping) else list(env)
     if len(own) != processes:
         raise ValueError(f"{len(own)} environments for {processes} processes: one each is needed")
@@ -72,7 +75,7 @@ def run(
         "JAX_PLATFORMS": "cpu",
         "JAX_NUM_CPU_DEVICES": str(devices),
         "PYTHONUNBUFFERED": "1",
-        "MINIPOD_COORDINATOR": address,
+        "MINIPOD_COORDINATOR": coordinator,
         "MINIPOD_PROCESSES": str(processes),
         "MINIPOD_LIMIT": str(math.ceil(limit)),
     }
@@ -84,7 +87,8 @@ def run(
             for index in range(processes):
                 environment = {**os.environ, **own[index], **settings, "MINIPOD_PROCESS": str(index)}
                 environment["XLA_FLAGS"] = (environment.get("XLA_FLAGS", "") + flag).strip()
-                members.append(start(index, [*command, *arguments], environment, channels, show))
+                place = places[index] if places else ()
+                members.append(start(index, [*command, *arguments], environment, channels, show, place))
             late = _watch(members, channels, began + limit, math.inf if survivors else collective_timeout or 0)
             stuck = [m for m in members if m.running]
             _ask_where(stuck, channels)

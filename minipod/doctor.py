@@ -42,7 +42,7 @@ def report() -> tuple[str, bool]:
     with ThreadPoolExecutor() as pool:
         slow = [pool.submit(look) for look in (own_devices, simulated_devices, two_processes)]
         findings = [python(), *map(package, ("jax", "jaxlib")), system(), cores(), memory(), graphviz()]
-        findings += [f.result() for f in slow]
+        findings += [f.result() for f in slow] + [pretend_hosts()]
     return describe(findings), not any(f.advice and f.needed for f in findings)
 
 
@@ -142,6 +142,15 @@ def two_processes() -> Finding:
         f"two on 127.0.0.1 add 1 and 1 to {', '.join(o.strip() for o in done.outputs)} in {done.seconds:.1f} s",
         "" if right else "the sum should be 2.0 in both: please report this",
     )
+
+
+def pretend_hosts() -> Finding:
+    """Whether `minipod hosts` can make hosts here, and cables with a delay."""
+    from minipod.hosts import why_not
+
+    advice = why_not(delay=True) or ""
+    value = "no" if why_not() else "without a delay" if advice else "two or more can be made on this machine"
+    return Finding("Hosts", value, advice, needed=False)
 
 
 def _python(code: str) -> tuple[int, str]:

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -190,13 +190,14 @@ def start(
     env: dict[str, str],
     channels: selectors.BaseSelector,
     show: Callable[[int, str], object] | None,
+    place: Sequence[str] = (),
 ) -> Member:
-    """Start process `index` of a cluster and have `channels` call its `read`."""
+    """Start process `index` of a cluster, `place` in front of its command, and have `channels` call its `read`."""
     pipes = {name: os.pipe() for name in ("report", "text", "native")}
     report, text, native = (pipes[name][1] for name in ("report", "text", "native"))
     try:
         popen = subprocess.Popen(
-            [sys.executable, "-P", "-m", "minipod.child", str(report), str(text), *command],
+            [*place, sys.executable, "-P", "-m", "minipod.child", str(report), str(text), *command],
             stdin=subprocess.PIPE,
             stdout=native,
             stderr=native,

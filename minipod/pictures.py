@@ -1,5 +1,5 @@
 """Pictures of live objects: devices and hosts, a mesh, an array's sharding, the flow of data through a mapped function,
-a program's traffic, the calls of several processes; and of numbers, as curves.
+a program's traffic, the calls of several processes, a ring through hosts; and of numbers, as curves.
 
 Each function returns a `Picture` (drawing/svg.py): shown by itself in a notebook, `print` gives its alt text,
 `save(path)` writes an SVG file. Graphviz draws devices and hosts (drawing/graph.py); the rest is exact SVG of ours.
@@ -16,11 +16,13 @@ from minipod.drawing.curve import curve
 from minipod.drawing.flows import flow
 from minipod.drawing.messages import traffic
 from minipod.drawing.placement import mesh, sharding
+from minipod.drawing.rings import ring
 from minipod.drawing.svg import LABELS, Picture, colour, load, text_width
 from minipod.drawing.words import few, join, numbers
 
 __all__ = [
-    "LABELS", "Picture", "calls", "colour", "curve", "devices", "flow", "hosts", "load", "mesh", "sharding", "traffic",
+    "LABELS", "Picture", "calls", "colour", "curve", "devices", "flow", "hosts", "load", "mesh", "ring", "sharding",
+    "traffic",
 ]  # fmt: skip
 
 PER_ROW = 4  # devices side by side in a host: words stay readable on a phone

@@ -121,6 +121,12 @@ def gallery() -> dict[str, pictures.Picture]:
         "no traffic": pictures.traffic([], mesh(2, 4)),
         "curve": pictures.curve({"one device": LOSS, "tensor parallel": LOSS, "data parallel": LOSS / 2}),
         "curve, logarithmic": pictures.curve({"one device": LOSS}, LOSS, "bytes", "seconds", logx=True, logy=True),
+        "curve with dots": pictures.curve(
+            {"one device": LOSS, "data parallel": LOSS / 2}, dots={"one device": LOSS * 2}
+        ),
+        "ring": pictures.ring(TWO_HOSTS),
+        "ring, zigzag": pictures.ring([TWO_HOSTS[i] for i in (0, 4, 1, 5, 2, 6, 3, 7)]),
+        "ring of 16": pictures.ring([Device(i * 5 % 16, i * 5 % 16 // 8) for i in range(16)]),
         "flow": pictures.flow(predict, PARAMS, np.zeros((8, 4, 3)), in_axes=(None, 0)),
         "flow 16": pictures.flow(lambda a, b: a + b, np.zeros(16), np.zeros(16)),
     }

@@ -79,9 +79,10 @@ def show(x: Any, lang: str, brief: bool = False) -> str:
     if kind == "spec":
         return spec_text(x["v"])
     if kind == "mesh":
-        return "Mesh(" + ", ".join(f"{name}={size}" for name, size in x["axes"]) + ")"
+        text = "Mesh(" + ", ".join(f"{name}={size}" for name, size in x["axes"]) + ")"
+        return text if brief or not x["ids"] else f"{text}, {x['ids']}"
     if kind == "sharding" and "spec" in x:
-        return f"NamedSharding({show(x['mesh'], lang)}, {spec_text(x['spec'])})"
+        return f"NamedSharding({show(x['mesh'], lang, brief=True)}, {spec_text(x['spec'])})"
     if kind == "sharding":
         return f"{x['v']}({', '.join(map(str, x['devices']))})"
     if kind == "struct":

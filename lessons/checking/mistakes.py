@@ -232,8 +232,8 @@ def _behaviour(error: dict[str, Any], name: str) -> tuple[str, str]:
 
 
 def _bill(case: dict[str, Any]) -> Any:
-    return sorted(map(str, case.get("traffic", [])))
+    return sorted(map(str, case.get("traffic", []))), case.get("along")
 
 
 def _total(case: dict[str, Any]) -> Any:
-    return {op for op, _, _ in case.get("traffic", [])}, case.get("total")
+    return {op for op, _, _ in case.get("traffic", [])}, case.get("total"), case.get("along")

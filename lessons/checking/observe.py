@@ -8,7 +8,7 @@ import sys
 import traceback
 import types
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -123,7 +123,9 @@ def _compiled(function: Callable[..., Any], args: tuple[Any, ...], seen: dict[st
 
     program, arrays = _program(function, args)
     compiled = jax.jit(program).lower(*arrays).compile()
-    seen |= _traffic(compiled.as_text() or "")
+    mesh = next((a for a in args if isinstance(a, jax.sharding.Mesh)), None)
+    along = (seen["budget"] or {}).get("along", ())
+    seen |= _traffic(compiled.as_text() or "", mesh if along else None, along)
     packed = pack(compiled(*arrays))
     jax.effects_barrier()
     return {"value": packed}
@@ -176,21 +178,26 @@ def _left_devices(function: Callable[..., Any], args: tuple[Any, ...]) -> str | 
     return "piece-by-piece" if len(single) > 1 else None
 
 
-def _traffic(text: str) -> dict[str, Any]:
+def _traffic(text: str, mesh: Any, axes: Iterable[str]) -> dict[str, Any]:
     from minipod import traffic
 
     try:
-        found = traffic.read(text)
+        found = traffic.read(text, mesh)
         known = all(c.times is not None for c in found)
         bill = [[c.op, c.bytes, c.times] for c in found]
-        return {"traffic": bill, "total": traffic.total(found) if known else None}
+        total = traffic.total(found) if known else None
+        crossing = {axis: [c for c in found if c.axes is None or axis in c.axes] for axis in axes}
+        along = {axis: traffic.total(part) if known else None for axis, part in crossing.items()}
+        return {"traffic": bill, "total": total, "along": along}
     except ValueError as error:
         return {"unreadable": str(error)[:300]}
 
 
 def _budget(spec: Spec, args: tuple[Any, ...]) -> Any:
     budget = spec.budget if isinstance(spec.budget, Budget) or spec.budget is None else spec.budget(*args)
-    return budget and {"ops": sorted(budget.ops), "bytes": budget.bytes, "single": budget.single}
+    if budget is None:
+        return None
+    return {"ops": sorted(budget.ops), "bytes": budget.bytes, "single": budget.single, "along": dict(budget.along)}
 
 
 def _guarded(do: Callable[[], dict[str, Any]], path: Path) -> dict[str, Any]:

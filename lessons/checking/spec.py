@@ -1,6 +1,6 @@
 """What a chapter's test says about one exercise: the cases, the oracle, and what is compared."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,14 @@ class Budget:
 
     ops    the collectives that may appear, for instance {"all-reduce"}
     bytes  the most they may add up to: the array worked on, per device, times the trips of enclosing loops
-    single  whether one collective must do it, where several small ones would fit the bytes too
+    single whether one collective must do it, where several small ones would fit the bytes too
+    along  for some axes of the mesh among the arguments, the most of it that may be worked on along this axis
     """
 
     ops: set[str]
     bytes: int
     single: bool = False
+    along: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass

@@ -145,6 +145,9 @@ def over_budget(case: dict[str, Any]) -> dict[str, Any] | None:
     too_many = facts["single"] and sum(times for _, _, times in traffic) > 1
     if total > budget["bytes"] or too_many or {op for op, _, _ in traffic} - set(budget["ops"]):
         return {"reason": "budget", "total": total, **facts}
+    for axis, most in budget.get("along", {}).items():
+        if case["along"][axis] > most:
+            return {"reason": "budget-along", "axis": axis, "has": case["along"][axis], "most": most, **facts}
     return None
 
 

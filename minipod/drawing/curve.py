@@ -29,16 +29,23 @@ def curve(
     ylabel: str = "loss",
     logx: bool = False,
     logy: bool = False,
+    dots: Mapping[str, Sequence[float]] | None = None,
 ) -> Picture:
     """One line per entry of `series`, name → values: a list, a NumPy array or a jax.Array of one dimension.
 
     x: where the values lie, for all series; default 0, 1, 2, …, then series may differ in length.
+    dots: for some of the lines, by the same name, values to be drawn as points only, at the same places: what was
+    measured, where the line is what was predicted.
     logx, logy: logarithmic axes, for numbers above 0. Values that are not finite leave a gap; the alt text says where.
     Raises TypeError or ValueError in one sentence for what cannot be drawn.
     """
     lines = _read(series, x, logx, logy)
+    points_of = _read(dots, x, logx, logy) if dots else {}
+    if unknown := set(points_of) - set(lines):
+        raise ValueError(f"there is no line called {min(unknown)!r} for these dots: {', '.join(lines)}")
     finite = {name: [p for p in points if math.isfinite(p[1])] for name, points in lines.items()}
     every = [p for points in finite.values() for p in points]
+    every += [p for points in points_of.values() for p in points if math.isfinite(p[1])]
     across = axis([p[0] for p in every], logx, 5, tight=True, whole=x is None)
     up = axis([p[1] for p in every], logy, 5)
     canvas = Canvas()
@@ -49,10 +56,16 @@ def curve(
     top = 22.0 if beside else 22.0 + LINE * len(finite)
     right = WIDE - (names if beside else 8.0)
     _frame(canvas, across, up, left, right, top, xlabel, ylabel)
-    places = {name: [(left + across.at(a) * (right - left), top + (1 - up.at(b)) * TALL) for a, b in _thin(points)]
-              for name, points in lines.items()}  # fmt: skip
-    for i, points in enumerate(places.values()):
-        _line(canvas, points, i, len(lines))
+
+    def place(points: Points) -> Points:
+        return [(left + across.at(a) * (right - left), top + (1 - up.at(b)) * TALL) for a, b in _thin(points)]
+
+    places = {name: place(points) for name, points in lines.items()}
+    for i, (name, points) in enumerate(places.items()):
+        _line(canvas, points, i, len(lines), marked=not dots)
+        for x0, y0 in place(points_of.get(name, [])):
+            if math.isfinite(y0):
+                _marker(canvas, x0, y0, i)
     if beside:
         _names_beside(canvas, places, right, top)
     else:
@@ -61,7 +74,7 @@ def curve(
             canvas.add("path", d=f"M{number(left)} {number(y)}h26", class_=_look(i))
             _marker(canvas, left + 13, y, i)
             canvas.text(left + 33, y, name, "", "start")
-    return canvas.picture(_alt(lines, xlabel, ylabel))
+    return canvas.picture(" ".join([_alt(lines, xlabel, ylabel), *([_alt(points_of, "", "")] if dots else [])]))
 
 
 def _read(series: Any, x: Sequence[float] | None, logx: bool, logy: bool) -> dict[str, Points]:
@@ -141,8 +154,9 @@ def _look(i: int) -> str:
     return f"wire l{i} d{i}" if DASHES[i] else f"wire l{i}"
 
 
-def _line(canvas: Canvas, points: Points, i: int, of: int) -> None:
-    """Curve `i` of `of`: its line, broken where a value is not finite, and its markers, not where the others' are."""
+def _line(canvas: Canvas, points: Points, i: int, of: int, marked: bool) -> None:
+    """Curve `i` of `of`: its line, broken where a value is not finite, and, if `marked`, its markers, not where the
+    others' are."""
     path, pen = [], "M"
     for x, y in points:
         if math.isfinite(y):
@@ -150,7 +164,9 @@ def _line(canvas: Canvas, points: Points, i: int, of: int) -> None:
         pen = "L" if math.isfinite(y) else "M"
     # The first lies below the others and is wider: it shows where they cover it
     canvas.add("path", d="".join(path), class_=_look(i), stroke_linejoin="round",
-               style="stroke-width:3.2" if i == 0 and of > 1 else None)  # fmt: skip
+               style="stroke-width:3.2" if i == 0 and of > 1 and marked else None)  # fmt: skip
+    if not marked:
+        return
     known = [p for p in points if math.isfinite(p[1])]
     if of > 1 or len(known) == 1:
         for k in range(min(MARKERS, len(known))):
@@ -188,7 +204,7 @@ def _names_beside(canvas: Canvas, places: Mapping[str, Points], right: float, to
 
 
 def _alt(lines: Mapping[str, Points], xlabel: str, ylabel: str) -> str:
-    """The first, the last and the lowest value of each curve."""
+    """The first, the last and the lowest value of each curve; without labels, of the points."""
     said = []
     for name, points in lines.items():
         known = [p for p in points if math.isfinite(p[1])]
@@ -197,7 +213,7 @@ def _alt(lines: Mapping[str, Points], xlabel: str, ylabel: str) -> str:
         words += f", lowest {_short(y)} at {_short(x)}"
         bad = next((p[0] for p in points if not math.isfinite(p[1])), None)
         said.append(words + (f", not finite at {_short(bad)}" if bad is not None else ""))
-    return f"{ylabel} over {xlabel}: {'; '.join(said)}."
+    return f"{f'{ylabel} over {xlabel}' if xlabel else 'Points'}: {'; '.join(said)}."
 
 
 def _short(value: float) -> str:

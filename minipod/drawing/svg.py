@@ -31,6 +31,7 @@ LABELS = (
     r"nothing is sent", r"and 1 more collective", r"and \d+ more collectives", r"and 1 more group",
     r"and \d+ more groups", r"and 1 more group alike", r"and \d+ more groups alike",
     r"step", r"loss", r"bytes", r"seconds", r"one device", r"(data|tensor|pipeline) parallel",
+    r"\d+ of \d+ hops cross between hosts",
     r"axis .+", r"combined result", r"split", r"copied", r"stacked", r"\d+ arrays", r"…",
     r"process \d+", r"nobody comes", r"≠",
 )  # fmt: skip

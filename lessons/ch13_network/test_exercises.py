@@ -1,0 +1,134 @@
+"""The checks of ch13_network; one of them runs in two processes."""
+
+import jax
+import numpy as np
+import pytest
+from jax.sharding import AxisType, Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from lessons.checking import Budget, normal
+
+
+def test_ring_seconds(check):
+    def cases(rng):
+        drawn = []
+        for n in (2, 5, 8):
+            rates = rng.uniform(1e7, 1e9, n).round(-3)
+            latencies = rng.uniform(1e-4, 1e-2, n).round(6)
+            # the slowest hop has neither the largest latency nor the least rate
+            rates[0], latencies[0] = 2e6, 5e-3
+            rates[-1], latencies[-1] = 1e6, 1e-6
+            hops = list(zip(rates.tolist(), latencies.tolist(), strict=True))
+            order = rng.permutation(n)
+            size = n * int(rng.integers(4000, 8000))
+            drawn.append((size, [hops[i] for i in order]))
+        return drawn
+
+    def oracle(size, hops):
+        n, seconds = len(hops), 0.0
+        for _ in range(2 * (n - 1)):
+            ends = [latency + (size // n) / rate for rate, latency in hops]
+            seconds += float(np.max(ends))
+        return seconds
+
+    check(cases, oracle=oracle)
+
+
+def test_two_level_psum(check):
+    cut = P(("host", "device"))
+
+    def cases(rng):
+        drawn = []
+        for hosts, devices in ((2, 4), (4, 2)):
+            chosen = rng.permutation(np.array(jax.devices()))
+            mesh = Mesh(
+                chosen.reshape(hosts, devices),
+                ("host", "device"),
+                axis_types=(AxisType.Explicit,) * 2,
+            )
+            x = normal(rng, 8, devices * int(rng.integers(3, 7)))
+            drawn.append((jax.device_put(x, NamedSharding(mesh, cut)), mesh))
+        return drawn
+
+    def oracle(x, mesh):
+        return np.broadcast_to(np.asarray(x).sum(axis=0), x.shape)
+
+    def budget(x, mesh):
+        row, piece = 4 * x.shape[1], 4 * x.shape[1] // mesh.shape["device"]
+        return Budget(
+            {"all-reduce", "reduce-scatter", "all-gather"},
+            2 * row + piece,
+            along={"host": piece},
+        )
+
+    check(
+        cases,
+        oracle=oracle,
+        compare=("value", "placement"),
+        how="jit",
+        budget=budget,
+    )
+
+
+@pytest.mark.processes(2, devices=4)
+def test_mesh_within(check):
+    def cases(rng):
+        drawn = []
+        for shape, within in (
+            ({"data": 2, "model": 4}, "model"),
+            ({"model": 4, "data": 2}, "model"),
+            ({"data": 4, "model": 2}, "data"),
+            ({"seq": 2, "data": 2, "model": 2}, "data"),
+        ):
+            devices = [jax.devices()[i] for i in rng.permutation(8)]
+            drawn.append((devices, shape, within))
+        return drawn
+
+    def oracle(devices, sizes, within):
+        grid = np.empty(tuple(sizes.values()), dtype=object)
+        names = list(sizes)
+        waiting = sorted(devices, key=lambda d: (d.process_index, d.id))
+        slow = [n for n in names if n != within]
+
+        def turn(index):
+            at = dict(zip(names, index, strict=True))
+            return [at[n] for n in slow] + [at[within]]
+
+        places = sorted(np.ndindex(grid.shape), key=turn)
+        for place, device in zip(places, waiting, strict=True):
+            grid[place] = device
+        return Mesh(grid, tuple(names))
+
+    check(cases, oracle=oracle)
+
+
+def test_bytes_leaving(check):
+    def cases(rng):
+        drawn = []
+        for groups, processes in (
+            ([[0, 1, 2, 3, 4, 5, 6, 7]], 2),
+            ([[0, 2, 4, 6], [1, 3, 5, 7]], 2),
+            ([[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]], 3),
+            ([[0, 4], [1, 5], [2, 6], [3, 7]], 2),
+        ):
+            count = sum(map(len, groups))
+            order = rng.permutation(count).tolist()
+            owner = np.repeat(np.arange(processes), count // processes)
+            process = rng.permutation(owner).tolist()
+            if len(drawn) % 2 == 0:
+                order, process = list(range(count)), owner.tolist()
+            shuffled = [[order[i] for i in group] for group in groups]
+            size = 24 * int(rng.integers(10, 90))
+            drawn.append((shuffled, process, size))
+        return drawn
+
+    def oracle(groups, process, size):
+        sent = {p: 0 for p in process}
+        for group in groups:
+            n = len(group)
+            for i in range(n):
+                a, b = process[group[i]], process[group[(i + 1) % n]]
+                sent[a] += (a != b) * 2 * (n - 1) * (size // n)
+        return sent
+
+    check(cases, oracle=oracle)
