@@ -56,7 +56,8 @@ def run(
 
     A path is looked up in the current folder, then beside the running script. All processes are ended after `limit`
     seconds, soon after one of them fails, and when one has finished while the others have done no work for 5 seconds
-    (then they wait for it, or sleep: both look the same). `collective_timeout` (seconds) lets a collective that waits
+    (then they wait for it, or sleep: both look the same); all that have finished well count as ended well, even when
+    JAX's own way out hangs. `collective_timeout` (seconds) lets a collective that waits
     for a lost process raise in the program itself. `env` is added to the environment: of all processes, or, when it is
     a sequence, of one each. With `survivors` the others go on when one has failed. `show(process, line)` is called for
     each line as it comes. `places` has, for each process, the command in front of its own that takes it to another
@@ -160,6 +161,8 @@ def _watch(members: list[Member], channels: selectors.BaseSelector, end: float, 
             return False
         if working and len(working) < len(members) and idle > LEFT + extra:
             return False
+        if not working and min((m.idle_for() for m in members if m.running), default=0.0) > LEFT:
+            return False  # all have done their work; what hangs is JAX on its way out, once in a hundred runs
         _pump(channels, 0.02)
     return False
 

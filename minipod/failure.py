@@ -30,7 +30,7 @@ def first_failure(members: list[Member], stuck: list[Member], limit: float | Non
         return Failure(sentence, code if code > 0 else 128 - code)
     if limit is not None:
         return Failure(f"still running after {limit:g} s: " + ", ".join(_state(m) for m in members), 124)
-    if stuck:
+    if any(m.working for m in stuck):
         gone = sorted((m for m in members if not m.working), key=lambda m: m.left_at)[0]
         waiting = " and ".join(_state(m, "is still") for m in stuck if m.working)
         return Failure(f"process {gone.index} finished while {waiting}; all have been ended", 1)

@@ -279,3 +279,9 @@ def test_the_machine_has_room_for_so_many_processes_and_no_more(here: Path, monk
         assert first.result().ok
     (here / "p.py").write_text("print('done')")
     assert cluster.run("p.py", processes=2).outputs == ["done\n"] * 2  # the places are free again
+
+
+def test_programs_that_have_finished_well_did_so_even_if_their_exit_hangs(here: Path):
+    (here / "p.py").write_text("import atexit, time\natexit.register(time.sleep, 100)\nprint('done')")
+    done = cluster.run("p.py", limit=30)
+    assert done.outputs == ["done\n"] * 2 and done.codes == [0, 0] and done.ok and done.seconds < 25
