@@ -114,7 +114,7 @@ TWO = {
     "one_closes": ("broken", None, {}),  # JAX's own connection is closed, too: one of the two notices first
     "one_quits": _broken("exit", type="SystemExit", text="bye"),
     "joins_again": _raised("RuntimeError"),
-    "one_shuts_down": ("hung", None, {}),  # it waits for the other to do the same
+    "one_shuts_down": _broken("crashed", "SIGABRT"),  # it waits for the other to do the same, and JAX gives up
     "leaves_children": RIGHT,
     "no_sleep": RIGHT,
     "last_right": RIGHT,

@@ -62,18 +62,18 @@ print(
     f"{bill.sent:,} bytes leave each device: {bill.sent / bill.bytes:.2f} of it"
 )
 
-# %% one-step
-step = {cable: times["step:1024"][0] for cable, times in runs.items()}
+# %% one-hop
+hop = {cable: times["hops:128"][0] / 14 for cable, times in runs.items()}
 for cable in list(runs)[1:]:
-    ratio = runs[cable]["flat:1024"][0] / (14 * step[cable])
-    print(f"{cable:16} sum of 1 KiB ÷ 14 steps: {ratio:.2f}")
-print(f"one step ÷ the cable's delay: {step[wire.FAR] / 0.005:.2f}")
+    ratio = runs[cable]["flat:1024"][0] / (14 * hop[cable])
+    print(f"{cable:16} sum of 1 KiB ÷ 14 hops: {ratio:.2f}")
+print(f"one hop ÷ the cable's delay: {hop[wire.FAR] / 0.005:.2f}")
 
 
 # %% predict
 def predict(cable, size):
-    """Seconds by the ring model, from the cable's rate and one step's time."""
-    on = links.Link(cable, wire.RATES[cable], "ring", "ours", step[cable])
+    """Seconds by the ring model, from the cable's rate and one hop's time."""
+    on = links.Link(cable, wire.RATES[cable], "ring", "ours", hop[cable])
     return traffic.seconds([replace(bill, bytes=size)], on)
 
 
@@ -162,7 +162,7 @@ from math import log10
 for cable in list(runs)[2:]:
     small, large = (
         runs[cable][what][0] / quick[what][0]
-        for what in ("step:1024", "flat:4194304")
+        for what in ("hops:128", "flat:4194304")
     )
     print(
         f"{cable:24} latency {log10(small):4.1f}  bandwidth {log10(large):4.1f}"
