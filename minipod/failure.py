@@ -1,12 +1,11 @@
 """What went wrong first in a local cluster, in one sentence."""
 
-import linecache
 import re
 import signal
 from dataclasses import dataclass
 from pathlib import Path
 
-from minipod.member import Member
+from minipod.member import Member, source_line
 
 # Errors that a process gets because *another* one is gone or never came; and what is dull in them.
 _FROM_ANOTHER = re.compile(r"closed by peer|timed out|heartbeat|coordination|connection reset|connection refused", re.I)
@@ -94,6 +93,6 @@ def _state(member: Member, tense: str = "is") -> str:
     if not (where := member.where()):
         return doing
     file, line = where
-    source = linecache.getline(file, line).strip()
+    source = source_line(file, line)
     source = source if len(source) <= 60 else source[:59] + "…"
     return f"{doing} in `{source}` ({Path(file).name}:{line})"

@@ -154,7 +154,7 @@ class Member:
         for file, line, function in reversed(inner[max(own - 1, 0) :]):
             if not is_own(file):
                 lines.append(f"  in jax, {Path(file).name}:{line} {function}")
-            elif source := linecache.getline(file, line).strip():
+            elif source := source_line(file, line):
                 lines.append(f"{Path(file).name}:{line} {source}")
         return "\n".join(lines)
 
@@ -174,6 +174,12 @@ class Member:
         if self._kept <= KEEP:
             self._kept += len(line) + 1
             self.lines.append(line if self._kept <= KEEP else "… (more was printed than is kept here)")
+
+
+def source_line(file: str, line: int) -> str:
+    """A line of a program as it stands now: another run's file may have had the same name."""
+    linecache.checkcache(file)
+    return linecache.getline(file, line).strip()
 
 
 def without_noise(line: str, noisy: bool = False) -> tuple[str, bool]:

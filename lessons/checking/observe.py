@@ -178,7 +178,7 @@ def _left_devices(function: Callable[..., Any], args: tuple[Any, ...]) -> str | 
     return "piece-by-piece" if len(single) > 1 else None
 
 
-def _traffic(text: str, mesh: Any, axes: Iterable[str]) -> dict[str, Any]:
+def _traffic(text: str, mesh: Any = None, axes: Iterable[str] = ()) -> dict[str, Any]:
     from minipod import traffic
 
     try:
