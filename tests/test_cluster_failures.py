@@ -197,7 +197,8 @@ def test_when_the_launcher_ends_everything_ends(marker: str, by: signal.Signals)
     while len(marked(marker)) < 2 * 5 and time.monotonic() < end:  # a process may speak before its child has started
         time.sleep(0.02)
     found = marked(marker)
-    assert len(found) >= 2 * 5, subprocess.run(["ps", "-fp", ",".join(map(str, found))], capture_output=True, text=True).stdout
+    there = subprocess.run(["ps", "-fp", ",".join(map(str, found))], capture_output=True, text=True).stdout
+    assert len(found) >= 2 * 5, there
     launcher.send_signal(by)
     assert launcher.wait(20) == (130 if by == signal.SIGINT else -by)
     assert not wait_until_gone(marker)
