@@ -18,7 +18,7 @@ from typing import Any
 from minipod.failure import first_failure
 from minipod.member import Member, start
 from minipod.output import Run
-from minipod.processes import free_port, slots, wait_for_listener
+from minipod.processes import free_port, slots, wait_for_listener, with_collective_timeout
 
 MAX_PROCESSES, MAX_DEVICES = 16, 1024
 MACHINE = 64  # processes on the machine, of all runs together
@@ -57,11 +57,11 @@ def run(
     A path is looked up in the current folder, then beside the running script. All processes are ended after `limit`
     seconds, soon after one of them fails, and when one has finished while the others have done no work for 5 seconds
     (then they wait for it, or sleep: both look the same); all that have finished well count as ended well, even when
-    JAX's own way out hangs. `collective_timeout` (seconds) lets a collective that waits
-    for a lost process raise in the program itself. `env` is added to the environment: of all processes, or, when it is
-    a sequence, of one each. With `survivors` the others go on when one has failed. `show(process, line)` is called for
-    each line as it comes. `places` has, for each process, the command in front of its own that takes it to another
-    place, such as another network; `address` is then the address of process 0 there. `minipod.hosts` uses both.
+    JAX's own way out hangs. `collective_timeout` (seconds) lets a collective that waits for a lost process raise in the
+    program itself. `env` is added to the environment: of all processes, or, when it is a sequence, of one each. With
+    `survivors` the others go on when one has failed. `show(process, line)` is called for each line as it comes.
+    `places` has, for each process, the command in front of its own that takes it to another place, such as another
+    network; `address` is then the address of process 0 there. `minipod.hosts` uses both.
 
     Raises ClusterError when a process fails and `check` is true. Before anything starts: ValueError for an impossible
     number, FileNotFoundError for a missing program, TimeoutError when too many run on this machine already.
@@ -69,7 +69,7 @@ def run(
     check_numbers(processes, devices, limit, collective_timeout)
     command = ["-m", find_module(str(program))] if module else [str(find(program))]
     coordinator = f"{address}:{check_port(port) if port else free_port()}"
-    own = [env or {}] * processes if env is None or isinstance(env, Mapping) else list(env)
+    own = list(env) if isinstance(env, Sequence) else [env or {}] * processes
     if len(own) != processes:
         raise ValueError(f"{len(own)} environments for {processes} processes: one each is needed")
     settings = {
@@ -80,14 +80,16 @@ def run(
         "MINIPOD_PROCESSES": str(processes),
         "MINIPOD_LIMIT": str(math.ceil(limit)),
     }
-    flag = f" --xla_cpu_collective_timeout_seconds={collective_timeout}" if collective_timeout else ""
     members: list[Member] = []
     with slots(processes, MACHINE), selectors.DefaultSelector() as channels:
         began = time.monotonic()
         try:
             for index in range(processes):
                 environment = {**os.environ, **own[index], **settings, "MINIPOD_PROCESS": str(index)}
-                environment["XLA_FLAGS"] = (environment.get("XLA_FLAGS", "") + flag).strip()
+                if collective_timeout:
+                    environment["XLA_FLAGS"] = with_collective_timeout(
+                        environment.get("XLA_FLAGS", ""), collective_timeout
+                    )
                 place = places[index] if places else ()
                 members.append(start(index, [*command, *arguments], environment, channels, show, place))
             late = _watch(members, channels, began + limit, math.inf if survivors else collective_timeout or 0)

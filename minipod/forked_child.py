@@ -85,9 +85,8 @@ def _start_jax(rank: int, processes: int, devices: int, port: int, memory: float
     jax.config.update("jax_platforms", "cpu")
     jax.config.update("jax_num_cpu_devices", devices)
     if processes > 1:
-        os.environ["XLA_FLAGS"] = (
-            os.environ.get("XLA_FLAGS", "") + f" --xla_cpu_collective_timeout_seconds={COLLECTIVE_TIMEOUT}"
-        ).strip()
+        flags = os.environ.get("XLA_FLAGS", "")
+        os.environ["XLA_FLAGS"] = _processes.with_collective_timeout(flags, COLLECTIVE_TIMEOUT)
         address = f"127.0.0.1:{port}"
         if rank:
             _processes.wait_for_listener(address, 10)

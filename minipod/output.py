@@ -43,7 +43,7 @@ class Run:
 
     def printed(self) -> str:
         """What all printed, process after process, each line with its process: `[0] …`."""
-        return "\n".join(f"[{i}] {line}" for i, text in enumerate(self.outputs) for line in text.splitlines())
+        return in_turn(self.outputs)
 
     def __str__(self) -> str:
         return "\n".join(filter(None, (self.printed(), self.first_failure)))
@@ -69,7 +69,7 @@ class Where:
     stacks: list[str]
 
     def __str__(self) -> str:
-        return "\n".join(f"[{i}] {line}" for i, text in enumerate(self.stacks) for line in text.splitlines())
+        return in_turn(self.stacks)
 
     __repr__ = __str__
 
@@ -81,6 +81,11 @@ def summary(runs: Mapping[str, Run]) -> Table:
     """A row per run: its name, the seconds it took, and what went wrong first."""
     rows = tuple((name, f"{run.seconds:.0f}", run.first_failure or "nothing") for name, run in runs.items())
     return Table(("program", "seconds", "first failure"), rows, left=(0, 2), kind="runs")
+
+
+def in_turn(texts: list[str]) -> str:
+    """Process after process, each line with its process: `[0] …`."""
+    return "\n".join(f"[{i}] {line}" for i, text in enumerate(texts) for line in text.splitlines())
 
 
 def side_by_side(texts: list[str]) -> str:

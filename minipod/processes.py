@@ -44,6 +44,11 @@ def wait_for_listener(address: str, seconds: float) -> bool:
     return False
 
 
+def with_collective_timeout(flags: str, seconds: int) -> str:
+    """XLA_FLAGS that also limit how long a collective of CPU devices waits; read when JAX's backend starts."""
+    return f"{flags} --xla_cpu_collective_timeout_seconds={seconds}".strip()
+
+
 @contextlib.contextmanager
 def slots(count: int, most: int, seconds: float = 10.0) -> Iterator[None]:
     """Take `count` of the `most` places that this user's processes have on the machine, whoever starts them.

@@ -1,6 +1,5 @@
 """The coordinator's store: a few words from process to process beside JAX's collectives, which may be out of step."""
 
-import time
 from typing import Any
 
 
@@ -19,13 +18,12 @@ def put(key: str, text: str) -> None:
 
 def get(key: str, seconds: float) -> str:
     """What some process left under `key`, as soon as it is there. Raises TimeoutError after `seconds`."""
-    began = time.monotonic()
     try:
         return _client().blocking_key_value_get(key, max(int(seconds * 1000), 1))
     except Exception as error:
         if "DEADLINE_EXCEEDED" not in str(error):
             raise
-        raise TimeoutError(f"nothing under {key!r} after {time.monotonic() - began:.1f} s") from None
+        raise TimeoutError(f"nothing under {key!r} within {seconds:g} s") from None
 
 
 def drop(key: str) -> None:

@@ -112,10 +112,8 @@ class Worker:
         null = os.open(os.devnull, os.O_RDWR)
         for fd in (0, 1, 2):
             os.dup2(null, fd)
-        timeout = int(self.settings.limit)
-        os.environ["XLA_FLAGS"] = (
-            os.environ.get("XLA_FLAGS", "") + f" --xla_cpu_collective_timeout_seconds={timeout}"
-        ).strip()
+        flags = os.environ.get("XLA_FLAGS", "")
+        os.environ["XLA_FLAGS"] = processes.with_collective_timeout(flags, int(self.settings.limit))
         import jax
 
         from minipod.cluster import launch_arguments
