@@ -8,6 +8,7 @@ import ctypes
 import fcntl
 import itertools
 import os
+import random
 import signal
 import socket
 import sys
@@ -20,14 +21,31 @@ from pathlib import Path
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 36, 38
 _LANDLOCK_CREATE_RULESET, _LANDLOCK_RESTRICT_SELF = 444, 446  # the same on every processor
 _LANDLOCK_SCOPE_SIGNAL = 2
+_PORTS = range(20000, 32000)
 _LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
 def free_port() -> int:
-    """A TCP port on 127.0.0.1 that nobody listens on at this moment."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A TCP port on 127.0.0.1 that nobody listens on, and that nobody is given before it is listened on.
+
+    A port that the system chooses it may choose again for the next connection that anybody makes, so these lie below
+    those it chooses from (32768 on Linux, 49152 on macOS), and each of this user's callers gets the next one: the
+    count is kept in a locked file.
+    """
+    with open(_folder() / "last-port", "a+", encoding="ascii") as last:
+        fcntl.flock(last, fcntl.LOCK_EX)
+        last.seek(0)
+        kept = last.read()
+        count = int(kept) if kept.isdecimal() else random.randrange(len(_PORTS))
+        for number in range(count + 1, count + 1 + len(_PORTS)):
+            port = _PORTS[number % len(_PORTS)]
+            with socket.socket() as s, contextlib.suppress(OSError):
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                s.bind(("127.0.0.1", port))
+                last.truncate(0)
+                last.write(str(number))
+                return port
+    raise OSError(f"no free port between {_PORTS.start} and {_PORTS.stop - 1}")
 
 
 def wait_for_listener(address: str, seconds: float) -> bool:
@@ -56,8 +74,7 @@ def slots(count: int, most: int, seconds: float = 10.0) -> Iterator[None]:
     A place is a locked file, so it is free again when its holder ends, however it ends. Raises TimeoutError when there
     are not enough of them within `seconds`.
     """
-    folder = Path(tempfile.gettempdir()) / f"minipod-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
+    folder = _folder()
     held: list[int] = []
     end = time.monotonic() + seconds
     try:
@@ -78,6 +95,13 @@ def slots(count: int, most: int, seconds: float = 10.0) -> Iterator[None]:
     finally:
         for fd in held:
             os.close(fd)
+
+
+def _folder() -> Path:
+    """Where this user's processes keep what they must agree on."""
+    folder = Path(tempfile.gettempdir()) / f"minipod-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
 
 
 def _lock(path: Path) -> int | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from minipod import cluster
+from minipod import cluster, processes
 from minipod.member import without_noise
 from minipod.output import Run
 
@@ -279,6 +279,23 @@ def test_the_machine_has_room_for_so_many_processes_and_no_more(here: Path, monk
         assert first.result().ok
     (here / "p.py").write_text("print('done')")
     assert cluster.run("p.py", processes=2).outputs == ["done\n"] * 2  # the places are free again
+
+
+def test_a_free_port_is_given_once_and_the_system_gives_it_to_nobody(here: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(here))
+    with ThreadPoolExecutor(8) as pool:
+        ports = list(pool.map(lambda _: processes.free_port(), range(200)))
+    assert len(set(ports)) == 200
+    system = Path("/proc/sys/net/ipv4/ip_local_port_range")
+    assert max(ports) < (int(system.read_text().split()[0]) if system.exists() else 49152)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", last := processes.free_port()))
+        taken.listen()
+        (count,) = here.glob("minipod-*/last-port")
+        count.write_text(str(last - 1 - 20000))  # as if it came round again
+        assert processes.free_port() == last + 1
+    count.write_text("no number")
+    assert processes.free_port() in range(20000, 32000)
 
 
 def test_programs_that_have_finished_well_did_so_even_if_their_exit_hangs(here: Path):
