@@ -4,6 +4,8 @@ import small_book
 import sync
 from pages import ROOT, read_page
 
+from lessons.checking import statements
+
 
 def edit(folder, name, old, new, edition="en"):
     path = folder / "book" / edition / name
@@ -144,3 +146,12 @@ def test_the_tool_says_what_is_wrong_and_fails(tmp_path):
     assert first.returncode == 1 and "run `make sync`" in first.stderr and "Traceback" not in first.stderr
     assert small_book.tool(folder, "sync.py").returncode == 0
     assert small_book.tool(folder, "sync.py", "--check").returncode == 0
+
+
+def test_a_statement_shows_code_as_code_and_breaks_between_sentences_only():
+    text = "x: f32[n, m], P('x'); w: f32[m], and\nb: f32[m].\ny: cut by P(('x', 'y'), None).\nReturns (out, b - y)."
+    assert statements.markdown(text, ["x", "w", "b", "y"]) == (
+        "`x`: `f32[n, m]`, `P('x')`; `w`: `f32[m]`, and\n`b`: `f32[m]`.\n\n"
+        "`y`: cut by `P(('x', 'y'), None)`.\n\nReturns `(out, b - y)`."
+    )
+    assert statements.markdown("返回 (x, 1 - y)：`x @ y` 与 x。", ["x", "y"]) == "返回 `(x, 1 - y)`：`x @ y` 与 `x`。"

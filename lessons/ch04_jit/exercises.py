@@ -70,7 +70,7 @@ def known_to_all(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
     mesh has one Auto axis, "x", whose size divides m. k may be smaller than n, or
     larger. Your function is compiled whole, with `jax.jit`.
 
-    Returns x @ w, f32[m, n], the whole of it on every device.
+    Returns `x @ w`, f32[m, n], the whole of it on every device.
     Budget: one all-gather of m × min(k, n) × 4 bytes.
 
     计算 x 乘 w，让每个设备都拿到完整的乘积，而且要少发送。
@@ -78,7 +78,7 @@ def known_to_all(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
     mesh 只有一个 Auto 轴 "x"，它的大小能整除 m。k 可能小于 n，也可能大于 n。
     你的函数会整个交给 `jax.jit` 编译。
 
-    返回 x @ w，形状是 [m, n]，每个设备上都有完整的一份。
+    返回 `x @ w`，形状是 [m, n]，每个设备上都有完整的一份。
     预算：一次 all-gather，共 m × min(k, n) × 4 字节。
     """
     # TODO: gather the smaller one: x, or the product?

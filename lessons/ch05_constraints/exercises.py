@@ -51,7 +51,7 @@ def running_totals(x: jax.Array, mesh: Mesh) -> jax.Array:
 def keep_the_batch_apart(
     batch: jax.Array, w1: jax.Array, w2: jax.Array, mesh: Mesh
 ) -> jax.Array:
-    """tanh(batch @ w1) @ w2, with every row of the result where its batch row is.
+    """`tanh(batch @ w1) @ w2`, with every row of the result where its batch row is.
 
     mesh has the Auto axes "x" and "y". batch: f32[rows, features], P("x", None);
     w1: f32[features, hidden], P("x", "y"); w2: f32[hidden, features], P("y", "x").
@@ -60,7 +60,7 @@ def keep_the_batch_apart(
     Budget: all-gathers of the weights along "x" (each weight's bytes over the size of
     "y") and one all-reduce of the rows of one device.
 
-    计算 tanh(batch @ w1) @ w2，结果的每一行都要和批次中对应的行待在一起。
+    计算 `tanh(batch @ w1) @ w2`，结果的每一行都要和批次中对应的行待在一起。
     mesh 有 Auto 轴 "x" 和 "y"。batch 按 P("x", None) 分片，w1 按 P("x", "y")，
     w2 按 P("y", "x")。函数会用 `jit` 编译；如果什么都不说，批次较小时编译器会把它收集起来。
     返回值的形状是 [rows, features]，布局为 P("x", None)。

@@ -26,16 +26,16 @@ def mlp_by_constraints(
     P("data", None); w1: f32[features, hidden], b1: f32[hidden], w2: f32[hidden, features],
     b2: f32[features], each a copy on every device; "data" divides rows, "model" divides
     features and hidden. The function is compiled with `jit`.
-    Returns (h, out): h = tanh(x @ w1 + b1), laid out P("data", "model"), and
-    out = h @ w2 + b2, laid out P("data", None).
+    Returns (h, out): `h = tanh(x @ w1 + b1)`, laid out P("data", "model"), and
+    `out = h @ w2 + b2`, laid out P("data", None).
     Budget: one all-reduce of the part of out that one device holds, in bytes.
 
     两层网络，隐藏层的特征切开，用约束来写。mesh 有 Auto 轴 "data" 和 "model"。
     x 的形状是 [rows, features]，按 P("data", None) 摆放；w1 是 [features, hidden]，
     b1 是 [hidden]，w2 是 [hidden, features]，b2 是 [features]，它们在每个设备上各有一份。
     "data" 能整除 rows，"model" 能整除 features 和 hidden。函数会用 `jit` 编译。
-    返回 (h, out)：h = tanh(x @ w1 + b1)，按 P("data", "model") 摆放；
-    out = h @ w2 + b2，按 P("data", None) 摆放。
+    返回 (h, out)：`h = tanh(x @ w1 + b1)`，按 P("data", "model") 摆放；
+    `out = h @ w2 + b2`，按 P("data", None) 摆放。
     预算：一次 all-reduce，大小为一个设备所持有的那部分 out。
     """
     # TODO: say where h, w2 and out shall lie; the compiler finds the rest.
@@ -94,7 +94,7 @@ def mlp_explicit(
 
 
 def collective_matmul(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
-    """x @ w without gathering x: multiply the rows you have while the next ones travel.
+    """`x @ w` without gathering x: multiply the rows you have while the next ones travel.
 
     x: f32[rows, features], P("x", None); w: f32[features, columns], P(None, "x") on mesh,
     whose only axis "x" is Explicit; its size n divides rows and columns. Left alone, every
@@ -102,7 +102,7 @@ def collective_matmul(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
     Returns f32[rows, columns], laid out P(None, "x").
     Budget: collective-permutes only, of n - 1 times one device's part of x, in bytes.
 
-    计算 x @ w，但不收集 x：手里的行在做乘法，下一批行正在路上。
+    计算 `x @ w`，但不收集 x：手里的行在做乘法，下一批行正在路上。
     x 按 P("x", None) 摆放，w 按 P(None, "x") 摆放；mesh 只有一个 Explicit 轴 "x"，
     其大小 n 能整除 rows 和 columns。什么都不做的话，每个设备都会收集整个 x。
     函数会用 `jit` 编译。返回值的形状是 [rows, columns]，按 P(None, "x") 摆放。

@@ -79,7 +79,7 @@ def gated_mlp(
 ) -> jax.Array:
     """A gated MLP with its hidden units cut over the devices: one all-reduce.
 
-    Computes x + (silu(x @ gate) * (x @ up)) @ down + bias.
+    Computes `x + (silu(x @ gate) * (x @ up)) @ down + bias`.
     x: f32[rows, d], rows cut over the mesh's axis "data". gate and up: f32[d, h],
     columns cut over "model". down: f32[h, d], rows cut over "model".
     bias: f32[d], a copy on every device.
@@ -87,7 +87,7 @@ def gated_mlp(
     Budget: all-reduces of 4 * d bytes for each row that a device holds.
 
     一个带门控的 MLP，隐藏单元分给各设备，只用一次 all-reduce。
-    计算 x + (silu(x @ gate) * (x @ up)) @ down + bias。x 的形状是 [rows, d]，按行沿
+    计算 `x + (silu(x @ gate) * (x @ up)) @ down + bias`。x 的形状是 [rows, d]，按行沿
     mesh 的 "data" 轴切开；gate 和 up 的形状是 [d, h]，按列沿 "model" 轴切开；down 的
     形状是 [h, d]，按行沿 "model" 轴切开；bias 在每个设备上各有一份。
     返回 f32[rows, d]，布局与 x 相同。

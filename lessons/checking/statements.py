@@ -14,10 +14,12 @@ _CODE = re.compile(
     r"`[^`]*`"  # is code already
     r'|"[^"\n\u3400-\u9fff]*"'  # "x"
     r"|\b[a-z]\w*\[[^\]]*\]|\[[^\]\u3400-\u9fff]*\]"  # f32[N, features], [N, features]
-    r"|\b[A-Za-z]\w*(?:\.\w+)*\([^()\u3400-\u9fff]*\)|\b[A-Za-z]\w*(?:_\w+|\.\w+)+",  # P('x'), num_devices, jax.P
+    r"|(?:(?<=Returns )|(?<=返回 ))\([^()]*\)"  # Returns (padded, back)
+    r"|\b[A-Za-z]\w*(?:\.\w+)*\((?:[^()\u3400-\u9fff]|\([^()\u3400-\u9fff]*\))*\)"  # P('x'), P(('x', 'y'), None)
+    r"|\b[A-Za-z]\w*(?:_\w+|\.\w+)+",  # num_devices, jax.P
     re.A,
 )
-_ITEM = re.compile(r"(?<=[^\n])\n(?=[a-z_]\w*(?:(?:,| and) [a-z_]\w*)*: )", re.A)
+_ITEM = re.compile(r"(?<=[.。：])\n(?=[a-z_]\w*(?:(?:,| and) [a-z_]\w*)*: )", re.A)
 
 
 def split_docstring(text: str) -> dict[str, str]:
