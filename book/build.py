@@ -7,7 +7,8 @@ import shutil
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from importlib import metadata
 from pathlib import Path
 
@@ -17,12 +18,13 @@ import progress
 import root_page
 import status
 import sync
-from execute import CellFailed, Executed, chapter
+from execute import CellFailed, Executed, chapter, waiting
 from notebooks import EDITIONS
 from pages import ROOT, read_page
 from plain import Links
 
 BUILD = ROOT / "_build"
+EARLY = 30.0  # seconds of executing after which what is there is written
 
 
 def main(arguments: list[str]) -> int:
@@ -39,22 +41,17 @@ def main(arguments: list[str]) -> int:
         return 1
     begin = time.monotonic()
     try:
-        executed = execute(sync.chapters())
-    except CellFailed as error:
-        print(f"\n{error}", file=sys.stderr)
-        return 1
-    seconds = time.monotonic() - begin
-    for note in [n for e in executed.values() for n in e.notes if e.ran]:
-        progress.done(f"note: {note}")
-    ran = sum(e.ran for e in executed.values())
-    if ran:
-        progress.done(f"executed {ran} cells in {seconds:.1f} s")
-    try:
+        executed = execute(sync.chapters(), lambda so_far: write_early(editions, so_far))
+        seconds = time.monotonic() - begin
+        for note in [n for e in executed.values() for n in e.notes if e.ran]:
+            progress.done(f"note: {note}")
+        ran = sum(e.ran for e in executed.values())
+        if ran:
+            progress.done(f"executed {ran} cells in {seconds:.1f} s")
         walls = write_editions(editions, executed)
-    except (ValueError, RuntimeError) as error:
+    except (CellFailed, ValueError, RuntimeError) as error:
         print(f"\n{error}", file=sys.stderr)
         return 1
-    root_page.write(BUILD / "html")
     first = editions[0]
     cells = " · ".join(f"{e} {ran if e == first else 0}" for e in editions)
     progress.done(f"cells executed by edition: {cells}")
@@ -64,19 +61,31 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def execute(names: list[str]) -> dict[str, Executed]:
-    """Each chapter's outputs, two chapters at a time: a cell that waits for its processes leaves a core idle."""
+def execute(names: list[str], early: Callable[[dict[str, Executed]], object]) -> dict[str, Executed]:
+    """Each chapter's outputs, two chapters at a time: a cell that waits for its processes leaves a core idle.
 
-    def one(name: str) -> Executed:
-        return chapter(read_page(ROOT / "book" / "en" / f"{name}.md"), ROOT)
-
+    If that takes longer than EARLY seconds, `early` is called once with the outputs so far, while the rest goes on.
+    """
+    pages = {name: read_page(ROOT / "book" / "en" / f"{name}.md") for name in names}
     with ThreadPoolExecutor(max_workers=2) as pool:
-        running = {name: pool.submit(one, name) for name in reversed(names)}  # the longest, Part II, first
+        running = {name: pool.submit(chapter, page, ROOT) for name, page in pages.items()}
         try:
-            return {name: running[name].result() for name in names}
-        except CellFailed:
+            slow = wait(running.values(), timeout=EARLY, return_when=FIRST_EXCEPTION).not_done
+            if slow and all(r in slow or not r.exception() for r in running.values()):
+                early({n: waiting(pages[n]) if r in slow else r.result() for n, r in running.items()})
+            return {name: one.result() for name, one in running.items()}
+        except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
+
+
+def write_early(editions: list[str], so_far: dict[str, Executed]) -> None:
+    """Where there is no book yet, nobody waits for the longest chapters to read the first."""
+    if (BUILD / "html" / "index.html").exists():
+        return
+    write_editions(editions, so_far)
+    rest = ", ".join(name for name, outputs in so_far.items() if outputs.waiting)
+    progress.done(f"you can read the book already, in _build/html; still running, with outputs to come: {rest}")
 
 
 def write_editions(editions: list[str], executed: dict[str, Executed]) -> dict[str, float]:
@@ -96,6 +105,7 @@ def write_editions(editions: list[str], executed: dict[str, Executed]) -> dict[s
         done.unlink(missing_ok=True)
         _write_pages(edition)
         done.write_text(stamp, "utf-8")
+        root_page.write(BUILD / "html")
         walls[edition] = time.monotonic() - begin
         progress.done(f"{edition}: pages written in {walls[edition]:.1f} s")
     return walls

@@ -39,12 +39,14 @@ class Executed:
 
     ran      how many cells ran now (0: the outputs are from the cache)
     seconds  how long they took when they ran
+    waiting  they have not run yet: the outputs are empty
     """
 
     outputs: list[list[dict]]
     ran: int
     seconds: float
     notes: list[str]
+    waiting: bool = False
 
 
 def key(page: Page, root: Path) -> str:
@@ -92,6 +94,11 @@ def chapter(page: Page, root: Path) -> Executed:
         old.unlink()
     kept.write_text(json.dumps(asdict(result), ensure_ascii=False), "utf-8")
     return result
+
+
+def waiting(page: Page) -> Executed:
+    """What stands for a page's outputs until there are some."""
+    return Executed([[] for _ in page.cells], 0, 0.0, [], waiting=True)
 
 
 def _run(page: Page, root: Path) -> Executed:

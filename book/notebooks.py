@@ -28,6 +28,9 @@ class Source:
 def source(page: Page, edition: str, executed: Executed) -> Source:
     """Prepare a written page for an edition: Chinese lines joined, and Traditional derived where it is asked for."""
     text = page.text if edition == "en" else terms.join_lines(page.text)
+    if executed.waiting:
+        note = f":::{{note}}\n{terms.ui()['waiting'][EDITIONS[edition]]}\n:::"
+        text = re.sub(r"(?m)^# .+$", lambda title: f"{title[0]}\n\n{note}", text, count=1)
     if edition == "zh-Hant":
         text = re.sub(r"(pytest [^`\n]*--lang zh-Han)s", r"\1t", terms.traditional(text))
     return Source(page.path.stem, edition, text, page, executed)

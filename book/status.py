@@ -11,7 +11,7 @@ PACKAGES = ("jax", "jaxlib", "jupyter-book")
 
 
 def fill(sources: list[Source]) -> None:
-    """Put the table into the page that asks for it. Pages without code are left out of the rows."""
+    """Put the table into the page that asks for it. The rows are the pages with code that has run."""
     for src in sources:
         if LINE in src.text:
             src.text = src.text.replace(LINE, table(sources, src.edition))
@@ -29,7 +29,7 @@ def table(sources: list[Source], edition: str) -> str:
             round(src.executed.seconds, 1),
         ]
         for src in sources
-        if src.page.cells
+        if src.page.cells and not src.executed.waiting
     ]
     total = [words["status_total"], *(sum(column) for column in list(zip(*rows, strict=True))[1:])]
     head = [words[f"status_{name}"] for name in ("page", "cells", "programs", "exercises", "seconds")]

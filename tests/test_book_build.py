@@ -153,3 +153,23 @@ def test_the_status_page_adds_up_what_ran(built, tmp_path):
         seconds = float(rows[1][-1])
         assert 0 < seconds < 600 and 'href="first.html"' in rows[1][0]
         assert rows[1][1:4] == ["2", "0", "0"] and rows[2] == [total, "2", "0", "0", f"{seconds:.1f}"]
+
+
+def test_who_builds_for_the_first_time_reads_before_the_last_cell_has_run(tmp_path):
+    folder = small_book.make(tmp_path, machine=True)
+    build, demo, go = folder / "book/build.py", folder / "lessons/first/demo.py", tmp_path / "go"
+    build.write_text(re.sub(r"(?m)^EARLY = .*", "EARLY = 0.1", build.read_text("utf-8")), "utf-8")
+    wait = f"import time\n\nwhile not __import__('os').path.exists({str(go)!r}):\n    time.sleep(0.1)\n"
+    demo.write_text(demo.read_text().replace("print(1", wait + "print(1"))
+    assert small_book.tool(folder, "sync.py").returncode == 0
+    with subprocess.Popen([sys.executable, str(build)], stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout
+        early = next((line for line in running.stdout if line.startswith("you can read the book already")), "")
+        page = folder / "_build/html/zh-Hant/first.html"
+        waiting = page.read_text("utf-8")
+        go.touch()
+        rest = running.stdout.read()
+    assert early.endswith("with outputs to come: first\n") and running.returncode == 0, rest
+    assert "本頁的程式還在執行" in waiting and "裝置 7" not in waiting
+    assert "本頁的程式還在執行" not in page.read_text("utf-8") and "裝置 7" in page.read_text("utf-8")
+    assert executed(rest) == "cells executed by edition: en 2 · zh-Hans 0 · zh-Hant 0"
