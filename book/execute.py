@@ -98,7 +98,7 @@ def chapter(page: Page, root: Path) -> Executed:
 
 def waiting(page: Page) -> Executed:
     """What stands for a page's outputs until there are some."""
-    return Executed([[] for _ in page.cells], 0, 0.0, [], waiting=True)
+    return Executed([[] for _ in page.cells], 0, 0.0, [], waiting=bool(page.cells))
 
 
 def _run(page: Page, root: Path) -> Executed:

@@ -29,8 +29,9 @@ def source(page: Page, edition: str, executed: Executed) -> Source:
     """Prepare a written page for an edition: Chinese lines joined, and Traditional derived where it is asked for."""
     text = page.text if edition == "en" else terms.join_lines(page.text)
     if executed.waiting:
-        note = f":::{{note}}\n{terms.ui()['waiting'][EDITIONS[edition]]}\n:::"
-        text = re.sub(r"(?m)^# .+$", lambda title: f"{title[0]}\n\n{note}", text, count=1)
+        title, note = (terms.ui()[name][EDITIONS[edition]] for name in ("note", "waiting"))
+        box = f":::{{admonition}} {title}\n:class: note\n{note}\n:::"
+        text = re.sub(r"(?m)^# .+$", lambda heading: f"{heading[0]}\n\n{box}", text, count=1)
     if edition == "zh-Hant":
         text = re.sub(r"(pytest [^`\n]*--lang zh-Han)s", r"\1t", terms.traditional(text))
     return Source(page.path.stem, edition, text, page, executed)

@@ -170,6 +170,6 @@ def test_who_builds_for_the_first_time_reads_before_the_last_cell_has_run(tmp_pa
         go.touch()
         rest = running.stdout.read()
     assert early.endswith("with outputs to come: first\n") and running.returncode == 0, rest
-    assert "本頁的程式還在執行" in waiting and "裝置 7" not in waiting
+    assert "說明</p>" in waiting and "本頁的程式還在執行" in waiting and "裝置 7" not in waiting
     assert "本頁的程式還在執行" not in page.read_text("utf-8") and "裝置 7" in page.read_text("utf-8")
     assert executed(rest) == "cells executed by edition: en 2 · zh-Hans 0 · zh-Hant 0"
