@@ -131,6 +131,24 @@ def test_prepare_has_no_reply_and_the_check_after_it_is_right(root, start):
     assert service.check()["outcome"] == "right"
 
 
+def test_the_mistakes_are_seen_while_the_learner_thinks(root, start):
+    answer(root, "ch90_one", (root / "lessons/ch90_one/exercises.py").read_text())
+    mistakes, calls = root / "lessons/ch90_one/mistakes.py", root / "calls"
+    noted = f"\n\ndef double__squared(x):\n    open({str(calls)!r}, 'a').write('.')\n    return x * x\n"
+    mistakes.write_text(mistakes.read_text() + noted)
+    service = start()
+    assert service.check()["outcome"] == "todo" and not calls.exists()
+    service.send({"prepare": "ch90_one.double"})
+    answer(root, "ch90_one", "def double(x):\n    return x * x\n")
+    end = time.monotonic() + SECONDS
+    while not calls.exists() and time.monotonic() < end:
+        time.sleep(0.1)
+    time.sleep(3)  # until all of them are seen
+    before = calls.read_text()
+    assert service.check()["mistake"] == "double__squared"
+    assert calls.read_text() == before
+
+
 def test_what_is_no_request_gets_one_clear_error(root, start):
     answer(root, "ch90_one", RIGHT)
     service = start()

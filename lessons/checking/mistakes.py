@@ -1,4 +1,4 @@
-"""Which known mistake behaves like a wrong answer? Only asked once an answer is wrong."""
+"""Which known mistake behaves like a wrong answer? Asked once an answer is wrong; seen before, where there is time."""
 
 import contextlib
 import hashlib
@@ -82,9 +82,8 @@ def _see(
             yield name, seen[name]
         return
     notes = _Notes(spec)
-    several = spec.processes > 1
     left = [name for name in names if name not in seen]
-    tame = [] if wild and several else [n for n in left if notes.says(n) is False or not (several or notes.says(n))]
+    tame = [] if wild and spec.processes > 1 else _tame(spec, notes, left)
     _see_together(spec, settings, tame, seen)
     yield from ((name, seen[name]) for name in names if name in seen)
     alone = [n for n in left if n not in seen and (n in tame or notes.says(n) is None or (wild and notes.says(n)))]
@@ -100,6 +99,18 @@ def _see(
     finally:  # the one ahead, when a match was found before
         for job in jobs:
             forked.stop(job)
+
+
+def see_ahead(spec: Spec, settings: Settings, seen: dict[str, Results]) -> None:
+    """Add to `seen` what the tame mistakes do, before there is an answer that may be one of them."""
+    if (spec.folder / "mistakes.py").exists():
+        left = [name for name in known_mistakes(spec) if name not in seen]
+        _see_together(spec, settings, _tame(spec, _Notes(spec), left), seen)
+
+
+def _tame(spec: Spec, notes: "_Notes", names: list[str]) -> list[str]:
+    several = spec.processes > 1
+    return [n for n in names if notes.says(n) is False or not (several or notes.says(n))]
 
 
 def _see_together(spec: Spec, settings: Settings, names: list[str], seen: dict[str, Results]) -> None:

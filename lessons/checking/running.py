@@ -15,7 +15,7 @@ from lessons.checking import answers, observe
 from lessons.checking.cluster import Worker
 from lessons.checking.compare import difference, masked
 from lessons.checking.explain import explain
-from lessons.checking.mistakes import recognise
+from lessons.checking.mistakes import recognise, see_ahead
 from lessons.checking.nearly import near_miss
 from lessons.checking.spec import Settings, Spec
 from lessons.checking.verdict import Verdict, judge, over_budget, settle
@@ -24,10 +24,14 @@ from minipod import forked
 
 @dataclass
 class Known:
-    """What was seen on the inputs of one seed: of the solution (None: not yet), and of each mistake."""
+    """What was seen on the inputs of one seed: of the solution (None: not yet), and of each mistake.
+
+    ahead  the mistakes were looked at before there was an answer
+    """
 
     solution: list[forked.Result] | None = None
     mistakes: dict[str, list[forked.Result]] = field(default_factory=dict)
+    ahead: bool = False
 
 
 @dataclass
@@ -112,10 +116,13 @@ def examine(spec: Spec, settings: Settings, read: Reader = answers.read) -> Chec
 
 
 def prepare(spec: Spec, settings: Settings, known: Known) -> None:
-    """See the solution before there is an answer to compare it with."""
+    """See the solution, then the mistakes, before there is an answer to compare them with."""
     if known.solution is None:
         check = Check(spec, settings, Verdict(spec.exercise, ""), known)
         known.solution = forked.wait(_start(check, *_solution(check)))
+    if not known.ahead:
+        see_ahead(spec, settings, known.mistakes)
+        known.ahead = True
 
 
 def finish(check: Check) -> Verdict:

@@ -6,7 +6,8 @@ JAX is imported here once and no backend is started. Requests and replies are li
 
     {"id": 1, "check": "ch03_sharding.read_layout"}     → {"id": 1, "exercise": …, "outcome": …, "mistake": …,
                                                            "message": …, "line": …, "seed": …, "seconds": …}
-    {"prepare": "ch03_sharding.read_layout"}            see its solution while there is nothing else to do; no reply
+    {"prepare": "ch03_sharding.read_layout"}            see its solution and its mistakes while there is
+                                                           nothing else to do; no reply
     anything else                                       → {"id": …, "error": …}
 
 A new check ends the one under way, which gets the reply {"id": …, "superseded": true}. When stdin ends, so do we.
@@ -142,7 +143,7 @@ class Service:
         elif "check" in request:
             self._checks.append(request)
         elif request["prepare"] not in self._wanted:
-            self._wanted.append(request["prepare"])
+            self._wanted = [*self._wanted, request["prepare"]][-2:]  # where the learner was before is left alone
 
     def _reply(self, reply: dict[str, Any]) -> None:
         data = json.dumps(reply).encode() + b"\n"

@@ -141,7 +141,9 @@ class Session:
         self.course.note(reply)
         if exercise == self.course.current:
             self.view.judged()
-            self.client.send(prepare=self.course.following())
+            for exercise in (self.course.current, self.course.following()):
+                if not self.course.is_right(exercise):
+                    self.client.send(prepare=exercise)
         else:
             self.view.counted()
             if was_right and not self.course.is_right(exercise):
