@@ -64,7 +64,7 @@ def _output(output: dict, edition: str, count: int) -> dict:
         data = dict(output["data"])
         html = "".join(data["text/html"])
         data["text/html"] = translate(html, edition)
-        if "minipod" in html and "text/plain" in data:
+        if "minipod" in html and "<pre" not in html and "text/plain" in data:  # not what a program printed
             data["text/plain"] = label("".join(data["text/plain"]), edition)
         output["data"] = data
     return output

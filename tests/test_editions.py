@@ -10,7 +10,7 @@ import terms
 from labels import label, translate
 from pages import ROOT
 
-from lessons.checking.statements import HAN, split_docstring
+from lessons.checking.statements import HAN, blanks_in, split_docstring
 from minipod.drawing.svg import LABELS
 
 WIDE = r"\u3400-\u9fff"
@@ -177,3 +177,21 @@ def test_the_table_of_published_figures_is_in_the_readers_language():
     cell = '<td class="minipod">all-gather over x of bf16[1024@x, 4096@y], TPU v4, 4×4×4</td><td>errs</td>'
     assert "沿 x 对 bf16[1024@x, 4096@y] 做 all-gather" in translate(cell, "zh-Hans")
     assert "有誤" in translate(cell, "zh-Hant")
+
+
+@pytest.mark.parametrize("lesson", sorted(path.parent.name for path in ROOT.glob("lessons/ch*/exercises.py")))
+def test_the_blanks_of_a_reader_of_traditional_chinese_are_in_it(lesson):
+    blanks = ROOT / "lessons" / lesson / "exercises.py"
+    text, derived = blanks.read_text("utf-8"), blanks_in(blanks, "zh-Hant")
+    assert blanks_in(blanks, "zh-Hans") == blanks_in(blanks, "en") == text
+    chinese = [line for line in derived.split("\n") if HAN.search(line)]
+    assert chinese and not re.search("[们进这个时设备数组维说]", "".join(chinese))
+    assert [line for line in derived.split("\n") if '"""' in line] == [x for x in text.split("\n") if '"""' in x]
+    assert all(sum(2 if HAN.match(c) else 1 for c in line) <= 92 for line in chinese)
+    for one, other in zip(ast.parse(text).body, ast.parse(derived).body, strict=True):
+        if isinstance(one, ast.FunctionDef) and isinstance(other, ast.FunctionDef):
+            assert ast.get_docstring(one) != ast.get_docstring(other)
+            del one.body[0], other.body[0]
+        elif isinstance(one, ast.Expr):
+            continue  # the docstring of the file
+        assert ast.dump(one) == ast.dump(other)

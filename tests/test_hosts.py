@@ -74,11 +74,12 @@ def interfaces() -> set[str]:
 
 
 def holders() -> set[int]:
-    """The processes that have another network than this one."""
+    """The processes of this folder, a test's own, that have another network than this one."""
     found = set()
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if os.readlink(process / "ns/net") != os.readlink("/proc/self/ns/net"):
+            ours = os.readlink(process / "cwd") == os.getcwd()  # other labs may be at work on this machine
+            if ours and os.readlink(process / "ns/net") != os.readlink("/proc/self/ns/net"):
                 found.add(int(process.name))
         except OSError:
             pass

@@ -92,7 +92,8 @@ import json
 names = ("whole", "two", "four", "one")
 curves = {n: json.loads(Path(f"runs/{n}.json").read_text()) for n in names}
 pictures.curve(
-    {"never stopped": curves["whole"], "on one device": curves["one"]}
+    {"never stopped": curves["whole"], "on one device": curves["one"]},
+    range(1, 31),
 )
 
 # %% to-the-bit

@@ -12,6 +12,7 @@ import jax.numpy as jnp  # noqa: F401 (for your answers)
 import numpy as np
 from jax.experimental import multihost_utils  # noqa: F401
 from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P  # noqa: F401
 
 
 def my_part(count: int) -> np.ndarray:
@@ -45,11 +46,10 @@ def equal_steps(
     Returns (batches, mask): f32[steps, size, columns], and bool[steps, size], True
     where there is a row.
 
-    把本进程的行切成批次，批次数与其他进程相同。mine 的形状是 [rows, columns]，是本进程
+    把本进程的行切成批次，批次数与其他进程相同。mine 是 f32[rows, columns]，是本进程
     自己的行；别的进程的行数不同，可能一行也没有。size 是一个批次的行数。步数以行数最多的
     进程为准：它的行要全部用上。一批填满再填下一批，余下的位置填零。返回 (batches, mask)：
-    形状分别是 [steps, size, columns] 和 [steps, size]；mask 是布尔数组，有真实的行处为
-    True。
+    f32[steps, size, columns] 和 bool[steps, size]；有真实的行处，mask 为 True。
     """
     # TODO: how many steps? No process knows that alone.
     raise NotImplementedError
@@ -84,12 +84,12 @@ def restore(
     different heights. The name says where a piece begins: "rows-12" is the one that
     starts at row 12. Every process has all the pieces.
     sharding: where the array is to lie, over the devices of all processes.
-    Returns the whole as one global array with this sharding.
+    Returns the whole as one global array with this sharding, which may cut columns.
 
-    把另一种数目的进程保存下来的数组重新拼起来。blocks 是一个数组的各个片段，形状都是
+    有一个数组是由不同数量的进程保存的，把它重新拼起来。blocks 是一个数组的各个片段，形状都是
     [rows, columns]，顺序不定，高矮不一；名字说明片段从哪一行开始："rows-12" 从第 12 行
     开始。每个进程都有全部片段。sharding 说明数组该放在哪里，覆盖所有进程的设备。返回拼好
-    的整体，是一个全局数组，分片方式如 sharding 所给。
+    的整体，是一个全局数组，分片方式如 sharding 所给（也可能按列切开）。
     """
     # TODO: the pieces in the right order, then one array of everybody.
     raise NotImplementedError

@@ -61,6 +61,10 @@ def equal_steps__rounded_down(mine, size):
     return _cut(mine, size, int(_rows(mine).max()) // size)
 
 
+def equal_steps__one_more(mine, size):
+    return _cut(mine, size, int(_rows(mine).max()) // size + 1)
+
+
 def equal_steps__everybodys_rows(mine, size):
     return _cut(mine, size, -(-int(_rows(mine).sum()) // size))
 

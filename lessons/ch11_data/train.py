@@ -16,17 +16,17 @@ jax.distributed.initialize(**launch_arguments())
 
 table = np.load("data/train.npy", mmap_mode="r")  # f32[4096, 9], read as needed
 mesh = jax.make_mesh((jax.device_count(),), ("i",), (AxisType.Auto,))
-rows = jax.NamedSharding(mesh, P("i"))
+cut = jax.NamedSharding(mesh, P("i"))
 
 
 def batch(step):  # a step's rows, the same however many read them
     chosen = np.random.default_rng([11, step]).choice(len(table), 256)
     return jax.make_array_from_callback(
-        (256, 9), rows, lambda index: table[chosen[index[0]]]
+        (256, 9), cut, lambda index: table[chosen[index[0]]]
     )
 
 
-@jax.jit(out_shardings=rows)  # the hidden units are cut
+@jax.jit(out_shardings=cut)  # the hidden units are cut
 def start(key):
     w = jax.random.normal(key, (32, 8)) / 3
     p = {"w": w, "v": jnp.ones(32) / 32}
@@ -38,7 +38,7 @@ def loss(p, rows):  # rows: f32[256, 9], eight inputs and what to guess
     return jnp.mean((guess - rows[:, 8]) ** 2)
 
 
-@jax.jit(out_shardings=(rows, None))
+@jax.jit(out_shardings=(cut, None))
 def update(state, rows):
     value, gradient = jax.value_and_grad(loss)(state["p"], rows)
     m = jax.tree.map(lambda m, g: 0.9 * m + g, state["m"], gradient)

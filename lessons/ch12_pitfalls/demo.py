@@ -26,11 +26,12 @@ run("order_sorted.py", env=seeds)
 limits = {"collective_timeout": 3, "check": False}
 run("own_longest.py", "8", "16", **limits)
 
-# %% other-widths
-short = run("own_longest.py", "3", "5", **limits)
+# %% three-and-five
+run("own_longest.py", "3", "5", **limits)
+
+# %% a-hundred
 long = run("own_longest.py", "100", "128", **limits)
-print("3 and 5, process 0:", short.outputs[0])
-print("100 and 128:", long.first_failure)
+print(long.first_failure)
 
 # %% common-longest
 run("common_longest.py", "8", "16")
@@ -51,6 +52,9 @@ run("last_batch_together.py")
 # %% only-one-looks
 crossed = run("only_one_looks.py", check=False, limit=8)
 crossed.where()
+
+# %% who-is-where
+pictures.calls([["all-gather", "sum"], ["sum"]])
 
 # %% all-look
 run("all_look.py")
@@ -103,3 +107,6 @@ matrix()
 
 # %% uneven-devices
 run("uneven_devices.py", check=False)
+
+# %% uneven-mesh
+run("uneven_mesh.py")

@@ -52,11 +52,11 @@ def mean_of_batches(batches: list[np.ndarray]) -> float:
     """The mean of all numbers in all batches of all processes.
 
     batches: a list of f32[n], this process's own; every batch has n numbers, but one
-    process may have fewer batches than another, or none.
+    process may have fewer batches than another, or none. There is at least one in all.
     Returns the mean as a Python float, the same in each process.
 
     求所有进程、所有批次里全部数的平均值。batches 是由 f32[n] 组成的列表，是本进程自己的批次：
-    每个批次都是 n 个数，但各进程的批次数可能不同，也可能一个都没有。返回平均值（Python 的
+    每个批次都是 n 个数，但各进程的批次数可能不同，也可能一个都没有（合起来至少有一个）。返回平均值（Python 的
     float），每个进程得到的结果都一样。
     """
     # TODO: as it stands, the one with more batches waits for the other for ever.
@@ -69,14 +69,14 @@ def mean_of_batches(batches: list[np.ndarray]) -> float:
 
 
 def steps_until_good(losses: np.ndarray, goal: float) -> int:
-    """Train until the mean of the processes' losses has reached the goal.
+    """Train until the mean of the processes' losses is below the goal.
 
     losses: f32[steps], this process's loss after each step; steps is the same in
     every process, the losses differ.
     Returns the number of steps made, the same in each process: up to and with the
     first one after which the mean loss of all processes is below goal; all, if none is.
 
-    一直训练到各进程损失的平均值达到目标为止。losses 的形状是 [steps]，是本进程每一步之后的
+    一直训练到各进程损失的平均值低于 goal 为止。losses 的形状是 [steps]，是本进程每一步之后的
     损失：各进程的 steps 相同，数值不同。返回所走的步数，每个进程得到的结果都一样：走到平均损失
     第一次低于 goal 的那一步为止（包括这一步）；若始终没有，则走完所有的步。
     """

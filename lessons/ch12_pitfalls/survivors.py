@@ -29,6 +29,7 @@ for turn in range(5):
         with live_devices(jax.devices()) as live:
             print("turn", turn, "over", len(live), "devices:", step(live))
     except Exception as error:
-        print("turn", turn, type(error).__name__)
+        first = error.__context__ or error
+        print("turn", turn, type(first).__name__, "->", type(error).__name__)
 
 os._exit(0)  # the barrier at the exit would wait for the dead

@@ -4,7 +4,7 @@ import jax
 
 from minipod.cluster import launch_arguments
 
-mine = (3, 5)[int(os.environ["MINIPOD_PROCESS"])]
+mine = (3, 5)[int(os.environ["MINIPOD_PROCESS"])]  # our number, from run
 jax.config.update("jax_num_cpu_devices", mine)
 jax.distributed.initialize(**launch_arguments())
 

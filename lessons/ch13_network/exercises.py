@@ -42,8 +42,8 @@ def two_level_psum(x: jax.Array, mesh: Mesh) -> jax.Array:
     in each), n = h · d; m is a multiple of d.
     Returns f32[n, m] with the same sharding, in which every row is the sum of all
     rows of x.
-    Budget: all-reduce, reduce-scatter and all-gather, together 2 m + m / d numbers,
-    and along "host" no more than m / d of them.
+    Budget: all-reduce, reduce-scatter and all-gather, together 2 m + m / d numbers
+    of 4 bytes, and along "host" no more than m / d of them.
 
     在所有设备上求和，并且让主机之间只传很少的数据。
     x 的形状是 [n, m]，n 个设备各持有一行，也就是按 `P(("host", "device"))` 分片。mesh 有两个轴：

@@ -28,6 +28,11 @@ def ring_seconds__n_steps(size, hops):
     return 2 * n * max(latency + size / n / rate for rate, latency in hops)
 
 
+def ring_seconds__longer_of_two(size, hops):
+    n = len(hops)
+    return 2 * (n - 1) * max(max(t, size / n / rate) for rate, t in hops)
+
+
 def ring_seconds__latency_once(size, hops):
     n = len(hops)
     worst = max(latency for _, latency in hops)
@@ -135,6 +140,11 @@ def bytes_leaving__both_ways(groups, process, size):
 
 def bytes_leaving__one_pass(groups, process, size):
     return _leaving(groups, process, size, lambda n: (n - 1) * size // n)
+
+
+def bytes_leaving__silent_left_out(groups, process, size):
+    found = _leaving(groups, process, size)
+    return {p: sent for p, sent in found.items() if sent}
 
 
 def bytes_leaving__every_device(groups, process, size):

@@ -79,6 +79,7 @@ def test_mesh_within(check):
             ({"model": 4, "data": 2}, "model"),
             ({"data": 4, "model": 2}, "data"),
             ({"seq": 2, "data": 2, "model": 2}, "data"),
+            ({"model": 2, "seq": 2, "data": 2}, "model"),
         ):
             devices = [jax.devices()[i] for i in rng.permutation(8)]
             drawn.append((devices, shape, within))
@@ -110,6 +111,7 @@ def test_bytes_leaving(check):
             ([[0, 2, 4, 6], [1, 3, 5, 7]], 2),
             ([[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]], 3),
             ([[0, 4], [1, 5], [2, 6], [3, 7]], 2),
+            ([[0, 1, 2, 3], [4, 5, 6, 7]], 2),  # nothing crosses
         ):
             count = sum(map(len, groups))
             order = rng.permutation(count).tolist()

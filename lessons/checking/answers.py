@@ -5,10 +5,11 @@ import errno
 import importlib.util
 import os
 import re
-import shutil
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from lessons.checking.statements import blanks_in
 
 LARGEST = 200_000  # bytes of an answers file
 JOINED = 200  # unindented lines that are tried as the rest of one statement
@@ -73,15 +74,18 @@ def mentions(answers: Answers, name: str) -> bool:
     return name in answers.functions or re.search(rf"\b{name}\b", answers.source) is not None
 
 
-def copy_blanks(lessons: Path, answers: Path) -> list[str]:
-    """Copy the blanks of each lesson that has no answers file yet; never overwrites. Returns the new files' names."""
+def copy_blanks(lessons: Path, answers: Path, lang: str = "en") -> list[str]:
+    """Copy the blanks of each lesson that has no answers file yet; never overwrites. Returns the new files' names.
+
+    lang  zh-Hant: their Chinese is the Traditional one
+    """
     copied = []
     for blanks in sorted(lessons.glob("ch*/exercises.py")):
         target = answers / f"{blanks.parent.name}.py"
         if not target.exists():
             answers.mkdir(exist_ok=True)
             fresh = answers / f".{target.name}.{os.getpid()}"
-            shutil.copyfile(blanks, fresh)
+            fresh.write_text(blanks_in(blanks, lang), "utf-8")
             os.replace(fresh, target)  # whole or not at all: another process may be doing the same
             copied.append(target.name)
     return copied

@@ -53,7 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[RUN], config.stash[READ] = run, functools.cache(answers.read)
     if not hasattr(config, "workerinput") and not config.option.collectonly and not config.option.answers:
         try:
-            run.copied = answers.copy_blanks(run.root / "lessons", run.settings.answers)
+            run.copied = answers.copy_blanks(run.root / "lessons", run.settings.answers, lang)
         except OSError as error:
             raise pytest.UsageError(say("no-copy", lang, folder="answers/", error=error.strerror)) from None
     if config.option.hint:

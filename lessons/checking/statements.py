@@ -8,6 +8,7 @@ from pathlib import Path
 from lessons.checking.words import lesson_words
 
 HAN = re.compile(r"[\u3400-\u9fff]")
+FILE = "this file"  # stands for the exercise's name where the words are about all of them
 _WIDE = r"[\u2e80-\u9fff\uff00-\uffef\u3000-\u303f“”‘’]"
 _BETWEEN_WIDE = re.compile(rf"(?<={_WIDE})\n(?={_WIDE})|(?<=[，。：；？！、（])\n(?!\n)")
 _CODE = re.compile(
@@ -50,9 +51,49 @@ def functions(path: Path) -> dict[str, ast.FunctionDef]:
 
 
 def chinese(blanks: Path) -> dict[str, str]:
-    """The Chinese statement of each exercise in a file of blanks that has one, a line for each paragraph."""
-    parts = {name: split_docstring(ast.get_docstring(node) or "") for name, node in functions(blanks).items()}
+    """The Chinese statement of the file of blanks, and of each exercise that has one, a line for each paragraph."""
+    nodes = {FILE: ast.parse(blanks.read_text("utf-8")), **functions(blanks)}
+    parts = {name: split_docstring(ast.get_docstring(node) or "") for name, node in nodes.items()}
     return {name: joined(part["zh-Hans"]) for name, part in parts.items() if part["zh-Hans"]}
+
+
+def blanks_in(blanks: Path, lang: str) -> str:
+    """The text of a file of blanks; for zh-Hant with the derived statements in place of those in zh-Hans.
+
+    Somebody from Taiwan must not read the latter: there a row is 列 and a column 欄.
+    """
+    text = blanks.read_text("utf-8")
+    if lang != "zh-Hant":
+        return text
+    lines, words = text.split("\n"), lesson_words(blanks.parent)
+    tree = ast.parse(text)
+    for node in reversed([tree, *functions(blanks).values()]):
+        key = FILE if isinstance(node, ast.Module) else node.name
+        derived = words.get(key, {}).get("statement", {}).get("zh-Hant")
+        if not derived or not ast.get_docstring(node):
+            continue
+        doc = node.body[0]  # ends with quotes on a line of their own
+        last = (doc.end_lineno or doc.lineno) - 1
+        first = next((n for n in range(doc.lineno - 1, last) if HAN.search(lines[n])), last)
+        indent = " " * doc.col_offset
+        lines[first:last] = [indent + line if line else "" for line in wrapped(derived, 84 - len(indent))]
+    return "\n".join(lines)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Chinese text in lines of at most `width` columns, of which a Chinese character takes two."""
+    lines: list[str] = []
+    for paragraph in text.split("\n"):
+        line, used = "", 0
+        for piece in re.findall(r"(?:`[^`]*`|[!-~]+|.)[，。：；！？、）」”]*", paragraph):  # no sign begins a line
+            size = sum(2 if re.match(_WIDE, c) else 1 for c in piece)
+            if used + size > width and line:
+                lines.append(line.rstrip())
+                line, used = "", 0
+            if line or not piece.isspace():
+                line, used = line + piece, used + size
+        lines.append(line.rstrip())
+    return lines
 
 
 def joined(text: str) -> str:

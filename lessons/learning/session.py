@@ -223,7 +223,7 @@ class Session:
 
     def _copy_blanks(self) -> None:
         try:
-            copied = copy_blanks(self.course.root / "lessons", self.course.answers)
+            copied = copy_blanks(self.course.root / "lessons", self.course.answers, self.course.lang)
         except OSError as error:
             return self.view.said(str(error))
         if copied:

@@ -67,6 +67,10 @@ def equal_steps__rounded_down(mine, size):
     return _fill(mine, size, _most(len(mine) // size, np.max))
 
 
+def equal_steps__one_more(mine, size):
+    return _fill(mine, size, 1 + _most(len(mine) // size, np.max))
+
+
 def equal_steps__everybodys_rows(mine, size):
     return _fill(mine, size, math.ceil(_most(len(mine), np.sum) / size))
 

@@ -30,6 +30,12 @@ def ring_seconds__n_steps(size, hops):
     return sum(_step(size / len(hops), hops) for _ in hops + hops)
 
 
+def ring_seconds__longer_of_two(size, hops):
+    rates, latencies = np.array(hops).T
+    step = np.maximum(latencies, size / len(hops) / rates)
+    return float(2 * (len(hops) - 1) * step.max())
+
+
 def ring_seconds__latency_once(size, hops):
     rates, latencies = zip(*hops, strict=True)
     n = len(hops)
@@ -134,6 +140,11 @@ def bytes_leaving__both_ways(groups, process, size):
 
 def bytes_leaving__one_pass(groups, process, size):
     return _counted(groups, process, lambda n: size - size // n)
+
+
+def bytes_leaving__silent_left_out(groups, process, size):
+    every = _counted(groups, process, lambda n: 2 * size // n * (n - 1))
+    return {p: sent for p, sent in every.items() if sent > 0}
 
 
 def bytes_leaving__every_device(groups, process, size):

@@ -41,6 +41,8 @@ def near_miss(spec: Spec, verdict: Any, right: list[Any], answer: list[Any]) -> 
     An error is explained, too, where it is one of the usual ones.
     """
     if verdict.reason == "crashed":
+        if spec.processes > 1 and verdict.facts["error"] == "SIGABRT":
+            return "crashed-together", {}
         return ("donated-crash", {}) if verdict.facts["error"] == "SIGSEGV" else None
     if verdict.reason in ("raised", "load"):
         own = verdict.facts["own"]
@@ -59,9 +61,17 @@ def near_miss(spec: Spec, verdict: Any, right: list[Any], answer: list[Any]) -> 
         return places.printed([p[n]["printed"] for p in seen], [p[n]["printed"] for p in right], place)
     if found.kind == "placement" and found.at:
         return places.placement(found.got, found.expected)
+    if found.kind == "placement" and _same_numbers(seen, right, place, n, found):
+        return places.placement(found.got, found.expected)
     with np.errstate(all="ignore"):
         said = _of_value(spec, seen, right, place, n, found)
     return said or _some_cases(spec, seen, right)
+
+
+def _same_numbers(seen: list[Any], right: list[Any], place: int, n: int, found: Difference) -> bool:
+    mine, its = ([trees.part_at(p[n].get("value"), found.path) for p in x] for x in (seen, right))
+    both = pair(mine, its, place, 0.0, Setting(1))
+    return both is not None and both.like(both.got, both.expected)
 
 
 def _of_value(spec: Spec, seen: list[Any], right: list[Any], place: int, n: int, found: Difference) -> Saying | None:
@@ -160,6 +170,8 @@ def _pairs(spec: Spec, seen: list[Any], right: list[Any], shown: tuple[int, int]
             continue
         if (i, n) == shown or difference(mine[i], its[i], spec.tolerance):
             both = pair(mine, its, i, spec.tolerance, setting_of(spec, seen[i][n]["args"], right[i][n]["value"]))
+            if both is not None and both.like(both.got, both.expected):
+                both = None  # what is wrong is not the numbers
             if both is not None and both.expected.size and both.got.size:
                 found.append(both)
             elif (i, n) == shown:

@@ -88,7 +88,8 @@ def names(got: Any, expected: Any, tolerance: float) -> Saying | None:
         return both, {"missing": _list(missing), "extra": _list(extra)}
     wrong = [k for k, a, b in zip(right, got["items"], expected["items"], strict=True) if difference(a, b, tolerance)]
     a, b = ([x["items"][right.index(k)] for k in wrong] for x in (got, expected))
-    return ("names-swapped", {"keys": _list(wrong)}) if len(wrong) > 1 and _matched(a, b, tolerance) else None
+    moved = not any(alike(x, y, tolerance) for x, y in zip(a, b, strict=True))  # or is it their types?
+    return ("names-swapped", {"keys": _list(wrong)}) if len(wrong) > 1 and moved and _matched(a, b, tolerance) else None
 
 
 def elements(got: Any, expected: Any, tolerance: float) -> Saying | None:
@@ -104,7 +105,8 @@ def elements(got: Any, expected: Any, tolerance: float) -> Saying | None:
         return ("one-of-right", {"k": at[0], "n": len(right)}) if at else None
     mine = got["items"]
     if len(mine) == len(right):
-        return ("elements-order", {}) if len(mine) > 1 and _matched(mine, right, tolerance) else None
+        same = all(alike(a, b, tolerance) for a, b in zip(mine, right, strict=True))  # is it their types, then?
+        return ("elements-order", {}) if len(mine) > 1 and not same and _matched(mine, right, tolerance) else None
     more, less = (mine, right) if len(mine) > len(right) else (right, mine)
     rest = list(more)
     for item in less:
