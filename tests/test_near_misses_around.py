@@ -102,6 +102,20 @@ def test_what_ended_before_there_was_a_value():
     assert of("raised", type="ValueError", text=words, own=[[3, "raise ValueError(words)"]]) == ("raised-itself", {})
     assert of("crashed", error="SIGSEGV") == ("donated-crash", {})
     assert of("crashed", error="SIGKILL") is None
+    together = Spec("ch90_one", "f", Path(), lambda rng: [], processes=2)
+    aborted = Verdict("ch90_one.f", "", reason="crashed", facts={"error": "SIGABRT"})
+    assert near_miss(together, aborted, [], []) == ("crashed-together", {})
+
+
+def test_where_only_the_type_is_wrong_nothing_is_said_of_the_numbers():
+    def of(got, expected):
+        return diagnosis([[case(got)]], [[case(expected)]])
+
+    assert of({0: 3.0, 1: 3.0}, {0: 3, 1: 3}) != ("names-swapped", {"keys": "0, 1"})
+    assert of({0: 3, 1: 4}, {0: 4, 1: 3}) == ("names-swapped", {"keys": "0, 1"})
+    wide = of((E.astype(np.float64), E > 0), (E, E > 0))
+    assert wide == ("dtype-wider", {"got": "float64", "expected": "float32"})
+    assert of((E > 0, E), (E, E > 0)) == ("elements-order", {})
 
 
 def test_processes_beside_one_another():

@@ -5,6 +5,7 @@ import functools
 import json
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,9 +66,19 @@ def why_not() -> str | None:
 def source() -> str:
     """Where the figures come from, in one sentence."""
     if why_not() is None:
-        load = os.getloadavg()[0]
-        return f"measured here: {os.cpu_count()} cores, load {load:.1f} before"
+        cores = f"{os.cpu_count()} cores, {others():.1f} in use before"
+        return f"measured here: {cores}"
     return f"recorded ({recorded()['conditions']}), since {why_not()}"
+
+
+def others(seconds: float = 1.0) -> float:
+    """How many programs besides this one wanted a core, on average (Linux)."""
+    wanting, end = [], time.monotonic() + seconds
+    while time.monotonic() < end:
+        running = Path("/proc/loadavg").read_text().split()[3]  # such as 2/345
+        wanting.append(int(running.partition("/")[0]) - 1)
+        time.sleep(0.02)
+    return max(0.0, sum(wanting) / len(wanting))
 
 
 def run(program: str, *arguments: str, cable: str = "two hosts") -> Run:
