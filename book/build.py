@@ -102,15 +102,14 @@ def write_editions(editions: list[str], executed: dict[str, Executed]) -> dict[s
         begin = time.monotonic()
         progress.step(f"{edition}: preparing pages")
         stamp, done = prepare(edition, executed), BUILD / "html" / edition / ".stamp"
-        if _read(done) == stamp:
-            walls[edition] = 0.0
-            continue
-        done.unlink(missing_ok=True)
-        _write_pages(edition)
-        done.write_text(stamp, "utf-8")
+        walls[edition] = 0.0
+        if _read(done) != stamp:
+            done.unlink(missing_ok=True)
+            _write_pages(edition)
+            done.write_text(stamp, "utf-8")
+            walls[edition] = time.monotonic() - begin
+            progress.done(f"{edition}: pages written in {walls[edition]:.1f} s")
         root_page.write(BUILD / "html")
-        walls[edition] = time.monotonic() - begin
-        progress.done(f"{edition}: pages written in {walls[edition]:.1f} s")
     return walls
 
 

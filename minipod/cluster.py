@@ -7,7 +7,6 @@ ends them all after the limit or soon after one has failed, and says in one sent
 import math
 import os
 import selectors
-import socket
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +17,7 @@ from typing import Any
 from minipod.failure import first_failure
 from minipod.member import Member, start
 from minipod.output import Run
-from minipod.processes import free_port, slots, wait_for_listener, with_collective_timeout
+from minipod.processes import free_port, slots, try_port, wait_for_listener, with_collective_timeout
 
 MAX_PROCESSES, MAX_DEVICES = 16, 1024
 MACHINE = 64  # processes on the machine, of all runs together
@@ -226,10 +225,8 @@ def check_port(port: int) -> int:
     """The port, if a coordinator can listen on it here. Raises ValueError."""
     if not 1024 <= port <= 65535:
         raise ValueError(f"port {port}: between 1024 and 65535 is possible")
-    with socket.socket() as s:
-        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            s.bind(("127.0.0.1", port))
-        except OSError as error:
-            raise ValueError(f"port {port} is taken ({error.strerror}): choose another, or leave it out") from None
+    try:
+        try_port(port)
+    except OSError as error:
+        raise ValueError(f"port {port} is taken ({error.strerror}): choose another, or leave it out") from None
     return port

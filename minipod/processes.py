@@ -39,13 +39,19 @@ def free_port() -> int:
         count = int(kept) if kept.isdecimal() else random.randrange(len(_PORTS))
         for number in range(count + 1, count + 1 + len(_PORTS)):
             port = _PORTS[number % len(_PORTS)]
-            with socket.socket() as s, contextlib.suppress(OSError):
-                s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                s.bind(("127.0.0.1", port))
+            with contextlib.suppress(OSError):
+                try_port(port)
                 last.truncate(0)
                 last.write(str(number))
                 return port
     raise OSError(f"no free port between {_PORTS.start} and {_PORTS.stop - 1}")
+
+
+def try_port(port: int) -> None:
+    """Raises OSError if nobody could listen on this port of 127.0.0.1 now."""
+    with socket.socket() as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        s.bind(("127.0.0.1", port))
 
 
 def wait_for_listener(address: str, seconds: float) -> bool:

@@ -85,7 +85,7 @@ def copy_blanks(lessons: Path, answers: Path, lang: str = "en") -> list[str]:
         if not target.exists():
             answers.mkdir(exist_ok=True)
             fresh = answers / f".{target.name}.{os.getpid()}"
-            fresh.write_text(blanks_in(blanks, lang), "utf-8")
+            fresh.write_bytes(blanks_in(blanks, lang).encode())
             os.replace(fresh, target)  # whole or not at all: another process may be doing the same
             copied.append(target.name)
     return copied

@@ -62,7 +62,7 @@ def blanks_in(blanks: Path, lang: str) -> str:
 
     Somebody from Taiwan must not read the latter: there a row is 列 and a column 欄.
     """
-    text = blanks.read_text("utf-8")
+    text = blanks.read_bytes().decode("utf-8")  # with its line ends as they are
     if lang != "zh-Hant":
         return text
     lines, words = text.split("\n"), lesson_words(blanks.parent)

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from lessons.checking import answers
+from lessons.checking.statements import blanks_in
 
 
 def text_of(path: Path, name: str) -> str | None:
@@ -15,21 +16,25 @@ def text_of(path: Path, name: str) -> str | None:
 
     Raises OSError or UnicodeDecodeError.
     """
-    lines = _lines(path)
-    found = _span(path, lines, name)
+    return _text(answers.read(path).source, _lines(path), name)
+
+
+def _text(source: str, lines: list[str], name: str) -> str | None:
+    found = _span(source, lines, name)
     return None if found is None else "".join(lines[found[0] : found[1]])
 
 
-def reset(path: Path, blanks: Path, name: str) -> Path | None:
+def reset(path: Path, blanks: Path, name: str, lang: str = "en") -> Path | None:
     """Put a function back to its blank and keep what it was in .kept/ beside the file; returns that copy, if any.
 
-    Every other byte of the file stays; a function that is missing is added at the end.
+    Every other byte of the file stays; a function that is missing is added at the end. lang: as of `copy_blanks`.
     Raises OSError or UnicodeDecodeError.
     """
-    lines, blank = _lines(path), text_of(blanks, name) or ""
+    lines, text = _lines(path), blanks_in(blanks, lang)
+    blank = _text(text, io.StringIO(text, newline="").readlines(), name) or ""
     if lines and lines[0].endswith("\r\n"):
         blank = blank.replace("\n", "\r\n")
-    first, end = _span(path, lines, name) or (len(lines), len(lines))
+    first, end = _span(answers.read(path).source, lines, name) or (len(lines), len(lines))
     old = "".join(lines[first:end])
     if old == blank:
         return None
@@ -57,9 +62,9 @@ def _lines(path: Path) -> list[str]:
     return io.StringIO(path.read_bytes().decode("utf-8"), newline="").readlines()
 
 
-def _span(path: Path, lines: list[str], name: str) -> tuple[int, int] | None:
+def _span(source: str, lines: list[str], name: str) -> tuple[int, int] | None:
     """The function's lines [first, end); comments that are indented below its last statement belong to it."""
-    tree = ast.parse(answers.read(path).source)
+    tree = ast.parse(source)
     nodes = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef) and n.name == name]
     if nodes:
         node = nodes[-1]  # the one that counts

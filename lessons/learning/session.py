@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,7 +9,6 @@ from typing import Any, Protocol
 from watchfiles import Change, awatch
 
 from lessons.checking.answers import copy_blanks
-from lessons.checking.statements import blanks_in
 from lessons.checking.words import say
 from lessons.learning import functions
 from lessons.learning.client import Client
@@ -90,10 +88,7 @@ class Session:
         path, lang = self.course.answers / f"{lesson}.py", self.course.lang
         self._copy_blanks()
         try:
-            with tempfile.TemporaryDirectory() as folder:
-                blanks = Path(folder) / "exercises.py"  # in the learner's language
-                blanks.write_text(blanks_in(self.course.root / "lessons" / lesson / "exercises.py", lang), "utf-8")
-                kept = functions.reset(path, blanks, name)
+            kept = functions.reset(path, self.course.root / "lessons" / lesson / "exercises.py", name, lang)
         except (OSError, UnicodeDecodeError) as error:
             return self.view.said(say("file-unreadable", lang, file=path, error=error))
         if kept is None:
