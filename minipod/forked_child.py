@@ -86,7 +86,7 @@ def _start_jax(rank: int, processes: int, devices: int, port: int, memory: float
     jax.config.update("jax_num_cpu_devices", devices)
     if processes > 1:
         flags = os.environ.get("XLA_FLAGS", "")
-        os.environ["XLA_FLAGS"] = _processes.with_collective_timeout(flags, COLLECTIVE_TIMEOUT)
+        os.environ["XLA_FLAGS"] = environment.with_collective_timeout(flags, COLLECTIVE_TIMEOUT)
         address = f"127.0.0.1:{port}"
         if rank:
             _processes.wait_for_listener(address, 10)

@@ -12,11 +12,14 @@ import random
 import signal
 import socket
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+import psutil
+
+from minipod.runtime_dir import open_own, runtime_dir
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 36, 38
 _LANDLOCK_CREATE_RULESET, _LANDLOCK_RESTRICT_SELF = 444, 446  # the same on every processor
@@ -32,16 +35,16 @@ def free_port() -> int:
     those it chooses from (32768 on Linux, 49152 on macOS), and each of this user's callers gets the next one: the
     count is kept in a locked file.
     """
-    with open(_folder() / "last-port", "a+", encoding="ascii") as last:
+    with open(open_own(runtime_dir() / "last-port"), "r+", encoding="ascii") as last:
         fcntl.flock(last, fcntl.LOCK_EX)
-        last.seek(0)
         kept = last.read()
         count = int(kept) if kept.isdecimal() else random.randrange(len(_PORTS))
         for number in range(count + 1, count + 1 + len(_PORTS)):
             port = _PORTS[number % len(_PORTS)]
             with contextlib.suppress(OSError):
                 try_port(port)
-                last.truncate(0)
+                last.seek(0)
+                last.truncate()
                 last.write(str(number))
                 return port
     raise OSError(f"no free port between {_PORTS.start} and {_PORTS.stop - 1}")
@@ -68,11 +71,6 @@ def wait_for_listener(address: str, seconds: float) -> bool:
     return False
 
 
-def with_collective_timeout(flags: str, seconds: int) -> str:
-    """XLA_FLAGS that also limit how long a collective of CPU devices waits; read when JAX's backend starts."""
-    return f"{flags} --xla_cpu_collective_timeout_seconds={seconds}".strip()
-
-
 @contextlib.contextmanager
 def slots(count: int, most: int, seconds: float = 10.0) -> Iterator[None]:
     """Take `count` of the `most` places that this user's processes have on the machine, whoever starts them.
@@ -80,7 +78,7 @@ def slots(count: int, most: int, seconds: float = 10.0) -> Iterator[None]:
     A place is a locked file, so it is free again when its holder ends, however it ends. Raises TimeoutError when there
     are not enough of them within `seconds`.
     """
-    folder = _folder()
+    folder = runtime_dir()
     held: list[int] = []
     end = time.monotonic() + seconds
     try:
@@ -103,16 +101,9 @@ def slots(count: int, most: int, seconds: float = 10.0) -> Iterator[None]:
             os.close(fd)
 
 
-def _folder() -> Path:
-    """Where this user's processes keep what they must agree on."""
-    folder = Path(tempfile.gettempdir()) / f"minipod-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    return folder
-
-
 def _lock(path: Path) -> int | None:
     """An open, locked file descriptor of `path`, or None if somebody holds it."""
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    fd = open_own(path)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -174,14 +165,10 @@ def kill_group(pid: int) -> None:
 
 
 def children(pid: int | None = None) -> list[int]:
-    """The pids of the direct children of `pid` (default: this process), zombies included. Linux; elsewhere empty."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError, ValueError):
-            parent = int(stat.read_text().rpartition(")")[2].split()[1])
-            if parent == (pid or os.getpid()):
-                found.append(int(stat.parent.name))
-    return found
+    """The pids of the direct children of `pid` (default: this process), zombies included."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return [child.pid for child in psutil.Process(pid).children()]
+    return []
 
 
 def kill_children(spare: frozenset[int] = frozenset(), seconds: float = 2.0) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from lessons.checking import observe
 from lessons.checking.spec import Settings, Spec
 from lessons.checking.verdict import lost
-from minipod import forked, processes, store
+from minipod import environment, forked, processes, store
 
 # (how many processes, which one am I) as Slurm's srun, Open MPI's mpirun and our launcher say it
 _NAMES = (
@@ -113,7 +113,7 @@ class Worker:
         for fd in (0, 1, 2):
             os.dup2(null, fd)
         flags = os.environ.get("XLA_FLAGS", "")
-        os.environ["XLA_FLAGS"] = processes.with_collective_timeout(flags, int(self.settings.limit))
+        os.environ["XLA_FLAGS"] = environment.with_collective_timeout(flags, int(self.settings.limit))
         import jax
 
         from minipod.cluster import launch_arguments

@@ -1,0 +1,70 @@
+"""The environment of the processes that we start: what a reader has set for other programs neither stops nor bends them.
+
+A program of the reader's own keeps all settings; only a proxy must not stand between processes of one machine. What
+the book and the checker run gets none of the reader's settings of JAX, XLA and Python's warnings.
+"""
+
+import os
+from collections.abc import Mapping, MutableMapping
+
+LOCAL = ("127.0.0.1", "localhost", "::1")
+_PROXIES = ("http_proxy", "https_proxy", "grpc_proxy", "all_proxy")
+_BENDING = ("JAX_", "XLA_", "LIBTPU_", "PYTHONWARNINGS", "PYTHONOPTIMIZE", "PYTHONINSPECT")
+# These say where a process is, not how it works; and the last is our own.
+_KEPT = ("JAX_COORDINATOR_", "JAX_LOCAL_DEVICE_IDS", "JAX_SLICE_INDEX", "JAX_PARTITION_INDEX", "JAX_CHECK_PROXY_ENVS")
+_SYSTEM_COMMANDS = "/usr/local/sbin:/usr/sbin:/sbin"  # not on the PATH of Debian's ordinary users
+
+
+def proxies(env: Mapping[str, str] = os.environ) -> list[str]:
+    """The names of the proxy variables that are set, in any spelling."""
+    return sorted(name for name, value in env.items() if name.lower() in _PROXIES and value)
+
+
+def without_proxy(env: MutableMapping[str, str], *hosts: str) -> None:
+    """Have `hosts`, and this machine itself, be reached without a proxy; other hosts as before.
+
+    JAX's coordinator speaks gRPC, which would ask the proxy even for 127.0.0.1, and wait for it without a word.
+    Changes nothing where no proxy is set. Source: grpc/doc/environment_variables.md.
+    """
+    if not proxies(env):
+        return
+    written = [env.get(name, "") for name in ("no_proxy", "NO_PROXY")]
+    names = dict.fromkeys(part.strip() for part in ",".join((*written, *LOCAL, *hosts)).split(",") if part.strip())
+    env["no_proxy"] = env["NO_PROXY"] = ",".join(names)
+    if own := env.get("no_grpc_proxy"):  # gRPC reads this instead, where it is set
+        env["no_grpc_proxy"] = ",".join((own, *names))
+    env.setdefault("JAX_CHECK_PROXY_ENVS", "false")  # JAX's warning of a hang that can no longer come
+
+
+def bending(env: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The settings that change what JAX does or how Python runs; not those that say which cluster this is."""
+    return {name: value for name, value in env.items() if name.startswith(_BENDING) and not name.startswith(_KEPT)}
+
+
+def cleanse(env: MutableMapping[str, str] = os.environ) -> dict[str, str]:
+    """Take the `bending` settings out of `env`, and any proxy out of the way; what was taken out, by name.
+
+    Call it before JAX is imported: JAX reads its settings then.
+    """
+    left_aside = bending(env)
+    for name in left_aside:
+        del env[name]
+    without_proxy(env)
+    return left_aside
+
+
+def clean(**more: str) -> dict[str, str]:
+    """This process's environment, cleansed, and `more`: for a child that runs what the book or the checker runs."""
+    env = dict(os.environ)
+    cleanse(env)
+    return env | more
+
+
+def search_path(env: Mapping[str, str] = os.environ) -> str:
+    """PATH, and where the system's own commands (ip, tc) are for those who are not root."""
+    return ":".join(filter(None, (env.get("PATH", os.defpath), _SYSTEM_COMMANDS)))
+
+
+def with_collective_timeout(flags: str, seconds: int) -> str:
+    """XLA_FLAGS that also limit how long a collective of CPU devices waits; read when JAX's backend starts."""
+    return f"{flags} --xla_cpu_collective_timeout_seconds={seconds}".strip()
