@@ -28,6 +28,7 @@ import types
 from pathlib import Path
 from typing import Any, NoReturn
 
+from minipod import gloo
 from minipod.processes import adopt_orphans, die_with_parent, kill_children, kill_group
 
 _LIBRARIES = ("<", str(Path(__file__).parent), *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")))
@@ -97,6 +98,8 @@ def _program(report: int, text: int, command: list[str]) -> None:
     sys.stdout = open(text, "w", encoding="utf-8", errors="replace", buffering=1)
     sys.stderr = sys.stdout
     faulthandler.register(signal.SIGUSR1, file=report, all_threads=False)
+    if os.environ.get("MINIPOD_COORDINATOR", "").startswith("127."):  # elsewhere a host's own name is right
+        gloo.listen_on("127.0.0.1")
 
     def tell(**what: Any) -> None:
         os.write(report, json.dumps(what).encode() + b"\n")

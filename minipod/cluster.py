@@ -14,10 +14,11 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
+from minipod import environment
 from minipod.failure import first_failure
 from minipod.member import Member, start
 from minipod.output import Run
-from minipod.processes import free_port, slots, try_port, wait_for_listener, with_collective_timeout
+from minipod.processes import free_port, slots, try_port, wait_for_listener
 
 MAX_PROCESSES, MAX_DEVICES = 16, 1024
 MACHINE = 64  # processes on the machine, of all runs together
@@ -78,19 +79,20 @@ def run(
         "MINIPOD_COORDINATOR": coordinator,
         "MINIPOD_PROCESSES": str(processes),
         "MINIPOD_LIMIT": str(math.ceil(limit)),
+        "JAX_COORDINATOR_BIND_ADDRESS": coordinator,  # for a program that does not say it; JAX's default is everywhere
     }
     members: list[Member] = []
     with slots(processes, MACHINE), selectors.DefaultSelector() as channels:
         began = time.monotonic()
         try:
             for index in range(processes):
-                environment = {**os.environ, **own[index], **settings, "MINIPOD_PROCESS": str(index)}
+                variables = {**os.environ, **own[index], **settings, "MINIPOD_PROCESS": str(index)}
+                environment.without_proxy(variables, address)
                 if collective_timeout:
-                    environment["XLA_FLAGS"] = with_collective_timeout(
-                        environment.get("XLA_FLAGS", ""), collective_timeout
-                    )
+                    flags = variables.get("XLA_FLAGS", "")
+                    variables["XLA_FLAGS"] = environment.with_collective_timeout(flags, collective_timeout)
                 place = places[index] if places else ()
-                members.append(start(index, [*command, *arguments], environment, channels, show, place))
+                members.append(start(index, [*command, *arguments], variables, channels, show, place))
             late = _watch(members, channels, began + limit, math.inf if survivors else collective_timeout or 0)
             stuck = [m for m in members if m.running]
             _ask_where(stuck, channels)

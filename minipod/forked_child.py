@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from minipod import environment, gloo
 from minipod import processes as _processes
 
 COLLECTIVE_TIMEOUT = 5  # seconds a collective waits for the other process
@@ -87,6 +88,8 @@ def _start_jax(rank: int, processes: int, devices: int, port: int, memory: float
     if processes > 1:
         flags = os.environ.get("XLA_FLAGS", "")
         os.environ["XLA_FLAGS"] = environment.with_collective_timeout(flags, COLLECTIVE_TIMEOUT)
+        environment.without_proxy(os.environ)
+        gloo.listen_on("127.0.0.1")
         address = f"127.0.0.1:{port}"
         if rank:
             _processes.wait_for_listener(address, 10)
