@@ -2,11 +2,19 @@
 
 import argparse
 import contextlib
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
+
+LIMITS = {
+    errno.EMFILE: ": this shell allows too few open files (`ulimit -n 1024` allows more)",
+    errno.EAGAIN: ": this shell allows too few processes (`ulimit -u`), or the machine has no room for more",
+    errno.ENOMEM: ": close other programs, or start fewer processes",
+    errno.ENOSPC: ": free some space on that disk",
+}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -31,7 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `minipod run … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except (ValueError, FileNotFoundError, PermissionError, TimeoutError) as error:
+    except OSError as error:
+        _say(_in_words(error))
+        return 2
+    except ValueError as error:
         _say(str(error))
         return 2
 
@@ -169,6 +180,14 @@ def _doctor(options: argparse.Namespace) -> int:
     text, well = report()
     print(text)
     return 0 if well else 1
+
+
+def _in_words(error: OSError) -> str:
+    """One sentence, and what helps where the machine sets a limit."""
+    if error.errno is None:
+        return str(error)
+    about = f"{error.filename}: " if error.filename else ""
+    return f"{about}{error.strerror}" + LIMITS.get(error.errno, "")
 
 
 def _say(sentence: str) -> None:

@@ -5,9 +5,9 @@ soon as the launcher closes the pipe on the keeper's standard input (which also 
 ends everything that was started below it. The program runs as `__main__`, as `python PROGRAM` would run it.
 
 REPORT and TEXT are file descriptors. TEXT takes what Python prints; what libraries write to descriptors 1 and 2 (gloo's
-lines) goes another way and is never torn into it. REPORT takes one JSON object per line: `{"pid": …}`, then
-`{"raised": …, "message": …, "at": …}` if the program raised, then `{"done": exit code, "time": …}`; and, whenever
-SIGUSR1 arrives, the stack of the main thread as `faulthandler` writes it.
+lines) goes another way and is never torn into it. REPORT takes one JSON object per line: `{"pid": …}`; `{"thread": …}`
+for each thread that the program starts; `{"raised": …, "message": …, "at": …}` if it raised; `{"done": exit code,
+"time": …}`; and, whenever ASK arrives, the stack of the main thread as `faulthandler` writes it.
 """
 
 import builtins
@@ -22,6 +22,7 @@ import select
 import signal
 import sys
 import sysconfig
+import threading
 import time
 import traceback
 import types
@@ -31,12 +32,21 @@ from typing import Any, NoReturn
 from minipod import gloo
 from minipod.processes import adopt_orphans, die_with_parent, kill_children, kill_group
 
-_LIBRARIES = ("<", str(Path(__file__).parent), *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")))
+ASK = signal.SIGUSR2  # a program that runs for days may be told of its end by SIGUSR1
+_INSTALLED = tuple(sysconfig.get_path(name) for name in ("purelib", "platlib"))
+_STANDARD = ("<", sysconfig.get_path("stdlib"))
+_LIBRARIES = (*_STANDARD, *_INSTALLED, str(Path(__file__).parent))
+NO_DEBUGGER = "a debugger needs a keyboard, and the processes of a cluster have none: run the program alone for that"
 
 
 def is_own(filename: str) -> bool:
     """Whether a file named in a traceback is the user's, not Python's, an installed library's or minipod's."""
     return not filename.startswith(_LIBRARIES)
+
+
+def is_standard(filename: str) -> bool:
+    """Whether it belongs to Python itself; installed libraries may lie below Python's folder, and do not."""
+    return filename.startswith(_STANDARD) and not filename.startswith(_INSTALLED)
 
 
 def main() -> None:
@@ -97,14 +107,21 @@ def _program(report: int, text: int, command: list[str]) -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.stdout = open(text, "w", encoding="utf-8", errors="replace", buffering=1)
     sys.stderr = sys.stdout
-    faulthandler.register(signal.SIGUSR1, file=report, all_threads=False)
+    faulthandler.register(ASK, file=report, all_threads=False)
     if os.environ.get("MINIPOD_COORDINATOR", "").startswith("127."):  # elsewhere a host's own name is right
         gloo.listen_on("127.0.0.1")
 
     def tell(**what: Any) -> None:
         os.write(report, json.dumps(what).encode() + b"\n")
 
+    def tell_of_thread(*_: Any) -> None:
+        sys.setprofile(None)
+        tell(thread=threading.get_native_id())
+
     tell(pid=os.getpid())
+    threading.setprofile(tell_of_thread)  # called once, when a thread begins
+    if "PYTHONBREAKPOINT" not in os.environ:
+        sys.breakpointhook = _no_debugger
     code = 1
     try:
         _as_main(command)
@@ -137,6 +154,10 @@ def _as_main(command: list[str]) -> None:
     module.__dict__.update(__file__=path, __builtins__=builtins)
     sys.modules["__main__"] = module  # so that pickle and multiprocessing find the program's own names
     exec(compile(Path(path).read_bytes(), path, "exec"), module.__dict__)
+
+
+def _no_debugger(*_: Any, **__: Any) -> NoReturn:
+    raise RuntimeError(NO_DEBUGGER)
 
 
 def _below_this_file(trace: types.TracebackType | None) -> types.TracebackType | None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from minipod import environment
 from minipod.failure import first_failure
-from minipod.member import Member, start
+from minipod.member import ANSWER, Member, start
 from minipod.output import Run
 from minipod.processes import free_port, slots, try_port, wait_for_listener
 
@@ -24,7 +24,7 @@ MAX_PROCESSES, MAX_DEVICES = 16, 1024
 MACHINE = 64  # processes on the machine, of all runs together
 GRACE = 3.0  # seconds that the others get after one has failed: they may be about to fail too, and to say why
 IDLE = 1.0  # seconds without any work after which they will not
-LEFT = 5.0  # seconds without any work, once another has finished: then they wait for something that never comes
+LEFT = 5.0  # seconds in a wait of JAX, once another has finished: then they wait for something that never comes
 HEARTBEAT = 10  # seconds until JAX takes a silent process for dead; its default is 100
 
 
@@ -55,11 +55,12 @@ def run(
     """Run `program` (a path; with `module`, a module's name) in `processes` processes of `devices` CPU devices each.
 
     A path is looked up in the current folder, then beside the running script. All processes are ended after `limit`
-    seconds, soon after one of them fails, and when one has finished while the others have done no work for 5 seconds
-    (then they wait for it, or sleep: both look the same); all that have finished well count as ended well, even when
-    JAX's own way out hangs. `collective_timeout` (seconds) lets a collective that waits for a lost process raise in the
-    program itself. `env` is added to the environment: of all processes, or, when it is a sequence, of one each. With
-    `survivors` the others go on when one has failed. `show(process, line)` is called for each line as it comes.
+    seconds, soon after one of them fails, and when one has finished while all others have stood in a wait of JAX for
+    5 seconds (`minipod.hang` says how that is seen; one that sleeps or writes a file is let finish). All that have
+    finished well count as ended well, even when JAX's own way out hangs. `collective_timeout` (seconds) lets a
+    collective that waits for a lost process raise in the program itself. `env` is added to the environment: of all
+    processes, or, when it is a sequence, of one each. With `survivors` the others go on when one has failed.
+    `show(process, line)` is called for each line as it comes; of a line that a carriage return replaces, for each form.
     `places` has, for each process, the command in front of its own that takes it to another place, such as another
     network; `address` is then the address of process 0 there. `minipod.hosts` uses both.
 
@@ -162,10 +163,10 @@ def _watch(members: list[Member], channels: selectors.BaseSelector, end: float, 
             failed_at = now
         if failed_at is not None and (now > failed_at + GRACE + extra or idle > IDLE + extra):
             return False
-        if working and len(working) < len(members) and idle > LEFT + extra:
-            return False
-        if not working and min((m.idle_for() for m in members if m.running), default=0.0) > LEFT:
-            return False  # all have done their work; what hangs is JAX on its way out, once in a hundred runs
+        if len(working) < len(members):
+            # If none is working, all have done their work; what hangs is JAX on its way out, once in a hundred runs.
+            if all([m.hangs(LEFT + (extra if working else 0)) for m in working or members if m.running]):
+                return False
         _pump(channels, 0.02)
     return False
 
@@ -182,7 +183,7 @@ def _pump(channels: selectors.BaseSelector, seconds: float) -> None:
 def _ask_where(members: list[Member], channels: selectors.BaseSelector) -> None:
     """Ask each process for the stack of its main thread, and give them a moment to answer."""
     asked = [m for m in members if m.working and m.ask_where()]
-    end = time.monotonic() + 0.5
+    end = time.monotonic() + ANSWER
     while any(m.where() is None for m in asked) and time.monotonic() < end:
         _pump(channels, 0.02)
 

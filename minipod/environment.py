@@ -1,4 +1,4 @@
-"""The environment of the processes that we start: what a reader has set for other programs neither stops nor bends them.
+"""The environment of the processes that we start: what is set there for other programs neither stops nor bends them.
 
 A program of the reader's own keeps all settings; only a proxy must not stand between processes of one machine. What
 the book and the checker run gets none of the reader's settings of JAX, XLA and Python's warnings.

@@ -5,10 +5,12 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
+from minipod.child import NO_DEBUGGER
 from minipod.member import Member, source_line
 
 # Errors that a process gets because *another* one is gone or never came; and what is dull in them.
 _FROM_ANOTHER = re.compile(r"closed by peer|timed out|heartbeat|coordination|connection reset|connection refused", re.I)
+_REFUSED = re.compile(r"(Unknown flags? in XLA_FLAGS: .+|Failed to parse XLA_FLAGS.*)")
 _DULL = re.compile(r"^[A-Z_]{6,}: (?=\S)|\[external/\S+\] ")
 
 
@@ -51,12 +53,19 @@ def _end(first: Member, members: list[Member]) -> str:
         message = _DULL.sub("", " ".join(report["message"].split()))
         message = message if len(message) <= 160 else message[:160].rpartition(" ")[0] + " …"
         at = f", at {report['at']}" if report["at"] else ""
+        message = message or NO_DEBUGGER * (report["raised"] == "BdbQuit")
         return f"{name} raised {report['raised']}" + f": {message}" * bool(message) + at
     if first.code == -signal.SIGABRT:
-        return f"{name} aborted (SIGABRT)"
+        return f"{name} aborted (SIGABRT)" + _complaint(first)
     if first.code < 0:
         return f"{name} was killed by {signal.Signals(-first.code).name}"
-    return f"{name} ended with exit status {first.code}"
+    return f"{name} ended with exit status {first.code}" + _complaint(first)
+
+
+def _complaint(first: Member) -> str:
+    """XLA's own words, when it refused a setting of the environment and ended the process."""
+    said = next((m[1] for line in first.lines if (m := _REFUSED.search(line))), "")
+    return f": {said[:160]}, which this environment sets" if said else ""
 
 
 def _error(member: Member) -> tuple[str | None, str | None]:
@@ -89,7 +98,7 @@ def _state(member: Member, tense: str = "is") -> str:
         return f"{name} has finished"
     if member.suspended():
         return f"{name} {tense} suspended (SIGSTOP)"
-    doing = f"{name} {tense} {'waiting' if member.idle_for() > 1 else 'busy'}"
+    doing = f"{name} {tense} {'waiting' if member.hung or member.idle_for() > 1 else 'busy'}"
     if not (where := member.where()):
         return doing
     file, line = where

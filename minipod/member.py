@@ -3,6 +3,7 @@
 import contextlib
 import json
 import linecache
+import math
 import os
 import re
 import selectors
@@ -16,7 +17,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from minipod.child import is_own
+from minipod.child import ASK, is_own
+from minipod.hang import Idle, stands_in_jax, suspended, used_by_computation, used_by_family
+from minipod.lines import Lines
 from minipod.processes import kill_group
 
 # What gloo and the logging library write at every start. Gloo writes piece by piece, and its threads at once: a line
@@ -28,6 +31,8 @@ _NOISE = re.compile(
     r"|\*\*\* Check failure stack trace: \*\*\*|^ +@ +0x[0-9a-f]{6,} +.*"  # the C++ stack of an abort
 )
 _PIECE = re.compile(r"\[Gloo\] Rank |is connected to |peer ranks\. |Expected number of connected peer ranks is : ")
+ENOUGH = "… (more was printed than is kept here)"
+ANSWER = 2.0  # seconds for a process to say where it is
 KEEP = 1_000_000  # characters of output kept per process; a program that prints without end must not fill the memory
 
 
@@ -42,12 +47,18 @@ class Member:
     report: dict[str, Any] = field(default_factory=dict)  # pid, raised, message, at, done, time: see minipod.child
     stack: list[tuple[str, int, str]] = field(default_factory=list)  # (file, line, function), innermost first
     ended_at: float | None = None
+    hung: bool = False  # seen to hang
+    _threads: set[int] = field(default_factory=set)  # of the program's own, beside the main one
     _kept: int = 0
+    _replaced: bool = False  # whether the last line kept is to be replaced by the next
+    _partial: bool = False  # whether it goes on
     _noisy: bool = False  # whether the last native line was noise
-    _rest: dict[str, bytes] = field(default_factory=dict)
-    _ticks: int = 0  # of work, when it was last looked at
-    _looked_at: float = 0.0
-    _worked_at: float = 0.0
+    _lines: dict[str, Lines] = field(default_factory=dict)
+    _asked_at: float = -math.inf
+
+    def __post_init__(self) -> None:
+        self._family = Idle(lambda: used_by_family(self.popen.pid))
+        self._computation = Idle(lambda: used_by_computation(self.report.get("pid", self.popen.pid), self._threads))
 
     @property
     def running(self) -> bool:
@@ -70,7 +81,7 @@ class Member:
     def code(self) -> int:
         """Exit code; minus the signal that ended it. What the program said itself outweighs how its exit went on."""
         own = self.report.get("done")
-        if own or (own == 0 and self.popen.returncode == -signal.SIGKILL):
+        if own or (own == 0 and self.popen.returncode in (-signal.SIGKILL, -ASK)):
             return own
         return self.popen.returncode if self.popen.returncode is not None else -signal.SIGKILL
 
@@ -87,28 +98,40 @@ class Member:
         """Ask for its stack, to arrive in `stack`. False if there is nobody to answer."""
         if "pid" not in self.report or self.suspended():
             return False
+        self.stack.clear()
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self.report["pid"], signal.SIGUSR1)
+            os.kill(self.report["pid"], ASK)
             return True
         return False
 
     def suspended(self) -> bool:
         """Whether somebody stopped it (SIGSTOP)."""
-        with contextlib.suppress(OSError, KeyError):
-            return Path(f"/proc/{self.report['pid']}/stat").read_text().rpartition(")")[2].split()[0] in "Tt"
-        return False
+        return "pid" in self.report and suspended(self.report["pid"])
 
     def idle_for(self) -> float:
-        """Seconds since it, or a process of its own, was last seen working; call it often. 0 where nothing tells."""
+        """Seconds since it, or a process of its own, was last seen working; call it often."""
+        return self._family.seconds()
+
+    def hangs(self, seconds: float) -> bool:
+        """Whether it has stood in a wait of JAX, and computed nothing, for so many seconds; call it often.
+
+        One that has gone its way out so far that Python is no more stands in JAX, too.
+        """
+        if self._computation.seconds() < seconds:
+            return False
+        if self.suspended():
+            return True
         now = time.monotonic()
-        if now < self._looked_at + 0.5:  # looking costs a walk through /proc
-            return now - self._worked_at
-        ticks = _ticks(self.report.get("pid"))
-        # One tick of 10 ms between two looks is no work: JAX's own threads need about that in two seconds.
-        if ticks is None or ticks > self._ticks + 1:
-            self._worked_at = now
-        self._ticks, self._looked_at = ticks or 0, now
-        return now - self._worked_at
+        if self.stack and self._asked_at > -math.inf and now > self._asked_at + ANSWER / 4:  # all of it has come
+            source = next((source_line(file, line) for file, line, _ in self.stack if is_own(file)), "")
+            self.hung = stands_in_jax(self.report["pid"], self.stack, source)
+            if self.hung:
+                return True
+        if now > self._asked_at + ANSWER:
+            if not self.stack and not self.working and self._asked_at > -math.inf:
+                return True
+            self._asked_at = now if self.ask_where() else -math.inf
+        return False
 
     def let_go(self) -> None:
         """End it and everything it started: its keeper does so when this pipe closes."""
@@ -132,13 +155,12 @@ class Member:
             data = os.read(descriptor, 65536)
         except BlockingIOError:
             return
-        *lines, self._rest[channel] = (self._rest.get(channel, b"") + data).split(b"\n")
+        lines = self._lines.setdefault(channel, Lines())
+        for text, end in lines.feed(data) if data else lines.end():
+            self._line(channel, text.decode(errors="replace"), end)
         if not data:
             channels.unregister(descriptor)
             os.close(descriptor)
-            lines = [self._rest.pop(channel)] if self._rest[channel] else []
-        for line in lines:
-            self._line(channel, line.decode(errors="replace"))
 
     def where(self) -> tuple[str, int] | None:
         """The (file, line) of the user's own code that its main thread is in, if it has answered `ask_where`."""
@@ -158,22 +180,40 @@ class Member:
                 lines.append(f"{Path(file).name}:{line} {source}")
         return "\n".join(lines)
 
-    def _line(self, channel: str, line: str) -> None:
+    def _line(self, channel: str, line: str, end: bytes) -> None:
         if channel == "report":
-            if found := re.match(r'  File "(.+)", line (\d+) in (.+)', line):
-                self.stack.append((found[1], int(found[2]), found[3]))
-            elif line.startswith("{"):
-                self.report |= json.loads(line)
+            self._take_report(line)
             return
         if channel == "native":
             line, self._noisy = without_noise(line, self._noisy)
             if self._noisy and not line:
                 return
+        if end == b"\r" and not line:
+            return
         if self.show:
             self.show(self.index, line)
+        self._keep(line, end)
+
+    def _take_report(self, line: str) -> None:
+        if found := re.match(r'  File "(.+)", line (\d+) in (.+)', line):
+            self.stack.append((found[1], int(found[2]), found[3]))
+        elif line.startswith("{"):
+            report = json.loads(line)
+            if "thread" in report:
+                self._threads.add(report.pop("thread"))
+            self.report |= report
+
+    def _keep(self, line: str, end: bytes) -> None:
+        """In `lines`, what a terminal would show at the end: of lines that replace each other, the last."""
+        if self._replaced and self.lines:
+            self._kept -= len(self.lines.pop()) + 1
+        before = self.lines.pop() if self._partial and self.lines else ""
+        self._replaced, self._partial = end == b"\r", end == b""
         if self._kept <= KEEP:
-            self._kept += len(line) + 1
-            self.lines.append(line if self._kept <= KEEP else "… (more was printed than is kept here)")
+            self._kept += len(line) + (end != b"")
+            self.lines.append(before + line if self._kept <= KEEP else ENOUGH)
+        elif before:
+            self.lines.append(before)
 
 
 def source_line(file: str, line: int) -> str:
@@ -219,14 +259,3 @@ def start(
         os.set_blocking(reading, False)
         channels.register(reading, selectors.EVENT_READ, partial(member.read, name, reading, channels))
     return member
-
-
-def _ticks(session: int | None) -> int | None:
-    """Clock ticks that the processes of this session have worked so far, ended children included; None if unknown."""
-    total = None
-    for stat in Path("/proc").glob("[0-9]*/stat") if session else ():
-        with contextlib.suppress(OSError, ValueError):
-            fields = stat.read_text().rpartition(")")[2].split()
-            if int(fields[3]) == session:
-                total = (total or 0) + sum(map(int, fields[11:15]))
-    return total

@@ -22,7 +22,9 @@ def runtime_dir() -> Path:
     for folder in places:
         if _is_ours(folder):
             return folder
-    raise PermissionError(f"{folder} belongs to somebody else, or others may write it: set TMPDIR to a folder of yours")
+    raise PermissionError(
+        f"{places[-1]} belongs to somebody else, or others may write it: set TMPDIR to a folder of yours"
+    )
 
 
 def open_own(path: Path) -> int:

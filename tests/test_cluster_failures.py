@@ -81,7 +81,7 @@ def marked(mark: str) -> list[int]:
     return found
 
 
-def wait_until_gone(mark: str, seconds: float = 10) -> list[int]:
+def wait_until_gone(mark: str, seconds: float = 60) -> list[int]:
     end = time.monotonic() + seconds
     while (left := marked(mark)) and time.monotonic() < end:
         time.sleep(0.05)
@@ -103,14 +103,14 @@ def test_a_raising_process_is_named_with_its_error_and_line(marker: str, who: in
     assert rest.endswith(f"({line('print(')}) and has been ended")
     assert run.codes[who] == 1 and run.codes[1 - who] == -signal.SIGKILL and run.exit_code == 1 and not run.ok
     assert "ValueError: bad shard" in run.outputs[who] and "minipod" not in run.outputs[who]  # its own traceback
-    assert run.seconds < 30
+    assert run.seconds < 55
 
 
 @pytest.mark.parametrize("who", [0, 1])
 def test_a_killed_process_is_named_also_when_it_was_the_coordinator(marker: str, who: int):
     run = steps("kill", who)
     assert run.first_failure and run.first_failure.startswith(f"process {who} was killed by SIGKILL")
-    assert run.codes[who] == -signal.SIGKILL and run.exit_code == 128 + 9 and run.seconds < 30
+    assert run.codes[who] == -signal.SIGKILL and run.exit_code == 128 + 9 and run.seconds < 55
 
 
 @pytest.mark.parametrize("who", [0, 1])
@@ -118,18 +118,29 @@ def test_a_process_that_leaves_early_is_named_though_its_exit_code_is_0(marker: 
     run = steps("leave", who)
     assert run.first_failure
     assert run.first_failure.startswith(f"process {who} finished while process {1 - who} is still waiting in `")
-    assert run.codes[who] == 0 and run.codes[1 - who] == -signal.SIGKILL and run.exit_code == 1 and run.seconds < 30
+    assert run.codes[who] == 0 and run.codes[1 - who] == -signal.SIGKILL and run.exit_code == 1 and run.seconds < 55
+
+
+def steps_until_the_limit(case: str, who: int) -> tuple[cluster.Run, int]:
+    """A run that its limit ended when both had taken a step: how long that takes, only the machine knows."""
+    for limit in (6, 12, 24, 48, 96):
+        run = steps(case, who, limit=limit)
+        if all("step 1" in text for text in run.outputs):
+            return run, limit
+    raise AssertionError(f"no step within {limit} s\n{run}")
 
 
 def test_at_the_limit_each_process_says_where_it_is(marker: str):
-    run = steps("hang", 1, limit=6)
-    assert run.first_failure and run.first_failure.startswith("still running after 6 s: process 0 is waiting in `")
+    run, limit = steps_until_the_limit("hang", 1)
+    assert run.first_failure and run.first_failure.startswith(
+        f"still running after {limit} s: process 0 is waiting in "
+    )
     assert run.first_failure.endswith(f'process 1 is waiting in `case "hang": time.sleep(1000)` ({line("time.sleep")})')
-    assert run.exit_code == 124 and 6 <= run.seconds < 20
+    assert run.exit_code == 124 and run.seconds >= limit
 
 
 def test_a_suspended_process_is_named(marker: str):
-    run = steps("stop", 1, limit=6)
+    run, _ = steps_until_the_limit("stop", 1)
     assert run.first_failure and run.first_failure.endswith("process 1 is suspended (SIGSTOP)")
 
 
@@ -193,14 +204,14 @@ def test_when_the_launcher_ends_everything_ends(marker: str, by: signal.Signals)
         pytest.skip(f"{by.name} is ignored here, as under nohup, and so it is by what is started")
     Path("p.py").write_text(FAMILY)
     launcher = _launch("1000", lines=2)
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while len(marked(marker)) < 2 * 5 and time.monotonic() < end:  # a process may speak before its child has started
         time.sleep(0.02)
     found = marked(marker)
     there = subprocess.run(["ps", "-fp", ",".join(map(str, found))], capture_output=True, text=True).stdout
     assert len(found) >= 2 * 5, there
     launcher.send_signal(by)
-    assert launcher.wait(20) == (130 if by == signal.SIGINT else -by)
+    assert launcher.wait(60) == (130 if by == signal.SIGINT else -by)
     assert not wait_until_gone(marker)
 
 
@@ -208,7 +219,7 @@ def test_when_the_launcher_is_killed_a_hanging_jax_program_ends_too(marker: str)
     Path("p.py").write_text(STEPS)
     launcher = _launch("hang", "1", lines=4)
     launcher.kill()
-    launcher.wait(20)
+    launcher.wait(60)
     assert not wait_until_gone(marker)
 
 
