@@ -78,7 +78,7 @@ def stands_in_jax(pid: int, stack: list[Frame], source: str) -> bool:
     file, _, function = frame
     if not is_own(file):
         return any(f"/{name}/" in file for name in ("jax", "jaxlib", "minipod")) or "barrier" in function
-    if ".acquire(" in source:
+    if frame is not stack[0] or ".acquire(" in source:  # it waits in Python itself: for a thread, a queue, a program
         return False
     wait = _kind_of_wait(pid)
     return "futex" in wait and _has_jax(pid) if wait else "block_until_ready" in source

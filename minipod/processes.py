@@ -63,11 +63,12 @@ def wait_for_listener(address: str, seconds: float) -> bool:
     JAX's own first connection, if it comes too early, is tried again only after a whole second.
     """
     host, _, port = address.rpartition(":")
-    end = time.monotonic() + seconds
+    end, pause = time.monotonic() + seconds, 0.003
     while time.monotonic() < end:
         with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=1):
             return True
-        time.sleep(0.003)
+        time.sleep(pause)
+        pause = min(1.05 * pause, 0.05)  # who waits for long must not look busy
     return False
 
 
