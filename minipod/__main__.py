@@ -31,6 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown:
         parser.error(f"there is no option {unknown[0]}")
     command: Callable[[argparse.Namespace], int] = options.command
+    if sys.platform == "win32" and command is not _doctor:
+        _say("JAX's processes need Linux or macOS: on Windows, use WSL2 (`wsl --install`)")
+        return 2
     try:
         return command(options)
     except KeyboardInterrupt:
@@ -58,16 +61,12 @@ def _parser() -> argparse.ArgumentParser:
     run.set_defaults(command=_run)
 
     hosts = commands.add_parser("hosts", help="a few hosts on this machine, joined by cables that may be slow")
-    actions = hosts.add_subparsers(required=True, metavar="up|run|down", parser_class=_Parser)
-    up = actions.add_parser("up", help="make hosts that stay")
-    inside = actions.add_parser("run", help="run a program, one process a host, on those that are up or on new ones")
-    actions.add_parser("down", help="end the hosts that are up").set_defaults(command=_down)
-    for each in (up, inside):
-        each.add_argument("-n", "--hosts", type=int, metavar="N", help="hosts, 2 to 4 (default: 2)")
-        each.add_argument("--rate", help="what each can send, such as 100mbit (default: no limit)")
-        each.add_argument("--delay", help="from host to host, such as 5ms (default: none)")
+    actions = hosts.add_subparsers(required=True, metavar="run", parser_class=_Parser)
+    inside = actions.add_parser("run", help="run a program, one process a host; the hosts are gone when it has ended")
+    inside.add_argument("-n", "--hosts", type=int, default=2, metavar="N", help="hosts, 2 to 4 (default: 2)")
+    inside.add_argument("--rate", help="what each can send, such as 100mbit (default: no limit)")
+    inside.add_argument("--delay", help="from host to host, such as 5ms (default: none)")
     _add_program(inside)
-    up.set_defaults(command=_up)
     inside.set_defaults(command=_inside)
 
     traffic = commands.add_parser("traffic", help="the collectives in a compiled program's text")
@@ -103,16 +102,10 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _inside(options: argparse.Namespace) -> int:
-    from minipod import hosts, standing
+    from minipod import hosts
 
-    asked = {"count": options.hosts, "rate": options.rate, "delay": options.delay}
-    asked = {name: value for name, value in asked.items() if value is not None}
-    if (lab := standing.standing()) is None:
-        with hosts.lab(**asked) as lab:
-            return _shown(lab.run, options)
-    if asked:
-        raise ValueError(f"a lab is up already ({standing.describe(lab)}): leave -n, --rate and --delay out, or end it")
-    return _shown(lab.run, options)
+    with hosts.lab(options.hosts, options.rate, options.delay) as lab:
+        return _shown(lab.run, options)
 
 
 def _shown(run: Callable[..., Any], options: argparse.Namespace, **more: Any) -> int:
@@ -135,21 +128,6 @@ def _shown(run: Callable[..., Any], options: argparse.Namespace, **more: Any) ->
     if done.first_failure:
         _say(done.first_failure)
     return done.exit_code
-
-
-def _up(options: argparse.Namespace) -> int:
-    from minipod import standing
-
-    lab = standing.up(2 if options.hosts is None else options.hosts, options.rate, options.delay)
-    print(f"{standing.describe(lab)}: `minipod hosts run PROGRAM` runs there, `minipod hosts down` ends them")
-    return 0
-
-
-def _down(options: argparse.Namespace) -> int:
-    from minipod import standing
-
-    standing.down()
-    return 0
 
 
 def _traffic(options: argparse.Namespace) -> int:

@@ -29,7 +29,7 @@ import types
 from pathlib import Path
 from typing import Any, NoReturn
 
-from minipod import gloo
+from minipod import environment, gloo
 from minipod.processes import adopt_orphans, die_with_parent, kill_children, kill_group
 
 ASK = signal.SIGUSR2  # a program that runs for days may be told of its end by SIGUSR1
@@ -108,6 +108,7 @@ def _program(report: int, text: int, command: list[str]) -> None:
     sys.stdout = open(text, "w", encoding="utf-8", errors="replace", buffering=1)
     sys.stderr = sys.stdout
     faulthandler.register(ASK, file=report, all_threads=False)
+    environment.silence_proxy_warning()
     if os.environ.get("MINIPOD_COORDINATOR", "").startswith("127."):  # elsewhere a host's own name is right
         gloo.listen_on("127.0.0.1")
 

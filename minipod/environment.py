@@ -10,8 +10,8 @@ from collections.abc import Mapping, MutableMapping
 LOCAL = ("127.0.0.1", "localhost", "::1")
 _PROXIES = ("http_proxy", "https_proxy", "grpc_proxy", "all_proxy")
 _BENDING = ("JAX_", "XLA_", "LIBTPU_", "PYTHONWARNINGS", "PYTHONOPTIMIZE", "PYTHONINSPECT")
-# These say where a process is, not how it works; and the last is our own.
-_KEPT = ("JAX_COORDINATOR_", "JAX_LOCAL_DEVICE_IDS", "JAX_SLICE_INDEX", "JAX_PARTITION_INDEX", "JAX_CHECK_PROXY_ENVS")
+# These say where a process is, not how it works.
+_KEPT = ("JAX_COORDINATOR_", "JAX_LOCAL_DEVICE_IDS", "JAX_SLICE_INDEX", "JAX_PARTITION_INDEX")
 _SYSTEM_COMMANDS = "/usr/local/sbin:/usr/sbin:/sbin"  # not on the PATH of Debian's ordinary users
 
 
@@ -33,7 +33,14 @@ def without_proxy(env: MutableMapping[str, str], *hosts: str) -> None:
     env["no_proxy"] = env["NO_PROXY"] = ",".join(names)
     if own := env.get("no_grpc_proxy"):  # gRPC reads this instead, where it is set
         env["no_grpc_proxy"] = ",".join((own, *names))
-    env.setdefault("JAX_CHECK_PROXY_ENVS", "false")  # JAX's warning of a hang that can no longer come
+
+
+def silence_proxy_warning() -> None:
+    """In this process, leave out JAX's warning of a hang that can no longer come. Only where a proxy is set."""
+    if proxies():
+        import logging
+
+        logging.getLogger("jax._src.distributed").addFilter(lambda record: "proxy variable" not in record.getMessage())
 
 
 def bending(env: Mapping[str, str] = os.environ) -> dict[str, str]:

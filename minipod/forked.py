@@ -24,12 +24,14 @@ from typing import Any
 
 from minipod import processes as _processes
 from minipod.forked_child import CLOSED, READY, SPOILT, serve
+from minipod.hang import Idle, used_by_computation
 
 KEEP = 64_000  # bytes of output kept of each process
 ENDLESS = 10_000_000  # bytes of output that end a process
 LARGEST = 100_000_000  # bytes of result that end a process
 GRACE = 2.0  # seconds for the others once a process of a cluster has died
-PATIENCE = 6.0  # seconds for the others once a process has finished: a first collective would wait for minutes
+PATIENCE = 5.0  # seconds for the others once a process has finished: a first collective would wait for minutes
+IDLE = 1.0  # seconds without work after which they have had enough of it; who computes goes on to the limit
 
 
 @dataclass
@@ -66,6 +68,9 @@ class _Member:
     ready: bool = False
     result: Result | None = None
     exit: int | None = None
+
+    def __post_init__(self) -> None:
+        self.idle = Idle(lambda: used_by_computation(self.pid, set()))
 
 
 @dataclass
@@ -233,10 +238,15 @@ def _settle(job: Job, member: _Member, now: float) -> None:
         member.result = Result("large", text=f"{LARGEST // 1_000_000} MB", ready=member.ready, seconds=seconds)
     elif member.printed > ENDLESS:
         member.result = Result("printed", text=f"{ENDLESS // 1_000_000} MB", ready=member.ready, seconds=seconds)
-    elif now > job.deadline or (job.peer_done and not job.peer_died and now > job.peer_done + job.patience):
+    elif now > job.deadline or (_left_alone(job, now) and member.idle.seconds() > IDLE):
         member.result = Result("hung", text=_stack(member), ready=member.ready, seconds=seconds)
     elif job.peer_died and now > job.peer_died + GRACE:
         member.result = Result("left", text=_stack(member), ready=member.ready, seconds=seconds)
+
+
+def _left_alone(job: Job, now: float) -> bool:
+    """Whether a process finished so long ago that the others, if they wait, wait in vain."""
+    return bool(job.peer_done and not job.peer_died and now > job.peer_done + job.patience)
 
 
 def _parsed(member: _Member) -> Result:

@@ -89,6 +89,7 @@ def _start_jax(rank: int, processes: int, devices: int, port: int, memory: float
         flags = os.environ.get("XLA_FLAGS", "")
         os.environ["XLA_FLAGS"] = environment.with_collective_timeout(flags, COLLECTIVE_TIMEOUT)
         environment.without_proxy(os.environ)
+        environment.silence_proxy_warning()
         gloo.listen_on("127.0.0.1")
         address = f"127.0.0.1:{port}"
         if rank:

@@ -13,6 +13,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from minipod import environment
+
 NEEDED = {"ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux", "unshare": "util-linux", "hostname": "hostname"}
 OWN = ("--net", "--uts", "--mount")  # what a host has of its own
 ADDRESS = "10.77.0.{}"  # seen only inside
@@ -31,12 +33,11 @@ def why_not(delay: bool = False) -> str | None:
     if sys.platform != "linux":
         return "hosts are made of namespaces, which only Linux has"
     for command, package in NEEDED.items():
-        if shutil.which(command) is None:
+        if shutil.which(command, path=environment.search_path()) is None:
             return f"hosts need the command {command}, which is missing here: install {package}"
     trial = f"hostname host0; mount -t tmpfs none /mnt; {_SWITCH}; {_plug(0, '$$')}; {_limit(1e6)}"
-    done = subprocess.run(
-        [*_first(), *OWN, "sh", "-ec", trial], capture_output=True, text=True, stdin=subprocess.DEVNULL
-    )
+    command = [*_first(), *OWN, "sh", "-ec", trial]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, env=_with_commands())
     if done.returncode:
         advice = "they need root here" if os.geteuid() else "is this a container without the right to do so?"
         return f"hosts cannot be made here ({done.stderr.strip().partition(chr(10))[0]}): {advice}"
@@ -98,6 +99,7 @@ class _Holder:
             stderr=subprocess.STDOUT,
             start_new_session=True,  # Ctrl+C is for us
             text=True,
+            env=_with_commands(),
         )
         self.pid = self.popen.pid
 
@@ -119,6 +121,11 @@ class _Holder:
         assert self.popen.stdin
         self.popen.stdin.write("\n")
         self.popen.stdin.flush()
+
+
+def _with_commands() -> dict[str, str]:
+    """Our environment, in which the system's commands are found."""
+    return {**os.environ, "PATH": environment.search_path()}
 
 
 def _first() -> list[str]:

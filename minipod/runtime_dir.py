@@ -22,9 +22,7 @@ def runtime_dir() -> Path:
     for folder in places:
         if _is_ours(folder):
             return folder
-    raise PermissionError(
-        f"{places[-1]} belongs to somebody else, or others may write it: set TMPDIR to a folder of yours"
-    )
+    raise PermissionError(f"{places[-1]} is not yours alone: remove it, or set TMPDIR to a folder of your own")
 
 
 def open_own(path: Path) -> int:

@@ -3,10 +3,11 @@
 import importlib.metadata
 import platform
 import sys
+from pathlib import Path
 
 import pytest
 
-from minipod import doctor
+from minipod import doctor, environment, namespaces
 from minipod.doctor import Finding
 
 
@@ -53,17 +54,48 @@ def test_each_system_gets_its_own_advice(monkeypatch: pytest.MonkeyPatch, name: 
     assert says in finding.advice and bool(finding.advice) == bool(says) and finding.needed == needed
 
 
-def test_a_host_name_without_an_address_is_explained(monkeypatch: pytest.MonkeyPatch):
+def test_on_windows_it_says_what_to_do_and_looks_no_further(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(platform, "system", lambda: "Windows")
+    for name in ("sysconf", "getuid", "fork"):
+        monkeypatch.delattr(doctor.os, name)
+    text, well = doctor.report()
+    assert not well and text.endswith("\n\nSystem: JAX needs Linux here: use WSL2") and "Processes" not in text
+
+
+def test_a_host_name_without_an_address_is_told_and_is_no_problem(monkeypatch: pytest.MonkeyPatch):
     def unknown(name: str) -> str:
         raise OSError("Name or service not known")
 
     monkeypatch.setattr(doctor.socket, "gethostbyname", unknown)
     monkeypatch.setattr(doctor.socket, "gethostname", lambda: "moon")
-    assert "add the line «127.0.0.1 moon» to /etc/hosts" in doctor.two_processes().advice
+    assert doctor.host_name().value.startswith("moon, without an address") and not doctor.host_name().advice
+    assert not doctor.two_processes().advice
 
 
 def test_a_broken_jax_is_a_problem_and_its_message_is_quoted(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(doctor, "COUNT", "raise ImportError('libfoo.so is missing')")
-    assert doctor.own_devices() == Finding(
-        "Devices", "ImportError: libfoo.so is missing", "JAX does not start: see its message above"
-    )
+    monkeypatch.setattr(doctor, "COUNT", "raise ImportError('libfoo.so is missing')\nprint('more')")
+    found = doctor.own_devices()
+    assert found.value == "ImportError: libfoo.so is missing" and "JAX does not start" in found.advice and found.needed
+
+
+def test_settings_are_named_and_one_that_stops_jax_is_told_from_a_broken_jax(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XLA_FLAGS", "--xla_no_such_thing=1")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    assert doctor.settings().value.startswith("XLA_FLAGS, http_proxy; left aside in the lessons")
+    found = doctor.own_devices()
+    assert found.advice == "JAX does not start with XLA_FLAGS=--xla_no_such_thing=1: unset that" and not found.needed
+    assert "Unknown flag" in found.value
+    assert not doctor.simulated_devices().advice and not doctor.two_processes().advice
+
+
+def test_the_systems_commands_are_found_that_an_ordinary_users_path_lacks(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    (tmp_path / "tc").write_text("#!/bin/sh\n")
+    (tmp_path / "tc").chmod(0o755)
+    monkeypatch.setattr(namespaces, "NEEDED", {"tc": "iproute2"})
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(environment, "_SYSTEM_COMMANDS", "/nowhere/either")
+    assert "missing here: install iproute2" in str(namespaces.why_not())
+    monkeypatch.setattr(environment, "_SYSTEM_COMMANDS", f"{tmp_path}:/usr/bin:/bin")
+    assert "missing" not in str(namespaces.why_not())
