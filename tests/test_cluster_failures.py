@@ -121,27 +121,25 @@ def test_a_process_that_leaves_early_is_named_though_its_exit_code_is_0(marker: 
     assert run.codes[who] == 0 and run.codes[1 - who] == -signal.SIGKILL and run.exit_code == 1 and run.seconds < 55
 
 
-def steps_until_the_limit(case: str, who: int) -> tuple[cluster.Run, int]:
-    """A run that its limit ended when both had taken a step: how long that takes, only the machine knows."""
+def until_the_limit(case: str, who: int, *says: str) -> tuple[cluster.Run, int]:
+    """A run that its limit ended once all had come so far that it says this: when that is, only the machine knows."""
     for limit in (6, 12, 24, 48, 96):
         run = steps(case, who, limit=limit)
-        if all("step 1" in text for text in run.outputs):
+        if all(words in str(run.first_failure) for words in says):
             return run, limit
-    raise AssertionError(f"no step within {limit} s\n{run}")
+    raise AssertionError(f"not within {limit} s: {says}\n{run}")
 
 
 def test_at_the_limit_each_process_says_where_it_is(marker: str):
-    run, limit = steps_until_the_limit("hang", 1)
-    assert run.first_failure and run.first_failure.startswith(
-        f"still running after {limit} s: process 0 is waiting in "
-    )
-    assert run.first_failure.endswith(f'process 1 is waiting in `case "hang": time.sleep(1000)` ({line("time.sleep")})')
-    assert run.exit_code == 124 and run.seconds >= limit
+    slept = f'process 1 is waiting in `case "hang": time.sleep(1000)` ({line("time.sleep")})'
+    run, limit = until_the_limit("hang", 1, "process 0 is waiting in `print(", slept)
+    assert run.first_failure and run.first_failure.startswith(f"still running after {limit} s: process 0 is waiting in ")
+    assert run.first_failure.endswith(slept) and run.exit_code == 124 and run.seconds >= limit
 
 
 def test_a_suspended_process_is_named(marker: str):
-    run, _ = steps_until_the_limit("stop", 1)
-    assert run.first_failure and run.first_failure.endswith("process 1 is suspended (SIGSTOP)")
+    run, limit = until_the_limit("stop", 1, "process 1 is suspended (SIGSTOP)")
+    assert run.first_failure and run.first_failure.startswith(f"still running after {limit} s: process 0 is ")
 
 
 def test_with_a_collective_timeout_the_program_gets_the_error_and_the_cause_is_named(marker: str):
