@@ -39,6 +39,14 @@ def called(program: Program, computation: Computation, instruction: Instruction)
     return found
 
 
+def handed_over(computation: Computation, line: Instruction) -> tuple[str, ...]:
+    """The names of what a call is given; a start without operands is given them by its update."""
+    if line.opcode.endswith("-start") and not line.operands:
+        updates = (i for i in computation.values() if i.opcode.endswith("-update"))
+        return next((i.operand_names[1:] for i in updates if i.operand_names[:1] == (line.name,)), ())
+    return line.operand_names
+
+
 def callees_first(program: Program, start: str) -> list[str]:
     """`start` and all computations that it calls, each after those that it calls itself.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from minipod.hlo import groups as who
-from minipod.hlo.calls import base, called, callees_first
+from minipod.hlo.calls import base, called, callees_first, handed_over
 from minipod.hlo.loops import Value, Values
 from minipod.hlo.text import Computation, Instruction, Program, quoted, size
 
@@ -166,7 +166,7 @@ class _Walker:
         else:
             fused = place.fused or base(line.opcode) == "fusion"
             scattered = place.scattered or "AllReduceScatterFusion" in line.rest
-            given = tuple(here.get(name) for name in line.operand_names)
+            given = tuple(here.get(name) for name in handed_over(computation, line))
             for callee in (callee for names in calls.values() for callee in names):
                 yield callee, replace(place, fused=fused, scattered=scattered), given
 
