@@ -10,8 +10,8 @@ from minipod.hlo.text import Computation, Instruction, parse, split
 DATA = Path(__file__).parent / "data"
 
 # How an operation becomes an asynchronous call of a computation: the start, perhaps an update, the done. The first is
-# what libtpu 0.0.42 writes, the second libtpu 0.0.52, whose start has no operands yet, the third XLA's general form.
-# The last two are ours: no compiler writes them.
+# what libtpu 0.0.42 writes, the second what libtpu 0.0.52 does, whose start has no operands yet. The next two are XLA's
+# grammar, though no compiler at hand writes them; the last is ours.
 SPELLINGS = {
     "call": ("call-start({operands}), to_apply={name}", "call-done({begun})"),
     "custom-call": (
@@ -36,7 +36,7 @@ def recordings() -> dict[str, str]:
 
 def wrapped(text: str, spelling: str, opcodes: tuple[str, ...] = OPS) -> str:
     """`text` with each of these operations in a computation of its own that is called asynchronously."""
-    computations, current, lines = parse(text).computations, Computation(), []
+    computations, current, top, lines = parse(text).computations, Computation(), 0, []
     for line in text.splitlines():
         if header := re.match(r"(?:ENTRY )?%(\S+) \(.*\{$", line):
             current, top = computations[header[1]], len(lines)
