@@ -3,11 +3,12 @@
 import itertools
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from minipod.hlo import groups as who
-from minipod.hlo.loops import trips
+from minipod.hlo.calls import base, called, callees_first, handed_over
+from minipod.hlo.loops import Value, Values
 from minipod.hlo.text import Computation, Instruction, Program, quoted, size
 
 OPS = (
@@ -78,12 +79,11 @@ def collectives(program: Program, mesh: Mapping[str, int] | None = None) -> list
     ValueError, quoting the line, for one that is not understood, or that nothing known calls.
     """
     walker = _Walker(program, mesh)
-    found = [c for c in walker.walk(program.entry, 1, ()) if any(len(set(group)) > 1 for group in c.groups)]
     for name, computation in program.computations.items():
-        for instruction in computation.values():
-            if name not in walker.seen and begins(instruction):
-                raise quoted(f"this collective stands in {name}, and nothing known calls that", instruction.line)
-    return found
+        if name not in walker.reached and (lost := next(filter(begins, computation.values()), None)):
+            raise quoted(f"this collective stands in {name}, and nothing known calls that", lost.line)
+    found = walker.walk(program.entry, _Place())
+    return [c for c in found if any(len(set(group)) > 1 for group in c.groups)]
 
 
 def begins(instruction: Instruction) -> bool:
@@ -93,60 +93,93 @@ def begins(instruction: Instruction) -> bool:
         raise quoted("a bare send or recv between devices is not understood", instruction.line)
     if not _LOOKS_LIKE_ONE.match(opcode) or opcode.endswith(("-done", "-update")) and opcode.rpartition("-")[0] in OPS:
         return False
-    if opcode.removesuffix("-start") not in OPS:
+    if base(opcode) not in OPS:
         raise quoted(f"the collective {opcode} is not understood", instruction.line)
     return True
 
 
+@dataclass(frozen=True)
+class _Place:
+    """What is around a computation where it is called."""
+
+    times: int | None = 1
+    branch: Branch = ()
+    fused: bool = False  # in a fusion
+    scattered: bool = False  # in a TPU's fusion of an all-reduce with the slicing after it
+    part: str = ""  # in the "start" or the "done" of a TPU's asynchronous collective that is made of fusions
+
+
 class _Walker:
-    """`walk` yields the collectives of a computation and of all that it calls; `seen` are the computations met."""
+    """`walk` yields the collectives of a computation and of all that it calls; `reached` are those of the entry."""
 
     def __init__(self, program: Program, mesh: Mapping[str, int] | None):
         self.program, self.mesh = program, mesh
-        self.seen: set[str] = set()
+        self.values = Values(program)
         self.conditionals = itertools.count()
+        self.reached: set[str] = set()
+        self.holding: set[str] = set()  # those with a collective in them or in what they call: the others are passed by
         # A TPU may start a collective in one fusion and end it in others; each of them spells it out, with the same
-        # channel. It counts where the start is. (operation, channel) → the computations with the start.
-        self.started: dict[tuple[str, str | None], set[str]] = {}
-        for name, computation in program.computations.items():
-            if any('"AsyncCollectiveStart"' in i.rest for i in computation.values()):
-                for part in filter(begins, computation.values()):
-                    self.started.setdefault((part.opcode, part.attributes.get("channel_id")), set()).add(name)
+        # channel. It counts where the start is.
+        self.started: set[tuple[str, str | None]] = set()
+        for name in callees_first(program, program.entry):
+            self.reached.add(name)
+            computation = program.computations[name]
+            own = [i for i in computation.values() if begins(i)]
+            below = (called(program, computation, i).values() for i in computation.values())
+            if own or any(callee in self.holding for calls in below for names in calls for callee in names):
+                self.holding.add(name)
+            if _part(computation) == "start":
+                for inner in callees_first(program, name):
+                    self.started |= {_channel(i) for i in program.computations[inner].values() if begins(i)}
 
-    def walk(self, name: str, times: int | None, branch: Branch, scattered: bool = False) -> Iterator[Collective]:
-        """`name` runs `times` times. `scattered`: it is a TPU's fusion of an all-reduce with the slicing after it."""
-        self.seen.add(name)
-        computation = self.program.computations[name]
-        ends = any('"AsyncCollectiveDone"' in i.rest for i in computation.values())
+    def walk(self, name: str, place: _Place, arguments: tuple[Value, ...] = ()) -> Iterator[Collective]:
+        """The collectives of the computation `name`, called with `arguments`, in the order in which they stand."""
+        computation, here = self.program.computations[name], self.values.of(name, arguments)
+        place = replace(place, part=_part(computation) or place.part)
         for instruction in computation.values():
             if begins(instruction):
-                starts = self.started.get((instruction.opcode, instruction.attributes.get("channel_id")))
-                if ends and not starts:
-                    raise quoted("the start of this asynchronous collective is not found", instruction.line)
-                if not starts or name in starts:
-                    yield self.collective(instruction, computation, times, branch, scattered)
-            elif instruction.opcode == "while":
-                known = None if times is None else trips(self.program, computation, instruction)
-                around = (times or 0) * (known or 0) if known is not None else None
-                # A condition is tested once more than its body runs.
-                tested = around + (times or 0) if around is not None else None
-                for key, n in (("condition", tested), ("body", around)):
-                    for called in instruction.called(key):
-                        yield from self.walk(called, n, branch)
-            elif instruction.opcode == "conditional":
-                this = next(self.conditionals)
-                called = instruction.called("branch_computations", "true_computation", "false_computation")
-                for i, alternative in enumerate(called):
-                    yield from self.walk(alternative, times, (*branch, (this, i)))
-            elif instruction.opcode in ("fusion", "call", "async-start", "custom-call"):
-                scatters = "AllReduceScatterFusion" in instruction.rest
-                for called in instruction.called("calls", "to_apply", "called_computations"):
-                    yield from self.walk(called, times, branch, scatters)
+                if self.counts(instruction, place):
+                    yield self.collective(instruction, computation, place)
+            else:
+                for callee, there, given in self.calls(computation, instruction, place, here):
+                    if callee in self.holding:
+                        yield from self.walk(callee, there, given)
 
-    def collective(
-        self, line: Instruction, computation: Computation, times: int | None, branch: Branch, scattered: bool
-    ) -> Collective:
-        op = line.opcode.removesuffix("-start")
+    def calls(
+        self, computation: Computation, line: Instruction, place: _Place, here: dict[str, Value]
+    ) -> Iterator[tuple[str, _Place, tuple[Value, ...]]]:
+        """What an instruction calls: the computation, what is around it, the arguments where they matter."""
+        calls = called(self.program, computation, line)
+        if base(line.opcode) == "while":
+            known = self.values.trips(computation, line, here)
+            around = None if known is None or place.times is None else place.times * known
+            # A condition is tested once more than its body runs.
+            tested = None if around is None else around + (place.times or 0)
+            for key, names in calls.items():
+                times = {"condition": tested, "body": around}.get(key)
+                yield from ((callee, replace(place, times=times), ()) for callee in names)
+        elif base(line.opcode) == "conditional":
+            this = next(self.conditionals)
+            in_order = sorted(calls, key=lambda key: key == "false_computation")
+            for i, callee in enumerate(callee for key in in_order for callee in calls[key]):
+                yield callee, replace(place, branch=(*place.branch, (this, i))), ()
+        else:
+            fused = place.fused or base(line.opcode) == "fusion"
+            scattered = place.scattered or "AllReduceScatterFusion" in line.rest
+            given = tuple(here.get(name) for name in handed_over(computation, line))
+            for callee in (callee for names in calls.values() for callee in names):
+                yield callee, replace(place, fused=fused, scattered=scattered), given
+
+    def counts(self, line: Instruction, place: _Place) -> bool:
+        """Does this collective begin here, or does it go on with one that was started in another fusion?"""
+        if place.fused and _channel(line) in self.started:
+            return place.part == "start"
+        if place.part == "done":
+            raise quoted("the start of this asynchronous collective is not found", line.line)
+        return True
+
+    def collective(self, line: Instruction, computation: Computation, place: _Place) -> Collective:
+        op = base(line.opcode)
         try:
             groups = self.groups(op, line)
             count = _bytes(op, line, computation, groups)
@@ -154,9 +187,9 @@ class _Walker:
         except (ValueError, KeyError) as reason:
             why = f"no {reason} before it" if isinstance(reason, KeyError) else str(reason)
             raise quoted(f"this {op} cannot be read ({why})", line.line) from None
-        if scattered and op == "all-reduce":
+        if place.scattered and op == "all-reduce":
             op = "reduce-scatter"
-        return Collective(op, groups, count, times, axes, branch)
+        return Collective(op, groups, count, place.times, axes, place.branch)
 
     def groups(self, op: str, line: Instruction) -> who.Groups:
         """Device positions, whatever the numbers of the text count."""
@@ -179,10 +212,22 @@ class _Walker:
         return who.positions(groups, mode, self.program.replicas, self.program.partitions)
 
 
+def _part(computation: Computation) -> str:
+    """ "start" or "done" when the computation is that part of a TPU's asynchronous collective, else ""."""
+    text = [i.rest for i in computation.values() if i.opcode == "custom-call"]
+    return next((part for part in ("start", "done") if any(f'"AsyncCollective{part.title()}"' in t for t in text)), "")
+
+
+def _channel(line: Instruction) -> tuple[str, str | None]:
+    return base(line.opcode), line.attributes.get("channel_id")
+
+
 def _bytes(op: str, line: Instruction, computation: Computation, groups: who.Groups) -> int:
     """Bytes of the array worked on, from the operands: a start's own shape repeats them, in several manners."""
     if "slice_sizes" in line.attributes:
         raise ValueError("a permute of slices in place is not understood")
+    if not line.operands:
+        raise ValueError("it has no operands")
     # Older text has the operand's shape before its name.
     written = [operand.rpartition(" ")[0] for operand in line.operands]
     shapes = written if all(written) else [o.shape for o in computation.operands(line)]

@@ -7,7 +7,8 @@ that starts at a constant, gets a constant added in the body, and is compared wi
 import re
 from dataclasses import dataclass
 
-from minipod.hlo.text import Computation, Instruction, Program
+from minipod.hlo.calls import called
+from minipod.hlo.text import Computation, Instruction, Program, quoted
 
 _SCALAR = re.compile(r"(?:[su]\d+|pred)\[\]")
 _KNOWN = re.compile(r'"known_trip_count":\s*\{\s*"n":\s*"?(\d+)"?')
@@ -34,29 +35,90 @@ STATE = "the loop's state"
 Value = int | Slot | Comparison | tuple | str | None  # str: STATE; tuple: of Values; None: unknown
 
 
-def trips(program: Program, computation: Computation, loop: Instruction) -> int | None:
-    """How often the `while` instruction `loop`, which stands in `computation`, runs its body. None: unknown."""
-    if known := _KNOWN.search(loop.rest):
-        return int(known[1])
-    (condition,), (body,) = loop.called("condition"), loop.called("body")
-    start = _value(program, computation, loop.operands[0], ())
-    after = _result(program, body, (STATE,))
-    test = _result(program, condition, (STATE,))
-    if not (isinstance(start, tuple) and isinstance(after, tuple) and isinstance(test, Comparison)):
+class Values:
+    """What the instructions of a program are, as far as integers, tuples and a loop's state go."""
+
+    def __init__(self, program: Program):
+        self.program = program
+        self.known: dict[tuple[str, tuple[Value, ...]], dict[str, Value]] = {}
+
+    def of(self, name: str, arguments: tuple[Value, ...] = ()) -> dict[str, Value]:
+        """The value of every instruction of the computation `name`, called with `arguments`; () where unknown."""
+        key = name, arguments
+        if key not in self.known:
+            computation, values = self.program.computations[name], {}
+            for instruction in computation.values():  # operands stand before what uses them
+                values[instruction.name] = self._value(computation, instruction, values, arguments)
+            self.known[key] = values
+        return self.known[key]
+
+    def trips(self, computation: Computation, loop: Instruction, here: dict[str, Value]) -> int | None:
+        """How often the `while` instruction `loop`, which stands in `computation`, runs its body. None: unknown."""
+        calls = called(self.program, computation, loop)
+        if not len(calls.get("condition", ())) == len(calls.get("body", ())) == len(loop.operands) == 1:
+            raise quoted("this loop has not one state, one condition and one body", loop.line)
+        if known := _KNOWN.search(loop.rest):
+            return int(known[1])
+        start = here.get(loop.operand_names[0])
+        after, test = self._result(calls["body"][0], (STATE,)), self._result(calls["condition"][0], (STATE,))
+        if not (isinstance(start, tuple) and isinstance(after, tuple) and isinstance(test, Comparison)):
+            return None
+        left, right, direction = test.left, test.right, test.direction
+        if isinstance(right, Slot) and _at(after, right.index) != Slot(right.index):
+            left, right = right, left
+            direction = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE"}.get(direction, direction)
+        if isinstance(right, Slot) and _at(after, right.index) == Slot(right.index):  # a bound, carried unchanged
+            bound = _at(start, right.index)
+            right = bound + right.plus if isinstance(bound, int) else None
+        if not isinstance(left, Slot) or not isinstance(right, int):
+            return None
+        first, step = _at(start, left.index), _at(after, left.index)
+        if not isinstance(first, int) or not isinstance(step, Slot) or step.index != left.index or step.plus == 0:
+            return None
+        return _count(first + left.plus, step.plus, right, direction)
+
+    def _result(self, name: str, arguments: tuple[Value, ...]) -> Value:
+        computation = self.program.computations[name]
+        return self.of(name, arguments)[computation.root.name] if computation else None
+
+    def _value(
+        self, computation: Computation, line: Instruction, values: dict[str, Value], arguments: tuple[Value, ...]
+    ) -> Value:
+        if not (line.shape.startswith("(") or _SCALAR.match(line.shape)):
+            return None  # arrays cannot be counters
+        operands = tuple(values.get(name) for name in line.operand_names)
+        match line.opcode, operands:
+            case "constant", _:
+                return int(text) if re.fullmatch(r"-?\d+", text := line.operands[0]) else None
+            case "parameter", _:
+                return _at(arguments, int(i)) if (i := line.operands[0]).isdecimal() else None
+            case (("copy" | "bitcast" | "convert" | "reshape"), (value,)):
+                return value
+            case "tuple", _:
+                return operands
+            case "get-tuple-element", (whole,):
+                i = int(line.attributes.get("index", -1))
+                return Slot(i) if whole == STATE else _at(whole, i)
+            case "add", (int() as a, (int() | Slot()) as b) | ((int() | Slot()) as b, int() as a):
+                return Slot(b.index, b.plus + a) if isinstance(b, Slot) else a + b
+            case "subtract", ((int() | Slot()) as a, int() as b):
+                return Slot(a.index, a.plus - b) if isinstance(a, Slot) else a - b
+            case "compare", (a, b):
+                return Comparison(a, b, line.attributes.get("direction", ""))
+            case (("fusion" | "call" | "fusion-start" | "call-start" | "async-start"), _):
+                names = [name for names in called(self.program, computation, line).values() for name in names]
+                result = self._result(names[0], operands) if len(names) == 1 else None
+                return (operands, result, None) if line.opcode.endswith("-start") else result
+            case (("fusion-update" | "call-update" | "async-update"), (started,)):
+                return started
+            case (("fusion-done" | "call-done" | "async-done"), (started,)):
+                return _at(started, 1)
         return None
-    left, right, direction = test.left, test.right, test.direction
-    if isinstance(right, Slot) and after[right.index] != Slot(right.index):
-        left, right = right, left
-        direction = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE"}.get(direction, direction)
-    if isinstance(right, Slot) and after[right.index] == Slot(right.index):  # a bound that is carried unchanged
-        base = start[right.index]
-        right = base + right.plus if isinstance(base, int) else None
-    if not isinstance(left, Slot) or not isinstance(right, int):
-        return None
-    first, step = start[left.index], after[left.index]
-    if not isinstance(first, int) or not isinstance(step, Slot) or step.index != left.index or step.plus == 0:
-        return None
-    return _count(first + left.plus, step.plus, right, direction)
+
+
+def _at(values: Value, i: int) -> Value:
+    """Element `i` of a tuple; None where there is no tuple or no such element."""
+    return values[i] if isinstance(values, tuple) and 0 <= i < len(values) else None
 
 
 def _count(first: int, step: int, bound: int, direction: str) -> int | None:
@@ -67,47 +129,4 @@ def _count(first: int, step: int, bound: int, direction: str) -> int | None:
         return (bound - first) // step
     if (direction == "LT" and step > 0) or (direction == "GT" and step < 0):
         return max(0, -((first - bound) // step))
-    return None
-
-
-def _result(program: Program, name: str, arguments: tuple[Value, ...]) -> Value:
-    computation = program.computations[name]
-    return _value(program, computation, computation.root.name, arguments)
-
-
-def _value(program: Program, computation: Computation, operand: str, arguments: tuple[Value, ...]) -> Value:
-    """What `operand` is, as far as integers, tuples and the loop's state go."""
-    instruction = computation.get(operand.rpartition(" ")[2].removeprefix("%"))
-    if instruction is None or not (instruction.shape.startswith("(") or _SCALAR.match(instruction.shape)):
-        return None  # arrays cannot be counters; not following them keeps this short
-
-    def of(i: int) -> Value:
-        return _value(program, computation, instruction.operands[i], arguments)
-
-    match instruction.opcode:
-        case "constant":
-            return int(text) if re.fullmatch(r"-?\d+", text := instruction.operands[0]) else None
-        case "parameter":
-            i = int(instruction.operands[0])
-            return arguments[i] if i < len(arguments) else None
-        case "copy" | "bitcast" | "convert" | "reshape":
-            return of(0)
-        case "tuple":
-            return tuple(of(i) for i in range(len(instruction.operands)))
-        case "get-tuple-element":
-            whole, i = of(0), int(instruction.attributes["index"])
-            return Slot(i) if whole == STATE else whole[i] if isinstance(whole, tuple) else None
-        case "add" | "subtract":
-            a, b = of(0), of(1)
-            if isinstance(b, Slot) and instruction.opcode == "add":
-                a, b = b, a
-            if not isinstance(b, int) or not isinstance(a, int | Slot):
-                return None
-            b = b if instruction.opcode == "add" else -b
-            return Slot(a.index, a.plus + b) if isinstance(a, Slot) else a + b
-        case "compare":
-            return Comparison(of(0), of(1), instruction.attributes["direction"])
-        case "fusion" | "call":
-            (called,) = instruction.called("calls", "to_apply")
-            return _result(program, called, tuple(of(i) for i in range(len(instruction.operands))))
     return None

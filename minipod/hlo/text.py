@@ -19,6 +19,8 @@ _TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'[^\']*\'|[(){}\[\],]')  # strings are 
 _COMMENT = re.compile(r"/\*index=\d+\*/")
 _HEADER = re.compile(r"(ENTRY )?%?([^\s(]+)( \(.*)? \{$")
 _ARRAY = re.compile(r"(\w+)\[([^\]]*)\]")
+_SIGNED_NAME = re.compile(r'"(?:\\.|[^"\\])*"|%([^\s,{}()\[\]="]+)')
+_NAME = re.compile(r'"(?:\\.|[^"\\])*"|([^\s,{}()\[\]="]+)')
 
 
 def split(text: str) -> list[str]:
@@ -80,10 +82,24 @@ class Instruction:
         pairs = (part.partition("=") for part in split(self.rest))
         return {key: value for key, _, value in pairs}
 
-    def called(self, *keys: str) -> list[str]:
-        """The names of the computations under these attributes: `to_apply=%add`, `branch_computations={%a, %b}`."""
-        found = (self.attributes.get(key, "").strip("{}") for key in keys)
-        return [name.removeprefix("%") for group in found for name in split(group)]
+    @cached_property
+    def operand_names(self) -> tuple[str, ...]:
+        """The instructions that make the operands; older text has their shapes before their names."""
+        return tuple(operand.rpartition(" ")[2].removeprefix("%") for operand in self.operands)
+
+    @property
+    def signed(self) -> bool:
+        """Does this text put a % before names? XLA's own `as_text()` does, its short form does not."""
+        return self.line.removeprefix("ROOT ").startswith("%")
+
+    @cached_property
+    def references(self) -> dict[str, list[str]]:
+        """Attribute → the names in it: `{"branch_computations": ["a", "b"]}`. Without signs any word may be one."""
+        if self.signed and "%" not in self.rest:
+            return {}
+        names = _SIGNED_NAME if self.signed else _NAME
+        found = {key: [m[1] for m in names.finditer(value) if m[1]] for key, value in self.attributes.items()}
+        return {key: names for key, names in found.items() if names}
 
 
 class Computation(dict[str, Instruction]):
@@ -91,7 +107,7 @@ class Computation(dict[str, Instruction]):
 
     def operands(self, instruction: Instruction) -> list[Instruction]:
         """The instructions that make the operands. KeyError when one is not in this computation."""
-        return [self[operand.rpartition(" ")[2].removeprefix("%")] for operand in instruction.operands]
+        return [self[name] for name in instruction.operand_names]
 
     @property
     def root(self) -> Instruction:
@@ -142,7 +158,9 @@ def parse(text: str) -> Program:
             if line.startswith("HloModule"):
                 header = line
             elif found := _HEADER.match(line):
-                current = computations.setdefault(found[2], Computation())
+                if found[2] in computations or found[1] and entry:
+                    raise quoted("this text holds more than one program: give that of one", line)
+                current = computations[found[2]] = Computation()
                 entry = found[2] if found[1] else entry
         elif line.startswith("}"):
             current = None
@@ -152,9 +170,9 @@ def parse(text: str) -> Program:
             except ValueError as reason:
                 raise quoted(reason, line) from None
             current[instruction.name] = instruction
-    if not entry or current is not None:
+    if not header or not entry or current is not None:
         raise ValueError(
-            "this is not the whole text of a compiled program (no ENTRY computation from { to }): "
+            "this is not the whole text of a compiled program (no HloModule line or no ENTRY computation from { to }): "
             "give jax.jit(f).lower(…).compile().as_text()"
         )
     if "xla.sdy." in header or 'custom_call_target="SPMD' in text or 'custom_call_target="Sharding"' in text:

@@ -2,6 +2,8 @@
 
   cpu-0.10, cpu-0.12   this machine's CPU, with that jax
   tpu                  jax 0.10.2 with libtpu 0.0.51: TPU slices that are not there (v5e, v6e, v4)
+  tpu7x-0.10           jax 0.10.2 with its own libtpu 0.0.42.1: four chips of TPU7x, eight devices, and only the
+  tpu7x-0.12           programs whose collectives are called asynchronously; jax 0.12.0.1 with libtpu 0.0.52
   gpu                  jax 0.12 with jax-cuda13-plugin and jax-cuda13-pjrt: eight H100 that are not there
 
 Writes KIND-NAME.hlo beside this file, without what says nothing about traffic: source positions and most settings.
@@ -43,15 +45,18 @@ device_description_str: "NVIDIA H100 80GB HBM3"
 """
 
 
-def devices(slice_name: str = "v5e:2x4") -> list:
-    if KIND == "tpu":
+SLICE = "tpu7x:2x2x1" if KIND.startswith("tpu7x") else "v5e:2x4"
+
+
+def devices(slice_name: str = SLICE) -> list:
+    if KIND.startswith("tpu"):
         return topologies.get_topology_desc(platform="tpu", topology_name=slice_name).devices
     if KIND == "gpu":
         return topologies.get_topology_desc("", "cuda", target_config=H100, topology="1x1x8").devices
     return jax.devices()
 
 
-def mesh(slice_name: str = "v5e:2x4", **axes: int) -> Mesh:
+def mesh(slice_name: str = SLICE, **axes: int) -> Mesh:
     return Mesh(np.array(devices(slice_name)).reshape(tuple(axes.values())), tuple(axes))
 
 
@@ -92,6 +97,30 @@ def train(name: str, on: Mesh, dtype, d: int, f: int, batch: int, w1: tuple, w2:
     p = {"w1": array(on, (d, f), *w1, dtype=dtype), "w2": array(on, (f, d), *w2, dtype=dtype)}
     x = array(on, (batch, d), on.axis_names[0], dtype=dtype)
     record(name, step, p, x, x, out={k: v.sharding for k, v in p.items()})
+
+
+def offloaded() -> None:
+    """Collectives that are large enough for a TPU7x to give them to its sparse cores, which run beside the others."""
+    line, grid, n = mesh(x=8), mesh(x=2, y=4), 4096
+    ring = [(i, (i + 1) % 8) for i in range(8)]
+    rows, whole = array(line, (8 * n, n), "x"), array(line, (n, n))
+    record("large-sum", shard_map(line, P("x"), P())(lambda x: lax.psum(x, "x")), rows)
+    record("large-gather", shard_map(line, P("x"), P())(lambda x: lax.all_gather(x, "x", tiled=True)), rows)
+    record("large-scatter", shard_map(line, P(), P("x"))(lambda x: lax.psum_scatter(x, "x", tiled=True)), whole)
+
+    @shard_map(line, (P(), P("x")), P("x"))
+    def branches(i, x):
+        return lax.switch(i[0], [lambda v: lax.psum(v, "x"), lambda v: lax.ppermute(v, "x", ring), jnp.sin], x)
+
+    record("large-branches", branches, array(line, (1,), dtype=jnp.int32), rows)
+
+    @shard_map(line, (P("x"), P(None, "x")), P("x"))
+    def layers(x, weights):
+        return lax.scan(lambda h, w: (jax.nn.relu(h @ lax.all_gather(w, "x", tiled=True)), None), x, weights)[0]
+
+    deep = array(line, (12, n, n), None, "x", dtype=jnp.bfloat16)
+    record("large-layers", layers, array(line, (8 * n, n), "x", dtype=jnp.bfloat16), deep)
+    train("fsdp-tp", grid, jnp.bfloat16, 1024, 4096, 512, ("x", "y"), ("y", "x"))
 
 
 def main() -> None:
@@ -153,4 +182,4 @@ def main() -> None:
         train("v6e-fsdp-tp", mesh("v6e:4x4", x=4, y=4), jnp.bfloat16, 1024, 4096, 512, ("x", "y"), ("y", "x"))
 
 
-main()
+offloaded() if KIND.startswith("tpu7x") else main()
