@@ -72,7 +72,7 @@ BAD = {
         "The shape is right, the numbers are not",
         "形状正确，数值不对",
     ),
-    "gone": ("", "broken", "has no function gone", "没有函数 gone"),
+    "gone": ("", "todo", "has no function gone", "没有函数 gone"),
     "right": ("def right(x):\n    return x + x", "right", "", ""),
 }
 TOP = "import os, sys, time\nimport jax\nimport numpy as np\n\n"

@@ -97,6 +97,16 @@ def test_right_wrong_and_todo_of_three_students_and_one_who_handed_in_nothing(tm
     assert running_with(str(root)) == []
 
 
+def test_an_exercise_that_a_submission_lacks_is_todo_and_nothing_is_written(tmp_path):
+    root, folder = project(tmp_path / "project"), tmp_path / "submissions"
+    mine = "def double(x):\n    return 2 * x  # total\n"
+    hand_in(folder, "ada", ch90_one=mine)
+    done, rows = check_class(folder, root)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert outcomes(rows["ada"]) == ["right", "todo", "todo", "absent"]
+    assert (folder / "ada/ch90_one.py").read_text() == mine
+
+
 def test_a_class_made_up_from_the_books_own_solutions_mistakes_and_blanks(tmp_path):
     written = class_submissions.generate(ROOT, tmp_path / "submissions", students=3, seed=4)
     done, rows = check_class(tmp_path / "submissions", ROOT, "--lang", "zh-Hans")

@@ -7,10 +7,9 @@ from checker_runs import SAMPLE, answer, project
 from rich.cells import cell_len
 from textual.content import Content
 
-from lessons.checking import progress
-from lessons.checking.answers import copy_blanks
+from lessons.checking import blanks, functions, progress
+from lessons.checking.blanks import copy_blanks
 from lessons.checking.statements import statement
-from lessons.learning import functions
 from lessons.learning.course import Course
 from lessons.learning.prose import breaks, marked, wrapped
 
@@ -33,7 +32,7 @@ def test_a_reset_changes_one_function_and_keeps_the_learners(tmp_path, double, e
     before, double, after = (text.replace("\n", end).encode() for text in (BEFORE, double, AFTER))
     path.write_bytes(before + double + after)
     path.chmod(0o640)
-    kept = functions.reset(path, BLANKS, "double")
+    kept = blanks.reset(path, BLANKS, "double")
     blank = functions.text_of(BLANKS, "double")
     assert blank and blank.startswith("def double(x: jax.Array)") and blank.endswith("raise NotImplementedError\n")
     assert path.read_bytes() == before + blank.replace("\n", end).encode() + after
@@ -46,10 +45,12 @@ def test_a_reset_changes_one_function_and_keeps_the_learners(tmp_path, double, e
 def test_a_reset_of_a_missing_function_adds_it_and_a_blank_stays(tmp_path):
     path = tmp_path / "ch90_one.py"
     path.write_text("def total(x, mesh):\n    return x")
-    assert functions.reset(path, BLANKS, "double") is None
-    assert path.read_text() == "def total(x, mesh):\n    return x\n\n\n" + (functions.text_of(BLANKS, "double") or "")
+    assert blanks.reset(path, BLANKS, "double") is None
+    imports = "import jax\nfrom jax.sharding import Mesh\n"
+    added = f"\n\n\n{imports}\n\n{functions.text_of(BLANKS, 'double')}"
+    assert path.read_text() == "def total(x, mesh):\n    return x" + added
     before = path.read_bytes()
-    assert functions.reset(path, BLANKS, "double") is None
+    assert blanks.reset(path, BLANKS, "double") is None
     assert path.read_bytes() == before and not (tmp_path / ".kept").exists()
 
 

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
-from lessons.learning import functions
+from lessons.checking import functions
 from lessons.learning.course import Course
 from lessons.learning.screen import Learn
 

@@ -1,15 +1,12 @@
-"""A learner's file: found, copied from the blanks, read so that one broken function does not hide the others."""
+"""A learner's file, read so that one broken function does not hide the others."""
 
 import ast
 import errno
 import importlib.util
-import os
 import re
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from lessons.checking.statements import blanks_in
 
 LARGEST = 200_000  # bytes of an answers file
 JOINED = 200  # unindented lines that are tried as the rest of one statement
@@ -26,6 +23,7 @@ class Answers:
     functions  name -> first line of each function that stands
     faults     name -> (line, what Python says) of each function that was blanked out
     fault      the first fault that belongs to no function, or None
+    lost       the text that was blanked out
     """
 
     path: Path
@@ -33,7 +31,8 @@ class Answers:
     functions: dict[str, int] = field(default_factory=dict)
     faults: dict[str, tuple[int, str]] = field(default_factory=dict)
     fault: tuple[int, str] | None = None
-    shapes: dict[str, str] = field(default_factory=dict)  # name -> its code without docstring, as ast.dump
+    lost: str = ""
+    shapes: dict[str, str] = field(default_factory=dict)  # name -> its code without name and docstring, as ast.dump
 
 
 def read(path: Path) -> Answers:
@@ -41,13 +40,10 @@ def read(path: Path) -> Answers:
     answers = Answers(path, _text(path))
     if _error(answers.source) is not None:
         _blank_out(answers)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        tree = ast.parse(answers.source)
-    for node in tree.body:
+    for node in _tree(answers.source).body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            answers.functions[node.name] = node.lineno
-            answers.shapes[node.name] = _shape(node)
+            name = node.name
+            answers.functions[name], answers.shapes[name] = node.lineno, _shape(node)
     return answers
 
 
@@ -63,38 +59,65 @@ def _text(path: Path) -> str:
         raise OSError(errno.EINVAL, str(error)) from error
 
 
-def is_blank(answers: Answers, blanks: Path, name: str) -> bool:
-    """Whether the function's code is still that of the blank; comments and docstring do not count."""
-    shape = answers.shapes.get(name)
+def is_blank(answers: Answers, blanks: Path, name: str, called: str = "") -> bool:
+    """Whether the function's code is still that of the blank; comments and docstring do not count.
+
+    called  its name in the answers, where that is another
+    """
+    shape = answers.shapes.get(called or name)
     return shape is not None and shape == read(blanks).shapes.get(name)
 
 
-def mentions(answers: Answers, name: str) -> bool:
-    """Whether the name stands in the file at all; a function may also come by import or assignment."""
-    return name in answers.functions or re.search(rf"\b{name}\b", answers.source) is not None
+def may_define(answers: Answers, name: str) -> bool:
+    """Whether running the file may give the name a value; a comment, or a call of it, does not."""
+    if name in answers.functions or name in answers.faults or re.search(rf"\b{name}\b", answers.lost):
+        return True
+    if re.search(rf"\b{name}\b|import +\*", answers.source) is None:
+        return False
+    tree = _tree(answers.source)
+    bound = top_level_names(tree)
+    if name in bound or "*" in bound:
+        return True
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Global) and name in node.names:
+            return True
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):  # globals()["f"] = …, exec("def f …")
+            if node.value == name or re.search(rf"\bdef +{name}\b", node.value):
+                return True
+    return False
 
 
-def copy_blanks(lessons: Path, answers: Path, lang: str = "en") -> list[str]:
-    """Copy the blanks of each lesson that has no answers file yet; never overwrites. Returns the new files' names.
+def top_level_names(tree: ast.Module) -> set[str]:
+    """What a file's own statements bind when it runs, `*` for `from … import *`; not what functions bind inside."""
+    names: set[str] = set()
+    nodes: list[ast.AST] = [*tree.body]
+    inner = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+            continue
+        if isinstance(node, inner):
+            continue
+        if isinstance(node, ast.alias):
+            names.add(node.asname or node.name.partition(".")[0])
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        nodes += ast.iter_child_nodes(node)
+    return names
 
-    lang  zh-Hant: their Chinese is the Traditional one
-    """
-    copied = []
-    for blanks in sorted(lessons.glob("ch*/exercises.py")):
-        target = answers / f"{blanks.parent.name}.py"
-        if not target.exists():
-            answers.mkdir(exist_ok=True)
-            fresh = answers / f".{target.name}.{os.getpid()}"
-            fresh.write_bytes(blanks_in(blanks, lang).encode())
-            os.replace(fresh, target)  # whole or not at all: another process may be doing the same
-            copied.append(target.name)
-    return copied
+
+def _tree(source: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an odd escape sequence is Python's to warn of, when it runs
+        return ast.parse(source)
 
 
 def _shape(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     body = node.body
     if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
         node.body = body[1:]
+    node.name = ""
     try:
         return ast.dump(node)
     except RecursionError:
@@ -140,3 +163,4 @@ def _blank_out(answers: Answers) -> None:
             answers.fault = answers.fault or (tops[n] + line, words)
         n = last
     answers.source = "\n".join(kept)
+    answers.lost = "\n".join(line for line, still in zip(lines, kept, strict=True) if line != still)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lessons.checking import answers, catalogue, cluster, progress, running, summary
+from lessons.checking import answers, blanks, catalogue, cluster, progress, running, summary
 from lessons.checking.options import lang_of, settings_of
 from lessons.checking.session import Run
 from lessons.checking.spec import Recorder, Spec
@@ -53,9 +53,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[RUN], config.stash[READ] = run, functools.cache(answers.read)
     if not hasattr(config, "workerinput") and not config.option.collectonly and not config.option.answers:
         try:
-            run.copied = answers.copy_blanks(run.root / "lessons", run.settings.answers, lang)
+            run.notes = blanks.prepare(run.root / "lessons", run.settings.answers, lang)
         except OSError as error:
-            raise pytest.UsageError(say("no-copy", lang, folder="answers/", error=error.strerror)) from None
+            raise pytest.UsageError(blanks.not_copied(error, lang)) from None
     if config.option.hint:
         config.option.maxfail = 1
     if _helps():
@@ -64,10 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
     run = config.stash[RUN]
-    lines = [say("seed", run.lang, seed=run.settings.seed)]
-    if run.copied:
-        lines.insert(0, say("copied", run.lang, folder="answers/", files=", ".join(run.copied)))
-    return lines
+    return [*run.notes, say("seed", run.lang, seed=run.settings.seed)]
 
 
 @pytest.fixture
@@ -121,6 +118,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         "mistake": verdict.mistake,
         "message": text,
         "line": verdict.line,
+        "reason": verdict.reason,
     }
     if verdict.outcome == "skipped":
         pytest.skip(text)

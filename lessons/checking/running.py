@@ -19,6 +19,7 @@ from lessons.checking.mistakes import recognise, see_ahead
 from lessons.checking.nearly import near_miss
 from lessons.checking.spec import Settings, Spec
 from lessons.checking.verdict import Verdict, judge, over_budget, settle
+from lessons.checking.words import lesson_words
 from minipod import forked
 
 
@@ -105,14 +106,25 @@ def examine(spec: Spec, settings: Settings, read: Reader = answers.read) -> Chec
     if spec.name in file.faults:
         verdict.line, words = file.faults[spec.name]
         settle(verdict, "broken", "syntax", error=words)
+    elif not answers.may_define(file, spec.name):
+        _not_begun(check, file, "function-missing")
     elif spec.name not in file.functions and file.fault:
         verdict.line, words = file.fault
         settle(verdict, "broken", "syntax", error=words)
-    elif not answers.mentions(file, spec.name):
-        settle(verdict, "broken", "function-missing")
     elif answers.is_blank(file, spec.folder / "exercises.py", spec.name):
-        settle(verdict, "todo", "todo")
+        _not_begun(check, file, "todo")
     return check
+
+
+def _not_begun(check: Check, file: answers.Answers, reason: str) -> None:
+    """There is no answer; where the exercise had another name before, there may be one under that."""
+    blanks = check.spec.folder / "exercises.py"
+    for old in lesson_words(check.spec.folder).get(check.spec.name, {}).get("formerly", []):
+        line = file.functions.get(old) or file.faults.get(old, (0, ""))[0]
+        if line and not answers.is_blank(file, blanks, check.spec.name, old):
+            settle(check.verdict, "todo", "renamed", old=old, old_line=line)
+            return
+    settle(check.verdict, "todo", reason)
 
 
 def prepare(spec: Spec, settings: Settings, known: Known) -> None:

@@ -12,7 +12,8 @@ JAX is imported here once and no backend is started. Requests and replies are li
 
 A new check ends the one under way, which gets the reply {"id": …, "superseded": true}. When stdin ends, so do we.
 The inputs of an exercise stay the same until its answer is right, so that what was seen of the solution and of the
-mistakes is seen once. The first line sent is {"ready": true, "exercises": […]}.
+mistakes is seen once. The first line sent is {"ready": true, "exercises": […]}, with "notes": [sentence, …] where the
+learner's own folder, ROOT/answers, lacked exercises, whose blanks were added.
 """
 
 import argparse
@@ -27,7 +28,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from lessons.checking import running
+from lessons.checking import blanks, running
 from lessons.checking.catalogue import Catalogue
 from lessons.checking.spec import Settings
 from lessons.checking.warm import warm_up
@@ -48,6 +49,9 @@ class Service:
     def __init__(self, root: Path, settings: Settings, lang: str, requests: int = 0, replies: int = 1) -> None:
         self.settings, self.lang = settings, lang
         self.catalogue = Catalogue(root / "lessons")
+        self._notes: list[str] = []
+        if settings.answers == root / "answers":
+            self._notes = blanks.complete(root / "lessons", settings.answers, lang)
         self._known: dict[str, tuple[int, running.Known]] = {}
         self._requests, self._replies = requests, replies
         self._rest = b""
@@ -58,7 +62,8 @@ class Service:
     def serve(self) -> None:
         """Until stdin ends."""
         forked.on_turn.append(self._look)
-        self._reply({"ready": True, "exercises": self.catalogue.exercises})
+        notes = {"notes": self._notes} if self._notes else {}
+        self._reply({"ready": True, "exercises": self.catalogue.exercises, **notes})
         try:
             while self._read(None if not (self._checks or self._wanted) else 0):
                 if self._checks:

@@ -16,7 +16,7 @@ class Run:
     root: Path
     settings: Settings
     lang: str
-    copied: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # what was done to the answers before the run, for its header
     ahead: dict[str, running.Check] = field(default_factory=dict)
     verdicts: list[dict[str, Any]] = field(default_factory=list)
     hint_for: str | None = None  # with --hint: the exercise, when no check is needed to know it

@@ -26,7 +26,7 @@ def write(terminal: "pytest.TerminalReporter", run: "Run", hint: bool) -> None:
     verdicts = in_order(run)
     if not hint:
         for verdict in verdicts:
-            if verdict["message"] and verdict["outcome"] != "todo":
+            if verdict["message"] and verdict["reason"] != "todo":
                 _block(terminal, run, verdict)
     if not verdicts and not run.hint_for:
         if hint:

@@ -61,7 +61,7 @@ def judge(
             verdict.line = error["own"][-1][0] if error["own"] else verdict.line
             return settle(verdict, "broken", "load-exit" if error["kind"] == "exit" else "load", **error)
         if result.value["functions"].get(name) is None:
-            return settle(verdict, "broken", "function-missing")
+            return settle(verdict, "todo", "function-missing")
     cases = [(i, n) for n in range(len(right[0])) for i in range(len(answer))]
     seen = [result.value["functions"][name] for result in answer]
     # an error of the learner's own comes before a wait for the process that had it

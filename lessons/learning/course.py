@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lessons.checking import progress
+from lessons.checking import functions, progress
 from lessons.checking.statements import statement
 from lessons.checking.summary import Block, block, place
 from lessons.checking.words import lesson_words, pick, say
-from lessons.learning import functions
 
 
 @dataclass

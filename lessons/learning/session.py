@@ -8,9 +8,8 @@ from typing import Any, Protocol
 
 from watchfiles import Change, awatch
 
-from lessons.checking.answers import copy_blanks
+from lessons.checking import blanks, functions
 from lessons.checking.words import say
-from lessons.learning import functions
 from lessons.learning.client import Client
 from lessons.learning.course import Course
 
@@ -54,7 +53,7 @@ class Session:
 
     async def run(self) -> None:
         """Start the checker, check what is not known, then on each save; ends the checker when cancelled."""
-        self._copy_blanks()
+        self._complete()
         for lesson in self.course.lessons():
             self._texts[lesson] = self._read(lesson)
         await self.client.start()
@@ -86,9 +85,11 @@ class Session:
         """Put the exercise at hand back to its blank; the check follows from the save."""
         lesson, _, name = self.course.current.partition(".")
         path, lang = self.course.answers / f"{lesson}.py", self.course.lang
-        self._copy_blanks()
+        self._complete()
         try:
-            kept = functions.reset(path, self.course.root / "lessons" / lesson / "exercises.py", name, lang)
+            kept = blanks.reset(path, self.course.root / "lessons" / lesson / "exercises.py", name, lang)
+        except PermissionError as error:
+            return self.view.said(say("file-unwritable", lang, file=path, error=error.strerror))
         except (OSError, UnicodeDecodeError) as error:
             return self.view.said(say("file-unreadable", lang, file=path, error=error))
         if kept is None:
@@ -178,7 +179,7 @@ class Session:
                     await self._saved(path.stem)
                 if not course.answers.is_dir():
                     break
-            self._copy_blanks()
+            self._complete()
 
     def _matters(self, change: Change, path: str) -> bool:
         file = Path(path)
@@ -213,6 +214,7 @@ class Session:
             self.course.read_exercises()
         except (OSError, SyntaxError, ValueError) as error:
             return self.view.said(say("learn-lessons", self.course.lang, error=error))
+        self._complete()
         self.course.verdicts.clear()
         self._tried.clear()
         if self.course.current not in self.course.exercises:
@@ -221,13 +223,14 @@ class Session:
         self._deaths = 0
         await self._start()
 
-    def _copy_blanks(self) -> None:
+    def _complete(self) -> None:
+        """Give the learner the blanks that are not there yet."""
         try:
-            copied = copy_blanks(self.course.root / "lessons", self.course.answers, self.course.lang)
+            notes = blanks.prepare(self.course.root / "lessons", self.course.answers, self.course.lang)
         except OSError as error:
-            return self.view.said(str(error))
-        if copied:
-            self.view.said(say("copied", self.course.lang, folder="answers/", files=", ".join(copied)))
+            notes = [blanks.not_copied(error, self.course.lang)]
+        if notes:
+            self.view.said(" ".join(notes))
 
     def _read(self, lesson: str) -> dict[str, str | None]:
         """Each exercise's function as text; empty for a file that cannot be read."""
