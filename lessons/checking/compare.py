@@ -89,10 +89,17 @@ def _scalars(got: Any, expected: Any, tolerance: float, strict: bool, path: str)
     if isinstance(b, bool) != isinstance(a, bool):
         return Difference("type", got, expected, path)
     exact = isinstance(a, int) and isinstance(b, int)
-    if not (a == b if exact else np.isclose(a, b, rtol=tolerance, atol=0, equal_nan=True)):
+    if not (a == b if exact else _close(a, b, tolerance)):
         return Difference("equal", got, expected, path)
     whole = strict and isinstance(b, int) and isinstance(a, float)  # 4.0 where a whole number was asked for
     return Difference("type", got, expected, path) if whole else None
+
+
+def _close(a: Any, b: Any, tolerance: float) -> bool:
+    try:
+        return bool(np.isclose(complex(a), complex(b), rtol=tolerance, atol=0, equal_nan=True))
+    except OverflowError:  # a whole number that no float can say
+        return a == b
 
 
 def _number(x: Any, strict: bool) -> Any:

@@ -39,7 +39,8 @@ def pack(x: Any, data: bool = True, depth: int = 0) -> dict[str, Any]:
     if isinstance(x, (complex, np.complexfloating)):
         return {"t": "complex", "v": [float(x.real), float(x.imag)]}
     if isinstance(x, (str, bytes)):
-        return {"t": type(x).__name__, "v": x if isinstance(x, str) else base64.b64encode(x).decode()}
+        text = isinstance(x, str)  # NumPy's and an Enum's are their own kind of str
+        return {"t": "str", "v": str.__str__(x)} if text else {"t": "bytes", "v": base64.b64encode(x).decode()}
     if isinstance(x, jax.Array):
         return _jax_array(x, data)
     if isinstance(x, np.ndarray):
@@ -141,7 +142,7 @@ def _block(index: tuple[slice, ...], shape: tuple[int, ...]) -> list[list[int]]:
 def _numbers(x: np.ndarray, data: bool) -> dict[str, Any]:
     """dtype, shape and bytes of an array, and its first numbers as text."""
     packed: dict[str, Any] = {"dtype": x.dtype.name, "shape": list(x.shape)}
-    if x.dtype.hasobject or x.dtype.kind in "SUMm":  # objects, texts, dates: no numbers
+    if x.dtype.hasobject or x.dtype.kind in "SUMm" or x.dtype.type is np.void:  # texts, dates, records: no numbers
         return packed | {"first": repr(x.ravel()[:4].tolist())[:60], "objects": [pack(v) for v in x.ravel()[:100]]}
     if x.nbytes > MOST_BYTES:
         raise ValueError(f"an array of {x.nbytes:,} bytes came back: far too large to compare")

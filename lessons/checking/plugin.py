@@ -15,7 +15,7 @@ from lessons.checking.session import Run
 from lessons.checking.spec import Recorder, Spec
 from lessons.checking.warm import warm_up
 from lessons.checking.words import say
-from minipod import forked
+from minipod import environment, forked
 
 AHEAD = 2  # exercises whose children are started while the one before is still at work
 
@@ -48,6 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.importmode == "prepend":
         config.option.importmode = "importlib"  # every lesson has a test_exercises.py
     lang = lang_of(config)
+    left_aside = environment.cleanse()
     root = _above_lessons(config.rootpath)
     run = Run(root, settings_of(config, root), lang)
     config.stash[RUN], config.stash[READ] = run, functools.cache(answers.read)
@@ -56,6 +57,8 @@ def pytest_configure(config: pytest.Config) -> None:
             run.notes = blanks.prepare(run.root / "lessons", run.settings.answers, lang)
         except OSError as error:
             raise pytest.UsageError(blanks.not_copied(error, lang)) from None
+    if left_aside and cluster.place()[0] == 1:  # a launcher's own settings go without a word
+        run.notes.append(say("left-aside", lang, names=", ".join(left_aside)))
     if config.option.hint:
         config.option.maxfail = 1
     if _helps():

@@ -12,8 +12,8 @@ JAX is imported here once and no backend is started. Requests and replies are li
 
 A new check ends the one under way, which gets the reply {"id": …, "superseded": true}. When stdin ends, so do we.
 The inputs of an exercise stay the same until its answer is right, so that what was seen of the solution and of the
-mistakes is seen once. The first line sent is {"ready": true, "exercises": […]}, with "notes": [sentence, …] where the
-learner's own folder, ROOT/answers, lacked exercises, whose blanks were added.
+mistakes is seen once. The first line sent is {"ready": true, "exercises": […]}, with "notes": [sentence, …] where
+there is something to tell: exercises that the learner's own folder, ROOT/answers, lacked; settings left aside.
 """
 
 import argparse
@@ -32,7 +32,8 @@ from lessons.checking import blanks, running
 from lessons.checking.catalogue import Catalogue
 from lessons.checking.spec import Settings
 from lessons.checking.warm import warm_up
-from minipod import forked
+from lessons.checking.words import say
+from minipod import environment, forked
 
 
 class _Superseded(BaseException):
@@ -49,9 +50,9 @@ class Service:
     def __init__(self, root: Path, settings: Settings, lang: str, requests: int = 0, replies: int = 1) -> None:
         self.settings, self.lang = settings, lang
         self.catalogue = Catalogue(root / "lessons")
-        self._notes: list[str] = []
+        self.notes: list[str] = []
         if settings.answers == root / "answers":
-            self._notes = blanks.complete(root / "lessons", settings.answers, lang)
+            self.notes = blanks.complete(root / "lessons", settings.answers, lang)
         self._known: dict[str, tuple[int, running.Known]] = {}
         self._requests, self._replies = requests, replies
         self._rest = b""
@@ -62,7 +63,7 @@ class Service:
     def serve(self) -> None:
         """Until stdin ends."""
         forked.on_turn.append(self._look)
-        notes = {"notes": self._notes} if self._notes else {}
+        notes = {"notes": self.notes} if self.notes else {}
         self._reply({"ready": True, "exercises": self.catalogue.exercises, **notes})
         try:
             while self._read(None if not (self._checks or self._wanted) else 0):
@@ -96,7 +97,7 @@ class Service:
         check = running.begin(spec, settings, known=known)
         verdict = running.finish(check)
         message = running.in_words(check, self.lang)
-        if verdict.outcome in ("right", "skipped") or verdict.reason == "lesson":
+        if verdict.outcome in ("right", "skipped") or verdict.reason in ("lesson", "solution-ends"):
             del self._known[exercise]
         return {
             "exercise": exercise,
@@ -171,13 +172,17 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, help="of compiled programs (default: ROOT/.cache/jax)")
     options = parser.parse_args()
     root = options.root.resolve()
+    left_aside = environment.cleanse()
     warm_up(options.cache or root / ".cache" / "jax")
     replies = os.dup(1)
     os.dup2(2, 1)  # a stray print must not look like a reply
     os.set_inheritable(replies, False)
     sys.stdin.close()  # the descriptor itself is what we read
     settings = Settings(options.answers.resolve(), 0, options.limit, options.memory)
-    Service(root, settings, options.lang, requests=_only_ours(0), replies=replies).serve()
+    service = Service(root, settings, options.lang, requests=_only_ours(0), replies=replies)
+    if left_aside:
+        service.notes.append(say("left-aside", options.lang, names=", ".join(left_aside)))
+    service.serve()
 
 
 def _only_ours(fd: int) -> int:

@@ -26,7 +26,7 @@ from lessons.classroom.isolation import Walls
 from lessons.classroom.page import Run, write_page
 from lessons.classroom.submissions import BadInput, find, shown
 from lessons.classroom.table import write_csv
-from minipod import forked
+from minipod import environment, forked
 
 ENGINE = Path(minipod.__file__).parents[1]
 PAGE, TABLE = "class.html", "class.csv"
@@ -43,6 +43,9 @@ def main(argv: list[str] | None = None) -> int:
         return _check(options, lang, console)
     except BadInput as error:
         print(say(error.key, lang, **error.values), file=sys.stderr)
+        return 2
+    except BlockingIOError as error:  # of a fork
+        print(say("no-process", lang, error=error.strerror), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         forked.stop_all()
@@ -75,6 +78,8 @@ def _check(options: argparse.Namespace, lang: str, console: Console) -> int:
     catalogue = Catalogue(root / "lessons")
     students, others = find(folder, sorted({e.partition(".")[0] for e in catalogue.exercises}))
     _prepare_out(out, folder)
+    if left_aside := environment.cleanse():
+        console.print(say("left-aside", lang, names=", ".join(left_aside)))
     warm_up(root / ".cache" / "jax")
     walls = Walls(root, [folder.resolve(), out.resolve()])
     kind = _choose(options.isolation, walls)

@@ -136,13 +136,13 @@ class Course:
         verdict = check.verdict
         if isinstance(seen, str):
             return Outcome("broken", message=say(seen, self.lang))
-        try:
-            if not verdict.outcome:
+        if not verdict.outcome:
+            try:
                 results = [forked.Result(**result) for result in seen]
-                if len(results) != check.spec.processes:
-                    raise ValueError(f"{len(results)} processes")
-                verdict = running.conclude(check, results)
-            text = running.in_words(check, self.lang)
-        except Exception:  # whatever makes no sense to the judge
-            return Outcome("broken", message=say("class-room-nonsense", self.lang))
+            except TypeError:
+                results = []
+            if len(results) != check.spec.processes:
+                return Outcome("broken", message=say("class-room-nonsense", self.lang))
+            verdict = running.conclude(check, results)
+        text = running.in_words(check, self.lang)
         return Outcome(verdict.outcome, verdict.mistake, text.replace(f"{self.settings.answers}{os.sep}", ""))

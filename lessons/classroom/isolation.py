@@ -98,8 +98,7 @@ def environment(walls: Walls, tmp: str) -> dict[str, str]:
     path = os.pathsep.join(map(str, [_ENGINE, *walls.packages]))
     own = {"PATH": "/usr/bin:/bin", "HOME": tmp, "TMPDIR": tmp, "LANG": "C.UTF-8", "PYTHONPATH": path}
     own |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONSAFEPATH": "1", "JAX_PLATFORMS": "cpu"}
-    kept = ("LD_LIBRARY_PATH", "XLA_FLAGS")
-    return own | {name: os.environ[name] for name in kept if name in os.environ}
+    return own | {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
 
 
 def _program(name: str) -> str | None:

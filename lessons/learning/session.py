@@ -49,6 +49,7 @@ class Session:
         self._tried: set[str] = set()  # quiet checks since the last save
         self._texts: dict[str, dict[str, str | None]] = {}  # the functions of each answers file as last seen
         self._deaths = 0
+        self._noted: list[str] = []
         self._starting: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
@@ -129,6 +130,9 @@ class Session:
                 return self._check(exercise)
 
     def _replied(self, reply: dict[str, Any]) -> None:
+        if notes := [note for note in reply.get("notes", []) if note not in self._noted]:
+            self._noted += notes  # a checker that is started again says the same
+            self.view.said(" ".join(notes))
         if reply.get("id") != self._id:
             return  # ready, or superseded
         self._deaths = 0

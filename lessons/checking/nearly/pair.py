@@ -105,6 +105,8 @@ def numbers(everywhere: list[Any], place: int = 0) -> np.ndarray | None:
     x = everywhere[place]
     if x is None:
         return None
+    if x["t"] == "int" and abs(x["v"]) > 1 << 1000:  # more than a float can say
+        return None
     if x["t"] in ("bool", "int", "float", "complex"):
         return np.asarray(complex(*x["v"]) if x["t"] == "complex" else x["v"])
     if x["t"] in ("list", "tuple") and x["items"]:
