@@ -132,6 +132,13 @@ class Lines:
             assert time.monotonic() < end, f"never said: {words}\n{self.path.read_text(encoding='utf-8')}"
             time.sleep(0.05)
 
+    def until_more(self, word: str) -> None:
+        """Until the word has been said once more than now."""
+        before, end = self.path.read_text(encoding="utf-8").count(word), time.monotonic() + DEADLINE
+        while self.path.read_text(encoding="utf-8").count(word) == before:
+            assert time.monotonic() < end, f"not said again: {word}"
+            time.sleep(0.05)
+
     def close(self) -> int:
         """End the input; the exit code."""
         assert self.process.stdin
@@ -161,6 +168,19 @@ def test_line_by_line_over_a_pipe(tmp_path):
     assert "\x1b" not in said and "Traceback" not in said
     assert (root / "answers/ch90_one.py").read_text(encoding="utf-8") == BLANKS
     assert running(root) == ""
+
+
+def test_settings_of_jax_are_left_aside_and_named_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("JAX_DISABLE_JIT", "1")
+    root = project(tmp_path)
+    answer(root, "ch90_one", solved("double", "return 2 * x"))
+    lines = Lines(root)
+    lines.until("left aside for the checks: ", "JAX_DISABLE_JIT", "right  ch90_one/double")
+    words = root / "lessons/ch90_one/words.toml"
+    words.write_text(words.read_text() + "\n")  # the checker is started again
+    lines.until_more("right  ch90_one/double")
+    assert lines.path.read_text(encoding="utf-8").count("left aside") == 1
+    assert lines.close() == 0
 
 
 def test_q_ends_it_while_an_answer_hangs(tmp_path):

@@ -5,6 +5,8 @@ from lessons.checking.spec import Spec
 from lessons.checking.verdict import over_budget
 from minipod import forked
 
+FRAMES = ("@ ", "***")  # of the stack that a C++ library prints when it gives up
+
 
 def last_words(spec: Spec, solution: list[forked.Result]) -> str | None:
     """What it said last where it ended on this machine: a limit, or a library that is not whole; None if it did not."""
@@ -13,7 +15,7 @@ def last_words(spec: Spec, solution: list[forked.Result]) -> str | None:
             return f"TimeoutError: {result.seconds:.0f} s"
         if result.status != "ok":
             said = [line.strip() for line in (result.text if result.status == "raised" else result.output).splitlines()]
-            last = next((line for line in reversed(said) if line), "")
+            last = next((line for line in reversed(said) if line and not line.startswith(FRAMES)), "")
             return last if result.status == "raised" else ": ".join(filter(None, (result.text or result.status, last)))
         seen = result.value.get("functions", {}).get(spec.name) or []
         for error in [result.value.get("load"), *(case.get("error") for case in seen)]:
