@@ -147,8 +147,10 @@ def write_whole(path: Path, data: bytes) -> None:
     """
     path = Path(os.path.realpath(path))
     mode = path.stat().st_mode & 0o777 if path.exists() else None
-    if mode is not None and not (mode & 0o222 and os.access(path, os.W_OK)):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    if mode is not None:
+        if not mode & 0o222:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        os.close(os.open(path, os.O_WRONLY))  # raises what writing into it would
     fresh = path.with_name(f".{path.name}.{os.getpid()}")  # another process may be doing the same
     try:
         fresh.write_bytes(data)

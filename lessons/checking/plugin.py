@@ -45,6 +45,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "processes(n, devices=4): the exercise runs in n processes of one cluster")
+    # a folder that cannot be written to has no pytest cache, and needs none
+    config.addinivalue_line("filterwarnings", "ignore::pytest.PytestCacheWarning")
     if config.option.importmode == "prepend":
         config.option.importmode = "importlib"  # every lesson has a test_exercises.py
     lang = lang_of(config)

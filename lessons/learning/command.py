@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from lessons.checking import blanks
 from lessons.checking.words import LANGUAGES, locale_language, say
 from lessons.learning.course import Course
 
@@ -34,7 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         lang = _language(options.lang)
         limit, memory = (_positive(f"--{name}", getattr(options, name), lang) for name in ("limit", "memory"))
         course = Course(options.root.resolve(), lang)
-        course.answers.mkdir(exist_ok=True)
+        try:
+            course.answers.mkdir(exist_ok=True)
+        except OSError as error:
+            raise ValueError(blanks.not_copied(error, lang)) from None
     except (OSError, SyntaxError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
