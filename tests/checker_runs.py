@@ -37,7 +37,7 @@ def check(
     env: dict[str, str] | None = None,
     launch: tuple[str, ...] = ("-m", "pytest"),
 ) -> Checked:
-    """`pytest lessons/ OPTIONS` in the project, or only what OPTIONS name of it. Fails after two minutes."""
+    """`pytest lessons/ OPTIONS` in the project, or only what OPTIONS name of it. Fails after five minutes."""
     path = root / "report.json"
     path.unlink(missing_ok=True)
     told = [f"--report={path}"] if report else []
@@ -46,7 +46,7 @@ def check(
     command = [sys.executable, *launch, *where, *options, "-p", "no:cacheprovider", *told]
     variables["PYTHONPATH"] = str(HERE.parent)
     done = subprocess.run(
-        command, cwd=root, env=variables | (env or {}), capture_output=True, text=True, timeout=120, check=False
+        command, cwd=root, env=variables | (env or {}), capture_output=True, text=True, timeout=300, check=False
     )
     rows = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     return Checked(done.returncode, done.stdout + done.stderr, {row["exercise"]: row for row in rows})

@@ -62,8 +62,8 @@ def right(root, *lessons):
 
 
 def running_with(word):
-    """The command lines of processes that have the word in them, five seconds from now if need be."""
-    end = time.monotonic() + 5
+    """The command lines of processes that have the word in them, a minute from now if need be."""
+    end = time.monotonic() + 60
     while True:
         found = []
         for path in Path("/proc").glob("[0-9]*/cmdline"):

@@ -19,7 +19,7 @@ from lessons.learning.screen import Learn
 
 LESSON = SAMPLE / "lessons" / "ch90_one" / "exercises.py"
 BLANKS = LESSON.read_text(encoding="utf-8")
-DEADLINE = 30.0
+DEADLINE = 120.0
 
 
 def solved(name: str, body: str, source: str = BLANKS) -> str:

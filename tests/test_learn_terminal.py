@@ -13,7 +13,7 @@ from test_learn_screen import BLANKS, solved
 
 from lessons.learning.command import main
 
-DEADLINE = 60.0
+DEADLINE = 120.0
 COMMAND = [sys.executable, "-m", "lessons", "learn"]
 
 
@@ -29,13 +29,13 @@ class Terminal:
 
     def _tmux(self, *arguments: str, env: dict[str, str] | None = None) -> str:
         command = ["tmux", "-L", self.name, *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30, env=env).stdout
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=DEADLINE, env=env).stdout
 
     def __enter__(self) -> "Terminal":
         return self
 
     def __exit__(self, *_: object) -> None:
-        subprocess.run(["tmux", "-L", self.name, "kill-server"], capture_output=True, timeout=30)
+        subprocess.run(["tmux", "-L", self.name, "kill-server"], capture_output=True, timeout=DEADLINE)
 
     def press(self, *keys: str) -> None:
         """Type keys by their tmux names."""
@@ -143,7 +143,7 @@ class Lines:
         """End the input; the exit code."""
         assert self.process.stdin
         self.process.stdin.close()
-        return self.process.wait(30)
+        return self.process.wait(DEADLINE)
 
 
 def test_line_by_line_over_a_pipe(tmp_path):
@@ -190,7 +190,7 @@ def test_q_ends_it_while_an_answer_hangs(tmp_path):
     answer(root, "ch90_one", solved("double", "while True: pass"))
     lines.until("正在检查…")
     lines.type("q")
-    assert lines.process.wait(30) == 0
+    assert lines.process.wait(DEADLINE) == 0
     assert lines.close() == 0 and running(root) == ""
 
 

@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 from checker_runs import answer, project
 from test_checker_bad_answers import left_running
@@ -16,8 +17,8 @@ from lessons.checking.catalogue import Catalogue
 
 RIGHT = "def double(x):\n    return 2 * x\n"
 WRONG = "def double(x):\n    return 3 * x\n"
-ENDLESS = "def double(x):\n    while True:\n        pass\n"
-SECONDS = 60  # until a reply counts as missing
+ENDLESS = "def double(x):\n    open({!r}, 'w').close()\n    while True:\n        pass\n"
+SECONDS = 120  # until a reply counts as missing
 
 
 class Service:
@@ -43,6 +44,21 @@ class Service:
         return self.reply()
 
 
+def until(reached):
+    """Wait until the function says yes."""
+    end = time.monotonic() + SECONDS
+    while not reached():
+        assert time.monotonic() < end, "never reached"
+        time.sleep(0.05)
+
+
+def answer_endlessly(root):
+    """Write an answer that never ends; returns a function that says whether it has begun."""
+    begun = root / "begun"
+    answer(root, "ch90_one", ENDLESS.format(str(begun)))
+    return begun.exists
+
+
 @pytest.fixture
 def root(tmp_path):
     return project(tmp_path)
@@ -60,7 +76,7 @@ def start(root, request):
     yield begin
     for service in started:
         service.process.stdin.close()
-        assert service.process.wait(10) == 0
+        assert service.process.wait(SECONDS) == 0
         service.process.stdout.close()
     assert left_running(marker) == []
 
@@ -101,17 +117,15 @@ def test_the_inputs_stay_until_the_answer_is_right(root, start):
 
 
 def test_a_new_check_ends_an_endless_one_at_once(root, start):
-    answer(root, "ch90_one", ENDLESS)
-    service = start("--limit", "50")
+    begun = answer_endlessly(root)
+    service = start("--limit", "1000")
     service.send({"id": 1, "check": "ch90_one.double"})
-    time.sleep(1)
+    until(begun)
     answer(root, "ch90_one", RIGHT)
-    began = time.monotonic()
     service.send({"id": 2, "check": "ch90_one.double"})
     assert service.reply() == {"id": 1, "superseded": True}
     second = service.reply()
-    assert (second["id"], second["outcome"]) == (2, "right")
-    assert time.monotonic() - began < 25  # not the 50 that the endless one would have had
+    assert (second["id"], second["outcome"]) == (2, "right")  # long before the endless one's limit
 
 
 def test_of_several_checks_that_wait_only_the_last_is_made(root, start):
@@ -140,10 +154,10 @@ def test_the_mistakes_are_seen_while_the_learner_thinks(root, start):
     assert service.check()["outcome"] == "todo" and not calls.exists()
     service.send({"prepare": "ch90_one.double"})
     answer(root, "ch90_one", "def double(x):\n    return x * x\n")
-    end = time.monotonic() + SECONDS
-    while not calls.exists() and time.monotonic() < end:
-        time.sleep(0.1)
-    time.sleep(3)  # until all of them are seen
+    until(calls.exists)
+    for _ in range(10):  # until all of them are seen: the service has had no children for a while
+        until(lambda: not psutil.Process(service.process.pid).children())
+        time.sleep(0.05)
     before = calls.read_text()
     assert service.check()["mistake"] == "double__squared"
     assert calls.read_text() == before
@@ -174,25 +188,19 @@ def test_a_lesson_that_prints_or_fails_does_not_disturb(root, start):
 
 
 def test_stdin_ends_while_an_answer_runs(root, start):
-    answer(root, "ch90_one", ENDLESS)
-    service = start("--limit", "50")
-    service.send({"id": 1, "check": "ch90_one.double"})
-    time.sleep(1)  # the fixture closes stdin, and sees that it ends within ten seconds
+    begun = answer_endlessly(root)
+    start("--limit", "1000").send({"id": 1, "check": "ch90_one.double"})
+    until(begun)  # the fixture closes stdin, and sees that it ends
 
 
 def test_killed_it_leaves_no_children(root):
-    answer(root, "ch90_one", ENDLESS)
-    marker = f"killed-{os.getpid()}"
-    service = Service(root, "--limit", "50", marker=marker)
+    begun, marker = answer_endlessly(root), f"killed-{os.getpid()}"
+    service = Service(root, "--limit", "1000", marker=marker)
     service.send({"id": 1, "check": "ch90_one.double"})
-    end = time.monotonic() + SECONDS
-    while len(left_running(marker)) < 2 and time.monotonic() < end:
-        time.sleep(0.05)
+    until(begun)
     with service.process:  # closes the pipes, waits
         service.process.kill()
-    while left_running(marker) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert left_running(marker) == []
+    until(lambda: not left_running(marker))
 
 
 def test_the_catalogue_says_what_pytest_collects(root):
