@@ -1,6 +1,12 @@
 """`python -m lessons learn` for learners, `class FOLDER` for instructors."""
 
+import os
 import sys
+
+HOME = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+if sys.path[0] in ("", os.getcwd()) and os.path.realpath(os.getcwd()) != HOME:
+    # `python -m` puts it there: a rich.py among submissions would be imported
+    del sys.path[0]
 
 USAGE = "python -m lessons learn | class FOLDER (each has --help)"
 

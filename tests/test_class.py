@@ -166,6 +166,17 @@ def test_what_is_not_an_answers_file_is_named_and_never_followed(tmp_path):
         find(folder / "roster.txt", [])
 
 
+def test_what_lies_in_the_working_folder_is_not_imported(tmp_path):
+    root, folder = project(tmp_path / "project"), tmp_path / "submissions"
+    hand_in(folder, "ada")
+    for name in ("rich", "minipod", "unicodedata", "tomllib"):
+        (folder / f"{name}.py").write_text("raise SystemExit('imported')\n")
+    command = [sys.executable, "-m", "lessons", "class", ".", "--root", str(root), "--lang", "en"]
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and "0 of 4 answers right" in done.stdout, done
+
+
 def test_a_name_cannot_steer_a_terminal():
     assert shown("a\x1b[2Jb\nc\u202ed") == r"a\x1b[2Jb\nc\u202ed"
     assert shown(os.fsdecode(b"caf\xe9")) == r"caf\udce9"
