@@ -133,7 +133,9 @@ def until_the_limit(case: str, who: int, *says: str) -> tuple[cluster.Run, int]:
 def test_at_the_limit_each_process_says_where_it_is(marker: str):
     slept = f'process 1 is waiting in `case "hang": time.sleep(1000)` ({line("time.sleep")})'
     run, limit = until_the_limit("hang", 1, "process 0 is waiting in `print(", slept)
-    assert run.first_failure and run.first_failure.startswith(f"still running after {limit} s: process 0 is waiting in ")
+    assert run.first_failure and run.first_failure.startswith(
+        f"still running after {limit} s: process 0 is waiting in "
+    )
     assert run.first_failure.endswith(slept) and run.exit_code == 124 and run.seconds >= limit
 
 
