@@ -20,7 +20,8 @@ OURS = {"one-program-many-devices"}
 TOOLS = {"pip", "setuptools", "wheel"}
 LOOK = """
 import importlib.metadata, json
-print(json.dumps([(d.name, d.version, d.metadata["Requires-Python"] or "") for d in importlib.metadata.distributions()]))
+all = importlib.metadata.distributions()
+print(json.dumps([(d.name, d.version, d.metadata["Requires-Python"] or "") for d in all]))
 """
 
 

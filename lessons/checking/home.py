@@ -1,4 +1,4 @@
-"""Where the learner's own files stand: beside lessons/ in a checkout, in the current folder for an installed package."""
+"""Where the learner's files stand: beside lessons/ in a checkout, in the current folder where pip installed them."""
 
 import functools
 from pathlib import Path
