@@ -6,7 +6,6 @@ No pin may ask for more than the oldest Python that it is for: 3.11.0, and 3.12.
 """
 
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -49,13 +48,6 @@ def lines(old: dict[str, tuple[str, str]], new: dict[str, tuple[str, str]]) -> I
             yield f'{name}=={old[name][0]} ; python_version < "3.12"'
         if name in new:
             yield f'{name}=={new[name][0]} ; python_version >= "3.12"'
-
-
-def in_force(python: str, constraints: str) -> dict[str, str]:
-    """{package: version} of the pins that hold for this Python."""
-    newer = tuple(map(int, re.findall(r"\d+", python)))[:2] >= (3, 12)
-    held = re.findall(r"^([\w.-]+)==(\S+)(?: ; python_version (<|>=) \"3\.12\")?$", constraints, re.M)
-    return {name: version for name, version, sign in held if not sign or (sign == ">=") == newer}
 
 
 def main() -> None:
