@@ -19,7 +19,7 @@ CARRIED = ("lessons", "minipod", "solutions")
 def files(*folders: str) -> set[str]:
     """The project's files below these folders, as paths from its root."""
     found = {p.relative_to(ROOT) for folder in folders for p in (ROOT / folder).rglob("*") if p.is_file()}
-    return {str(p) for p in found if "__pycache__" not in p.parts}
+    return {str(p) for p in found if not any(part.startswith((".", "__pycache__")) for part in p.parts)}
 
 
 def run(*command: object, cwd: Path, code: int = 0, stdin: str = "", **variables: str) -> str:
