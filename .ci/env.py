@@ -25,7 +25,7 @@ OLDEST = (3, 11)
 LAST = 25  # lines of a failed installation that are shown
 LOOK = "import sys, sysconfig; print(*sys.version_info[:2], sys.prefix, sysconfig.get_path('purelib'), sep='\\n')"
 
-_OFFLINE = re.compile(r"connection broken by|NewConnectionError|ConnectTimeout|ProxyError|Max retries exceeded")
+_OFFLINE = re.compile(r"Retry\(total=0\b|Max retries exceeded")  # the last attempt of several
 _PROXY = ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "http_proxy", "HTTP_PROXY")
 _SHOWN = re.compile(r"(Collecting|Downloading|Installing|Processing) (\S+)(?: (\([\d.]+ [kMG]B\)))?")
 
@@ -163,20 +163,21 @@ def _do(command: list[str], who: str, scratch: Path | None = None, quiet: bool =
             said.append(line.rstrip())
             if (step := _SHOWN.match(line)) and not quiet:
                 print(f"  {step[1]} {step[2].rpartition('/')[2]} {step[3] or ''}".rstrip(), flush=True)
-    if process.returncode:
+    if process.returncode or (quiet and any(map(_OFFLINE.search, said))):  # where there is no network pip stays old
         raise Trouble(_failure(list(said), who))
 
 
 def _failure(said: list[str], who: str) -> str:
-    """The last words of a failed step whole, from its first error on, and what helps where that is known."""
-    first = next((n for n, line in enumerate(said) if line.startswith("ERROR")), 0)
-    lines = [line for line in said[first:] if line.strip()][-LAST:]
-    text = "\n".join(["The environment could not be made. " + who + " says:", *(f"    {line}" for line in lines)])
+    """What keeps the network away in one sentence; else the failed step's last words whole, from its first error on."""
     if any(map(_OFFLINE.search, said)):
         proxy = next((f" (through the proxy in {name})" for name in _PROXY if os.environ.get(name)), "")
-        text += f"\nThe package index could not be reached{proxy}: making the environment needs the network, "
-        text += "and what comes after it does not."
-    return text
+        return (
+            f"The environment could not be made: the package index could not be reached{proxy}; "
+            "this needs the network, and what comes after it does not."
+        )
+    first = next((n for n, line in enumerate(said) if line.strip().lower().startswith("error")), 0)
+    lines = [line for line in said[first:] if line.strip()][-LAST:]
+    return "\n".join([f"The environment could not be made. {who} says:", *(f"    {line}" for line in lines)])
 
 
 def _noted(folder: Path) -> dict[str, Any]:

@@ -101,14 +101,19 @@ def test_a_failed_installation_says_why_and_does_not_count_as_done(tmp_path: Pat
     assert not (folder / ".venv/.ready").exists()
 
 
-def test_without_a_network_it_says_so_in_one_sentence(tmp_path: Path):
+def test_without_a_network_it_says_so_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     folder = tiny(tmp_path / "p")
     (folder / "requires").write_text("Requires-Dist: jax\n")
     away = {"PIP_NO_INDEX": "0", "PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "1"}
     done = make(folder, "env", **away)
     assert done.returncode == 2
-    sentence = "The package index could not be reached: making the environment needs the network, and what comes after"
-    assert sentence in done.stdout
+    sentence = "The environment could not be made: the package index could not be reached; this needs the network"
+    assert done.stdout.splitlines()[1].startswith(sentence) and done.stdout.count("\n") <= 3
+    proxied = [
+        "Retrying (Retry(total=0, connect=None)) after connection broken by 'ProxyError('Cannot connect to proxy.'"
+    ]
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
+    assert "could not be reached (through the proxy in https_proxy); this" in env._failure(proxied, "pip")
     assert not (folder / ".venv/.ready").exists()
 
 
