@@ -1,13 +1,11 @@
 # Each target sets up what it needs. PYTHON=python3.12 chooses another Python.
-SHELL := bash
-.SHELLFLAGS := -eu -o pipefail -c
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; exit; }; done; echo python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
 PORT ?= 8000
 
-.PHONY: learn book serve env sync test check test-newest clean system
+.PHONY: learn book serve env sync test test-long check test-newest clean system
 
 book: env  ## execute the cells, write _build/html/{en,zh-Hans,zh-Hant}/
 	@$(BIN)/python book/build.py $(EDITIONS)
@@ -18,23 +16,21 @@ serve: env  ## show the book on 127.0.0.1
 learn: env  ## solve the exercises: each save is checked
 	@$(BIN)/python -m lessons learn
 
-env: $(VENV)/.ready  ## only make the environment
-
-$(VENV)/.ready: pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; this is " + sys.version.split()[0] + ". Say which one: make PYTHON=python3.12 …")'
-	@echo "making the environment in $(VENV) (a few minutes the first time)"
-	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	@$(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt --editable '.[book,test]' 2>&1 \
-		| awk '/^(Collecting|Installing|ERROR)/ { print "  " substr($$0, 1, 90); fflush() } \
-			/^Processing/ { n = split($$2, part, "/"); print "  " part[n]; fflush() }'
-	@touch $@
+env:  ## only make the environment
+	@$(BIN)/python .ci/env.py --whole '$(VENV)' 2>/dev/null || { \
+		$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; this is " + sys.version.split()[0] + ". Say which one: make PYTHON=python3.12 …")' \
+		&& $(PYTHON) .ci/env.py '$(VENV)'; }
 
 sync: env  ## fill the pages from lessons/, derive zh-Hant
 	@$(BIN)/python book/sync.py
 
-test: system env check  ## everything: style, types, pages, lessons, tools
-	@$(BIN)/python -m pytest tests -n auto --maxprocesses 4 --dist worksteal
+test: env check  ## everything: style, types, pages, lessons, tools
+	@sh .ci/system --missing
+	@$(BIN)/python -m pytest tests -m "not long" -n auto --maxprocesses 4 --dist worksteal
+
+# The long tests: each makes environments of its own, which takes minutes and a gigabyte of disk.
+test-long: env
+	@$(BIN)/python -m pytest tests -m long
 
 check: env
 	$(BIN)/ruff check .
@@ -49,13 +45,13 @@ system:
 
 # The newest Python on this machine, and the newest JAX that it gets.
 test-newest:
-	@newest=$$({ ls -d $$HOME/.pyenv/versions/3.1[1-9]*/bin/python /usr/{local/,}bin/python3.1[1-9] 2>/dev/null || true; } \
-		| while read p; do echo "$$($$p -c 'import sys; print("%d.%02d" % sys.version_info[:2])') $$p"; done \
-		| sort | tail -1 | cut -d' ' -f2); \
+	@newest=$$(for p in "$$HOME"/.pyenv/versions/3.1[1-9]*/bin/python /usr/local/bin/python3.1[1-9] /usr/bin/python3.1[1-9]; do \
+		[ ! -x "$$p" ] || echo "$$("$$p" -c 'import sys; print("%d.%02d" % sys.version_info[:2])') $$p"; done \
+		| sort | tail -1 | cut -d' ' -f2-); \
 	newest=$${newest:-$(PYTHON)}; echo "with $$newest"; \
-	$(MAKE) env VENV=.venv-newest PYTHON=$$newest; \
-	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade jax jaxlib; \
-	$(MAKE) test VENV=.venv-newest PYTHON=$$newest
+	$(MAKE) env VENV=.venv-newest PYTHON="$$newest" \
+	&& .venv-newest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade jax jaxlib \
+	&& $(MAKE) test VENV=.venv-newest PYTHON="$$newest"
 
 clean:  ## remove what was built; answers/ stays
 	rm -rf _build .cache .pytest_cache .ruff_cache *.egg-info

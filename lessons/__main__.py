@@ -1,4 +1,4 @@
-"""`python -m lessons learn` for learners, `class FOLDER` for instructors."""
+"""`python -m lessons learn`, `check` for learners, `class` for instructors."""
 
 import os
 import sys
@@ -8,7 +8,10 @@ if sys.path[0] in ("", os.getcwd()) and os.path.realpath(os.getcwd()) != HOME:
     # `python -m` puts it there: a rich.py among submissions would be imported
     del sys.path[0]
 
-USAGE = "python -m lessons learn | class FOLDER (each has --help)"
+USAGE = (
+    "python -m lessons learn | check [CHAPTER …] | class FOLDER"
+    " (each has --help)"
+)
 
 
 def main() -> int:
@@ -16,8 +19,15 @@ def main() -> int:
     command, *arguments = sys.argv[1:] or [""]
     if command == "learn":
         from lessons.learning.command import main as run
+    elif command == "check":
+        from lessons.checking.command import main as run
     elif command == "class":
         from lessons.classroom.command import main as run
+    elif command == "book":
+        from lessons.checking.words import locale_language, say
+
+        print(say("book-elsewhere", locale_language()), file=sys.stderr)
+        return 2
     else:
         asked = command in ("-h", "--help")
         print(USAGE, file=sys.stdout if asked else sys.stderr)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from lessons.checking.home import home
 from lessons.checking.spec import Settings
 from lessons.checking.words import LANGUAGES, locale_language, say
 
@@ -26,7 +27,7 @@ def settings_of(config: pytest.Config, root: Path) -> Settings:
     option = config.option
     if option.solutions:
         option.answers = str(root / "solutions")
-    folder = Path(option.answers) if option.answers else root / "answers"
+    folder = Path(option.answers) if option.answers else home(root) / "answers"
     if not folder.is_absolute():
         folder = config.invocation_params.dir / folder
     if option.answers and not folder.is_dir():

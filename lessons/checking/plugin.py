@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from lessons.checking import answers, blanks, catalogue, cluster, progress, running, summary
+from lessons.checking.home import HERE, home
 from lessons.checking.options import lang_of, settings_of
 from lessons.checking.session import Run
 from lessons.checking.spec import Recorder, Spec
@@ -199,8 +200,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def _above_lessons(rootdir: Path) -> Path:
-    """The folder that holds lessons/; an editor may have made one inside it pytest's root."""
-    return next((p for p in (rootdir, *rootdir.parents) if (p / "lessons" / "conftest.py").exists()), rootdir)
+    """The folder that holds lessons/: an editor may have made one inside it pytest's root; else where they are."""
+    return next((p for p in (rootdir, *rootdir.parents) if (p / "lessons" / "conftest.py").exists()), HERE)
 
 
 def _write_report(config: pytest.Config) -> None:
@@ -219,7 +220,7 @@ def _warm_up(run: Run, config: pytest.Config) -> None:
     run.warm = True
     if config.option.no_compile_cache:
         run.own_cache = tempfile.TemporaryDirectory()  # an answer still finds what its solution compiled
-    warm_up(run.own_cache.name if run.own_cache else run.root / ".cache" / "jax")
+    warm_up(run.own_cache.name if run.own_cache else home(run.root) / ".cache" / "jax")
 
 
 def _look_ahead(run: Run, item: pytest.Function) -> None:

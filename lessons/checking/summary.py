@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lessons.checking import progress
+from lessons.checking.home import home, is_installed
 from lessons.checking.words import lesson_words, pick, say
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def block(root: Path, folder: Path, lang: str, verdict: dict[str, Any]) -> Block
 def place(root: Path, folder: Path, exercise: str, line: int) -> str:
     """Where an answer stands, as editors open it: `answers/ch03_sharding.py:14`."""
     path = folder / f"{exercise.partition('.')[0]}.py"
-    shown = path.relative_to(root) if path.is_relative_to(root) else path
+    base = home(root)
+    shown = path.relative_to(base) if path.is_relative_to(base) else path
     return f"{shown}:{line}" if line else str(shown)
 
 
@@ -109,4 +111,5 @@ def _next(run: "Run", verdicts: list[dict[str, Any]]) -> str | None:
 def _where(run: "Run", exercise: str) -> list[str]:
     folder = run.settings.answers
     line = progress.line_of(folder, exercise)
-    return [place(run.root, folder, exercise, line), progress.page_of(exercise, run.lang)]
+    page = [] if is_installed(run.root) else [progress.page_of(exercise, run.lang)]  # the book is not installed
+    return [place(run.root, folder, exercise, line), *page]

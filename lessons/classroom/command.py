@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 import minipod
 from lessons.checking.catalogue import Catalogue
+from lessons.checking.home import is_installed
 from lessons.checking.spec import Settings
 from lessons.checking.warm import warm_up
 from lessons.checking.words import LANGUAGES, locale_language, say
@@ -70,6 +71,8 @@ def _parser() -> argparse.ArgumentParser:
 def _check(options: argparse.Namespace, lang: str, console: Console) -> int:
     began = time.monotonic()
     root, folder = options.root.resolve(), options.submissions.absolute()
+    if is_installed(root):
+        raise BadInput("class-installed")
     out = (options.out or folder.resolve().parent / "class-report").absolute()
     settings = Settings(
         folder, _seed(options.seed), _positive(options.limit, "--limit"), _positive(options.memory, "--memory")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lessons.checking import functions, progress
+from lessons.checking.home import home
 from lessons.checking.statements import statement
 from lessons.checking.summary import Block, block, place
 from lessons.checking.words import lesson_words, pick, say
@@ -22,6 +23,7 @@ class Course:
 
     root: Path
     lang: str
+    home: Path = field(init=False)
     answers: Path = field(init=False)
     exercises: list[str] = field(init=False)
     current: str = field(init=False)
@@ -31,7 +33,8 @@ class Course:
 
     def __post_init__(self) -> None:
         """Read what earlier sessions noted. Raises OSError, SyntaxError or ValueError when there are no lessons."""
-        self.answers = self.root / "answers"
+        self.home = home(self.root)
+        self.answers = self.home / "answers"
         self.read_exercises()
         state = progress.load_state(self.answers)
         for exercise in self.exercises:

@@ -38,7 +38,7 @@ class Session:
     def __init__(self, course: Course, view: View, limit: float, memory: float) -> None:
         self.course, self.view = course, view
         options = {"root": course.root, "answers": course.answers, "lang": course.lang}
-        options |= {"limit": limit, "memory": memory}
+        options |= {"limit": limit, "memory": memory, "cache": course.home / ".cache" / "jax"}
         command = [sys.executable, "-m", "lessons.checking.service"]
         for name, value in options.items():
             command += [f"--{name}", str(value)]
@@ -96,7 +96,7 @@ class Session:
         if kept is None:
             return self.view.said(say("learn-blank", lang, name=name))
         self.course.hints.pop(self.course.current, None)
-        self.view.said(say("learn-reset", lang, name=name, kept=kept.relative_to(self.course.root)))
+        self.view.said(say("learn-reset", lang, name=name, kept=kept.relative_to(self.course.home)))
 
     def solution(self) -> str:
         """The solution of the exercise at hand."""

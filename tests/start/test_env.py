@@ -1,0 +1,190 @@
+"""`make env`: made once, made again where it is damaged, and where it fails it says why and counts as not done."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from projects import LIMIT, load, make, start, tiny
+
+env = load(".ci/env.py")
+
+WAYS = [[], [".SHELLFLAGS=-c"]]  # make 3.81, as on macOS, knows no .SHELLFLAGS: no pipefail there
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny project with its environment, in a place that has a space and Chinese in its name."""
+    folder = tiny(tmp_path_factory.mktemp("start") / "我的 书")
+    done = make(folder, "env")
+    assert done.returncode == 0, done.stdout
+    assert "making the environment in .venv" in done.stdout
+    return folder
+
+
+def test_what_is_whole_is_left_alone_and_needs_no_network(made: Path):
+    ready = (made / ".venv/.ready").stat().st_mtime_ns
+    done = make(made, "env", "PYTHON=no-such-python")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert (made / ".venv/.ready").stat().st_mtime_ns == ready
+    assert not list((made / ".venv").glob(".tmp")), "pip's own folder stays behind"
+
+
+def dangling(venv: Path) -> None:
+    for name in ("python", "python3", *(p.name for p in venv.glob("bin/python3.*"))):
+        (venv / "bin" / name).unlink(missing_ok=True)
+        (venv / "bin" / name).symlink_to("/nowhere/python3")
+
+
+def file_gone(venv: Path) -> None:
+    next(venv.glob("lib/python*/site-packages/pip/__init__.py")).unlink()
+
+
+def package_gone(venv: Path) -> None:
+    shutil.rmtree(next(venv.glob("lib/python*/site-packages/tiny-1.dist-info")))
+
+
+def settings_gone(venv: Path) -> None:
+    (venv / "pyvenv.cfg").unlink()
+
+
+def another_python(venv: Path) -> None:
+    library = next(venv.glob("lib/python3.*"))
+    library.rename(library.with_name("python3.1"))
+
+
+DAMAGES: list[tuple[Callable[[Path], None], str]] = [
+    (dangling, "the Python of {} is gone"),
+    (file_gone, "pip/__init__.py is missing"),
+    (package_gone, "{} is not whole: tiny is missing"),
+    (settings_gone, "{} is not whole"),
+    (another_python, "{} is not whole: its packages are not those of Python 3"),
+]
+
+
+@pytest.mark.parametrize(("damage", "says"), DAMAGES, ids=lambda value: getattr(value, "__name__", ""))
+def test_damage_is_noticed(made: Path, tmp_path: Path, damage: Callable[[Path], None], says: str):
+    venv = Path(shutil.copytree(made / ".venv", tmp_path / ".venv", symlinks=True))
+    assert "was made in another place" in (env.unusable(venv) or "")
+    settings = venv / "pyvenv.cfg"
+    settings.write_text(settings.read_text().replace(str(made), str(tmp_path)))
+    assert env.unusable(venv) is None and env.packages(venv) >= {"pip", "tiny"}
+    damage(venv)
+    assert says.format(venv) in (env.unusable(venv) or "")
+
+
+def test_a_project_that_was_moved_says_so_once_and_works_again(made: Path):
+    there = made.rename(made.with_name("the book"))
+    try:
+        done = make(there, "env")
+        assert done.returncode == 0, done.stdout
+        assert re.match(r"\.venv was made in another place \(.*我的 书/\.venv\): making it again\n", done.stdout)
+        assert make(there, "env").stdout == ""
+    finally:
+        there.rename(made)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: " ".join(way) or "make")
+def test_a_failed_installation_says_why_and_does_not_count_as_done(tmp_path: Path, way: list[str]):
+    folder = tiny(tmp_path / "p")
+    requirement = "no-such-package-with-a-name-that-is-longer-than-what-a-line-was-once-cut-at>=1.2.3.4.5.6.7.8"
+    (folder / "requires").write_text(f"Requires-Dist: {requirement}\n")
+    done = make(folder, "env", *way)
+    assert done.returncode == 2
+    assert f"ERROR: Could not find a version that satisfies the requirement {requirement}" in done.stdout
+    assert not (folder / ".venv/.ready").exists()
+
+
+def test_without_a_network_it_says_so_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = tiny(tmp_path / "p")
+    (folder / "requires").write_text("Requires-Dist: jax\n")
+    away = {"PIP_NO_INDEX": "0", "PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "1"}
+    done = make(folder, "env", **away)
+    assert done.returncode == 2
+    sentence = "The environment could not be made: the package index could not be reached; this needs the network"
+    assert done.stdout.splitlines()[1].startswith(sentence) and done.stdout.count("\n") <= 3
+    proxied = [
+        "Retrying (Retry(total=0, connect=None)) after connection broken by 'ProxyError('Cannot connect to proxy.'"
+    ]
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
+    assert "could not be reached (through the proxy in https_proxy); this" in env._failure(proxied, "pip")
+    assert not (folder / ".venv/.ready").exists()
+
+
+def test_of_two_at_once_the_second_waits_and_finds_it_made(tmp_path: Path):
+    folder = tiny(tmp_path / "p")
+    (folder / "wait").touch()
+    first = start(folder, "env")
+    until(lambda: (folder / "building").exists(), first)
+    second = start(folder, "env")
+    assert second.stdout
+    assert "waiting until it has finished" in second.stdout.readline()
+    (folder / "wait").unlink()
+    first.communicate(timeout=LIMIT)
+    assert second.communicate(timeout=LIMIT)[0] == "" and (first.returncode, second.returncode) == (0, 0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_one_that_was_ended_half_way_does_not_count_as_done(tmp_path: Path, number: signal.Signals):
+    folder = tiny(tmp_path / "p")
+    (folder / "wait").touch()
+    process = start(folder, "env")
+    until(lambda: (folder / "building").exists(), process)
+    os.killpg(process.pid, number)
+    said = process.communicate(timeout=LIMIT)[0]
+    assert process.returncode and "Traceback" not in said
+    assert not (folder / ".venv/.ready").exists()
+    if number == signal.SIGKILL:
+        (folder / "wait").unlink()
+        assert make(folder, "env").returncode == 0
+
+
+def test_a_folder_that_is_something_else_is_not_emptied(tmp_path: Path):
+    folder = tiny(tmp_path / "p")
+    (folder / "mine").mkdir()
+    (folder / "mine/thesis.tex").touch()
+    done = make(folder, "env", "VENV=mine")
+    assert done.returncode == 2
+    assert "mine is there and is not an environment" in done.stdout
+    assert (folder / "mine/thesis.tex").exists()
+
+
+def test_a_package_that_somebody_made_newer_stays(made: Path):
+    make(made, "env")
+    info = next((made / ".venv/lib").glob("python*/site-packages/tiny-1.dist-info"))
+    newer = info.rename(info.with_name("tiny-2.dist-info"))
+    record = newer / "RECORD"
+    record.write_text(record.read_text().replace("tiny-1.dist", "tiny-2.dist"))
+    assert make(made, "env").stdout == ""
+
+
+def test_a_python_too_old_is_one_sentence(tmp_path: Path):
+    folder, old = tiny(tmp_path / "p"), tmp_path / "python-old"
+    pretend = "import sys; sys.version_info, sys.version = (3, 10, 13), '3.10.13 (main)'; exec(sys.argv[1])"
+    old.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{pretend}" "$2"\n')
+    old.chmod(0o755)
+    done = make(folder, "env", f"PYTHON={old}")
+    assert done.returncode == 2 and not (folder / ".venv").exists()
+    assert done.stdout.startswith("Python 3.11 or newer is needed; this is 3.10.13. Say which one: make PYTHON=")
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may write anywhere")
+def test_a_project_that_may_not_be_written_is_one_sentence(tmp_path: Path):
+    folder = tiny(tmp_path / "p")
+    folder.chmod(0o555)
+    assert "Permission denied" in make(folder, "env").stdout
+
+
+def until(reached: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    """Wait until something is so, while the process is at work."""
+    end = time.monotonic() + LIMIT
+    while not reached():
+        assert process.poll() is None, process.stdout and process.stdout.read()
+        assert time.monotonic() < end
+        time.sleep(0.05)

@@ -1,0 +1,66 @@
+"""The Makefile works under any make, and `make test` changes nothing outside the project."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from projects import LIMIT, ROOT, make
+
+# What GNU make 3.81, which macOS has, does not know.
+NEWER = r"\.SHELLFLAGS|\.ONESHELL|^\S+ *(?:!=|::=)|\$\((?:file|guile|let|intcmp) |^undefine|^private|&:"
+
+
+def test_the_makefile_needs_nothing_that_an_old_make_does_not_know():
+    text = (ROOT / "Makefile").read_text()
+    assert re.findall(NEWER, text, re.M) == []
+    assert "pipefail" not in text and not re.search(r"^\t.*pip\b.*\|", text, re.M), "an old make loses a pipe's failure"
+
+
+@pytest.mark.parametrize("target", ["test", "check", "book", "learn", "env"])
+def test_no_target_but_system_installs_anything_on_the_machine(target: str):
+    done = make(ROOT, "-n", target)
+    assert done.returncode == 0, done.stdout
+    assert not re.search(r"\.ci/system(?! --missing)|apt-get", done.stdout)
+    assert ("--missing" in done.stdout) == (target == "test")
+
+
+def test_what_must_pass_installs_first_and_then_tests():
+    assert re.findall(r"^make (.*)$", (ROOT / ".ci/run").read_text(), re.M) == ["system", "test"]
+
+
+def test_what_is_missing_is_said_and_nothing_is_installed(tmp_path: Path):
+    said = system(tmp_path, "--missing")
+    assert "missing: chromium tmux" in said and "the tests that need them are skipped" in said
+    assert not (tmp_path / "asked").exists()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may install")
+def test_what_fails_to_install_is_said_and_no_link_is_followed(tmp_path: Path):
+    precious = tmp_path / "precious"
+    precious.write_text("precious")
+    (tmp_path / "apt.log").symlink_to(precious)
+    said = system(tmp_path)
+    assert "skipped: could not install chromium tmux" in said and "E: no such luck" in said
+    assert "update" in (tmp_path / "asked").read_text()
+    assert precious.read_text() == "precious"
+    assert "/tmp/" not in (ROOT / ".ci/system").read_text()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["apt.log", "asked", "bin", "precious"]
+
+
+def system(tmp_path: Path, *arguments: str) -> str:
+    """What `.ci/system` says on a machine that has the usual programs, an apt-get that fails, and none of ours."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "apt-get").write_text(
+        f'#!/bin/sh\necho "$@" >>"{tmp_path}/asked"\necho "E: no such luck" >&2\nexit 1\n'
+    )
+    (programs / "apt-get").chmod(0o755)
+    for name in ("sh", "id", "grep", "tail", "rm", "mktemp", "echo"):
+        (programs / name).symlink_to(f"/bin/{name}")
+    script = (ROOT / ".ci/system").read_text().replace(":/usr/sbin:/sbin", "")
+    env = {"PATH": str(programs), "TMPDIR": str(tmp_path)}
+    command = ["/bin/sh", "-c", script, "system", *arguments]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=LIMIT)
+    return done.stdout + done.stderr

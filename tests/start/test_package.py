@@ -1,0 +1,131 @@
+"""The wheel and the source distribution are whole: what works in a checkout works from them, in an empty folder."""
+
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tomllib
+import zipfile
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+from projects import ROOT, copy
+
+LIMIT = 600
+CARRIED = ("lessons", "minipod", "solutions")
+
+
+def files(*folders: str) -> set[str]:
+    """The project's files below these folders, as paths from its root."""
+    found = {p.relative_to(ROOT) for folder in folders for p in (ROOT / folder).rglob("*") if p.is_file()}
+    return {str(p) for p in found if not any(part.startswith((".", "__pycache__")) for part in p.parts)}
+
+
+def run(*command: object, cwd: Path, code: int = 0, stdin: str = "", **variables: str) -> str:
+    """What a command prints, without this project on its path."""
+    env = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "en_US.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"} | variables
+    kept = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "timeout": LIMIT}
+    done = subprocess.run([*map(str, command)], cwd=cwd, env=env, input=stdin, **kept)
+    assert done.returncode == code, done.stdout
+    return done.stdout
+
+
+def pip(*arguments: object, cwd: Path) -> None:
+    subprocess.run([sys.executable, "-m", "pip", "-q", *map(str, arguments)], cwd=cwd, check=True, timeout=LIMIT)
+
+
+def test_each_kind_of_file_is_packaged():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    kinds = ["*.py", *settings["package-data"]["*"]]
+    assert [f for f in sorted(files(*CARRIED)) if not any(fnmatch(f, kind) for kind in kinds)] == []
+    assert {*settings["packages"]["find"]["include"]} == {"minipod*", "lessons*", "solutions"}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    above = tmp_path_factory.mktemp("wheel")
+    copy(above / "project")
+    pip("wheel", "--no-deps", "./project", "-w", "dist", cwd=above)
+    return next((above / "dist").glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path) -> Path:
+    """A Python with the wheel, and all else of this environment."""
+    venv = wheel.parents[1] / "venv"
+    subprocess.run([sys.executable, "-m", "venv", venv], check=True, timeout=LIMIT)
+    python = venv / "bin/python"
+    run(python, "-m", "pip", "install", "--no-deps", "--no-index", wheel, cwd=venv)
+    library = next(venv.glob("lib/python*/site-packages"))
+    (library / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return python
+
+
+@pytest.mark.long
+def test_the_wheel_carries_every_file(wheel: Path):
+    carried = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    assert carried == files(*CARRIED)
+
+
+@pytest.mark.long
+def test_an_installed_package_checks_answers_in_the_current_folder(python: Path, tmp_path: Path):
+    library = next(python.parents[1].glob("lib/python*/site-packages"))
+    before = {p: p.stat().st_mtime_ns for p in library.rglob("*") if p.is_file()}
+
+    said = run(python, "-m", "lessons", "check", "ch01", cwd=tmp_path, code=1)
+    assert "The blanks were copied to answers/" in said and "0 of the 4 checked here solved (52 in all)" in said
+    assert len(list((tmp_path / "answers").glob("ch*.py"))) == 13
+
+    for chapter in ("ch01_devices", "ch09_training", "ch10_processes"):  # plain; with a text to read; in processes
+        (tmp_path / f"answers/{chapter}.py").write_bytes((ROOT / f"solutions/{chapter}.py").read_bytes())
+    assert "12 of the 12 checked" in run(python, "-m", "lessons", "check", "ch01", "ch09", "ch10", cwd=tmp_path)
+
+    name = "devices_by_host"
+    (tmp_path / "answers/ch01_devices.py").write_text(f"def {name}(devices, platform):\n    return {{}}\n")
+    said = run(python, "-m", "lessons", "check", "ch01", "-k", name, cwd=tmp_path, code=1)
+    assert f"wrong  ch01_devices/{name}" in said and "answers/ch01_devices.py:1" in said
+
+    said = run(python, "-m", "lessons", "learn", "--plain", cwd=tmp_path, stdin="q\n")
+    assert "of 52 solved" in said
+    assert {p: p.stat().st_mtime_ns for p in library.rglob("*") if p.is_file()} == before
+    assert {p.name for p in tmp_path.iterdir()} == {"answers", ".cache", ".pytest_cache"}
+
+
+@pytest.mark.long
+def test_an_installed_package_says_what_it_does_not_hold(python: Path, tmp_path: Path):
+    assert "built by `make book` in the project's own folder" in run(
+        *(python, "-m", "lessons", "book"), cwd=tmp_path, code=2
+    )
+    (tmp_path / "class").mkdir()
+    said = run(python, "-m", "lessons", "class", "class", cwd=tmp_path, code=2)
+    assert said.startswith("A class is checked from the project's own folder") and said.count("\n") == 1
+    said = run(python, "-m", "lessons", "check", "ch99", cwd=tmp_path, code=2)
+    assert said.startswith("There is no chapter ch99; there are ch01_devices, ")
+
+
+@pytest.mark.long
+def test_an_installed_package_runs_programs_and_the_doctor(python: Path, tmp_path: Path):
+    minipod = python.with_name("minipod")
+    said = run(minipod, "run", "-n", "2", "-d", "2", "-m", "lessons.ch10_processes.hello", cwd=tmp_path)
+    assert "[1] I am process 1 of 2" in said
+    assert "add 1 and 1 to 2.0, 2.0" in run(minipod, "doctor", cwd=tmp_path)
+
+
+@pytest.mark.long
+def test_the_source_distribution_is_the_project(tmp_path: Path):
+    project = copy(tmp_path / "project")
+    there = {str(p.relative_to(project)) for p in project.rglob("*") if p.is_file()}
+    pip("install", "--target", "setuptools", "setuptools>=77", cwd=tmp_path)
+    build = f"import setuptools.build_meta as b; b.build_sdist({str(tmp_path)!r})"
+    run(sys.executable, "-c", build, cwd=project, PYTHONPATH=str(tmp_path / "setuptools"))
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+        archive.extractall(tmp_path, filter="data")
+    unpacked = next(tmp_path.glob("one_program_many_devices-*/"))
+    assert there - {str(p.relative_to(unpacked)) for p in unpacked.rglob("*") if p.is_file()} == set()
+
+    run(sys.executable, "book/sync.py", "--check", cwd=unpacked)
+    look = "import lessons.checking as c; print(c.__file__)"
+    assert str(unpacked) in run(sys.executable, "-c", look, cwd=unpacked)
+    checked = run(sys.executable, "-m", "pytest", "lessons/ch01_devices", "--solutions", cwd=unpacked)
+    assert "4 of the 4 checked here solved" in checked
