@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import socket
 import subprocess
 import sys
 
@@ -121,16 +120,6 @@ def test_an_unknown_edition_is_one_sentence():
     result = small_book.tool(small_book.ROOT, "build.py", "fr")
     assert result.returncode == 2
     assert result.stderr == "no edition is called «fr»: choose from en, zh-Hans, zh-Hant\n"
-
-
-def test_a_taken_port_is_one_sentence(built):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = str(taken.getsockname()[1])
-        command = [sys.executable, str(built[0] / "book/serve.py")]
-        result = subprocess.run(command, env={"PORT": port}, capture_output=True, text=True, timeout=60)
-    assert result.returncode == 1 and result.stderr.count("\n") == 1 and f"port {port} cannot be used" in result.stderr
 
 
 def test_notebooks_are_plain_markdown(built):
