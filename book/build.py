@@ -155,7 +155,7 @@ def _write_pages(build: Path, edition: str) -> None:
         if fine:
             return
         shutil.rmtree(build / "doctrees" / edition, ignore_errors=True)  # it would not warn of the same twice
-        numbers = {int(n) for n in re.findall(r"\[Errno (\d+)\]", text)}
+        numbers = {int(n) for n in re.findall(r"(?:\[Errno |OSError\()(\d+)", text)}
         if disk := numbers & {*files.FULL, *files.FORBIDDEN}:  # in a warning for each page, or in an exception
             raise OSError(min(disk), os.strerror(min(disk)), str(build / "html" / edition))
         told = [line for line in text.splitlines() if re.search("WARNING|ERROR", line)]
