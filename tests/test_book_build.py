@@ -88,6 +88,17 @@ def test_what_a_lesson_reads_belongs_to_the_key_and_its_words_do_not(tmp_path):
     assert len({before, with_figures, key(page, folder)}) == 3
 
 
+def test_the_readers_own_settings_change_no_output(tmp_path):
+    folder = small_book.make(tmp_path, machine=True)
+    demo = folder / "lessons/first/demo.py"
+    demo.write_text(demo.read_text().replace("print(1 + 1)", "import jax\n\nprint(jax.numpy.ones(2).dtype)"))
+    assert small_book.tool(folder, "sync.py").returncode == 0
+    settings = {"JAX_ENABLE_X64": "1", "XLA_FLAGS": "--nothing_of_the_kind", "JAX_PLATFORMS": "tpu"}
+    result = small_book.tool(folder, "build.py", "en", **settings)
+    assert result.returncode == 0, result.stderr
+    assert "float32" in (folder / "_build/html/en/first.html").read_text("utf-8")
+
+
 def test_a_failing_cell_fails_the_build_and_is_named(built, tmp_path):
     folder = copy(built, tmp_path)
     demo = folder / "lessons/first/demo.py"

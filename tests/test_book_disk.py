@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 
 import small_book  # isort: skip  (puts book/ on the path)
 
@@ -53,11 +52,8 @@ def full(disk, leave: int):
     filler.unlink()
 
 
-def build(folder, disk, **environment) -> subprocess.CompletedProcess:
-    command = [sys.executable, str(folder / "book/build.py"), "--build", str(disk), "en"]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=300, cwd=folder, env={**os.environ, **environment}
-    )
+def build(folder, disk, **environment: str) -> subprocess.CompletedProcess:
+    return small_book.tool(folder, "build.py", "--build", str(disk), "en", **environment)
 
 
 def is_whole(folder, disk) -> bool:
