@@ -1,5 +1,6 @@
-"""python book/build.py [EDITION…]: execute the cells once, then write `_build/html/{en,zh-Hans,zh-Hant}/`."""
+"""python book/build.py [--build FOLDER] [EDITION…]: execute the cells once, then write the pages of each edition."""
 
+import argparse
 import hashlib
 import os
 import re
@@ -12,56 +13,85 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from importlib import metadata
 from pathlib import Path
 
+import files
 import nbformat
 import notebooks
 import progress
 import root_page
 import status
 import sync
-from execute import ALONE, CellFailed, Executed, chapter, waiting
+from execute import ALONE, Executed, chapter, waiting
 from notebooks import EDITIONS
-from pages import ROOT, read_page
+from pages import ROOT, read_page, show
 from plain import Links
 
-BUILD = ROOT / "_build"
 EARLY = 30.0  # seconds of executing after which what is there is written
 
 
-def main(arguments: list[str]) -> int:
-    start = time.monotonic()
-    if wrong := [a for a in arguments if a not in EDITIONS]:
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="book/build.py", description="Execute the cells once, then write the pages.")
+    parser.add_argument("editions", metavar="EDITION", nargs="*", help=f"of {', '.join(EDITIONS)} (default: all)")
+    parser.add_argument(
+        "--build",
+        type=Path,
+        default=ROOT / "_build",
+        metavar="FOLDER",
+        help="where to build, and keep (default: _build)",
+    )
+    options = parser.parse_args(arguments)
+    if wrong := [a for a in options.editions if a not in EDITIONS]:
         print(f"no edition is called «{wrong[0]}»: choose from {', '.join(EDITIONS)}", file=sys.stderr)
         return 2
-    editions = [e for e in EDITIONS if e in arguments] or list(EDITIONS)
+    try:
+        return make(options.build.resolve(), [e for e in EDITIONS if e in options.editions] or list(EDITIONS))
+    except OSError as error:
+        progress.problem(files.sentence(error, "make book"))
+    except (ValueError, RuntimeError) as error:
+        progress.problem(str(error))
+    return 1
+
+
+def make(build: Path, editions: list[str]) -> int:
+    """Build the editions in `build`. Returns 1 where the lessons say something else, or where a cell has failed.
+
+    OSError, ValueError or RuntimeError where the pages cannot be written.
+    """
+    start = time.monotonic()
     progress.step("comparing the pages with the lessons")
     found = sync.check()
     for line in [*found.problems, *(f"{words}: run `make sync`" for _, words in found.stale.values())]:
-        print(line, file=sys.stderr)
+        progress.problem(line)
     if found.problems or found.stale:
         return 1
     begin = time.monotonic()
-    try:
-        executed = execute(sync.chapters(), lambda so_far: write_early(editions, so_far))
-        seconds = time.monotonic() - begin
-        for note in [n for e in executed.values() for n in e.notes if e.ran]:
-            progress.done(f"note: {note}")
-        ran = sum(e.ran for e in executed.values())
-        if ran:
-            progress.done(f"executed {ran} cells in {seconds:.1f} s")
-        walls = write_editions(editions, executed)
-    except (CellFailed, ValueError, RuntimeError) as error:
-        print(f"\n{error}", file=sys.stderr)
-        return 1
+    executed = execute(sync.chapters(), build, lambda so_far: write_early(build, editions, so_far))
+    seconds = time.monotonic() - begin
+    for note in [n for e in executed.values() for n in e.notes if e.ran]:
+        progress.done(f"note: {note}")
+    ran = sum(e.ran for e in executed.values())
+    if ran:
+        progress.done(f"executed {ran} cells in {seconds:.1f} s")
+    failed = {name: e.failure for name, e in executed.items() if e.failure}
+    for failure in failed.values():
+        progress.problem(f"\n{failure.report}")
+    walls = write_editions(build, editions, executed)
     first = editions[0]
     cells = " · ".join(f"{e} {ran if e == first else 0}" for e in editions)
     progress.done(f"cells executed by edition: {cells}")
     share = {e: w + (seconds if e == first else 0) for e, w in walls.items()}
     progress.done("seconds by edition: " + " · ".join(f"{e} {w:.1f}" for e, w in share.items()))
-    progress.done(f"the book is in _build/html ({time.monotonic() - start:.1f} s); see it with `make serve`")
+    there = f"{show(build / 'html')} ({time.monotonic() - start:.1f} s)"
+    if failed:
+        progress.problem(
+            f"\nthe book is in {there}, but a cell failed on {', '.join(failed)}: the page says where, and what helps; "
+            "`make book` tries again"
+        )
+        return 1
+    progress.done(f"the book is in {there}; see it with `make serve`")
     return 0
 
 
-def execute(names: list[str], early: Callable[[dict[str, Executed]], object]) -> dict[str, Executed]:
+def execute(names: list[str], build: Path, early: Callable[[dict[str, Executed]], object]) -> dict[str, Executed]:
     """Each chapter's outputs, two chapters at a time: a cell that waits for its processes leaves a core idle.
 
     Those that measure come last, one by one. If the others take longer than EARLY seconds, `early` is called once with
@@ -69,29 +99,31 @@ def execute(names: list[str], early: Callable[[dict[str, Executed]], object]) ->
     """
     pages = {name: read_page(ROOT / "book" / "en" / f"{name}.md") for name in names}
     with ThreadPoolExecutor(max_workers=2) as pool:
-        running = {name: pool.submit(chapter, page, ROOT) for name, page in pages.items() if name not in ALONE}
+        running = {name: pool.submit(chapter, page, ROOT, build) for name, page in pages.items() if name not in ALONE}
         try:
+            # A failed chapter is a result like the others; what raises is the end, e.g. a full disk.
             slow = wait(running.values(), timeout=EARLY, return_when=FIRST_EXCEPTION).not_done
-            if slow and all(r in slow or not r.exception() for r in running.values()):
-                ready = {name: one.result() for name, one in running.items() if one not in slow}
+            ready = {name: one.result() for name, one in running.items() if one not in slow}
+            if slow:
                 early({name: ready.get(name) or waiting(pages[name]) for name in names})
             done = {name: one.result() for name, one in running.items()}
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    return {name: done.get(name) or chapter(pages[name], ROOT) for name in names}
+    return {name: done.get(name) or chapter(pages[name], ROOT, build) for name in names}
 
 
-def write_early(editions: list[str], so_far: dict[str, Executed]) -> None:
+def write_early(build: Path, editions: list[str], so_far: dict[str, Executed]) -> None:
     """Where there is no book yet, nobody waits for the longest chapters to read the first."""
-    if (BUILD / "html" / "index.html").exists():
+    html = build / "html"
+    if (html / "index.html").exists():
         return
-    write_editions(editions, so_far)
+    write_editions(build, editions, so_far)
     rest = ", ".join(name for name, outputs in so_far.items() if outputs.waiting)
-    progress.done(f"you can read the book already, in _build/html; still running, with outputs to come: {rest}")
+    progress.done(f"you can read the book already, in {show(html)}; still running, with outputs to come: {rest}")
 
 
-def write_editions(editions: list[str], executed: dict[str, Executed]) -> dict[str, float]:
+def write_editions(build: Path, editions: list[str], executed: dict[str, Executed]) -> dict[str, float]:
     """Write the editions that have changed. Returns each one's seconds (0: unchanged).
 
     One after the other: two at a time take no less on two cores. Each in a process of its own (see write.py).
@@ -101,39 +133,56 @@ def write_editions(editions: list[str], executed: dict[str, Executed]) -> dict[s
     for edition in editions:
         begin = time.monotonic()
         progress.step(f"{edition}: preparing pages")
-        stamp, done = prepare(edition, executed), BUILD / "html" / edition / ".stamp"
+        stamp, done = prepare(build, edition, executed), build / "html" / edition / ".stamp"
         walls[edition] = 0.0
-        if _read(done) != stamp:
+        if files.read(done) != stamp:
             done.unlink(missing_ok=True)
-            _write_pages(edition)
-            done.write_text(stamp, "utf-8")
+            _write_pages(build, edition)
+            files.write(done, stamp)
             walls[edition] = time.monotonic() - begin
             progress.done(f"{edition}: pages written in {walls[edition]:.1f} s")
-        root_page.write(BUILD / "html")
+        root_page.write(build / "html")
     return walls
 
 
-def _write_pages(edition: str) -> None:
-    log = BUILD / "log" / f"{edition}.txt"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, str(ROOT / "book" / "write.py"), edition]
+def _write_pages(build: Path, edition: str) -> None:
+    """Let Sphinx write the pages; once more from nothing where what it keeps seems to be damaged.
+
+    OSError for a full disk and the like, RuntimeError with Sphinx's warnings.
+    """
+    for tries in (1, 2):
+        fine, text = _sphinx(build, edition)
+        if fine:
+            return
+        shutil.rmtree(build / "doctrees" / edition, ignore_errors=True)  # it would not warn of the same twice
+        numbers = {int(n) for n in re.findall(r"(?:\[Errno |OSError\()(\d+)", text)}
+        if disk := numbers & {*files.FULL, *files.FORBIDDEN}:  # in a warning for each page, or in an exception
+            raise OSError(min(disk), os.strerror(min(disk)), str(build / "html" / edition))
+        told = [line for line in text.splitlines() if re.search("WARNING|ERROR", line)]
+        if told or tries == 2:
+            lines = "\n".join(told or [text[-2000:]])
+            raise RuntimeError(f"{edition}: the pages could not be written:\n{lines}")
+
+
+def _sphinx(build: Path, edition: str) -> tuple[bool, str]:
+    """Whether it wrote the pages, and what it said."""
+    command = [sys.executable, str(ROOT / "book" / "write.py"), edition, str(build)]
     quiet = {**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONUNBUFFERED": "1"}  # of Sphinx's own extensions
-    with log.open("wb") as out:
-        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, cwd=ROOT, env=quiet)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT, env=quiet) as process:
         try:
-            while process.poll() is None:
+            while True:
                 progress.step(f"{edition}: writing pages")
-                time.sleep(0.05)
+                try:
+                    said = process.communicate(timeout=0.05)[0].decode("utf-8", "replace")
+                    break
+                except subprocess.TimeoutExpired:
+                    pass
         finally:
             process.kill()
-    if process.returncode:
-        shutil.rmtree(BUILD / "doctrees" / edition, ignore_errors=True)  # it would not warn of the same twice
-        text = re.sub(r"\x1b\[[0-9;]*m", "", _read(log)).replace(f"{BUILD / 'src'}/", "")
-        told = [line for line in text.splitlines() if re.search("WARNING|ERROR", line)] or [text[-2000:]]
-        raise RuntimeError(f"{edition}: the pages could not be written:\n" + "\n".join(told))
+    return process.returncode == 0, re.sub(r"\x1b\[[0-9;]*m", "", said).replace(f"{build / 'src'}/", "")
 
 
-def prepare(edition: str, executed: dict[str, Executed]) -> str:
+def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> str:
     """Write the notebooks of an edition and return a stamp of all that its pages are made of."""
     folder = ROOT / "book" / EDITIONS[edition]
     sources = [
@@ -142,20 +191,20 @@ def prepare(edition: str, executed: dict[str, Executed]) -> str:
     status.fill(sources)
     titles, pages = notebooks.titles(sources)
     digest = _shared()
-    if _read(mark := BUILD / "doctrees" / edition / ".shared") != digest.hexdigest():
-        shutil.rmtree(BUILD / "doctrees" / edition, ignore_errors=True)
-        shutil.rmtree(BUILD / "html" / edition, ignore_errors=True)
-        mark.parent.mkdir(parents=True)
-        mark.write_text(digest.hexdigest(), "utf-8")
+    src_folder = build / "src" / edition
+    if files.read(mark := src_folder / ".shared") != digest.hexdigest():
+        for made in ("doctrees", "html"):
+            shutil.rmtree(build / made / edition, ignore_errors=True)
+        files.write(mark, digest.hexdigest())
     for src in sources:
-        digest.update(_write(BUILD / "src" / edition / f"{src.name}.ipynb", notebooks.for_sphinx(src)))
+        digest.update(_write(src_folder / f"{src.name}.ipynb", notebooks.for_sphinx(src)))
         links = Links(titles, pages, src.name)
-        out = BUILD / "html" / edition / "notebooks" / f"{src.name}.ipynb"
+        out = build / "html" / edition / "notebooks" / f"{src.name}.ipynb"
         digest.update(_write(out, notebooks.to_take_away(src, links)))
     wanted = {f"{src.name}.ipynb" for src in sources}
-    for stale in (BUILD / "src" / edition).glob("*.ipynb"):
+    for stale in src_folder.glob("*.ipynb"):
         if stale.name not in wanted:
-            stale.unlink()
+            stale.unlink(missing_ok=True)
     return digest.hexdigest()
 
 
@@ -174,15 +223,10 @@ def _shared():
 def _write(path: Path, notebook: nbformat.NotebookNode) -> bytes:
     """Write only what has changed, so that Sphinx reads only that again."""
     text = nbformat.writes(notebook) + "\n"
-    if _read(path) != text:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
+    if files.read(path) != text:
+        files.write(path, text)
     return text.encode()
 
 
-def _read(path: Path) -> str:
-    return path.read_text("utf-8") if path.exists() else ""
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

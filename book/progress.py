@@ -21,3 +21,10 @@ def done(text: str) -> None:
     global _last
     _last = time.monotonic()
     print(("\r\033[K" if sys.stdout.isatty() else "") + text, flush=True)
+
+
+def problem(text: str) -> None:
+    """What went wrong, on stderr; the line that rewrites itself ends first."""
+    if sys.stdout.isatty():
+        print("\r\033[K", end="", flush=True)
+    print(text, file=sys.stderr, flush=True)

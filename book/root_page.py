@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import files
 import terms
 
 _PAGE = """<!doctype html>
@@ -46,4 +47,4 @@ def write(folder: Path) -> None:
         for edition in ("en", "zh-Hans", "zh-Hant")
         if (folder / edition / "index.html").exists()
     )
-    (folder / "index.html").write_text(_PAGE.format(title=words["title"]["en"], links=links), "utf-8")
+    files.write(folder / "index.html", _PAGE.format(title=words["title"]["en"], links=links))

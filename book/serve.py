@@ -1,9 +1,11 @@
-"""python book/serve.py: show `_build/html` on 127.0.0.1 (port 8000, or PORT=)."""
+"""python book/serve.py [--port PORT]: show `_build/html` on 127.0.0.1."""
 
+import argparse
 import functools
 import http.server
 import os
 import sys
+from pathlib import Path
 
 from pages import ROOT
 
@@ -14,14 +16,24 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args) -> None:
         pass
 
+    def send_head(self):
+        try:
+            return super().send_head()
+        except ValueError:  # a zero byte in the address: no file can have such a name
+            self.send_error(http.HTTPStatus.NOT_FOUND)
 
-def main() -> int:
-    folder, wanted = ROOT / "_build" / "html", os.environ.get("PORT") or "8000"
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="book/serve.py", description="Show the book on 127.0.0.1.")
+    parser.add_argument("--port", default=os.environ.get("PORT") or "8000", help="1 to 65535 (default: PORT, or 8000)")
+    parser.add_argument("--build", type=Path, default=ROOT / "_build", help="the folder it was built in (_build)")
+    options = parser.parse_args(arguments)
+    folder, wanted = options.build / "html", options.port
     if not (folder / "index.html").exists():
         print("there is no book yet: run `make book` first", file=sys.stderr)
         return 1
     if not wanted.isdecimal() or not 0 < int(wanted) < 65536:
-        print(f"PORT={wanted} is not a port: choose a number from 1 to 65535", file=sys.stderr)
+        print(f"«{wanted}» is not a port: choose a number from 1 to 65535", file=sys.stderr)
         return 2
     try:
         server = http.server.ThreadingHTTPServer(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import exercise_blocks
+import files
 import terms
 import yaml
 from pages import ROOT, WRITTEN, Page, demo_cells, program_cell, read_page, show
@@ -180,7 +181,11 @@ def main(arguments: list[str] | None = None) -> int:
             print(re.sub("$", ": run `make sync`", sentences, flags=re.M), file=sys.stderr)
         return 1 if result.problems or result.stale else 0
     for path, (text, _) in result.stale.items():
-        path.write_text(text, "utf-8")
+        try:
+            files.write(path, text)
+        except OSError as error:
+            print(files.sentence(error, "make sync"), file=sys.stderr)
+            return 1
         print(f"filled {show(path)}")
     return 1 if result.problems else 0
 

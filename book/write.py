@@ -1,18 +1,18 @@
-"""python book/write.py EDITION: let Jupyter Book write the pages of one edition (build.py runs one process for each).
+"""python book/write.py EDITION FOLDER: let Jupyter Book write the pages of one edition (build.py runs this).
 
 One process per edition, because Sphinx's message catalogues belong to the whole process.
 """
 
 import shutil
 import sys
+from pathlib import Path
 
 from jupyter_book.sphinx import build_sphinx
 from pages import ROOT
 
 
-def write(edition: str) -> int:
-    """Write `_build/html/EDITION` from the executed notebooks in `_build/src/EDITION`. A warning is a failure."""
-    build = ROOT / "_build"
+def write(edition: str, build: Path) -> int:
+    """Write `BUILD/html/EDITION` from the executed notebooks in `BUILD/src/EDITION`. A warning is a failure."""
     settings = {
         "external_toc_path": str(ROOT / "_toc.yml"),
         "nb_execution_mode": "off",
@@ -34,4 +34,4 @@ def write(edition: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(write(sys.argv[1]))
+    sys.exit(write(sys.argv[1], Path(sys.argv[2])))

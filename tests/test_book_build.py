@@ -1,9 +1,9 @@
 """Building: a cell runs once for all editions, and again when its output could differ; failures name it."""
 
+import contextlib
 import json
 import re
 import shutil
-import socket
 import subprocess
 import sys
 
@@ -88,6 +88,17 @@ def test_what_a_lesson_reads_belongs_to_the_key_and_its_words_do_not(tmp_path):
     assert len({before, with_figures, key(page, folder)}) == 3
 
 
+def test_the_readers_own_settings_change_no_output(tmp_path):
+    folder = small_book.make(tmp_path, machine=True)
+    demo = folder / "lessons/first/demo.py"
+    demo.write_text(demo.read_text().replace("print(1 + 1)", "import jax\n\nprint(jax.numpy.ones(2).dtype)"))
+    assert small_book.tool(folder, "sync.py").returncode == 0
+    settings = {"JAX_ENABLE_X64": "1", "XLA_FLAGS": "--nothing_of_the_kind", "JAX_PLATFORMS": "tpu"}
+    result = small_book.tool(folder, "build.py", "en", **settings)
+    assert result.returncode == 0, result.stderr
+    assert "float32" in (folder / "_build/html/en/first.html").read_text("utf-8")
+
+
 def test_a_failing_cell_fails_the_build_and_is_named(built, tmp_path):
     folder = copy(built, tmp_path)
     demo = folder / "lessons/first/demo.py"
@@ -123,16 +134,6 @@ def test_an_unknown_edition_is_one_sentence():
     assert result.stderr == "no edition is called «fr»: choose from en, zh-Hans, zh-Hant\n"
 
 
-def test_a_taken_port_is_one_sentence(built):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = str(taken.getsockname()[1])
-        command = [sys.executable, str(built[0] / "book/serve.py")]
-        result = subprocess.run(command, env={"PORT": port}, capture_output=True, text=True, timeout=60)
-    assert result.returncode == 1 and result.stderr.count("\n") == 1 and f"port {port} cannot be used" in result.stderr
-
-
 def test_notebooks_are_plain_markdown(built):
     for edition in ("en", "zh-Hans", "zh-Hant"):
         notebook = json.loads((built[0] / "_build/html" / edition / "notebooks/first.ipynb").read_text("utf-8"))
@@ -158,18 +159,52 @@ def test_the_status_page_adds_up_what_ran(built, tmp_path):
 def test_who_builds_for_the_first_time_reads_before_the_last_cell_has_run(tmp_path):
     folder = small_book.make(tmp_path, machine=True)
     build, demo, go = folder / "book/build.py", folder / "lessons/first/demo.py", tmp_path / "go"
-    build.write_text(re.sub(r"(?m)^EARLY = .*", "EARLY = 0.1", build.read_text("utf-8")), "utf-8")
+    small_book.set_constant(folder, "build.py", "EARLY", 0.1)
+    small_book.set_constant(folder, "execute.py", "LIMIT", 3600)  # the cell waits until three editions are written
     wait = f"import time\n\nwhile not __import__('os').path.exists({str(go)!r}):\n    time.sleep(0.1)\n"
     demo.write_text(demo.read_text().replace("print(1", wait + "print(1"))
     assert small_book.tool(folder, "sync.py").returncode == 0
-    with subprocess.Popen([sys.executable, str(build)], stdout=subprocess.PIPE, text=True) as running:
+    with subprocess.Popen(
+        [sys.executable, str(build)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as running:
         assert running.stdout
-        early = next((line for line in running.stdout if line.startswith("you can read the book already")), "")
+        lines: list[str] = []
+        for line in running.stdout:
+            lines.append(line)
+            if line.startswith("you can read the book already"):
+                break
         page = folder / "_build/html/zh-Hant/first.html"
-        waiting = page.read_text("utf-8")
+        waiting = page.read_text("utf-8") if page.exists() else ""
         go.touch()
         rest = running.stdout.read()
-    assert early.endswith("with outputs to come: first\n") and running.returncode == 0, rest
+    assert lines[-1].endswith("with outputs to come: first\n") and running.returncode == 0, "".join(lines) + rest
     assert "說明</p>" in waiting and "本頁的程式還在執行" in waiting and "裝置 7" not in waiting
     assert "本頁的程式還在執行" not in page.read_text("utf-8") and "裝置 7" in page.read_text("utf-8")
     assert executed(rest) == "cells executed by edition: en 2 · zh-Hans 0 · zh-Hant 0"
+
+
+def test_the_book_can_be_built_in_another_folder(built, tmp_path):
+    folder, other = small_book.make(tmp_path / "book", machine=True), tmp_path / "other"
+    assert small_book.tool(folder, "sync.py").returncode == 0
+    result = small_book.tool(folder, "build.py", "--build", str(other), "en")
+    assert result.returncode == 0, result.stderr
+    assert f"the book is in {other / 'html'}" in result.stdout
+    assert not (folder / "_build").exists() and (other / "html/index.html").exists()
+    again = small_book.tool(folder, "build.py", "--build", str(other), "en")
+    assert executed(again.stdout) == "cells executed by edition: en 0"
+    help = small_book.tool(folder, "build.py", "--help").stdout
+    assert "--build FOLDER" in help and "zh-Hant" in help
+
+
+def test_tests_do_not_build_where_readers_do(monkeypatch):
+    calls = []
+
+    def run(command, **options):
+        calls.append(command)
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(small_book, "alone", contextlib.nullcontext)
+    html = small_book.real_book()
+    (command,) = calls
+    assert command[-2:] == ["--build", str(html.parent)] and small_book.ROOT / "_build" not in [html, *html.parents]

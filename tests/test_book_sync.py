@@ -77,6 +77,16 @@ def test_a_cell_no_page_uses_is_a_problem(tmp_path):
     assert len(problems) == 2 and all("«forgotten»" in p for p in problems)
 
 
+def test_what_stands_above_the_first_cell_is_on_no_page_but_a_cell_needs_a_name(tmp_path):
+    folder = book(tmp_path)
+    demo = folder / "lessons/first/demo.py"
+    text = demo.read_text()
+    demo.write_text("# Only as a script.\nimport os\n\nos.chdir('/')\n\n" + text)
+    assert sync.check(folder).problems == [] and not sync.check(folder).stale
+    demo.write_text("# %%\nimport os\n\n" + text)
+    assert all("cell 1 has no name" in p for p in sync.check(folder).problems) and sync.check(folder).problems
+
+
 def test_page_order_unlike_demo_order_is_a_problem(tmp_path):
     folder = book(tmp_path)
     demo = folder / "lessons/first/demo.py"

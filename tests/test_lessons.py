@@ -115,3 +115,4 @@ def test_what_a_chapter_shows_runs_as_a_script(lesson, tmp_path):
         [sys.executable, "-W", "error", script], cwd=tmp_path, capture_output=True, text=True, timeout=600
     )
     assert run.returncode == 0, run.stdout + run.stderr
+    assert not list(tmp_path.iterdir()), "a demo leaves files where it was started"

@@ -15,7 +15,8 @@ from sphinx.application import Sphinx
 BOOK = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(BOOK))
 
-import terms  # noqa: E402  (book/ is not a package)
+import files  # noqa: E402  (book/ is not a package)
+import terms  # noqa: E402
 from _ext.bigrams import Bigrams  # noqa: E402
 
 NAMES = {"en": "English", "zh-Hans": "简体", "zh-Hant": "繁體"}
@@ -119,7 +120,7 @@ def prune(app: Sphinx, error: Exception | None) -> None:
     """Remove files of the theme that no page loads, and its icon font."""
     if error is None and app.builder.format == "html":
         sheet = Path(app.outdir, "_static", "styles", "pydata-sphinx-theme.css")
-        sheet.write_text(ICONS.sub("", sheet.read_text("utf-8")), "utf-8")
+        files.write(sheet, ICONS.sub("", sheet.read_text("utf-8")))
         for path in sorted(Path(app.outdir, "_static").rglob("*"), reverse=True):
             if path.is_file() and any(part in path.as_posix() for part in UNUSED):
                 path.unlink()

@@ -5,6 +5,15 @@
 #       format_name: percent
 # ---
 
+# A script leaves nothing behind: it runs in a folder that goes when it ends.
+import atexit
+import os
+import shutil
+import tempfile
+
+os.chdir(scratch := tempfile.mkdtemp())
+atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+
 # %% say-hello
 from minipod.cluster import run
 
