@@ -28,9 +28,9 @@ test: env check  ## everything: style, types, pages, lessons, tools
 	@sh .ci/system --missing
 	@$(BIN)/python -m pytest tests -m "not long" -n auto --maxprocesses 4 --dist worksteal
 
-# The long tests: each makes environments of its own, which takes minutes and a gigabyte of disk.
+# What takes minutes or makes environments of its own, and what says in another way what `make test` says.
 test-long: env
-	@$(BIN)/python -m pytest tests -m long
+	@$(BIN)/python -m pytest tests -m long -n auto --maxprocesses 4 --dist loadfile
 
 check: env
 	$(BIN)/ruff check .

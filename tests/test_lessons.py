@@ -14,6 +14,8 @@ from verdicts import verdicts
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = sorted(p.parent.name for p in ROOT.glob("lessons/ch*/exercises.py"))
 LANGUAGES = ("en", "zh-Hans")
+LONG = pytest.mark.long
+SCRIPTS = ("start", "ch01_devices", "ch10_processes")  # run in every `make test`; the book executes the cells of all
 
 
 def functions(path: Path) -> list[str]:
@@ -67,7 +69,7 @@ def test_every_blank_is_todo(tmp_path):
     assert status == 1
 
 
-@pytest.mark.parametrize("answers", ["solutions", "tests/right_a", "tests/right_b"])
+@pytest.mark.parametrize("answers", ["solutions", "tests/right_a", pytest.param("tests/right_b", marks=LONG)])
 def test_a_right_answer_passes_however_it_is_written(answers, tmp_path):
     status, rows = check(ROOT / answers, tmp_path / "report.json")
     wrong = [row["message"] for row in rows.values() if row["outcome"] != "right"]
@@ -75,7 +77,7 @@ def test_a_right_answer_passes_however_it_is_written(answers, tmp_path):
     assert status == 0
 
 
-@pytest.mark.parametrize("spelling", ["first", "second"])
+@pytest.mark.parametrize("spelling", ["first", pytest.param("second", marks=LONG)])
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_a_mistake_is_wrong_and_gets_its_name(chapter, spelling, tmp_path):
     source = spelled(chapter, spelling)
@@ -108,7 +110,9 @@ def test_a_lesson_is_complete(chapter):
             assert all(m["name"][language] and m["text"][language] for m in entry["mistakes"].values())
 
 
-@pytest.mark.parametrize("lesson", ["start", *CHAPTERS])
+@pytest.mark.parametrize(
+    "lesson", [lesson if lesson in SCRIPTS else pytest.param(lesson, marks=LONG) for lesson in ["start", *CHAPTERS]]
+)
 def test_what_a_chapter_shows_runs_as_a_script(lesson, tmp_path):
     script = ROOT / "lessons" / lesson / "demo.py"
     run = subprocess.run(

@@ -22,6 +22,8 @@ LIMIT = 1200  # seconds for an installation over a slow network
 NOBODY = "65534"
 AS_NOBODY = ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--"]
 OFFLINE = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
+NAMELESS = ["unshare", "--uts", "sh", "-c", 'hostname nowhere-at-all && exec "$@"', "sh"]
+DEAD = "http://127.0.0.1:9"
 
 # name -> (what stands before each command, variables). A new condition is a line here.
 CONDITIONS: dict[str, tuple[list[str], dict[str, str]]] = {
@@ -32,6 +34,9 @@ CONDITIONS: dict[str, tuple[list[str], dict[str, str]]] = {
     "Turkish": ([], {"LC_ALL": "tr_TR.UTF-8"}),
     "no HOME": ([], {"HOME": "/proc/nobody"}),
     "no TMPDIR": ([], {"TMPDIR": "/proc/nowhere"}),
+    "a proxy that nobody reaches": ([], dict.fromkeys(("http_proxy", "https_proxy", "ALL_PROXY"), DEAD)),
+    "a name without an address": (NAMELESS, {}),
+    "settings of JAX": ([], {"JAX_ENABLE_X64": "1", "JAX_DISABLE_JIT": "1", "JAX_PLATFORMS": "cuda"}),
 }
 
 
@@ -103,8 +108,8 @@ def is_promised(python: str) -> bool:
 
 @pytest.mark.parametrize("under", CONDITIONS)
 def test_the_first_commands(place: Place, under: str):
-    if under == "offline" and os.getuid() != 0:
-        pytest.skip("only root may take the network away")
+    if CONDITIONS[under][0] and os.getuid() != 0:
+        pytest.skip("only root may take the network or the name away")
     assert place.run("make", "env", f"PYTHON={place.python}", under=under) == ""
     said = place.run(".venv/bin/pytest", "lessons/ch01_devices", "--lang", "en", "--solutions", under=under)
     assert "4 of the 4 checked here solved" in said
