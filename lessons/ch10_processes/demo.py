@@ -57,6 +57,12 @@ run("all_sum.py", processes=2, devices=4)
 # %% one-missing
 run("one_missing.py", processes=2, devices=4, check=False)
 
+# %% behind-proxy
+run("behind_proxy.py", "", processes=2, devices=1, check=False)
+
+# %% no-proxy
+run("behind_proxy.py", "127.0.0.1", processes=2, devices=1)
+
 # %% initialized-too-late
 run("too_late.py", processes=2, devices=4)
 
