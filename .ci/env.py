@@ -15,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,9 +67,11 @@ def make(folder: Path, again: bool) -> None:
 
 
 def wanted() -> str:
-    """A sum of what the environment is made from."""
-    texts = [(ROOT / name).read_bytes() for name in ("pyproject.toml", "constraints.txt")]
-    return hashlib.sha256(b"\0".join(texts)).hexdigest()
+    """A sum of what the environment is made from; what pyproject.toml says to other tools is no part of it."""
+    said = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    parts = [said.get("build-system"), said.get("project"), said.get("tool", {}).get("setuptools")]
+    parts.append((ROOT / "constraints.txt").read_text("utf-8"))
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def unusable(folder: Path) -> str | None:

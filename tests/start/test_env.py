@@ -79,6 +79,17 @@ def test_damage_is_noticed(made: Path, tmp_path: Path, damage: Callable[[Path], 
     assert says.format(venv) in (env.unusable(venv) or "")
 
 
+def test_only_what_the_environment_is_made_from_makes_it_again(made: Path):
+    project = made / "pyproject.toml"
+    project.write_text(project.read_text() + "\n[tool.pytest.ini_options]\nmarkers = ['more']\n")
+    assert make(made, "env").stdout == ""
+    project.write_text(project.read_text().replace('version = "1"', 'version = "2"'))
+    assert "making the environment" in make(made, "env").stdout
+    (made / "constraints.txt").write_text("# changed\n")
+    assert "making the environment" in make(made, "env").stdout
+    assert make(made, "env").stdout == ""
+
+
 def test_a_project_that_was_moved_says_so_once_and_works_again(made: Path):
     there = made.rename(made.with_name("the book"))
     try:
