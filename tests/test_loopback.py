@@ -68,9 +68,14 @@ def test_a_program_that_says_nothing_of_addresses_listens_on_loopback(here: Path
 NAMED = """
 set -e
 ip link set lo up
-ip link add card type dummy && ip addr add 10.99.0.1/24 dev card && ip link set card up
+ip link add card type veth peer name switch
+ip addr add 10.99.0.1/24 dev card
+ip link set card up
+ip link set switch up
 hostname odd-name
-mount -t tmpfs none /mnt && printf '%b' "$NAMES" >/mnt/hosts && mount --bind /mnt/hosts /etc/hosts
+mount -t tmpfs none /mnt
+printf '%b' "$NAMES" >/mnt/hosts
+mount --bind /mnt/hosts /etc/hosts
 exec "$@"
 """
 
