@@ -17,6 +17,8 @@ USAGE = (
 def main() -> int:
     """Run one subcommand; the exit code."""
     command, *arguments = sys.argv[1:] or [""]
+    if sys.platform == "win32":
+        return tell("windows")
     if command == "learn":
         from lessons.learning.command import main as run
     elif command == "check":
@@ -24,15 +26,20 @@ def main() -> int:
     elif command == "class":
         from lessons.classroom.command import main as run
     elif command == "book":
-        from lessons.checking.words import locale_language, say
-
-        print(say("book-elsewhere", locale_language()), file=sys.stderr)
-        return 2
+        return tell("book-elsewhere")
     else:
         asked = command in ("-h", "--help")
         print(USAGE, file=sys.stdout if asked else sys.stderr)
         return 0 if asked else 2
     return run(arguments)
+
+
+def tell(message: str) -> int:
+    """Say why nothing can be done, in the learner's language; exit code 2."""
+    from lessons.checking.words import locale_language, say
+
+    print(say(message, locale_language()), file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":
