@@ -86,11 +86,18 @@ def test_a_program_is_found_beside_the_running_script_too(here: Path, monkeypatc
 
 
 def test_lines_are_shown_as_they_come(here: Path):
-    (here / "p.py").write_text("import time\nprint('first')\ntime.sleep(1)\nprint('last', end='')")
-    began, seen = time.monotonic(), []
-    cluster.run("p.py", processes=1, show=lambda i, line: seen.append((i, line, time.monotonic() - began)))
-    assert [(i, line) for i, line, _ in seen] == [(0, "first"), (0, "last")]
-    assert seen[1][2] - seen[0][2] > 0.8
+    (here / "p.py").write_text(
+        "import pathlib, time\nprint('first')\n"
+        "while not pathlib.Path('seen').exists(): time.sleep(0.01)\nprint('last', end='')"
+    )
+    seen = []
+
+    def show(process: int, line: str) -> None:
+        seen.append((process, line))
+        (here / "seen").touch()  # only then the program goes on
+
+    cluster.run("p.py", processes=1, show=show)
+    assert seen == [(0, "first"), (0, "last")]
 
 
 def test_children_get_the_devices_the_environment_and_the_collective_timeout(here: Path, monkeypatch):
@@ -250,7 +257,10 @@ def test_where_says_the_line_that_each_process_waits_in(here: Path):
     (here / "p.py").write_text(
         "import os, time\nif os.environ['MINIPOD_PROCESS'] == '0':\n    time.sleep(50)\nelse:\n    time.sleep(40)\n"
     )
-    done = cluster.run("p.py", limit=2, check=False)
+    for limit in (2, 4, 8, 16, 32):  # until both have come so far
+        done = cluster.run("p.py", limit=limit, check=False)
+        if all(done.stacks):
+            break
     assert done.stacks == ["p.py:3 time.sleep(50)", "p.py:5 time.sleep(40)"]
     assert str(done.where()) == "[0] p.py:3 time.sleep(50)\n[1] p.py:5 time.sleep(40)"
     assert done.where()._repr_html_().count("<section") == 2
@@ -258,24 +268,28 @@ def test_where_says_the_line_that_each_process_waits_in(here: Path):
 
 def test_survivors_go_on_when_one_has_failed(here: Path):
     (here / "p.py").write_text(
-        "import os, sys, time\nif os.environ['MINIPOD_PROCESS'] == '0':\n    sys.exit(3)\ntime.sleep(6)\nprint('here')"
+        "import os, sys, time\nif os.environ['MINIPOD_PROCESS'] == '0':\n    sys.exit(3)\n"
+        "time.sleep(float(sys.argv[1]))\nprint('here')"
     )
-    assert cluster.run("p.py", check=False).outputs[1] == ""
-    done = cluster.run("p.py", check=False, survivors=True)
+    assert cluster.run("p.py", "50", check=False).outputs[1] == ""
+    done = cluster.run("p.py", "6", check=False, survivors=True)
     assert done.outputs[1] == "here\n" and done.codes == [3, 0] and not done.ok
 
 
 def test_the_machine_has_room_for_so_many_processes_and_no_more(here: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(tempfile, "tempdir", str(here))  # places of our own
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     monkeypatch.setattr(cluster, "MACHINE", 2)
-    (here / "p.py").write_text("import time\ntime.sleep(13)\nprint('done')")
+    (here / "p.py").write_text(
+        "import pathlib, time\nprint('up')\nwhile not pathlib.Path('go').exists(): time.sleep(0.01)\n"
+    )
+    up = threading.Event()
     with ThreadPoolExecutor() as pool:
-        first = pool.submit(cluster.run, "p.py", processes=1)
-        while not list(here.glob("minipod-*/place-0")):
-            time.sleep(0.05)
-        time.sleep(0.2)
+        first = pool.submit(cluster.run, "p.py", processes=1, show=lambda *_: up.set())
+        assert up.wait(60)
         with pytest.raises(TimeoutError, match="^2 processes: 1 of at most 2 run on this machine already"):
             cluster.run("p.py", processes=2)
+        (here / "go").touch()
         assert first.result().ok
     (here / "p.py").write_text("print('done')")
     assert cluster.run("p.py", processes=2).outputs == ["done\n"] * 2  # the places are free again
@@ -283,6 +297,7 @@ def test_the_machine_has_room_for_so_many_processes_and_no_more(here: Path, monk
 
 def test_a_free_port_is_given_once_and_the_system_gives_it_to_nobody(here: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(tempfile, "tempdir", str(here))
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     with ThreadPoolExecutor(8) as pool:
         ports = list(pool.map(lambda _: processes.free_port(), range(200)))
     assert len(set(ports)) == 200

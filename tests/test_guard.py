@@ -79,12 +79,12 @@ def test_a_process_that_has_finished_is_named_at_once(tmp_path, monkeypatch):
 
 def test_a_process_that_is_elsewhere_is_named_after_the_patience(tmp_path, monkeypatch):
     program = (
-        "import time\ntotal = watched(total, 'total', seconds=2)\nprint(total(everyone(ones)))\n"
-        "if me == 0:\n    print(total(everyone(ones)))\nelse:\n    time.sleep(15)\n"
+        "import time\ntotal = watched(total, 'total', seconds=8)\nprint(total(everyone(ones)))\n"
+        "if me == 0:\n    print(total(everyone(ones)))\nelse:\n    time.sleep(60)\n"
     )
     done = run(tmp_path, monkeypatch, program)
     said = (
-        "call 2, total(float32[8@i,1]): process 1 did not come within 2 s; it was last at call 1, total(float32[8@i,1])"
+        "call 2, total(float32[8@i,1]): process 1 did not come within 8 s; it was last at call 1, total(float32[8@i,1])"
     )
     assert out_of_step(done)[0] == said
 
