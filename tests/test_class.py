@@ -39,7 +39,7 @@ def check_class(folder, root, *options, kind="auto"):
     """Run the command; its result, and the table's rows by student."""
     command = [sys.executable, "-m", "lessons.classroom.command", str(folder), "--root", str(root)]
     command += ["--isolation", kind, "--lang", "en", "--seed", "1", *options]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False)
     if "--isolation" in done.stderr and kind != "auto":
         pytest.skip(done.stderr.strip())
     table = folder.parent / "class-report" / "class.csv"
@@ -173,7 +173,7 @@ def test_what_lies_in_the_working_folder_is_not_imported(tmp_path):
         (folder / f"{name}.py").write_text("raise SystemExit('imported')\n")
     command = [sys.executable, "-m", "lessons", "class", ".", "--root", str(root), "--lang", "en"]
     env = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0 and "0 of 4 answers right" in done.stdout, done
 
 

@@ -84,7 +84,7 @@ def holders() -> set[int]:
     return found
 
 
-def wait_until(what, seconds: float = 10.0) -> bool:
+def wait_until(what, seconds: float = 60.0) -> bool:
     end = time.monotonic() + seconds
     while not what() and time.monotonic() < end:
         time.sleep(0.02)
