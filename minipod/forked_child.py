@@ -15,6 +15,7 @@ from minipod import environment, gloo
 from minipod import processes as _processes
 
 COLLECTIVE_TIMEOUT = 5  # seconds a collective waits for the other process
+PATIENCE = 300  # seconds for the other process to come: the parent's own limit is shorter, and starts on time
 READY = b"\0"  # the child says: JAX is up, the function starts
 CLOSED, SPOILT = 113, 114  # exit codes of a child that could not write its result, or not even make it
 _kept: list[Any] = []  # pytest's replaced streams: closing them would write their buffers a second time
@@ -93,13 +94,13 @@ def _start_jax(rank: int, processes: int, devices: int, port: int, memory: float
         gloo.listen_on("127.0.0.1")
         address = f"127.0.0.1:{port}"
         if rank:
-            _processes.wait_for_listener(address, 10)
+            _processes.wait_for_listener(address, PATIENCE)
         jax.distributed.initialize(
             address,
             processes,
             rank,
             coordinator_bind_address=address,
-            initialization_timeout=15,
+            initialization_timeout=PATIENCE,
             shutdown_timeout_seconds=5,
         )
     jax.devices()

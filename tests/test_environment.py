@@ -75,7 +75,7 @@ def test_a_proxy_stops_no_forked_pair(monkeypatch: pytest.MonkeyPatch):
         return jax.device_count()
 
     results = forked.run(count, processes=2, devices=2, seconds=100)
-    assert [(r.status, r.value) for r in results] == [("ok", 4)] * 2
+    assert [(r.status, r.value) for r in results] == [("ok", 4)] * 2, results
 
 
 def test_a_variable_can_be_taken_out(here: Path, monkeypatch: pytest.MonkeyPatch):
