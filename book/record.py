@@ -51,7 +51,7 @@ def _record(page: Page) -> execute.Executed:
         progress.problem(f"\n{result.failure.report}\n{show(path)} stays as it was")
     elif page.cells:
         recordings.write(page, ROOT, recordings.Recording(key, recordings.now(), result.seconds, result.outputs))
-        progress.done(f"{show(path)}: {result.ran} cells in {result.seconds:.1f} s")
+        progress.done(f"{show(path)}: recorded in {result.seconds:.1f} s")
     return result
 
 
