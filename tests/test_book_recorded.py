@@ -60,7 +60,7 @@ def test_record_writes_a_file_for_each_page_with_code(recorded):
     found = json.loads(text)
     assert [cell["name"] for cell in found["cells"]] == ["draw", "add"] and '      "2\\n"' in text.splitlines()
     assert found["made"]["python"] and found["made"]["packages"]["jax"] and found["made"]["on"] and found["seconds"] > 0
-    assert str(folder) not in text and max(map(len, text.splitlines())) < 1000  # a picture is many lines
+    assert str(folder) not in text and len(text.splitlines()) > 60  # a picture is many lines
 
 
 def test_a_recorded_book_executes_nothing_and_says_when_and_with_what_it_was_recorded(folder):
