@@ -1,4 +1,4 @@
-"""`python -m lessons learn`, `check` for learners, `class`, `author`."""
+"""`python -m lessons`: `learn`, `check`; `class` for instructors; `author`."""
 
 import os
 import sys

@@ -46,7 +46,8 @@ class Judged:
         verdict = self.verdict
         named = f" and called {verdict.mistake}" if verdict.mistake else " without a name"
         found = verdict.outcome + named * (verdict.outcome in ("wrong", "hung"))
-        return Finding(chapter.place(self.file, self.function), f"is {found}, not {expected}: {self.message}")
+        said = f": {self.message}" if self.message else ""
+        return Finding(chapter.place(self.file, self.function), f"is {found}, not {expected}{said}")
 
 
 def judge_chapter(chapter: Chapter, specs: list[Spec]) -> Iterator[Finding]:
@@ -206,7 +207,7 @@ def _report(chapter: Chapter) -> int:
         print(finding, flush=True)
         found += 1
     if not found:
-        several = [len(mistakes_of(path)) for path in (chapter.mistakes, chapter.unlisted)]
-        counts = "{} mistakes, {} unlisted wrong answers".format(*several)
-        print(f"{chapter.lesson}: {len(functions(chapter.blanks))} exercises, {counts}: everything holds")
+        several = [functions(chapter.blanks), mistakes_of(chapter.mistakes), mistakes_of(chapter.unlisted)]
+        counts = "exercises: {}, mistakes: {}, unlisted wrong answers: {}".format(*map(len, several))
+        print(f"{chapter.lesson}: everything holds ({counts})")
     return int(found > 0)

@@ -123,8 +123,8 @@ def _exercises(chapter: Chapter) -> Iterator[Finding]:
     if not names and chapter.blanks.exists():
         yield Finding(chapter.place(chapter.blanks), "holds no exercise")
     tested = [name.removeprefix("test_") for name in functions(chapter.checks) if name.startswith("test_")]
-    yield from _same(chapter, chapter.checks, sorted(tested), sorted(names), "test for {}", "test for {}")
-    yield from _same(chapter, chapter.solution, functions(chapter.solution), names, "{}", "{}")
+    yield from _same(chapter, chapter.checks, sorted(tested), sorted(names), "test for {}")
+    yield from _same(chapter, chapter.solution, functions(chapter.solution), names)
 
 
 def _mistakes(chapter: Chapter) -> Iterator[Finding]:
@@ -137,7 +137,7 @@ def _mistakes(chapter: Chapter) -> Iterator[Finding]:
         few = sum(mistake.startswith(f"{name}__") for mistake in known)
         if few < MISTAKES:
             yield Finding(chapter.place(chapter.mistakes), f"{name} has {few} mistakes; {MISTAKES} are the least")
-    yield from _same(chapter, chapter.wrong, sorted(mistakes_of(chapter.wrong)), sorted(known), "{}", "{}")
+    yield from _same(chapter, chapter.wrong, sorted(mistakes_of(chapter.wrong)), sorted(known))
     several = len(mistakes_of(chapter.unlisted))
     if chapter.unlisted.exists() and several < UNLISTED:
         yield Finding(chapter.place(chapter.unlisted), f"holds {several} wrong answers; {UNLISTED} are the least")
@@ -150,12 +150,12 @@ def _words(chapter: Chapter) -> Iterator[Finding]:
     except (OSError, ValueError):
         return
     names, known = functions(chapter.blanks), mistakes_of(chapter.mistakes)
-    yield from _same(chapter, chapter.words, list(words), names, "entry [{}]", "entry [{}]")
+    yield from _same(chapter, chapter.words, list(words), names, "entry [{}]")
     for name in [n for n in names if n in words]:
         said = _get(words, name, "mistakes")
         explained = sorted(f"{name}__{mistake}" for mistake in said) if isinstance(said, dict) else []
         listed = sorted(mistake for mistake in known if mistake.startswith(f"{name}__"))
-        yield from _same(chapter, chapter.words, explained, listed, "words for {}", "words for {}")
+        yield from _same(chapter, chapter.words, explained, listed, "words for {}")
         for language in LANGUAGES:
             hints = _get(words, name, "hints", language) or []
             least = max(HINTS, len(_get(words, name, "hints", "en") or []))
@@ -169,15 +169,13 @@ def _words(chapter: Chapter) -> Iterator[Finding]:
                     yield Finding(chapter.place(chapter.words), f"{label} is missing")
 
 
-def _same(
-    chapter: Chapter, path: Path, has: list[str], wanted: list[str], missing: str, extra: str
-) -> Iterator[Finding]:
+def _same(chapter: Chapter, path: Path, has: list[str], wanted: list[str], what: str = "{}") -> Iterator[Finding]:
     """Findings where a file that there is does not have the names it should, in their order."""
     if not path.exists() or has == wanted:
         return
     where = chapter.place(path)
-    yield from (Finding(where, f"has no {missing.format(name)}") for name in wanted if name not in has)
-    yield from (Finding(where, f"has a {extra.format(name)} too many") for name in has if name not in wanted)
+    yield from (Finding(where, f"has no {what.format(name)}") for name in wanted if name not in has)
+    yield from (Finding(where, f"{what.format(name)} is one too many") for name in has if name not in wanted)
     if set(has) == set(wanted):
         again = sorted({name for name in has if has.count(name) > 1})
         text = f"has {', '.join(again)} twice" if again else f"has another order than exercises.py: {', '.join(has)}"
