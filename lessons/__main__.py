@@ -1,4 +1,4 @@
-"""`python -m lessons learn`, `check` for learners, `class` for instructors."""
+"""`python -m lessons`: `learn`, `check`; `class` for instructors; `author`."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ if sys.path[0] in ("", os.getcwd()) and os.path.realpath(os.getcwd()) != HOME:
 
 USAGE = (
     "python -m lessons learn | check [CHAPTER …] | class FOLDER"
-    " (each has --help)"
+    " | author CHAPTER … (each has --help)"
 )
 
 
@@ -25,6 +25,8 @@ def main() -> int:
         from lessons.checking.command import main as run
     elif command == "class":
         from lessons.classroom.command import main as run
+    elif command == "author":
+        from lessons.checking.author import main as run
     elif command == "book":
         return tell("book-elsewhere")
     else:

@@ -108,6 +108,13 @@ def see_ahead(spec: Spec, settings: Settings, seen: dict[str, Results]) -> None:
         _see_together(spec, settings, _tame(spec, _Notes(spec), left), seen)
 
 
+def see_all(spec: Spec, settings: Settings, seen: dict[str, Results]) -> None:
+    """Add to `seen` what every mistake does, the wild ones, too."""
+    see_ahead(spec, settings, seen)
+    for name, results in _see(spec, settings, known_mistakes(spec), seen, wild=True):
+        seen[name] = results
+
+
 def _tame(spec: Spec, notes: "_Notes", names: list[str]) -> list[str]:
     several = spec.processes > 1
     return [n for n in names if notes.says(n) is False or not (several or notes.says(n))]
