@@ -65,6 +65,21 @@ def test_each_answer_that_is_judged_otherwise_than_its_author_says_is_a_line(cha
     assert (unsaid, len(said.lines)) == ([], len(expected)), said
 
 
+def test_a_mistake_that_has_to_be_seen_alone_may_be_slow(chapter):
+    """As on a busy machine: longer than a learner would wait for it."""
+    ends, slow = "__import__('os')._exit(3)", "__import__('time').sleep(3) or n"
+    listed = {"ends": ends, "squared": "n * n", "thrice": "3 * n", "halved": "n / 2", "slow": slow}
+    chapter.mistakes.write_text(named("twice", listed))
+    chapter.words.write_text(words(listed), encoding="utf-8")
+    chapter.wrong.write_text(named("twice", listed | {"slow": "n"}))
+    chapter.unlisted.write_text(named("twice", UNLISTED | {"untouched": "4 * n"}))
+    said = author(chapter.root, LESSON)
+    assert [line.partition(":")[0] for line in said.lines] == [
+        "lessons/ch95_small/mistakes.py twice__ends",
+        "tests/wrong/ch95_small.py twice__ends",
+    ], said
+
+
 def test_too_many_unlisted_answers_of_which_only_the_difference_is_told_are_a_line(chapter):
     odd = {f"odd_{k}": f"(3 * n * n + {k}) // 7" for k in range(10)}
     chapter.unlisted.write_text(named("twice", odd))

@@ -24,7 +24,7 @@ from lessons.checking.words import locale_language, say
 from minipod import environment, forked
 
 SPECIFIC = 0.7  # of the unlisted wrong answers get a message that says more than what differs
-SEED = 11
+SEED, LIMIT, MEMORY = 11, 120.0, 2.0  # seconds even on a busy machine: who waits in vain is ended long before; GiB
 DESCRIPTION = (
     "Judge what the authors of chapters wrote: solutions and other right answers pass, every mistake and its second "
     "spelling gets its name, no two mistakes behave alike, unlisted wrong answers are caught, and nothing is missing. "
@@ -54,7 +54,7 @@ def judge_chapter(chapter: Chapter, specs: list[Spec]) -> Iterator[Finding]:
     """What does not hold in a chapter, exercise by exercise; of files that are missing nothing is judged."""
     unlisted: list[Judged] = []
     for spec in specs:
-        settings, known = Settings(chapter.solution.parent, SEED, memory=2.0), running.Known()
+        settings, known = Settings(chapter.solution.parent, SEED, LIMIT, MEMORY), running.Known(ahead=True)
         running.prepare(spec, settings, known)
         (solution,) = _judge(spec, settings, known, chapter.solution, [spec.name])
         if solution.verdict.outcome != "right":

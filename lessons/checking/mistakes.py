@@ -87,12 +87,19 @@ def _see(
     _see_together(spec, settings, tame, seen)
     yield from ((name, seen[name]) for name in names if name in seen)
     alone = [n for n in left if n not in seen and (n in tame or notes.says(n) is None or (wild and notes.says(n)))]
+    yield from _see_alone(spec, settings, alone, notes, LIMIT)
+
+
+def _see_alone(
+    spec: Spec, settings: Settings, names: list[str], notes: "_Notes", limit: float
+) -> Generator[tuple[str, Results], None, None]:
+    """What each of these does in children of its own; which are wild is noted."""
     jobs: list[forked.Job] = []
     try:
-        for n, name in enumerate(alone):
-            while len(jobs) < min(n + 2, len(alone)):  # one ahead
-                look = _look(spec, settings, [alone[len(jobs)]])
-                jobs.append(forked.start(look, spec.processes, spec.devices, LIMIT, settings.memory, PATIENCE))
+        for n, name in enumerate(names):
+            while len(jobs) < min(n + 2, len(names)):  # one ahead
+                look = _look(spec, settings, [names[len(jobs)]])
+                jobs.append(forked.start(look, spec.processes, spec.devices, limit, settings.memory, PATIENCE))
             results = forked.wait(jobs[n])
             notes.add(name, is_wild(results))
             yield name, results
@@ -109,10 +116,10 @@ def see_ahead(spec: Spec, settings: Settings, seen: dict[str, Results]) -> None:
 
 
 def see_all(spec: Spec, settings: Settings, seen: dict[str, Results]) -> None:
-    """Add to `seen` what every mistake does, the wild ones, too."""
+    """Add to `seen` what every mistake does, the wild ones, too; each has the time that an answer has."""
     see_ahead(spec, settings, seen)
-    for name, results in _see(spec, settings, known_mistakes(spec), seen, wild=True):
-        seen[name] = results
+    left = [name for name in known_mistakes(spec) if name not in seen]
+    seen.update(_see_alone(spec, settings, left, _Notes(spec), settings.limit))
 
 
 def _tame(spec: Spec, notes: "_Notes", names: list[str]) -> list[str]:
