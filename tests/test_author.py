@@ -141,6 +141,12 @@ def test_an_unknown_chapter_is_one_sentence(chapter):
     assert said == Said(2, [], f"There is no chapter ch96; there are {LESSON}.\n")
 
 
+def test_a_folder_without_chapters_is_one_sentence(tmp_path):
+    said = author(tmp_path, "ch95")
+    assert (said.status, said.lines) == (2, [])
+    assert said.errors.splitlines()[-1].endswith(f"error: there are no chapters in {tmp_path / 'lessons'}")
+
+
 def _without(text: str) -> str:
     """All of words.toml but the lines that hold this."""
     return "\n".join(line for line in words(MISTAKES).splitlines() if text not in line)

@@ -180,6 +180,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     root = options.root.resolve()
     there = _all_chapters(root)
+    if not there:
+        parser.error(f"there are no chapters in {root / 'lessons'}")
     chosen: list[Chapter] = []
     for wanted in options.chapters:
         named = [c for c in there if wanted in (c.lesson, c.lesson.partition("_")[0])]
@@ -193,6 +195,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     warm_up(root / ".cache" / "jax")
     try:
         return max([_report(chapter) for chapter in chosen])
+    except KeyboardInterrupt:
+        return 130
     except OSError as error:  # no process, or no file, any more
         print(f"This machine gives no more: {error.strerror or error}", file=sys.stderr)
         return 1
