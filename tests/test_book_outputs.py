@@ -20,12 +20,27 @@ VARYING = {
     "ch01_devices": {"dispatch"},  # measures
     "ch06_shard_map": {"print-inside"},  # devices print as they come
     "ch10_processes": {"behind-proxy"},  # times and pids in a log; whichever process gives up first
+    "ch11_data": {"the-comparison"},  # measures
+    "ch12_pitfalls": {  # seconds; which of several faults comes first, and what Gloo says of it
+        "own-longest",
+        "three-and-five",
+        "a-hundred",
+        "with-a-timeout",
+        "own-decision",
+        "one-raises",
+        "killed-suspended-slow",
+        "survivors",
+        "guarded-others",
+        "guard-cost",
+        "the-matrix",
+    },
 }
 
 
 def form(text: str) -> list[str]:
-    """Which lines there are, without numbers, widths and order, and whichever process gave up first."""
-    text = re.sub(r"(both processes|process \d+) aborted.*", "aborted", text)
+    """Which lines there are, without numbers, widths and order; of a failure only that it is one, whoever was first."""
+    text = re.sub(r"(both processes|process \d+) (aborted|raised|was killed).*", "failed", text)
+    text = re.sub(r"JaxRuntimeError: .*", "JaxRuntimeError", text)
     return sorted({re.sub(r"\s+", " ", re.sub(r"\d+(\.\d+)?", "#", line)) for line in text.splitlines()})
 
 
