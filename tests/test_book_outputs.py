@@ -19,7 +19,10 @@ CHAPTERS = [c for c in sync.chapters() if read_page(ROOT / "book/en" / f"{c}.md"
 VARYING = {
     "ch01_devices": {"dispatch"},  # measures
     "ch06_shard_map": {"print-inside"},  # devices print as they come
-    "ch10_processes": {"behind-proxy"},  # times and pids in a log; whichever process gives up first
+    "ch10_processes": {
+        "behind-proxy",  # times and pids in a log; whichever process gives up first
+        "one-missing",  # how far the other has come when it is ended
+    },
     "ch11_data": {"the-comparison"},  # measures
     "ch12_pitfalls": {  # seconds; which of several faults comes first, and what Gloo says of it
         "own-longest",
@@ -41,6 +44,7 @@ def form(text: str) -> list[str]:
     """Which lines there are, without numbers, widths and order; of a failure only that it is one, whoever was first."""
     text = re.sub(r"(both processes|process \d+) (aborted|raised|was killed).*", "failed", text)
     text = re.sub(r"JaxRuntimeError: .*", "JaxRuntimeError", text)
+    text = re.sub(r"(process \d+) (was|is|is still) (waiting|busy)( in `.*?` \(.*?\))?", r"\1 was there", text)
     return sorted({re.sub(r"\s+", " ", re.sub(r"\d+(\.\d+)?", "#", line)) for line in text.splitlines()})
 
 
