@@ -39,7 +39,7 @@ test-long: env
 check: env
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@if $(BIN)/pyright --version >/dev/null 2>&1; then echo $(BIN)/pyright; $(BIN)/pyright; \
+	@if $(BIN)/pyright --version >/dev/null 2>&1; then echo $(BIN)/pyright; $(BIN)/pyright --pythonpath $(BIN)/python; \
 		else echo "skipped: pyright could not fetch its program from the npm registry"; fi
 	$(BIN)/python book/sync.py --check
 
