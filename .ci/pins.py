@@ -20,7 +20,7 @@ TOOLS = {"pip", "setuptools", "wheel"}
 LOOK = """
 import importlib.metadata, json
 all = importlib.metadata.distributions()
-print(json.dumps([(d.name, d.version, d.metadata["Requires-Python"] or "") for d in all]))
+print(json.dumps([(d.name, d.version, d.metadata.get("Requires-Python", "")) for d in all]))
 """
 
 

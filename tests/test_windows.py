@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 # What a Python on Windows does not have.
 AS_WINDOWS = """
-import os, runpy, sys
+import argparse, os, runpy, shutil, sys  # the standard library's own modules stay those of this system
 sys.platform = "win32"
 for name in ("fcntl", "resource", "termios", "pty", "grp", "pwd"):
     sys.modules[name] = None
