@@ -9,13 +9,13 @@ PORT ?= 8000
 
 # FRESH=1 executes every cell here; otherwise what book/outputs/ has for the cells as they are is taken from there.
 book: env  ## write _build/html/{en,zh-Hans,zh-Hant}/
-	@$(BIN)/python book/build.py $(if $(FRESH),--fresh) $(EDITIONS)
+	@$(BIN)/python -m publish.build $(if $(FRESH),--fresh) $(EDITIONS)
 
 record: env  ## execute the cells of all PAGES, write their outputs to book/outputs/
-	@$(BIN)/python book/record.py $(PAGES)
+	@$(BIN)/python -m publish.record $(PAGES)
 
 serve: env  ## show the book on 127.0.0.1
-	@$(BIN)/python book/serve.py --port $(PORT)
+	@$(BIN)/python -m publish.serve --port $(PORT)
 
 learn: env  ## solve the exercises: each save is checked
 	@$(BIN)/python -m lessons learn
@@ -26,7 +26,7 @@ env:  ## only make the environment
 		&& $(PYTHON) .ci/env.py '$(VENV)'; }
 
 sync: env  ## fill the pages from lessons/, derive zh-Hant
-	@$(BIN)/python book/sync.py
+	@$(BIN)/python -m publish.sync
 
 test: env check  ## everything: style, types, pages, lessons, tools
 	@sh .ci/system --missing
@@ -41,7 +41,7 @@ check: env
 	$(BIN)/ruff format --check .
 	@if $(BIN)/pyright --version >/dev/null 2>&1; then echo $(BIN)/pyright; $(BIN)/pyright --pythonpath $(BIN)/python; \
 		else echo "skipped: pyright could not fetch its program from the npm registry"; fi
-	$(BIN)/python book/sync.py --check
+	$(BIN)/python -m publish.sync --check
 
 # The browser and Chinese fonts, for the tests that look at pages; the book itself needs neither.
 system:

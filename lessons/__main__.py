@@ -20,13 +20,13 @@ def main() -> int:
     if sys.platform == "win32":
         return tell("windows")
     if command == "learn":
-        from lessons.learning.command import main as run
+        from grader.learn.learn_command import main as run
     elif command == "check":
-        from lessons.checking.command import main as run
+        from grader.run.check_command import main as run
     elif command == "class":
-        from lessons.classroom.command import main as run
+        from grader.classroom.class_command import main as run
     elif command == "author":
-        from lessons.checking.author import main as run
+        from grader.author.author_command import main as run
     elif command == "book":
         return tell("book-elsewhere")
     else:
@@ -38,7 +38,7 @@ def main() -> int:
 
 def tell(message: str) -> int:
     """Say why nothing can be done, in the learner's language; exit code 2."""
-    from lessons.checking.words import locale_language, say
+    from grader.messages import locale_language, say
 
     print(say(message, locale_language()), file=sys.stderr)
     return 2

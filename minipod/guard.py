@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import jax
 import numpy as np
 
-from minipod import store
+from minipod.cluster import coordinator_store
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _TURN = 0.2  # seconds between two looks at whether a missing process has finished
@@ -72,12 +72,12 @@ def _agree(turn: int, mine: str, seconds: float) -> None:
     """Compare the notes of all processes on this turn."""
     me, everyone = jax.process_index(), range(jax.process_count())
     if turn == 1:
-        atexit.register(store.put, f"guard/last/{me}", "has finished")
-    store.put(f"guard/last/{me}", f"was last at call {turn}, {mine}")
-    store.put(f"guard/{turn}/{me}", mine)
+        atexit.register(coordinator_store.put, f"guard/last/{me}", "has finished")
+    coordinator_store.put(f"guard/last/{me}", f"was last at call {turn}, {mine}")
+    coordinator_store.put(f"guard/{turn}/{me}", mine)
     notes = [mine if i == me else _note(turn, i, mine, seconds) for i in everyone]
     if turn > 1:
-        store.drop(f"guard/{turn - 1}/{me}")  # all have been there, or they could not be here
+        coordinator_store.drop(f"guard/{turn - 1}/{me}")  # all have been there, or they could not be here
     if any(note != mine for note in notes):
         said = "; ".join(f"process {i} calls {note}" for i, note in enumerate(notes))
         raise OutOfStep(f"call {turn}: {said}")
@@ -87,7 +87,7 @@ def _note(turn: int, other: int, mine: str, seconds: float) -> str:
     end = time.monotonic() + seconds
     while True:
         try:
-            return store.get(f"guard/{turn}/{other}", min(_TURN, seconds))
+            return coordinator_store.get(f"guard/{turn}/{other}", min(_TURN, seconds))
         except TimeoutError:
             last = _last(other)
             if last == "has finished" or time.monotonic() > end:
@@ -98,6 +98,6 @@ def _note(turn: int, other: int, mine: str, seconds: float) -> str:
 
 def _last(other: int) -> str:
     try:
-        return store.get(f"guard/last/{other}", 0.05)
+        return coordinator_store.get(f"guard/last/{other}", 0.05)
     except TimeoutError:
         return "has called nothing that is watched"

@@ -13,11 +13,12 @@ from sphinx.addnodes import toctree
 from sphinx.application import Sphinx
 
 BOOK = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(BOOK))
+sys.path[:0] = [str(BOOK), str(BOOK.parent)]  # Jupyter Book starts elsewhere
 
-import files  # noqa: E402  (book/ is not a package)
-import terms  # noqa: E402
 from _ext.bigrams import Bigrams  # noqa: E402
+
+from publish import files  # noqa: E402  (book/ is not a package)
+from publish.pages import terms  # noqa: E402
 
 NAMES = {"en": "English", "zh-Hans": "简体", "zh-Hant": "繁體"}
 LANGUAGES = {"en": "en", "zh-Hans": "zh_CN", "zh-Hant": "zh_TW"}
@@ -105,7 +106,7 @@ def numbered(html: str, page: str) -> str:
 
 def page_context(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
     edition = edition_of(app)
-    built = Path(app.outdir).name == edition  # by book/build.py, which lays the editions side by side
+    built = Path(app.outdir).name == edition  # by publish/build.py, which lays the editions side by side
     context["editions"] = NAMES if built else {edition: NAMES[edition]}
     context["edition"] = edition
     context["words"] = {name: row[edition] for name, row in terms.ui().items()}

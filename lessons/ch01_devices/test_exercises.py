@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from lessons.checking import array, normal
+from grader import array, normal
 
 
 @dataclass(frozen=True)

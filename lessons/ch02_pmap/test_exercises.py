@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 
-from lessons.checking import Budget, array, normal
+from grader import Budget, array, normal
 
 SIZES = [
     (8, 4, 10, 5),

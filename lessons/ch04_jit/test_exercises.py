@@ -11,7 +11,7 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from lessons.checking import Budget, normal
+from grader import Budget, normal
 from minipod import traffic
 
 

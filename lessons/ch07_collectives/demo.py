@@ -139,7 +139,7 @@ traffic.table(traffic.of(looped, long))
 
 
 # %% by-hand
-from minipod.links import LINKS
+from minipod.traffic import LINKS
 
 
 def sum_of(size):

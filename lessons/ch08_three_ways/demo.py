@@ -134,7 +134,7 @@ with expect_error(ValueError, "does not match the specs of the input"):
     layer_sharded(*copies(mesh))
 
 # %% which
-from minipod.drawing import graph
+from minipod.pictures.drawing import graph
 
 messages, layout = "Who writes the messages?", "Who decides the layout?"
 guess = "Does the compiler guess well?"

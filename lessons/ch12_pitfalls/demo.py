@@ -72,7 +72,7 @@ run("raises.py", **limits)
 run("raises_together.py")
 
 # %% killed-suspended-slow
-from minipod.output import summary
+from minipod.cluster import summary
 
 summary(
     {

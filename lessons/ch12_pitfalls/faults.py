@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from minipod import cluster
-from minipod.output import Run
+from minipod.cluster import Run
 from minipod.tables import Table
 
 HERE = Path(__file__).parent

@@ -12,7 +12,8 @@ import jax
 from jax import NamedSharding, P
 
 from lessons.ch13_network import wire
-from minipod import devices, links, pictures, traffic
+from minipod import devices, pictures, traffic
+from minipod.traffic import LINKS
 
 devices.simulate(8)
 print("The figures on this page are", wire.source())
@@ -73,7 +74,7 @@ print(f"one hop ÷ the cable's delay: {hop[wire.FAR] / 0.005:.2f}")
 # %% predict
 def predict(cable, size):
     """Seconds by the ring model, from the cable's rate and one hop's time."""
-    on = links.Link(cable, wire.RATES[cable], "ring", "ours", hop[cable])
+    on = traffic.Link(cable, wire.RATES[cable], "ring", "ours", hop[cable])
     return traffic.seconds([replace(bill, bytes=size)], on)
 
 
@@ -167,7 +168,7 @@ for cable in list(runs)[2:]:
     print(
         f"{cable:24} latency {log10(small):4.1f}  bandwidth {log10(large):4.1f}"
     )
-inside = links.LINKS["NVLink 4 (H100)"].bytes_per_second
+inside = LINKS["NVLink 4 (H100)"].bytes_per_second
 for name in "InfiniBand NDR, 8 a node", "200 Gbit Ethernet", "1 Gbit Ethernet":
-    slower = inside / links.LINKS[name].bytes_per_second
+    slower = inside / LINKS[name].bytes_per_second
     print(f"{name:24} {'bandwidth':>22} {log10(slower):4.1f}")

@@ -6,7 +6,7 @@ import pytest
 from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from lessons.checking import Budget, normal
+from grader import Budget, normal
 
 
 def test_ring_seconds(check):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from minipod import cluster, hosts
-from minipod.output import Run
+from minipod.cluster import Run
 
 FOLDER = Path(__file__).parent
 FAR = "100 Mbit/s, 5 ms"

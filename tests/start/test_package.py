@@ -124,8 +124,8 @@ def test_the_source_distribution_is_the_project(tmp_path: Path):
     unpacked = next(tmp_path.glob("one_program_many_devices-*/"))
     assert there - {str(p.relative_to(unpacked)) for p in unpacked.rglob("*") if p.is_file()} == set()
 
-    run(sys.executable, "book/sync.py", "--check", cwd=unpacked)
-    look = "import lessons.checking as c; print(c.__file__)"
+    run(sys.executable, "-m", "publish.sync", "--check", cwd=unpacked)
+    look = "import grader as c; print(c.__file__)"
     assert str(unpacked) in run(sys.executable, "-c", look, cwd=unpacked)
     checked = run(sys.executable, "-m", "pytest", "lessons/ch01_devices", "--solutions", cwd=unpacked)
     assert "4 of the 4 checked here solved" in checked

@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 
-from lessons.checking import Budget
+from grader import Budget
 
 
 def meshes():

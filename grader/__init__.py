@@ -1,0 +1,9 @@
+"""The checks behind `pytest lessons/`: what a chapter's test file may use.
+
+A chapter's tests take the fixture `check`; see `grader/exercise/spec.py` for what it accepts.
+"""
+
+from grader.exercise.inputs import array, normal
+from grader.exercise.spec import Budget
+
+__all__ = ["Budget", "array", "normal"]

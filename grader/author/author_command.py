@@ -1,0 +1,220 @@
+"""`python -m lessons author CHAPTER`: whether everything that a chapter's author wrote holds, in one process.
+
+The solution and each known mistake are seen once, on the inputs of one seed. Every answer that the author wrote is
+judged against that: other right answers, the mistakes themselves, their second spellings, and wrong answers that are
+no known mistakes.
+"""
+
+import argparse
+import dataclasses
+import itertools
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from grader.author.chapter_files import Chapter, Finding, functions, incomplete, mistakes_of
+from grader.exercise import answers
+from grader.exercise.exercises import Catalogue
+from grader.exercise.spec import Settings, Spec
+from grader.home import HERE
+from grader.judge import mistakes
+from grader.judge.verdict import Verdict
+from grader.messages import locale_language, say
+from grader.run import checking
+from grader.run.warm_up import warm_up
+from minipod import forked
+from minipod.processes import environment
+
+SPECIFIC = 0.7  # of the unlisted wrong answers get a message that says more than what differs
+SEED, LIMIT, MEMORY = 11, 120.0, 2.0  # seconds even on a busy machine: who waits in vain is ended long before; GiB
+DESCRIPTION = (
+    "Judge what the authors of chapters wrote: solutions and other right answers pass, every mistake and its second "
+    "spelling gets its name, no two mistakes behave alike, unlisted wrong answers are caught, and nothing is missing. "
+    "One line a finding."
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Judged:
+    """An answer of the author's: a function of a file in the exercise's place, the verdict on it, what it is told."""
+
+    file: Path
+    function: str
+    verdict: Verdict
+    message: str
+
+    def finding(self, chapter: Chapter, expected: str) -> Finding:
+        """That the verdict is another than it should be."""
+        verdict = self.verdict
+        named = f" and called {verdict.mistake}" if verdict.mistake else " without a name"
+        found = verdict.outcome + named * (verdict.outcome in ("wrong", "hung"))
+        said = f": {self.message}" if self.message else ""
+        return Finding(chapter.place(self.file, self.function), f"is {found}, not {expected}{said}")
+
+
+def judge_chapter(chapter: Chapter, specs: list[Spec]) -> Iterator[Finding]:
+    """What does not hold in a chapter, exercise by exercise; of files that are missing nothing is judged."""
+    unlisted: list[Judged] = []
+    for spec in specs:
+        settings, known = Settings(chapter.solution.parent, SEED, LIMIT, MEMORY), checking.Known(ahead=True)
+        checking.prepare(spec, settings, known)
+        (solution,) = _judge(spec, settings, known, chapter.solution, [spec.name])
+        if solution.verdict.outcome != "right":
+            yield solution.finding(chapter, "right")
+            continue  # there is nothing to compare with
+        if chapter.mistakes.exists():
+            mistakes.see_all(spec, settings, known.mistakes)
+            yield from _alike(chapter, spec, known)
+        for path in chapter.right:
+            for judged in _judge(spec, settings, known, path, [spec.name]):
+                if judged.verdict.outcome != "right":
+                    yield judged.finding(chapter, "right")
+        named = itertools.chain(
+            _judge_seen(chapter, spec, settings, known),
+            _judge(spec, settings, known, chapter.wrong, _of(spec, chapter.wrong)),
+        )
+        for judged in named:
+            if judged.verdict.mistake != judged.function or judged.verdict.outcome not in ("wrong", "hung"):
+                yield judged.finding(chapter, f"wrong and called {judged.function}")
+        for judged in _judge(spec, settings, known, chapter.unlisted, _of(spec, chapter.unlisted)):
+            unlisted.append(judged)
+            if (judged.verdict.outcome, judged.verdict.mistake) != ("wrong", None):
+                yield judged.finding(chapter, "wrong without a name")
+    yield from _general(chapter, unlisted)
+
+
+def _of(spec: Spec, path: Path) -> list[str]:
+    return [name for name in mistakes_of(path) if name.startswith(f"{spec.name}__")]
+
+
+def _judge(spec: Spec, settings: Settings, known: checking.Known, path: Path, names: Iterable[str]) -> Iterator[Judged]:
+    """Functions of a file, each taken as the answer and run in children of its own; one is started ahead."""
+    if not path.exists():
+        return
+    settings = dataclasses.replace(settings, answers=path.parent)
+    under_way: list[tuple[str, checking.Check]] = []
+    for name in [*names, ""]:
+        if name:
+            under_way.append((name, checking.begin(spec, settings, known=known, read=_with(spec.name, name))))
+        while under_way and (len(under_way) > 1 or not name):
+            first, check = under_way.pop(0)
+            checking.finish(check)
+            yield Judged(path, first, *_told(check))
+
+
+def _with(exercise: str, name: str) -> checking.Reader:
+    """Reads an answers file as if its function `name` were called as the exercise is."""
+
+    def read(path: Path) -> answers.Answers:
+        file = answers.read(path)
+        if name != exercise:
+            file.source += f"\n{exercise} = {name}\n"
+            file.functions[exercise] = file.functions[name]
+        return file
+
+    return read
+
+
+def _judge_seen(chapter: Chapter, spec: Spec, settings: Settings, known: checking.Known) -> Iterator[Judged]:
+    """The mistakes themselves, taken as answers that did what was seen of them."""
+    for name, results in known.mistakes.items():
+        verdict = Verdict(spec.exercise, "", file=str(chapter.mistakes))
+        check = checking.Check(spec, settings, verdict, known, chapter.mistakes.read_text(encoding="utf-8"))
+        checking.conclude(check, [_renamed(result, name, spec.name) for result in results])
+        yield Judged(chapter.mistakes, name, *_told(check))
+
+
+def _renamed(result: forked.Result, name: str, exercise: str) -> forked.Result:
+    """What a process saw of function `name`, as if it had been called as the exercise is."""
+    if result.status != "ok" or "load" in result.value:
+        return result
+    seen = {exercise: result.value["functions"][name]}
+    return dataclasses.replace(result, value=result.value | {"functions": seen})
+
+
+def _told(check: checking.Check) -> tuple[Verdict, str]:
+    message = checking.in_words(check, "en")
+    return check.verdict, message  # which a fault in the telling has changed
+
+
+def _alike(chapter: Chapter, spec: Spec, known: checking.Known) -> Iterator[Finding]:
+    """The pairs, of mistakes and the solution, that do the same on every input, in every process."""
+    seen = {spec.name: (known.solution or [], spec.name, str(chapter.solution))}
+    seen |= {name: (results, name, str(chapter.mistakes)) for name, results in known.mistakes.items()}
+    for (one, a), (other, b) in itertools.combinations(seen.items(), 2):
+        if mistakes.same_behaviour(spec, a, b):
+            whom = "the solution" if one == spec.name else one
+            yield Finding(chapter.place(chapter.mistakes, other), f"cannot be told from {whom} by what it does")
+
+
+def _general(chapter: Chapter, unlisted: list[Judged]) -> Iterator[Finding]:
+    """Too many unlisted wrong answers of which nothing is said but what differs."""
+    general = [judged for judged in unlisted if judged.verdict.near is None]
+    if len(general) > (1 - SPECIFIC) * len(unlisted):
+        said = " · ".join(f"{judged.function}: {judged.message}" for judged in general)
+        text = f"{len(general)} of {len(unlisted)} are told only what differs, more than {1 - SPECIFIC:.0%}: {said}"
+        yield Finding(chapter.place(chapter.unlisted), text)
+
+
+def _judged(chapter: Chapter) -> Iterator[Finding]:
+    """What does not hold; nothing where there are no checks, or no solution to compare with."""
+    if not (chapter.checks.exists() and chapter.solution.exists()):
+        return
+    try:
+        catalogue = Catalogue(chapter.root / "lessons")
+        specs = [catalogue.spec(name) for name in catalogue.exercises if name.startswith(f"{chapter.lesson}.")]
+    except Exception as error:
+        yield Finding(chapter.place(chapter.checks), f"cannot be run: {type(error).__name__}: {error}")
+    else:
+        yield from judge_chapter(chapter, specs)
+
+
+def _all_chapters(root: Path) -> list[Chapter]:
+    """The chapters that there are, whole or half made."""
+    return [Chapter(root, p.name) for p in sorted((root / "lessons").glob("ch[0-9]*")) if p.is_dir()]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; 1 when there is a finding, 2 for an unknown chapter."""
+    parser = argparse.ArgumentParser(prog="python -m lessons author", description=DESCRIPTION)
+    parser.add_argument("chapters", nargs="+", metavar="CHAPTER", help="such as ch03")
+    parser.add_argument("--root", type=Path, default=HERE, help="holds lessons/, solutions/, tests/ (default: these)")
+    options = parser.parse_args(arguments)
+    root = options.root.resolve()
+    there = _all_chapters(root)
+    if not there:
+        parser.error(f"there are no chapters in {root / 'lessons'}")
+    chosen: list[Chapter] = []
+    for wanted in options.chapters:
+        named = [c for c in there if wanted in (c.lesson, c.lesson.partition("_")[0])]
+        if not named:
+            known = ", ".join(c.lesson for c in there)
+            print(say("check-chapter", locale_language(), chapter=wanted, known=known), file=sys.stderr)
+            return 2
+        chosen += named
+    environment.cleanse()
+    os.environ.pop(checking.SURFACE, None)  # a fault of ours is a finding like the others
+    warm_up(root / ".cache" / "jax")
+    try:
+        return max([_report(chapter) for chapter in chosen])
+    except KeyboardInterrupt:
+        return 130
+    except OSError as error:  # no process, or no file, any more
+        print(f"This machine gives no more: {error.strerror or error}", file=sys.stderr)
+        return 1
+
+
+def _report(chapter: Chapter) -> int:
+    """Print the findings on a chapter as they come; whether there are any."""
+    found = 0
+    missing = incomplete(chapter)
+    readable = not any(finding.unreadable for finding in missing)
+    for finding in itertools.chain(missing, _judged(chapter) if readable else []):
+        print(finding, flush=True)
+        found += 1
+    if not found:
+        several = [functions(chapter.blanks), mistakes_of(chapter.mistakes), mistakes_of(chapter.unlisted)]
+        counts = "exercises: {}, mistakes: {}, unlisted wrong answers: {}".format(*map(len, several))
+        print(f"{chapter.lesson}: everything holds ({counts})")
+    return int(found > 0)

@@ -1,0 +1,148 @@
+"""From the submissions to everybody's outcomes: solutions seen, files read, answers run in rooms, verdicts made.
+
+Each step ends before the next begins, and whatever is forked here is forked while no room stands open.
+"""
+
+import dataclasses
+import os
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from grader.classroom import sandbox_pool
+from grader.classroom.isolation import Walls
+from grader.classroom.submissions import Student
+from grader.exercise.exercises import Catalogue
+from grader.exercise.spec import Settings
+from grader.judge.verdict import Verdict
+from grader.messages import say
+from grader.run import checking
+from minipod import forked
+
+OUTCOMES = ("right", "wrong", "hung", "broken", "todo", "skipped", "absent")
+Tell = Callable[[str, int, int], object]  # (step, how many are done, of how many)
+
+
+@dataclass
+class Outcome:
+    """What became of one answer. outcome: one of OUTCOMES · mistake: the function of mistakes.py, or None."""
+
+    outcome: str
+    mistake: str | None = None
+    message: str = ""
+
+
+@dataclass
+class Course:
+    """One class on one set of inputs. outcomes: of each student, by exercise."""
+
+    root: Path
+    students: list[Student]
+    settings: Settings  # its `answers` is the folder of all submissions
+    lang: str
+    catalogue: Catalogue
+    known: dict[str, checking.Known] = field(default_factory=dict)
+    outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict)
+
+    @property
+    def exercises(self) -> list[str]:
+        return self.catalogue.exercises
+
+    def run(self, kind: str, walls: Walls, jobs: int, tell: Tell) -> None:
+        """Fill `outcomes`."""
+        self._prepare(tell)
+        checks = self._read(tell)
+        work = self._answers(checks)
+        total = sum(len(item.requests) for item in work)
+        finished = 0
+
+        def done(_: sandbox_pool.Work) -> None:
+            nonlocal finished
+            finished += 1
+            tell("class-step-run", finished, total)
+
+        sandbox_pool.hold(kind, walls, work, jobs, done)
+        try:
+            self._judge(checks, work, tell)
+        finally:
+            forked.stop_all()  # a mistake may have been started that nobody asked for any more
+
+    def _prepare(self, tell: Tell) -> None:
+        for n, exercise in enumerate(self.exercises, 1):
+            known = self.known[exercise] = checking.Known()
+            checking.prepare(self.catalogue.spec(exercise), self.settings, known)
+            tell("class-step-prepare", n, len(self.exercises))
+
+    def _read(self, tell: Tell) -> dict[str, dict[str, checking.Check]]:
+        """The checks of each student's answers, in children: even reading a file may take for ever, or end Python."""
+        checks = {}
+        for n, student in enumerate(self.students, 1):
+            self.outcomes[student.name] = {}
+            checks[student.name] = {}
+            if student.lessons and not self._read_lessons(student, student.lessons, checks[student.name]):
+                for lesson in student.lessons:
+                    if not self._read_lessons(student, [lesson], checks[student.name]):
+                        student.notes.append((f"{lesson}.py", "class-unreadable"))
+            tell("class-step-read", n, len(self.students))
+        return checks
+
+    def _read_lessons(self, student: Student, lessons: list[str], checks: dict[str, checking.Check]) -> bool:
+        exercises = [e for e in self.exercises if e.partition(".")[0] in lessons]
+        settings = dataclasses.replace(self.settings, answers=student.folder)
+
+        def look() -> dict[str, Any]:
+            found = {e: checking.examine(self.catalogue.spec(e), settings) for e in exercises}
+            return {e: [dataclasses.asdict(check.verdict), check.source] for e, check in found.items()}
+
+        (seen,) = forked.run(look, devices=1, seconds=self.settings.limit, memory=self.settings.memory)
+        if seen.status != "ok":
+            return False
+        for exercise, (verdict, source) in seen.value.items():
+            known, spec = self.known[exercise], self.catalogue.spec(exercise)
+            checks[exercise] = checking.Check(spec, settings, Verdict(**verdict), known, source)
+        return True
+
+    def _answers(self, checks: dict[str, dict[str, checking.Check]]) -> list[sandbox_pool.Work]:
+        about = {"seed": self.settings.seed, "limit": self.settings.limit, "memory": self.settings.memory}
+        work = []
+        for student, found in checks.items():
+            open_ = {e: check for e, check in found.items() if not check.verdict.outcome}
+            requests = [about | {"exercise": e, "path": c.verdict.file, "source": c.source} for e, c in open_.items()]
+            work.append(sandbox_pool.Work(student, deque(requests)))
+        return work
+
+    def _judge(self, checks: dict[str, dict[str, checking.Check]], work: list[sandbox_pool.Work], tell: Tell) -> None:
+        seen = {item.student: item.seen for item in work}
+        for n, student in enumerate(self.students, 1):
+            for exercise in self.exercises:
+                check = checks[student.name].get(exercise)
+                if check is None:
+                    outcome = self._without(student, exercise)
+                else:
+                    outcome = self._concluded(check, seen[student.name].get(exercise, []))
+                self.outcomes[student.name][exercise] = outcome
+            tell("class-step-judge", n, len(self.students))
+
+    def _without(self, student: Student, exercise: str) -> Outcome:
+        lesson = exercise.partition(".")[0]
+        if key := student.refused.get(lesson):
+            return Outcome("broken", message=f"{lesson}.py: {say(key, self.lang)}")
+        return Outcome("absent")
+
+    def _concluded(self, check: checking.Check, seen: list[Any] | str) -> Outcome:
+        """The verdict in words. What was seen is the submission's own word, so it may be anything at all."""
+        verdict = check.verdict
+        if isinstance(seen, str):
+            return Outcome("broken", message=say(seen, self.lang))
+        if not verdict.outcome:
+            try:
+                results = [forked.Result(**result) for result in seen]
+            except TypeError:
+                results = []
+            if len(results) != check.spec.processes:
+                return Outcome("broken", message=say("class-room-nonsense", self.lang))
+            verdict = checking.conclude(check, results)
+        text = checking.in_words(check, self.lang)
+        return Outcome(verdict.outcome, verdict.mistake, text.replace(f"{self.settings.answers}{os.sep}", ""))

@@ -1,0 +1,240 @@
+"""The report as one HTML page that loads nothing: the table, where the class is stuck, its mistakes, each student."""
+
+import html
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from statistics import median
+
+from grader.classroom import tally
+from grader.classroom.grading import OUTCOMES, Course, Outcome
+from grader.classroom.report_style import STYLE
+from grader.classroom.submissions import shown
+from grader.messages import say
+
+MARKS = {"right": "✓", "wrong": "✗", "hung": "∞", "broken": "!", "todo": "○", "skipped": "»", "absent": "–"}
+
+
+@dataclass
+class Run:
+    """What the report says about the run itself. isolation: message keys · changed: paths · others: names and keys."""
+
+    course: Course
+    folder: str
+    isolation: list[str]
+    values: dict[str, object]
+    changed: list[str]
+    others: list[tuple[str, str]]
+    when: str
+
+
+def write_page(path: Path, run: Run) -> None:
+    """Write the report, in the language of the run."""
+    course, lang = run.course, run.course.lang
+    heading = say("class-title", lang)
+    body = [
+        f"<h1>{_e(heading)}</h1>",
+        f'<p class="muted">{_e(run.folder)} · {_e(run.when)} · --seed {course.settings.seed}</p>',
+        *_alarms(run),
+        _figures(course),
+        f"<h2>{_e(say('class-who', lang))}</h2>",
+        _legend(course),
+        _grid(course),
+        *_stuck(course),
+        *_mistakes(course),
+        *_students(course),
+        *_about(run),
+    ]
+    page = (
+        f'<!doctype html>\n<html lang="{lang}">\n<meta charset="utf-8">\n<title>{_e(heading)}</title>\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{STYLE}</style>\n<body>\n'
+    )
+    path.write_text(page + "\n".join(body) + "\n</body>\n</html>\n", encoding="utf-8")
+
+
+def _e(text: object) -> str:
+    return html.escape(shown(str(text)))
+
+
+def _items(keys: Iterable[str]) -> str:
+    return "".join(f"<li>{item}</li>" for item in keys)
+
+
+def _alarms(run: Run) -> list[str]:
+    lang, parts = run.course.lang, []
+    if run.changed:
+        names = _items(f"<code>{_e(path)}</code>" for path in run.changed[:50])
+        parts.append(f'<div class="alarm" role="alert"><p><strong>{_e(say("class-changed", lang))}</strong></p>')
+        parts.append(f'<ul class="plain">{names}</ul></div>')
+    if run.isolation[0] == "class-isolation-none":
+        parts.append(f'<div class="open"><p>{_e(say("class-isolation-none", lang))}</p></div>')
+    return parts
+
+
+def _figures(course: Course) -> str:
+    lang, count = course.lang, len(course.exercises)
+    solved = [tally.solved(course, student) for student in course.outcomes]
+    middle = f"{median(solved):g}/{count}"
+    figures = [
+        (len(solved), "class-students"),
+        (count, "class-exercises"),
+        (middle, "class-median"),
+        (sum(n == count for n in solved), "class-finished"),
+    ]
+    return f'<ul class="figures">{_items(f"<b>{n}</b><span>{_e(say(key, lang))}</span>" for n, key in figures)}</ul>'
+
+
+def _legend(course: Course) -> str:
+    met = {o.outcome for outcomes in course.outcomes.values() for o in outcomes.values()}
+    words = [f"{_mark(outcome)} {_e(_word(outcome, course.lang))}" for outcome in OUTCOMES if outcome in met]
+    return f'<ul class="legend">{_items(words)}</ul>'
+
+
+def _word(outcome: str, lang: str) -> str:
+    return say("class-absent" if outcome == "absent" else outcome, lang)
+
+
+def _mark(outcome: str) -> str:
+    return f'<span class="mark {outcome}" aria-hidden="true">{MARKS[outcome]}</span>'
+
+
+def _grid(course: Course) -> str:
+    lang = course.lang
+    chapters = [(name, len(list(group))) for name, group in groupby(course.exercises, key=_chapter)]
+    firsts = {next(e for e in course.exercises if _chapter(e) == name) for name, _ in chapters}
+
+    def edge(exercise: str) -> str:
+        return " first" if exercise in firsts else ""
+
+    tops = "".join(
+        f'<th scope="colgroup" colspan="{n}" title="{name}"><span>{name}</span></th>' for name, n in chapters
+    )
+    names = "".join(
+        f'<th scope="col" class="{edge(e)}" title="{_e(tally.title(course, e))}"><span>{_e(_name(e))}</span></th>'
+        for e in course.exercises
+    )
+    rows = []
+    for n, (student, outcomes) in enumerate(course.outcomes.items()):
+        label = f"<span>{_e(student)} <small>{tally.solved(course, student)}/{len(outcomes)}</small></span>"
+        cells = "".join(_cell(course, n, student, e, outcome, edge(e)) for e, outcome in outcomes.items())
+        rows.append(f'<tr><th scope="row" class="who">{label}</th>{cells}</tr>')
+    sums = "".join(f'<td class="{edge(row.exercise)}">{row.solved}</td>' for row in tally.by_exercise(course))
+    return (
+        f'<div class="frame" tabindex="0" role="region" aria-label="{_e(say("class-who", lang))}"><table class="grid">'
+        f'<thead><tr class="chapters"><td class="who"></td>{tops}</tr>'
+        f'<tr class="names"><th scope="col" class="who">{_e(say("class-student", lang))}</th>{names}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody>"
+        f'<tfoot><tr><th scope="row" class="who">{_e(say("class-solved-by", lang))}</th>{sums}</tr></tfoot>'
+        "</table></div>"
+    )
+
+
+def _cell(course: Course, n: int, student: str, exercise: str, outcome: Outcome, edge: str) -> str:
+    words = _word(outcome.outcome, course.lang)
+    if outcome.mistake:
+        words += say("class-because", course.lang, mistake=tally.mistake_name(course, exercise, outcome.mistake))
+    inside = f'{_mark(outcome.outcome)}<span class="sr">{_e(words)}</span>'
+    if _tells(outcome):
+        inside = f'<a href="#{_anchor(n, exercise)}">{inside}</a>'
+    return f'<td class="{outcome.outcome}{edge}" title="{_e(f"{student} · {exercise} · {words}")}">{inside}</td>'
+
+
+def _chapter(exercise: str) -> str:
+    return exercise.partition(".")[0]
+
+
+def _name(exercise: str) -> str:
+    return exercise.partition(".")[2]
+
+
+def _anchor(n: int, exercise: str) -> str:
+    return f"s{n}-{exercise.replace('.', '-')}"
+
+
+def _tells(outcome: Outcome) -> bool:
+    """Whether there is more to say than the word."""
+    return bool(outcome.message) and outcome.outcome != "todo"
+
+
+def _stuck(course: Course) -> list[str]:
+    lang, total = course.lang, len(course.students)
+    rows = []
+    for row in tally.stuck(course):
+        outcome, n = row.commonest
+        what = f"{_mark(outcome)} {_e(_word(outcome, lang))} × {n}"
+        if outcome == "wrong" and row.mistakes:
+            mistake, times = row.mistakes[0]
+            what += f"<br>{_e(say('class-mostly', lang, mistake=tally.mistake_name(course, row.exercise, mistake)))}"
+            what += f" × {times}"
+        bar = "".join(f'<i class="{o}" style="flex: {n}"></i>' for o, n in row.counts.items())
+        counts = " · ".join(f"{_e(_word(o, lang))} {n}" for o, n in row.counts.items())
+        rows.append(
+            f'<tr><th scope="row">{_e(tally.title(course, row.exercise))}<br><code>{_e(row.exercise)}</code></th>'
+            f"<td>{row.solved}/{total}</td>"
+            f'<td><div class="bar" aria-hidden="true">{bar}</div><span class="muted">{counts}</span></td>'
+            f"<td>{what}</td></tr>"
+        )
+    heads = ("class-exercise", "class-solved-by", "class-outcomes", "class-commonest")
+    return _section("class-stuck", lang, _list(heads, rows, lang) if rows else _p("class-all-solved", lang))
+
+
+def _mistakes(course: Course) -> list[str]:
+    lang = course.lang
+    often, once = [], []
+    for exercise, mistake, who in tally.mistakes(course):
+        names = (", " if lang == "en" else "、").join(who)
+        (often if len(who) > 1 else once).append(
+            f'<tr><th scope="row">{_e(tally.mistake_name(course, exercise, mistake))}</th><td>{len(who)}</td>'
+            f"<td><code>{_e(exercise)}</code></td><td>{_e(names)}</td></tr>"
+        )
+    heads = ("class-mistake", "class-times", "class-exercise", "class-students")
+    inner = _list(heads, often, lang) if often else ""
+    if once:
+        words = _e(say("class-once", lang, count=len(once)))
+        inner += f"<details><summary>{words}</summary>{_list(heads, once, lang)}</details>"
+    return _section("class-mistakes", lang, inner or _p("class-no-mistakes", lang))
+
+
+def _students(course: Course) -> list[str]:
+    lang, parts = course.lang, []
+    for n, student in enumerate(course.students):
+        outcomes = course.outcomes[student.name]
+        told = [(e, o) for e, o in outcomes.items() if _tells(o)]
+        notes = [f"<code>{_e(name or student.name)}</code> {_e(say(key, lang))}" for name, key in student.notes]
+        if not student.lessons:
+            notes.insert(0, _e(say("class-absent", lang)))
+        if not told and not notes:
+            continue
+        parts.append(f"<details><summary>{_e(student.name)} ")
+        parts.append(f'<small class="muted">{tally.solved(course, student.name)}/{len(outcomes)}</small></summary>')
+        parts.append(f'<ul class="plain">{_items(notes)}</ul>' if notes else "")
+        for exercise, outcome in told:
+            parts.append(f'<h3 id="{_anchor(n, exercise)}">{_mark(outcome.outcome)} {_e(exercise)} ')
+            parts.append(f'<span class="muted">{_e(_word(outcome.outcome, lang))}</span></h3>')
+            parts.append(f"<pre>{chr(10).join(map(_e, outcome.message.splitlines()))}</pre>")
+        parts.append("</details>")
+    return _section("class-each", lang, "".join(parts)) if parts else []
+
+
+def _about(run: Run) -> list[str]:
+    lang = run.course.lang
+    lines = [_e(say(key, lang, **run.values)) for key in run.isolation]
+    inner = f'<ul class="plain">{_items(lines)}</ul>'
+    if run.others:
+        found = [f"<code>{_e(name)}</code> {_e(say(key, lang))}" for name, key in run.others]
+        inner += f'{_p("class-others", lang)}<ul class="plain">{_items(found)}</ul>'
+    return _section("class-about", lang, inner)
+
+
+def _section(key: str, lang: str, inner: str) -> list[str]:
+    return [f"<section><h2>{_e(say(key, lang))}</h2>", inner, "</section>"]
+
+
+def _p(key: str, lang: str) -> str:
+    return f"<p>{_e(say(key, lang))}</p>"
+
+
+def _list(heads: tuple[str, ...], rows: list[str], lang: str) -> str:
+    cells = "".join(f'<th scope="col">{_e(say(key, lang))}</th>' for key in heads)
+    return f'<table class="list"><thead><tr>{cells}</tr></thead><tbody>{"".join(rows)}</tbody></table>'

@@ -1,0 +1,100 @@
+"""The program inside a room: sees one student's answers, each in children forked from it, and says what it saw.
+
+python -m grader.classroom.sandbox_child --root . --cache .cache/jax [--processes 512] [--parent PID]
+
+Requests and replies are lines of JSON on stdin and stdout; the first line sent is {"ready": true}.
+
+    {"exercise": …, "path": …, "source": …, "seed": 1, "limit": 20, "memory": 2}   → {"results": [forked.Result, …]}
+    {"try": [path, …]}   → {"started": 2, "seen": […], "writable": […]}   a pair's processes, and which paths it reaches
+"""
+
+import argparse
+import dataclasses
+import json
+import linecache
+import os
+import resource
+from pathlib import Path
+from typing import Any
+
+from grader.exercise.exercises import Catalogue
+from grader.run.warm_up import warm_up
+from grader.see import observe
+from minipod import forked, processes
+
+TRIES = 2  # at one answer
+_FILE_BYTES = 256 << 20  # the largest file an answer may write
+
+
+def main() -> None:
+    """Until stdin ends."""
+    parser = argparse.ArgumentParser(prog="python -m grader.classroom.sandbox_child", description=__doc__)
+    parser.add_argument("--root", type=Path, required=True, help="the folder that holds lessons/")
+    parser.add_argument("--cache", type=Path, required=True, help="of compiled programs; only read")
+    parser.add_argument("--processes", type=int, help="the most processes and threads of this user")
+    parser.add_argument("--parent", type=int, help="end with this process")
+    options = parser.parse_args()
+    if options.parent:
+        processes.die_with_parent(options.parent)
+    requests, replies = _moved(0, os.O_RDONLY), _moved(1, os.O_WRONLY)  # a stray print must not look like a reply
+    warm_up(options.cache)
+    import jax
+
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 1e9)  # nothing that a submission compiled is kept
+    resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE_BYTES, _FILE_BYTES))
+    if options.processes:
+        resource.setrlimit(resource.RLIMIT_NPROC, (options.processes, options.processes))
+    catalogue = Catalogue(options.root / "lessons")
+    with os.fdopen(requests, encoding="utf-8") as lines, os.fdopen(replies, "w", encoding="utf-8") as out:
+
+        def reply(data: dict[str, Any]) -> None:
+            print(json.dumps(data), file=out, flush=True)
+
+        reply({"ready": True})
+        for line in lines:
+            request = json.loads(line)
+            reply(_try(request["try"]) if "try" in request else _see(catalogue, request))
+
+
+def _see(catalogue: Catalogue, request: dict[str, Any]) -> dict[str, Any]:
+    spec = catalogue.spec(request["exercise"])
+    path, source = Path(request["path"]), request["source"]
+
+    def look() -> Any:
+        # the file is not in the room: tracebacks take its lines from here
+        linecache.cache[str(path)] = (len(source), None, source.splitlines(keepends=True), str(path))
+        return observe.observe_file(spec, request["seed"], path, [spec.name], source)
+
+    results: list[forked.Result] = []
+    for _ in range(TRIES):
+        results = forked.run(look, spec.processes, spec.devices, request["limit"], request["memory"])
+        if all(result.ready for result in results):  # else JAX itself did not start in time: not the answer's doing
+            break
+    return {"results": [dataclasses.asdict(result) for result in results]}
+
+
+def _try(paths: list[str]) -> dict[str, Any]:
+    """Whether a pair of processes can start here, and what could be reached."""
+
+    def count() -> int:
+        import jax
+
+        return jax.process_count()
+
+    pair = forked.run(count, processes=2, devices=1)
+    seen = [p for p in paths if (os.path.isdir(p) and os.listdir(p)) or (os.path.isfile(p) and os.path.getsize(p))]
+    started = sum(result.value == 2 for result in pair)
+    return {"started": started, "seen": seen, "writable": [p for p in paths if os.access(p, os.W_OK)]}
+
+
+def _moved(fd: int, flags: int) -> int:
+    """The open file of `fd` under another number, while `fd` itself leads nowhere."""
+    ours = os.dup(fd)
+    null = os.open(os.devnull, flags)
+    os.dup2(null, fd)
+    os.close(null)
+    return ours
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+"""Rooms from outside: one is a process that is asked line by line; several stand open at a time.
+
+What a room says comes from the submission's own process and is taken for no more than that: lines of JSON, of limited
+length, within a limited time.
+"""
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from grader.classroom import isolation
+from grader.classroom.isolation import Walls
+from grader.classroom.sandbox_child import TRIES
+from minipod import processes
+
+PROCESSES = 256 + 32 * (os.cpu_count() or 1)  # and threads: the most in a room; JAX starts some for each core
+LONGEST = 64 << 20  # bytes of one reply
+START = 90.0  # seconds until a room is ready
+GRACE = 30.0  # seconds for a reply beyond the answer's own limit
+
+
+class RoomLost(Exception):
+    """The room has ended, or was ended; the message key says why."""
+
+
+@dataclass
+class Work:
+    """What one student's rooms have to do: requests by exercise, then what was seen by exercise.
+
+    seen  the results as JSON data, or the key of a message why there are none
+    """
+
+    student: str
+    requests: deque[dict[str, Any]]
+    seen: dict[str, list[dict[str, Any]] | str] = field(default_factory=dict)
+
+
+class Room:
+    """One process behind walls. `ask` sends a request; `turn` says None until the reply has come."""
+
+    def __init__(self, kind: str, walls: Walls, place: int = 0) -> None:
+        self.place = place
+        self._tmp = tempfile.TemporaryDirectory(prefix="room-", ignore_cleanup_errors=True) if kind == "none" else None
+        folder = self._tmp.name if self._tmp else "/tmp"
+        line = [
+            sys.executable,
+            "-m",
+            "grader.classroom.sandbox_child",
+            "--root",
+            str(walls.root),
+            "--cache",
+            str(walls.cache),
+        ]
+        line += ["--parent", str(os.getpid())] if kind == "none" else []
+        line += ["--processes", str(PROCESSES)] if isolation.counts_processes(kind) else []
+        self._process = subprocess.Popen(
+            isolation.command(kind, walls, line, place),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=isolation.environment(walls, folder),
+            cwd=folder if self._tmp else "/",
+            start_new_session=True,
+        )
+        assert self._process.stdin and self._process.stdout
+        self._in, self.out = self._process.stdin.fileno(), self._process.stdout.fileno()
+        os.set_blocking(self._in, False)
+        os.set_blocking(self.out, False)
+        self._unsent, self._rest = b"", b""
+        self._deadline = time.monotonic() + START
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def ask(self, request: dict[str, Any], seconds: float) -> None:
+        """Send a request; its reply is due in `seconds`."""
+        self._unsent = json.dumps(request).encode() + b"\n"
+        self._deadline = time.monotonic() + seconds
+
+    def turn(self) -> dict[str, Any] | None:
+        """The reply, or None when it has not come yet. Raises RoomLost."""
+        with contextlib.suppress(BlockingIOError, BrokenPipeError):
+            while self._unsent:
+                self._unsent = self._unsent[os.write(self._in, self._unsent) :]
+        with contextlib.suppress(BlockingIOError):
+            while b"\n" not in self._rest:
+                if not (data := os.read(self.out, 1 << 20)):
+                    raise RoomLost("class-room-died")
+                self._rest += data
+                if len(self._rest) > LONGEST:
+                    raise RoomLost("class-room-nonsense")
+        if b"\n" in self._rest:
+            line, _, self._rest = self._rest.partition(b"\n")
+            try:
+                reply = json.loads(line)
+            except (ValueError, RecursionError):
+                raise RoomLost("class-room-nonsense") from None
+            if not isinstance(reply, dict):
+                raise RoomLost("class-room-nonsense")
+            return reply
+        if time.monotonic() > self._deadline:
+            raise RoomLost("class-room-silent")
+        return None
+
+    def close(self, others: frozenset[int] = frozenset()) -> None:
+        """End the room and whatever it left, but for the rooms `others`."""
+        processes.kill_group(self.pid)
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            with contextlib.suppress(OSError):
+                pipe.close()  # type: ignore[union-attr]
+        processes.kill_children(spare=others)
+        if self._tmp:
+            self._tmp.cleanup()
+
+
+def hold(kind: str, walls: Walls, work: list[Work], jobs: int, done: Callable[[Work], object]) -> None:
+    """Do all the work, `jobs` rooms at a time; a room that is lost costs the request under way, and a new one goes on.
+
+    done  called after each request that has its result
+    """
+    processes.adopt_orphans()
+    waiting = deque(w for w in work if w.requests)
+    open_: dict[Room, tuple[Work, dict[str, Any] | None]] = {}  # with the request under way
+    try:
+        while waiting or open_:
+            while waiting and len(open_) < jobs:
+                place = min(set(range(jobs)) - {room.place for room in open_})
+                open_[Room(kind, walls, place)] = waiting.popleft(), None
+            select.select([room.out for room in open_], [], [], 0.05)
+            for room, (item, request) in list(open_.items()):
+                try:
+                    reply = room.turn()
+                    if reply is None:
+                        continue
+                    if request is not None and not isinstance(reply.get("results"), list):
+                        raise RoomLost("class-room-nonsense")
+                except RoomLost as lost:
+                    request = request or item.requests.popleft()  # one that never opens ends, too
+                    item.seen[request["exercise"]] = str(lost)
+                    done(item)
+                    _shut(room, open_)
+                    if item.requests:
+                        waiting.appendleft(item)
+                    continue
+                if request is not None:
+                    item.seen[request["exercise"]] = reply["results"]
+                    done(item)
+                if item.requests:
+                    following = item.requests.popleft()
+                    room.ask(following, TRIES * following["limit"] + GRACE)
+                    open_[room] = item, following
+                else:
+                    _shut(room, open_)
+    finally:
+        for room in list(open_):
+            _shut(room, open_)
+
+
+def _shut(room: Room, open_: dict[Room, tuple[Work, dict[str, Any] | None]]) -> None:
+    del open_[room]
+    room.close(frozenset(other.pid for other in open_))
+
+
+def attempt(kind: str, walls: Walls, paths: list[str]) -> dict[str, Any]:
+    """What a room of this kind can do and reach, see room.py. Raises RoomLost when it cannot be opened."""
+    processes.adopt_orphans()
+    room = Room(kind, walls)
+    try:
+        _await(room)
+        room.ask({"try": paths}, START)
+        return _await(room)
+    finally:
+        room.close()
+
+
+def _await(room: Room) -> dict[str, Any]:
+    while (reply := room.turn()) is None:
+        select.select([room.out], [], [], 0.05)
+    return reply

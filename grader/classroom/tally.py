@@ -1,0 +1,82 @@
+"""What the outcomes of a class add up to."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from grader.classroom.grading import OUTCOMES, Course
+from grader.messages import lesson_words, pick
+
+
+@dataclass
+class Stuck:
+    """How one exercise went. counts: by outcome, in the order of OUTCOMES · mistakes: (function, times), most first."""
+
+    exercise: str
+    counts: dict[str, int]
+    mistakes: list[tuple[str, int]]
+
+    @property
+    def solved(self) -> int:
+        return self.counts.get("right", 0)
+
+    @property
+    def commonest(self) -> tuple[str, int]:
+        """The commonest outcome of those who have not solved it, and how many have it."""
+        rest = [(outcome, n) for outcome, n in self.counts.items() if outcome != "right"]
+        return max(rest, key=lambda item: item[1])
+
+
+def solved(course: Course, student: str) -> int:
+    """How many exercises the student has right."""
+    return sum(o.outcome == "right" for o in course.outcomes[student].values())
+
+
+def by_exercise(course: Course) -> list[Stuck]:
+    """Every exercise, in the book's order."""
+    rows = []
+    for exercise in course.exercises:
+        met = [outcomes[exercise] for outcomes in course.outcomes.values()]
+        counted = Counter(o.outcome for o in met)
+        mistakes = Counter(o.mistake for o in met if o.mistake)
+        counts = {outcome: counted[outcome] for outcome in OUTCOMES if counted[outcome]}
+        rows.append(Stuck(exercise, counts, mistakes.most_common()))
+    return rows
+
+
+def stuck(course: Course) -> list[Stuck]:
+    """The exercises that not everybody has solved, fewest solved first."""
+    rows = [row for row in by_exercise(course) if row.solved < len(course.students)]
+    return sorted(rows, key=lambda row: row.solved)
+
+
+def mistakes(course: Course) -> list[tuple[str, str, list[str]]]:
+    """(exercise, mistake, who made it) of every mistake that was made, the most frequent first."""
+    who: dict[tuple[str, str], list[str]] = {}
+    for student, outcomes in course.outcomes.items():
+        for exercise, outcome in outcomes.items():
+            if outcome.mistake:
+                who.setdefault((exercise, outcome.mistake), []).append(student)
+    rows = [(exercise, mistake, names) for (exercise, mistake), names in who.items()]
+    return sorted(rows, key=lambda row: (-len(row[2]), course.exercises.index(row[0])))
+
+
+def mistake_name(course: Course, exercise: str, mistake: str) -> str:
+    """The mistake's name in the language of the run, from words.toml."""
+    words = _words(course, exercise).get("mistakes", {}).get(short(exercise, mistake))
+    return pick(words["name"], course.lang) if words else short(exercise, mistake)
+
+
+def title(course: Course, exercise: str) -> str:
+    """The exercise's title in the language of the run; its name where it has none."""
+    words = _words(course, exercise)
+    return pick(words["title"], course.lang) if "title" in words else exercise.partition(".")[2]
+
+
+def short(exercise: str, mistake: str) -> str:
+    """The mistake without the exercise's name: `squared` of `double__squared`."""
+    return mistake.removeprefix(f"{exercise.partition('.')[2]}__")
+
+
+def _words(course: Course, exercise: str) -> dict:
+    lesson, _, name = exercise.partition(".")
+    return lesson_words(course.root / "lessons" / lesson).get(name, {})

@@ -1,0 +1,195 @@
+"""The blanks in a learner's files: copied where a file is missing, added where an exercise is, put back when asked for.
+
+Whatever else stands in a file stays as it is, byte for byte.
+"""
+
+import ast
+import contextlib
+import datetime
+import errno
+import io
+import os
+import tokenize
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.exercise import answers, function_text
+from grader.exercise.statements import blanks_in
+from grader.exercise.statements import functions as exercises_in
+from grader.messages import say
+
+
+@dataclass(frozen=True)
+class Added:
+    """The exercises that an answers file lacked. error: why their blanks could not be added; empty when they were."""
+
+    file: str
+    names: list[str]
+    error: str = ""
+
+
+def prepare(lessons: Path, folder: Path, lang: str) -> list[str]:
+    """Copy and add what the learner's own folder lacks. Returns what to tell the learner, a sentence each.
+
+    Raises OSError when there is no folder and none can be made.
+    """
+    notes = []
+    try:
+        if copied := copy_blanks(lessons, folder, lang):
+            notes.append(say("copied", lang, folder="answers/", files=", ".join(copied)))
+    except OSError as error:
+        if not folder.is_dir():
+            raise
+        notes.append(not_copied(error, lang))
+    return notes + complete(lessons, folder, lang)
+
+
+def complete(lessons: Path, folder: Path, lang: str) -> list[str]:
+    """Add what the files in the learner's own folder lack. Returns what to tell the learner, a sentence each."""
+    notes = []
+    for added in add_missing(lessons, folder, lang):
+        values = {"file": f"answers/{added.file}", "names": ", ".join(added.names), "error": added.error}
+        notes.append(say("not-added" if added.error else "added", lang, **values))
+    return notes
+
+
+def not_copied(error: OSError, lang: str) -> str:
+    """Why the blanks could not be copied, in a sentence."""
+    return say("no-copy", lang, folder="answers/", error=error.strerror or str(error))
+
+
+def copy_blanks(lessons: Path, folder: Path, lang: str = "en") -> list[str]:
+    """Copy the blanks of each lesson that has no answers file yet; never overwrites. Returns the new files' names.
+
+    lang  zh-Hant: their Chinese is the Traditional one
+    """
+    copied = []
+    for blanks in sorted(lessons.glob("ch*/exercises.py")):
+        target = folder / f"{blanks.parent.name}.py"
+        if not target.exists():
+            folder.mkdir(exist_ok=True)
+            write_whole(target, blanks_in(blanks, lang).encode())
+            copied.append(target.name)
+    return copied
+
+
+def add_missing(lessons: Path, folder: Path, lang: str = "en") -> list[Added]:
+    """Add the blanks of the exercises that an answers file lacks at its end: the chapter has gained them since, or they
+    were deleted. A file that cannot be read is left to the check, which says so. lang: as of `copy_blanks`."""
+    found = []
+    for blanks in sorted(lessons.glob("ch*/exercises.py")):
+        path = folder / f"{blanks.parent.name}.py"
+        try:
+            file = answers.read(path)
+            names = [name for name in exercises_in(blanks) if not answers.may_define(file, name)]
+        except (OSError, UnicodeDecodeError, SyntaxError):
+            continue
+        if not names:
+            continue
+        try:
+            append(path, blanks, names, lang)
+            found.append(Added(path.name, names))
+        except OSError as error:
+            found.append(Added(path.name, names, error.strerror or str(error)))
+    return found
+
+
+def append(path: Path, blanks: Path, names: list[str], lang: str = "en") -> None:
+    """Add the blanks `names` at the end of an answers file, after the imports of the blanks that the file lacks.
+
+    Raises OSError or UnicodeDecodeError.
+    """
+    data = path.read_bytes()
+    text = blanks_in(blanks, lang).replace("\r\n", "\n")
+    lines = function_text.lines_of(text)
+    pieces = [(function_text.text_in(text, lines, name) or "").rstrip("\n") for name in names]
+    new = "\n\n\n".join([*_needed(text, answers.read(path), names), *pieces]) + "\n"
+    if data.strip():
+        new = ("\n\n" if data.endswith((b"\n", b"\r")) else "\n\n\n") + new
+    if b"\r\n" in data:
+        new = new.replace("\n", "\r\n")
+    encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0].removesuffix("-sig")
+    whole = data + new.encode(encoding, "backslashreplace")  # a docstring says the same in escapes
+    if len(whole) > answers.LARGEST:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+    write_whole(path, whole)
+
+
+def reset(path: Path, blanks: Path, name: str, lang: str = "en") -> Path | None:
+    """Put a function back to its blank and keep what it was in .kept/ beside the file; returns that copy, if any.
+
+    A function that is missing is added at the end. lang: as of `copy_blanks`. Raises OSError or UnicodeDecodeError.
+    """
+    lines, text = function_text.lines_of(path.read_bytes().decode("utf-8")), blanks_in(blanks, lang)
+    found = function_text.span(answers.read(path).source, lines, name)
+    if found is None:
+        append(path, blanks, [name], lang)
+        return None
+    first, end = found
+    blank = function_text.text_in(text, function_text.lines_of(text), name) or ""
+    if lines[0].endswith("\r\n"):
+        blank = blank.replace("\n", "\r\n")
+    old = "".join(lines[first:end])
+    if old == blank:
+        return None
+    now = datetime.datetime.now().strftime("%Y-%m-%dT%H%M%S")
+    kept = path.parent / ".kept" / f"{path.stem}.{name}.{now}.py"
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_bytes(old.encode())
+    write_whole(path, "".join([*lines[:first], blank, *lines[end:]]).encode())
+    return kept
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Make or replace a file, whole or not at all; its permissions stay, and a link goes on to lead to it.
+
+    Raises OSError, also for a file that is marked read-only: its owner does not want it to change.
+    """
+    path = Path(os.path.realpath(path))
+    mode = path.stat().st_mode & 0o777 if path.exists() else None
+    if mode is not None:
+        if not mode & 0o222:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        os.close(os.open(path, os.O_WRONLY))  # raises what writing into it would
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")  # another process may be doing the same
+    try:
+        fresh.write_bytes(data)
+        if mode is not None:
+            fresh.chmod(mode)
+        os.replace(fresh, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            fresh.unlink()
+        raise
+
+
+def _needed(text: str, file: answers.Answers, names: list[str]) -> list[str]:
+    """What stands before the functions `names` in the text of the blanks and not in the file: all imports, since they
+    are there for the answers, and of the rest what the functions use."""
+    tree, there = ast.parse(text), answers.top_level_names(ast.parse(file.source))
+    used = {n.id for node in tree.body if getattr(node, "name", None) in names for n in _names(node)}
+    imports: list[str] = []
+    others: list[str] = []
+    for node in reversed(tree.body):  # what is used stands before what uses it
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            if getattr(node, "module", "") != "__future__":  # that one has to stand at the top
+                imports += [line for alias in reversed(node.names) if (line := _import(node, alias, there))]
+        elif not isinstance(node, ast.Expr) and getattr(node, "name", None) not in names:
+            bound = answers.top_level_names(ast.Module([node], []))
+            if bound & used - there:
+                first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+                others.append("\n".join(text.split("\n")[first - 1 : node.end_lineno]))
+                used |= {n.id for n in _names(node)}
+    return ["\n".join(reversed(part)) for part in (imports, others) if part]
+
+
+def _names(node: ast.AST) -> list[ast.Name]:
+    return [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+
+
+def _import(node: ast.Import | ast.ImportFrom, alias: ast.alias, there: set[str]) -> str:
+    """The statement that imports this alone, or nothing where the file has it."""
+    if (alias.asname or alias.name.partition(".")[0]) in there:
+        return ""
+    what = alias.name + (f" as {alias.asname}" if alias.asname else "")
+    return f"from {node.module} import {what}" if isinstance(node, ast.ImportFrom) else f"import {what}"

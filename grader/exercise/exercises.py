@@ -1,0 +1,65 @@
+"""The exercises without pytest's collection: the same test functions, called with the same recorder."""
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from grader.exercise.progress import all_exercises
+from grader.exercise.spec import Recorder, Spec
+
+
+class Catalogue:
+    """The specs of the exercises below `lessons`. A lesson's tests are imported when one is first asked for."""
+
+    def __init__(self, lessons: Path) -> None:
+        self.lessons = lessons
+        self.exercises = all_exercises(lessons)
+        self._tests: dict[str, Any] = {}
+
+    def spec(self, exercise: str) -> Spec:
+        """The spec of `ch03_sharding.read_layout`. Raises KeyError for an unknown exercise."""
+        if exercise not in self.exercises:
+            raise KeyError(exercise)
+        lesson, _, name = exercise.partition(".")
+        if lesson not in self._tests:
+            self._tests[lesson] = _import(self.lessons / lesson / "test_exercises.py")
+        tests = self._tests[lesson]
+        test = getattr(tests, f"test_{name}")
+        marks = [*getattr(test, "pytestmark", []), *_listed(getattr(tests, "pytestmark", []))]
+        marker = next((m for m in marks if m.name == "processes"), None)
+        return _spec(test, self.lessons / lesson, name, marker)
+
+
+def recorder(folder: Path, name: str, marker: Any) -> Recorder:
+    """The recorder for an exercise whose test carries pytest's mark `processes(n, devices=4)`, or None."""
+    if marker is None:
+        return Recorder(folder.name, name, folder)
+    return Recorder(folder.name, name, folder, marker.args[0], marker.kwargs.get("devices", 4))
+
+
+def described(call: Callable[[Recorder], object], to: Recorder) -> Spec:
+    """What a test says about its exercise: all it does is to call `check` once."""
+    call(to)
+    if len(to.specs) != 1:
+        raise AssertionError(f"the test of {to.lesson}.{to.name} must call check exactly once")
+    return to.specs[0]
+
+
+def _listed(marks: Any) -> list[Any]:
+    """A module's `pytestmark`, which may be one mark."""
+    return marks if isinstance(marks, list) else [marks]
+
+
+def _spec(test: Callable[..., object], folder: Path, name: str, marker: Any) -> Spec:
+    spec = described(lambda check: test(check=check), recorder(folder, name, marker))
+    spec.again = lambda: _spec(test, folder, name, marker)
+    return spec
+
+
+def _import(path: Path) -> Any:
+    found = importlib.util.spec_from_file_location(f"{path.parent.name}_tests", path)
+    assert found and found.loader
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module

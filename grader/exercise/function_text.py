@@ -1,0 +1,53 @@
+"""One function in the text of a file of answers: found, also where it does not parse."""
+
+import ast
+import io
+import re
+from pathlib import Path
+
+from grader.exercise import answers
+
+
+def text_of(path: Path, name: str) -> str | None:
+    """The text of a top-level function with its decorators, also of one that does not parse; None if there is none.
+
+    Raises OSError or UnicodeDecodeError.
+    """
+    return text_in(answers.read(path).source, lines_of(path.read_bytes().decode("utf-8")), name)
+
+
+def text_in(source: str, lines: list[str], name: str) -> str | None:
+    """The same in text that has been read: `source` as `answers.read` leaves it, `lines` as they stand in the file."""
+    found = span(source, lines, name)
+    return None if found is None else "".join(lines[found[0] : found[1]])
+
+
+def lines_of(text: str) -> list[str]:
+    """With their ends as they are; Python's lines, which a form feed does not end."""
+    return io.StringIO(text, newline="").readlines()
+
+
+def span(source: str, lines: list[str], name: str) -> tuple[int, int] | None:
+    """The function's lines [first, end); comments that are indented below its last statement belong to it."""
+    tree = ast.parse(source)
+    nodes = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef) and n.name == name]
+    if nodes:
+        node = nodes[-1]  # the one that counts
+        first = min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1
+        end = node.end_lineno or node.lineno
+    else:
+        starts = [i for i, line in enumerate(lines) if re.match(rf"(?:async +)?def +{name}\b", line)]
+        if not starts:
+            return None
+        first = starts[-1]
+        end = next((i for i in range(first + 1, len(lines)) if lines[i][0] not in " \t\r\n#)]}"), len(lines))
+        while end > first + 1 and (not lines[end - 1].strip() or lines[end - 1][0] == "#"):
+            end -= 1
+        while first and lines[first - 1].startswith("@"):
+            first -= 1
+    for i in range(end, len(lines)):
+        if lines[i].strip() and lines[i][0] not in " \t":
+            break
+        if lines[i].strip():
+            end = i + 1
+    return first, end

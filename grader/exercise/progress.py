@@ -1,0 +1,104 @@
+"""How far the learner has come: all exercises in order, the last outcomes, hints given."""
+
+import ast
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from grader.exercise import answers
+from grader.messages import lesson_words, pick, say
+
+
+def all_exercises(lessons: Path) -> list[str]:
+    """Every exercise of every lesson, in the order of chapters and of their tests: `ch03_sharding.read_layout`."""
+    found = []
+    for tests in sorted(lessons.glob("ch*/test_exercises.py")):
+        for node in ast.parse(tests.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_") and _takes_check(node):
+                found.append(f"{tests.parent.name}.{node.name.removeprefix('test_')}")
+    return found
+
+
+def _takes_check(test: ast.FunctionDef) -> bool:
+    return "check" in (argument.arg for argument in test.args.args)
+
+
+def load_state(folder: Path) -> dict[str, Any]:
+    """The last outcome of each exercise with the fingerprint of the answer that had it. Empty when unreadable."""
+    try:
+        state = json.loads((folder / ".state.json").read_text(encoding="utf-8"))
+        return state if isinstance(state, dict) else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def save_state(folder: Path, outcomes: dict[str, str], current: str | None = None) -> None:
+    """Add this run's outcomes, and the exercise at hand, to the state, where the folder can be written."""
+    state = load_state(folder)
+    if current is not None:
+        state["current"] = current
+    for exercise, outcome in outcomes.items():
+        state[exercise] = {"outcome": outcome, "answer": fingerprint(folder, exercise)}
+    _write(folder / ".state.json", state)
+
+
+def known(folder: Path, exercise: str, state: dict[str, Any]) -> str | None:
+    """The exercise's outcome when its answers file has not changed since, else None."""
+    entry = state.get(exercise)
+    if isinstance(entry, dict) and entry.get("answer") == fingerprint(folder, exercise):
+        return entry.get("outcome")
+    return None
+
+
+def fingerprint(folder: Path, exercise: str) -> str:
+    """Of the whole answers file: functions may use one another."""
+    path = folder / f"{exercise.partition('.')[0]}.py"
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.is_file() else ""
+
+
+def line_of(folder: Path, exercise: str) -> int:
+    """The line of the exercise's function in the answers file; 1 when it cannot be found."""
+    lesson, _, name = exercise.partition(".")
+    try:
+        file = answers.read(folder / f"{lesson}.py")
+    except (OSError, UnicodeDecodeError):
+        return 1
+    return file.functions.get(name) or file.faults.get(name, (1, ""))[0]
+
+
+def page_of(exercise: str, lang: str) -> str:
+    """The exercise's place in the built book."""
+    lesson, _, name = exercise.partition(".")
+    return f"_build/html/{lang}/{lesson}.html#ex-{name.replace('_', '-')}"
+
+
+def hints_given(folder: Path) -> dict[str, int]:
+    """How many hints the learner has seen of each exercise. Empty when unreadable."""
+    try:
+        given = json.loads((folder / ".hints.json").read_text(encoding="utf-8"))
+        return given if isinstance(given, dict) else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def next_hint(lessons: Path, folder: Path, exercise: str, lang: str) -> str:
+    """The exercise's next hint, and note that it was given; after the last one, the last again."""
+    lesson, _, name = exercise.partition(".")
+    words = lesson_words(lessons / lesson).get(name, {})
+    hints = pick(words["hints"], lang) if words.get("hints") else []
+    label = exercise.replace(".", "/")
+    if not hints:
+        return say("hint-none", lang, exercise=label)
+    given = hints_given(folder)
+    count = min(given.get(exercise, 0) + 1, len(hints))
+    _write(folder / ".hints.json", given | {exercise: count})
+    text = say("hint", lang, n=count, total=len(hints), exercise=label, text=hints[count - 1])
+    return text if count < len(hints) else text + "\n" + say("hint-last", lang)
+
+
+def _write(path: Path, data: Any) -> None:
+    try:
+        path.write_text(json.dumps(data, indent=1), encoding="utf-8")
+    except OSError:
+        pass  # a folder of submissions may be read-only: then nothing is remembered

@@ -1,0 +1,17 @@
+"""Where the learner's files stand: beside lessons/ in a checkout, in the current folder where pip installed them."""
+
+import functools
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parents[1]  # holds the lessons/ that are imported
+
+
+@functools.cache
+def is_installed(root: Path) -> bool:
+    """Whether pip put these lessons there, and they are not in a checkout."""
+    return any(root.glob("one_program_many_devices-*.dist-info"))
+
+
+def home(root: Path) -> Path:
+    """The folder of answers/ and .cache/ for the lessons below `root`."""
+    return Path.cwd() if is_installed(root) else root

@@ -1,0 +1,37 @@
+"""Numbers that are wrong by what an argument explains: each function is one diagnosis, or None."""
+
+import numpy as np
+
+from grader.judge.near_misses.pair import Pair, Saying
+
+
+def change(p: Pair) -> Saying | None:
+    """Where an argument was to be changed a little: the change is right up to a factor."""
+    for n, path, before in p.setting.given:
+        if before.shape != p.expected.shape or before.size < 2:
+            continue
+        mine, right = p.got - before, p.expected - before
+        size = float(np.vdot(right, right).real)
+        c = float(np.vdot(right, mine).real) / size if size else 0.0
+        if abs(c) < 1e-6 or not np.allclose(mine, c * right, rtol=1e-3, atol=1e-4 * float(np.abs(right).max())):
+            continue
+        value = {"n": n, "path": path, "c": f"{abs(c):.3g}"}
+        if c > 0:
+            return "change-times", value
+        return "change-back" if abs(c + 1) < 1e-3 else "change-back-times", value
+    return None
+
+
+def term(p: Pair) -> Saying | None:
+    """An argument was to be added and is missing, or it was added although it should not be."""
+    d = p.got - p.expected
+    for n, path, x in p.setting.given:
+        if x.size < 2 or not p.varied(x) or x.ndim > d.ndim or x.shape != d.shape[d.ndim - x.ndim :]:
+            continue
+        for key, sign in (("term-missing", -1), ("term-added", 1)):
+            if p.like(d, np.broadcast_to(sign * x, d.shape)):
+                return key, {"n": n, "path": path}
+    return None
+
+
+STRONG = [change, term]

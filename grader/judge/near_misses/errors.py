@@ -1,0 +1,79 @@
+"""The usual errors of JAX, told by their type and their words; each has a sentence in messages.toml."""
+
+import re
+
+from grader.judge.near_misses.pair import Saying
+
+# The first that is found in "Type: text" counts. Words of JAX 0.10.2 and 0.12.
+USUAL = [
+    ("host-copy", r"^TracerArrayConversionError|(?s:^Concretization.*(`(float|int)` function|(item|tolist)\(\)))"),
+    ("placement-of-tracer", r"(?s)^Concretization.*(addressable_|devices\(\)|sharding)"),
+    ("traced-if", r"^(TracerBoolConversionError|.*truth value of an array)"),
+    ("traced-size", r"^(NonConcreteBoolean|TracerIntegerConversion|Concretization|.*concrete values of integer)"),
+    ("leaked", r"^UnexpectedTracerError"),
+    ("pmap-sizes", r"_internal_pmap_axis_name|cannot select an axis to squeeze out|inconsistent sizes for array"),
+    ("map-scalar", r"was requested to map its argument along axis"),
+    ("map-nothing", r"requires at least one argument with a mapped axis"),
+    ("map-tree", r"(?s)in_axes.*(tree prefix|must be an int, None|prefix pytree)|prefix pytree \w+ in_axes"),
+    ("specs-tree", r"(?s)(in_specs|out_specs|out_axes)\b.*prefix pytree"),
+    ("squeezed-out", r"out_axes, got axis spec None"),
+    ("unbound-axis", r"unbound axis name"),
+    ("axis-not-in-mesh", r"is not found in mesh|must refer to an axis marked as manual"),
+    ("axis-twice", r"^DuplicateSpecError"),
+    ("spec-too-long", r"too long to be compatible|Length of sharding.spec|rank at least|^AssertionError: \(\d+, P\("),
+    ("indivisible", r"evenly divi|even(ly)? divisible|equal division|^IndivisibleError|be divisible by"),
+    ("mesh-set-inside", r"`set_mesh` can only be used outside"),
+    ("no-mesh", r"non-empty mesh in context|not under a mesh context|Please set a mesh|context mesh cannot be empty"),
+    ("in-specs-differ", r"in_specs passed to shard_map.*does not match|does not match the sharding on the respective"),
+    ("out-specs-unreduced", r"require replication which can't be statically inferred"),
+    ("devices-mixed", r"incompatible devices for jitted|Mesh for all inputs should be equal"),
+    ("sharding-contraction", r"^ShardingTypeError: Contracting"),
+    ("sharding-index", r"^ShardingTypeError.*(gather|slice|\.at\[)"),
+    ("sharding-reshape", r"^ShardingTypeError: .*reshape"),
+    ("sharding-mixed", r"^ShardingTypeError"),
+    ("donated", r"Array has been deleted"),
+    ("not-addressable", r"spans non-addressable|must be a fully addressable array"),
+    ("not-the-same", r"is not the same on each process"),
+    ("place-is-no-place", r"`jax.device_put` only accepts"),
+    ("memory", r"RESOURCE_EXHAUSTED"),
+    ("arguments", r"missing \d+ required (positional|keyword)|takes (from )?\d+ .*positional argument|were given"),
+    ("keyword", r"unexpected keyword argument"),
+    ("unpack", r"values to unpack|cannot unpack non-iterable"),
+    ("carry", r"carry input and carry output must have equal types"),
+    ("scan-pair", r"scan body output must be a pair"),
+    ("branches", r"branches must have equal output types"),
+    ("grad-scalar", r"Gradient only defined for scalar-output"),
+    ("grad-integers", r"grad requires real- or complex-valued"),
+    ("permutation", r"ppermute sources and destinations must be unique"),
+    ("collective-size", r"all_to_all requires|all_to_all split_axis|scatter dimension size"),
+    ("reshape", r"cannot reshape array"),
+    ("contraction", r"contracting dimensions to have the same shape|matmul: Input operand"),
+    ("shapes", r"shapes for broadcasting|could not be broadcast|Cannot concatenate arrays|same shape\. Got"),
+    ("immutable", r"JAX arrays are immutable"),
+    ("list-for-array", r"requires ndarray or scalar arguments|'(list|tuple)' object has no attribute '(shape|sum)"),
+    ("not-an-array", r"as an abstract array"),
+    ("spec-for-sharding", r"'str' object has no attribute 'partitions'"),
+    ("devices-for-mesh", r"'list' object has no attribute 'size'"),
+    ("mesh-too-large", r"Number of devices \d+ must be >= the product"),
+    ("mesh-names", r"Mesh requires the ndim"),
+    ("scalar-of-many", r"Only scalar arrays can be converted|only (length-1|0-dimensional|size-1) arrays"),
+    ("removed", r"(?s)^AttributeError: (module 'jax|jax\.)|^AttributeError:.*(is|been) deprecated"
+                r"|^ImportError:.*from 'jax|^ModuleNotFoundError:.*'jax\."),
+    ("no-module", r"^(ModuleNotFoundError|ImportError)"),
+    ("of-none", r"'NoneType' object"),
+    ("no-attribute", r"^AttributeError"),
+    ("name", r"^(NameError|UnboundLocalError)"),
+    ("not-callable", r"object is not callable"),
+    ("key", r"^KeyError"),
+    ("dimensions", r"Too many indices|too many indices|is out of bounds for array of dimension"),
+    ("index", r"^IndexError"),
+    ("recursion", r"^RecursionError"),
+    ("zero", r"^ZeroDivisionError"),
+]  # fmt: skip
+
+
+def explained(kind: str, text: str) -> Saying | None:
+    """What an error usually means. kind: the name of its type; text: its words."""
+    whole = f"{kind}: {text}"
+    key = next((key for key, words in USUAL if re.search(words, whole)), None)
+    return ("error-" + key, {}) if key else None

@@ -1,0 +1,100 @@
+"""Arrays that hold the right numbers in another order: each function is one diagnosis, or None."""
+
+from itertools import permutations
+
+import numpy as np
+
+from grader.judge.near_misses.pair import MOST_ROWS, Pair, Saying
+
+
+def axes(p: Pair) -> Saying | None:
+    """Transposed; also where that changes the shape."""
+    if not 2 <= p.expected.ndim <= 4 or not p.varied(p.expected):
+        return None
+    for order in permutations(range(p.expected.ndim)):
+        if order != tuple(range(p.expected.ndim)) and p.like(p.got, p.expected.transpose(order)):
+            return "transposed" if len(order) == 2 else "axes", {"order": str(order)}
+    return None
+
+
+def reversed_(p: Pair) -> Saying | None:
+    """Back to front along one axis."""
+    for axis in p.long_axes():
+        if p.like(p.got, np.flip(p.expected, axis)):
+            return "reversed", {"axis": axis}
+    return None
+
+
+def rolled(p: Pair) -> Saying | None:
+    """Moved along one axis, what leaves at one end coming back at the other: by shards, or by elements."""
+    for axis in p.long_axes():
+        n = p.expected.shape[axis]
+        for k in range(1, n):
+            if p.like(p.got.take(0, axis), p.expected.take(-k, axis)) and p.like(p.got, np.roll(p.expected, k, axis)):
+                step = p.shard(axis)
+                by, unit = min(k, n - k), "rolled"
+                if step and by % step == 0:
+                    by, unit = by // step, "rolled-shard"
+                return unit if by == 1 else f"{unit}s", {"axis": axis, "by": by}
+    return None
+
+
+def shifted(p: Pair) -> Saying | None:
+    """Moved along one axis, what left at one end being lost."""
+    for axis in p.long_axes():
+        n = p.expected.shape[axis]
+        g, e = np.moveaxis(p.got, axis, 0), np.moveaxis(p.expected, axis, 0)
+        for k in range(1, n // 2 + 1):
+            for there, kept in ((g[k:], e[: n - k]), (g[: n - k], e[k:])):
+                if p.like(there, kept) and p.varied(kept):
+                    return "shifted" if k > 1 else "shifted-one", {"axis": axis, "by": k}
+    return None
+
+
+def order(p: Pair) -> Saying | None:
+    """Blocks or rows in another order along an axis, or all numbers in another order."""
+    for axis in p.long_axes():
+        g, e = (np.moveaxis(x, axis, 0).reshape(x.shape[axis], -1) for x in (p.got, p.expected))
+        if (places := permutation(p, g, e)) is not None:
+            return _order_words(p, axis, places)
+    for axes in range(2, p.expected.ndim):  # a first axis of devices, and rows behind it
+        g, e = (x.reshape(-1, int(np.prod(x.shape[axes:]))) for x in (p.got, p.expected))
+        if (places := permutation(p, g, e)) is not None:
+            return "dealt-axes" if _dealt(places) else "rows-order-axes", {"axes": axes}
+    flat = [x.reshape(-1, 1) for x in (p.got, p.expected)]
+    return ("other-order", {}) if permutation(p, *flat) is not None else None
+
+
+def _order_words(p: Pair, axis: int, places: np.ndarray) -> Saying:
+    n, shard = len(places), p.shard(axis)
+    if _dealt(places):
+        return "dealt", {"axis": axis}
+    run = max(r for r in range(1, n) if n % r == 0 and _in_runs(places, r))
+    if run == shard:
+        return "shards-order", {"axis": axis}
+    return ("blocks-order", {"axis": axis, "size": run}) if run > 1 else ("rows-order", {"axis": axis})
+
+
+def _dealt(places: np.ndarray) -> bool:
+    """Whether rows were dealt out in turn, as cards are, instead of in consecutive pieces."""
+    n = len(places)
+    return any((places == np.arange(n).reshape(k, -1).T.ravel()).all() for k in range(2, n) if n % k == 0)
+
+
+def permutation(p: Pair, g: np.ndarray, e: np.ndarray) -> np.ndarray | None:
+    """places with g = e[places], when the rows of two matrices are the same but for their order."""
+    if not 3 <= len(g) <= MOST_ROWS or g.shape != e.shape or not np.isfinite(g).all():
+        return None
+    weights = np.random.default_rng(0).normal(size=g.shape[1])
+    g_sums, e_sums = np.real(g @ weights), np.real(e @ weights)
+    if len(np.unique(np.round(e_sums, 9))) <= len(e) // 2:
+        return None  # too many alike to tell
+    places = np.empty(len(g), int)
+    places[np.argsort(g_sums, kind="stable")] = np.argsort(e_sums, kind="stable")
+    return places if p.like(g, e[places]) and (places != np.arange(len(g))).any() else None
+
+
+def _in_runs(places: np.ndarray, run: int) -> bool:
+    """Whether a permutation moves aligned runs of this length as they are."""
+    rows = places.reshape(-1, run)
+    return bool((rows[:, 0] % run == 0).all() and (np.diff(rows, axis=1) == 1).all())

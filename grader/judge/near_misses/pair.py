@@ -1,0 +1,130 @@
+"""Two arrays beside each other, and what a diagnosis needs to know about the case that they come from."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from grader.see.compare import scale_of, slack
+from grader.see.values import unpack
+
+MOST_ROWS = 2048  # of an axis along which something is looked for
+
+Saying = tuple[str, dict[str, Any]]
+"""What is said: a key of messages.toml without its `near-`, and the values to fill in; a value may be a Saying."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Of one case: how many devices and processes, the mesh's axes, the sizes of dtypes that it is about, and the small
+    arrays given: which argument, where in it, the array.
+    """
+
+    devices: int
+    processes: int = 1
+    axes: dict[str, int] = field(default_factory=dict)
+    itemsizes: frozenset[int] = frozenset()
+    given: tuple[tuple[int, str, np.ndarray], ...] = ()
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What came back and what should have, as f64 or c128, of any shapes.
+
+    whole   both hold whole numbers or booleans, which must be equal
+    blocks  per distinct block of the expected array: the devices that hold it, and where it lies
+    """
+
+    got: np.ndarray
+    expected: np.ndarray
+    tolerance: float
+    setting: Setting
+    whole: bool = False
+    blocks: tuple[tuple[tuple[int, ...], tuple[slice, ...]], ...] = ()
+
+    @property
+    def one_shape(self) -> bool:
+        """Whether both have the same shape."""
+        return self.got.shape == self.expected.shape
+
+    @property
+    def slack(self) -> float:
+        """How far apart two numbers may be wherever they are."""
+        return self.tolerance * scale_of(self.expected)
+
+    def apart(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Where two arrays of one shape differ."""
+        return ~np.isclose(a, b, rtol=self.tolerance, atol=self.slack, equal_nan=True)
+
+    def like(self, a: np.ndarray, b: np.ndarray) -> bool:
+        """Whether two arrays have one shape and the same numbers."""
+        return a.shape == b.shape and not self.apart(a, b).any()
+
+    def varied(self, x: np.ndarray) -> bool:
+        """Whether the numbers are not all the same."""
+        return x.size > 1 and not self.like(x, np.full(x.shape, x.flat[0]))
+
+    def long_axes(self, least: int = 2) -> list[int]:
+        """The axes along which there is something to tell: long enough, and the numbers differ."""
+        return [a for a, n in enumerate(self.expected.shape) if least <= n <= MOST_ROWS and self.varied(self.expected)]
+
+    def shard(self, axis: int) -> int:
+        """The length of one shard along an axis, 0 where it is not cut."""
+        pieces = self.pieces()
+        size = pieces[0][1][axis].stop - pieces[0][1][axis].start if pieces and pieces[0][1][axis].stop else 0
+        return size if 0 < size < self.expected.shape[axis] else 0
+
+    def pieces(self) -> list[tuple[tuple[int, ...] | None, tuple[slice, ...]]]:
+        """The blocks; of an array on the host one part of the rows for each process, else for each device."""
+        if len(self.blocks) > 1:
+            return list(self.blocks)
+        shape = self.expected.shape
+        for n in (self.setting.processes, self.setting.devices):
+            if n > 1 and shape and shape[0] >= n and shape[0] % n == 0:
+                rows = shape[0] // n
+                return [(None, (slice(i * rows, (i + 1) * rows), *(slice(0, k) for k in shape[1:]))) for i in range(n)]
+        return []
+
+
+def pair(got: list[Any], expected: list[Any], place: int, tolerance: float, setting: Setting) -> Pair | None:
+    """Packed values as arrays, or None where they are not numbers.
+
+    got, expected  the same part of the tree in every process; place: the process meant
+    """
+    a, b = (numbers(x, place) for x in (got, expected))
+    if a is None or b is None:
+        return None
+    whole = a.dtype.kind in "biu" and b.dtype.kind in "biu"
+    tolerance = 1e-9 if whole else slack(tolerance, a, b)
+    wide = np.complex128 if "c" in (a.dtype.kind, b.dtype.kind) else np.float64
+    return Pair(a.astype(wide), b.astype(wide), tolerance, setting, whole, _blocks(expected[place]))
+
+
+def numbers(everywhere: list[Any], place: int = 0) -> np.ndarray | None:
+    """A packed number, array, or list of such as one array; of an array over processes the blocks of all."""
+    x = everywhere[place]
+    if x is None:
+        return None
+    if x["t"] == "int" and abs(x["v"]) > 1 << 1000:  # more than a float can say
+        return None
+    if x["t"] in ("bool", "int", "float", "complex"):
+        return np.asarray(complex(*x["v"]) if x["t"] == "complex" else x["v"])
+    if x["t"] in ("list", "tuple") and x["items"]:
+        parts = [numbers([item]) for item in x["items"]]
+        same = all(p is not None and p.shape == parts[0].shape for p in parts)  # type: ignore[union-attr]
+        found = np.asarray(parts) if same else None
+    elif x["t"] == "array" and "parts" in x:
+        whole = np.zeros(x["shape"], unpack(x["parts"][0]).dtype)
+        for part in [p for y in everywhere if y and y.get("shape") == x["shape"] for p in y.get("parts", [])]:
+            whole[tuple(slice(a, b) for a, b in part["block"])] = unpack(part)
+        found = whole
+    else:
+        found = unpack(x) if x["t"] == "array" and "data" in x else None
+    return found
+
+
+def _blocks(x: Any) -> tuple[tuple[tuple[int, ...], tuple[slice, ...]], ...]:
+    held: dict[str, tuple[list[int], tuple[slice, ...]]] = {}
+    for device, block in x.get("where", []):
+        held.setdefault(str(block), ([], tuple(slice(a, b) for a, b in block)))[0].append(device)
+    return tuple((tuple(devices), block) for devices, block in held.values())

@@ -1,0 +1,80 @@
+"""The command line of `python -m lessons learn`."""
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from grader.exercise import blanks
+from grader.learn.overview import Course
+from grader.messages import LANGUAGES, locale_language, say
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one sentence and exits with 2."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, say("learn-option", locale_language(), error=message) + "\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the learner's session; the exit code."""
+    parser = _Parser(prog="python -m lessons learn", description="Solve the exercises: each save is checked.")
+    parser.add_argument("--lang", metavar="LANG", help="en, zh-Hans or zh-Hant (default: from the locale)")
+    parser.add_argument("--plain", action="store_true", help="line by line, for screen readers and dumb terminals")
+    parser.add_argument("--limit", metavar="SECONDS", default="20", help="wall clock of one answer (default: 20)")
+    parser.add_argument("--memory", metavar="GiB", default="2", help="memory of one answer (default: 2)")
+    parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)  # for tests
+    options = parser.parse_args(arguments)
+    try:
+        lang = _language(options.lang)
+        limit, memory = (_positive(f"--{name}", getattr(options, name), lang) for name in ("limit", "memory"))
+        course = Course(options.root.resolve(), lang)
+        try:
+            course.answers.mkdir(exist_ok=True)
+        except OSError as error:
+            raise ValueError(blanks.not_copied(error, lang)) from None
+    except (OSError, SyntaxError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    screenless = (
+        not all(s.isatty() for s in (sys.stdin, sys.stdout, sys.stderr)) or os.environ.get("TERM", "dumb") == "dumb"
+    )
+    if not (options.plain or screenless):
+        from grader.learn.screen import Learn
+
+        screen = Learn(course, limit, memory)
+        screen.run()
+        return screen.return_code or 0
+    from grader.learn.line_mode import Plain
+
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        asyncio.run(Plain(course, limit, memory).run())
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # `… | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    return 0
+
+
+def _language(value: str | None) -> str:
+    if value is not None and value not in LANGUAGES:
+        raise ValueError(say("bad-language", locale_language(), value=value, languages=", ".join(LANGUAGES)))
+    return value or locale_language()
+
+
+def _positive(option: str, value: str, lang: str) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise ValueError(say("bad-number", lang, option=option, value=value))
+    return number

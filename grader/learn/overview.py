@@ -1,0 +1,135 @@
+"""What a learner sees of the lessons: the exercises, how far each is, and which one is at hand."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from grader.exercise import function_text, progress
+from grader.exercise.statements import statement
+from grader.home import home
+from grader.messages import lesson_words, pick, say
+from grader.say.summary import Block, block, place
+
+
+@dataclass
+class Course:
+    """The exercises of the project at `root`, with what is known about the answers.
+
+    outcomes  the last known one of each exercise; an answers file may have changed since
+    verdicts  the checker's replies of this session
+    hints     those asked for in this session
+    """
+
+    root: Path
+    lang: str
+    home: Path = field(init=False)
+    answers: Path = field(init=False)
+    exercises: list[str] = field(init=False)
+    current: str = field(init=False)
+    outcomes: dict[str, str] = field(default_factory=dict)
+    verdicts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    hints: dict[str, list[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Read what earlier sessions noted. Raises OSError, SyntaxError or ValueError when there are no lessons."""
+        self.home = home(self.root)
+        self.answers = self.home / "answers"
+        self.read_exercises()
+        state = progress.load_state(self.answers)
+        for exercise in self.exercises:
+            if outcome := progress.known(self.answers, exercise, state):
+                self.outcomes[exercise] = outcome
+        last = state.get("current")
+        unsolved = (e for e in self.exercises if not self.is_right(e))
+        self.current = last if last in self.exercises else next(unsolved, self.exercises[0])
+
+    def read_exercises(self) -> None:
+        """See which exercises there are, now or again."""
+        self.exercises = progress.all_exercises(self.root / "lessons")
+        if not self.exercises:
+            raise ValueError(say("learn-nothing", self.lang, folder=self.root / "lessons"))
+        lesson_words.cache_clear()
+
+    # ---- the exercise at hand ----
+
+    def go(self, exercise: str) -> None:
+        """Make an exercise the one at hand, also for the next session."""
+        self.current = exercise
+        progress.save_state(self.answers, {}, exercise)
+
+    def step(self, by: int) -> str:
+        """The exercise that many places on, round the end."""
+        return self.exercises[(self.exercises.index(self.current) + by) % len(self.exercises)]
+
+    def following(self) -> str:
+        """Where `n` leads: from a right answer to the next exercise that is not right, else to the next."""
+        if self.is_right(self.current):
+            at = self.exercises.index(self.current)
+            unsolved = (e for e in self.exercises[at + 1 :] + self.exercises[:at] if not self.is_right(e))
+            return next(unsolved, self.step(1))
+        return self.step(1)
+
+    def title(self, exercise: str) -> str:
+        """Its title in the learner's language, or its name."""
+        lesson, _, name = exercise.partition(".")
+        title = lesson_words(self.root / "lessons" / lesson).get(name, {}).get("title")
+        return pick(title, self.lang) if title else name
+
+    def place(self, exercise: str) -> str:
+        """Where its answer stands: `answers/ch03_sharding.py:14`."""
+        return place(self.root, self.answers, exercise, progress.line_of(self.answers, exercise))
+
+    def statement(self, exercise: str) -> str:
+        """What it asks for, as Markdown."""
+        try:
+            return statement(self.root / "lessons", exercise, self.lang)
+        except (OSError, SyntaxError, KeyError):
+            return ""  # an author is at work on the lesson
+
+    def solution(self, exercise: str) -> str:
+        """The function that solves it. Raises OSError or UnicodeDecodeError."""
+        lesson, _, name = exercise.partition(".")
+        return function_text.text_of(self.root / "solutions" / f"{lesson}.py", name) or ""
+
+    def hint(self) -> str:
+        """The next hint for the exercise at hand; after the last one, the last again."""
+        text = progress.next_hint(self.root / "lessons", self.answers, self.current, self.lang)
+        given = self.hints.setdefault(self.current, [])
+        if text not in given:
+            given.append(text)
+        return text
+
+    # ---- how far the learner is ----
+
+    def note(self, verdict: dict[str, Any]) -> None:
+        """Keep a reply of the checker, also for the next session and for pytest."""
+        exercise = verdict["exercise"]
+        self.verdicts[exercise], self.outcomes[exercise] = (verdict, verdict["outcome"])
+        progress.save_state(self.answers, {exercise: verdict["outcome"]})
+
+    def block(self, exercise: str) -> Block | None:
+        """The words for its verdict, the same as pytest's; None while it has none."""
+        verdict = self.verdicts.get(exercise)
+        return block(self.root, self.answers, self.lang, verdict) if verdict else None
+
+    def is_right(self, exercise: str) -> bool:
+        """Whether it was right when it was last checked."""
+        return self.outcomes.get(exercise) == "right"
+
+    def is_known(self, exercise: str) -> bool:
+        """Whether its outcome is that of the answers file as it is now."""
+        return progress.known(self.answers, exercise, progress.load_state(self.answers)) is not None
+
+    def of(self, lesson: str) -> list[str]:
+        """A lesson's exercises, in order."""
+        return [e for e in self.exercises if e.partition(".")[0] == lesson]
+
+    def lessons(self) -> Iterable[str]:
+        """The lessons that have exercises, in order."""
+        return dict.fromkeys(e.partition(".")[0] for e in self.exercises)
+
+    def solved(self) -> str:
+        """«3 of 12 solved»."""
+        count = sum(map(self.is_right, self.exercises))
+        return say("solved-all", self.lang, solved=count, total=len(self.exercises))

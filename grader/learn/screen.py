@@ -1,0 +1,256 @@
+"""The learner's screen: how far, the exercise at hand, its verdict, and the keys."""
+
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from rich.cells import cell_len
+from textual.app import App, ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
+from textual.theme import BUILTIN_THEMES
+from textual.widgets import Footer, Static
+from textual.worker import WorkerError
+
+from grader.learn.dialogs import Choice, Confirm
+from grader.learn.line_mode import KEYS, SLOW
+from grader.learn.overview import Course
+from grader.learn.prose import Prose, marked
+from grader.learn.session import Session
+from grader.messages import say
+
+MARKS = {"right": ("■", "ansi_green"), "todo": ("□", ""), "skipped": ("-", "")}
+NOT_RIGHT = ("✗", "ansi_red")
+CODE = "bold"
+NEWS = 15.0  # seconds that a sentence stays
+
+# The terminal's own colours; of text only what also has a mark or a word, since blue is hard to read on black, and
+# cyan and yellow on white.
+ANSI = BUILTIN_THEMES["ansi-dark"]
+THEME = replace(
+    ANSI,
+    name="terminal",
+    accent="ansi_blue",
+    variables=ANSI.variables
+    | {
+        "block-cursor-foreground": "ansi_default",
+        "block-cursor-background": "ansi_default",
+        "block-cursor-text-style": "bold underline",
+        "border": "ansi_blue",
+        "border-blurred": "ansi_bright_black",
+        "footer-background": "ansi_default",
+        "footer-description-foreground": "ansi_default",
+        "footer-key-background": "ansi_default",
+        "footer-key-foreground": "ansi_default",
+        "scrollbar": "ansi_bright_black",
+        "scrollbar-background": "ansi_default",
+    },
+)
+
+
+class Learn(App[None]):
+    """One session on the whole terminal."""
+
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS = [Binding("ctrl+c", "quit", show=False, priority=True)]
+    CSS = """
+    #top { height: 1; padding: 0 2; }
+    #name { width: 1fr; text-style: dim; }
+    #solved { width: auto; text-style: bold; }
+    #chapters { padding: 0 2; border-bottom: solid ansi_bright_black; }
+    #title { padding: 0 2; text-style: bold; }
+    #place { padding: 0 2; }
+    #body { padding: 1 1 0 2; scrollbar-gutter: stable; scrollbar-size-vertical: 1; }
+    #body > Prose { margin: 0 1 1 0; }
+    #verdict { padding: 0 1; border-left: outer ansi_yellow; }
+    #verdict.right { border-left: outer ansi_green; }
+    #verdict.wrong, #verdict.broken, #verdict.hung { border-left: outer ansi_red; }
+    #hints { padding: 0 1; border-left: outer ansi_cyan; }
+    #solution { padding: 0 1; border-left: outer ansi_blue; }
+    #news { height: auto; max-height: 2; padding: 0 2; }
+    .quiet { text-style: dim; }
+    ModalScreen { align: center middle; background: transparent; }
+    #dialog { width: 64; max-width: 90%; height: auto; padding: 1 2; border: round ansi_yellow; }
+    #dialog > .quiet { margin-top: 1; }
+    #choice { width: 76; max-width: 96%; height: auto; max-height: 90%; padding: 0 1; border: round ansi_blue; }
+    #choice > OptionList { height: auto; max-height: 1fr; }
+    """
+
+    def __init__(self, course: Course, limit: float, memory: float) -> None:
+        super().__init__(ansi_color=True)
+        self.course = course
+        self.session = Session(course, self, limit, memory)
+        self.title = say("learn-title", course.lang)
+        self._solution, self._news, self._told, self._since = "", "", "", 0.0
+        # kept, not looked up: a verdict may come while a dialog is on top
+        self._lines = {n: Static(id=n, markup=False) for n in ("solved", "chapters", "title", "place", "news")}
+        self._body = VerticalScroll(id="body")
+        self._parts = {n: Prose(n) for n in ("statement", "verdict", "hints", "solution")}
+        for key, name in KEYS.items():
+            self.bind(key, name, description=say(f"key-{name}", course.lang))
+
+    def compose(self) -> ComposeResult:
+        with Horizontal(id="top"):
+            yield Static(self.title, id="name")
+            yield self._lines["solved"]
+        for name in ("chapters", "title", "place"):
+            yield self._lines[name]
+        with self._body:
+            yield from self._parts.values()
+        yield self._lines["news"]
+        yield Footer(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Start the session."""
+        self.register_theme(THEME)
+        self.theme = THEME.name
+        self._body.focus()
+        self._work = self.run_worker(self.session.run())
+        self.set_interval(SLOW / 2, self._tick)
+
+    async def on_unmount(self) -> None:
+        """Wait until the checker has ended."""
+        self._work.cancel()
+        with contextlib.suppress(WorkerError):
+            await self._work.wait()
+
+    # ---- what the session tells ----
+
+    def moved(self) -> None:
+        self._solution = ""
+        self._fill()
+        self._body.scroll_home(animate=False)
+
+    def judged(self) -> None:
+        self._fill()
+        self._reveal("verdict")
+
+    def counted(self) -> None:
+        self._fill()
+
+    def said(self, sentence: str) -> None:
+        self._news, self._since = sentence, time.monotonic()
+        self._tick()
+
+    # ---- keys ----
+
+    def action_hint(self) -> None:
+        """h"""
+        self.course.hint()
+        self._fill()
+        self._reveal("hints")
+
+    def action_list(self) -> None:
+        """l"""
+        at = self.course.exercises.index(self.course.current)
+
+        def go(chosen: str | None) -> None:
+            if chosen is not None:
+                self.session.go(chosen)
+
+        self.push_screen(Choice(self._rows(), at, self.course.lang), go)
+
+    def action_next(self) -> None:
+        """n"""
+        self.session.go(self.course.following())
+
+    def action_previous(self) -> None:
+        """p"""
+        self.session.go(self.course.step(-1))
+
+    def action_reset(self) -> None:
+        """r, then y"""
+        self._ask("reset", self._begin_again)
+
+    def action_solution(self) -> None:
+        """s, then y"""
+        self._ask("solution", self._show_solution)
+
+    def _ask(self, what: str, act: Callable[[], None]) -> None:
+        question = say(f"learn-confirm-{what}", self.course.lang, name=self.course.current.partition(".")[2])
+        self.push_screen(Confirm(question, self.course.lang), lambda yes: act() if yes else None)
+
+    def _begin_again(self) -> None:
+        self._solution = ""
+        self.session.reset()
+        self._fill()
+
+    def _show_solution(self) -> None:
+        self._solution = self.session.solution()
+        self._fill()
+        self._reveal("solution")
+
+    # ---- what is shown ----
+
+    def _fill(self) -> None:
+        course, exercise = self.course, self.course.current
+        self._lines["solved"].update(course.solved())
+        self._lines["chapters"].update(Content("   ").join(map(self._chapter, course.lessons())))
+        self._lines["title"].update(f"{course.title(exercise)}")
+        self._lines["place"].update(f"{exercise.replace('.', '/')} · {course.place(exercise)}")
+        self._parts["statement"].show(marked(course.statement(exercise), CODE))
+        verdict = self._parts["verdict"]
+        verdict.set_classes(course.outcomes.get(exercise, ""))
+        verdict.show(self._verdict())
+        self._parts["hints"].show(marked("\n".join(course.hints.get(exercise, [])), CODE))
+        self._parts["solution"].show(Content(self._solution))
+        self._tick()
+
+    def _verdict(self) -> Content:
+        course, exercise = self.course, self.course.current
+        outcome, block = course.outcomes.get(exercise), course.block(exercise)
+        if outcome is None:
+            return Content("")
+        parts = [Content.styled(say(outcome, course.lang), f"bold {MARKS.get(outcome, NOT_RIGHT)[1]}")]
+        parts += [marked(line, CODE) for line in block.lines] if block and outcome != "todo" else []
+        if outcome == "todo":
+            parts.append(Content(say("learn-begin", course.lang, place=course.place(exercise))))
+        elif outcome == "right" and all(map(course.is_right, course.exercises)):
+            parts.append(Content(say("all-done", course.lang)))
+        elif outcome == "right":
+            following = course.following().replace(".", "/")
+            parts.append(Content(say("learn-goes-on", course.lang, exercise=following)))
+        return Content("\n").join(parts)
+
+    def _chapter(self, lesson: str) -> Content:
+        """«ch03 ■■[✗]□»: the exercise at hand in brackets."""
+        marks = []
+        for exercise in self.course.of(lesson):
+            mark, style = self._mark(exercise)
+            marks.append(Content.styled(mark, style))
+            if exercise == self.course.current:
+                marks[-1] = Content.assemble("[", marks[-1], "]")
+        here = self.course.current.partition(".")[0] == lesson
+        name = Content.styled(lesson.partition("_")[0], "bold" if here else "dim")
+        return Content.assemble(name, " ", *marks)
+
+    def _mark(self, exercise: str) -> tuple[str, str]:
+        return MARKS.get(self.course.outcomes.get(exercise, "todo"), NOT_RIGHT)
+
+    def _rows(self) -> list[tuple[str, Content]]:
+        """The list: mark, outcome, exercise and title in columns."""
+        course, rows = self.course, []
+        words = {e: say(course.outcomes.get(e, "todo"), course.lang) for e in course.exercises}
+        wide, long = (max(map(cell_len, words.values())), max(map(len, course.exercises)))
+        for exercise, word in words.items():
+            mark, style = self._mark(exercise)
+            outcome = f"{mark} {word}{' ' * (wide - cell_len(word))}"
+            name = exercise.replace(".", "/").ljust(long)
+            rows.append((exercise, Content.assemble((outcome, style), f"  {name}  {course.title(exercise)}")))
+        return rows
+
+    def _reveal(self, name: str) -> None:
+        """Scroll until a part is seen, once its new height is known."""
+        self.call_after_refresh(self._parts[name].scroll_visible, animate=False)
+
+    def _tick(self) -> None:
+        """Say how long the check has been running, else what happened last."""
+        seconds = self.session.checking() or 0.0
+        text = self._news if time.monotonic() - self._since < NEWS else ""
+        if seconds > SLOW:
+            text = say("learn-checking", self.course.lang, seconds=int(seconds))
+        if text != self._told:
+            self._told = text
+            self._lines["news"].update(text)

@@ -1,0 +1,70 @@
+"""The client of grader/run/service.py: starts the process, sends requests, hands on replies, notices its end."""
+
+import asyncio
+import contextlib
+import json
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parents[2]  # where `lessons` is imported from
+PATIENCE = 3.0  # seconds that the process has to end by itself
+
+
+class Client:
+    """One checking process at a time. `replied` gets each reply; `lost` its last words when it ended unasked."""
+
+    def __init__(
+        self, command: list[str], replied: Callable[[dict[str, Any]], None], lost: Callable[[str], None]
+    ) -> None:
+        self.command, self.replied, self.lost = command, replied, lost
+        self._process: asyncio.subprocess.Process | None = None
+        self._reading: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Start the process; requests may be sent at once. It is in a session of its own: Ctrl+C is not for it."""
+        pipe = asyncio.subprocess.PIPE
+        self._process = await asyncio.create_subprocess_exec(
+            *self.command, cwd=HERE, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True, limit=1 << 24
+        )
+        self._reading = asyncio.create_task(self._read(self._process))
+
+    def send(self, **request: Any) -> None:
+        """Send a request; it is lost when the process has ended, which `lost` tells."""
+        if self._process and self._process.stdin and not self._process.stdin.is_closing():
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+
+    async def stop(self) -> None:
+        """End the process and what it has started; `lost` is not called."""
+        process, self._process = self._process, None
+        if process is None or process.stdin is None:
+            return
+        process.stdin.close()
+        try:
+            await asyncio.wait_for(process.wait(), PATIENCE)
+        except TimeoutError:
+            process.kill()  # its children end with it
+            await process.wait()
+        if self._reading:
+            await self._reading
+
+    async def _read(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdout and process.stderr
+        said: deque[str] = deque(maxlen=1)
+        listening = asyncio.create_task(_last_line(process.stderr, said))
+        async for line in process.stdout:
+            if process is self._process:
+                self.replied(json.loads(line))
+        code = await process.wait()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(listening, 1)
+        if process is self._process:
+            self._process = None
+            self.lost(said[0] if said else f"exit status {code}")
+
+
+async def _last_line(stream: asyncio.StreamReader, said: deque[str]) -> None:
+    async for line in stream:
+        if text := line.decode(errors="replace").strip():
+            said.append(text)

@@ -1,0 +1,245 @@
+"""What happens between the learner's file, the checker and the screen; knows nothing of how it is shown."""
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+from typing import Any, Protocol
+
+from watchfiles import Change, awatch
+
+from grader.exercise import blanks, function_text
+from grader.learn.overview import Course
+from grader.learn.service_client import Client
+from grader.messages import say
+
+RESTARTS = 3  # of a checker that ends before it has said anything
+
+
+class View(Protocol):
+    """What shows a session."""
+
+    def moved(self) -> None:
+        """Another exercise is at hand."""
+
+    def judged(self) -> None:
+        """There is a verdict on the exercise at hand."""
+
+    def counted(self) -> None:
+        """The outcome of another exercise is known."""
+
+    def said(self, sentence: str) -> None:
+        """Something happened that the learner should know."""
+
+
+class Session:
+    """Checks what is saved. `run` works until it is cancelled; the other methods are what the keys do."""
+
+    def __init__(self, course: Course, view: View, limit: float, memory: float) -> None:
+        self.course, self.view = course, view
+        options = {"root": course.root, "answers": course.answers, "lang": course.lang}
+        options |= {"limit": limit, "memory": memory, "cache": course.home / ".cache" / "jax"}
+        command = [sys.executable, "-m", "grader.run.service"]
+        for name, value in options.items():
+            command += [f"--{name}", str(value)]
+        self.client = Client(command, self._replied, self._lost)
+        self._id = 0
+        self._checked: str | None = None  # the exercise whose reply is awaited
+        self._since = 0.0
+        self._tried: set[str] = set()  # quiet checks since the last save
+        self._texts: dict[str, dict[str, str | None]] = {}  # the functions of each answers file as last seen
+        self._deaths = 0
+        self._noted: list[str] = []
+        self._starting: asyncio.Task[None] | None = None
+
+    async def run(self) -> None:
+        """Start the checker, check what is not known, then on each save; ends the checker when cancelled."""
+        self._complete()
+        for lesson in self.course.lessons():
+            self._texts[lesson] = self._read(lesson)
+        await self.client.start()
+        try:
+            self._checked = None  # what a key asked for before there was a checker is asked again
+            self.go(self.course.current)
+            await self._watch()
+        finally:
+            if self._starting:
+                self._starting.cancel()
+            await self.client.stop()
+
+    # ---- keys ----
+
+    def go(self, exercise: str) -> None:
+        """Move to an exercise and check it if its verdict is not known."""
+        self.course.go(exercise)
+        self.view.moved()
+        known = self.course.is_known(exercise)
+        shown = exercise in self.course.verdicts or self.course.outcomes.get(exercise) in ("right", "todo")
+        if not (known and shown):
+            if self._checked != exercise:
+                self._check(exercise)
+        elif self._checked is None:
+            self._check_next()
+        self.client.send(prepare=exercise)
+
+    def reset(self) -> None:
+        """Put the exercise at hand back to its blank; the check follows from the save."""
+        lesson, _, name = self.course.current.partition(".")
+        path, lang = self.course.answers / f"{lesson}.py", self.course.lang
+        self._complete()
+        try:
+            kept = blanks.reset(path, self.course.root / "lessons" / lesson / "exercises.py", name, lang)
+        except PermissionError as error:
+            return self.view.said(say("file-unwritable", lang, file=path, error=error.strerror))
+        except (OSError, UnicodeDecodeError) as error:
+            return self.view.said(say("file-unreadable", lang, file=path, error=error))
+        if kept is None:
+            return self.view.said(say("learn-blank", lang, name=name))
+        self.course.hints.pop(self.course.current, None)
+        self.view.said(say("learn-reset", lang, name=name, kept=kept.relative_to(self.course.home)))
+
+    def solution(self) -> str:
+        """The solution of the exercise at hand."""
+        try:
+            return self.course.solution(self.course.current).rstrip()
+        except (OSError, UnicodeDecodeError) as error:
+            self.view.said(str(error))
+            return ""
+
+    def checking(self) -> float | None:
+        """For how many seconds the exercise at hand has been checked; None when it is not."""
+        return time.monotonic() - self._since if self._checked == self.course.current else None
+
+    # ---- the checker ----
+
+    def _check(self, exercise: str) -> None:
+        """Check an exercise; the check under way is given up, and its exercise is one that is not known."""
+        if self._checked not in (None, exercise) and not self.course.is_right(str(self._checked)):
+            self.course.outcomes.pop(str(self._checked), None)
+        self._id += 1
+        self._checked, self._since = exercise, time.monotonic()
+        self.client.send(id=self._id, check=exercise)
+
+    def _check_next(self) -> None:
+        """Quietly check one exercise that is not known, or was right before its file changed; its own file's first."""
+        self._checked = None
+        course, lesson = self.course, self.course.current.partition(".")[0]
+        for exercise in dict.fromkeys([*course.of(lesson), *course.exercises]):
+            open_ = exercise not in course.outcomes or course.is_right(exercise)
+            if open_ and exercise not in self._tried and not course.is_known(exercise):
+                return self._check(exercise)
+
+    def _replied(self, reply: dict[str, Any]) -> None:
+        if notes := [note for note in reply.get("notes", []) if note not in self._noted]:
+            self._noted += notes  # a checker that is started again says the same
+            self.view.said(" ".join(notes))
+        if reply.get("id") != self._id:
+            return  # ready, or superseded
+        self._deaths = 0
+        exercise, self._checked = self._checked, None
+        if "outcome" not in reply or exercise is None:
+            if "error" in reply:
+                self.view.said(reply["error"])
+            return
+        self._tried.add(exercise)
+        was_right = self.course.is_right(exercise)
+        self.course.note(reply)
+        if exercise == self.course.current:
+            self.view.judged()
+            for exercise in (self.course.current, self.course.following()):
+                if not self.course.is_right(exercise):
+                    self.client.send(prepare=exercise)
+        else:
+            self.view.counted()
+            if was_right and not self.course.is_right(exercise):
+                self.view.said(say("learn-broke", self.course.lang, exercise=exercise.replace(".", "/")))
+        self._check_next()
+
+    def _lost(self, error: str) -> None:
+        self._deaths += 1
+        again = self._deaths < RESTARTS
+        self.view.said(say("learn-lost" if again else "learn-gone", self.course.lang, error=error))
+        if again:
+            self._starting = asyncio.create_task(self._start())
+        else:
+            self._checked = None
+
+    async def _start(self) -> None:
+        await self.client.stop()
+        await self.client.start()
+        self._check(self.course.current)
+
+    # ---- files ----
+
+    async def _watch(self) -> None:
+        course = self.course
+        while True:
+            folders = (course.root / "lessons", course.root / "solutions", course.answers)
+            async for changes in awatch(*filter(Path.is_dir, folders), watch_filter=self._matters, step=50):
+                paths = {Path(path) for _, path in changes}
+                if any(path.parent != course.answers for path in paths):
+                    await self._renew()
+                for path in sorted(p for p in paths if p.parent == course.answers):
+                    await self._saved(path.stem)
+                if not course.answers.is_dir():
+                    break
+            self._complete()
+
+    def _matters(self, change: Change, path: str) -> bool:
+        file = Path(path)
+        if file.parent == self.course.answers:
+            return file.suffix == ".py" and file.stem in self.course.lessons()
+        return file.suffix in (".py", ".toml") and self.course.answers not in file.parents
+
+    async def _saved(self, lesson: str) -> None:
+        """Check what was saved: the exercise at hand, or the one whose function changed."""
+        course = self.course
+        before, now = self._texts.get(lesson, {}), self._read(lesson)
+        self._texts[lesson] = now
+        changed = [e for e in course.of(lesson) if before.get(e) != now.get(e)]
+        self._tried.clear()
+        if changed and course.current not in changed:
+            course.go(changed[0])
+            self.view.moved()
+        for exercise in changed:
+            if exercise != course.current and not course.is_right(exercise):
+                course.outcomes.pop(exercise, None)
+        if self._deaths >= RESTARTS:
+            self._deaths = 0
+            await self.client.start()
+        if course.current in course.of(lesson):
+            self._check(course.current)
+        else:
+            self._check_next()
+
+    async def _renew(self) -> None:
+        """The lessons have changed: read them again, with a new checker."""
+        try:
+            self.course.read_exercises()
+        except (OSError, SyntaxError, ValueError) as error:
+            return self.view.said(say("learn-lessons", self.course.lang, error=error))
+        self._complete()
+        self.course.verdicts.clear()
+        self._tried.clear()
+        if self.course.current not in self.course.exercises:
+            self.course.go(self.course.exercises[0])
+        self.view.moved()
+        self._deaths = 0
+        await self._start()
+
+    def _complete(self) -> None:
+        """Give the learner the blanks that are not there yet."""
+        try:
+            notes = blanks.prepare(self.course.root / "lessons", self.course.answers, self.course.lang)
+        except OSError as error:
+            notes = [blanks.not_copied(error, self.course.lang)]
+        if notes:
+            self.view.said(" ".join(notes))
+
+    def _read(self, lesson: str) -> dict[str, str | None]:
+        """Each exercise's function as text; empty for a file that cannot be read."""
+        path = self.course.answers / f"{lesson}.py"
+        try:
+            return {e: function_text.text_of(path, e.partition(".")[2]) for e in self.course.of(lesson)}
+        except (OSError, UnicodeDecodeError):
+            return {}

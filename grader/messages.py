@@ -1,0 +1,60 @@
+"""What the checks say, in the learner's language: messages.toml, and each lesson's words.toml."""
+
+import functools
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+LANGUAGES = ("en", "zh-Hans", "zh-Hant")
+_FALLBACK = {"en": ("en",), "zh-Hans": ("zh-Hans", "en"), "zh-Hant": ("zh-Hant", "zh-Hans", "en")}
+MESSAGES = Path(__file__).with_name("messages.toml")
+
+
+def locale_language() -> str:
+    """The language of LC_ALL, LC_MESSAGES or LANG: zh_TW and zh_HK give zh-Hant, other zh zh-Hans, the rest en."""
+    value = next((v for k in ("LC_ALL", "LC_MESSAGES", "LANG") if (v := os.environ.get(k))), "")
+    value = value.partition(".")[0].replace("-", "_")
+    if not value.startswith("zh"):
+        return "en"
+    return "zh-Hant" if any(place in value for place in ("TW", "HK", "MO", "Hant")) else "zh-Hans"
+
+
+def say(key: str, lang: str, **values: Any) -> str:
+    """The message `key` in `lang`, its {names} filled in. Raises KeyError for an unknown key."""
+    text = pick(messages()[key], lang).format(**values)
+    return text if lang == "en" else re.sub(r"(?<=[一-鿿]) (?=[一-鿿])", "", text)  # a space only beside Latin
+
+
+def pick(entry: dict[str, Any], lang: str) -> Any:
+    """The entry's text in `lang`, else in the nearest language that it has."""
+    return next(entry[name] for name in _FALLBACK[lang] if name in entry)
+
+
+@functools.cache
+def messages() -> dict[str, dict[str, str]]:
+    """All messages of messages.toml, with the derived zh-Hant where it exists."""
+    return _read(MESSAGES)
+
+
+@functools.cache
+def lesson_words(folder: Path) -> dict[str, Any]:
+    """A lesson's words.toml by exercise: title, hints and the mistakes' names and texts. Empty where there is none."""
+    return _read(folder / "words.toml")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    words = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    derived = path.with_suffix(".zh-Hant.toml")
+    if derived.exists():
+        _merge(words, tomllib.loads(derived.read_text(encoding="utf-8")))
+    return words
+
+
+def _merge(into: dict[str, Any], more: dict[str, Any]) -> None:
+    for key, value in more.items():
+        if isinstance(value, dict):
+            _merge(into.setdefault(key, {}), value)
+        else:
+            into[key] = value

@@ -1,0 +1,1 @@
+"""One check from spec to verdict, and what starts it: pytest, a service, a command."""

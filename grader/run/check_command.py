@@ -1,0 +1,33 @@
+"""`python -m lessons check [CHAPTER …] [OPTIONS]`: what `pytest lessons/` does, from any folder."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+import pytest
+
+from grader.home import HERE, home, is_installed
+from grader.messages import locale_language, say
+
+DESCRIPTION = (
+    "Check the answers of some chapters, or of all. OPTIONS are pytest's and those of `pytest lessons/`: --hint …"
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run pytest on the chapters that are named, `ch03` or `ch03_sharding`; its exit code, 2 for an unknown chapter."""
+    parser = argparse.ArgumentParser(prog="python -m lessons check", description=DESCRIPTION)
+    parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="such as ch03 (default: all)")
+    options, others = parser.parse_known_args(arguments)
+    places = [str(HERE / "lessons")] * (not options.chapters)
+    for chapter in options.chapters:
+        found = [p.parent for p in sorted((HERE / "lessons").glob("ch*/test_exercises.py"))]
+        named = [str(p) for p in found if chapter in (p.name, p.name.partition("_")[0])]
+        if not named:
+            known = ", ".join(p.name for p in found)
+            print(say("check-chapter", locale_language(), chapter=chapter, known=known), file=sys.stderr)
+            return 2
+        places += named
+    alone = ["-c", os.devnull] if is_installed(HERE) else []  # not by the settings of a project that installed us
+    return int(pytest.main([f"--rootdir={home(HERE)}", *alone, *places, *others]))

@@ -1,0 +1,257 @@
+"""One exercise from its spec to its verdict: the solution and the answer are seen in separate children.
+
+The answer's child starts when the solution's has ended, and finds in the compilation cache what both compile; meanwhile
+the solution of the next exercise is at work.
+"""
+
+import contextlib
+import os
+import re
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from grader.exercise import answers
+from grader.exercise.spec import Settings, Spec
+from grader.judge import reference
+from grader.judge.mistakes import recognise, see_ahead
+from grader.judge.near_misses import near_miss
+from grader.judge.verdict import Verdict, judge, settle
+from grader.messages import lesson_words
+from grader.run.outer_cluster import Worker
+from grader.say.explain import explain
+from grader.see import observe
+from grader.see.compare import masked
+from grader.see.well_formed import well_formed
+from minipod import forked
+
+
+@dataclass
+class Known:
+    """What was seen on the inputs of one seed: of the solution (None: not yet), and of each mistake.
+
+    ahead  the mistakes were looked at before there was an answer
+    """
+
+    solution: list[forked.Result] | None = None
+    mistakes: dict[str, list[forked.Result]] = field(default_factory=dict)
+    ahead: bool = False
+
+
+@dataclass
+class Check:
+    """One exercise under way: `begin` starts its children, `finish` waits and judges."""
+
+    spec: Spec
+    settings: Settings
+    verdict: Verdict
+    known: Known = field(default_factory=Known)
+    source: str = ""
+    job: forked.Job | None = None  # of the solution
+    after: forked.Job | None = None  # of the answer, once the solution's has ended
+    worker: Worker | None = None  # of the cluster that pytest itself was started in
+
+
+Reader = Callable[[Path], answers.Answers]
+SURFACE = "LESSONS_SURFACE_FAULTS"  # in our own tests: a fault of ours is raised, and not only told
+
+
+def begin(
+    spec: Spec,
+    settings: Settings,
+    worker: Worker | None = None,
+    known: Known | None = None,
+    read: Reader = answers.read,
+) -> Check:
+    """Read the answers file; if there is an answer to run, start seeing the solution, or if that is known, the answer.
+
+    worker  of the cluster that pytest itself was started in
+    known   from an earlier check on the same seed; what this one sees is added
+    read    gives the answers file, perhaps as it was when the run began
+    """
+    check = examine(spec, settings, read)
+    if known is not None:
+        check.known = known
+    if check.verdict.outcome:
+        return check
+    if worker and worker.lost:
+        settle(check.verdict, "skipped", "cluster-lost", exercise=worker.lost)
+    elif worker:
+        check.worker = worker
+    elif settings.fork and check.known.solution:
+        check.after = _start(check, *_answer(check))
+    elif settings.fork:
+
+        def answer() -> None:
+            check.after = _start(check, *_answer(check))
+
+        check.job = _start(check, *_solution(check), then=answer)
+    elif spec.processes > 1:
+        settle(check.verdict, "skipped", "no-fork")
+    return check
+
+
+def examine(spec: Spec, settings: Settings, read: Reader = answers.read) -> Check:
+    """Read the answers file without running it; the verdict has an outcome when there is no answer to run."""
+    path = settings.answers / f"{spec.lesson}.py"
+    check = Check(spec, settings, Verdict(spec.exercise, "", file=str(path)))
+    verdict = check.verdict
+    try:
+        file = read(path)
+    except FileNotFoundError:
+        settle(verdict, "broken", "file-missing")
+        return check
+    except (OSError, UnicodeDecodeError) as error:
+        settle(verdict, "broken", "file-unreadable", error=getattr(error, "strerror", "") or str(error))
+        return check
+    check.source = file.source
+    verdict.line = file.functions.get(spec.name, 0)
+    if spec.name in file.faults:
+        verdict.line, words = file.faults[spec.name]
+        settle(verdict, "broken", "syntax", error=words)
+    elif not answers.may_define(file, spec.name):
+        _not_begun(check, file, "function-missing")
+    elif spec.name not in file.functions and file.fault:
+        verdict.line, words = file.fault
+        settle(verdict, "broken", "syntax", error=words)
+    elif answers.is_blank(file, spec.folder / "exercises.py", spec.name):
+        _not_begun(check, file, "todo")
+    return check
+
+
+def _not_begun(check: Check, file: answers.Answers, reason: str) -> None:
+    """There is no answer; where the exercise had another name before, there may be one under that."""
+    blanks = check.spec.folder / "exercises.py"
+    for old in lesson_words(check.spec.folder).get(check.spec.name, {}).get("formerly", []):
+        line = file.functions.get(old) or file.faults.get(old, (0, ""))[0]
+        if line and not answers.is_blank(file, blanks, check.spec.name, old):
+            settle(check.verdict, "todo", "renamed", old=old, old_line=line)
+            return
+    settle(check.verdict, "todo", reason)
+
+
+def prepare(spec: Spec, settings: Settings, known: Known) -> None:
+    """See the solution, then the mistakes, before there is an answer to compare them with."""
+    if known.solution is None:
+        check = Check(spec, settings, Verdict(spec.exercise, ""), known)
+        known.solution = forked.wait(_job(check, *_solution(check)))
+    if not known.ahead:
+        see_ahead(spec, settings, known.mistakes)
+        known.ahead = True
+
+
+def finish(check: Check) -> Verdict:
+    """Wait for the solution, see the answer, and judge."""
+    verdict, spec, known = check.verdict, check.spec, check.known
+    if verdict.outcome:
+        return verdict
+    if check.job or check.after:
+        if check.job:
+            known.solution = forked.wait(check.job)
+        answer = forked.wait(check.after) if check.after else []
+        if verdict.outcome:  # no process could be started for the answer
+            return verdict
+    elif check.worker:
+        known.solution = [] if check.worker.lost else check.worker.see(spec, *_solution(check))
+        if check.worker.lost:
+            return settle(verdict, "skipped", "cluster-lost", exercise=check.worker.lost)
+        answer = check.worker.see(spec, *_answer(check))
+    else:
+        known.solution, answer = _here(check, *_solution(check)), _here(check, *_answer(check))
+    return conclude(check, answer)
+
+
+def conclude(check: Check, answer: list[forked.Result]) -> Verdict:
+    """The verdict on what was seen of the answer, once the solution is known; names a mistake that does the same."""
+    verdict, spec, solution = check.verdict, check.spec, check.known.solution or []
+    if spec.processes > 1 and not all(r.ready for r in solution):
+        reason = next((r.text for r in solution if r.text), solution[0].status)
+        return settle(verdict, "skipped", "no-cluster", error=masked(reason))
+    if words := reference.last_words(spec, solution):
+        return settle(verdict, "broken", "solution-ends", error=words)
+    if fault := reference.fault(spec, solution):
+        return settle(verdict, "broken", "lesson", error=fault)
+    right = [r.value["functions"][spec.name] for r in solution]
+    if not all(well_formed(spec, len(right[0]), result) for result in answer):
+        return settle(verdict, "broken", "spoilt")
+    try:
+        judge(spec, verdict, right, answer, spec.name, check.settings.limit)
+        if "where" in verdict.facts:
+            verdict.facts["own"] = _own_lines(verdict.facts["where"], check)
+        if verdict.outcome in ("wrong", "hung"):
+            with contextlib.suppress(OSError):  # no process could be started for the mistakes
+                verdict.mistake = recognise(spec, check.settings, right, answer, verdict.file, check.known.mistakes)
+        if verdict.outcome in ("wrong", "broken") and not verdict.mistake:
+            verdict.near = near_miss(spec, verdict, right, answer)
+    except Exception as error:
+        _own_fault(verdict, error)
+    return verdict
+
+
+def in_words(check: Check, lang: str) -> str:
+    """The verdict's explanation, fit for a terminal and a file: no half characters, nothing that moves a cursor."""
+    limits = (check.settings.limit, check.settings.memory)
+    try:
+        text = explain(check.spec, check.verdict, *limits, lang)
+    except Exception as error:
+        text = explain(check.spec, _own_fault(check.verdict, error), *limits, lang)
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text)
+
+
+def _own_fault(verdict: Verdict, error: Exception) -> Verdict:
+    """What was seen makes sense, and the check still fails on it: that is not the learner's doing, and is told so."""
+    if os.environ.get(SURFACE):
+        raise error
+    verdict.args = verdict.difference = verdict.mistake = verdict.near = None
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(last.filename).name}:{last.lineno}"
+    return settle(verdict, "broken", "own-fault", error=f"{type(error).__name__}: {error} ({place})")
+
+
+def _own_lines(stack: str, check: Check) -> list[tuple[int, str]]:
+    """The learner's lines in faulthandler's traceback, outermost first."""
+    lines = re.findall(r'File "([^"]+)", line (\d+)', stack)
+    numbers = [int(n) for path, n in lines if path == check.verdict.file]
+    code = check.source.split("\n")
+    return [(n, code[n - 1]) for n in reversed(numbers[:2]) if n <= len(code)]
+
+
+Who = tuple[Path, list[str], str | None, bool]
+
+
+def _solution(check: Check) -> Who:
+    path = check.spec.root / "solutions" / f"{check.spec.lesson}.py"
+    return path, [check.spec.name], None, check.spec.oracle is not None
+
+
+def _answer(check: Check) -> Who:
+    return Path(check.verdict.file), [check.spec.name], check.source, False
+
+
+def _start(check: Check, *who: Any, then: Callable[[], None] | None = None) -> forked.Job | None:
+    """Children at work; None where this machine gives us no more processes or files, and the verdict says so."""
+    try:
+        return _job(check, *who, then=then)
+    except OSError as error:
+        settle(check.verdict, "broken", "no-process", error=error.strerror or str(error))
+        return None
+
+
+def _job(check: Check, *who: Any, then: Callable[[], None] | None = None) -> forked.Job:
+    spec, settings = check.spec, check.settings
+    limits = {"seconds": settings.limit, "memory": settings.memory}
+    return forked.start(_looker(check, *who), spec.processes, spec.devices, **limits, then=then)
+
+
+def _looker(check: Check, path: Path, names: list[str], source: str | None, oracle: bool) -> Callable[[], Any]:
+    return lambda: observe.observe_file(check.spec, check.settings.seed, path, names, source, oracle)
+
+
+def _here(check: Check, *who: Any) -> list[forked.Result]:
+    """Without a fork, for debuggers: in this very process."""
+    from minipod.devices import simulate
+
+    simulate(check.spec.devices)
+    return [forked.Result("ok", value=_looker(check, *who)())]

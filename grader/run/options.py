@@ -1,0 +1,53 @@
+"""The command line's values, checked: one sentence for a wrong one."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from grader.exercise.spec import Settings
+from grader.home import home
+from grader.messages import LANGUAGES, locale_language, say
+
+
+def lang_of(config: pytest.Config) -> str:
+    """The language of --lang, else of the locale. Raises pytest.UsageError for an unknown one."""
+    value = config.getoption("--lang")
+    if value is None:
+        return locale_language()
+    if value not in LANGUAGES:
+        lang = locale_language()
+        raise pytest.UsageError(say("bad-language", lang, value=value, languages=", ".join(LANGUAGES)))
+    return value
+
+
+def settings_of(config: pytest.Config, root: Path) -> Settings:
+    """The run's settings; draws a seed when none is given and notes it in the options, so that xdist shares it."""
+    lang = lang_of(config)
+    option = config.option
+    if option.solutions:
+        option.answers = str(root / "solutions")
+    folder = Path(option.answers) if option.answers else home(root) / "answers"
+    if not folder.is_absolute():
+        folder = config.invocation_params.dir / folder
+    if option.answers and not folder.is_dir():
+        raise pytest.UsageError(say("no-answers", lang, folder=option.answers))
+    if option.seed is None:
+        option.seed = str(random.randrange(10**6))
+    if not option.seed.isdecimal():
+        raise pytest.UsageError(say("bad-seed", lang, value=option.seed))
+    if option.report and not (config.invocation_params.dir / option.report).parent.is_dir():
+        raise pytest.UsageError(say("bad-report", lang, value=option.report))
+    limit, memory = (_positive(config, name, lang) for name in ("limit", "memory"))
+    return Settings(folder.resolve(), int(option.seed), limit, memory, fork=not option.no_fork)
+
+
+def _positive(config: pytest.Config, name: str, lang: str) -> float:
+    value = str(config.getoption(name))
+    try:
+        number = float(value)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise pytest.UsageError(say("bad-number", lang, option=f"--{name}", value=value))
+    return number

@@ -1,0 +1,160 @@
+"""Two-process exercises in the cluster that pytest itself was started in (minipod run -m pytest, srun, mpirun).
+
+Each pytest forks one worker that joins the cluster and sees one file after the other; what they saw is gathered, so
+every process comes to the same verdict. Process 0 does everything else and reports. After a hang the cluster is lost.
+"""
+
+import contextlib
+import faulthandler
+import json
+import os
+import select
+import signal
+import time
+import warnings
+from typing import Any
+
+from grader.exercise.spec import Settings, Spec
+from grader.judge.verdict import lost
+from grader.see import observe
+from minipod import forked, processes
+from minipod.cluster import coordinator_store
+from minipod.processes import environment
+
+# (how many processes, which one am I) as Slurm's srun, Open MPI's mpirun and our launcher say it
+_NAMES = (
+    ("MINIPOD_PROCESSES", "MINIPOD_PROCESS"),
+    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+    ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
+)
+
+
+def place() -> tuple[int, int]:
+    """(processes of the cluster that this pytest belongs to, its own number in it); (1, 0) outside any."""
+    for size, rank in _NAMES:
+        if int(os.environ.get(size, 1)) > 1 and rank in os.environ:
+            return int(os.environ[size]), int(os.environ[rank])
+    return 1, 0
+
+
+class Worker:
+    """This process's member of the cluster. `lost` names the exercise in which the cluster was lost."""
+
+    def __init__(self, specs: list[Spec], settings: Settings) -> None:
+        self.specs, self.settings = specs, settings
+        self.size, self.rank = place()
+        self.lost: str | None = None
+        self.seed = settings.seed
+        requests, self._ask = os.pipe()
+        self._replies, replies = os.pipe()
+        parent = os.getpid()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy's BLAS has threads; the child does not use theirs
+            self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                self._serve(requests, replies, parent)
+            finally:
+                os._exit(1)
+        os.close(requests)
+        os.close(replies)
+        self._rest = b""
+        started = self._reply(60 + 2 * settings.limit)
+        if isinstance(started, dict):
+            self.seed = started["seed"]  # process 0's
+        else:
+            self.lost = "start"
+
+    def see(self, spec: Spec, *who: Any) -> list[forked.Result]:
+        """What every process saw of a file: one result a process. After a failure the others' is "left"."""
+        request = json.dumps([self.specs.index(spec), *map(str, who[:1]), *who[1:]]) + "\n"
+        with contextlib.suppress(OSError):
+            os.write(self._ask, request.encode())
+        reply = self._reply(2 * self.settings.limit)
+        if isinstance(reply, list):
+            cases = [c for seen in reply for cases in seen.get("functions", {}).values() for c in cases or []]
+            if any(map(lost, cases)):  # what was lost does not come back
+                self.lost = spec.exercise
+                self.stop()
+            return [forked.Result("ok", value=value) for value in reply]
+        self.lost = spec.exercise
+        self.stop()
+        if isinstance(reply, dict):  # this process's own part, which it could not share
+            own = forked.Result("ok", value=reply["own"])
+            if any("error" in case for cases in reply["own"].get("functions", {}).values() for case in cases or []):
+                return [own]
+        else:
+            own = forked.Result(*reply, seconds=self.settings.limit)
+        return [own if i == self.rank else forked.Result("hung") for i in range(self.size)]
+
+    def stop(self) -> None:
+        """End the worker and whatever it left."""
+        processes.kill_group(self.pid)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+
+    def _reply(self, seconds: float) -> Any:
+        """The worker's next line as data, or (status, value, text) of how it failed."""
+        end = time.monotonic() + seconds
+        while b"\n" not in self._rest:
+            if time.monotonic() > end:
+                return "hung", None, ""
+            if select.select([self._replies], [], [], 0.05)[0]:
+                if not (data := os.read(self._replies, 1 << 20)):
+                    return "died", None, _end_of(self.pid)
+                self._rest += data
+        line, _, self._rest = self._rest.partition(b"\n")
+        return json.loads(line)
+
+    def _serve(self, requests: int, replies: int, parent: int) -> None:
+        """In the child: join, agree on process 0's seed, then see what is asked for until the parent ends."""
+        processes.die_with_parent(parent)
+        os.setsid()
+        faulthandler.disable()  # pytest's would write a crash's stack onto the terminal
+        null = os.open(os.devnull, os.O_RDWR)
+        for fd in (0, 1, 2):
+            os.dup2(null, fd)
+        flags = os.environ.get("XLA_FLAGS", "")
+        os.environ["XLA_FLAGS"] = environment.with_collective_timeout(flags, int(self.settings.limit))
+        import jax
+
+        from minipod.cluster import launch_arguments
+
+        warnings.resetwarnings()
+        jax.config.update("jax_platforms", "cpu")
+        jax.config.update("jax_num_cpu_devices", self.specs[0].devices)
+        jax.distributed.initialize(**launch_arguments())
+        jax.devices()
+        seed = _gather(json.dumps(self.settings.seed), 0, 60)[0]
+        _write(replies, {"seed": seed})
+        for turn, line in enumerate(os.fdopen(requests), 1):
+            number, path, names, source, oracle = json.loads(line)
+            seen = observe.observe_file(self.specs[number], seed, observe.Path(path), names, source, oracle)
+            try:
+                _write(replies, _gather(json.dumps(seen), turn, self.settings.limit))
+            except Exception:  # the other process is elsewhere
+                _write(replies, {"own": seen})
+
+
+def _write(fd: int, data: Any) -> None:
+    line = json.dumps(data).encode() + b"\n"
+    while line:
+        line = line[os.write(fd, line) :]
+
+
+def _gather(mine: str, turn: int, seconds: float) -> list[Any]:
+    """What each process has, in order; raises when another does not come within `seconds`.
+
+    Through the coordinator, not by a collective: that might meet a collective of the answer in the other process.
+    """
+    import jax
+
+    coordinator_store.put(f"lessons/{turn}/{jax.process_index()}", mine)
+    return [json.loads(coordinator_store.get(f"lessons/{turn}/{i}", seconds)) for i in range(jax.process_count())]
+
+
+def _end_of(pid: int) -> str:
+    with contextlib.suppress(ChildProcessError):
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+    return "?"

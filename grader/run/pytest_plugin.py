@@ -1,0 +1,281 @@
+"""`pytest lessons/`: options, outcomes and the last words. Only the call of a test that uses `check` is replaced."""
+
+import contextlib
+import functools
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.exercise import answers, blanks, exercises, progress
+from grader.exercise.spec import Recorder, Spec
+from grader.home import HERE, home
+from grader.messages import say
+from grader.run import checking, outer_cluster
+from grader.run.options import lang_of, settings_of
+from grader.run.pytest_run import Run
+from grader.run.warm_up import warm_up
+from grader.say import summary
+from minipod import forked
+from minipod.processes import environment
+
+AHEAD = 2  # exercises whose children are started while the one before is still at work
+
+
+RUN = pytest.StashKey[Run]()
+READ = pytest.StashKey[checking.Reader]()  # the answers as they were when the run began: one may change the files
+VERDICT = pytest.StashKey[dict[str, Any]]()
+
+
+class NotRight(Exception):
+    """Carries a verdict that is not right through pytest's machinery."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("lessons", "the lessons' exercises")
+    group.addoption("--answers", metavar="DIR", help="folder with files such as ch03_sharding.py (default: answers/)")
+    group.addoption("--solutions", action="store_true", help="the same as --answers solutions")
+    group.addoption("--lang", metavar="LANG", help="en, zh-Hans or zh-Hant (default: from the locale)")
+    group.addoption("--hint", action="store_true", help="show the next hint of the next exercise")
+    group.addoption("--seed", metavar="N", help="draw the inputs of that run again")
+    group.addoption("--report", metavar="FILE.json", help="write the outcomes to this file")
+    group.addoption("--limit", metavar="SECONDS", default="20", help="wall clock of one answer (default: 20)")
+    group.addoption("--memory", metavar="GiB", default="2", help="memory of each process of an answer (default: 2)")
+    group.addoption("--no-fork", action="store_true", help="run answers in this process, for a debugger")
+    group.addoption("--no-compile-cache", action="store_true", help="take nothing from earlier runs, for measuring")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "processes(n, devices=4): the exercise runs in n processes of one cluster")
+    # a folder that cannot be written to has no pytest cache, and needs none
+    config.addinivalue_line("filterwarnings", "ignore::pytest.PytestCacheWarning")
+    if config.option.importmode == "prepend":
+        config.option.importmode = "importlib"  # every lesson has a test_exercises.py
+    lang = lang_of(config)
+    left_aside = environment.cleanse()
+    root = _above_lessons(config.rootpath)
+    run = Run(root, settings_of(config, root), lang)
+    config.stash[RUN], config.stash[READ] = run, functools.cache(answers.read)
+    if not hasattr(config, "workerinput") and not config.option.collectonly and not config.option.answers:
+        try:
+            run.notes = blanks.prepare(run.root / "lessons", run.settings.answers, lang)
+        except OSError as error:
+            raise pytest.UsageError(blanks.not_copied(error, lang)) from None
+    if left_aside and outer_cluster.place()[0] == 1:  # a launcher's own settings go without a word
+        run.notes.append(say("left-aside", lang, names=", ".join(left_aside)))
+    if config.option.hint:
+        config.option.maxfail = 1
+    if _helps():
+        config.option.report, config.option.verbose = None, -2
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    run = config.stash[RUN]
+    return [*run.notes, say("seed", run.lang, seed=run.settings.seed)]
+
+
+@pytest.fixture
+def check(request: pytest.FixtureRequest) -> Recorder:
+    """What an exercise's test calls once; see grader/exercise/spec.py."""
+    return _recorder(request.node)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With --hint: leave out what is known to be right, and everything when the next exercise is known.
+
+    In a cluster its exercises come first, so that the processes meet; process 0 does the others, and reports.
+    """
+    run = config.stash[RUN]
+    for lesson in {item.path.parent.name for item in items if _is_check(item)}:
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            config.stash[READ](run.settings.answers / f"{lesson}.py")
+    if outer_cluster.place()[0] > 1:
+        items.sort(key=lambda item: not _is_for_cluster(item))
+        if _helps():
+            items[:] = [item for item in items if _is_for_cluster(item)]
+    if not config.option.hint:
+        return
+    own = not config.option.answers
+    state = progress.load_state(run.settings.answers) if own else {}
+    for item in [i for i in items if _is_check(i)]:
+        outcome = progress.known(run.settings.answers, _exercise(item), state)
+        if outcome is None:
+            return
+        if outcome != "right":
+            run.hint_for = _exercise(item)
+            items.clear()
+            return
+        items.remove(item)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    if not _is_check(pyfuncitem):
+        return None
+    run = pyfuncitem.config.stash[RUN]
+    _warm_up(run, pyfuncitem.config)
+    under_way = run.ahead.pop(pyfuncitem.nodeid, None) or _begin(run, pyfuncitem)
+    if run.settings.fork:
+        _look_ahead(run, pyfuncitem)
+    verdict = checking.finish(under_way)
+    text = checking.in_words(under_way, run.lang)
+    pyfuncitem.stash[VERDICT] = {
+        "exercise": verdict.exercise,
+        "outcome": verdict.outcome,
+        "mistake": verdict.mistake,
+        "message": text,
+        "line": verdict.line,
+        "reason": verdict.reason,
+    }
+    if verdict.outcome == "skipped":
+        pytest.skip(text)
+    if verdict.outcome != "right":
+        raise NotRight(text)
+    return True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    report = yield
+    if call.when == "call" and VERDICT in item.stash:
+        report.verdict = item.stash[VERDICT]
+        if call.excinfo and call.excinfo.errisinstance(NotRight):
+            report.longrepr = report.verdict["message"]
+    return report
+
+
+def pytest_report_teststatus(report: Any, config: pytest.Config) -> Any:
+    outcome = getattr(report, "verdict", {}).get("outcome")
+    if outcome not in summary.MARKS:
+        return None
+    letter, colour = summary.MARKS[outcome]
+    word = say(outcome, config.stash[RUN].lang)
+    return word, letter, (word.upper(), {colour: True})
+
+
+class _Ledger:
+    """Notes verdicts as they come in; under xdist they come from the workers."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if verdict := getattr(report, "verdict", None):
+            run = self.config.stash[RUN]
+            run.verdicts.append(verdict)
+            _write_report(self.config)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if not hasattr(session.config, "workerinput"):
+        session.config.pluginmanager.register(_Ledger(session.config))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Nothing is left running; the status is 0 only when everything that was checked is right."""
+    forked.stop_all()
+    config = session.config
+    run = config.stash[RUN]
+    if run.own_cache:
+        run.own_cache.cleanup()
+    if run.worker:
+        run.worker.stop()
+    if hasattr(config, "workerinput"):
+        return
+    if _helps():
+        session.exitstatus = pytest.ExitCode.OK
+        return
+    _write_report(config)
+    if run.verdicts and not config.option.answers:
+        progress.save_state(run.settings.answers, {v["exercise"]: v["outcome"] for v in run.verdicts})
+    unsolved = run.hint_for or any(v["outcome"] != "right" for v in run.verdicts)
+    if unsolved and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    run = config.stash[RUN]
+    if not config.option.collectonly and not _helps():
+        summary.write(terminalreporter, run, bool(config.option.hint))
+
+
+def _above_lessons(rootdir: Path) -> Path:
+    """The folder that holds lessons/: an editor may have made one inside it pytest's root; else where they are."""
+    return next((p for p in (rootdir, *rootdir.parents) if (p / "lessons" / "conftest.py").exists()), HERE)
+
+
+def _write_report(config: pytest.Config) -> None:
+    if config.option.report:
+        run = config.stash[RUN]
+        keys = ("exercise", "outcome", "mistake", "message")
+        hints = progress.hints_given(run.settings.answers)
+        rows = [{k: v[k] for k in keys} | {"hints": hints.get(v["exercise"], 0)} for v in summary.in_order(run)]
+        path = config.invocation_params.dir / config.option.report
+        path.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _warm_up(run: Run, config: pytest.Config) -> None:
+    if run.warm:
+        return
+    run.warm = True
+    if config.option.no_compile_cache:
+        run.own_cache = tempfile.TemporaryDirectory()  # an answer still finds what its solution compiled
+    warm_up(run.own_cache.name if run.own_cache else home(run.root) / ".cache" / "jax")
+
+
+def _look_ahead(run: Run, item: pytest.Function) -> None:
+    items = item.session.items
+    at = items.index(item) + 1
+    for following in items[at : at + AHEAD]:
+        if _is_check(following) and following.nodeid not in run.ahead:
+            if _arguments(following) == ("check",):  # other fixtures are not set up yet
+                run.ahead[following.nodeid] = _begin(run, following)
+
+
+def _begin(run: Run, item: pytest.Item) -> checking.Check:
+    if not _is_for_cluster(item) or not run.settings.fork:
+        return checking.begin(_spec(item), run.settings, read=item.config.stash[READ])
+    specs = [_spec(i) for i in item.session.items if _is_for_cluster(i)] if run.worker is None else run.worker.specs
+    if run.worker is None:
+        run.worker = outer_cluster.Worker(specs, run.settings)
+        run.settings.seed = run.worker.seed
+    spec = next(s for s in specs if s.exercise == _exercise(item))
+    joined = run.worker.lost != "start"  # a pair on this machine will do where the cluster never came up
+    return checking.begin(spec, run.settings, run.worker if joined else None, read=item.config.stash[READ])
+
+
+def _is_for_cluster(item: pytest.Item) -> bool:
+    size, _ = outer_cluster.place()
+    return size > 1 and _is_check(item) and _recorder(item).processes == size
+
+
+def _helps() -> bool:
+    """Whether this pytest only helps process 0 of a cluster, which reports."""
+    return outer_cluster.place()[1] > 0
+
+
+def _is_check(item: pytest.Item) -> bool:
+    return isinstance(item, pytest.Function) and "check" in _arguments(item)
+
+
+def _arguments(item: Any) -> tuple[str, ...]:
+    return item._fixtureinfo.argnames
+
+
+def _exercise(item: pytest.Item) -> str:
+    return f"{item.path.parent.name}.{item.name.removeprefix('test_')}"
+
+
+def _recorder(item: pytest.Item) -> Recorder:
+    name = item.name.removeprefix("test_")
+    return exercises.recorder(item.path.parent, name, item.get_closest_marker("processes"))
+
+
+def _spec(item: Any) -> Spec:
+    arguments = {name: item.funcargs[name] for name in _arguments(item) if name != "check"}
+    spec = exercises.described(lambda check: item.obj(**arguments, check=check), _recorder(item))
+    spec.again = lambda: _spec(item)
+    return spec

@@ -1,0 +1,25 @@
+"""What one `pytest lessons/` holds from its start to its last words."""
+
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from grader.exercise.spec import Settings
+from grader.run import checking, outer_cluster
+
+
+@dataclass
+class Run:
+    """This pytest run: its settings, the checks under way, and the verdicts so far, as plain data."""
+
+    root: Path
+    settings: Settings
+    lang: str
+    notes: list[str] = field(default_factory=list)  # what was done to the answers before the run, for its header
+    ahead: dict[str, checking.Check] = field(default_factory=dict)
+    verdicts: list[dict[str, Any]] = field(default_factory=list)
+    hint_for: str | None = None  # with --hint: the exercise, when no check is needed to know it
+    warm: bool = False
+    worker: outer_cluster.Worker | None = None  # when pytest itself was started in a cluster
+    own_cache: tempfile.TemporaryDirectory[str] | None = None

@@ -1,0 +1,200 @@
+"""A process that checks one exercise after the other, each in children forked from it: what a screen talks to.
+
+python -m grader.run.service --root . --answers answers --lang en [--limit 20] [--memory 2]
+
+JAX is imported here once and no backend is started. Requests and replies are lines of JSON on stdin and stdout.
+
+    {"id": 1, "check": "ch03_sharding.read_layout"}     → {"id": 1, "exercise": …, "outcome": …, "mistake": …,
+                                                           "message": …, "line": …, "seed": …, "seconds": …}
+    {"prepare": "ch03_sharding.read_layout"}            see its solution and its mistakes while there is
+                                                           nothing else to do; no reply
+    anything else                                       → {"id": …, "error": …}
+
+A new check ends the one under way, which gets the reply {"id": …, "superseded": true}. When stdin ends, so do we.
+The inputs of an exercise stay the same until its answer is right, so that what was seen of the solution and of the
+mistakes is seen once. The first line sent is {"ready": true, "exercises": […]}, with "notes": [sentence, …] where
+there is something to tell: exercises that the learner's own folder, ROOT/answers, lacked; settings left aside.
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import json
+import os
+import random
+import select
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from grader.exercise import blanks
+from grader.exercise.exercises import Catalogue
+from grader.exercise.spec import Settings
+from grader.messages import say
+from grader.run import checking
+from grader.run.warm_up import warm_up
+from minipod import forked
+from minipod.processes import environment
+
+
+class _Superseded(BaseException):
+    """A check was asked for while another was under way."""
+
+
+class _Ended(BaseException):
+    """There will be no more requests."""
+
+
+class Service:
+    """Answers the requests that come on file descriptor `requests`, by lines on `replies`."""
+
+    def __init__(self, root: Path, settings: Settings, lang: str, requests: int = 0, replies: int = 1) -> None:
+        self.settings, self.lang = settings, lang
+        self.catalogue = Catalogue(root / "lessons")
+        self.notes: list[str] = []
+        if settings.answers == root / "answers":
+            self.notes = blanks.complete(root / "lessons", settings.answers, lang)
+        self._known: dict[str, tuple[int, checking.Known]] = {}
+        self._requests, self._replies = requests, replies
+        self._rest = b""
+        self._checks: list[dict[str, Any]] = []
+        self._wanted: list[str] = []  # exercises to prepare
+        self._busy = False
+
+    def serve(self) -> None:
+        """Until stdin ends."""
+        forked.on_turn.append(self._look)
+        notes = {"notes": self.notes} if self.notes else {}
+        self._reply({"ready": True, "exercises": self.catalogue.exercises, **notes})
+        try:
+            while self._read(None if not (self._checks or self._wanted) else 0):
+                if self._checks:
+                    for request in self._checks[:-1]:
+                        self._reply({"id": request.get("id"), "superseded": True})
+                    request = self._checks[-1]
+                    self._checks.clear()
+                    self._work(request)
+                elif self._wanted:
+                    self._prepare(self._wanted.pop(0))
+        except _Ended:
+            pass
+        finally:
+            forked.on_turn.remove(self._look)
+            forked.stop_all()
+
+    def _work(self, request: dict[str, Any]) -> None:
+        try:
+            reply = self._check(request["check"])
+        except _Superseded:
+            reply = {"superseded": True}
+        except Exception as error:  # a lesson that cannot be imported, for instance
+            reply = {"error": _said(error)}
+        self._reply({"id": request.get("id"), **reply})
+
+    def _check(self, exercise: str) -> dict[str, Any]:
+        began = time.monotonic()
+        spec = self.catalogue.spec(exercise)
+        settings, known = self._for(exercise)
+        check = checking.begin(spec, settings, known=known)
+        verdict = checking.finish(check)
+        message = checking.in_words(check, self.lang)
+        if verdict.outcome in ("right", "skipped") or verdict.reason in ("lesson", "solution-ends"):
+            del self._known[exercise]
+        return {
+            "exercise": exercise,
+            "outcome": verdict.outcome,
+            "mistake": verdict.mistake,
+            "message": message,
+            "line": verdict.line,
+            "seed": settings.seed,
+            "seconds": round(time.monotonic() - began, 3),
+        }
+
+    def _prepare(self, exercise: str) -> None:
+        try:
+            with contextlib.suppress(Exception):  # the check itself will meet it, and say so
+                spec = self.catalogue.spec(exercise)
+                checking.prepare(spec, *self._for(exercise))
+        except _Superseded:
+            self._wanted.insert(0, exercise)
+
+    def _for(self, exercise: str) -> tuple[Settings, checking.Known]:
+        seed, known = self._known.setdefault(exercise, (random.randrange(10**6), checking.Known()))
+        return dataclasses.replace(self.settings, seed=seed), known
+
+    def _look(self) -> None:
+        """Called while children are waited for."""
+        if not self._read(0):
+            raise _Ended
+        if self._checks:
+            raise _Superseded
+
+    def _read(self, seconds: float | None) -> bool:
+        """Take in the requests that have come, waiting at most `seconds` for one. False when there will be no more."""
+        while select.select([self._requests], [], [], seconds)[0]:
+            if not (data := os.read(self._requests, 1 << 16)):
+                return False
+            seconds = 0
+            *lines, self._rest = (self._rest + data).split(b"\n")
+            for line in lines:
+                self._take(line)
+        return True
+
+    def _take(self, line: bytes) -> None:
+        try:
+            request = json.loads(line)
+        except (ValueError, RecursionError):
+            request = None
+        if not isinstance(request, dict) or not isinstance(request.get("check", request.get("prepare")), str):
+            self._reply({"id": None, "error": f"not a request: {line[:100].decode(errors='replace')}"})
+        elif "check" in request:
+            self._checks.append(request)
+        elif request["prepare"] not in self._wanted:
+            self._wanted = [*self._wanted, request["prepare"]][-2:]  # where the learner was before is left alone
+
+    def _reply(self, reply: dict[str, Any]) -> None:
+        data = json.dumps(reply).encode() + b"\n"
+        while data:
+            data = data[os.write(self._replies, data) :]
+
+
+def _said(error: Exception) -> str:
+    return f"no exercise {error.args[0]}" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
+
+
+def main() -> None:
+    """The command line; `learn` starts it."""
+    parser = argparse.ArgumentParser(prog="python -m grader.run.service", description=__doc__)
+    parser.add_argument("--root", type=Path, required=True, help="the folder that holds lessons/ and solutions/")
+    parser.add_argument("--answers", type=Path, required=True)
+    parser.add_argument("--lang", default="en")
+    parser.add_argument("--limit", type=float, default=20.0, help="seconds for one answer")
+    parser.add_argument("--memory", type=float, default=2.0, help="GiB for each process of an answer")
+    parser.add_argument("--cache", type=Path, help="of compiled programs (default: ROOT/.cache/jax)")
+    options = parser.parse_args()
+    root = options.root.resolve()
+    left_aside = environment.cleanse()
+    warm_up(options.cache or root / ".cache" / "jax")
+    replies = os.dup(1)
+    os.dup2(2, 1)  # a stray print must not look like a reply
+    os.set_inheritable(replies, False)
+    sys.stdin.close()  # the descriptor itself is what we read
+    settings = Settings(options.answers.resolve(), 0, options.limit, options.memory)
+    service = Service(root, settings, options.lang, requests=_only_ours(0), replies=replies)
+    if left_aside:
+        service.notes.append(say("left-aside", options.lang, names=", ".join(left_aside)))
+    service.serve()
+
+
+def _only_ours(fd: int) -> int:
+    """The same open file under another number, while `fd` itself becomes empty: no child reads our requests."""
+    ours = os.dup(fd)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, fd)
+    os.close(null)
+    return ours
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""A verdict in the learner's words."""

@@ -1,1 +1,0 @@
-"""The learner's screen: `python -m lessons learn`. A client of lessons/checking/service.py, drawn or line by line."""

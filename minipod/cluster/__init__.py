@@ -1,0 +1,18 @@
+"""A cluster on this machine: `run` starts a program in several processes, and leaves nothing behind."""
+
+from minipod.cluster.launch import (
+    HEARTBEAT,
+    ClusterError,
+    check_numbers,
+    check_port,
+    find,
+    find_module,
+    launch_arguments,
+    run,
+)
+from minipod.cluster.result import Run, summary
+
+__all__ = [
+    "HEARTBEAT", "ClusterError", "Run", "check_numbers", "check_port", "find", "find_module", "launch_arguments", "run",
+    "summary",
+]  # fmt: skip

@@ -1,0 +1,176 @@
+"""What runs in each process of a local cluster: `python -m minipod.cluster.inside REPORT TEXT [-m] PROGRAM ARGUMENTS…`.
+
+Two processes in fact. The *keeper* is started by the launcher. It forks the *program*, waits for it, and then, or as
+soon as the launcher closes the pipe on the keeper's standard input (which also happens when the launcher is killed),
+ends everything that was started below it. The program runs as `__main__`, as `python PROGRAM` would run it.
+
+REPORT and TEXT are file descriptors. TEXT takes what Python prints; what libraries write to descriptors 1 and 2 (gloo's
+lines) goes another way and is never torn into it. REPORT takes one JSON object per line: `{"pid": …}`; `{"thread": …}`
+for each thread that the program starts; `{"raised": …, "message": …, "at": …}` if it raised; `{"done": exit code,
+"time": …}`; and, whenever ASK arrives, the stack of the main thread as `faulthandler` writes it.
+"""
+
+import builtins
+import contextlib
+import faulthandler
+import json
+import os
+import re
+import resource
+import runpy
+import select
+import signal
+import sys
+import threading
+import time
+import traceback
+import types
+from pathlib import Path
+from typing import Any, NoReturn
+
+from minipod.cluster.protocol import ASK, NO_DEBUGGER
+from minipod.processes import adopt_orphans, die_with_parent, environment, gloo, kill_children, kill_group
+from minipod.processes.frames import is_own
+
+
+def main() -> None:
+    """Fork the program, keep it, end as it ended."""
+    report, text, *command = sys.argv[1:]
+    keeper = os.getpid()
+    adopt_orphans()
+    wake, woken = os.pipe()
+    os.set_blocking(woken, False)
+    signal.set_wakeup_fd(woken)
+    signal.signal(signal.SIGCHLD, lambda *_: None)  # a handler, so that the byte is written to `woken`
+    pid = os.fork()
+    if pid == 0:
+        die_with_parent(keeper)
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        _program(int(report), int(text), command)
+        return  # the interpreter ends as usual: exit handlers, JAX's among them, run
+    for descriptor in (int(report), int(text), 1, 2):
+        os.close(descriptor)
+    _end_as(_keep(pid, wake))
+
+
+def _keep(pid: int, wake: int) -> int:
+    """Wait until the program `pid` ends or the launcher lets go, then end all below; the program's wait status."""
+    status = None
+    while status is None:
+        ready, _, _ = select.select([0, wake], [], [])
+        if 0 in ready:
+            break
+        os.read(wake, 4096)
+        with contextlib.suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                if ended[0] == pid:
+                    status = ended[1]
+    kill_group(pid)
+    if status is None:
+        os.kill(pid, signal.SIGKILL)  # it may not lead its group yet
+        status = os.waitpid(pid, 0)[1]
+    kill_children()
+    return status
+
+
+def _end_as(status: int) -> NoReturn:
+    """End with the same exit code or by the same signal, so that the launcher sees the program's own end."""
+    if os.WIFSIGNALED(status):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        signal.signal(os.WTERMSIG(status), signal.SIG_DFL) if os.WTERMSIG(status) != signal.SIGKILL else None
+        os.kill(os.getpid(), os.WTERMSIG(status))
+    os._exit(os.waitstatus_to_exitcode(status))
+
+
+def _program(report: int, text: int, command: list[str]) -> None:
+    """Run `[-m] PROGRAM ARGUMENTS…` as `__main__` and report how it went. Raises only SystemExit."""
+    for descriptor in (report, text):
+        os.set_inheritable(descriptor, False)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    sys.stdout = open(text, "w", encoding="utf-8", errors="replace", buffering=1)
+    sys.stderr = sys.stdout
+    faulthandler.register(ASK, file=report, all_threads=False)
+    environment.silence_proxy_warning()
+    if os.environ.get("MINIPOD_COORDINATOR", "").startswith("127."):  # elsewhere a host's own name is right
+        gloo.listen_on("127.0.0.1")
+
+    def tell(**what: Any) -> None:
+        os.write(report, json.dumps(what).encode() + b"\n")
+
+    def tell_of_thread(*_: Any) -> None:
+        sys.setprofile(None)
+        tell(thread=threading.get_native_id())
+
+    tell(pid=os.getpid())
+    threading.setprofile(tell_of_thread)  # called once, when a thread begins
+    if "PYTHONBREAKPOINT" not in os.environ:
+        sys.breakpointhook = _no_debugger
+    code = 1
+    try:
+        _as_main(command)
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        raise
+    except BaseException as error:
+        error.__traceback__ = trace = _below_this_file(error.__traceback__)
+        if sys.excepthook is sys.__excepthook__:
+            sys.stderr.write(_in_short(error))
+        else:
+            sys.excepthook(type(error), error, trace)
+        tell(raised=type(error).__name__, message=str(error)[:2000], at=_place(error))
+        sys.exit(1)
+    finally:
+        tell(done=code & 0xFF, time=time.monotonic())
+
+
+def _as_main(command: list[str]) -> None:
+    if command[0] == "-m":
+        sys.argv = command[1:]
+        sys.path.insert(0, os.getcwd())
+        runpy.run_module(command[1], run_name="__main__", alter_sys=True)
+        return
+    sys.argv = command
+    path = command[0]
+    sys.path.insert(0, str(Path(path).resolve().parent))
+    module = types.ModuleType("__main__")
+    module.__dict__.update(__file__=path, __builtins__=builtins)
+    sys.modules["__main__"] = module  # so that pickle and multiprocessing find the program's own names
+    exec(compile(Path(path).read_bytes(), path, "exec"), module.__dict__)
+
+
+def _no_debugger(*_: Any, **__: Any) -> NoReturn:
+    raise RuntimeError(NO_DEBUGGER)
+
+
+def _below_this_file(trace: types.TracebackType | None) -> types.TracebackType | None:
+    """The traceback without our own frames and runpy's: it begins in the program."""
+    begin = trace
+    while begin and begin.tb_frame.f_code.co_filename in (__file__, runpy.__file__, "<frozen runpy>"):
+        begin = begin.tb_next
+    return begin
+
+
+def _in_short(error: BaseException) -> str:
+    """Python's traceback without the frames of installed libraries; JAX_TRACEBACK_FILTERING=off keeps them all."""
+    full = traceback.TracebackException.from_exception(error)
+    part: traceback.TracebackException | None = full
+    while part and os.environ.get("JAX_TRACEBACK_FILTERING") != "off":
+        if own := [frame for frame in part.stack if is_own(frame.filename)]:
+            part.stack = traceback.StackSummary.from_list(own)
+        part = part.__cause__ or (None if part.__suppress_context__ else part.__context__)
+    return re.sub(r"^ +[\^~]+\n", "", "".join(full.format()), flags=re.M)  # without the marks below each line
+
+
+def _place(error: BaseException) -> str | None:
+    """`file.py:12`, the innermost line of the user's own code that the error passed through."""
+    if isinstance(error, SyntaxError) and error.filename and is_own(error.filename):
+        return f"{Path(error.filename).name}:{error.lineno}"
+    own = [f for f in traceback.extract_tb(error.__traceback__) if is_own(f.filename)]
+    return f"{Path(own[-1].filename).name}:{own[-1].lineno}" if own else None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,236 @@
+"""Run a program in several processes on this machine, as a cluster would, and leave nothing running behind.
+
+Every process is started through `minipod.cluster.inside`; the launcher (this process) reads what they print and how
+they fare, ends them all after the limit or soon after one has failed, and says in one sentence what went wrong first.
+"""
+
+import math
+import os
+import selectors
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import Any
+
+from minipod.cluster.failure import first_failure
+from minipod.cluster.process import ANSWER, Member, start
+from minipod.cluster.result import Run
+from minipod.processes import environment, free_port, slots, try_port, wait_for_listener
+
+MAX_PROCESSES, MAX_DEVICES = 16, 1024
+MACHINE = 64  # processes on the machine, of all runs together
+GRACE = 3.0  # seconds that the others get after one has failed: they may be about to fail too, and to say why
+IDLE = 1.0  # seconds without any work after which they will not
+LEFT = 5.0  # seconds in a wait of JAX, once another has finished: then they wait for something that never comes
+HEARTBEAT = 10  # seconds until JAX takes a silent process for dead; its default is 100
+
+
+class ClusterError(RuntimeError):
+    """A process failed. The message is the first failure in one sentence, then what was printed; `run` holds both."""
+
+    def __init__(self, run: Run):
+        super().__init__(str(run.first_failure) + "\n" + run.printed())
+        self.run = run
+
+
+def run(
+    program: str | os.PathLike[str],
+    *arguments: str,
+    processes: int = 2,
+    devices: int = 4,
+    limit: float = 60.0,
+    check: bool = True,
+    collective_timeout: int | None = None,
+    env: Mapping[str, str | None] | Sequence[Mapping[str, str | None]] | None = None,
+    module: bool = False,
+    port: int | None = None,
+    survivors: bool = False,
+    show: Callable[[int, str], object] | None = None,
+    address: str = "127.0.0.1",
+    places: Sequence[Sequence[str]] = (),
+) -> Run:
+    """Run `program` (a path; with `module`, a module's name) in `processes` processes of `devices` CPU devices each.
+
+    A path is looked up in the current folder, then beside the running script. All processes are ended after `limit`
+    seconds, soon after one of them fails, and when one has finished while all others have stood in a wait of JAX for
+    5 seconds (`minipod.processes.hang` says how that is seen; one that sleeps or writes a file is let finish). All that
+    have finished well count as ended well, even when JAX's own way out hangs. `collective_timeout` (seconds) lets a
+    collective that waits for a lost process raise in the program itself. `env` is added to the environment (None takes
+    a variable out of it): of all processes, or, when it is a sequence, of one each. With `survivors` the others go on
+    when one has failed. `show(process, line)` is called for each line as it comes; of a line that a carriage return
+    replaces, for each form.
+    `places` has, for each process, the command in front of its own that takes it to another place, such as another
+    network; `address` is then the address of process 0 there. `minipod.hosts` uses both.
+
+    Raises ClusterError when a process fails and `check` is true. Before anything starts: ValueError for an impossible
+    number, FileNotFoundError for a missing program, TimeoutError when too many run on this machine already.
+    """
+    check_numbers(processes, devices, limit, collective_timeout)
+    command = ["-m", find_module(str(program))] if module else [str(find(program))]
+    coordinator = f"{address}:{check_port(port) if port else free_port()}"
+    own = list(env) if isinstance(env, Sequence) else [env or {}] * processes
+    if len(own) != processes:
+        raise ValueError(f"{len(own)} environments for {processes} processes: one each is needed")
+    settings = {
+        "JAX_PLATFORMS": "cpu",
+        "JAX_NUM_CPU_DEVICES": str(devices),
+        "PYTHONUNBUFFERED": "1",
+        "MINIPOD_COORDINATOR": coordinator,
+        "MINIPOD_PROCESSES": str(processes),
+        "MINIPOD_LIMIT": str(math.ceil(limit)),
+        "JAX_COORDINATOR_BIND_ADDRESS": coordinator,  # for a program that does not say it; JAX's default is everywhere
+    }
+    members: list[Member] = []
+    with slots(processes, MACHINE), selectors.DefaultSelector() as channels:
+        began = time.monotonic()
+        try:
+            for index in range(processes):
+                asked = {**os.environ, **own[index], **settings, "MINIPOD_PROCESS": str(index)}
+                variables = {name: value for name, value in asked.items() if value is not None}
+                environment.without_proxy(variables, address)
+                if collective_timeout:
+                    flags = variables.get("XLA_FLAGS", "")
+                    variables["XLA_FLAGS"] = environment.with_collective_timeout(flags, collective_timeout)
+                place = places[index] if places else ()
+                members.append(start(index, [*command, *arguments], variables, channels, show, place))
+            late = _watch(members, channels, began + limit, math.inf if survivors else collective_timeout or 0)
+            stuck = [m for m in members if m.running]
+            _ask_where(stuck, channels)
+            failure = first_failure(members, stuck, limit if late else None)
+        finally:
+            for member in members:
+                member.let_go()
+            for member in members:
+                member.wait()
+            end = time.monotonic() + 1.0
+            while channels.get_map() and time.monotonic() < end:  # what is still in the pipes
+                _pump(channels, 0.05)
+            for key in list(channels.get_map().values()):  # held open by something that escaped
+                os.close(key.fd)
+    result = Run(
+        outputs=[m.printed() for m in members],
+        codes=[m.code for m in members],
+        seconds=time.monotonic() - began,
+        stacks=[m.stack_text() for m in members],
+        first_failure=failure.sentence if failure else None,
+        exit_code=failure.exit_code if failure else 0,
+    )
+    if check and failure:
+        raise ClusterError(result)
+    return result
+
+
+def launch_arguments() -> dict[str, Any]:
+    """Keyword arguments for `jax.distributed.initialize`: explicit under our launcher, none elsewhere.
+
+    Under Slurm, MPI or on TPUs JAX finds out by itself, so `jax.distributed.initialize(**launch_arguments())` is the
+    same program everywhere. Every process but the first waits here until the coordinator listens: JAX's own second
+    attempt would come a whole second later. Raises TimeoutError if the coordinator never comes.
+    """
+    coordinator = os.environ.get("MINIPOD_COORDINATOR")
+    if not coordinator:
+        return {}
+    process, patience = int(os.environ["MINIPOD_PROCESS"]), int(os.environ["MINIPOD_LIMIT"])
+    if process:
+        if not wait_for_listener(coordinator, patience):
+            raise TimeoutError(f"process 0 has not called jax.distributed.initialize within {patience:g} s")
+    return {
+        "coordinator_address": coordinator,
+        "num_processes": int(os.environ["MINIPOD_PROCESSES"]),
+        "process_id": process,
+        "coordinator_bind_address": coordinator,  # JAX's default is every interface
+        "initialization_timeout": patience,
+        "heartbeat_timeout_seconds": HEARTBEAT,
+        "shutdown_timeout_seconds": patience,
+    }
+
+
+def _watch(members: list[Member], channels: selectors.BaseSelector, end: float, patience: float) -> bool:
+    """Read and wait until all have ended, or waiting is pointless. True when the limit was reached.
+
+    The programs get `patience` seconds in which to meet a timeout of their own.
+    """
+    extra = patience + 2 if patience else 0
+    failed_at = None
+    while any(m.running for m in members):
+        now = time.monotonic()
+        if now > end:
+            return True
+        working = [m for m in members if m.working]
+        idle = min((m.idle_for() for m in working), default=0.0)
+        if failed_at is None and any(m.failed for m in members):
+            failed_at = now
+        if failed_at is not None and (now > failed_at + GRACE + extra or idle > IDLE + extra):
+            return False
+        if len(working) < len(members):
+            # If none is working, all have done their work; what hangs is JAX on its way out, once in a hundred runs.
+            if all([m.hangs(LEFT + (extra if working else 0)) for m in working or members if m.running]):
+                return False
+        _pump(channels, 0.02)
+    return False
+
+
+def _pump(channels: selectors.BaseSelector, seconds: float) -> None:
+    """Hand on what the processes have written, waiting at most `seconds` for something to come."""
+    if not channels.get_map():
+        time.sleep(seconds)
+        return
+    for key, _ in channels.select(seconds):
+        key.data()
+
+
+def _ask_where(members: list[Member], channels: selectors.BaseSelector) -> None:
+    """Ask each process for the stack of its main thread, and give them a moment to answer."""
+    asked = [m for m in members if m.working and m.ask_where()]
+    end = time.monotonic() + ANSWER
+    while any(m.where() is None for m in asked) and time.monotonic() < end:
+        _pump(channels, 0.02)
+
+
+def find(program: str | os.PathLike[str]) -> Path:
+    """The program's file: in the current folder, else beside the running script. Raises FileNotFoundError."""
+    path = Path(program)
+    beside = Path(getattr(sys.modules["__main__"], "__file__", None) or ".").parent / path
+    for place in (path, beside):
+        if place.is_file():
+            return place
+    where = f" in {Path.cwd()}" if not path.is_absolute() else ""
+    what = "is a folder, not a program" if path.is_dir() else f"there is no such program{where}"
+    raise FileNotFoundError(f"{path}: {what}")
+
+
+def find_module(name: str) -> str:
+    """The name, if such a module is installed or in the current folder. Raises FileNotFoundError."""
+    if PathFinder.find_spec(name.partition(".")[0], [os.getcwd(), *sys.path]) is None:
+        raise FileNotFoundError(f"{name}: there is no such module in {Path.cwd()}, nor is one installed")
+    return name
+
+
+def check_numbers(processes: int, devices: int, limit: float, collective_timeout: int | None) -> None:
+    """Raise ValueError, in one sentence, for numbers that no run can have."""
+    if not 1 <= processes <= MAX_PROCESSES:
+        raise ValueError(f"{processes} processes: between 1 and {MAX_PROCESSES} are possible on one machine")
+    if devices < 1:
+        raise ValueError(f"{devices} devices: each process needs at least 1")
+    if processes * devices > MAX_DEVICES:
+        raise ValueError(
+            f"{processes} × {devices} = {processes * devices} devices are too many: all processes together can "
+            f"simulate at most {MAX_DEVICES}"
+        )
+    if not (limit > 0 and math.isfinite(limit)):
+        raise ValueError(f"limit {limit:g}: a positive number of seconds is needed")
+    if collective_timeout is not None and collective_timeout < 1:
+        raise ValueError(f"collective timeout {collective_timeout}: at least 1 second is needed")
+
+
+def check_port(port: int) -> int:
+    """The port, if a coordinator can listen on it here. Raises ValueError."""
+    if not 1024 <= port <= 65535:
+        raise ValueError(f"port {port}: between 1024 and 65535 is possible")
+    try:
+        try_port(port)
+    except OSError as error:
+        raise ValueError(f"port {port} is taken ({error.strerror}): choose another, or leave it out") from None
+    return port

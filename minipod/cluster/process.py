@@ -1,0 +1,262 @@
+"""One process of a local cluster, as its launcher sees it: what it printed, what it reported, how it ended."""
+
+import contextlib
+import json
+import linecache
+import math
+import os
+import re
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from minipod.cluster.protocol import ASK
+from minipod.processes import kill_group
+from minipod.processes.frames import is_own
+from minipod.processes.hang import Idle, stands_in_jax, suspended, used_by_computation, used_by_family
+from minipod.processes.lines import Lines
+
+# What gloo and the logging library write at every start. Gloo writes piece by piece, and its threads at once: a line
+# may hold pieces of several messages, and the line ends that belong to them come later, as empty lines.
+_NOISE = re.compile(
+    r"\[Gloo\] Rank \d+ is connected to \d+ peer ranks\. Expected number of connected peer ranks is : \d+"
+    r"|WARNING: All log messages before absl::InitializeLog\(\) is called are written to STDERR"
+    r"|W\d{4} .*Using experimental recoverable task feature\..*"
+    r"|\*\*\* Check failure stack trace: \*\*\*|^ +@ +0x[0-9a-f]{6,} +.*"  # the C++ stack of an abort
+)
+_PIECE = re.compile(r"\[Gloo\] Rank |is connected to |peer ranks\. |Expected number of connected peer ranks is : ")
+ENOUGH = "… (more was printed than is kept here)"
+ANSWER = 2.0  # seconds for a process to say where it is
+KEEP = 1_000_000  # characters of output kept per process; a program that prints without end must not fill the memory
+
+
+@dataclass
+class Member:
+    """Process `index`. Times are those of `time.monotonic`, which all processes of one machine share."""
+
+    index: int
+    popen: subprocess.Popen[bytes]
+    show: Callable[[int, str], object] | None = None
+    lines: list[str] = field(default_factory=list)
+    report: dict[str, Any] = field(default_factory=dict)  # pid, raised, message, at, done, time: see inside.py
+    stack: list[tuple[str, int, str]] = field(default_factory=list)  # (file, line, function), innermost first
+    ended_at: float | None = None
+    hung: bool = False  # seen to hang
+    _threads: set[int] = field(default_factory=set)  # of the program's own, beside the main one
+    _kept: int = 0
+    _replaced: bool = False  # whether the last line kept is to be replaced by the next
+    _partial: bool = False  # whether it goes on
+    _noisy: bool = False  # whether the last native line was noise
+    _lines: dict[str, Lines] = field(default_factory=dict)
+    _asked_at: float = -math.inf
+
+    def __post_init__(self) -> None:
+        self._family = Idle(lambda: used_by_family(self.popen.pid))
+        self._computation = Idle(lambda: used_by_computation(self.report.get("pid", self.popen.pid), self._threads))
+
+    @property
+    def running(self) -> bool:
+        """Whether the process exists still."""
+        if self.popen.poll() is not None and self.ended_at is None:
+            self.ended_at = time.monotonic()
+        return self.popen.returncode is None
+
+    @property
+    def working(self) -> bool:
+        """Whether its program has not ended; one that waits for the others on its way out has."""
+        return self.running and "done" not in self.report
+
+    @property
+    def failed(self) -> bool:
+        """Whether it has ended badly, or will once the others let it."""
+        return bool(self.report.get("done")) or bool(self.popen.returncode)
+
+    @property
+    def code(self) -> int:
+        """Exit code; minus the signal that ended it. What the program said itself outweighs how its exit went on."""
+        own = self.report.get("done")
+        if own or (own == 0 and self.popen.returncode in (-signal.SIGKILL, -ASK)):
+            return own
+        return self.popen.returncode if self.popen.returncode is not None else -signal.SIGKILL
+
+    @property
+    def left_at(self) -> float:
+        """When its program ended."""
+        return self.report.get("time", self.ended_at or time.monotonic())
+
+    def printed(self) -> str:
+        """All that it printed (the first million characters)."""
+        return "".join(line + "\n" for line in self.lines)
+
+    def ask_where(self) -> bool:
+        """Ask for its stack, to arrive in `stack`. False if there is nobody to answer."""
+        if "pid" not in self.report or self.suspended():
+            return False
+        self.stack.clear()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.report["pid"], ASK)
+            return True
+        return False
+
+    def suspended(self) -> bool:
+        """Whether somebody stopped it (SIGSTOP)."""
+        return "pid" in self.report and suspended(self.report["pid"])
+
+    def idle_for(self) -> float:
+        """Seconds since it, or a process of its own, was last seen working; call it often."""
+        return self._family.seconds()
+
+    def hangs(self, seconds: float) -> bool:
+        """Whether it has stood in a wait of JAX, and computed nothing, for so many seconds; call it often.
+
+        One that has gone its way out so far that Python is no more stands in JAX, too.
+        """
+        if self._computation.seconds() < seconds:
+            return False
+        if self.suspended():
+            return True
+        now = time.monotonic()
+        if self.stack and self._asked_at > -math.inf and now > self._asked_at + ANSWER / 4:  # all of it has come
+            source = next((source_line(file, line) for file, line, _ in self.stack if is_own(file)), "")
+            self.hung = stands_in_jax(self.report["pid"], self.stack, source)
+            if self.hung:
+                return True
+        if now > self._asked_at + ANSWER:
+            if not self.stack and not self.working and self._asked_at > -math.inf:
+                return True
+            self._asked_at = now if self.ask_where() else -math.inf
+        return False
+
+    def let_go(self) -> None:
+        """End it and everything it started: its keeper does so when this pipe closes."""
+        if self.popen.stdin:
+            with contextlib.suppress(OSError):
+                self.popen.stdin.close()
+
+    def wait(self) -> None:
+        """Wait for its end, which must have been asked for."""
+        try:
+            self.popen.wait(10)
+        except subprocess.TimeoutExpired:  # the keeper itself is stopped or stuck
+            if "pid" in self.report:
+                kill_group(self.report["pid"])
+            kill_group(self.popen.pid)
+            self.popen.wait()
+
+    def read(self, channel: str, descriptor: int, channels: selectors.BaseSelector) -> None:
+        """Take what has arrived on a channel ("text", "native" or "report"), line by line; at its end, close it."""
+        try:
+            data = os.read(descriptor, 65536)
+        except BlockingIOError:
+            return
+        lines = self._lines.setdefault(channel, Lines())
+        for text, end in lines.feed(data) if data else lines.end():
+            self._line(channel, text.decode(errors="replace"), end)
+        if not data:
+            channels.unregister(descriptor)
+            os.close(descriptor)
+
+    def where(self) -> tuple[str, int] | None:
+        """The (file, line) of the user's own code that its main thread is in, if it has answered `ask_where`."""
+        return next(((file, line) for file, line, _ in self.stack if is_own(file)), None)
+
+    def stack_text(self) -> str:
+        """Where it was when it had to be ended, outermost first: its own lines, then the call of JAX they wait in."""
+        if not self.stack:
+            return ""
+        inner = [frame for frame in self.stack if is_own(frame[0]) or "/jax/" in frame[0]]
+        own = next((n for n, frame in enumerate(inner) if is_own(frame[0])), len(inner))
+        lines = []
+        for file, line, function in reversed(inner[max(own - 1, 0) :]):
+            if not is_own(file):
+                lines.append(f"  in jax, {Path(file).name}:{line} {function}")
+            elif source := source_line(file, line):
+                lines.append(f"{Path(file).name}:{line} {source}")
+        return "\n".join(lines)
+
+    def _line(self, channel: str, line: str, end: bytes) -> None:
+        if channel == "report":
+            self._take_report(line)
+            return
+        if channel == "native":
+            line, self._noisy = without_noise(line, self._noisy)
+            if self._noisy and not line:
+                return
+        if end == b"\r" and not line:
+            return
+        if self.show:
+            self.show(self.index, line)
+        self._keep(line, end)
+
+    def _take_report(self, line: str) -> None:
+        if found := re.match(r'  File "(.+)", line (\d+) in (.+)', line):
+            self.stack.append((found[1], int(found[2]), found[3]))
+        elif line.startswith("{"):
+            report = json.loads(line)
+            if "thread" in report:
+                self._threads.add(report.pop("thread"))
+            self.report |= report
+
+    def _keep(self, line: str, end: bytes) -> None:
+        """In `lines`, what a terminal would show at the end: of lines that replace each other, the last."""
+        if self._replaced and self.lines:
+            self._kept -= len(self.lines.pop()) + 1
+        before = self.lines.pop() if self._partial and self.lines else ""
+        self._replaced, self._partial = end == b"\r", end == b""
+        if self._kept <= KEEP:
+            self._kept += len(line) + (end != b"")
+            self.lines.append(before + line if self._kept <= KEEP else ENOUGH)
+        elif before:
+            self.lines.append(before)
+
+
+def source_line(file: str, line: int) -> str:
+    """A line of a program as it stands now: another run's file may have had the same name."""
+    linecache.checkcache(file)
+    return linecache.getline(file, line).strip()
+
+
+def without_noise(line: str, noisy: bool = False) -> tuple[str, bool]:
+    """A line without gloo's messages, and whether it is (with `noisy` before it: still) nothing but noise."""
+    quiet = _NOISE.sub("", line)
+    if (noisy or _PIECE.search(quiet)) and not _PIECE.sub("", quiet).strip(" 0123456789"):
+        quiet = ""
+    return quiet, not quiet.strip() and (noisy or quiet != line)
+
+
+def start(
+    index: int,
+    command: list[str],
+    env: dict[str, str],
+    channels: selectors.BaseSelector,
+    show: Callable[[int, str], object] | None,
+    place: Sequence[str] = (),
+) -> Member:
+    """Start process `index` of a cluster, `place` in front of its command, and have `channels` call its `read`."""
+    pipes = {name: os.pipe() for name in ("report", "text", "native")}
+    report, text, native = (pipes[name][1] for name in ("report", "text", "native"))
+    try:
+        popen = subprocess.Popen(
+            [*place, sys.executable, "-P", "-m", "minipod.cluster.inside", str(report), str(text), *command],
+            stdin=subprocess.PIPE,
+            stdout=native,
+            stderr=native,
+            pass_fds=(report, text),
+            start_new_session=True,
+            env=env,
+        )
+    finally:
+        for _, writing in pipes.values():
+            os.close(writing)
+    member = Member(index, popen, show)
+    for name, (reading, _) in pipes.items():
+        os.set_blocking(reading, False)
+        channels.register(reading, selectors.EVENT_READ, partial(member.read, name, reading, channels))
+    return member

@@ -1,1 +1,0 @@
-"""What pictures.py draws with: SVG, Graphviz, grids, and the reading of an array's layout."""

@@ -1,0 +1,125 @@
+"""What happens in a child of `minipod.forked`, from the fork to its end."""
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from minipod import processes as _processes
+from minipod.processes import environment, gloo
+
+COLLECTIVE_TIMEOUT = 5  # seconds a collective waits for the other process
+PATIENCE = 300  # seconds for the other process to come: the parent's own limit is shorter, and starts on time
+READY = b"\0"  # the child says: JAX is up, the function starts
+CLOSED, SPOILT = 113, 114  # exit codes of a child that could not write its result, or not even make it
+_kept: list[Any] = []  # pytest's replaced streams: closing them would write their buffers a second time
+
+
+def serve(function: Callable[[], Any], pipe: int, out: int, parent: int, *cluster: Any) -> NoReturn:
+    """Everything the child does; never returns."""
+    write, dumps, sleep, leave = os.write, json.dumps, time.sleep, os._exit  # before the function can replace them
+    code = SPOILT
+    try:
+        try:
+            _processes.die_with_parent(parent)
+            os.setsid()
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            _streams(out, pipe)
+            _start_jax(*cluster)
+            _dump_on_signal(pipe)
+            _processes.signal_only_own()
+            write(pipe, READY)
+            line = dumps({"status": "ok", "value": function()})
+        except BaseException as error:  # SystemExit and KeyboardInterrupt are the function's doing, too
+            line = dumps({"status": "raised", "text": _last_words(error)})
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except BaseException:
+            pass  # the function may have put anything there
+        try:
+            data = memoryview(line.encode() + b"\n")
+            while data:
+                data = data[write(pipe, data) :]
+            code = 0
+        except OSError:
+            code = CLOSED
+        while cluster[1] > 1 and code == 0:  # leaving now would abort the others: the parent ends us all together
+            sleep(60)
+    finally:
+        leave(code)  # whatever happens: a child that came back from here would be a second parent
+
+
+def _last_words(error: BaseException) -> str:
+    words = "".join(traceback.format_exception_only(error)).strip()[:2000]
+    traceback.clear_frames(error.__traceback__)  # lets go of what filled the memory
+    return words
+
+
+def _streams(out: int, pipe: int) -> None:
+    """stdin is empty, stdout and stderr go to the parent; what else the parent has open is closed."""
+    _kept.extend([sys.stdin, sys.stdout, sys.stderr])
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(out, 1)
+    os.dup2(out, 2)
+    for name in os.listdir("/dev/fd"):
+        if int(name) > 2 and int(name) != pipe:
+            with contextlib.suppress(OSError):
+                os.close(int(name))
+    sys.stdin = open(0, encoding="utf-8", closefd=False)
+    sys.stdout = open(1, "w", encoding="utf-8", errors="replace", buffering=1, closefd=False)
+    sys.stderr = open(2, "w", encoding="utf-8", errors="replace", buffering=1, closefd=False)
+
+
+def _start_jax(rank: int, processes: int, devices: int, port: int, memory: float) -> None:
+    """The backend, in a cluster when there is more than one process; then the limit on memory."""
+    import jax
+
+    warnings.resetwarnings()  # pytest may have turned warnings into errors; here they are only printed
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    jax.config.update("jax_platforms", "cpu")
+    jax.config.update("jax_num_cpu_devices", devices)
+    if processes > 1:
+        flags = os.environ.get("XLA_FLAGS", "")
+        os.environ["XLA_FLAGS"] = environment.with_collective_timeout(flags, COLLECTIVE_TIMEOUT)
+        environment.without_proxy(os.environ)
+        environment.silence_proxy_warning()
+        gloo.listen_on("127.0.0.1")
+        address = f"127.0.0.1:{port}"
+        if rank:
+            _processes.wait_for_listener(address, PATIENCE)
+        jax.distributed.initialize(
+            address,
+            processes,
+            rank,
+            coordinator_bind_address=address,
+            initialization_timeout=PATIENCE,
+            shutdown_timeout_seconds=5,
+        )
+    jax.devices()
+    _limit(int(memory * 2**30))
+
+
+def _limit(memory: int) -> None:
+    """No core files, and `memory` bytes beyond what the process has now. macOS does not keep to the latter."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        with open("/proc/self/status", encoding="ascii") as status:
+            now = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmData"))
+        resource.setrlimit(resource.RLIMIT_DATA, (now + memory, now + memory))
+
+
+def _dump_on_signal(pipe: int) -> None:
+    import faulthandler
+
+    faulthandler.disable()  # pytest's would write a crash's stack onto the terminal
+    faulthandler.register(signal.SIGUSR1, file=pipe, all_threads=False)

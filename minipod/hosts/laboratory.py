@@ -1,0 +1,81 @@
+"""A few hosts on this machine: each with its own network, name and /etc/hosts, joined by cables that may be slow.
+
+    with hosts.lab(count=2, rate="100mbit", delay="5ms") as lab:
+        lab.run("program.py", devices=4)
+
+One process a host, through `minipod.cluster`, so the program is the one that runs on any cluster. A lab is gone when
+its block ends or this process dies. Linux only; as root, or where the kernel lets users have namespaces.
+"""
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from minipod import cluster
+from minipod.cluster.result import Run
+from minipod.hosts import namespaces
+from minipod.hosts.namespaces import why_not
+
+__all__ = ["Lab", "lab", "why_not"]
+
+MOST = 4  # hosts
+RATES, DELAYS = (1e5, 1e11), (0.0, 1.0)  # bits per second, seconds
+_UNITS = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+
+
+@dataclass(frozen=True)
+class Lab:
+    """Hosts that exist: `pids` hold them. rate: bits per second that each may send, None: no limit; delay: seconds."""
+
+    pids: tuple[int, ...]
+    rate: float | None = None
+    delay: float = 0.0
+
+    def run(self, program: str | os.PathLike[str], *arguments: str, devices: int = 4, **options: Any) -> Run:
+        """Run a program in one process a host, with `devices` CPU devices each. Options and errors: `cluster.run`."""
+        places = [[*namespaces.enter(pid, *namespaces.OWN), f"--wdns={os.getcwd()}"] for pid in self.pids]
+        return cluster.run(
+            program,
+            *arguments,
+            processes=len(self.pids),
+            devices=devices,
+            address=namespaces.ADDRESS.format(1),
+            places=places,
+            **options,
+        )
+
+    def sent(self) -> list[int]:
+        """Bytes that each host's network interface has sent so far, headers included."""
+        return [namespaces.sent(pid) for pid in self.pids]
+
+
+@contextlib.contextmanager
+def lab(count: int = 2, rate: str | None = None, delay: str | None = None) -> Iterator[Lab]:
+    """`count` hosts, 2 to 4. rate: what each may send, such as "100mbit"; delay: from host to host, such as "5ms".
+
+    Raises ValueError for what no lab can have, PermissionError where this machine cannot make one; in one sentence.
+    """
+    bits, seconds = check(count, rate, delay)
+    with namespaces.hosts(count, bits, seconds) as pids:
+        yield Lab(tuple(pids), bits, seconds)
+
+
+def check(count: int, rate: str | None, delay: str | None) -> tuple[float | None, float]:
+    """Rate in bits per second and delay in seconds. ValueError, in one sentence, for what no lab can have."""
+    if not 2 <= count <= MOST:
+        raise ValueError(f"{count} hosts: between 2 and {MOST} are possible")
+    bits = None if rate is None else _amount("rate", rate, ("kbit", "mbit", "gbit"), RATES, "100kbit to 100gbit")
+    return bits, 0.0 if delay is None else _amount("delay", delay, ("us", "ms", "s"), DELAYS, "up to 1s")
+
+
+def _amount(what: str, text: str, units: tuple[str, ...], between: tuple[float, float], says: str) -> float:
+    found = re.fullmatch(rf"(\d+(?:\.\d+)?)({'|'.join(units)})", text)
+    if not found:
+        raise ValueError(f"{what} {text!r}: a number with its unit is needed ({', '.join(units)}), such as 5{units[1]}")
+    amount = float(found[1]) * _UNITS[found[2]]
+    if not between[0] <= amount <= between[1]:
+        raise ValueError(f"{what} {text}: {says} is possible")
+    return amount

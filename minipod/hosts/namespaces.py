@@ -1,0 +1,160 @@
+"""Pretend hosts: Linux namespaces with a network, a name and an /etc/hosts of their own, and the cables between them.
+
+Each is held by a process that waits for the end of a pipe from us. Nothing has a name outside: when this process ends,
+however it ends, the pipes close, those processes end, and the kernel takes the namespaces away with all that is in
+them. Sources: `man 7 network_namespaces`, `man 1 unshare`, `man 1 nsenter`, `man 8 tc-tbf`.
+"""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from minipod.processes import environment
+
+NEEDED = {"ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux", "unshare": "util-linux", "hostname": "hostname"}
+OWN = ("--net", "--uts", "--mount")  # what a host has of its own
+ADDRESS = "10.77.0.{}"  # seen only inside
+TUN = Path("/dev/net/tun")  # what a cable with a delay is made of
+
+_UP = "ip link set {0} addrgenmode none; ip link set {0} up"  # without the chatter of IPv6
+_SWITCH = f"ip link add switch type bridge mcast_snooping 0; {_UP.format('switch')}"
+_HOLD = "echo ready; exec cat >/dev/null 2>&1"
+
+
+def why_not(delay: bool = False) -> str | None:
+    """Why no hosts can be made on this machine (`delay`: with a delay between them), in one sentence; None if they can.
+
+    Tries it, in namespaces that are gone afterwards.
+    """
+    if sys.platform != "linux":
+        return "hosts are made of namespaces, which only Linux has"
+    for command, package in NEEDED.items():
+        if shutil.which(command, path=environment.search_path()) is None:
+            return f"hosts need the command {command}, which is missing here: install {package}"
+    trial = f"hostname host0; mount -t tmpfs none /mnt; {_SWITCH}; {_plug(0, '$$')}; {_limit(1e6)}"
+    command = [*_first(), *OWN, "sh", "-ec", trial]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, env=_with_commands())
+    if done.returncode:
+        advice = "they need root here" if os.geteuid() else "is this a container without the right to do so?"
+        return f"hosts cannot be made here ({done.stderr.strip().partition(chr(10))[0]}): {advice}"
+    if delay and not os.access(TUN, os.R_OK | os.W_OK):
+        return f"a delay needs {TUN}, which is missing here or not yours to use: leave the delay out, or try as root"
+    return None
+
+
+@contextlib.contextmanager
+def hosts(count: int, rate: float | None, delay: float) -> Iterator[list[int]]:
+    """`count` hosts on one switch: the pids of what holds them. Host i is called `hosti`, at 10.77.0.(i+1).
+
+    rate: bits per second that each may send, None: no limit; delay: seconds from host to host, one way.
+    Gone when the block ends. Raises PermissionError, in one sentence, where that cannot be.
+    """
+    if reason := why_not(delay > 0):
+        raise PermissionError(reason)
+    with contextlib.ExitStack() as held:
+        switch = held.enter_context(_Holder([*_first(), "--net", "sh", "-ec", f"{_SWITCH}; {_HOLD}"]))
+        switch.ready()
+        inside = enter(switch.pid, "--net")
+        own = [*enter(switch.pid), "unshare", *OWN, "sh", "-ec"]
+        holders = [held.enter_context(_Holder([*own, _host(i, count, rate)])) for i in range(count)]
+        pids = [holder.pid for holder in holders]
+        for holder in holders:
+            holder.ready()
+        if delay:
+            cable = [sys.executable, "-P", "-m", "minipod.hosts.cable", str(delay), *map(str, pids)]
+            held.enter_context(_Holder([*inside, *cable])).ready()
+        else:
+            plugs = "; ".join(_plug(i, pid) for i, pid in enumerate(pids))
+            held.enter_context(_Holder([*inside, "sh", "-ec", f"{plugs}; {_HOLD}"])).ready()
+        for holder in holders:
+            holder.go_on()
+            holder.ready()
+        yield pids
+
+
+def enter(pid: int, *which: str) -> list[str]:
+    """The command in front of a command that is to run in these namespaces of the process `pid`."""
+    user = [] if os.geteuid() == 0 else ["--user", "--preserve-credentials"]
+    return ["nsenter", f"--target={pid}", *user, *which] if user or which else []
+
+
+def sent(pid: int, interface: str = "eth0") -> int:
+    """Bytes that have left an interface of the host held by `pid`, headers included: what `ip -s link` says there."""
+    lines = Path(f"/proc/{pid}/net/dev").read_text().splitlines()
+    return next(int(line.split()[9]) for line in lines if line.split()[0] == f"{interface}:")
+
+
+class _Holder:
+    """A process that ends with the pipe to it: at the end of the block, or when this process is no more."""
+
+    def __init__(self, command: Sequence[str]):
+        self.popen = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # Ctrl+C is for us
+            text=True,
+            env=_with_commands(),
+        )
+        self.pid = self.popen.pid
+
+    def __enter__(self) -> "_Holder":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.popen.communicate()
+
+    def ready(self) -> None:
+        """Wait until it says so; PermissionError with what it says instead."""
+        assert self.popen.stdout
+        line = self.popen.stdout.readline()
+        if line != "ready\n":
+            raise PermissionError(f"hosts cannot be made here: {line.strip() or 'the kernel ended one'}")
+
+    def go_on(self) -> None:
+        """The line that it waits for."""
+        assert self.popen.stdin
+        self.popen.stdin.write("\n")
+        self.popen.stdin.flush()
+
+
+def _with_commands() -> dict[str, str]:
+    """Our environment, in which the system's commands are found."""
+    return {**os.environ, "PATH": environment.search_path()}
+
+
+def _first() -> list[str]:
+    """`unshare`; for a user who is not root, with a user namespace in which he is."""
+    return ["unshare", *(["--user", "--map-root-user"] if os.geteuid() else [])]
+
+
+def _host(i: int, count: int, rate: float | None) -> str:
+    """What the holder of host i runs: its name, the names of all; then, once it has been plugged in, its network."""
+    names = "".join(f"{ADDRESS.format(k + 1)} host{k}\\n" for k in range(count))
+    return (
+        f"hostname host{i}; mount -t tmpfs none /mnt; printf '127.0.0.1 localhost\\n{names}' >/mnt/hosts; "
+        "mount --bind /mnt/hosts /etc/hosts; umount -l /mnt; echo ready; read go; "
+        f"ip link set lo up; ip addr add {ADDRESS.format(i + 1)}/24 dev eth0; {_UP.format('eth0')}; "
+        + (f"{_limit(rate)}; " if rate else "")
+        + _HOLD
+    )
+
+
+def _plug(i: int, pid: int | str) -> str:
+    """A cable from the switch to the host that `pid` holds."""
+    port = f"port{i}"
+    return (
+        f"ip link add {port} type veth peer name eth0 netns {pid}; ip link set {port} master switch; {_UP.format(port)}"
+    )
+
+
+def _limit(rate: float) -> str:
+    """No more than `rate` bits per second leave eth0; what may go out at once is what 1 ms carries, two frames at
+    least, so that small messages feel the limit too."""
+    burst = max(2 * 1514, round(rate / 8 * 1e-3))
+    return f"tc qdisc add dev eth0 root tbf rate {rate:.0f}bit burst {burst} limit 32mb"

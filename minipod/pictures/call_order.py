@@ -1,0 +1,51 @@
+"""The calls of each process in order, and which of them meet: the n-th of one meets the n-th of the others."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from minipod.pictures.drawing import graph
+from minipod.pictures.drawing.svg import Picture, text_width
+
+MOST = 12  # calls that are drawn of each process
+_NOBODY = "nobody comes"
+
+
+def calls(processes: Sequence[Sequence[str]]) -> Picture:
+    """One column per process with its calls, from the first down; a thick line joins those that meet and differ.
+
+    processes: the names of each process's calls, in its own order. Raises ValueError when there is nothing to draw.
+    """
+    columns = [list(map(str, names)) for names in processes]
+    if not any(columns):
+        raise ValueError("there is no call to draw: give a list of names for each process")
+    rows = max(map(len, columns))
+    if rows > MOST:
+        raise ValueError(f"{rows} calls of a process are too many to draw: at most {MOST}")
+    known = list(dict.fromkeys(name for names in columns for name in names))
+    width = max(90.0, *(text_width(name, 12, True) + 24 for name in [*known, _NOBODY]))
+    g: Any = graph.graph(rankdir="TB", nodesep="0.9", ranksep="0.14")
+    for row in range(-1, rows):  # the first row holds the titles
+        names = [f"call_{i}_{row}" for i in range(len(columns))]
+        said = [f"process {i}" if row < 0 else _said(column, row) for i, column in enumerate(columns)]
+        with g.subgraph(graph_attr={"rank": "same"}) as same:
+            for name, text in zip(names, said, strict=True):
+                look = f"c{known.index(text) % 8} code" if row >= 0 and text in known else "plain"
+                graph.node(same, name, text, look, width, 30 if row >= 0 else 24)
+            for a, b, x, y in zip(names, names[1:], said, said[1:], strict=False):
+                look = {"style": "invis"} if row < 0 else {"class": "same" if x == y else "wire"}
+                same.edge(a, b, dir="none", label="" if row < 0 or x == y else "≠", **look)
+        if row >= 0:
+            for i, name in enumerate(names):
+                g.edge(f"call_{i}_{row - 1}", name, style="invis", weight="10")
+    return graph.render(g, _alt(columns, rows))
+
+
+def _said(names: list[str], row: int) -> str:
+    return names[row] if row < len(names) else _NOBODY
+
+
+def _alt(columns: list[list[str]], rows: int) -> str:
+    each = [f"process {i} calls {', '.join(names) or 'nothing'}" for i, names in enumerate(columns)]
+    apart = next((row for row in range(rows) if len({_said(names, row) for names in columns}) > 1), None)
+    found = "All calls meet their like." if apart is None else f"They part at call {apart + 1}."
+    return f"P{'; '.join(each)[1:]}. {found}"

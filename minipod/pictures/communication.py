@@ -1,0 +1,234 @@
+"""What a program's devices send each other: its collectives, drawn between the devices of a mesh."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jax.sharding import Mesh
+
+from minipod.hlo.collectives import OPS, Collective
+from minipod.pictures.drawing.grids import WIDE, draw
+from minipod.pictures.drawing.lanes import Place, Stage
+from minipod.pictures.drawing.phrases import few, join, numbers
+from minipod.pictures.drawing.svg import Canvas, Picture, text_width
+from minipod.pictures.placement import checked, grids
+
+PANELS, DEVICES, PER_ROW = 4, 16, 8
+PAIRS = 4  # devices in a group among which an all-to-all is drawn pair by pair; a bundle of lines stands for more
+LOOKS: dict[str, str] = dict(zip(OPS, ("l0 d0", "l1 d1", "l2 d2", "l3 d0", "l4 d0", "l5 d3", "l3 d4"), strict=True))
+
+
+@dataclass
+class Scene:
+    """What one panel shows. sizes: of the grid, by name; ids: of the devices, row by row, None for an ellipsis;
+    groups: of positions in `ids`; hidden: how many groups are left out; alike: whether those are as large."""
+
+    sizes: dict[str, int]
+    ids: list[int | None]
+    groups: list[tuple[int, ...]]
+    hidden: int = 0
+    alike: bool = True
+
+
+def traffic(found: Sequence[Collective], mesh: Mesh) -> Picture:
+    """The collectives that `minipod.traffic.of(...)` found, one panel each, as lines between the devices of `mesh`.
+
+    A line that branches joins the devices of a group; a collective-permute is an arrow from each source to its
+    target; an all-to-all an arc between every two devices of a group. Equal collectives share a panel, and their
+    times add up, as in `minipod.traffic.table`; the panels after the fourth are only counted. A mesh of more than 16
+    devices is drawn as the first group.
+    Raises TypeError for what is no list of collectives or has no devices, ValueError when the mesh is too small.
+    """
+    checked(mesh)
+    ids = [d.id for d in mesh.devices.flat]
+    kinds = _merged(found, len(ids))
+    alt = f"{len(ids)} device{'s' * (len(ids) != 1)} ({', '.join(f'{n}: {s}' for n, s in mesh.shape.items())})"
+    if not kinds:
+        return draw(grids(mesh), [], ["nothing is sent"], f"{alt}: nothing is sent.", 0.0)
+    panels, numbered = [_Panel(c, mesh) for c in kinds[:PANELS]], len(kinds) > 1
+    long = all([panel.stage.measure(panel.left) for panel in panels])
+    canvas = Canvas()
+    for i, panel in enumerate(panels):
+        panel.draw(canvas, f"{i + 1}" if numbered else "", long)
+    rest = len(kinds) - PANELS
+    notes = [f"and {rest} more collective{'s' * (rest != 1)}"] if rest > 0 else []
+    for note in notes + ["each number is a device"] * (not long):
+        canvas.text(0, canvas.height + 15, note, "small soft", "start")
+    said = [f"{i + 1}, {_said(c, ids)}" if numbered else _said(c, ids) for i, c in enumerate(kinds[:PANELS])]
+    return canvas.picture(". ".join([alt, *said, *(note.capitalize() for note in notes)]) + ".")
+
+
+def _merged(found: Sequence[Collective], size: int) -> list[Collective]:
+    """Equal collectives once, their times added."""
+    if isinstance(found, Collective) or not isinstance(found, Sequence):
+        raise TypeError(f"expected the list that minipod.traffic.of returns, got {type(found).__name__}")
+    alike: dict[Collective, list[int | None]] = {}
+    for c in found:
+        if not isinstance(c, Collective):
+            raise TypeError(f"expected the list that minipod.traffic.of returns, found {type(c).__name__} in it")
+        if not any(len(set(group)) > 1 for group in c.groups):
+            continue  # nothing moves
+        if (highest := max(map(max, filter(None, c.groups)))) >= size:
+            raise ValueError(
+                f"the program runs on {highest + 1} devices or more, the mesh has {size}: give the program's own mesh"
+            )
+        alike.setdefault(replace(c, times=None), []).append(c.times)
+    return [
+        replace(c, times=None if None in times else sum(n or 0 for n in times))
+        for c, times in alike.items()
+    ]  # fmt: skip
+
+
+class _Panel:
+    """One collective: its devices and lines, measured before any panel is drawn."""
+
+    def __init__(self, c: Collective, mesh: Mesh) -> None:
+        self.c, self.scene = c, _scene(c, mesh)
+        self.names, self.sizes = list(self.scene.sizes), list(self.scene.sizes.values()) or [len(self.scene.ids)]
+        self.left = 0.0 if len(self.sizes) < 2 else 20.0
+        self.deep = math.prod(self.sizes[:-2])
+        places = _places(self.sizes)
+        words = ["…" if i is None else f"device {i}" for i in self.scene.ids]
+        self.stage = Stage(dict(zip(places, words, strict=True)), self.sizes[-1] if self.deep > 1 else 0)
+        self.look = _join(self.stage, c, [[places[i] for i in group] for group in self.scene.groups])
+
+    def draw(self, canvas: Canvas, number: str, long: bool) -> None:
+        """Below what the canvas has so far."""
+        y = _title(canvas, self.c, self.look, number, canvas.height + 30 if canvas.parts else 8.0)
+        if self.names:
+            canvas.text(self.left + 1, y + 6, f"axis {self.names[-1]}", "small soft", "start")
+            y += 19
+        self.stage.draw(canvas, y, long, self._slices() if self.deep > 1 else ())
+        if self.left:
+            canvas.upright(6, (self.stage.y[0] + canvas.height) / 2, f"axis {self.names[-2]}", "small soft")
+        if self.scene.hidden:
+            s, alike = "s" * (self.scene.hidden != 1), " alike" * self.scene.alike
+            note = f"and {self.scene.hidden} more group{s}{alike}"
+            canvas.text(self.left + 1, canvas.height + 15, note, "small soft", "start")
+
+    def _slices(self) -> list[str]:
+        """`x = 0`, `x = 1`: what the leading axes are in each slice."""
+        leading = self.sizes[:-2]
+        indices = [np.unravel_index(i, leading) for i in range(self.deep)]
+        return [", ".join(f"{n} = {i}" for n, i in zip(self.names, at, strict=False)) for at in indices]
+
+
+def _title(canvas: Canvas, c: Collective, look: str, number: str, y: float) -> float:
+    """Its number, a piece of its line, its name and what there is to say; where the next thing may begin."""
+    x = 0.0
+    if number:
+        canvas.text(x, y, number, "code strong", "start")
+        x += 18
+    canvas.add("path", d=f"M{x:.0f} {y:.0f}h26", class_=f"wire {look}")
+    x += 34
+    for word, class_ in [(c.op, "code strong"), *((w, "code" if w[0] == "×" else "small") for w in _words(c))]:
+        wide = text_width(word, 12, "code" in class_)
+        if x + wide > WIDE:
+            x, y = 18.0 if number else 0.0, y + 19
+        canvas.text(x, y, word, class_, "start")
+        x += wide + 12
+    return y + 16
+
+
+def _words(c: Collective) -> list[str]:
+    words = [f"{c.bytes:,} byte{'s' * (c.bytes != 1)}"]
+    if c.axes:
+        words.append(f"along {', '.join(c.axes)}")
+    if c.times is None:
+        words.append("in a loop of unknown length")
+    elif c.times != 1:
+        words.append(f"× {c.times:,}")
+    if c.branch:
+        words.append(f"only in branch {', '.join(str(number) for _, number in c.branch)}")
+    return words
+
+
+def _join(stage: Stage, c: Collective, groups: list[list[Place]]) -> str:
+    """Tell the stage what is joined; the look of the lines."""
+    look, pairs = LOOKS[c.op], {tuple(g) for g in groups}
+    for group in groups:
+        if len(set(group)) < 2:
+            continue
+        if c.op == "collective-permute":
+            stage.send(group[0], group[1], (group[1], group[0]) in pairs, look)
+        elif c.op != "all-to-all":
+            stage.join(group, look, group[0] if c.op == "collective-broadcast" else None)
+        elif len(group) > PAIRS or not stage.exchange(group, look):
+            look = f"{LOOKS[c.op]} bundle"
+            stage.join(group, look)
+    return look
+
+
+def _places(sizes: Sequence[int]) -> list[Place]:
+    """Where each device stands, in the mesh's order: rows of 8 for one axis, else slices side by side."""
+    if len(sizes) < 2:
+        return [divmod(i, PER_ROW) for i in range(math.prod(sizes))]
+    rows, columns = sizes[-2:]
+    return [
+        (row, deep * columns + column)
+        for deep in range(math.prod(sizes[:-2])) for row in range(rows) for column in range(columns)
+    ]  # fmt: skip
+
+
+def _scene(c: Collective, mesh: Mesh) -> Scene:
+    """The whole mesh without its axes of size 1, or its first group where there are too many devices."""
+    ids = [d.id for d in mesh.devices.flat]
+    sizes = {str(n): s for n, s in mesh.shape.items()}
+    if len(ids) <= DEVICES:
+        long = {n: s for n, s in sizes.items() if s > 1} or dict(list(sizes.items())[:1])
+        return Scene(long, [*ids], list(c.groups))
+    permute = c.op == "collective-permute"
+    groups = _chains(c.groups) if permute else [g for g in c.groups if len(g) > 1]
+    first, names = groups[0], c.axes or ()
+    along = {n: sizes[n] for n in names} if not permute or len(names) == 1 else {}
+    if math.prod(along.values()) != len(first) or len(first) > DEVICES:
+        along = {n: len(first) for n in names[:1]} if len(names) == 1 else {}
+    elif not permute:
+        first = tuple(sorted(first))
+    shown = few(len(first), DEVICES if len(along) > 1 or len(first) <= DEVICES else PER_ROW)
+    drawn = [None if i is None else ids[first[i]] for i in shown]
+    at = {first[i]: k for k, i in enumerate(shown) if i is not None}
+    if permute:
+        # The arrows into and out of the ellipsis lead to its place
+        gap = shown.index(None) if None in shown else 0
+        inside = set(first)
+        pairs = {(at.get(a, gap), at.get(b, gap)) for a, b in c.groups if a in inside and b in inside}
+        members = sorted(p for p in pairs if p[0] != p[1])
+    else:
+        members = [tuple(at[i] for i in first if i in at)]
+    alike = len({len(g) for g in groups}) == 1
+    return Scene(along if len(along) > 1 else {n: len(drawn) for n in along}, drawn, members, len(groups) - 1, alike)
+
+
+def _chains(pairs: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+    """The rings and open chains that the (source, target) pairs form; every source has one target."""
+    after = {a: b for a, b in pairs if a != b}
+    starts = [a for a in after if a not in set(after.values())]
+    chains: list[tuple[int, ...]] = []
+    seen: set[int] = set()
+    for start in [*starts, *after]:
+        if start in seen:
+            continue
+        chain = [start]
+        while (following := after.get(chain[-1])) is not None and following != start and following not in seen:
+            chain.append(following)
+        seen.update(chain)
+        chains.append(tuple(chain))
+    return chains
+
+
+def _said(c: Collective, ids: Sequence[int]) -> str:
+    """One collective as a sentence: `all-reduce of 16 bytes along x: devices 0, 4; devices 1, 5`."""
+    words = [f"{c.op} of {c.bytes:,} byte{'s' * (c.bytes != 1)}"]
+    if c.axes:
+        words[0] += f" along {c.axes[0] if len(c.axes) == 1 else '(' + ', '.join(c.axes) + ')'}"
+    if c.times != 1:
+        words.append("in a loop of unknown length" if c.times is None else f"{c.times:,} times")
+    if c.branch:
+        words.append(f"only in branch {'/'.join(str(number) for _, number in c.branch)}")
+    if c.op == "collective-permute":
+        who = "from device " + join([f"{ids[a]} to {ids[b]}" for a, b in c.groups])
+    else:
+        who = join([numbers("device", [ids[i] for i in g]) for g in c.groups])
+    return f"{', '.join(words)}: {who}"

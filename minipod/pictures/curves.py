@@ -1,0 +1,220 @@
+"""Curves: a loss over steps, a time over bytes. Told apart by dashes, markers and their names beside them.
+
+Written here rather than with a plotting library: the SVG has the page's own colours and fonts, in light and dark,
+and words that each edition translates; matplotlib and pygal bring styles of their own and far more code than this.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from jax.core import Tracer
+
+from minipod.pictures.drawing.axes import Axis, axis
+from minipod.pictures.drawing.svg import DASHES, LINES, Canvas, Picture, number, text_width
+
+MOST = len(LINES)  # curves in one chart
+WIDE, TALL = 400.0, 210.0  # the picture's width, the height of the plot
+POINTS, MARKERS = 240, 5  # of one curve: points drawn, markers on it
+LINE = 17.0  # from one name to the next
+
+Points = list[tuple[float, float]]
+
+
+def curve(
+    series: Mapping[str, Sequence[float]],
+    x: Sequence[float] | None = None,
+    xlabel: str = "step",
+    ylabel: str = "loss",
+    logx: bool = False,
+    logy: bool = False,
+    dots: Mapping[str, Sequence[float]] | None = None,
+) -> Picture:
+    """One line per entry of `series`, name → values: a list, a NumPy array or a jax.Array of one dimension.
+
+    x: where the values lie, for all series; default 0, 1, 2, …, then series may differ in length.
+    dots: for some of the lines, by the same name, values to be drawn as points only, at the same places: what was
+    measured, where the line is what was predicted.
+    logx, logy: logarithmic axes, for numbers above 0. Values that are not finite leave a gap; the alt text says where.
+    Raises TypeError or ValueError in one sentence for what cannot be drawn.
+    """
+    lines = _read(series, x, logx, logy)
+    points_of = _read(dots, x, logx, logy) if dots else {}
+    if unknown := set(points_of) - set(lines):
+        raise ValueError(f"there is no line called {min(unknown)!r} for these dots: {', '.join(lines)}")
+    finite = {name: [p for p in points if math.isfinite(p[1])] for name, points in lines.items()}
+    every = [p for points in finite.values() for p in points]
+    every += [p for points in points_of.values() for p in points if math.isfinite(p[1])]
+    across = axis([p[0] for p in every], logx, 5, tight=True, whole=x is None)
+    up = axis([p[1] for p in every], logy, 5)
+    canvas = Canvas()
+    left = max(text_width(tick, 12, True) for _, tick in up.ticks) + 9
+    names = max(text_width(name) for name in finite) + 12
+    # Names too long to stand beside the ends stand above the plot
+    beside = names <= 140
+    top = 22.0 if beside else 22.0 + LINE * len(finite)
+    right = WIDE - (names if beside else 8.0)
+    _frame(canvas, across, up, left, right, top, xlabel, ylabel)
+
+    def place(points: Points) -> Points:
+        return [(left + across.at(a) * (right - left), top + (1 - up.at(b)) * TALL) for a, b in _thin(points)]
+
+    places = {name: place(points) for name, points in lines.items()}
+    for i, (name, points) in enumerate(places.items()):
+        _line(canvas, points, i, len(lines), marked=not dots)
+        for x0, y0 in place(points_of.get(name, [])):
+            if math.isfinite(y0):
+                _marker(canvas, x0, y0, i)
+    if beside:
+        _names_beside(canvas, places, right, top)
+    else:
+        for i, name in enumerate(places):
+            y = 22.0 + LINE * i
+            canvas.add("path", d=f"M{number(left)} {number(y)}h26", class_=_look(i))
+            _marker(canvas, left + 13, y, i)
+            canvas.text(left + 33, y, name, "", "start")
+    return canvas.picture(" ".join([_alt(lines, xlabel, ylabel), *([_alt(points_of, "", "")] if dots else [])]))
+
+
+def _read(series: Any, x: Sequence[float] | None, logx: bool, logy: bool) -> dict[str, Points]:
+    """The points of each curve, or an error in one sentence."""
+    if not isinstance(series, Mapping):
+        raise TypeError(f'expected curves by name, such as {{"one device": losses}}, got {type(series).__name__}')
+    if not 1 <= len(series) <= MOST:
+        raise ValueError(f"a picture holds 1 to {MOST} curves, not {len(series)}")
+    xs = None if x is None else _numbers("x", x)
+    if xs is not None and not np.isfinite(xs).all():
+        raise ValueError("x has a value that is not finite: there is no place for it")
+    lines: dict[str, Points] = {}
+    for name, values in series.items():
+        ys = _numbers(f"the curve {str(name)!r}", values)
+        at = np.arange(len(ys), dtype=float) if xs is None else xs
+        if len(at) != len(ys):
+            raise ValueError(f"the curve {str(name)!r} has {len(ys)} values for {len(at)} places in x")
+        if not np.isfinite(ys).any():
+            raise ValueError(f"the curve {str(name)!r} has no finite value to draw")
+        for log, which, found in ((logx, "logx", at), (logy, "logy", ys[np.isfinite(ys)])):
+            if log and found.min() <= 0:
+                raise ValueError(f"{which} needs numbers above 0, the curve {str(name)!r} has {found.min():g}")
+        lines[str(name)] = list(zip(at.tolist(), ys.tolist(), strict=True))
+    return lines
+
+
+def _numbers(what: str, values: Any) -> np.ndarray:
+    if any(isinstance(v, Tracer) for v in (values if isinstance(values, (list, tuple)) else [values])):
+        raise TypeError(f"{what} is traced and has no values yet: draw it outside jit")
+    try:
+        found = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise TypeError(f"{what} is no list of numbers: {type(values).__name__}") from None
+    if found.ndim != 1 or not len(found):
+        raise ValueError(f"{what} has shape {found.shape}: expected one dimension and at least one number")
+    return found
+
+
+def _thin(points: Points) -> Points:
+    """At most about `POINTS` of them: the first, lowest, highest and last of each stretch, in order."""
+    size = math.ceil(4 * len(points) / POINTS)
+    if size <= 4:
+        return points
+    kept: Points = []
+    for start in range(0, len(points), size):
+        stretch = points[start : start + size]
+        ends = {0, len(stretch) - 1}
+        known = [i for i, p in enumerate(stretch) if math.isfinite(p[1])]
+        if known:
+            ends |= {min(known, key=lambda i: stretch[i][1]), max(known, key=lambda i: stretch[i][1])}
+        kept += [stretch[i] for i in sorted(ends)]
+    return kept
+
+
+def _frame(
+    canvas: Canvas, across: Axis, up: Axis, left: float, right: float, top: float, xlabel: str, ylabel: str
+) -> None:
+    """Thin lines at the ticks of the values, the numbers, the names of both axes."""
+    for value, tick in up.ticks:
+        y = top + (1 - up.at(value)) * TALL
+        canvas.add("path", d=f"M{number(left)} {number(y)}H{number(right)}", class_="rule")
+        canvas.text(left - 7, y, tick, "code soft", "end")
+    canvas.add("path", d=f"M{number(left)} {number(top + TALL)}H{number(right)}", class_="line")
+    free = -math.inf
+    for value, tick in across.ticks:
+        x, half = left + across.at(value) * (right - left), text_width(tick, 12, True) / 2
+        if x - half > free:
+            canvas.add("path", d=f"M{number(x)} {number(top + TALL)}v4", class_="line")
+            canvas.text(x, top + TALL + 14, tick, "code soft")
+            free = x + half + 6
+    canvas.grow(right, top + TALL)
+    canvas.text(0, 5, ylabel, "small", "start")
+    canvas.text((left + right) / 2, top + TALL + 33, xlabel, "small")
+
+
+def _look(i: int) -> str:
+    return f"wire l{i} d{i}" if DASHES[i] else f"wire l{i}"
+
+
+def _line(canvas: Canvas, points: Points, i: int, of: int, marked: bool) -> None:
+    """Curve `i` of `of`: its line, broken where a value is not finite, and, if `marked`, its markers, not where the
+    others' are."""
+    path, pen = [], "M"
+    for x, y in points:
+        if math.isfinite(y):
+            path.append(f"{pen}{x:.1f} {y:.1f}")
+        pen = "L" if math.isfinite(y) else "M"
+    # The first lies below the others and is wider: it shows where they cover it
+    canvas.add("path", d="".join(path), class_=_look(i), stroke_linejoin="round",
+               style="stroke-width:3.2" if i == 0 and of > 1 and marked else None)  # fmt: skip
+    if not marked:
+        return
+    known = [p for p in points if math.isfinite(p[1])]
+    if of > 1 or len(known) == 1:
+        for k in range(min(MARKERS, len(known))):
+            _marker(canvas, *known[int((k + (i + 0.5) / of) / MARKERS * len(known)) % len(known)], i)
+
+
+def _marker(canvas: Canvas, x: float, y: float, i: int) -> None:
+    shape = (
+        f"M{x - 3.6:.1f} {y:.1f}a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0 -7.2 0Z",
+        f"M{x - 3.4:.1f} {y - 3.4:.1f}h6.8v6.8h-6.8Z",
+        f"M{x:.1f} {y - 4.6:.1f}l4.4 8h-8.8Z",
+        f"M{x:.1f} {y - 4.8:.1f}l4.8 4.8l-4.8 4.8l-4.8 -4.8Z",
+        f"M{x:.1f} {y + 4.6:.1f}l4.4 -8h-8.8Z",
+        f"M{x - 1.3:.1f} {y - 4.4:.1f}h2.6v3.1h3.1v2.6h-3.1v3.1h-2.6v-3.1h-3.1v-2.6h3.1Z",
+    )[i]
+    canvas.add("path", d=shape, class_=f"l{i} head")
+
+
+def _names_beside(canvas: Canvas, places: Mapping[str, Points], right: float, top: float) -> None:
+    """Each name beside the end of its curve, as near as the names before allow."""
+    ends = sorted((next(p for p in reversed(points) if math.isfinite(p[1])), i, name)
+                  for i, (name, points) in enumerate(places.items()))  # fmt: skip
+    ends.sort(key=lambda end: end[0][1])
+    levels: list[float] = []
+    for (_, y), _, _ in ends:
+        levels.append(max(y, levels[-1] + LINE) if levels else y)
+    over = max(0.0, levels[-1] - (top + TALL))
+    for k in range(len(levels) - 1, -1, -1):  # push back up what stands below the plot
+        levels[k] = min(levels[k], top + TALL - LINE * (len(levels) - 1 - k)) if over else levels[k]
+    for ((x, y), i, name), level in zip(ends, levels, strict=True):
+        if abs(level - y) > 2 or right - x > 2:
+            canvas.add("path", d=f"M{x:.1f} {y:.1f}L{right + 8:.1f} {level:.1f}", class_=f"wire l{i}",
+                       style="stroke-width:.8")  # fmt: skip
+        canvas.text(right + 11, level, name, "", "start")
+
+
+def _alt(lines: Mapping[str, Points], xlabel: str, ylabel: str) -> str:
+    """The first, the last and the lowest value of each curve; without labels, of the points."""
+    said = []
+    for name, points in lines.items():
+        known = [p for p in points if math.isfinite(p[1])]
+        (x0, y0), (x1, y1), (x, y) = known[0], known[-1], min(known, key=lambda p: p[1])
+        words = f"{name} from {_short(y0)} at {_short(x0)} to {_short(y1)} at {_short(x1)}"
+        words += f", lowest {_short(y)} at {_short(x)}"
+        bad = next((p[0] for p in points if not math.isfinite(p[1])), None)
+        said.append(words + (f", not finite at {_short(bad)}" if bad is not None else ""))
+    return f"{f'{ylabel} over {xlabel}' if xlabel else 'Points'}: {'; '.join(said)}."
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value == round(value) and abs(value) < 1e9 else f"{value:.3g}"

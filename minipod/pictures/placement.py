@@ -1,0 +1,143 @@
+"""Where things are: the devices of a mesh, the shards of an array."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from jax.sharding import AbstractMesh, Mesh
+
+from minipod.pictures.drawing.grids import Cell, Grid, draw, header_line
+from minipod.pictures.drawing.phrases import few, join, numbers
+from minipod.pictures.drawing.svg import Canvas, Picture
+from minipod.pictures.layout import layout
+
+# More than these are drawn as the first ones, an ellipsis and the last
+PANELS, ROWS, COLUMNS = 8, 12, 8
+FEWER = (4, 4, 4)  # the same where several panels would show more than `CELLS` together
+CELLS = 64
+
+
+def mesh(mesh: Mesh) -> Picture:
+    """The devices of `mesh` in their places, its axes named. Beyond two axes: one panel per index of the first ones.
+
+    Raises TypeError for what has no devices (an AbstractMesh) and ValueError for an empty mesh.
+    """
+    checked(mesh)
+    return draw(grids(mesh), [], [], _alt_mesh(mesh), 0.0)
+
+
+def checked(mesh: Any) -> None:
+    """TypeError or ValueError in one sentence for what is no mesh with devices."""
+    if isinstance(mesh, AbstractMesh):
+        raise TypeError("an AbstractMesh has no devices to draw: give a Mesh, such as jax.make_mesh returns")
+    if not isinstance(mesh, Mesh):
+        raise TypeError(f"expected a Mesh, such as jax.make_mesh returns, got {type(mesh).__name__}")
+    if mesh.devices.size == 0 or not mesh.axis_names:
+        raise ValueError("this mesh has no axes: give one with devices, such as jax.make_mesh((8,), ('x',)) returns")
+
+
+def grids(mesh: Mesh) -> list[Grid | None]:
+    """The panels that show the devices of `mesh` in their places."""
+    names = [str(n) for n in mesh.axis_names]
+    places = mesh.devices.reshape((1,) * (2 - mesh.devices.ndim) + mesh.devices.shape)
+    flat = len(names) == 1
+    panels: list[Grid | None] = []
+    leads, rows, columns = _shown(places.shape)
+    for lead in leads:
+        if lead is None:
+            panels.append(None)
+            continue
+        panels.append(
+            Grid(
+                lambda r, c, at=lead: Cell([places[(*at, r, c)]]),
+                rows,
+                columns,
+                "" if flat else f"axis {names[-2]}",
+                f"axis {names[-1]}",
+                (lambda r: "") if flat else str,
+                str,
+                ", ".join(f"{n} = {i}" for n, i in zip(names, lead, strict=False)),
+            )
+        )
+    return panels
+
+
+def _alt_mesh(mesh: Mesh) -> str:
+    ids = [d.id for d in mesh.devices.flat]
+    size = " × ".join(f"{n}: {s}" for n, s in mesh.shape.items())
+    indices = np.ndindex(mesh.devices.shape)
+    places = [f"({', '.join(map(str, at))}) device {i}" for at, i in zip(indices, ids, strict=True)]
+    order = f"{numbers('device', ids)}, in this order" if mesh.devices.ndim == 1 else f"at {join(places, 16)}"
+    return f"A mesh of {len(ids)} device{'s' * (len(ids) != 1)}, {size}: {order}."
+
+
+def sharding(array_or_sharding: Any, shape: Sequence[int] | None = None) -> Picture:
+    """Which device holds which part of an array: one colour per shard, its cell naming every device with a copy.
+
+    array_or_sharding: a jax.Array (or ShapeDtypeStruct with a sharding) of any rank; or a Sharding, then with the
+    array's `shape`. Rank 3 and more: one panel per shard of the leading dimensions.
+    Raises TypeError for what is on no device (a NumPy array, a traced value, a bare PartitionSpec) and ValueError
+    for a shape that the sharding does not divide.
+    """
+    it = layout(array_or_sharding, shape)
+    if not math.prod(it.shape):
+        canvas = Canvas()
+        header_line(canvas, 0, [it.kind, it.spec])
+        canvas.rect(0, 26, 300, 44, "box", 6)
+        canvas.text(150, 48, "no elements: no device holds any", "soft")
+        return canvas.picture(it.alt())
+    rank = len(it.shape)
+    parts = [[(0, 1)]] * (2 - rank) + it.parts
+    words = ["elements"] if rank == 1 else ["slices"] * (rank - 2) + ["rows", "columns"]
+    shown = [f"{word} over {a}" if a else word if rank < 3 else "" for word, a in zip(words, it.axes, strict=False)]
+    row_name, column_name = ([""] * (2 - rank) + shown if rank else ["", ""])[-2:]
+    row_tick, column_tick = (_ticks(p, bool(n)) for p, n in zip(parts[-2:], (row_name, column_name), strict=True))
+    panels: list[Grid | None] = []
+    leads, down, across = _shown(tuple(map(len, parts)))
+    for lead in leads:
+        if lead is None:
+            panels.append(None)
+            continue
+        title = ", ".join(f"{p[i][0]}:{p[i][1]}" for p, i in zip(parts, lead, strict=False))
+        panels.append(
+            Grid(
+                lambda r, c, at=lead: Cell(*it.shard((*at, r, c)[2 - rank if rank < 2 else 0 :])),
+                down,
+                across,
+                row_name,
+                column_name,
+                row_tick,
+                column_tick,
+                f"[{title}]" if title else "",
+                _lines(it.shape),
+            )
+        )
+    above = [n for n in shown[:-2] if n] if rank > 2 else []
+    over = [", ".join(it.axes[i] for i in range(rank - 2) if it.axes[i])] if above else []
+    slices = [f"slices over {over[0]}"] if over else []
+    rows, columns = ((1, 1) + it.shape)[-2:]
+    return draw(panels, [it.kind, it.spec, *slices], it.footers(), it.alt(), rows / columns if rank > 1 else 0.18)
+
+
+def _ticks(parts: list[tuple[int, int]], named: bool) -> Callable[[int], str]:
+    """The range of each shard in one dimension, as Python writes it; nothing for a dimension without a name."""
+    return (lambda i: f"{parts[i][0]}:{parts[i][1]}") if named else lambda i: ""
+
+
+def _lines(shape: tuple[int, ...]) -> tuple[int, int]:
+    """Elements down and across that are few enough to be shown by thin lines: the whole array's, not a cell's."""
+    rows, columns = ((1, 1) + shape)[-2:]
+    return (rows, columns) if max(rows, columns) <= 16 and len(shape) in (1, 2) else (1, 1)
+
+
+def _shown(sizes: tuple[int, ...]) -> tuple[list[tuple[int, ...] | None], list[int | None], list[int | None]]:
+    """Which panels, rows and columns to draw, None for those left out: a panel is an index of the leading sizes."""
+    leading = sizes[:-2]
+    many = leading and math.prod(sizes) > CELLS
+    panels, rows, columns = FEWER if many else (PANELS, ROWS, COLUMNS)
+    leads = [
+        None if i is None else tuple(map(int, np.unravel_index(i, leading))) if leading else ()
+        for i in few(math.prod(leading), panels)
+    ]
+    return leads, few(sizes[-2], rows), few(sizes[-1], columns)

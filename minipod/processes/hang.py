@@ -1,0 +1,105 @@
+"""Whether a process hangs or works: where its main thread stands, and whether anything in it computes.
+
+A process that waits for others which have gone stands in a call of JAX, and none of the threads that compute for it
+uses the processor. One that sleeps, waits for a disk or for a program of its own stands elsewhere. What cannot be told
+apart is no hang: then the limit ends it. A thread of the program's own that waits in JAX is not seen.
+"""
+
+import contextlib
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+
+from minipod.processes.frames import is_own, is_standard
+
+LOOK = 0.5  # seconds between two looks at the processor time
+NOTHING = 0.015  # seconds of it between two looks that are no work: JAX's own threads need about that in two seconds
+
+Frame = tuple[str, int, str]  # file, line, function
+
+
+class Idle:
+    """How long something has done no work. `used` gives the processor time, in seconds, that it has used so far."""
+
+    def __init__(self, used: Callable[[], float]):
+        self._used = used
+        self._before = -1.0
+        self._looked_at = self._worked_at = time.monotonic()
+
+    def seconds(self) -> float:
+        """Since it was last seen working; call it often."""
+        now = time.monotonic()
+        if now > self._looked_at + LOOK or self._before < 0:
+            used = self._used()
+            if abs(used - self._before) > NOTHING:
+                self._worked_at = now
+            self._before, self._looked_at = used, now
+        return now - self._worked_at
+
+
+def used_by_family(pid: int) -> float:
+    """Seconds of processor time of all processes below `pid`, their ended children included."""
+    with contextlib.suppress(psutil.Error):
+        family = psutil.Process(pid).children(recursive=True)
+        return sum(_seconds(process) for process in family)
+    return 0.0
+
+
+def used_by_computation(pid: int, others: set[int]) -> float:
+    """Seconds of processor time of one process without those of its threads in `others`, where they can be told."""
+    with contextlib.suppress(psutil.Error):
+        process = psutil.Process(pid)
+        times = process.cpu_times()
+        used = times.user + times.system
+        with contextlib.suppress(psutil.AccessDenied):  # macOS tells only root about threads
+            used -= sum(t.user_time + t.system_time for t in process.threads() if t.id in others)
+        return used
+    return 0.0
+
+
+def suspended(pid: int) -> bool:
+    """Whether somebody stopped the process (SIGSTOP)."""
+    with contextlib.suppress(psutil.Error):
+        return psutil.Process(pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
+    return False
+
+
+def stands_in_jax(pid: int, stack: list[Frame], source: str) -> bool:
+    """Whether a thread with this stack, innermost frame first, waits in JAX, as far as can be told.
+
+    source: the line of the program itself that it is in. Where the program's own line is the innermost frame, it has
+    called something that is not written in Python: then the kernel says what kind of wait it is.
+    """
+    frame = next((f for f in stack if not is_standard(f[0])), None)
+    if frame is None:
+        return False
+    file, _, function = frame
+    if not is_own(file):
+        return any(f"/{name}/" in file for name in ("jax", "jaxlib", "minipod")) or "barrier" in function
+    if frame is not stack[0] or ".acquire(" in source:  # it waits in Python itself: for a thread, a queue, a program
+        return False
+    wait = _kind_of_wait(pid)
+    return "futex" in wait and _has_jax(pid) if wait else "block_until_ready" in source
+
+
+def _kind_of_wait(pid: int) -> str:
+    """What the main thread waits in, in the kernel's words: `futex_do_wait`, `hrtimer_nanosleep`; "" if unknown."""
+    with contextlib.suppress(OSError):
+        words = Path(f"/proc/{pid}/wchan").read_text()
+        return "" if words == "0" else words
+    return ""
+
+
+def _has_jax(pid: int) -> bool:
+    """Whether the process has loaded JAX's compiled part. Linux; elsewhere nobody asks."""
+    with contextlib.suppress(psutil.Error):
+        return any("/jaxlib/" in mapped.path for mapped in psutil.Process(pid).memory_maps())
+    return False
+
+
+def _seconds(process: psutil.Process) -> float:
+    with contextlib.suppress(psutil.Error):
+        return sum(process.cpu_times()[:4])  # its own, user and system, and its ended children's
+    return 0.0

@@ -1,0 +1,100 @@
+"""A free port, and one of the places that all runs on a machine share."""
+
+import contextlib
+import fcntl
+import itertools
+import os
+import random
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from minipod.processes.runtime_dir import open_own, runtime_dir
+
+_PORTS = range(20000, 32000)
+
+
+def free_port() -> int:
+    """A TCP port on 127.0.0.1 that nobody listens on, and that nobody is given before it is listened on.
+
+    A port that the system chooses it may choose again for the next connection that anybody makes, so these lie below
+    those it chooses from (32768 on Linux, 49152 on macOS), and each of this user's callers gets the next one: the
+    count is kept in a locked file.
+    """
+    with open(open_own(runtime_dir() / "last-port"), "r+", encoding="ascii") as last:
+        fcntl.flock(last, fcntl.LOCK_EX)
+        kept = last.read()
+        count = int(kept) if kept.isdecimal() else random.randrange(len(_PORTS))
+        for number in range(count + 1, count + 1 + len(_PORTS)):
+            port = _PORTS[number % len(_PORTS)]
+            with contextlib.suppress(OSError):
+                try_port(port)
+                last.seek(0)
+                last.truncate()
+                last.write(str(number))
+                return port
+    raise OSError(f"no free port between {_PORTS.start} and {_PORTS.stop - 1}")
+
+
+def try_port(port: int) -> None:
+    """Raises OSError if nobody could listen on this port of 127.0.0.1 now."""
+    with socket.socket() as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        s.bind(("127.0.0.1", port))
+
+
+def wait_for_listener(address: str, seconds: float) -> bool:
+    """Wait until somebody listens on `address` (`host:port`), at most `seconds`; whether somebody does.
+
+    JAX's own first connection, if it comes too early, is tried again only after a whole second.
+    """
+    host, _, port = address.rpartition(":")
+    end, pause = time.monotonic() + seconds, 0.003
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=1):
+            return True
+        time.sleep(pause)
+        pause = min(1.05 * pause, 0.05)  # who waits for long must not look busy
+    return False
+
+
+@contextlib.contextmanager
+def slots(count: int, most: int, seconds: float = 10.0) -> Iterator[None]:
+    """Take `count` of the `most` places that this user's processes have on the machine, whoever starts them.
+
+    A place is a locked file, so it is free again when its holder ends, however it ends. Raises TimeoutError when there
+    are not enough of them within `seconds`.
+    """
+    folder = runtime_dir()
+    held: list[int] = []
+    end = time.monotonic() + seconds
+    try:
+        while len(held) < count:
+            free = (fd for n in range(most) if (fd := _lock(folder / f"place-{n}")) is not None)
+            held.extend(itertools.islice(free, count - len(held)))
+            if len(held) < count:
+                if time.monotonic() > end:
+                    taken = most - len(held)
+                    raise TimeoutError(
+                        f"{count} processes: {taken} of at most {most} run on this machine already; let them end first"
+                    )
+                for fd in held:  # two that wait for each other's places would never end
+                    os.close(fd)
+                held.clear()
+                time.sleep(0.1)
+        yield
+    finally:
+        for fd in held:
+            os.close(fd)
+
+
+def _lock(path: Path) -> int | None:
+    """An open, locked file descriptor of `path`, or None if somebody holds it."""
+    fd = open_own(path)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        return None
+    return fd

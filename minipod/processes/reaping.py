@@ -1,0 +1,95 @@
+"""No process is left behind: children die with their parent, orphans are adopted, and whole families are ended.
+
+Sources: `man 2 prctl` and `man 7 landlock` (Linux only; elsewhere they do nothing).
+"""
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import psutil
+
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 36, 38
+_LANDLOCK_CREATE_RULESET, _LANDLOCK_RESTRICT_SELF = 444, 446  # the same on every processor
+_LANDLOCK_SCOPE_SIGNAL = 2
+_LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+def die_with_parent(parent: int) -> None:
+    """In a new child: ask the kernel for SIGKILL when `parent` (its pid) ends, however it ends.
+
+    Call it first thing in the child; if the parent is gone already, the child ends here.
+    """
+    if _LIBC is not None:
+        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+@contextlib.contextmanager
+def interrupt_later() -> Iterator[None]:
+    """Ctrl+C within the block counts at its end: Python swallows one that comes while it prepares a fork."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came = []
+    signal.signal(signal.SIGINT, lambda *_: came.append(True))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            signal.raise_signal(signal.SIGINT)
+
+
+def signal_only_own() -> None:
+    """From now on this process and its descendants can signal only each other. Linux 6.12 or newer; else nothing."""
+    if _LIBC is None:
+        return
+    attributes = (ctypes.c_uint64 * 3)(0, 0, _LANDLOCK_SCOPE_SIGNAL)  # nothing about files, nothing about the network
+    ruleset = _LIBC.syscall(_LANDLOCK_CREATE_RULESET, attributes, ctypes.sizeof(attributes), 0)
+    if ruleset >= 0:
+        _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        _LIBC.syscall(_LANDLOCK_RESTRICT_SELF, ruleset, 0)
+        os.close(ruleset)
+
+
+def adopt_orphans() -> None:
+    """From now on orphaned descendants become children of this process, so `kill_children` finds them."""
+    if _LIBC is not None:
+        _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def kill_group(pid: int) -> None:
+    """SIGKILL to the process group that `pid` leads. A hung JAX process survives SIGTERM, so nothing milder helps."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def children(pid: int | None = None) -> list[int]:
+    """The pids of the direct children of `pid` (default: this process), zombies included."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return [child.pid for child in psutil.Process(pid).children()]
+    return []
+
+
+def kill_children(spare: frozenset[int] = frozenset(), seconds: float = 2.0) -> None:
+    """End every child of this process but those in `spare`, then the orphans that this hands to us, until none is left.
+
+    seconds: when to give up; a zombie that somebody else waits for stays a child.
+    """
+    end = time.monotonic() + seconds
+    while (left := [p for p in children() if p not in spare]) and time.monotonic() < end:
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        for pid in left:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+        time.sleep(0.005)

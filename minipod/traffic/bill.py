@@ -1,0 +1,152 @@
+"""What the devices of a compiled program send each other: its collectives, read from the program itself.
+
+    collectives = minipod.traffic.of(f, x)      # or read(compiled.as_text(), mesh)
+    minipod.traffic.table(collectives)          # a table on a page or in a terminal
+    minipod.traffic.total(collectives)          # bytes × times, for a budget
+    minipod.traffic.seconds(collectives, "TPU v5e", mesh)  # the time, estimated
+
+Bytes are those of the program as it was compiled: the CPU compiler turns bf16 into f32 and says so. What a Pallas
+kernel or another custom call sends by itself cannot be seen.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+from minipod.hlo import text
+from minipod.hlo.collectives import Branch, Collective, collectives
+from minipod.tables import Table
+from minipod.traffic import time_model
+from minipod.traffic.interconnects import Link, link
+
+__all__ = ["Collective", "Table", "of", "read", "seconds", "table", "total"]
+
+COLUMNS = ("collective", "axes", "bytes", "times", "sent")
+EMPTY = "no collective: nothing is sent"
+SUM = "bytes × times"
+UNKNOWN = "?"  # in a loop that runs an unknown number of times
+
+
+def read(hlo_text: str, mesh: Any = None) -> list[Collective]:
+    """The collectives of a compiled program's text, `compiled.as_text()`, in the order in which they are written.
+
+    `mesh` (a `Mesh` or `AbstractMesh`) only gives `axes`. A computation that is called twice counts twice; a
+    collective in which nothing moves, such as a sum along an axis of size 1, does not count.
+    ValueError, quoting the line, for anything that looks like a collective and is not understood.
+    """
+    if not isinstance(hlo_text, str):
+        raise TypeError(f"expected the text of a compiled program, got {type(hlo_text).__name__}: give its .as_text()")
+    program = text.parse(hlo_text)
+    shape = None if mesh is None else dict(mesh.shape)
+    devices = program.replicas * program.partitions
+    if shape is not None and devices not in (1, prod(shape.values())):
+        raise ValueError(
+            f"the mesh {shape} has {prod(shape.values())} devices, the program was compiled for {devices}: "
+            "give the mesh on which its arrays lie"
+        )
+    return collectives(program, shape)
+
+
+def of(function: Callable[..., Any], *args: Any, mesh: Any = None) -> list[Collective]:
+    """The collectives of `function`, compiled for `args` (arrays, NumPy arrays or ShapeDtypeStructs) but not run.
+
+    `function` may be jitted already. Without `mesh`, the mesh of the first argument that has a NamedSharding is
+    taken, else one that the compiled program's inputs or outputs have.
+    """
+    import jax
+
+    if isinstance(function, jax.stages.Compiled):
+        raise TypeError("this is compiled already: give minipod.traffic.read its .as_text()")
+    jitted: Any = function if hasattr(function, "lower") else jax.jit(function)
+    try:
+        compiled = jitted.lower(*args).compile()
+    except jax.errors.JaxRuntimeError as error:
+        if "GlobalToLocalShape" not in str(error):
+            raise
+        raise ValueError(
+            "an AbstractMesh has no devices to compile for: give a Mesh, after minipod.devices.simulate(devices)"
+        ) from None
+    if mesh is None:
+        shardings = [getattr(leaf, "sharding", None) for leaf in jax.tree.leaves(args)]
+        shardings += jax.tree.leaves((compiled.input_shardings, compiled.output_shardings))
+        named = (s.mesh for s in shardings if isinstance(s, jax.sharding.NamedSharding))
+        mesh = next((m for m in named if m.axis_names), None)
+    return read(compiled.as_text(), mesh)
+
+
+def total(collectives: Sequence[Collective]) -> int:
+    """The sum of bytes × times, per device; of a conditional's branches, the costliest counts.
+
+    ValueError if one of the `times` is unknown: a budget over it cannot be checked.
+    """
+    costs = [(c.branch, c.bytes * _times(c, "a budget over it cannot be checked")) for c in collectives]
+    return int(_costliest(costs))
+
+
+def seconds(collectives: Sequence[Collective], on: Link | str, mesh: Any = None) -> float:
+    """Estimated seconds of the collectives, one after the other, on an interconnect; `cost.seconds` says how.
+
+    `on` is a `links.Link`, or the name of one in `links.LINKS`; `mesh` (a `Mesh` or `AbstractMesh`), whose axes are
+    taken for those of the machine, is needed for collectives over several axes, and for permutes to others than the
+    next device. Of a conditional's branches, the slowest counts.
+    ValueError for an unknown name, a mesh that is not the program's, or a loop of unknown length.
+    """
+    carrier = link(on) if isinstance(on, str) else on
+    shape = None if mesh is None else dict(mesh.shape)
+    devices = {device for c in collectives for group in c.groups for device in group}
+    axes = {axis for c in collectives for axis in c.axes or ()}
+    if shape is not None and (not axes <= set(shape) or max(devices, default=0) >= prod(shape.values())):
+        raise ValueError(f"the mesh {shape} is not the one on which these collectives run: give that one")
+    return _costliest(
+        [
+            (c.branch, time_model.seconds(c, carrier, shape) * _times(c, "its time cannot be estimated"))
+            for c in collectives
+        ]
+    )
+
+
+def _times(c: Collective, so: str) -> int:
+    if c.times is None:
+        raise ValueError(f"a loop around this {c.op} of {c.bytes:,} bytes runs an unknown number of times: {so}")
+    return c.times
+
+
+def _costliest(costs: Sequence[tuple[Branch, float]]) -> float:
+    """The costs outside every branch, and for each conditional those of its costliest branch."""
+    inside: dict[int, dict[int, list[tuple[Branch, float]]]] = {}
+    for branch, price in costs:
+        if branch:
+            conditional, number = branch[0]
+            inside.setdefault(conditional, {}).setdefault(number, []).append((branch[1:], price))
+    always = sum(price for branch, price in costs if not branch)
+    return always + sum(max(map(_costliest, branches.values())) for branches in inside.values())
+
+
+def table(collectives: Sequence[Collective]) -> Table:
+    """One row per collective; equal ones share a row, and their times add up, so a loop and its unrolled form agree.
+
+    Without axes the column shows the groups. A row in a branch says so: «all-reduce (branch 1)».
+    """
+    alike: dict[Collective, list[int | None]] = {}
+    for c in collectives:
+        alike.setdefault(replace(c, times=None), []).append(c.times)
+    rows = []
+    for c, times in alike.items():
+        c = replace(c, times=None if None in times else sum(n or 0 for n in times))
+        branch = f" (branch {'/'.join(str(number) for _, number in c.branch)})" if c.branch else ""
+        rows.append((c.op + branch, _axes(c), _number(c.bytes), _number(c.times), _number(c.sent)))
+    unknown = any(c.times is None for c in collectives)
+    sent = _number(None if unknown else total(collectives))
+    return Table(COLUMNS, tuple(rows), left=(0, 1), kind="traffic", empty=EMPTY, sum=(SUM, sent))
+
+
+def _axes(c: Collective) -> str:
+    if c.axes is not None:
+        return ", ".join(c.axes) or "–"
+    short = [(*g[:3], "…", g[-1]) if len(g) > 8 else g for g in c.groups[:2]]
+    return " ".join(f"{{{','.join(map(str, g))}}}" for g in short) + " …" * (len(c.groups) > 2)
+
+
+def _number(n: int | float | None) -> str:
+    return UNKNOWN if n is None else f"{n:,.1f}" if isinstance(n, float) else f"{n:,}"

@@ -1,0 +1,106 @@
+"""How long one collective takes on an interconnect: the cost model behind `minipod.traffic.seconds`."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+
+from minipod.hlo.collectives import Collective
+from minipod.traffic.interconnects import Link
+
+__all__ = ["seconds"]
+
+
+def seconds(c: Collective, link: Link, mesh: dict[str, int] | None = None) -> float:
+    """Estimated seconds of one run of `c` on `link`: max(bytes to carry / bandwidth, hops × latency).
+
+    With b = `c.bytes`, n devices in a group (the largest counts) and w = `link.bytes_per_second`:
+
+    - all-gather, reduce-scatter: b (n-1)/n over what reaches a device: w from a switch or a one-way ring; on a torus
+      2 w for every axis that closes into a ring and w for every one that does not (its end device has one neighbour).
+      A broadcast: b over the same.
+    - all-reduce: a reduce-scatter and an all-gather, twice the time.
+    - all-to-all: b/n times the pieces that cross the busiest link in one direction: n-1 to a switch; n(n-1)/2 on a
+      one-way ring; n²/8 ((n²-1)/8 for odd n) on a closed axis of a torus, twice that in the middle of an open one; of
+      several axes the worst counts. A ragged one counts as if it were full and even.
+    - permute: every pair's bytes go the shorter way round, in equal parts over the axes on which the two differ; the
+      busiest link counts, and the longest way gives the hops. Without `mesh` a pair are neighbours.
+
+    Hops: 1 to a switch, n-1 on a one-way ring, on a torus the sum over the axes of n//2 (closed) or n-1 (open).
+    `mesh` (axis name → size, in order) are the axes of the torus; without it, or where the groups are no rows of it,
+    a group is one axis. Nothing else is in the way, and the reduction itself costs nothing.
+
+    Source: Austin et al., «How to Scale Your Model», parts 3 (all-gather over one and several axes, latency,
+    all-to-all) and 12 (switches); part 3 leaves (n-1)/n out, the limit for many devices.
+    """
+    n = max(map(len, c.groups))
+    if c.op == "collective-permute":
+        carried, hops = _permute(c, link, list((mesh or {}).values()))
+        return max(carried * c.bytes / link.bytes_per_second, hops * link.latency)
+    known = mesh is not None and c.axes is not None and prod(mesh[a] for a in c.axes) == n
+    sizes = [mesh[a] for a in c.axes] if known and mesh and c.axes else [n]
+    if link.shape != "torus":
+        sizes = [n]
+    hops = sum(_hops(size, link) for size in sizes)
+    if c.op in ("all-to-all", "ragged-all-to-all"):
+        transfer = max(_pieces(size, link) / size for size in sizes) * c.bytes
+    else:
+        into = sum(1 + _closed(size, link) for size in sizes)  # links that reach a device
+        transfer = c.bytes / into * (1 if c.op == "collective-broadcast" else (n - 1) / n)
+    passes = 2 if c.op == "all-reduce" else 1
+    return passes * max(transfer / link.bytes_per_second, hops * link.latency)
+
+
+def _closed(size: int, link: Link) -> bool:
+    """Is an axis of a torus a ring? Two devices have one link between them, whatever the rest."""
+    return link.shape == "torus" and size > 2 and size % link.closes == 0
+
+
+def _hops(size: int, link: Link) -> int:
+    return 1 if link.shape == "switch" else size // 2 if _closed(size, link) else size - 1
+
+
+def _pieces(size: int, link: Link) -> float:
+    """How many of the size² pieces of an all-to-all cross its busiest link in one direction."""
+    if link.shape == "switch":
+        return size - 1
+    if link.shape == "ring":
+        return size * (size - 1) // 2
+    return size * size // 4 / (2 if _closed(size, link) else 1)
+
+
+def _permute(c: Collective, link: Link, sizes: Sequence[int]) -> tuple[float, int]:
+    """How many of the pairs' arrays the busiest link carries in one direction, and the hops of the longest way."""
+    if link.shape == "switch" or not sizes:
+        return 1, 1
+    if link.shape == "ring":
+        sizes = [prod(sizes)]
+    load: dict[tuple, Fraction] = defaultdict(Fraction)
+    longest = 0
+    for source, target in c.groups:
+        start, end = ([int(i) for i in np.unravel_index(device, sizes)] for device in (source, target))
+        differ = [i for i, (a, b) in enumerate(zip(start, end, strict=True)) if a != b]
+        ways = [_way(start, end, differ[turn:] + differ[:turn], sizes, link) for turn in range(len(differ))]
+        for way in ways:
+            for step in way:
+                load[step] += Fraction(1, len(ways))
+        longest = max([longest, *map(len, ways)])
+    return float(max(load.values())), longest
+
+
+def _way(start: list[int], end: list[int], axes: list[int], sizes: Sequence[int], link: Link) -> list[tuple]:
+    """The links passed, each as (device it leaves, axis, direction), along one axis after the other."""
+    at, way = list(start), []
+    for axis in axes:
+        size = sizes[axis]
+        ahead = (end[axis] - at[axis]) % size
+        if link.shape == "ring" or _closed(size, link):
+            direction = 1 if link.shape == "ring" or ahead <= size - ahead else -1
+        else:
+            direction = 1 if end[axis] > at[axis] else -1
+        while at[axis] != end[axis]:
+            way.append((*at, axis, direction))
+            at[axis] = (at[axis] + direction) % size
+    return way

@@ -1,0 +1,246 @@
+"""python -m publish.build [--fresh] [--build FOLDER] [EDITION…]: outputs of the cells, then the pages of each edition.
+
+Outputs are taken as recorded in book/outputs where they fit, and executed, once for all editions, where they do not.
+"""
+
+import argparse
+import functools
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from importlib import metadata
+from pathlib import Path
+
+import nbformat
+
+from publish import files, progress_line, sync
+from publish.outputs import recordings
+from publish.outputs.execute import ALONE, Executed, chapter, waiting
+from publish.pages import notebooks, root_page, status
+from publish.pages.notebooks import EDITIONS
+from publish.pages.page import ROOT, Page, read_page, show
+from publish.pages.plain_markdown import Links
+
+EARLY = 30.0  # seconds of executing after which what is there is written
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m publish.build", description="Make the book.")
+    parser.add_argument("editions", metavar="EDITION", nargs="*", help=f"of {', '.join(EDITIONS)} (default: all)")
+    parser.add_argument(
+        "--build",
+        type=Path,
+        default=ROOT / "_build",
+        metavar="FOLDER",
+        help="where to build, and keep (default: _build)",
+    )
+    parser.add_argument("--fresh", action="store_true", help="execute every cell here, whatever is recorded or kept")
+    options = parser.parse_args(arguments)
+    if wrong := [a for a in options.editions if a not in EDITIONS]:
+        print(f"no edition is called «{wrong[0]}»: choose from {', '.join(EDITIONS)}", file=sys.stderr)
+        return 2
+    try:
+        editions = [e for e in EDITIONS if e in options.editions] or list(EDITIONS)
+        return make(options.build.resolve(), editions, options.fresh)
+    except OSError as error:
+        progress_line.problem(files.sentence(error, "make book"))
+    except (ValueError, RuntimeError) as error:
+        progress_line.problem(str(error))
+    return 1
+
+
+def make(build: Path, editions: list[str], fresh: bool = False) -> int:
+    """Build the editions in `build`. Returns 1 where the lessons say something else, or where a cell has failed.
+
+    OSError, ValueError or RuntimeError where the pages cannot be written.
+    """
+    start = time.monotonic()
+    progress_line.step("comparing the pages with the lessons")
+    found = sync.check()
+    for line in [*found.problems, *(f"{words}: run `make sync`" for _, words in found.stale.values())]:
+        progress_line.problem(line)
+    if found.problems or found.stale:
+        return 1
+    begin = time.monotonic()
+    one = functools.partial(chapter, root=ROOT, build=build, afresh=fresh)
+    executed = execute(sync.chapters(), one, lambda so_far: write_early(build, editions, so_far))
+    seconds = time.monotonic() - begin
+    for path in recordings.strangers(sync.chapters(), ROOT):
+        progress_line.done(f"note: {path} is of no page")
+    if recorded := sum(bool(e.made) for e in executed.values()):
+        progress_line.done(f"outputs of {recorded} pages as recorded; `make book FRESH=1` executes every cell here")
+    for note in [n for e in executed.values() for n in e.notes if e.ran]:
+        progress_line.done(f"note: {note}")
+    ran = sum(e.ran for e in executed.values())
+    if ran:
+        progress_line.done(f"executed {ran} cells in {seconds:.1f} s")
+    failed = {name: e.failure for name, e in executed.items() if e.failure}
+    for failure in failed.values():
+        progress_line.problem(f"\n{failure.report}")
+    walls = write_editions(build, editions, executed)
+    first = editions[0]
+    cells = " · ".join(f"{e} {ran if e == first else 0}" for e in editions)
+    progress_line.done(f"cells executed by edition: {cells}")
+    share = {e: w + (seconds if e == first else 0) for e, w in walls.items()}
+    progress_line.done("seconds by edition: " + " · ".join(f"{e} {w:.1f}" for e, w in share.items()))
+    there = f"{show(build / 'html')} ({time.monotonic() - start:.1f} s)"
+    if failed:
+        progress_line.problem(
+            f"\nthe book is in {there}, but a cell failed on {', '.join(failed)}: the page says where, and what helps; "
+            "`make book` tries again"
+        )
+        return 1
+    progress_line.done(f"the book is in {there}; see it with `make serve`")
+    return 0
+
+
+def execute(
+    names: list[str],
+    one: Callable[[Page], Executed],
+    early: Callable[[dict[str, Executed]], object] = lambda so_far: None,
+) -> dict[str, Executed]:
+    """Each chapter's outputs by `one`, two chapters at a time: a cell that waits for its processes leaves a core idle.
+
+    Those that measure come last, one by one. If the others take longer than EARLY seconds, `early` is called once with
+    the outputs so far, while the rest goes on.
+    """
+    pages = {name: read_page(ROOT / "book" / "en" / f"{name}.md") for name in names}
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        running = {name: pool.submit(one, page) for name, page in pages.items() if name not in ALONE}
+        try:
+            # A failed chapter is a result like the others; what raises is the end, e.g. a full disk.
+            slow = wait(running.values(), timeout=EARLY, return_when=FIRST_EXCEPTION).not_done
+            ready = {name: future.result() for name, future in running.items() if future not in slow}
+            if slow:
+                early({name: ready.get(name) or waiting(pages[name]) for name in names})
+            done = {name: future.result() for name, future in running.items()}
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return {name: done.get(name) or one(pages[name]) for name in names}
+
+
+def write_early(build: Path, editions: list[str], so_far: dict[str, Executed]) -> None:
+    """Where there is no book yet, nobody waits for the longest chapters to read the first."""
+    html = build / "html"
+    if (html / "index.html").exists():
+        return
+    write_editions(build, editions, so_far)
+    rest = ", ".join(name for name, outputs in so_far.items() if outputs.waiting)
+    progress_line.done(f"you can read the book already, in {show(html)}; still running, with outputs to come: {rest}")
+
+
+def write_editions(build: Path, editions: list[str], executed: dict[str, Executed]) -> dict[str, float]:
+    """Write the editions that have changed. Returns each one's seconds (0: unchanged).
+
+    One after the other: two at a time take no less on two cores. Each in a process of its own (see write_edition.py).
+    RuntimeError with the warnings of an edition that cannot be written.
+    """
+    walls: dict[str, float] = {}
+    for edition in editions:
+        begin = time.monotonic()
+        progress_line.step(f"{edition}: preparing pages")
+        stamp, done = prepare(build, edition, executed), build / "html" / edition / ".stamp"
+        walls[edition] = 0.0
+        if files.read(done) != stamp:
+            done.unlink(missing_ok=True)
+            _write_pages(build, edition)
+            files.write(done, stamp)
+            walls[edition] = time.monotonic() - begin
+            progress_line.done(f"{edition}: pages written in {walls[edition]:.1f} s")
+        root_page.write(build / "html")
+    return walls
+
+
+def _write_pages(build: Path, edition: str) -> None:
+    """Let Sphinx write the pages; once more from nothing where what it keeps seems to be damaged.
+
+    OSError for a full disk and the like, RuntimeError with Sphinx's warnings.
+    """
+    for tries in (1, 2):
+        fine, text = _sphinx(build, edition)
+        if fine:
+            return
+        shutil.rmtree(build / "doctrees" / edition, ignore_errors=True)  # it would not warn of the same twice
+        numbers = {int(n) for n in re.findall(r"(?:\[Errno |OSError\()(\d+)", text)}
+        if disk := numbers & {*files.FULL, *files.FORBIDDEN}:  # in a warning for each page, or in an exception
+            raise OSError(min(disk), os.strerror(min(disk)), str(build / "html" / edition))
+        told = [line for line in text.splitlines() if re.search("WARNING|ERROR", line)]
+        if told or tries == 2:
+            lines = "\n".join(told or [text[-2000:]])
+            raise RuntimeError(f"{edition}: the pages could not be written:\n{lines}")
+
+
+def _sphinx(build: Path, edition: str) -> tuple[bool, str]:
+    """Whether it wrote the pages, and what it said."""
+    command = [sys.executable, "-m", "publish.pages.write_edition", edition, str(build)]
+    quiet = {**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONUNBUFFERED": "1"}  # of Sphinx's own extensions
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT, env=quiet) as process:
+        try:
+            while True:
+                progress_line.step(f"{edition}: writing pages")
+                try:
+                    said = process.communicate(timeout=0.05)[0].decode("utf-8", "replace")
+                    break
+                except subprocess.TimeoutExpired:
+                    pass
+        finally:
+            process.kill()
+    return process.returncode == 0, re.sub(r"\x1b\[[0-9;]*m", "", said).replace(f"{build / 'src'}/", "")
+
+
+def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> str:
+    """Write the notebooks of an edition and return a stamp of all that its pages are made of."""
+    folder = ROOT / "book" / EDITIONS[edition]
+    sources = [
+        notebooks.source(read_page(folder / f"{name}.md"), edition, outputs) for name, outputs in executed.items()
+    ]
+    status.fill(sources)
+    titles, pages = notebooks.titles(sources)
+    digest = _shared()
+    src_folder = build / "src" / edition
+    if files.read(mark := src_folder / ".shared") != digest.hexdigest():
+        for made in ("doctrees", "html"):
+            shutil.rmtree(build / made / edition, ignore_errors=True)
+        files.write(mark, digest.hexdigest())
+    for src in sources:
+        digest.update(_write(src_folder / f"{src.name}.ipynb", notebooks.for_sphinx(src)))
+        links = Links(titles, pages, src.name)
+        out = build / "html" / edition / "notebooks" / f"{src.name}.ipynb"
+        digest.update(_write(out, notebooks.to_take_away(src, links)))
+    wanted = {f"{src.name}.ipynb" for src in sources}
+    for stale in src_folder.glob("*.ipynb"):
+        if stale.name not in wanted:
+            stale.unlink(missing_ok=True)
+    return digest.hexdigest()
+
+
+def _shared():
+    """A hash of what Sphinx makes every page with: configuration, look, words, versions."""
+    versions = [metadata.version(p) for p in ("jupyter-book", "sphinx-book-theme", "myst-nb", "opencc")]
+    digest = hashlib.sha256(" ".join(versions).encode())
+    paths = [ROOT / name for name in ("_config.yml", "_toc.yml", "book/terms.toml", "publish/files.py")]
+    paths += [ROOT / "publish" / "pages" / name for name in ("terms.py", "write_edition.py")]
+    for kind in ("_ext", "_static", "_templates"):
+        paths += (p for p in (ROOT / "book" / kind).rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+    for path in sorted(paths):
+        digest.update(path.read_bytes())
+    return digest
+
+
+def _write(path: Path, notebook: nbformat.NotebookNode) -> bytes:
+    """Write only what has changed, so that Sphinx reads only that again."""
+    text = nbformat.writes(notebook) + "\n"
+    if files.read(path) != text:
+        files.write(path, text)
+    return text.encode()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

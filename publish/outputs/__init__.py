@@ -1,0 +1,1 @@
+"""The outputs of the cells: executed, or as recorded in book/outputs/."""

@@ -1,0 +1,89 @@
+"""What the outputs of a page can depend on: the modules and programs of this repository that its cells reach.
+
+Read from the code, never imported: `import` and `from … import` anywhere in it, and strings that name a module
+("minipod.cluster.inside", which is started with -m) or a file beside the code or in the lesson ("hello.py",
+"recorded.json").
+"""
+
+import ast
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+
+from publish.pages.page import Page
+
+OURS = ("minipod", "grader", "lessons")
+DOTTED = tuple(f"{name}." for name in OURS)
+
+
+@dataclass(frozen=True)
+class Mentioned:
+    """What a piece of code names. `modules`: dotted names, those of relative imports with their dots in front."""
+
+    modules: frozenset[str]
+    strings: frozenset[str]
+
+
+def reached(page: Page, root: Path) -> list[Path]:
+    """The files that the cells of a page import, start or read by name, and what those reach in turn; in order."""
+    lesson = root / "lessons" / page.path.stem
+    found: set[Path] = set()
+    todo = [path for cell in page.cells for path in _named(_mentioned(_code(cell.body)), lesson, lesson, root)]
+    while todo:
+        if (path := todo.pop()) in found:
+            continue
+        found.add(path)
+        if path.suffix == ".py":
+            todo += _named(_mentioned_in(path, path.stat().st_mtime_ns), path.parent, lesson, root)
+    return sorted(found)
+
+
+def _code(body: str) -> str:
+    """A cell without the line that makes a file of it."""
+    return body.partition("\n")[2] if body.startswith("%%") else body
+
+
+@functools.cache
+def _mentioned_in(path: Path, _changed: int) -> Mentioned:
+    return _mentioned(path.read_text("utf-8", "replace"))
+
+
+def _mentioned(code: str) -> Mentioned:
+    modules, strings = set(), set()
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError):  # it will fail when it is executed, and say so better
+        return Mentioned(frozenset(), frozenset())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            modules |= {base, *(f"{base}.{a.name}" if node.module else base + a.name for a in node.names)}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 100:
+            strings.add(node.value)
+    return Mentioned(frozenset(modules), frozenset(strings))
+
+
+def _named(what: Mentioned, beside: Path, lesson: Path, root: Path) -> list[Path]:
+    """The files of this repository among what is named in code that lies in the folder `beside`."""
+    bare_names = {text for text in what.strings if "/" not in text}
+    found = [path for folder in {beside, lesson} for name in bare_names if (path := folder / name).is_file()]
+    for name in what.modules | {text for text in what.strings if text.startswith(DOTTED)}:
+        bare = name.lstrip(".")
+        if up := len(name) - len(bare):
+            found += _files([beside, *beside.parents][up - 1], bare)
+        elif name.partition(".")[0] in OURS:
+            found += _files(root, name)
+        else:  # a program imports its neighbours by their bare names
+            found += [path for folder in {beside, lesson} for path in _files(folder, name)]
+    return found
+
+
+def _files(folder: Path, dotted: str) -> list[Path]:
+    """The file of a module and those of the packages around it; nothing for what is no module there."""
+    found, at = [], folder
+    for part in filter(None, dotted.split(".")):
+        found += [path for path in (at / f"{part}.py", at / part / "__init__.py") if path.is_file()]
+        at /= part
+    return found

@@ -1,0 +1,253 @@
+"""The outputs of a chapter for all editions: as recorded in the tree, or from executing its cells in a scratch folder.
+
+What jupyter-cache does not see, a change in a module, a program or a version, is part of the key here.
+"""
+
+import atexit
+import hashlib
+import json
+import os
+import re
+import shutil
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from traitlets.config import Config
+
+from minipod.processes.environment import clean
+from publish import files, progress_line
+from publish.outputs import dependencies, recordings
+from publish.pages.page import Page, show
+
+ALONE = ("ch13_network",)  # pages that measure: nothing else is executed beside them
+LIMIT = 300  # seconds a cell may take, on a slow machine, too
+STARTING = 300  # seconds a kernel may take to start
+OPTIONS = {"form of the cache": 2}
+# Cells see simulated CPU devices on every machine, and a stable width.
+ENVIRONMENT = {"JAX_PLATFORMS": "cpu", "COLUMNS": "88", "PYTHONHASHSEED": "0", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+
+
+@dataclass
+class Failure:
+    """Why the outputs of a page end, or what is wrong with them.
+
+    cell    the index of the cell
+    what    it "raised", was "slow", "died" (the Python process ended) or "warned" (the cells after it ran all the same)
+    reason  the last lines of the error, as the page shows them ("": there are none)
+    report  page, line and cell, the output so far, the traceback
+    """
+
+    cell: int
+    what: str
+    reason: str
+    report: str
+
+
+@dataclass
+class Executed:
+    """The outputs of each code cell of a chapter (notebook format).
+
+    ran      how many cells ran now (0: the outputs are kept ones)
+    seconds  how long they took when they ran
+    made     when and with what they were recorded (None: executed on this machine)
+    waiting  they have not run yet: the outputs are empty
+    failure  what happened to the first cell that failed, if one did
+    """
+
+    outputs: list[list[dict]]
+    ran: int
+    seconds: float
+    notes: list[str]
+    waiting: bool = False
+    failure: Failure | None = None
+    made: recordings.Made | None = None
+
+    @property
+    def complete(self) -> int:
+        """How many cells, from the first on, have run to their end."""
+        if self.failure and self.failure.what != "warned":
+            return self.failure.cell
+        return 0 if self.waiting else len(self.outputs)
+
+
+def code_key(page: Page, root: Path) -> str:
+    """What the outputs of a page come from in this repository, whatever executes it: cells, modules, programs, data."""
+    read = [p for kind in ("toml", "txt", "json") for p in (root / "lessons" / page.path.stem).rglob(f"*.{kind}")]
+    used = {*dependencies.reached(page, root), *(p for p in read if not p.name.startswith("words."))}
+    facts = {
+        "cells": [[c.kind, c.name, c.body] for c in page.cells],
+        "files": {p.relative_to(root).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest() for p in used},
+        "environment": ENVIRONMENT,
+    }
+    return _sum(facts)
+
+
+def key(page: Page, root: Path) -> str:
+    """What the outputs of a page depend on when they are made here: its code, versions, options."""
+    here = recordings.now()
+    return _sum([code_key(page, root), here.python, here.packages, bool(shutil.which("dot")), OPTIONS])
+
+
+def _sum(facts: object) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:20]
+
+
+def chapter(page: Page, root: Path, build: Path, afresh: bool = False) -> Executed:
+    """A page's outputs: as recorded where that fits, else as kept in `build`, else, or `afresh`, by executing it.
+
+    A failed chapter is not kept: the next build tries it again. OSError where a file cannot be written.
+    """
+    if not page.cells:
+        return Executed([], 0, 0.0, [])
+    kept = build / "cells" / f"{page.path.stem}-{key(page, root)}.json"
+    if not afresh and (found := _recorded(page, root) or _kept(kept, len(page.cells))):
+        return found
+    result = fresh(page, root)
+    if not result.failure:
+        files.write(kept, json.dumps(asdict(result), ensure_ascii=False))
+        for old in kept.parent.glob(f"{page.path.stem}-*.json"):
+            if old != kept:
+                old.unlink(missing_ok=True)
+    return result
+
+
+def _recorded(page: Page, root: Path) -> Executed | None:
+    try:
+        found = recordings.read(page, root, code_key(page, root))
+    except ValueError as error:
+        progress_line.done(f"note: {error}: not used (`make record PAGES={page.path.stem}` writes it anew)")
+        return None
+    return Executed(found.outputs, 0, found.seconds, [], made=found.made) if found else None
+
+
+def _kept(path: Path, count: int) -> Executed | None:
+    """The outputs in the cache; a file that is cut short or is something else counts as none."""
+    try:
+        found = Executed(**{**json.loads(files.read(path)), "ran": 0})
+        whole = len(found.outputs) == count and all("output_type" in o for cell in found.outputs for o in cell)
+    except (ValueError, TypeError):
+        return None
+    return found if whole else None
+
+
+def waiting(page: Page) -> Executed:
+    """What stands for a page's outputs until there are some."""
+    return Executed([[] for _ in page.cells], 0, 0.0, [], waiting=bool(page.cells))
+
+
+def fresh(page: Page, root: Path) -> Executed:
+    """Execute the cells of a page here and now."""
+    if not page.cells:
+        return Executed([], 0, 0.0, [])
+    name, start, at = page.path.stem, time.monotonic(), 0
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c.body) for c in page.cells])
+    environment = clean(**ENVIRONMENT)
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH", "")]))
+    with tempfile.TemporaryDirectory(prefix="book-") as scratch:
+        environment["IPYTHONDIR"] = f"{scratch}/.ipython"  # no history, and no start-up files of the reader's own
+
+        def on_start(cell, cell_index):
+            nonlocal at
+            at = cell_index
+            progress_line.step(f"{name}  executing cell {cell_index + 1} of {len(page.cells)}")
+
+        client = NotebookClient(
+            notebook,
+            timeout=LIMIT,
+            startup_timeout=STARTING,
+            resources={"metadata": {"path": scratch}},
+            on_cell_execute=on_start,
+            # sockets in the scratch folder, not on the network, and their list neither in the reader's home
+            config=Config(
+                {
+                    "KernelManager": {
+                        "transport": "ipc",
+                        "ip": f"{scratch}/.kernel",
+                        "connection_file": f"{scratch}/.kernel.json",
+                    }
+                }
+            ),
+        )
+        what, why, aside = "", "", Path(scratch, ".kernel.err")  # what Python, JAX or ZeroMQ say when they die
+        try:
+            with aside.open("wb") as stderr:
+                client.execute(env=environment, stderr=stderr)
+        except CellExecutionError as error:
+            what, why = "raised", f"{error.ename}: {error.evalue}"
+        except CellTimeoutError:
+            what = "slow"
+        except DeadKernelError:
+            what, why = "died", _printed(notebook.cells[at]) + files.read(aside)
+        except OSError:  # a full disk, not the chapter's fault
+            raise
+        except Exception as error:  # the kernel does not start, or its socket cannot be made
+            what, why = "raised", f"{type(error).__name__}: {error}\n{files.read(aside)}"
+        finally:
+            atexit.unregister(client._cleanup_kernel)  # nbclient forgets this where the kernel did not start
+        why = why.replace(f"{scratch}/", "").replace(scratch, ".")
+        outputs = [_tidy(c, page.cells[i].kind, scratch) for i, c in enumerate(notebook.cells)]
+    failure = Failure(at, what, _last_lines(why), _report(page, notebook, at, root, what, why)) if what else None
+    notes: list[str] = []
+    for number, (cell, kept) in enumerate(zip(page.cells, outputs, strict=True)):
+        for text in [o["text"] for o in kept if o.get("name") == "stderr"]:
+            if failure:
+                break
+            if re.search(r"Warning\b", text):
+                failure = Failure(number, "warned", _last_lines(text), f"{_where(page, cell, root)} warns:\n{text}")
+            else:
+                notes.append(f"{_where(page, cell, root)} wrote to stderr (not shown): {text.strip().splitlines()[0]}")
+        kept[:] = [o for o in kept if o.get("name") != "stderr" and o["output_type"] != "error"]
+    ran = at + 1 if what else len(page.cells)
+    return Executed(outputs, ran, time.monotonic() - start, notes, failure=failure)
+
+
+def _where(page: Page, cell, root: Path) -> str:
+    return f"{show(page.path, root)}:{cell.first + 1}: cell «{cell.name}»"
+
+
+def _printed(cell) -> str:
+    """What a cell has printed, as far as it is text."""
+    return "".join(o.text for o in cell.outputs if o.output_type == "stream")
+
+
+def _plain(text: str) -> str:
+    """Without colours and other control characters."""
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", "", re.sub(r"\x1b\[[0-9;]*m", "", text))
+
+
+def _last_lines(text: str) -> str:
+    """The end of an error as a page has room for it."""
+    lines = [line[:300] for line in _plain(text).splitlines() if line.strip()]
+    return "\n".join(lines if len(lines) <= 8 else [*lines[:4], "…", *lines[-3:]])
+
+
+def _report(page: Page, notebook, at: int, root: Path, what: str, why: str) -> str:
+    """One sentence that names page and cell, the output so far, and the traceback."""
+    said = {"slow": f"took longer than {LIMIT} s", "died": f"ended the Python process\n{why}"}.get(what, why)
+    lines = [f"{_where(page, page.cells[at], root)} failed: {_plain(said).rstrip()}"]
+    if what != "died":
+        lines.append(_printed(notebook.cells[at]).rstrip())
+    for output in notebook.cells[at].outputs:
+        if output.output_type == "error":
+            lines += [_plain(line) for line in output.traceback]
+    return "\n".join(filter(None, lines))
+
+
+def _tidy(cell, kind: str, scratch: str) -> list[dict]:
+    """Outputs without what differs from run to run: neighbouring streams joined, the scratch folder's name removed."""
+    if kind == "program":
+        return []  # only «Writing file.py»
+    kept: list[dict] = []
+    for output in cell.outputs:
+        output = json.loads(json.dumps(output).replace(f"{scratch}/", "").replace(scratch, "."))
+        output.pop("execution_count", None)
+        if output["output_type"] == "stream" and kept and kept[-1].get("name") == output["name"]:
+            kept[-1]["text"] += output["text"]
+        else:
+            kept.append(output)
+    return kept

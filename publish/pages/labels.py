@@ -1,0 +1,67 @@
+"""The words inside minipod's pictures, tables and process outputs, in the reader's language."""
+
+import functools
+import html
+import re
+import tomllib
+from pathlib import Path
+
+from publish.pages import terms
+
+LESSONS = Path(__file__).resolve().parents[2] / "lessons"
+
+_PIECES = re.compile(
+    r"<(?P<verbatim>pre|code|style|script)\b.*?</(?P=verbatim)>"
+    r"|(?P<name>aria-label|alt|title)=(?P<value>\"[^\"]*\"|'[^']*')"
+    r"|(?<=>)(?P<text>[^<>]*[A-Za-z][^<>]*)(?=<)",
+    re.S,
+)
+
+
+@functools.cache
+def _rules(kind: str) -> list[tuple[re.Pattern, str]]:
+    return [(re.compile(row["find"]), row["zh-Hans"]) for row in terms.terms()[kind]]
+
+
+@functools.cache
+def _figures() -> dict[str, str]:
+    """The words of a lesson's table of published figures, which has both languages in its own file."""
+    words: dict[str, str] = {}
+    for path in LESSONS.glob("*/published.toml"):
+        published = tomllib.loads(path.read_text("utf-8"))
+        words |= zip(*(published["columns"][edition] for edition in ("en", "zh-Hans")), strict=True)
+        rows = [*published["verdicts"].values(), *(figure["asked"] for figure in published["figures"].values())]
+        words |= {row["en"]: row["zh-Hans"] for row in rows}
+    return words
+
+
+@functools.cache
+def label(text: str, edition: str) -> str:
+    """One label, or the sentences that describe a picture, by the rules of terms.toml; what none knows stays."""
+    bare = text.strip()
+    if edition == "en" or not bare:
+        return text
+    words = bare
+    if rule := next((r for r in _rules("labels") if r[0].fullmatch(bare)), None):
+        words = rule[0].sub(rule[1], bare)
+    elif bare in _figures():
+        words = _figures()[bare]
+    elif " " in bare and bare.endswith("."):
+        for find, put in _rules("phrases"):
+            words = find.sub(put, words)
+    return text.replace(bare, terms.traditional(words) if edition == "zh-Hant" else words)
+
+
+def translate(markup: str, edition: str) -> str:
+    """The text nodes and accessible names of a piece of HTML or SVG that minipod made; what is verbatim stays."""
+    if edition == "en" or "minipod" not in markup:
+        return markup
+
+    def replace(match: re.Match) -> str:
+        if match["text"]:
+            return html.escape(label(html.unescape(match["text"]), edition), quote=False)
+        if match["value"]:
+            return f'{match["name"]}="{html.escape(label(html.unescape(match["value"][1:-1]), edition))}"'
+        return match[0]
+
+    return _PIECES.sub(replace, markup)

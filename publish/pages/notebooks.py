@@ -1,0 +1,148 @@
+"""The notebooks of an edition: one for Sphinx to render, one in plain Markdown for readers to take away."""
+
+import re
+from dataclasses import dataclass
+
+import jupytext
+import nbformat
+
+from publish.outputs.execute import LIMIT, Executed
+from publish.pages import terms
+from publish.pages.labels import label, translate
+from publish.pages.page import Page
+from publish.pages.plain_markdown import Links, plain
+
+EDITIONS = {"en": "en", "zh-Hans": "zh-Hans", "zh-Hant": "zh-Hans"}  # each edition and the one it is written in
+
+
+@dataclass
+class Source:
+    """A page as one edition reads it: its Markdown (prose in the reader's script) and the outputs of its cells."""
+
+    name: str
+    edition: str
+    text: str
+    page: Page
+    executed: Executed
+
+
+def source(page: Page, edition: str, executed: Executed) -> Source:
+    """Prepare a written page for an edition: Chinese lines joined, and Traditional derived where it is asked for."""
+    text = _marked(page, EDITIONS[edition], executed)
+    text = text if edition == "en" else terms.join_lines(text)
+    if edition == "zh-Hant":
+        text = re.sub(r"(pytest [^`\n]*--lang zh-Han)s", r"\1t", terms.traditional(text))
+    return Source(page.path.stem, edition, text, page, executed)
+
+
+def _marked(page: Page, edition: str, executed: Executed) -> str:
+    """The text of a page; where outputs are missing it says so under the title, and why beside the failed cell."""
+    words, name, failure = {key: row[edition] for key, row in terms.ui().items()}, page.path.stem, executed.failure
+    text, above = page.text, words["waiting"] if executed.waiting else ""
+    if failure:
+        where = failure_label(name)
+        above = words["warned_page" if failure.what == "warned" else "failed_page"].format(where)
+        fence = max(["```", *(run + "`" for run in re.findall("`+", failure.reason))], key=len)
+        reason = re.sub("(?m)^:", "    :", failure.reason)  # closes no box
+        block = f"\n\n{fence}text\n{reason}\n{fence}" if reason else ""
+        happened = words[f"failed_{failure.what}"].format(LIMIT) + block
+        box = _box("warning", words["failed"], f"{happened}\n\n{words['failed_help'].format(name)}")
+        after = page.cells[failure.cell].last + 1
+        text = "\n".join([*page.lines[:after], "", f"({where})=", box, *page.lines[after:]])
+    if above:
+        note = _box("note", words["note"], above)
+        text = re.sub(r"(?m)^# .+$", lambda heading: f"{heading[0]}\n\n{note}", text, count=1)
+    return text
+
+
+def _box(kind: str, title: str, text: str) -> str:
+    return f":::{{admonition}} {title}\n:class: {kind}\n{text}\n:::"
+
+
+def failure_label(name: str) -> str:
+    """The label of the box beside the failed cell of a page."""
+    return f"failed-{name.replace('_', '-')}"
+
+
+def with_outputs(src: Source) -> nbformat.NotebookNode:
+    """The page as a notebook whose cells carry their outputs. Cells are the page's own, whatever the edition."""
+    notebook = jupytext.reads(src.text, fmt="md:myst")
+    notebook.metadata.pop("jupytext", None)
+    notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}
+    code = iter(zip(src.page.cells, src.executed.outputs, strict=True))
+    count = 0
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"cell-{number}"
+        if cell.cell_type != "code":
+            continue
+        written, outputs = next(code)
+        count += 1
+        cell.metadata = nbformat.NotebookNode({"name": written.name, "tags": list(cell.metadata.get("tags", []))})
+        cell.source, cell.execution_count = written.body, count if count <= src.executed.complete else None
+        cell.outputs = [nbformat.from_dict(_output(o, src.edition, count)) for o in outputs]
+    return notebook
+
+
+def _output(output: dict, edition: str, count: int) -> dict:
+    output = {**output}
+    if output["output_type"] == "execute_result":
+        output["execution_count"] = count
+    if "text/html" in output.get("data", {}):
+        data = dict(output["data"])
+        html = "".join(data["text/html"])
+        data["text/html"] = translate(html, edition)
+        if "minipod" in html and "<pre" not in html and "text/plain" in data:  # not what a program printed
+            data["text/plain"] = label("".join(data["text/plain"]), edition)
+        output["data"] = data
+    return output
+
+
+def for_sphinx(src: Source) -> nbformat.NotebookNode:
+    """As `with_outputs`, but programs are listings with their file's name above them."""
+    notebook = with_outputs(src)
+    for i, cell in enumerate(notebook.cells):
+        if cell.cell_type == "code" and cell.source.startswith("%%writefile "):
+            name, _, body = cell.source.removeprefix("%%writefile ").partition("\n")
+            classes = " ".join(["program", *(f"tag_{tag}" for tag in cell.metadata.tags)])
+            text = f"```{{code-block}} python\n:caption: {name}\n:class: {classes}\n{body}\n```"
+            notebook.cells[i] = nbformat.v4.new_markdown_cell(text, id=cell.id)
+    return notebook
+
+
+def to_take_away(src: Source, links: Links) -> nbformat.NotebookNode:
+    """The notebook a reader downloads: plain Markdown, and first of all a cell that says what is missing."""
+    notebook = with_outputs(src)
+    names = {kind: row[src.edition] for kind, row in terms.ui().items()}
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = plain(cell.source, links, names)
+    notebook.cells = [c for c in notebook.cells if c.source.strip()]
+    if src.page.cells:
+        first = nbformat.v4.new_code_cell(first_cell(src.edition), id="what-is-missing")
+        notebook.cells.insert(0, first)
+    return notebook
+
+
+def first_cell(edition: str) -> str:
+    """Code that ends with one sentence in the reader's language where JAX or minipod is missing."""
+    words = terms.ui()
+    return (
+        f"# {words['needs'][edition]}\n"
+        "from importlib.util import find_spec\n\n"
+        'missing = [name for name in ("jax", "minipod") if find_spec(name) is None]\n'
+        "if missing:\n"
+        f"    raise SystemExit({words['missing'][edition]!r}.format(', '.join(missing)))"
+    )
+
+
+def titles(sources: list[Source]) -> tuple[dict[str, str], dict[str, str]]:
+    """Label or page → its title in this edition, and label → the page it stands on."""
+    title: dict[str, str] = {}
+    page: dict[str, str] = {}
+    for src in sources:
+        pattern = r"^\(([^()\s]+)\)=\s*\n+(?:#+ +(.+)|:{3,}\{admonition\} +(.+))$"
+        for name, heading, box in re.findall(pattern, src.text, re.M):
+            title[name], page[name] = heading or box, src.name
+        if first := re.search(r"^# +(.+)$", src.text, re.M):
+            title[src.name] = first[1]
+    return title, page

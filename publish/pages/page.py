@@ -1,0 +1,144 @@
+"""What a page and a lesson's demo are made of: code cells by name, headings with labels, exercises, in page order.
+
+jupytext reads the demo; markdown-it, which jupytext itself uses, says on which lines of a page things stand, so that
+writing a page back changes nothing else in it.
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import jupytext
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from mdit_py_plugins.colon_fence import colon_fence_plugin
+from mdit_py_plugins.front_matter import front_matter_plugin
+
+ROOT = Path(__file__).resolve().parents[2]
+WRITTEN = ("en", "zh-Hans")  # the editions that are written by hand; zh-Hant is derived
+
+_MARKDOWN = MarkdownIt("commonmark").use(front_matter_plugin).use(colon_fence_plugin)
+_OPTION = re.compile(r":([\w-]+):\s*(.*)")
+_LABEL = re.compile(r"\(([^()\s]+)\)=\s*")
+_EXERCISE = re.compile(r"% exercise: *(\w+) *")
+_END = re.compile(r"% end exercise *")
+
+
+@dataclass
+class Cell:
+    """A code cell of a page. `first` and `last` are the line indices of its fences; `body` is what stands inside."""
+
+    kind: str  # "cell", "program", or "" when the page names neither
+    name: str
+    first: int
+    last: int
+    body: str
+    options: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Exercise:
+    """The lines between `% exercise: name` (index `first`) and `% end exercise` (index `last`)."""
+
+    name: str
+    first: int
+    last: int
+
+
+@dataclass
+class Page:
+    """A page as written. `problems` are sentences that begin with the page's path and line."""
+
+    path: Path
+    text: str
+    lines: list[str]
+    cells: list[Cell]
+    exercises: list[Exercise]
+    labels: list[str]
+    problems: list[str]
+
+
+def show(path: Path, root: Path = ROOT) -> str:
+    """The path as a reader of a message wants it: relative to the repository."""
+    return str(path.relative_to(root) if path.is_relative_to(root) else path)
+
+
+def read_page(path: Path, root: Path = ROOT) -> Page:
+    """Read one MyST page: its cells, exercises and labels, and what is wrong with its form."""
+    text = path.read_text("utf-8")
+    lines, name = text.split("\n"), show(path, root)
+    page = Page(path, text, lines, [], [], [], [])
+    for token in _MARKDOWN.parse(text):
+        at = token.map[0] if token.map else 0
+        if token.type == "fence" and token.info.startswith("{code-cell}"):
+            page.cells.append(_cell(token, page, name))
+        elif token.type == "colon_fence" and "{code-cell}" in token.content:
+            page.problems.append(f"{name}:{at + 1}: a code cell inside a box is not executed: close the box before it")
+        elif token.type == "heading_open" and not _label_above(lines, at):
+            page.problems.append(f"{name}:{at + 1}: the heading «{lines[at].lstrip('# ')}» has no label (sec-name)=")
+    inside = {i for c in page.cells for i in range(c.first, c.last)}
+    page.labels = [m[1] for i, line in enumerate(lines) if i not in inside and (m := _LABEL.fullmatch(line))]
+    _find_exercises(page, name)
+    return page
+
+
+def _cell(token: Token, page: Page, name: str) -> Cell:
+    first, after = token.map or (0, 0)
+    content = token.content.split("\n")
+    count = next((i for i, line in enumerate(content) if not _OPTION.fullmatch(line)), len(content))
+    options = content[:count]
+    values = {m[1]: m[2].strip() for line in options if (m := _OPTION.fullmatch(line))}
+    kind = "cell" if "cell" in values else "program" if "program" in values else ""
+    if not kind:
+        page.problems.append(f"{name}:{first + 1}: a code cell needs a line «:cell: name» or «:program: file.py»")
+    if not page.lines[after - 1].startswith(token.markup):
+        page.problems.append(f"{name}:{first + 1}: the code cell is never closed")
+    return Cell(kind, values.get(kind, ""), first, after - 1, "\n".join(content[count:]).rstrip("\n"), options)
+
+
+def _label_above(lines: list[str], at: int) -> bool:
+    above = next((line for line in reversed(lines[:at]) if line.strip()), "")
+    return bool(_LABEL.fullmatch(above))
+
+
+def _find_exercises(page: Page, name: str) -> None:
+    start: tuple[str, int] | None = None
+    for i, line in enumerate(page.lines):
+        if m := _EXERCISE.fullmatch(line):
+            if start:
+                page.problems.append(f"{name}:{start[1] + 1}: exercise «{start[0]}» has no line «% end exercise»")
+            start = (m[1], i)
+        elif _END.fullmatch(line):
+            if start is None:
+                page.problems.append(f"{name}:{i + 1}: «% end exercise» without «% exercise: name» above it")
+            else:
+                page.exercises.append(Exercise(*start, i))
+                start = None
+    if start:
+        page.problems.append(f"{name}:{start[1] + 1}: exercise «{start[0]}» has no line «% end exercise»")
+
+
+def demo_cells(demo: Path) -> dict[str, str]:
+    """The named cells (`# %% name`) of a demo.py, in order. ValueError for a cell without a name or with a used one.
+
+    What stands above the first of them is the script's own and on no page.
+    """
+    cells: dict[str, str] = {}
+    above = f"\n{demo.read_text('utf-8')}".partition("\n# %%")[0]
+    for number, cell in enumerate(jupytext.read(demo, fmt="py:percent").cells):
+        if cell.cell_type != "code":
+            continue
+        name, source = str(cell.metadata.get("title", "")).strip(), cell.source.rstrip("\n")
+        if not name and number == 0 and source in above:
+            continue
+        if not name:
+            raise ValueError(f"{show(demo)}: cell {number + 1} has no name: write «# %% name» above it")
+        if name in cells:
+            raise ValueError(f"{show(demo)}: two cells are called «{name}»")
+        cells[name] = source
+    return cells
+
+
+def program_cell(name: str, source: str) -> str:
+    """The body of a cell that shows a program and, when it is executed, writes it beside the notebook."""
+    return f"%%writefile {name}\n{source.rstrip()}"

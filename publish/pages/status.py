@@ -1,0 +1,56 @@
+"""What it took to make the book: the table that stands in for the line `% status table` of a page."""
+
+from publish.outputs import recordings
+from publish.outputs.recordings import Made
+from publish.pages import terms
+from publish.pages.notebooks import Source, failure_label
+
+LINE = "% status table"
+PACKAGES = ("jax", "jaxlib")
+
+
+def fill(sources: list[Source]) -> None:
+    """Put the table into the page that asks for it. The rows are the pages with code that has run."""
+    for src in sources:
+        if LINE in src.text:
+            src.text = src.text.replace(LINE, table(sources, src.edition))
+
+
+def table(sources: list[Source], edition: str) -> str:
+    """Per page the code cells and programs that ran, its exercises, the seconds of its last execution, and where.
+
+    Where a cell failed, a link to it stands in place of the seconds. Then with what the pages were executed.
+    """
+    words = {name: row[edition] for name, row in terms.ui().items()}
+    rows, seconds, recorded = [], 0.0, list[Made]()
+    for src in sources:
+        if not src.page.cells or src.executed.waiting:
+            continue
+        ran, failure = src.page.cells[: src.executed.complete], src.executed.failure
+        counts = [sum(c.kind == "cell" for c in ran), sum(c.kind == "program" for c in ran), len(src.page.exercises)]
+        took = round(src.executed.seconds, 1)
+        seconds += took
+        made = src.executed.made
+        if made and made not in recorded:
+            recorded.append(made)
+        where = words["status_recorded"].format(made.on) if made else words["status_here"]
+        said = words["status_warned" if failure.what == "warned" else "status_failed"] if failure else ""
+        how_long = f"{{ref}}`{said} <{failure_label(src.name)}>`" if said else took
+        rows.append([f"{{doc}}`{src.name}`", *counts, how_long, where])
+    sums = [sum(row[column] for row in rows) for column in (1, 2, 3)]
+    total = [words["status_total"], *sums, seconds, ""]
+    head = [words[f"status_{name}"] for name in ("page", "cells", "programs", "exercises", "seconds", "outputs")]
+    lines = [head, ["---", *["---:"] * 4, "---"], *rows, total]
+    made = [words["status_recorded_with"].format(m.on, _versions(m), m.platform) for m in recorded]
+    if len(rows) > sum(bool(src.executed.made) for src in sources):
+        here = recordings.now()
+        made.append(words["status_here_with"].format(_versions(here), here.platform))
+    return "\n\n".join(["\n".join(_line(cells) for cells in lines), *made]) + "\n"
+
+
+def _versions(made: Made) -> str:
+    return ", ".join([f"Python {made.python}", *(f"{p} {made.packages.get(p, '')}".strip() for p in PACKAGES)])
+
+
+def _line(cells: list) -> str:
+    return "| " + " | ".join(f"{c:.1f}" if isinstance(c, float) else str(c) for c in cells) + " |"

@@ -1,0 +1,131 @@
+"""The words of book/terms.toml, and Traditional Chinese from Simplified."""
+
+import functools
+import json
+import re
+import tomllib
+from pathlib import Path
+
+BOOK = Path(__file__).resolve().parents[2] / "book"
+_WIDE = r"[\u2e80-\u9fff\uff00-\uffef\u3000-\u303f“”‘’…—]"
+_ENDS_WIDE = re.compile(_WIDE + r"[*`]*$")
+_ENDS_STOP = re.compile(r"[，。：；？！、（）]$")  # no space after these, whatever comes next
+_FENCE = re.compile(r"\s*(?:> ?)*(`{3,}|~{3,})(.*)")
+_BLOCK = re.compile(r"\s*(#|:::|%|\||\(\S+\)=|:[\w-]+:|[-*+] |\d+\. |>|$)")
+
+
+@functools.cache
+def terms() -> dict:
+    """The whole of terms.toml."""
+    return tomllib.loads((BOOK / "terms.toml").read_text("utf-8"))
+
+
+def ui() -> dict[str, dict[str, str]]:
+    """Strings of the page furniture, by name and edition; zh-Hant is derived where it is not written."""
+    return {
+        name: row if "zh-Hant" in row else {**row, "zh-Hant": traditional(row["zh-Hans"])}
+        for name, row in terms()["ui"].items()
+    }
+
+
+@functools.cache
+def _converter():
+    from opencc import OpenCC
+
+    rules = [(re.compile(r["find"]), r["put"]) for r in terms()["traditional"]]
+    return OpenCC("s2twp"), rules
+
+
+def traditional(text: str) -> str:
+    """Simplified to Traditional Chinese as it is written in Taiwan: OpenCC, then the rules of terms.toml.
+
+    Fenced code stays as it is; so does all that is not Chinese.
+    """
+    converter, rules = _converter()
+    out = []
+    for line, code in _with_fences(text):
+        if not code and not line.isascii():
+            line = converter.convert(line)
+            for find, put in rules:
+                line = find.sub(put, line)
+        out.append(line)
+    return "\n".join(out)
+
+
+def _with_fences(text: str):
+    """Each line with whether it belongs to fenced code (a fence whose info is a `{directive}` of prose does not)."""
+    fence = ""
+    for line in text.split("\n"):
+        m = _FENCE.match(line)
+        if fence:
+            yield line, True
+            if m and m[1].startswith(fence) and not m[2].strip():
+                fence = ""
+        else:
+            code = bool(m) and (not m[2].startswith("{") or m[2].startswith("{code"))
+            fence = m[1] if m and code else ""
+            yield line, code
+
+
+def join_lines(text: str) -> str:
+    """Join the lines of a Chinese paragraph: a browser shows a line break between two Han characters as a space."""
+    out: list[str] = []
+    previous_code = True
+    for line, code in _with_fences(text):
+        join = (
+            not (code or previous_code)
+            and not _BLOCK.match(line)
+            and not re.match(r"\s*(#|:::|%|\||\(\S+\)=|:[\w-]+:)", out[-1])
+            and (_ENDS_WIDE.search(out[-1]) if re.match(r"\s*[*`]*" + _WIDE, line) else _ENDS_STOP.search(out[-1]))
+            and not (out[-1].endswith("`") and line.lstrip().startswith("`"))
+        )
+        if join:
+            out[-1] += line.lstrip()
+        else:
+            out.append(line)
+        previous_code = code
+    return "\n".join(out)
+
+
+def derive_toml(text: str, statements: dict[str, str] | None = None) -> str | None:
+    """The zh-Hant companion of a lesson's TOML: the same tables with the key zh-Hant alone. None: nothing to derive.
+
+    statements  the exercises' in zh-Hans: each becomes the key `statement` of the exercise's table
+    """
+    words = tomllib.loads(text)
+    for name, statement in (statements or {}).items():
+        words.setdefault(name, {})["statement"] = {"zh-Hans": statement}
+    tree = _only_traditional(words)
+    if not tree:
+        return None
+    return "# Derived from the file beside it by `make sync`; change that one.\n" + "\n".join(_dump(tree, [])) + "\n"
+
+
+def _only_traditional(node: dict) -> dict:
+    out = {}
+    for key, value in node.items():
+        if not isinstance(value, dict):
+            continue
+        if "zh-Hans" in value:
+            words = value["zh-Hans"]
+            value = {"zh-Hant": traditional(words) if isinstance(words, str) else [traditional(w) for w in words]}
+            out[key] = value
+        elif inner := _only_traditional(value):
+            out[key] = inner
+    return out
+
+
+def _dump(node: dict, path: list[str]):
+    leaves = {k: v for k, v in node.items() if "zh-Hant" in v}
+    if leaves:
+        if path:
+            yield f"\n[{'.'.join(map(_key, path))}]"
+        for key, value in leaves.items():
+            yield f"{_key(key)}.zh-Hant = {json.dumps(value['zh-Hant'], ensure_ascii=False)}"
+    for key, value in node.items():
+        if key not in leaves:
+            yield from _dump(value, [*path, key])
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(r"[\w-]+", key, re.ASCII) else json.dumps(key, ensure_ascii=False)

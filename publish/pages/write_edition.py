@@ -1,0 +1,38 @@
+"""python -m publish.pages.write_edition EDITION FOLDER: let Jupyter Book write the pages of one edition.
+
+One process per edition, because Sphinx's message catalogues belong to the whole process.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+from jupyter_book.sphinx import build_sphinx
+
+from publish.pages.page import ROOT
+
+
+def write(edition: str, build: Path) -> int:
+    """Write `BUILD/html/EDITION` from the executed notebooks in `BUILD/src/EDITION`. A warning is a failure."""
+    settings = {
+        "external_toc_path": str(ROOT / "_toc.yml"),
+        "nb_execution_mode": "off",
+        "latex_individualpages": False,  # jupyter-book takes it out again; without it build_sphinx raises
+    }
+    status = build_sphinx(
+        build / "src" / edition,
+        build / "html" / edition,
+        path_config=ROOT / "_config.yml",
+        noconfig=True,
+        doctreedir=build / "doctrees" / edition,
+        confoverrides=settings,
+        force_all=True,  # writes all pages (each shows the titles of all); reads again only those that changed
+        warningiserror=True,
+        keep_going=True,
+    )
+    shutil.rmtree(build / "html" / "jupyter_execute", ignore_errors=True)  # MyST-NB's copies; ours are in notebooks/
+    return 0 if status == 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(write(sys.argv[1], Path(sys.argv[2])))

@@ -1,0 +1,193 @@
+"""python -m publish.sync [--check]: fill the pages from the lessons, and derive the Traditional Chinese of their words.
+
+Filled are the bodies of code cells (from demo.py, by name), programs, and exercises. `--check` writes nothing and
+fails, naming page and cell, where something is stale, unknown, unused or out of order, or where the editions differ.
+"""
+
+import argparse
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from grader.exercise.statements import chinese
+from publish import files
+from publish.pages import exercise_blocks, terms
+from publish.pages.page import ROOT, WRITTEN, Page, demo_cells, program_cell, read_page, show
+
+
+@dataclass
+class Result:
+    """`stale`: what each file should hold and does not (path → text, sentence). `problems`: what no sync can mend."""
+
+    stale: dict[Path, tuple[str, str]]
+    problems: list[str]
+
+
+def chapters(root: Path = ROOT) -> list[str]:
+    """The pages of the book in the order of _toc.yml."""
+    toc = yaml.safe_load((root / "_toc.yml").read_text("utf-8"))
+    names = [toc["root"]]
+    for part in toc.get("parts", [toc]):
+        names += [entry["file"] for entry in part.get("chapters", [])]
+    return names
+
+
+def synced(page: Page, edition: str, root: Path = ROOT) -> tuple[str, list[str], list[str]]:
+    """The text of a page as it should be, what of it is stale, and what is wrong with it."""
+    chapter, name = page.path.stem, show(page.path, root)
+    lesson = root / "lessons" / chapter
+    stale, problems = [], list(page.problems)
+    demo = demo_cells(lesson / "demo.py") if (lesson / "demo.py").exists() else {}
+    edits: list[tuple[int, int, str]] = []  # line range and what should stand there
+    for cell in page.cells:
+        here = f"{name}:{cell.first + 1}: cell «{cell.name}»"
+        if cell.kind == "cell":
+            if cell.name not in demo:
+                problems.append(f"{here}: lessons/{chapter}/demo.py has no cell of that name")
+                continue
+            body = demo[cell.name]
+        elif cell.kind == "program":
+            if not (lesson / cell.name).is_file():
+                problems.append(f"{here}: there is no file lessons/{chapter}/{cell.name}")
+                continue
+            body = program_cell(cell.name, (lesson / cell.name).read_text("utf-8"))
+        else:
+            continue
+        if "```" in body:
+            problems.append(f"{here}: three backticks in a cell would close it on the page")
+        elif body != cell.body:
+            stale.append(f"{here} is not what lessons/{chapter} says")
+            edits.append((cell.first + 1 + len(cell.options), cell.last, body))
+    for number, exercise in enumerate(page.exercises, 1):
+        here = f"{name}:{exercise.first + 1}"
+        try:
+            block = exercise_blocks.block(root, chapter, exercise.name, number, edition, terms.ui())
+        except (ValueError, SyntaxError) as error:
+            problems.append(f"{here}: {error}")
+            continue
+        if block != "\n".join(page.lines[exercise.first + 1 : exercise.last]):
+            stale.append(f"{here}: exercise «{exercise.name}» is not what lessons/{chapter} says")
+            edits.append((exercise.first + 1, exercise.last, block))
+    problems += _order(page, name, list(demo))
+    lines = list(page.lines)
+    for first, last, text in sorted(edits, reverse=True):
+        lines[first:last] = text.split("\n")
+    return "\n".join(lines), stale, problems
+
+
+def _order(page: Page, name: str, demo: list[str]) -> list[str]:
+    """Cells no page uses, cells used twice, and page order unlike demo order."""
+    where = f"lessons/{page.path.stem}/demo.py"
+    used = [c for c in page.cells if c.kind == "cell" and c.name in demo]
+    names = [c.name for c in used]
+    missing = ", ".join(f"«{d}»" for d in demo if d not in names)
+    problems = [f"{name}: no cell of the page shows {missing} of {where}"] if missing else []
+    for cell in used:
+        if names.count(cell.name) > 1:
+            return [*problems, f"{name}:{cell.first + 1}: cell «{cell.name}» stands on the page more than once"]
+    expected = [d for d in demo if d in names]
+    for cell, right in zip(used, expected, strict=True):
+        if cell.name != right:
+            return [*problems, f"{name}:{cell.first + 1}: cell «{cell.name}» stands where {where} has «{right}»"]
+    return problems
+
+
+def editions_differ(pages: dict[str, Page], root: Path = ROOT) -> list[str]:
+    """Differences between the editions of one page: cells, tags, exercises, labels, all of them in order."""
+    problems, (first, *others) = [], pages.values()
+
+    def facts(page: Page) -> dict[str, list[str]]:
+        return {
+            "cell": [" ".join([c.kind, c.name, *c.options[1:]]).strip() for c in page.cells],
+            "exercise": [e.name for e in page.exercises],
+            "label": page.labels,
+        }
+
+    for other in others:
+        for what, theirs in facts(other).items():
+            ours = facts(first)[what]
+            gap = next((i for i in range(max(len(ours), len(theirs))) if ours[i : i + 1] != theirs[i : i + 1]), None)
+            if gap is not None:
+                a, b = ("".join(f"«{x}»" for x in side[gap : gap + 1]) or "none" for side in (ours, theirs))
+                both = f"{show(first.path, root)} has {a}, {show(other.path, root)} has {b}"
+                problems.append(f"{what} {gap + 1} differs between the editions: {both}")
+    return problems
+
+
+def check(root: Path = ROOT) -> Result:
+    """Look at every page and every words file."""
+    stale: dict[Path, tuple[str, str]] = {}
+    problems: list[str] = []
+    owner: dict[str, Path] = {}  # English pages: which one has a label
+    for chapter in chapters(root):
+        found: dict[str, Page] = {}
+        for edition in WRITTEN:
+            path = root / "book" / edition / f"{chapter}.md"
+            if not path.exists():
+                problems.append(f"{show(path, root)} is missing: _toc.yml names it")
+                continue
+            found[edition] = page = read_page(path, root)
+            try:
+                text, old, wrong = synced(page, edition, root)
+            except ValueError as error:
+                problems.append(str(error))
+                continue
+            problems += wrong
+            if text != page.text:
+                stale[path] = text, "\n".join(old)
+        for label in found["en"].labels if "en" in found else []:
+            if label in owner:
+                here, there = show(found["en"].path, root), show(owner[label], root)
+                problems.append(f"{here}: {there} also has the label «{label}»")
+            owner[label] = found["en"].path
+        if len(found) > 1:
+            problems += editions_differ(found, root)
+    for path in sorted(root.glob("book/*/*.md")):
+        if path.parent.name in WRITTEN and path.stem not in chapters(root):
+            problems.append(f"{show(path, root)}: _toc.yml does not name this page")
+    for path, text in derived(root).items():
+        if not path.exists() or path.read_text("utf-8") != text:
+            stale[path] = text, f"{show(path, root)} is not what the file beside it says"
+    return Result(stale, list(dict.fromkeys(problems)))
+
+
+def derived(root: Path = ROOT) -> dict[Path, str]:
+    """The zh-Hant files beside the TOML files of minipod and the lessons, as they should be."""
+    out = {}
+    for folder in ("lessons", "minipod"):
+        for path in sorted((root / folder).rglob("*.toml")):
+            if path.name.endswith(".zh-Hant.toml"):
+                continue
+            blanks = path.with_name("exercises.py")
+            asked = chinese(blanks) if path.name == "words.toml" and blanks.exists() else {}
+            if text := terms.derive_toml(path.read_text("utf-8"), asked):
+                out[path.with_suffix(".zh-Hant.toml")] = text
+    return out
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m publish.sync", description="Fill the pages from the lessons.")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where something is stale")
+    only_check = parser.parse_args(arguments).check
+    result = check()
+    for problem in result.problems:
+        print(problem, file=sys.stderr)
+    if only_check:
+        for _, sentences in result.stale.values():
+            print(re.sub("$", ": run `make sync`", sentences, flags=re.M), file=sys.stderr)
+        return 1 if result.problems or result.stale else 0
+    for path, (text, _) in result.stale.items():
+        try:
+            files.write(path, text)
+        except OSError as error:
+            print(files.sentence(error, "make sync"), file=sys.stderr)
+            return 1
+        print(f"filled {show(path)}")
+    return 1 if result.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

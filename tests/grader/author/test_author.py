@@ -1,0 +1,189 @@
+"""`python -m lessons author`: what an author is told when something in a chapter does not hold."""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from small_chapter import LESSON, MISTAKES, SECOND, UNLISTED, named, words, write
+
+from grader.author.chapter_files import Chapter, incomplete
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@dataclass
+class Said:
+    """What the command gave: its exit status and its lines."""
+
+    status: int
+    lines: list[str]
+    errors: str
+
+
+def author(root: Path, *chapters: str) -> Said:
+    command = [sys.executable, "-m", "lessons", "author", f"--root={root}", *chapters]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    return Said(run.returncode, run.stdout.splitlines(), run.stderr)
+
+
+@pytest.fixture
+def chapter(tmp_path) -> Chapter:
+    return write(tmp_path)
+
+
+def test_of_a_chapter_that_holds_one_line_is_said(chapter):
+    said = author(chapter.root, "ch95")
+    assert said == Said(0, [f"{LESSON}: everything holds (exercises: 1, mistakes: 3, unlisted wrong answers: 10)"], "")
+
+
+def test_each_answer_that_is_judged_otherwise_than_its_author_says_is_a_line(chapter):
+    bad = MISTAKES | {"added": "n + n", "power": "pow(n, 2)"}
+    chapter.mistakes.write_text(named("twice", bad))
+    chapter.words.write_text(words(bad), encoding="utf-8")
+    chapter.wrong.write_text(named("twice", SECOND | {"added": "n * 2", "power": "n", "halved": "n // 2 * 1.5"}))
+    chapter.unlisted.write_text(named("twice", UNLISTED | {"is_right": "2 * n", "is_known": "n / 2"}))
+    chapter.right[0].write_text("def twice(n):\n    return n + n + n\n")
+    chapter.right[1].write_text("def thrice(n):\n    return 3 * n\n")
+    said = author(chapter.root, LESSON)
+    assert said.status == 1, said
+    expected = {
+        "lessons/ch95_small/mistakes.py twice__added: cannot be told from the solution by what it does",
+        "lessons/ch95_small/mistakes.py twice__power: cannot be told from twice__squared by what it does",
+        "lessons/ch95_small/mistakes.py twice__added: is right, not wrong and called twice__added",
+        "lessons/ch95_small/mistakes.py twice__power: is wrong and called twice__squared, not wrong and called ",
+        "tests/right_a/ch95_small.py twice: is wrong without a name, not right: called twice(",
+        "tests/right_b/ch95_small.py twice: is todo, not right: ",
+        "tests/wrong/ch95_small.py twice__added: is right, not wrong and called twice__added",
+        "tests/wrong/ch95_small.py twice__power: is wrong without a name, not wrong and called twice__power: ",
+        "tests/wrong/ch95_small.py twice__halved: is wrong without a name, not wrong and called twice__halved: ",
+        "tests/unlisted/ch95_small.py twice__is_right: is right, not wrong without a name",
+        "tests/unlisted/ch95_small.py twice__is_known: is wrong and called twice__halved, not wrong without a name: ",
+    }
+    unsaid = [text for text in expected if not any(line.startswith(text) for line in said.lines)]
+    assert (unsaid, len(said.lines)) == ([], len(expected)), said
+
+
+def test_a_mistake_that_has_to_be_seen_alone_may_be_slow(chapter):
+    """As on a busy machine: longer than a learner would wait for it."""
+    ends, slow = "__import__('os')._exit(3)", "__import__('time').sleep(3) or n"
+    listed = {"ends": ends, "squared": "n * n", "thrice": "3 * n", "halved": "n / 2", "slow": slow}
+    chapter.mistakes.write_text(named("twice", listed))
+    chapter.words.write_text(words(listed), encoding="utf-8")
+    chapter.wrong.write_text(named("twice", listed | {"slow": "n"}))
+    chapter.unlisted.write_text(named("twice", UNLISTED | {"untouched": "4 * n"}))
+    said = author(chapter.root, LESSON)
+    assert [line.partition(":")[0] for line in said.lines] == [
+        "lessons/ch95_small/mistakes.py twice__ends",
+        "tests/wrong/ch95_small.py twice__ends",
+    ], said
+
+
+def test_too_many_unlisted_answers_of_which_only_the_difference_is_told_are_a_line(chapter):
+    odd = {f"odd_{k}": f"(3 * n * n + {k}) // 7" for k in range(10)}
+    chapter.unlisted.write_text(named("twice", odd))
+    said = author(chapter.root, LESSON)
+    (line,) = said.lines
+    assert line.startswith("tests/unlisted/ch95_small.py: 10 of 10 are told only what differs, more than 30%: ")
+    assert all(f"twice__{why}: " in line for why in odd)
+
+
+def test_a_solution_that_is_wrong_is_the_only_line(chapter):
+    chapter.solution.write_text("def twice(n):\n    return 3 * n\n")
+    said = author(chapter.root, LESSON)
+    (line,) = said.lines
+    assert line.startswith("solutions/ch95_small.py twice: is broken, not right: ")
+    assert "solution and oracle differ" in line
+    assert said.status == 1
+
+
+def test_of_a_half_made_chapter_the_missing_files_are_named(chapter):
+    kept = chapter.blanks.read_text()
+    for path in [*chapter.python, chapter.words]:
+        path.unlink()
+    chapter.blanks.write_text(kept)
+    said = author(chapter.root, "ch95")
+    missing = [path for path in [*chapter.python, chapter.words] if path != chapter.blanks]
+    assert said == Said(1, [f"{chapter.place(path)}: is missing" for path in missing], "")
+
+
+def test_what_is_there_is_judged_where_other_files_are_missing(chapter):
+    chapter.mistakes.unlink()
+    chapter.unlisted.unlink()
+    chapter.right[0].write_text("def twice(n):\n    return n\n")
+    said = author(chapter.root, LESSON)
+    assert {"lessons/ch95_small/mistakes.py: is missing", "tests/unlisted/ch95_small.py: is missing"} <= set(said.lines)
+    assert [line for line in said.lines if line.startswith("tests/right_a/ch95_small.py twice: is wrong")]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("def test_twice(check:\n", "line 1: '(' was never closed"),
+        ("import no_such_module\ndef test_twice(check): pass\n", "cannot be run: ModuleNotFoundError: No module named"),
+        (
+            "def test_twice(check): pass\n",
+            "cannot be run: AssertionError: the test of ch95_small.twice must call check",
+        ),
+    ],
+)
+def test_checks_that_cannot_be_run_are_one_line(chapter, text, words):
+    chapter.checks.write_text(text)
+    said = author(chapter.root, LESSON)
+    (line,) = said.lines
+    assert line.startswith(f"lessons/ch95_small/test_exercises.py: {words}")
+    assert (said.status, said.errors) == (1, "")
+
+
+def test_an_unknown_chapter_is_one_sentence(chapter):
+    said = author(chapter.root, "ch95", "ch96")
+    assert said == Said(2, [], f"There is no chapter ch96; there are {LESSON}.\n")
+
+
+def test_a_folder_without_chapters_is_one_sentence(tmp_path):
+    said = author(tmp_path, "ch95")
+    assert (said.status, said.lines) == (2, [])
+    assert said.errors.splitlines()[-1].endswith(f"error: there are no chapters in {tmp_path / 'lessons'}")
+
+
+def _without(text: str) -> str:
+    """All of words.toml but the lines that hold this."""
+    return "\n".join(line for line in words(MISTAKES).splitlines() if text not in line)
+
+
+@pytest.mark.parametrize(
+    ("part", "text", "expected"),
+    [
+        ("blanks", "", ["exercises.py: holds no exercise"]),
+        ("checks", "def test_half(check): pass", ["has no test for twice", "test for half is one too many"]),
+        ("solution", "def half(n): pass", ["has no twice", "half is one too many"]),
+        (
+            "mistakes",
+            named("twice", {"squared": "n * n", "halved": "n / 2"}),
+            ["twice has 2 mistakes; 3 are the least"],
+        ),
+        ("mistakes", named("half", MISTAKES), ["mistakes.py half__squared: belongs to no exercise"]),
+        ("wrong", named("twice", SECOND | {"more": "n"}), ["twice__more is one too many"]),
+        ("wrong", named("twice", {"squared": "n**2"}), ["has no twice__as_text", "has no twice__halved"]),
+        ("wrong", named("twice", SECOND) * 2, ["has twice__as_text, twice__halved, twice__squared twice"]),
+        ("unlisted", named("twice", {"one": "n"}), ["holds 1 wrong answers; 10 are the least"]),
+        ("unlisted", named("twice", UNLISTED) + named("half", SECOND), ["half__squared: belongs to no exercise"]),
+        ("words", "[half]", ["has no entry [twice]", "entry [half] is one too many"]),
+        ("words", "twice = 3", ["twice has 0 hints in zh-Hans; 3 are needed", "twice.title.en is missing"]),
+        ("words", "[", ["cannot be read: "]),
+        ("words", _without("title"), ["twice.title.en is missing", "twice.title.zh-Hans is missing"]),
+        ("words", _without("hints.zh-Hans"), ["twice has 0 hints in zh-Hans; 3 are needed"]),
+        ("words", words(MISTAKES).replace(', "n + n"]', "]", 1), ["twice has 2 hints in en; 3 are needed"]),
+        ("words", words(MISTAKES).replace("错", "", 1), ["twice.mistakes.squared.name.zh-Hans is missing"]),
+        ("words", words(SECOND | {"more": ""}), ["words for twice__more is one too many"]),
+    ],
+)
+def test_what_does_not_fit_the_rest_is_named(chapter, part, text, expected):
+    getattr(chapter, part).write_text(text, encoding="utf-8")
+    said = [str(finding) for finding in incomplete(chapter)]
+    assert [words for words in expected if not any(words in line for line in said)] == [], said
+
+
+def test_a_chapter_that_is_whole_lacks_nothing(chapter):
+    assert incomplete(chapter) == []

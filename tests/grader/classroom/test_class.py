@@ -1,0 +1,134 @@
+"""`python -m lessons class`: who solved what, by each kind of isolation; bad input; what is left alone."""
+
+import os
+import subprocess
+import sys
+
+import class_submissions
+import pytest
+from checker_runs import project
+from class_runs import KINDS, ROOT, check_class, hand_in, outcomes, right
+from left_behind import running_with
+
+from grader.classroom.class_command import main
+from grader.classroom.submissions import BadInput, find, shown
+
+WRONG = """
+def double(x):
+    return x ** 2
+
+def total(x, mesh):
+    return undefined
+
+def count_to(n):
+    while True:
+        pass
+"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_right_wrong_and_todo_of_three_students_and_one_who_handed_in_nothing(tmp_path, kind):
+    root, folder = project(tmp_path / "project"), tmp_path / "submissions"
+    hand_in(folder, "ada", **right(root, "ch90_one", "ch91_pair"))
+    hand_in(folder, "<b>bob", ch90_one=WRONG, ch91_pair="def everybody(x):\n    return float(sum(x.tolist()))\n")
+    hand_in(folder, "=HYPERLINK(1)", ch90_one=(root / "lessons/ch90_one/exercises.py").read_text())
+    hand_in(folder, "小明")
+    done, rows = check_class(folder, root, "--limit", "10", kind=kind)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert outcomes(rows["ada"]) == ["right"] * 4
+    assert outcomes(rows["<b>bob"]) == ["wrong: squared", "wrong", "hung", "wrong: own"]
+    assert outcomes(rows["'=HYPERLINK(1)"]) == ["todo", "todo", "todo", "absent"]
+    assert outcomes(rows["小明"]) == ["absent"] * 4
+    assert "4 students, 4 exercises: 4 of 16 answers right" in done.stdout
+    page = (tmp_path / "class-report/class.html").read_text(encoding="utf-8")
+    assert "<b>bob" not in page and "&lt;b&gt;bob" in page
+    assert "squared" in page and "NameError" in page and "while True" not in done.stdout
+    assert ("Nothing was isolated" in page) == (kind == "none")
+    assert str(folder) + os.sep not in page.replace(f"{folder} ·", "")
+    assert running_with(str(root)) == []
+
+
+def test_an_exercise_that_a_submission_lacks_is_todo_and_nothing_is_written(tmp_path):
+    root, folder = project(tmp_path / "project"), tmp_path / "submissions"
+    mine = "def double(x):\n    return 2 * x  # total\n"
+    hand_in(folder, "ada", ch90_one=mine)
+    done, rows = check_class(folder, root)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert outcomes(rows["ada"]) == ["right", "todo", "todo", "absent"]
+    assert (folder / "ada/ch90_one.py").read_text() == mine
+
+
+def test_a_class_made_up_from_the_books_own_solutions_mistakes_and_blanks(tmp_path):
+    written = class_submissions.generate(ROOT, tmp_path / "submissions", students=3, seed=4)
+    done, rows = check_class(tmp_path / "submissions", ROOT, "--lang", "zh-Hans")
+    assert "3 名学生" in done.stdout, done.stdout + done.stderr
+    for student, exercises in written.items():
+        for exercise, what in exercises.items():
+            got = rows[student][exercise].partition(": ")[2] or rows[student][exercise]
+            assert got == what.removeprefix(f"{exercise.partition('.')[2]}__"), (student, exercise)
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (["nowhere"], "there is no such folder"),
+        (["file"], "is a file"),
+        (["empty"], "holds no student's folder"),
+        (["class", "--out", "class/report"], "must not lie among the submissions"),
+        (["class", "--out", "file/report"], "nothing can be written there"),
+        (["class", "--lang", "fr"], "choose one of en, zh-Hans, zh-Hant"),
+        (["class", "--limit", "0"], "a number above 0"),
+        (["class", "--memory", "nan"], "a number above 0"),
+        (["class", "--jobs", "1.5"], "a number above 0"),
+        (["class", "--seed", "-1"], "a whole number"),
+    ],
+)
+def test_bad_input_is_answered_by_one_sentence(tmp_path, monkeypatch, capsys, options, words):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LC_ALL", "C")
+    hand_in(tmp_path / "class", "ada")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("")
+    assert main(options) == 2
+    said = capsys.readouterr()
+    assert words in said.err and said.err.count("\n") == 1 and said.out == ""
+
+
+def test_what_is_not_an_answers_file_is_named_and_never_followed(tmp_path):
+    folder = tmp_path / "class"
+    hand_in(folder, "ada", ch90_one="x = 1\n", notes="")
+    (folder / "ada/ch91_pair.py").symlink_to(folder / "ada/ch90_one.py")
+    (folder / "bo").symlink_to(folder / "ada")
+    hand_in(folder, "cy")
+    os.mkfifo(folder / "cy/ch90_one.py")
+    (folder / "cy/ch91_pair.py").write_bytes(b"\0\1\2")
+    hand_in(folder, "di", ch90_one="#" * 2_000_000)
+    (folder / "roster.txt").write_text("")
+    (folder / ".hidden").mkdir()
+    students, others = find(folder, ["ch90_one", "ch91_pair"])
+    found = {s.name: (s.lessons, s.notes) for s in students}
+    assert found == {
+        "ada": (["ch90_one"], [("ch91_pair.py", "class-link"), ("notes.py", "class-unknown")]),
+        "cy": ([], [("ch90_one.py", "class-no-file"), ("ch91_pair.py", "class-binary")]),
+        "di": ([], [("ch90_one.py", "class-huge")]),
+    }
+    assert others == [("bo", "class-link"), ("roster.txt", "class-unknown")]
+    with pytest.raises(BadInput):
+        find(folder / "roster.txt", [])
+
+
+def test_what_lies_in_the_working_folder_is_not_imported(tmp_path):
+    root, folder = project(tmp_path / "project"), tmp_path / "submissions"
+    hand_in(folder, "ada")
+    for name in ("rich", "minipod", "unicodedata", "tomllib"):
+        (folder / f"{name}.py").write_text("raise SystemExit('imported')\n")
+    command = [sys.executable, "-m", "lessons", "class", ".", "--root", str(root), "--lang", "en"]
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0 and "0 of 4 answers right" in done.stdout, done
+
+
+def test_a_name_cannot_steer_a_terminal():
+    assert shown("a\x1b[2Jb\nc\u202ed") == r"a\x1b[2Jb\nc\u202ed"
+    assert shown(os.fsdecode(b"caf\xe9")) == r"caf\udce9"
+    assert shown("张　三 é") == "张　三 é"

@@ -1,0 +1,178 @@
+"""Submissions that read, write, kill, fork, fill and loop: everybody else's outcome stands, and nothing is left."""
+
+import json
+import sys
+from collections import deque
+
+import pytest
+from checker_runs import project
+from class_runs import KINDS, check_class, hand_in, outcomes, right
+from left_behind import running_with
+
+from grader.classroom import isolation, sandbox_pool
+from grader.classroom.isolation import Walls
+from grader.classroom.sandbox_pool import Work
+
+WALLED = KINDS[:2]
+BOMB = """
+import subprocess
+def double(x):
+    started = []
+    try:
+        for _ in range(5000):
+            started.append(subprocess.Popen(["sleep", "600"], start_new_session=True))
+    except OSError:
+        for process in started[20:]:
+            process.kill()
+            process.wait()
+        return 2 * x
+"""
+FILL = """
+def double(x):
+    for folder in ("/tmp", "/dev/shm"):
+        try:
+            for n in range(400):
+                with open(f"{folder}/{n}", "wb") as file:
+                    file.write(bytes(4 << 20))
+        except OSError:
+            continue
+        return None
+    return 2 * x
+"""
+LOOP = """
+import signal
+def double(x):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while True:
+        pass
+"""
+PRINT = """
+def double(x):
+    while True:
+        print("x" * 10_000_000)
+"""
+KILL = """
+import os, signal
+def double(x):
+    try:
+        os.kill(os.getppid(), signal.SIGKILL)
+    except OSError:
+        pass
+    return 2 * x
+"""
+EXIT = "import os\ndef double(x):\n    os._exit(0)\n"
+
+
+def spy(secrets, targets):
+    """A submission that is right only where it can neither read `secrets` nor write to `targets`, nor get out."""
+    return f"""
+import os, socket
+def double(x):
+    for path in {list(map(str, secrets))!r}:
+        try:
+            if open(path).read():
+                return None
+        except OSError:
+            pass
+    for path in {list(map(str, targets))!r}:
+        try:
+            open(path, "a").write("# spy")
+            return None
+        except OSError:
+            pass
+    try:
+        socket.create_connection(("192.0.2.1", 80), timeout=1)
+        return None
+    except TimeoutError:
+        return None
+    except OSError:
+        pass
+    pids = [name for name in os.listdir("/proc") if name.isdigit()]
+    return 2 * x if len(pids) < 10 and "SECRET" not in os.environ else None
+"""
+
+
+@pytest.mark.parametrize("kind", WALLED)
+def test_behind_walls_nobody_reads_changes_or_stops_anything(tmp_path, monkeypatch, kind):
+    monkeypatch.setenv("SECRET", "token")
+    root, folder = project(tmp_path / "project"), tmp_path / "submissions"
+    honest = right(root, "ch90_one")["ch90_one"]
+    hand_in(folder, "honest", ch90_one=honest)
+    secrets = [folder / "honest/ch90_one.py", root / "solutions/ch90_one.py", root / "lessons/ch90_one/mistakes.py"]
+    secrets += ["../honest/ch90_one.py", "/etc/shadow", tmp_path / "class-report/class.csv"]
+    targets = [root / "lessons/ch90_one/test_exercises.py", root / "lessons/new.py", isolation.__file__]
+    targets += [tmp_path / "class-report/class.html", folder / "honest/ch90_one.py", "/usr/new", "/new"]
+    hostile = {"spy": spy(secrets, targets), "bomb": BOMB, "fill": FILL, "kill": KILL}
+    hostile |= {"exit": EXIT, "loop": LOOP, "print": PRINT}
+    for name, text in hostile.items():
+        hand_in(folder, name, ch90_one=f"{honest}\n{text}")
+    done, rows = check_class(folder, root, "--limit", "15", kind=kind)
+    assert done.returncode == 0, done.stdout + done.stderr
+    first = {name: row["ch90_one.double"] for name, row in rows.items()}
+    kill = first.pop("kill")
+    assert first == dict.fromkeys(("honest", "spy", "bomb", "fill"), "right") | {
+        "exit": "broken",
+        "loop": "hung",
+        "print": "broken",
+    }
+    assert kill in ("right", "broken")  # from Linux 6.12 on its signal does not arrive
+    assert all(outcomes(row)[1:3] == ["right", "right"] for row in rows.values())
+    assert running_with(str(root)) == []
+
+
+def test_without_walls_a_change_is_reported_and_the_rest_is_checked(tmp_path):
+    root, folder = project(tmp_path / "project"), tmp_path / "submissions"
+    honest = right(root, "ch90_one")["ch90_one"]
+    vandal = f"\nopen({str(root / 'solutions/ch91_pair.py')!r}, 'a').write('#')\n"
+    hand_in(folder, "honest", ch90_one=honest)
+    for name, text in {"vandal": vandal, "exit": EXIT, "loop": LOOP, "kill": KILL}.items():
+        hand_in(folder, name, ch90_one=f"{honest}\n{text}")
+    done, rows = check_class(folder, root, "--limit", "4", kind="none")
+    assert done.returncode == 1
+    assert "NOT ISOLATED" in done.stdout and "Files changed" in done.stdout
+    page = (tmp_path / "class-report/class.html").read_text(encoding="utf-8")
+    assert 'role="alert"' in page and "solutions/ch91_pair.py" in page
+    assert rows["exit"]["ch90_one.double"] == "broken" and rows["loop"]["ch90_one.double"] == "hung"
+    assert all(outcomes(row)[1:3] == ["right", "right"] for row in rows.values())
+    assert running_with(str(root)) == []
+
+
+FAKE = """
+import json, os, sys, time
+say = lambda text: print(text, flush=True)
+say(json.dumps({"ready": True}))
+for line in sys.stdin:
+    what = json.loads(line)["exercise"]
+    if what == "dies":
+        os._exit(3)
+    elif what == "nonsense":
+        say("[" * 100_000)
+    elif what == "other":
+        say(json.dumps({"results": 5}))
+    elif what == "silent":
+        time.sleep(60)
+    elif what == "floods":
+        while True:
+            sys.stdout.write("x" * 1_000_000)
+    else:
+        say(json.dumps({"results": [what]}))
+"""
+
+
+def test_a_room_that_is_lost_costs_one_answer(tmp_path, monkeypatch):
+    monkeypatch.setattr(isolation, "command", lambda kind, walls, room, place: [sys.executable, "-c", FAKE])
+    monkeypatch.setattr(sandbox_pool, "GRACE", 4.0)
+    monkeypatch.setattr(sandbox_pool, "LONGEST", 1_500_000)
+    names = ["dies", "a", "nonsense", "b", "silent", "other", "c", "floods", "d"]
+    work = [Work(s, deque({"exercise": name, "limit": 0} for name in names)) for s in ("ada", "bo", "cy")]
+    told = []
+    sandbox_pool.hold("none", Walls(tmp_path, []), work, 2, told.append)
+    for item in work:
+        assert json.loads(json.dumps(item.seen)) == {name: [name] for name in "abcd"} | {
+            "dies": "class-room-died",
+            "nonsense": "class-room-nonsense",
+            "silent": "class-room-silent",
+            "other": "class-room-nonsense",
+            "floods": "class-room-nonsense",
+        }
+    assert len(told) == 27

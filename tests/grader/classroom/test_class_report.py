@@ -1,0 +1,92 @@
+"""The class report: the table of spreadsheets, and the page in a headless Chromium, also for a very large class."""
+
+import csv
+import random
+from pathlib import Path
+from types import SimpleNamespace
+
+import chromium
+import pytest
+from class_submissions import NAMES
+
+from grader.classroom import tally
+from grader.classroom.grading import OUTCOMES, Course, Outcome
+from grader.classroom.report import Run, write_page
+from grader.classroom.spreadsheet import write_csv
+from grader.classroom.submissions import Student
+from grader.exercise.spec import Settings
+
+VALUES = {"limit": "20", "memory": "2", "processes": 512}
+
+
+def course(outcomes, lang="en"):
+    """A course in which this was seen: student -> exercise -> Outcome."""
+    students = [Student(name, Path(name), ["ch01_one"]) for name in outcomes]
+    catalogue = SimpleNamespace(exercises=list(next(iter(outcomes.values()))))
+    settings = Settings(Path("/submissions"), seed=7)
+    return Course(Path("/nowhere"), students, settings, lang, catalogue, {}, outcomes)  # type: ignore[arg-type]
+
+
+def large(lang):
+    rng = random.Random(1)
+    exercises = [f"ch{n:02}_chapter.exercise_with_a_name_{k}" for n in range(1, 17) for k in range(4)]
+    names = [*NAMES[:-1], "<script>alert(1)</script> with a long name that does not end soon at all"]
+    drawn = {s: {e: Outcome(rng.choice(OUTCOMES), message="said\n" + "long " * 60) for e in exercises} for s in names}
+    return course(drawn, lang)
+
+
+def test_the_table_is_safe_in_a_spreadsheet(tmp_path):
+    names = ["=1+1", "+1", "-1", "@x", "\tx", "＝1", 'a "b", c', "张三", "plain"]
+    seen = {name: {"ch01_one.a": Outcome("wrong", "a__off_by_one"), "ch01_one.b": Outcome("right")} for name in names}
+    write_csv(tmp_path / "t.csv", course(seen))
+    with open(tmp_path / "t.csv", newline="", encoding="utf-8-sig") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["student", "solved", "exercises", "ch01_one.a", "ch01_one.b"]
+    assert [row[0] for row in rows[1:]] == [*(f"'{name}" for name in names[:6]), *names[6:]]
+    assert all(row[1:] == ["1", "2", "wrong: off_by_one", "right"] for row in rows[1:])
+
+
+def test_fewest_solved_comes_first_with_the_commonest_outcome():
+    def of(*words):
+        return dict(zip(["c.a", "c.b", "c.c"], (Outcome(*w.split()) for w in words), strict=True))
+
+    seen = {"x": of("right", "wrong b__m", "right"), "y": of("todo", "wrong b__m", "right")}
+    seen |= {"z": of("wrong a__k", "hung", "right"), "u": of("todo", "right", "right")}
+    made = course(seen)
+    rows = tally.stuck(made)
+    assert [(row.exercise, row.solved, row.commonest) for row in rows] == [
+        ("c.a", 1, ("todo", 2)),
+        ("c.b", 1, ("wrong", 2)),
+    ]
+    assert rows[1].mistakes == [("b__m", 2)]
+    assert tally.mistakes(made) == [("c.b", "b__m", ["x", "y"]), ("c.a", "a__k", ["z"])]
+
+
+@pytest.mark.skipif(chromium.executable() is None, reason="there is no Chromium on this machine")
+@pytest.mark.parametrize("lang", ["en", "zh-Hans", "zh-Hant"])
+def test_sixty_four_exercises_of_thirty_students_stay_readable(tmp_path, lang):
+    about = ["class-isolation-none", "class-limits", "class-forgery"]
+    path = tmp_path / "class.html"
+    others = [("<i>.txt", "class-unknown")]
+    write_page(path, Run(large(lang), "/submissions", about, VALUES, ["/x/<b>.py"], others, "2026-11-21 12:00"))
+    with chromium.Browser() as browser:
+        for width, dark in ((1280, False), (1280, True), (390, False)):
+            browser.look(width, 900, dark)
+            browser.open(path.as_uri())
+            assert browser.run("document.documentElement.scrollWidth") <= width
+            assert browser.run("document.querySelectorAll('.grid tbody td').length") == 64 * 30
+            assert browser.run("document.querySelectorAll('b b, li i, script').length") == 0
+            texts = "[...document.querySelectorAll('.grid tbody td')].every(c => c.querySelector('.sr').textContent)"
+            assert browser.run(texts)
+            scrolled = (
+                "(f => { f.scrollTo(900, 400); return f.getBoundingClientRect() })(document.querySelector('.frame'))"
+            )
+            left, top = browser.run(f"(r => [r.left, r.top])({scrolled})")
+            who = "document.querySelector('.grid tbody tr:nth-child(20) .who').getBoundingClientRect().left"
+            head = "document.querySelector('.grid .names th:nth-child(30)').getBoundingClientRect().top"
+            assert abs(browser.run(who) - left) < 3
+            assert abs(browser.run(head) - top - 32) < 4
+        browser.run("location.hash = document.querySelector('.grid td a').getAttribute('href')")
+        browser.wait_for("document.querySelector('details[open] h3:target') !== null")
+        assert browser.errors == []
+        assert [url for url in browser.requests if not url.startswith(path.as_uri())] == []

@@ -1,0 +1,226 @@
+"""Right values in the wrong place, printed or sent otherwise, in several processes; and near misses from end to end."""
+
+import re
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from checker_runs import answer, check, project
+from near_cases import DEVICES, GRID, E, case, diagnosis, of_values, rows
+
+from grader.exercise.spec import Spec
+from grader.judge.near_misses import near_miss, places
+from grader.judge.verdict import Verdict
+from grader.messages import messages
+from grader.say.explain import near_words
+
+PLACES = {
+    "host-copy": (E, rows(E)),
+    "all-on-one": (jax.device_put(E, DEVICES[3]), rows(E)),
+    "on-another": (jax.device_put(E, DEVICES[3]), jax.device_put(E, DEVICES[0])),
+    "not-on-one": (rows(E), jax.device_put(E, DEVICES[0])),
+    "copies-not-split": (rows(E, spec=()), rows(E)),
+    "split-not-copies": (rows(E), rows(E, spec=())),
+    "fewer-devices": (rows(E, jax.make_mesh((4,), ("x",), devices=DEVICES[:4])), rows(E)),
+    "more-devices": (rows(E), rows(E, jax.make_mesh((4,), ("x",), devices=DEVICES[:4]))),
+    "other-devices": (
+        rows(E, jax.make_mesh((4,), ("x",), devices=DEVICES[4:])),
+        rows(E, jax.make_mesh((4,), ("x",), devices=DEVICES[:4])),
+    ),
+    "device-order": (rows(E, jax.sharding.Mesh(np.array(DEVICES[::-1]), ("x",))), rows(E)),
+    "split-along": (rows(E[:, :4], GRID, (None, "y")), rows(E[:, :4], GRID, ("y",))),
+    "fewer-pieces": (rows(E, GRID, ("x",)), rows(E, GRID, (("x", "y"),))),
+    "more-pieces": (rows(E, GRID, (("x", "y"),)), rows(E, GRID, ("y",))),
+}
+
+
+@pytest.mark.parametrize("key", PLACES)
+def test_right_values_in_the_wrong_place(key):
+    got, expected = PLACES[key]
+    found = of_values([got], [expected], compare=("value", "placement"))
+    assert found and found[0] == key
+
+
+PRINTED = {
+    "printed-twice": (["mean 3\n", "mean 3\n"], ["mean 3\n", ""]),
+    "printed-elsewhere": (["", "mean 3\n"], ["mean 3\n", ""]),
+    "printed-too-much": (["mean 3\n", "hello\n"], ["mean 3\n", ""]),
+    "printed-spaces": (["mean  3", ""], ["mean 3\n", ""]),
+    "printed-case": (["Mean 3\n"], ["mean 3\n"]),
+    "printed-order": (["2\n1\n"], ["1\n2\n"]),
+    "printed-more-one": (["1\n2\n3\n"], ["1\n2\n"]),
+    "printed-more": (["0\n1\n2\n3\n"], ["1\n2\n"]),
+    "printed-less-one": (["1\n3\n"], ["1\n2\n3\n"]),
+    "printed-less": (["1\n"], ["1\n2\n3\n"]),
+    "printed-words": (["average: 3.25\n"], ["mean 3.25\n"]),
+    "printed-digits": (["mean 3.2512\n"], ["mean 3.25\n"]),
+    "printed-numbers": (["mean 4.7500\n"], ["mean 3.2500\n"]),
+}
+
+
+@pytest.mark.parametrize("key", PRINTED)
+def test_what_is_printed(key):
+    got, expected = PRINTED[key]
+    mine, right = ([[case(printed=text)] for text in texts] for texts in (got, expected))
+    found = diagnosis(mine, right, compare=("value", "printed"))
+    assert found and found[0] == key
+
+
+BUDGETS = {
+    "budget-none": ([["all-gather", 64, 1]], [], [], 0),
+    "budget-gather": ([["all-gather", 64, 1]], [["all-reduce", 4, 1]], ["all-reduce"], 4),
+    "budget-op-fits": ([["all-to-all", 4, 1]], [["all-reduce", 4, 1]], ["all-reduce"], 4),
+    "budget-op": ([["all-reduce", 4, 1], ["all-to-all", 64, 1]], [["all-reduce", 4, 1]], ["all-reduce"], 4),
+    "budget-loop": ([["all-reduce", 4, 5]], [["all-reduce", 4, 1]], ["all-reduce"], 4),
+    "budget-devices": ([["all-reduce", 32, 1]], [["all-reduce", 4, 1]], ["all-reduce"], 4),
+    "budget-more-one": ([["all-reduce", 4, 1]] * 2, [["all-reduce", 4, 1]], ["all-reduce"], 4),
+    "budget-more": ([["all-reduce", 4, 1]] * 3, [["all-reduce", 4, 1]] * 2, ["all-reduce"], 8),
+    "budget-bytes": ([["all-reduce", 6, 1]], [["all-reduce", 4, 1]], ["all-reduce"], 4),
+    "budget-times": ([["all-reduce", 16, 1]], [["all-reduce", 4, 1]], ["all-reduce"], 4),
+}
+
+
+@pytest.mark.parametrize("key", BUDGETS)
+def test_what_costs_too_much(key):
+    bill, solution, ops, most = BUDGETS[key]
+    limit = {"budget": {"ops": ops, "bytes": most}}
+    mine = case(rows(E), traffic=bill, total=sum(size * times for _, size, times in bill), **limit)
+    right = case(rows(E), traffic=solution, total=most, **limit)
+    found = diagnosis([[mine]], [[right]])
+    assert found and found[0] == key
+
+
+def test_what_ended_before_there_was_a_value():
+    def of(reason, **facts):
+        verdict = Verdict("ch90_one.f", "", reason=reason, facts=facts)
+        return near_miss(Spec("ch90_one", "f", Path(), lambda rng: []), verdict, [], [])
+
+    words = "Received incompatible devices for jitted computation"
+    jax_own = of("raised", type="ValueError", text=words, own=[[3, "return a + b"]])
+    assert jax_own == ("error-devices-mixed", {})
+    assert of("raised", type="ValueError", text=words, own=[[3, "raise ValueError(words)"]]) == ("raised-itself", {})
+    assert of("crashed", error="SIGSEGV") == ("donated-crash", {})
+    assert of("crashed", error="SIGKILL") is None
+    together = Spec("ch90_one", "f", Path(), lambda rng: [], processes=2)
+    aborted = Verdict("ch90_one.f", "", reason="crashed", facts={"error": "SIGABRT"})
+    assert near_miss(together, aborted, [], []) == ("crashed-together", {})
+
+
+def test_where_only_the_type_is_wrong_nothing_is_said_of_the_numbers():
+    def of(got, expected):
+        return diagnosis([[case(got)]], [[case(expected)]])
+
+    assert of({0: 3.0, 1: 3.0}, {0: 3, 1: 3}) != ("names-swapped", {"keys": "0, 1"})
+    assert of({0: 3, 1: 4}, {0: 4, 1: 3}) == ("names-swapped", {"keys": "0, 1"})
+    wide = of((E.astype(np.float64), E > 0), (E, E > 0))
+    assert wide == ("dtype-wider", {"got": "float64", "expected": "float32"})
+    assert of((E > 0, E), (E, E > 0)) == ("elements-order", {})
+
+
+def test_processes_beside_one_another():
+    def of(got, expected):
+        return diagnosis([[case(x)] for x in got], [[case(x)] for x in expected])
+
+    assert of([1.25, 2.5], [3.75, 3.75]) == ("processes-combine", {"how": ("sum", {})})
+    assert of([E[:8], E[8:]], [E, E]) == ("processes-join", {})
+    assert of([2, 1], [1, 2]) == ("of-process", {"process": 0, "other": 1})
+    assert of([1.25, 2.0], [1.25, 1.25]) == ("right-in", {"processes": "0"})
+    assert of([1.25, 2.125], [17.0, 17.0]) == ("processes-differ", {})
+    assert of([7.5, 7.5], [3.75, 3.75]) == ("times-processes", {"n": 2})
+
+
+def test_what_is_said_has_its_sentence_with_the_same_values_in_both_languages():
+    said = {key: entry for key, entry in messages().items() if key.startswith(("near-", "error-"))}
+    assert len(said) > 150
+    for key, entry in said.items():
+        english, chinese = (set(re.findall(r"{(\w+)}", entry[lang])) for lang in ("en", "zh-Hans"))
+        assert chinese == english, key
+        assert not re.search(r"[\u4e00-\u9fff][,;:?!]", entry["zh-Hans"]), key
+
+
+def test_a_sentence_is_filled_in_both_languages():
+    found = ("stack-combine", {"axis": 0, "n": 8, "how": ("sum", {})})
+    assert "their sum would be right" in near_words(found, "en")
+    assert "取它们的总和就对了" in near_words(found, "zh-Hans")
+    assert places.cuts({"shape": [], "where": [[0, []]]}) == []
+
+
+NEARLY = """
+import jax, jax.numpy as jnp, numpy as np
+from jax.sharding import PartitionSpec as P
+
+def double(x):
+    return jnp.roll(2 * x, 2)
+
+def total(x, mesh):
+    f = lambda v: jax.lax.psum(v, "x").sum()
+    return jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P())(x)
+
+def count_to(n):
+    print(*range(1, n + 2), sep="\\n")
+    return n
+"""
+TRACED = """
+import jax
+import numpy as np
+
+def _check(check):
+    def cases(rng):
+        return [(jax.numpy.asarray(rng.normal(size=n).astype(np.float32)),) for n in (8, 16)]
+    check(cases, on_device=True)
+"""
+LEFT = {
+    "right": "def right(x):\n    return x + x",
+    "shown": "def shown(x):\n    print(x)\n    assert x.addressable_shards\n    return x + x",
+    "hosted": "def hosted(x):\n    return jax.numpy.asarray(2 * np.asarray(x))",
+    "branches": "def branches(x):\n    return 2 * x if x[0] > 0 else x + x",
+    "pieces": "def pieces(x):\n    n = x.size // 8\n"
+    "    parts = [2 * jax.device_put(x[i * n : (i + 1) * n], d) for i, d in enumerate(jax.devices())]\n"
+    "    return jax.numpy.concatenate([jax.device_put(p, jax.devices()[0]) for p in parts])",
+}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    root = project(tmp_path_factory.mktemp("near"))
+    lesson = root / "lessons" / "ch96_left"
+    lesson.mkdir()
+    (lesson / "exercises.py").write_text("".join(f"def {n}(x):\n    raise NotImplementedError\n\n\n" for n in LEFT))
+    (root / "solutions" / "ch96_left.py").write_text("".join(f"def {n}(x):\n    return 2 * x\n\n\n" for n in LEFT))
+    (lesson / "test_exercises.py").write_text(
+        TRACED + "".join(f"\ndef test_{n}(check):\n    _check(check)\n" for n in LEFT)
+    )
+    answer(root, "ch90_one", NEARLY)
+    answer(root, "ch96_left", "import jax\nimport numpy as np\n\n" + "\n\n\n".join(LEFT.values()) + "\n")
+    return root
+
+
+@pytest.mark.parametrize("lang", ["en", "zh-Hans"])
+def test_a_learner_reads_it(root, lang):
+    rows = check(root, "--lang", lang).rows
+    english = {
+        "ch90_one.double": "moved by one whole shard along axis 0",
+        "ch90_one.total": "works on 2 times the bytes",
+        "ch90_one.count_to": "One line is too many",
+        "ch96_left.right": "",
+        "ch96_left.shown": "",
+        "ch96_left.hosted": "on the way they leave the devices",
+        "ch96_left.branches": "on the way they leave the devices",
+        "ch96_left.pieces": "moves the pieces to the devices one by one",
+    }
+    chinese = {
+        "ch90_one.double": "整体错开了一个分片",
+        "ch90_one.total": "处理的字节数是需要的 2 倍",
+        "ch90_one.count_to": "多打印了一条",
+        "ch96_left.right": "",
+        "ch96_left.shown": "",
+        "ch96_left.hosted": "中途离开了设备",
+        "ch96_left.branches": "中途离开了设备",
+        "ch96_left.pieces": "逐个搬到设备上",
+    }
+    words = english if lang == "en" else chinese
+    said = {name: rows[name]["message"] for name in words}
+    assert {name: rows[name]["outcome"] for name in words} == {n: "wrong" if w else "right" for n, w in words.items()}
+    assert {name: said[name] for name, w in words.items() if w not in said[name]} == {}
+    assert {rows[name]["mistake"] for name in words} == {None}

@@ -1,0 +1,200 @@
+"""The usual errors of JAX, provoked today, are recognised by their words."""
+
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+from jax.sharding import AxisType, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from grader.judge.near_misses.errors import USUAL, explained
+from grader.messages import messages
+from grader.see.observe import _error
+
+DEVICES = jax.devices()
+MESH = jax.make_mesh((8,), ("x",), axis_types=(AxisType.Explicit,))
+GRID = jax.make_mesh((2, 4), ("x", "y"), axis_types=(AxisType.Explicit,) * 2)
+AUTO = jax.make_mesh((2, 4), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
+X = jnp.arange(16.0)
+SPLIT = P("x")
+
+
+def put(x, *spec, mesh=MESH):
+    return jax.device_put(x, NamedSharding(mesh, P(*spec)))
+
+
+def mapped(f, in_specs=SPLIT, out_specs=SPLIT, x=None):
+    return jax.shard_map(f, mesh=MESH, in_specs=in_specs, out_specs=out_specs)(put(X, "x") if x is None else x)
+
+
+def leak():
+    kept = []
+    jax.jit(kept.append)(X)
+    return kept[0] + 1
+
+
+def donated():
+    jax.jit(lambda v: v + 1, donate_argnums=0)(x := jnp.ones(8))
+    return x + 1
+
+
+def missing_return():
+    return None.shape  # type: ignore[attr-defined]
+
+
+def set_inside(x):
+    with jax.set_mesh(MESH):
+        return x
+
+
+def forever(n):
+    return forever(n + 1)
+
+
+def square(m, n):
+    return put(jnp.ones((8, 8)), m, n, mesh=GRID)
+
+
+PROVOKED = {
+    "host-copy": [
+        lambda: jax.jit(np.asarray)(X),
+        lambda: jax.jit(lambda v: float(v.sum()))(X),
+        lambda: jax.jit(lambda v: v.sum().item())(X),
+        lambda: mapped(lambda v: np.sort(v)),
+    ],
+    "placement-of-tracer": [
+        lambda: jax.jit(lambda v: v.addressable_shards)(X),
+        lambda: jax.jit(lambda v: v.devices())(X),
+    ],
+    "traced-if": [lambda: jax.jit(lambda v: 1 if v.sum() > 0 else 2)(X), lambda: bool(X)],
+    "traced-size": [
+        lambda: jax.jit(lambda v: v[v > 0])(X),
+        lambda: jax.jit(lambda n: [i for i in range(n)])(3),
+        lambda: jax.jit(jnp.nonzero)(X),
+        lambda: jax.jit(lambda v: v.reshape(v.sum(), -1))(X),
+    ],
+    "leaked": [leak],
+    "pmap-sizes": [
+        lambda: jax.pmap(lambda p, v: v)(jnp.ones(3), jnp.ones((8, 2))),
+        lambda: jax.pmap(lambda v: v)(jnp.ones((16, 2))),
+        lambda: jax.pmap(lambda p, v: v)(3.0, jnp.ones((8, 2))),
+        lambda: jax.vmap(lambda p, v: v)(jnp.ones(3), jnp.ones((8, 2))),
+    ],
+    "map-scalar": [lambda: jax.vmap(lambda p: p)(3.0), lambda: jax.vmap(lambda p: p, in_axes=2)(jnp.ones((3, 2)))],
+    "map-nothing": [lambda: jax.pmap(lambda v: v, in_axes=None)(jnp.ones((8, 2)))],
+    "map-tree": [
+        lambda: jax.vmap(lambda p, v: v, in_axes=({"a": 0}, 0))({"b": jnp.ones(3)}, jnp.ones((3, 2))),
+        lambda: jax.vmap(lambda p, v: v, in_axes=(0,))(jnp.ones(3), jnp.ones((3, 2))),
+        lambda: jax.pmap(lambda v: v, in_axes=(None, 0))(jnp.ones((8, 2))),
+    ],
+    "specs-tree": [
+        lambda: mapped(lambda v: (v, v), out_specs=(P("x"),) * 3),
+        lambda: mapped(lambda v: v, in_specs=(P("x"),) * 2),
+    ],
+    "squeezed-out": [lambda: jax.vmap(lambda v: v, out_axes=None)(jnp.ones((8, 2)))],
+    "unbound-axis": [
+        lambda: jax.jit(lambda v: lax.psum(v, "x"))(X),
+        lambda: jax.pmap(lambda v: lax.pmean(v, "i"))(X[:8]),
+    ],
+    "axis-not-in-mesh": [lambda: NamedSharding(MESH, P("y")), lambda: mapped(lambda v: v, out_specs=P("y"))],
+    "axis-twice": [lambda: NamedSharding(MESH, P("x", "x"))],
+    "spec-too-long": [
+        lambda: mapped(lambda v: v.sum()),
+        lambda: put(X, "x", "y", mesh=GRID),
+        lambda: jax.jit(lambda v: lax.with_sharding_constraint(v, NamedSharding(AUTO, P("x", "y"))))(X),
+    ],
+    "mesh-set-inside": [lambda: jax.jit(set_inside)(X)],
+    "indivisible": [
+        lambda: put(jnp.ones(9), "x"),
+        lambda: jnp.ones(9).reshape(8, -1),
+        lambda: jnp.split(jnp.ones(9), 8),
+        lambda: mapped(lambda v: v, x=jnp.ones(9)),
+        lambda: NamedSharding(MESH, P("x")).shard_shape((9,)),
+    ],
+    "no-mesh": [
+        lambda: jax.device_put(X, P("x")),
+        lambda: jax.jit(lambda v: lax.with_sharding_constraint(v, P("x")))(X),
+        lambda: jax.shard_map(lambda v: v, in_specs=P("x"), out_specs=P("x"))(X),
+    ],
+    "in-specs-differ": [lambda: mapped(lambda v: v, x=X), lambda: mapped(lambda v: v, P(), P())],
+    "out-specs-unreduced": [lambda: mapped(lambda v: v.sum(), out_specs=P())],
+    "devices-mixed": [
+        lambda: jax.device_put(X, DEVICES[0]) + jax.device_put(X, DEVICES[1]),
+        lambda: jnp.stack([jax.device_put(jnp.ones(2), d) for d in DEVICES]),
+    ],
+    "sharding-contraction": [lambda: square(None, "x") @ square("x", None)],
+    "sharding-index": [lambda: put(X, "x")[3], lambda: put(X, "x")[:9]],
+    "sharding-reshape": [lambda: put(jnp.ones((8, 6)), "x", None, mesh=GRID).reshape(-1, 3, 16)],
+    "sharding-mixed": [lambda: square("x", None) + square("y", None)],
+    "donated": [donated],
+    "place-is-no-place": [lambda: jax.device_put(X, MESH)],
+    "arguments": [lambda: (lambda a, b: a)(1), lambda: (lambda a: a)(1, 2)],  # type: ignore[call-arg]
+    "keyword": [lambda: jax.pmap(lambda v: v, in_specs=0)],  # type: ignore[call-arg]
+    "unpack": [lambda: (lambda: [0 for a, b in [(1, 2, 3)]])(), lambda: [0 for a, b in [3]]],
+    "carry": [lambda: lax.fori_loop(0, 3, lambda i, c: c.astype(int), jnp.float32(0))],
+    "scan-pair": [lambda: lax.scan(lambda c, v: c, 0.0, X)],
+    "branches": [lambda: lax.cond(True, lambda: 1.0, lambda: jnp.ones(3))],
+    "grad-scalar": [lambda: jax.grad(lambda v: v)(X)],
+    "grad-integers": [lambda: jax.grad(lambda v: v.sum())(jnp.arange(3))],
+    "permutation": [lambda: mapped(lambda v: lax.ppermute(v, "x", [(0, 1), (0, 2)]))],
+    "collective-size": [
+        lambda: mapped(lambda v: lax.all_to_all(v, "x", 0, 0)),
+        lambda: mapped(lambda v: lax.psum_scatter(v, "x")),
+    ],
+    "reshape": [lambda: jnp.ones(9).reshape(8, 2), lambda: np.ones(9).reshape(8, -1)],
+    "contraction": [lambda: jnp.ones((3, 4)) @ jnp.ones((3, 4)), lambda: np.ones((3, 4)) @ np.ones((3, 4))],
+    "shapes": [lambda: jnp.ones((3, 4)) + jnp.ones((3, 5)), lambda: jnp.stack([jnp.ones(2), jnp.ones(3)])],
+    "immutable": [lambda: X.__setitem__(0, 1)],
+    "list-for-array": [lambda: jnp.sum([1, 2]), lambda: [1].shape],  # type: ignore[attr-defined]
+    "not-an-array": [lambda: jax.jit(lambda m, v: v)(MESH, X), lambda: jax.jit(lambda m: m)("a")],
+    "spec-for-sharding": [lambda: NamedSharding(MESH, "x")],  # type: ignore[arg-type]
+    "mesh-too-large": [lambda: jax.make_mesh((9,), ("x",), axis_types=(AxisType.Auto,))],
+    "mesh-names": [lambda: jax.sharding.Mesh(np.array(DEVICES), ("x", "y"))],
+    "scalar-of-many": [lambda: float(X)],
+    "removed": [
+        lambda: jax.tree_map,
+        lambda: jax.sharding.PositionalSharding,
+        lambda: __import__("jax.experimental.maps"),
+    ],
+    "no-module": [lambda: __import__("jaxx")],
+    "of-none": [missing_return],
+    "no-attribute": [lambda: X.shpae],  # type: ignore[attr-defined]
+    "name": [lambda: undefined_name],  # type: ignore[name-defined] # noqa: F821
+    "not-callable": [lambda: jnp(3)],  # type: ignore[operator]
+    "key": [lambda: {}["w"]],
+    "dimensions": [lambda: X[0, 0], lambda: X.sum(axis=1)],
+    "index": [lambda: DEVICES[99]],
+    "recursion": [lambda: forever(0)],
+    "zero": [lambda: 1 // 0],
+}
+FROM_ELSEWHERE = {  # seen with two processes, or where there is too little memory
+    "not-addressable": "RuntimeError: Fetching value for `jax.Array` that spans non-addressable devices",
+    "not-the-same": "AssertionError: <class 'numpy.ndarray'> passed to device_put is not the same on each process.",
+    "memory": "JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 4398046511104 bytes.",
+    "devices-for-mesh": "AttributeError: 'list' object has no attribute 'size'",
+}
+
+
+@pytest.mark.parametrize("key, n", [(key, n) for key, ways in PROVOKED.items() for n in range(len(ways))])
+@pytest.mark.filterwarnings("ignore")
+def test_an_error_is_known_by_its_words(key, n):
+    with pytest.raises(Exception) as caught:
+        PROVOKED[key][n]()
+    seen = _error(caught.value, Path())
+    assert explained(seen["type"], seen["text"]) == (f"error-{key}", {})
+
+
+def test_every_usual_error_is_tried_and_has_its_sentence():
+    for key, text in FROM_ELSEWHERE.items():
+        assert explained(*text.split(": ", 1)) == (f"error-{key}", {})
+    known = [key for key, _ in USUAL]
+    assert sorted(known) == sorted([*PROVOKED, *FROM_ELSEWHERE])
+    assert {f"error-{key}" for key in known} == {key for key in messages() if key.startswith("error-")}
+
+
+def test_an_error_of_the_answers_own_is_left_alone():
+    assert explained("ValueError", "no PartitionSpec gives this picture") is None
+    assert explained("AssertionError", "") is None

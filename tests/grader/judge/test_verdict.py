@@ -1,0 +1,37 @@
+"""Which of several things that went wrong is told."""
+
+from pathlib import Path
+
+from grader.exercise.spec import Spec
+from grader.judge.verdict import Verdict, judge
+from minipod.forked import Result
+
+SPEC = Spec("ch90_pair", "f", Path("lessons/ch90_pair"), lambda rng: [], processes=2, devices=4)
+RIGHT = {"args": [], "value": {"t": "int", "v": 1}, "printed": ""}
+
+
+def seen(*cases):
+    return Result("ok", value={"oracle": [], "functions": {"f": list(cases)}})
+
+
+def failed(words, kind="KeyError"):
+    return {"args": [], "printed": "", "error": {"type": kind, "text": words, "own": [], "kind": "error", "into": ""}}
+
+
+def told(*answer):
+    return judge(SPEC, Verdict("ch90_pair.f", ""), [[RIGHT, RIGHT]] * 2, list(answer), "f", limit=20.0)
+
+
+def test_an_error_in_one_process_explains_why_the_other_hung():
+    verdict = told(Result("hung", text="…", seconds=9.0), seen(RIGHT, failed("own")))
+    assert (verdict.outcome, verdict.reason, verdict.process, verdict.case) == ("wrong", "raised", 1, 1)
+
+
+def test_a_hang_is_told_when_the_other_process_only_waited_in_vain():
+    verdict = told(Result("hung", text="…", seconds=9.0), seen(RIGHT, failed("Gloo: Timed out", "JaxRuntimeError")))
+    assert (verdict.outcome, verdict.reason, verdict.process) == ("hung", "hung-alone", 0)
+
+
+def test_an_error_comes_before_the_wait_that_it_caused():
+    verdict = told(seen(RIGHT, failed("Gloo: Timed out", "JaxRuntimeError")), seen(RIGHT, failed("own")))
+    assert (verdict.outcome, verdict.reason, verdict.process) == ("wrong", "raised", 1)

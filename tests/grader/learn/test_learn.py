@@ -1,0 +1,145 @@
+"""The learner's screen without a screen: one function put back to its blank, moving, state, statements, line breaks."""
+
+import json
+
+import pytest
+from checker_runs import SAMPLE, answer, project
+from rich.cells import cell_len
+from textual.content import Content
+
+from grader.exercise import blanks, function_text, progress
+from grader.exercise.blanks import copy_blanks
+from grader.exercise.statements import statement
+from grader.learn.overview import Course
+from grader.learn.prose import breaks, marked, wrapped
+
+BLANKS = SAMPLE / "lessons" / "ch90_one" / "exercises.py"
+BEFORE = "import jax\n\nX = 1  # 不要动\n\n\n"
+AFTER = "\n\n# about total\ndef total(x, mesh):\n    return x\n\n\nY = '''\nno def double\n'''\n"
+DOUBLES = {
+    "plain": "def double(x):\n    return 3 * x\n    # an afterthought\n",
+    "decorated": "@jax.jit\n@jax.named_scope(\n    'd'\n)\ndef double(\n    x,\n):\n    return 3 * x\n",
+    "text at the margin": "def double(x):\n    '''\nWhat\ndef it() does\n    '''\n    return 3 * x\n",
+    "syntax error": "def double(\n    x,\n):\n    return 3 *\n\n    # more\n",
+    "never closed": "@jax.jit\ndef double(x):\n    return (3 * x\n",
+}
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("double", DOUBLES.values(), ids=DOUBLES)
+def test_a_reset_changes_one_function_and_keeps_the_learners(tmp_path, double, end):
+    path = tmp_path / "ch90_one.py"
+    before, double, after = (text.replace("\n", end).encode() for text in (BEFORE, double, AFTER))
+    path.write_bytes(before + double + after)
+    path.chmod(0o640)
+    kept = blanks.reset(path, BLANKS, "double")
+    blank = function_text.text_of(BLANKS, "double")
+    assert blank and blank.startswith("def double(x: jax.Array)") and blank.endswith("raise NotImplementedError\n")
+    assert path.read_bytes() == before + blank.replace("\n", end).encode() + after
+    assert kept and kept.parent == tmp_path / ".kept" and kept.name.startswith("ch90_one.double.20")
+    assert kept.read_bytes() == double
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert [p.name for p in tmp_path.iterdir() if p != path] == [".kept"]
+
+
+def test_a_reset_of_a_missing_function_adds_it_and_a_blank_stays(tmp_path):
+    path = tmp_path / "ch90_one.py"
+    path.write_text("def total(x, mesh):\n    return x")
+    assert blanks.reset(path, BLANKS, "double") is None
+    imports = "import jax\nfrom jax.sharding import Mesh\n"
+    added = f"\n\n\n{imports}\n\n{function_text.text_of(BLANKS, 'double')}"
+    assert path.read_text() == "def total(x, mesh):\n    return x" + added
+    before = path.read_bytes()
+    assert blanks.reset(path, BLANKS, "double") is None
+    assert path.read_bytes() == before and not (tmp_path / ".kept").exists()
+
+
+def course(root, lang="en"):
+    copy_blanks(root / "lessons", root / "answers")
+    return Course(root, lang)
+
+
+def verdict(exercise, outcome, message=""):
+    return {"exercise": exercise, "outcome": outcome, "message": message, "line": 7, "mistake": None}
+
+
+def test_n_steps_from_a_right_answer_to_the_next_that_is_not(tmp_path):
+    c = course(project(tmp_path))
+    assert c.exercises == ["ch90_one.double", "ch90_one.total", "ch90_one.count_to", "ch91_pair.everybody"]
+    assert c.current == "ch90_one.double" and c.following() == "ch90_one.total"
+    assert c.step(-1) == "ch91_pair.everybody"
+    c.note(verdict("ch90_one.double", "right"))
+    c.note(verdict("ch90_one.total", "right"))
+    assert c.following() == "ch90_one.count_to" and c.solved() == "2 of 4 solved"
+    c.go("ch90_one.count_to")
+    c.note(verdict("ch90_one.count_to", "right"))
+    c.go("ch91_pair.everybody")
+    c.note(verdict("ch91_pair.everybody", "right"))
+    assert c.following() == "ch90_one.double"
+
+
+def test_what_is_known_survives_a_restart_until_the_file_changes(tmp_path):
+    c = course(project(tmp_path))
+    c.note(verdict("ch90_one.double", "right"))
+    c.note(verdict("ch91_pair.everybody", "wrong"))
+    c.go("ch90_one.count_to")
+    again = Course(tmp_path, "en")
+    assert again.current == "ch90_one.count_to"
+    assert again.outcomes == {"ch90_one.double": "right", "ch91_pair.everybody": "wrong"}
+    state = json.loads((tmp_path / "answers/.state.json").read_text())
+    assert progress.known(tmp_path / "answers", "ch90_one.double", state) == "right"
+    answer(tmp_path, "ch90_one", BLANKS.read_text() + "\n")
+    assert Course(tmp_path, "en").outcomes == {"ch91_pair.everybody": "wrong"}
+
+
+def test_the_block_is_that_of_pytest(tmp_path):
+    c = course(project(tmp_path), "zh-Hans")
+    c.note(verdict("ch90_one.double", "wrong", "一\n二"))
+    block = c.block("ch90_one.double")
+    assert block and (block.word, block.heading) == ("有误", "ch90_one/double · 两倍 · answers/ch90_one.py:7")
+    assert block.lines == ["一", "二"]
+
+
+def test_a_statement_in_each_language(tmp_path):
+    lessons = project(tmp_path) / "lessons"
+    assert statement(lessons, "ch90_one.double", "en") == "Twice `x`, laid out as `x` is."
+    assert statement(lessons, "ch90_one.double", "zh-Hans") == "`x` 的两倍，布局与 `x` 相同。"
+    derived = lessons / "ch90_one" / "words.zh-Hant.toml"
+    derived.write_text('[double]\nstatement.zh-Hant = "x 的兩倍，配置與 x 相同。"\n')
+    assert Course(tmp_path, "zh-Hant").statement("ch90_one.double") == "`x` 的兩倍，配置與 `x` 相同。"
+    assert Course(tmp_path, "zh-Hant").statement("ch90_one.total") == "`x` 的总和，每个设备都要拿到。"
+
+
+def test_lines_of_a_statement_are_joined_without_a_space_in_chinese(tmp_path):
+    lessons = project(tmp_path) / "lessons"
+    docstring = '"""Add\n    them.\n\n    Returns one.\n\n    每个设备，\n    各自相\n    加 n\n    次。\n    """'
+    (lessons / "ch90_one" / "exercises.py").write_text(f"def double(n):\n    {docstring}\n")
+    assert statement(lessons, "ch90_one.double", "en") == "Add them.\n\nReturns one."
+    assert statement(lessons, "ch90_one.double", "zh-Hans") == "每个设备，各自相加 `n` 次。"
+
+
+TEXTS = [
+    "Twice the number of devices in the mesh, and a_name_that_is_much_longer_than_the_line_is_wide_and_must_be_cut.",
+    "在这种分区方式（spec）下，mesh 的每个设备要存放数组的多少字节？shape 是全局形状，一定能按 spec 整除。",
+]
+
+
+@pytest.mark.parametrize("width", [10, 11, 20, 33])
+@pytest.mark.parametrize("text", TEXTS)
+def test_lines_fit_and_nothing_is_lost(text, width):
+    lines = wrapped(Content(text), width).plain.split("\n")
+    assert all(cell_len(line) <= width for line in lines)
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+    assert all(line[0] not in "，。？；）" for line in lines)
+
+
+def test_chinese_breaks_between_characters_and_english_between_words():
+    assert breaks("设备之间必须通信", 8) == [4]
+    assert breaks("设备之间，必须", 8) == [3]  # the comma stays with the character before it
+    assert breaks("one two three", 8) == [8]
+
+
+def test_code_is_marked_without_its_backticks():
+    text = marked("ask `x.sharding`, not `P`", "bold")
+    assert text.plain == "ask x.sharding, not P"
+    assert [text.plain[s.start : s.end] for s in text.spans] == ["x.sharding", "P"]

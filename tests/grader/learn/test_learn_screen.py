@@ -1,0 +1,223 @@
+"""The learner's screen under Textual's pilot: what the keys do, and that a hanging answer never blocks them."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Awaitable, Callable
+
+import pytest
+from checker_runs import answer, project
+from learn_answers import BLANKS, solved
+from rich.cells import cell_len
+from textual.pilot import Pilot
+from textual.widgets import OptionList
+
+from grader.learn.overview import Course
+from grader.learn.screen import Learn
+
+DEADLINE = 120.0
+
+
+def text(app: Learn) -> str:
+    """All that stands on the screen, in lines."""
+    rows = app.screen._compositor.render_strips(app.size)
+    return "\n".join("".join(segment.text for segment in row).rstrip() for row in rows)
+
+
+async def until(pilot: Pilot, *words: str) -> str:
+    """What is seen once all the words are."""
+    end = time.monotonic() + DEADLINE
+    while not all(word in text(pilot.app) for word in words):
+        assert time.monotonic() < end, f"never seen: {words}\n{text(pilot.app)}"
+        await pilot.pause(0.05)
+    return text(pilot.app)
+
+
+def session(root, play: Callable[[Pilot], Awaitable[None]], lang: str = "en", size=(80, 24)) -> None:
+    """Play on the screen of a project; nothing is left running."""
+
+    async def main() -> None:
+        app = Learn(Course(root, lang), 20, 2)
+        async with app.run_test(size=size) as pilot:
+            await play(pilot)
+
+    asyncio.run(main())
+    left = subprocess.run(["pgrep", "-f", f"grader.run.service --root {root} "], capture_output=True, text=True)
+    assert left.stdout == ""
+
+
+def test_from_the_blank_over_a_mistake_and_a_hint_to_the_next(tmp_path):
+    root = project(tmp_path)
+
+    async def play(pilot):
+        seen = await until(pilot, "todo", "0 of 4 solved", "Twice x, laid out as x is.", "answers/ch90_one.py:7")
+        assert "[□]" in seen
+        answer(root, "ch90_one", solved("double", "return x * x"))
+        await until(pilot, "wrong", "called", "You multiplied x by itself.", "[✗]")
+        await pilot.press("h")
+        await until(pilot, "Hint 1 of 2 for ch90_one/double: What is twice?")
+        answer(root, "ch90_one", solved("double", "return 2 * x"))
+        await until(pilot, "right", "n goes on to ch90_one/total.", "1 of 4 solved", "[■]")
+        await pilot.press("n")
+        await until(pilot, "The sum of x, known to every device.", "answers/ch90_one.py:15")
+        await pilot.press("p")
+        await until(pilot, "Twice x, laid out as x is.", "right")
+
+    session(root, play)
+
+
+def test_a_save_by_renaming_and_of_another_exercise_moves_there(tmp_path):
+    root = project(tmp_path)
+
+    async def play(pilot):
+        await until(pilot, "Twice x", "todo")
+        fresh = root / "answers" / "ch90_one.py.new"
+        fresh.write_text(solved("count_to", "print(*range(n), sep='\\n'); return n"))
+        os.replace(fresh, root / "answers" / "ch90_one.py")
+        await until(pilot, "Print the numbers 1 to n", "wrong", "range begins at 0.")
+
+    session(root, play)
+
+
+def test_what_was_right_is_checked_again_when_its_file_changes(tmp_path):
+    root = project(tmp_path)
+    both = solved("count_to", "print(*range(1, n + 1), sep='\\n'); return n", solved("double", "return times(x)"))
+
+    async def play(pilot):
+        await until(pilot, "todo")
+        answer(root, "ch90_one", both + "\n\ndef times(x):\n    return 2 * x\n")
+        await until(pilot, "2 of 4 solved")
+        await pilot.press("n", "n")
+        await until(pilot, "Print the numbers 1 to n")
+        answer(root, "ch90_one", both + "\n\ndef times(x):\n    return 3 * x\n")
+        seen = await until(pilot, "1 of 4 solved", "ch90_one/double was right before this change and no longer is.")
+        assert "Print the numbers 1 to n" in seen
+
+    session(root, play)
+
+
+def test_an_endless_loop_never_blocks_the_keys_and_a_save_ends_it(tmp_path):
+    root = project(tmp_path)
+
+    async def play(pilot):
+        await until(pilot, "todo")
+        answer(root, "ch90_one", solved("double", "while True: pass"))
+        await until(pilot, "checking … 2 s")
+        await pilot.press("h")
+        await until(pilot, "What is twice?", "checking …")
+        answer(root, "ch90_one", solved("double", "return 2 * x"))
+        seen = await until(pilot, "1 of 4 solved")
+        assert "checking" not in seen and "hung" not in seen
+
+    session(root, play)
+
+
+def test_the_list_goes_to_the_chosen_exercise(tmp_path):
+    root = project(tmp_path)
+
+    async def play(pilot):
+        await until(pilot, "todo")
+        await pilot.press("l")
+        await until(pilot, "ch91_pair/everybody", "Esc back")
+        assert pilot.app.screen.query_one(OptionList).highlighted == 0
+        await pilot.press("down", "down", "enter")
+        await until(pilot, "Print the numbers 1 to n")
+        await pilot.press("l", "up", "escape")
+        await until(pilot, "Print the numbers 1 to n")
+
+    session(root, play)
+
+
+def test_reset_and_solution_ask_first(tmp_path):
+    root = project(tmp_path)
+    mine = solved("double", "return x * x")
+
+    async def play(pilot):
+        await until(pilot, "todo")
+        answer(root, "ch90_one", mine)
+        await until(pilot, "wrong")
+        await pilot.press("s")
+        await until(pilot, "Show the solution of double?")
+        await pilot.press("n")
+        assert "return 2 * x" not in await until(pilot, "wrong", "Twice x")
+        await pilot.press("s", "y")
+        await until(pilot, "return 2 * x")
+        await pilot.press("r")
+        await until(pilot, "Put double back to its blank?")
+        await pilot.press("escape")
+        await until(pilot, "wrong", "Twice x")
+        assert (root / "answers" / "ch90_one.py").read_text() == mine
+        await pilot.press("r", "y")
+        await until(pilot, "double is its blank again", "todo")
+        assert (root / "answers" / "ch90_one.py").read_text() == BLANKS
+        (kept,) = (root / "answers" / ".kept").iterdir()
+        assert kept.read_text().endswith("    return x * x\n")
+
+    session(root, play)
+
+
+def test_a_verdict_comes_while_a_question_is_open(tmp_path):
+    root = project(tmp_path)
+
+    async def play(pilot):
+        await until(pilot, "todo")
+        await pilot.press("s")
+        await until(pilot, "Show the solution of double?")
+        answer(root, "ch90_one", solved("double", "return 2 * x"))
+        await until(pilot, "1 of 4 solved", "Show the solution of double?")
+
+    session(root, play)
+
+
+def test_the_checker_is_started_again_when_it_dies_and_when_lessons_change(tmp_path):
+    root = project(tmp_path)
+
+    async def play(pilot):
+        await until(pilot, "todo")
+        process = pilot.app.session.client._process
+        os.kill(process.pid, signal.SIGKILL)
+        await until(pilot, "The checker ended unexpectedly and was started again")
+        answer(root, "ch90_one", solved("double", "return 2 * x"))
+        await until(pilot, "1 of 4 solved")
+        solutions = root / "solutions" / "ch90_one.py"
+        solutions.write_text(solutions.read_text().replace("return 2 * x", "return x + x + x"))
+        await until(pilot, "This exercise itself is faulty")
+
+    session(root, play)
+
+
+@pytest.mark.parametrize(("lang", "words"), [("zh-Hans", "每个设备都拿到结果"), ("en", "The sum of x")])
+def test_a_narrow_screen_and_a_resize(tmp_path, lang, words):
+    root = project(tmp_path)
+    exercises = root / "lessons" / "ch90_one" / "exercises.py"
+    exercises.write_text(exercises.read_text().replace("每个设备都要拿到。", "每个设备都拿到结果。" * 30))
+
+    async def play(pilot):
+        await until(pilot, "answers/ch90_one.py:7")
+        await pilot.press("n")
+        await until(pilot, words)
+        await pilot.resize_terminal(44, 16)
+        end = time.monotonic() + DEADLINE
+        while max(map(cell_len, (await until(pilot, words, "ch90_one/total")).split("\n"))) > 44:
+            assert time.monotonic() < end, text(pilot.app)
+            await pilot.pause(0.05)
+        await pilot.press("end", "pagedown")
+        await until(pilot, {"en": "todo", "zh-Hans": "待完成"}[lang])
+
+    session(root, play, lang)
+
+
+def test_without_colour_outcomes_have_words_and_marks(tmp_path, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    root = project(tmp_path)
+    answer(root, "ch90_one", solved("double", "return x * x"))
+
+    async def play(pilot):
+        await until(pilot, "wrong", "[✗]□□")
+        strips = pilot.app.screen._compositor.render_strips(pilot.app.size)
+        styles = [segment.style for strip in strips for segment in strip.apply_filter(pilot.app._filters[-1], None)]
+        assert all(s is None or s.color is None or s.color.is_default for s in styles)
+
+    session(root, play)

@@ -1,0 +1,226 @@
+"""The learner's session in a real terminal (tmux), and line by line over pipes."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from checker_runs import HERE, answer, project
+from learn_answers import BLANKS, solved
+
+from grader.learn.learn_command import main
+
+DEADLINE = 120.0
+COMMAND = [sys.executable, "-m", "lessons", "learn"]
+
+
+class Terminal:
+    """One tmux session of 80 × 24 that runs the screen on a project."""
+
+    def __init__(self, root: Path, *options: str) -> None:
+        self.root, self.name = root, f"learn-{os.getpid()}-{root.name}"
+        command = [*COMMAND, "--root", str(root), *options]
+        clean = {k: v for k, v in os.environ.items() if k not in ("TMUX", "NO_COLOR")} | {"LC_ALL": "C.UTF-8"}
+        start = ["-f", "/dev/null", "-u", "new-session", "-d", "-x", "80", "-y", "24", "-c", str(HERE.parent)]
+        self._tmux(*start, *command, env=clean)
+
+    def _tmux(self, *arguments: str, env: dict[str, str] | None = None) -> str:
+        command = ["tmux", "-L", self.name, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=DEADLINE, env=env).stdout
+
+    def __enter__(self) -> "Terminal":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        subprocess.run(["tmux", "-L", self.name, "kill-server"], capture_output=True, timeout=DEADLINE)
+
+    def press(self, *keys: str) -> None:
+        """Type keys by their tmux names."""
+        self._tmux("send-keys", *keys)
+
+    def until(self, *words: str) -> str:
+        """What is seen once all the words are."""
+        end = time.monotonic() + DEADLINE
+        while not all(word in (seen := self._tmux("capture-pane", "-p")) for word in words):
+            assert time.monotonic() < end, f"never seen: {words}\n{seen}"
+            time.sleep(0.1)
+        return seen
+
+    def until_gone(self) -> None:
+        """Until the program has ended, and the checker with it."""
+        end = time.monotonic() + DEADLINE
+        while running(self.root):
+            assert time.monotonic() < end, "still running"
+            time.sleep(0.1)
+
+
+def running(root: Path) -> str:
+    """The processes that work on a project."""
+    return subprocess.run(["pgrep", "-f", f"lessons.* --root {root}( |$)"], capture_output=True, text=True).stdout
+
+
+SESSIONS = {
+    "en": [
+        ("0 of 4 solved", "Twice x, laid out as x is.", "todo", "h hint", "q quit"),
+        ("wrong", "called    double(f32[", "You multiplied x by itself."),
+        ("Hint 1 of 2 for ch90_one/double: What is twice?",),
+        ("right", "n goes on to ch90_one/total.", "1 of 4 solved"),
+        ("The sum of x, known to every device. Budget: one all-reduce of 4 bytes.", "todo"),
+    ],
+    "zh-Hans": [
+        ("已完成 0/4", "x 的两倍，布局与 x 相同。", "待完成", "h 提示", "q 退出"),
+        ("有误", "调用  double(f32[", "你把 x 和自己相乘了。"),
+        ("ch90_one/double 的提示 1/2：两倍是什么？",),
+        ("正确", "按 n 继续下一题：ch90_one/total。", "已完成 1/4"),
+        ("x 的总和，每个设备都要拿到。", "待完成"),
+    ],
+}
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
+@pytest.mark.parametrize(("lang", "quit_"), [("en", "q"), ("zh-Hans", "C-c")])
+def test_a_recorded_session(tmp_path, lang, quit_):
+    root = project(tmp_path / lang)
+    blank, wrong, hint, right, following = SESSIONS[lang]
+    with Terminal(root, "--lang", lang) as terminal:
+        terminal.until(*blank)
+        answer(root, "ch90_one", solved("double", "return x * x"))
+        terminal.until(*wrong)
+        terminal.press("h")
+        terminal.until(*hint)
+        answer(root, "ch90_one", solved("double", "return 2 * x"))
+        terminal.until(*right)
+        terminal.press("n")
+        terminal.until(*following)
+        terminal.press(quit_)
+        terminal.until_gone()
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
+def test_nothing_is_left_when_the_terminal_goes_away(tmp_path):
+    root = project(tmp_path / "gone")
+    with Terminal(root) as terminal:
+        terminal.until("todo")
+        answer(root, "ch90_one", solved("double", "while True: pass"))
+        terminal.until("checking …")
+    terminal.until_gone()
+
+
+class Lines:
+    """The session line by line over pipes."""
+
+    def __init__(self, root: Path, *options: str) -> None:
+        self.path = root / "said.txt"
+        with self.path.open("w") as out:
+            command = [*COMMAND, "--root", str(root), *options]
+            pipe = subprocess.PIPE
+            self.process = subprocess.Popen(command, cwd=HERE.parent, stdin=pipe, stdout=out, stderr=out, text=True)
+
+    def type(self, *lines: str) -> None:
+        """Type lines."""
+        assert self.process.stdin
+        self.process.stdin.write("\n".join(lines) + "\n")
+        self.process.stdin.flush()
+
+    def until(self, *words: str) -> None:
+        """Until all the words have been said."""
+        end = time.monotonic() + DEADLINE
+        while not all(word in self.path.read_text(encoding="utf-8") for word in words):
+            assert time.monotonic() < end, f"never said: {words}\n{self.path.read_text(encoding='utf-8')}"
+            time.sleep(0.05)
+
+    def until_more(self, word: str) -> None:
+        """Until the word has been said once more than now."""
+        before, end = self.path.read_text(encoding="utf-8").count(word), time.monotonic() + DEADLINE
+        while self.path.read_text(encoding="utf-8").count(word) == before:
+            assert time.monotonic() < end, f"not said again: {word}"
+            time.sleep(0.05)
+
+    def close(self) -> int:
+        """End the input; the exit code."""
+        assert self.process.stdin
+        self.process.stdin.close()
+        return self.process.wait(DEADLINE)
+
+
+def test_line_by_line_over_a_pipe(tmp_path):
+    root = project(tmp_path)
+    lines = Lines(root)
+    lines.type("1")  # before there is a checker
+    lines.until("0 of 4 solved · ch90_one 0/3 · ch91_pair 0/1", "Twice `x`", "h hint · l list", "Not begun yet.")
+    answer(root, "ch90_one", solved("double", "return x * x"))
+    lines.until("wrong  ch90_one/double · Twice · answers/ch90_one.py:7\n  called  ", "You multiplied x by itself.")
+    lines.type("h", "what?")
+    lines.until("Hint 1 of 2 for ch90_one/double: What is twice?", "what? is none of the commands")
+    lines.type("s", "no")
+    lines.until("Show the solution of double?", "Nothing was done.")
+    answer(root, "ch90_one", solved("double", "return 2 * x"))
+    lines.until("right  ch90_one/double", "1 of 4 solved", "n goes on to ch90_one/total.")
+    lines.type("n", "l", "4")
+    lines.until("The sum of `x`", "  1 ch90_one/double · Twice · right", "ch91_pair/everybody · Everybody's\n")
+    lines.type("1", "r", "y")
+    lines.until("double is its blank again; your version is kept in answers/.kept/ch90_one.double.")
+    assert lines.close() == 0
+    said = lines.path.read_text(encoding="utf-8")
+    assert "\x1b" not in said and "Traceback" not in said
+    assert (root / "answers/ch90_one.py").read_text(encoding="utf-8") == BLANKS
+    assert running(root) == ""
+
+
+def test_settings_of_jax_are_left_aside_and_named_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("JAX_DISABLE_JIT", "1")
+    root = project(tmp_path)
+    answer(root, "ch90_one", solved("double", "return 2 * x"))
+    lines = Lines(root)
+    lines.until("left aside for the checks: ", "JAX_DISABLE_JIT", "right  ch90_one/double")
+    words = root / "lessons/ch90_one/words.toml"
+    words.write_text(words.read_text() + "\n")  # the checker is started again
+    lines.until_more("right  ch90_one/double")
+    assert lines.path.read_text(encoding="utf-8").count("left aside") == 1
+    assert lines.close() == 0
+
+
+def test_q_ends_it_while_an_answer_hangs(tmp_path):
+    root = project(tmp_path)
+    lines = Lines(root, "--plain", "--lang", "zh-Hans")
+    lines.until("已完成 0/4", "还没有开始写。")
+    answer(root, "ch90_one", solved("double", "while True: pass"))
+    lines.until("正在检查…")
+    lines.type("q")
+    assert lines.process.wait(DEADLINE) == 0
+    assert lines.close() == 0 and running(root) == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--lang", "fr"], "--lang fr: choose one of en, zh-Hans, zh-Hant"),
+        (["--limit", "none"], "--limit none: a number above 0 is needed"),
+        (["--memory", "-1"], "--memory -1: a number above 0 is needed"),
+        (["--root", "/nowhere"], "There are no exercises in /nowhere/lessons."),
+    ],
+)
+def test_a_bad_value_is_one_sentence(arguments, sentence, capsys, monkeypatch):
+    monkeypatch.setenv("LC_ALL", "C")
+    assert main(arguments) == 2
+    assert capsys.readouterr().err == sentence + "\n"
+
+
+def test_a_file_in_place_of_the_answers_is_one_sentence(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("LC_ALL", "C")
+    root = project(tmp_path)
+    (root / "answers").write_text("")
+    assert main(["--root", str(root)]) == 2
+    said = "the blanks could not be copied to answers/ (File exists): make it a folder that you may write to\n"
+    assert capsys.readouterr().err == said
+
+
+def test_an_unknown_option_is_one_sentence(capsys, monkeypatch):
+    monkeypatch.setenv("LC_ALL", "C")
+    with pytest.raises(SystemExit) as ended:
+        main(["--colour"])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1

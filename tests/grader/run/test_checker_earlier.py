@@ -1,0 +1,163 @@
+"""Learners who began before the chapter was what it is now: an exercise that their file lacks, or that was renamed."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from checker_runs import HERE, SAMPLE, answer, check, project
+
+from grader.exercise import answers
+from grader.exercise.blanks import add_missing
+
+BLANKS = SAMPLE / "lessons" / "ch90_one" / "exercises.py"
+MINE = "import jax\n\n\ndef double(x):\n    return 2 * x  # total of two\n"
+
+
+@pytest.fixture
+def root(tmp_path):
+    return project(tmp_path)
+
+
+def added(root: Path, data: bytes, lang: str = "en") -> bytes:
+    """What the blanks of ch90_one's other exercises add to an answers file."""
+    path = root / "answers" / "ch90_one.py"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(data)
+    path.chmod(0o640)
+    add_missing(root / "lessons", path.parent, lang)
+    after = path.read_bytes()
+    assert after.startswith(data) and path.stat().st_mode & 0o777 == 0o640
+    assert [p.name for p in path.parent.iterdir()] == ["ch90_one.py"]
+    assert add_missing(root / "lessons", path.parent, lang) == [] and path.read_bytes() == after
+    return after[len(data) :]
+
+
+def test_what_a_chapter_gained_is_todo_and_its_blank_is_added(root):
+    answer(root, "ch90_one", MINE)
+    checked = check(root, "lessons/ch90_one")
+    assert {name: row["outcome"] for name, row in checked.rows.items()} == {
+        "ch90_one.double": "right",
+        "ch90_one.total": "todo",
+        "ch90_one.count_to": "todo",
+    }
+    assert "answers/ch90_one.py had no total, count_to: the blanks were added at its end." in checked.text
+    written = (root / "answers/ch90_one.py").read_text()
+    assert written.startswith(MINE + "\n\nfrom jax.sharding import Mesh\n\n\ndef total(x: jax.Array, mesh: Mesh)")
+    assert "    # TODO: add.\n    raise NotImplementedError\n\n\ndef count_to" in written
+    again = check(root, "lessons/ch90_one", "--lang", "zh-Hans")
+    assert "补上" not in again.text and (root / "answers/ch90_one.py").read_text() == written
+
+
+def test_one_that_was_deleted_comes_back_though_others_call_it(root):
+    mine = BLANKS.read_text().replace("def double", "def old_double") + "\nY = total, double, 'about double'\n"
+    text = added(root, mine.encode()).decode()
+    assert text.count("def ") == 1 and text.startswith("\n\ndef double(x: jax.Array)")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "double = lambda x: 2 * x",
+        "from elsewhere import thrice as double",
+        "from elsewhere import *",
+        "if True:\n    def double(x): return 2 * x",
+        "globals()['double'] = 1",
+        "exec('def double(x): return x')",
+        "def double(x)\n    return x",
+        "def f():\n    global double\n    double = 1",
+        "double = (1,",
+    ],
+)
+def test_what_comes_by_another_way_than_def_is_not_added(root, line):
+    others = MINE.replace("double", "total") + "\n\ndef count_to(n):\n    return n\n\n\n"
+    assert added(root, (others + line).encode()) == b""
+
+
+@pytest.mark.parametrize(
+    ("mine", "gap"),
+    [
+        (MINE.encode(), b"\n\n"),
+        (MINE.rstrip("\n").encode(), b"\n\n\n"),
+        (MINE.replace("\n", "\r\n").encode(), b"\r\n\r\n"),
+        (b"\xef\xbb\xbf" + MINE.encode(), b"\n\n"),
+        (MINE.encode() + b"\n\ndef other(:\n    '''", b"\n\n\n"),
+        (b"", b"import jax\n"),
+        (b"# coding: gbk\n# \xd6\xd0\n", b"\n\n"),
+        (b"# coding: latin-1\n# \xe9\n", b"\n\n"),
+    ],
+    ids=["plain", "no final newline", "CRLF", "BOM", "syntax error", "empty", "gbk", "latin-1"],
+)
+def test_the_rest_of_the_file_stays_byte_for_byte(root, mine, gap):
+    text = added(root, mine)
+    assert text.startswith(gap) and text.count(b"\r") in (0, text.count(b"\n"))
+    file = answers.read(root / "answers/ch90_one.py")
+    assert {"total", "count_to"} <= file.functions.keys()
+    assert answers.is_blank(file, BLANKS, "total")
+    assert "x 的总和" in file.source or b"latin" in mine
+
+
+def test_the_blank_brings_what_it_needs(root):
+    lesson = root / "lessons" / "ch90_one" / "exercises.py"
+    alias = "\nN = 8\nShape = tuple[int, ...]\nSizes = dict[str, Shape]\nUNUSED = 1\n"
+    head, _, tail = lesson.read_text().partition("\n\ndef double")
+    lesson.write_text(f"{head}{alias}\n\ndef double{tail}".replace("count_to(n: int)", "count_to(n: Sizes)"))
+    text = added(root, MINE.encode() + b"\nclass Mesh: pass\n").decode()
+    assert text.startswith("\n\nShape = tuple[int, ...]\nSizes = dict[str, Shape]\n\n\ndef total(")
+    namespace = {}
+    exec((root / "answers/ch90_one.py").read_text(), namespace)
+    assert namespace["count_to"].__doc__.startswith("Print the numbers")
+
+
+def test_somebody_elses_folder_is_not_written_to(root):
+    answer(root, "ch90_one", MINE, "hers")
+    checked = check(root, "lessons/ch90_one", "--answers", "hers")
+    assert checked.rows["ch90_one.total"]["outcome"] == "todo"
+    assert "hers/ch90_one.py has no function total: take it from lessons/ch90_one/exercises.py" in checked.text
+    assert (root / "hers/ch90_one.py").read_text() == MINE and not (root / "answers").exists()
+
+
+def test_a_file_that_may_not_be_written_is_one_sentence(root):
+    answer(root, "ch90_one", MINE)
+    path = root / "answers/ch90_one.py"
+    path.chmod(0o444)
+    checked = check(root, "lessons/ch90_one", "-k", "total")
+    assert checked.rows["ch90_one.total"]["outcome"] == "todo"
+    assert "answers/ch90_one.py has no total, count_to, and the blanks could not be added (Permission denied)" in (
+        checked.text
+    )
+    assert path.read_text() == MINE and [p.suffix for p in path.parent.iterdir()].count(".py") == 2
+
+
+@pytest.mark.parametrize("blank", ["", BLANKS.read_text()], ids=["missing", "blank"])
+def test_one_that_was_renamed_says_where_the_old_answer_is(root, blank):
+    words = root / "lessons/ch90_one/words.toml"
+    words.write_text(words.read_text().replace("[double]", '[double]\nformerly = ["twice", "times_two"]', 1))
+    answer(root, "ch90_one", "def times_two(x):\n    return 2 * x\n\n\n" + blank)
+    checked = check(root, "lessons/ch90_one", "-k", "double")
+    assert checked.rows["ch90_one.double"]["outcome"] == "todo"
+    assert "double was called times_two before: your answer is at answers/ch90_one.py:1; take it over" in checked.text
+    assert (root / "answers/ch90_one.py").read_text().startswith("def times_two(x):\n    return 2 * x\n")
+    chinese = check(root, "lessons/ch90_one", "-k", "double", "--lang", "zh-Hans")
+    assert "double 原来叫 times_two：你的答案在 answers/ch90_one.py:1" in chinese.text
+
+
+def test_a_renamed_blank_holds_no_answer(root):
+    words = root / "lessons/ch90_one/words.toml"
+    words.write_text(words.read_text().replace("[double]", '[double]\nformerly = ["twice"]', 1))
+    answer(root, "ch90_one", BLANKS.read_text().replace("def double", "def twice"))
+    assert check(root, "lessons/ch90_one", "-k", "double").rows["ch90_one.double"]["message"] == "Not begun yet."
+
+
+@pytest.mark.parametrize("lang", ["en", "zh-Hans"])
+def test_learn_adds_the_blank_and_says_so(root, lang):
+    answer(root, "ch90_one", MINE)
+    command = [sys.executable, "-m", "lessons", "learn", "--plain", "--root", str(root), "--lang", lang]
+    env = os.environ | {"PYTHONIOENCODING": "utf-8"}
+    done = subprocess.run(command, cwd=HERE.parent, env=env, input="q\n", capture_output=True, timeout=120, text=True)
+    words = (
+        "answers/ch90_one.py had no total, count_to" if lang == "en" else "answers/ch90_one.py 里没有 total, count_to"
+    )
+    assert words in done.stdout, done.stdout + done.stderr
+    assert "def count_to" in (root / "answers/ch90_one.py").read_text()

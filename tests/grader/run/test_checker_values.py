@@ -1,0 +1,131 @@
+"""What counts as the same value: the rules by which an answer is compared with the solution."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import PartitionSpec as P
+
+from grader.exercise import answers
+from grader.judge.verdict import over_budget
+from grader.see.compare import difference, placement
+from grader.see.observe import _traffic
+from grader.see.values import pack
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    "got, expected",
+    [
+        (np.int64(4), 4),
+        (np.array(4), 4),
+        (jnp.int32(4), 4),
+        (1.0 + 1e-7, 1.0),
+        (np.float32(0.1), 0.1),
+        (NAN, NAN),
+        ("x", "x"),
+        (None, None),
+        ((1, "a", [2.0]), (1, "a", [2.0])),
+        ({"b": 1, "a": 2}, {"a": 2, "b": 1}),
+        ({3, 1}, {1, 3}),
+        (P(("x",), None), P("x", None)),
+        (jnp.float32, np.dtype("float32")),
+        (np.ones(3, np.float32), jnp.ones(3)),
+        (jnp.ones(3) * (1 + 1e-6), jnp.ones(3)),
+        (jnp.array([1e6, 1e-3]), jnp.array([1e6, 0.0])),
+        (jnp.ones(3, "bfloat16") * 1.01, jnp.ones(3, "bfloat16")),
+        (jax.random.key(1), jax.random.key(1)),
+        (slice(0, 2), slice(0, 2)),
+        (jnp.zeros((0, 3)), jnp.zeros((0, 3))),
+    ],
+)
+def test_these_are_the_same(got, expected):
+    assert difference(pack(got), pack(expected), 1e-5) is None
+
+
+@pytest.mark.parametrize(
+    "got, expected, kind",
+    [
+        (5, 4, "equal"),
+        (True, 1, "type"),
+        ("4", 4, "type"),
+        (4.5, 4, "equal"),
+        (None, jnp.ones(2), "type"),
+        (2.0, jnp.float32(2), "type"),
+        ([1], (1,), "type"),
+        ({"a": 1}, {"b": 1}, "keys"),
+        ((1,), (1, 2), "length"),
+        (P("x"), P("y"), "equal"),
+        (P("x", "y"), P(("x", "y")), "equal"),
+        (jnp.ones(3), jnp.ones((3, 1)), "shape"),
+        (jnp.ones(3, int), jnp.ones(3), "dtype"),
+        (jnp.ones(3).at[1].set(2), jnp.ones(3), "numbers"),
+        (jnp.array([1, 2]), jnp.array([1, 3]), "numbers"),
+        (jnp.array([NAN]), jnp.array([1.0]), "numbers"),
+        (jnp.full(3, 1e-9), jnp.full(3, 2e-9), "numbers"),
+        ((i for i in [1]), 1, "type"),
+        (4.0, 4, "type"),
+        (jax.random.key(1), jax.random.key(2), "numbers"),
+    ],
+)
+def test_these_differ_and_it_is_said_in_what(got, expected, kind):
+    found = difference(pack(got), pack(expected), 1e-5)
+    assert found is not None and found.kind == kind
+
+
+def test_the_place_of_the_first_difference_is_named():
+    got, expected = ({"w": [jnp.zeros(2), jnp.array([1.0, last])]} for last in (2.0, 1.0))
+    found = difference(pack(got), pack(expected), 1e-5)
+    assert found is not None
+    assert (found.path, found.at, found.numbers) == ("['w'][1]", "[1]", ("2", "1"))
+
+
+def test_an_oracle_may_be_of_another_precision_but_not_of_another_shape():
+    assert difference(pack(jnp.ones(2)), pack(np.ones(2)), 1e-5, strict=False) is None
+    assert difference(pack(jnp.float32(2)), pack(2.0), 1e-5, strict=False) is None
+    assert difference(pack(jnp.ones(2)), pack(np.ones(1)), 1e-5, strict=False) is not None
+
+
+def test_an_array_on_the_host_has_no_placement():
+    assert placement(pack(jnp.ones(2)), pack(jnp.ones(2))) is None
+    assert placement(pack(np.ones(2)), pack(jnp.ones(2))) is not None
+
+
+def test_a_far_too_large_array_and_one_inside_itself_are_no_trouble():
+    with pytest.raises(ValueError, match="far too large"):
+        pack(np.zeros(10**8, np.int8))
+    endless: list = []
+    endless.append(endless)
+    assert pack(endless)["t"] == "list"
+
+
+def test_a_broken_block_leaves_the_others_and_their_line_numbers(tmp_path):
+    path = tmp_path / "ch01.py"
+    path.write_text(
+        "import os\nCONSTANT = [\n    1,\n]\n\n\ndef good():\n    return 1\n\n\n"
+        "@wraps(\ndef decorated():\n    return 1\n\n\n"
+        "def bad(:\n    pass\n\n\nclass Kept:\n    x = 1\n\n\ndef last():\n    return 2\n"
+    )
+    read = answers.read(path)
+    assert read.functions == {"good": 7, "last": 24}
+    assert {name: line for name, (line, _) in read.faults.items()} == {"decorated": 11, "bad": 16}
+    assert "CONSTANT" in read.source and "class Kept" in read.source
+    assert answers.read(path).source.splitlines()[23] == "def last():"
+
+
+def test_a_budget_counts_the_costliest_branch_of_a_condition():
+    mesh = jax.make_mesh((8,), ("i",))
+
+    @jax.shard_map(mesh=mesh, in_specs=(P(), P("i")), out_specs=P())
+    def program(flag, x):  # x: f32[4]; 16 bytes in one branch, 4 in the other
+        return jax.lax.cond(flag, lambda: jax.lax.psum(x, "i").sum(), lambda: jax.lax.psum(x.sum(), "i"))
+
+    x = jax.device_put(np.ones(32, np.float32), jax.NamedSharding(mesh, P("i")))
+    text = jax.jit(program).lower(True, x).compile().as_text()
+    seen = _traffic(text or "")
+    assert sorted(size for _, size, _ in seen["traffic"]) == [4, 16]
+    assert seen["total"] == 16
+    within = seen | {"budget": {"ops": ["all-reduce"], "bytes": 16}}
+    assert over_budget(within) is None
+    assert over_budget(seen | {"budget": {"ops": ["all-reduce"], "bytes": 15}}) is not None

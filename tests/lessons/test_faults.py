@@ -1,0 +1,76 @@
+"""Every fault of ch12, run with limits: it goes wrong as the chapter says, is named, and leaves no process."""
+
+import json
+import re
+import subprocess
+
+import pytest
+
+from lessons.ch12_pitfalls.faults import FAULTS, HERE, LIMITS
+from minipod import cluster
+
+HUNG = 30  # seconds after which a fault counts as not noticed
+REPAIRED = {
+    "order_sorted.py": ((), "sum of w1 [8.]\nsum of w2 [800.]\n"),
+    "common_longest.py": (("8", "16"), "[ 8. 16. 24. 32. 40. 48. 56. 64.]\n"),
+    "last_batch_together.py": ((), "step 0 [8.]\nstep 1 [8.]\nstep 2 [4.]\n"),
+    "common_decision.py": ((), "step 0 [8.]\nstep 1 [8.]\nstep 2 [8.]\ngood enough for all\n"),
+    "raises_together.py": ((), "step 0 [8.]\nstop: no batch in process 1\n"),
+}
+
+
+def running(program: str) -> list[str]:
+    """The command lines of processes that still run a program of this chapter."""
+    found = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    return [line for line in found.splitlines() if f"{HERE}/{program}" in line and "minipod.cluster.inside" in line]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_fault_is_noticed_and_named(fault):
+    done = fault.run()
+    assert fault.shown_by(done), f"{done.first_failure}\n{done}"
+    assert done.seconds < HUNG
+    assert running(fault.program) == []
+
+
+def test_another_order_lies_and_nothing_says_so():
+    done = next(f for f in FAULTS if f.name == "another order").run()
+    assert done.codes == [0, 0] and done.first_failure is None
+    assert [sorted(re.findall(r"sum of \w+ \[(.+?)\]", text)) for text in done.outputs] == [["404.", "404."]] * 2
+
+
+def test_other_widths_add_what_does_not_belong_together():
+    done = next(f for f in FAULTS if f.name == "8 and 16 columns").run()
+    numbers = [re.findall(r"\d+\.", text) for text in done.outputs if "[" in text.partition("\n")[0]]
+    assert all(found[:8] != [f"{8 * k}." for k in range(1, 9)] for found in numbers)
+
+
+@pytest.mark.parametrize("program", REPAIRED)
+def test_the_repaired_program_is_right_in_both_processes(program):
+    arguments, printed = REPAIRED[program]
+    assert cluster.run(HERE / program, *arguments, **LIMITS).outputs == [printed, printed]
+
+
+def test_all_look_and_one_saves():
+    done = cluster.run(HERE / "all_look.py", **LIMITS)
+    assert done.outputs == ["saved (8, 2)\nnext step [8. 8.]\n", "next step [8. 8.]\n"]
+
+
+def test_the_survivors_go_on_with_their_own_devices():
+    done = cluster.run(HERE / "survivors.py", survivors=True, check=False, **LIMITS)
+    lines = done.outputs[0].splitlines()
+    assert lines[:2] == [f"turn {turn} over 8 devices: 8.0" for turn in (0, 1)]
+    assert lines[2].startswith("turn 2 ") and lines[2].endswith("-> ProcessFailureError")
+    assert lines[-1] == "turn 4 over 4 devices: 4.0"
+    assert done.codes == [0, -9]
+
+
+def test_every_fault_has_its_record_without_limits():
+    recorded = json.loads((HERE / "recorded.json").read_text())["faults"]
+    assert list(recorded) == [fault.name for fault in FAULTS]
+    for fault in FAULTS:
+        ended = [t for t in recorded[fault.name]["each"] if t is not None]
+        fine = recorded[fault.name]["codes"] == [0, 0]
+        assert fine == (fault.outcome == "fine" or fault.name == "another order")
+        if fault.outcome == "hang":  # JAX's own limits: 100 s of heartbeats, 300 s of barriers
+            assert len(ended) < 2 or max(ended) > 95

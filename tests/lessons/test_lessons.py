@@ -1,0 +1,75 @@
+"""The lessons themselves: blanks are todo, what their authors wrote holds, what chapters show runs."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader.author.chapter_files import functions
+
+ROOT = Path(__file__).resolve().parents[2]
+CHAPTERS = sorted(p.parent.name for p in ROOT.glob("lessons/ch*/exercises.py"))
+LONG = pytest.mark.long
+SCRIPTS = ("start", "ch01_devices", "ch10_processes")  # run in every `make test`; the book executes the cells of all
+
+
+def exercises(chapter: str) -> list[str]:
+    return functions(ROOT / "lessons" / chapter / "exercises.py")
+
+
+def check(answers: Path, report: Path) -> tuple[int, dict[str, dict]]:
+    """`pytest lessons/` on a folder of answers: its exit status, and the report by exercise."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "lessons/"]
+    run = subprocess.run(
+        [*command, f"--answers={answers}", f"--report={report}"], cwd=ROOT, capture_output=True, text=True, timeout=1800
+    )
+    assert report.exists(), run.stdout + run.stderr
+    return run.returncode, {row["exercise"]: row for row in json.loads(report.read_text())}
+
+
+def outcomes(rows: dict[str, dict]) -> dict[str, str]:
+    return {name: row["outcome"] for name, row in rows.items()}
+
+
+def everything(outcome: str) -> dict[str, str]:
+    return {f"{c}.{e}": outcome for c in CHAPTERS for e in exercises(c)}
+
+
+def test_every_blank_is_todo(tmp_path):
+    for chapter in CHAPTERS:
+        blank = ROOT / "lessons" / chapter / "exercises.py"
+        (tmp_path / f"{chapter}.py").write_text(blank.read_text())
+    status, rows = check(tmp_path, tmp_path / "report.json")
+    assert outcomes(rows) == everything("todo")
+    assert status == 1
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_all_that_the_author_of_a_chapter_wrote_holds(chapter):
+    """Nothing is missing; right answers pass however they are written, mistakes are named, wrong answers are caught."""
+    run = subprocess.run(
+        [sys.executable, "-m", "lessons", "author", chapter], cwd=ROOT, capture_output=True, text=True, timeout=1800
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.long
+def test_solutions_pass_in_one_run_of_all_chapters(tmp_path):
+    status, rows = check(ROOT / "solutions", tmp_path / "report.json")
+    wrong = [row["message"] for row in rows.values() if row["outcome"] != "right"]
+    assert outcomes(rows) == everything("right"), "\n\n".join(wrong)
+    assert status == 0
+
+
+@pytest.mark.parametrize(
+    "lesson", [lesson if lesson in SCRIPTS else pytest.param(lesson, marks=LONG) for lesson in ["start", *CHAPTERS]]
+)
+def test_what_a_chapter_shows_runs_as_a_script(lesson, tmp_path):
+    script = ROOT / "lessons" / lesson / "demo.py"
+    run = subprocess.run(
+        [sys.executable, "-W", "error", script], cwd=tmp_path, capture_output=True, text=True, timeout=600
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert not list(tmp_path.iterdir()), "a demo leaves files where it was started"

@@ -1,0 +1,230 @@
+"""Hosts on this machine are apart, joined by cables as slow as asked for, and leave nothing behind."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from minipod import hosts
+from minipod.__main__ import main
+from minipod.cluster import ClusterError
+from minipod.hosts import namespaces
+
+WHY_NOT = hosts.why_not(delay=True)
+needs_hosts = pytest.mark.skipif(WHY_NOT is not None, reason=WHY_NOT or "")
+
+WHERE = """
+import os, socket
+name = socket.gethostname()
+print(name, socket.gethostbyname(name), socket.gethostbyname("host1"), os.getcwd())
+"""
+PSUM = """
+import socket
+import jax
+import numpy as np
+from minipod.cluster import launch_arguments
+jax.distributed.initialize(**launch_arguments())
+mesh = jax.make_mesh((jax.device_count(),), ("x",))
+ones = np.ones(jax.local_device_count(), np.float32)
+x = jax.make_array_from_process_local_data(jax.NamedSharding(mesh, jax.P("x")), ones)  # f32[devices]
+total = jax.jit(jax.shard_map(lambda x: jax.lax.psum(x, "x"), mesh=mesh, in_specs=jax.P("x"), out_specs=jax.P()))(x)
+print(socket.gethostname(), float(np.asarray(total)[0]))
+"""
+# Process 0 listens, says how long a message of so many bytes took to come back with one byte.
+ECHO = """
+import os, socket, sys, time
+size, there = int(sys.argv[1]), ("host0", 5000)
+if os.environ["MINIPOD_PROCESS"] == "0":
+    with socket.create_server(there) as server:
+        other, _ = server.accept()
+        other.sendall(b"!")
+        while size:
+            size -= len(other.recv(1 << 20))
+        other.sendall(b"!")
+else:
+    while True:
+        try:
+            wire = socket.create_connection(there)
+            break
+        except OSError:
+            time.sleep(0.01)
+    wire.recv(1)
+    began = time.monotonic()
+    wire.sendall(b"x" * size)
+    wire.recv(1)
+    print(time.monotonic() - began)
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("where", WHERE), ("psum", PSUM), ("echo", ECHO)):
+        Path(f"{name}.py").write_text(text)
+    return tmp_path
+
+
+def interfaces() -> set[str]:
+    return set(os.listdir("/sys/class/net"))
+
+
+def holders() -> set[int]:
+    """The processes of this folder, a test's own, that have another network than this one."""
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            ours = os.readlink(process / "cwd") == os.getcwd()  # other labs may be at work on this machine
+            if ours and os.readlink(process / "ns/net") != os.readlink("/proc/self/ns/net"):
+                found.add(int(process.name))
+        except OSError:
+            pass
+    return found
+
+
+def wait_until(what, seconds: float = 60.0) -> bool:
+    end = time.monotonic() + seconds
+    while not what() and time.monotonic() < end:
+        time.sleep(0.02)
+    return what()
+
+
+@pytest.fixture
+def nothing_left():
+    """The test leaves no interface and no process in another network."""
+    before = interfaces(), holders()
+    yield
+    assert wait_until(lambda: interfaces() <= before[0] and holders() <= before[1])
+
+
+@needs_hosts
+def test_each_host_has_its_own_name_and_address_and_knows_the_others(here: Path, nothing_left):
+    with hosts.lab(count=3) as lab:
+        done = lab.run("where.py", devices=1)
+    assert done.outputs == [f"host{i} 10.77.0.{i + 1} 10.77.0.2 {here}\n" for i in range(3)]
+
+
+@needs_hosts
+def test_a_program_of_any_cluster_computes_across_hosts(nothing_left):
+    with hosts.lab() as lab:
+        before = lab.sent()
+        assert lab.run("psum.py", devices=4).outputs == ["host0 8.0\n", "host1 8.0\n"]
+        assert all(b > a for a, b in zip(before, lab.sent(), strict=True))
+
+
+@needs_hosts
+def test_a_limited_cable_takes_at_least_the_time_of_its_bytes(nothing_left):
+    with hosts.lab(rate="20mbit") as lab:
+        done = lab.run("echo.py", "1000000", devices=1)
+        assert lab.sent()[1] > 1_000_000
+    assert float(done.outputs[1]) > 0.9 * 8 * 1_000_000 / 20e6
+
+
+@needs_hosts
+def test_a_message_and_its_answer_take_at_least_two_delays(nothing_left):
+    with hosts.lab(delay="40ms") as lab:
+        assert float(lab.run("echo.py", "1", devices=1).outputs[1]) > 0.08
+
+
+@needs_hosts
+def test_a_cable_with_a_delay_carries_everything(nothing_left):
+    with hosts.lab(count=3, delay="1ms") as lab:
+        assert lab.run("psum.py", devices=1).outputs == [f"host{i} 3.0\n" for i in range(3)]
+
+
+@needs_hosts
+def test_failures_are_told_as_on_one_machine(nothing_left):
+    Path("bad.py").write_text("import os\nif os.environ['MINIPOD_PROCESS'] == '1': raise KeyError('x')")
+    with hosts.lab() as lab, pytest.raises(ClusterError, match="process 1 raised KeyError: 'x', at bad.py:2"):
+        lab.run("bad.py")
+
+
+KILLED = """
+import os, signal, sys
+from minipod import hosts
+with hosts.lab(delay="1ms") as lab:
+    print("up", flush=True)
+    lab.run("sleep.py", limit=100)
+"""
+
+
+@needs_hosts
+def test_nothing_is_left_when_the_parent_is_killed(here: Path, nothing_left):
+    Path("sleep.py").write_text("import time; open(f'began-{__import__(\"os\").getpid()}', 'w'); time.sleep(100)")
+    before = holders()
+    parent = subprocess.Popen([sys.executable, "-c", KILLED], stdout=subprocess.PIPE)
+    assert parent.stdout and parent.stdout.readline() == b"up\n"
+    assert wait_until(lambda: len(list(here.glob("began-*"))) == 2)
+    assert wait_until(lambda: len(holders() - before) >= 5)  # two hosts, the switch, the programs
+    parent.kill()
+    parent.communicate()
+
+
+@needs_hosts
+def test_run_makes_hosts_for_one_program(capfd: pytest.CaptureFixture[str], nothing_left):
+    assert main(["hosts", "run", "-n", "3", "-d", "1", "where.py"]) == 0
+    assert len(capfd.readouterr().out.splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["-n", "1"], "1 hosts: between 2 and 4"),
+        (["-n", "5"], "5 hosts: between 2 and 4"),
+        (["--rate", "fast"], "rate 'fast': a number with its unit is needed (kbit, mbit, gbit), such as 5mbit"),
+        (["--rate", "100"], "rate '100': a number with its unit"),
+        (["--rate", "1kbit"], "rate 1kbit: 100kbit to 100gbit is possible"),
+        (["--delay", "-5ms"], "delay '-5ms': a number with its unit is needed (us, ms, s)"),
+        (["--delay", "2s"], "delay 2s: up to 1s is possible"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence_and_exit_2(options, says, capsys: pytest.CaptureFixture[str]):
+    options = [f"{options[0]}={options[1]}"] if options[1].startswith("-") else options
+    assert main(["hosts", "run", *options, "where.py"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"minipod: {says}") and error.count("\n") == 1
+
+
+@needs_hosts
+def test_a_missing_program_is_named(capsys: pytest.CaptureFixture[str]):
+    assert main(["hosts", "run", "nope.py"]) == 2
+    assert "nope.py: there is no such program" in capsys.readouterr().err
+
+
+def test_a_missing_command_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr(namespaces.sys, "platform", "linux")
+    monkeypatch.setattr(namespaces.shutil, "which", lambda name, path: None if name == "ip" else f"/bin/{name}")
+    assert main(["hosts", "run", "where.py"]) == 2
+    assert capsys.readouterr().err == ("minipod: hosts need the command ip, which is missing here: install iproute2\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the rehearsal runs only on Linux")
+def test_a_machine_that_refuses_is_quoted(monkeypatch: pytest.MonkeyPatch, here: Path):
+    refuse = here / "unshare"
+    refuse.write_text("#!/bin/sh\necho 'unshare: unshare failed: Operation not permitted' >&2\nexit 1\n")
+    refuse.chmod(0o755)
+    for name in ("ip", "tc", "nsenter", "hostname"):
+        if shutil.which(name) is None:
+            pytest.skip(f"{name} is not installed")
+    monkeypatch.setenv("PATH", f"{here}:{os.environ['PATH']}")
+    with pytest.raises(PermissionError, match="cannot be made here .unshare: unshare failed: Operation not permitted"):
+        with hosts.lab():
+            pass
+
+
+def test_elsewhere_than_on_linux_there_are_none(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(namespaces.sys, "platform", "darwin")
+    assert hosts.why_not() == "hosts are made of namespaces, which only Linux has"
+
+
+@needs_hosts
+def test_a_delay_without_its_device_is_explained(monkeypatch: pytest.MonkeyPatch, here: Path):
+    monkeypatch.setattr(namespaces, "TUN", here / "tun")
+    with pytest.raises(PermissionError, match="a delay needs .*tun, which is missing"):
+        with hosts.lab(delay="1ms"):
+            pass
+    with hosts.lab():
+        pass

@@ -1,0 +1,259 @@
+"""The pictures say what the live objects say: labels, alt text, valid SVG, readable colours, clear errors."""
+
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import AbstractMesh, Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+from picture_gallery import GALLERY, PARAMS, SVG, TWO_HOSTS, labels, mesh, on, predict
+
+from minipod import pictures
+from minipod.pictures.drawing import svg
+from publish.pages.labels import label
+
+every = pytest.mark.parametrize("picture", GALLERY.values(), ids=GALLERY.keys())
+
+
+@every
+def test_svg_is_valid_accessible_and_scales_with_the_page(picture):
+    root = ET.fromstring(picture.svg)
+    assert root.tag == f"{SVG}svg" and root.attrib["class"] == "minipod" and root.attrib["role"] == "img"
+    assert not {"width", "height"} & root.attrib.keys() and "max-width:min(100%" in root.attrib["style"]
+    title = root.find(f"{SVG}title")
+    assert title is not None and title.text == picture.alt and title.attrib["id"] == root.attrib["aria-labelledby"]
+    assert not re.search(r"https?://(?!www\.w3\.org)|<script|<!--|font-family=", picture.svg)
+
+
+@every
+def test_every_label_is_in_the_vocabulary_or_is_code_or_a_number(picture):
+    for text in ET.fromstring(picture.svg).iter(f"{SVG}text"):
+        label = "".join(text.itertext())
+        known = any(re.fullmatch(pattern, label) for pattern in pictures.LABELS)
+        code = "code" in text.attrib.get("class", "")
+        assert known or code or re.fullmatch(r"[\d–, …]+", label), label
+
+
+@every
+def test_the_description_is_translated_whole(picture):
+    said = label(picture.alt, "zh-Hans")
+    english = (
+        r"(devices?|host(?!:)|hosts|holds?|each|shards?|rows?|columns?|slices?|elements?|mesh|array|of|along|times|bytes?"
+        r"|loop|branch|from|to|over|lowest|finite|more|and|nothing|sent|split|copied|stacked|mapped|divided|number|one)"
+    )
+    assert re.findall(rf"\b{english}\b", re.sub(r"\b(all|collective|reduce)-[\w-]+", "", said)) == [], said
+
+
+@every
+def test_nothing_is_drawn_outside_the_picture(picture):
+    x, y, width, height = map(float, ET.fromstring(picture.svg).attrib["viewBox"].split())
+    shift = re.search(r'<g transform="translate\(([-\d.]+) ([-\d.]+)\)">', picture.svg)
+    dx, dy = map(float, shift.groups()) if shift else (0.0, 0.0)
+    for e in ET.fromstring(picture.svg).iter():
+        if "x" in e.attrib and not {"transform"} & e.attrib.keys():
+            left, top = float(e.attrib["x"]) + dx, float(e.attrib["y"]) + dy
+            half = svg.text_width(e.text or "", 12 if "code" in e.attrib.get("class", "") else 13) * 0.9
+            before = {"middle": 0.5, "end": 1.0}.get(e.attrib.get("text-anchor", ""), 0.0)
+            assert left - half * before >= x and left + half * (1 - before) <= x + width, e.text
+            assert y <= top and top + float(e.attrib.get("height", 0)) <= y + height, e.text
+
+
+@every
+def test_narrow_enough_that_a_phone_shows_words_at_nine_pixels_or_more(picture):
+    assert 13 * 340 / float(ET.fromstring(picture.svg).attrib["viewBox"].split()[2]) >= 9
+
+
+def test_ids_are_unique_across_pictures_even_of_one_object():
+    again = pictures.flow(lambda a, b: a + b, np.zeros(16), np.zeros(16))
+    ids = re.findall(r' id="([^"]+)"', "".join(p.svg for p in [*GALLERY.values(), again]))
+    assert len(ids) == len(set(ids)) > len(GALLERY)
+    for picture in GALLERY.values():
+        assert set(re.findall(r"url\(#([^)]+)\)", picture.svg)) <= set(re.findall(r' id="([^"]+)"', picture.svg))
+
+
+def test_devices_stand_in_their_hosts_in_order():
+    said = labels(GALLERY["two hosts"])
+    assert {"host 0", "host 1"} <= set(said) and {f"device {d.id}" for d in TWO_HOSTS} <= set(said)
+    assert pictures.devices().alt == "8 devices on 1 host: host 0 has devices 0–7."
+
+
+@pytest.mark.parametrize("dot", [False, True])
+def test_the_host_picture_is_whole_with_either_graphviz(dot, monkeypatch):
+    if dot and not shutil.which("dot"):
+        pytest.skip("no `dot` on PATH: only Graphviz as WebAssembly can be tested here")
+    if not dot:
+        monkeypatch.setenv("PATH", "")
+    picture = pictures.hosts(TWO_HOSTS, "predict", "pmean")
+    root = ET.fromstring(picture.svg)
+    said = {t.text: (float(t.attrib["x"]), float(t.attrib["y"])) for t in root.iter(f"{SVG}text") if t.text}
+    assert {"host 0", "host 1", "predict", "pmean", "combined result", "process_index 1"} <= said.keys()
+    down = [said[f"device {d.id}"][1] for d in TWO_HOSTS]
+    assert down == sorted(down) and said["host 0"][1] < down[0] and down[3] < said["host 1"][1] < down[4]
+    assert said["predict"][0] < said["device 0"][0] < said["pmean"][0]
+    assert said["combined result"][1] > down[-1]
+    lines = [p.attrib["class"] for p in root.iter(f"{SVG}path") if p.attrib["class"].startswith("line")]
+    assert lines.count("line dash") == 2 and len(lines) == 8 + 8 + 2  # to each device, from each, and the way back
+    tips = [p for p in root.iter(f"{SVG}polygon") if "tip" in p.attrib["class"]]
+    (back,) = [float(p.attrib["points"].split(",")[0]) for p in tips if p.attrib["class"] == "dashtip"]
+    assert len(tips) == 8 + 8 + 1 and abs(back - said["predict"][0]) < 45  # the way back points to the function
+    assert "host 1 has devices 2048–2051" in picture.alt and "hands the combined result back" in picture.alt
+
+
+def test_a_thousand_devices_are_summarised():
+    code = (
+        "import jax; from minipod import pictures; from minipod.devices import simulate; simulate(1024)\n"
+        "from jax.sharding import *; m = jax.make_mesh((32, 32), ('x', 'y'))\n"
+        "for p in [pictures.devices(), pictures.hosts(), pictures.mesh(m),\n"
+        "          pictures.sharding(NamedSharding(m, PartitionSpec('x', 'y')), (4096, 4096)),\n"
+        "          pictures.sharding(NamedSharding(m, PartitionSpec('x')), (4096, 4096)),\n"
+        "          pictures.sharding(NamedSharding(m, PartitionSpec(('x', 'y'))), (4096, 8, 8))]:\n"
+        "    print(len(p.svg), len(p.alt), '…' in p.svg or ' more<' in p.svg)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    drawn = [line.split() for line in run.stdout.splitlines()]
+    assert len(drawn) == 6, run.stderr
+    assert all(int(size) < 40_000 and int(words) < 1_500 and short == "True" for size, words, short in drawn)
+
+
+def test_mesh_places_each_device_and_names_the_axes():
+    m = Mesh(np.array(jax.devices()).reshape(4, 2).T, ("x", "y"))
+    said = labels(pictures.mesh(m))
+    assert [s for s in said if s.startswith("device")] == [f"device {d.id}" for d in m.devices.flat]
+    assert {"axis x", "axis y"} <= set(said)
+    assert "(1, 0) device 1" in pictures.mesh(m).alt
+
+
+SPECS = [P("x", "y"), P("y", "x"), P("x"), P(None, "y"), P(("x", "y")), P(("y", "x")), P(None, ("y", "x")), P()]
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=str)
+@pytest.mark.parametrize("sizes", [(2, 4), (4, 2), (8, 1)], ids=str)
+def test_alt_text_says_what_each_device_holds(spec, sizes):
+    sharding = NamedSharding(mesh(*sizes), spec)
+    alt, parts = pictures.sharding(sharding, (16, 8)).alt, {}  # the oracle: JAX's own map, read as sentences
+    for device, (rows, columns) in sharding.devices_indices_map((16, 8)).items():
+        parts.setdefault((rows.indices(16)[:2], columns.indices(8)[:2]), []).append(device.id)
+    assert alt.count(" hold") == len(parts)
+    for (rows, columns), ids in parts.items():
+        who = next(c for c in re.split(r"[:;] ", alt) if re.match(rf"devices? {_listed(sorted(ids))} (each )?hold", c))
+        for noun, (start, stop), whole in (("row", rows, 16), ("column", columns, 8)):
+            if stop - start < whole:
+                assert f"{noun} {start}" in who if stop - start == 1 else f"{noun}s {start}–{stop - 1}" in who
+            else:
+                assert noun not in who
+
+
+def _listed(ids: list[int]) -> str:
+    straight = len(ids) > 2 and ids == list(range(ids[0], ids[-1] + 1))  # as a reader expects: ranges as ranges
+    return f"{ids[0]}–{ids[-1]}" if straight else ", ".join(map(str, ids))
+
+
+def test_each_shard_has_one_colour_and_names_all_its_copies():
+    picture = pictures.sharding(on(mesh(2, 4), None, "y"), (8, 8))
+    cells = [r.attrib["class"] for r in ET.fromstring(picture.svg).iter(f"{SVG}rect")]
+    assert cells == ["cell c0", "cell c1", "cell c2", "cell c3"]
+    assert [s for s in labels(picture) if re.fullmatch(r"\d, \d", s)] == ["0, 4", "1, 5", "2, 6", "3, 7"]
+    assert "each number is a device" in labels(picture) and "each device holds [8,2]" in labels(picture)
+
+
+def test_colours_are_the_same_for_a_shard_whatever_the_spec():
+    rows, columns = (pictures.sharding(on(mesh(8), *spec), (8, 8)).svg for spec in (("x",), (None, "x")))
+    for index in range(8):
+        assert f"cell c{index}" in rows and f"cell c{index}" in columns
+        assert f".c{index}{{fill:{pictures.colour(index)}" in rows
+    assert pictures.colour(8) == pictures.colour(0) and "pattern" in GALLERY["flow 16"].svg
+
+
+def _luminance(colour: str) -> float:
+    """Relative luminance as WCAG 2.1 defines it."""
+    linear = [((c / 255 + 0.055) / 1.055) ** 2.4 if c > 10 else c / 3294.6 for c in bytes.fromhex(colour[1:])]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_words_on_every_colour_are_readable():
+    for index in range(8):
+        assert (_luminance(pictures.colour(index)) + 0.05) / (_luminance(svg.ON_COLOUR) + 0.05) >= 4.5
+
+
+def test_pmap_s_own_axis_name_is_not_shown():
+    picture = pictures.sharding(jax.pmap(lambda x: 2 * x)(jnp.ones((8, 3))))
+    assert "_internal" not in picture.svg and "device 7 holds row 7" in picture.alt
+
+
+def test_flow_says_what_is_split_copied_and_stacked():
+    picture = GALLERY["flow"]
+    assert picture.alt == (
+        "predict, mapped: x (float64[8,4,3]) is split, one part for each of 8 devices; "
+        "params (float32[3,2]) is copied to every device; the outputs are stacked (float32[8,4,2])."
+    )
+    said = labels(picture)
+    assert {"split", "copied", "stacked"} <= set(said)
+    assert said.count("params") == 1 + 8 and all({f"x[{i}]", f"out[{i}]"} <= set(said) for i in range(8))
+    assert "(float32[4,3])" in pictures.flow(lambda x: jax.lax.pmean(x, "i"), np.zeros((4, 3)), axis_name="i").alt
+
+
+def test_a_notebook_shows_the_figure_and_a_terminal_the_words(tmp_path):
+    picture = GALLERY["2-D"]
+    shown = {"text/plain": picture.alt, "text/html": f'<figure class="minipod">{picture.svg}</figure>'}
+    assert picture._repr_mimebundle_() == shown and repr(picture) == picture.alt
+    saved = ET.parse(picture.save(tmp_path / "a.svg")).getroot()
+    assert pictures.load(tmp_path / "a.svg") == picture
+    assert "prefers-color-scheme" in (saved.findtext(f"{SVG}style") or "")
+
+
+MISTAKES = {
+    "numpy": (lambda: pictures.sharding(np.zeros(8)), TypeError, "jax.device_put"),
+    "traced": (lambda: jax.jit(pictures.sharding)(jnp.zeros(8)), TypeError, "outside jit"),
+    "spec": (lambda: pictures.sharding(P("x"), (8,)), TypeError, "NamedSharding"),
+    "no shape": (lambda: pictures.sharding(on(mesh(8), "x")), TypeError, "shape"),
+    "odd shape": (lambda: pictures.sharding(on(mesh(8), "x"), "ab"), TypeError, "whole"),  # type: ignore
+    "uneven": (lambda: pictures.sharding(on(mesh(8), None, "x"), (8, 9)), ValueError, "P(None, 'x')"),
+    "negative": (lambda: pictures.sharding(on(mesh(8), "x"), (-8,)), ValueError, "0 or more"),
+    "17 rows": (lambda: pictures.sharding(on(mesh(8), "x"), (17,)), ValueError, "does not fit P('x')"),
+    "rank": (lambda: pictures.sharding(on(mesh(2, 4), "x", "y"), (8,)), ValueError, "does not fit"),
+    "other shape": (lambda: pictures.sharding(jnp.zeros(8), (4,)), ValueError, "leave shape out"),
+    "no sharding": (lambda: pictures.sharding(jax.ShapeDtypeStruct((8,), "f4")), TypeError, "expected a jax.Array"),
+    "abstract": (lambda: pictures.sharding(NamedSharding(AbstractMesh((8,), ("x",)), P("x")), (8,)), TypeError, "Mesh"),
+    "abstract mesh": (lambda: pictures.mesh(AbstractMesh((8,), ("x",))), TypeError, "no devices"),  # type: ignore
+    "no mesh": (lambda: pictures.mesh(jax.devices()), TypeError, "jax.make_mesh"),  # type: ignore
+    "empty mesh": (lambda: pictures.mesh(Mesh(np.array(jax.devices()[0]), ())), ValueError, "no axes"),
+    "no devices": (lambda: pictures.devices([]), ValueError, "jax.devices()"),
+    "one device": (lambda: pictures.devices(jax.devices()[0]), TypeError, "a list"),
+    "no file": (lambda: pictures.load("nowhere.svg"), FileNotFoundError, "no file"),
+    "no picture": (lambda: pictures.load(__file__), ValueError, "Picture.save"),
+    "no arguments": (lambda: pictures.flow(predict), ValueError, "needs the arguments"),
+    "in_axes": (lambda: pictures.flow(predict, PARAMS, np.zeros((8, 3)), in_axes=(0,)), ValueError, "2 arguments"),
+    "all copied": (lambda: pictures.flow(predict, PARAMS, np.zeros(3), in_axes=None), ValueError, "must be split"),
+    "sizes": (lambda: pictures.flow(predict, PARAMS, np.zeros((8, 3))), ValueError, "[3, 8]"),
+    "no axis": (lambda: pictures.flow(lambda x: x, np.zeros(8), in_axes=1), ValueError, "no axis 1"),
+    "tree": (lambda: pictures.flow(predict, PARAMS, np.zeros(8), in_axes=({"v": 0}, 0)), ValueError, "structure"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES.keys())
+def test_a_mistake_is_answered_with_one_sentence(mistake):
+    call, kind, word = mistake
+    with pytest.raises(kind) as caught:
+        call()
+    said = str(caught.value)
+    assert word in said and "\n" not in said and len(said) < 300 and not said.endswith(".")
+
+
+def test_calls_show_who_meets_whom_and_where_they_part():
+    apart = pictures.calls([["w1", "w2"], ["w2", "w1"]])
+    assert apart.alt == "Process 0 calls w1, w2; process 1 calls w2, w1. They part at call 1."
+    assert apart.svg.count("≠") == 2 and apart.svg.count(">w1<") == 2
+    short = pictures.calls([["step", "step"], ["step"]])
+    assert short.alt.endswith("They part at call 2.") and "nobody comes" in short.svg and short.svg.count("≠") == 1
+    alike = pictures.calls([["a", "b"], ["a", "b"]])
+    assert alike.alt.endswith("All calls meet their like.") and "≠" not in alike.svg
+    with pytest.raises(ValueError, match="no call to draw"):
+        pictures.calls([[], []])
+    with pytest.raises(ValueError, match="13 calls of a process are too many"):
+        pictures.calls([["a"] * 13])

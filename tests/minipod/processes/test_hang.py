@@ -1,0 +1,117 @@
+"""A process that hangs is told from one that works by where it stands, whatever else runs in it."""
+
+from pathlib import Path
+
+import pytest
+
+from minipod import cluster
+from minipod.processes import hang
+
+# Both take a step together, then process 1 has finished, and process 0 does CASE.
+STEPS = """
+import subprocess, sys, threading, time
+import jax
+import numpy as np
+from minipod.cluster import launch_arguments
+jax.distributed.initialize(**launch_arguments())
+mesh = jax.make_mesh((jax.device_count(),), ("x",))
+f = jax.jit(jax.shard_map(lambda x: jax.lax.psum(x, "x"), mesh=mesh, in_specs=jax.P("x"), out_specs=jax.P()))
+ones = np.ones(jax.local_device_count(), np.float32)
+x = jax.make_array_from_process_local_data(jax.NamedSharding(mesh, jax.P("x")), ones)
+f(x).block_until_ready()
+
+def spin():
+    while True: pass
+
+if jax.process_index() == 0:
+    if "busy" in sys.argv:
+        threading.Thread(target=spin, daemon=True).start()
+    match sys.argv[1]:
+        case "blocks": f(x).block_until_ready()
+        case "reads": np.asarray(f(x))
+        case "dispatches": [f(x) for _ in range(200)]
+        case "sleeps": time.sleep(7)
+        case "starts a program": subprocess.run(["sleep", "7"])
+        case "waits for a thread":
+            saver = threading.Thread(target=time.sleep, args=(7,)); saver.start(); saver.join()
+        case "locks":
+            lock = threading.Lock(); lock.acquire(); threading.Timer(7, lock.release).start(); lock.acquire()
+    print("done", flush=True)
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cluster, "LEFT", 2.0)
+
+
+def steps(*arguments: str) -> cluster.Run:
+    Path("p.py").write_text(STEPS)
+    return cluster.run("p.py", *arguments, devices=2, limit=120, check=False)
+
+
+def waits(run: cluster.Run) -> bool:
+    """Whether process 0 was ended because it waited for process 1, long before the limit."""
+    assert run.first_failure, run
+    return (
+        run.first_failure.startswith("process 1 finished while process 0 is still waiting in `") and run.seconds < 100
+    )
+
+
+@pytest.mark.parametrize("busy", [(), ("busy",)], ids=["alone", "beside a busy thread"])
+@pytest.mark.parametrize("case", ["blocks", "reads"])
+def test_who_waits_in_a_collective_for_one_that_has_finished_is_found(case: str, busy: tuple[str, ...]):
+    assert waits(steps(case, *busy))
+
+
+def test_who_cannot_even_dispatch_any_more_is_found():
+    assert waits(steps("dispatches"))
+
+
+@pytest.mark.parametrize("case", ["sleeps", "starts a program", "waits for a thread", "locks"])
+def test_who_does_something_else_is_let_finish(case: str):
+    run = steps(case)
+    assert run.ok and run.outputs == ["done\n", ""], run
+
+
+@pytest.mark.parametrize("case", ["blocks", "reads"])
+def test_elsewhere_than_on_linux_too(case: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(hang, "_kind_of_wait", lambda pid: "")  # the kernel says nothing
+    monkeypatch.setattr(hang.psutil.Process, "threads", denied)
+    assert waits(steps(case))
+
+
+def denied(_: object) -> None:
+    raise hang.psutil.AccessDenied
+
+
+@pytest.mark.parametrize("gone", [0, 1])
+def test_who_waits_in_initialize_for_one_that_never_comes_is_found(gone: int):
+    Path("p.py").write_text(
+        f"import os\nimport jax\nfrom minipod.cluster import launch_arguments\n"
+        f"if os.environ['MINIPOD_PROCESS'] != '{gone}':\n    jax.distributed.initialize(**launch_arguments())\n"
+    )
+    run = cluster.run("p.py", limit=120, check=False)
+    begin = f"process {gone} finished while process {1 - gone} is still waiting in `jax.distributed.initialize("
+    assert run.first_failure and run.first_failure.startswith(begin) and run.seconds < 100, run
+
+
+def test_on_the_way_out_jax_is_ended_and_the_programs_own_work_is_not():
+    Path("p.py").write_text(
+        "import atexit, os, time\n"
+        "def save():\n    time.sleep(7)\n    print('saved')\n"
+        "if os.environ['MINIPOD_PROCESS'] == '0': atexit.register(save)\n"
+    )
+    assert cluster.run("p.py", limit=120).outputs == ["saved\n", ""]
+    jax = Path("jax")  # a wait in a file of this name is one of JAX's
+    jax.mkdir()
+    (jax / "way_out.py").write_text("import threading\ndef leave(): threading.Event().wait()\n")
+    Path("p.py").write_text(
+        "import atexit, sysconfig, sys\nsys.path.insert(0, 'jax')\nimport way_out\n"
+        "way_out.leave.__code__ = way_out.leave.__code__.replace(\n"
+        "    co_filename=sysconfig.get_path('purelib') + '/jax/way_out.py')\n"
+        "atexit.register(way_out.leave)\nprint('done')\n"
+    )
+    run = cluster.run("p.py", limit=120)
+    assert run.outputs == ["done\n"] * 2 and run.codes == [0, 0] and run.seconds < 100

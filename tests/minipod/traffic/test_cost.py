@@ -1,0 +1,176 @@
+"""The cost model against times worked out by hand: 1,000 bytes a second, so that 1 byte takes 1 ms."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import lax
+from jax.sharding import AbstractMesh, AxisType
+from jax.sharding import PartitionSpec as P
+
+from minipod import traffic
+from minipod.hlo.collectives import Collective
+from minipod.traffic import time_model
+from minipod.traffic.interconnects import LINKS, Link, link
+
+TORUS = Link("torus", 1000, "torus", "test", latency=0.0)
+LINE = replace(TORUS, closes=1000)
+RING = replace(TORUS, shape="ring")
+SWITCH = replace(TORUS, shape="switch")
+SLOW = 1.0  # seconds a hop
+
+
+def collective(op, size, count, axes=None):
+    return Collective(op, (tuple(range(count)),), size, axes=axes)
+
+
+@pytest.mark.parametrize(
+    "op, on, expected",
+    [
+        # 8 devices, 800 bytes: each device lacks 700 of what is gathered.
+        ("all-gather", TORUS, 0.35),  # 350 from either side
+        ("all-gather", LINE, 0.7),  # the last device has one neighbour
+        ("all-gather", RING, 0.7),
+        ("all-gather", SWITCH, 0.7),
+        ("reduce-scatter", TORUS, 0.35),
+        ("all-reduce", TORUS, 0.7),
+        ("all-reduce", RING, 1.4),
+        # 8 pieces of 100 bytes a device.
+        ("all-to-all", TORUS, 0.8),  # 4 + 3 + 2 + 1 right and 3 + 2 + 1 left, evened out: 8 pieces
+        ("all-to-all", LINE, 1.6),  # 4 × 4 pieces cross the middle
+        ("all-to-all", RING, 2.8),  # 7 + 6 + … + 1 = 28 pieces
+        ("all-to-all", SWITCH, 0.7),
+        ("ragged-all-to-all", SWITCH, 0.7),
+        ("collective-broadcast", TORUS, 0.4),
+        ("collective-broadcast", SWITCH, 0.8),
+    ],
+)
+def test_bytes_over_the_links_that_a_device_has(op, on, expected):
+    assert time_model.seconds(collective(op, 800, 8), on) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("count, pieces", [(3, 1), (4, 2), (5, 3), (6, 4.5), (7, 6)])
+def test_an_all_to_all_on_a_ring_is_counted_hop_by_hop(count, pieces):
+    walked = sum(min(d, count - d) for d in range(1, count)) / 2  # the hops from one device, half of them either way
+    assert walked == pieces
+    assert time_model.seconds(collective("all-to-all", 1000 * count, count), TORUS) == pytest.approx(pieces)
+
+
+@pytest.mark.parametrize(
+    "op, on, hops",
+    [
+        ("all-gather", TORUS, 4),  # to the opposite device
+        ("all-gather", LINE, 7),
+        ("all-gather", RING, 7),
+        ("all-gather", SWITCH, 1),
+        ("all-reduce", TORUS, 8),
+        ("all-to-all", LINE, 7),
+    ],
+)
+def test_few_bytes_cost_their_hops(op, on, hops):
+    assert time_model.seconds(collective(op, 8, 8), replace(on, latency=SLOW)) == pytest.approx(hops * SLOW)
+
+
+def test_several_axes_of_a_torus_work_at_once():
+    gather = collective("all-gather", 1600, 16, axes=("x", "y"))
+    mesh = {"x": 4, "y": 4}
+    assert time_model.seconds(gather, TORUS, mesh) == pytest.approx(1.5 / 4)  # 1,500 bytes over four links
+    assert time_model.seconds(gather, LINE, mesh) == pytest.approx(1.5 / 2)  # the corner has two
+    assert time_model.seconds(gather, TORUS) == pytest.approx(1.5 / 2)  # no mesh: one ring of 16
+    assert time_model.seconds(gather, SWITCH, mesh) == pytest.approx(1.5)
+    assert time_model.seconds(gather, replace(LINE, latency=SLOW), mesh) == pytest.approx(6 * SLOW)
+    exchange = collective("all-to-all", 1600, 16, axes=("x", "y"))
+    assert time_model.seconds(exchange, TORUS, mesh) == pytest.approx(
+        2 / 4 * 1.6
+    )  # all bytes go along x, and then along y
+
+
+def test_an_axis_closes_where_its_size_is_a_multiple():
+    sizes = {
+        n: time_model.seconds(collective("all-gather", 1000 * n, n), replace(TORUS, closes=4)) for n in (2, 4, 6, 8)
+    }
+    assert sizes == pytest.approx({2: 1, 4: 1.5, 6: 5, 8: 3.5})
+
+
+def test_two_devices_have_one_link_between_them():
+    assert time_model.seconds(collective("all-gather", 2000, 2), TORUS) == 1.0
+
+
+def permute(*pairs):
+    return Collective("collective-permute", pairs, 1000, axes=("x",))
+
+
+EVERYBODY_BY = {d: permute(*((i, (i + d) % 8) for i in range(8))) for d in range(1, 8)}
+
+
+@pytest.mark.parametrize(
+    "c, on, mesh, carried, hops",
+    [
+        (EVERYBODY_BY[1], TORUS, {"x": 8}, 1, 1),
+        (EVERYBODY_BY[7], TORUS, {"x": 8}, 1, 1),  # the other way round
+        (EVERYBODY_BY[7], RING, {"x": 8}, 7, 7),
+        (EVERYBODY_BY[3], TORUS, {"x": 8}, 3, 3),  # three arrays on every link
+        (EVERYBODY_BY[1], LINE, {"x": 8}, 1, 7),  # 7 → 0 comes back over all the links, against nobody
+        (EVERYBODY_BY[3], SWITCH, {"x": 8}, 1, 1),
+        (EVERYBODY_BY[3], TORUS, None, 1, 1),
+        (permute((0, 3)), TORUS, {"x": 8}, 1, 3),  # alone on its way
+        (permute((0, 15)), LINE, {"x": 4, "y": 4}, 0.5, 6),  # half along x first, half along y first
+        (permute((0, 15)), TORUS, {"x": 4, "y": 4}, 0.5, 2),
+    ],
+)
+def test_a_permute_is_routed_the_shorter_way_and_the_busiest_link_counts(c, on, mesh, carried, hops):
+    assert time_model.seconds(c, on, mesh) == pytest.approx(carried)
+    assert time_model.seconds(replace(c, bytes=1), replace(on, latency=SLOW), mesh) == pytest.approx(hops * SLOW)
+
+
+def test_times_multiply_and_of_branches_the_slowest_counts():
+    gather = collective("all-gather", 800, 8)
+    either = [replace(gather, branch=((0, n),), times=n + 1) for n in (0, 1)]
+    assert traffic.seconds([replace(gather, times=5)], SWITCH) == pytest.approx(3.5)
+    assert traffic.seconds([gather, *either], SWITCH) == pytest.approx(0.7 + 1.4)
+    assert traffic.seconds([], SWITCH) == 0
+
+
+def test_a_compiled_program_takes_the_time_of_its_shapes():
+    mesh = jax.make_mesh((4, 2), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
+    summed = jax.shard_map(
+        lambda a: lax.psum(a, "x"), mesh=mesh, in_specs=P("x", "y"), out_specs=P(None, "y"), check_vma=False
+    )
+    found = traffic.of(summed, jax.ShapeDtypeStruct((4096, 4096), jnp.float32))
+    # 1,024 × 2,048 × 4 bytes a device; twice 3/4 of them, in both directions of a ring
+    assert traffic.seconds(found, "TPU v4", mesh) == pytest.approx(2 * 0.75 * 1024 * 2048 * 4 / 9e10)
+
+
+def test_a_loop_of_unknown_length_has_no_time():
+    with pytest.raises(ValueError, match="all-gather of 800 bytes runs an unknown .* its time cannot be estimated"):
+        traffic.seconds([replace(collective("all-gather", 800, 8), times=None)], SWITCH)
+
+
+@pytest.mark.parametrize("sizes, names", [((8,), ("z",)), ((4,), ("x",))])
+def test_another_mesh_is_refused(sizes, names):
+    other = AbstractMesh(sizes, names)
+    with pytest.raises(ValueError, match="is not the one on which these collectives run"):
+        traffic.seconds([collective("all-gather", 800, 8, axes=("x",))], TORUS, other)
+
+
+def test_an_unknown_interconnect_is_answered_with_the_known_ones():
+    with pytest.raises(ValueError, match="no interconnect is called 'TPU v9': TPU v4, TPU v5e"):
+        traffic.seconds([], "TPU v9")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"bytes_per_second": 0}, {"latency": -1e-6}, {"closes": 0}, {"shape": "tree"}],
+    ids=lambda w: next(iter(w)),
+)
+def test_a_link_that_cannot_be_is_refused(wrong):
+    with pytest.raises(ValueError, match="the link 'torus'"):
+        replace(TORUS, **wrong)
+
+
+def test_every_interconnect_names_its_source():
+    assert all(each.source and link(name) is each for name, each in LINKS.items())
+    # One way, as their sources print them.
+    rates = {name: LINKS[name].bytes_per_second / 1e9 for name in ("TPU v5e", "TPU v5p", "NVLink 4 (H100)")}
+    assert rates == {"TPU v5e": 45, "TPU v5p": 90, "NVLink 4 (H100)": 450}

@@ -1,0 +1,288 @@
+"""Reading compiled programs' text: every spelling, recorded programs of TPUs and GPUs, and what cannot be read."""
+
+import tomllib
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from minipod import traffic
+from minipod.hlo import groups
+from minipod.hlo.text import parse, size
+
+DATA = Path(__file__).parents[2] / "data"
+EXPECTED = tomllib.loads((DATA / "expected.toml").read_text(encoding="utf-8"))["program"]
+KINDS = ("cpu-0.10", "cpu-0.12", "tpu", "gpu")
+RECORDED = {f"{kind}-{e['name']}": e for e in EXPECTED for kind in e.get("kinds", KINDS)}
+
+
+def test_every_recorded_program_has_expected_figures_and_the_other_way_round():
+    assert {path.stem for path in DATA.glob("*.hlo")} == set(RECORDED)
+
+
+@pytest.mark.parametrize("name", sorted(RECORDED))
+def test_a_recorded_program_sends_what_its_shapes_say(name):
+    expected = RECORDED[name]
+    collectives = traffic.read((DATA / f"{name}.hlo").read_text(), SimpleNamespace(shape=expected["mesh"]))
+    found = Counter()
+    for c in collectives:
+        assert c.times is not None
+        found[c.op, c.axes, c.bytes] += c.times
+    wanted = {(op, None if axes == "none" else tuple(axes), n): times for op, axes, n, times in expected["rows"]}
+    assert found == wanted
+    assert traffic.total(collectives) == expected.get("total", sum(row[2] * row[3] for row in expected["rows"]))
+
+
+def program(*lines, header="num_partitions=8", shape="f32[4]", more=""):
+    body = "\n".join(f"  {line}" for line in lines)
+    entry = f"ENTRY %main (p: {shape}) -> {shape} {{\n  %p = {shape} parameter(0)\n{body}\n}}\n"
+    return f"HloModule test, {header}\n\n{more}\n{entry}"
+
+
+def one(line, **options):
+    (collective,) = traffic.read(program(line, **options))
+    return collective
+
+
+def test_the_three_spellings_of_groups_agree():
+    columns = ((0, 4), (1, 5), (2, 6), (3, 7))
+    rows = ((0, 1, 2, 3), (4, 5, 6, 7))
+    for spelling, expected in {
+        "{{0,4},{1,5},{2,6},{3,7}}": columns,
+        "[4,2]<=[2,4]T(1,0)": columns,
+        "mesh['x'=2,'y'=4] {'x'}": columns,
+        "mesh[x=2,y=4] {x}": columns,
+        "{{0,1,2,3},{4,5,6,7}}": rows,
+        "[2,4]<=[8]": rows,
+        "mesh['x'=2,'y'=4] {'y'}": rows,
+        "mesh['x'=2,'y'=4] {'x','y'}": (tuple(range(8)),),
+        "mesh['x'=2,'y'=4] {'y','x'}": ((0, 4, 1, 5, 2, 6, 3, 7),),
+        # half of an axis: its 4 places are 2 × 2; `(1)2` moves in the first factor, `(2)2` in the second
+        "mesh['x'=2,'y'=4] {'y':(2)2}": ((0, 1), (2, 3), (4, 5), (6, 7)),
+        "mesh['x'=2,'y'=4] {'y':(1)2}": ((0, 2), (1, 3), (4, 6), (5, 7)),
+        "mesh['x'=2,'y'=4] {'x','y':(1)2}": ((0, 2, 4, 6), (1, 3, 5, 7)),
+        # the mesh's devices in another order, as a list and as a transposition: 0 2 1 3 4 6 5 7 in rows of 2
+        "mesh['x'=4,'y'=2], device_ids=(0,2,1,3,4,6,5,7) {'y'}": ((0, 2), (1, 3), (4, 6), (5, 7)),
+        "mesh['x'=4,'y'=2], device_ids=([2,2,2]T(0,2,1)) {'y'}": ((0, 2), (1, 3), (4, 6), (5, 7)),
+        "mesh['x'=4,'y'=2], device_ids=([2,2,2]T(0,2,1)) {'x':(2)2}": ((0, 1), (2, 3), (4, 5), (6, 7)),
+    }.items():
+        line = f"ROOT %a = f32[4] all-reduce(%p), channel_id=1, replica_groups={spelling}, use_global_device_ids=true"
+        assert one(line).groups == expected, spelling
+
+
+def test_numbers_in_groups_may_name_replicas_or_partitions():
+    # 2 replicas × 3 partitions; device = 3 × replica + partition
+    def found(op, rest):
+        return one(f"ROOT %a = f32[4] {op}(%p), {rest}", header="replica_count=2, num_partitions=3").groups
+
+    everyone = (tuple(range(6)),)
+    assert found("all-reduce", "replica_groups={}, channel_id=1, use_global_device_ids=true") == everyone
+    assert found("all-reduce", "replica_groups={{0,1}}, channel_id=1") == everyone
+    assert found("all-reduce", "replica_groups={{0},{1}}, channel_id=1") == ((0, 1, 2), (3, 4, 5))
+    assert found("all-reduce", "replica_groups={{0,1}}") == ((0, 3), (1, 4), (2, 5))
+    assert found("all-reduce", "replica_groups={}") == ((0, 3), (1, 4), (2, 5))
+    assert found("all-to-all", "replica_groups={{2,0}}, channel_id=1") == ((2, 0), (5, 3))
+    assert found("collective-permute", "source_target_pairs={{0,2}}, channel_id=1") == ((0, 2), (3, 5))
+
+
+def test_no_groups_means_all_devices():
+    assert one("ROOT %a = f32[4] all-reduce(%p), replica_groups={}", header="replica_count=4").groups == ((0, 1, 2, 3),)
+
+
+GROUPS = "replica_groups={{0,1},{2,3},{4,5},{6,7}}, channel_id=1, use_global_device_ids=true"
+
+
+def computation(name, line):
+    return f"%{name} (q: f32[4]) -> f32[4] {{\n  %q = f32[4] parameter(0)\n  {line}\n}}\n"
+
+
+@pytest.mark.parametrize(
+    "lines, op, bytes",
+    [
+        (["%a = (f32[4], f32[4]) all-reduce(%p, %p), " + GROUPS], "all-reduce", 32),
+        (["%a = f32[4] all-reduce(f32[4]{0} %p), " + GROUPS], "all-reduce", 16),
+        (["%a = f32[8] all-gather(%p), dimensions={0}, " + GROUPS], "all-gather", 32),
+        (["%a = f32[2] reduce-scatter(%p), dimensions={0}, " + GROUPS], "reduce-scatter", 16),
+        (["%s = f32[4] all-reduce-start(%p), " + GROUPS, "%d = f32[4] all-reduce-done(%s)"], "all-reduce", 16),
+        (
+            ["%s = (f32[4], f32[8]) all-gather-start(%p), " + GROUPS, "%d = f32[8] all-gather-done(%s)"],
+            "all-gather",
+            32,
+        ),
+        (
+            [
+                "%s = ((f32[4], f32[4]), (f32[8], f32[8])) all-gather-start(%p, %p), " + GROUPS,
+                "%d = f32[8] all-gather-done(%s)",
+            ],
+            "all-gather",
+            64,
+        ),
+        (
+            [
+                "%s = (f32[4], f32[4], u32[], u32[]) collective-permute-start(%p), source_target_pairs={{0,1}}",
+                "%d = f32[4] collective-permute-done(%s)",
+            ],
+            "collective-permute",
+            16,
+        ),
+        (
+            [
+                "%s = ((f32[4]), f32[4], s32[]) async-start(%p), calls=%wrapped",
+                "%u = ((f32[4]), f32[4], s32[]) async-update(%s), calls=%wrapped",
+                "%d = f32[4] async-done(%u), calls=%wrapped",
+            ],
+            "all-to-all",
+            16,
+        ),
+    ],
+)
+def test_tuples_are_summed_and_asynchronous_pairs_count_once(lines, op, bytes):
+    wrapped = computation("wrapped", "ROOT %t = f32[4] all-to-all(%q), replica_groups={}, channel_id=9")
+    (c,) = traffic.read(program(*lines, more=wrapped if "calls" in lines[0] else ""))
+    assert (c.op, c.bytes, c.times) == (op, bytes, 1)
+
+
+def test_a_computation_that_is_called_twice_counts_twice():
+    inner = computation("f", "ROOT %a = f32[4] all-reduce(%q), " + GROUPS)
+    twice = ["%b = f32[4] call(%p), to_apply=%f", "ROOT %c = f32[4] fusion(%b), kind=kLoop, calls=%f"]
+    assert [c.bytes for c in traffic.read(program(*twice, more=inner))] == [16, 16]
+
+
+def loop(condition, step="add(%i, %n)", start="constant(0)", bound="constant(9)", settings=""):
+    """A loop whose counter i starts at `start`, becomes `step` (n is 2), and is tested by `condition` against k."""
+    state = "(s32[], f32[4], s32[])"
+    more = f"""
+%body (s: {state}) -> {state} {{
+  %s = {state} parameter(0)
+  %i = s32[] get-tuple-element(%s), index=0
+  %x = f32[4] get-tuple-element(%s), index=1
+  %k = s32[] get-tuple-element(%s), index=2
+  %n = s32[] constant(2)
+  %j = s32[] {step}
+  %a = f32[4] all-reduce(%x), {GROUPS}
+  ROOT %t = {state} tuple(%j, %a, %k)
+}}
+
+%test (s: {state}) -> pred[] {{
+  %s = {state} parameter(0)
+  %i = s32[] get-tuple-element(%s), index=0
+  %k = s32[] get-tuple-element(%s), index=2
+  ROOT %c = pred[] {condition}
+}}
+"""
+    lines = [f"%z = s32[] {start}", f"%k = s32[] {bound}", f"%t = {state} tuple(%z, %p, %k)"]
+    lines += [f"%w = {state} while(%t), condition=%test, body=%body{settings}"]
+    (c,) = traffic.read(program(*lines, more=more))
+    return c.times
+
+
+def test_the_trip_count_that_the_compiler_wrote_is_taken():
+    settings = ', backend_config={"known_trip_count":{"n":"7"},"known_init_step":{"init":"0","step":"1"}}'
+    assert loop("compare(%k, %i), direction=EQ", settings=settings) == 7
+
+
+@pytest.mark.parametrize(
+    "expected, options",
+    [
+        (len(range(0, 9, 2)), {"condition": "compare(%i, %k), direction=LT"}),
+        (len(range(0, 8 + 1, 2)), {"condition": "compare(%i, %k), direction=LE", "bound": "constant(8)"}),
+        (len(range(0, 9, 2)), {"condition": "compare(%k, %i), direction=GT"}),
+        (len(range(0, 8, 2)), {"condition": "compare(%i, %k), direction=NE", "bound": "constant(8)"}),
+        (0, {"condition": "compare(%i, %k), direction=LT", "start": "constant(20)"}),
+        (len(range(9, 0, -2)), {"condition": "compare(%i, %k), direction=GT", "step": "subtract(%i, %n)",
+                                "start": "constant(9)", "bound": "constant(0)"}),
+        (len(range(-9, -17 - 1, -2)), {"condition": "compare(%i, %k), direction=GE", "step": "subtract(%i, %n)",
+                                       "start": "constant(-9)", "bound": "constant(-17)"}),
+        (len(range(0, 9, 2)), {"condition": "compare(%i, %k), direction=LT", "step": "add(%n, %i)"}),
+        # never ends, or ends nobody knows when
+        (None, {"condition": "compare(%i, %k), direction=NE"}),
+        (None, {"condition": "compare(%i, %k), direction=GT", "bound": "constant(-1)"}),
+        (None, {"condition": "compare(%i, %k), direction=LT", "step": "multiply(%i, %n)"}),
+        (None, {"condition": "compare(%i, %k), direction=LT", "step": "copy(%i)"}),
+        (None, {"condition": "compare(%i, %k), direction=LT", "start": "custom-call(%p), custom_call_target=\"?\""}),
+        (None, {"condition": "compare(%i, %k), direction=LT", "bound": "custom-call(%p), custom_call_target=\"?\""}),
+    ],
+)  # fmt: skip
+def test_where_the_compiler_wrote_no_trip_count_the_counter_is_read(expected, options):
+    assert loop(**options) == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "%a = f32[4] all-reduce(%p), replica_groups=everyone, channel_id=1, use_global_device_ids=true",
+        "%a = f32[4] all-reduce(%p), replica_groups=mesh['x'=8] {'z'}, channel_id=1, use_global_device_ids=true",
+        "%a = f32[4] all-reduce(%p), channel_id=1",
+        "%a = f32[4] all-reduce(%nobody), " + GROUPS,
+        "%a = q7[4] all-reduce(q7[4] %p), " + GROUPS,
+        "%a = f32[4] all-shuffle(%p), " + GROUPS,
+        "%a = f32[4] collective-permute(%p), channel_id=1",
+        "%a = (f32[4], u32[], token[]) send(%p), channel_id=1",
+        "%a = f32[4] all-reduce(%p, replica_groups={{0,1}}",
+        "all-reduce(%p)",
+    ],
+)
+def test_an_unreadable_collective_is_an_error_that_quotes_its_line(line):
+    with pytest.raises(ValueError) as error:
+        traffic.read(program(line))
+    assert line in str(error.value)
+
+
+def test_a_collective_that_nothing_known_calls_is_an_error():
+    inner = computation("f", "ROOT %a = f32[4] all-reduce(%q), " + GROUPS)
+    with pytest.raises(ValueError, match="nothing known calls"):
+        traffic.read(program("ROOT %b = f32[4] sort(%p), to_apply=%f", more=inner))
+
+
+def test_names_and_remarks_that_look_like_text_of_a_program_do_no_harm():
+    line = 'ROOT %all-reduce.1 = f32[4] add(%p, %p), metadata={op_name="a), to_apply=%b {all-reduce(\\"x\\"\'"}'
+    assert traffic.read(program(line)) == []
+    line = "ROOT %a = f32[4] all-reduce(%p), metadata={op_name=\"p['w'], replica_groups={{0,1}}\"}, " + GROUPS
+    assert one(line).groups == ((0, 1), (2, 3), (4, 5), (6, 7))
+
+
+def test_text_that_is_no_compiled_program_is_refused():
+    for text in ("", "hello", program("ROOT %a = f32[4] add(%p, %p)").removesuffix("}\n")):
+        with pytest.raises(ValueError, match="not the whole text of a compiled program"):
+            traffic.read(text)
+
+
+def test_sizes_of_all_element_types():
+    assert size("f32[2,8]{1,0:T(8,128)S(1)}") == 64
+    assert size("f32[]") == 4
+    assert size("f32[0,5]") == size("token[]") == size("()") == 0
+    assert size("(bf16[3], (s64[2], pred[5]))") == 6 + 16 + 5
+    assert [size(f"{t}[3]") for t in ("s4", "u4", "s2", "u1", "f4e2m1fn")] == [2, 2, 1, 1, 2]
+    assert [size(f"{t}[4]") for t in ("f8e4m3fn", "f8e5m2fnuz", "f8e8m0fnu", "u8")] == [4, 4, 4, 4]
+    assert [size(f"{t}[2]") for t in ("c64", "c128", "f64", "u16", "s64")] == [16, 32, 16, 4, 16]
+    assert size("f32[<=6,2]") == 48
+    with pytest.raises(ValueError, match="q7 is not known"):
+        size("q7[3]")
+
+
+def test_a_permute_has_the_axes_along_which_anything_moves():
+    grid = {"x": 2, "y": 4}
+    assert groups.axes(((0, 1), (1, 2), (2, 3), (3, 0)), grid, pairs=True) == ("y",)
+    assert groups.axes(((0, 4), (1, 1)), grid, pairs=True) == ("x",)
+    assert groups.axes(((0, 5),), grid, pairs=True) == ("x", "y")
+
+
+def test_groups_that_are_no_rows_of_the_mesh_have_no_axes():
+    grid = {"x": 2, "y": 4}
+    assert groups.axes(((0, 1, 2, 3), (4, 5, 6, 7)), grid) == ("y",)
+    assert groups.axes(((0, 1), (2, 3), (4, 5), (6, 7)), grid) is None
+    assert groups.axes(((0, 4),), grid) is None
+    with pytest.raises(ValueError, match="more devices than the mesh"):
+        groups.axes(((0, 9),), grid)
+
+
+def test_a_broadcast_sends_its_array_and_a_share_may_be_no_whole_number():
+    assert traffic.Collective("collective-broadcast", ((2, 0, 1),), 12).sent == 12
+    assert traffic.Collective("all-reduce", ((0, 1, 2),), 4).sent == pytest.approx(16 / 3)
+    assert isinstance(traffic.Collective("all-reduce", ((0, 1, 2),), 3).sent, int)
+
+
+def test_a_program_on_256_devices_is_parsed_whole():
+    text = (DATA / "tpu-data-256.hlo").read_text()
+    assert parse(text).partitions == 256

@@ -1,0 +1,144 @@
+"""The notebooks that readers take away: they run in an empty folder, and say what is missing where something is."""
+
+import json
+import os
+import subprocess
+import sys
+
+import nbformat
+import pytest
+import small_book
+from nbclient import NotebookClient
+
+from publish import sync
+from publish.outputs.execute import ENVIRONMENT, Executed
+from publish.pages import notebooks
+from publish.pages.notebooks import EDITIONS
+from publish.pages.page import ROOT, read_page
+from publish.pages.plain_markdown import Links, plain
+
+CHAPTERS = [c for c in sync.chapters() if (ROOT / "book" / "en" / f"{c}.md").exists()]
+
+
+def take_away(chapter: str, edition: str) -> nbformat.NotebookNode:
+    """The notebook of a page as a reader gets it, but for the outputs."""
+    sources = []
+    for name in CHAPTERS:
+        page = read_page(ROOT / "book" / EDITIONS[edition] / f"{name}.md")
+        sources.append(notebooks.source(page, edition, Executed([[] for _ in page.cells], 0, 0.0, [])))
+    titles, pages = notebooks.titles(sources)
+    return notebooks.to_take_away(sources[CHAPTERS.index(chapter)], Links(titles, pages, chapter))
+
+
+def code(notebook: nbformat.NotebookNode) -> list[str]:
+    return [c.source for c in notebook.cells if c.cell_type == "code"]
+
+
+def execute(cells: list[str], folder) -> None:
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+    environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": str(ROOT)}
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(folder)}}).execute(env=environment)
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_a_notebook_is_the_code_that_the_build_runs_in_an_empty_folder(chapter):
+    page = read_page(ROOT / "book/en" / f"{chapter}.md")
+    first, *rest = code(take_away(chapter, "en")) or [""]
+    assert rest == [cell.body for cell in page.cells] and bool(first) == bool(rest)
+
+
+@pytest.mark.parametrize("chapter", ["start", "ch02_pmap", "ch10_processes"])  # the others: the test before this one
+def test_a_notebook_runs_in_an_empty_folder(chapter, tmp_path):
+    # The code is the same in all editions (next test) but for the first cell, which runs here in each.
+    english = code(take_away(chapter, "en"))
+    firsts = [code(take_away(chapter, edition))[:1] for edition in ("zh-Hans", "zh-Hant")]
+    execute(english + [cell for first in firsts for cell in first], tmp_path)
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_the_code_is_the_same_in_every_edition_but_for_the_first_cell(chapter):
+    first, *others = (code(take_away(chapter, edition))[1:] for edition in EDITIONS)
+    assert all(other == first for other in others)
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_a_notebook_is_valid_and_plain_markdown(chapter, edition):
+    notebook = take_away(chapter, edition)
+    nbformat.validate(notebook)
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            for form in (":::", "{ref}", "{doc}", "{math}", ")=\n", "% exercise", ":class:"):
+                assert form not in cell.source, (form, cell.source)
+
+
+@pytest.mark.parametrize("edition, word", [("en", "Missing"), ("zh-Hans", "缺少"), ("zh-Hant", "缺少")])
+def test_the_first_cell_says_what_is_missing(edition, word, tmp_path):
+    script = tmp_path / "first.py"
+    script.write_text(notebooks.first_cell(edition), "utf-8")
+    result = subprocess.run([sys.executable, "-S", "-I", str(script)], capture_output=True, text=True, encoding="utf-8")
+    assert result.returncode == 1 and word in result.stderr and "jax, minipod" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_boxes_labels_and_roles_become_plain_markdown():
+    titles = {"sec-a": "Title A", "other": "Other page", "sec-b": "B"}
+    links = Links(titles, {"sec-a": "here", "sec-b": "other"}, "here")
+    text = """(sec-a)=
+## Title A
+See {ref}`sec-a`, {ref}`that <sec-b>`, {doc}`other`, {math}`x^2` and `{ref}` as code.
+
+::::{admonition} Exercise 1
+:class: exercise
+Do it.
+
+:::{dropdown} Hint 1
+Look.
+:::
+::::
+
+:::{note}
+Two
+lines.
+:::
+% a comment
+"""
+    expected = """<a id="sec-a"></a>
+
+## Title A
+See [Title A](#sec-a), [that](other.ipynb#sec-b), [Other page](other.ipynb), $x^2$ and `{ref}` as code.
+
+---
+
+**Exercise 1**
+
+Do it.
+
+<details>
+<summary>Hint 1</summary>
+
+Look.
+
+</details>
+
+> **Note**
+>
+> Two
+> lines."""
+    assert plain(text, links, {"note": "Note"}) == expected
+
+
+def test_what_has_no_plain_form_is_named():
+    with pytest.raises(ValueError, match="directive {tab-set} has no plain Markdown form"):
+        plain(":::{tab-set}\n:::", Links({}, {}, "here"), {})
+    with pytest.raises(ValueError, match="nothing is called «sec-x»"):
+        plain("{ref}`sec-x`", Links({}, {}, "here"), {})
+
+
+def test_the_built_notebooks_carry_their_outputs():
+    html = small_book.real_book()
+    for edition in EDITIONS:
+        for chapter in CHAPTERS:
+            notebook = json.loads((html / edition / "notebooks" / f"{chapter}.ipynb").read_text("utf-8"))
+            cells = [c for c in notebook["cells"] if c["cell_type"] == "code"]
+            assert not cells or sum(bool(c["outputs"]) for c in cells) >= len(cells) / 2

@@ -1,0 +1,99 @@
+"""Every line runs: the cells of the book, executed here and now, give what is recorded, in text and in pictures."""
+
+import re
+import shutil
+
+import pytest
+
+from publish import sync
+from publish.outputs import execute, recordings
+from publish.outputs.execute import ALONE, chapter
+from publish.pages.page import ROOT, read_page
+
+NOW = ("start", "ch03_sharding", "ch10_processes")  # `make test`; the others take minutes: `make test-long`
+CHAPTERS = [c for c in sync.chapters() if read_page(ROOT / "book/en" / f"{c}.md").cells]
+
+# Cells whose outputs are never the same twice: their form is compared.
+VARYING = {
+    "ch01_devices": {"dispatch"},  # measures
+    "ch06_shard_map": {"print-inside"},  # devices print as they come
+    "ch10_processes": {
+        "behind-proxy",  # times and pids in a log; whichever process gives up first
+        "one-missing",  # how far the other has come when it is ended
+    },
+    "ch11_data": {"the-comparison"},  # measures
+    "ch12_pitfalls": {  # seconds; which of several faults comes first, and what Gloo says of it
+        "own-longest",
+        "three-and-five",
+        "a-hundred",
+        "with-a-timeout",
+        "own-decision",
+        "one-raises",
+        "killed-suspended-slow",
+        "survivors",
+        "guarded-others",
+        "guard-cost",
+        "the-matrix",
+    },
+}
+
+
+def form(text: str) -> list[str]:
+    """Which lines there are, without numbers, widths and order; of a failure only that it is one, whoever was first."""
+    text = re.sub(r"(both processes|process \d+) (aborted|raised|was killed).*", "failed", text)
+    text = re.sub(r"JaxRuntimeError: .*", "JaxRuntimeError", text)
+    text = re.sub(r"(process \d+) (was|is|is still) (waiting|busy)( in `.*?` \(.*?\))?", r"\1 was there", text)
+    return sorted({re.sub(r"\s+", " ", re.sub(r"\d+(\.\d+)?", "#", line)) for line in text.splitlines()})
+
+
+def kinds(output: dict) -> list[str]:
+    return [output["output_type"], *sorted(output.get("data", {}))]
+
+
+def comparable(output: dict) -> dict:
+    """Where Graphviz is installed it places nodes a little otherwise than its WebAssembly: the words are compared."""
+    data = output.get("data", {})
+    if shutil.which("dot") is None or "<svg" not in data.get("text/html", ""):
+        return output
+    return {**output, "data": {**data, "text/html": re.findall(r">([^<>]+)<", data["text/html"])}}
+
+
+def texts(outputs: list[dict]) -> list[str]:
+    return [text for o in outputs for text in (o.get("text", ""), o.get("data", {}).get("text/plain", ""))]
+
+
+@pytest.mark.parametrize("name", [n if n in NOW else pytest.param(n, marks=pytest.mark.long) for n in CHAPTERS])
+def test_a_page_executed_here_gives_what_is_recorded(name):
+    page = read_page(ROOT / "book/en" / f"{name}.md")
+    recorded = recordings.read(page, ROOT, execute.code_key(page, ROOT))
+    assert recorded, f"the outputs of {name} are not recorded: `make record PAGES={name}`"
+    result = execute.fresh(page, ROOT)
+    assert not result.failure, result.failure.report
+    same_versions = recorded.made.packages == recordings.versions()  # others may say the same in other words
+    for cell, before, after in zip(page.cells, recorded.outputs, result.outputs, strict=True):
+        what = f"{name}: cell «{cell.name}»"
+        assert [kinds(o) for o in after] == [kinds(o) for o in before], what
+        if name in ALONE or not same_versions:
+            continue
+        if cell.name in VARYING.get(name, ()):
+            assert [form(t) for t in texts(after)] == [form(t) for t in texts(before)], what
+        else:
+            assert [comparable(o) for o in after] == [comparable(o) for o in before], what
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_the_book_is_recorded(name, tmp_path, monkeypatch):
+    """Who changes a cell, or what it imports, records its page again: a newcomer's book takes seconds."""
+    monkeypatch.setattr(execute, "fresh", lambda page, root: pytest.fail(f"not recorded: `make record PAGES={name}`"))
+    assert chapter(read_page(ROOT / "book/en" / f"{name}.md"), ROOT, tmp_path).made
+
+
+def test_no_recording_names_this_machine():
+    for path in (ROOT / "book/outputs").iterdir():
+        found = re.search(r"/(?:home|root|Users|tmp|var|work|usr|opt)/|site-packages", path.read_text("utf-8"))
+        assert not found, f"{path.name}: {found}"
+
+
+def test_every_varying_cell_is_a_cell():
+    for name, cells in VARYING.items():
+        assert cells <= {cell.name for cell in read_page(ROOT / "book/en" / f"{name}.md").cells}, name

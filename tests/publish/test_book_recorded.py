@@ -1,0 +1,232 @@
+"""Recorded outputs: taken where they are of the same code, executed where they are not, written by `make record`."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+import small_book
+
+from publish import sync
+from publish.outputs import execute, recordings
+from publish.outputs.dependencies import reached
+from publish.outputs.execute import Executed
+from publish.pages.page import ROOT, read_page
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """A small book whose outputs have been recorded, and what recording said."""
+    folder = small_book.make(tmp_path_factory.mktemp("recorded"), machine=True)
+    small_book.add(folder, "other", "print('of the other')")
+    assert small_book.tool(folder, "sync").returncode == 0
+    result = small_book.tool(folder, "record")
+    assert result.returncode == 0, result.stdout + result.stderr
+    return folder, result.stdout
+
+
+@pytest.fixture
+def folder(recorded, tmp_path):
+    """A copy of the recorded book that may be changed."""
+    return shutil.copytree(recorded[0], tmp_path / "book")
+
+
+@pytest.fixture
+def outputs(folder, monkeypatch):
+    """The outputs of the first page as a build would have them; executing gives the text «fresh» without executing."""
+
+    def fresh(page, root):
+        return Executed([[{"output_type": "stream", "name": "stdout", "text": "fresh"}] for _ in page.cells], 2, 1, [])
+
+    monkeypatch.setattr(execute, "fresh", fresh)
+
+    def first(**options) -> Executed:
+        page = read_page(folder / "book/en/first.md", folder)
+        return execute.chapter(page, folder, folder / "_build", **options)
+
+    return first
+
+
+def append(path, text: str) -> None:
+    path.write_text(path.read_text("utf-8") + text, "utf-8")
+
+
+def test_record_writes_a_file_for_each_page_with_code(recorded):
+    folder, said = recorded
+    assert sorted(p.name for p in (folder / "book/outputs").iterdir()) == ["first.json", "other.json"]
+    assert "book/outputs/first.json: recorded in" in said and not (folder / "_build").exists()
+    text = (folder / "book/outputs/first.json").read_text("utf-8")
+    found = json.loads(text)
+    assert [cell["name"] for cell in found["cells"]] == ["draw", "add"] and '      "2\\n"' in text.splitlines()
+    assert found["made"]["python"] and found["made"]["packages"]["jax"] and found["made"]["on"] and found["seconds"] > 0
+    assert str(folder) not in text and len(text.splitlines()) > 60  # a picture is many lines
+
+
+def test_a_recorded_book_executes_nothing_and_says_when_and_with_what_it_was_recorded(folder):
+    for edition in ("en", "zh-Hans"):
+        append(folder / "book" / edition / "index.md", "\n% status table\n")
+    result = small_book.tool(folder, "build")
+    assert result.returncode == 0, result.stderr
+    assert "cells executed by edition: en 0 · zh-Hans 0 · zh-Hant 0" in result.stdout
+    assert "outputs of 2 pages as recorded; `make book FRESH=1` executes every cell here" in result.stdout
+    assert "note:" not in result.stdout and not (folder / "_build/cells").exists()
+    assert "device 7" in (folder / "_build/html/en/first.html").read_text("utf-8")
+    made = json.loads((folder / "book/outputs/first.json").read_text("utf-8"))["made"]
+    status = (folder / "_build/html/en/index.html").read_text("utf-8")
+    said = f"Recorded on {made['on']}: with Python {made['python']}, jax {made['packages']['jax']}, jaxlib "
+    assert said in status and f"on {made['platform']}." in status and "Executed here" not in status
+    assert status.count(f"<p>recorded on {made['on']}</p>") == 2
+    assert f"{made['on']} 錄製" in (folder / "_build/html/zh-Hant/index.html").read_text("utf-8")
+
+
+def test_fresh_executes_every_cell_and_leaves_the_recordings(folder):
+    before = {path: path.read_bytes() for path in (folder / "book/outputs").iterdir()}
+    result = small_book.tool(folder, "build", "--fresh", "en")
+    assert result.returncode == 0 and "cells executed by edition: en 3" in result.stdout, result.stderr
+    assert {path: path.read_bytes() for path in (folder / "book/outputs").iterdir()} == before
+    again = small_book.tool(folder, "build", "--fresh", "en")  # what was kept is no excuse
+    assert "cells executed by edition: en 3" in again.stdout
+
+
+def test_make_passes_fresh_and_pages_on():
+    make = ["make", "-n", "-C", str(ROOT)]
+    said = subprocess.run([*make, "book", "FRESH=1", "EDITIONS=en"], capture_output=True, text=True, timeout=120).stdout
+    assert "publish/build.py --fresh en" in said
+    said = subprocess.run([*make, "record", "PAGES=ch10_processes"], capture_output=True, text=True, timeout=120).stdout
+    assert "publish/record.py ch10_processes" in said
+
+
+@pytest.mark.parametrize("module", ["minipod/doctor.py", "lessons/first/exercises.py", "minipod/unused.py"])
+def test_a_line_of_what_no_cell_imports_executes_nothing(folder, outputs, module, capsys):
+    (folder / module).touch()
+    append(folder / module, "\n# changed\n")
+    assert outputs().ran == 0 and outputs().made and not capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "module", ["minipod/pictures/hosts_and_devices.py", "minipod/pictures/drawing/svg.py", "minipod/__init__.py"]
+)
+def test_a_line_of_what_a_cell_imports_executes_its_page(folder, outputs, module, capsys):
+    append(folder / module, "\n# changed\n")
+    assert outputs().ran == 2 and not outputs().made
+    said = capsys.readouterr().out.splitlines()
+    assert set(said) == {
+        "note: book/outputs/first.json is of other code: not used (`make record PAGES=first` writes it anew)"
+    }
+
+
+def test_a_page_that_does_not_import_the_changed_module_stays_recorded(folder):
+    append(folder / "minipod/pictures/hosts_and_devices.py", "\n# changed\n")
+    page = read_page(folder / "book/en/other.md", folder)
+    assert execute.chapter(page, folder, folder / "_build").ran == 0
+
+
+def test_data_that_a_lesson_reads_belongs_to_the_recording(folder, outputs):
+    (folder / "lessons/first/figures.toml").write_text("a = 1\n")
+    assert outputs().ran == 2
+
+
+def _cut(text: str) -> str:
+    return text[: len(text) // 2]
+
+
+def _one_cell_less(text: str) -> str:
+    found = json.loads(text)
+    found["cells"].pop()
+    return json.dumps(found)
+
+
+def _no_output(text: str) -> str:
+    return text.replace('"output_type": "stream"', '"output_type": "strem"')
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [_cut, _one_cell_less, _no_output, lambda _: "", lambda _: "[]", lambda _: "{}", lambda text: text + "}"],
+)
+def test_a_spoilt_recording_counts_as_absent_and_is_named(folder, outputs, spoil, capsys):
+    path = folder / "book/outputs/first.json"
+    path.write_text(spoil(path.read_text("utf-8")), "utf-8")
+    assert outputs().ran == 2
+    said = capsys.readouterr().out
+    assert said.startswith("note: book/outputs/first.json is ") and said.count("\n") == 1
+    assert path.exists()
+
+
+def test_a_recording_of_no_page_is_named(folder):
+    shutil.copy(folder / "book/outputs/first.json", folder / "book/outputs/third.json")
+    result = small_book.tool(folder, "build", "en")
+    assert result.returncode == 0 and "note: book/outputs/third.json is of no page" in result.stdout
+
+
+def test_what_failed_is_not_recorded_and_the_rest_is(folder):
+    before = (folder / "book/outputs/first.json").read_bytes()
+    demo = folder / "lessons/first/demo.py"
+    demo.write_text(demo.read_text("utf-8").replace("1 + 1", "1 / 0"), "utf-8")
+    assert small_book.tool(folder, "sync").returncode == 0
+    other = folder / "book/outputs/other.json"
+    other.unlink()
+    result = small_book.tool(folder, "record")
+    assert result.returncode == 1 and "cell «add» failed: ZeroDivisionError" in result.stderr
+    assert "book/outputs/first.json stays as it was" in result.stderr
+    assert (folder / "book/outputs/first.json").read_bytes() == before and other.exists()
+
+
+def test_only_the_pages_that_are_asked_for_are_recorded(folder):
+    for path in (folder / "book/outputs").iterdir():
+        path.write_text("spoilt")
+    result = small_book.tool(folder, "record", "other")
+    assert result.returncode == 0, result.stderr
+    assert (folder / "book/outputs/first.json").read_text() == "spoilt"
+    page = read_page(folder / "book/en/other.md", folder)
+    found = recordings.read(page, folder, execute.code_key(page, folder))
+    assert found and found.outputs[0][0]["text"] == "of the other\n"
+
+
+def test_a_page_that_does_not_exist_is_one_sentence(folder):
+    result = small_book.tool(folder, "record", "thrid")
+    assert result.returncode == 2
+    assert result.stderr == "no page is called «thrid»: choose from index, first, other\n"
+
+
+def test_what_is_written_is_read_back_as_it_was(tmp_path):
+    page = read_page(small_book.make(tmp_path) / "book/en/first.md", tmp_path)
+    texts = ["a\n\nb\n", "<svg><g></g>\n<text>1 &gt; 0</text></svg>", "", "\n", "no end"]
+    data = {"text/html": texts[1], "application/json": {"a": [1]}}
+    kept = [[{"output_type": "stream", "name": "stdout", "text": text} for text in texts]]
+    kept.append([{"output_type": "execute_result", "data": data, "metadata": {}}])
+    recording = recordings.Recording("key", recordings.now(), 1.5, kept)
+    recordings.write(page, tmp_path, recording)
+    assert recordings.read(page, tmp_path, "key") == recording
+
+
+def test_what_cells_reach_is_followed_through_imports_and_names(tmp_path):
+    small_book.make(tmp_path)
+    sources = {
+        "minipod/__init__.py": "",
+        "minipod/used.py": "def later():\n    from minipod.deep import inner\n    return '-m', 'minipod.child'\n",
+        "minipod/deep/__init__.py": "",
+        "minipod/deep/inner.py": "from . import beside\nfrom ..far import x\n",
+        "minipod/deep/beside.py": "import minipod.used",
+        "minipod/far.py": "syntax error",
+        "minipod/child.py": "",
+        "minipod/other.py": "",
+        "lessons/first/hello.py": "import neighbour\n",
+        "lessons/first/neighbour.py": "open('data.txt')",
+        "lessons/first/data.txt": "",
+        "lessons/first/never.py": "",
+    }
+    for name, text in sources.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    page = tmp_path / "book/en/first.md"
+    cell = "import json, minipod.used\nrun('hello.py')"
+    page.write_text(page.read_text().replace(":cell: draw\n", f":cell: draw\n{cell}\n"))
+    found = {path.relative_to(tmp_path).as_posix() for path in reached(read_page(page, tmp_path), tmp_path)}
+    assert found == {*sources} - {"minipod/other.py", "lessons/first/never.py"}
+
+
+def test_no_page_of_the_book_depends_on_the_doctor():
+    for name in sync.chapters():
+        page = read_page(ROOT / "book/en" / f"{name}.md")
+        assert ROOT / "minipod/doctor.py" not in reached(page, ROOT)

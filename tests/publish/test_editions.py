@@ -1,0 +1,196 @@
+"""Both Chinese editions hold to one term per idea and to Chinese typography; words in pictures are translated."""
+
+import ast
+import re
+import tomllib
+
+import pytest
+
+from grader.exercise.statements import HAN, blanks_in, split_docstring
+from minipod.pictures.drawing.svg import LABELS
+from publish.pages import terms
+from publish.pages.labels import label, translate
+from publish.pages.page import ROOT
+
+WIDE = r"\u3400-\u9fff"
+CODE = re.compile(
+    r"`[^`\n]*`|\[[^\]\n]*, [^\]\n]*\]|\$[^$\n]+\$|\{[\w-]+\}(?=`)|\]\([^)\s]*\)|<[^>\n]*>|https?://[^\s）]+"
+)
+
+
+def prose(text: str) -> list[tuple[int, str]]:
+    """The lines of a Markdown text that are Chinese prose, with their numbers; code becomes one letter."""
+    lines = []
+    for number, (line, code) in enumerate(terms._with_fences(text), 1):
+        if not code and HAN.search(line) and not re.match(r"\s*:[\w-]+:", line):
+            lines.append((number, CODE.sub(lambda m: "" if m[0].startswith(("{", "](", "<")) else "C", line)))
+    return lines
+
+
+def chinese() -> dict[str, str]:
+    """Every Simplified text of the project by where it stands: pages, words, messages, docstrings."""
+    found = {}
+    for path in sorted((ROOT / "book" / "zh-Hans").glob("*.md")):
+        found[str(path.relative_to(ROOT))] = path.read_text("utf-8")
+    for folder in ("lessons", "minipod", "book"):
+        for path in sorted((ROOT / folder).rglob("*.toml")):
+            if not path.name.endswith(".zh-Hant.toml") and path.name != "terms.toml":
+                for name, text in words(tomllib.loads(path.read_text("utf-8")), "zh-Hans"):
+                    found[f"{path.relative_to(ROOT)}: {name}"] = text
+    for path in sorted((ROOT / "lessons").rglob("exercises.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        for node in [tree, *(n for n in tree.body if isinstance(n, ast.FunctionDef))]:
+            found[f"{path.relative_to(ROOT)}: {getattr(node, 'name', 'top')}"] = split_docstring(
+                ast.get_docstring(node) or ""
+            )["zh-Hans"]
+    for name, row in terms.terms()["ui"].items():
+        found[f"book/terms.toml: {name}"] = row["zh-Hans"]
+    readme = ROOT / "README.zh-Hans.md"
+    if readme.exists():
+        found[readme.name] = readme.read_text("utf-8")
+    return found
+
+
+def words(node: dict, key: str, path: str = ""):
+    """Every string under the key of an edition, with the path to it."""
+    for name, value in node.items():
+        if name == key:
+            yield from ((path, v) for v in ([value] if isinstance(value, str) else value))
+        elif isinstance(value, dict):
+            yield from words(value, key, f"{path}.{name}".lstrip("."))
+
+
+def forbidden(text: str, edition: str) -> list[str]:
+    """Where a text uses a word that the glossary forbids in this edition."""
+    told = []
+    for row in terms.terms()["glossary"]:
+        pattern = row.get("not", {}).get(edition)
+        for number, line in prose(text) if pattern else []:
+            for allowed in row.get("but", []):
+                line = line.replace(allowed, "")
+            told += [f"line {number}: «{m[0]}»; say {row[edition]}" for m in re.finditer(pattern, line)]
+    return told
+
+
+def test_no_forbidden_term_in_simplified_chinese():
+    told = [f"{where}: {t}" for where, text in chinese().items() for t in forbidden(text, "zh-Hans")]
+    assert told == []
+
+
+def test_no_forbidden_term_in_traditional_chinese():
+    told = []
+    for where, text in chinese().items():
+        told += [f"{where}: {t}" for t in forbidden(terms.traditional(terms.join_lines(text)), "zh-Hant")]
+    for name, row in terms.ui().items():
+        told += [f"book/terms.toml: {name}: {t}" for t in forbidden(row["zh-Hant"], "zh-Hant")]
+    assert told == []
+
+
+def test_the_lint_finds_what_it_looks_for():
+    assert forbidden("用單卡的設備執行進程", "zh-Hant") and forbidden("集体通信", "zh-Hans")
+    assert not forbidden("損失函數在 `函數` 裡", "zh-Hant")
+    assert half_width("这样,不行") and half_width("这样(不行)") and not half_width("这样，`f(x, y)` 可以")
+    assert no_space("用JAX写") and no_space("用`jax`写") and not no_space("用 `jax` 写 3 行")
+
+
+def half_width(text: str) -> list[str]:
+    """Half-width punctuation beside a Chinese character."""
+    mark = rf"[{WIDE}][,;:!?()]|[,;:!?()][{WIDE}]|[{WIDE}]\.(?!\w)"
+    return [f"line {n}: «{m[0]}»" for n, line in prose(text) for m in re.finditer(mark, strip_form(line))]
+
+
+def no_space(text: str) -> list[str]:
+    """A Chinese character beside a Latin letter, a digit or code without a space between."""
+    side = rf"[{WIDE}](?:\*\*)?[A-Za-z0-9]|[A-Za-z0-9%](?:\*\*)?[{WIDE}]"
+    return [f"line {n}: «{m[0]}»" for n, line in prose(text) for m in re.finditer(side, strip_form(line))]
+
+
+def strip_form(line: str) -> str:
+    """A line without what is Markdown or a name to fill in, not prose."""
+    line = re.sub(r"^\s*(\(\S+\)=|:{3,}\{\w+\}|#+|[-*]|\d+\.)\s*", "", line)
+    return re.sub(r"\{\w*\}", " ", line)
+
+
+def test_punctuation_beside_chinese_is_full_width():
+    told = [f"{where}: {t}" for where, text in chinese().items() for t in half_width(text)]
+    assert told == [], "\n".join(told)
+
+
+def test_a_space_stands_between_chinese_and_latin():
+    told = [f"{where}: {t}" for where, text in chinese().items() for t in no_space(text)]
+    assert told == [], "\n".join(told)
+
+
+def test_chinese_has_no_italics():
+    told = []
+    for where, text in chinese().items():
+        for number, line in prose(text):
+            if re.search(rf"(?<![*\w])\*(?![*\s])[^*]*[{WIDE}][^*]*(?<![*\s])\*(?!\*)", line):
+                told.append(f"{where}: line {number}: {line}")
+    assert told == []
+
+
+@pytest.mark.parametrize("row", terms.terms()["glossary"], ids=lambda r: r["en"])
+def test_a_term_becomes_its_traditional_form(row):
+    if row["en"] in ("through", "concurrent"):  # depends on the sentence
+        pytest.skip("what stands around it decides")
+    assert terms.traditional(row["zh-Hans"]) == row["zh-Hant"]
+
+
+def test_code_is_never_converted():
+    text = "运行程序：\n```python\nprint('程序')\n```\n程序"
+    assert terms.traditional(text) == "執行程式：\n```python\nprint('程序')\n```\n程式"
+
+
+def test_lines_of_a_chinese_paragraph_are_joined_and_nothing_else_is():
+    text = "第一行，\n第二行。\n\n# 标题\n正文 `a`\n`b` 后\n- 项一\n- 项二\n```\n代\n码\n```\n:::{note}\n里面\n:::\n"
+    joined = "第一行，第二行。\n\n# 标题\n正文 `a`\n`b` 后\n- 项一\n- 项二\n```\n代\n码\n```\n:::{note}\n里面\n:::\n"
+    assert terms.join_lines(text) == joined
+
+
+def test_every_word_in_a_picture_has_a_translation():
+    samples = {
+        r"\d+": "3", r"[\d–, …]+": "0–3, 5", r"\w*\[[\d,]*\]": "float32[2,2]", r".+": "x, y", "hosts?": "hosts",
+    }  # fmt: skip
+    missing = []
+    for pattern in LABELS:
+        text = pattern
+        for part, sample in samples.items():
+            text = text.replace(part, sample)
+        for choice in re.findall(r"\(([^()|]+(?:\|[^()|]+)+)\)", text)[:1] or [""]:
+            for word in choice.split("|"):
+                said = re.sub(r"\([^()]*\|[^()]*\)", word, text)
+                if re.search("[A-Za-z]{3}", said) and label(said, "zh-Hans") == said:
+                    missing.append(said)
+    assert missing == []
+
+
+def test_the_description_of_a_picture_is_translated_whole():
+    english = "An array float32[4,8] P('x') in 2 shards (2 × 1): devices 0–3 each hold rows 0–1; device 4 holds row 2."
+    chinese = "数组 float32[4,8] P('x')，共 2 个分片（2 × 1）：设备 0–3 各持有第 0–1 行；设备 4 持有第 2 行。"
+    assert label(english, "zh-Hans") == chinese
+    assert label("device 2048", "zh-Hant") == "裝置 2048"
+
+
+def test_the_table_of_published_figures_is_in_the_readers_language():
+    cell = '<td class="minipod">all-gather over x of bf16[1024@x, 4096@y], TPU v4, 4×4×4</td><td>errs</td>'
+    assert "沿 x 对 bf16[1024@x, 4096@y] 做 all-gather" in translate(cell, "zh-Hans")
+    assert "有誤" in translate(cell, "zh-Hant")
+
+
+@pytest.mark.parametrize("lesson", sorted(path.parent.name for path in ROOT.glob("lessons/ch*/exercises.py")))
+def test_the_blanks_of_a_reader_of_traditional_chinese_are_in_it(lesson):
+    blanks = ROOT / "lessons" / lesson / "exercises.py"
+    text, derived = blanks.read_text("utf-8"), blanks_in(blanks, "zh-Hant")
+    assert blanks_in(blanks, "zh-Hans") == blanks_in(blanks, "en") == text
+    chinese = [line for line in derived.split("\n") if HAN.search(line)]
+    assert chinese and not re.search("[们进这个时设备数组维说]", "".join(chinese))
+    assert [line for line in derived.split("\n") if '"""' in line] == [x for x in text.split("\n") if '"""' in x]
+    assert all(sum(2 if HAN.match(c) else 1 for c in line) <= 92 for line in chinese)
+    for one, other in zip(ast.parse(text).body, ast.parse(derived).body, strict=True):
+        if isinstance(one, ast.FunctionDef) and isinstance(other, ast.FunctionDef):
+            assert ast.get_docstring(one) != ast.get_docstring(other)
+            del one.body[0], other.body[0]
+        elif isinstance(one, ast.Expr):
+            continue  # the docstring of the file
+        assert ast.dump(one) == ast.dump(other)

@@ -1,0 +1,69 @@
+"""Runs the lessons' checker in a subprocess, on a copy of sample_lessons: what the tests of the checker share."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parents[1]
+SAMPLE = HERE / "sample_lessons"
+CONFTEST = "from grader.run.pytest_plugin import *  # noqa: F403\n"
+
+TESTS = """
+import jax
+import numpy as np
+
+def _check(check):
+    def cases(rng):
+        place = jax.sharding.NamedSharding(jax.make_mesh((8,), ("x",)), jax.sharding.PartitionSpec("x"))
+        return [(jax.device_put(rng.normal(size=8).astype(np.float32) + 3, place),) for _ in range(2)]
+    check(cases, compare=("value", "placement"))
+"""
+
+
+@dataclass
+class Checked:
+    """What one run of the checker gave. rows: the report by exercise, or {} without one."""
+
+    code: int
+    text: str
+    rows: dict[str, dict[str, str]]
+
+
+def project(folder: Path) -> Path:
+    """A project with the sample lessons, without answers."""
+    shutil.copytree(SAMPLE, folder, ignore=shutil.ignore_patterns("conftest.py", "__pycache__"), dirs_exist_ok=True)
+    (folder / "lessons" / "conftest.py").write_text(CONFTEST)
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    return folder
+
+
+def check(
+    root: Path,
+    *options: str,
+    report: bool = True,
+    env: dict[str, str] | None = None,
+    launch: tuple[str, ...] = ("-m", "pytest"),
+) -> Checked:
+    """`pytest lessons/ OPTIONS` in the project, or only what OPTIONS name of it. Fails after five minutes."""
+    path = root / "report.json"
+    path.unlink(missing_ok=True)
+    told = [f"--report={path}"] if report else []
+    variables = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "LC_", "LANG", "MINIPOD_"))}
+    where = [] if any(o.startswith("lessons/") for o in options) else ["lessons/"]
+    command = [sys.executable, *launch, *where, *options, "-p", "no:cacheprovider", *told]
+    variables["PYTHONPATH"] = str(HERE.parent)
+    done = subprocess.run(
+        command, cwd=root, env=variables | (env or {}), capture_output=True, text=True, timeout=300, check=False
+    )
+    rows = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    return Checked(done.returncode, done.stdout + done.stderr, {row["exercise"]: row for row in rows})
+
+
+def answer(root: Path, lesson: str, text: str, folder: str = "answers") -> None:
+    """Write an answers file."""
+    (root / folder).mkdir(exist_ok=True)
+    (root / folder / f"{lesson}.py").write_text(text, encoding="utf-8")

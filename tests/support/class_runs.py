@@ -1,0 +1,45 @@
+"""Runs `python -m lessons class` on submissions: what the tests of the classroom share."""
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader.classroom import isolation
+
+ROOT = Path(__file__).resolve().parents[2]
+KINDS = [
+    pytest.param(kind, marks=pytest.mark.skipif(kind not in isolation.available(), reason=f"no {kind} on this machine"))
+    for kind in isolation.KINDS
+]
+
+
+ALL = ("ch90_one.double", "ch90_one.total", "ch90_one.count_to", "ch91_pair.everybody")
+
+
+def check_class(folder, root, *options, kind="auto"):
+    """Run the command; its result, and the table's rows by student."""
+    command = [sys.executable, "-m", "grader.classroom.class_command", str(folder), "--root", str(root)]
+    command += ["--isolation", kind, "--lang", "en", "--seed", "1", *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False)
+    if "--isolation" in done.stderr and kind != "auto":
+        pytest.skip(done.stderr.strip())
+    table = folder.parent / "class-report" / "class.csv"
+    with open(table, newline="", encoding="utf-8-sig") as file:
+        return done, {row["student"]: row for row in csv.DictReader(file)}
+
+
+def outcomes(row):
+    return [row[exercise] for exercise in ALL]
+
+
+def hand_in(folder, student, **files):
+    (folder / student).mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / student / f"{name}.py").write_text(text, encoding="utf-8")
+
+
+def right(root, *lessons):
+    return {lesson: (root / "solutions" / f"{lesson}.py").read_text() for lesson in lessons}

@@ -1,0 +1,16 @@
+"""The sample lesson's blanks, and its file with some of them solved."""
+
+from checker_runs import SAMPLE
+
+from grader.exercise import function_text
+
+LESSON = SAMPLE / "lessons" / "ch90_one" / "exercises.py"
+BLANKS = LESSON.read_text(encoding="utf-8")
+
+
+def solved(name: str, body: str, source: str = BLANKS) -> str:
+    """The source with the body of one blank written."""
+    blank = function_text.text_of(LESSON, name) or ""
+    head = blank[: blank.index("    # TODO")]
+    assert blank in source
+    return source.replace(blank, f"{head}    {body}\n")

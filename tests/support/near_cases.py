@@ -1,0 +1,56 @@
+"""What the tests of near misses share: verdicts on values made directly, without children."""
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from grader.exercise.spec import Spec
+from grader.judge.near_misses import near_miss
+from grader.judge.verdict import Verdict, judge
+from grader.say.explain import near_words
+from grader.see.values import pack
+from minipod.forked import Result
+
+RNG = np.random.default_rng(3)
+E = RNG.normal(size=(16, 5)).astype(np.float32)
+DEVICES = jax.devices()
+MESH = jax.make_mesh((8,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+GRID = jax.make_mesh((2, 4), ("x", "y"), axis_types=(jax.sharding.AxisType.Auto,) * 2)
+
+
+def rows(x, mesh=MESH, spec=("x",)):
+    """x, laid out over a mesh."""
+    return jax.device_put(jnp.asarray(x), NamedSharding(mesh, P(*spec)))
+
+
+def result(cases: list[dict[str, Any]]) -> Result:
+    """What a process saw of the function f."""
+    return Result("ok", value={"functions": {"f": cases}})
+
+
+def case(value: Any = None, args: tuple[Any, ...] = (), printed: str = "", **more: Any) -> dict[str, Any]:
+    return {"value": pack(value), "args": [pack(a, data=False) for a in args], "printed": printed, **more}
+
+
+def diagnosis(answer: list[list[dict[str, Any]]], right: list[list[dict[str, Any]]], **options: Any) -> Any:
+    """(key, values) of the near miss, or None. answer, right: per process its cases."""
+    spec = Spec("ch90_one", "f", Path(), lambda rng: [], processes=len(answer), **options)
+    verdict = Verdict(spec.exercise, "")
+    results = [result(cases) for cases in answer]
+    judge(spec, verdict, right, results, "f")
+    assert verdict.outcome == "wrong"
+    found = near_miss(spec, verdict, right, results)
+    for lang in ("en", "zh-Hans"):
+        assert found is None or "{" not in near_words(found, lang)
+    return found
+
+
+def of_values(got: list[Any], expected: list[Any], args: tuple[Any, ...] = (), **options: Any) -> Any:
+    """The diagnosis of values, one for each case, in one process."""
+    mine, right = ([case(value, args) for value in values] for values in (got, expected))
+    return diagnosis([mine], [right], **options)

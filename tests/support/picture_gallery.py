@@ -1,0 +1,141 @@
+"""One picture of every kind, and what the tests of pictures read from them."""
+
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from minipod import pictures
+from minipod.devices import simulate
+from minipod.hlo.collectives import Collective
+
+simulate(8)
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device of a cluster that is not there: pictures read only the first two, a Mesh of JAX the others."""
+
+    id: int
+    process_index: int
+    platform: str = "cpu"
+    device_kind: str = "cpu"
+
+
+TWO_HOSTS = [Device(2048 * p + i, p) for p in range(2) for i in range(4)]
+
+
+def labels(picture: pictures.Picture) -> list[str]:
+    return ["".join(t.itertext()) for t in ET.fromstring(picture.svg).iter(f"{SVG}text")]
+
+
+def mesh(*shape: int) -> Mesh:
+    return jax.make_mesh(shape, tuple("xyz"[: len(shape)]))
+
+
+def on(mesh: Mesh, *spec: object) -> NamedSharding:
+    return NamedSharding(mesh, P(*spec))
+
+
+def pod(*shape: int) -> Mesh:
+    """A mesh of devices that are not there, with axes x, y, z."""
+    made = np.array([Device(i, i // 8) for i in range(int(np.prod(shape)))])
+    return Mesh(made.reshape(shape), tuple("xyzw"[: len(shape)]))
+
+
+def rows(mesh: Mesh, *axes: str) -> tuple[tuple[int, ...], ...]:
+    """The positions of the devices that differ along `axes` only: the groups of a collective along them."""
+    names = mesh.axis_names
+    order = [names.index(a) for a in (*(n for n in names if n not in axes), *axes)]
+    moved = np.arange(mesh.size).reshape(mesh.devices.shape).transpose(order)
+    return tuple(map(tuple, moved.reshape(-1, int(np.prod([mesh.shape[a] for a in axes]))).tolist()))
+
+
+def along(mesh: Mesh, op: str, *axes: str, bytes: int = 16, times: int | None = 1) -> Collective:
+    return Collective(op, rows(mesh, *axes), bytes, times, axes)
+
+
+def ring(mesh: Mesh, axis: str, times: int | None = 1) -> Collective:
+    """Every device sends 16 bytes to the next one along `axis`."""
+    pairs = tuple(pair for row in rows(mesh, axis) for pair in zip(row, (*row[1:], row[0]), strict=True))
+    return Collective("collective-permute", pairs, 16, times, (axis,))
+
+
+def all_ops(mesh: Mesh, axis: str) -> list[Collective]:
+    ops = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-broadcast", "ragged-all-to-all")
+    return [ring(mesh, axis, None), *(along(mesh, op, axis) for op in ops)]
+
+
+def predict(params, x):
+    return x @ params["w"]
+
+
+PARAMS = {"w": np.ones((3, 2), np.float32)}
+
+
+LOSS = np.exp(-np.linspace(0, 3, 50))
+CORNERS = Collective("collective-permute", ((0, 7), (7, 0), (1, 6), (3, 4), (4, 5)), 16, 1, ("x", "y", "z"), ((0, 1),))
+
+
+def gallery() -> dict[str, pictures.Picture]:
+    x = jnp.zeros((8, 8))
+    return {
+        "devices": pictures.devices(),
+        "two hosts": pictures.devices(TWO_HOSTS),
+        "many hosts": pictures.devices([Device(i, i // 4) for i in range(256)]),
+        "hosts": pictures.hosts(TWO_HOSTS, "predict", "pmean"),
+        "16 hosts": pictures.hosts([Device(i, i // 16) for i in range(256)]),
+        "mesh 1": pictures.mesh(mesh(8)),
+        "mesh 2": pictures.mesh(mesh(2, 4)),
+        "mesh 3": pictures.mesh(mesh(2, 2, 2)),
+        "mesh of 2 hosts": pictures.mesh(Mesh(np.array(TWO_HOSTS).reshape(2, 4), ("host", "x"))),
+        "mesh of 256": pictures.mesh(Mesh(np.array([Device(i, 0) for i in range(256)]).reshape(16, 16), ("x", "y"))),
+        "1-D": pictures.sharding(on(mesh(8), "x"), (32,)),
+        "2-D": pictures.sharding(jax.device_put(x, on(mesh(4, 2), "x", "y"))),
+        "copies": pictures.sharding(jax.device_put(x, on(mesh(2, 4), None, "y"))),
+        "not divided": pictures.sharding(jax.device_put(x, on(mesh(2, 4)))),
+        "uncommitted": pictures.sharding(x),
+        "3-D": pictures.sharding(on(mesh(2, 2, 2), "x", "y", "z"), (4, 6, 8)),
+        "4-D": pictures.sharding(on(mesh(2, 2, 2), "x", "y", None, "z"), (2, 4, 6, 8)),
+        "0-D": pictures.sharding(jnp.float32(1)),
+        "empty": pictures.sharding(on(mesh(8), None, "x"), (0, 8)),
+        "mesh 4": pictures.mesh(pod(2, 2, 2, 2)),
+        "mesh of 64": pictures.mesh(pod(4, 4, 4)),
+        "mesh of 2048": pictures.mesh(pod(16, 16, 8)),
+        "3-D on 64": pictures.sharding(on(pod(4, 4, 4), "x", "y", "z"), (8, 8, 8)),
+        "traffic 1": pictures.traffic(all_ops(mesh(8), "x")[:4], mesh(8)),
+        "traffic 1, more": pictures.traffic(all_ops(mesh(4), "x")[3:], mesh(4)),
+        "traffic 2": pictures.traffic(all_ops(mesh(2, 4), "y"), mesh(2, 4)),
+        "traffic 2, down": pictures.traffic(all_ops(mesh(4, 2), "x")[:4], mesh(4, 2)),
+        "traffic 2, both": pictures.traffic([along(mesh(2, 4), "all-to-all", "x", "y")], mesh(2, 4)),
+        "traffic 3": pictures.traffic([*all_ops(mesh(2, 2, 2), "x")[:3], CORNERS], mesh(2, 2, 2)),
+        "traffic of 16": pictures.traffic([ring(pod(16), "x", 15), along(pod(16), "all-reduce", "x")], pod(16)),
+        "traffic of 4 × 4": pictures.traffic([ring(pod(4, 4), "x"), *all_ops(pod(4, 4), "y")[1:4]], pod(4, 4)),
+        "traffic of 64": pictures.traffic([along(pod(4, 4, 4), "all-gather", "y", "z")], pod(4, 4, 4)),
+        "traffic of 1024": pictures.traffic([ring(pod(1024), "x"), along(pod(1024), "all-reduce", "x")], pod(1024)),
+        "no traffic": pictures.traffic([], mesh(2, 4)),
+        "curve": pictures.curve({"one device": LOSS, "tensor parallel": LOSS, "data parallel": LOSS / 2}),
+        "curve, logarithmic": pictures.curve({"one device": LOSS}, LOSS, "bytes", "seconds", logx=True, logy=True),
+        "curve with dots": pictures.curve(
+            {"one device": LOSS, "data parallel": LOSS / 2}, dots={"one device": LOSS * 2}
+        ),
+        "ring": pictures.ring(TWO_HOSTS),
+        "ring, zigzag": pictures.ring([TWO_HOSTS[i] for i in (0, 4, 1, 5, 2, 6, 3, 7)]),
+        "ring of 16": pictures.ring([Device(i * 5 % 16, i * 5 % 16 // 8) for i in range(16)]),
+        "flow": pictures.flow(predict, PARAMS, np.zeros((8, 4, 3)), in_axes=(None, 0)),
+        "flow 16": pictures.flow(lambda a, b: a + b, np.zeros(16), np.zeros(16)),
+    }
+
+
+GALLERY = gallery()
+
+
+def curves(picture: pictures.Picture) -> list[list[tuple[float, float]]]:
+    lines = [p.attrib["d"] for p in ET.fromstring(picture.svg).iter(f"{SVG}path") if "stroke-linejoin" in p.attrib]
+    return [[(float(x), float(y)) for x, y in re.findall(r"(-?[\d.]+) (-?[\d.]+)", d)] for d in lines]

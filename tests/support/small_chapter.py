@@ -1,0 +1,64 @@
+"""A chapter of one exercise, whole, for the tests of what is said when something in it does not hold."""
+
+from pathlib import Path
+
+from grader.author.chapter_files import Chapter
+
+LESSON = "ch95_small"
+CHECKS = """
+def test_twice(check):
+    check(lambda rng: [(int(n),) for n in rng.integers(10, 99, 3)], oracle=lambda n: 2 * n)
+"""
+MISTAKES = {"squared": "n * n", "halved": "n / 2", "as_text": "str(n) * 2"}
+SECOND = {"squared": "n**2", "halved": "n * 0.5", "as_text": "f'{n}{n}'"}
+UNLISTED = {
+    "untouched": "n",
+    "negative": "-2 * n",
+    "nothing": "None",
+    "in_a_list": "[2 * n]",
+    "as_a_string": "str(2 * n)",
+    "one_more": "2 * n + 1",
+    "float_of_it": "2.0 * n",
+    "in_a_tuple": "(2 * n,)",
+    "one_less": "2 * n - 1",
+    "name_misspelt": "2 * m",
+}
+
+
+def named(name: str, bodies: dict[str, str]) -> str:
+    """Functions `name__why(n)`, each of which returns an expression."""
+    return "\n\n".join(f"def {name}__{why}(n):\n    return {body}" for why, body in bodies.items()) + "\n"
+
+
+def words(mistakes: dict[str, str]) -> str:
+    """A words.toml of which nothing is missing."""
+    text = """[twice]
+title = {en = "Twice", zh-Hans = "两倍"}
+hints.en = ["What is twice?", "Add.", "n + n"]
+hints.zh-Hans = ["两倍是什么？", "相加。", "n + n"]
+"""
+    for why in mistakes:
+        text += f'[twice.mistakes.{why}]\nname = {{en = "{why}", zh-Hans = "错"}}\n'
+        text += 'text = {en = "So.", zh-Hans = "这样。"}\n'
+    return text
+
+
+def write(root: Path) -> Chapter:
+    """The whole chapter in the project `root`."""
+    chapter = Chapter(root, LESSON)
+    texts = {
+        chapter.folder / "demo.py": "# %% start\n",
+        chapter.blanks: 'def twice(n: int) -> int:\n    """Twice n."""\n    raise NotImplementedError\n',
+        chapter.checks: CHECKS,
+        chapter.mistakes: named("twice", MISTAKES),
+        chapter.words: words(MISTAKES),
+        chapter.solution: "def twice(n):\n    return 2 * n\n",
+        chapter.right[0]: "def twice(n):\n    return n + n\n",
+        chapter.right[1]: "def twice(n):\n    return n << 1\n",
+        chapter.wrong: named("twice", SECOND),
+        chapter.unlisted: named("twice", UNLISTED),
+    }
+    for path, text in texts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return chapter
