@@ -7,6 +7,7 @@ Read from the code, never imported: `import` and `from … import` anywhere in i
 
 import ast
 import functools
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from publish.pages.page import Page
 
 OURS = ("minipod", "grader", "lessons")
 DOTTED = tuple(f"{name}." for name in OURS)
+
+_PARSING = threading.Lock()  # Python 3.11's parser counts its depth for all threads together
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,8 @@ def _mentioned_in(path: Path, _changed: int) -> Mentioned:
 def _mentioned(code: str) -> Mentioned:
     modules, strings = set(), set()
     try:
-        tree = ast.parse(code)
+        with _PARSING:
+            tree = ast.parse(code)
     except (SyntaxError, ValueError):  # it will fail when it is executed, and say so better
         return Mentioned(frozenset(), frozenset())
     for node in ast.walk(tree):

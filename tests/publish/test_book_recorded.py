@@ -91,9 +91,9 @@ def test_fresh_executes_every_cell_and_leaves_the_recordings(folder):
 def test_make_passes_fresh_and_pages_on():
     make = ["make", "-n", "-C", str(ROOT)]
     said = subprocess.run([*make, "book", "FRESH=1", "EDITIONS=en"], capture_output=True, text=True, timeout=120).stdout
-    assert "publish/build.py --fresh en" in said
+    assert "-m publish.build --fresh en" in said
     said = subprocess.run([*make, "record", "PAGES=ch10_processes"], capture_output=True, text=True, timeout=120).stdout
-    assert "publish/record.py ch10_processes" in said
+    assert "-m publish.record ch10_processes" in said
 
 
 @pytest.mark.parametrize("module", ["minipod/doctor.py", "lessons/first/exercises.py", "minipod/unused.py"])

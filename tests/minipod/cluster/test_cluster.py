@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from minipod import cluster, processes
+from minipod.cluster import launch
 from minipod.cluster.process import without_noise
 from minipod.cluster.result import Run
 
@@ -279,7 +280,7 @@ def test_survivors_go_on_when_one_has_failed(here: Path):
 def test_the_machine_has_room_for_so_many_processes_and_no_more(here: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(tempfile, "tempdir", str(here))  # places of our own
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-    monkeypatch.setattr(cluster, "MACHINE", 2)
+    monkeypatch.setattr(launch, "MACHINE", 2)
     (here / "p.py").write_text(
         "import pathlib, time\nprint('up')\nwhile not pathlib.Path('go').exists(): time.sleep(0.01)\n"
     )

@@ -8,7 +8,7 @@ import jax
 
 from minipod import forked
 
-CASES = Path(__file__).with_name("forked_cases.py")
+CASES = Path(__file__).parents[2] / "support/forked_cases.py"
 
 
 def test_every_case_of_forked_children_ends_as_it_should():

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from minipod import cluster
+from minipod.cluster import launch
 from minipod.processes import hang
 
 # Both take a step together, then process 1 has finished, and process 0 does CASE.
@@ -43,7 +44,7 @@ if jax.process_index() == 0:
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cluster, "LEFT", 2.0)
+    monkeypatch.setattr(launch, "LEFT", 2.0)
 
 
 def steps(*arguments: str) -> cluster.Run:
