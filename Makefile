@@ -28,8 +28,9 @@ env:  ## only make the environment
 sync: env  ## fill the pages from lessons/, derive zh-Hant
 	@$(BIN)/python -m publish.sync
 
-test: env check  ## everything: style, types, pages, lessons, tools
-	@sh .ci/system --missing
+# As root it first installs the programs that some tests use from the system, and says which and why: SYSTEM=no does not.
+test: env check  ## style, types, pages, lessons, tools
+	@sh .ci/system $(if $(filter no,$(SYSTEM)),--missing)
 	@$(BIN)/python -m pytest tests -m "not long" -n auto --maxprocesses 4 --dist worksteal
 
 # What takes minutes or makes environments of its own, and what says in another way what `make test` says.

@@ -84,6 +84,7 @@ def test_an_interrupt_during_a_fork_is_not_lost():
     program = """
 import os, signal, jax
 from minipod import forked
+from minipod.forked import forking
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 os.register_at_fork(before=lambda: os.kill(os.getpid(), signal.SIGINT))
 try:
@@ -91,7 +92,7 @@ try:
 except KeyboardInterrupt:
     print("interrupted")
     forked.stop_all()
-    print("left:", forked._live)
+    print("left:", forking._live)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout == "interrupted\nleft: []\n", done.stderr
