@@ -5,27 +5,18 @@ Outputs are taken as recorded in book/outputs where they fit, and executed, once
 
 import argparse
 import functools
-import hashlib
-import os
-import re
-import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from importlib import metadata
 from pathlib import Path
 
-import nbformat
-
 from publish import files, progress_line, sync
+from publish.editions import write_editions
 from publish.outputs import recordings
 from publish.outputs.execute import ALONE, Executed, chapter, waiting
-from publish.pages import notebooks, root_page, status
 from publish.pages.notebooks import EDITIONS
 from publish.pages.page import ROOT, Page, read_page, show
-from publish.pages.plain_markdown import Links
 
 EARLY = 30.0  # seconds of executing after which what is there is written
 
@@ -134,112 +125,6 @@ def write_early(build: Path, editions: list[str], so_far: dict[str, Executed]) -
     write_editions(build, editions, so_far)
     rest = ", ".join(name for name, outputs in so_far.items() if outputs.waiting)
     progress_line.done(f"you can read the book already, in {show(html)}; still running, with outputs to come: {rest}")
-
-
-def write_editions(build: Path, editions: list[str], executed: dict[str, Executed]) -> dict[str, float]:
-    """Write the editions that have changed. Returns each one's seconds (0: unchanged).
-
-    One after the other: two at a time take no less on two cores. Each in a process of its own (see write_edition.py).
-    RuntimeError with the warnings of an edition that cannot be written.
-    """
-    walls: dict[str, float] = {}
-    for edition in editions:
-        begin = time.monotonic()
-        progress_line.step(f"{edition}: preparing pages")
-        stamp, done = prepare(build, edition, executed), build / "html" / edition / ".stamp"
-        walls[edition] = 0.0
-        if files.read(done) != stamp:
-            done.unlink(missing_ok=True)
-            _write_pages(build, edition)
-            files.write(done, stamp)
-            walls[edition] = time.monotonic() - begin
-            progress_line.done(f"{edition}: pages written in {walls[edition]:.1f} s")
-        root_page.write(build / "html")
-    return walls
-
-
-def _write_pages(build: Path, edition: str) -> None:
-    """Let Sphinx write the pages; once more from nothing where what it keeps seems to be damaged.
-
-    OSError for a full disk and the like, RuntimeError with Sphinx's warnings.
-    """
-    for tries in (1, 2):
-        fine, text = _sphinx(build, edition)
-        if fine:
-            return
-        shutil.rmtree(build / "doctrees" / edition, ignore_errors=True)  # it would not warn of the same twice
-        numbers = {int(n) for n in re.findall(r"(?:\[Errno |OSError\()(\d+)", text)}
-        if disk := numbers & {*files.FULL, *files.FORBIDDEN}:  # in a warning for each page, or in an exception
-            raise OSError(min(disk), os.strerror(min(disk)), str(build / "html" / edition))
-        told = [line for line in text.splitlines() if re.search("WARNING|ERROR", line)]
-        if told or tries == 2:
-            lines = "\n".join(told or [text[-2000:]])
-            raise RuntimeError(f"{edition}: the pages could not be written:\n{lines}")
-
-
-def _sphinx(build: Path, edition: str) -> tuple[bool, str]:
-    """Whether it wrote the pages, and what it said."""
-    command = [sys.executable, "-m", "publish.pages.write_edition", edition, str(build)]
-    quiet = {**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONUNBUFFERED": "1"}  # of Sphinx's own extensions
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT, env=quiet) as process:
-        try:
-            while True:
-                progress_line.step(f"{edition}: writing pages")
-                try:
-                    said = process.communicate(timeout=0.05)[0].decode("utf-8", "replace")
-                    break
-                except subprocess.TimeoutExpired:
-                    pass
-        finally:
-            process.kill()
-    return process.returncode == 0, re.sub(r"\x1b\[[0-9;]*m", "", said).replace(f"{build / 'src'}/", "")
-
-
-def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> str:
-    """Write the notebooks of an edition and return a stamp of all that its pages are made of."""
-    folder = ROOT / "book" / EDITIONS[edition]
-    sources = [
-        notebooks.source(read_page(folder / f"{name}.md"), edition, outputs) for name, outputs in executed.items()
-    ]
-    status.fill(sources)
-    titles, pages = notebooks.titles(sources)
-    digest = _shared()
-    src_folder = build / "src" / edition
-    if files.read(mark := src_folder / ".shared") != digest.hexdigest():
-        for made in ("doctrees", "html"):
-            shutil.rmtree(build / made / edition, ignore_errors=True)
-        files.write(mark, digest.hexdigest())
-    for src in sources:
-        digest.update(_write(src_folder / f"{src.name}.ipynb", notebooks.for_sphinx(src)))
-        links = Links(titles, pages, src.name)
-        out = build / "html" / edition / "notebooks" / f"{src.name}.ipynb"
-        digest.update(_write(out, notebooks.to_take_away(src, links)))
-    wanted = {f"{src.name}.ipynb" for src in sources}
-    for stale in src_folder.glob("*.ipynb"):
-        if stale.name not in wanted:
-            stale.unlink(missing_ok=True)
-    return digest.hexdigest()
-
-
-def _shared():
-    """A hash of what Sphinx makes every page with: configuration, look, words, versions."""
-    versions = [metadata.version(p) for p in ("jupyter-book", "sphinx-book-theme", "myst-nb", "opencc")]
-    digest = hashlib.sha256(" ".join(versions).encode())
-    paths = [ROOT / name for name in ("_config.yml", "_toc.yml", "book/terms.toml", "publish/files.py")]
-    paths += [ROOT / "publish" / "pages" / name for name in ("terms.py", "write_edition.py")]
-    for kind in ("_ext", "_static", "_templates"):
-        paths += (p for p in (ROOT / "book" / kind).rglob("*") if p.is_file() and "__pycache__" not in p.parts)
-    for path in sorted(paths):
-        digest.update(path.read_bytes())
-    return digest
-
-
-def _write(path: Path, notebook: nbformat.NotebookNode) -> bytes:
-    """Write only what has changed, so that Sphinx reads only that again."""
-    text = nbformat.writes(notebook) + "\n"
-    if files.read(path) != text:
-        files.write(path, text)
-    return text.encode()
 
 
 if __name__ == "__main__":

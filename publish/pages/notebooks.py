@@ -1,5 +1,6 @@
 """The notebooks of an edition: one for Sphinx to render, one in plain Markdown for readers to take away."""
 
+import copy
 import re
 from dataclasses import dataclass
 
@@ -97,9 +98,10 @@ def _output(output: dict, edition: str, count: int) -> dict:
     return output
 
 
-def for_sphinx(src: Source) -> nbformat.NotebookNode:
-    """As `with_outputs`, but programs are listings with their file's name above them."""
-    notebook = with_outputs(src)
+def for_sphinx(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """What `with_outputs` gives, with programs as listings with their file's name above them."""
+    notebook = copy.copy(notebook)
+    notebook.cells = list(notebook.cells)
     for i, cell in enumerate(notebook.cells):
         if cell.cell_type == "code" and cell.source.startswith("%%writefile "):
             name, _, body = cell.source.removeprefix("%%writefile ").partition("\n")
@@ -109,9 +111,9 @@ def for_sphinx(src: Source) -> nbformat.NotebookNode:
     return notebook
 
 
-def to_take_away(src: Source, links: Links) -> nbformat.NotebookNode:
-    """The notebook a reader downloads: plain Markdown, and first of all a cell that says what is missing."""
-    notebook = with_outputs(src)
+def to_take_away(notebook: nbformat.NotebookNode, src: Source, links: Links) -> nbformat.NotebookNode:
+    """What `with_outputs` gives, in plain Markdown to download, and first of all a cell that says what is missing."""
+    notebook = copy.deepcopy(notebook)
     names = {kind: row[src.edition] for kind, row in terms.ui().items()}
     for cell in notebook.cells:
         if cell.cell_type == "markdown":

@@ -20,6 +20,7 @@ def terms() -> dict:
     return tomllib.loads((BOOK / "terms.toml").read_text("utf-8"))
 
 
+@functools.cache
 def ui() -> dict[str, dict[str, str]]:
     """Strings of the page furniture, by name and edition; zh-Hant is derived where it is not written."""
     return {

@@ -1,4 +1,4 @@
-"""python -m publish.pages.write_edition EDITION FOLDER: let Jupyter Book write the pages of one edition.
+"""python -m publish.pages.write_edition EDITION FOLDER [--only-changed]: let Jupyter Book write an edition's pages.
 
 One process per edition, because Sphinx's message catalogues belong to the whole process.
 """
@@ -12,7 +12,7 @@ from jupyter_book.sphinx import build_sphinx
 from publish.pages.page import ROOT
 
 
-def write(edition: str, build: Path) -> int:
+def write(edition: str, build: Path, only_changed: bool = False) -> int:
     """Write `BUILD/html/EDITION` from the executed notebooks in `BUILD/src/EDITION`. A warning is a failure."""
     settings = {
         "external_toc_path": str(ROOT / "_toc.yml"),
@@ -26,7 +26,7 @@ def write(edition: str, build: Path) -> int:
         noconfig=True,
         doctreedir=build / "doctrees" / edition,
         confoverrides=settings,
-        force_all=True,  # writes all pages (each shows the titles of all); reads again only those that changed
+        force_all=not only_changed,  # writes all pages (each shows the titles of all); reads again what has changed
         warningiserror=True,
         keep_going=True,
     )
@@ -35,4 +35,4 @@ def write(edition: str, build: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(write(sys.argv[1], Path(sys.argv[2])))
+    sys.exit(write(sys.argv[1], Path(sys.argv[2]), sys.argv[3:] == ["--only-changed"]))

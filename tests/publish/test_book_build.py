@@ -65,6 +65,13 @@ def test_a_word_of_prose_executes_nothing_and_is_shown(built, tmp_path):
     assert result.returncode == 0, result.stderr
     assert executed(result.stdout) == "cells executed by edition: en 0"
     assert "Other words" in (folder / "_build/html/en/first.html").read_text("utf-8")
+    assert small_book.tool(folder, "build", "--build", str(tmp_path / "anew"), "en").returncode == 0
+    changed, anew = (_files(build / "html/en") for build in (folder / "_build", tmp_path / "anew"))
+    assert changed == anew, [name for name in changed.keys() | anew.keys() if changed.get(name) != anew.get(name)]
+
+
+def _files(folder):
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("[!.]*") if p.is_file()}
 
 
 def test_a_line_of_pictures_executes_the_pages_that_use_minipod(built, tmp_path):
@@ -160,15 +167,14 @@ def test_the_status_page_adds_up_what_ran(built, tmp_path):
 
 def test_who_builds_for_the_first_time_reads_before_the_last_cell_has_run(tmp_path):
     folder = small_book.make(tmp_path, machine=True)
-    build, demo, go = folder / "publish/build.py", folder / "lessons/first/demo.py", tmp_path / "go"
+    demo, go = folder / "lessons/first/demo.py", tmp_path / "go"
     small_book.set_constant(folder, "build.py", "EARLY", 0.1)
     small_book.set_constant(folder, "outputs/execute.py", "LIMIT", 3600)
     wait = f"import time\n\nwhile not __import__('os').path.exists({str(go)!r}):\n    time.sleep(0.1)\n"
     demo.write_text(demo.read_text().replace("print(1", wait + "print(1"))
     assert small_book.tool(folder, "sync").returncode == 0
-    with subprocess.Popen(
-        [sys.executable, str(build)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as running:
+    command = [sys.executable, "-m", "publish.build"]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as running:
         assert running.stdout
         lines: list[str] = []
         for line in running.stdout:

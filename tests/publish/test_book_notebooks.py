@@ -27,7 +27,8 @@ def take_away(chapter: str, edition: str) -> nbformat.NotebookNode:
         page = read_page(ROOT / "book" / EDITIONS[edition] / f"{name}.md")
         sources.append(notebooks.source(page, edition, Executed([[] for _ in page.cells], 0, 0.0, [])))
     titles, pages = notebooks.titles(sources)
-    return notebooks.to_take_away(sources[CHAPTERS.index(chapter)], Links(titles, pages, chapter))
+    src = sources[CHAPTERS.index(chapter)]
+    return notebooks.to_take_away(notebooks.with_outputs(src), src, Links(titles, pages, chapter))
 
 
 def code(notebook: nbformat.NotebookNode) -> list[str]:

@@ -1,0 +1,151 @@
+"""Each edition from its pages and outputs to HTML, and only what has changed of it."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+import nbformat
+
+from publish import files, progress_line
+from publish.outputs.execute import Executed
+from publish.pages import notebooks, root_page, status
+from publish.pages.notebooks import EDITIONS
+from publish.pages.page import ROOT, read_page
+from publish.pages.plain_markdown import Links
+
+
+def write_editions(build: Path, editions: list[str], executed: dict[str, Executed]) -> dict[str, float]:
+    """Write the editions that have changed. Returns each one's seconds (0: unchanged).
+
+    One after the other: two at a time take no less on two cores. Each in a process of its own (see write_edition.py).
+    RuntimeError with the warnings of an edition that cannot be written.
+    """
+    walls: dict[str, float] = {}
+    for edition in editions:
+        begin = time.monotonic()
+        progress_line.step(f"{edition}: preparing pages")
+        prepared, done = prepare(build, edition, executed), build / "html" / edition / ".stamp"
+        walls[edition] = 0.0
+        if (before := files.read(done).split()) != [prepared.stamp, prepared.names]:
+            done.unlink(missing_ok=True)
+            _write_pages(build, edition, only_changed=before[1:] == [prepared.names])
+            files.write(done, f"{prepared.stamp} {prepared.names}")
+            walls[edition] = time.monotonic() - begin
+            progress_line.done(f"{edition}: pages written in {walls[edition]:.1f} s")
+        root_page.write(build / "html")
+    return walls
+
+
+def _write_pages(build: Path, edition: str, only_changed: bool) -> None:
+    """Let Sphinx write the pages; once more, all and from nothing, where what it keeps seems to be damaged.
+
+    OSError for a full disk and the like, RuntimeError with Sphinx's warnings.
+    """
+    for tries in (1, 2):
+        fine, text = _sphinx(build, edition, only_changed and tries == 1)
+        if fine:
+            return
+        shutil.rmtree(build / "doctrees" / edition, ignore_errors=True)  # it would not warn of the same twice
+        numbers = {int(n) for n in re.findall(r"(?:\[Errno |OSError\()(\d+)", text)}
+        if disk := numbers & {*files.FULL, *files.FORBIDDEN}:  # in a warning for each page, or in an exception
+            raise OSError(min(disk), os.strerror(min(disk)), str(build / "html" / edition))
+        told = [line for line in text.splitlines() if re.search("WARNING|ERROR", line)]
+        if told or tries == 2:
+            lines = "\n".join(told or [text[-2000:]])
+            raise RuntimeError(f"{edition}: the pages could not be written:\n{lines}")
+
+
+def _sphinx(build: Path, edition: str, only_changed: bool) -> tuple[bool, str]:
+    """Whether it wrote the pages, and what it said."""
+    command = [sys.executable, "-m", "publish.pages.write_edition", edition, str(build)]
+    command += ["--only-changed"] if only_changed else []
+    quiet = {**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONUNBUFFERED": "1"}  # of Sphinx's own extensions
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT, env=quiet) as process:
+        try:
+            while True:
+                progress_line.step(f"{edition}: writing pages")
+                try:
+                    said = process.communicate(timeout=0.05)[0].decode("utf-8", "replace")
+                    break
+                except subprocess.TimeoutExpired:
+                    pass
+        finally:
+            process.kill()
+    return process.returncode == 0, re.sub(r"\x1b\[[0-9;]*m", "", said).replace(f"{build / 'src'}/", "")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What an edition is made of, as hashes. `names`: what every page shows of the others, and how all of them look."""
+
+    stamp: str
+    names: str
+
+
+def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> Prepared:
+    """Write the notebooks of an edition, but for those that stand there already as they would be written."""
+    folder = ROOT / "book" / EDITIONS[edition]
+    sources = [
+        notebooks.source(read_page(folder / f"{name}.md"), edition, outputs) for name, outputs in executed.items()
+    ]
+    status.fill(sources)
+    titles, pages = notebooks.titles(sources)
+    shared, tools = _shared(), _tools()
+    src_folder, out_folder = build / "src" / edition, build / "html" / edition / "notebooks"
+    if files.read(mark := src_folder / ".shared") != shared:
+        for made in ("doctrees", "html"):
+            shutil.rmtree(build / made / edition, ignore_errors=True)
+        files.write(mark, shared)
+    seen = [_sum(shared, json.dumps([titles, [src.name for src in sources]]))]
+    for src in sources:
+        from_what = _sum(
+            tools, edition, src.text, json.dumps([src.executed.outputs, src.executed.complete, titles, pages])
+        )
+        both = src_folder / f"{src.name}.ipynb", out_folder / f"{src.name}.ipynb"
+        if files.read(stamp := src_folder / f".{src.name}") != (kept := _sum(from_what, *map(files.read, both))):
+            notebook = notebooks.with_outputs(src)
+            _write(both[0], notebooks.for_sphinx(notebook))
+            _write(both[1], notebooks.to_take_away(notebook, src, Links(titles, pages, src.name)))
+            files.write(stamp, kept := _sum(from_what, *map(files.read, both)))
+        seen.append(kept)
+    wanted = {f"{src.name}.ipynb" for src in sources}
+    for stale in src_folder.glob("*.ipynb"):
+        if stale.name not in wanted:
+            stale.unlink(missing_ok=True)
+    return Prepared(_sum(*seen), seen[0])
+
+
+def _tools() -> str:
+    """A hash of what makes notebooks of pages: our code, its words, versions."""
+    code = [*(ROOT / "publish" / "pages").glob("*.py"), *ROOT.glob("lessons/*/*.toml"), ROOT / "book" / "terms.toml"]
+    versions = [metadata.version(p) for p in ("jupytext", "nbformat", "opencc")]
+    return _sum(*versions, *(path.read_text("utf-8") for path in sorted(code)))
+
+
+def _shared() -> str:
+    """A hash of what Sphinx makes every page with: configuration, look, words, versions."""
+    versions = [metadata.version(p) for p in ("jupyter-book", "sphinx-book-theme", "myst-nb", "opencc")]
+    paths = [ROOT / name for name in ("_config.yml", "_toc.yml", "book/terms.toml", "publish/files.py")]
+    paths += [ROOT / "publish" / "pages" / name for name in ("terms.py", "write_edition.py")]
+    for kind in ("_ext", "_static", "_templates"):
+        paths += (p for p in (ROOT / "book" / kind).rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+    return _sum(*versions, *(hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths)))
+
+
+def _sum(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _write(path: Path, notebook: nbformat.NotebookNode) -> None:
+    """Write only what has changed, so that Sphinx reads only that again."""
+    text = nbformat.writes(notebook) + "\n"
+    if files.read(path) != text:
+        files.write(path, text)
