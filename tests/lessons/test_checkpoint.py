@@ -85,6 +85,7 @@ def test_a_process_that_cannot_write_says_so_and_the_step_before_is_kept(here, w
     assert losses("stopped")[10:].tolist() == losses("whole")[10:].tolist()
 
 
+@pytest.mark.long
 def test_a_full_disk_loses_nothing(here):
     disk = Path("disk")
     disk.mkdir()
@@ -105,6 +106,7 @@ def test_a_full_disk_loses_nothing(here):
         subprocess.run(["umount", str(disk)], check=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pattern", ["default/d/*", "default/_METADATA"])
 def test_a_truncated_checkpoint_is_named_and_the_one_before_can_be_restored(here, pattern):
     train("stopped", 20)

@@ -79,6 +79,7 @@ def test_damage_is_noticed(made: Path, tmp_path: Path, damage: Callable[[Path], 
     assert says.format(venv) in (env.unusable(venv) or "")
 
 
+@pytest.mark.long
 def test_only_what_the_environment_is_made_from_makes_it_again(made: Path):
     project = made / "pyproject.toml"
     project.write_text(project.read_text() + "\n[tool.pytest.ini_options]\nmarkers = ['more']\n")
@@ -90,6 +91,7 @@ def test_only_what_the_environment_is_made_from_makes_it_again(made: Path):
     assert make(made, "env").stdout == ""
 
 
+@pytest.mark.long
 def test_a_project_that_was_moved_says_so_once_and_works_again(made: Path):
     there = made.rename(made.with_name("the book"))
     try:
@@ -101,7 +103,11 @@ def test_a_project_that_was_moved_says_so_once_and_works_again(made: Path):
         there.rename(made)
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: " ".join(way) or "make")
+@pytest.mark.parametrize(
+    "way",
+    [WAYS[0], *(pytest.param(way, marks=pytest.mark.long) for way in WAYS[1:])],
+    ids=lambda way: " ".join(way) or "make",
+)
 def test_a_failed_installation_says_why_and_does_not_count_as_done(tmp_path: Path, way: list[str]):
     folder = tiny(tmp_path / "p")
     requirement = "no-such-package-with-a-name-that-is-longer-than-what-a-line-was-once-cut-at>=1.2.3.4.5.6.7.8"
@@ -128,6 +134,7 @@ def test_without_a_network_it_says_so_in_one_sentence(tmp_path: Path, monkeypatc
     assert not (folder / ".venv/.ready").exists()
 
 
+@pytest.mark.long
 def test_of_two_at_once_the_second_waits_and_finds_it_made(tmp_path: Path):
     folder = tiny(tmp_path / "p")
     (folder / "wait").touch()
@@ -141,7 +148,7 @@ def test_of_two_at_once_the_second_waits_and_finds_it_made(tmp_path: Path):
     assert second.communicate(timeout=LIMIT)[0] == "" and (first.returncode, second.returncode) == (0, 0)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
 def test_one_that_was_ended_half_way_does_not_count_as_done(tmp_path: Path, number: signal.Signals):
     folder = tiny(tmp_path / "p")
     (folder / "wait").touch()
@@ -166,6 +173,7 @@ def test_a_folder_that_is_something_else_is_not_emptied(tmp_path: Path):
     assert (folder / "mine/thesis.tex").exists()
 
 
+@pytest.mark.long
 def test_a_package_that_somebody_made_newer_stays(made: Path):
     make(made, "env")
     info = next((made / ".venv/lib").glob("python*/site-packages/tiny-1.dist-info"))

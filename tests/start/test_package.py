@@ -13,7 +13,7 @@ import pytest
 from projects import ROOT, copy
 
 LIMIT = 600
-CARRIED = ("lessons", "minipod", "solutions")
+CARRIED = ("grader", "lessons", "minipod", "solutions")
 
 
 def files(*folders: str) -> set[str]:
@@ -39,7 +39,7 @@ def test_each_kind_of_file_is_packaged():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
     kinds = ["*.py", *settings["package-data"]["*"]]
     assert [f for f in sorted(files(*CARRIED)) if not any(fnmatch(f, kind) for kind in kinds)] == []
-    assert {*settings["packages"]["find"]["include"]} == {"minipod*", "lessons*", "solutions"}
+    assert {*settings["packages"]["find"]["include"]} == {"minipod*", "grader*", "lessons*", "solutions"}
 
 
 @pytest.fixture(scope="module")

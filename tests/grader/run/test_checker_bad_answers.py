@@ -103,6 +103,18 @@ def test_each_bad_answer_gets_its_sentence_and_nothing_is_left(bad, lang):
     assert checked.code == 1
     assert "Traceback" not in checked.text
     assert "Fatal Python error" not in checked.text
+    late = [name for name, row in checked.rows.items() if row["outcome"] == "hung" != BAD[name.partition(".")[2]][1]]
+    if late:  # on a busy machine
+        longer = [
+            "--answers=bad",
+            "--lang",
+            lang,
+            "--limit=100",
+            "--memory=0.5",
+            "-k",
+            " or ".join(n.partition(".")[2] for n in late),
+        ]
+        checked.rows |= check(bad, "lessons/ch95_bad", *longer, env={"MARKER_OF_TEST": marker}).rows
     said = {}
     for name, (_, outcome, english, chinese) in BAD.items():
         row = checked.rows[f"ch95_bad.{name}"]

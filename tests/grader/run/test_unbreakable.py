@@ -49,11 +49,17 @@ def test_pytest_says_one_sentence_for_each_and_leaves_nothing(root, pairs):
     assert "Traceback" not in checked.text and "INTERNALERROR" not in checked.text
     assert left_running(marker) == []
     assert checked.rows.keys() == expected(pairs).keys()
+    late = [e for e, row in checked.rows.items() if row["outcome"] == "hung" != expected(pairs)[e][0]]
+    if late:  # on a busy machine
+        longer = [f"--answers={answers.name}", "--limit=200", f"--memory={cases.MEMORY}"]
+        only = " or ".join(e.partition(".")[2] for e in late)
+        checked.rows |= check(root, *longer, "-k", only, env={"MARKER_OF_TEST": marker}).rows
     rows = checked.rows.items()
     odd = [u for e, row in rows if (u := cases.unlike(row, e, expected(pairs)[e], "en", answers.name))]
     assert not odd, "\n".join(odd)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pairs", PAIRS, ids=["alone", "in-pairs"])
 def test_the_service_says_the_same_in_chinese_and_lives_on(root, pairs):
     marker = f"unbreakable-service-{os.getpid()}-{pairs}"

@@ -115,6 +115,7 @@ def test_a_program_of_any_cluster_computes_across_hosts(nothing_left):
         assert all(b > a for a, b in zip(before, lab.sent(), strict=True))
 
 
+@pytest.mark.long
 @needs_hosts
 def test_a_limited_cable_takes_at_least_the_time_of_its_bytes(nothing_left):
     with hosts.lab(rate="20mbit") as lab:
@@ -123,18 +124,21 @@ def test_a_limited_cable_takes_at_least_the_time_of_its_bytes(nothing_left):
     assert float(done.outputs[1]) > 0.9 * 8 * 1_000_000 / 20e6
 
 
+@pytest.mark.long
 @needs_hosts
 def test_a_message_and_its_answer_take_at_least_two_delays(nothing_left):
     with hosts.lab(delay="40ms") as lab:
         assert float(lab.run("echo.py", "1", devices=1).outputs[1]) > 0.08
 
 
+@pytest.mark.long
 @needs_hosts
 def test_a_cable_with_a_delay_carries_everything(nothing_left):
     with hosts.lab(count=3, delay="1ms") as lab:
         assert lab.run("psum.py", devices=1).outputs == [f"host{i} 3.0\n" for i in range(3)]
 
 
+@pytest.mark.long
 @needs_hosts
 def test_failures_are_told_as_on_one_machine(nothing_left):
     Path("bad.py").write_text("import os\nif os.environ['MINIPOD_PROCESS'] == '1': raise KeyError('x')")

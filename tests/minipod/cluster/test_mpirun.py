@@ -56,15 +56,18 @@ def test_each_process_says_who_it_is(mpirun):
     ]
 
 
+@pytest.mark.long
 def test_pmap_sums_over_all_devices(mpirun):
     assert mpirun("psum_pmap.py") == ["shape (4,) with [8.0, 8.0, 8.0, 8.0]\n"] * 2
 
 
+@pytest.mark.long
 def test_shard_map_sums_over_all_devices(mpirun):
     brought = ("I brought [0. 1. 2. 3.]", "I brought [4. 5. 6. 7.]")
     total = "to an array of shape (8,)\nthe total is 28.0\n"
     assert mpirun("psum_shard_map.py") == [f"{mine} {total}" for mine in brought]
 
 
+@pytest.mark.long
 def test_all_compute_and_one_prints(mpirun):
     assert mpirun("all_sum.py") == ["total 8.0\n", ""]
