@@ -10,7 +10,6 @@ Requests and replies are lines of JSON on stdin and stdout; the first line sent 
 
 import argparse
 import dataclasses
-import json
 import linecache
 import os
 import resource
@@ -21,6 +20,7 @@ from grader.exercise.exercises import Catalogue
 from grader.run.warm_up import warm_up
 from grader.see import observe
 from minipod import forked, processes
+from minipod.processes import json_lines
 
 TRIES = 2  # at one answer
 _FILE_BYTES = 256 << 20  # the largest file an answer may write
@@ -36,7 +36,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.parent:
         processes.die_with_parent(options.parent)
-    requests, replies = _moved(0, os.O_RDONLY), _moved(1, os.O_WRONLY)  # a stray print must not look like a reply
+    requests, replies = json_lines.Reader(json_lines.taken(0)), json_lines.taken(1)
     warm_up(options.cache)
     import jax
 
@@ -45,15 +45,9 @@ def main() -> None:
     if options.processes:
         resource.setrlimit(resource.RLIMIT_NPROC, (options.processes, options.processes))
     catalogue = Catalogue(options.root / "lessons")
-    with os.fdopen(requests, encoding="utf-8") as lines, os.fdopen(replies, "w", encoding="utf-8") as out:
-
-        def reply(data: dict[str, Any]) -> None:
-            print(json.dumps(data), file=out, flush=True)
-
-        reply({"ready": True})
-        for line in lines:
-            request = json.loads(line)
-            reply(_try(request["try"]) if "try" in request else _see(catalogue, request))
+    json_lines.write(replies, {"ready": True})
+    for request in requests:
+        json_lines.write(replies, _try(request["try"]) if "try" in request else _see(catalogue, request))
 
 
 def _see(catalogue: Catalogue, request: dict[str, Any]) -> dict[str, Any]:
@@ -85,15 +79,6 @@ def _try(paths: list[str]) -> dict[str, Any]:
     seen = [p for p in paths if (os.path.isdir(p) and os.listdir(p)) or (os.path.isfile(p) and os.path.getsize(p))]
     started = sum(result.value == 2 for result in pair)
     return {"started": started, "seen": seen, "writable": [p for p in paths if os.access(p, os.W_OK)]}
-
-
-def _moved(fd: int, flags: int) -> int:
-    """The open file of `fd` under another number, while `fd` itself leads nowhere."""
-    ours = os.dup(fd)
-    null = os.open(os.devnull, flags)
-    os.dup2(null, fd)
-    os.close(null)
-    return ours
 
 
 if __name__ == "__main__":

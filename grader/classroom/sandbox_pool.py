@@ -5,7 +5,6 @@ length, within a limited time.
 """
 
 import contextlib
-import json
 import os
 import select
 import subprocess
@@ -21,6 +20,7 @@ from grader.classroom import isolation
 from grader.classroom.isolation import Walls
 from grader.classroom.sandbox_child import TRIES
 from minipod import processes
+from minipod.processes import json_lines
 
 PROCESSES = 256 + 32 * (os.cpu_count() or 1)  # and threads: the most in a room; JAX starts some for each core
 LONGEST = 64 << 20  # bytes of one reply
@@ -62,20 +62,17 @@ class Room:
         ]
         line += ["--parent", str(os.getpid())] if kind == "none" else []
         line += ["--processes", str(PROCESSES)] if isolation.counts_processes(kind) else []
-        self._process = subprocess.Popen(
+        self._process = processes.Program(
             isolation.command(kind, walls, line, place),
-            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=isolation.environment(walls, folder),
             cwd=folder if self._tmp else "/",
-            start_new_session=True,
         )
         assert self._process.stdin and self._process.stdout
         self._in, self.out = self._process.stdin.fileno(), self._process.stdout.fileno()
         os.set_blocking(self._in, False)
-        os.set_blocking(self.out, False)
-        self._unsent, self._rest = b"", b""
+        self._unsent, self._replies = b"", json_lines.Reader(self.out, LONGEST)
         self._deadline = time.monotonic() + START
 
     @property
@@ -84,7 +81,7 @@ class Room:
 
     def ask(self, request: dict[str, Any], seconds: float) -> None:
         """Send a request; its reply is due in `seconds`."""
-        self._unsent = json.dumps(request).encode() + b"\n"
+        self._unsent = json_lines.encode(request)
         self._deadline = time.monotonic() + seconds
 
     def turn(self) -> dict[str, Any] | None:
@@ -92,33 +89,25 @@ class Room:
         with contextlib.suppress(BlockingIOError, BrokenPipeError):
             while self._unsent:
                 self._unsent = self._unsent[os.write(self._in, self._unsent) :]
-        with contextlib.suppress(BlockingIOError):
-            while b"\n" not in self._rest:
-                if not (data := os.read(self.out, 1 << 20)):
-                    raise RoomLost("class-room-died")
-                self._rest += data
-                if len(self._rest) > LONGEST:
-                    raise RoomLost("class-room-nonsense")
-        if b"\n" in self._rest:
-            line, _, self._rest = self._rest.partition(b"\n")
-            try:
-                reply = json.loads(line)
-            except (ValueError, RecursionError):
-                raise RoomLost("class-room-nonsense") from None
-            if not isinstance(reply, dict):
-                raise RoomLost("class-room-nonsense")
-            return reply
-        if time.monotonic() > self._deadline:
-            raise RoomLost("class-room-silent")
-        return None
+        try:
+            reply = self._replies.read(0)
+        except TimeoutError:
+            if time.monotonic() > self._deadline:
+                raise RoomLost("class-room-silent") from None
+            return None
+        except EOFError:
+            raise RoomLost("class-room-died") from None
+        except json_lines.Garbled:
+            raise RoomLost("class-room-nonsense") from None
+        if not isinstance(reply, dict):
+            raise RoomLost("class-room-nonsense")
+        return reply
 
     def close(self, others: frozenset[int] = frozenset()) -> None:
         """End the room and whatever it left, but for the rooms `others`."""
-        processes.kill_group(self.pid)
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            with contextlib.suppress(OSError):
-                pipe.close()  # type: ignore[union-attr]
+        self._process.end()
+        if self._process.stdout:
+            self._process.stdout.close()
         processes.kill_children(spare=others)
         if self._tmp:
             self._tmp.cleanup()

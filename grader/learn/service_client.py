@@ -2,11 +2,12 @@
 
 import asyncio
 import contextlib
-import json
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from minipod.processes import json_lines, kill_group
 
 HERE = Path(__file__).resolve().parents[2]  # where `lessons` is imported from
 PATIENCE = 3.0  # seconds that the process has to end by itself
@@ -26,14 +27,20 @@ class Client:
         """Start the process; requests may be sent at once. It is in a session of its own: Ctrl+C is not for it."""
         pipe = asyncio.subprocess.PIPE
         self._process = await asyncio.create_subprocess_exec(
-            *self.command, cwd=HERE, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True, limit=1 << 24
+            *self.command,
+            cwd=HERE,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            start_new_session=True,
+            limit=json_lines.LONGEST,
         )
         self._reading = asyncio.create_task(self._read(self._process))
 
     def send(self, **request: Any) -> None:
         """Send a request; it is lost when the process has ended, which `lost` tells."""
         if self._process and self._process.stdin and not self._process.stdin.is_closing():
-            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.write(json_lines.encode(request))
 
     async def stop(self) -> None:
         """End the process and what it has started; `lost` is not called."""
@@ -44,7 +51,7 @@ class Client:
         try:
             await asyncio.wait_for(process.wait(), PATIENCE)
         except TimeoutError:
-            process.kill()  # its children end with it
+            kill_group(process.pid)
             await process.wait()
         if self._reading:
             await self._reading
@@ -53,15 +60,32 @@ class Client:
         assert process.stdout and process.stderr
         said: deque[str] = deque(maxlen=1)
         listening = asyncio.create_task(_last_line(process.stderr, said))
-        async for line in process.stdout:
-            if process is self._process:
-                self.replied(json.loads(line))
+        fault = ""
+        try:
+            while (reply := await _reply(process.stdout)) is not None:
+                if process is self._process:
+                    self.replied(reply)
+        except json_lines.Garbled as error:
+            fault = str(error)
+            kill_group(process.pid)
         code = await process.wait()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(listening, 1)
         if process is self._process:
             self._process = None
-            self.lost(said[0] if said else f"exit status {code}")
+            self.lost(fault or (said[0] if said else f"exit status {code}"))
+
+
+async def _reply(stream: asyncio.StreamReader) -> dict[str, Any] | None:
+    """The next reply, None at the end. Raises Garbled for a line that is none."""
+    try:
+        line = await stream.readline()
+    except ValueError:
+        raise json_lines.Garbled(b"too long") from None
+    reply = json_lines.parse(line) if line else None
+    if not isinstance(reply, dict | None):
+        raise json_lines.Garbled(line)
+    return reply
 
 
 async def _last_line(stream: asyncio.StreamReader, said: deque[str]) -> None:

@@ -8,9 +8,7 @@ import contextlib
 import faulthandler
 import json
 import os
-import select
 import signal
-import time
 import warnings
 from typing import Any
 
@@ -19,7 +17,9 @@ from grader.judge.verdict import lost
 from grader.see import observe
 from minipod import forked, processes
 from minipod.cluster import coordinator_store
-from minipod.processes import environment
+from minipod.processes import environment, json_lines
+
+GRACE = 2.0  # seconds for a worker to end once it has closed its pipe
 
 # (how many processes, which one am I) as Slurm's srun, Open MPI's mpirun and our launcher say it
 _NAMES = (
@@ -44,21 +44,19 @@ class Worker:
         self.specs, self.settings = specs, settings
         self.size, self.rank = place()
         self.lost: str | None = None
+        self._status: int | None = None  # how the worker ended
         self.seed = settings.seed
         requests, self._ask = os.pipe()
-        self._replies, replies = os.pipe()
-        parent = os.getpid()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # NumPy's BLAS has threads; the child does not use theirs
-            self.pid = os.fork()
+        receive, replies = os.pipe()
+        self.pid = processes.fork()
         if self.pid == 0:
             try:
-                self._serve(requests, replies, parent)
+                self._serve(requests, replies)
             finally:
                 os._exit(1)
         os.close(requests)
         os.close(replies)
-        self._rest = b""
+        self._replies = json_lines.Reader(receive)
         started = self._reply(60 + 2 * settings.limit)
         if isinstance(started, dict):
             self.seed = started["seed"]  # process 0's
@@ -67,9 +65,8 @@ class Worker:
 
     def see(self, spec: Spec, *who: Any) -> list[forked.Result]:
         """What every process saw of a file: one result a process. After a failure the others' is "left"."""
-        request = json.dumps([self.specs.index(spec), *map(str, who[:1]), *who[1:]]) + "\n"
         with contextlib.suppress(OSError):
-            os.write(self._ask, request.encode())
+            json_lines.write(self._ask, [self.specs.index(spec), *map(str, who[:1]), *who[1:]])
         reply = self._reply(2 * self.settings.limit)
         if isinstance(reply, list):
             cases = [c for seen in reply for cases in seen.get("functions", {}).values() for c in cases or []]
@@ -89,33 +86,33 @@ class Worker:
 
     def stop(self) -> None:
         """End the worker and whatever it left."""
-        processes.kill_group(self.pid)
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(self.pid, 0)
+        self._end(0)
+
+    def _end(self, patience: float) -> int:
+        """End the worker, once; its wait status."""
+        if self._status is None:
+            self._status = processes.end_child(self.pid, patience)
+        return self._status
 
     def _reply(self, seconds: float) -> Any:
         """The worker's next line as data, or (status, value, text) of how it failed."""
-        end = time.monotonic() + seconds
-        while b"\n" not in self._rest:
-            if time.monotonic() > end:
-                return "hung", None, ""
-            if select.select([self._replies], [], [], 0.05)[0]:
-                if not (data := os.read(self._replies, 1 << 20)):
-                    return "died", None, _end_of(self.pid)
-                self._rest += data
-        line, _, self._rest = self._rest.partition(b"\n")
-        return json.loads(line)
+        try:
+            return self._replies.read(seconds)
+        except TimeoutError:
+            return "hung", None, ""
+        except json_lines.Garbled:
+            return "garbled", None, ""
+        except EOFError:
+            code = os.waitstatus_to_exitcode(self._end(GRACE))
+            return "died", None, signal.Signals(-code).name if code < 0 else f"exit code {code}"
 
-    def _serve(self, requests: int, replies: int, parent: int) -> None:
+    def _serve(self, requests: int, replies: int) -> None:
         """In the child: join, agree on process 0's seed, then see what is asked for until the parent ends."""
-        processes.die_with_parent(parent)
-        os.setsid()
         faulthandler.disable()  # pytest's would write a crash's stack onto the terminal
         null = os.open(os.devnull, os.O_RDWR)
         for fd in (0, 1, 2):
             os.dup2(null, fd)
-        flags = os.environ.get("XLA_FLAGS", "")
-        os.environ["XLA_FLAGS"] = environment.with_collective_timeout(flags, int(self.settings.limit))
+        environment.limit_collectives(os.environ, int(self.settings.limit))
         import jax
 
         from minipod.cluster import launch_arguments
@@ -126,20 +123,14 @@ class Worker:
         jax.distributed.initialize(**launch_arguments())
         jax.devices()
         seed = _gather(json.dumps(self.settings.seed), 0, 60)[0]
-        _write(replies, {"seed": seed})
-        for turn, line in enumerate(os.fdopen(requests), 1):
-            number, path, names, source, oracle = json.loads(line)
+        json_lines.write(replies, {"seed": seed})
+        for turn, request in enumerate(json_lines.Reader(requests), 1):
+            number, path, names, source, oracle = request
             seen = observe.observe_file(self.specs[number], seed, observe.Path(path), names, source, oracle)
             try:
-                _write(replies, _gather(json.dumps(seen), turn, self.settings.limit))
+                json_lines.write(replies, _gather(json.dumps(seen), turn, self.settings.limit))
             except Exception:  # the other process is elsewhere
-                _write(replies, {"own": seen})
-
-
-def _write(fd: int, data: Any) -> None:
-    line = json.dumps(data).encode() + b"\n"
-    while line:
-        line = line[os.write(fd, line) :]
+                json_lines.write(replies, {"own": seen})
 
 
 def _gather(mine: str, turn: int, seconds: float) -> list[Any]:
@@ -151,10 +142,3 @@ def _gather(mine: str, turn: int, seconds: float) -> list[Any]:
 
     coordinator_store.put(f"lessons/{turn}/{jax.process_index()}", mine)
     return [json.loads(coordinator_store.get(f"lessons/{turn}/{i}", seconds)) for i in range(jax.process_count())]
-
-
-def _end_of(pid: int) -> str:
-    with contextlib.suppress(ChildProcessError):
-        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        return signal.Signals(-code).name if code < 0 else f"exit code {code}"
-    return "?"

@@ -22,7 +22,6 @@ import dataclasses
 import json
 import os
 import random
-import select
 import sys
 import time
 from pathlib import Path
@@ -35,7 +34,7 @@ from grader.messages import say
 from grader.run import checking
 from grader.run.warm_up import warm_up
 from minipod import forked
-from minipod.processes import environment
+from minipod.processes import environment, json_lines
 
 
 class _Superseded(BaseException):
@@ -56,8 +55,7 @@ class Service:
         if settings.answers == root / "answers":
             self.notes = blanks.complete(root / "lessons", settings.answers, lang)
         self._known: dict[str, tuple[int, checking.Known]] = {}
-        self._requests, self._replies = requests, replies
-        self._rest = b""
+        self._requests, self._replies = json_lines.Reader(requests), replies
         self._checks: list[dict[str, Any]] = []
         self._wanted: list[str] = []  # exercises to prepare
         self._busy = False
@@ -132,31 +130,27 @@ class Service:
 
     def _read(self, seconds: float | None) -> bool:
         """Take in the requests that have come, waiting at most `seconds` for one. False when there will be no more."""
-        while select.select([self._requests], [], [], seconds)[0]:
-            if not (data := os.read(self._requests, 1 << 16)):
+        while True:
+            try:
+                self._take(self._requests.read(seconds))
+            except TimeoutError:
+                return True
+            except EOFError:
                 return False
+            except json_lines.Garbled as error:
+                self._reply({"id": None, "error": f"not a request: {error.line[:100].decode(errors='replace')}"})
             seconds = 0
-            *lines, self._rest = (self._rest + data).split(b"\n")
-            for line in lines:
-                self._take(line)
-        return True
 
-    def _take(self, line: bytes) -> None:
-        try:
-            request = json.loads(line)
-        except (ValueError, RecursionError):
-            request = None
+    def _take(self, request: Any) -> None:
         if not isinstance(request, dict) or not isinstance(request.get("check", request.get("prepare")), str):
-            self._reply({"id": None, "error": f"not a request: {line[:100].decode(errors='replace')}"})
+            self._reply({"id": None, "error": f"not a request: {json.dumps(request)[:100]}"})
         elif "check" in request:
             self._checks.append(request)
         elif request["prepare"] not in self._wanted:
             self._wanted = [*self._wanted, request["prepare"]][-2:]  # where the learner was before is left alone
 
     def _reply(self, reply: dict[str, Any]) -> None:
-        data = json.dumps(reply).encode() + b"\n"
-        while data:
-            data = data[os.write(self._replies, data) :]
+        json_lines.write(self._replies, reply)
 
 
 def _said(error: Exception) -> str:
@@ -176,24 +170,14 @@ def main() -> None:
     root = options.root.resolve()
     left_aside = environment.cleanse()
     warm_up(options.cache or root / ".cache" / "jax")
-    replies = os.dup(1)
-    os.dup2(2, 1)  # a stray print must not look like a reply
-    os.set_inheritable(replies, False)
+    replies = json_lines.taken(1)
+    os.dup2(2, 1)  # where a stray print may be read
     sys.stdin.close()  # the descriptor itself is what we read
     settings = Settings(options.answers.resolve(), 0, options.limit, options.memory)
-    service = Service(root, settings, options.lang, requests=_only_ours(0), replies=replies)
+    service = Service(root, settings, options.lang, requests=json_lines.taken(0), replies=replies)
     if left_aside:
         service.notes.append(say("left-aside", options.lang, names=", ".join(left_aside)))
     service.serve()
-
-
-def _only_ours(fd: int) -> int:
-    """The same open file under another number, while `fd` itself becomes empty: no child reads our requests."""
-    ours = os.dup(fd)
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, fd)
-    os.close(null)
-    return ours
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ for each thread that the program starts; `{"raised": …, "message": …, "at": 
 import builtins
 import contextlib
 import faulthandler
-import json
 import os
 import re
 import resource
@@ -29,23 +28,20 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from minipod.cluster.protocol import ASK, NO_DEBUGGER
-from minipod.processes import adopt_orphans, die_with_parent, environment, gloo, kill_children, kill_group
+from minipod.processes import adopt_orphans, end_child, environment, fork, gloo, json_lines, kill_children, kill_group
 from minipod.processes.frames import is_own
 
 
 def main() -> None:
     """Fork the program, keep it, end as it ended."""
     report, text, *command = sys.argv[1:]
-    keeper = os.getpid()
     adopt_orphans()
     wake, woken = os.pipe()
     os.set_blocking(woken, False)
     signal.set_wakeup_fd(woken)
     signal.signal(signal.SIGCHLD, lambda *_: None)  # a handler, so that the byte is written to `woken`
-    pid = os.fork()
+    pid = fork()
     if pid == 0:
-        die_with_parent(keeper)
-        os.setsid()
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         _program(int(report), int(text), command)
@@ -67,10 +63,10 @@ def _keep(pid: int, wake: int) -> int:
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 if ended[0] == pid:
                     status = ended[1]
-    kill_group(pid)
     if status is None:
-        os.kill(pid, signal.SIGKILL)  # it may not lead its group yet
-        status = os.waitpid(pid, 0)[1]
+        status = end_child(pid)
+    else:
+        kill_group(pid)
     kill_children()
     return status
 
@@ -97,7 +93,7 @@ def _program(report: int, text: int, command: list[str]) -> None:
         gloo.listen_on("127.0.0.1")
 
     def tell(**what: Any) -> None:
-        os.write(report, json.dumps(what).encode() + b"\n")
+        json_lines.write(report, what)
 
     def tell_of_thread(*_: Any) -> None:
         sys.setprofile(None)

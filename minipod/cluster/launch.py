@@ -4,8 +4,10 @@ Every process is started through `minipod.cluster.inside`; the launcher (this pr
 they fare, ends them all after the limit or soon after one has failed, and says in one sentence what went wrong first.
 """
 
+import errno
 import math
 import os
+import resource
 import selectors
 import sys
 import time
@@ -20,6 +22,7 @@ from minipod.cluster.result import Run
 from minipod.processes import environment, free_port, slots, try_port, wait_for_listener
 
 MAX_PROCESSES, MAX_DEVICES = 16, 1024
+OPEN_FILES = 32  # that JAX needs in a process with a few peers; the launcher has four for each process
 MACHINE = 64  # processes on the machine, of all runs together
 GRACE = 3.0  # seconds that the others get after one has failed: they may be about to fail too, and to say why
 IDLE = 1.0  # seconds without any work after which they will not
@@ -65,9 +68,11 @@ def run(
     network; `address` is then the address of process 0 there. `minipod.hosts` uses both.
 
     Raises ClusterError when a process fails and `check` is true. Before anything starts: ValueError for an impossible
-    number, FileNotFoundError for a missing program, TimeoutError when too many run on this machine already.
+    number, FileNotFoundError for a missing program, OSError where too few files may be open, TimeoutError when too many
+    run on this machine already.
     """
     check_numbers(processes, devices, limit, collective_timeout)
+    check_open_files(processes)
     command = ["-m", find_module(str(program))] if module else [str(find(program))]
     coordinator = f"{address}:{check_port(port) if port else free_port()}"
     own = list(env) if isinstance(env, Sequence) else [env or {}] * processes
@@ -91,8 +96,7 @@ def run(
                 variables = {name: value for name, value in asked.items() if value is not None}
                 environment.without_proxy(variables, address)
                 if collective_timeout:
-                    flags = variables.get("XLA_FLAGS", "")
-                    variables["XLA_FLAGS"] = environment.with_collective_timeout(flags, collective_timeout)
+                    environment.limit_collectives(variables, collective_timeout)
                 place = places[index] if places else ()
                 members.append(start(index, [*command, *arguments], variables, channels, show, place))
             late = _watch(members, channels, began + limit, math.inf if survivors else collective_timeout or 0)
@@ -101,9 +105,9 @@ def run(
             failure = first_failure(members, stuck, limit if late else None)
         finally:
             for member in members:
-                member.let_go()
+                member.popen.let_go()
             for member in members:
-                member.wait()
+                member.end()
             end = time.monotonic() + 1.0
             while channels.get_map() and time.monotonic() < end:  # what is still in the pipes
                 _pump(channels, 0.05)
@@ -223,6 +227,12 @@ def check_numbers(processes: int, devices: int, limit: float, collective_timeout
         raise ValueError(f"limit {limit:g}: a positive number of seconds is needed")
     if collective_timeout is not None and collective_timeout < 1:
         raise ValueError(f"collective timeout {collective_timeout}: at least 1 second is needed")
+
+
+def check_open_files(processes: int) -> None:
+    """Raise OSError where a process may open so few files that JAX, or the launcher itself, would fail half-way."""
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < OPEN_FILES + 4 * processes:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
 
 def check_port(port: int) -> int:

@@ -1,14 +1,12 @@
 """One process of a local cluster, as its launcher sees it: what it printed, what it reported, how it ended."""
 
 import contextlib
-import json
 import linecache
 import math
 import os
 import re
 import selectors
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -18,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from minipod.cluster.protocol import ASK
-from minipod.processes import kill_group
+from minipod.processes import Program, json_lines
 from minipod.processes.frames import is_own
 from minipod.processes.hang import Idle, stands_in_jax, suspended, used_by_computation, used_by_family
 from minipod.processes.lines import Lines
@@ -34,6 +32,7 @@ _NOISE = re.compile(
 _PIECE = re.compile(r"\[Gloo\] Rank |is connected to |peer ranks\. |Expected number of connected peer ranks is : ")
 ENOUGH = "… (more was printed than is kept here)"
 ANSWER = 2.0  # seconds for a process to say where it is
+PATIENCE = 10.0  # seconds for a keeper to end what it keeps
 KEEP = 1_000_000  # characters of output kept per process; a program that prints without end must not fill the memory
 
 
@@ -42,7 +41,7 @@ class Member:
     """Process `index`. Times are those of `time.monotonic`, which all processes of one machine share."""
 
     index: int
-    popen: subprocess.Popen[bytes]
+    popen: Program  # its keeper
     show: Callable[[int, str], object] | None = None
     lines: list[str] = field(default_factory=list)
     report: dict[str, Any] = field(default_factory=dict)  # pid, raised, message, at, done, time: see inside.py
@@ -134,21 +133,9 @@ class Member:
             self._asked_at = now if self.ask_where() else -math.inf
         return False
 
-    def let_go(self) -> None:
-        """End it and everything it started: its keeper does so when this pipe closes."""
-        if self.popen.stdin:
-            with contextlib.suppress(OSError):
-                self.popen.stdin.close()
-
-    def wait(self) -> None:
-        """Wait for its end, which must have been asked for."""
-        try:
-            self.popen.wait(10)
-        except subprocess.TimeoutExpired:  # the keeper itself is stopped or stuck
-            if "pid" in self.report:
-                kill_group(self.report["pid"])
-            kill_group(self.popen.pid)
-            self.popen.wait()
+    def end(self) -> None:
+        """End it and everything it started: its keeper does so when it is let go."""
+        self.popen.end(PATIENCE, *([self.report["pid"]] if "pid" in self.report else []))
 
     def read(self, channel: str, descriptor: int, channels: selectors.BaseSelector) -> None:
         """Take what has arrived on a channel ("text", "native" or "report"), line by line; at its end, close it."""
@@ -199,10 +186,11 @@ class Member:
         if found := re.match(r'  File "(.+)", line (\d+) in (.+)', line):
             self.stack.append((found[1], int(found[2]), found[3]))
         elif line.startswith("{"):
-            report = json.loads(line)
-            if "thread" in report:
-                self._threads.add(report.pop("thread"))
-            self.report |= report
+            with contextlib.suppress(json_lines.Garbled):  # a program may write there, too
+                report = json_lines.parse(line)
+                if "thread" in report:
+                    self._threads.add(report.pop("thread"))
+                self.report |= report
 
     def _keep(self, line: str, end: bytes) -> None:
         """In `lines`, what a terminal would show at the end: of lines that replace each other, the last."""
@@ -243,13 +231,11 @@ def start(
     pipes = {name: os.pipe() for name in ("report", "text", "native")}
     report, text, native = (pipes[name][1] for name in ("report", "text", "native"))
     try:
-        popen = subprocess.Popen(
+        popen = Program(
             [*place, sys.executable, "-P", "-m", "minipod.cluster.inside", str(report), str(text), *command],
-            stdin=subprocess.PIPE,
             stdout=native,
             stderr=native,
             pass_fds=(report, text),
-            start_new_session=True,
             env=env,
         )
     finally:

@@ -1,7 +1,6 @@
 """What happens in a child of `minipod.forked`, from the fork to its end."""
 
 import contextlib
-import json
 import os
 import signal
 import sys
@@ -12,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from minipod import processes as _processes
-from minipod.processes import environment, gloo
+from minipod.processes import environment, gloo, json_lines
 
 COLLECTIVE_TIMEOUT = 5  # seconds a collective waits for the other process
 PATIENCE = 300  # seconds for the other process to come: the parent's own limit is shorter, and starts on time
@@ -21,32 +20,28 @@ CLOSED, SPOILT = 113, 114  # exit codes of a child that could not write its resu
 _kept: list[Any] = []  # pytest's replaced streams: closing them would write their buffers a second time
 
 
-def serve(function: Callable[[], Any], pipe: int, out: int, parent: int, *cluster: Any) -> NoReturn:
+def serve(function: Callable[[], Any], pipe: int, out: int, *cluster: Any) -> NoReturn:
     """Everything the child does; never returns."""
-    write, dumps, sleep, leave = os.write, json.dumps, time.sleep, os._exit  # before the function can replace them
+    send, encode, sleep, leave = json_lines.send, json_lines.encode, time.sleep, os._exit  # before they are replaced
     code = SPOILT
     try:
         try:
-            _processes.die_with_parent(parent)
-            os.setsid()
             signal.signal(signal.SIGINT, signal.default_int_handler)
             _streams(out, pipe)
             _start_jax(*cluster)
             _dump_on_signal(pipe)
             _processes.signal_only_own()
-            write(pipe, READY)
-            line = dumps({"status": "ok", "value": function()})
+            send(pipe, READY)
+            line = encode({"status": "ok", "value": function()})
         except BaseException as error:  # SystemExit and KeyboardInterrupt are the function's doing, too
-            line = dumps({"status": "raised", "text": _last_words(error)})
+            line = encode({"status": "raised", "text": _last_words(error)})
         try:
             sys.stdout.flush()
             sys.stderr.flush()
         except BaseException:
             pass  # the function may have put anything there
         try:
-            data = memoryview(line.encode() + b"\n")
-            while data:
-                data = data[write(pipe, data) :]
+            send(pipe, line)
             code = 0
         except OSError:
             code = CLOSED
@@ -87,8 +82,7 @@ def _start_jax(rank: int, processes: int, devices: int, port: int, memory: float
     jax.config.update("jax_platforms", "cpu")
     jax.config.update("jax_num_cpu_devices", devices)
     if processes > 1:
-        flags = os.environ.get("XLA_FLAGS", "")
-        os.environ["XLA_FLAGS"] = environment.with_collective_timeout(flags, COLLECTIVE_TIMEOUT)
+        environment.limit_collectives(os.environ, COLLECTIVE_TIMEOUT)
         environment.without_proxy(os.environ)
         environment.silence_proxy_warning()
         gloo.listen_on("127.0.0.1")

@@ -17,7 +17,6 @@ import select
 import signal
 import sys
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -127,25 +126,37 @@ def start(
     before = frozenset(_processes.children()) - ours
     sys.stdout.flush()
     sys.stderr.flush()
-    members: list[_Member] = []
-    parent, now = os.getpid(), time.monotonic()
-    with _processes.interrupt_later():
-        for rank in range(processes):
-            pipe, pipe_end = os.pipe()
-            out, out_end = os.pipe()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # NumPy's BLAS has threads; the child does not use theirs
-                pid = os.fork()
-            if pid == 0:
-                serve(function, pipe_end, out_end, parent, rank, processes, devices, port, memory)
-            os.close(pipe_end)
-            os.close(out_end)
-            os.set_blocking(pipe, False)
-            os.set_blocking(out, False)
-            members.append(_Member(pid, pipe, out))
-        job = Job(members, now, now + seconds, before, patience=patience, then=then)
-        _live.append(job)
+    now = time.monotonic()
+    job = Job([], now, now + seconds, before, patience=patience, then=then)
+    _live.append(job)
+    try:
+        with _processes.interrupt_later():
+            for rank in range(processes):
+                job.members.append(_fork(function, rank, processes, devices, port, memory))
+    except BaseException:  # no process or no pipe for the second one, for instance
+        stop(job)
+        raise
     return job
+
+
+def _fork(function: Callable[[], Any], *cluster: Any) -> _Member:
+    """A child that calls `function`. Raises OSError where there can be none."""
+    ends: list[int] = []
+    try:
+        for _ in ("pipe", "out"):
+            ends.extend(os.pipe())
+        pid = _processes.fork()
+        if pid == 0:
+            serve(function, ends[1], ends[3], *cluster)
+    except OSError:
+        for end in ends:
+            os.close(end)
+        raise
+    for end in ends[1::2]:
+        os.close(end)
+    for end in ends[::2]:
+        os.set_blocking(end, False)
+    return _Member(pid, pipe=ends[0], out=ends[2])
 
 
 def wait(job: Job) -> list[Result]:
@@ -278,11 +289,10 @@ def _end(job: Job) -> None:
     """Kill what is left of a job, gather its results."""
     _live.remove(job)
     for member in job.members:
-        _processes.kill_group(member.pid)
         if member.exit is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(member.pid, signal.SIGKILL)  # before setsid there is no group yet
-            os.waitpid(member.pid, 0)
+            _processes.end_child(member.pid)
+        else:
+            _processes.kill_group(member.pid)
         if member.out >= 0:
             _read(member.out, member, "out")
         for fd in (member.pipe, member.out):

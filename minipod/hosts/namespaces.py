@@ -13,11 +13,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from minipod.processes import environment
+from minipod.processes import Program, environment
 
 NEEDED = {"ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux", "unshare": "util-linux", "hostname": "hostname"}
 OWN = ("--net", "--uts", "--mount")  # what a host has of its own
 ADDRESS = "10.77.0.{}"  # seen only inside
+PATIENCE = 10.0  # seconds for a holder to end once its pipe has closed
 TUN = Path("/dev/net/tun")  # what a cable with a delay is made of
 
 _UP = "ip link set {0} addrgenmode none; ip link set {0} up"  # without the chatter of IPv6
@@ -92,35 +93,30 @@ class _Holder:
     """A process that ends with the pipe to it: at the end of the block, or when this process is no more."""
 
     def __init__(self, command: Sequence[str]):
-        self.popen = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,  # Ctrl+C is for us
-            text=True,
-            env=_with_commands(),
-        )
-        self.pid = self.popen.pid
+        output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        self.program = Program(command, env=_with_commands(), **output)
+        self.pid = self.program.pid
 
     def __enter__(self) -> "_Holder":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.popen.communicate()
+        self.program.end(PATIENCE)
+        if self.program.stdout:
+            self.program.stdout.close()
 
     def ready(self) -> None:
         """Wait until it says so; PermissionError with what it says instead."""
-        assert self.popen.stdout
-        line = self.popen.stdout.readline()
+        assert self.program.stdout
+        line = self.program.stdout.readline().decode(errors="replace")
         if line != "ready\n":
             raise PermissionError(f"hosts cannot be made here: {line.strip() or 'the kernel ended one'}")
 
     def go_on(self) -> None:
         """The line that it waits for."""
-        assert self.popen.stdin
-        self.popen.stdin.write("\n")
-        self.popen.stdin.flush()
+        assert self.program.stdin
+        self.program.stdin.write(b"\n")
+        self.program.stdin.flush()
 
 
 def _with_commands() -> dict[str, str]:

@@ -72,6 +72,6 @@ def search_path(env: Mapping[str, str] = os.environ) -> str:
     return ":".join(filter(None, (env.get("PATH", os.defpath), _SYSTEM_COMMANDS)))
 
 
-def with_collective_timeout(flags: str, seconds: int) -> str:
-    """XLA_FLAGS that also limit how long a collective of CPU devices waits; read when JAX's backend starts."""
-    return f"{flags} --xla_cpu_collective_timeout_seconds={seconds}".strip()
+def limit_collectives(env: MutableMapping[str, str], seconds: int) -> None:
+    """Have a collective of CPU devices wait for the others no longer than this; read when JAX's backend starts."""
+    env["XLA_FLAGS"] = f"{env.get('XLA_FLAGS', '')} --xla_cpu_collective_timeout_seconds={seconds}".strip()

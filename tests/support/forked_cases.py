@@ -4,6 +4,7 @@ Run by test_forked.py in a process of its own: a process in which JAX has starte
 """
 
 import contextlib
+import errno
 import os
 import subprocess
 import sys
@@ -11,7 +12,9 @@ import time
 
 import jax
 import jax.numpy as jnp
+import psutil
 import pytest
+from left_behind import until
 
 from minipod import forked
 from minipod.processes import children
@@ -135,14 +138,32 @@ def f():
 forked.run(f)
 """
     parent = subprocess.Popen([sys.executable, "-c", program])
-    end = time.monotonic() + 30
-    while not (note.exists() and note.read_text()) and time.monotonic() < end:
-        time.sleep(0.02)
+    assert until(lambda: note.exists() and note.read_text())
     parent.kill()
     parent.wait()
     child = int(note.read_text())
-    while os.path.exists(f"/proc/{child}") and time.monotonic() < end:
+
+    def gone() -> bool:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(child, os.WNOHANG)  # this process adopts orphans, so it may have become ours
-        time.sleep(0.02)
-    assert not os.path.exists(f"/proc/{child}")
+        return not psutil.pid_exists(child)
+
+    assert until(gone)
+
+
+def test_when_the_second_process_cannot_start_the_first_ends(monkeypatch):
+    started = []
+
+    def fork(fork=os.fork):
+        if started:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        started.append(fork())
+        return started[0]
+
+    files = set(os.listdir("/dev/fd"))
+    monkeypatch.setattr(os, "fork", fork)
+    with pytest.raises(BlockingIOError):
+        forked.run(forever, processes=2, devices=1)
+    monkeypatch.undo()
+    assert not psutil.pid_exists(started[0]) and set(os.listdir("/dev/fd")) == files
+    assert forked.run(lambda: "next")[0].value == "next"

@@ -1,57 +1,55 @@
 """Is anything left? What runs, and what listens, asked of the kernel."""
 
 import contextlib
-import os
 import time
-from pathlib import Path
+from collections.abc import Callable
+
+import psutil
+
+DEADLINE = 120.0  # seconds, on a machine that is busy
 
 
-def left_running(marker):
-    """Processes that inherited the marker in their environment."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            if marker.encode() in path.read_bytes():
-                found.append(path.parent.name)
-        except OSError:
-            pass
-    return found
+def until(reached: Callable[[], object], seconds: float = DEADLINE) -> bool:
+    """Wait for a state; whether it came."""
+    end = time.monotonic() + seconds
+    while not reached():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
 
 
-def running_with(word):
-    """The command lines of processes that have the word in them, a minute from now if need be."""
-    end = time.monotonic() + 60
-    while True:
-        found = []
-        for path in Path("/proc").glob("[0-9]*/cmdline"):
-            with contextlib.suppress(OSError):
-                found.append(path.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
-        found = [line for line in found if word in line]
-        if not found or time.monotonic() > end:
-            return found
-        time.sleep(0.1)
+def left_running(marker: str, seconds: float = 0.0) -> list[int]:
+    """The processes that inherited the marker in their environment; none, if all end within `seconds`."""
+
+    def found() -> list[int]:
+        return _all(lambda process: any(marker in value for value in process.environ().values()))
+
+    until(lambda: not found(), seconds)
+    return found()
+
+
+def running_with(*words: str, seconds: float = DEADLINE) -> list[int]:
+    """The processes that have all the words, each an argument or a part of one, in their command line; none, if all
+    end within `seconds`."""
+
+    def found() -> list[int]:
+        return _all(lambda process: all(any(word in part for part in process.cmdline()) for word in words))
+
+    until(lambda: not found(), seconds)
+    return found()
 
 
 def listening(pid: int) -> set[str]:
-    """The addresses on which a process listens for TCP: what `ss -ltnp` says, without needing it."""
-    sockets = set()
-    for link in Path(f"/proc/{pid}/fd").iterdir():
-        try:
-            sockets.add(os.readlink(link))
-        except OSError:
-            pass
-    found = set()
-    for table in ("tcp", "tcp6"):
-        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
-            fields = line.split()
-            if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets:
-                found.add(_address(fields[1].partition(":")[0]))
+    """The addresses on which a process listens for TCP; of an IPv6 address that is an IPv4 one, that."""
+    found = psutil.net_connections("tcp")
+    return {c.laddr.ip.removeprefix("::ffff:") for c in found if c.pid == pid and c.status == psutil.CONN_LISTEN}
+
+
+def _all(fits: Callable[[psutil.Process], bool]) -> list[int]:
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):  # it has ended meanwhile, or is another user's
+            if fits(process):
+                found.append(process.pid)
     return found
-
-
-def _address(number: str) -> str:
-    """`0100007F` as 127.0.0.1; of an IPv6 address that is an IPv4 one, that; of others the digits."""
-    last = number[-8:]
-    if len(number) == 8 or number[:24] == "0" * 16 + "FFFF0000":
-        return ".".join(str(int(last[i : i + 2], 16)) for i in (6, 4, 2, 0))
-    return number

@@ -3,13 +3,13 @@
 import asyncio
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Awaitable, Callable
 
 import pytest
 from checker_runs import answer, project
 from learn_answers import BLANKS, solved
+from left_behind import running_with
 from rich.cells import cell_len
 from textual.pilot import Pilot
 from textual.widgets import OptionList
@@ -44,8 +44,7 @@ def session(root, play: Callable[[Pilot], Awaitable[None]], lang: str = "en", si
             await play(pilot)
 
     asyncio.run(main())
-    left = subprocess.run(["pgrep", "-f", f"grader.run.service --root {root} "], capture_output=True, text=True)
-    assert left.stdout == ""
+    assert running_with("grader.run.service", str(root), seconds=0) == []
 
 
 def test_from_the_blank_over_a_mistake_and_a_hint_to_the_next(tmp_path):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from checker_runs import HERE, answer, project
 from learn_answers import BLANKS, solved
+from left_behind import running_with
 
 from grader.learn.learn_command import main
 
@@ -51,15 +52,7 @@ class Terminal:
 
     def until_gone(self) -> None:
         """Until the program has ended, and the checker with it."""
-        end = time.monotonic() + DEADLINE
-        while running(self.root):
-            assert time.monotonic() < end, "still running"
-            time.sleep(0.1)
-
-
-def running(root: Path) -> str:
-    """The processes that work on a project."""
-    return subprocess.run(["pgrep", "-f", f"lessons.* --root {root}( |$)"], capture_output=True, text=True).stdout
+        assert running_with(str(self.root)) == []
 
 
 SESSIONS = {
@@ -167,7 +160,7 @@ def test_line_by_line_over_a_pipe(tmp_path):
     said = lines.path.read_text(encoding="utf-8")
     assert "\x1b" not in said and "Traceback" not in said
     assert (root / "answers/ch90_one.py").read_text(encoding="utf-8") == BLANKS
-    assert running(root) == ""
+    assert running_with(str(root)) == []
 
 
 def test_settings_of_jax_are_left_aside_and_named_once(tmp_path, monkeypatch):
@@ -191,7 +184,7 @@ def test_q_ends_it_while_an_answer_hangs(tmp_path):
     lines.until("正在检查…")
     lines.type("q")
     assert lines.process.wait(DEADLINE) == 0
-    assert lines.close() == 0 and running(root) == ""
+    assert lines.close() == 0 and running_with(str(root)) == []
 
 
 @pytest.mark.parametrize(

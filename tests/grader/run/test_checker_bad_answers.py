@@ -5,12 +5,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from checker_runs import TESTS, answer, check, project
-from left_behind import left_running
+from left_behind import DEADLINE, left_running, until
 
 # name: (the answer, outcome, words in English, words in Chinese); the task is 2 * x of an f32[8] over 8 devices
 BAD = {
@@ -155,12 +154,8 @@ def test_an_interrupted_run_has_its_report_and_leaves_nothing(bad, tmp_path):
     for number in (signal.SIGINT, signal.SIGKILL):
         report.unlink(missing_ok=True)
         run = subprocess.Popen(command, cwd=bad, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        end = time.monotonic() + 120
-        while not (report.exists() and "double" in report.read_text()) and time.monotonic() < end:
-            time.sleep(0.05)
+        until(lambda report=report: report.exists() and "double" in report.read_text())
         run.send_signal(number)
         run.communicate(timeout=120)
         assert '"ch90_one.double"' in report.read_text()
-        while left_running(marker) and time.monotonic() < end:
-            time.sleep(0.05)
-        assert left_running(marker) == []
+        assert left_running(marker, DEADLINE) == []

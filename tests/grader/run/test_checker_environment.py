@@ -10,7 +10,9 @@ from checker_runs import HERE, answer, check, project
 
 from grader.exercise.exercises import Catalogue
 from grader.exercise.spec import Settings
+from grader.judge.verdict import Verdict
 from grader.run import checking
+from minipod import forked
 
 BENT = {
     "XLA_FLAGS": "--xla_nosuch_flag=1",
@@ -103,6 +105,16 @@ def test_a_lesson_that_is_wrong_is_still_to_be_reported(root):
     for text in ("def double(x):\n    return 3 * x\n", "def other(x):\n    pass\n", "def double(x)\n", None):
         solution.write_text(text or (root / "lessons/ch90_one/exercises.py").read_text())
         assert "This exercise itself is faulty" in check(root, "-k", "double").rows["ch90_one.double"]["message"]
+
+
+@pytest.mark.parametrize("lang", ["en", "zh-Hans", "zh-Hant"])
+def test_where_no_pair_can_start_the_doctor_is_named(root, lang):
+    spec, settings = Catalogue(root / "lessons").spec("ch91_pair.everybody"), Settings(root / "answers", 1)
+    check = checking.Check(spec, settings, Verdict(spec.exercise, ""))
+    check.known.solution = [forked.Result("died", text="SIGABRT", ready=False)] * 2
+    assert checking.conclude(check, []).outcome == "skipped"
+    said = checking.in_words(check, lang)
+    assert "SIGABRT" in said and "`minipod doctor`" in said
 
 
 def test_no_process_for_an_answer_is_one_sentence(root, monkeypatch):

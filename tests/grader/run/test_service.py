@@ -8,12 +8,12 @@ import sys
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 from checker_runs import answer, project
-from left_behind import left_running
+from left_behind import left_running, until
 
 from grader.exercise.exercises import Catalogue
+from minipod.processes import children
 
 RIGHT = "def double(x):\n    return 2 * x\n"
 WRONG = "def double(x):\n    return 3 * x\n"
@@ -42,14 +42,6 @@ class Service:
     def check(self, exercise="ch90_one.double"):
         self.send({"id": 1, "check": exercise})
         return self.reply()
-
-
-def until(reached):
-    """Wait until the function says yes."""
-    end = time.monotonic() + SECONDS
-    while not reached():
-        assert time.monotonic() < end, "never reached"
-        time.sleep(0.05)
 
 
 def answer_endlessly(root):
@@ -120,7 +112,7 @@ def test_a_new_check_ends_an_endless_one_at_once(root, start):
     begun = answer_endlessly(root)
     service = start("--limit", "1000")
     service.send({"id": 1, "check": "ch90_one.double"})
-    until(begun)
+    assert until(begun)
     answer(root, "ch90_one", RIGHT)
     service.send({"id": 2, "check": "ch90_one.double"})
     assert service.reply() == {"id": 1, "superseded": True}
@@ -154,9 +146,9 @@ def test_the_mistakes_are_seen_while_the_learner_thinks(root, start):
     assert service.check()["outcome"] == "todo" and not calls.exists()
     service.send({"prepare": "ch90_one.double"})
     answer(root, "ch90_one", "def double(x):\n    return x * x\n")
-    until(calls.exists)
+    assert until(calls.exists)
     for _ in range(10):  # until all of them are seen: the service has had no children for a while
-        until(lambda: not psutil.Process(service.process.pid).children())
+        assert until(lambda: not children(service.process.pid))
         time.sleep(0.05)
     before = calls.read_text()
     assert service.check()["mistake"] == "double__squared"
@@ -190,17 +182,17 @@ def test_a_lesson_that_prints_or_fails_does_not_disturb(root, start):
 def test_stdin_ends_while_an_answer_runs(root, start):
     begun = answer_endlessly(root)
     start("--limit", "1000").send({"id": 1, "check": "ch90_one.double"})
-    until(begun)  # the fixture closes stdin, and sees that it ends
+    assert until(begun)  # the fixture closes stdin, and sees that it ends
 
 
 def test_killed_it_leaves_no_children(root):
     begun, marker = answer_endlessly(root), f"killed-{os.getpid()}"
     service = Service(root, "--limit", "1000", marker=marker)
     service.send({"id": 1, "check": "ch90_one.double"})
-    until(begun)
+    assert until(begun)
     with service.process:  # closes the pipes, waits
         service.process.kill()
-    until(lambda: not left_running(marker))
+    assert left_running(marker, SECONDS) == []
 
 
 def test_the_catalogue_says_what_pytest_collects(root):

@@ -69,6 +69,15 @@ def test_a_mistake_is_one_sentence_and_exit_2(arguments: list[str], says: str, c
     assert code == 2 and error.startswith(says) and error.count("\n") == 1
 
 
+@pytest.mark.parametrize("files", [12, 18, 24])
+def test_too_few_open_files_are_one_sentence_before_anything_starts(files: int):
+    Path("p.py").write_text("import os\n[os.dup(0) for _ in range(9)]\n")
+    command = f"ulimit -n {files}; exec {sys.executable} -m minipod run -n 1 p.py"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("minipod: Too many open files: ") and done.stderr.count("\n") == 1
+
+
 def test_a_reader_that_goes_away_ends_the_run():
     Path("q.py").write_text("while True: print('x' * 100)")
     command = f"{sys.executable} -m minipod run q.py | head -n 1"

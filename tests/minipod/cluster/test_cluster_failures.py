@@ -1,16 +1,15 @@
 """Each way in which a cluster can fail ends, is named in one sentence, and leaves nothing running."""
 
-import contextlib
 import os
 import signal
 import subprocess
 import sys
-import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from left_behind import DEADLINE, left_running, until
 
 from minipod import cluster
 
@@ -38,17 +37,18 @@ for k in range(3):
     x = jax.make_array_from_process_local_data(jax.NamedSharding(mesh, jax.P("x")), ones)
     print("step", k, np.asarray(f(x)))
 """
-# A child in the same session, one in its own, and an orphan in a third.
+# A child in the same session, one in its own, and an orphan in a third; says their pids and its own once all are there.
 FAMILY = """
 import os, subprocess, sys, time
-subprocess.Popen(["sleep", "1000"])
-subprocess.Popen(["sleep", "1000"], start_new_session=True)
+children = [subprocess.Popen(["sleep", "1000"], start_new_session=own).pid for own in (False, True)]
+hear, say = os.pipe()
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
+        os.write(say, str(os.getpid()).encode())
         time.sleep(1000)
     os._exit(0)
-print("up", flush=True)
+print("up", os.getpid(), *children, os.read(hear, 99).decode(), flush=True)
 time.sleep(float(sys.argv[1]))
 """
 
@@ -61,7 +61,7 @@ def marker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("MINIPOD_TEST_MARK", mark)
     yield mark
     monkeypatch.delenv("MINIPOD_TEST_MARK")
-    left = wait_until_gone(mark)
+    left = left_running(mark, DEADLINE)
     for pid in left:
         os.kill(pid, signal.SIGKILL)
     assert not left, "left running"
@@ -70,22 +70,6 @@ def marker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def line(text: str) -> str:
     """Where `text` stands in STEPS: «p.py:16»."""
     return f"p.py:{STEPS.partition(text)[0].count(chr(10)) + 1}"
-
-
-def marked(mark: str) -> list[int]:
-    found = []
-    for environ in Path("/proc").glob("[0-9]*/environ"):
-        with contextlib.suppress(OSError):
-            if f"MINIPOD_TEST_MARK={mark}".encode() in environ.read_bytes() and environ.parent.name != str(os.getpid()):
-                found.append(int(environ.parent.name))
-    return found
-
-
-def wait_until_gone(mark: str, seconds: float = 60) -> list[int]:
-    end = time.monotonic() + seconds
-    while (left := marked(mark)) and time.monotonic() < end:
-        time.sleep(0.05)
-    return left
 
 
 def steps(case: str, who: int, **options) -> cluster.Run:
@@ -195,7 +179,7 @@ def test_a_program_with_a_syntax_error_is_named_with_its_line(marker: str):
 def test_grandchildren_end_with_a_program_that_ends(marker: str):
     Path("p.py").write_text(FAMILY)
     run = cluster.run("p.py", "0")
-    assert run.ok and run.outputs == ["up\n", "up\n"] and not wait_until_gone(marker, 0.5)
+    assert run.ok and all(text.startswith("up ") for text in run.outputs) and not left_running(marker, 0.5)
 
 
 @pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -203,32 +187,28 @@ def test_when_the_launcher_ends_everything_ends(marker: str, by: signal.Signals)
     if by != signal.SIGKILL and signal.getsignal(by) is signal.SIG_IGN:
         pytest.skip(f"{by.name} is ignored here, as under nohup, and so it is by what is started")
     Path("p.py").write_text(FAMILY)
-    launcher = _launch("1000", lines=2)
-    end = time.monotonic() + 60
-    while len(marked(marker)) < 2 * 5 and time.monotonic() < end:  # a process may speak before its child has started
-        time.sleep(0.02)
-    found = marked(marker)
-    there = subprocess.run(["ps", "-fp", ",".join(map(str, found))], capture_output=True, text=True).stdout
-    assert len(found) >= 2 * 5, there
+    launcher, said = _launch("1000", lines=2)
+    family = {int(pid) for line in said for pid in line.split()[2:]}
+    assert len(family) == 2 * 4 and until(lambda: family < {*left_running(marker)}), said
     launcher.send_signal(by)
-    assert launcher.wait(60) == (130 if by == signal.SIGINT else -by)
-    assert not wait_until_gone(marker)
+    assert launcher.wait(DEADLINE) == (130 if by == signal.SIGINT else -by)
+    assert not left_running(marker, DEADLINE)
 
 
 def test_when_the_launcher_is_killed_a_hanging_jax_program_ends_too(marker: str):
     Path("p.py").write_text(STEPS)
-    launcher = _launch("hang", "1", lines=4)
+    launcher, _ = _launch("hang", "1", lines=4)
     launcher.kill()
-    launcher.wait(60)
-    assert not wait_until_gone(marker)
+    launcher.wait(DEADLINE)
+    assert not left_running(marker, DEADLINE)
 
 
-def _launch(*arguments: str, lines: int) -> subprocess.Popen[str]:
-    """`minipod run p.py …`, once it has printed so many lines."""
-    command = [sys.executable, "-m", "minipod", "run", "p.py", *arguments]
+def _launch(*arguments: str, lines: int) -> tuple[subprocess.Popen[str], list[str]]:
+    """`minipod run p.py …`, once it has printed so many lines, and these; no limit ends it before the test does."""
+    command = [sys.executable, "-m", "minipod", "run", "--limit", "1000", "p.py", *arguments]
     launcher = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert launcher.stdout
-    for _ in range(lines):
-        assert launcher.stdout.readline()
+    said = [launcher.stdout.readline() for _ in range(lines)]
+    assert all(said)
     launcher.stdout.close()
-    return launcher
+    return launcher, said

@@ -1,13 +1,15 @@
 """Hosts on this machine are apart, joined by cables as slow as asked for, and leave nothing behind."""
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
+import psutil
 import pytest
+from left_behind import until
 
 from minipod import hosts
 from minipod.__main__ import main
@@ -75,21 +77,12 @@ def interfaces() -> set[str]:
 def holders() -> set[int]:
     """The processes of this folder, a test's own, that have another network than this one."""
     found = set()
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            ours = os.readlink(process / "cwd") == os.getcwd()  # other labs may be at work on this machine
-            if ours and os.readlink(process / "ns/net") != os.readlink("/proc/self/ns/net"):
-                found.add(int(process.name))
-        except OSError:
-            pass
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):  # ended meanwhile
+            ours = process.cwd() == os.getcwd()  # other labs may be at work on this machine
+            if ours and os.readlink(f"/proc/{process.pid}/ns/net") != os.readlink("/proc/self/ns/net"):
+                found.add(process.pid)
     return found
-
-
-def wait_until(what, seconds: float = 60.0) -> bool:
-    end = time.monotonic() + seconds
-    while not what() and time.monotonic() < end:
-        time.sleep(0.02)
-    return what()
 
 
 @pytest.fixture
@@ -97,7 +90,7 @@ def nothing_left():
     """The test leaves no interface and no process in another network."""
     before = interfaces(), holders()
     yield
-    assert wait_until(lambda: interfaces() <= before[0] and holders() <= before[1])
+    assert until(lambda: interfaces() <= before[0] and holders() <= before[1])
 
 
 @needs_hosts
@@ -161,8 +154,8 @@ def test_nothing_is_left_when_the_parent_is_killed(here: Path, nothing_left):
     before = holders()
     parent = subprocess.Popen([sys.executable, "-c", KILLED], stdout=subprocess.PIPE)
     assert parent.stdout and parent.stdout.readline() == b"up\n"
-    assert wait_until(lambda: len(list(here.glob("began-*"))) == 2)
-    assert wait_until(lambda: len(holders() - before) >= 5)  # two hosts, the switch, the programs
+    assert until(lambda: len(list(here.glob("began-*"))) == 2)
+    assert until(lambda: len(holders() - before) >= 5)  # two hosts, the switch, the programs
     parent.kill()
     parent.communicate()
 

@@ -1,0 +1,96 @@
+"""One JSON value per line: what two of our processes say to each other through a pipe."""
+
+import json
+import os
+import select
+import time
+from collections.abc import Iterator
+from typing import Any
+
+LONGEST = 64 << 20  # bytes of a line; who sends more is not understood
+_write, _dumps = os.write, json.dumps  # as they are now: a program that we run may replace them
+
+
+class Garbled(ValueError):
+    """What came is no line of JSON; `line` is it, or its beginning."""
+
+    def __init__(self, line: bytes):
+        super().__init__(f"no line of JSON: {line[:100].decode(errors='replace')}")
+        self.line = line
+
+
+def encode(data: Any) -> bytes:
+    """The line that says `data`, its end included."""
+    return _dumps(data).encode() + b"\n"
+
+
+def parse(line: bytes | str) -> Any:
+    """What a line says. Raises Garbled."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        raise Garbled(line.encode() if isinstance(line, str) else line) from None
+
+
+def send(fd: int, line: bytes) -> None:
+    """Write all of it, however little the pipe takes at a time."""
+    rest = memoryview(line)
+    while rest:
+        rest = rest[_write(fd, rest) :]
+
+
+def write(fd: int, data: Any) -> None:
+    """Say `data`."""
+    send(fd, encode(data))
+
+
+def taken(fd: int) -> int:
+    """The open file of `fd` under another number, while `fd` itself leads nowhere.
+
+    So no child reads our requests, and no stray print looks like a reply.
+    """
+    ours = os.dup(fd)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, fd)
+    os.close(null)
+    return ours
+
+
+class Reader:
+    """What arrives on a descriptor, value by value."""
+
+    def __init__(self, fd: int, longest: int = LONGEST):
+        self._fd, self._longest = fd, longest
+        self._rest = bytearray()
+
+    def read(self, seconds: float | None = None) -> Any:
+        """The next value, waiting for it at most so many seconds (None: for ever).
+
+        Raises TimeoutError when it has not come, EOFError when no more will come, even if a line was begun, and
+        Garbled for a line that is no JSON or too long.
+        """
+        end = None if seconds is None else time.monotonic() + seconds
+        looked_at = 0
+        while (at := self._rest.find(b"\n", looked_at)) < 0:
+            looked_at = len(self._rest)
+            if looked_at > self._longest:
+                line = bytes(self._rest)
+                self._rest.clear()
+                raise Garbled(line)
+            left = None if end is None else max(end - time.monotonic(), 0)
+            if not select.select([self._fd], [], [], left)[0]:
+                raise TimeoutError(f"no line within {seconds:g} s")
+            if not (data := os.read(self._fd, 1 << 20)):
+                raise EOFError("the other end is closed")
+            self._rest += data
+        line = bytes(self._rest[:at])
+        del self._rest[: at + 1]
+        return parse(line)
+
+    def __iter__(self) -> Iterator[Any]:
+        while True:
+            try:
+                value = self.read()
+            except EOFError:
+                return
+            yield value

@@ -1,0 +1,65 @@
+"""Children that do not outlive us: how they are started, and how they end with all that they started.
+
+Each leads a session of its own: Ctrl+C is for us alone, and one signal reaches its family. A forked child ends when we
+do because the kernel sees to it (Linux); a program, because the pipe on its standard input closes.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from minipod.processes.reaping import die_with_parent, kill_group
+
+
+def fork() -> int:
+    """Fork a child that leads a session and ends with us: 0 in the child, its pid here."""
+    parent = os.getpid()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy's BLAS has threads; the child does not use theirs
+        pid = os.fork()
+    if pid == 0:
+        die_with_parent(parent)
+        os.setsid()
+    return pid
+
+
+def end_child(pid: int, patience: float = 0.0) -> int:
+    """The wait status of a forked child, which is ended with its family unless it ends within `patience` seconds."""
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            kill_group(pid)
+            return status
+        time.sleep(0.005)
+    kill_group(pid)
+    os.kill(pid, signal.SIGKILL)  # it may not lead its group yet
+    return os.waitpid(pid, 0)[1]
+
+
+class Program(subprocess.Popen[bytes]):
+    """A program that ends when the pipe on its standard input does."""
+
+    def __init__(self, command: Sequence[str], **more: Any):
+        super().__init__(command, stdin=subprocess.PIPE, start_new_session=True, **more)
+
+    def let_go(self) -> None:
+        """Close the pipe, as happens when we end."""
+        assert self.stdin
+        with contextlib.suppress(OSError):
+            self.stdin.close()
+
+    def end(self, patience: float = 0.0, *groups: int) -> int:
+        """Let it go, and end its family, and `groups`, unless it has ended within `patience` seconds; its exit code."""
+        self.let_go()
+        if patience:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return self.wait(patience)
+        for group in (*groups, self.pid):
+            kill_group(group)
+        return self.wait()

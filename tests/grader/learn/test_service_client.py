@@ -1,0 +1,70 @@
+"""The client of the checking process: whatever that says or does, the screen hears of it, and nothing is left."""
+
+import asyncio
+import os
+import sys
+from typing import Any
+
+import pytest
+from left_behind import DEADLINE, left_running
+
+from grader.learn.service_client import Client
+from minipod.processes import json_lines
+
+SAYS = "import os, time\nprint('{\"ready\": true}', flush=True)\n"
+STAYS = "time.sleep(1000)\n"
+
+
+def talk(code: str, lost: bool) -> tuple[list[dict[str, Any]], list[str]]:
+    """The replies of a process that runs `code`, and its last words; when it is not lost, it is stopped."""
+    replies: list[dict[str, Any]] = []
+    words: list[str] = []
+
+    async def main() -> None:
+        heard = asyncio.Event()
+
+        def hear(what: list, said: Any, enough: bool) -> None:
+            what.append(said)
+            if enough:
+                heard.set()
+
+        client = Client(
+            [sys.executable, "-c", code],
+            lambda reply: hear(replies, reply, enough=not lost),
+            lambda said: hear(words, said, enough=True),
+        )
+        await client.start()
+        await asyncio.wait_for(heard.wait(), DEADLINE)
+        await client.stop()
+
+    asyncio.run(main())
+    return replies, words
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest):
+    marker = f"client-{os.getpid()}-{request.node.name}"
+    monkeypatch.setenv("MARKER_OF_TEST", marker)
+    yield
+    assert left_running(marker, DEADLINE) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("print('garbage', flush=True)\n" + STAYS, "no line of JSON: garbage"),
+        ("print([], flush=True)\n" + STAYS, "no line of JSON: []"),
+        ("print('1' * 5000, flush=True)\n" + STAYS, "no line of JSON: too long"),
+        ("1 / 0\n", "ZeroDivisionError: division by zero"),
+        ("os._exit(3)\n", "exit status 3"),
+    ],
+)
+def test_one_that_is_lost_says_why(code: str, words: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(json_lines, "LONGEST", 1000)
+    replies, said = talk(SAYS + code, lost=True)
+    assert replies == [{"ready": True}] and [line.strip() for line in said] == [words]
+
+
+def test_one_that_does_not_listen_is_ended_with_what_it_started(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("grader.learn.service_client.PATIENCE", 0.2)
+    assert talk("import subprocess\nsubprocess.Popen(['sleep', '1000'])\n" + SAYS + STAYS, lost=False)[1] == []

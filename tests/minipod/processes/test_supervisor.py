@@ -1,0 +1,71 @@
+"""Children end when they are told to, with what they started, whether or not they listen."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from left_behind import DEADLINE, left_running, until
+
+from minipod.processes import Program, end_child, fork
+
+LISTENS = "import sys; print('up', flush=True); sys.stdin.read(); sys.exit(3)"
+DEAF = """
+import signal, subprocess, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+subprocess.Popen(["sleep", "1000"])
+print("up", flush=True)
+while True:
+    time.sleep(1000)
+"""
+PARENT = """
+import time
+from minipod.processes import fork
+if fork():
+    print("up", flush=True)
+time.sleep(1000)
+"""
+
+
+def started(code: str, marker: str) -> Program:
+    env = {**os.environ, "MARKER_OF_TEST": marker}
+    program = Program([sys.executable, "-c", code], stdout=subprocess.PIPE, env=env)
+    assert program.stdout and program.stdout.readline() == b"up\n"
+    program.stdout.close()
+    return program
+
+
+def test_a_program_that_listens_ends_by_itself():
+    assert started(LISTENS, "").end(DEADLINE) == 3
+
+
+def test_one_that_does_not_is_ended_with_its_family():
+    marker = f"deaf-{os.getpid()}"
+    assert started(DEAF, marker).end(0.1) == -signal.SIGKILL
+    assert left_running(marker, DEADLINE) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "patience", "exit_code"), [(3, DEADLINE, 3), (None, 0.0, -signal.SIGKILL), (None, 0.1, -signal.SIGKILL)]
+)
+def test_a_forked_child_has_the_end_of_its_own_or_ours(code: int | None, patience: float, exit_code: int):
+    pid = fork()
+    if pid == 0:
+        try:
+            while code is None:
+                time.sleep(1000)
+        finally:
+            os._exit(code or 0)
+    assert os.waitstatus_to_exitcode(end_child(pid, patience)) == exit_code
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends it, on Linux")
+def test_a_forked_child_ends_with_its_parent_however_that_ends():
+    marker = f"orphan-{os.getpid()}"
+    parent = started(PARENT, marker)
+    assert until(lambda: len(left_running(marker)) == 2)
+    parent.kill()
+    parent.end()
+    assert left_running(marker, DEADLINE) == []
