@@ -8,6 +8,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import warm_python
+
 HERE = Path(__file__).parents[1]
 SAMPLE = HERE / "sample_lessons"
 CONFTEST = "from grader.run.pytest_plugin import *  # noqa: F403\n"
@@ -54,11 +56,15 @@ def check(
     told = [f"--report={path}"] if report else []
     variables = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "LC_", "LANG", "MINIPOD_"))}
     where = [] if any(o.startswith("lessons/") for o in options) else ["lessons/"]
-    command = [sys.executable, *launch, *where, *options, "-p", "no:cacheprovider", *told]
+    arguments = [*where, *options, "-p", "no:cacheprovider", *told]
     variables["PYTHONPATH"] = str(HERE.parent)
-    done = subprocess.run(
-        command, cwd=root, env=variables | (env or {}), capture_output=True, text=True, timeout=300, check=False
-    )
+    if env is None and launch == ("-m", "pytest"):
+        done = warm_python.pytest(arguments, root, variables, 300)
+    else:
+        command = [sys.executable, *launch, *arguments]
+        done = subprocess.run(
+            command, cwd=root, env=variables | (env or {}), capture_output=True, text=True, timeout=300, check=False
+        )
     rows = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     return Checked(done.returncode, done.stdout + done.stderr, {row["exercise"]: row for row in rows})
 
