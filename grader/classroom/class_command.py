@@ -151,8 +151,8 @@ def _choose(wanted: str, walls: Walls) -> str:
             tried = sandbox_pool.attempt(kind, walls, [*secret, *kept])
         except sandbox_pool.RoomLost:
             continue
-        closed = not secret & {*tried["seen"]} and not kept & {*tried["writable"]}
-        if tried["started"] == 2 and lessons <= {*tried["seen"]} and (closed or kind == "none"):
+        closed = not secret & {*tried.seen} and not kept & {*tried.writable}
+        if tried.started == 2 and lessons <= {*tried.seen} and (closed or kind == "none"):
             return kind
     raise BadInput("class-isolation-fails", kind=wanted)
 
