@@ -45,7 +45,7 @@ class Examined:
 
 
 @dataclass
-class Course:
+class ClassGrading:
     """One class on one set of inputs. outcomes: of each student, by exercise."""
 
     root: Path
