@@ -4,12 +4,22 @@ import functools
 import os
 import re
 import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 LANGUAGES = ("en", "zh-Hans", "zh-Hant")
 _FALLBACK = {"en": ("en",), "zh-Hans": ("zh-Hans", "en"), "zh-Hant": ("zh-Hant", "zh-Hans", "en")}
 MESSAGES = Path(__file__).with_name("messages.toml")
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message that is not yet in a language: its key, and the values to fill in, which may be messages, too."""
+
+    key: str
+    values: Mapping[str, object] = field(default_factory=dict)
 
 
 def locale_language() -> str:

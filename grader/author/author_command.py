@@ -23,7 +23,7 @@ from grader.judge.verdict import Verdict
 from grader.messages import locale_language, say
 from grader.run import checking
 from grader.run.warm_up import warm_up
-from minipod import forked
+from grader.see.observation import ProcessResult
 from minipod.processes import environment
 
 SPECIFIC = 0.7  # of the unlisted wrong answers get a message that says more than what differs
@@ -125,12 +125,10 @@ def _judge_seen(chapter: Chapter, spec: Spec, settings: Settings, known: checkin
         yield Judged(chapter.mistakes, name, *_told(check))
 
 
-def _renamed(result: forked.Result, name: str, exercise: str) -> forked.Result:
+def _renamed(result: ProcessResult, name: str, exercise: str) -> ProcessResult:
     """What a process saw of function `name`, as if it had been called as the exercise is."""
-    if result.status != "ok" or "load" in result.value:
-        return result
-    seen = {exercise: result.value["functions"][name]}
-    return dataclasses.replace(result, value=result.value | {"functions": seen})
+    file = dataclasses.replace(result.file, functions={exercise: result.cases(name)})
+    return dataclasses.replace(result, file=file)
 
 
 def _told(check: checking.Check) -> tuple[Verdict, str]:

@@ -17,9 +17,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 import minipod
 from grader.classroom import changed_files, isolation, sandbox_pool, tally
-from grader.classroom.grading import Course
+from grader.classroom.grading import ClassGrading
 from grader.classroom.isolation import Walls
-from grader.classroom.report import Run, write_page
+from grader.classroom.report import ClassRun, write_page
 from grader.classroom.spreadsheet import write_csv
 from grader.classroom.submissions import BadInput, find, shown
 from grader.exercise.exercises import Catalogue
@@ -89,7 +89,7 @@ def _check(options: argparse.Namespace, lang: str, console: Console) -> int:
     kind = _choose(options.isolation, walls)
     console.print(say(f"class-using-{kind}", lang))
     before = changed_files.seal(root, folder, ENGINE)
-    course = Course(root, students, settings, lang, catalogue)
+    grading = ClassGrading(root, students, settings, lang, catalogue)
     with _progress(console) as progress:
         tasks = {}
 
@@ -99,14 +99,14 @@ def _check(options: argparse.Namespace, lang: str, console: Console) -> int:
             progress.update(tasks[step], completed=done)
             progress.refresh()
 
-        course.run(kind, walls, jobs, tell)
+        grading.run(kind, walls, jobs, tell)
     changed = [shown(path) for path in changed_files.changes(before, changed_files.seal(root, folder, ENGINE))]
     values = {"limit": f"{settings.limit:g}", "memory": f"{settings.memory:g}", "processes": sandbox_pool.PROCESSES}
     about = _about(kind)
     when = datetime.now().strftime("%Y-%m-%d %H:%M")
-    write_page(out / PAGE, Run(course, shown(str(folder)), about, values, changed, others, when))
-    write_csv(out / TABLE, course)
-    _last_words(console, course, out, changed, time.monotonic() - began)
+    write_page(out / PAGE, ClassRun(grading, shown(str(folder)), about, values, changed, others, when))
+    write_csv(out / TABLE, grading)
+    _last_words(console, grading, out, changed, time.monotonic() - began)
     return 1 if changed else 0
 
 
@@ -151,8 +151,8 @@ def _choose(wanted: str, walls: Walls) -> str:
             tried = sandbox_pool.attempt(kind, walls, [*secret, *kept])
         except sandbox_pool.RoomLost:
             continue
-        closed = not secret & {*tried["seen"]} and not kept & {*tried["writable"]}
-        if tried["started"] == 2 and lessons <= {*tried["seen"]} and (closed or kind == "none"):
+        closed = not secret & {*tried.seen} and not kept & {*tried.writable}
+        if tried.started == 2 and lessons <= {*tried.seen} and (closed or kind == "none"):
             return kind
     raise BadInput("class-isolation-fails", kind=wanted)
 
@@ -171,13 +171,13 @@ def _progress(console: Console) -> Progress:
     return Progress(*columns, console=console, auto_refresh=False, transient=True, disable=not console.is_terminal)
 
 
-def _last_words(console: Console, course: Course, out: Path, changed: list[str], seconds: float) -> None:
-    lang = course.lang
-    counts = [tally.solved(course, student) for student in course.outcomes]
-    values = {"students": len(counts), "exercises": len(course.exercises), "solved": sum(counts)}
-    values |= {"answers": len(counts) * len(course.exercises), "seconds": f"{seconds:.0f}"}
+def _last_words(console: Console, grading: ClassGrading, out: Path, changed: list[str], seconds: float) -> None:
+    lang = grading.lang
+    counts = [tally.solved(grading, student) for student in grading.outcomes]
+    values = {"students": len(counts), "exercises": len(grading.exercises), "solved": sum(counts)}
+    values |= {"answers": len(counts) * len(grading.exercises), "seconds": f"{seconds:.0f}"}
     console.print(say("class-summary", lang, **values))
-    if rows := tally.stuck(course):
+    if rows := tally.stuck(grading):
         console.print(say("class-summary-stuck", lang, exercise=rows[0].exercise, solved=rows[0].solved))
     console.print(say("class-written", lang, page=shown(str(out / PAGE)), table=TABLE))
     if changed:

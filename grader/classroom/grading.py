@@ -9,16 +9,18 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from grader.classroom import sandbox_pool
 from grader.classroom.isolation import Walls
+from grader.classroom.sandbox_messages import See
 from grader.classroom.submissions import Student
 from grader.exercise.exercises import Catalogue
 from grader.exercise.spec import Settings
 from grader.judge.verdict import Verdict
 from grader.messages import say
 from grader.run import checking
+from grader.see.observation import ProcessResult
+from grader.see.wire import decode, encode
 from minipod import forked
 
 OUTCOMES = ("right", "wrong", "hung", "broken", "todo", "skipped", "absent")
@@ -34,8 +36,16 @@ class Outcome:
     message: str = ""
 
 
+@dataclass(frozen=True)
+class Examined:
+    """An answers file that was read and not run: the verdict, where that is enough for one, and its text."""
+
+    verdict: Verdict
+    source: str
+
+
 @dataclass
-class Course:
+class ClassGrading:
     """One class on one set of inputs. outcomes: of each student, by exercise."""
 
     root: Path
@@ -92,24 +102,24 @@ class Course:
         exercises = [e for e in self.exercises if e.partition(".")[0] in lessons]
         settings = dataclasses.replace(self.settings, answers=student.folder)
 
-        def look() -> dict[str, Any]:
-            found = {e: checking.examine(self.catalogue.spec(e), settings) for e in exercises}
-            return {e: [dataclasses.asdict(check.verdict), check.source] for e, check in found.items()}
+        def look() -> object:
+            found = [checking.examine(self.catalogue.spec(e), settings) for e in exercises]
+            return encode([Examined(check.verdict, check.source) for check in found])
 
         (seen,) = forked.run(look, devices=1, seconds=self.settings.limit, memory=self.settings.memory)
         if seen.status != "ok":
             return False
-        for exercise, (verdict, source) in seen.value.items():
+        for exercise, examined in zip(exercises, decode(list[Examined], seen.value), strict=True):
             known, spec = self.known[exercise], self.catalogue.spec(exercise)
-            checks[exercise] = checking.Check(spec, settings, Verdict(**verdict), known, source)
+            checks[exercise] = checking.Check(spec, settings, examined.verdict, known, examined.source)
         return True
 
     def _answers(self, checks: dict[str, dict[str, checking.Check]]) -> list[sandbox_pool.Work]:
-        about = {"seed": self.settings.seed, "limit": self.settings.limit, "memory": self.settings.memory}
+        about = self.settings.seed, self.settings.limit, self.settings.memory
         work = []
         for student, found in checks.items():
             open_ = {e: check for e, check in found.items() if not check.verdict.outcome}
-            requests = [about | {"exercise": e, "path": c.verdict.file, "source": c.source} for e, c in open_.items()]
+            requests = [See(e, check.verdict.file, check.source, *about) for e, check in open_.items()]
             work.append(sandbox_pool.Work(student, deque(requests)))
         return work
 
@@ -121,7 +131,7 @@ class Course:
                 if check is None:
                     outcome = self._without(student, exercise)
                 else:
-                    outcome = self._concluded(check, seen[student.name].get(exercise, []))
+                    outcome = self._concluded(check, seen[student.name].get(exercise, ()))
                 self.outcomes[student.name][exercise] = outcome
             tell("class-step-judge", n, len(self.students))
 
@@ -131,18 +141,14 @@ class Course:
             return Outcome("broken", message=f"{lesson}.py: {say(key, self.lang)}")
         return Outcome("absent")
 
-    def _concluded(self, check: checking.Check, seen: list[Any] | str) -> Outcome:
+    def _concluded(self, check: checking.Check, seen: tuple[ProcessResult, ...] | str) -> Outcome:
         """The verdict in words. What was seen is the submission's own word, so it may be anything at all."""
         verdict = check.verdict
         if isinstance(seen, str):
             return Outcome("broken", message=say(seen, self.lang))
         if not verdict.outcome:
-            try:
-                results = [forked.Result(**result) for result in seen]
-            except TypeError:
-                results = []
-            if len(results) != check.spec.processes:
+            if len(seen) != check.spec.processes:
                 return Outcome("broken", message=say("class-room-nonsense", self.lang))
-            verdict = checking.conclude(check, results)
+            verdict = checking.conclude(check, seen)
         text = checking.in_words(check, self.lang)
         return Outcome(verdict.outcome, verdict.mistake, text.replace(f"{self.settings.answers}{os.sep}", ""))

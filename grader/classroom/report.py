@@ -8,19 +8,19 @@ from pathlib import Path
 from statistics import median
 
 from grader.classroom import tally
-from grader.classroom.grading import OUTCOMES, Course, Outcome
-from grader.classroom.report_style import STYLE
+from grader.classroom.grading import OUTCOMES, ClassGrading, Outcome
 from grader.classroom.submissions import shown
 from grader.messages import say
 
+STYLE = Path(__file__).with_name("report.css")
 MARKS = {"right": "✓", "wrong": "✗", "hung": "∞", "broken": "!", "todo": "○", "skipped": "»", "absent": "–"}
 
 
 @dataclass
-class Run:
+class ClassRun:
     """What the report says about the run itself. isolation: message keys · changed: paths · others: names and keys."""
 
-    course: Course
+    grading: ClassGrading
     folder: str
     isolation: list[str]
     values: dict[str, object]
@@ -29,26 +29,27 @@ class Run:
     when: str
 
 
-def write_page(path: Path, run: Run) -> None:
+def write_page(path: Path, run: ClassRun) -> None:
     """Write the report, in the language of the run."""
-    course, lang = run.course, run.course.lang
+    grading, lang = run.grading, run.grading.lang
     heading = say("class-title", lang)
     body = [
         f"<h1>{_e(heading)}</h1>",
-        f'<p class="muted">{_e(run.folder)} · {_e(run.when)} · --seed {course.settings.seed}</p>',
+        f'<p class="muted">{_e(run.folder)} · {_e(run.when)} · --seed {grading.settings.seed}</p>',
         *_alarms(run),
-        _figures(course),
+        _figures(grading),
         f"<h2>{_e(say('class-who', lang))}</h2>",
-        _legend(course),
-        _grid(course),
-        *_stuck(course),
-        *_mistakes(course),
-        *_students(course),
+        _legend(grading),
+        _grid(grading),
+        *_stuck(grading),
+        *_mistakes(grading),
+        *_students(grading),
         *_about(run),
     ]
+    style = STYLE.read_text(encoding="utf-8")
     page = (
         f'<!doctype html>\n<html lang="{lang}">\n<meta charset="utf-8">\n<title>{_e(heading)}</title>\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{STYLE}</style>\n<body>\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>\n{style}</style>\n<body>\n'
     )
     path.write_text(page + "\n".join(body) + "\n</body>\n</html>\n", encoding="utf-8")
 
@@ -61,8 +62,8 @@ def _items(keys: Iterable[str]) -> str:
     return "".join(f"<li>{item}</li>" for item in keys)
 
 
-def _alarms(run: Run) -> list[str]:
-    lang, parts = run.course.lang, []
+def _alarms(run: ClassRun) -> list[str]:
+    lang, parts = run.grading.lang, []
     if run.changed:
         names = _items(f"<code>{_e(path)}</code>" for path in run.changed[:50])
         parts.append(f'<div class="alarm" role="alert"><p><strong>{_e(say("class-changed", lang))}</strong></p>')
@@ -72,9 +73,9 @@ def _alarms(run: Run) -> list[str]:
     return parts
 
 
-def _figures(course: Course) -> str:
-    lang, count = course.lang, len(course.exercises)
-    solved = [tally.solved(course, student) for student in course.outcomes]
+def _figures(grading: ClassGrading) -> str:
+    lang, count = grading.lang, len(grading.exercises)
+    solved = [tally.solved(grading, student) for student in grading.outcomes]
     middle = f"{median(solved):g}/{count}"
     figures = [
         (len(solved), "class-students"),
@@ -85,9 +86,9 @@ def _figures(course: Course) -> str:
     return f'<ul class="figures">{_items(f"<b>{n}</b><span>{_e(say(key, lang))}</span>" for n, key in figures)}</ul>'
 
 
-def _legend(course: Course) -> str:
-    met = {o.outcome for outcomes in course.outcomes.values() for o in outcomes.values()}
-    words = [f"{_mark(outcome)} {_e(_word(outcome, course.lang))}" for outcome in OUTCOMES if outcome in met]
+def _legend(grading: ClassGrading) -> str:
+    met = {o.outcome for outcomes in grading.outcomes.values() for o in outcomes.values()}
+    words = [f"{_mark(outcome)} {_e(_word(outcome, grading.lang))}" for outcome in OUTCOMES if outcome in met]
     return f'<ul class="legend">{_items(words)}</ul>'
 
 
@@ -99,10 +100,10 @@ def _mark(outcome: str) -> str:
     return f'<span class="mark {outcome}" aria-hidden="true">{MARKS[outcome]}</span>'
 
 
-def _grid(course: Course) -> str:
-    lang = course.lang
-    chapters = [(name, len(list(group))) for name, group in groupby(course.exercises, key=_chapter)]
-    firsts = {next(e for e in course.exercises if _chapter(e) == name) for name, _ in chapters}
+def _grid(grading: ClassGrading) -> str:
+    lang = grading.lang
+    chapters = [(name, len(list(group))) for name, group in groupby(grading.exercises, key=_chapter)]
+    firsts = {next(e for e in grading.exercises if _chapter(e) == name) for name, _ in chapters}
 
     def edge(exercise: str) -> str:
         return " first" if exercise in firsts else ""
@@ -111,15 +112,15 @@ def _grid(course: Course) -> str:
         f'<th scope="colgroup" colspan="{n}" title="{name}"><span>{name}</span></th>' for name, n in chapters
     )
     names = "".join(
-        f'<th scope="col" class="{edge(e)}" title="{_e(tally.title(course, e))}"><span>{_e(_name(e))}</span></th>'
-        for e in course.exercises
+        f'<th scope="col" class="{edge(e)}" title="{_e(tally.title(grading, e))}"><span>{_e(_name(e))}</span></th>'
+        for e in grading.exercises
     )
     rows = []
-    for n, (student, outcomes) in enumerate(course.outcomes.items()):
-        label = f"<span>{_e(student)} <small>{tally.solved(course, student)}/{len(outcomes)}</small></span>"
-        cells = "".join(_cell(course, n, student, e, outcome, edge(e)) for e, outcome in outcomes.items())
+    for n, (student, outcomes) in enumerate(grading.outcomes.items()):
+        label = f"<span>{_e(student)} <small>{tally.solved(grading, student)}/{len(outcomes)}</small></span>"
+        cells = "".join(_cell(grading, n, student, e, outcome, edge(e)) for e, outcome in outcomes.items())
         rows.append(f'<tr><th scope="row" class="who">{label}</th>{cells}</tr>')
-    sums = "".join(f'<td class="{edge(row.exercise)}">{row.solved}</td>' for row in tally.by_exercise(course))
+    sums = "".join(f'<td class="{edge(row.exercise)}">{row.solved}</td>' for row in tally.by_exercise(grading))
     return (
         f'<div class="frame" tabindex="0" role="region" aria-label="{_e(say("class-who", lang))}"><table class="grid">'
         f'<thead><tr class="chapters"><td class="who"></td>{tops}</tr>'
@@ -130,10 +131,10 @@ def _grid(course: Course) -> str:
     )
 
 
-def _cell(course: Course, n: int, student: str, exercise: str, outcome: Outcome, edge: str) -> str:
-    words = _word(outcome.outcome, course.lang)
+def _cell(grading: ClassGrading, n: int, student: str, exercise: str, outcome: Outcome, edge: str) -> str:
+    words = _word(outcome.outcome, grading.lang)
     if outcome.mistake:
-        words += say("class-because", course.lang, mistake=tally.mistake_name(course, exercise, outcome.mistake))
+        words += say("class-because", grading.lang, mistake=tally.mistake_name(grading, exercise, outcome.mistake))
     inside = f'{_mark(outcome.outcome)}<span class="sr">{_e(words)}</span>'
     if _tells(outcome):
         inside = f'<a href="#{_anchor(n, exercise)}">{inside}</a>'
@@ -157,20 +158,20 @@ def _tells(outcome: Outcome) -> bool:
     return bool(outcome.message) and outcome.outcome != "todo"
 
 
-def _stuck(course: Course) -> list[str]:
-    lang, total = course.lang, len(course.students)
+def _stuck(grading: ClassGrading) -> list[str]:
+    lang, total = grading.lang, len(grading.students)
     rows = []
-    for row in tally.stuck(course):
+    for row in tally.stuck(grading):
         outcome, n = row.commonest
         what = f"{_mark(outcome)} {_e(_word(outcome, lang))} × {n}"
         if outcome == "wrong" and row.mistakes:
             mistake, times = row.mistakes[0]
-            what += f"<br>{_e(say('class-mostly', lang, mistake=tally.mistake_name(course, row.exercise, mistake)))}"
+            what += f"<br>{_e(say('class-mostly', lang, mistake=tally.mistake_name(grading, row.exercise, mistake)))}"
             what += f" × {times}"
         bar = "".join(f'<i class="{o}" style="flex: {n}"></i>' for o, n in row.counts.items())
         counts = " · ".join(f"{_e(_word(o, lang))} {n}" for o, n in row.counts.items())
         rows.append(
-            f'<tr><th scope="row">{_e(tally.title(course, row.exercise))}<br><code>{_e(row.exercise)}</code></th>'
+            f'<tr><th scope="row">{_e(tally.title(grading, row.exercise))}<br><code>{_e(row.exercise)}</code></th>'
             f"<td>{row.solved}/{total}</td>"
             f'<td><div class="bar" aria-hidden="true">{bar}</div><span class="muted">{counts}</span></td>'
             f"<td>{what}</td></tr>"
@@ -179,13 +180,13 @@ def _stuck(course: Course) -> list[str]:
     return _section("class-stuck", lang, _list(heads, rows, lang) if rows else _p("class-all-solved", lang))
 
 
-def _mistakes(course: Course) -> list[str]:
-    lang = course.lang
+def _mistakes(grading: ClassGrading) -> list[str]:
+    lang = grading.lang
     often, once = [], []
-    for exercise, mistake, who in tally.mistakes(course):
+    for exercise, mistake, who in tally.mistakes(grading):
         names = (", " if lang == "en" else "、").join(who)
         (often if len(who) > 1 else once).append(
-            f'<tr><th scope="row">{_e(tally.mistake_name(course, exercise, mistake))}</th><td>{len(who)}</td>'
+            f'<tr><th scope="row">{_e(tally.mistake_name(grading, exercise, mistake))}</th><td>{len(who)}</td>'
             f"<td><code>{_e(exercise)}</code></td><td>{_e(names)}</td></tr>"
         )
     heads = ("class-mistake", "class-times", "class-exercise", "class-students")
@@ -196,10 +197,10 @@ def _mistakes(course: Course) -> list[str]:
     return _section("class-mistakes", lang, inner or _p("class-no-mistakes", lang))
 
 
-def _students(course: Course) -> list[str]:
-    lang, parts = course.lang, []
-    for n, student in enumerate(course.students):
-        outcomes = course.outcomes[student.name]
+def _students(grading: ClassGrading) -> list[str]:
+    lang, parts = grading.lang, []
+    for n, student in enumerate(grading.students):
+        outcomes = grading.outcomes[student.name]
         told = [(e, o) for e, o in outcomes.items() if _tells(o)]
         notes = [f"<code>{_e(name or student.name)}</code> {_e(say(key, lang))}" for name, key in student.notes]
         if not student.lessons:
@@ -207,7 +208,7 @@ def _students(course: Course) -> list[str]:
         if not told and not notes:
             continue
         parts.append(f"<details><summary>{_e(student.name)} ")
-        parts.append(f'<small class="muted">{tally.solved(course, student.name)}/{len(outcomes)}</small></summary>')
+        parts.append(f'<small class="muted">{tally.solved(grading, student.name)}/{len(outcomes)}</small></summary>')
         parts.append(f'<ul class="plain">{_items(notes)}</ul>' if notes else "")
         for exercise, outcome in told:
             parts.append(f'<h3 id="{_anchor(n, exercise)}">{_mark(outcome.outcome)} {_e(exercise)} ')
@@ -217,8 +218,8 @@ def _students(course: Course) -> list[str]:
     return _section("class-each", lang, "".join(parts)) if parts else []
 
 
-def _about(run: Run) -> list[str]:
-    lang = run.course.lang
+def _about(run: ClassRun) -> list[str]:
+    lang = run.grading.lang
     lines = [_e(say(key, lang, **run.values)) for key in run.isolation]
     inner = f'<ul class="plain">{_items(lines)}</ul>'
     if run.others:

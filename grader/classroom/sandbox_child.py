@@ -1,24 +1,23 @@
-"""The program inside a room: sees one student's answers, each in children forked from it, and says what it saw.
+"""The program inside a sandbox: sees one student's answers, each in children forked from it, and says what it saw.
 
 python -m grader.classroom.sandbox_child --root . --cache .cache/jax [--processes 512] [--parent PID]
 
-Requests and replies are lines of JSON on stdin and stdout; the first line sent is {"ready": true}.
-
-    {"exercise": …, "path": …, "source": …, "seed": 1, "limit": 20, "memory": 2}   → {"results": [forked.Result, …]}
-    {"try": [path, …]}   → {"started": 2, "seen": […], "writable": […]}   a pair's processes, and which paths it reaches
+Requests and replies, see sandbox_messages.py, are lines of JSON on stdin and stdout; the first line sent is Ready.
 """
 
 import argparse
-import dataclasses
 import linecache
 import os
 import resource
 from pathlib import Path
-from typing import Any
 
+from grader.classroom.sandbox_messages import Reach, Ready, Reply, Request, Results, See, Try
 from grader.exercise.exercises import Catalogue
 from grader.run.warm_up import warm_up
 from grader.see import observe
+from grader.see.observation import received
+from grader.see.observe import Target
+from grader.see.wire import decode, encode
 from minipod import forked, processes
 from minipod.processes import json_lines
 
@@ -45,29 +44,38 @@ def main() -> None:
     if options.processes:
         resource.setrlimit(resource.RLIMIT_NPROC, (options.processes, options.processes))
     catalogue = Catalogue(options.root / "lessons")
-    json_lines.write(replies, {"ready": True})
-    for request in requests:
-        json_lines.write(replies, _try(request["try"]) if "try" in request else _see(catalogue, request))
+
+    def reply(message: Reply) -> None:
+        json_lines.write(replies, encode(message))
+
+    reply(Ready())
+    for line in requests:
+        match decode(Request, line):
+            case See() as request:
+                reply(_see(catalogue, request))
+            case Try(paths):
+                reply(_try(paths))
 
 
-def _see(catalogue: Catalogue, request: dict[str, Any]) -> dict[str, Any]:
-    spec = catalogue.spec(request["exercise"])
-    path, source = Path(request["path"]), request["source"]
+def _see(catalogue: Catalogue, request: See) -> Results:
+    spec = catalogue.spec(request.exercise)
+    target = Target(Path(request.path), [spec.name], request.source)
 
-    def look() -> Any:
-        # the file is not in the room: tracebacks take its lines from here
-        linecache.cache[str(path)] = (len(source), None, source.splitlines(keepends=True), str(path))
-        return observe.observe_file(spec, request["seed"], path, [spec.name], source)
+    def look() -> object:
+        # the file is not in the sandbox: tracebacks take its lines from here
+        lines = request.source.splitlines(keepends=True)
+        linecache.cache[request.path] = (len(request.source), None, lines, request.path)
+        return observe.encoded(spec, request.seed, target)
 
     results: list[forked.Result] = []
     for _ in range(TRIES):
-        results = forked.run(look, spec.processes, spec.devices, request["limit"], request["memory"])
+        results = forked.run(look, spec.processes, spec.devices, request.limit, request.memory)
         if all(result.ready for result in results):  # else JAX itself did not start in time: not the answer's doing
             break
-    return {"results": [dataclasses.asdict(result) for result in results]}
+    return Results(tuple(map(received, results)))
 
 
-def _try(paths: list[str]) -> dict[str, Any]:
+def _try(paths: tuple[str, ...]) -> Reach:
     """Whether a pair of processes can start here, and what could be reached."""
 
     def count() -> int:
@@ -78,7 +86,7 @@ def _try(paths: list[str]) -> dict[str, Any]:
     pair = forked.run(count, processes=2, devices=1)
     seen = [p for p in paths if (os.path.isdir(p) and os.listdir(p)) or (os.path.isfile(p) and os.path.getsize(p))]
     started = sum(result.value == 2 for result in pair)
-    return {"started": started, "seen": seen, "writable": [p for p in paths if os.access(p, os.W_OK)]}
+    return Reach(started, tuple(seen), tuple(p for p in paths if os.access(p, os.W_OK)))
 
 
 if __name__ == "__main__":

@@ -14,11 +14,13 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from grader.classroom import isolation
 from grader.classroom.isolation import Walls
 from grader.classroom.sandbox_child import TRIES
+from grader.classroom.sandbox_messages import Reach, Reply, Request, Results, See, Try
+from grader.see.observation import ProcessResult
+from grader.see.wire import Malformed, decode, encode
 from minipod import processes
 from minipod.processes import json_lines
 
@@ -34,14 +36,14 @@ class RoomLost(Exception):
 
 @dataclass
 class Work:
-    """What one student's rooms have to do: requests by exercise, then what was seen by exercise.
+    """What one student's rooms have to do: requests, then what was seen by exercise.
 
-    seen  the results as JSON data, or the key of a message why there are none
+    seen  how the processes ended, or the key of a message why that is not known
     """
 
     student: str
-    requests: deque[dict[str, Any]]
-    seen: dict[str, list[dict[str, Any]] | str] = field(default_factory=dict)
+    requests: deque[See]
+    seen: dict[str, tuple[ProcessResult, ...] | str] = field(default_factory=dict)
 
 
 class Room:
@@ -79,29 +81,26 @@ class Room:
     def pid(self) -> int:
         return self._process.pid
 
-    def ask(self, request: dict[str, Any], seconds: float) -> None:
+    def ask(self, request: Request, seconds: float) -> None:
         """Send a request; its reply is due in `seconds`."""
-        self._unsent = json_lines.encode(request)
+        self._unsent = json_lines.encode(encode(request))
         self._deadline = time.monotonic() + seconds
 
-    def turn(self) -> dict[str, Any] | None:
+    def turn(self) -> Reply | None:
         """The reply, or None when it has not come yet. Raises RoomLost."""
         with contextlib.suppress(BlockingIOError, BrokenPipeError):
             while self._unsent:
                 self._unsent = self._unsent[os.write(self._in, self._unsent) :]
         try:
-            reply = self._replies.read(0)
+            return decode(Reply, self._replies.read(0))
         except TimeoutError:
             if time.monotonic() > self._deadline:
                 raise RoomLost("class-room-silent") from None
             return None
         except EOFError:
             raise RoomLost("class-room-died") from None
-        except json_lines.Garbled:
+        except (json_lines.Garbled, Malformed):
             raise RoomLost("class-room-nonsense") from None
-        if not isinstance(reply, dict):
-            raise RoomLost("class-room-nonsense")
-        return reply
 
     def close(self, others: frozenset[int] = frozenset()) -> None:
         """End the room and whatever it left, but for the rooms `others`."""
@@ -120,7 +119,7 @@ def hold(kind: str, walls: Walls, work: list[Work], jobs: int, done: Callable[[W
     """
     processes.adopt_orphans()
     waiting = deque(w for w in work if w.requests)
-    open_: dict[Room, tuple[Work, dict[str, Any] | None]] = {}  # with the request under way
+    open_: dict[Room, tuple[Work, See | None]] = {}  # with the request under way
     try:
         while waiting or open_:
             while waiting and len(open_) < jobs:
@@ -132,22 +131,22 @@ def hold(kind: str, walls: Walls, work: list[Work], jobs: int, done: Callable[[W
                     reply = room.turn()
                     if reply is None:
                         continue
-                    if request is not None and not isinstance(reply.get("results"), list):
+                    if request is not None and not isinstance(reply, Results):
                         raise RoomLost("class-room-nonsense")
                 except RoomLost as lost:
                     request = request or item.requests.popleft()  # one that never opens ends, too
-                    item.seen[request["exercise"]] = str(lost)
+                    item.seen[request.exercise] = str(lost)
                     done(item)
                     _shut(room, open_)
                     if item.requests:
                         waiting.appendleft(item)
                     continue
-                if request is not None:
-                    item.seen[request["exercise"]] = reply["results"]
+                if request is not None and isinstance(reply, Results):
+                    item.seen[request.exercise] = reply.results
                     done(item)
                 if item.requests:
                     following = item.requests.popleft()
-                    room.ask(following, TRIES * following["limit"] + GRACE)
+                    room.ask(following, TRIES * following.limit + GRACE)
                     open_[room] = item, following
                 else:
                     _shut(room, open_)
@@ -156,24 +155,27 @@ def hold(kind: str, walls: Walls, work: list[Work], jobs: int, done: Callable[[W
             _shut(room, open_)
 
 
-def _shut(room: Room, open_: dict[Room, tuple[Work, dict[str, Any] | None]]) -> None:
+def _shut(room: Room, open_: dict[Room, tuple[Work, See | None]]) -> None:
     del open_[room]
     room.close(frozenset(other.pid for other in open_))
 
 
-def attempt(kind: str, walls: Walls, paths: list[str]) -> dict[str, Any]:
+def attempt(kind: str, walls: Walls, paths: list[str]) -> Reach:
     """What a room of this kind can do and reach, see room.py. Raises RoomLost when it cannot be opened."""
     processes.adopt_orphans()
     room = Room(kind, walls)
     try:
         _await(room)
-        room.ask({"try": paths}, START)
-        return _await(room)
+        room.ask(Try(tuple(paths)), START)
+        reach = _await(room)
+        if not isinstance(reach, Reach):
+            raise RoomLost("class-room-nonsense")
+        return reach
     finally:
         room.close()
 
 
-def _await(room: Room) -> dict[str, Any]:
+def _await(room: Room) -> Reply:
     while (reply := room.turn()) is None:
         select.select([room.out], [], [], 0.05)
     return reply

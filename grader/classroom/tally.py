@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from grader.classroom.grading import OUTCOMES, Course
+from grader.classroom.grading import OUTCOMES, ClassGrading
 from grader.messages import lesson_words, pick
 
 
@@ -26,16 +26,16 @@ class Stuck:
         return max(rest, key=lambda item: item[1])
 
 
-def solved(course: Course, student: str) -> int:
+def solved(grading: ClassGrading, student: str) -> int:
     """How many exercises the student has right."""
-    return sum(o.outcome == "right" for o in course.outcomes[student].values())
+    return sum(o.outcome == "right" for o in grading.outcomes[student].values())
 
 
-def by_exercise(course: Course) -> list[Stuck]:
+def by_exercise(grading: ClassGrading) -> list[Stuck]:
     """Every exercise, in the book's order."""
     rows = []
-    for exercise in course.exercises:
-        met = [outcomes[exercise] for outcomes in course.outcomes.values()]
+    for exercise in grading.exercises:
+        met = [outcomes[exercise] for outcomes in grading.outcomes.values()]
         counted = Counter(o.outcome for o in met)
         mistakes = Counter(o.mistake for o in met if o.mistake)
         counts = {outcome: counted[outcome] for outcome in OUTCOMES if counted[outcome]}
@@ -43,33 +43,33 @@ def by_exercise(course: Course) -> list[Stuck]:
     return rows
 
 
-def stuck(course: Course) -> list[Stuck]:
+def stuck(grading: ClassGrading) -> list[Stuck]:
     """The exercises that not everybody has solved, fewest solved first."""
-    rows = [row for row in by_exercise(course) if row.solved < len(course.students)]
+    rows = [row for row in by_exercise(grading) if row.solved < len(grading.students)]
     return sorted(rows, key=lambda row: row.solved)
 
 
-def mistakes(course: Course) -> list[tuple[str, str, list[str]]]:
+def mistakes(grading: ClassGrading) -> list[tuple[str, str, list[str]]]:
     """(exercise, mistake, who made it) of every mistake that was made, the most frequent first."""
     who: dict[tuple[str, str], list[str]] = {}
-    for student, outcomes in course.outcomes.items():
+    for student, outcomes in grading.outcomes.items():
         for exercise, outcome in outcomes.items():
             if outcome.mistake:
                 who.setdefault((exercise, outcome.mistake), []).append(student)
     rows = [(exercise, mistake, names) for (exercise, mistake), names in who.items()]
-    return sorted(rows, key=lambda row: (-len(row[2]), course.exercises.index(row[0])))
+    return sorted(rows, key=lambda row: (-len(row[2]), grading.exercises.index(row[0])))
 
 
-def mistake_name(course: Course, exercise: str, mistake: str) -> str:
+def mistake_name(grading: ClassGrading, exercise: str, mistake: str) -> str:
     """The mistake's name in the language of the run, from words.toml."""
-    words = _words(course, exercise).get("mistakes", {}).get(short(exercise, mistake))
-    return pick(words["name"], course.lang) if words else short(exercise, mistake)
+    words = _words(grading, exercise).get("mistakes", {}).get(short(exercise, mistake))
+    return pick(words["name"], grading.lang) if words else short(exercise, mistake)
 
 
-def title(course: Course, exercise: str) -> str:
+def title(grading: ClassGrading, exercise: str) -> str:
     """The exercise's title in the language of the run; its name where it has none."""
-    words = _words(course, exercise)
-    return pick(words["title"], course.lang) if "title" in words else exercise.partition(".")[2]
+    words = _words(grading, exercise)
+    return pick(words["title"], grading.lang) if "title" in words else exercise.partition(".")[2]
 
 
 def short(exercise: str, mistake: str) -> str:
@@ -77,6 +77,6 @@ def short(exercise: str, mistake: str) -> str:
     return mistake.removeprefix(f"{exercise.partition('.')[2]}__")
 
 
-def _words(course: Course, exercise: str) -> dict:
+def _words(grading: ClassGrading, exercise: str) -> dict:
     lesson, _, name = exercise.partition(".")
-    return lesson_words(course.root / "lessons" / lesson).get(name, {})
+    return lesson_words(grading.root / "lessons" / lesson).get(name, {})

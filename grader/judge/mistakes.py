@@ -6,13 +6,15 @@ import json
 import os
 import re
 from collections.abc import Callable, Generator
-from typing import Any
+from functools import partial
 
 from grader.exercise import answers
 from grader.exercise.spec import Settings, Spec
-from grader.judge.verdict import Verdict, judge, lost
+from grader.judge.verdict import Seen, Verdict, judge
 from grader.see import observe
 from grader.see.compare import LEFT_ALONE, difference, masked, placement
+from grader.see.observation import Failure, Observation, ProcessResult, Traffic, received
+from grader.see.observe import Target
 from minipod import forked
 
 # Faults that JAX reports in several ways, by type of mesh or by which of its layers finds them first.
@@ -22,11 +24,11 @@ FAULTS = {
 }
 LIMIT, PATIENCE = 8.0, 3.0  # seconds for one mistake, and for one of its processes after another: enough to see it hang
 
-Results = list[forked.Result]
+Results = list[ProcessResult]
 
 
 def recognise(
-    spec: Spec, settings: Settings, right: list[Any], answer: Results, file: str, seen: dict[str, Results] | None = None
+    spec: Spec, settings: Settings, right: Seen, answer: Results, file: str, seen: dict[str, Results] | None = None
 ) -> str | None:
     """The first function of mistakes.py that does on every case what the answer does, and is itself not right.
 
@@ -44,7 +46,7 @@ def recognise(
         alike = same_behaviour(spec, (answer, spec.name, file), (seen[name], name, str(path)), exact)
         return alike and judge(spec, mistaken, right, seen[name], name).outcome != "right"
 
-    with contextlib.closing(_see(spec, settings, names, seen, is_wild(answer))) as found:
+    with contextlib.closing(_see(spec, settings, names, seen, is_slow(answer))) as found:
         for name, results in found:
             seen[name] = results
             if matches(name, exact=True):
@@ -58,51 +60,49 @@ def known_mistakes(spec: Spec) -> list[str]:
     return [n for n in answers.read(spec.folder / "mistakes.py").functions if n.startswith(spec.name + "__")]
 
 
-def is_wild(results: Results) -> bool:
+def is_slow(results: Results) -> bool:
     """Whether a process ended badly or waited in vain: such a behaviour takes seconds, and may not share a process."""
     for result in results:
-        if result.status != "ok":
-            return True
-        cases = [c for seen in result.value.get("functions", {}).values() for c in seen or []]
-        if any(map(lost, cases)):
+        cases = [case for seen in result.file.functions.values() for case in seen or ()]
+        if result.status != "ok" or any(case.timed_out for case in cases):
             return True
     return False
 
 
 def _see(
-    spec: Spec, settings: Settings, names: list[str], seen: dict[str, Results], wild: bool
+    spec: Spec, settings: Settings, names: list[str], seen: dict[str, Results], slow: bool
 ) -> Generator[tuple[str, Results], None, None]:
     """What the mistakes do, those first that have been seen before.
 
-    Tame ones share two children or pairs; a wild one has its own, and in a cluster only a wild answer asks for it.
-    Which are wild is noted in .cache/; in one process all are taken for tame until one fails.
+    Quick ones share two children or pairs; a slow one has its own, and in a cluster only a slow answer asks for it.
+    Which are slow is noted in .cache/; in one process all are taken for quick until one fails.
     """
     if not settings.fork:
         for name in names:
-            seen[name] = seen.get(name) or [forked.Result("ok", value=_look(spec, settings, [name])())]
+            seen[name] = seen.get(name) or [_here(spec, settings, name)]
             yield name, seen[name]
         return
     notes = _Notes(spec)
     left = [name for name in names if name not in seen]
-    tame = [] if wild and spec.processes > 1 else _tame(spec, notes, left)
-    _see_together(spec, settings, tame, seen)
+    quick = [] if slow and spec.processes > 1 else _quick(spec, notes, left)
+    _see_together(spec, settings, quick, seen)
     yield from ((name, seen[name]) for name in names if name in seen)
-    alone = [n for n in left if n not in seen and (n in tame or notes.says(n) is None or (wild and notes.says(n)))]
+    alone = [n for n in left if n not in seen and (n in quick or notes.says(n) is None or (slow and notes.says(n)))]
     yield from _see_alone(spec, settings, alone, notes, LIMIT)
 
 
 def _see_alone(
     spec: Spec, settings: Settings, names: list[str], notes: "_Notes", limit: float
 ) -> Generator[tuple[str, Results], None, None]:
-    """What each of these does in children of its own; which are wild is noted."""
+    """What each of these does in children of its own; which are slow is noted."""
     jobs: list[forked.Job] = []
     try:
         for n, name in enumerate(names):
             while len(jobs) < min(n + 2, len(names)):  # one ahead
                 look = _look(spec, settings, [names[len(jobs)]])
                 jobs.append(forked.start(look, spec.processes, spec.devices, limit, settings.memory, PATIENCE))
-            results = forked.wait(jobs[n])
-            notes.add(name, is_wild(results))
+            results = [received(result) for result in forked.wait(jobs[n])]
+            notes.add(name, is_slow(results))
             yield name, results
     finally:  # the one ahead, when a match was found before
         for job in jobs:
@@ -110,20 +110,20 @@ def _see_alone(
 
 
 def see_ahead(spec: Spec, settings: Settings, seen: dict[str, Results]) -> None:
-    """Add to `seen` what the tame mistakes do, before there is an answer that may be one of them."""
+    """Add to `seen` what the quick mistakes do, before there is an answer that may be one of them."""
     if (spec.folder / "mistakes.py").exists():
         left = [name for name in known_mistakes(spec) if name not in seen]
-        _see_together(spec, settings, _tame(spec, _Notes(spec), left), seen)
+        _see_together(spec, settings, _quick(spec, _Notes(spec), left), seen)
 
 
 def see_all(spec: Spec, settings: Settings, seen: dict[str, Results]) -> None:
-    """Add to `seen` what every mistake does, the wild ones, too; each has the time that an answer has."""
+    """Add to `seen` what every mistake does, the slow ones, too; each has the time that an answer has."""
     see_ahead(spec, settings, seen)
     left = [name for name in known_mistakes(spec) if name not in seen]
     seen.update(_see_alone(spec, settings, left, _Notes(spec), settings.limit))
 
 
-def _tame(spec: Spec, notes: "_Notes", names: list[str]) -> list[str]:
+def _quick(spec: Spec, notes: "_Notes", names: list[str]) -> list[str]:
     several = spec.processes > 1
     return [n for n in names if notes.says(n) is False or not (several or notes.says(n))]
 
@@ -136,26 +136,32 @@ def _see_together(spec: Spec, settings: Settings, names: list[str], seen: dict[s
         for half in halves
     ]
     for half, job in zip(halves, jobs, strict=True):
-        results = forked.wait(job)
+        results = [received(result) for result in forked.wait(job)]
         if all(result.status == "ok" for result in results):
             seen.update(dict.fromkeys(half, results))
 
 
-def _look(spec: Spec, settings: Settings, names: list[str]) -> Callable[[], Any]:
-    return lambda: observe.observe_file(spec, settings.seed, spec.folder / "mistakes.py", names)
+def _look(spec: Spec, settings: Settings, names: list[str]) -> Callable[[], object]:
+    return partial(observe.encoded, spec, settings.seed, Target(spec.folder / "mistakes.py", names))
+
+
+def _here(spec: Spec, settings: Settings, name: str) -> ProcessResult:
+    """Without a fork, for debuggers: in this very process."""
+    target = Target(spec.folder / "mistakes.py", [name])
+    return ProcessResult("ok", observe.observe_file(spec, settings.seed, target))
 
 
 class _Notes:
-    """Which mistakes of an exercise are wild, kept from run to run while mistakes.py stays as it is.
+    """Which mistakes of an exercise are slow, kept from run to run while mistakes.py stays as it is.
 
-    Twice has to be seen what is believed to be wild: on a busy machine anything may once take too long.
+    Twice has to be seen what is believed to be slow: on a busy machine anything may once take too long.
     """
 
     def __init__(self, spec: Spec) -> None:
         mistakes = (spec.folder / "mistakes.py").read_bytes()
         self.path = spec.root / ".cache" / "mistakes" / f"{spec.exercise}.json"
         self.key = hashlib.sha256(mistakes).hexdigest()[:16]
-        self.times: dict[str, int] = {}  # in a row that each was seen to be wild
+        self.times: dict[str, int] = {}  # in a row that each was seen to be slow
         try:
             noted = json.loads(self.path.read_text(encoding="utf-8"))
             self.times |= noted["times"] if noted["key"] == self.key else {}
@@ -163,12 +169,12 @@ class _Notes:
             pass
 
     def says(self, name: str) -> bool | None:
-        """Whether the mistake is wild; None when that is not known."""
+        """Whether the mistake is slow; None when that is not known."""
         times = self.times.get(name)
         return None if times in (None, 1) else times == 2
 
-    def add(self, name: str, wild: bool) -> None:
-        times = min(self.times.get(name, 0) + 1, 2) if wild else 0
+    def add(self, name: str, slow: bool) -> None:
+        times = min(self.times.get(name, 0) + 1, 2) if slow else 0
         if self.times.get(name) == times:
             return
         self.times[name] = times
@@ -181,10 +187,10 @@ class _Notes:
             pass  # a project that cannot be written to: then nothing is remembered
 
 
-Seen = tuple[Results, str, str]  # what was seen of a function, its name, its file
+Function = tuple[Results, str, str]  # what was seen of a function, its name, its file
 
 
-def same_behaviour(spec: Spec, one: Seen, other: Seen, exact: bool = True) -> bool:
+def same_behaviour(spec: Spec, one: Function, other: Function, exact: bool = True) -> bool:
     """Whether two functions did the same on every case, in every process.
 
     exact  also by the same collectives, not only the same bytes; and waiting or failing in the same call of JAX
@@ -199,9 +205,7 @@ def same_behaviour(spec: Spec, one: Seen, other: Seen, exact: bool = True) -> bo
             return False
         if a.status != "ok":
             continue
-        if ("load" in a.value) or ("load" in b.value):
-            return False
-        mine, its = a.value["functions"].get(name), b.value["functions"].get(other_name)
+        mine, its = a.cases(name), b.cases(other_name)
         if mine is None or its is None:
             return False
         if not all(_same_case(spec, x, y, name, other_name, exact) for x, y in zip(mine, its, strict=True)):
@@ -225,41 +229,40 @@ def waits_in(stack: str, file: str) -> str:
     return ""
 
 
-def _same_case(spec: Spec, a: dict[str, Any], b: dict[str, Any], name: str, other_name: str, exact: bool) -> bool:
-    if "error" in a or "error" in b:
-        if not ("error" in a and "error" in b):
+def _same_case(spec: Spec, a: Observation, b: Observation, name: str, other_name: str, exact: bool) -> bool:
+    if a.failure and b.failure:
+        if exact and a.failure.into != b.failure.into:
             return False
-        if exact and a["error"].get("into") != b["error"].get("into"):
-            return False
-        return _behaviour(a["error"], name) == _behaviour(b["error"], other_name)
-    if "value" in spec.compare and difference(a["value"], b["value"], spec.tolerance):
+        return _behaviour(a.failure, name) == _behaviour(b.failure, other_name)
+    if a.value is None or b.value is None:
         return False
-    if "placement" in spec.compare and (
-        difference(a["value"], b["value"], spec.tolerance)
-        or placement(a["value"], b["value"])
-        or placement(b["value"], a["value"])
-    ):
+    aspects = set(spec.compare)
+    if aspects & {"value", "placement"} and difference(a.value, b.value, spec.tolerance):
         return False
-    if "printed" in spec.compare and a["printed"] != b["printed"]:
+    if "placement" in aspects and (placement(a.value, b.value) or placement(b.value, a.value)):
         return False
-    if exact and a.get("host") != b.get("host"):
+    if "printed" in aspects and a.printed != b.printed:
+        return False
+    if exact and a.leaves_devices != b.leaves_devices:
         return False
     if exact and spec.budget is not None:
         return _bill(a) == _bill(b)
     return spec.budget is None or _total(a) == _total(b)
 
 
-def _behaviour(error: dict[str, Any], name: str) -> tuple[str, str]:
-    text = error["text"].replace(name, "<the exercise>")
+def _behaviour(error: Failure, name: str) -> tuple[str, str]:
+    text = error.text.replace(name, "<the exercise>")
     for fault, words in FAULTS.items():
         if words.search(text):
             return "fault", fault
-    return error["type"], masked(text)
+    return error.type, masked(text)
 
 
-def _bill(case: dict[str, Any]) -> Any:
-    return sorted(map(str, case.get("traffic", []))), case.get("along")
+def _bill(case: Observation) -> object:
+    traffic = case.traffic
+    return (sorted(map(str, traffic.transfers)), traffic.along) if isinstance(traffic, Traffic) else None
 
 
-def _total(case: dict[str, Any]) -> Any:
-    return {op for op, _, _ in case.get("traffic", [])}, case.get("total"), case.get("along")
+def _total(case: Observation) -> object:
+    traffic = case.traffic
+    return ({t.op for t in traffic.transfers}, traffic.total, traffic.along) if isinstance(traffic, Traffic) else None

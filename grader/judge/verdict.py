@@ -1,11 +1,15 @@
 """The verdict on one answer, from what was seen of it and of the solution."""
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from grader.exercise.spec import Spec
-from grader.see.compare import LEFT_ALONE, Difference, difference, placement
-from minipod import forked
+from grader.messages import Message
+from grader.see.compare import Difference, PrintedDifference, difference, placement
+from grader.see.observation import CodeLine, Failure, Observation, ProcessResult, Unreadable
+from grader.see.values import Value
+
+Seen = Sequence[Sequence[Observation]]  # of one function: per process its cases
 
 
 @dataclass
@@ -13,27 +17,36 @@ class Verdict:
     """What is known about one answer.
 
     outcome   "todo", "right", "wrong", "broken", "hung" or "skipped"
-    reason    why, as a key of messages.toml, with its values in `facts`
+    because   why, as a message
     mistake   the function of mistakes.py that behaves the same, or None
-    near      what the answer nearly is, as a key of messages.toml and its values, where no mistake explains it
+    near      what the answer nearly is, where no mistake explains it; its key lacks "near-"
     """
 
     exercise: str
     outcome: str
-    reason: str = ""
-    facts: dict[str, Any] = field(default_factory=dict)
+    because: Message = Message("")
     mistake: str | None = None
     file: str = ""
     line: int = 0
-    args: Any = None  # packed arguments of the case that shows it
-    difference: Difference | None = None
+    args: tuple[Value, ...] | None = None  # of the case that shows it
+    failure: Failure | None = None  # the error that ended it
+    observation: Observation | None = None  # of a program that is over its budget
+    signal: str = ""  # or exit code, that ended the process
+    stack: str = ""  # of an answer that hung: faulthandler's traceback
+    own: tuple[CodeLine, ...] = ()  # the answer's own lines that led there
+    difference: Difference | PrintedDifference | None = None
     process: int | None = None  # which process of a cluster shows it
     case: int | None = None  # which case shows it
-    near: tuple[str, dict[str, Any]] | None = None
+    near: Message | None = None
+
+    @property
+    def reason(self) -> str:
+        """Why, as a key of messages.toml."""
+        return self.because.key
 
 
 def judge(
-    spec: Spec, verdict: Verdict, right: list[Any], answer: list[forked.Result], name: str, limit: float = 0.0
+    spec: Spec, verdict: Verdict, right: Seen, answer: Sequence[ProcessResult], name: str, limit: float = 0.0
 ) -> Verdict:
     """Compare what was seen of `name` with what was seen of the solution, process by process, case by case.
 
@@ -44,7 +57,7 @@ def judge(
     if any(result.status == "hung" for result in answer) and (found := _own_error(answer, name)):
         verdict.process, n, case = found  # why another process waits
         _one(spec, verdict, case, right[verdict.process][n])
-        verdict.args, verdict.case = case["args"], n
+        verdict.args, verdict.case = case.args, n
         return verdict
     # what ended a process comes before what its peers met because of it
     order = sorted(range(len(answer)), key=lambda i: answer[i].status == "left")
@@ -53,105 +66,103 @@ def judge(
         verdict.process = i if several else None
         if result.status == "hung":
             early = several and result.seconds < limit
-            return settle(verdict, "hung", "hung-alone" if early else "hung-text", where=result.text)
+            verdict.stack = result.text
+            return settle(verdict, "hung", "hung-alone" if early else "hung-text")
         if result.status != "ok":
+            verdict.signal = result.text
             return settle(verdict, "broken", _reason(result), error=result.text)
-        if "load" in result.value:
-            error = result.value["load"]
-            verdict.line = error["own"][-1][0] if error["own"] else verdict.line
-            return settle(verdict, "broken", "load-exit" if error["kind"] == "exit" else "load", **error)
-        if result.value["functions"].get(name) is None:
+        if error := result.file.load:
+            verdict.line = (error.own[-1][0] or 0) if error.own else verdict.line
+            return _failed(verdict, "broken", "load-exit" if error.kind == "exit" else "load", error)
+        if result.cases(name) is None:
             return settle(verdict, "todo", "function-missing")
     cases = [(i, n) for n in range(len(right[0])) for i in range(len(answer))]
-    seen = [result.value["functions"][name] for result in answer]
+    seen = [result.cases(name) or () for result in answer]
     # an error of the learner's own comes before a wait for the process that had it
-    cases.sort(key=lambda c: (c[1], lost(seen[c[0]][c[1]])))
+    cases.sort(key=lambda c: (c[1], seen[c[0]][c[1]].timed_out))
     for i, n in cases:
         if not _one(spec, verdict, seen[i][n], right[i][n]):
             verdict.process = i if several else None
-            verdict.args, verdict.case = seen[i][n]["args"], n
+            verdict.args, verdict.case = seen[i][n].args, n
             return verdict
     verdict.process = None
     return settle(verdict, "right", "right")
 
 
-def _own_error(answer: list[forked.Result], name: str) -> tuple[int, int, dict[str, Any]] | None:
+def _own_error(answer: Sequence[ProcessResult], name: str) -> tuple[int, int, Observation] | None:
     """The first error that is not a wait in vain: its process, its case, and what was seen."""
     for i, result in enumerate(answer):
-        cases = result.value.get("functions", {}).get(name) if result.status == "ok" else None
-        for n, case in enumerate(cases or []):
-            if "error" in case and not lost(case):
+        for n, case in enumerate(result.cases(name) or ()):
+            if case.failure and not case.timed_out:
                 return i, n, case
     return None
 
 
-def _reason(result: forked.Result) -> str:
+def _reason(result: ProcessResult) -> str:
     """The message for a process that gave no result."""
     if result.status == "raised":
         return "memory" if "MemoryError" in result.text else "stopped"
     return "crashed" if result.status == "died" and result.text.startswith("SIG") else result.status
 
 
-def lost(case: dict[str, Any]) -> bool:
-    """Whether a collective gave up because the other process did not come."""
-    return "error" in case and LEFT_ALONE.search(case["error"]["text"]) is not None
-
-
-def _one(spec: Spec, verdict: Verdict, case: dict[str, Any], right: dict[str, Any]) -> bool:
+def _one(spec: Spec, verdict: Verdict, case: Observation, right: Observation) -> bool:
     """Judge one case; True when it is right."""
-    if "error" in case:
-        error = case["error"]
-        if error["kind"] == "blank":
+    if error := case.failure:
+        if error.kind == "blank":
             settle(verdict, "todo", "todo")
-        elif error["kind"] == "exit":
-            settle(verdict, "broken", "exit", **error)
-        elif error["type"] in ("MemoryError", "_ArrayMemoryError") or "RESOURCE_EXHAUSTED" in error["text"]:
-            settle(verdict, "broken", "memory", **error)
+        elif error.kind == "exit":
+            _failed(verdict, "broken", "exit", error)
+        elif error.type in ("MemoryError", "_ArrayMemoryError") or "RESOURCE_EXHAUSTED" in error.text:
+            _failed(verdict, "broken", "memory", error)
         else:
-            settle(verdict, "wrong", "waited" if lost(case) else "raised", **error)
+            _failed(verdict, "wrong", "waited" if error.is_timeout else "raised", error)
         return False
-    found = None
+    assert case.value and right.value
+    found: Difference | PrintedDifference | None = None
     if "value" in spec.compare:
-        found = difference(case["value"], right["value"], spec.tolerance)
+        found = difference(case.value, right.value, spec.tolerance)
     if not found and "placement" in spec.compare:
-        found = placement(case["value"], right["value"])
-    if not found and "printed" in spec.compare and case["printed"] != right["printed"]:
-        found = Difference("printed", case["printed"], right["printed"])
+        found = placement(case.value, right.value)
+    if not found and "printed" in spec.compare and case.printed != right.printed:
+        found = PrintedDifference(case.printed, right.printed)
     if found:
         verdict.difference = found
         settle(verdict, "wrong", "differs")
         return False
-    if budget := over_budget(case):
-        settle(verdict, "wrong", **budget)
+    if over := over_budget(case):
+        verdict.outcome, verdict.because, verdict.observation = "wrong", over, case
         return False
-    if case.get("host"):
-        settle(verdict, "wrong", case["host"])
+    if case.leaves_devices:
+        settle(verdict, "wrong", case.leaves_devices)
         return False
     return True
 
 
-def over_budget(case: dict[str, Any]) -> dict[str, Any] | None:
-    """How the compiled program breaks its budget: a message key and its values, or None."""
-    budget = case.get("budget")
-    if not budget:
+def over_budget(case: Observation) -> Message | None:
+    """How the compiled program breaks its budget, or None."""
+    budget, traffic = case.budget, case.traffic
+    if not budget or traffic is None:
         return None
-    if "unreadable" in case:
-        return {"reason": "traffic-unreadable", "error": case["unreadable"]}
-    traffic = case["traffic"]
-    facts = {"traffic": traffic, "ops": budget["ops"], "bytes": budget["bytes"], "single": budget.get("single", False)}
-    total = case["total"]
-    if total is None:
-        return {"reason": "traffic-unknown", **facts}
-    too_many = facts["single"] and sum(times for _, _, times in traffic) > 1
-    if total > budget["bytes"] or too_many or {op for op, _, _ in traffic} - set(budget["ops"]):
-        return {"reason": "budget", "total": total, **facts}
-    for axis, most in budget.get("along", {}).items():
-        if case["along"][axis] > most:
-            return {"reason": "budget-along", "axis": axis, "has": case["along"][axis], "most": most, **facts}
+    if isinstance(traffic, Unreadable):
+        return Message("traffic-unreadable", {"error": traffic.error})
+    if traffic.total is None:
+        return Message("traffic-unknown")
+    too_many = budget.single and traffic.count > 1
+    if traffic.total > budget.bytes or too_many or {t.op for t in traffic.transfers} - budget.ops:
+        return Message("budget", {"total": traffic.total, "most": budget.bytes})
+    for axis, most in budget.along.items():
+        has = traffic.along[axis]
+        if has is None or has > most:
+            return Message("budget-along", {"axis": axis, "has": has, "most": most})
     return None
 
 
-def settle(verdict: Verdict, outcome: str, reason: str, **facts: Any) -> Verdict:
-    """Note the outcome and return the verdict."""
-    verdict.outcome, verdict.reason, verdict.facts = outcome, reason, facts
+def settle(verdict: Verdict, outcome: str, reason: str, **values: object) -> Verdict:
+    """Note the outcome and why, with the values that the message shows, and return the verdict."""
+    verdict.outcome, verdict.because = outcome, Message(reason, values)
     return verdict
+
+
+def _failed(verdict: Verdict, outcome: str, reason: str, failure: Failure) -> Verdict:
+    verdict.failure, verdict.own = failure, failure.own
+    return settle(verdict, outcome, reason, type=failure.type, text=failure.text)

@@ -8,10 +8,10 @@ import contextlib
 import os
 import re
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from grader.exercise import answers
 from grader.exercise.spec import Settings, Spec
@@ -24,7 +24,8 @@ from grader.run.outer_cluster import Worker
 from grader.say.explain import explain
 from grader.see import observe
 from grader.see.compare import masked
-from grader.see.well_formed import well_formed
+from grader.see.observation import CodeLine, ProcessResult, is_complete, received
+from grader.see.observe import Target
 from minipod import forked
 
 
@@ -35,8 +36,8 @@ class Known:
     ahead  the mistakes were looked at before there was an answer
     """
 
-    solution: list[forked.Result] | None = None
-    mistakes: dict[str, list[forked.Result]] = field(default_factory=dict)
+    solution: list[ProcessResult] | None = None
+    mistakes: dict[str, list[ProcessResult]] = field(default_factory=dict)
     ahead: bool = False
 
 
@@ -81,13 +82,13 @@ def begin(
     elif worker:
         check.worker = worker
     elif settings.fork and check.known.solution:
-        check.after = _start(check, *_answer(check))
+        check.after = _start(check, _answer(check))
     elif settings.fork:
 
         def answer() -> None:
-            check.after = _start(check, *_answer(check))
+            check.after = _start(check, _answer(check))
 
-        check.job = _start(check, *_solution(check), then=answer)
+        check.job = _start(check, _solution(check), then=answer)
     elif spec.processes > 1:
         settle(check.verdict, "skipped", "no-fork")
     return check
@@ -136,7 +137,7 @@ def prepare(spec: Spec, settings: Settings, known: Known) -> None:
     """See the solution, then the mistakes, before there is an answer to compare them with."""
     if known.solution is None:
         check = Check(spec, settings, Verdict(spec.exercise, ""), known)
-        known.solution = forked.wait(_job(check, *_solution(check)))
+        known.solution = _wait(_job(check, _solution(check)))
     if not known.ahead:
         see_ahead(spec, settings, known.mistakes)
         known.ahead = True
@@ -149,21 +150,21 @@ def finish(check: Check) -> Verdict:
         return verdict
     if check.job or check.after:
         if check.job:
-            known.solution = forked.wait(check.job)
-        answer = forked.wait(check.after) if check.after else []
+            known.solution = _wait(check.job)
+        answer = _wait(check.after) if check.after else []
         if verdict.outcome:  # no process could be started for the answer
             return verdict
     elif check.worker:
-        known.solution = [] if check.worker.lost else check.worker.see(spec, *_solution(check))
+        known.solution = [] if check.worker.lost else check.worker.see(spec, _solution(check))
         if check.worker.lost:
             return settle(verdict, "skipped", "cluster-lost", exercise=check.worker.lost)
-        answer = check.worker.see(spec, *_answer(check))
+        answer = check.worker.see(spec, _answer(check))
     else:
-        known.solution, answer = _here(check, *_solution(check)), _here(check, *_answer(check))
+        known.solution, answer = _here(check, _solution(check)), _here(check, _answer(check))
     return conclude(check, answer)
 
 
-def conclude(check: Check, answer: list[forked.Result]) -> Verdict:
+def conclude(check: Check, answer: Sequence[ProcessResult]) -> Verdict:
     """The verdict on what was seen of the answer, once the solution is known; names a mistake that does the same."""
     verdict, spec, solution = check.verdict, check.spec, check.known.solution or []
     if spec.processes > 1 and not all(r.ready for r in solution):
@@ -173,18 +174,21 @@ def conclude(check: Check, answer: list[forked.Result]) -> Verdict:
         return settle(verdict, "broken", "solution-ends", error=words)
     if fault := reference.fault(spec, solution):
         return settle(verdict, "broken", "lesson", error=fault)
-    right = [r.value["functions"][spec.name] for r in solution]
-    if not all(well_formed(spec, len(right[0]), result) for result in answer):
+    right = [result.cases(spec.name) or () for result in solution]
+    if not all(is_complete(spec, len(right[0]), result) for result in answer):
         return settle(verdict, "broken", "spoilt")
     try:
         judge(spec, verdict, right, answer, spec.name, check.settings.limit)
-        if "where" in verdict.facts:
-            verdict.facts["own"] = _own_lines(verdict.facts["where"], check)
+        if verdict.stack:
+            verdict.own = _own_lines(verdict.stack, check)
         if verdict.outcome in ("wrong", "hung"):
             with contextlib.suppress(OSError):  # no process could be started for the mistakes
-                verdict.mistake = recognise(spec, check.settings, right, answer, verdict.file, check.known.mistakes)
+                verdict.mistake = recognise(
+                    spec, check.settings, right, list(answer), verdict.file, check.known.mistakes
+                )
         if verdict.outcome in ("wrong", "broken") and not verdict.mistake:
-            verdict.near = near_miss(spec, verdict, right, answer)
+            seen = [result.cases(spec.name) or () for result in answer]
+            verdict.near = near_miss(spec, verdict, right, seen)
     except Exception as error:
         _own_fault(verdict, error)
     return verdict
@@ -204,54 +208,53 @@ def _own_fault(verdict: Verdict, error: Exception) -> Verdict:
     """What was seen makes sense, and the check still fails on it: that is not the learner's doing, and is told so."""
     if os.environ.get(SURFACE):
         raise error
-    verdict.args = verdict.difference = verdict.mistake = verdict.near = None
+    verdict.args = verdict.difference = verdict.failure = verdict.mistake = verdict.near = None
+    verdict.own, verdict.stack = (), ""
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(last.filename).name}:{last.lineno}"
     return settle(verdict, "broken", "own-fault", error=f"{type(error).__name__}: {error} ({place})")
 
 
-def _own_lines(stack: str, check: Check) -> list[tuple[int, str]]:
+def _own_lines(stack: str, check: Check) -> tuple[CodeLine, ...]:
     """The learner's lines in faulthandler's traceback, outermost first."""
     lines = re.findall(r'File "([^"]+)", line (\d+)', stack)
     numbers = [int(n) for path, n in lines if path == check.verdict.file]
     code = check.source.split("\n")
-    return [(n, code[n - 1]) for n in reversed(numbers[:2]) if n <= len(code)]
+    return tuple((n, code[n - 1]) for n in reversed(numbers[:2]) if n <= len(code))
 
 
-Who = tuple[Path, list[str], str | None, bool]
-
-
-def _solution(check: Check) -> Who:
+def _solution(check: Check) -> Target:
     path = check.spec.root / "solutions" / f"{check.spec.lesson}.py"
-    return path, [check.spec.name], None, check.spec.oracle is not None
+    return Target(path, [check.spec.name], oracle=check.spec.oracle is not None)
 
 
-def _answer(check: Check) -> Who:
-    return Path(check.verdict.file), [check.spec.name], check.source, False
+def _answer(check: Check) -> Target:
+    return Target(Path(check.verdict.file), [check.spec.name], check.source)
 
 
-def _start(check: Check, *who: Any, then: Callable[[], None] | None = None) -> forked.Job | None:
+def _start(check: Check, target: Target, then: Callable[[], None] | None = None) -> forked.Job | None:
     """Children at work; None where this machine gives us no more processes or files, and the verdict says so."""
     try:
-        return _job(check, *who, then=then)
+        return _job(check, target, then)
     except OSError as error:
         settle(check.verdict, "broken", "no-process", error=error.strerror or str(error))
         return None
 
 
-def _job(check: Check, *who: Any, then: Callable[[], None] | None = None) -> forked.Job:
+def _job(check: Check, target: Target, then: Callable[[], None] | None = None) -> forked.Job:
     spec, settings = check.spec, check.settings
     limits = {"seconds": settings.limit, "memory": settings.memory}
-    return forked.start(_looker(check, *who), spec.processes, spec.devices, **limits, then=then)
+    look = partial(observe.encoded, spec, settings.seed, target)
+    return forked.start(look, spec.processes, spec.devices, **limits, then=then)
 
 
-def _looker(check: Check, path: Path, names: list[str], source: str | None, oracle: bool) -> Callable[[], Any]:
-    return lambda: observe.observe_file(check.spec, check.settings.seed, path, names, source, oracle)
+def _wait(job: forked.Job) -> list[ProcessResult]:
+    return [received(result) for result in forked.wait(job)]
 
 
-def _here(check: Check, *who: Any) -> list[forked.Result]:
+def _here(check: Check, target: Target) -> list[ProcessResult]:
     """Without a fork, for debuggers: in this very process."""
     from minipod.devices import simulate
 
     simulate(check.spec.devices)
-    return [forked.Result("ok", value=_looker(check, *who)())]
+    return [ProcessResult("ok", observe.observe_file(check.spec, check.settings.seed, target))]

@@ -10,11 +10,15 @@ import json
 import os
 import signal
 import warnings
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from grader.exercise.spec import Settings, Spec
-from grader.judge.verdict import lost
 from grader.see import observe
+from grader.see.observation import Observation, ProcessResult, received
+from grader.see.observe import Target
+from grader.see.wire import Malformed, decode, encode
 from minipod import forked, processes
 from minipod.cluster import coordinator_store
 from minipod.processes import environment, json_lines
@@ -35,6 +39,50 @@ def place() -> tuple[int, int]:
         if int(os.environ.get(size, 1)) > 1 and rank in os.environ:
             return int(os.environ[size]), int(os.environ[rank])
     return 1, 0
+
+
+@dataclass(frozen=True)
+class _Request:
+    """Which of the specs, and what is to be seen of it."""
+
+    spec: int
+    path: str
+    names: tuple[str, ...]
+    source: str | None
+    oracle: bool
+
+
+class _Reply:
+    """Any of the classes below, as the worker sends it."""
+
+
+@dataclass(frozen=True)
+class _Joined(_Reply):
+    """The worker is in the cluster; process 0's seed."""
+
+    seed: int
+
+
+@dataclass(frozen=True)
+class _Everywhere(_Reply):
+    """What each process saw, still encoded."""
+
+    files: tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class _Alone(_Reply):
+    """What this process saw, still encoded, which it could not share."""
+
+    file: object
+
+
+@dataclass(frozen=True)
+class _Ended(_Reply):
+    """There was no reply."""
+
+    status: str
+    text: str = ""
 
 
 class Worker:
@@ -58,31 +106,34 @@ class Worker:
         os.close(replies)
         self._replies = json_lines.Reader(receive)
         started = self._reply(60 + 2 * settings.limit)
-        if isinstance(started, dict):
-            self.seed = started["seed"]  # process 0's
+        if isinstance(started, _Joined):
+            self.seed = started.seed
         else:
             self.lost = "start"
 
-    def see(self, spec: Spec, *who: Any) -> list[forked.Result]:
+    def see(self, spec: Spec, target: Target) -> list[ProcessResult]:
         """What every process saw of a file: one result a process. After a failure the others' is "left"."""
+        about = target.source, target.oracle
+        request = _Request(self.specs.index(spec), str(target.path), tuple(target.names), *about)
         with contextlib.suppress(OSError):
-            json_lines.write(self._ask, [self.specs.index(spec), *map(str, who[:1]), *who[1:]])
+            json_lines.write(self._ask, encode(request))
         reply = self._reply(2 * self.settings.limit)
-        if isinstance(reply, list):
-            cases = [c for seen in reply for cases in seen.get("functions", {}).values() for c in cases or []]
-            if any(map(lost, cases)):  # what was lost does not come back
-                self.lost = spec.exercise
+        if isinstance(reply, _Everywhere):
+            results = [received(forked.Result("ok", value=file)) for file in reply.files]
+            if any(case.timed_out for result in results for case in _cases(result)):
+                self.lost = spec.exercise  # what was lost does not come back
                 self.stop()
-            return [forked.Result("ok", value=value) for value in reply]
+            return results
         self.lost = spec.exercise
         self.stop()
-        if isinstance(reply, dict):  # this process's own part, which it could not share
-            own = forked.Result("ok", value=reply["own"])
-            if any("error" in case for cases in reply["own"].get("functions", {}).values() for case in cases or []):
+        own = ProcessResult("hung")
+        if isinstance(reply, _Alone):
+            own = received(forked.Result("ok", value=reply.file))
+            if any(case.failure for case in _cases(own)):
                 return [own]
-        else:
-            own = forked.Result(*reply, seconds=self.settings.limit)
-        return [own if i == self.rank else forked.Result("hung") for i in range(self.size)]
+        elif isinstance(reply, _Ended):
+            own = ProcessResult(reply.status, text=reply.text, seconds=self.settings.limit)
+        return [own if i == self.rank else ProcessResult("hung") for i in range(self.size)]
 
     def stop(self) -> None:
         """End the worker and whatever it left."""
@@ -94,17 +145,17 @@ class Worker:
             self._status = processes.end_child(self.pid, patience)
         return self._status
 
-    def _reply(self, seconds: float) -> Any:
-        """The worker's next line as data, or (status, value, text) of how it failed."""
+    def _reply(self, seconds: float) -> _Reply:
+        """The worker's next reply, or how it failed."""
         try:
-            return self._replies.read(seconds)
+            return decode(_Reply, self._replies.read(seconds))
         except TimeoutError:
-            return "hung", None, ""
-        except json_lines.Garbled:
-            return "garbled", None, ""
+            return _Ended("hung")
+        except (json_lines.Garbled, Malformed):
+            return _Ended("garbled")
         except EOFError:
             code = os.waitstatus_to_exitcode(self._end(GRACE))
-            return "died", None, signal.Signals(-code).name if code < 0 else f"exit code {code}"
+            return _Ended("died", signal.Signals(-code).name if code < 0 else f"exit code {code}")
 
     def _serve(self, requests: int, replies: int) -> None:
         """In the child: join, agree on process 0's seed, then see what is asked for until the parent ends."""
@@ -123,14 +174,20 @@ class Worker:
         jax.distributed.initialize(**launch_arguments())
         jax.devices()
         seed = _gather(json.dumps(self.settings.seed), 0, 60)[0]
-        json_lines.write(replies, {"seed": seed})
-        for turn, request in enumerate(json_lines.Reader(requests), 1):
-            number, path, names, source, oracle = request
-            seen = observe.observe_file(self.specs[number], seed, observe.Path(path), names, source, oracle)
+        json_lines.write(replies, encode(_Joined(seed)))
+        for turn, line in enumerate(json_lines.Reader(requests), 1):
+            request = decode(_Request, line)
+            target = Target(Path(request.path), request.names, request.source, request.oracle)
+            seen = observe.encoded(self.specs[request.spec], seed, target)
             try:
-                json_lines.write(replies, _gather(json.dumps(seen), turn, self.settings.limit))
+                everywhere = _Everywhere(tuple(_gather(json.dumps(seen), turn, self.settings.limit)))
+                json_lines.write(replies, encode(everywhere))
             except Exception:  # the other process is elsewhere
-                json_lines.write(replies, {"own": seen})
+                json_lines.write(replies, encode(_Alone(seen)))
+
+
+def _cases(result: ProcessResult) -> list[Observation]:
+    return [case for seen in result.file.functions.values() for case in seen or ()]
 
 
 def _gather(mine: str, turn: int, seconds: float) -> list[Any]:

@@ -15,7 +15,7 @@ from grader.home import HERE, home
 from grader.messages import say
 from grader.run import checking, outer_cluster
 from grader.run.options import lang_of, settings_of
-from grader.run.pytest_run import Run
+from grader.run.pytest_run import PytestRun
 from grader.run.warm_up import warm_up
 from grader.say import summary
 from minipod import forked
@@ -24,7 +24,7 @@ from minipod.processes import environment
 AHEAD = 2  # exercises whose children are started while the one before is still at work
 
 
-RUN = pytest.StashKey[Run]()
+RUN = pytest.StashKey[PytestRun]()
 READ = pytest.StashKey[checking.Reader]()  # the answers as they were when the run began: one may change the files
 VERDICT = pytest.StashKey[dict[str, Any]]()
 
@@ -56,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
     lang = lang_of(config)
     left_aside = environment.cleanse()
     root = _above_lessons(config.rootpath)
-    run = Run(root, settings_of(config, root), lang)
+    run = PytestRun(root, settings_of(config, root), lang)
     config.stash[RUN], config.stash[READ] = run, functools.cache(answers.read)
     if not hasattr(config, "workerinput") and not config.option.collectonly and not config.option.answers:
         try:
@@ -217,7 +217,7 @@ def _write_report(config: pytest.Config) -> None:
         path.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _warm_up(run: Run, config: pytest.Config) -> None:
+def _warm_up(run: PytestRun, config: pytest.Config) -> None:
     if run.warm:
         return
     run.warm = True
@@ -226,7 +226,7 @@ def _warm_up(run: Run, config: pytest.Config) -> None:
     warm_up(run.own_cache.name if run.own_cache else home(run.root) / ".cache" / "jax")
 
 
-def _look_ahead(run: Run, item: pytest.Function) -> None:
+def _look_ahead(run: PytestRun, item: pytest.Function) -> None:
     items = item.session.items
     at = items.index(item) + 1
     for following in items[at : at + AHEAD]:
@@ -235,7 +235,7 @@ def _look_ahead(run: Run, item: pytest.Function) -> None:
                 run.ahead[following.nodeid] = _begin(run, following)
 
 
-def _begin(run: Run, item: pytest.Item) -> checking.Check:
+def _begin(run: PytestRun, item: pytest.Item) -> checking.Check:
     if not _is_for_cluster(item) or not run.settings.fork:
         return checking.begin(_spec(item), run.settings, read=item.config.stash[READ])
     specs = [_spec(i) for i in item.session.items if _is_for_cluster(i)] if run.worker is None else run.worker.specs

@@ -10,7 +10,7 @@ from grader.run import checking, outer_cluster
 
 
 @dataclass
-class Run:
+class PytestRun:
     """This pytest run: its settings, the checks under way, and the verdicts so far, as plain data."""
 
     root: Path

@@ -2,22 +2,49 @@
 
 import re
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from grader.exercise.spec import Spec
+from grader.exercise.spec import Budget
+from grader.exercise.spec import Spec as Exercise
 from grader.judge.verdict import Verdict
-from grader.messages import lesson_words, pick, say
+from grader.messages import Message, lesson_words, pick, say
+from grader.see.compare import Difference, PrintedDifference
+from grader.see.observation import CodeLine, Traffic
+from grader.see.values import (
+    Array,
+    Bool,
+    Bytes,
+    Complex,
+    Device,
+    Dict,
+    DType,
+    Entry,
+    Float,
+    Int,
+    List,
+    Mesh,
+    Nothing,
+    Other,
+    Set,
+    Sharding,
+    Spec,
+    Struct,
+    Text,
+    Tree,
+    Tuple,
+    Value,
+)
 
 SHORT = {"float": "f", "int": "i", "uint": "u", "complex": "c", "bfloat": "bf"}
 LONG = 110  # characters of one value
 
 
-def explain(spec: Spec, verdict: Verdict, limit: float, memory: float, lang: str) -> str:
+def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang: str) -> str:
     """The whole explanation, several lines, no colour. Empty for a right answer."""
     if verdict.outcome == "right":
         return ""
-    file, facts = _shown(verdict.file, spec), verdict.facts
+    file = _shown(verdict.file, spec)
     lines = []
     if verdict.args is not None:
         inner = ", ".join(show(arg, lang, brief=True) for arg in verdict.args)
@@ -25,19 +52,20 @@ def explain(spec: Spec, verdict: Verdict, limit: float, memory: float, lang: str
         if verdict.process is not None:
             call += " · " + say("process", lang, process=verdict.process)
         lines.append(_line("called", call, lang))
-    if verdict.reason in ("differs",):
-        lines += _difference(verdict, lang)
-    elif verdict.reason == "budget":
-        lines.append(say("budget", lang, has=_has(facts["traffic"], lang), allowed=_allowed(facts, lang)))
-    elif verdict.reason == "raised":
-        lines.append(_line("got", say("raised", lang, type=facts["type"], text=_first_lines(facts["text"])), lang))
+    case = verdict.observation
+    if verdict.difference:
+        lines += _difference(verdict.difference, lang)
+    elif verdict.reason == "budget" and case and case.budget and isinstance(case.traffic, Traffic):
+        lines.append(say("budget", lang, has=_has(case.traffic, lang), allowed=_allowed(case.budget, lang)))
+    elif verdict.reason == "raised" and (error := verdict.failure):
+        lines.append(_line("got", say("raised", lang, type=error.type, text=_first_lines(error.text)), lang))
     else:
         key = {"todo": "todo-text"}.get(verdict.reason, verdict.reason)
-        values = {"file": file, "line": verdict.line, "lesson": spec.lesson, "name": spec.name, "memory": f"{memory:g}"}
-        values |= {"limit": f"{limit:g}", "process": verdict.process} | facts
+        values: dict[str, object] = {"file": file, "line": verdict.line, "lesson": spec.lesson, "name": spec.name}
+        values |= {"memory": f"{memory:g}", "limit": f"{limit:g}", "process": verdict.process}
+        values |= verdict.because.values
         lines.append(say(key, lang, **{k: _first_lines(v) if isinstance(v, str) else v for k, v in values.items()}))
-    where = facts.get("own") or _stack_lines(facts.get("where", ""), verdict.file)
-    for line, code in where or []:
+    for line, code in verdict.own or _stack_lines(verdict.stack, verdict.file):
         lines.append(_line("where", say("where", lang, file=file, line=line, code=code.strip()), lang))
     if verdict.mistake:
         lines.append(mistake_words(spec, verdict.mistake, lang))
@@ -46,7 +74,7 @@ def explain(spec: Spec, verdict: Verdict, limit: float, memory: float, lang: str
     return "\n".join(lines)
 
 
-def mistake_words(spec: Spec, mistake: str, lang: str) -> str:
+def mistake_words(spec: Exercise, mistake: str, lang: str) -> str:
     """The name and the explanation of a known mistake, from words.toml."""
     words = lesson_words(spec.folder).get(spec.name, {}).get("mistakes", {})
     entry = words.get(mistake.removeprefix(f"{spec.name}__"))
@@ -56,72 +84,89 @@ def mistake_words(spec: Spec, mistake: str, lang: str) -> str:
     return f"{pick(entry['name'], lang)}{dash}{pick(entry['text'], lang)}"
 
 
-def near_words(near: tuple[str, dict[str, Any]], lang: str) -> str:
+def near_words(near: Message, lang: str) -> str:
     """The sentence of a near miss; a value may itself be words."""
-    key, values = near
-    said = {k: near_words(v, lang) if isinstance(v, tuple) else v for k, v in values.items()}
-    return say(key if key.startswith("error-") else f"near-{key}", lang, **said)
+    key = near.key if near.key.startswith("error-") else f"near-{near.key}"
+    said = {k: near_words(v, lang) if isinstance(v, Message) else v for k, v in near.values.items()}
+    return say(key, lang, **said)
 
 
-def show(x: Any, lang: str, brief: bool = False) -> str:
-    """A packed value in a few words; brief leaves out the numbers of arrays and the longer remarks."""
-    kind = x["t"]
-    if kind == "array":
-        return _array(x, lang, brief)
-    if kind in ("tuple", "list", "set", "dict", "node", "slice"):
-        items = [show(i, lang, True) for i in x["items"]]
-        if kind == "dict":
-            items = [f"{show(k, lang)}: {i}" for k, i in zip(x["keys"], items, strict=True)]
-        left, right = {"tuple": "()", "list": "[]", "dict": "{}", "set": "{}"}.get(kind, "()")
-        end = "," if kind == "tuple" and len(items) == 1 else ""
-        name = {"node": x.get("v"), "slice": "slice"}.get(kind, "")
-        return textwrap.shorten(f"{name}{left}{', '.join(items)}{end}{right}", LONG * 2, placeholder=" …")
-    if kind == "spec":
-        return spec_text(x["v"])
-    if kind == "mesh":
-        text = "Mesh(" + ", ".join(f"{name}={size}" for name, size in x["axes"]) + ")"
-        return text if brief or not x["ids"] else f"{text}, {x['ids']}"
-    if kind == "sharding" and "spec" in x:
-        return f"NamedSharding({show(x['mesh'], lang, brief=True)}, {spec_text(x['spec'])})"
-    if kind == "sharding":
-        return f"{x['v']}({', '.join(map(str, x['devices']))})"
-    if kind == "struct":
-        return f"{_dtype(x['dtype'])}{_shape(x)}"
-    if kind == "none":
-        return "None"
-    if kind == "device":
-        return f"CpuDevice(id={x['v']})"
-    if kind == "other":
-        if x["v"] == "generator":
+def show(x: Value, lang: str, brief: bool = False) -> str:
+    """A value in a few words; brief leaves out the numbers of arrays and the longer remarks."""
+    match x:
+        case Array():
+            return _array(x, lang, brief)
+        case Tree():
+            return textwrap.shorten(_tree(x, lang), LONG * 2, placeholder=" …")
+        case Spec(entries):
+            return spec_text(entries)
+        case Mesh(axes, ids):
+            text = "Mesh(" + ", ".join(f"{name}={size}" for name, size in axes) + ")"
+            return text if brief or not ids else f"{text}, {list(ids)}"
+        case Sharding(mesh=Value() as mesh, spec=spec):
+            return f"NamedSharding({show(mesh, lang, brief=True)}, {spec_text(spec)})"
+        case Sharding(name, devices):
+            return f"{name}({', '.join(map(str, devices))})"
+        case Struct(dtype, shape):
+            return f"{_dtype(dtype)}{_shape(shape)}"
+        case Nothing():
+            return "None"
+        case Device(number):
+            return f"CpuDevice(id={number})"
+        case Other("generator"):
             return say("a-generator", lang)
-        return x["name"] or (x["repr"] if brief else say("a-value-of-type", lang, type=x["v"], text=x["repr"]))
-    text = repr(complex(*x["v"]) if kind == "complex" else x["v"]) if kind != "dtype" else x["v"]
+        case Other(name, called, text):
+            return called or (text if brief else say("a-value-of-type", lang, type=name, text=text))
+        case Bool() | Int() | Float() | Complex():
+            text = repr(x.number)
+        case Text(words):
+            text = repr(words)
+        case Bytes(encoded):
+            text = repr(encoded)
+        case DType(text):
+            pass
+        case _:
+            raise TypeError(f"{x} cannot be shown")
     return text if len(text) <= LONG else text[:LONG] + "…"
 
 
-def spec_text(entries: list[Any]) -> str:
-    """P('x', None, ('y', 'z')) from a packed spec."""
-    return "P(" + ", ".join(repr(tuple(e)) if isinstance(e, list) else repr(e) for e in entries) + ")"
+def _tree(x: Tree, lang: str) -> str:
+    items = [show(item, lang, True) for item in x.items]
+    match x:
+        case Dict(keys):
+            return "{" + ", ".join(f"{show(k, lang)}: {i}" for k, i in zip(keys, items, strict=True)) + "}"
+        case List():
+            return f"[{', '.join(items)}]"
+        case Set():
+            return "{" + ", ".join(items) + "}"
+        case Tuple():
+            return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+    return f"{x.kind}({', '.join(items)})"
 
 
-def _array(x: Any, lang: str, brief: bool) -> str:
-    text = f"{_dtype(x['dtype'])}{_shape(x)}"
-    first = x.get("first") or next((p["first"] + "…" for p in x.get("parts", [])), "")
-    if first and not brief:
-        text += f" = {first}"
-    if x.get("traced"):
+def spec_text(entries: Sequence[Entry]) -> str:
+    """P('x', None, ('y', 'z')) from a spec's entries."""
+    return f"P({', '.join(map(repr, entries))})"
+
+
+def _array(x: Array, lang: str, brief: bool) -> str:
+    text = f"{_dtype(x.dtype)}{_shape(x.shape)}"
+    if x.first and not brief:
+        text += f" = {x.first}"
+    if x.traced:
         return say("traced", lang, array=text)
-    if not x["jax"]:
+    spec = x.placement.spec if x.placement else None
+    if not x.placement:
         return text if brief else say("numpy", lang, array=text)
-    if x["count"] == 1:
+    if x.count == 1:
         return text if brief else say("one-device", lang, array=text)
-    if x["copies"]:
-        return text if brief else say("copies", lang, array=text, count=x["count"])
+    if x.placement.copies:
+        return text if brief else say("copies", lang, array=text, count=x.count)
     if brief:
-        return text + (f" {spec_text(x['spec'])}" if "spec" in x else "")
-    if "spec" in x and any(x["spec"]):
-        return say("spec", lang, array=text, spec=spec_text(x["spec"]), count=x["count"])
-    return say("split", lang, array=text, count=x["count"])
+        return text + (f" {spec_text(spec)}" if spec is not None else "")
+    if spec and any(spec):
+        return say("spec", lang, array=text, spec=spec_text(spec), count=x.count)
+    return say("split", lang, array=text, count=x.count)
 
 
 def _dtype(name: str) -> str:
@@ -129,51 +174,50 @@ def _dtype(name: str) -> str:
     return SHORT[word] + bits if word in SHORT and bits.isdigit() else name
 
 
-def _shape(x: Any) -> str:
-    return "[" + ", ".join(map(str, x["shape"])) + "]"
+def _shape(shape: tuple[int, ...]) -> str:
+    return "[" + ", ".join(map(str, shape)) + "]"
 
 
 def _line(label: str, text: str, lang: str) -> str:
     return f"{say('label-' + label, lang)}  {text}"
 
 
-def _difference(verdict: Verdict, lang: str) -> list[str]:
-    found = verdict.difference
-    assert found is not None
-    if found.kind == "printed":
-        got, expected = (
+def _difference(found: Difference | PrintedDifference, lang: str) -> list[str]:
+    if isinstance(found, PrintedDifference):
+        texts = [
             say("printed-text", lang, text=repr(t[:200])) if t else say("printed-nothing", lang)
             for t in (found.got, found.expected)
-        )
-    else:
-        got, expected = show(found.got, lang), show(found.expected, lang)
+        ]
+        lines = [_line(label, text, lang) for label, text in zip(("got", "expected"), texts, strict=True)]
+        return [*lines, say("differs-printed", lang)]
     at = f"{found.path} " if found.path else ""
-    lines = [_line("got", at + got, lang), _line("expected", at + expected, lang)]
-    key = {"numbers": "numbers" if found.at else "number"}.get(found.kind, found.kind)
-    if key == "type" and found.got["t"] == "none":
-        key = "none"
-    values = {"at": found.at, "got": found.numbers[0], "expected": found.numbers[1]}
-    if key == "placement":
-        if not found.at:
+    lines = [_line("got", at + show(found.got, lang), lang), _line("expected", at + show(found.expected, lang), lang)]
+    if found.kind == "placement":
+        if found.device is None:
             return lines
-        values |= {k: _held(v, found.at, lang) for k, v in (("got", found.got), ("expected", found.expected))}
-    return [*lines, say(f"differs-{key}", lang, **values)]
+        held = {k: _held(v, found.device, lang) for k, v in (("got", found.got), ("expected", found.expected))}
+        return [*lines, say("differs-placement", lang, at=found.device, **held)]
+    key = {"numbers": "numbers" if found.at else "number"}.get(found.kind, found.kind)
+    if key == "type" and isinstance(found.got, Nothing):
+        key = "none"
+    return [*lines, say(f"differs-{key}", lang, at=found.at, got=found.numbers[0], expected=found.numbers[1])]
 
 
-def _held(x: Any, device: str, lang: str) -> str:
+def _held(x: Value, device: int, lang: str) -> str:
     """The block that a device holds, as an index: `[0:4, 0:2]`."""
-    block = next((b for d, b in x.get("where", []) if str(d) == device), None)
-    if block is None:
+    bounds = x.where.get(device) if isinstance(x, Array) else None
+    if bounds is None or not isinstance(x, Array):
         return say("holds-nothing", lang)
-    if not block or all([a, b] == [0, n] for (a, b), n in zip(block, x["shape"], strict=True)):
+    if bounds == tuple((0, n) for n in x.shape):
         return say("holds-all", lang)
-    return say("holds-block", lang, block="[" + ", ".join(f"{a}:{b}" for a, b in block) + "]")
+    return say("holds-block", lang, block="[" + ", ".join(f"{a}:{b}" for a, b in bounds) + "]")
 
 
-def _has(traffic: list[Any], lang: str) -> str:
+def _has(traffic: Traffic, lang: str) -> str:
     counted: dict[tuple[str, int], int] = {}
-    for op, size, times in traffic:
-        counted[op, size] = counted.get((op, size), 0) + times
+    for transfer in traffic.transfers:
+        sort = transfer.op, transfer.bytes
+        counted[sort] = counted.get(sort, 0) + (transfer.times or 0)
     if not counted:
         return say("budget-no-traffic", lang)
     items = [
@@ -183,13 +227,11 @@ def _has(traffic: list[Any], lang: str) -> str:
     return (", " if lang == "en" else "、").join(items)
 
 
-def _allowed(facts: dict[str, Any], lang: str) -> str:
-    if not facts["ops"] or not facts["bytes"]:
+def _allowed(budget: Budget, lang: str) -> str:
+    if not budget.ops or not budget.bytes:
         return say("budget-nothing", lang)
-    ops = (" or " if lang == "en" else " 或 ").join(facts["ops"])
-    return say(
-        "budget-single" if facts.get("single") else "budget-allowed", lang, bytes=_bytes(facts["bytes"], lang), ops=ops
-    )
+    ops = (" or " if lang == "en" else " 或 ").join(sorted(budget.ops))
+    return say("budget-single" if budget.single else "budget-allowed", lang, bytes=_bytes(budget.bytes, lang), ops=ops)
 
 
 def _bytes(n: int, lang: str) -> str:
@@ -201,7 +243,7 @@ def _first_lines(text: str, lines: int = 3, most: int = 300) -> str:
     return text if len(text) <= most else text[:most].rstrip() + " …"
 
 
-def _stack_lines(stack: str, file: str) -> list[tuple[int, str]]:
+def _stack_lines(stack: str, file: str) -> Sequence[CodeLine]:
     """The learner's lines in faulthandler's traceback, outermost first."""
     numbers = [int(n) for path, n in re.findall(r'File "([^"]+)", line (\d+)', stack) if path == file]
     if not numbers:
@@ -210,7 +252,7 @@ def _stack_lines(stack: str, file: str) -> list[tuple[int, str]]:
     return [(n, code[n - 1]) for n in reversed(numbers[:2]) if n <= len(code)]
 
 
-def _shown(path: str, spec: Spec) -> str:
+def _shown(path: str, spec: Exercise) -> str:
     """A path as the learner writes it: from the folder above lessons/, when it lies there."""
     p = Path(path)
     return str(p.relative_to(spec.root)) if p.is_relative_to(spec.root) else str(p)

@@ -11,18 +11,18 @@ from grader.messages import lesson_words, pick, say
 if TYPE_CHECKING:
     import pytest
 
-    from grader.run.pytest_run import Run
+    from grader.run.pytest_run import PytestRun
 
 MARKS = {"todo": ("t", "yellow"), "wrong": ("w", "red"), "broken": ("b", "red"), "hung": ("h", "red")}
 
 
-def in_order(run: "Run") -> list[dict[str, Any]]:
+def in_order(run: "PytestRun") -> list[dict[str, Any]]:
     """The verdicts in the book's order; under xdist they come in any."""
     order = {name: n for n, name in enumerate(progress.all_exercises(run.root / "lessons"))}
     return sorted(run.verdicts, key=lambda v: order.get(v["exercise"], len(order)))
 
 
-def write(terminal: "pytest.TerminalReporter", run: "Run", hint: bool) -> None:
+def write(terminal: "pytest.TerminalReporter", run: "PytestRun", hint: bool) -> None:
     """Blocks, the progress line, and with --hint the next hint."""
     verdicts = in_order(run)
     if not hint:
@@ -71,7 +71,7 @@ def place(root: Path, folder: Path, exercise: str, line: int) -> str:
     return f"{shown}:{line}" if line else str(shown)
 
 
-def _block(terminal: "pytest.TerminalReporter", run: "Run", verdict: dict[str, Any]) -> None:
+def _block(terminal: "pytest.TerminalReporter", run: "PytestRun", verdict: dict[str, Any]) -> None:
     said = block(run.root, run.settings.answers, run.lang, verdict)
     terminal.write_line("")
     terminal.write(said.word, **{said.colour: True, "bold": True})
@@ -80,7 +80,7 @@ def _block(terminal: "pytest.TerminalReporter", run: "Run", verdict: dict[str, A
         terminal.write_line(f"  {line}")
 
 
-def _progress(run: "Run", verdicts: list[dict[str, Any]], following: str | None) -> str:
+def _progress(run: "PytestRun", verdicts: list[dict[str, Any]], following: str | None) -> str:
     total = len(progress.all_exercises(run.root / "lessons"))
     solved = sum(v["outcome"] == "right" for v in verdicts)
     key = "solved-all" if len(verdicts) >= total else "solved-some"
@@ -94,7 +94,7 @@ def _progress(run: "Run", verdicts: list[dict[str, Any]], following: str | None)
     return " · ".join(parts)
 
 
-def _next(run: "Run", verdicts: list[dict[str, Any]]) -> str | None:
+def _next(run: "PytestRun", verdicts: list[dict[str, Any]]) -> str | None:
     """The first that was checked and is not right, else the first of the others not known to be right."""
     for verdict in verdicts:
         if verdict["outcome"] not in ("right", "skipped"):
@@ -108,7 +108,7 @@ def _next(run: "Run", verdicts: list[dict[str, Any]]) -> str | None:
     return None
 
 
-def _where(run: "Run", exercise: str) -> list[str]:
+def _where(run: "PytestRun", exercise: str) -> list[str]:
     folder = run.settings.answers
     line = progress.line_of(folder, exercise)
     page = [] if is_installed(run.root) else [progress.page_of(exercise, run.lang)]  # the book is not installed

@@ -1,4 +1,4 @@
-"""Compare packed values. `difference` says the first thing that differs, or None."""
+"""Compare values. `difference` says the first thing that differs, or None."""
 
 import re
 from dataclasses import dataclass
@@ -6,82 +6,76 @@ from typing import Any
 
 import numpy as np
 
-from grader.see.values import unpack
+from grader.see.values import Array, Dict, List, Node, Number, Tree, Tuple, Value
 
 
-@dataclass
+@dataclass(frozen=True)
 class Difference:
     """What differs first.
 
-    kind  "type", "shape", "dtype", "numbers", "equal" (not equal), "keys", "length", "placement", "printed"
+    kind  "type", "shape", "dtype", "numbers", "equal" (not equal), "keys", "length", "placement"
     path  where inside a tree: `["w"][0]`, empty for the value itself
-    got, expected  the packed parts; at: the index of the first number that differs, or the device
+    got, expected  the parts; at: the index of the first number that differs; device: the first that holds another block
     """
 
     kind: str
-    got: Any
-    expected: Any
+    got: Value
+    expected: Value
     path: str = ""
     at: str = ""
+    device: int | None = None
     numbers: tuple[str, str] = ("", "")  # got and expected at that index
 
 
-def difference(got: Any, expected: Any, tolerance: float, strict: bool = True, path: str = "") -> Difference | None:
+@dataclass(frozen=True)
+class PrintedDifference:
+    """Another text was printed than expected."""
+
+    got: str
+    expected: str
+
+
+def difference(got: Value, expected: Value, tolerance: float, strict: bool = True, path: str = "") -> Difference | None:
     """The first difference in the value. strict=False (an oracle's value) leaves dtypes and kinds of arrays out."""
-    if _is_number(expected) or _is_number(got):
+    if isinstance(got, Number) or isinstance(expected, Number):
         return _scalars(got, expected, tolerance, strict, path)
-    if got["t"] != expected["t"] and (strict or not {got["t"], expected["t"]} <= {"list", "tuple"}):
+    sequences = isinstance(got, List | Tuple) and isinstance(expected, List | Tuple)
+    if type(got) is not type(expected) and (strict or not sequences):
         return Difference("type", got, expected, path)
-    if got["t"] == "array":
+    if isinstance(got, Array) and isinstance(expected, Array):
         return _arrays(got, expected, tolerance, strict, path)
-    if "items" not in expected:
-        return None if _plain(got) == _plain(expected) else Difference("equal", got, expected, path)
-    if got.get("v") != expected.get("v"):
+    if not (isinstance(got, Tree) and isinstance(expected, Tree)):
+        return None if got == expected else Difference("equal", got, expected, path)
+    if isinstance(got, Node) and got.kind != expected.kind:
         return Difference("type", got, expected, path)
-    if _plain(got.get("keys")) != _plain(expected.get("keys")):
+    if isinstance(got, Dict) and isinstance(expected, Dict) and got.keys != expected.keys:
         return Difference("keys", got, expected, path)
-    if len(got["items"]) != len(expected["items"]):
+    if len(got.items) != len(expected.items):
         return Difference("length", got, expected, path)
-    keys = [k.get("v") for k in expected.get("keys", [])] or list(range(len(expected["items"])))
-    for key, a, b in zip(keys, got["items"], expected["items"], strict=True):
-        if found := difference(a, b, tolerance, strict, f"{path}[{key!r}]"):
+    for label, a, b in zip(expected.labels, got.items, expected.items, strict=True):
+        if found := difference(a, b, tolerance, strict, f"{path}[{label!r}]"):
             return found
     return None
 
 
-def placement(got: Any, expected: Any, path: str = "") -> Difference | None:
+def placement(got: Value, expected: Value, path: str = "") -> Difference | None:
     """The first array whose blocks lie on other devices than expected. The values must agree already."""
-    if expected["t"] == "array" and "where" in expected:
-        if got.get("where") == expected["where"]:
+    if isinstance(expected, Array) and expected.placement:
+        mine, right = got.where if isinstance(got, Array) else {}, expected.where
+        if mine == right:
             return None
-        mine, right = dict(map(_pair, got.get("where", []))), dict(map(_pair, expected["where"]))
-        first = next((d for d in sorted(mine | right) if mine.get(d) != right.get(d)), "")
-        return Difference("placement", got, expected, path, at=str(first))
-    keys = [k.get("v") for k in expected.get("keys", [])] or list(range(len(expected.get("items", []))))
-    for key, a, b in zip(keys, got.get("items", []), expected.get("items", []), strict=True):
-        if found := placement(a, b, f"{path}[{key!r}]"):
-            return found
+        first = next((d for d in sorted(mine | right) if mine.get(d) != right.get(d)), None)
+        return Difference("placement", got, expected, path, device=first)
+    if isinstance(got, Tree) and isinstance(expected, Tree):
+        for label, a, b in zip(expected.labels, got.items, expected.items, strict=True):
+            if found := placement(a, b, f"{path}[{label!r}]"):
+                return found
     return None
 
 
-def _pair(entry: Any) -> tuple[Any, Any]:
-    return entry[0], entry[1]
-
-
-def _plain(x: Any) -> Any:
-    """Without what is only there to be shown."""
-    if isinstance(x, dict):
-        return {k: _plain(v) for k, v in x.items() if k not in ("first", "repr")}
-    return [_plain(v) for v in x] if isinstance(x, list) else x
-
-
-def _is_number(x: Any) -> bool:
-    return x["t"] in ("bool", "int", "float", "complex")
-
-
-def _scalars(got: Any, expected: Any, tolerance: float, strict: bool, path: str) -> Difference | None:
+def _scalars(got: Value, expected: Value, tolerance: float, strict: bool, path: str) -> Difference | None:
     """A Python number equals a NumPy one and an array without dimensions, unless an array was asked for."""
-    if expected["t"] == "array" and (strict or expected["shape"]):
+    if isinstance(expected, Array) and (strict or expected.shape):
         return Difference("type", got, expected, path)
     a, b = _number(got, strict), _number(expected, strict)
     if a is None or b is None:
@@ -95,46 +89,45 @@ def _scalars(got: Any, expected: Any, tolerance: float, strict: bool, path: str)
     return Difference("type", got, expected, path) if whole else None
 
 
-def _close(a: Any, b: Any, tolerance: float) -> bool:
+def _close(a: complex, b: complex, tolerance: float) -> bool:
     try:
         return bool(np.isclose(complex(a), complex(b), rtol=tolerance, atol=0, equal_nan=True))
     except OverflowError:  # a whole number that no float can say
         return a == b
 
 
-def _number(x: Any, strict: bool) -> Any:
-    if x["t"] == "array":
-        part = x.get("parts", [x])[0]
-        if strict and x.get("count", 1) > 1:
+def _number(x: Value, strict: bool) -> Any:
+    if isinstance(x, Array):
+        if strict and x.count > 1:
             return None  # a number asked for: an array of a whole mesh is not yet one
-        return unpack(part).item() if x["shape"] == [] and "data" in part else None
-    return complex(*x["v"]) if x["t"] == "complex" else x["v"] if _is_number(x) else None
+        return x.numbers(x.blocks[0]).item() if x.shape == () and x.has_numbers else None
+    return x.number if isinstance(x, Number) else None
 
 
-def _arrays(got: Any, expected: Any, tolerance: float, strict: bool, path: str) -> Difference | None:
-    if got["shape"] != expected["shape"]:
+def _arrays(got: Array, expected: Array, tolerance: float, strict: bool, path: str) -> Difference | None:
+    if got.shape != expected.shape:
         return Difference("shape", got, expected, path)
-    if strict and got["dtype"] != expected["dtype"]:
+    if strict and got.dtype != expected.dtype:
         return Difference("dtype", got, expected, path)
-    if ("objects" in got) != ("objects" in expected):
+    if (got.objects is None) != (expected.objects is None):
         return Difference("dtype", got, expected, path)
-    if got.get("traced") or (strict and "parts" in got and "parts" not in expected):
+    if got.traced or (strict and got.partial and not expected.partial):
         return Difference("type", got, expected, path)
-    whole = None if "parts" in expected else unpack(expected) if "data" in expected else expected.get("objects")
-    if not isinstance(whole, np.ndarray) and whole is not None:
-        return None if _plain(got.get("objects")) == _plain(whole) else Difference("numbers", got, expected, path)
-    right = {str(p["block"]): unpack(p) for p in expected.get("parts", [])}
-    scale = max((scale_of(p) for p in (right.values() if whole is None else [whole])), default=0.0)
-    for part in got.get("parts", [got]):
-        block = part.get("block", [[0, n] for n in got["shape"]])
-        want = right.get(str(block)) if whole is None else whole[tuple(slice(a, b) for a, b in block)]
+    if expected.objects is not None:
+        return None if got.objects == expected.objects else Difference("numbers", got, expected, path)
+    whole = expected.whole()
+    right = {block.bounds: expected.numbers(block) for block in expected.blocks}
+    scale = max(map(scale_of, right.values()), default=0.0)
+    for block in got.blocks:
+        inside = tuple(slice(a, b) for a, b in block.bounds)
+        want = right.get(block.bounds) if whole is None else whole[inside]
         if want is None:
             return Difference("placement", got, expected, path)  # other blocks on this process
-        mine = unpack(part)
+        mine = got.numbers(block)
         if (at := _first_apart(mine, want, tolerance, scale)) is not None:
-            index = [i + a for i, (a, _) in zip(at, block, strict=True)]
+            index = [i + a for i, (a, _) in zip(at, block.bounds, strict=True)]
             numbers = (f"{mine[at].item():.6g}", f"{want[at].item():.6g}") if mine.dtype.kind not in "SU" else ("", "")
-            return Difference("numbers", got, expected, path, str(index) if index else "", numbers)
+            return Difference("numbers", got, expected, path, str(index) if index else "", numbers=numbers)
     return None
 
 

@@ -1,4 +1,4 @@
-"""See what functions do, in a child: value, placement, what is printed, the traffic, or the error. All as JSON data."""
+"""See what functions do, in a child: value, placement, what is printed, the traffic, or the error."""
 
 import contextlib
 import io
@@ -8,14 +8,25 @@ import sys
 import traceback
 import types
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from grader.exercise.spec import Budget, Spec
-from grader.judge.verdict import lost
-from grader.see.values import pack
+from grader.see.observation import (
+    CodeLine,
+    Failure,
+    FileObservation,
+    Observation,
+    Traffic,
+    Transfer,
+    Truth,
+    Unreadable,
+)
+from grader.see.packing import pack
+from grader.see.values import Value
+from grader.see.wire import encode
 from minipod.cluster import coordinator_store
 
 PATIENCE = 6.0  # seconds for the other processes after each case; a collective in a check gives up before
@@ -32,42 +43,62 @@ def load(path: Path, source: str | None = None) -> types.ModuleType:
     return module
 
 
-def observe_file(spec: Spec, seed: int, path: Path, names: list[str], source: str | None = None, oracle: bool = False):
-    """Load `path` and see its functions `names`: one observation each, or {"load": error} when it cannot be run."""
+@dataclass(frozen=True)
+class Target:
+    """What is looked at: functions of a file, whose text may be given, too; oracle: what it says is seen first."""
+
+    path: Path
+    names: Sequence[str]
+    source: str | None = None
+    oracle: bool = False
+
+
+def observe_file(spec: Spec, seed: int, target: Target) -> FileObservation:
+    """Load a file and see its functions."""
     import jax
 
     jax.config.update("jax_traceback_filtering", "off")  # a blank is told by its last frame
+    path, names = target.path, target.names
     spec, drawn = draw(spec, seed)  # before the file can change anything
-    truths = [partial(_truth, spec.oracle, args) for args in drawn if oracle]
-    expected = [_guarded(truth, path) for truth in truths]
+    expected = tuple(_truth(spec.oracle, args, path) for args in drawn if target.oracle)
     try:
-        module = load(path, source)
+        module = load(path, target.source)
     except BaseException as error:
-        return {"load": _error(error, path)}
-    seen = {"oracle": expected, "functions": {}}
+        return FileObservation(load=_failure(error, path))
+    seen: dict[str, tuple[Observation, ...] | None] = {}
     for name in names:
         if (function := getattr(module, name, None)) is None:
-            seen["functions"][name] = None
+            seen[name] = None
         else:
-            seen["functions"][name] = _cases(function, drawn, spec, path)
+            seen[name] = _cases(function, drawn, spec, path)
             if name != names[-1]:
                 spec, drawn = draw(spec, seed)  # arguments may have been changed or donated
-    return seen
+    return FileObservation(functions=seen, oracle=expected)
 
 
-def _cases(function: Callable[..., Any], drawn: list[tuple[Any, ...]], spec: Spec, path: Path) -> list[dict[str, Any]]:
+def encoded(spec: Spec, seed: int, target: Target) -> object:
+    """`observe_file`, as a child sends it to its parent."""
+    return encode(observe_file(spec, seed, target))
+
+
+def _cases(
+    function: Callable[..., Any], drawn: list[tuple[Any, ...]], spec: Spec, path: Path
+) -> tuple[Observation, ...]:
     """What a function does in each case. In a cluster all processes go from case to case together: what one leaves
     undone must not meet what another does next. After a wait in vain the other cases are not tried."""
-    seen: list[dict[str, Any]] = []
+    seen: list[Observation] = []
     fine = True
     for args in drawn:
         if fine:
             seen.append(observe(function, args, spec, path))
-            fine = spec.processes == 1 or _all_fine(not lost(seen[-1]))
+            fine = spec.processes == 1 or _all_fine(not seen[-1].timed_out)
         else:
-            error = {"type": "TimeoutError", "text": "Timed out before", "own": [], "kind": "error", "into": ""}
-            seen.append({"args": [pack(a, data=False) for a in args], "budget": None, "printed": "", "error": error})
-    return seen
+            seen.append(Observation(_packed(args), failure=Failure("TimeoutError", "Timed out before")))
+    return tuple(seen)
+
+
+def _packed(args: tuple[Any, ...]) -> tuple[Value, ...]:
+    return tuple(pack(arg, data=False) for arg in args)
 
 
 def _all_fine(mine: bool) -> bool:
@@ -83,8 +114,11 @@ def _all_fine(mine: bool) -> bool:
         return False
 
 
-def _truth(oracle: Any, args: tuple[Any, ...]) -> dict[str, Any]:
-    return {"value": pack(oracle(*args))}
+def _truth(oracle: Any, args: tuple[Any, ...], path: Path) -> Truth:
+    try:
+        return Truth(pack(oracle(*args)))
+    except BaseException as error:
+        return Truth(failure=_failure(error, path))
 
 
 def draw(spec: Spec, seed: int) -> tuple[Spec, list[tuple[Any, ...]]]:
@@ -96,39 +130,42 @@ def draw(spec: Spec, seed: int) -> tuple[Spec, list[tuple[Any, ...]]]:
     return spec, [tuple(args) for args in spec.cases(rng)]
 
 
-def observe(function: Callable[..., Any], args: tuple[Any, ...], spec: Spec, path: Path) -> dict[str, Any]:
-    """One case: {"args", "value" or "error", "printed", "traffic", "budget", "host"}."""
-    seen: dict[str, Any] = {"args": [pack(a, data=False) for a in args], "budget": _budget(spec, args)}
+def observe(function: Callable[..., Any], args: tuple[Any, ...], spec: Spec, path: Path) -> Observation:
+    """One case."""
+    before, budget = _packed(args), _budget(spec, args)
+    value, failure, traffic, leaves = None, None, None, None
     tee = _Tee(sys.stdout)
     with contextlib.redirect_stdout(tee):
-        run = _compiled if spec.how == "jit" else _called
-        seen |= _guarded(lambda: run(function, args, seen), path)
-    seen["printed"] = tee.text()
-    if spec.on_device and "value" in seen:
-        seen["host"] = _left_devices(function, args)
-    return seen
+        try:
+            run, given = function, args
+            if spec.how == "jit":
+                run, given, traffic = _compiled(function, args, budget)
+            value = pack(run(*given))
+            _wait_for_prints()
+        except BaseException as error:  # SystemExit, too: it is the answer's doing
+            value, failure = None, _failure(error, path)
+    if spec.on_device and value is not None:
+        leaves = _leaves_devices(function, args)
+    return Observation(before, value, failure, tee.text(), budget, traffic, leaves)
 
 
-def _called(function: Callable[..., Any], args: tuple[Any, ...], _: dict[str, Any]) -> dict[str, Any]:
+def _wait_for_prints() -> None:
     import jax
 
-    packed = pack(function(*args))
     jax.effects_barrier()  # jax.debug.print comes late
-    return {"value": packed}
 
 
-def _compiled(function: Callable[..., Any], args: tuple[Any, ...], seen: dict[str, Any]) -> dict[str, Any]:
-    """Compile once, read that executable's traffic, run that same executable."""
+def _compiled(
+    function: Callable[..., Any], args: tuple[Any, ...], budget: Budget | None
+) -> tuple[Callable[..., Any], tuple[Any, ...], Traffic | Unreadable]:
+    """Compiled once: the executable, its arguments, and its traffic."""
     import jax
 
     program, arrays = _program(function, args)
     compiled = jax.jit(program).lower(*arrays).compile()
     mesh = next((a for a in args if isinstance(a, jax.sharding.Mesh)), None)
-    along = (seen["budget"] or {}).get("along", ())
-    seen |= _traffic(compiled.as_text() or "", mesh if along else None, along)
-    packed = pack(compiled(*arrays))
-    jax.effects_barrier()
-    return {"value": packed}
+    along = budget.along if budget else ()
+    return compiled, tuple(arrays), _traffic(compiled.as_text() or "", mesh if along else None, along)
 
 
 def _program(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Callable[..., Any], list[Any]]:
@@ -151,7 +188,7 @@ def _program(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Calla
     return program, [args[i] for i in places]
 
 
-def _left_devices(function: Callable[..., Any], args: tuple[Any, ...]) -> str | None:
+def _leaves_devices(function: Callable[..., Any], args: tuple[Any, ...]) -> str | None:
     """How a function that was called leaves the devices on the way, as a key of messages.toml; None if it does not.
 
     "on-host": it cannot be traced, because it needs numbers on the host · "piece-by-piece": it moves pieces to single
@@ -178,48 +215,37 @@ def _left_devices(function: Callable[..., Any], args: tuple[Any, ...]) -> str | 
     return "piece-by-piece" if len(single) > 1 else None
 
 
-def _traffic(text: str, mesh: Any = None, axes: Iterable[str] = ()) -> dict[str, Any]:
+def _traffic(text: str, mesh: Any = None, axes: Iterable[str] = ()) -> Traffic | Unreadable:
     from minipod import traffic
 
     try:
         found = traffic.read(text, mesh)
         known = all(c.times is not None for c in found)
-        bill = [[c.op, c.bytes, c.times] for c in found]
-        total = traffic.total(found) if known else None
         crossing = {axis: [c for c in found if c.axes is None or axis in c.axes] for axis in axes}
         along = {axis: traffic.total(part) if known else None for axis, part in crossing.items()}
-        return {"traffic": bill, "total": total, "along": along}
+        transfers = tuple(Transfer(c.op, c.bytes, c.times) for c in found)
+        return Traffic(transfers, traffic.total(found) if known else None, along)
     except ValueError as error:
-        return {"unreadable": str(error)[:300]}
+        return Unreadable(str(error)[:300])
 
 
-def _budget(spec: Spec, args: tuple[Any, ...]) -> Any:
-    budget = spec.budget if isinstance(spec.budget, Budget) or spec.budget is None else spec.budget(*args)
-    if budget is None:
-        return None
-    return {"ops": sorted(budget.ops), "bytes": budget.bytes, "single": budget.single, "along": dict(budget.along)}
+def _budget(spec: Spec, args: tuple[Any, ...]) -> Budget | None:
+    return spec.budget if isinstance(spec.budget, Budget) or spec.budget is None else spec.budget(*args)
 
 
-def _guarded(do: Callable[[], dict[str, Any]], path: Path) -> dict[str, Any]:
-    try:
-        return do()
-    except BaseException as error:  # SystemExit, too: it is the answer's doing
-        return {"error": _error(error, path)}
-
-
-def _error(error: BaseException, path: Path) -> dict[str, Any]:
+def _failure(error: BaseException, path: Path) -> Failure:
     """An error as data: its type, first words, and the lines of `path` that led to it."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [[f.lineno, f.line or ""] for f in frames if f.filename == str(path)]
+    own: list[CodeLine] = [(f.lineno, f.line or "") for f in frames if f.filename == str(path)]
     if isinstance(error, SyntaxError) and error.filename == str(path):
-        own.append([error.lineno, (error.text or "").strip()])
+        own.append((error.lineno, (error.text or "").strip()))
     words = re.sub(r"\n\s*\n.*", "", str(error).strip(), flags=re.S)[:800]
     blank = isinstance(error, NotImplementedError) and bool(frames) and frames[-1].filename == str(path)
     traceback.clear_frames(error.__traceback__)  # lets go of what filled the memory
     kind = "exit" if isinstance(error, SystemExit) else "blank" if blank else "error"
     last = max((n for n, f in enumerate(frames) if f.filename == str(path)), default=len(frames))
     into = next((f.name for f in frames[last + 1 :]), "")  # what the answer's own code had called
-    return {"type": type(error).__name__, "text": words, "own": own[-3:], "kind": kind, "into": into}
+    return Failure(type(error).__name__, words, tuple(own[-3:]), kind, into)
 
 
 class _Tee(io.TextIOBase):

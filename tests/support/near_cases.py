@@ -12,9 +12,10 @@ from jax.sharding import PartitionSpec as P
 from grader.exercise.spec import Spec
 from grader.judge.near_misses import near_miss
 from grader.judge.verdict import Verdict, judge
+from grader.messages import Message
 from grader.say.explain import near_words
-from grader.see.values import pack
-from minipod.forked import Result
+from grader.see.observation import FileObservation, Observation, ProcessResult
+from grader.see.packing import pack
 
 RNG = np.random.default_rng(3)
 E = RNG.normal(size=(16, 5)).astype(np.float32)
@@ -28,29 +29,28 @@ def rows(x, mesh=MESH, spec=("x",)):
     return jax.device_put(jnp.asarray(x), NamedSharding(mesh, P(*spec)))
 
 
-def result(cases: list[dict[str, Any]]) -> Result:
+def result(cases: list[Observation]) -> ProcessResult:
     """What a process saw of the function f."""
-    return Result("ok", value={"functions": {"f": cases}})
+    return ProcessResult("ok", FileObservation(functions={"f": tuple(cases)}))
 
 
-def case(value: Any = None, args: tuple[Any, ...] = (), printed: str = "", **more: Any) -> dict[str, Any]:
-    return {"value": pack(value), "args": [pack(a, data=False) for a in args], "printed": printed, **more}
+def case(value: Any = None, args: tuple[Any, ...] = (), printed: str = "", **more: Any) -> Observation:
+    return Observation(tuple(pack(a, data=False) for a in args), pack(value), printed=printed, **more)
 
 
-def diagnosis(answer: list[list[dict[str, Any]]], right: list[list[dict[str, Any]]], **options: Any) -> Any:
-    """(key, values) of the near miss, or None. answer, right: per process its cases."""
+def diagnosis(answer: list[list[Observation]], right: list[list[Observation]], **options: Any) -> Message | None:
+    """The near miss, or None. answer, right: per process its cases."""
     spec = Spec("ch90_one", "f", Path(), lambda rng: [], processes=len(answer), **options)
     verdict = Verdict(spec.exercise, "")
-    results = [result(cases) for cases in answer]
-    judge(spec, verdict, right, results, "f")
+    judge(spec, verdict, right, [result(cases) for cases in answer], "f")
     assert verdict.outcome == "wrong"
-    found = near_miss(spec, verdict, right, results)
+    found = near_miss(spec, verdict, right, answer)
     for lang in ("en", "zh-Hans"):
         assert found is None or "{" not in near_words(found, lang)
     return found
 
 
-def of_values(got: list[Any], expected: list[Any], args: tuple[Any, ...] = (), **options: Any) -> Any:
+def of_values(got: list[Any], expected: list[Any], args: tuple[Any, ...] = (), **options: Any) -> Message | None:
     """The diagnosis of values, one for each case, in one process."""
     mine, right = ([case(value, args) for value in values] for values in (got, expected))
     return diagnosis([mine], [right], **options)

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from grader.judge.near_misses.pair import Pair, Saying
+from grader.judge.near_misses.pair import Pair
+from grader.messages import Message
 
 
-def change(p: Pair) -> Saying | None:
+def change(p: Pair) -> Message | None:
     """Where an argument was to be changed a little: the change is right up to a factor."""
     for n, path, before in p.setting.given:
         if before.shape != p.expected.shape or before.size < 2:
@@ -17,12 +18,12 @@ def change(p: Pair) -> Saying | None:
             continue
         value = {"n": n, "path": path, "c": f"{abs(c):.3g}"}
         if c > 0:
-            return "change-times", value
-        return "change-back" if abs(c + 1) < 1e-3 else "change-back-times", value
+            return Message("change-times", value)
+        return Message("change-back" if abs(c + 1) < 1e-3 else "change-back-times", value)
     return None
 
 
-def term(p: Pair) -> Saying | None:
+def term(p: Pair) -> Message | None:
     """An argument was to be added and is missing, or it was added although it should not be."""
     d = p.got - p.expected
     for n, path, x in p.setting.given:
@@ -30,7 +31,7 @@ def term(p: Pair) -> Saying | None:
             continue
         for key, sign in (("term-missing", -1), ("term-added", 1)):
             if p.like(d, np.broadcast_to(sign * x, d.shape)):
-                return key, {"n": n, "path": path}
+                return Message(key, {"n": n, "path": path})
     return None
 
 

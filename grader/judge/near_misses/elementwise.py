@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from grader.judge.near_misses.pair import Pair, Saying
+from grader.judge.near_misses.pair import Pair
+from grader.messages import Message
 
 FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "tanh": np.tanh,
@@ -19,13 +20,13 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-def function(p: Pair) -> Saying | None:
+def function(p: Pair) -> Message | None:
     """Right but for one of the usual functions at the end."""
     if p.got.dtype.kind == "c":
         return None
     for name, f in FUNCTIONS.items():
         if p.like(f(p.got), p.expected):
-            return "function-missing", {"name": name}
+            return Message("function-missing", {"name": name})
         if p.like(p.got, f(p.expected)):
-            return "function-extra", {"name": name}
+            return Message("function-extra", {"name": name})
     return None

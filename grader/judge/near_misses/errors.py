@@ -2,7 +2,7 @@
 
 import re
 
-from grader.judge.near_misses.pair import Saying
+from grader.messages import Message
 
 # The first that is found in "Type: text" counts. Words of JAX 0.10.2 and 0.12.
 USUAL = [
@@ -72,8 +72,8 @@ USUAL = [
 ]  # fmt: skip
 
 
-def explained(kind: str, text: str) -> Saying | None:
+def explained(kind: str, text: str) -> Message | None:
     """What an error usually means. kind: the name of its type; text: its words."""
     whole = f"{kind}: {text}"
     key = next((key for key, words in USUAL if re.search(words, whole)), None)
-    return ("error-" + key, {}) if key else None
+    return Message("error-" + key) if key else None

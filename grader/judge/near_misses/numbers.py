@@ -6,27 +6,28 @@ from typing import Any
 import numpy as np
 
 from grader.judge.near_misses import changes, elementwise, orders
-from grader.judge.near_misses.pair import Pair, Saying
+from grader.judge.near_misses.pair import Pair
+from grader.messages import Message
 
 
-def not_finite(p: Pair) -> Saying | None:
+def not_finite(p: Pair) -> Message | None:
     """NaN or infinities where there should be none."""
     bad = ~np.isfinite(p.got) & np.isfinite(p.expected)
     if not bad.any():
         return None
     kind = "nan" if np.isnan(p.got[bad]).any() else "inf"
     if bad.all():
-        return "not-finite-all", {"kind": kind}
+        return Message("not-finite-all", {"kind": kind})
     count = {"kind": kind, "bad": int(bad.sum()), "all": bad.size, "at": at(np.argwhere(bad)[0])}
-    return "not-finite" + ("" if (p.apart(p.got, p.expected) & ~bad).any() else "-only"), count
+    return Message("not-finite" + ("" if (p.apart(p.got, p.expected) & ~bad).any() else "-only"), count)
 
 
-def zeros(p: Pair) -> Saying | None:
+def zeros(p: Pair) -> Message | None:
     """Nothing but zeros."""
-    return None if p.got.any() else ("zeros", {})
+    return None if p.got.any() else Message("zeros")
 
 
-def factor(p: Pair) -> Saying | None:
+def factor(p: Pair) -> Message | None:
     """Right up to a factor."""
     if not np.any(p.expected) or not np.isfinite(p.expected).all():
         return None
@@ -39,17 +40,17 @@ def factor(p: Pair) -> Saying | None:
     return factor_words(c.real, p)
 
 
-def factor_words(c: float, p: Pair) -> Saying | None:
+def factor_words(c: float, p: Pair) -> Message | None:
     """What a factor of c may mean."""
     near = max(p.tolerance, 1e-6)
     if abs(c + 1) <= near:
-        return "sign", {}
+        return Message("sign")
     for key, n, more in factors_with_a_meaning(p):
         if abs(c - n) <= near * n:
-            return f"times-{key}", {"n": n} | more
+            return Message(f"times-{key}", {"n": n} | more)
         if abs(c * n - 1) <= near:
-            return f"part-{key}", {"n": n} | more
-    return ("times", {"c": ratio(c, near)}) if p.expected.size == 1 or p.varied(p.expected) else None
+            return Message(f"part-{key}", {"n": n} | more)
+    return Message("times", {"c": ratio(c, near)}) if p.expected.size == 1 or p.varied(p.expected) else None
 
 
 def factors_with_a_meaning(p: Pair) -> list[tuple[str, int, dict[str, Any]]]:
@@ -65,7 +66,7 @@ def factors_with_a_meaning(p: Pair) -> list[tuple[str, int, dict[str, Any]]]:
     return [(key, n, more) for key, n, more in found if n > 1]
 
 
-def constant(p: Pair) -> Saying | None:
+def constant(p: Pair) -> Message | None:
     """Right up to a number added everywhere."""
     d = p.got - p.expected
     if d.size == 0 or not np.isfinite(d).all() or not p.like(p.got - d.flat[0], p.expected):
@@ -74,26 +75,28 @@ def constant(p: Pair) -> Saying | None:
         return None
     size = abs(d.flat[0])
     if p.whole and size == 1:
-        return "one-more" if d.flat[0].real > 0 else "one-less", {}
-    return "more" if d.flat[0].real > 0 else "less", {"d": f"{size:.4g}"}
+        return Message("one-more" if d.flat[0].real > 0 else "one-less")
+    return Message("more" if d.flat[0].real > 0 else "less", {"d": f"{size:.4g}"})
 
 
-def all_equal(p: Pair) -> Saying | None:
+def all_equal(p: Pair) -> Message | None:
     """One number everywhere, where they should differ."""
-    return ("all-equal", {}) if p.got.size > 2 and p.varied(p.expected) and not p.varied(p.got) else None
+    return Message("all-equal") if p.got.size > 2 and p.varied(p.expected) and not p.varied(p.got) else None
 
 
-def of_one_device(p: Pair) -> Saying | None:
+def of_one_device(p: Pair) -> Message | None:
     """Every block is what one device should hold."""
     pieces = p.pieces()
     for n, (devices, block) in enumerate(pieces):
         one = p.expected[block]
         if one.size and all(p.like(p.got[other], one) for _, other in pieces):
-            return ("one-part-everywhere", {"n": n}) if devices is None else ("one-everywhere", {"device": devices[0]})
+            if devices is None:
+                return Message("one-part-everywhere", {"n": n})
+            return Message("one-everywhere", {"device": devices[0]})
     return None
 
 
-def combined(p: Pair) -> Saying | None:
+def combined(p: Pair) -> Message | None:
     """Every block is the sum, the mean or the maximum of what all blocks should be."""
     blocks = [block for _, block in p.pieces()]
     if len({p.expected[b].shape for b in blocks}) != 1 or not p.expected.size:
@@ -101,15 +104,15 @@ def combined(p: Pair) -> Saying | None:
     return _combination(p, np.stack([p.expected[b] for b in blocks]), [p.got[b] for b in blocks], "combined")
 
 
-def _combination(p: Pair, several: np.ndarray, ones: list[np.ndarray], key: str) -> Saying | None:
+def _combination(p: Pair, several: np.ndarray, ones: list[np.ndarray], key: str) -> Message | None:
     reductions: dict[str, Callable[..., np.ndarray]] = {"sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min}
     for name, function in reductions.items():
         if all(p.like(one, function(several, axis=0)) for one in ones):
-            return key, {"how": (name, {})}
+            return Message(key, {"how": Message(name)})
     return None
 
 
-def precision(p: Pair) -> Saying | None:
+def precision(p: Pair) -> Message | None:
     """Close: what rounding to a narrower dtype does."""
     scale = float(np.max(np.abs(p.expected), initial=0.0))
     if p.whole or not scale or not np.isfinite(p.got).all():
@@ -117,25 +120,25 @@ def precision(p: Pair) -> Saying | None:
     far = float(np.max(np.abs(p.got - p.expected))) / scale
     if far > 1e-2:
         return None
-    return "precision" if far > 1e-4 else "precision-fine", {"far": f"{far:.0e}"}
+    return Message("precision" if far > 1e-4 else "precision-fine", {"far": f"{far:.0e}"})
 
 
-def signs(p: Pair) -> Saying | None:
+def signs(p: Pair) -> Message | None:
     """Some numbers have the other sign."""
     if p.got.size > 2 and p.like(np.abs(p.got), np.abs(p.expected)):
-        return "signs", {"bad": int(p.apart(p.got, p.expected).sum()), "all": p.got.size}
+        return Message("signs", {"bad": int(p.apart(p.got, p.expected).sum()), "all": p.got.size})
     return None
 
 
-def cut(p: Pair) -> Saying | None:
+def cut(p: Pair) -> Message | None:
     """Cut or rounded to whole numbers."""
     if p.got.size > 2 and p.got.dtype.kind == "f" and (p.got == np.round(p.got)).all():
         if any((p.got == f(p.expected)).all() for f in (np.trunc, np.round, np.floor, np.ceil)):
-            return "whole", {}
+            return Message("whole")
     return None
 
 
-def term(p: Pair) -> Saying | None:
+def term(p: Pair) -> Message | None:
     """What is missing, or too much, is the same along some axes: as a bias that was forgotten."""
     d = p.got - p.expected
     if d.dtype.kind == "c" or not np.isfinite(d).all() or np.max(np.abs(d)) <= 100 * p.slack:
@@ -146,44 +149,44 @@ def term(p: Pair) -> Saying | None:
         allowed = 4 * max(p.slack if key == "same-term" else p.tolerance * np.max(np.abs(x)), 1e-12)
         same = [a for a in p.long_axes(3) if np.max(np.ptp(x, axis=a)) <= allowed]
         if same:
-            return key, {"axis": same[0]}
+            return Message(key, {"axis": same[0]})
     return None
 
 
-def some(p: Pair) -> Saying | None:
+def some(p: Pair) -> Message | None:
     """Part of the numbers differ: which devices' part, which rows."""
     bad = p.apart(p.got, p.expected)
     right = [(devices, block) for devices, block in p.pieces() if not bad[block].any()]
     wrong = [(devices, block) for devices, block in p.pieces() if bad[block].any()]
     where = box(bad) if bad.any() else ""
-    within: Saying = ("throughout", {}) if where == box(np.ones_like(bad)) else ("within", {"where": where})
+    within: Message = Message("throughout") if where == box(np.ones_like(bad)) else Message("within", {"where": where})
     count = {"bad": int(bad.sum()), "all": bad.size, "where": where, "within": within}
     through = all(bad[block].mean() > 0.5 for _, block in wrong)
     if right and wrong and through and p.varied(p.expected):
         if len(right) == 1 and len(wrong) > 1:
             key = "only-one-zeros" if all(not p.got[b].any() for _, b in wrong) else "only-one"
-            return _of(key, right[0][0], p.pieces().index(right[0])) or ("some", count)
+            return _of(key, right[0][0], p.pieces().index(right[0])) or Message("some", count)
         if len(wrong) == 1 and (said := _of("all-but-one", wrong[0][0], p.pieces().index(wrong[0]), count)):
             return said
     if 2 < bad.sum() < bad.size and not p.got[bad].any():
-        return "some-zeros", count
+        return Message("some-zeros", count)
     if bad.mean() > 0.75 or bad.size < 4:
         return None
     for axis in p.long_axes(3):
         rows = np.flatnonzero(bad.any(axis=tuple(a for a in range(bad.ndim) if a != axis)))
         n = bad.shape[axis]
         if len(rows) < n and rows[0] > 0 and rows[-1] == n - 1 and len(rows) == n - rows[0]:
-            return "last" if len(rows) > 1 else "last-one", {"axis": axis, "k": len(rows), "n": n}
+            return Message("last" if len(rows) > 1 else "last-one", {"axis": axis, "k": len(rows), "n": n})
         if len(rows) < n and rows[0] == 0 and rows[-1] == len(rows) - 1:
-            return "first" if len(rows) > 1 else "first-one", {"axis": axis, "k": len(rows), "n": n}
-    return "some", count
+            return Message("first" if len(rows) > 1 else "first-one", {"axis": axis, "k": len(rows), "n": n})
+    return Message("some", count)
 
 
-def _of(key: str, devices: tuple[int, ...] | None, n: int, more: dict[str, object] | None = None) -> Saying | None:
+def _of(key: str, devices: tuple[int, ...] | None, n: int, more: dict[str, object] | None = None) -> Message | None:
     """About a piece: the device that holds it, or its number among the parts of an array on the host."""
     if devices is None:
-        return f"{key}-part", {"n": n} | (more or {})
-    return (key, {"device": devices[0]} | (more or {})) if len(devices) == 1 else None
+        return Message(f"{key}-part", {"n": n} | (more or {}))
+    return Message(key, {"device": devices[0]} | (more or {})) if len(devices) == 1 else None
 
 
 def ratio(c: float, near: float) -> str:

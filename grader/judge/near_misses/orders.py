@@ -4,28 +4,29 @@ from itertools import permutations
 
 import numpy as np
 
-from grader.judge.near_misses.pair import MOST_ROWS, Pair, Saying
+from grader.judge.near_misses.pair import MOST_ROWS, Pair
+from grader.messages import Message
 
 
-def axes(p: Pair) -> Saying | None:
+def axes(p: Pair) -> Message | None:
     """Transposed; also where that changes the shape."""
     if not 2 <= p.expected.ndim <= 4 or not p.varied(p.expected):
         return None
     for order in permutations(range(p.expected.ndim)):
         if order != tuple(range(p.expected.ndim)) and p.like(p.got, p.expected.transpose(order)):
-            return "transposed" if len(order) == 2 else "axes", {"order": str(order)}
+            return Message("transposed" if len(order) == 2 else "axes", {"order": str(order)})
     return None
 
 
-def reversed_(p: Pair) -> Saying | None:
+def reversed_(p: Pair) -> Message | None:
     """Back to front along one axis."""
     for axis in p.long_axes():
         if p.like(p.got, np.flip(p.expected, axis)):
-            return "reversed", {"axis": axis}
+            return Message("reversed", {"axis": axis})
     return None
 
 
-def rolled(p: Pair) -> Saying | None:
+def rolled(p: Pair) -> Message | None:
     """Moved along one axis, what leaves at one end coming back at the other: by shards, or by elements."""
     for axis in p.long_axes():
         n = p.expected.shape[axis]
@@ -35,11 +36,11 @@ def rolled(p: Pair) -> Saying | None:
                 by, unit = min(k, n - k), "rolled"
                 if step and by % step == 0:
                     by, unit = by // step, "rolled-shard"
-                return unit if by == 1 else f"{unit}s", {"axis": axis, "by": by}
+                return Message(unit if by == 1 else f"{unit}s", {"axis": axis, "by": by})
     return None
 
 
-def shifted(p: Pair) -> Saying | None:
+def shifted(p: Pair) -> Message | None:
     """Moved along one axis, what left at one end being lost."""
     for axis in p.long_axes():
         n = p.expected.shape[axis]
@@ -47,11 +48,11 @@ def shifted(p: Pair) -> Saying | None:
         for k in range(1, n // 2 + 1):
             for there, kept in ((g[k:], e[: n - k]), (g[: n - k], e[k:])):
                 if p.like(there, kept) and p.varied(kept):
-                    return "shifted" if k > 1 else "shifted-one", {"axis": axis, "by": k}
+                    return Message("shifted" if k > 1 else "shifted-one", {"axis": axis, "by": k})
     return None
 
 
-def order(p: Pair) -> Saying | None:
+def order(p: Pair) -> Message | None:
     """Blocks or rows in another order along an axis, or all numbers in another order."""
     for axis in p.long_axes():
         g, e = (np.moveaxis(x, axis, 0).reshape(x.shape[axis], -1) for x in (p.got, p.expected))
@@ -60,19 +61,19 @@ def order(p: Pair) -> Saying | None:
     for axes in range(2, p.expected.ndim):  # a first axis of devices, and rows behind it
         g, e = (x.reshape(-1, int(np.prod(x.shape[axes:]))) for x in (p.got, p.expected))
         if (places := permutation(p, g, e)) is not None:
-            return "dealt-axes" if _dealt(places) else "rows-order-axes", {"axes": axes}
+            return Message("dealt-axes" if _dealt(places) else "rows-order-axes", {"axes": axes})
     flat = [x.reshape(-1, 1) for x in (p.got, p.expected)]
-    return ("other-order", {}) if permutation(p, *flat) is not None else None
+    return Message("other-order") if permutation(p, *flat) is not None else None
 
 
-def _order_words(p: Pair, axis: int, places: np.ndarray) -> Saying:
+def _order_words(p: Pair, axis: int, places: np.ndarray) -> Message:
     n, shard = len(places), p.shard(axis)
     if _dealt(places):
-        return "dealt", {"axis": axis}
+        return Message("dealt", {"axis": axis})
     run = max(r for r in range(1, n) if n % r == 0 and _in_runs(places, r))
     if run == shard:
-        return "shards-order", {"axis": axis}
-    return ("blocks-order", {"axis": axis, "size": run}) if run > 1 else ("rows-order", {"axis": axis})
+        return Message("shards-order", {"axis": axis})
+    return Message("blocks-order", {"axis": axis, "size": run}) if run > 1 else Message("rows-order", {"axis": axis})
 
 
 def _dealt(places: np.ndarray) -> bool:

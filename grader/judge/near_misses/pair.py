@@ -1,17 +1,14 @@
 """Two arrays beside each other, and what a diagnosis needs to know about the case that they come from."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from grader.see.compare import scale_of, slack
-from grader.see.values import unpack
+from grader.see.values import Array, Bool, Bounds, Complex, Float, Int, List, Tuple, Value
 
 MOST_ROWS = 2048  # of an axis along which something is looked for
-
-Saying = tuple[str, dict[str, Any]]
-"""What is said: a key of messages.toml without its `near-`, and the values to fill in; a value may be a Saying."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +83,10 @@ class Pair:
         return []
 
 
-def pair(got: list[Any], expected: list[Any], place: int, tolerance: float, setting: Setting) -> Pair | None:
-    """Packed values as arrays, or None where they are not numbers.
+def pair(
+    got: Sequence[Value | None], expected: Sequence[Value | None], place: int, tolerance: float, setting: Setting
+) -> Pair | None:
+    """Values as arrays, or None where they are not numbers.
 
     got, expected  the same part of the tree in every process; place: the process meant
     """
@@ -100,31 +99,31 @@ def pair(got: list[Any], expected: list[Any], place: int, tolerance: float, sett
     return Pair(a.astype(wide), b.astype(wide), tolerance, setting, whole, _blocks(expected[place]))
 
 
-def numbers(everywhere: list[Any], place: int = 0) -> np.ndarray | None:
-    """A packed number, array, or list of such as one array; of an array over processes the blocks of all."""
-    x = everywhere[place]
-    if x is None:
-        return None
-    if x["t"] == "int" and abs(x["v"]) > 1 << 1000:  # more than a float can say
-        return None
-    if x["t"] in ("bool", "int", "float", "complex"):
-        return np.asarray(complex(*x["v"]) if x["t"] == "complex" else x["v"])
-    if x["t"] in ("list", "tuple") and x["items"]:
-        parts = [numbers([item]) for item in x["items"]]
-        same = all(p is not None and p.shape == parts[0].shape for p in parts)  # type: ignore[union-attr]
-        found = np.asarray(parts) if same else None
-    elif x["t"] == "array" and "parts" in x:
-        whole = np.zeros(x["shape"], unpack(x["parts"][0]).dtype)
-        for part in [p for y in everywhere if y and y.get("shape") == x["shape"] for p in y.get("parts", [])]:
-            whole[tuple(slice(a, b) for a, b in part["block"])] = unpack(part)
-        found = whole
-    else:
-        found = unpack(x) if x["t"] == "array" and "data" in x else None
-    return found
+def numbers(everywhere: Sequence[Value | None], place: int = 0) -> np.ndarray | None:
+    """A number, an array, or a list of such as one array; of an array over processes the blocks of all."""
+    match everywhere[place]:
+        case Int(number) if abs(number) > 1 << 1000:  # more than a float can say
+            return None
+        case (Bool() | Int() | Float() | Complex()) as x:
+            return np.asarray(x.number)
+        case List(items) | Tuple(items) if items:
+            parts = [numbers([item]) for item in items]
+            same = all(p is not None and p.shape == parts[0].shape for p in parts)  # type: ignore[union-attr]
+            return np.asarray(parts) if same else None
+        case Array(partial=True) as x:
+            whole = np.zeros(x.shape, x.numbers(x.blocks[0]).dtype)
+            for other in everywhere:
+                if isinstance(other, Array) and other.partial and other.shape == x.shape:
+                    for block in other.blocks:
+                        whole[tuple(slice(a, b) for a, b in block.bounds)] = other.numbers(block)
+            return whole
+        case Array() as x:
+            return x.whole()
+    return None
 
 
-def _blocks(x: Any) -> tuple[tuple[tuple[int, ...], tuple[slice, ...]], ...]:
-    held: dict[str, tuple[list[int], tuple[slice, ...]]] = {}
-    for device, block in x.get("where", []):
-        held.setdefault(str(block), ([], tuple(slice(a, b) for a, b in block)))[0].append(device)
-    return tuple((tuple(devices), block) for devices, block in held.values())
+def _blocks(x: Value | None) -> tuple[tuple[tuple[int, ...], tuple[slice, ...]], ...]:
+    held: dict[Bounds, list[int]] = {}
+    for device, bounds in x.where.items() if isinstance(x, Array) else ():
+        held.setdefault(bounds, []).append(device)
+    return tuple((tuple(devices), tuple(slice(a, b) for a, b in bounds)) for bounds, devices in held.items())

@@ -1,24 +1,29 @@
 """Answers of several processes beside one another."""
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from grader.judge.near_misses.pair import Saying, Setting, numbers, pair
+from grader.judge.near_misses.pair import Setting, numbers, pair
 from grader.judge.near_misses.shapes import COMBINATIONS
 from grader.judge.near_misses.trees import part_at
+from grader.messages import Message
 from grader.see.compare import difference
+from grader.see.observation import Observation
+from grader.see.values import Array, Value
+
+Cases = Sequence[Observation]  # one case, in each process
 
 
-def joined(seen: list[Any], right: list[Any], path: str, place: int, tolerance: float) -> Saying | None:
+def joined(seen: Cases, right: Cases, path: str, place: int, tolerance: float) -> Message | None:
     """Each process answered for itself: together they would be right. Or one has what another should have.
 
     seen, right  one case in each process; path: where in the tree; place: the process meant
     """
     if len(seen) < 2:
         return None
-    got, expected = ([part_at(case.get("value"), path) for case in x] for x in (seen, right))
-    if any(x is None or "parts" in x for x in (*got, *expected)):
+    got, expected = (_parts(x, path) for x in (seen, right))
+    if got is None or expected is None or any(isinstance(x, Array) and x.partial for x in (*got, *expected)):
         return None
     mine = [numbers([x]) for x in got]
     both = pair([expected[place]], [expected[place]], 0, tolerance, Setting(1))
@@ -31,25 +36,32 @@ def joined(seen: list[Any], right: list[Any], path: str, place: int, tolerance: 
             return None
         for how in ("sum", "mean"):
             if both.like(COMBINATIONS[how](arrays, axis=0), both.expected):
-                return "processes-combine", {"how": (how, {})}
+                return Message("processes-combine", {"how": Message(how)})
         if arrays[0].ndim and both.like(np.concatenate(arrays), both.expected):
-            return "processes-join", {}
+            return Message("processes-join")
         return None
     other = [n for n, x in enumerate(expected) if n != place and difference(got[place], x, tolerance) is None]
-    return ("of-process", {"process": place, "other": other[0]}) if other else None
+    return Message("of-process", {"process": place, "other": other[0]}) if other else None
 
 
-def apart(seen: list[Any], right: list[Any], path: str, tolerance: float) -> Saying | None:
+def apart(seen: Cases, right: Cases, path: str, tolerance: float) -> Message | None:
     """The processes disagree where they should agree, or some are right."""
     if len(seen) < 2:
         return None
-    got, expected = ([part_at(case.get("value"), path) for case in x] for x in (seen, right))
-    if any(x is None for x in (*got, *expected)):
+    got, expected = (_parts(x, path) for x in (seen, right))
+    if got is None or expected is None:
         return None
     fine = [n for n, (a, b) in enumerate(zip(got, expected, strict=True)) if difference(a, b, tolerance) is None]
     if fine:
-        return "right-in", {"processes": ", ".join(map(str, fine))}
+        return Message("right-in", {"processes": ", ".join(map(str, fine))})
     alike = all(difference(x, expected[0], tolerance) is None for x in expected)
     if alike and any(difference(x, got[0], tolerance) for x in got):
-        return "processes-differ", {}
+        return Message("processes-differ")
     return None
+
+
+def _parts(seen: Cases, path: str) -> list[Value] | None:
+    """The part of the value that every process has at this path; None where one has none."""
+    parts = [part_at(case.value, path) for case in seen]
+    found = [part for part in parts if part is not None]
+    return found if len(found) == len(parts) else None

@@ -3,42 +3,44 @@
 import math
 import re
 from collections.abc import Sequence
-from typing import Any
 
-from grader.judge.near_misses.pair import Saying
+from grader.exercise.spec import Budget
+from grader.messages import Message
+from grader.see.observation import Traffic
+from grader.see.values import Array, Value
 
 
-def placement(got: Any, expected: Any) -> Saying | None:
+def placement(got: Value | None, expected: Value | None) -> Message | None:
     """Of an array whose values are right."""
-    if not got.get("jax"):
-        return "host-copy", {}
-    mine, right = (dict(map(tuple, x.get("where", []))) for x in (got, expected))
+    if not (isinstance(got, Array) and got.jax and isinstance(expected, Array)):
+        return Message("host-copy")
+    mine, right = got.where, expected.where
     a, b = cuts(got), cuts(expected)
-    values = {"got": len(mine), "expected": len(right), "device": next(iter(mine), 0)}
+    values: dict[str, object] = {"got": len(mine), "expected": len(right), "device": next(iter(mine), 0)}
     if len(mine) == 1:
-        return "all-on-one" if len(right) > 1 else "on-another", values
+        return Message("all-on-one" if len(right) > 1 else "on-another", values)
     if len(right) == 1:
-        return "not-on-one", values
+        return Message("not-on-one", values)
     if math.prod(a) == 1 < math.prod(b):
-        return "copies-not-split", values
+        return Message("copies-not-split", values)
     if math.prod(b) == 1 < math.prod(a):
-        return "split-not-copies", values
+        return Message("split-not-copies", values)
     if len(mine) != len(right):
-        return "fewer-devices" if len(mine) < len(right) else "more-devices", values
+        return Message("fewer-devices" if len(mine) < len(right) else "more-devices", values)
     values |= {"axes": _axes(a), "right": _axes(b)}
     if mine.keys() != right.keys():
-        return ("other-devices", values) if a == b else None
+        return Message("other-devices", values) if a == b else None
     if a == b:
-        return "device-order", values
+        return Message("device-order", values)
     if sorted(a) == sorted(b):
-        return "split-along", values
+        return Message("split-along", values)
     few = math.prod(a) < math.prod(b)
-    return "fewer-pieces" if few else "more-pieces", values | {"got": math.prod(a), "expected": math.prod(b)}
+    return Message("fewer-pieces" if few else "more-pieces", values | {"got": math.prod(a), "expected": math.prod(b)})
 
 
-def cuts(x: Any) -> list[int]:
+def cuts(x: Array) -> list[int]:
     """Into how many pieces each axis is cut."""
-    starts = [[block[axis][0] for _, block in x.get("where", [])] for axis in range(len(x["shape"]))]
+    starts = [[bounds[axis][0] for bounds in x.where.values()] for axis in range(len(x.shape))]
     return [len(set(of_axis)) or 1 for of_axis in starts]
 
 
@@ -46,34 +48,34 @@ def _axes(pieces: Sequence[int]) -> str:
     return ", ".join(str(axis) for axis, n in enumerate(pieces) if n > 1)
 
 
-def printed(got: list[str], expected: list[str], place: int) -> Saying | None:
+def printed(got: list[str], expected: list[str], place: int) -> Message | None:
     """Of text printed in every process; place: the process meant."""
     mine, right = got[place], expected[place]
     others = [text for n, text in enumerate(expected) if n != place]
     if not right and mine in others:
         key = "printed-twice" if all(t == mine for t in got) else "printed-elsewhere"
-        return key, {"right": expected.index(mine), "process": place}
+        return Message(key, {"right": expected.index(mine), "process": place})
     if not mine and right:
-        return ("printed-elsewhere", {"right": place, "process": got.index(right)}) if right in got else None
+        return Message("printed-elsewhere", {"right": place, "process": got.index(right)}) if right in got else None
     if not right:
-        return "printed-too-much", {}
+        return Message("printed-too-much")
     if "".join(mine.split()) == "".join(right.split()):
-        return "printed-spaces", {}
+        return Message("printed-spaces")
     if mine.casefold() == right.casefold():
-        return "printed-case", {}
+        return Message("printed-case")
     a, b = (re.findall(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?", text) for text in (mine, right))
     lines, wanted = mine.splitlines(), right.splitlines()
     if sorted(lines) == sorted(wanted):
-        return "printed-order", {}
+        return Message("printed-order")
     for key, more, less in (("printed-more", lines, wanted), ("printed-less", wanted, lines)):
         if less and len(more) > len(less) and _within(less, more):
-            return key + ("-one" if len(more) == len(less) + 1 else ""), {"k": len(more) - len(less)}
+            return Message(key + ("-one" if len(more) == len(less) + 1 else ""), {"k": len(more) - len(less)})
     if b and a == b:
-        return "printed-words", {}
+        return Message("printed-words")
     if b and len(a) == len(b) and all(_rounded(x, y) for x, y in zip(a, b, strict=True)):
-        return "printed-digits", {}
+        return Message("printed-digits")
     words = [re.sub(r"-?\d+(?:\.\d+)?", "#", text).split() for text in (mine, right)]
-    return ("printed-numbers", {}) if b and words[0] == words[1] else None
+    return Message("printed-numbers") if b and words[0] == words[1] else None
 
 
 def _within(less: list[str], more: list[str]) -> bool:
@@ -86,28 +88,27 @@ def _rounded(x: str, y: str) -> bool:
     return abs(float(x) - float(y)) <= 1.01 * 10.0**-digits
 
 
-def budget(facts: dict[str, Any], solution: list[Any], devices: int) -> Saying | None:
-    """Of a program that is over its budget. facts: of the verdict; solution: what the solution's program sends."""
-    bill, ops, most = facts["traffic"], set(facts["ops"]), facts["bytes"]
-    used = {op for op, _, _ in bill}
-    other = sorted(used - ops)
-    if not ops or not most:
-        return "budget-none", {"op": other[0] if other else next(iter(used), "")}
+def budget(traffic: Traffic, limit: Budget, solution: Traffic, devices: int) -> Message | None:
+    """Of a program that is over its budget. solution: what the solution's program sends."""
+    used = {transfer.op for transfer in traffic.transfers}
+    other = sorted(used - limit.ops)
+    if not limit.ops or not limit.bytes:
+        return Message("budget-none", {"op": other[0] if other else next(iter(used), "")})
     if other:
-        if other == ["all-gather"] and "all-reduce" in ops:
-            return "budget-gather", {}
-        fits = sum(size * times for _, size, times in bill) <= most
-        allowed = sorted(ops)[0]
-        return "budget-op-fits" if fits else "budget-op", {"op": other[0], "right": allowed}
-    count, enough = (sum(times for _, _, times in b) for b in (bill, solution))
-    loop = max((times for _, _, times in bill), default=1)
-    if loop > 1 and not any(times > 1 for _, _, times in solution):
-        return "budget-loop", {"times": loop}
-    if facts["total"] == most * devices and count <= enough:
-        return "budget-devices", {"n": devices}
+        if other == ["all-gather"] and "all-reduce" in limit.ops:
+            return Message("budget-gather")
+        fits = sum(t.bytes * (t.times or 0) for t in traffic.transfers) <= limit.bytes
+        return Message("budget-op-fits" if fits else "budget-op", {"op": other[0], "right": sorted(limit.ops)[0]})
+    count, enough = traffic.count, solution.count
+    loop = max((transfer.times or 0 for transfer in traffic.transfers), default=1)
+    if loop > 1 and not any((transfer.times or 0) > 1 for transfer in solution.transfers):
+        return Message("budget-loop", {"times": loop})
+    total = traffic.total or 0
+    if total == limit.bytes * devices and count <= enough:
+        return Message("budget-devices", {"n": devices})
     if count > enough:
-        return "budget-more" if enough > 1 else "budget-more-one", {"count": count, "enough": enough}
-    times = facts["total"] / most
-    return (
-        ("budget-times", {"times": f"{times:.3g}"}) if times >= 2 else ("budget-bytes", {"more": facts["total"] - most})
-    )
+        return Message("budget-more" if enough > 1 else "budget-more-one", {"count": count, "enough": enough})
+    times = total / limit.bytes
+    if times >= 2:
+        return Message("budget-times", {"times": f"{times:.3g}"})
+    return Message("budget-bytes", {"more": total - limit.bytes})

@@ -3,24 +3,25 @@
 import numpy as np
 
 from grader.judge.near_misses import orders
-from grader.judge.near_misses.pair import Pair, Saying
+from grader.judge.near_misses.pair import Pair
+from grader.messages import Message
 
 COMBINATIONS = {"sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min}
 
 
-def reshaped(p: Pair) -> Saying | None:
+def reshaped(p: Pair) -> Message | None:
     """The right numbers in the right order."""
     g, e = p.got.shape, p.expected.shape
     if p.got.size != p.expected.size or not p.like(p.got.ravel(), p.expected.ravel()):
         return None
     if [n for n in g if n != 1] == [n for n in e if n != 1]:
-        return "one-too-many" if len(g) > len(e) else "one-too-few" if len(g) < len(e) else "one-elsewhere", {}
+        return Message("one-too-many" if len(g) > len(e) else "one-too-few" if len(g) < len(e) else "one-elsewhere")
     if len(g) == len(e) + 1:
-        return "still-cut", {}
-    return "joined" if len(g) == len(e) - 1 else "reshaped", {}
+        return Message("still-cut")
+    return Message("joined" if len(g) == len(e) - 1 else "reshaped")
 
 
-def stacked(p: Pair) -> Saying | None:
+def stacked(p: Pair) -> Message | None:
     """One axis too many, over which there are copies, parts of a sum, or all that is wanted in one place."""
     for axis in range(p.got.ndim):
         parts = np.moveaxis(p.got, axis, 0)
@@ -29,27 +30,27 @@ def stacked(p: Pair) -> Saying | None:
             continue
         value = {"axis": axis, "n": n}
         if all(p.like(part, p.expected) for part in parts):
-            return "stack-copies", value
+            return Message("stack-copies", value)
         for how, combine in COMBINATIONS.items():
             if p.like(combine(parts, axis=0), p.expected):
-                return "stack-combine", {"how": (how, {})} | value
+                return Message("stack-combine", {"how": Message(how)} | value)
         for k in range(n):
             if p.like(parts[k], p.expected):
-                return "stack-one", {"k": k} | value
+                return Message("stack-one", {"k": k} | value)
     return None
 
 
-def for_each_device(p: Pair) -> Saying | None:
+def for_each_device(p: Pair) -> Message | None:
     """One axis too many, as long as there are devices; what is in it is not right either."""
     for axis, n in enumerate(p.got.shape):
         if n == p.setting.devices > 1 and (*p.got.shape[:axis], *p.got.shape[axis + 1 :]) == p.expected.shape:
             parts = np.moveaxis(p.got, axis, 0)
             same = all(p.like(part, parts[0]) for part in parts)
-            return "stack-same" if same else "stack-devices", {"axis": axis, "n": n}
+            return Message("stack-same" if same else "stack-devices", {"axis": axis, "n": n})
     return None
 
 
-def unstacked(p: Pair) -> Saying | None:
+def unstacked(p: Pair) -> Message | None:
     """One axis too few: one entry of it, or all combined."""
     for axis in range(p.expected.ndim):
         parts = np.moveaxis(p.expected, axis, 0)
@@ -59,14 +60,14 @@ def unstacked(p: Pair) -> Saying | None:
                 continue
             for k in range(n):
                 if p.like(got, parts[k]):
-                    return "entry", {"axis": axis, "k": k, "n": n}
+                    return Message("entry", {"axis": axis, "k": k, "n": n})
             for how, combine in COMBINATIONS.items():
                 if p.like(got, combine(parts, axis=0)):
-                    return "entry-combined", {"axis": axis, "how": (how, {})}
+                    return Message("entry-combined", {"axis": axis, "how": Message(how)})
     return None
 
 
-def longer(p: Pair) -> Saying | None:
+def longer(p: Pair) -> Message | None:
     """Too long along one axis: copies, or something before or after the right numbers."""
     if (axis := _one_axis(p)) is None:
         return None
@@ -75,41 +76,41 @@ def longer(p: Pair) -> Saying | None:
     if more <= 0 or n == 0:
         return None
     if len(g) % n == 0 and all(p.like(x, e) for x in np.split(g, len(g) // n)):
-        return "times-over", {"axis": axis, "times": len(g) // n}
+        return Message("times-over", {"axis": axis, "times": len(g) // n})
     if len(g) % n == 0 and p.like(g, np.repeat(e, len(g) // n, axis=0)):
-        return "times-over", {"axis": axis, "times": len(g) // n}
+        return Message("times-over", {"axis": axis, "times": len(g) // n})
     for key, kept, extra in (("too-long", g[:n], g[n:]), ("too-long-front", g[more:], g[:more])):
         if p.like(kept, e):
-            return key + ("" if extra.any() else "-zeros"), {"axis": axis, "more": more}
+            return Message(key + ("" if extra.any() else "-zeros"), {"axis": axis, "more": more})
     return None
 
 
-def shorter(p: Pair) -> Saying | None:
+def shorter(p: Pair) -> Message | None:
     """Too short along one axis: what one device holds, or the beginning, or the end."""
     if (axis := _one_axis(p)) is None:
         return None
     for n, (devices, block) in enumerate(p.pieces()):
         if p.like(p.got, p.expected[block]):
-            return ("piece-part", {"n": n}) if devices is None else ("piece", {"device": devices[0]})
+            return Message("piece-part", {"n": n}) if devices is None else Message("piece", {"device": devices[0]})
     g, e = np.moveaxis(p.got, axis, 0), np.moveaxis(p.expected, axis, 0)
     n, missing = len(g), len(e) - len(g)
     if missing > 0 and n > 0:
         if p.like(g, e[:n]):
-            return "too-short", {"axis": axis, "missing": missing}
+            return Message("too-short", {"axis": axis, "missing": missing})
         if p.like(g, e[missing:]):
-            return "too-short-front", {"axis": axis, "missing": missing}
+            return Message("too-short-front", {"axis": axis, "missing": missing})
     return None
 
 
-def other_order(p: Pair) -> Saying | None:
+def other_order(p: Pair) -> Message | None:
     """All the numbers, in another order and another shape."""
     if p.got.size != p.expected.size:
         return None
     flat = [x.reshape(-1, 1) for x in (p.got, p.expected)]
-    return ("other-order-shape", {}) if orders.permutation(p, *flat) is not None else None
+    return Message("other-order-shape") if orders.permutation(p, *flat) is not None else None
 
 
-def times_the_devices(p: Pair) -> Saying | None:
+def times_the_devices(p: Pair) -> Message | None:
     """One axis is too long or too short by the number of devices."""
     if (axis := _one_axis(p)) is None:
         return None
@@ -117,15 +118,15 @@ def times_the_devices(p: Pair) -> Saying | None:
     if n < 2 or b == 0 or a == 0:
         return None
     return (
-        ("axis-long", {"axis": axis, "n": n})
+        Message("axis-long", {"axis": axis, "n": n})
         if a == b * n
-        else (("axis-short", {"axis": axis, "n": n}) if a * n == b else None)
+        else (Message("axis-short", {"axis": axis, "n": n}) if a * n == b else None)
     )
 
 
-def flat(p: Pair) -> Saying | None:
+def flat(p: Pair) -> Message | None:
     """One axis, where there should be several, and as many numbers."""
-    return ("flat", {}) if p.got.ndim == 1 < p.expected.ndim and p.got.size == p.expected.size else None
+    return Message("flat") if p.got.ndim == 1 < p.expected.ndim and p.got.size == p.expected.size else None
 
 
 def _one_axis(p: Pair) -> int | None:

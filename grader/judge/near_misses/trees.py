@@ -1,64 +1,77 @@
 """Values of another kind or in another arrangement than expected, and whole numbers: each function is one diagnosis."""
 
 import re
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from grader.judge.near_misses.pair import Saying, Setting, numbers, pair
+from grader.judge.near_misses.pair import Setting, numbers, pair
+from grader.messages import Message
 from grader.see.compare import difference
+from grader.see.values import (
+    Array,
+    Bool,
+    Device,
+    Dict,
+    Float,
+    Int,
+    List,
+    Node,
+    Other,
+    Set,
+    Spec,
+    Text,
+    Tree,
+    Tuple,
+    Value,
+    leaves,
+)
 
-KINDS = {"spec": "PartitionSpec", "mesh": "Mesh", "sharding": "Sharding", "device": "Device", "none": "None"}
 
-
-def kind(x: Any) -> str:
-    """The name of a packed value's type as a learner knows it."""
-    if x["t"] == "array":
-        return "jax.Array" if x["jax"] else "numpy.ndarray"
-    return str(x["v"] if x["t"] in ("node", "other") else KINDS.get(x["t"], x["t"]))
-
-
-def alike(got: Any, expected: Any, tolerance: float) -> bool:
+def alike(got: Value, expected: Value, tolerance: float) -> bool:
     """Whether two packed values say the same, whatever holds the numbers."""
     if difference(got, expected, tolerance, strict=False) is None:
         return True
     both = pair([got], [expected], 0, tolerance, Setting(1))
     if both is not None:
         return both.like(both.got, both.expected)
-    a, b = got.get("items"), expected.get("items")
-    if a is None or b is None or len(a) != len(b) or "keys" in expected or "keys" in got:
+    if not (isinstance(got, Tree) and isinstance(expected, Tree)):
         return False
-    return all(alike(x, y, tolerance) for x, y in zip(a, b, strict=True))
+    if isinstance(got, Dict) or isinstance(expected, Dict):
+        return False
+    a, b = got.items, expected.items
+    return len(a) == len(b) and all(alike(x, y, tolerance) for x, y in zip(a, b, strict=True))
 
 
-def other_kind(got: Any, expected: Any, tolerance: float) -> Saying | None:
+def other_kind(got: Value, expected: Value, tolerance: float) -> Message | None:
     """The right value as something else: a list, a text, an array, a number, a set."""
-    if got["t"] == "other" and got.get("name"):
-        return "function", {"name": got["name"]}
-    if got["t"] == "node" or got.get("traced"):
+    if isinstance(got, Other) and got.called:
+        return Message("function", {"name": got.called})
+    if isinstance(got, Node) or (isinstance(got, Array) and got.traced):
         return None
-    if (ids := _devices(got)) is not None and ids == (expected["v"] if expected["t"] == "int" else _integers(expected)):
-        return "device-objects", {}
-    kinds = {"got": kind(got), "expected": kind(expected)}
-    if got["t"] == "array" and "parts" in got and "parts" not in expected:
-        return "not-fetched", {}
-    if kinds["got"] == kinds["expected"]:
+    if (ids := _devices(got)) is not None and ids == _integers(expected):
+        return Message("device-objects")
+    kinds = {"got": got.kind, "expected": expected.kind}
+    if isinstance(got, Array) and got.partial and not (isinstance(expected, Array) and expected.partial):
+        return Message("not-fetched")
+    if got.kind == expected.kind:
         return None
-    if got["t"] == "set" and expected.get("items") and alike(_sorted(got), _sorted(expected), tolerance):
-        return "kind", kinds
-    if got["t"] == "str" and expected["t"] in ("int", "float"):
-        return ("text", kinds) if _as_float(got["v"]) == expected["v"] else None
+    if isinstance(got, Set) and isinstance(expected, Tree) and expected.items:
+        if alike(_sorted(got), _sorted(expected), tolerance):
+            return Message("kind", kinds)
+    if isinstance(got, Text) and isinstance(expected, Int | Float):
+        return Message("text", kinds) if _as_float(got.text) == expected.number else None
     if alike(got, expected, tolerance):
-        left = expected["t"] == "array" and expected["jax"] and got["t"] in ("int", "float", "bool")
-        return ("left-devices" if left else "kind"), kinds
-    if got["t"] in ("list", "tuple") and expected["t"] == "array":
+        left = isinstance(expected, Array) and expected.jax and isinstance(got, Int | Float | Bool)
+        return Message("left-devices" if left else "kind", kinds)
+    if isinstance(got, List | Tuple) and isinstance(expected, Array):
         return _pieces(got, expected, tolerance)
     return None
 
 
-def _pieces(got: Any, expected: Any, tolerance: float) -> Saying | None:
+def _pieces(got: List | Tuple, expected: Array, tolerance: float) -> Message | None:
     """A list of what one array should hold."""
-    parts = [numbers([item]) for item in got["items"]]
+    parts = [numbers([item]) for item in got.items]
     both = pair([expected], [expected], 0, tolerance, Setting(1))
     if both is None or not parts or any(part is None for part in parts):
         return None
@@ -68,45 +81,47 @@ def _pieces(got: Any, expected: Any, tolerance: float) -> Saying | None:
         except ValueError:
             continue
         if both.like(whole, both.expected):
-            return "pieces", {"n": len(parts), "got": kind(got)}
+            return Message("pieces", {"n": len(parts), "got": got.kind})
     return None
 
 
-def names(got: Any, expected: Any, tolerance: float) -> Saying | None:
+def names(got: Value, expected: Value, tolerance: float) -> Message | None:
     """Keys that are missing or too many; the right values under the wrong names, or without any."""
-    if expected["t"] != "dict":
+    if not isinstance(expected, Dict):
         return None
-    if got["t"] in ("list", "tuple") and len(got["items"]) == len(expected["items"]):
-        same = _matched(got["items"], expected["items"], tolerance)
-        return ("without-names", {"got": kind(got)}) if same else None
-    if got["t"] != "dict":
+    if isinstance(got, List | Tuple) and len(got.items) == len(expected.items):
+        same = _matched(got.items, expected.items, tolerance)
+        return Message("without-names", {"got": got.kind}) if same else None
+    if not isinstance(got, Dict):
         return None
-    mine, right = ([k.get("v") for k in x["keys"]] for x in (got, expected))
+    mine, right = got.labels, expected.labels
     missing, extra = [k for k in right if k not in mine], [k for k in mine if k not in right]
     if missing or extra:
         both = "keys" if missing and extra else "keys-missing" if missing else "keys-extra"
-        return both, {"missing": _list(missing), "extra": _list(extra)}
-    wrong = [k for k, a, b in zip(right, got["items"], expected["items"], strict=True) if difference(a, b, tolerance)]
-    a, b = ([x["items"][right.index(k)] for k in wrong] for x in (got, expected))
+        return Message(both, {"missing": _list(missing), "extra": _list(extra)})
+    wrong = [k for k, a, b in zip(right, got.items, expected.items, strict=True) if difference(a, b, tolerance)]
+    a, b = ([x.items[right.index(k)] for k in wrong] for x in (got, expected))
     moved = not any(alike(x, y, tolerance) for x, y in zip(a, b, strict=True))  # or is it their types?
-    return ("names-swapped", {"keys": _list(wrong)}) if len(wrong) > 1 and moved and _matched(a, b, tolerance) else None
+    swapped = len(wrong) > 1 and moved and _matched(a, b, tolerance)
+    return Message("names-swapped", {"keys": _list(wrong)}) if swapped else None
 
 
-def elements(got: Any, expected: Any, tolerance: float) -> Saying | None:
+def elements(got: Value, expected: Value, tolerance: float) -> Message | None:
     """Of a sequence: in another order, too many, too few, one instead of several."""
-    if not expected.get("items") or expected["t"] not in ("tuple", "list"):
-        if got["t"] in ("tuple", "list") and 1 <= len(got["items"]) <= 4:
-            at = [n for n, item in enumerate(got["items"]) if alike(item, expected, tolerance)]
-            return ("one-of-mine", {"k": at[0], "got": kind(got)}) if at else None
+    if not (isinstance(expected, List | Tuple) and expected.items):
+        if isinstance(got, List | Tuple) and 1 <= len(got.items) <= 4:
+            at = [n for n, item in enumerate(got.items) if alike(item, expected, tolerance)]
+            return Message("one-of-mine", {"k": at[0], "got": got.kind}) if at else None
         return None
-    right = expected["items"]
-    if got["t"] not in ("tuple", "list"):
+    right = expected.items
+    if not isinstance(got, List | Tuple):
         at = [n for n, item in enumerate(right) if len(right) > 1 and alike(got, item, tolerance)]
-        return ("one-of-right", {"k": at[0], "n": len(right)}) if at else None
-    mine = got["items"]
+        return Message("one-of-right", {"k": at[0], "n": len(right)}) if at else None
+    mine = got.items
     if len(mine) == len(right):
         same = all(alike(a, b, tolerance) for a, b in zip(mine, right, strict=True))  # is it their types, then?
-        return ("elements-order", {}) if len(mine) > 1 and not same and _matched(mine, right, tolerance) else None
+        moved = len(mine) > 1 and not same and _matched(mine, right, tolerance)
+        return Message("elements-order") if moved else None
     more, less = (mine, right) if len(mine) > len(right) else (right, mine)
     rest = list(more)
     for item in less:
@@ -115,85 +130,74 @@ def elements(got: Any, expected: Any, tolerance: float) -> Saying | None:
             return None
         rest.remove(found)
     if not less:
-        return ("empty", {"got": kind(got)}) if less is mine else None
+        return Message("empty", {"got": got.kind}) if less is mine else None
     key = "elements-more" if more is mine else "elements-less"
-    return key + ("-one" if len(rest) == 1 else ""), {"k": len(rest)}
+    return Message(key + ("-one" if len(rest) == 1 else ""), {"k": len(rest)})
 
 
-def numbers_of_one_kind(got: Any, expected: Any, tolerance: float) -> Saying | None:
+def numbers_of_one_kind(got: Value, expected: Value, tolerance: float) -> Message | None:
     """The right numbers with another dtype."""
-    if got["t"] != "array" or expected["t"] != "array" or got["shape"] != expected["shape"]:
+    if not (isinstance(got, Array) and isinstance(expected, Array)) or got.shape != expected.shape:
         return None
     both = pair([got], [expected], 0, tolerance, Setting(1))
-    if got["dtype"] != expected["dtype"] and both is not None and both.like(both.got, both.expected):
-        a, b = np.dtype(got["dtype"]), np.dtype(expected["dtype"])
+    if got.dtype != expected.dtype and both is not None and both.like(both.got, both.expected):
+        a, b = np.dtype(got.dtype), np.dtype(expected.dtype)
         size = "wider" if a.itemsize > b.itemsize else "narrower" if a.itemsize < b.itemsize else "other"
         key = f"dtype-{size}" if (a.kind in "iu") == (b.kind in "iu") and "b" not in (a.kind, b.kind) else "dtype-kind"
-        return key, {"got": a.name, "expected": b.name}
+        return Message(key, {"got": a.name, "expected": b.name})
     return None
 
 
-def spelling(got: Any, expected: Any, tolerance: float) -> Saying | None:
+def spelling(got: Value, expected: Value, tolerance: float) -> Message | None:
     """The right text but for case, spaces and punctuation."""
-    if got["t"] == expected["t"] == "str":
-        mine, right = (re.sub(r"[\W_]", "", x["v"]).casefold() for x in (got, expected))
-        return ("spelling", {"right": repr(expected["v"])}) if mine and mine == right else None
+    if isinstance(got, Text) and isinstance(expected, Text):
+        mine, right = (re.sub(r"[\W_]", "", x.text).casefold() for x in (got, expected))
+        return Message("spelling", {"right": repr(expected.text)}) if mine and mine == right else None
     return None
 
 
-def layout(got: Any, expected: Any, tolerance: float) -> Saying | None:
+def layout(got: Value, expected: Value, tolerance: float) -> Message | None:
     """A PartitionSpec with the right entries, but not in their places."""
-    if got["t"] == expected["t"] == "spec":
-        mine, right = ([e for e in x["v"] if e is not None] for x in (got, expected))
-        if mine == right and got["v"][: len(expected["v"])] == expected["v"][: len(got["v"])]:
-            return "spec-ends", {"n": len(expected["v"]), "got": len(got["v"])}
-        if sorted(map(str, got["v"])) == sorted(map(str, expected["v"])):
-            return "spec-order", {}
+    if isinstance(got, Spec) and isinstance(expected, Spec):
+        a, b = got.entries, expected.entries
+        mine, right = ([e for e in entries if e is not None] for entries in (a, b))
+        if mine == right and a[: len(b)] == b[: len(a)]:
+            return Message("spec-ends", {"n": len(b), "got": len(a)})
+        if sorted(map(str, a)) == sorted(map(str, b)):
+            return Message("spec-order")
     return None
 
 
-def leaves(x: Any, path: str = "") -> dict[str, Any]:
-    """The leaves of a packed tree by path, spelled as in `Difference.path`."""
-    if "items" not in x or x["t"] == "slice":
-        return {path: x}
-    keys = [k.get("v") for k in x.get("keys", [])] or list(range(len(x["items"])))
-    found: dict[str, Any] = {}
-    for key, item in zip(keys, x["items"], strict=True):
-        found |= leaves(item, f"{path}[{key!r}]")
-    return found
-
-
-def part_at(x: Any, path: str) -> Any:
-    """The part of a packed tree at a path, or None where there is none."""
+def part_at(x: Value | None, path: str) -> Value | None:
+    """The part of a tree at a path, or None where there is none."""
     if not path or x is None:
         return x
-    keys = [k.get("v") for k in x.get("keys", [])] or list(range(len(x.get("items", []))))
-    for key, item in zip(keys, x.get("items", []), strict=True):
-        if path.startswith(here := f"[{key!r}]"):
+    for label, item in zip(x.labels, x.items, strict=True) if isinstance(x, Tree) else ():
+        if path.startswith(here := f"[{label!r}]"):
             return part_at(item, path[len(here) :])
     return None
 
 
-def an_argument(got: Any, args: list[Any]) -> Saying | None:
+def an_argument(got: Value, args: Sequence[Value]) -> Message | None:
     """What came back is an array that was given, unchanged."""
-    if got["t"] == "array" and "data" in got and len(set(got["data"][:40])) > 3:
+    if isinstance(got, Array) and got.whole() is not None and len(set((got.blocks[0].base64 or "")[:40])) > 3:
         for n, path, x in arrays_given(args):
-            if (x["data"], x["shape"], x["dtype"]) == (got["data"], got["shape"], got["dtype"]):
-                return "argument", {"n": n, "path": path}
+            if (x.blocks, x.dtype) == (got.blocks, got.dtype):
+                return Message("argument", {"n": n, "path": path})
     return None
 
 
-def arrays_given(args: list[Any]) -> list[tuple[int, str, Any]]:
-    """The small arrays among the arguments: which argument, where in it, the packed array."""
+def arrays_given(args: Sequence[Value]) -> list[tuple[int, str, Array]]:
+    """The small arrays among the arguments: which argument, where in it, the array."""
     return [
         (n, path, x)
         for n, arg in enumerate(args)
         for path, x in leaves(arg).items()
-        if x["t"] == "array" and "data" in x
+        if isinstance(x, Array) and x.has_numbers and not x.partial
     ]
 
 
-def only_some_leaves(got: Any, expected: Any, tolerance: float) -> Saying | None:
+def only_some_leaves(got: Value, expected: Value, tolerance: float) -> Message | None:
     """Which parts of a tree differ, where others are right."""
     mine, right = leaves(got), leaves(expected)
     if len(right) < 2 or mine.keys() != right.keys():
@@ -201,10 +205,10 @@ def only_some_leaves(got: Any, expected: Any, tolerance: float) -> Saying | None
     wrong = [path for path in right if difference(mine[path], right[path], tolerance)]
     if not 0 < len(wrong) < len(right):
         return None
-    return "some-parts" if len(wrong) > 1 else "one-part", {"parts": ", ".join(wrong[:4]), "n": len(right)}
+    return Message("some-parts" if len(wrong) > 1 else "one-part", {"parts": ", ".join(wrong[:4]), "n": len(right)})
 
 
-def _matched(mine: list[Any], right: list[Any], tolerance: float) -> bool:
+def _matched(mine: Sequence[Value], right: Sequence[Value], tolerance: float) -> bool:
     """Whether these are the same values in any order."""
     rest = list(right)
     for item in mine:
@@ -215,18 +219,25 @@ def _matched(mine: list[Any], right: list[Any], tolerance: float) -> bool:
     return not rest
 
 
-def _sorted(x: Any) -> Any:
-    return x | {"t": "list", "items": sorted(x["items"], key=str)}
+def _sorted(x: Tree) -> List:
+    return List(tuple(sorted(x.items, key=str)))
 
 
-def _devices(x: Any) -> Any:
-    if x["t"] == "device":
-        return x["v"]
-    return [i["v"] for i in x["items"]] if x.get("items") and all(i["t"] == "device" for i in x["items"]) else None
+def _devices(x: Value) -> int | list[int] | None:
+    """The number of a device, or those of several."""
+    if isinstance(x, Device):
+        return x.id
+    items = x.items if isinstance(x, Tree) else ()
+    ids = [item.id for item in items if isinstance(item, Device)]
+    return ids if ids and len(ids) == len(items) else None
 
 
-def _integers(x: Any) -> list[int] | None:
-    return [i["v"] for i in x["items"]] if x.get("items") and all(i["t"] == "int" for i in x["items"]) else None
+def _integers(x: Value) -> int | list[int] | None:
+    if isinstance(x, Int):
+        return x.number
+    items = x.items if isinstance(x, Tree) else ()
+    found = [item.number for item in items if isinstance(item, Int)]
+    return found if found and len(found) == len(items) else None
 
 
 def _as_float(text: str) -> float | None:
@@ -236,5 +247,5 @@ def _as_float(text: str) -> float | None:
         return None
 
 
-def _list(keys: list[Any]) -> str:
+def _list(keys: list[object]) -> str:
     return ", ".join(map(repr, keys))

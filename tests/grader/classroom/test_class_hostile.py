@@ -1,6 +1,5 @@
 """Submissions that read, write, kill, fork, fill and loop: everybody else's outcome stands, and nothing is left."""
 
-import json
 import sys
 from collections import deque
 
@@ -11,6 +10,7 @@ from left_behind import running_with
 
 from grader.classroom import isolation, sandbox_pool
 from grader.classroom.isolation import Walls
+from grader.classroom.sandbox_messages import See
 from grader.classroom.sandbox_pool import Work
 
 WALLED = KINDS[:2]
@@ -140,7 +140,7 @@ def test_without_walls_a_change_is_reported_and_the_rest_is_checked(tmp_path):
 FAKE = """
 import json, os, sys, time
 say = lambda text: print(text, flush=True)
-say(json.dumps({"ready": True}))
+say(json.dumps({"t": "Ready"}))
 for line in sys.stdin:
     what = json.loads(line)["exercise"]
     if what == "dies":
@@ -148,14 +148,14 @@ for line in sys.stdin:
     elif what == "nonsense":
         say("[" * 100_000)
     elif what == "other":
-        say(json.dumps({"results": 5}))
+        say(json.dumps({"t": "Results", "results": 5}))
     elif what == "silent":
         time.sleep(60)
     elif what == "floods":
         while True:
             sys.stdout.write("x" * 1_000_000)
     else:
-        say(json.dumps({"results": [what]}))
+        say(json.dumps({"t": "Results", "results": []}))
 """
 
 
@@ -164,11 +164,11 @@ def test_a_room_that_is_lost_costs_one_answer(tmp_path, monkeypatch):
     monkeypatch.setattr(sandbox_pool, "GRACE", 4.0)
     monkeypatch.setattr(sandbox_pool, "LONGEST", 1_500_000)
     names = ["dies", "a", "nonsense", "b", "silent", "other", "c", "floods", "d"]
-    work = [Work(s, deque({"exercise": name, "limit": 0} for name in names)) for s in ("ada", "bo", "cy")]
+    work = [Work(s, deque(See(name, "", "", 0, 0.0, 1.0) for name in names)) for s in ("ada", "bo", "cy")]
     told = []
     sandbox_pool.hold("none", Walls(tmp_path, []), work, 2, told.append)
     for item in work:
-        assert json.loads(json.dumps(item.seen)) == {name: [name] for name in "abcd"} | {
+        assert item.seen == dict.fromkeys("abcd", ()) | {
             "dies": "class-room-died",
             "nonsense": "class-room-nonsense",
             "silent": "class-room-silent",

@@ -10,8 +10,8 @@ import pytest
 from class_submissions import NAMES
 
 from grader.classroom import tally
-from grader.classroom.grading import OUTCOMES, Course, Outcome
-from grader.classroom.report import Run, write_page
+from grader.classroom.grading import OUTCOMES, ClassGrading, Outcome
+from grader.classroom.report import ClassRun, write_page
 from grader.classroom.spreadsheet import write_csv
 from grader.classroom.submissions import Student
 from grader.exercise.spec import Settings
@@ -24,7 +24,7 @@ def course(outcomes, lang="en"):
     students = [Student(name, Path(name), ["ch01_one"]) for name in outcomes]
     catalogue = SimpleNamespace(exercises=list(next(iter(outcomes.values()))))
     settings = Settings(Path("/submissions"), seed=7)
-    return Course(Path("/nowhere"), students, settings, lang, catalogue, {}, outcomes)  # type: ignore[arg-type]
+    return ClassGrading(Path("/nowhere"), students, settings, lang, catalogue, {}, outcomes)  # type: ignore[arg-type]
 
 
 def large(lang):
@@ -68,7 +68,7 @@ def test_sixty_four_exercises_of_thirty_students_stay_readable(tmp_path, lang):
     about = ["class-isolation-none", "class-limits", "class-forgery"]
     path = tmp_path / "class.html"
     others = [("<i>.txt", "class-unknown")]
-    write_page(path, Run(large(lang), "/submissions", about, VALUES, ["/x/<b>.py"], others, "2026-11-21 12:00"))
+    write_page(path, ClassRun(large(lang), "/submissions", about, VALUES, ["/x/<b>.py"], others, "2026-11-21 12:00"))
     with chromium.Browser() as browser:
         for width, dark in ((1280, False), (1280, True), (390, False)):
             browser.look(width, 900, dark)

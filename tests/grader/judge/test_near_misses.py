@@ -6,6 +6,8 @@ import pytest
 from jax.sharding import PartitionSpec as P
 from near_cases import DEVICES, GRID, MESH, RNG, E, of_values, rows
 
+from grader.messages import Message
+
 
 def mixed(right, where):
     """E with other numbers, except where it is said to be right."""
@@ -64,7 +66,7 @@ EXPECTED = {"whole": E * 10, "function-missing": E / 5}
 @pytest.mark.parametrize("key", SAME_SHAPE)
 def test_wrong_numbers_in_the_right_shape(key):
     found = of_values([rows(SAME_SHAPE[key])], [rows(EXPECTED.get(key, E))])
-    assert found and found[0] == key
+    assert found and found.key == key
 
 
 SHAPES = {
@@ -107,12 +109,12 @@ SHAPES = {
 def test_another_shape_or_dtype(key):
     got, expected = SHAPES[key]
     found = of_values([got], [expected])
-    assert found and found[0] == key
+    assert found and found.key == key
 
 
 def test_a_piece_is_named_by_its_device():
-    assert of_values([rows(E)[4:6]], [rows(E)]) == ("piece", {"device": 2})
-    assert of_values([E[4:6]], [E]) == ("piece-part", {"n": 2})
+    assert of_values([rows(E)[4:6]], [rows(E)]) == Message("piece", {"device": 2})
+    assert of_values([E[4:6]], [E]) == Message("piece-part", {"n": 2})
 
 
 DICT = {"w": 1.5, "b": 2.5, "c": 4.0}
@@ -151,23 +153,23 @@ KINDS = {
 def test_another_kind_of_value(key):
     got, expected = KINDS[key]
     found = of_values([got], [expected])
-    assert found and found[0] == key
+    assert found and found.key == key
 
 
 def test_whole_numbers_are_compared_over_all_inputs():
     struct = ((8, 4), "float32", GRID)
-    assert of_values([24, 40], [96, 160], struct) == ("part-axis", {"axis": "y", "n": 4})
-    assert of_values([24, 40], [96, 160], ("float32", MESH)) == ("part-itemsize", {"n": 4})
-    assert of_values([30, 10], [15, 2]) == ("multiple", {"n": 2})
-    assert of_values([2, 2], [6, 10]) == ("fraction", {"n": 3})
-    assert of_values([24, 40], [3, 5], (MESH,)) == ("times-devices", {"n": 8})
-    assert of_values([24, 40], [3, 5], (GRID,)) == ("times-devices", {"n": 8})
-    assert of_values([3, 6], [5, 10]) == ("times", {"c": "0.6"})
-    assert of_values([3, 7], [5, 9]) == ("less", {"d": "2"})
+    assert of_values([24, 40], [96, 160], struct) == Message("part-axis", {"axis": "y", "n": 4})
+    assert of_values([24, 40], [96, 160], ("float32", MESH)) == Message("part-itemsize", {"n": 4})
+    assert of_values([30, 10], [15, 2]) == Message("multiple", {"n": 2})
+    assert of_values([2, 2], [6, 10]) == Message("fraction", {"n": 3})
+    assert of_values([24, 40], [3, 5], (MESH,)) == Message("times-devices", {"n": 8})
+    assert of_values([24, 40], [3, 5], (GRID,)) == Message("times-devices", {"n": 8})
+    assert of_values([3, 6], [5, 10]) == Message("times", {"c": "0.6"})
+    assert of_values([3, 7], [5, 9]) == Message("less", {"d": "2"})
     assert of_values([3, 7], [5, 8]) is None
-    assert of_values([4, 7], [4, 8]) == ("one-less", {})
-    assert of_values([9, 4], [3, 2]) == ("function-missing", {"name": "sqrt"})
-    assert of_values([4, 17], [4, 8]) == ("some-cases", {"right": 1, "n": 2})
+    assert of_values([4, 7], [4, 8]) == Message("one-less")
+    assert of_values([9, 4], [3, 2]) == Message("function-missing", {"name": "sqrt"})
+    assert of_values([4, 17], [4, 8]) == Message("some-cases", {"right": 1, "n": 2})
 
 
 def test_what_holds_for_every_input_comes_first():
@@ -175,9 +177,9 @@ def test_what_holds_for_every_input_comes_first():
     # of two numbers, twice and backwards are both true of the first input, only one of the second
     two = np.array([1.0, 2.0], np.float32), np.array([1.0, 3.0], np.float32)
     both = of_values([two[0][::-1], two[1][::-1]], list(two))
-    assert both and both[0] == "reversed"
+    assert both and both.key == "reversed"
     here = of_values([first * 3, mixed(second, [])], [first, second])
-    assert here == ("times", {"c": "3"})
+    assert here == Message("times", {"c": "3"})
 
 
 def test_an_argument_explains_it():
@@ -188,25 +190,25 @@ def test_an_argument_explains_it():
         return of_values([got], [right], given)
 
     where = {"n": 1, "path": "['w']"}
-    assert of(before) == ("argument", where)
-    assert of(before + 0.25 * step) == ("change-back", where | {"c": "1"})
-    assert of(before - 2 * step) == ("change-times", where | {"c": "8"})
-    assert of(before + 2 * step) == ("change-back-times", where | {"c": "8"})
+    assert of(before) == Message("argument", where)
+    assert of(before + 0.25 * step) == Message("change-back", where | {"c": "1"})
+    assert of(before - 2 * step) == Message("change-times", where | {"c": "8"})
+    assert of(before + 2 * step) == Message("change-back-times", where | {"c": "8"})
     small = of_values([before[0, :2] - step[0, :2]], [before[0, :2] + step[0, :2]], (before[0, :2],))
-    assert small == ("change-back", {"n": 0, "path": "", "c": "1"})
-    assert of(right - bias) == ("term-missing", {"n": 1, "path": "['b']"})
-    assert of(right + bias) == ("term-added", {"n": 1, "path": "['b']"})
+    assert small == Message("change-back", {"n": 0, "path": "", "c": "1"})
+    assert of(right - bias) == Message("term-missing", {"n": 1, "path": "['b']"})
+    assert of(right + bias) == Message("term-added", {"n": 1, "path": "['b']"})
 
 
 def test_another_kind_is_named_when_nothing_more_is_known():
-    assert of_values([(20, 6)], [480]) == ("other-kind", {"got": "tuple", "expected": "int"})
+    assert of_values([(20, 6)], [480]) == Message("other-kind", {"got": "tuple", "expected": "int"})
     assert of_values([None], [480]) is None
 
 
 def test_a_stack_over_the_devices():
     other = RNG.normal(size=(8, 16, 5)).astype(np.float32)
-    assert of_values([other], [rows(E)]) == ("stack-devices", {"axis": 0, "n": 8})
-    assert of_values([other[[0] * 8]], [rows(E)]) == ("stack-same", {"axis": 0, "n": 8})
+    assert of_values([other], [rows(E)]) == Message("stack-devices", {"axis": 0, "n": 8})
+    assert of_values([other[[0] * 8]], [rows(E)]) == Message("stack-same", {"axis": 0, "n": 8})
 
 
 def test_an_unrelated_answer_gets_no_sentence():

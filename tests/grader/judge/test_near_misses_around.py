@@ -9,11 +9,13 @@ import pytest
 from checker_runs import answer, check, project
 from near_cases import DEVICES, GRID, E, case, diagnosis, of_values, rows
 
-from grader.exercise.spec import Spec
+from grader.exercise.spec import Budget, Spec
 from grader.judge.near_misses import near_miss, places
 from grader.judge.verdict import Verdict
-from grader.messages import messages
+from grader.messages import Message, messages
 from grader.say.explain import near_words
+from grader.see.observation import Failure, Traffic, Transfer
+from grader.see.values import Array, Placement
 
 PLACES = {
     "host-copy": (E, rows(E)),
@@ -39,7 +41,7 @@ PLACES = {
 def test_right_values_in_the_wrong_place(key):
     got, expected = PLACES[key]
     found = of_values([got], [expected], compare=("value", "placement"))
-    assert found and found[0] == key
+    assert found and found.key == key
 
 
 PRINTED = {
@@ -64,70 +66,73 @@ def test_what_is_printed(key):
     got, expected = PRINTED[key]
     mine, right = ([[case(printed=text)] for text in texts] for texts in (got, expected))
     found = diagnosis(mine, right, compare=("value", "printed"))
-    assert found and found[0] == key
+    assert found and found.key == key
 
 
 BUDGETS = {
-    "budget-none": ([["all-gather", 64, 1]], [], [], 0),
-    "budget-gather": ([["all-gather", 64, 1]], [["all-reduce", 4, 1]], ["all-reduce"], 4),
-    "budget-op-fits": ([["all-to-all", 4, 1]], [["all-reduce", 4, 1]], ["all-reduce"], 4),
-    "budget-op": ([["all-reduce", 4, 1], ["all-to-all", 64, 1]], [["all-reduce", 4, 1]], ["all-reduce"], 4),
-    "budget-loop": ([["all-reduce", 4, 5]], [["all-reduce", 4, 1]], ["all-reduce"], 4),
-    "budget-devices": ([["all-reduce", 32, 1]], [["all-reduce", 4, 1]], ["all-reduce"], 4),
-    "budget-more-one": ([["all-reduce", 4, 1]] * 2, [["all-reduce", 4, 1]], ["all-reduce"], 4),
-    "budget-more": ([["all-reduce", 4, 1]] * 3, [["all-reduce", 4, 1]] * 2, ["all-reduce"], 8),
-    "budget-bytes": ([["all-reduce", 6, 1]], [["all-reduce", 4, 1]], ["all-reduce"], 4),
-    "budget-times": ([["all-reduce", 16, 1]], [["all-reduce", 4, 1]], ["all-reduce"], 4),
+    "budget-none": ([Transfer("all-gather", 64, 1)], [], set(), 0),
+    "budget-gather": ([Transfer("all-gather", 64, 1)], [Transfer("all-reduce", 4, 1)], {"all-reduce"}, 4),
+    "budget-op-fits": ([Transfer("all-to-all", 4, 1)], [Transfer("all-reduce", 4, 1)], {"all-reduce"}, 4),
+    "budget-op": (
+        [Transfer("all-reduce", 4, 1), Transfer("all-to-all", 64, 1)],
+        [Transfer("all-reduce", 4, 1)],
+        {"all-reduce"},
+        4,
+    ),
+    "budget-loop": ([Transfer("all-reduce", 4, 5)], [Transfer("all-reduce", 4, 1)], {"all-reduce"}, 4),
+    "budget-devices": ([Transfer("all-reduce", 32, 1)], [Transfer("all-reduce", 4, 1)], {"all-reduce"}, 4),
+    "budget-more-one": ([Transfer("all-reduce", 4, 1)] * 2, [Transfer("all-reduce", 4, 1)], {"all-reduce"}, 4),
+    "budget-more": ([Transfer("all-reduce", 4, 1)] * 3, [Transfer("all-reduce", 4, 1)] * 2, {"all-reduce"}, 8),
+    "budget-bytes": ([Transfer("all-reduce", 6, 1)], [Transfer("all-reduce", 4, 1)], {"all-reduce"}, 4),
+    "budget-times": ([Transfer("all-reduce", 16, 1)], [Transfer("all-reduce", 4, 1)], {"all-reduce"}, 4),
 }
 
 
 @pytest.mark.parametrize("key", BUDGETS)
 def test_what_costs_too_much(key):
     bill, solution, ops, most = BUDGETS[key]
-    limit = {"budget": {"ops": ops, "bytes": most}}
-    mine = case(rows(E), traffic=bill, total=sum(size * times for _, size, times in bill), **limit)
-    right = case(rows(E), traffic=solution, total=most, **limit)
+    limit = Budget(ops, most)
+    mine = case(rows(E), traffic=Traffic(tuple(bill), sum(t.bytes * t.times for t in bill)), budget=limit)
+    right = case(rows(E), traffic=Traffic(tuple(solution), most), budget=limit)
     found = diagnosis([[mine]], [[right]])
-    assert found and found[0] == key
+    assert found and found.key == key
 
 
 def test_what_ended_before_there_was_a_value():
-    def of(reason, **facts):
-        verdict = Verdict("ch90_one.f", "", reason=reason, facts=facts)
-        return near_miss(Spec("ch90_one", "f", Path(), lambda rng: []), verdict, [], [])
+    def of(reason, text="", line="", signal="", processes=1):
+        failure = Failure("ValueError", text, ((3, line),))
+        verdict = Verdict("ch90_one.f", "", Message(reason), failure=failure, signal=signal)
+        return near_miss(Spec("ch90_one", "f", Path(), lambda rng: [], processes=processes), verdict, [], [])
 
     words = "Received incompatible devices for jitted computation"
-    jax_own = of("raised", type="ValueError", text=words, own=[[3, "return a + b"]])
-    assert jax_own == ("error-devices-mixed", {})
-    assert of("raised", type="ValueError", text=words, own=[[3, "raise ValueError(words)"]]) == ("raised-itself", {})
-    assert of("crashed", error="SIGSEGV") == ("donated-crash", {})
-    assert of("crashed", error="SIGKILL") is None
-    together = Spec("ch90_one", "f", Path(), lambda rng: [], processes=2)
-    aborted = Verdict("ch90_one.f", "", reason="crashed", facts={"error": "SIGABRT"})
-    assert near_miss(together, aborted, [], []) == ("crashed-together", {})
+    assert of("raised", words, "return a + b") == Message("error-devices-mixed")
+    assert of("raised", words, "raise ValueError(words)") == Message("raised-itself")
+    assert of("crashed", signal="SIGSEGV") == Message("donated-crash")
+    assert of("crashed", signal="SIGKILL") is None
+    assert of("crashed", signal="SIGABRT", processes=2) == Message("crashed-together")
 
 
 def test_where_only_the_type_is_wrong_nothing_is_said_of_the_numbers():
     def of(got, expected):
         return diagnosis([[case(got)]], [[case(expected)]])
 
-    assert of({0: 3.0, 1: 3.0}, {0: 3, 1: 3}) != ("names-swapped", {"keys": "0, 1"})
-    assert of({0: 3, 1: 4}, {0: 4, 1: 3}) == ("names-swapped", {"keys": "0, 1"})
+    assert of({0: 3.0, 1: 3.0}, {0: 3, 1: 3}) != Message("names-swapped", {"keys": "0, 1"})
+    assert of({0: 3, 1: 4}, {0: 4, 1: 3}) == Message("names-swapped", {"keys": "0, 1"})
     wide = of((E.astype(np.float64), E > 0), (E, E > 0))
-    assert wide == ("dtype-wider", {"got": "float64", "expected": "float32"})
-    assert of((E > 0, E), (E, E > 0)) == ("elements-order", {})
+    assert wide == Message("dtype-wider", {"got": "float64", "expected": "float32"})
+    assert of((E > 0, E), (E, E > 0)) == Message("elements-order")
 
 
 def test_processes_beside_one_another():
     def of(got, expected):
         return diagnosis([[case(x)] for x in got], [[case(x)] for x in expected])
 
-    assert of([1.25, 2.5], [3.75, 3.75]) == ("processes-combine", {"how": ("sum", {})})
-    assert of([E[:8], E[8:]], [E, E]) == ("processes-join", {})
-    assert of([2, 1], [1, 2]) == ("of-process", {"process": 0, "other": 1})
-    assert of([1.25, 2.0], [1.25, 1.25]) == ("right-in", {"processes": "0"})
-    assert of([1.25, 2.125], [17.0, 17.0]) == ("processes-differ", {})
-    assert of([7.5, 7.5], [3.75, 3.75]) == ("times-processes", {"n": 2})
+    assert of([1.25, 2.5], [3.75, 3.75]) == Message("processes-combine", {"how": Message("sum")})
+    assert of([E[:8], E[8:]], [E, E]) == Message("processes-join")
+    assert of([2, 1], [1, 2]) == Message("of-process", {"process": 0, "other": 1})
+    assert of([1.25, 2.0], [1.25, 1.25]) == Message("right-in", {"processes": "0"})
+    assert of([1.25, 2.125], [17.0, 17.0]) == Message("processes-differ")
+    assert of([7.5, 7.5], [3.75, 3.75]) == Message("times-processes", {"n": 2})
 
 
 def test_what_is_said_has_its_sentence_with_the_same_values_in_both_languages():
@@ -140,10 +145,10 @@ def test_what_is_said_has_its_sentence_with_the_same_values_in_both_languages():
 
 
 def test_a_sentence_is_filled_in_both_languages():
-    found = ("stack-combine", {"axis": 0, "n": 8, "how": ("sum", {})})
+    found = Message("stack-combine", {"axis": 0, "n": 8, "how": Message("sum")})
     assert "their sum would be right" in near_words(found, "en")
     assert "取它们的总和就对了" in near_words(found, "zh-Hans")
-    assert places.cuts({"shape": [], "where": [[0, []]]}) == []
+    assert places.cuts(Array("float32", (), jax=True, placement=Placement(1, True, ((0, ()),)))) == []
 
 
 NEARLY = """

@@ -11,8 +11,8 @@ from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from grader.judge.near_misses.errors import USUAL, explained
-from grader.messages import messages
-from grader.see.observe import _error
+from grader.messages import Message, messages
+from grader.see.observe import _failure
 
 DEVICES = jax.devices()
 MESH = jax.make_mesh((8,), ("x",), axis_types=(AxisType.Explicit,))
@@ -183,13 +183,13 @@ FROM_ELSEWHERE = {  # seen with two processes, or where there is too little memo
 def test_an_error_is_known_by_its_words(key, n):
     with pytest.raises(Exception) as caught:
         PROVOKED[key][n]()
-    seen = _error(caught.value, Path())
-    assert explained(seen["type"], seen["text"]) == (f"error-{key}", {})
+    seen = _failure(caught.value, Path())
+    assert explained(seen.type, seen.text) == Message(f"error-{key}")
 
 
 def test_every_usual_error_is_tried_and_has_its_sentence():
     for key, text in FROM_ELSEWHERE.items():
-        assert explained(*text.split(": ", 1)) == (f"error-{key}", {})
+        assert explained(*text.split(": ", 1)) == Message(f"error-{key}")
     known = [key for key, _ in USUAL]
     assert sorted(known) == sorted([*PROVOKED, *FROM_ELSEWHERE])
     assert {f"error-{key}" for key in known} == {key for key in messages() if key.startswith("error-")}

@@ -4,18 +4,19 @@ from pathlib import Path
 
 from grader.exercise.spec import Spec
 from grader.judge.verdict import Verdict, judge
-from minipod.forked import Result
+from grader.see.observation import Failure, FileObservation, Observation, ProcessResult
+from grader.see.values import Int
 
 SPEC = Spec("ch90_pair", "f", Path("lessons/ch90_pair"), lambda rng: [], processes=2, devices=4)
-RIGHT = {"args": [], "value": {"t": "int", "v": 1}, "printed": ""}
+RIGHT = Observation((), Int(1))
 
 
 def seen(*cases):
-    return Result("ok", value={"oracle": [], "functions": {"f": list(cases)}})
+    return ProcessResult("ok", FileObservation(functions={"f": cases}))
 
 
 def failed(words, kind="KeyError"):
-    return {"args": [], "printed": "", "error": {"type": kind, "text": words, "own": [], "kind": "error", "into": ""}}
+    return Observation((), failure=Failure(kind, words))
 
 
 def told(*answer):
@@ -23,12 +24,14 @@ def told(*answer):
 
 
 def test_an_error_in_one_process_explains_why_the_other_hung():
-    verdict = told(Result("hung", text="…", seconds=9.0), seen(RIGHT, failed("own")))
+    verdict = told(ProcessResult("hung", text="…", seconds=9.0), seen(RIGHT, failed("own")))
     assert (verdict.outcome, verdict.reason, verdict.process, verdict.case) == ("wrong", "raised", 1, 1)
 
 
 def test_a_hang_is_told_when_the_other_process_only_waited_in_vain():
-    verdict = told(Result("hung", text="…", seconds=9.0), seen(RIGHT, failed("Gloo: Timed out", "JaxRuntimeError")))
+    verdict = told(
+        ProcessResult("hung", text="…", seconds=9.0), seen(RIGHT, failed("Gloo: Timed out", "JaxRuntimeError"))
+    )
     assert (verdict.outcome, verdict.reason, verdict.process) == ("hung", "hung-alone", 0)
 
 

@@ -1,6 +1,7 @@
 """Whose fault it is that an answer cannot be judged: the answer's, which spoilt what was seen of it, or ours."""
 
 import copy
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,22 +11,23 @@ from grader.exercise.spec import Settings, Spec
 from grader.judge.verdict import Verdict
 from grader.run import checking
 from grader.run.checking import Check, Known
-from grader.see.values import pack
-from grader.see.well_formed import well_formed
+from grader.see.observation import FileObservation, Observation, Truth, is_complete, received
+from grader.see.packing import pack
+from grader.see.wire import encode
 from minipod.forked import Result
 
 SPEC = Spec("ch90_one", "f", Path("lessons/ch90_one"), lambda rng: [])
 
 
 def seen(*values, oracle=True):
-    cases = [{"args": [], "budget": None, "printed": "", "value": pack(value)} for value in values]
-    truths = [{"value": pack(value)} for value in values] if oracle else []
-    return Result("ok", value={"oracle": truths, "functions": {"f": cases}})
+    cases = tuple(Observation((), pack(value)) for value in values)
+    truths = tuple(Truth(pack(value)) for value in values) if oracle else ()
+    return Result("ok", value=encode(FileObservation(functions={"f": cases}, oracle=truths)))
 
 
 def judged(answer, *right):
-    check = Check(SPEC, Settings(Path("answers"), 0), Verdict(SPEC.exercise, ""), Known([seen(*right)]))
-    verdict = checking.conclude(check, [answer])
+    check = Check(SPEC, Settings(Path("answers"), 0), Verdict(SPEC.exercise, ""), Known([received(seen(*right))]))
+    verdict = checking.conclude(check, [received(answer)])
     return verdict.outcome, verdict.reason, checking.in_words(check, "en")
 
 
@@ -68,7 +70,9 @@ FINE += [np.ones((2, 3)), np.zeros((0, 2)), np.array(["a"]), np.array([None]), n
 
 @pytest.mark.parametrize("value", FINE, ids=lambda v: type(v).__name__)
 def test_whatever_comes_back_has_the_form(value):
-    assert well_formed(SPEC, 1, seen(value))
+    result = received(seen(value))
+    assert is_complete(SPEC, 1, result)
+    assert encode(result.file) == json.loads(json.dumps(seen(value).value)) or value != value
     for right in (value, 2, 0.5, np.ones(2, np.float32)):
         assert judged(seen(value, 2), right, 2)[1] != "spoilt"
 

@@ -7,10 +7,12 @@ import pytest
 from jax.sharding import PartitionSpec as P
 
 from grader.exercise import answers
+from grader.exercise.spec import Budget
 from grader.judge.verdict import over_budget
 from grader.see.compare import difference, placement
+from grader.see.observation import Observation, Traffic
 from grader.see.observe import _traffic
-from grader.see.values import pack
+from grader.see.packing import pack
 
 NAN = float("nan")
 
@@ -97,7 +99,7 @@ def test_a_far_too_large_array_and_one_inside_itself_are_no_trouble():
         pack(np.zeros(10**8, np.int8))
     endless: list = []
     endless.append(endless)
-    assert pack(endless)["t"] == "list"
+    assert pack(endless).kind == "list"
 
 
 def test_a_broken_block_leaves_the_others_and_their_line_numbers(tmp_path):
@@ -124,8 +126,9 @@ def test_a_budget_counts_the_costliest_branch_of_a_condition():
     x = jax.device_put(np.ones(32, np.float32), jax.NamedSharding(mesh, P("i")))
     text = jax.jit(program).lower(True, x).compile().as_text()
     seen = _traffic(text or "")
-    assert sorted(size for _, size, _ in seen["traffic"]) == [4, 16]
-    assert seen["total"] == 16
-    within = seen | {"budget": {"ops": ["all-reduce"], "bytes": 16}}
+    assert isinstance(seen, Traffic)
+    assert sorted(transfer.bytes for transfer in seen.transfers) == [4, 16]
+    assert seen.total == 16
+    within, over = (Observation((), budget=Budget({"all-reduce"}, most), traffic=seen) for most in (16, 15))
     assert over_budget(within) is None
-    assert over_budget(seen | {"budget": {"ops": ["all-reduce"], "bytes": 15}}) is not None
+    assert over_budget(over) is not None

@@ -1,0 +1,169 @@
+"""What was seen of a file in one process, as plain data: of each function each case, and how the process ended."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from grader.exercise.spec import Budget, Spec
+from grader.see.compare import LEFT_ALONE
+from grader.see.values import Value, arrays_in
+from grader.see.wire import Malformed, decode
+from minipod import forked
+
+CodeLine = tuple[int | None, str]  # its number in the file, and its text
+STATUSES = ("ok", "raised", "died", "closed", "garbled", "spoilt", "large", "printed", "hung", "left")
+LEAVES_DEVICES = ("on-host", "piece-by-piece")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An error.
+
+    own   the last lines of the file itself that led to it
+    kind  "exit", "blank" (not begun), or "error"
+    into  what the file's own code had called
+    """
+
+    type: str
+    text: str
+    own: tuple[CodeLine, ...] = ()
+    kind: str = "error"
+    into: str = ""
+
+    @property
+    def first_line(self) -> str:
+        return self.text.partition("\n")[0]
+
+    @property
+    def is_timeout(self) -> bool:
+        """Whether a collective gave up because the other process did not come."""
+        return LEFT_ALONE.search(self.text) is not None
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """One collective of a compiled program; times: None where the compiler does not know."""
+
+    op: str
+    bytes: int
+    times: int | None
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What a compiled program sends, all of it and along some axes; None where that is not known."""
+
+    transfers: tuple[Transfer, ...]
+    total: int | None
+    along: Mapping[str, int | None] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """How many collectives are carried out, those of unknown loops left out."""
+        return sum(transfer.times or 0 for transfer in self.transfers)
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """A compiled program whose traffic cannot be read, and why."""
+
+    error: str
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One case: what went in, and the value or the failure.
+
+    traffic  of a compiled program
+    leaves_devices  how a value came about that left the devices on the way, one of LEAVES_DEVICES
+    """
+
+    args: tuple[Value, ...]
+    value: Value | None = None
+    failure: Failure | None = None
+    printed: str = ""
+    budget: Budget | None = None
+    traffic: Traffic | Unreadable | None = None
+    leaves_devices: str | None = None
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether it waited in vain for another process."""
+        return self.failure is not None and self.failure.is_timeout
+
+    def validate(self) -> None:
+        """Raises ValueError where the parts do not fit one another."""
+        if (self.value is None) == (self.failure is None):
+            raise ValueError("a value, or a failure")
+        if self.leaves_devices not in (None, *LEAVES_DEVICES):
+            raise ValueError("it leaves the devices in another way")
+        for array in arrays_in(self.value) if self.value else ():
+            if array.blocks and not array.has_numbers:
+                raise ValueError("an array without its numbers came back")
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What an oracle says of one case, or how it failed."""
+
+    value: Value | None = None
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True)
+class FileObservation:
+    """What a file's functions did (None: there is no such function), or why it could not be loaded."""
+
+    load: Failure | None = None
+    functions: Mapping[str, tuple[Observation, ...] | None] = field(default_factory=dict)
+    oracle: tuple[Truth, ...] = ()
+
+
+@dataclass(frozen=True)
+class ProcessResult:
+    """How one process ended, as `minipod.forked.Result` says it; where that is "ok", with what it saw of a file.
+
+    status  "malformed" where what it returned has not the form of a FileObservation
+    """
+
+    status: str
+    file: FileObservation = FileObservation()
+    text: str = ""
+    output: str = ""
+    ready: bool = True
+    seconds: float = 0.0
+
+    def cases(self, name: str) -> tuple[Observation, ...] | None:
+        """What the function did; None where it did nothing."""
+        return self.file.functions.get(name)
+
+
+def received(result: forked.Result) -> ProcessResult:
+    """What a child returned, which was encoded; an answer may have forged it."""
+    try:
+        about: dict[str, Any] = {"text": decode(str, result.text), "output": decode(str, result.output)}
+        about |= {"ready": decode(bool, result.ready), "seconds": decode(float, result.seconds)}
+        if result.status not in STATUSES:
+            raise Malformed("no such status")
+        file = decode(FileObservation, result.value) if result.status == "ok" else FileObservation()
+    except Malformed:
+        return ProcessResult("malformed")
+    return ProcessResult(result.status, file, **about)
+
+
+def is_complete(spec: Spec, cases: int, result: ProcessResult) -> bool:
+    """Whether a process saw all that the exercise asks for, on so many cases, or says how it ended."""
+    if result.status != "ok" or result.file.load:
+        return result.status != "malformed"
+    seen = result.cases(spec.name)
+    if seen is None:
+        return True
+    return len(seen) == cases and all(case.failure or _is_measured(spec, case) for case in seen)
+
+
+def _is_measured(spec: Spec, case: Observation) -> bool:
+    """Whether there is what a budget is compared with."""
+    if spec.how != "jit" or isinstance(case.traffic, Unreadable):
+        return True
+    axes = set(case.budget.along) if case.budget else set()
+    return case.traffic is not None and axes <= set(case.traffic.along)
