@@ -96,17 +96,19 @@ def _judge(spec: Spec, settings: Settings, known: checking.Known, path: Path, na
     under_way: list[tuple[str, checking.Check]] = []
     for name in [*names, ""]:
         if name:
-            under_way.append((name, checking.begin(spec, settings, known=known, read=_with(spec.name, name))))
+            read = _as_answer(path, name, spec.name)
+            under_way.append((name, checking.begin(spec, settings, known=known, read=read)))
         while under_way and (len(under_way) > 1 or not name):
             first, check = under_way.pop(0)
             checking.finish(check)
-            yield Judged(path, first, *_told(check))
+            verdict, message = _told(check)
+            yield Judged(path, first, verdict, message.replace(f"{spec.lesson}.py", path.name))
 
 
-def _with(exercise: str, name: str) -> checking.Reader:
-    """Reads an answers file as if its function `name` were called as the exercise is."""
+def _as_answer(path: Path, name: str, exercise: str) -> checking.Reader:
+    """Reads the file `path` for the answers file, as if its function `name` were called as the exercise is."""
 
-    def read(path: Path) -> answers.Answers:
+    def read(_: Path) -> answers.Answers:
         file = answers.read(path)
         if name != exercise:
             file.source += f"\n{exercise} = {name}\n"

@@ -58,19 +58,24 @@ class Chapter:
         return self.root / "solutions" / f"{self.lesson}.py"
 
     @property
+    def others(self) -> Path:
+        """What no learner sees: answers that the checks are tried on."""
+        return self.folder / "others"
+
+    @property
     def right(self) -> list[Path]:
         """The exercises solved in other ways."""
-        return [self.root / "tests" / kind / f"{self.lesson}.py" for kind in ("right_a", "right_b")]
+        return [self.others / "right_a.py", self.others / "right_b.py"]
 
     @property
     def wrong(self) -> Path:
         """The known mistakes written a second time."""
-        return self.root / "tests" / "wrong" / f"{self.lesson}.py"
+        return self.others / "wrong.py"
 
     @property
     def unlisted(self) -> Path:
         """Wrong answers that are no known mistakes."""
-        return self.root / "tests" / "unlisted" / f"{self.lesson}.py"
+        return self.others / "unlisted.py"
 
     @property
     def python(self) -> list[Path]:

@@ -53,13 +53,13 @@ def test_each_answer_that_is_judged_otherwise_than_its_author_says_is_a_line(cha
         "lessons/ch95_small/mistakes.py twice__power: cannot be told from twice__squared by what it does",
         "lessons/ch95_small/mistakes.py twice__added: is right, not wrong and called twice__added",
         "lessons/ch95_small/mistakes.py twice__power: is wrong and called twice__squared, not wrong and called ",
-        "tests/right_a/ch95_small.py twice: is wrong without a name, not right: called twice(",
-        "tests/right_b/ch95_small.py twice: is todo, not right: ",
-        "tests/wrong/ch95_small.py twice__added: is right, not wrong and called twice__added",
-        "tests/wrong/ch95_small.py twice__power: is wrong without a name, not wrong and called twice__power: ",
-        "tests/wrong/ch95_small.py twice__halved: is wrong without a name, not wrong and called twice__halved: ",
-        "tests/unlisted/ch95_small.py twice__is_right: is right, not wrong without a name",
-        "tests/unlisted/ch95_small.py twice__is_known: is wrong and called twice__halved, not wrong without a name: ",
+        "lessons/ch95_small/others/right_a.py twice: is wrong without a name, not right: called twice(",
+        "lessons/ch95_small/others/right_b.py twice: is todo, not right: ",
+        "lessons/ch95_small/others/wrong.py twice__added: is right, not wrong and called twice__added",
+        "lessons/ch95_small/others/wrong.py twice__power: is wrong without a name, not wrong and called twice__power: ",
+        "lessons/ch95_small/others/wrong.py twice__halved: is wrong without a name, not wrong and called twice__halved: ",
+        "lessons/ch95_small/others/unlisted.py twice__is_right: is right, not wrong without a name",
+        "lessons/ch95_small/others/unlisted.py twice__is_known: is wrong and called twice__halved, not wrong without a name: ",
     }
     unsaid = [text for text in expected if not any(line.startswith(text) for line in said.lines)]
     assert (unsaid, len(said.lines)) == ([], len(expected)), said
@@ -76,7 +76,7 @@ def test_a_mistake_that_has_to_be_seen_alone_may_be_slow(chapter):
     said = author(chapter.root, LESSON)
     assert [line.partition(":")[0] for line in said.lines] == [
         "lessons/ch95_small/mistakes.py twice__ends",
-        "tests/wrong/ch95_small.py twice__ends",
+        "lessons/ch95_small/others/wrong.py twice__ends",
     ], said
 
 
@@ -85,7 +85,7 @@ def test_too_many_unlisted_answers_of_which_only_the_difference_is_told_are_a_li
     chapter.unlisted.write_text(named("twice", odd))
     said = author(chapter.root, LESSON)
     (line,) = said.lines
-    assert line.startswith("tests/unlisted/ch95_small.py: 10 of 10 are told only what differs, more than 30%: ")
+    assert line.startswith("lessons/ch95_small/others/unlisted.py: 10 of 10 are told only what differs, more than 30%: ")
     assert all(f"twice__{why}: " in line for why in odd)
 
 
@@ -113,8 +113,8 @@ def test_what_is_there_is_judged_where_other_files_are_missing(chapter):
     chapter.unlisted.unlink()
     chapter.right[0].write_text("def twice(n):\n    return n\n")
     said = author(chapter.root, LESSON)
-    assert {"lessons/ch95_small/mistakes.py: is missing", "tests/unlisted/ch95_small.py: is missing"} <= set(said.lines)
-    assert [line for line in said.lines if line.startswith("tests/right_a/ch95_small.py twice: is wrong")]
+    assert {"lessons/ch95_small/mistakes.py: is missing", "lessons/ch95_small/others/unlisted.py: is missing"} <= set(said.lines)
+    assert [line for line in said.lines if line.startswith("lessons/ch95_small/others/right_a.py twice: is wrong")]
 
 
 @pytest.mark.parametrize(
