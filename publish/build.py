@@ -21,10 +21,10 @@ import nbformat
 
 from publish import files, progress_line, sync
 from publish.outputs import recordings
-from publish.outputs.execute import ALONE, Executed, chapter, waiting
+from publish.outputs.execute import Executed, chapter, measures, waiting
 from publish.pages import notebooks, root_page, status
 from publish.pages.notebooks import EDITIONS
-from publish.pages.page import ROOT, Page, read_page, show
+from publish.pages.page import ROOT, Page, read_page, show, written
 from publish.pages.plain_markdown import Links
 
 EARLY = 30.0  # seconds of executing after which what is there is written
@@ -110,9 +110,9 @@ def execute(
     Those that measure come last, one by one. If the others take longer than EARLY seconds, `early` is called once with
     the outputs so far, while the rest goes on.
     """
-    pages = {name: read_page(ROOT / "book" / "en" / f"{name}.md") for name in names}
+    pages = {name: read_page(written(name, "en")) for name in names}
     with ThreadPoolExecutor(max_workers=2) as pool:
-        running = {name: pool.submit(one, page) for name, page in pages.items() if name not in ALONE}
+        running = {name: pool.submit(one, page) for name, page in pages.items() if not measures(name, ROOT)}
         try:
             # A failed chapter is a result like the others; what raises is the end, e.g. a full disk.
             slow = wait(running.values(), timeout=EARLY, return_when=FIRST_EXCEPTION).not_done
@@ -197,9 +197,9 @@ def _sphinx(build: Path, edition: str) -> tuple[bool, str]:
 
 def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> str:
     """Write the notebooks of an edition and return a stamp of all that its pages are made of."""
-    folder = ROOT / "book" / EDITIONS[edition]
     sources = [
-        notebooks.source(read_page(folder / f"{name}.md"), edition, outputs) for name, outputs in executed.items()
+        notebooks.source(read_page(written(name, EDITIONS[edition])), edition, outputs)
+        for name, outputs in executed.items()
     ]
     status.fill(sources)
     titles, pages = notebooks.titles(sources)
