@@ -1,4 +1,4 @@
-"""What chapter.toml says about a chapter: its place in the book, its title, how long it takes, its words in pictures."""
+"""What chapter.toml says: a chapter's place in the book, its title, how long it takes, its own words in pictures."""
 
 import re
 import tomllib
@@ -48,9 +48,9 @@ def read(folder: Path) -> Chapter:
     try:
         facts = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ValueError(f"{where} is missing: write one as lessons/ch01_devices/{FILE} is") from None
+        raise ValueError(f"{where}: there is no such file: write one as lessons/ch01_devices/{FILE} is") from None
     except (OSError, ValueError) as error:
-        raise ValueError(f"{where} cannot be read: {' '.join(str(error).split())}") from None
+        raise ValueError(f"{where}: cannot be read: {' '.join(str(error).split())}") from None
     for sentence in _wrong(facts, int(found[1])):
         raise ValueError(f"{where}: {sentence}")
     labels = tuple((row["find"], row["zh-Hans"]) for row in facts.pop("labels", []))
@@ -70,7 +70,7 @@ def _wrong(facts: dict[str, Any], number: int) -> Iterator[str]:
         yield f"number is {facts['number']}, the folder's name says {number}: write «number = {number}»"
     title = facts.get("title")
     if not isinstance(title, dict) or not any(_text(title.get(language)) for language in LANGUAGES):
-        yield "the title is missing: write «title.en = \"…\"» and «title.zh-Hans = \"…\"», or one of them"
+        yield 'the title is missing: write «title.en = "…"» and «title.zh-Hans = "…"», or one of them'
     elif wrong := [key for key, text in title.items() if key not in LANGUAGES or not _text(text)]:
         yield f"title.{wrong[0]} is no title: write it for {' or '.join(LANGUAGES)}, between quotation marks"
     if not isinstance(facts.get("measures", False), bool):
