@@ -14,9 +14,9 @@ HEAD = "(sec-small)=\n# Small\n\nProse.\n\n```{code-cell}\n:cell: start\n```\n"
 PLACE = "\n% exercise: twice\n% end exercise\n"
 
 
-def book(folder):
-    """The small book and the small chapter, everything filled."""
-    small_book.make(folder)
+def book(folder, machine=False):
+    """The small book and the small chapter, everything filled; with `machine` it can be built there."""
+    small_book.make(folder, machine)
     chapter = small_chapter.write(folder)
     for page in chapter.pages:
         page.write_text(small_book.FRONT + HEAD + PLACE, "utf-8")
@@ -140,6 +140,15 @@ def test_an_exercise_in_one_language_stands_on_the_other_page_with_a_note(tmp_pa
     page = (folder / "book/en" / f"{LESSON}.md").read_text("utf-8")
     assert "*This is not in English yet; here it is in Chinese.*\n\n`n` 的两倍。" in page
     assert "here it is in Chinese" not in (folder / "book/zh-Hans" / f"{LESSON}.md").read_text("utf-8")
+
+
+def test_the_book_is_made_where_one_language_is_missing(tmp_path):
+    folder = book(tmp_path, machine=True)
+    (folder / "book/zh-Hans" / f"{LESSON}.md").unlink()
+    done = small_book.tool(fill(folder), "build", "zh-Hant")
+    assert done.returncode == 0, done.stdout + done.stderr
+    html = (folder / "_build/html/zh-Hant" / f"{LESSON}.html").read_text("utf-8")
+    assert "這裡還沒有中文，下面是英文。" in html and "Prose." in html and "Twice <code" in html
 
 
 def test_words_of_one_chapter_are_said_in_that_chapter_alone():
