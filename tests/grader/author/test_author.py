@@ -195,3 +195,24 @@ def test_what_does_not_fit_the_rest_is_named(chapter, part, text, expected):
 
 def test_a_chapter_that_is_whole_lacks_nothing(chapter):
     assert incomplete(chapter) == []
+
+
+def test_who_has_answers_is_told_what_checks_them(chapter):
+    (chapter.root / "answers").mkdir()
+    (chapter.root / "answers" / f"{LESSON}.py").write_text("def twice(n):\n    return 3 * n\n")
+    said = check(chapter.root, LESSON)
+    assert (said.status, said.lines) == (0, [])
+    assert said.errors.endswith(f"Your answers are checked by `.venv/bin/pytest lessons/{LESSON}`.\n")
+
+
+def test_the_old_name_of_the_command_works_and_says_the_new_one(chapter):
+    command = [sys.executable, "-m", "lessons", "author", f"--root={chapter.root}", "ch95"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert (run.returncode, run.stderr) == (0, "`author` is now called `check`: `python -m lessons check ch03`.\n")
+    assert run.stdout.startswith(f"{LESSON}: everything holds")
+
+
+def test_with_an_option_of_pytest_it_is_answers_that_are_checked():
+    command = [sys.executable, "-m", "lessons", "check", "ch96", "--hint"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert run.returncode == 2 and run.stderr.startswith("There is no chapter ch96; there are ch01_devices, ")
