@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PORT ?= 8000
 
-.PHONY: learn book record serve env sync test test-long check test-newest clean system
+.PHONY: learn book record serve env sync format test test-long check test-newest clean system
 
 # FRESH=1 executes every cell here; otherwise what book/outputs/ has for the cells as they are is taken from there.
 book: env  ## write _build/html/{en,zh-Hans,zh-Hant}/
@@ -27,6 +27,10 @@ env:  ## only make the environment
 
 sync: env  ## fill the pages from lessons/, derive zh-Hant
 	@$(BIN)/python -m publish.sync
+
+format: env  ## lay out the code: 80 columns in lessons/ and solutions/, 120 elsewhere
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
 
 # As root it first installs the programs that some tests use from the system, and says which and why: SYSTEM=no does not.
 test: env check  ## style, types, pages, lessons, tools

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 LANGUAGES = ("en", "zh-Hans", "zh-Hant")
-_FALLBACK = {"en": ("en",), "zh-Hans": ("zh-Hans", "en"), "zh-Hant": ("zh-Hant", "zh-Hans", "en")}
+_FALLBACK = {"en": ("en", "zh-Hans"), "zh-Hans": ("zh-Hans", "en"), "zh-Hant": ("zh-Hant", "zh-Hans", "en")}
 MESSAGES = Path(__file__).with_name("messages.toml")
 
 

@@ -1,4 +1,4 @@
-"""`python -m lessons`: `learn`, `check`; `class` for instructors; `author`."""
+"""`python -m lessons`: `learn`, `check`, `class`; `new` for authors."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ if sys.path[0] in ("", os.getcwd()) and os.path.realpath(os.getcwd()) != HOME:
 
 USAGE = (
     "python -m lessons learn | check [CHAPTER …] | class FOLDER"
-    " | author CHAPTER … (each has --help)"
+    " | new CHAPTER [NAME] (each has --help)"
 )
 
 
@@ -21,12 +21,17 @@ def main() -> int:
         return tell("windows")
     if command == "learn":
         from grader.learn.learn_command import main as run
+    elif command == "author" or (command == "check" and of_author(arguments)):
+        from grader.author.author_command import main as run
+
+        if command == "author":
+            tell("author-check")
     elif command == "check":
         from grader.run.check_command import main as run
     elif command == "class":
         from grader.classroom.class_command import main as run
-    elif command == "author":
-        from grader.author.author_command import main as run
+    elif command == "new":
+        from grader.author.new_command import main as run
     elif command == "book":
         return tell("book-elsewhere")
     else:
@@ -34,6 +39,19 @@ def main() -> int:
         print(USAGE, file=sys.stdout if asked else sys.stderr)
         return 0 if asked else 2
     return run(arguments)
+
+
+def of_author(arguments: list[str]) -> bool:
+    """Whether `check` is to look at chapters themselves, not at your answers.
+
+    In a checkout it does where chapters are named, and no option of pytest.
+    """
+    from grader.home import HERE, is_installed
+
+    chapters = [a for a in arguments if not a.startswith("-")]
+    options = [a for a in arguments if a.startswith("-")]
+    ours = all(option.startswith("--root=") for option in options)
+    return bool(chapters) and ours and not is_installed(HERE)
 
 
 def tell(message: str) -> int:

@@ -14,9 +14,9 @@ from pathlib import Path
 from publish import files, progress_line, sync
 from publish.editions import write_editions
 from publish.outputs import recordings
-from publish.outputs.execute import ALONE, Executed, chapter, waiting
+from publish.outputs.execute import Executed, chapter, measures, waiting
 from publish.pages.notebooks import EDITIONS
-from publish.pages.page import ROOT, Page, read_page, show
+from publish.pages.page import ROOT, Page, read_page, show, written
 
 EARLY = 30.0  # seconds of executing after which what is there is written
 
@@ -101,9 +101,9 @@ def execute(
     Those that measure come last, one by one. If the others take longer than EARLY seconds, `early` is called once with
     the outputs so far, while the rest goes on.
     """
-    pages = {name: read_page(ROOT / "book" / "en" / f"{name}.md") for name in names}
+    pages = {name: read_page(written(name, "en")) for name in names}
     with ThreadPoolExecutor(max_workers=2) as pool:
-        running = {name: pool.submit(one, page) for name, page in pages.items() if name not in ALONE}
+        running = {name: pool.submit(one, page) for name, page in pages.items() if not measures(name, ROOT)}
         try:
             # A failed chapter is a result like the others; what raises is the end, e.g. a full disk.
             slow = wait(running.values(), timeout=EARLY, return_when=FIRST_EXCEPTION).not_done

@@ -18,7 +18,7 @@ from publish import files, progress_line
 from publish.outputs.execute import Executed
 from publish.pages import notebooks, root_page, status
 from publish.pages.notebooks import EDITIONS
-from publish.pages.page import ROOT, read_page
+from publish.pages.page import ROOT, read_page, written
 from publish.pages.plain_markdown import Links
 
 
@@ -92,9 +92,9 @@ class Prepared:
 
 def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> Prepared:
     """Write the notebooks of an edition, but for those that stand there already as they would be written."""
-    folder = ROOT / "book" / EDITIONS[edition]
     sources = [
-        notebooks.source(read_page(folder / f"{name}.md"), edition, outputs) for name, outputs in executed.items()
+        notebooks.source(read_page(written(name, EDITIONS[edition])), edition, outputs)
+        for name, outputs in executed.items()
     ]
     status.fill(sources)
     titles, pages = notebooks.titles(sources)

@@ -1,10 +1,12 @@
 """python -m publish.sync [--check]: fill the pages from the lessons, and derive the Traditional Chinese of their words.
 
-Filled are the bodies of code cells (from demo.py, by name), programs, and exercises. `--check` writes nothing and
-fails, naming page and cell, where something is stale, unknown, unused or out of order, or where the editions differ.
+Filled are the bodies of code cells (from demo.py, by name), programs, exercises, and the lists of chapters. `--check`
+writes nothing and fails, naming page and cell, where something is stale, unknown, unused or out of order, or where the
+editions differ. What is written in one language only is named; nothing fails for it.
 """
 
 import argparse
+import contextlib
 import re
 import sys
 from dataclasses import dataclass
@@ -12,26 +14,39 @@ from pathlib import Path
 
 import yaml
 
+from grader.exercise import chapters as lessons
+from grader.exercise.languages import unwritten
 from grader.exercise.statements import chinese
 from publish import files
+from publish.chapter_lists import Lists, lists
 from publish.pages import exercise_blocks, terms
-from publish.pages.page import ROOT, WRITTEN, Page, demo_cells, program_cell, read_page, show
+from publish.pages.page import ROOT, WRITTEN, Page, demo_cells, program_cell, read_page, show, written
 
 
 @dataclass
 class Result:
-    """`stale`: what each file should hold and does not (path → text, sentence). `problems`: what no sync can mend."""
+    """What is not as it should be.
+
+    stale      what each file should hold and does not: path → text, sentence
+    problems   what no sync can mend
+    unwritten  what one of the written languages lacks
+    """
 
     stale: dict[Path, tuple[str, str]]
     problems: list[str]
+    unwritten: list[str]
 
 
 def chapters(root: Path = ROOT) -> list[str]:
-    """The pages of the book in the order of _toc.yml."""
-    toc = yaml.safe_load((root / "_toc.yml").read_text("utf-8"))
+    """The pages of the book in the order of _toc.yml, as it is when the chapters are in it."""
+    path = root / "_toc.yml"
+    text = path.read_text("utf-8")
+    with contextlib.suppress(ValueError):  # which `check` tells
+        text = lists(root).fill(path, text)
+    toc = yaml.safe_load(text)
     names = [toc["root"]]
     for part in toc.get("parts", [toc]):
-        names += [entry["file"] for entry in part.get("chapters", [])]
+        names += [entry["file"] for entry in part.get("chapters") or []]
     return names
 
 
@@ -118,40 +133,71 @@ def editions_differ(pages: dict[str, Page], root: Path = ROOT) -> list[str]:
 
 
 def check(root: Path = ROOT) -> Result:
-    """Look at every page and every words file."""
-    stale: dict[Path, tuple[str, str]] = {}
-    problems: list[str] = []
+    """Look at every page, every words file and every list of chapters."""
+    listed, names = lists(root), chapters(root)
+    result = Result({}, listed.problems, [])
+    there = lessons.lessons_in(root / "lessons")
     owner: dict[str, Path] = {}  # English pages: which one has a label
-    for chapter in chapters(root):
+    for name in names:
         found: dict[str, Page] = {}
         for edition in WRITTEN:
-            path = root / "book" / edition / f"{chapter}.md"
-            if not path.exists():
-                problems.append(f"{show(path, root)} is missing: _toc.yml names it")
-                continue
-            found[edition] = page = read_page(path, root)
-            try:
-                text, old, wrong = synced(page, edition, root)
-            except ValueError as error:
-                problems.append(str(error))
-                continue
-            problems += wrong
-            if text != page.text:
-                stale[path] = text, "\n".join(old)
+            path = root / "book" / edition / f"{name}.md"
+            if path.exists():
+                found[edition] = read_page(path, root)
+                _page(found[edition], edition, root, listed, result)
+            elif name not in there or not written(name, edition, root).exists():
+                by = f"lessons/{name} needs" if name in there else "_toc.yml names"
+                result.problems.append(f"{show(path, root)} is missing: {by} it")
         for label in found["en"].labels if "en" in found else []:
             if label in owner:
-                here, there = show(found["en"].path, root), show(owner[label], root)
-                problems.append(f"{here}: {there} also has the label «{label}»")
+                here, other = show(found["en"].path, root), show(owner[label], root)
+                result.problems.append(f"{here}: {other} also has the label «{label}»")
             owner[label] = found["en"].path
         if len(found) > 1:
-            problems += editions_differ(found, root)
+            result.problems += editions_differ(found, root)
     for path in sorted(root.glob("book/*/*.md")):
-        if path.parent.name in WRITTEN and path.stem not in chapters(root):
-            problems.append(f"{show(path, root)}: _toc.yml does not name this page")
+        if path.parent.name in WRITTEN and path.stem not in names:
+            result.problems.append(_stray(path, root))
+    for path in [path for path in listed.blocks if path.suffix != ".md" or path.parent == root]:
+        _file(path, path.read_text("utf-8"), "", root, listed, result)
     for path, text in derived(root).items():
         if not path.exists() or path.read_text("utf-8") != text:
-            stale[path] = text, f"{show(path, root)} is not what the file beside it says"
-    return Result(stale, list(dict.fromkeys(problems)))
+            result.stale[path] = text, f"{show(path, root)} is not what the file beside it says"
+    result.problems[:] = dict.fromkeys(result.problems)
+    result.unwritten += [sentence for name in there for sentence in unwritten(root, name)]
+    return result
+
+
+def _page(page: Page, edition: str, root: Path, listed: Lists, result: Result) -> None:
+    """Add to the result what is to be said about one page."""
+    try:
+        text, old, wrong = synced(page, edition, root)
+    except ValueError as error:
+        result.problems.append(str(error))
+        return
+    result.problems += wrong
+    _file(page.path, text, "\n".join(old), root, listed, result)
+
+
+def _file(path: Path, text: str, sentences: str, root: Path, listed: Lists, result: Result) -> None:
+    """Add to the result a file that should hold this text, and in it the lists of chapters."""
+    try:
+        whole = listed.fill(path, text)
+    except ValueError as error:
+        result.problems.append(f"{show(path, root)}: {error}")
+        return
+    if whole != text:
+        said = f"{show(path, root)}: its list of chapters is not what lessons/*/chapter.toml say"
+        sentences = "\n".join(filter(None, [sentences, said]))
+    if sentences:
+        result.stale[path] = whole, sentences
+
+
+def _stray(path: Path, root: Path) -> str:
+    """A page that is in no list: one of a chapter is listed by its chapter.toml."""
+    if lessons.NAME.fullmatch(path.stem):
+        return f"{show(path, root)}: there is no lessons/{path.stem}/{lessons.FILE}, which puts this page into the book"
+    return f"{show(path, root)}: _toc.yml does not name this page"
 
 
 def derived(root: Path = ROOT) -> dict[Path, str]:
@@ -159,7 +205,7 @@ def derived(root: Path = ROOT) -> dict[Path, str]:
     out = {}
     for folder in ("lessons", "minipod"):
         for path in sorted((root / folder).rglob("*.toml")):
-            if path.name.endswith(".zh-Hant.toml"):
+            if path.name.endswith(".zh-Hant.toml") or path.name == lessons.FILE:
                 continue
             blanks = path.with_name("exercises.py")
             asked = chinese(blanks) if path.name == "words.toml" and blanks.exists() else {}
@@ -175,6 +221,8 @@ def main(arguments: list[str] | None = None) -> int:
     result = check()
     for problem in result.problems:
         print(problem, file=sys.stderr)
+    for sentence in result.unwritten:
+        print(f"not yet in both languages: {sentence}")
     if only_check:
         for _, sentences in result.stale.values():
             print(re.sub("$", ": run `make sync`", sentences, flags=re.M), file=sys.stderr)

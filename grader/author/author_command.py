@@ -1,4 +1,4 @@
-"""`python -m lessons author CHAPTER`: whether everything that a chapter's author wrote holds, in one process.
+"""`python -m lessons check CHAPTER` in a checkout: whether everything of a chapter is there and holds, in one process.
 
 The solution and each known mistake are seen once, on the inputs of one seed. Every answer that the author wrote is
 judged against that: other right answers, the mistakes themselves, their second spellings, and wrong answers that are
@@ -10,12 +10,15 @@ import dataclasses
 import itertools
 import os
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from grader.author.chapter_files import Chapter, Finding, functions, incomplete, mistakes_of
-from grader.exercise import answers
+from grader.author.chapter_files import ChapterFiles, Finding, functions, incomplete, mistakes_of
+from grader.author.unfilled import exercises_left, unfilled
+from grader.exercise import answers, chapters
 from grader.exercise.exercises import Catalogue
+from grader.exercise.languages import unwritten
 from grader.exercise.spec import Settings, Spec
 from grader.home import HERE
 from grader.judge import mistakes
@@ -29,7 +32,7 @@ from minipod.processes import environment
 SPECIFIC = 0.7  # of the unlisted wrong answers get a message that says more than what differs
 SEED, LIMIT, MEMORY = 11, 120.0, 2.0  # seconds even on a busy machine: who waits in vain is ended long before; GiB
 DESCRIPTION = (
-    "Judge what the authors of chapters wrote: solutions and other right answers pass, every mistake and its second "
+    "Check everything of a chapter: solutions and other right answers pass, every mistake and its second "
     "spelling gets its name, no two mistakes behave alike, unlisted wrong answers are caught, and nothing is missing. "
     "One line a finding."
 )
@@ -44,7 +47,7 @@ class Judged:
     verdict: Verdict
     message: str
 
-    def finding(self, chapter: Chapter, expected: str) -> Finding:
+    def finding(self, chapter: ChapterFiles, expected: str) -> Finding:
         """That the verdict is another than it should be."""
         verdict = self.verdict
         named = f" and called {verdict.mistake}" if verdict.mistake else " without a name"
@@ -53,7 +56,7 @@ class Judged:
         return Finding(chapter.place(self.file, self.function), f"is {found}, not {expected}{said}")
 
 
-def judge_chapter(chapter: Chapter, specs: list[Spec]) -> Iterator[Finding]:
+def judge_chapter(chapter: ChapterFiles, specs: list[Spec]) -> Iterator[Finding]:
     """What does not hold in a chapter, exercise by exercise; of files that are missing nothing is judged."""
     unlisted: list[Judged] = []
     for spec in specs:
@@ -96,17 +99,19 @@ def _judge(spec: Spec, settings: Settings, known: checking.Known, path: Path, na
     under_way: list[tuple[str, checking.Check]] = []
     for name in [*names, ""]:
         if name:
-            under_way.append((name, checking.begin(spec, settings, known=known, read=_with(spec.name, name))))
+            read = _as_answer(path, name, spec.name)
+            under_way.append((name, checking.begin(spec, settings, known=known, read=read)))
         while under_way and (len(under_way) > 1 or not name):
             first, check = under_way.pop(0)
             checking.finish(check)
-            yield Judged(path, first, *_told(check))
+            verdict, message = _told(check)
+            yield Judged(path, first, verdict, message.replace(f"{spec.lesson}.py", path.name))
 
 
-def _with(exercise: str, name: str) -> checking.Reader:
-    """Reads an answers file as if its function `name` were called as the exercise is."""
+def _as_answer(path: Path, name: str, exercise: str) -> checking.Reader:
+    """Reads the file `path` for the answers file, as if its function `name` were called as the exercise is."""
 
-    def read(path: Path) -> answers.Answers:
+    def read(_: Path) -> answers.Answers:
         file = answers.read(path)
         if name != exercise:
             file.source += f"\n{exercise} = {name}\n"
@@ -116,7 +121,7 @@ def _with(exercise: str, name: str) -> checking.Reader:
     return read
 
 
-def _judge_seen(chapter: Chapter, spec: Spec, settings: Settings, known: checking.Known) -> Iterator[Judged]:
+def _judge_seen(chapter: ChapterFiles, spec: Spec, settings: Settings, known: checking.Known) -> Iterator[Judged]:
     """The mistakes themselves, taken as answers that did what was seen of them."""
     for name, results in known.mistakes.items():
         verdict = Verdict(spec.exercise, "", file=str(chapter.mistakes))
@@ -136,7 +141,7 @@ def _told(check: checking.Check) -> tuple[Verdict, str]:
     return check.verdict, message  # which a fault in the telling has changed
 
 
-def _alike(chapter: Chapter, spec: Spec, known: checking.Known) -> Iterator[Finding]:
+def _alike(chapter: ChapterFiles, spec: Spec, known: checking.Known) -> Iterator[Finding]:
     """The pairs, of mistakes and the solution, that do the same on every input, in every process."""
     seen = {spec.name: (known.solution or [], spec.name, str(chapter.solution))}
     seen |= {name: (results, name, str(chapter.mistakes)) for name, results in known.mistakes.items()}
@@ -146,7 +151,7 @@ def _alike(chapter: Chapter, spec: Spec, known: checking.Known) -> Iterator[Find
             yield Finding(chapter.place(chapter.mistakes, other), f"cannot be told from {whom} by what it does")
 
 
-def _general(chapter: Chapter, unlisted: list[Judged]) -> Iterator[Finding]:
+def _general(chapter: ChapterFiles, unlisted: list[Judged]) -> Iterator[Finding]:
     """Too many unlisted wrong answers of which nothing is said but what differs."""
     general = [judged for judged in unlisted if judged.verdict.near is None]
     if len(general) > (1 - SPECIFIC) * len(unlisted):
@@ -155,42 +160,38 @@ def _general(chapter: Chapter, unlisted: list[Judged]) -> Iterator[Finding]:
         yield Finding(chapter.place(chapter.unlisted), text)
 
 
-def _judged(chapter: Chapter) -> Iterator[Finding]:
+def _judged(chapter: ChapterFiles) -> Iterator[Finding]:
     """What does not hold; nothing where there are no checks, or no solution to compare with."""
     if not (chapter.checks.exists() and chapter.solution.exists()):
         return
+    left = exercises_left(chapter, functions(chapter.blanks))
     try:
         catalogue = Catalogue(chapter.root / "lessons")
-        specs = [catalogue.spec(name) for name in catalogue.exercises if name.startswith(f"{chapter.lesson}.")]
+        wanted = [name for name in catalogue.exercises if name.startswith(f"{chapter.lesson}.")]
+        specs = [catalogue.spec(name) for name in wanted if name.partition(".")[2] not in left]
     except Exception as error:
         yield Finding(chapter.place(chapter.checks), f"cannot be run: {type(error).__name__}: {error}")
     else:
         yield from judge_chapter(chapter, specs)
 
 
-def _all_chapters(root: Path) -> list[Chapter]:
-    """The chapters that there are, whole or half made."""
-    return [Chapter(root, p.name) for p in sorted((root / "lessons").glob("ch[0-9]*")) if p.is_dir()]
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; 1 when there is a finding, 2 for an unknown chapter."""
-    parser = argparse.ArgumentParser(prog="python -m lessons author", description=DESCRIPTION)
+    parser = argparse.ArgumentParser(prog="python -m lessons check", description=DESCRIPTION)
     parser.add_argument("chapters", nargs="+", metavar="CHAPTER", help="such as ch03")
     parser.add_argument("--root", type=Path, default=HERE, help="holds lessons/, solutions/, tests/ (default: these)")
     options = parser.parse_args(arguments)
     root = options.root.resolve()
-    there = _all_chapters(root)
+    there = chapters.lessons_in(root / "lessons")
     if not there:
         parser.error(f"there are no chapters in {root / 'lessons'}")
-    chosen: list[Chapter] = []
+    chosen: list[ChapterFiles] = []
     for wanted in options.chapters:
-        named = [c for c in there if wanted in (c.lesson, c.lesson.partition("_")[0])]
+        named = chapters.named(root / "lessons", wanted)
         if not named:
-            known = ", ".join(c.lesson for c in there)
-            print(say("check-chapter", locale_language(), chapter=wanted, known=known), file=sys.stderr)
+            print(say("check-chapter", locale_language(), chapter=wanted, known=", ".join(there)), file=sys.stderr)
             return 2
-        chosen += named
+        chosen += [ChapterFiles(root, lesson) for lesson in named]
     environment.cleanse()
     os.environ.pop(checking.SURFACE, None)  # a fault of ours is a finding like the others
     warm_up(root / ".cache" / "jax")
@@ -203,16 +204,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _report(chapter: Chapter) -> int:
-    """Print the findings on a chapter as they come; whether there are any."""
-    found = 0
+def _report(chapter: ChapterFiles) -> int:
+    """Print the findings on a chapter as they come, then how many and in how long; whether there are any."""
+    start, found = time.monotonic(), 0
     missing = incomplete(chapter)
     readable = not any(finding.unreadable for finding in missing)
-    for finding in itertools.chain(missing, _judged(chapter) if readable else []):
+    for finding in itertools.chain(missing, unfilled(chapter), _judged(chapter) if readable else []):
         print(finding, flush=True)
         found += 1
-    if not found:
-        several = [functions(chapter.blanks), mistakes_of(chapter.mistakes), mistakes_of(chapter.unlisted)]
-        counts = "exercises: {}, mistakes: {}, unlisted wrong answers: {}".format(*map(len, several))
-        print(f"{chapter.lesson}: everything holds ({counts})")
+    for sentence in unwritten(chapter.root, chapter.lesson):  # who writes one language has finished all the same
+        print(f"not yet in both languages: {sentence}")
+    several = [functions(chapter.blanks), mistakes_of(chapter.mistakes), mistakes_of(chapter.unlisted)]
+    counts = "exercises: {}, mistakes: {}, unlisted wrong answers: {}".format(*map(len, several))
+    result = f"to be mended: {found}" if found else "everything holds"
+    print(f"{chapter.lesson}: {result} ({counts}; {time.monotonic() - start:.0f} s)")
+    if (chapter.root / "answers" / f"{chapter.lesson}.py").exists():
+        print(say("check-yours", locale_language(), chapter=chapter.lesson), file=sys.stderr)
     return int(found > 0)

@@ -1,13 +1,16 @@
 """What belongs to one chapter, file by file, and what of it is missing or does not fit the rest."""
 
 import ast
+import re
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-LANGUAGES = ("en", "zh-Hans")  # zh-Hant is derived
+from grader.exercise import chapters
+from grader.exercise.chapters import LANGUAGES
+
 MISTAKES, HINTS, UNLISTED = 3, 3, 10  # the fewest: of an exercise, of an exercise, of a chapter
 
 
@@ -27,7 +30,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Chapter:
+class ChapterFiles:
     """Where the parts of `lesson`, such as ch03_sharding, stand below `root`."""
 
     root: Path
@@ -58,19 +61,33 @@ class Chapter:
         return self.root / "solutions" / f"{self.lesson}.py"
 
     @property
+    def others(self) -> Path:
+        """What no learner sees: answers that the checks are tried on."""
+        return self.folder / "others"
+
+    @property
     def right(self) -> list[Path]:
         """The exercises solved in other ways."""
-        return [self.root / "tests" / kind / f"{self.lesson}.py" for kind in ("right_a", "right_b")]
+        return [self.others / "right_a.py", self.others / "right_b.py"]
 
     @property
     def wrong(self) -> Path:
         """The known mistakes written a second time."""
-        return self.root / "tests" / "wrong" / f"{self.lesson}.py"
+        return self.others / "wrong.py"
 
     @property
     def unlisted(self) -> Path:
         """Wrong answers that are no known mistakes."""
-        return self.root / "tests" / "unlisted" / f"{self.lesson}.py"
+        return self.others / "unlisted.py"
+
+    @property
+    def facts(self) -> Path:
+        return self.folder / chapters.FILE
+
+    @property
+    def pages(self) -> list[Path]:
+        """Of the book, in each language that is written; one of them may not be there yet."""
+        return [self.root / "book" / language / f"{self.lesson}.md" for language in LANGUAGES]
 
     @property
     def python(self) -> list[Path]:
@@ -97,15 +114,15 @@ def mistakes_of(path: Path) -> list[str]:
     return [name for name in functions(path) if "__" in name]
 
 
-def incomplete(chapter: Chapter) -> list[Finding]:
+def incomplete(chapter: ChapterFiles) -> list[Finding]:
     """What the chapter lacks, and what of it does not fit the rest; nothing of it is run."""
     found = list(_unreadable(chapter))
     if any(finding.unreadable for finding in found):
         return found
-    return [*found, *_exercises(chapter), *_mistakes(chapter), *_words(chapter)]
+    return [*found, *_facts(chapter), *_exercises(chapter), *_mistakes(chapter), *_words(chapter), *_pages(chapter)]
 
 
-def _unreadable(chapter: Chapter) -> Iterator[Finding]:
+def _unreadable(chapter: ChapterFiles) -> Iterator[Finding]:
     for path in [*chapter.python, chapter.words]:
         parse: Callable[[str], object] = tomllib.loads if path == chapter.words else ast.parse
         try:
@@ -118,7 +135,15 @@ def _unreadable(chapter: Chapter) -> Iterator[Finding]:
             yield Finding(chapter.place(path), f"cannot be read: {error}", True)
 
 
-def _exercises(chapter: Chapter) -> Iterator[Finding]:
+def _facts(chapter: ChapterFiles) -> Iterator[Finding]:
+    try:
+        chapters.read(chapter.folder)
+    except ValueError as error:
+        where, _, text = str(error).partition(": ")
+        yield Finding(where, text)
+
+
+def _exercises(chapter: ChapterFiles) -> Iterator[Finding]:
     names = functions(chapter.blanks)
     if not names and chapter.blanks.exists():
         yield Finding(chapter.place(chapter.blanks), "holds no exercise")
@@ -127,7 +152,7 @@ def _exercises(chapter: Chapter) -> Iterator[Finding]:
     yield from _same(chapter, chapter.solution, functions(chapter.solution), names)
 
 
-def _mistakes(chapter: Chapter) -> Iterator[Finding]:
+def _mistakes(chapter: ChapterFiles) -> Iterator[Finding]:
     names, known = functions(chapter.blanks), mistakes_of(chapter.mistakes)
     for path in (chapter.mistakes, chapter.wrong, chapter.unlisted):
         for name in mistakes_of(path):
@@ -143,8 +168,8 @@ def _mistakes(chapter: Chapter) -> Iterator[Finding]:
         yield Finding(chapter.place(chapter.unlisted), f"holds {several} wrong answers; {UNLISTED} are the least")
 
 
-def _words(chapter: Chapter) -> Iterator[Finding]:
-    """Title, hints, and every mistake's name and text, in both languages."""
+def _words(chapter: ChapterFiles) -> Iterator[Finding]:
+    """Title, hints, and every mistake's name and text, in one language at least."""
     try:
         words = tomllib.loads(chapter.words.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -156,20 +181,33 @@ def _words(chapter: Chapter) -> Iterator[Finding]:
         explained = sorted(f"{name}__{mistake}" for mistake in said) if isinstance(said, dict) else []
         listed = sorted(mistake for mistake in known if mistake.startswith(f"{name}__"))
         yield from _same(chapter, chapter.words, explained, listed, "words for {}")
-        for language in LANGUAGES:
-            hints = _get(words, name, "hints", language) or []
-            least = max(HINTS, len(_get(words, name, "hints", "en") or []))
-            if len(hints) < least:
-                where = chapter.place(chapter.words)
-                yield Finding(where, f"{name} has {len(hints)} hints in {language}; {least} are needed")
-            wanted = [("title",), *(("mistakes", m, key) for m in said or {} for key in ("name", "text"))]
-            for keys in wanted:
-                if not _get(words, name, *keys, language):
-                    label = ".".join((name, *keys, language))
-                    yield Finding(chapter.place(chapter.words), f"{label} is missing")
+        yield from _hints(chapter, name, _get(words, name, "hints"))
+        for keys in [("title",), *(("mistakes", m, key) for m in said or {} for key in ("name", "text"))]:
+            there = _get(words, name, *keys)
+            if not isinstance(there, dict) or not any(there.get(language) for language in LANGUAGES):
+                yield Finding(chapter.place(chapter.words), f"{'.'.join((name, *keys))} is missing")
 
 
-def _same(chapter: Chapter, path: Path, has: list[str], wanted: list[str], what: str = "{}") -> Iterator[Finding]:
+def _hints(chapter: ChapterFiles, name: str, hints: Any) -> Iterator[Finding]:
+    """As many in each language that has some; what one lacks whole is no finding."""
+    several = {language: len(_get(hints, language) or []) for language in LANGUAGES}
+    least = max(HINTS, *several.values())
+    for language, count in several.items():
+        if count < least and (count or not any(several.values())):
+            where = chapter.place(chapter.words)
+            yield Finding(where, f"{name} has {count} hints in {language}; {least} are needed")
+
+
+def _pages(chapter: ChapterFiles) -> Iterator[Finding]:
+    """The exercises have their place on each page, in their order."""
+    if not any(page.exists() for page in chapter.pages):
+        yield Finding(chapter.place(chapter.pages[0]), "is missing")
+    for page in [page for page in chapter.pages if page.exists()]:
+        shown = re.findall(r"(?m)^% exercise: *(\w+) *$", page.read_text(encoding="utf-8"))
+        yield from _same(chapter, page, shown, functions(chapter.blanks), "line «% exercise: {}»")
+
+
+def _same(chapter: ChapterFiles, path: Path, has: list[str], wanted: list[str], what: str = "{}") -> Iterator[Finding]:
     """Findings where a file that there is does not have the names it should, in their order."""
     if not path.exists() or has == wanted:
         return

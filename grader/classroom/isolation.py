@@ -31,7 +31,8 @@ _FIRST_USER = 2_000_000_000  # nobody's: above what systemd and containers hand 
 class Walls:
     """What a room may see, all of it read-only.
 
-    root    the project: its lessons and the compilation cache are visible, solutions and known mistakes are not
+    root    the project: its lessons and the compilation cache are visible; solutions, known mistakes and the other
+            answers that the authors of chapters wrote are not
     hidden  folders that must not be seen even where they lie inside a visible one
     """
 
@@ -63,7 +64,8 @@ class Walls:
     @property
     def covered(self) -> list[Path]:
         """The hidden folders that a visible one contains."""
-        return [h for h in self.hidden if h.exists() and any(h.is_relative_to(v) for v in self.visible)]
+        hidden = [*self.hidden, *sorted((self.root / "lessons").glob("ch[0-9]*/others"))]
+        return [h for h in hidden if h.exists() and any(h.is_relative_to(v) for v in self.visible)]
 
 
 def available() -> list[str]:

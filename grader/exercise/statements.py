@@ -102,11 +102,14 @@ def joined(text: str) -> str:
 
 
 def statement(lessons: Path, exercise: str, lang: str) -> str:
-    """What `ch03_sharding.read_layout` asks for, as Markdown, each paragraph in one line; English where that is all."""
+    """What `ch03_sharding.read_layout` asks for, as Markdown, each paragraph in one line.
+
+    In the other language where that is all.
+    """
     lesson, _, name = exercise.partition(".")
     node = functions(lessons / lesson / "exercises.py")[name]
     parts = split_docstring(ast.get_docstring(node) or "")
-    text = parts["en"] if lang == "en" else parts["zh-Hans"] or parts["en"]
+    text = parts["en"] or parts["zh-Hans"] if lang == "en" else parts["zh-Hans"] or parts["en"]
     if lang == "zh-Hant":
         derived = lesson_words(lessons / lesson).get(name, {}).get("statement", {})
         text = derived.get("zh-Hant", text)

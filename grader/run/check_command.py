@@ -7,11 +7,14 @@ from collections.abc import Sequence
 
 import pytest
 
+from grader.exercise import chapters
 from grader.home import HERE, home, is_installed
 from grader.messages import locale_language, say
 
 DESCRIPTION = (
-    "Check the answers of some chapters, or of all. OPTIONS are pytest's and those of `pytest lessons/`: --hint …"
+    "Check the answers of some chapters, or of all. OPTIONS are pytest's and those of `pytest lessons/`: --hint … "
+    "In a checkout `check ch03`, without an option, checks the chapter itself, as its authors wrote it; "
+    "`pytest lessons/ch03_sharding` checks your answers."
 )
 
 
@@ -22,12 +25,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options, others = parser.parse_known_args(arguments)
     places = [str(HERE / "lessons")] * (not options.chapters)
     for chapter in options.chapters:
-        found = [p.parent for p in sorted((HERE / "lessons").glob("ch*/test_exercises.py"))]
-        named = [str(p) for p in found if chapter in (p.name, p.name.partition("_")[0])]
+        named = chapters.named(HERE / "lessons", chapter)
         if not named:
-            known = ", ".join(p.name for p in found)
+            known = ", ".join(chapters.lessons_in(HERE / "lessons"))
             print(say("check-chapter", locale_language(), chapter=chapter, known=known), file=sys.stderr)
             return 2
-        places += named
+        places += [str(HERE / "lessons" / lesson) for lesson in named]
     alone = ["-c", os.devnull] if is_installed(HERE) else []  # not by the settings of a project that installed us
     return int(pytest.main([f"--rootdir={home(HERE)}", *alone, *places, *others]))

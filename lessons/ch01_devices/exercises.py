@@ -1,8 +1,8 @@
-"""ch01_devices: four exercises.
+"""The exercises of ch01_devices.
 
 Work on your copy, answers/ch01_devices.py; this file stays as it is.
 
-四个练习。请在你自己的副本 answers/ch01_devices.py 里作答，本文件保持原样。
+本章的练习。请在你自己的副本 answers/ch01_devices.py 里作答，本文件保持原样。
 """
 
 from collections.abc import Callable

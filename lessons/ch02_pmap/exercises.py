@@ -1,8 +1,8 @@
-"""ch02_pmap: four exercises.
+"""The exercises of ch02_pmap.
 
 Work on your copy, answers/ch02_pmap.py; this file stays as it is.
 
-四个练习。请在你自己的副本 answers/ch02_pmap.py 里作答，本文件保持原样。
+本章的练习。请在你自己的副本 answers/ch02_pmap.py 里作答，本文件保持原样。
 """
 
 from collections.abc import Callable

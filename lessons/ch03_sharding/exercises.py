@@ -1,8 +1,8 @@
-"""ch03_sharding: four exercises.
+"""The exercises of ch03_sharding.
 
 Work on your copy, answers/ch03_sharding.py; this file stays as it is.
 
-四个练习。请在你自己的副本 answers/ch03_sharding.py 里作答，本文件保持原样。
+本章的练习。请在你自己的副本 answers/ch03_sharding.py 里作答，本文件保持原样。
 """
 
 import jax

@@ -1,8 +1,8 @@
-"""ch04_jit: four exercises.
+"""The exercises of ch04_jit.
 
 Work on your copy, answers/ch04_jit.py; this file stays as it is.
 
-四个练习。请在你自己的副本 answers/ch04_jit.py 里作答，本文件保持原样。
+本章的练习。请在你自己的副本 answers/ch04_jit.py 里作答，本文件保持原样。
 """
 
 from collections.abc import Callable

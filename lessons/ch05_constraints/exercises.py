@@ -1,8 +1,8 @@
-"""ch05_constraints: four exercises.
+"""The exercises of ch05_constraints.
 
 Work on your copy, answers/ch05_constraints.py; this file stays as it is.
 
-四个练习。请在你自己的副本 answers/ch05_constraints.py 里作答，本文件保持原样。
+本章的练习。请在你自己的副本 answers/ch05_constraints.py 里作答，本文件保持原样。
 """
 
 import jax

@@ -1,8 +1,8 @@
-"""ch06_shard_map: four exercises.
+"""The exercises of ch06_shard_map.
 
 Work on your copy, answers/ch06_shard_map.py; this file stays as it is.
 
-四个练习。请在你自己的副本 answers/ch06_shard_map.py 里作答，本文件保持原样。
+本章的练习。请在你自己的副本 answers/ch06_shard_map.py 里作答，本文件保持原样。
 """
 
 import jax

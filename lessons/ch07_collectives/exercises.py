@@ -1,8 +1,8 @@
-"""ch07_collectives: four exercises.
+"""The exercises of ch07_collectives.
 
 Work on your copy, answers/ch07_collectives.py; this file stays as it is.
 
-四个练习。请在你自己的副本 answers/ch07_collectives.py 里作答，本文件保持原样。
+本章的练习。请在你自己的副本 answers/ch07_collectives.py 里作答，本文件保持原样。
 """
 
 import jax

@@ -1,8 +1,8 @@
-"""ch08_three_ways: four exercises.
+"""The exercises of ch08_three_ways.
 
 Work on your copy, answers/ch08_three_ways.py; this file stays as it is.
 
-四个练习。请在你自己的副本 answers/ch08_three_ways.py 里作答，本文件保持原样。
+本章的练习。请在你自己的副本 answers/ch08_three_ways.py 里作答，本文件保持原样。
 """
 
 import jax

@@ -1,8 +1,8 @@
-"""ch09_training: four exercises.
+"""The exercises of ch09_training.
 
 Work on your copy, answers/ch09_training.py; this file stays as it is.
 
-四个练习。请在你自己的副本 answers/ch09_training.py 里作答，本文件保持原样。
+本章的练习。请在你自己的副本 answers/ch09_training.py 里作答，本文件保持原样。
 """
 
 from collections.abc import Callable

@@ -1,9 +1,9 @@
-"""ch10_processes: four exercises, each run by two processes with four devices.
+"""The exercises of ch10_processes, each run by two processes with four devices.
 
 Work on your copy, answers/ch10_processes.py; this file stays as it is. When your
 function runs, `jax.distributed.initialize` has been called in every process.
 
-四个练习，每个都由两个进程运行，每个进程四个设备。请在你自己的副本 answers/ch10_processes.py
+本章的练习，每个都由两个进程运行，每个进程四个设备。请在你自己的副本 answers/ch10_processes.py
 里作答，本文件保持原样。你的函数运行时，每个进程都已经调用过 `jax.distributed.initialize`。
 """
 

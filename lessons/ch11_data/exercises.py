@@ -1,9 +1,9 @@
-"""ch11_data: four exercises, each run by two processes with four devices.
+"""The exercises of ch11_data, each run by two processes with four devices.
 
 Work on your copy, answers/ch11_data.py; this file stays as it is. When your
 function runs, `jax.distributed.initialize` has been called in every process.
 
-四个练习，每个都由两个进程运行，每个进程四个设备。请在你自己的副本 answers/ch11_data.py
+本章的练习，每个都由两个进程运行，每个进程四个设备。请在你自己的副本 answers/ch11_data.py
 里作答，本文件保持原样。你的函数运行时，每个进程都已经调用过 `jax.distributed.initialize`。
 """
 

@@ -1,9 +1,9 @@
-"""ch12_pitfalls: four programs that hang or lie, each run by two processes.
+"""ch12_pitfalls: programs that hang or lie, each run by two processes.
 
 Work on your copy, answers/ch12_pitfalls.py; this file stays as it is. Nothing is
 blank here: each function runs, and is wrong as it stands. Repair it.
 
-四个程序，不是卡住，就是悄悄给出错误的结果；每个都由两个进程运行。请在你自己的副本
+本章的程序不是卡住，就是悄悄给出错误的结果；每个都由两个进程运行。请在你自己的副本
 answers/ch12_pitfalls.py 里修改，本文件保持原样。这里没有空白：每个函数都能运行，但都是
 错的。请把它们修好。
 """

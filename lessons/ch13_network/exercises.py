@@ -1,8 +1,8 @@
-"""ch13_network: four exercises.
+"""The exercises of ch13_network.
 
 Work on your copy, answers/ch13_network.py; this file stays as it is.
 
-四个练习。请在你自己的副本 answers/ch13_network.py 里作答，本文件保持原样。
+本章的练习。请在你自己的副本 answers/ch13_network.py 里作答，本文件保持原样。
 """
 
 import jax

@@ -19,12 +19,13 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from traitlets.config import Config
 
+from grader.exercise import chapters
 from minipod.processes.environment import clean
 from publish import files, progress_line
 from publish.outputs import dependencies, recordings
 from publish.pages.page import Page, show
 
-ALONE = ("ch13_network",)  # pages that measure: nothing else is executed beside them
+WORDS = ("words.", "chapter.")  # what editions say, not what cells do
 LIMIT = 300  # seconds a cell may take, on a slow machine, too
 STARTING = 300  # seconds a kernel may take to start
 OPTIONS = {"form of the cache": 2}
@@ -75,10 +76,16 @@ class Executed:
         return 0 if self.waiting else len(self.outputs)
 
 
+def measures(name: str, root: Path) -> bool:
+    """Whether the cells of a page take the time: then nothing else is executed beside them."""
+    folder = root / "lessons" / name
+    return (folder / chapters.FILE).exists() and chapters.read(folder).measures
+
+
 def code_key(page: Page, root: Path) -> str:
     """What the outputs of a page come from in this repository, whatever executes it: cells, modules, programs, data."""
     read = [p for kind in ("toml", "txt", "json") for p in (root / "lessons" / page.path.stem).rglob(f"*.{kind}")]
-    used = {*dependencies.reached(page, root), *(p for p in read if not p.name.startswith("words."))}
+    used = {*dependencies.reached(page, root), *(p for p in read if not p.name.startswith(WORDS))}
     facts = {
         "cells": [[c.kind, c.name, c.body] for c in page.cells],
         "files": {p.relative_to(root).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest() for p in used},

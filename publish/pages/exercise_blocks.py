@@ -4,7 +4,8 @@ import ast
 import tomllib
 from pathlib import Path
 
-from grader.exercise.statements import functions, markdown, split_docstring
+from grader.exercise import languages
+from grader.exercise.statements import functions, markdown
 
 
 def code_without_docstring(path: Path, name: str) -> str:
@@ -18,13 +19,6 @@ def code_without_docstring(path: Path, name: str) -> str:
     return "\n".join(keep).rstrip()
 
 
-def _text(table: dict, key: str, edition: str, where: str):
-    try:
-        return table[key][edition]
-    except KeyError:
-        raise ValueError(f"{where}: {key}.{edition} is missing") from None
-
-
 def block(root: Path, chapter: str, name: str, number: int, edition: str, ui: dict[str, dict[str, str]]) -> str:
     """The Markdown between `% exercise: name` and `% end exercise`. ValueError says what the lesson lacks."""
     blanks, solved = root / "lessons" / chapter / "exercises.py", root / "solutions" / f"{chapter}.py"
@@ -34,21 +28,34 @@ def block(root: Path, chapter: str, name: str, number: int, edition: str, ui: di
     words = root / "lessons" / chapter / "words.toml"
     table = tomllib.loads(words.read_text("utf-8")).get(name, {}) if words.exists() else {}
     where = f"exercise «{name}»: {words.relative_to(root)}"
-    words_of_it = split_docstring(ast.get_docstring(functions(blanks)[name]) or "")[edition]
-    if not words_of_it:
-        raise ValueError(f"exercise «{name}»: its docstring in {blanks.relative_to(root)} has no part for {edition}")
+    try:
+        asked, language = languages.statement(functions(blanks)[name], edition)
+    except KeyError:
+        raise ValueError(f"exercise «{name}»: in {blanks.relative_to(root)} it has no docstring") from None
+    used = {language}
+
+    def text(key: str):
+        try:
+            found, language = languages.either(table.get(key, {}), edition)
+        except KeyError:
+            raise ValueError(f"{where}: {key}.{edition} is missing") from None
+        used.add(language)
+        return found
+
+    title, hints = text("title"), text("hints")
     parts = [
         f"({label(name)})=",
-        f"::::{{admonition}} {ui['exercise'][edition]} {number} · {_text(table, 'title', edition, where)}",
+        f"::::{{admonition}} {ui['exercise'][edition]} {number} · {title}",
         ":class: exercise",
         "",
-        markdown(words_of_it, [a.arg for a in functions(blanks)[name].args.args]),
+        *([] if used == {edition} else [f"*{ui['only_other'][edition]}*", ""]),
+        markdown(asked, [a.arg for a in functions(blanks)[name].args.args]),
         "",
         f"```python\n{code_without_docstring(blanks, name)}\n```",
         "",
         ui["where"][edition].format(chapter=chapter, name=name),
     ]
-    for i, hint in enumerate(_text(table, "hints", edition, where), 1):
+    for i, hint in enumerate(hints, 1):
         parts += ["", f":::{{dropdown}} {ui['hint'][edition]} {i}", hint.strip(), ":::"]
     parts += ["", f":::{{dropdown}} {ui['solution'][edition]}"]
     parts += [f"```python\n{code_without_docstring(solved, name)}\n```", ":::", "::::"]

@@ -6,6 +6,7 @@ import re
 import tomllib
 from pathlib import Path
 
+from grader.exercise import chapters
 from publish.pages import terms
 
 LESSONS = Path(__file__).resolve().parents[2] / "lessons"
@@ -24,6 +25,13 @@ def _rules(kind: str) -> list[tuple[re.Pattern, str]]:
 
 
 @functools.cache
+def _rules_of(page: str) -> list[tuple[re.Pattern, str]]:
+    """A chapter's own labels, before those that all chapters share."""
+    own = chapters.read(LESSONS / page).labels if (LESSONS / page / chapters.FILE).exists() else ()
+    return [*((re.compile(find), put) for find, put in own), *_rules("labels")]
+
+
+@functools.cache
 def _figures() -> dict[str, str]:
     """The words of a lesson's table of published figures, which has both languages in its own file."""
     words: dict[str, str] = {}
@@ -36,13 +44,16 @@ def _figures() -> dict[str, str]:
 
 
 @functools.cache
-def label(text: str, edition: str) -> str:
-    """One label, or the sentences that describe a picture, by the rules of terms.toml; what none knows stays."""
+def label(text: str, edition: str, page: str = "") -> str:
+    """One label, or the sentences that describe a picture, in the words of the page's chapter and of terms.toml.
+
+    What neither knows stays.
+    """
     bare = text.strip()
     if edition == "en" or not bare:
         return text
     words = bare
-    if rule := next((r for r in _rules("labels") if r[0].fullmatch(bare)), None):
+    if rule := next((r for r in _rules_of(page) if r[0].fullmatch(bare)), None):
         words = rule[0].sub(rule[1], bare)
     elif bare in _figures():
         words = _figures()[bare]
@@ -52,16 +63,17 @@ def label(text: str, edition: str) -> str:
     return text.replace(bare, terms.traditional(words) if edition == "zh-Hant" else words)
 
 
-def translate(markup: str, edition: str) -> str:
+def translate(markup: str, edition: str, page: str = "") -> str:
     """The text nodes and accessible names of a piece of HTML or SVG that minipod made; what is verbatim stays."""
     if edition == "en" or "minipod" not in markup:
         return markup
 
     def replace(match: re.Match) -> str:
         if match["text"]:
-            return html.escape(label(html.unescape(match["text"]), edition), quote=False)
+            return html.escape(label(html.unescape(match["text"]), edition, page), quote=False)
         if match["value"]:
-            return f'{match["name"]}="{html.escape(label(html.unescape(match["value"][1:-1]), edition))}"'
+            said = label(html.unescape(match["value"][1:-1]), edition, page)
+            return f'{match["name"]}="{html.escape(said)}"'
         return match[0]
 
     return _PIECES.sub(replace, markup)

@@ -50,6 +50,8 @@ def _marked(page: Page, edition: str, executed: Executed) -> str:
         box = _box("warning", words["failed"], f"{happened}\n\n{words['failed_help'].format(name)}")
         after = page.cells[failure.cell].last + 1
         text = "\n".join([*page.lines[:after], "", f"({where})=", box, *page.lines[after:]])
+    if page.path.parent.name != edition:
+        above = f"{words['only_other']} {above}".strip()
     if above:
         note = _box("note", words["note"], above)
         text = re.sub(r"(?m)^# .+$", lambda heading: f"{heading[0]}\n\n{note}", text, count=1)
@@ -80,20 +82,20 @@ def with_outputs(src: Source) -> nbformat.NotebookNode:
         count += 1
         cell.metadata = nbformat.NotebookNode({"name": written.name, "tags": list(cell.metadata.get("tags", []))})
         cell.source, cell.execution_count = written.body, count if count <= src.executed.complete else None
-        cell.outputs = [nbformat.from_dict(_output(o, src.edition, count)) for o in outputs]
+        cell.outputs = [nbformat.from_dict(_output(o, src, count)) for o in outputs]
     return notebook
 
 
-def _output(output: dict, edition: str, count: int) -> dict:
+def _output(output: dict, src: Source, count: int) -> dict:
     output = {**output}
     if output["output_type"] == "execute_result":
         output["execution_count"] = count
     if "text/html" in output.get("data", {}):
         data = dict(output["data"])
         html = "".join(data["text/html"])
-        data["text/html"] = translate(html, edition)
+        data["text/html"] = translate(html, src.edition, src.name)
         if "minipod" in html and "<pre" not in html and "text/plain" in data:  # not what a program printed
-            data["text/plain"] = label("".join(data["text/plain"]), edition)
+            data["text/plain"] = label("".join(data["text/plain"]), src.edition, src.name)
         output["data"] = data
     return output
 

@@ -63,6 +63,12 @@ def show(path: Path, root: Path = ROOT) -> str:
     return str(path.relative_to(root) if path.is_relative_to(root) else path)
 
 
+def written(name: str, edition: str, root: Path = ROOT) -> Path:
+    """The file of a page in this edition; where that is not written yet, in another that is."""
+    paths = [root / "book" / e / f"{name}.md" for e in (edition, *WRITTEN)]
+    return next((path for path in paths if path.exists()), paths[0])
+
+
 def read_page(path: Path, root: Path = ROOT) -> Page:
     """Read one MyST page: its cells, exercises and labels, and what is wrong with its form."""
     text = path.read_text("utf-8")

@@ -10,7 +10,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
-from projects import ROOT, copy
+from projects import ROOT, copy, exercises
 
 LIMIT = 600
 CARRIED = ("grader", "lessons", "minipod", "solutions")
@@ -39,7 +39,7 @@ def test_each_kind_of_file_is_packaged():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
     kinds = ["*.py", *settings["package-data"]["*"]]
     assert [f for f in sorted(files(*CARRIED)) if not any(fnmatch(f, kind) for kind in kinds)] == []
-    assert {*settings["packages"]["find"]["include"]} == {"minipod*", "grader*", "lessons*", "solutions"}
+    assert {*settings["packages"]["find"]["include"]} == {f"{name}*" for name in CARRIED[:-1]} | {"solutions"}
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def python(wheel: Path) -> Path:
 @pytest.mark.long
 def test_the_wheel_carries_every_file(wheel: Path):
     carried = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    assert carried == files(*CARRIED)
+    assert carried == {name for name in files(*CARRIED) if "/others/" not in name}
 
 
 @pytest.mark.long
@@ -74,12 +74,16 @@ def test_an_installed_package_checks_answers_in_the_current_folder(python: Path,
     before = {p: p.stat().st_mtime_ns for p in library.rglob("*") if p.is_file()}
 
     said = run(python, "-m", "lessons", "check", "ch01", cwd=tmp_path, code=1)
-    assert "The blanks were copied to answers/" in said and "0 of the 4 checked here solved (52 in all)" in said
-    assert len(list((tmp_path / "answers").glob("ch*.py"))) == 13
+    assert "The blanks were copied to answers/" in said
+    assert f"0 of the {exercises('ch01_devices')} checked here solved ({exercises()} in all)" in said
+    assert len(list((tmp_path / "answers").glob("ch*.py"))) == len(list((ROOT / "lessons").glob("ch*")))
 
-    for chapter in ("ch01_devices", "ch09_training", "ch10_processes"):  # plain; with a text to read; in processes
+    tried = ("ch01_devices", "ch09_training", "ch10_processes")
+    for chapter in tried:  # plain; with a text to read; in processes
         (tmp_path / f"answers/{chapter}.py").write_bytes((ROOT / f"solutions/{chapter}.py").read_bytes())
-    assert "12 of the 12 checked" in run(python, "-m", "lessons", "check", "ch01", "ch09", "ch10", cwd=tmp_path)
+    several = exercises(*tried)
+    said = run(python, "-m", "lessons", "check", "ch01", "ch09", "ch10", cwd=tmp_path)
+    assert f"{several} of the {several} checked" in said
 
     name = "devices_by_host"
     (tmp_path / "answers/ch01_devices.py").write_text(f"def {name}(devices, platform):\n    return {{}}\n")
@@ -87,7 +91,7 @@ def test_an_installed_package_checks_answers_in_the_current_folder(python: Path,
     assert f"wrong  ch01_devices/{name}" in said and "answers/ch01_devices.py:1" in said
 
     said = run(python, "-m", "lessons", "learn", "--plain", cwd=tmp_path, stdin="q\n")
-    assert "of 52 solved" in said
+    assert f"of {exercises()} solved" in said
     assert {p: p.stat().st_mtime_ns for p in library.rglob("*") if p.is_file()} == before
     assert {p.name for p in tmp_path.iterdir()} == {"answers", ".cache", ".pytest_cache"}
 
@@ -128,4 +132,5 @@ def test_the_source_distribution_is_the_project(tmp_path: Path):
     look = "import grader as c; print(c.__file__)"
     assert str(unpacked) in run(sys.executable, "-c", look, cwd=unpacked)
     checked = run(sys.executable, "-m", "pytest", "lessons/ch01_devices", "--solutions", cwd=unpacked)
-    assert "4 of the 4 checked here solved" in checked
+    several = exercises("ch01_devices")
+    assert f"{several} of the {several} checked here solved" in checked

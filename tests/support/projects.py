@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from grader.exercise.progress import all_exercises
+
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 120
 _LEFT_OUT = shutil.ignore_patterns(
@@ -55,6 +57,12 @@ def load(script: str) -> Any:
     module = importlib.util.module_from_spec(found)
     found.loader.exec_module(module)
     return module
+
+
+def exercises(*lessons: str) -> int:
+    """How many exercises these lessons have, or all."""
+    there = all_exercises(ROOT / "lessons")
+    return sum(not lessons or exercise.startswith(tuple(f"{lesson}." for lesson in lessons)) for exercise in there)
 
 
 def copy(to: Path) -> Path:

@@ -2,9 +2,23 @@
 
 from pathlib import Path
 
-from grader.author.chapter_files import Chapter
+from grader.author.chapter_files import ChapterFiles
 
 LESSON = "ch95_small"
+FACTS = """number = 95
+part = 1
+read = 5
+solve = 5
+title.en = "Small"
+title.zh-Hans = "小"
+"""
+BLANKS = '''def twice(n: int) -> int:
+    """Twice n.
+
+    n 的两倍。
+    """
+    raise NotImplementedError
+'''
 CHECKS = """
 def test_twice(check):
     check(lambda rng: [(int(n),) for n in rng.integers(10, 99, 3)], oracle=lambda n: 2 * n)
@@ -43,12 +57,13 @@ hints.zh-Hans = ["两倍是什么？", "相加。", "n + n"]
     return text
 
 
-def write(root: Path) -> Chapter:
+def write(root: Path) -> ChapterFiles:
     """The whole chapter in the project `root`."""
-    chapter = Chapter(root, LESSON)
+    chapter = ChapterFiles(root, LESSON)
     texts = {
+        chapter.facts: FACTS,
         chapter.folder / "demo.py": "# %% start\n",
-        chapter.blanks: 'def twice(n: int) -> int:\n    """Twice n."""\n    raise NotImplementedError\n',
+        chapter.blanks: BLANKS,
         chapter.checks: CHECKS,
         chapter.mistakes: named("twice", MISTAKES),
         chapter.words: words(MISTAKES),
@@ -57,6 +72,7 @@ def write(root: Path) -> Chapter:
         chapter.right[1]: "def twice(n):\n    return n << 1\n",
         chapter.wrong: named("twice", SECOND),
         chapter.unlisted: named("twice", UNLISTED),
+        **dict.fromkeys(chapter.pages, "% exercise: twice\n% end exercise\n"),
     }
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)

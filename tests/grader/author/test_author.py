@@ -1,5 +1,6 @@
-"""`python -m lessons author`: what an author is told when something in a chapter does not hold."""
+"""`python -m lessons check CHAPTER`: what an author is told when something in a chapter does not hold."""
 
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -8,34 +9,38 @@ from pathlib import Path
 import pytest
 from small_chapter import LESSON, MISTAKES, SECOND, UNLISTED, named, words, write
 
-from grader.author.chapter_files import Chapter, incomplete
+from grader.author.chapter_files import ChapterFiles, incomplete
 
 ROOT = Path(__file__).resolve().parents[3]
+COUNTS = "exercises: 1, mistakes: 3, unlisted wrong answers: 10"
+OTHERS = "lessons/ch95_small/others"
 
 
 @dataclass
 class Said:
-    """What the command gave: its exit status and its lines."""
+    """What the command gave: its exit status, a line for each finding, and the last line, without its seconds."""
 
     status: int
     lines: list[str]
     errors: str
+    last: str = ""
 
 
-def author(root: Path, *chapters: str) -> Said:
-    command = [sys.executable, "-m", "lessons", "author", f"--root={root}", *chapters]
+def check(root: Path, *chapters: str) -> Said:
+    command = [sys.executable, "-m", "lessons", "check", f"--root={root}", *chapters]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
-    return Said(run.returncode, run.stdout.splitlines(), run.stderr)
+    *lines, last = run.stdout.splitlines() or [""]
+    return Said(run.returncode, lines, run.stderr, re.sub(r"\d+ s\)", "… s)", last))
 
 
 @pytest.fixture
-def chapter(tmp_path) -> Chapter:
+def chapter(tmp_path) -> ChapterFiles:
     return write(tmp_path)
 
 
 def test_of_a_chapter_that_holds_one_line_is_said(chapter):
-    said = author(chapter.root, "ch95")
-    assert said == Said(0, [f"{LESSON}: everything holds (exercises: 1, mistakes: 3, unlisted wrong answers: 10)"], "")
+    said = check(chapter.root, "ch95")
+    assert said == Said(0, [], "", f"{LESSON}: everything holds ({COUNTS}; … s)")
 
 
 def test_each_answer_that_is_judged_otherwise_than_its_author_says_is_a_line(chapter):
@@ -46,20 +51,20 @@ def test_each_answer_that_is_judged_otherwise_than_its_author_says_is_a_line(cha
     chapter.unlisted.write_text(named("twice", UNLISTED | {"is_right": "2 * n", "is_known": "n / 2"}))
     chapter.right[0].write_text("def twice(n):\n    return n + n + n\n")
     chapter.right[1].write_text("def thrice(n):\n    return 3 * n\n")
-    said = author(chapter.root, LESSON)
+    said = check(chapter.root, LESSON)
     assert said.status == 1, said
     expected = {
         "lessons/ch95_small/mistakes.py twice__added: cannot be told from the solution by what it does",
         "lessons/ch95_small/mistakes.py twice__power: cannot be told from twice__squared by what it does",
         "lessons/ch95_small/mistakes.py twice__added: is right, not wrong and called twice__added",
         "lessons/ch95_small/mistakes.py twice__power: is wrong and called twice__squared, not wrong and called ",
-        "tests/right_a/ch95_small.py twice: is wrong without a name, not right: called twice(",
-        "tests/right_b/ch95_small.py twice: is todo, not right: ",
-        "tests/wrong/ch95_small.py twice__added: is right, not wrong and called twice__added",
-        "tests/wrong/ch95_small.py twice__power: is wrong without a name, not wrong and called twice__power: ",
-        "tests/wrong/ch95_small.py twice__halved: is wrong without a name, not wrong and called twice__halved: ",
-        "tests/unlisted/ch95_small.py twice__is_right: is right, not wrong without a name",
-        "tests/unlisted/ch95_small.py twice__is_known: is wrong and called twice__halved, not wrong without a name: ",
+        f"{OTHERS}/right_a.py twice: is wrong without a name, not right: called twice(",
+        f"{OTHERS}/right_b.py twice: is todo, not right: ",
+        f"{OTHERS}/wrong.py twice__added: is right, not wrong and called twice__added",
+        f"{OTHERS}/wrong.py twice__power: is wrong without a name, not wrong and called twice__power: ",
+        f"{OTHERS}/wrong.py twice__halved: is wrong without a name, not wrong and called twice__halved: ",
+        f"{OTHERS}/unlisted.py twice__is_right: is right, not wrong without a name",
+        f"{OTHERS}/unlisted.py twice__is_known: is wrong and called twice__halved, not wrong without a name: ",
     }
     unsaid = [text for text in expected if not any(line.startswith(text) for line in said.lines)]
     assert (unsaid, len(said.lines)) == ([], len(expected)), said
@@ -73,25 +78,25 @@ def test_a_mistake_that_has_to_be_seen_alone_may_be_slow(chapter):
     chapter.words.write_text(words(listed), encoding="utf-8")
     chapter.wrong.write_text(named("twice", listed | {"slow": "n"}))
     chapter.unlisted.write_text(named("twice", UNLISTED | {"untouched": "4 * n"}))
-    said = author(chapter.root, LESSON)
+    said = check(chapter.root, LESSON)
     assert [line.partition(":")[0] for line in said.lines] == [
         "lessons/ch95_small/mistakes.py twice__ends",
-        "tests/wrong/ch95_small.py twice__ends",
+        f"{OTHERS}/wrong.py twice__ends",
     ], said
 
 
 def test_too_many_unlisted_answers_of_which_only_the_difference_is_told_are_a_line(chapter):
     odd = {f"odd_{k}": f"(3 * n * n + {k}) // 7" for k in range(10)}
     chapter.unlisted.write_text(named("twice", odd))
-    said = author(chapter.root, LESSON)
+    said = check(chapter.root, LESSON)
     (line,) = said.lines
-    assert line.startswith("tests/unlisted/ch95_small.py: 10 of 10 are told only what differs, more than 30%: ")
+    assert line.startswith(f"{OTHERS}/unlisted.py: 10 of 10 are told only what differs, more than 30%: ")
     assert all(f"twice__{why}: " in line for why in odd)
 
 
 def test_a_solution_that_is_wrong_is_the_only_line(chapter):
     chapter.solution.write_text("def twice(n):\n    return 3 * n\n")
-    said = author(chapter.root, LESSON)
+    said = check(chapter.root, LESSON)
     (line,) = said.lines
     assert line.startswith("solutions/ch95_small.py twice: is broken, not right: ")
     assert "solution and oracle differ" in line
@@ -103,18 +108,20 @@ def test_of_a_half_made_chapter_the_missing_files_are_named(chapter):
     for path in [*chapter.python, chapter.words]:
         path.unlink()
     chapter.blanks.write_text(kept)
-    said = author(chapter.root, "ch95")
+    said = check(chapter.root, "ch95")
     missing = [path for path in [*chapter.python, chapter.words] if path != chapter.blanks]
-    assert said == Said(1, [f"{chapter.place(path)}: is missing" for path in missing], "")
+    assert said.lines == [f"{chapter.place(path)}: is missing" for path in missing]
+    counts = "exercises: 1, mistakes: 0, unlisted wrong answers: 0"
+    assert (said.status, said.errors, said.last) == (1, "", f"{LESSON}: to be mended: {len(missing)} ({counts}; … s)")
 
 
 def test_what_is_there_is_judged_where_other_files_are_missing(chapter):
     chapter.mistakes.unlink()
     chapter.unlisted.unlink()
     chapter.right[0].write_text("def twice(n):\n    return n\n")
-    said = author(chapter.root, LESSON)
-    assert {"lessons/ch95_small/mistakes.py: is missing", "tests/unlisted/ch95_small.py: is missing"} <= set(said.lines)
-    assert [line for line in said.lines if line.startswith("tests/right_a/ch95_small.py twice: is wrong")]
+    said = check(chapter.root, LESSON)
+    assert {"lessons/ch95_small/mistakes.py: is missing", f"{OTHERS}/unlisted.py: is missing"} <= set(said.lines)
+    assert [line for line in said.lines if line.startswith(f"{OTHERS}/right_a.py twice: is wrong")]
 
 
 @pytest.mark.parametrize(
@@ -130,19 +137,19 @@ def test_what_is_there_is_judged_where_other_files_are_missing(chapter):
 )
 def test_checks_that_cannot_be_run_are_one_line(chapter, text, words):
     chapter.checks.write_text(text)
-    said = author(chapter.root, LESSON)
+    said = check(chapter.root, LESSON)
     (line,) = said.lines
     assert line.startswith(f"lessons/ch95_small/test_exercises.py: {words}")
     assert (said.status, said.errors) == (1, "")
 
 
 def test_an_unknown_chapter_is_one_sentence(chapter):
-    said = author(chapter.root, "ch95", "ch96")
+    said = check(chapter.root, "ch95", "ch96")
     assert said == Said(2, [], f"There is no chapter ch96; there are {LESSON}.\n")
 
 
 def test_a_folder_without_chapters_is_one_sentence(tmp_path):
-    said = author(tmp_path, "ch95")
+    said = check(tmp_path, "ch95")
     assert (said.status, said.lines) == (2, [])
     assert said.errors.splitlines()[-1].endswith(f"error: there are no chapters in {tmp_path / 'lessons'}")
 
@@ -170,12 +177,13 @@ def _without(text: str) -> str:
         ("unlisted", named("twice", {"one": "n"}), ["holds 1 wrong answers; 10 are the least"]),
         ("unlisted", named("twice", UNLISTED) + named("half", SECOND), ["half__squared: belongs to no exercise"]),
         ("words", "[half]", ["has no entry [twice]", "entry [half] is one too many"]),
-        ("words", "twice = 3", ["twice has 0 hints in zh-Hans; 3 are needed", "twice.title.en is missing"]),
+        ("words", "twice = 3", ["twice has 0 hints in zh-Hans; 3 are needed", "twice.title is missing"]),
         ("words", "[", ["cannot be read: "]),
-        ("words", _without("title"), ["twice.title.en is missing", "twice.title.zh-Hans is missing"]),
-        ("words", _without("hints.zh-Hans"), ["twice has 0 hints in zh-Hans; 3 are needed"]),
+        ("words", _without("title"), ["twice.title is missing"]),
+        ("words", _without("hints"), ["has 0 hints in en; 3 are needed", "has 0 hints in zh-Hans; 3 are needed"]),
         ("words", words(MISTAKES).replace(', "n + n"]', "]", 1), ["twice has 2 hints in en; 3 are needed"]),
-        ("words", words(MISTAKES).replace("错", "", 1), ["twice.mistakes.squared.name.zh-Hans is missing"]),
+        ("words", _without("name"), ["twice.mistakes.squared.name is missing"]),
+        ("facts", "number = 95\npart = 1\n", ["chapter.toml: read is missing: write «read = 15»"]),
         ("words", words(SECOND | {"more": ""}), ["words for twice__more is one too many"]),
     ],
 )
@@ -187,3 +195,24 @@ def test_what_does_not_fit_the_rest_is_named(chapter, part, text, expected):
 
 def test_a_chapter_that_is_whole_lacks_nothing(chapter):
     assert incomplete(chapter) == []
+
+
+def test_who_has_answers_is_told_what_checks_them(chapter):
+    (chapter.root / "answers").mkdir()
+    (chapter.root / "answers" / f"{LESSON}.py").write_text("def twice(n):\n    return 3 * n\n")
+    said = check(chapter.root, LESSON)
+    assert (said.status, said.lines) == (0, [])
+    assert said.errors.endswith(f"Your answers are checked by `.venv/bin/pytest lessons/{LESSON}`.\n")
+
+
+def test_the_old_name_of_the_command_works_and_says_the_new_one(chapter):
+    command = [sys.executable, "-m", "lessons", "author", f"--root={chapter.root}", "ch95"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert (run.returncode, run.stderr) == (0, "`author` is now called `check`: `python -m lessons check ch03`.\n")
+    assert run.stdout.startswith(f"{LESSON}: everything holds")
+
+
+def test_with_an_option_of_pytest_it_is_answers_that_are_checked():
+    command = [sys.executable, "-m", "lessons", "check", "ch96", "--hint"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert run.returncode == 2 and run.stderr.startswith("There is no chapter ch96; there are ch01_devices, ")

@@ -98,7 +98,11 @@ def test_behind_walls_nobody_reads_changes_or_stops_anything(tmp_path, monkeypat
     root, folder = project(tmp_path / "project"), tmp_path / "submissions"
     honest = right(root, "ch90_one")["ch90_one"]
     hand_in(folder, "honest", ch90_one=honest)
+    other = root / "lessons/ch90_one/others/right_a.py"
+    other.parent.mkdir()
+    other.write_text(honest)
     secrets = [folder / "honest/ch90_one.py", root / "solutions/ch90_one.py", root / "lessons/ch90_one/mistakes.py"]
+    secrets += [other]
     secrets += ["../honest/ch90_one.py", "/etc/shadow", tmp_path / "class-report/class.csv"]
     targets = [root / "lessons/ch90_one/test_exercises.py", root / "lessons/new.py", isolation.__file__]
     targets += [tmp_path / "class-report/class.html", folder / "honest/ch90_one.py", "/usr/new", "/new"]

@@ -1,0 +1,163 @@
+"""`python -m lessons new CHAPTER [NAME]`: every place of a new exercise, or of a new chapter, each marked FILL IN.
+
+All of it is written or nothing, and nothing is overwritten.
+"""
+
+import argparse
+import contextlib
+import keyword
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from grader.author import templates
+from grader.author.chapter_files import ChapterFiles, functions
+from grader.exercise import chapters
+from grader.exercise.blanks import write_whole
+from grader.exercise.chapters import LANGUAGES
+from grader.home import HERE, is_installed
+
+DESCRIPTION = (
+    "Make every place of a new exercise in a chapter that there is (`new ch03 twice`), or the files of a new chapter "
+    "(`new ch14_pipelines`). `python -m lessons check ch03` then says what is still to be filled in."
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; 2 where nothing could be made, with a sentence that says why."""
+    parser = argparse.ArgumentParser(prog="python -m lessons new", description=DESCRIPTION)
+    parser.add_argument("chapter", metavar="CHAPTER", help="ch03, or for a new one its folder: ch14_pipelines")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="the function that the new exercise asks for")
+    parser.add_argument("--only", choices=LANGUAGES, help="write the places of one language; `check` names the others")
+    parser.add_argument("--root", type=Path, default=HERE, help="holds lessons/, solutions/, book/ (default: these)")
+    options = parser.parse_args(arguments)
+    languages: list[str] = [options.only] if options.only else [*LANGUAGES]
+    root = options.root.resolve()
+    try:
+        if is_installed(root):
+            raise ValueError("Chapters are written in a checkout of the project; this is an installed copy.")
+        if options.name is None:
+            texts = new_chapter(root, options.chapter, languages)
+        else:
+            texts = new_exercise(root, options.chapter, options.name, languages)
+        _write(root, texts)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"{error.filename} cannot be written: {error.strerror or error}. Nothing was made.", file=sys.stderr)
+        return 2
+    for path in texts:
+        print(path)
+    short = options.chapter.partition("_")[0]
+    more = f"`python -m lessons new {short} NAME` adds an exercise. " if options.name is None else ""
+    print(f"{more}Fill in what says {templates.MARK}, run `make sync`, then `python -m lessons check {short}`.")
+    return 0
+
+
+def new_chapter(root: Path, lesson: str, languages: list[str]) -> dict[str, str]:
+    """The files of a new chapter: path below root → text. ValueError where there cannot be one of that name."""
+    lessons = root / "lessons"
+    there = chapters.lessons_in(lessons)
+    if chapters.named(lessons, lesson):
+        raise ValueError(f"There is a chapter {lesson} already; `new {lesson[:4]} NAME` adds an exercise to it.")
+    found = chapters.NAME.fullmatch(lesson)
+    if not found:
+        known = ", ".join(there)
+        raise ValueError(
+            f"There is no chapter {lesson}, and a new one is called chNN_name, two digits and small letters; "
+            f"there are {known}."
+        )
+    if same := chapters.named(lessons, f"ch{found[1]}"):
+        raise ValueError(f"{same[0]} has the number {int(found[1])} already: choose another.")
+    parts = [c.part for c in chapters.read_all(lessons)[0]] or [1]
+    texts = templates.chapter(lesson, int(found[1]), parts[-1], languages)
+    for path in texts:
+        if (root / path).exists():
+            raise ValueError(f"There is a file {path} already: move it away, or choose another name.")
+    return texts
+
+
+def new_exercise(root: Path, wanted: str, name: str, languages: list[str]) -> dict[str, str]:
+    """The files of a chapter with one more exercise: path below root → text. ValueError where there cannot be one."""
+    lessons = root / "lessons"
+    found = chapters.named(lessons, wanted)
+    if not found:
+        raise ValueError(f"There is no chapter {wanted}; there are {', '.join(chapters.lessons_in(lessons))}.")
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name) or "__" in name or name[:5] == "test_":
+        raise ValueError(
+            f"«{name}» cannot be an exercise: its name is a Python name in small letters, without __ and not test_…"
+        )
+    chapter = ChapterFiles(root, found[0])
+    for lesson in chapters.lessons_in(lessons):  # a page links to an exercise by its name alone
+        other = ChapterFiles(root, lesson)
+        for path in (other.blanks, other.solution):
+            if name in functions(path):
+                raise ValueError(f"{other.place(path)} has a function {name} already: choose another name.")
+    stubs = templates.wrong_answers(name)
+    added = {
+        chapter.blanks: templates.blank(name, languages),
+        chapter.checks: templates.test(name),
+        chapter.solution: templates.answer(name),
+        chapter.mistakes: stubs,
+        chapter.words: templates.words(name, languages),
+        **dict.fromkeys(chapter.right, templates.answer(name)),
+        chapter.wrong: stubs,
+        chapter.unlisted: stubs,
+    }
+    texts = {chapter.place(path): _appended(chapter, path, text) for path, text in added.items()}
+    pages = [page for page in chapter.pages if page.exists()]
+    if not pages:
+        raise ValueError(f"{chapter.place(chapter.pages[0])} is missing: the exercise needs a page to stand on.")
+    return texts | {chapter.place(page): _on_page(chapter, page, name) for page in pages}
+
+
+def _read(chapter: ChapterFiles, path: Path) -> str:
+    """The text of a file of the chapter. ValueError where it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ValueError(
+            f"{chapter.place(path)} is missing: a chapter needs it before it can get an exercise."
+        ) from None
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{chapter.place(path)} cannot be read: {error}") from None
+
+
+def _appended(chapter: ChapterFiles, path: Path, text: str) -> str:
+    """What the file holds, and this below it."""
+    old = _read(chapter, path).rstrip("\n")
+    space = "\n\n\n" if path.suffix == ".py" else "\n\n"
+    return f"{old}{space}{text}" if old else text
+
+
+def _on_page(chapter: ChapterFiles, page: Path, name: str) -> str:
+    """The page with a place for the exercise, below the others."""
+    text = _read(chapter, page)
+    head, last, tail = text.rpartition("% end exercise\n")
+    return (
+        f"{head}{last}\n{templates.exercise_on_page(name)}{tail}"
+        if last
+        else f"{text}\n{templates.exercise_on_page(name)}"
+    )
+
+
+def _write(root: Path, texts: dict[str, str]) -> None:
+    """Write all these files or, where one cannot be, leave everything as it was."""
+    before: dict[Path, bytes | None] = {}
+    folders: list[Path] = []
+    try:
+        for name, text in texts.items():
+            path = root / name
+            folders += [p for p in reversed(path.parents) if not p.exists()]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            before[path] = path.read_bytes() if path.exists() else None
+            write_whole(path, text.encode())
+    except BaseException:
+        with contextlib.suppress(OSError):
+            for path, old in before.items():
+                path.unlink(missing_ok=True) if old is None else path.write_bytes(old)
+            for folder in reversed(folders):
+                folder.rmdir()
+        raise

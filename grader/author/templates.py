@@ -1,0 +1,97 @@
+"""What `new` writes: stubs that are whole Python, TOML and Markdown, each marked FILL IN until somebody has."""
+
+import json
+
+MARK = "FILL IN"
+STUBS = ("one", "two", "three")  # mistakes and wrong answers begin with these names
+
+_ENGLISH = f"""{MARK}: what is asked, in a sentence.
+
+x: {MARK}. Returns {MARK}."""
+_CHINESE = f"{MARK}：先用一句话说明要做什么，再说明参数和返回值。"
+_FRONT = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  name: python3
+---
+
+"""
+
+
+def blank(name: str, languages: list[str]) -> str:
+    parts = {"en": _ENGLISH, "zh-Hans": _CHINESE}
+    words = "\n\n".join(parts[language] for language in languages)
+    doc = "\n".join(f"    {line}".rstrip() for line in words.split("\n")).strip()
+    todo = f"    # TODO: {MARK}: where to begin\n    raise NotImplementedError\n"
+    return f'def {name}(x):\n    """{doc}\n    """\n{todo}'
+
+
+def test(name: str) -> str:
+    return f"""def test_{name}(check):
+    # {MARK}: inputs in two shapes and mesh sizes, an oracle in NumPy
+    check(
+        lambda rng: [(rng.normal(size=n),) for n in (4, 8)],
+        oracle=lambda x: x,
+    )
+"""
+
+
+def answer(name: str) -> str:
+    return f"def {name}(x):\n    return x  # {MARK}\n"
+
+
+def wrong_answers(name: str) -> str:
+    return "\n\n".join(answer(f"{name}__{stub}") for stub in STUBS)
+
+
+def words(name: str, languages: list[str]) -> str:
+    lines = [f"[{name}]", *_each("title", MARK, languages), *_each("hints", [MARK] * 3, languages)]
+    for stub in STUBS:
+        lines += ["", f"[{name}.mistakes.{stub}]"]
+        lines += [line for key in ("name", "text") for line in _each(key, MARK, languages)]
+    return "\n".join(lines) + "\n"
+
+
+def _each(key: str, value: object, languages: list[str]) -> list[str]:
+    return [f"{key}.{language} = {json.dumps(value)}" for language in languages]
+
+
+def exercise_on_page(name: str) -> str:
+    return f"% exercise: {name}\n% end exercise\n"
+
+
+def chapter(lesson: str, number: int, part: int, languages: list[str]) -> dict[str, str]:
+    """The files of a chapter without exercises yet, by path below the project."""
+    folder = f"lessons/{lesson}"
+    title = "\n".join(_each("title", MARK, languages))
+    copy = f"Work on your copy, answers/{lesson}.py; this file stays as it is."
+    chinese = f"本章的练习。请在你自己的副本 answers/{lesson}.py 里作答，本文件保持原样。"
+    derived = "zh-Hant is derived from zh-Hans by `make sync`."
+    about = [f"The exercises of {lesson}.\n\n{copy}"] * ("en" in languages) + [chinese] * ("zh-Hans" in languages)
+    join = "\n\n"
+    files = {
+        f"{folder}/chapter.toml": f"number = {number}\npart = {part}\nread = 15  # minutes\nsolve = 20\n{title}\n",
+        f"{folder}/demo.py": f"# %% first\nfrom minipod import devices\n\ndevices.simulate(8)  # {MARK}\n",
+        f"{folder}/exercises.py": f'"""{join.join(about)}\n"""\n',
+        f"{folder}/test_exercises.py": f'"""The checks of {lesson}."""\n',
+        f"{folder}/mistakes.py": f'"""Known wrong answers of {lesson}, as code; words.toml explains them."""\n',
+        f"{folder}/words.toml": f"# Hints, and what each known mistake means. {derived}\n",
+        f"{folder}/others/right_a.py": '"""Right, written another way."""\n',
+        f"{folder}/others/right_b.py": '"""Right, written another way again."""\n',
+        f"{folder}/others/wrong.py": f'"""Every known mistake of {lesson} once more, spelled differently."""\n',
+        f"{folder}/others/unlisted.py": f'"""Wrong answers of {lesson} that its mistakes.py does not know."""\n',
+        f"solutions/{lesson}.py": f'"""{lesson}, solved."""\n',
+    }
+    for language in languages:
+        files[f"book/{language}/{lesson}.md"] = _page(f"sec-ch{number:02}", language)
+    return files
+
+
+def _page(label: str, language: str) -> str:
+    exercises = {"en": "Exercises", "zh-Hans": "练习"}[language]
+    cell = "```{code-cell}\n:cell: first\n```\n"
+    return f"{_FRONT}({label})=\n# {MARK}\n\n{MARK}\n\n{cell}\n({label}-exercises)=\n## {exercises}\n"

@@ -1,0 +1,113 @@
+"""What chapter.toml says: a chapter's place in the book, its title, how long it takes, its own words in pictures."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+FILE = "chapter.toml"
+LANGUAGES = ("en", "zh-Hans")  # those that are written; zh-Hant is derived
+NAME = re.compile(r"ch(\d\d)_[a-z][a-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A chapter, in the names of its chapter.toml.
+
+    part      of the book, 1 or 2
+    title     by language, at least one of them
+    read      minutes for the page
+    solve     minutes for the exercises
+    measures  its cells take the time: nothing else may run beside them
+    labels    what the chapter's own pictures and tables say, and the same in zh-Hans: find, a pattern, and what to put
+    """
+
+    lesson: str  # "ch03_sharding", the folder
+    number: int
+    part: int
+    title: dict[str, str]
+    read: int
+    solve: int
+    measures: bool = False
+    labels: tuple[tuple[str, str], ...] = ()
+
+    def titled(self, language: str) -> str:
+        """The title in a language, or in the one that it has."""
+        return self.title.get(language) or next(iter(self.title.values()))
+
+
+def read(folder: Path) -> Chapter:
+    """A lesson's chapter.toml. ValueError with a sentence that names the file and says what to write."""
+    path = folder / FILE
+    where = f"lessons/{folder.name}/{FILE}"
+    found = NAME.fullmatch(folder.name)
+    if not found:
+        raise ValueError(f"lessons/{folder.name}: a chapter's folder is called as ch03_sharding is")
+    try:
+        facts = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ValueError(f"{where}: there is no such file: write one as lessons/ch01_devices/{FILE} is") from None
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{where}: cannot be read: {' '.join(str(error).split())}") from None
+    for sentence in _wrong(facts, int(found[1])):
+        raise ValueError(f"{where}: {sentence}")
+    labels = tuple((row["find"], row["zh-Hans"]) for row in facts.pop("labels", []))
+    return Chapter(folder.name, **facts, labels=labels)
+
+
+def _wrong(facts: dict[str, Any], number: int) -> Iterator[str]:
+    """What is wrong with the facts, a sentence each; the first is enough to tell."""
+    known = [f.name for f in fields(Chapter) if f.name != "lesson"]
+    for key in facts:
+        if key not in known:
+            yield f"nothing is called «{key}»: it may hold {', '.join(known)}"
+    for key, example in (("number", number), ("part", 1), ("read", 15), ("solve", 20)):
+        if not isinstance(facts.get(key), int) or isinstance(facts[key], bool) or facts[key] < 1:
+            yield f"{key} is {'missing' if key not in facts else 'no whole number'}: write «{key} = {example}»"
+    if facts["number"] != number:
+        yield f"number is {facts['number']}, the folder's name says {number}: write «number = {number}»"
+    title = facts.get("title")
+    if not isinstance(title, dict) or not any(_text(title.get(language)) for language in LANGUAGES):
+        yield 'the title is missing: write «title.en = "…"» and «title.zh-Hans = "…"», or one of them'
+    elif wrong := [key for key, text in title.items() if key not in LANGUAGES or not _text(text)]:
+        yield f"title.{wrong[0]} is no title: write it for {' or '.join(LANGUAGES)}, between quotation marks"
+    if not isinstance(facts.get("measures", False), bool):
+        yield "measures is no true or false: write «measures = true» where cells take the time, else leave it out"
+    labels = facts.get("labels", [])
+    if not isinstance(labels, list) or not all(isinstance(row, dict) for row in labels):
+        yield "labels is no list: write each as a table «[[labels]]» with find and zh-Hans"
+    for row in labels:
+        if set(row) != {"find", "zh-Hans"} or not all(map(_text, row.values())):
+            yield "one of [[labels]] is not whole: it has find and zh-Hans, and nothing else"
+        try:
+            re.compile(row["find"])
+        except re.error as error:
+            yield f"[[labels]] find = «{row['find']}» is no pattern: {error}"
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def lessons_in(lessons: Path) -> list[str]:
+    """The folders of chapters, whole or half made, in order."""
+    return [p.name for p in sorted(lessons.glob("ch[0-9]*")) if p.is_dir()]
+
+
+def named(lessons: Path, wanted: str) -> list[str]:
+    """The folders that `ch03` or `ch03_sharding` means: one, or none."""
+    return [name for name in lessons_in(lessons) if wanted in (name, name.partition("_")[0])]
+
+
+def read_all(lessons: Path) -> tuple[list[Chapter], list[str]]:
+    """The chapters in order, and a sentence for each that cannot be read."""
+    chapters: list[Chapter] = []
+    problems: list[str] = []
+    for name in lessons_in(lessons):
+        try:
+            chapters.append(read(lessons / name))
+        except ValueError as error:
+            problems.append(str(error))
+    return chapters, problems

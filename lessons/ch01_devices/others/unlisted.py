@@ -1,0 +1,104 @@
+"""Wrong answers of ch01_devices that its mistakes.py does not know, written after the checks were finished."""
+
+import jax
+import numpy as np
+
+
+def _by_host(devices, platform):
+    hosts = {}
+    for d in devices:
+        if d.platform == platform:
+            hosts.setdefault(d.process_index, []).append(d)
+    return hosts
+
+
+def devices_by_host__how_many(devices, platform):
+    return {
+        host: len(found) for host, found in _by_host(devices, platform).items()
+    }
+
+
+def devices_by_host__overwritten(devices, platform):
+    hosts = {}
+    for d in sorted(devices, key=lambda d: d.id):
+        if d.platform == platform:
+            hosts[d.process_index] = [d.id]
+    return hosts
+
+
+def devices_by_host__empty_hosts_too(devices, platform):
+    hosts = {d.process_index: [] for d in devices}
+    for d in devices:
+        if d.platform == platform:
+            hosts[d.process_index].append(d.id)
+    return {host: sorted(ids) for host, ids in hosts.items()}
+
+
+def devices_by_host__sorted_as_text(devices, platform):
+    return {
+        h: sorted((d.id for d in found), key=str)
+        for h, found in _by_host(devices, platform).items()
+    }
+
+
+def spread__one_part_each(arrays, devices):
+    n = len(arrays)
+    return [
+        jax.device_put(a, devices[i * len(devices) // n])
+        for i, a in enumerate(arrays)
+    ]
+
+
+def spread__grouped_by_device(arrays, devices):
+    held, placed = [0] * len(devices), [[] for _ in devices]
+    for a in arrays:
+        i = held.index(min(held))
+        held[i] += a.nbytes
+        placed[i].append(jax.device_put(a, devices[i]))
+    return [a for group in placed for a in group]
+
+
+def spread__a_copy_everywhere(arrays, devices):
+    mesh = jax.sharding.Mesh(np.array(devices), ("x",))
+    everywhere = jax.sharding.NamedSharding(mesh, jax.P())
+    return [jax.device_put(a, everywhere) for a in arrays]
+
+
+def where_it_lies__refused_means_default(operands, default):
+    owners = {device for device, committed in operands if committed}
+    return owners.pop() if len(owners) == 1 else default
+
+
+def where_it_lies__uncommitted_must_agree(operands, default):
+    owners = {device for device, committed in operands if committed}
+    owners = owners or {device for device, _ in operands}
+    return owners.pop() if len(owners) == 1 else None
+
+
+def where_it_lies__raised(operands, default):
+    owners = {device for device, committed in operands if committed}
+    if len(owners) > 1:
+        raise ValueError("Received incompatible devices for jitted computation")
+    return owners.pop() if owners else default
+
+
+def run_there__numpy_arguments(function, tree, device):
+    with jax.default_device(device):
+        return function(jax.tree.map(np.asarray, tree))
+
+
+def run_there__committed_left_alone(function, tree, device):
+    def move(a):
+        return a if a.committed else jax.device_put(a, device)
+
+    with jax.default_device(device):
+        return function(jax.tree.map(move, tree))
+
+
+def run_there__leaves_only(function, tree, device):
+    with jax.default_device(device):
+        return jax.tree.leaves(function(jax.device_put(tree, device)))
+
+
+def run_there__jit_for_a_device(function, tree, device):
+    return jax.jit(function, device=device)(tree)

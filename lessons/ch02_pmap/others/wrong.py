@@ -1,0 +1,216 @@
+"""Every known mistake of ch02_pmap once more, spelled differently: it must be given the same name."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+def parallel_predict__params_mapped(predict, params, batch, num_devices):
+    return jax.pmap(predict, in_axes=(0, 0))(
+        params, jnp.stack(jnp.split(batch, num_devices))
+    )
+
+
+def parallel_predict__vmap(predict, params, batch, num_devices):
+    return jnp.stack(
+        [predict(params, part) for part in jnp.split(batch, num_devices)]
+    )
+
+
+def parallel_predict__every_nth_row(predict, params, batch, num_devices):
+    dealt = jnp.stack([batch[i::num_devices] for i in range(num_devices)])
+    return jax.pmap(predict, in_axes=(None, 0))(params, dealt)
+
+
+def parallel_predict__not_cut(predict, params, batch, num_devices):
+    run = jax.pmap(lambda x: predict(params, x))
+    return run(batch)
+
+
+def parallel_predict__all_devices(predict, params, batch, num_devices):
+    cut = jnp.stack(jnp.split(batch, len(jax.devices())))
+    return jax.pmap(functools.partial(predict, params))(cut)
+
+
+def parallel_predict__axes_swapped(predict, params, batch, num_devices):
+    cut = jnp.stack(jnp.split(batch, num_devices))
+    return jax.pmap(lambda x, p: predict(p, x), in_axes=(None, 0))(cut, params)
+
+
+def train_step__rate_ignored(loss, params, inputs, targets, rate):
+    def step(x, y):
+        g = jax.lax.psum(jax.grad(loss)(params, x, y), "i")
+        return {k: params[k] - 0.1 * g[k] / len(inputs) for k in params}
+
+    return jax.pmap(step, "i", out_axes=None)(inputs, targets)
+
+
+def train_step__no_axis_name(loss, params, inputs, targets, rate):
+    def step(x, y):
+        g = jax.lax.pmean(jax.grad(loss)(params, x, y), "batch")
+        return {k: params[k] - rate * g[k] for k in params}
+
+    return jax.pmap(step, out_axes=None)(inputs, targets)
+
+
+def train_step__no_pmean(loss, params, inputs, targets, rate):
+    def step(x, y):
+        g = jax.grad(loss)(params, x, y)
+        return {k: params[k] - rate * g[k] for k in params}
+
+    return jax.pmap(step, out_axes=None)(inputs, targets)
+
+
+def train_step__psum(loss, params, inputs, targets, rate):
+    def step(x, y):
+        g = jax.lax.psum(jax.grad(loss)(params, x, y), "i")
+        return {k: params[k] - rate * g[k] for k in params}
+
+    return jax.pmap(step, "i", out_axes=None)(inputs, targets)
+
+
+def train_step__stacked(loss, params, inputs, targets, rate):
+    def step(x, y):
+        g = jax.grad(loss)(params, x, y)
+        return {k: jax.lax.pmean(params[k] - rate * g[k], "i") for k in params}
+
+    return jax.pmap(step, "i")(inputs, targets)
+
+
+def train_step__uphill(loss, params, inputs, targets, rate):
+    def step(x, y):
+        g = jax.lax.pmean(jax.grad(loss)(params, x, y), "i")
+        return {k: params[k] + rate * g[k] for k in params}
+
+    return jax.pmap(step, "i", out_axes=None)(inputs, targets)
+
+
+def train_step__one_device(loss, params, inputs, targets, rate):
+    parts = [
+        jax.grad(loss)(params, x, y)
+        for x, y in zip(inputs, targets, strict=True)
+    ]
+    return {
+        k: params[k] - rate * sum(g[k] for g in parts) / len(parts)
+        for k in params
+    }
+
+
+def masked_mean__mean_of_means(x, mask):
+    means = jax.pmap(lambda x, m: jnp.sum(x * m) / jnp.sum(m))(x, mask)
+    return jax.pmap(lambda v: jax.lax.pmean(v, "i"), "i", out_axes=None)(means)
+
+
+def masked_mean__padding_counted(x, mask):
+    def mean(x, m):
+        return jax.lax.psum((x * m).sum(), "i") / (
+            x.size * jax.lax.psum(1, "i")
+        )
+
+    return jax.pmap(mean, "i", out_axes=None)(x, mask)
+
+
+def masked_mean__own_count(x, mask):
+    def mean(x, m):
+        return jax.lax.psum(jnp.vdot(x, m), "i") / jnp.count_nonzero(m)
+
+    return jax.pmap(mean, "i", out_axes=None)(x, mask)
+
+
+def masked_mean__empty_skipped(x, mask):
+    def mean(x, m):
+        own = jnp.where(
+            m.sum() > 0, (x * m).sum() / jnp.where(m.sum() > 0, m.sum(), 1), 0
+        )
+        return jax.lax.psum(own, "i") / jax.lax.psum(1, "i")
+
+    return jax.pmap(mean, "i", out_axes=None)(x, mask)
+
+
+def masked_mean__empty_divides(x, mask):
+    def mean(x, m):
+        own = jnp.vdot(x, m) / m.sum()
+        return jax.lax.psum(own * m.sum(), "i") / jax.lax.psum(m.sum(), "i")
+
+    return jax.pmap(mean, "i", out_axes=None)(x, mask)
+
+
+def masked_mean__mixed_up(x, mask):
+    def mean(x, m):
+        return (
+            jax.lax.psum(jnp.vdot(x, m) / x.shape[0] * x.shape[0], "i")
+            / jax.lax.psum(m.sum(), "i")
+            / len(mask)
+        )
+
+    return jax.pmap(mean, "i", out_axes=None)(x, mask)
+
+
+def masked_mean__stacked(x, mask):
+    def mean(x, m):
+        return jax.lax.psum(jnp.vdot(x, m), "i") / jax.lax.psum(
+            jnp.count_nonzero(m), "i"
+        )
+
+    return jax.pmap(mean, "i")(x, mask)
+
+
+def masked_mean__first_copy(x, mask):
+    return masked_mean__stacked(x, mask)[0]
+
+
+def masked_mean__gathers(x, mask):
+    def mean(x, m):
+        everything = jax.lax.all_gather(jnp.stack([x, m]), "i", axis=1)
+        return (everything[0] * everything[1]).sum() / everything[1].sum()
+
+    return jax.pmap(mean, "i", out_axes=None)(x, mask)
+
+
+def masked_mean__one_device(x, mask):
+    return jnp.average(x, weights=mask)
+
+
+def mixed_predict__all_shared(predict, params, inputs):
+    return jax.pmap(lambda x: predict(params, x))(inputs)
+
+
+def mixed_predict__all_mapped(predict, params, inputs):
+    return jax.pmap(predict, in_axes=(0, 0))(params, inputs)
+
+
+def mixed_predict__by_shape(predict, params, inputs):
+    n = len(inputs)
+    cut = {
+        k: {name: a for name, a in d.items() if len(a) == n}
+        for k, d in params.items()
+    }
+    rest = {
+        k: {name: a for name, a in d.items() if len(a) != n}
+        for k, d in params.items()
+    }
+    return jax.pmap(lambda p, x: predict({k: p[k] | rest[k] for k in p}, x))(
+        cut, inputs
+    )
+
+
+def mixed_predict__list(predict, params, inputs):
+    axes = {
+        k: {n: [None, 0][n.startswith("own_")] for n in d}
+        for k, d in params.items()
+    }
+    return jax.pmap(predict, in_axes=list((axes, 0)))(params, inputs)
+
+
+def mixed_predict__vmap(predict, params, inputs):
+    def own(i):
+        return {
+            k: {n: a[i] if n.startswith("own_") else a for n, a in d.items()}
+            for k, d in params.items()
+        }
+
+    return jnp.stack(
+        [predict(own(i), inputs[i]) for i in np.arange(len(inputs))]
+    )

@@ -1,0 +1,101 @@
+"""Wrong answers of ch05_constraints that its mistakes.py does not know, written after the checks were finished."""
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.lax import with_sharding_constraint
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+
+
+def _lay(x, mesh, *spec):
+    return with_sharding_constraint(x, NamedSharding(mesh, P(*spec)))
+
+
+def spread_sums__one_row_kept(x, mesh):
+    return _lay(x.sum(axis=0, keepdims=True), mesh, None, ("y", "x"))
+
+
+def spread_sums__spec_of_a_matrix(x, mesh):
+    return _lay(x.sum(axis=0), mesh, "x", "y")
+
+
+def spread_sums__spec_without_mesh(x, mesh):
+    return with_sharding_constraint(x.sum(axis=0), P(("y", "x")))
+
+
+def spread_sums__scattered_by_hand(x, mesh):
+    def part(block):
+        return lax.psum_scatter(block.sum(axis=0), "x", tiled=True)
+
+    return jax.shard_map(
+        part, mesh=mesh, in_specs=P("x", "y"), out_specs=P(("y", "x"))
+    )(x)
+
+
+def running_totals__as_a_product(x, mesh):
+    n = x.shape[1]
+    return _lay(x @ jnp.triu(jnp.ones((n, n))), mesh, ("x", "y"), None)
+
+
+def running_totals__axis_forgotten(x, mesh):
+    return jnp.cumsum(_lay(x, mesh, ("x", "y"), None))
+
+
+def running_totals__each_block_by_itself(x, mesh):
+    cut = P("x", "y")
+    totals = jax.shard_map(
+        lambda block: jnp.cumsum(block, axis=1),
+        mesh=mesh,
+        in_specs=cut,
+        out_specs=cut,
+    )(x)
+    return _lay(totals, mesh, ("x", "y"), None)
+
+
+def running_totals__without_the_number_itself(x, mesh):
+    rows = _lay(x, mesh, ("x", "y"), None)
+    return jnp.cumsum(rows, axis=1) - rows
+
+
+def keep_the_batch_apart__relu_for_tanh(batch, w1, w2, mesh):
+    return _lay(jax.nn.relu(batch @ w1) @ w2, mesh, "x", None)
+
+
+def keep_the_batch_apart__rows_along_y(batch, w1, w2, mesh):
+    return _lay(jnp.tanh(batch @ w1) @ w2, mesh, "y", None)
+
+
+def keep_the_batch_apart__tanh_at_the_end(batch, w1, w2, mesh):
+    return _lay(jnp.tanh(batch @ w1 @ w2), mesh, "x", None)
+
+
+def dense__bias_in_every_part(x, w, b, mesh):
+    specs = P("x", "y"), P("y", None), P()
+    part = jax.shard_map(
+        lambda x, w, b: lax.psum(x @ w + b, "y"),
+        mesh=mesh,
+        in_specs=specs,
+        out_specs=P("x", None),
+    )
+    return jax.nn.relu(part(x, w, b))
+
+
+def dense__columns_cut_too(x, w, b, mesh):
+    cut = NamedSharding(mesh, P("x", "y"))
+    return jax.nn.relu(jnp.dot(x, w, out_sharding=cut) + b)
+
+
+def dense__mesh_set_inside(x, w, b, mesh):
+    with jax.set_mesh(mesh):
+        return jax.nn.relu(jnp.dot(x, w, out_sharding=P("x", None)) + b)
+
+
+def dense__relu_of_each_part(x, w, b, mesh):
+    def part(x, w, b):
+        return lax.psum(jax.nn.relu(x @ w + b), "y")
+
+    specs = P("x", "y"), P("y", None), P()
+    return jax.shard_map(
+        part, mesh=mesh, in_specs=specs, out_specs=P("x", None)
+    )(x, w, b)

@@ -1,0 +1,140 @@
+"""The known mistakes of ch05_constraints, spelled differently."""
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+
+
+def at(mesh, *spec):
+    return NamedSharding(mesh, P(*spec))
+
+
+def spread_sums__axes_in_the_other_order(x, mesh):
+    return lax.with_sharding_constraint(
+        jnp.sum(x, 0), at(mesh, mesh.axis_names)
+    )
+
+
+def spread_sums__only_x(x, mesh):
+    return lax.with_sharding_constraint(
+        jnp.einsum("rc->c", x), at(mesh, ("x",))
+    )
+
+
+def spread_sums__nothing_said(x, mesh):
+    return jax.device_put(x.sum(0), at(mesh, ("y", "x")))
+
+
+def spread_sums__everywhere(x, mesh):
+    return lax.with_sharding_constraint(jnp.sum(x, 0), at(mesh, None))
+
+
+def spread_sums__moved_first(x, mesh):
+    x = lax.with_sharding_constraint(x, at(mesh, None, ("y", "x")))
+    return jnp.einsum("rc->c", x)
+
+
+def spread_sums__rows_summed(x, mesh):
+    return lax.with_sharding_constraint(
+        jnp.einsum("rc->r", x), at(mesh, ("y", "x"))
+    )
+
+
+def running_totals__nothing_said(x, mesh):
+    return lax.cumsum(x, 1)
+
+
+def running_totals__gathered_along_y(x, mesh):
+    x = lax.with_sharding_constraint(x, at(mesh, ("x",)))
+    return lax.with_sharding_constraint(lax.cumsum(x, 1), at(mesh, ("x", "y")))
+
+
+def running_totals__rows_over_x(x, mesh):
+    return lax.with_sharding_constraint(lax.cumsum(x, 1), at(mesh, "x"))
+
+
+def running_totals__everything_everywhere(x, mesh):
+    x = lax.with_sharding_constraint(x, at(mesh, None, None))
+    return lax.with_sharding_constraint(lax.cumsum(x, 1), at(mesh, ("x", "y")))
+
+
+def running_totals__y_before_x(x, mesh):
+    return lax.with_sharding_constraint(lax.cumsum(x, 1), at(mesh, ("y", "x")))
+
+
+def running_totals__down_the_columns(x, mesh):
+    x = lax.with_sharding_constraint(x, at(mesh, ("x", "y")))
+    return lax.cumsum(x, 0)
+
+
+def keep_the_batch_apart__nothing_said(batch, w1, w2, mesh):
+    hidden = lax.with_sharding_constraint(
+        jnp.tanh(batch @ w1), at(mesh, "x", "y")
+    )
+    return hidden @ w2
+
+
+def keep_the_batch_apart__columns_cut_too(batch, w1, w2, mesh):
+    out = jnp.dot(jnp.tanh(jnp.dot(batch, w1)), w2)
+    return lax.with_sharding_constraint(out, at(mesh, "x", ("y",)))
+
+
+def keep_the_batch_apart__hidden_whole(batch, w1, w2, mesh):
+    hidden = lax.with_sharding_constraint(
+        jnp.tanh(jnp.dot(batch, w1)), at(mesh, "x")
+    )
+    return lax.with_sharding_constraint(jnp.dot(hidden, w2), at(mesh, "x"))
+
+
+def keep_the_batch_apart__hidden_everywhere(batch, w1, w2, mesh):
+    hidden = lax.with_sharding_constraint(
+        jnp.tanh(jnp.dot(batch, w1)), at(mesh, None, None)
+    )
+    return lax.with_sharding_constraint(jnp.dot(hidden, w2), at(mesh, "x"))
+
+
+def keep_the_batch_apart__weights_everywhere(batch, w1, w2, mesh):
+    w1, w2 = (
+        lax.with_sharding_constraint(w, at(mesh, None, None)) for w in (w1, w2)
+    )
+    out = jnp.dot(jnp.tanh(jnp.dot(batch, w1)), w2)
+    return lax.with_sharding_constraint(out, at(mesh, ("x",), None))
+
+
+def keep_the_batch_apart__result_everywhere(batch, w1, w2, mesh):
+    out = jnp.dot(jnp.tanh(jnp.dot(batch, w1)), w2)
+    return lax.with_sharding_constraint(out, at(mesh, None, None))
+
+
+def dense__no_out_sharding(x, w, b, mesh):
+    out = jnp.matmul(x, w) + b
+    return lax.with_sharding_constraint(jax.nn.relu(out), at(mesh, "x", None))
+
+
+def dense__spec_alone(x, w, b, mesh):
+    return jnp.maximum(
+        jnp.einsum("rf,fo->ro", x, w, out_sharding=P("x", None)) + b, 0
+    )
+
+
+def dense__everywhere(x, w, b, mesh):
+    out = jnp.einsum("rf,fo->ro", x, w, out_sharding=at(mesh, None, None))
+    return jnp.maximum(out + b, 0)
+
+
+def dense__gathered_first(x, w, b, mesh):
+    w = jax.reshard(w, at(mesh, None, None))
+    return jnp.maximum(jax.reshard(x, at(mesh, "x")) @ w + b, 0)
+
+
+def dense__without_bias(x, w, b, mesh):
+    return jnp.maximum(
+        jnp.einsum("rf,fo->ro", x, w, out_sharding=at(mesh, "x", None)), 0
+    )
+
+
+def dense__relu_before_bias(x, w, b, mesh):
+    out = jnp.einsum("rf,fo->ro", x, w, out_sharding=at(mesh, "x", None))
+    return b + jnp.maximum(out, 0)

@@ -1,0 +1,100 @@
+"""ch07_collectives solved a third way: halving and doubling, one long vector, a dispatch matrix, a try of each."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import PartitionSpec as P
+
+
+def ring_all_reduce(x, mesh):
+    """Halving and doubling: neighbours at distance 1, 2, 4, …; as many bytes as a ring."""
+    n = mesh.size
+
+    def run(row):
+        me, part, steps = lax.axis_index("x"), row[0], []
+        distance = 1
+        while distance < n:
+            partners = [(i, i ^ distance) for i in range(n)]
+            upper = (me & distance) > 0
+            low, high = jnp.split(part, 2)
+            came = lax.ppermute(jnp.where(upper, low, high), "x", partners)
+            part = jnp.where(upper, high, low) + came
+            steps.append((partners, upper))
+            distance *= 2
+        for partners, upper in reversed(steps):
+            came = lax.ppermute(part, "x", partners)
+            part = jnp.where(
+                upper,
+                jnp.concatenate([came, part]),
+                jnp.concatenate([part, came]),
+            )
+        return part[None]
+
+    return jax.shard_map(run, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(x)
+
+
+def mean_gradient_shards(gradients, mesh):
+    """All gradients as one long vector, in the order in which its pieces go to the devices."""
+    n = mesh.size
+
+    def run(gradients):
+        names = sorted(gradients)
+        pieces = jnp.concatenate(
+            [gradients[k].reshape(n, -1) for k in names], axis=1
+        )
+        mine = lax.psum_scatter(pieces, "x", scatter_dimension=0) / n
+        out, at = {}, 0
+        for k in names:
+            shape = gradients[k].shape[1] // n, *gradients[k].shape[2:]
+            out[k] = mine[at : at + int(np.prod(shape))].reshape(shape)
+            at += int(np.prod(shape))
+        return out
+
+    return jax.shard_map(run, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(
+        gradients
+    )
+
+
+def to_experts(tokens, expert, weights, mesh):
+    """With a dispatch matrix, as mixtures of experts are often written."""
+    n = mesh.size
+    share = len(tokens) // n // n
+
+    def run(tokens, expert, weights):
+        hot = jax.nn.one_hot(expert, n)  # f32[k/n, n]
+        place = (jnp.cumsum(hot, axis=0) * hot).sum(axis=1) - 1
+        dispatch = (
+            hot[:, :, None] * jax.nn.one_hot(place, share)[:, None, :]
+        )  # f32[k/n, n, share]
+        out = lax.all_to_all(
+            jnp.einsum("tes,td->esd", dispatch, tokens), "x", 0, 1, tiled=True
+        )
+        back = lax.all_to_all(out @ weights[0], "x", 1, 0, tiled=True)
+        return jnp.einsum("tes,esh->th", dispatch, back)
+
+    cut = P("x")
+    return jax.shard_map(run, mesh=mesh, in_specs=cut, out_specs=cut)(
+        tokens, expert, weights
+    )
+
+
+def which_collective(before, after):
+    n, (k, m) = len(before), (before.shape[1], after.shape[1])
+    bytes_ = int(max(k, m) * before.dtype.itemsize)
+    if m == n * k:
+        return "all-gather", bytes_
+    if m * n == k:
+        return "reduce-scatter", bytes_
+    if np.ptp(after.astype(float), axis=0).max() == 0:
+        return "all-reduce", bytes_
+    piece = k // n
+    swapped = all(
+        np.array_equal(
+            after[i, j * piece : (j + 1) * piece],
+            before[j, i * piece : (i + 1) * piece],
+        )
+        for i in range(n)
+        for j in range(n)
+    )
+    return ("all-to-all" if swapped else "collective-permute"), bytes_

@@ -1,0 +1,303 @@
+"""Every known mistake of ch07_collectives once more, spelled differently: it must be given the same name."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+
+
+def _map(mesh, out=None):
+    return jax.shard_map(
+        mesh=mesh, in_specs=P("x"), out_specs=P("x") if out is None else out
+    )
+
+
+def _next(mesh):
+    return [*zip(range(mesh.size), [*range(1, mesh.size), 0], strict=True)]
+
+
+def _passed(x, mesh, rounds):
+    @_map(mesh)
+    def run(row):
+        def step(carry, _):
+            moving = lax.ppermute(carry[0], "x", _next(mesh))
+            return (moving, carry[1] + moving), None
+
+        return lax.scan(step, (row, row), length=rounds)[0][1]
+
+    return run(x)
+
+
+def ring_all_reduce__whole_rows(x, mesh):
+    return _passed(x, mesh, len(x) - 1)
+
+
+def ring_all_reduce__own_row_twice(x, mesh):
+    return _passed(x, mesh, len(x))
+
+
+def ring_all_reduce__psum(x, mesh):
+    total = jnp.broadcast_to(x.sum(axis=0, keepdims=True), x.shape)
+    return jax.reshard(total, NamedSharding(mesh, P("x")))
+
+
+def _two_rounds(x, mesh, perm, later, rule):
+    n = mesh.shape["x"]
+
+    @_map(mesh)
+    def run(row):
+        me, pieces = lax.axis_index("x"), jnp.split(row[0], n)
+        pieces = jnp.stack(pieces)
+        for k in range(n - 1):
+            came = lax.ppermute(pieces[(me + n - k) % n], "x", perm)
+            pieces = pieces.at[(me + n - k - 1) % n].add(came)
+        for k in range(len(rule) * (n - 1)):
+            come_at = (me + later + n - k - 1) % n
+            came = lax.ppermute(pieces[(come_at + 1) % n], "x", perm)
+            pieces = getattr(pieces.at[come_at], rule[0])(came)
+        return pieces.reshape(1, -1)
+
+    return run(x)
+
+
+def ring_all_reduce__one_round(x, mesh):
+    return _two_rounds(x, mesh, _next(mesh), 0, [])
+
+
+def ring_all_reduce__unfinished_pieces(x, mesh):
+    return _two_rounds(x, mesh, _next(mesh), 0, ["set"])
+
+
+def ring_all_reduce__not_closed(x, mesh):
+    line = [(i, i + 1) for i in range(mesh.size - 1)]
+    return _two_rounds(x, mesh, line, 1, ["set"])
+
+
+def ring_all_reduce__added_twice(x, mesh):
+    return _two_rounds(x, mesh, _next(mesh), 1, ["add"])
+
+
+def mean_gradient_shards__all_then_cut(gradients, mesh):
+    def one(g):
+        return jax.reshard(
+            g.sum(axis=0) / mesh.size, NamedSharding(mesh, P("x"))
+        )
+
+    return {name: one(g) for name, g in gradients.items()}
+
+
+def mean_gradient_shards__everywhere(gradients, mesh):
+    return jax.tree.map(lambda g: jnp.mean(g, axis=0), gradients)
+
+
+def mean_gradient_shards__sum(gradients, mesh):
+    @_map(mesh)
+    def run(gradients):
+        flat = {k: g.reshape(mesh.size, -1) for k, g in gradients.items()}
+        mine = lax.psum_scatter(flat, "x")
+        return {
+            k: mine[k].reshape(-1, *g.shape[2:]) for k, g in gradients.items()
+        }
+
+    return run(gradients)
+
+
+def mean_gradient_shards__own_gradient(gradients, mesh):
+    @_map(mesh)
+    def run(gradients):
+        me = lax.axis_index("x")
+        return {
+            k: g.reshape(mesh.size, -1, *g.shape[2:])[me]
+            for k, g in gradients.items()
+        }
+
+    return run(gradients)
+
+
+def mean_gradient_shards__gathered(gradients, mesh):
+    @_map(mesh)
+    def run(gradients):
+        everything, me = (
+            lax.all_gather(gradients, "x", tiled=True),
+            lax.axis_index("x"),
+        )
+        means = jax.tree.map(lambda g: g.sum(axis=0) / mesh.size, everything)
+        return jax.tree.map(
+            lambda g: g.reshape(mesh.size, -1, *g.shape[1:])[me], means
+        )
+
+    return run(gradients)
+
+
+def mean_gradient_shards__averaged_first(gradients, mesh):
+    @_map(mesh)
+    def run(gradients):
+        mean = jax.tree.map(
+            lambda g: lax.psum(g[0], "x") / mesh.size, gradients
+        )
+        again = lax.pcast(mean, "x", to="varying")
+        return jax.tree.map(
+            lambda g: g / mesh.size, lax.psum_scatter(again, "x", tiled=True)
+        )
+
+    return run(gradients)
+
+
+def mean_gradient_shards__last_dimension(gradients, mesh):
+    def one(g):
+        def run(block):
+            return lax.psum_scatter(
+                block[0] / mesh.size,
+                "x",
+                scatter_dimension=block.ndim - 2,
+                tiled=True,
+            )
+
+        return _map(mesh, P(*[None] * (g.ndim - 2), "x"))(run)(g)
+
+    return {name: one(g) for name, g in gradients.items()}
+
+
+def to_experts__stayed_at_home(tokens, expert, weights, mesh):
+    run = _map(mesh)(
+        lambda tokens, weights: jnp.einsum("td,xdh->th", tokens, weights)
+    )
+    return run(tokens, weights)
+
+
+def to_experts__not_sorted(tokens, expert, weights, mesh):
+    n = mesh.size
+
+    @_map(mesh)
+    def run(tokens, weights):
+        there = lax.all_to_all(
+            tokens.reshape(n, -1, tokens.shape[1]), "x", 0, 0
+        )
+        back = lax.all_to_all(there @ weights[0], "x", 0, 0)
+        return back.reshape(len(tokens), -1)
+
+    return run(tokens, weights)
+
+
+def _sorted(tokens, expert, n):
+    return jnp.take(tokens, jnp.argsort(expert), axis=0).reshape(
+        n, -1, tokens.shape[1]
+    )
+
+
+def to_experts__not_sent_back(tokens, expert, weights, mesh):
+    @_map(mesh)
+    def run(tokens, expert, weights):
+        there = lax.all_to_all(_sorted(tokens, expert, mesh.size), "x", 0, 0)
+        return (there @ weights[0]).reshape(len(tokens), -1)
+
+    return run(tokens, expert, weights)
+
+
+def to_experts__in_experts_order(tokens, expert, weights, mesh):
+    @_map(mesh)
+    def run(tokens, expert, weights):
+        there = lax.all_to_all(_sorted(tokens, expert, mesh.size), "x", 0, 0)
+        return lax.all_to_all(there @ weights[0], "x", 0, 0).reshape(
+            len(tokens), -1
+        )
+
+    return run(tokens, expert, weights)
+
+
+def to_experts__sorted_twice(tokens, expert, weights, mesh):
+    @_map(mesh)
+    def run(tokens, expert, weights):
+        there = lax.all_to_all(_sorted(tokens, expert, mesh.size), "x", 0, 0)
+        back = lax.all_to_all(there @ weights[0], "x", 0, 0)
+        return _sorted(back.reshape(len(tokens), -1), expert, 1)[0]
+
+    return run(tokens, expert, weights)
+
+
+def to_experts__gathered_tokens(tokens, expert, weights, mesh):
+    @_map(mesh)
+    def run(tokens, expert, weights):
+        t, e = (lax.all_gather(a, "x", tiled=True) for a in (tokens, expert))
+        done = jnp.where((e == lax.axis_index("x"))[:, None], t @ weights[0], 0)
+        return lax.psum_scatter(done, "x", tiled=True)
+
+    return run(tokens, expert, weights)
+
+
+def to_experts__gathered_weights(tokens, expert, weights, mesh):
+    @_map(mesh)
+    def run(tokens, expert, weights):
+        experts = lax.all_gather(weights[0], "x")
+        return (tokens[:, None, :] @ experts[expert])[:, 0]
+
+    return run(tokens, expert, weights)
+
+
+def _name(before, after):
+    n, k = before.shape
+    if after.shape[1] in (n * k, k // n):
+        return "all-gather" if after.shape[1] > k else "reduce-scatter"
+    if np.array_equal(after, np.roll(after, 1, axis=0)):
+        return "all-reduce"
+    exchanged = np.stack(
+        [
+            np.concatenate([np.split(row, n)[i] for row in before])
+            for i in range(n)
+        ]
+    )
+    return (
+        "all-to-all"
+        if np.array_equal(after, exchanged)
+        else "collective-permute"
+    )
+
+
+def which_collective__block_before(before, after):
+    return _name(before, after), before.nbytes // len(before)
+
+
+def which_collective__block_after(before, after):
+    return _name(before, after), after.nbytes // len(after)
+
+
+def which_collective__all_devices(before, after):
+    return _name(before, after), len(before) * max(
+        before[0].nbytes, after[0].nbytes
+    )
+
+
+def which_collective__four_bytes(before, after):
+    return _name(before, after), 4 * max(len(before[0]), len(after[0]))
+
+
+def which_collective__what_is_sent(before, after):
+    name, size, n = (
+        _name(before, after),
+        max(before[0].nbytes, after[0].nbytes),
+        len(before),
+    )
+    if name == "collective-permute":
+        return name, size
+    return name, (2 if name == "all-reduce" else 1) * (size - size // n)
+
+
+def which_collective__shapes_alone(before, after):
+    ratio = after.shape[1] / before.shape[1]
+    name = (
+        "all-reduce"
+        if ratio == 1
+        else "all-gather"
+        if ratio > 1
+        else "reduce-scatter"
+    )
+    return name, max(before[0].nbytes, after[0].nbytes)
+
+
+def which_collective__sums_alone(before, after):
+    name, size = _name(before, after), max(before[0].nbytes, after[0].nbytes)
+    total = np.sum(before, axis=0).astype(before.dtype)
+    unlike_a_sum = name == "all-reduce" and (after[0] != total).any()
+    return "collective-permute" if unlike_a_sum else name, size

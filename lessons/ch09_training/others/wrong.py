@@ -1,0 +1,405 @@
+"""Every known mistake of ch09_training once more, spelled differently: it must be given the same name."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import P, lax
+from jax.sharding import NamedSharding
+
+
+def _each(loss, params, x, y, mesh, key):
+    """Every device's loss and gradient, stacked over the devices."""
+
+    def own(params, x, y):
+        return jax.tree.map(
+            lambda a: a[None],
+            jax.value_and_grad(loss)(params, x, y, key(lax.axis_index("data"))),
+        )
+
+    specs = {
+        "in_specs": (P(), P("data"), P("data")),
+        "out_specs": P("data"),
+        "check_vma": False,
+    }
+    return jax.shard_map(own, mesh=mesh, **specs)(params, x, y)
+
+
+def _mean(values):
+    return jax.tree.map(lambda a: a.mean(0), values)
+
+
+def _down(params, gradient, rate):
+    return {k: p - rate * gradient[k] for k, p in params.items()}
+
+
+def _folded(seed):
+    return lambda i: jax.random.fold_in(jax.random.key(seed), i)
+
+
+def dropout_step__same_key(loss, params, x, y, seed, rate, mesh):
+    value, gradient = _mean(
+        _each(loss, params, x, y, mesh, lambda i: jax.random.key(seed))
+    )
+    return _down(params, gradient, rate), value
+
+
+def dropout_step__seed_plus_number(loss, params, x, y, seed, rate, mesh):
+    value, gradient = _mean(
+        _each(loss, params, x, y, mesh, lambda i: jax.random.key(i + seed))
+    )
+    return _down(params, gradient, rate), value
+
+
+def _checked(own, mesh, *arrays):
+    specs = {"in_specs": (P(), P("data"), P("data")), "out_specs": (P(), P())}
+    return jax.shard_map(own, mesh=mesh, **specs)(*arrays)
+
+
+def dropout_step__summed(loss, params, x, y, seed, rate, mesh):
+    def own(params, x, y):
+        value, pull = jax.vjp(
+            lambda p: loss(p, x, y, _folded(seed)(lax.axis_index("data"))),
+            params,
+        )
+        (gradient,) = pull(jnp.ones_like(value))
+        gradient = {
+            k: lax.psum(g, "data") / mesh.size for k, g in gradient.items()
+        }
+        return _down(params, gradient, rate), lax.pmean(value, "data")
+
+    return _checked(own, mesh, params, x, y)
+
+
+def dropout_step__alone(loss, params, x, y, seed, rate, mesh):
+    def own(params, x, y):
+        value, gradient = jax.value_and_grad(loss)(
+            params, x, y, _folded(seed)(lax.axis_index("data"))
+        )
+        return _down(params, gradient, rate), value
+
+    specs = {
+        "in_specs": (P(), P("data"), P("data")),
+        "out_specs": (P(), P()),
+        "check_vma": False,
+    }
+    return jax.shard_map(own, mesh=mesh, **specs)(params, x, y)
+
+
+def dropout_step__own_loss(loss, params, x, y, seed, rate, mesh):
+    def own(params, x, y):
+        value, gradient = jax.value_and_grad(loss)(
+            params, x, y, _folded(seed)(lax.axis_index("data"))
+        )
+        gradient = {
+            k: lax.psum(g, "data") / mesh.size for k, g in gradient.items()
+        }
+        return _down(params, gradient, rate), value
+
+    specs = {
+        "in_specs": (P(), P("data"), P("data")),
+        "out_specs": (P(), P()),
+        "check_vma": False,
+    }
+    return jax.shard_map(own, mesh=mesh, **specs)(params, x, y)
+
+
+def dropout_step__parameters_summed(loss, params, x, y, seed, rate, mesh):
+    def own(params, x, y):
+        key = _folded(seed)(lax.axis_index("data"))
+        value, gradient = jax.value_and_grad(
+            lambda p: lax.psum(loss(p, x, y, key), "data") / mesh.size
+        )(params)
+        return {
+            k: lax.psum(p - rate * gradient[k], "data")
+            for k, p in params.items()
+        }, value
+
+    return _checked(own, mesh, params, x, y)
+
+
+def _put(params, mesh, specs):
+    return {
+        k: jax.device_put(w, NamedSharding(mesh, specs.get(k, P())))
+        for k, w in params.items()
+    }
+
+
+def _first(w, n):
+    return next(
+        (P(*[None] * i, "data") for i in range(w.ndim) if w.shape[i] % n == 0),
+        None,
+    )
+
+
+def _greedy(params, mesh, limit, key, spec=_first, cost=None):
+    """Cut in the order of `key` until the sum of cost(array, its spec) is at most limit."""
+    n, specs = mesh.size, {}
+
+    def real(w, chosen):
+        return w.nbytes // (n if chosen else 1)
+
+    for name in sorted(params, key=key):
+        if (
+            sum((cost or real)(w, specs.get(k)) for k, w in params.items())
+            <= limit
+        ):
+            break
+        if _first(params[name], n) or cost:
+            specs[name] = spec(params[name], n) or P()
+    return _put(params, mesh, specs)
+
+
+def shard_to_fit__everything(params, mesh, limit):
+    return _greedy(params, mesh, -1, lambda k: k)
+
+
+def shard_to_fit__nothing(params, mesh, limit):
+    return _put(params, mesh, {})
+
+
+def shard_to_fit__by_elements(params, mesh, limit):
+    return _greedy(params, mesh, limit, lambda k: -params[k].size)
+
+
+def shard_to_fit__smallest_first(params, mesh, limit):
+    return _greedy(params, mesh, limit, lambda k: params[k].nbytes)
+
+
+def shard_to_fit__largest_dimension(params, mesh, limit):
+    def spec(w, n):
+        fits = [size if size % n == 0 else 0 for size in w.shape]
+        return P(*[None] * int(np.argmax(fits)), "data")
+
+    return _greedy(params, mesh, limit, lambda k: -params[k].nbytes, spec)
+
+
+def shard_to_fit__last_dimension(params, mesh, limit):
+    def spec(w, n):
+        return next(
+            P(*[None] * i, "data")
+            for i in reversed(range(w.ndim))
+            if w.shape[i] % n == 0
+        )
+
+    return _greedy(params, mesh, limit, lambda k: -params[k].nbytes, spec)
+
+
+def shard_to_fit__first_or_nothing(params, mesh, limit):
+    return _greedy(
+        params, mesh, limit, lambda k: -params[k].nbytes, lambda w, n: P("data")
+    )
+
+
+def shard_to_fit__gone_when_cut(params, mesh, limit):
+    def cost(w, spec):
+        return 0 if spec and len(spec) else w.nbytes
+
+    return _greedy(params, mesh, limit, lambda k: -params[k].nbytes, cost=cost)
+
+
+def shard_to_fit__uncut_counted(params, mesh, limit):
+    def cost(w, spec):
+        return w.nbytes if spec is None else w.nbytes // mesh.size
+
+    return _greedy(params, mesh, limit, lambda k: -params[k].nbytes, cost=cost)
+
+
+def _mlp(block, mesh, *arrays):
+    ins = (P("data"), P(None, "model"), P(None, "model"), P("model"), P())
+    return jax.shard_map(
+        block, mesh=mesh, in_specs=ins, out_specs=P("data"), check_vma=False
+    )(*arrays)
+
+
+def _part(x, gate, up, down):
+    a = x @ gate
+    return (a * jax.nn.sigmoid(a) * (x @ up)) @ down
+
+
+def gated_mlp__all_of_it_summed(x, gate, up, down, bias, mesh):
+    n = mesh.shape["model"]
+    return _mlp(
+        lambda x, g, u, d, b: (
+            n * (x + b) + lax.psum(_part(x, g, u, d), "model")
+        ),
+        mesh,
+        x,
+        gate,
+        up,
+        down,
+        bias,
+    )
+
+
+def gated_mlp__bias_summed(x, gate, up, down, bias, mesh):
+    return _mlp(
+        lambda x, g, u, d, b: lax.psum(b + _part(x, g, u, d), "model") + x,
+        mesh,
+        x,
+        gate,
+        up,
+        down,
+        bias,
+    )
+
+
+def gated_mlp__own_part(x, gate, up, down, bias, mesh):
+    return _mlp(
+        lambda x, g, u, d, b: b + x + _part(x, g, u, d),
+        mesh,
+        x,
+        gate,
+        up,
+        down,
+        bias,
+    )
+
+
+def gated_mlp__averaged(x, gate, up, down, bias, mesh):
+    n = mesh.shape["model"]
+    return _mlp(
+        lambda x, g, u, d, b: x + b + lax.psum(_part(x, g, u, d) / n, "model"),
+        mesh,
+        x,
+        gate,
+        up,
+        down,
+        bias,
+    )
+
+
+def gated_mlp__hidden_summed(x, gate, up, down, bias, mesh):
+    def block(x, g, u, d, b):
+        a = lax.psum(x @ g, "model")
+        return x + b + lax.psum((a * jax.nn.sigmoid(a) * (x @ u)) @ d, "model")
+
+    return _mlp(block, mesh, x, gate, up, down, bias)
+
+
+def gated_mlp__weights_gathered(x, gate, up, down, bias, mesh):
+    everywhere = NamedSharding(mesh, P())
+    gate, up, down = (jax.reshard(w, everywhere) for w in (gate, up, down))
+    return x + _part(x, gate, up, down) + bias
+
+
+def _sums(losses, params, x, y, weight):
+    """On one device: the gradients of the microbatches' weighted sums, a list."""
+    out = []
+    for i in range(len(x)):
+        _, pull = jax.vjp(lambda p, i=i: losses(p, x[i], y[i]), params)
+        out.append(pull(weight[i])[0])
+    return out
+
+
+def _add(trees):
+    return jax.tree.map(lambda *leaves: sum(leaves), *trees)
+
+
+def _by(tree, factor):
+    return jax.tree.map(lambda g: g * factor, tree)
+
+
+def _run(device, mesh, *arrays, check=False):
+    cut = P(None, "data")
+    specs = {
+        "in_specs": (P(), cut, cut, cut),
+        "out_specs": P(),
+        "check_vma": check,
+    }
+    return jax.shard_map(device, mesh=mesh, **specs)(*arrays)
+
+
+def accumulated_gradient__mean_of_means(losses, params, x, y, real, mesh):
+    def device(p, x, y, m):
+        n = lax.psum(m.sum(1, keepdims=True), "data")
+        return lax.psum(
+            _by(
+                _add(_sums(losses, p, x, y, m / jnp.maximum(n, 1))), 1 / len(x)
+            ),
+            "data",
+        )
+
+    return _run(device, mesh, params, x, y, real)
+
+
+def accumulated_gradient__mean_of_devices(losses, params, x, y, real, mesh):
+    def device(p, x, y, m):
+        return lax.psum(
+            _add(
+                _sums(losses, p, x, y, m / jnp.maximum(m.sum(), 1) / mesh.size)
+            ),
+            "data",
+        )
+
+    return _run(device, mesh, params, x, y, real)
+
+
+def accumulated_gradient__padding_in_the_count(
+    losses, params, x, y, real, mesh
+):
+    return _run(
+        lambda p, x, y, m: lax.psum(
+            _add(_sums(losses, p, x, y, m / real.size)), "data"
+        ),
+        mesh,
+        params,
+        x,
+        y,
+        real,
+    )
+
+
+def accumulated_gradient__padding_trained_on(losses, params, x, y, real, mesh):
+    def device(p, x, y, m):
+        return lax.psum(
+            _add(_sums(losses, p, x, y, jnp.full_like(m, 1 / real.size))),
+            "data",
+        )
+
+    return _run(device, mesh, params, x, y, real)
+
+
+def accumulated_gradient__never_divided(losses, params, x, y, real, mesh):
+    return _run(
+        lambda p, x, y, m: lax.psum(_add(_sums(losses, p, x, y, m)), "data"),
+        mesh,
+        params,
+        x,
+        y,
+        real,
+    )
+
+
+def accumulated_gradient__only_the_last(losses, params, x, y, real, mesh):
+    def device(p, x, y, m):
+        n = lax.psum(m.sum(), "data")
+        return lax.psum(_by(_sums(losses, p, x, y, m)[-1], 1 / n), "data")
+
+    return _run(device, mesh, params, x, y, real)
+
+
+def accumulated_gradient__talks_every_time(losses, params, x, y, real, mesh):
+    def device(p, x, y, m):
+        def add(total, batch):
+            x, y, m = batch
+            g = lax.psum(
+                jax.grad(lambda p: jnp.vdot(losses(p, x, y), m))(p), "data"
+            )
+            return jax.tree.map(jnp.add, total, g), None
+
+        total, _ = lax.scan(add, jax.tree.map(jnp.zeros_like, p), (x, y, m))
+        return _by(total, 1 / lax.psum(m.sum(), "data"))
+
+    return _run(device, mesh, params, x, y, real)
+
+
+def accumulated_gradient__all_at_once(losses, params, x, y, real, mesh):
+    def device(p, x, y, m):
+        x, y, m = (a.reshape(-1, *a.shape[2:]) for a in (x, y, m))
+        g, n = lax.psum(
+            (jax.grad(lambda p: (losses(p, x, y) * m).sum())(p), m.sum()),
+            "data",
+        )
+        return _by(g, 1 / n)
+
+    return _run(device, mesh, params, x, y, real)

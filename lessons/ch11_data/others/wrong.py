@@ -1,0 +1,174 @@
+"""Every known mistake of ch11_data once more, spelled differently: it must be given the same name."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental import multihost_utils
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+
+def my_part__everything(count):
+    return np.array(list(range(count)), int)
+
+
+def my_part__rest_dropped(count):
+    parts = np.arange(count - count % jax.process_count()).reshape(
+        jax.process_count(), -1
+    )
+    return parts[jax.process_index()]
+
+
+def my_part__rest_to_the_last(count):
+    bounds = [
+        p * (count // jax.process_count()) for p in range(jax.process_count())
+    ] + [count]
+    return np.arange(
+        bounds[jax.process_index()], bounds[jax.process_index() + 1]
+    )
+
+
+def my_part__past_the_end(count):
+    each = math.ceil(count / jax.process_count())
+    return np.array([jax.process_index() * each + k for k in range(each)])
+
+
+def my_part__every_other(count):
+    return np.arange(count)[jax.process_index() :: jax.process_count()]
+
+
+def my_part__one_too_many(count):
+    each, rest = divmod(count + 1, jax.process_count())
+    first = jax.process_index() * each + min(jax.process_index(), rest)
+    return np.arange(first, first + each + (jax.process_index() < rest))
+
+
+def _fill(rows, size, steps):
+    batches = np.zeros((steps * size, rows.shape[1]), np.float32)
+    rows = rows[: steps * size]
+    batches[: len(rows)] = rows
+    mask = np.zeros(steps * size, bool)
+    mask[: len(rows)] = True
+    return batches.reshape(steps, size, rows.shape[1]), mask.reshape(
+        steps, size
+    )
+
+
+def _most(n, reduce):
+    return int(
+        reduce(np.asarray(multihost_utils.process_allgather(np.int32(n))))
+    )
+
+
+def equal_steps__own_steps(mine, size):
+    left = -len(mine) % size
+    batches = np.concatenate(
+        [mine, np.zeros((left, mine.shape[1]), np.float32)]
+    )
+    mask = np.arange(len(batches)) < len(mine)
+    return batches.reshape(-1, size, mine.shape[1]), mask.reshape(-1, size)
+
+
+def equal_steps__shortest(mine, size):
+    return _fill(mine, size, _most(math.ceil(len(mine) / size), np.min))
+
+
+def equal_steps__rounded_down(mine, size):
+    return _fill(mine, size, _most(len(mine) // size, np.max))
+
+
+def equal_steps__one_more(mine, size):
+    return _fill(mine, size, 1 + _most(len(mine) // size, np.max))
+
+
+def equal_steps__everybodys_rows(mine, size):
+    return _fill(mine, size, math.ceil(_most(len(mine), np.sum) / size))
+
+
+def equal_steps__padding_counted(mine, size):
+    batches, _ = _fill(mine, size, _most(math.ceil(len(mine) / size), np.max))
+    return batches, np.full(batches.shape[:2], True)
+
+
+def _errors(w, rows):
+    return jnp.square(rows[..., :3] @ w - rows[..., 3])
+
+
+def _everyone(mine, size):
+    mesh = Mesh(np.array(jax.devices()), ("all",))
+    padded = np.pad(mine, ((0, size - len(mine)), (0, 0)))
+    return jax.make_array_from_process_local_data(
+        NamedSharding(mesh, P("all")), padded
+    )
+
+
+def mean_loss__own_rows(w, mine, size):
+    return float(jnp.mean(_errors(w, jnp.asarray(mine))))
+
+
+def mean_loss__mean_of_means(w, mine, size):
+    own = jnp.full(jax.local_device_count(), jnp.mean(_errors(w, mine)))
+    means = jax.pmap(lambda x: jax.lax.pmean(x, "i"), "i")(own)
+    return float(means.addressable_shards[0].data[0])
+
+
+def mean_loss__padding_counted(w, mine, size):
+    return float(
+        jnp.sum(_errors(w, _everyone(mine, size)))
+        / (size * jax.process_count())
+    )
+
+
+def mean_loss__sum(w, mine, size):
+    total = np.asarray(jnp.sum(_errors(w, jnp.asarray(mine))))
+    return float(multihost_utils.process_allgather(total).sum())
+
+
+def mean_loss__device_put(w, mine, size):
+    mesh = Mesh(np.array(jax.devices()), ("all",))
+    padded = np.pad(mine, ((0, size - len(mine)), (0, 0)))
+    rows = jax.device_put(padded, NamedSharding(mesh, P("all")))
+    return float(jnp.mean(_errors(w, rows)))
+
+
+def _placed(pieces, sharding):
+    whole = np.vstack(pieces)
+    index = sharding.addressable_devices_indices_map(whole.shape)
+    mine = [
+        jax.device_put(whole[block], device) for device, block in index.items()
+    ]
+    return jax.make_array_from_single_device_arrays(whole.shape, sharding, mine)
+
+
+def _pieces(blocks):
+    return [
+        block
+        for _, block in sorted(
+            (int(name[5:]), block) for name, block in blocks.items()
+        )
+    ]
+
+
+def restore__as_listed(blocks, sharding):
+    return _placed([blocks[name] for name in blocks], sharding)
+
+
+def restore__sorted_as_text(blocks, sharding):
+    return _placed([block for _, block in sorted(blocks.items())], sharding)
+
+
+def restore__joined_twice(blocks, sharding):
+    whole = jnp.concatenate(_pieces(blocks))
+    return jax.make_array_from_process_local_data(sharding, np.asarray(whole))
+
+
+def restore__not_global(blocks, sharding):
+    return np.vstack(_pieces(blocks))
+
+
+def restore__everyone_has_all(blocks, sharding):
+    return jax.device_put(
+        np.vstack(_pieces(blocks)), NamedSharding(sharding.mesh, P(None))
+    )

@@ -1,0 +1,151 @@
+"""The known mistakes of ch12_pitfalls once more, written differently."""
+
+import numpy as np
+from jax.experimental.multihost_utils import (
+    broadcast_one_to_all,
+    process_allgather,
+)
+
+
+def sum_by_name__own_order(mine):
+    sums = {}
+    for name, part in mine.items():
+        sums[name] = (
+            process_allgather(part, tiled=True)
+            .reshape(-1, part.size)
+            .sum(axis=0)
+        )
+    return sums
+
+
+def sum_by_name__own_only(mine):
+    return {name: part + part for name, part in mine.items()}
+
+
+def sum_by_name__sorted_by_size(mine):
+    sums = {}
+    for name, part in sorted(
+        mine.items(), key=lambda item: np.abs(item[1]).sum()
+    ):
+        sums[name] = process_allgather(part).sum(axis=0)
+    return sums
+
+
+def padded_sum__to_the_shortest(mine):
+    width = process_allgather(np.array(mine.shape)).min(axis=0)[1]
+    return process_allgather(mine[:, :width]).sum(axis=(0, 1))
+
+
+def padded_sum__to_process_0(mine):
+    width = int(broadcast_one_to_all(np.int32(mine.shape[1])))
+    whole = np.zeros((mine.shape[0], max(width, mine.shape[1])), mine.dtype)
+    whole[:, : mine.shape[1]] = mine
+    return process_allgather(whole[:, :width]).sum(axis=(0, 1))
+
+
+def padded_sum__own_only(mine):
+    whole = np.zeros(
+        process_allgather(np.int32(mine.shape[1])).max(), mine.dtype
+    )
+    whole[: mine.shape[1]] = mine.sum(axis=0)
+    return whole
+
+
+def padded_sum__in_front(mine):
+    whole = np.zeros(
+        process_allgather(np.int32(mine.shape[1])).max(), mine.dtype
+    )
+    whole[whole.size - mine.shape[1] :] = mine.sum(axis=0)
+    return (
+        process_allgather(whole, tiled=True).reshape(-1, whole.size).sum(axis=0)
+    )
+
+
+def padded_sum__to_a_fixed_width(mine):
+    whole = np.zeros((mine.shape[0], 128), mine.dtype)
+    whole[:, : mine.shape[1]] = mine
+    return process_allgather(whole).sum(axis=(0, 1))
+
+
+def mean_of_batches__mean_of_means(batches):
+    own = float(np.concatenate(batches).mean()) if len(batches) else 0.0
+    return float(np.mean(process_allgather(np.array([own], np.float32))))
+
+
+def mean_of_batches__rest_dropped(batches):
+    counts = process_allgather(
+        np.array([len(batches), max([b.size for b in batches], default=0)])
+    )
+    steps, size = counts[:, 0].min(), counts[:, 1].max()
+    kept = np.zeros((steps, size), np.float32)
+    for k in range(steps):
+        kept[k] = batches[k]
+    everyone = process_allgather(kept.sum(keepdims=True))
+    return float(everyone.sum() / max(1, steps * size * everyone.shape[0]))
+
+
+def mean_of_batches__padding_counted(batches):
+    counts = process_allgather(
+        np.array([len(batches), max([b.size for b in batches], default=0)])
+    )
+    kept = np.zeros(counts.max(axis=0), np.float32)
+    for k, batch in enumerate(batches):
+        kept[k] = batch
+    return float(process_allgather(kept).mean())
+
+
+def mean_of_batches__own_only(batches):
+    numbers = np.concatenate([np.zeros(0, np.float32), *batches])
+    return float(numbers.sum() / max(1, numbers.size))
+
+
+def mean_of_batches__one_never_comes(batches):
+    if len(batches) == 0:
+        return 0.0
+    total = process_allgather(np.float32(np.sum(batches))).sum()
+    count = process_allgather(np.float32(np.size(batches))).sum()
+    return float(total / count)
+
+
+def steps_until_good__own_decision(losses, goal):
+    step = 0
+    while step < len(losses):
+        process_allgather(losses[step])
+        step += 1
+        if losses[step - 1] < goal:
+            return step
+    return step
+
+
+def steps_until_good__as_soon_as_one(losses, goal):
+    for step, loss in enumerate(losses, 1):
+        if process_allgather(loss).min() < goal:
+            return step
+    return len(losses)
+
+
+def steps_until_good__once_all_are(losses, goal):
+    for step, loss in enumerate(losses, 1):
+        if process_allgather(loss).max() < goal:
+            return step
+    return len(losses)
+
+
+def steps_until_good__process_0_decides(losses, goal):
+    for step, loss in enumerate(losses, 1):
+        if process_allgather(loss)[0] < goal:
+            return step
+    return len(losses)
+
+
+def steps_until_good__from_zero(losses, goal):
+    for step, loss in enumerate(losses):
+        if process_allgather(loss).mean() < goal:
+            return step
+    return len(losses)
+
+
+def steps_until_good__own_count(losses, goal):
+    process_allgather(losses)
+    good = losses < goal
+    return int(good.argmax()) + 1 if good.any() else len(losses)

@@ -1,0 +1,95 @@
+"""The lists of chapters that lessons/*/chapter.toml make: the order of the book, and tables for those who come to it.
+
+Each stands between two lines of its file, and `make sync` fills it.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from grader.exercise import chapters
+from grader.exercise.chapters import Chapter
+from grader.exercise.statements import functions
+from publish.pages import terms
+from publish.pages.page import written
+
+
+@dataclass(frozen=True)
+class Block:
+    """The lines that stand between the lines `first` and `last` of a file."""
+
+    first: str
+    last: str
+    lines: list[str]
+
+
+@dataclass
+class Lists:
+    """The blocks of each file that has some, and what is wrong with the chapters."""
+
+    blocks: dict[Path, list[Block]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def fill(self, path: Path, text: str) -> str:
+        """The text of a file with its blocks as they should be. ValueError where it lacks a line around one."""
+        for block in self.blocks.get(path, []):
+            text = _between(text, block)
+        return text
+
+
+def lists(root: Path) -> Lists:
+    """The lists of the chapters below `root`; a file that is not there is left out."""
+    found, problems = chapters.read_all(root / "lessons")
+    if not found or problems:
+        return Lists(problems=problems)
+    toc = root / "_toc.yml"
+    blocks = {toc: [_part(found, part) for part in _parts(toc, found)]}
+    for edition, readme in (("en", "README.md"), ("zh-Hans", "README.zh-Hans.md")):
+        items = ["", *_items(found, edition), ""]
+        blocks[root / "book" / edition / "index.md"] = [Block("% chapters", "% end chapters", items)]
+        table = ["", *_table(root, found, edition), ""]
+        blocks[root / readme] = [Block("<!-- chapters -->", "<!-- end chapters -->", table)]
+    return Lists({path: there for path, there in blocks.items() if path.exists()})
+
+
+def _part(found: list[Chapter], part: int) -> Block:
+    lines = [f"      - file: {c.lesson}" for c in found if c.part == part]
+    return Block(f"# chapters of part {part}", "# end chapters", lines)
+
+
+def _parts(toc: Path, found: list[Chapter]) -> list[int]:
+    """The parts of the book: those of its chapters, and those that _toc.yml has room for."""
+    there = re.findall(r"# chapters of part (\d+)", toc.read_text("utf-8")) if toc.exists() else []
+    return sorted({*map(int, there), *(c.part for c in found)})
+
+
+def _between(text: str, block: Block) -> str:
+    old = text.split("\n")
+    bare = [line.strip() for line in old]
+    if block.first not in bare or block.last not in bare[bare.index(block.first) :]:
+        raise ValueError(f"the list of chapters needs a line «{block.first}» and a line «{block.last}» below it")
+    start = bare.index(block.first) + 1
+    end = bare.index(block.last, start)
+    return "\n".join([*old[:start], *block.lines, *old[end:]])
+
+
+def _items(found: list[Chapter], edition: str) -> Iterator[str]:
+    """The list of a front page."""
+    item = terms.ui()["chapter_item"][edition]
+    for chapter in found:
+        title = chapter.titled(edition)
+        yield "- " + item.format(page=f"{{doc}}`{chapter.lesson}`", title=title, read=chapter.read, solve=chapter.solve)
+
+
+def _table(root: Path, found: list[Chapter], edition: str) -> Iterator[str]:
+    """The table of a README."""
+    words = terms.ui()
+    names = ("chapter", "title", "read", "exercises", "solve")
+    yield "| " + " | ".join(words[f"table_{name}"][edition] for name in names) + " |"
+    yield "|---|---|---:|---:|---:|"
+    for chapter in found:
+        blanks = root / "lessons" / chapter.lesson / "exercises.py"
+        several = len(functions(blanks)) if blanks.exists() else 0
+        link = f"[`{chapter.lesson}`]({written(chapter.lesson, edition, root).relative_to(root).as_posix()})"
+        yield f"| {link} | {chapter.titled(edition)} | {chapter.read} | {several} | {chapter.solve} |"

@@ -1,0 +1,62 @@
+"""chapter.toml: what is missing, wrong or unknown in it is one sentence that says what to write."""
+
+import re
+
+import pytest
+from small_chapter import FACTS
+
+from grader.exercise import chapters
+
+WHERE = "lessons/ch95_small/chapter.toml"
+LABEL = '[[labels]]\nfind = "{}"\nzh-Hans = "词"\n'
+
+
+def read(folder, text):
+    lesson = folder / "ch95_small"
+    lesson.mkdir(parents=True)
+    if text is not None:
+        (lesson / chapters.FILE).write_text(text, "utf-8")
+    return chapters.read(lesson)
+
+
+def test_a_chapter_is_what_its_file_says(tmp_path):
+    found = read(tmp_path, FACTS + LABEL.format("one (\\\\d)"))
+    title = {"en": "Small", "zh-Hans": "小"}
+    assert found == chapters.Chapter("ch95_small", 95, 1, title, 5, 5, False, (("one (\\d)", "词"),))
+
+
+def test_a_title_in_one_language_stands_for_both(tmp_path):
+    found = read(tmp_path, FACTS.replace('title.en = "Small"\n', ""))
+    assert (found.titled("en"), found.titled("zh-Hans")) == ("小", "小")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (None, "there is no such file: write one as lessons/ch01_devices/chapter.toml is"),
+        ("number = ", "cannot be read: Invalid value (at end of document)"),
+        (FACTS.replace("95", "9"), "number is 9, the folder's name says 95: write «number = 95»"),
+        (FACTS.replace("number = 95\n", ""), "number is missing: write «number = 95»"),
+        (FACTS.replace("95", '"95"'), "number is no whole number: write «number = 95»"),
+        (FACTS.replace("read = 5", "read = true"), "read is no whole number: write «read = 15»"),
+        (re.sub("title.*\n", "", FACTS), "the title is missing: write «title.en = "),
+        (FACTS.replace("Small", " ").replace("小", ""), "the title is missing: write «title.en = "),
+        (FACTS.replace("title.en", "title.de"), "title.de is no title: write it for en or zh-Hans"),
+        (
+            "minutes = 3\n" + FACTS,
+            "nothing is called «minutes»: it may hold number, part, title, read,",
+        ),
+        (FACTS + 'measures = "yes"\n', "measures is no true or false: write «measures = true»"),
+        (FACTS + LABEL.format("("), "[[labels]] find = «(» is no pattern: missing ), unterminated subpattern"),
+        (FACTS + '[[labels]]\nfind = "x"\n', "one of [[labels]] is not whole: it has find and zh-Hans"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(tmp_path, text, sentence):
+    with pytest.raises(ValueError) as error:
+        read(tmp_path, text)
+    assert str(error.value).startswith(f"{WHERE}: {sentence}") and "\n" not in str(error.value)
+
+
+def test_a_folder_of_another_name_is_no_chapter(tmp_path):
+    (tmp_path / "ch9").mkdir()
+    assert chapters.read_all(tmp_path) == ([], ["lessons/ch9: a chapter's folder is called as ch03_sharding is"])

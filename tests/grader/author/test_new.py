@@ -1,0 +1,169 @@
+"""`python -m lessons new`: all places of an exercise or a chapter are made, each is named until it is filled in."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from small_chapter import LESSON, write
+
+from grader.author.chapter_files import ChapterFiles, incomplete
+from grader.author.new_command import main as new
+from grader.author.templates import MARK
+from grader.author.unfilled import unfilled
+from grader.exercise.languages import unwritten
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def chapter(tmp_path) -> ChapterFiles:
+    return write(tmp_path)
+
+
+def files(root: Path) -> dict[str, str]:
+    return {str(p.relative_to(root)): p.read_text("utf-8") for p in root.rglob("*") if p.is_file()}
+
+
+def make(root: Path, *arguments: str) -> int:
+    return new([*arguments, f"--root={root}"])
+
+
+def test_every_place_of_an_exercise_is_made_below_what_is_there(chapter):
+    before = files(chapter.root)
+    assert make(chapter.root, "ch95", "thrice") == 0
+    after = files(chapter.root)
+    changed = {name for name in after if after[name] != before.get(name)}
+    places = [chapter.blanks, chapter.checks, chapter.solution, chapter.mistakes, chapter.words]
+    places += [*chapter.right, chapter.wrong, chapter.unlisted, *chapter.pages]
+    assert changed == {chapter.place(path) for path in places}
+    assert all(after[name].startswith(before[name].rstrip("\n")) for name in changed)
+    assert incomplete(chapter) == []
+
+
+def test_each_place_is_named_until_it_is_filled_in(chapter):
+    make(chapter.root, "ch95", "thrice")
+    said = [str(finding) for finding in unfilled(chapter)]
+    python = [
+        "exercises.py thrice",
+        "test_exercises.py test_thrice",
+        *(f"{file}.py thrice__{stub}" for file in ("mistakes", "others/wrong") for stub in ("one", "two", "three")),
+        *(f"others/right_{x}.py thrice" for x in "ab"),
+    ]
+    expected = [f"lessons/{LESSON}/{place}: line" for place in python]
+    expected += [f"solutions/{LESSON}.py thrice: line"]
+    words = [
+        "title.en",
+        "title.zh-Hans",
+        "hints.en",
+        "hints.zh-Hans",
+        "mistakes.one.name.en",
+        "mistakes.two.text.zh-Hans",
+    ]
+    expected += [f"lessons/{LESSON}/words.toml: thrice.{key} is still the template's" for key in words]
+    assert [place for place in expected if not any(line.startswith(place) for line in said)] == []
+    for path in [*chapter.python, chapter.words]:
+        path.write_text(path.read_text("utf-8").replace(MARK, "done"), "utf-8")
+    assert unfilled(chapter) == []
+
+
+def test_check_names_the_places_and_judges_the_other_exercises(chapter):
+    make(chapter.root, "ch95", "thrice")
+    chapter.right[0].write_text(chapter.right[0].read_text().replace("n + n", "n"))
+    command = [sys.executable, "-m", "lessons", "check", "ch95", f"--root={chapter.root}"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    lines = run.stdout.splitlines()
+    assert run.returncode == 1
+    (judged,) = [line for line in lines[:-1] if "the template's" not in line]
+    assert judged.startswith(f"lessons/{LESSON}/others/right_a.py twice: is wrong")
+    assert lines[-1].startswith(f"{LESSON}: to be mended: {len(lines) - 1} (exercises: 2, ")
+
+
+def test_who_writes_one_language_has_finished_when_the_other_is_all_that_is_named(chapter):
+    make(chapter.root, "ch95", "thrice", "--only=en")
+    for path in [*chapter.python, chapter.words]:
+        path.write_text(path.read_text("utf-8").replace(MARK, "done"), "utf-8")
+    assert (incomplete(chapter), unfilled(chapter)) == ([], [])
+    words = f"lessons/{LESSON}/words.toml: thrice."
+    said = unwritten(chapter.root, LESSON)
+    assert said[:2] == [f"{words}title.zh-Hans is missing", f"{words}hints.zh-Hans is missing"]
+    assert said[-1] == f"lessons/{LESSON}/exercises.py: the docstring of `thrice` has no part in zh-Hans"
+    assert len(said) == 2 + 3 * 2 + 1
+
+
+def test_the_files_of_a_chapter_are_made_and_can_have_an_exercise(chapter, capsys):
+    assert make(chapter.root, "ch96_large") == 0
+    made = ChapterFiles(chapter.root, "ch96_large")
+    assert all(path.exists() for path in [*made.python, made.words, made.facts, *made.pages])
+    assert [str(f) for f in incomplete(made)] == [
+        "lessons/ch96_large/exercises.py: holds no exercise",
+        "lessons/ch96_large/others/unlisted.py: holds 0 wrong answers; 10 are the least",
+    ]
+    assert make(chapter.root, "ch96", "fourfold") == 0
+    assert [f.text for f in incomplete(made)] == ["holds 3 wrong answers; 10 are the least"]
+    assert any(line.startswith("book/en/ch96_large.md:") for line in map(str, unfilled(made)))
+    for path in made.python:
+        ast.parse(path.read_text("utf-8"))
+
+
+def test_what_is_made_is_formatted(chapter):
+    make(chapter.root, "ch96_large")
+    make(chapter.root, "ch96", "fourfold")
+    for place in ("lessons/ruff.toml", "solutions/ruff.toml", "pyproject.toml"):
+        (chapter.root / place).write_text((ROOT / place).read_text())
+    where = [chapter.root / "lessons/ch96_large", chapter.root / "solutions/ch96_large.py"]
+    for command in (["check"], ["format", "--check"]):
+        ruff = [sys.executable, "-m", "ruff", *command, "--no-cache", *map(str, where)]
+        run = subprocess.run(ruff, capture_output=True, text=True)
+        assert run.returncode == 0, run.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["ch97", "thrice"], f"There is no chapter ch97; there are {LESSON}."),
+        (["ch95", "twice"], f"lessons/{LESSON}/exercises.py has a function twice already: choose another name."),
+        (["ch95", "2nd"], "«2nd» cannot be an exercise: its name is a Python name in small letters, "),
+        (["ch95", "class"], "«class» cannot be an exercise: "),
+        (["ch95", "twice__again"], "«twice__again» cannot be an exercise: "),
+        (["ch95", "test_it"], "«test_it» cannot be an exercise: "),
+        (["ch95_small"], "There is a chapter ch95_small already; `new ch95 NAME` adds an exercise to it."),
+        (["ch95_other"], "ch95_small has the number 95 already: choose another."),
+        (["chapter"], "There is no chapter chapter, and a new one is called chNN_name, "),
+        (["ch1_short"], "There is no chapter ch1_short, and a new one is called chNN_name, "),
+    ],
+)
+def test_what_cannot_be_made_is_one_sentence_and_nothing_is_written(chapter, capsys, arguments, sentence):
+    before = files(chapter.root)
+    assert make(chapter.root, *arguments) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith(sentence) and said.err.count("\n") == 1 and said.out == ""
+    assert files(chapter.root) == before
+
+
+def test_a_chapter_that_lacks_a_file_gets_no_exercise(chapter, capsys):
+    chapter.wrong.unlink()
+    before = files(chapter.root)
+    assert make(chapter.root, "ch95", "thrice") == 2
+    assert capsys.readouterr().err.startswith(f"lessons/{LESSON}/others/wrong.py is missing: ")
+    assert files(chapter.root) == before
+
+
+def test_a_file_of_a_new_chapter_that_is_there_already_stays(chapter, capsys):
+    (chapter.root / "solutions/ch96_large.py").write_text("mine\n")
+    before = files(chapter.root)
+    assert make(chapter.root, "ch96_large") == 2
+    assert capsys.readouterr().err.startswith("There is a file solutions/ch96_large.py already: ")
+    assert files(chapter.root) == before
+
+
+def test_where_one_file_cannot_be_written_all_stay_as_they_were(chapter, capsys):
+    chapter.unlisted.chmod(0o444)
+    before = files(chapter.root)
+    assert make(chapter.root, "ch95", "thrice") == 2
+    said = capsys.readouterr().err
+    assert "unlisted.py cannot be written: " in said and "Nothing was made." in said
+    assert files(chapter.root) == before
+    assert os.listdir(chapter.others) == [path.name for path in chapter.others.iterdir()]
