@@ -10,7 +10,7 @@ from pathlib import Path
 
 import warm_python
 
-HERE = Path(__file__).parents[1]
+HERE = Path(__file__).parents[2]
 SAMPLE = HERE / "sample_lessons"
 CONFTEST = "from grader.run.pytest_plugin import *  # noqa: F403\n"
 

@@ -9,7 +9,7 @@ import pytest
 
 from grader.classroom import isolation
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 KINDS = [
     pytest.param(kind, marks=pytest.mark.skipif(kind not in isolation.available(), reason=f"no {kind} on this machine"))
     for kind in isolation.KINDS
