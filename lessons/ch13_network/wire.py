@@ -67,7 +67,7 @@ def source() -> str:
     """Where the figures come from, in one sentence."""
     if why_not() is None:
         cores = f"{os.cpu_count()} cores, {others():.1f} in use before"
-        return f"measured here: {cores}"
+        return f"measured where this page was executed: {cores}"
     return f"recorded ({recorded()['conditions']}), since {why_not()}"
 
 

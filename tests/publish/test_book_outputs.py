@@ -21,7 +21,12 @@ VARYING = {
         "behind-proxy",  # times and pids in a log; whichever process gives up first
         "one-missing",  # how far the other has come when it is ended
     },
-    "ch11_data": {"the-comparison"},  # measures
+    "ch09_training": {"all-losses"},  # the last digit: in which order threads add
+    "ch11_data": {
+        "the-comparison",  # measures
+        "to-the-bit",  # the last digit
+        "half-a-checkpoint",  # says how many bytes a compressed file has
+    },
     "ch12_pitfalls": {  # seconds; which of several faults comes first, and what Gloo says of it
         "own-longest",
         "three-and-five",
