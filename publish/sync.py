@@ -137,6 +137,12 @@ def check(root: Path = ROOT) -> Result:
     listed, names = lists(root), chapters(root)
     result = Result({}, listed.problems, [])
     there = lessons.lessons_in(root / "lessons")
+    for chapter in lessons.read_all(root / "lessons")[0]:
+        for edition in WRITTEN:
+            page = root / "book" / edition / f"{chapter.lesson}.md"
+            if edition not in chapter.title and page.exists():
+                where = f"lessons/{chapter.lesson}/{lessons.FILE}: title.{edition}"
+                result.problems.append(f"{where} is missing, and {show(page, root)} is there: write it")
     owner: dict[str, Path] = {}  # English pages: which one has a label
     for name in names:
         found: dict[str, Page] = {}
@@ -160,7 +166,12 @@ def check(root: Path = ROOT) -> Result:
             result.problems.append(_stray(path, root))
     for path in [path for path in listed.blocks if path.suffix != ".md" or path.parent == root]:
         _file(path, path.read_text("utf-8"), "", root, listed, result)
-    for path, text in derived(root).items():
+    try:
+        words = derived(root)
+    except ValueError as error:
+        result.problems.append(str(error))
+        words = {}
+    for path, text in words.items():
         if not path.exists() or path.read_text("utf-8") != text:
             result.stale[path] = text, f"{show(path, root)} is not what the file beside it says"
     result.problems[:] = dict.fromkeys(result.problems)
@@ -208,8 +219,17 @@ def derived(root: Path = ROOT) -> dict[Path, str]:
             if path.name.endswith(".zh-Hant.toml") or path.name == lessons.FILE:
                 continue
             blanks = path.with_name("exercises.py")
-            asked = chinese(blanks) if path.name == "words.toml" and blanks.exists() else {}
-            if text := terms.derive_toml(path.read_text("utf-8"), asked):
+            now = path
+            try:
+                text = terms.derive_toml(path.read_text("utf-8"))
+                if path.name == "words.toml" and blanks.exists():
+                    now = blanks
+                    text = terms.derive_toml(path.read_text("utf-8"), chinese(blanks))
+            except SyntaxError as error:
+                raise ValueError(f"{show(now, root)}:{error.lineno}: cannot be read: {error.msg}") from None
+            except ValueError as error:
+                raise ValueError(f"{show(now, root)}: cannot be read: {' '.join(str(error).split())}") from None
+            if text:
                 out[path.with_suffix(".zh-Hant.toml")] = text
     return out
 

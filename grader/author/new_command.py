@@ -52,7 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(path)
     short = options.chapter.partition("_")[0]
     more = f"`python -m lessons new {short} NAME` adds an exercise. " if options.name is None else ""
-    print(f"{more}Fill in what says {templates.MARK}, run `make sync`, then `python -m lessons check {short}`.")
+    command = f".venv/bin/python -m lessons check {short}"
+    print(f"{more}Fill in what says {templates.MARK}, until `{command}` says «everything holds»;")
+    print("then `make format sync check`.")
     return 0
 
 
@@ -61,6 +63,11 @@ def new_chapter(root: Path, lesson: str, languages: list[str]) -> dict[str, str]
     lessons = root / "lessons"
     there = chapters.lessons_in(lessons)
     if chapters.named(lessons, lesson):
+        if lacks := [place for place in templates.chapter(lesson, 0, 0, []) if not (root / place).exists()]:
+            raise ValueError(
+                f"lessons/{lesson} is there but not whole: it lacks {', '.join(lacks)}. "
+                f"Write them, or move the folder away for `new {lesson}` to make all."
+            )
         raise ValueError(f"There is a chapter {lesson} already; `new {lesson[:4]} NAME` adds an exercise to it.")
     found = chapters.NAME.fullmatch(lesson)
     if not found:
@@ -95,6 +102,9 @@ def new_exercise(root: Path, wanted: str, name: str, languages: list[str]) -> di
         for path in (other.blanks, other.solution):
             if name in functions(path):
                 raise ValueError(f"{other.place(path)} has a function {name} already: choose another name.")
+    for path in (chapter.blanks, chapter.solution, chapter.checks):
+        if path.exists() and re.search(rf"\b{name}\b", _code(_read(chapter, path))):
+            raise ValueError(f"«{name}» is a name that {chapter.place(path)} uses already: choose another.")
     stubs = templates.wrong_answers(name)
     added = {
         chapter.blanks: templates.blank(name, languages),
@@ -111,6 +121,11 @@ def new_exercise(root: Path, wanted: str, name: str, languages: list[str]) -> di
     if not pages:
         raise ValueError(f"{chapter.place(chapter.pages[0])} is missing: the exercise needs a page to stand on.")
     return texts | {chapter.place(page): _on_page(chapter, page, name) for page in pages}
+
+
+def _code(text: str) -> str:
+    """A file's code without what its docstrings say."""
+    return re.sub(r'""".*?"""', "", text, flags=re.S)
 
 
 def _read(chapter: ChapterFiles, path: Path) -> str:

@@ -65,7 +65,7 @@ def _wrong(facts: dict[str, Any], number: int) -> Iterator[str]:
             yield f"nothing is called «{key}»: it may hold {', '.join(known)}"
     for key, example in (("number", number), ("part", 1), ("read", 15), ("solve", 20)):
         if not isinstance(facts.get(key), int) or isinstance(facts[key], bool) or facts[key] < 1:
-            yield f"{key} is {'missing' if key not in facts else 'no whole number'}: write «{key} = {example}»"
+            yield f"{key} is {'missing' if key not in facts else 'no whole number above 0'}: write «{key} = {example}»"
     if facts["number"] != number:
         yield f"number is {facts['number']}, the folder's name says {number}: write «number = {number}»"
     title = facts.get("title")

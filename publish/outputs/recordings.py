@@ -1,6 +1,7 @@
 """The outputs that are kept in the tree: book/outputs/NAME.json, a file for each page, whose diff can be read."""
 
 import datetime
+import hashlib
 import json
 import platform
 import re
@@ -75,6 +76,8 @@ def read(page: Page, root: Path, key: str) -> Recording | None:
         names = [cell["name"] for cell in cells]
     except (ValueError, TypeError, KeyError, AttributeError, nbformat.ValidationError):
         raise ValueError(f"{name} is damaged") from None
+    if found.get("sum") != _sum(cells):
+        raise ValueError(f"{name} was changed after it was recorded")
     if recording.key != key or names != [cell.name for cell in page.cells]:
         raise ValueError(f"{name} is of other code")
     return recording
@@ -87,9 +90,15 @@ def write(page: Page, root: Path, recording: Recording) -> Path:
         {"name": cell.name, "outputs": [_split(o) for o in kept]}
         for cell, kept in zip(page.cells, recording.outputs, strict=True)
     ]
-    head = {"key": recording.key, "made": asdict(recording.made), "seconds": round(recording.seconds, 1)}
+    made = {"made": asdict(recording.made), "seconds": round(recording.seconds, 1)}
+    head = {"key": recording.key, "sum": _sum(cells), **made}
     files.write(path, json.dumps({**head, "cells": cells}, ensure_ascii=False, indent=1) + "\n")
     return path
+
+
+def _sum(cells: list[dict]) -> str:
+    """Of the outputs as they stand in the file: one who edits them there shows what no cell has printed."""
+    return hashlib.sha256(json.dumps(cells, sort_keys=True).encode()).hexdigest()[:20]
 
 
 def strangers(names: list[str], root: Path) -> list[str]:

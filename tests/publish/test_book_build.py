@@ -75,6 +75,7 @@ def _files(folder):
     found = {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("[!.]*") if p.is_file()}
     index = found.pop("searchindex.js").decode()
     words = json.loads(index[index.index("(") + 1 : index.rindex(")")])
+    words["terms"] = {word: where for word, where in words["terms"].items() if where != []}  # a word that has gone
     return {name: re.sub(rb"\?v=[0-9a-f]{8}", b"", content) for name, content in found.items()} | {"words": words}
 
 

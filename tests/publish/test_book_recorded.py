@@ -149,8 +149,17 @@ def test_a_spoilt_recording_counts_as_absent_and_is_named(folder, outputs, spoil
     path.write_text(spoil(path.read_text("utf-8")), "utf-8")
     assert outputs().ran == 2
     said = capsys.readouterr().out
-    assert said.startswith("note: book/outputs/first.json is ") and said.count("\n") == 1
+    assert said.startswith("note: book/outputs/first.json ") and said.count("\n") == 1
     assert path.exists()
+
+
+def test_a_recording_edited_by_hand_is_not_shown(folder, outputs, capsys):
+    path = folder / "book/outputs/first.json"
+    edited = path.read_text("utf-8").replace('"2\\n"', '"3\\n"')
+    assert edited != path.read_text("utf-8")
+    path.write_text(edited, "utf-8")
+    assert outputs().ran == 2
+    assert "first.json was changed after it was recorded: not used (`make record" in capsys.readouterr().out
 
 
 def test_a_recording_of_no_page_is_named(folder):

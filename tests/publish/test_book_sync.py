@@ -1,5 +1,6 @@
 """`make sync`: pages are filled from the lessons by name, prose stays byte for byte, and what is wrong is named."""
 
+import pytest
 import small_book
 
 from grader.exercise import statements
@@ -166,3 +167,17 @@ def test_a_statement_shows_code_as_code_and_breaks_between_sentences_only():
         "`y`: cut by `P(('x', 'y'), None)`.\n\nReturns `(out, b - y)`."
     )
     assert statements.markdown("返回 (x, 1 - y)：`x @ y` 与 x。", ["x", "y"]) == "返回 `(x, 1 - y)`：`x @ y` 与 `x`。"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("words.toml", '[twice]\ntitle.en = "Twice\n', "lessons/first/words.toml: cannot be read: "),
+        ("exercises.py", "def twice(x:\n", "lessons/first/exercises.py:1: cannot be read: "),
+    ],
+)
+def test_a_slip_in_a_lesson_is_one_sentence(tmp_path, name, text, says):
+    folder = book(tmp_path)
+    (folder / "lessons/first/words.toml").write_text('[twice]\ntitle.en = "Twice"\n', "utf-8")
+    (folder / "lessons/first" / name).write_text(text, "utf-8")
+    assert only_problem(folder).startswith(says)
