@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from grader.exercise import answers
-from grader.messages import lesson_words, pick, say
+from grader.exercise.lesson_words import exercise_words
+from grader.messages import pick, say
 
 
 def all_exercises(lessons: Path) -> list[str]:
@@ -84,9 +85,7 @@ def hints_given(folder: Path) -> dict[str, int]:
 
 def next_hint(lessons: Path, folder: Path, exercise: str, lang: str) -> str:
     """The exercise's next hint, and note that it was given; after the last one, the last again."""
-    lesson, _, name = exercise.partition(".")
-    words = lesson_words(lessons / lesson).get(name, {})
-    hints = pick(words["hints"], lang) if words.get("hints") else []
+    hints = pick(exercise_words(lessons, exercise).hints, lang, [])
     label = exercise.replace(".", "/")
     if not hints:
         return say("hint-none", lang, exercise=label)

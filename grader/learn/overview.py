@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from grader.exercise import function_text, progress
+from grader.exercise.lesson_words import exercise_words, lesson_words
 from grader.exercise.statements import statement
 from grader.home import home
-from grader.messages import lesson_words, pick, say
+from grader.messages import pick, say
 from grader.say.summary import Block, block, place
 
 
@@ -72,9 +73,8 @@ class Course:
 
     def title(self, exercise: str) -> str:
         """Its title in the learner's language, or its name."""
-        lesson, _, name = exercise.partition(".")
-        title = lesson_words(self.root / "lessons" / lesson).get(name, {}).get("title")
-        return pick(title, self.lang) if title else name
+        title = exercise_words(self.root / "lessons", exercise).title
+        return pick(title, self.lang, exercise.partition(".")[2])
 
     def place(self, exercise: str) -> str:
         """Where its answer stands: `answers/ch03_sharding.py:14`."""

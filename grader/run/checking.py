@@ -14,12 +14,12 @@ from functools import partial
 from pathlib import Path
 
 from grader.exercise import answers
+from grader.exercise.lesson_words import exercise_words
 from grader.exercise.spec import Settings, Spec
 from grader.judge import reference
 from grader.judge.mistakes import recognise, see_ahead
 from grader.judge.near_misses import near_miss
 from grader.judge.verdict import Verdict, judge, settle
-from grader.messages import lesson_words
 from grader.run.outer_cluster import Worker
 from grader.say.explain import explain
 from grader.see import observe
@@ -125,7 +125,7 @@ def examine(spec: Spec, settings: Settings, read: Reader = answers.read) -> Chec
 def _not_begun(check: Check, file: answers.Answers, reason: str) -> None:
     """There is no answer; where the exercise had another name before, there may be one under that."""
     blanks = check.spec.folder / "exercises.py"
-    for old in lesson_words(check.spec.folder).get(check.spec.name, {}).get("formerly", []):
+    for old in exercise_words(check.spec.folder.parent, check.spec.exercise).formerly:
         line = file.functions.get(old) or file.faults.get(old, (0, ""))[0]
         if line and not answers.is_blank(file, blanks, check.spec.name, old):
             settle(check.verdict, "todo", "renamed", old=old, old_line=line)

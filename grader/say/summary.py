@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grader.exercise import progress
+from grader.exercise.lesson_words import exercise_words
 from grader.home import home, is_installed
-from grader.messages import lesson_words, pick, say
+from grader.messages import pick, say
 
 if TYPE_CHECKING:
     import pytest
@@ -56,8 +57,8 @@ class Block:
 def block(root: Path, folder: Path, lang: str, verdict: dict[str, Any]) -> Block:
     """The words for a verdict of the project at `root`, on an answer in `folder`."""
     lesson, _, name = verdict["exercise"].partition(".")
-    words = lesson_words(root / "lessons" / lesson).get(name, {})
-    title = f" · {pick(words['title'], lang)}" if "title" in words else ""
+    words = exercise_words(root / "lessons", verdict["exercise"])
+    title = f" · {pick(words.title, lang)}" if words.title else ""
     _, colour = MARKS.get(verdict["outcome"], ("s", "yellow"))
     heading = f"{lesson}/{name}{title} · {place(root, folder, verdict['exercise'], verdict['line'])}"
     return Block(say(verdict["outcome"], lang), colour, heading, verdict["message"].splitlines())
