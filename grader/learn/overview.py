@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from grader.exercise import function_text, progress
 from grader.exercise.lesson_words import exercise_words, lesson_words
 from grader.exercise.statements import statement
 from grader.home import home
 from grader.messages import pick, say
+from grader.say.checked import Checked
 from grader.say.summary import Block, block, place
 
 
@@ -29,7 +29,7 @@ class Course:
     exercises: list[str] = field(init=False)
     current: str = field(init=False)
     outcomes: dict[str, str] = field(default_factory=dict)
-    verdicts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    verdicts: dict[str, Checked] = field(default_factory=dict)
     hints: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -102,16 +102,15 @@ class Course:
 
     # ---- how far the learner is ----
 
-    def note(self, verdict: dict[str, Any]) -> None:
+    def note(self, checked: Checked) -> None:
         """Keep a reply of the checker, also for the next session and for pytest."""
-        exercise = verdict["exercise"]
-        self.verdicts[exercise], self.outcomes[exercise] = (verdict, verdict["outcome"])
-        progress.save_state(self.answers, {exercise: verdict["outcome"]})
+        self.verdicts[checked.exercise], self.outcomes[checked.exercise] = checked, checked.outcome
+        progress.save_state(self.answers, {checked.exercise: checked.outcome})
 
     def block(self, exercise: str) -> Block | None:
         """The words for its verdict, the same as pytest's; None while it has none."""
-        verdict = self.verdicts.get(exercise)
-        return block(self.root, self.answers, self.lang, verdict) if verdict else None
+        checked = self.verdicts.get(exercise)
+        return block(self.root, self.answers, self.lang, checked) if checked else None
 
     def is_right(self, exercise: str) -> bool:
         """Whether it was right when it was last checked."""

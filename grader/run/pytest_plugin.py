@@ -1,6 +1,7 @@
 """`pytest lessons/`: options, outcomes and the last words. Only the call of a test that uses `check` is replaced."""
 
 import contextlib
+import dataclasses
 import functools
 import json
 import tempfile
@@ -15,7 +16,7 @@ from grader.home import HERE, home
 from grader.messages import say
 from grader.run import checking, outer_cluster
 from grader.run.options import lang_of, settings_of
-from grader.run.pytest_run import PytestRun
+from grader.run.pytest_run import PytestRun, PytestVerdict, ReportRow
 from grader.run.warm_up import warm_up
 from grader.say import summary
 from minipod import forked
@@ -26,7 +27,7 @@ AHEAD = 2  # exercises whose children are started while the one before is still 
 
 RUN = pytest.StashKey[PytestRun]()
 READ = pytest.StashKey[checking.Reader]()  # the answers as they were when the run began: one may change the files
-VERDICT = pytest.StashKey[dict[str, Any]]()
+VERDICT = pytest.StashKey[PytestVerdict]()
 
 
 class NotRight(Exception):
@@ -121,14 +122,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         _look_ahead(run, pyfuncitem)
     verdict = checking.finish(under_way)
     text = checking.in_words(under_way, run.lang)
-    pyfuncitem.stash[VERDICT] = {
-        "exercise": verdict.exercise,
-        "outcome": verdict.outcome,
-        "mistake": verdict.mistake,
-        "message": text,
-        "line": verdict.line,
-        "reason": verdict.reason,
-    }
+    told = verdict.exercise, verdict.outcome, verdict.mistake, text, verdict.line
+    pyfuncitem.stash[VERDICT] = PytestVerdict(*told, verdict.reason)
     if verdict.outcome == "skipped":
         pytest.skip(text)
     if verdict.outcome != "right":
@@ -140,18 +135,24 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
     report = yield
     if call.when == "call" and VERDICT in item.stash:
-        report.verdict = item.stash[VERDICT]
+        report.verdict = dataclasses.asdict(item.stash[VERDICT])  # plain: under xdist it goes to another process
         if call.excinfo and call.excinfo.errisinstance(NotRight):
-            report.longrepr = report.verdict["message"]
+            report.longrepr = item.stash[VERDICT].message
     return report
 
 
+def _verdict(report: Any) -> PytestVerdict | None:
+    """What `pytest_runtest_makereport` gave the report to carry."""
+    data = getattr(report, "verdict", None)
+    return PytestVerdict(**data) if data else None
+
+
 def pytest_report_teststatus(report: Any, config: pytest.Config) -> Any:
-    outcome = getattr(report, "verdict", {}).get("outcome")
-    if outcome not in summary.MARKS:
+    verdict = _verdict(report)
+    if not verdict or verdict.outcome not in summary.MARKS:
         return None
-    letter, colour = summary.MARKS[outcome]
-    word = say(outcome, config.stash[RUN].lang)
+    letter, colour = summary.MARKS[verdict.outcome]
+    word = say(verdict.outcome, config.stash[RUN].lang)
     return word, letter, (word.upper(), {colour: True})
 
 
@@ -162,7 +163,7 @@ class _Ledger:
         self.config = config
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        if verdict := getattr(report, "verdict", None):
+        if verdict := _verdict(report):
             run = self.config.stash[RUN]
             run.verdicts.append(verdict)
             _write_report(self.config)
@@ -190,8 +191,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         return
     _write_report(config)
     if run.verdicts and not config.option.answers:
-        progress.save_state(run.settings.answers, {v["exercise"]: v["outcome"] for v in run.verdicts})
-    unsolved = run.hint_for or any(v["outcome"] != "right" for v in run.verdicts)
+        progress.save_state(run.settings.answers, {v.exercise: v.outcome for v in run.verdicts})
+    unsolved = run.hint_for or any(v.outcome != "right" for v in run.verdicts)
     if unsolved and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -210,11 +211,14 @@ def _above_lessons(rootdir: Path) -> Path:
 def _write_report(config: pytest.Config) -> None:
     if config.option.report:
         run = config.stash[RUN]
-        keys = ("exercise", "outcome", "mistake", "message")
         hints = progress.hints_given(run.settings.answers)
-        rows = [{k: v[k] for k in keys} | {"hints": hints.get(v["exercise"], 0)} for v in summary.in_order(run)]
+        rows = [
+            ReportRow(v.exercise, v.outcome, v.mistake, v.message, hints.get(v.exercise, 0))
+            for v in summary.in_order(run)
+        ]
+        text = json.dumps(list(map(dataclasses.asdict, rows)), indent=1, ensure_ascii=False)
         path = config.invocation_params.dir / config.option.report
-        path.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        path.write_text(text + "\n", encoding="utf-8")
 
 
 def _warm_up(run: PytestRun, config: pytest.Config) -> None:

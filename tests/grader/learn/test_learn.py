@@ -12,6 +12,7 @@ from grader.exercise.blanks import copy_blanks
 from grader.exercise.statements import statement
 from grader.learn.overview import Course
 from grader.learn.prose import breaks, marked, wrapped
+from grader.say.checked import Checked
 
 BLANKS = SAMPLE / "lessons" / "ch90_one" / "exercises.py"
 BEFORE = "import jax\n\nX = 1  # 不要动\n\n\n"
@@ -60,7 +61,7 @@ def course(root, lang="en"):
 
 
 def verdict(exercise, outcome, message=""):
-    return {"exercise": exercise, "outcome": outcome, "message": message, "line": 7, "mistake": None}
+    return Checked(exercise, outcome, None, message, line=7)
 
 
 def test_n_steps_from_a_right_answer_to_the_next_that_is_not(tmp_path):
