@@ -53,7 +53,7 @@ class ClassGrading:
     settings: Settings  # its `answers` is the folder of all submissions
     lang: str
     catalogue: Catalogue
-    known: dict[str, checking.Known] = field(default_factory=dict)
+    cached: dict[str, checking.CachedResults] = field(default_factory=dict)
     outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict)
 
     @property
@@ -81,8 +81,8 @@ class ClassGrading:
 
     def _prepare(self, tell: Tell) -> None:
         for n, exercise in enumerate(self.exercises, 1):
-            known = self.known[exercise] = checking.Known()
-            checking.prepare(self.catalogue.spec(exercise), self.settings, known)
+            cached = self.cached[exercise] = checking.CachedResults()
+            checking.prepare(self.catalogue.spec(exercise), self.settings, cached)
             tell("class-step-prepare", n, len(self.exercises))
 
     def _read(self, tell: Tell) -> dict[str, dict[str, checking.Check]]:
@@ -110,8 +110,8 @@ class ClassGrading:
         if seen.status != "ok":
             return False
         for exercise, examined in zip(exercises, decode(list[Examined], seen.value), strict=True):
-            known, spec = self.known[exercise], self.catalogue.spec(exercise)
-            checks[exercise] = checking.Check(spec, settings, examined.verdict, known, examined.source)
+            cached, spec = self.cached[exercise], self.catalogue.spec(exercise)
+            checks[exercise] = checking.Check(spec, settings, examined.verdict, cached, examined.source)
         return True
 
     def _answers(self, checks: dict[str, dict[str, checking.Check]]) -> list[sandbox_pool.Work]:

@@ -44,7 +44,7 @@ def save_state(folder: Path, outcomes: dict[str, str], current: str | None = Non
     _write(folder / ".state.json", state)
 
 
-def known(folder: Path, exercise: str, state: dict[str, Any]) -> str | None:
+def cached_outcome(folder: Path, exercise: str, state: dict[str, Any]) -> str | None:
     """The exercise's outcome when its answers file has not changed since, else None."""
     entry = state.get(exercise)
     if isinstance(entry, dict) and entry.get("answer") == fingerprint(folder, exercise):

@@ -39,7 +39,7 @@ class Course:
         self.read_exercises()
         state = progress.load_state(self.answers)
         for exercise in self.exercises:
-            if outcome := progress.known(self.answers, exercise, state):
+            if outcome := progress.cached_outcome(self.answers, exercise, state):
                 self.outcomes[exercise] = outcome
         last = state.get("current")
         unsolved = (e for e in self.exercises if not self.is_right(e))
@@ -116,9 +116,9 @@ class Course:
         """Whether it was right when it was last checked."""
         return self.outcomes.get(exercise) == "right"
 
-    def is_known(self, exercise: str) -> bool:
+    def is_up_to_date(self, exercise: str) -> bool:
         """Whether its outcome is that of the answers file as it is now."""
-        return progress.known(self.answers, exercise, progress.load_state(self.answers)) is not None
+        return progress.cached_outcome(self.answers, exercise, progress.load_state(self.answers)) is not None
 
     def of(self, lesson: str) -> list[str]:
         """A lesson's exercises, in order."""

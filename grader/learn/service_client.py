@@ -15,10 +15,10 @@ PATIENCE = 3.0  # seconds that the process has to end by itself
 
 
 class Client:
-    """One checking process at a time. `replied` gets each reply; `lost` its last words when it ended unasked."""
+    """One checking process at a time. `replied` gets each reply; `ended` its last words when it ended unasked."""
 
-    def __init__(self, command: list[str], replied: Callable[[Reply], None], lost: Callable[[str], None]) -> None:
-        self.command, self.replied, self.lost = command, replied, lost
+    def __init__(self, command: list[str], replied: Callable[[Reply], None], ended: Callable[[str], None]) -> None:
+        self.command, self.replied, self.ended = command, replied, ended
         self._process: asyncio.subprocess.Process | None = None
         self._reading: asyncio.Task[None] | None = None
 
@@ -37,12 +37,12 @@ class Client:
         self._reading = asyncio.create_task(self._read(self._process))
 
     def send(self, request: Request) -> None:
-        """Send a request; it is lost when the process has ended, which `lost` tells."""
+        """Send a request; nobody reads it when the process has ended, which `ended` tells."""
         if self._process and self._process.stdin and not self._process.stdin.is_closing():
             self._process.stdin.write(json_lines.encode(request.to_json()))
 
     async def stop(self) -> None:
-        """End the process and what it has started; `lost` is not called."""
+        """End the process and what it has started; `ended` is not called."""
         process, self._process = self._process, None
         if process is None or process.stdin is None:
             return
@@ -72,7 +72,7 @@ class Client:
             await asyncio.wait_for(listening, 1)
         if process is self._process:
             self._process = None
-            self.lost(fault or (said[0] if said else f"exit status {code}"))
+            self.ended(fault or (said[0] if said else f"exit status {code}"))
 
 
 async def _reply(stream: asyncio.StreamReader) -> Reply | None:

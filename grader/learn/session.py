@@ -43,7 +43,7 @@ class Session:
         command = [sys.executable, "-m", "grader.run.service"]
         for name, value in options.items():
             command += [f"--{name}", str(value)]
-        self.client = Client(command, self._replied, self._lost)
+        self.client = Client(command, self._replied, self._checker_ended)
         self._id = 0
         self._checked: str | None = None  # the exercise whose reply is awaited
         self._since = 0.0
@@ -74,9 +74,9 @@ class Session:
         """Move to an exercise and check it if its verdict is not known."""
         self.course.go(exercise)
         self.view.moved()
-        known = self.course.is_known(exercise)
+        up_to_date = self.course.is_up_to_date(exercise)
         shown = exercise in self.course.verdicts or self.course.outcomes.get(exercise) in ("right", "todo")
-        if not (known and shown):
+        if not (up_to_date and shown):
             if self._checked != exercise:
                 self._check(exercise)
         elif self._checked is None:
@@ -127,7 +127,7 @@ class Session:
         course, lesson = self.course, self.course.current.partition(".")[0]
         for exercise in dict.fromkeys([*course.of(lesson), *course.exercises]):
             open_ = exercise not in course.outcomes or course.is_right(exercise)
-            if open_ and exercise not in self._tried and not course.is_known(exercise):
+            if open_ and exercise not in self._tried and not course.is_up_to_date(exercise):
                 return self._check(exercise)
 
     def _replied(self, reply: Reply) -> None:
@@ -159,7 +159,7 @@ class Session:
                 self.view.said(say("learn-broke", self.course.lang, exercise=exercise.replace(".", "/")))
         self._check_next()
 
-    def _lost(self, error: str) -> None:
+    def _checker_ended(self, error: str) -> None:
         self._deaths += 1
         again = self._deaths < RESTARTS
         self.view.said(say("learn-lost" if again else "learn-gone", self.course.lang, error=error))

@@ -22,7 +22,7 @@ from grader.say import summary
 from minipod import forked
 from minipod.processes import environment
 
-AHEAD = 2  # exercises whose children are started while the one before is still at work
+LOOKAHEAD = 2  # exercises whose children are started while the one before is still at work
 
 
 RUN = pytest.StashKey[PytestRun]()
@@ -101,7 +101,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     own = not config.option.answers
     state = progress.load_state(run.settings.answers) if own else {}
     for item in [i for i in items if _is_check(i)]:
-        outcome = progress.known(run.settings.answers, _exercise(item), state)
+        outcome = progress.cached_outcome(run.settings.answers, _exercise(item), state)
         if outcome is None:
             return
         if outcome != "right":
@@ -117,9 +117,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         return None
     run = pyfuncitem.config.stash[RUN]
     _warm_up(run, pyfuncitem.config)
-    under_way = run.ahead.pop(pyfuncitem.nodeid, None) or _begin(run, pyfuncitem)
+    under_way = run.started.pop(pyfuncitem.nodeid, None) or _begin(run, pyfuncitem)
     if run.settings.fork:
-        _look_ahead(run, pyfuncitem)
+        _start_following(run, pyfuncitem)
     verdict = checking.finish(under_way)
     text = checking.in_words(under_way, run.lang)
     told = verdict.exercise, verdict.outcome, verdict.mistake, text, verdict.line
@@ -230,13 +230,13 @@ def _warm_up(run: PytestRun, config: pytest.Config) -> None:
     warm_up(run.own_cache.name if run.own_cache else home(run.root) / ".cache" / "jax")
 
 
-def _look_ahead(run: PytestRun, item: pytest.Function) -> None:
+def _start_following(run: PytestRun, item: pytest.Function) -> None:
     items = item.session.items
     at = items.index(item) + 1
-    for following in items[at : at + AHEAD]:
-        if _is_check(following) and following.nodeid not in run.ahead:
+    for following in items[at : at + LOOKAHEAD]:
+        if _is_check(following) and following.nodeid not in run.started:
             if _arguments(following) == ("check",):  # other fixtures are not set up yet
-                run.ahead[following.nodeid] = _begin(run, following)
+                run.started[following.nodeid] = _begin(run, following)
 
 
 def _begin(run: PytestRun, item: pytest.Item) -> checking.Check:
@@ -247,7 +247,7 @@ def _begin(run: PytestRun, item: pytest.Item) -> checking.Check:
         run.worker = outer_cluster.Worker(specs, run.settings)
         run.settings.seed = run.worker.seed
     spec = next(s for s in specs if s.exercise == _exercise(item))
-    joined = run.worker.lost != "start"  # a pair on this machine will do where the cluster never came up
+    joined = run.worker.failed_in != "start"  # a pair on this machine will do where the cluster never came up
     return checking.begin(spec, run.settings, run.worker if joined else None, read=item.config.stash[READ])
 
 

@@ -35,7 +35,7 @@ class PytestRun:
     settings: Settings
     lang: str
     notes: list[str] = field(default_factory=list)  # what was done to the answers before the run, for its header
-    ahead: dict[str, checking.Check] = field(default_factory=dict)
+    started: dict[str, checking.Check] = field(default_factory=dict)
     verdicts: list[PytestVerdict] = field(default_factory=list)
     hint_for: str | None = None  # with --hint: the exercise, when no check is needed to know it
     warm: bool = False

@@ -65,7 +65,7 @@ class Service:
         self.notes: list[str] = []
         if settings.answers == root / "answers":
             self.notes = blanks.complete(root / "lessons", settings.answers, lang)
-        self._known: dict[str, tuple[int, checking.Known]] = {}
+        self._cached: dict[str, tuple[int, checking.CachedResults]] = {}
         self._requests, self._replies = json_lines.Reader(requests), replies
         self._checks: list[CheckRequest] = []
         self._wanted: list[str] = []  # exercises to prepare
@@ -103,12 +103,12 @@ class Service:
     def _check(self, request: CheckRequest) -> CheckReply:
         began, exercise = time.monotonic(), request.exercise
         spec = self.catalogue.spec(exercise)
-        settings, known = self._for(exercise)
-        check = checking.begin(spec, settings, known=known)
+        settings, cached = self._for(exercise)
+        check = checking.begin(spec, settings, cached=cached)
         verdict = checking.finish(check)
         message = checking.in_words(check, self.lang)
         if verdict.outcome in ("right", "skipped") or verdict.reason in ("lesson", "solution-ends"):
-            del self._known[exercise]
+            del self._cached[exercise]
         seconds = round(time.monotonic() - began, 3)
         told = exercise, verdict.outcome, verdict.mistake, message, verdict.line
         return CheckReply(*told, request.id, settings.seed, seconds)
@@ -121,9 +121,9 @@ class Service:
         except _Superseded:
             self._wanted.insert(0, exercise)
 
-    def _for(self, exercise: str) -> tuple[Settings, checking.Known]:
-        seed, known = self._known.setdefault(exercise, (random.randrange(10**6), checking.Known()))
-        return dataclasses.replace(self.settings, seed=seed), known
+    def _for(self, exercise: str) -> tuple[Settings, checking.CachedResults]:
+        seed, cached = self._cached.setdefault(exercise, (random.randrange(10**6), checking.CachedResults()))
+        return dataclasses.replace(self.settings, seed=seed), cached
 
     def _look(self) -> None:
         """Called while children are waited for."""

@@ -105,7 +105,7 @@ def _next(run: "PytestRun", verdicts: "list[PytestVerdict]") -> str | None:
     folder = run.settings.answers
     state = progress.load_state(folder)
     for exercise in progress.all_exercises(run.root / "lessons"):
-        if exercise not in done and progress.known(folder, exercise, state) != "right":
+        if exercise not in done and progress.cached_outcome(folder, exercise, state) != "right":
             return exercise
     return None
 
