@@ -10,10 +10,10 @@ from grader.exercise.spec import Budget
 from grader.exercise.spec import Spec as Exercise
 from grader.judge.verdict import Verdict
 from grader.messages import Message, pick, say
+from grader.see.array_values import Array
 from grader.see.compare import Difference, PrintedDifference
 from grader.see.observation import CodeLine, Traffic
 from grader.see.values import (
-    Array,
     Bool,
     Bytes,
     Complex,
