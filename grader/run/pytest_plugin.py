@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from grader.exercise import answers, blanks, exercises, progress
-from grader.exercise.spec import Recorder, Spec
+from grader.exercise import answers, blanks, progress
+from grader.exercise.spec import Recorder
 from grader.home import HERE, home
 from grader.messages import say
 from grader.run import checking, outer_cluster
+from grader.run.lesson_items import arguments_of, exercise_of, is_check, is_for_cluster, recorder_of, spec_of
 from grader.run.options import lang_of, settings_of
 from grader.run.pytest_run import PytestRun, PytestVerdict, ReportRow
 from grader.run.warm_up import warm_up
@@ -80,7 +81,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 @pytest.fixture
 def check(request: pytest.FixtureRequest) -> Recorder:
     """What an exercise's test calls once; see grader/exercise/spec.py."""
-    return _recorder(request.node)
+    return recorder_of(request.node)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -89,23 +90,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     In a cluster its exercises come first, so that the processes meet; process 0 does the others, and reports.
     """
     run = config.stash[RUN]
-    for lesson in {item.path.parent.name for item in items if _is_check(item)}:
+    for lesson in {item.path.parent.name for item in items if is_check(item)}:
         with contextlib.suppress(OSError, UnicodeDecodeError):
             config.stash[READ](run.settings.answers / f"{lesson}.py")
     if outer_cluster.place()[0] > 1:
-        items.sort(key=lambda item: not _is_for_cluster(item))
+        items.sort(key=lambda item: not is_for_cluster(item))
         if _helps():
-            items[:] = [item for item in items if _is_for_cluster(item)]
+            items[:] = [item for item in items if is_for_cluster(item)]
     if not config.option.hint:
         return
     own = not config.option.answers
     state = progress.load_state(run.settings.answers) if own else {}
-    for item in [i for i in items if _is_check(i)]:
-        outcome = progress.cached_outcome(run.settings.answers, _exercise(item), state)
+    for item in [i for i in items if is_check(i)]:
+        outcome = progress.cached_outcome(run.settings.answers, exercise_of(item), state)
         if outcome is None:
             return
         if outcome != "right":
-            run.hint_for = _exercise(item)
+            run.hint_for = exercise_of(item)
             items.clear()
             return
         items.remove(item)
@@ -113,7 +114,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    if not _is_check(pyfuncitem):
+    if not is_check(pyfuncitem):
         return None
     run = pyfuncitem.config.stash[RUN]
     _warm_up(run, pyfuncitem.config)
@@ -234,52 +235,23 @@ def _start_following(run: PytestRun, item: pytest.Function) -> None:
     items = item.session.items
     at = items.index(item) + 1
     for following in items[at : at + LOOKAHEAD]:
-        if _is_check(following) and following.nodeid not in run.started:
-            if _arguments(following) == ("check",):  # other fixtures are not set up yet
+        if is_check(following) and following.nodeid not in run.started:
+            if arguments_of(following) == ("check",):  # other fixtures are not set up yet
                 run.started[following.nodeid] = _begin(run, following)
 
 
 def _begin(run: PytestRun, item: pytest.Item) -> checking.Check:
-    if not _is_for_cluster(item) or not run.settings.fork:
-        return checking.begin(_spec(item), run.settings, read=item.config.stash[READ])
-    specs = [_spec(i) for i in item.session.items if _is_for_cluster(i)] if run.worker is None else run.worker.specs
+    if not is_for_cluster(item) or not run.settings.fork:
+        return checking.begin(spec_of(item), run.settings, read=item.config.stash[READ])
+    specs = [spec_of(i) for i in item.session.items if is_for_cluster(i)] if run.worker is None else run.worker.specs
     if run.worker is None:
         run.worker = outer_cluster.Worker(specs, run.settings)
         run.settings.seed = run.worker.seed
-    spec = next(s for s in specs if s.exercise == _exercise(item))
+    spec = next(s for s in specs if s.exercise == exercise_of(item))
     joined = run.worker.failed_in != "start"  # a pair on this machine will do where the cluster never came up
     return checking.begin(spec, run.settings, run.worker if joined else None, read=item.config.stash[READ])
-
-
-def _is_for_cluster(item: pytest.Item) -> bool:
-    size, _ = outer_cluster.place()
-    return size > 1 and _is_check(item) and _recorder(item).processes == size
 
 
 def _helps() -> bool:
     """Whether this pytest only helps process 0 of a cluster, which reports."""
     return outer_cluster.place()[1] > 0
-
-
-def _is_check(item: pytest.Item) -> bool:
-    return isinstance(item, pytest.Function) and "check" in _arguments(item)
-
-
-def _arguments(item: Any) -> tuple[str, ...]:
-    return item._fixtureinfo.argnames
-
-
-def _exercise(item: pytest.Item) -> str:
-    return f"{item.path.parent.name}.{item.name.removeprefix('test_')}"
-
-
-def _recorder(item: pytest.Item) -> Recorder:
-    name = item.name.removeprefix("test_")
-    return exercises.recorder(item.path.parent, name, item.get_closest_marker("processes"))
-
-
-def _spec(item: Any) -> Spec:
-    arguments = {name: item.funcargs[name] for name in _arguments(item) if name != "check"}
-    spec = exercises.described(lambda check: item.obj(**arguments, check=check), _recorder(item))
-    spec.again = lambda: _spec(item)
-    return spec
