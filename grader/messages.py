@@ -1,4 +1,4 @@
-"""What the checks say, in the learner's language: messages.toml, and each lesson's words.toml."""
+"""What the checks say, in the learner's language: messages.toml."""
 
 import functools
 import os
@@ -7,11 +7,12 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 LANGUAGES = ("en", "zh-Hans", "zh-Hant")
 _FALLBACK = {"en": ("en", "zh-Hans"), "zh-Hans": ("zh-Hans", "en"), "zh-Hant": ("zh-Hant", "zh-Hans", "en")}
 MESSAGES = Path(__file__).with_name("messages.toml")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -37,24 +38,22 @@ def say(key: str, lang: str, **values: Any) -> str:
     return text if lang == "en" else re.sub(r"(?<=[一-鿿]) (?=[一-鿿])", "", text)  # a space only beside Latin
 
 
-def pick(entry: dict[str, Any], lang: str) -> Any:
-    """The entry's text in `lang`, else in the nearest language that it has."""
-    return next(entry[name] for name in _FALLBACK[lang] if name in entry)
+def pick(entry: Mapping[str, T], lang: str, otherwise: T | None = None) -> T:
+    """What the entry says in `lang`, else in the nearest language that it has, else `otherwise`, or a KeyError."""
+    found = next((entry[name] for name in _FALLBACK[lang] if name in entry), otherwise)
+    if found is None:
+        raise KeyError(lang)
+    return found
 
 
 @functools.cache
 def messages() -> dict[str, dict[str, str]]:
     """All messages of messages.toml, with the derived zh-Hant where it exists."""
-    return _read(MESSAGES)
+    return read(MESSAGES)
 
 
-@functools.cache
-def lesson_words(folder: Path) -> dict[str, Any]:
-    """A lesson's words.toml by exercise: title, hints and the mistakes' names and texts. Empty where there is none."""
-    return _read(folder / "words.toml")
-
-
-def _read(path: Path) -> dict[str, Any]:
+def read(path: Path) -> dict[str, Any]:
+    """A file of words with what is derived from it for zh-Hant. Empty where there is none."""
     words = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     derived = path.with_suffix(".zh-Hant.toml")
     if derived.exists():

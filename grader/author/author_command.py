@@ -60,27 +60,27 @@ def judge_chapter(chapter: ChapterFiles, specs: list[Spec]) -> Iterator[Finding]
     """What does not hold in a chapter, exercise by exercise; of files that are missing nothing is judged."""
     unlisted: list[Judged] = []
     for spec in specs:
-        settings, known = Settings(chapter.solution.parent, SEED, LIMIT, MEMORY), checking.Known(ahead=True)
-        checking.prepare(spec, settings, known)
-        (solution,) = _judge(spec, settings, known, chapter.solution, [spec.name])
+        settings, cached = Settings(chapter.solution.parent, SEED, LIMIT, MEMORY), checking.CachedResults(prepared=True)
+        checking.prepare(spec, settings, cached)
+        (solution,) = _judge(spec, settings, cached, chapter.solution, [spec.name])
         if solution.verdict.outcome != "right":
             yield solution.finding(chapter, "right")
             continue  # there is nothing to compare with
         if chapter.mistakes.exists():
-            mistakes.see_all(spec, settings, known.mistakes)
-            yield from _alike(chapter, spec, known)
+            mistakes.see_all(spec, settings, cached.mistakes)
+            yield from _alike(chapter, spec, cached)
         for path in chapter.right:
-            for judged in _judge(spec, settings, known, path, [spec.name]):
+            for judged in _judge(spec, settings, cached, path, [spec.name]):
                 if judged.verdict.outcome != "right":
                     yield judged.finding(chapter, "right")
         named = itertools.chain(
-            _judge_seen(chapter, spec, settings, known),
-            _judge(spec, settings, known, chapter.wrong, _of(spec, chapter.wrong)),
+            _judge_seen(chapter, spec, settings, cached),
+            _judge(spec, settings, cached, chapter.wrong, _of(spec, chapter.wrong)),
         )
         for judged in named:
             if judged.verdict.mistake != judged.function or judged.verdict.outcome not in ("wrong", "hung"):
                 yield judged.finding(chapter, f"wrong and called {judged.function}")
-        for judged in _judge(spec, settings, known, chapter.unlisted, _of(spec, chapter.unlisted)):
+        for judged in _judge(spec, settings, cached, chapter.unlisted, _of(spec, chapter.unlisted)):
             unlisted.append(judged)
             if (judged.verdict.outcome, judged.verdict.mistake) != ("wrong", None):
                 yield judged.finding(chapter, "wrong without a name")
@@ -91,7 +91,9 @@ def _of(spec: Spec, path: Path) -> list[str]:
     return [name for name in mistakes_of(path) if name.startswith(f"{spec.name}__")]
 
 
-def _judge(spec: Spec, settings: Settings, known: checking.Known, path: Path, names: Iterable[str]) -> Iterator[Judged]:
+def _judge(
+    spec: Spec, settings: Settings, cached: checking.CachedResults, path: Path, names: Iterable[str]
+) -> Iterator[Judged]:
     """Functions of a file, each taken as the answer and run in children of its own; one is started ahead."""
     if not path.exists():
         return
@@ -100,7 +102,7 @@ def _judge(spec: Spec, settings: Settings, known: checking.Known, path: Path, na
     for name in [*names, ""]:
         if name:
             read = _as_answer(path, name, spec.name)
-            under_way.append((name, checking.begin(spec, settings, known=known, read=read)))
+            under_way.append((name, checking.begin(spec, settings, cached=cached, read=read)))
         while under_way and (len(under_way) > 1 or not name):
             first, check = under_way.pop(0)
             checking.finish(check)
@@ -121,11 +123,13 @@ def _as_answer(path: Path, name: str, exercise: str) -> checking.Reader:
     return read
 
 
-def _judge_seen(chapter: ChapterFiles, spec: Spec, settings: Settings, known: checking.Known) -> Iterator[Judged]:
+def _judge_seen(
+    chapter: ChapterFiles, spec: Spec, settings: Settings, cached: checking.CachedResults
+) -> Iterator[Judged]:
     """The mistakes themselves, taken as answers that did what was seen of them."""
-    for name, results in known.mistakes.items():
+    for name, results in cached.mistakes.items():
         verdict = Verdict(spec.exercise, "", file=str(chapter.mistakes))
-        check = checking.Check(spec, settings, verdict, known, chapter.mistakes.read_text(encoding="utf-8"))
+        check = checking.Check(spec, settings, verdict, cached, chapter.mistakes.read_text(encoding="utf-8"))
         checking.conclude(check, [_renamed(result, name, spec.name) for result in results])
         yield Judged(chapter.mistakes, name, *_told(check))
 
@@ -141,10 +145,10 @@ def _told(check: checking.Check) -> tuple[Verdict, str]:
     return check.verdict, message  # which a fault in the telling has changed
 
 
-def _alike(chapter: ChapterFiles, spec: Spec, known: checking.Known) -> Iterator[Finding]:
+def _alike(chapter: ChapterFiles, spec: Spec, cached: checking.CachedResults) -> Iterator[Finding]:
     """The pairs, of mistakes and the solution, that do the same on every input, in every process."""
-    seen = {spec.name: (known.solution or [], spec.name, str(chapter.solution))}
-    seen |= {name: (results, name, str(chapter.mistakes)) for name, results in known.mistakes.items()}
+    seen = {spec.name: (cached.solution or [], spec.name, str(chapter.solution))}
+    seen |= {name: (results, name, str(chapter.mistakes)) for name, results in cached.mistakes.items()}
     for (one, a), (other, b) in itertools.combinations(seen.items(), 2):
         if mistakes.same_behaviour(spec, a, b):
             whom = "the solution" if one == spec.name else one

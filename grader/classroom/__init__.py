@@ -1,5 +1,6 @@
-"""`python -m lessons class submissions/`: every student's answers checked, each student's in a room of its own.
+"""`python -m lessons class submissions/`: every student's answers checked, each student's in a sandbox of its own.
 
-The parent process (`grading`) never runs a submission: a room (`room`) does, behind the walls that the machine has
-(`isolation`), and says what it saw; the parent judges and writes one report (`page`, `table`).
+The parent process (`grading`) never runs a submission: a sandbox does (`sandbox_pool`, inside it `sandbox_child`),
+isolated as well as the machine can (`isolation`), and says what it saw; the parent judges and writes one report
+(`report`, `spreadsheet`).
 """

@@ -1,4 +1,4 @@
-"""Whether anything changed during the run: a sum of every submission and of the project's own sources."""
+"""Whether anything changed during the run: a checksum of every submission and of the project's own sources."""
 
 import hashlib
 import os
@@ -8,11 +8,11 @@ SOURCES = ("lessons", "solutions", "minipod", "grader", "publish", "tests", "boo
 _LARGE = 1 << 26  # bytes from which a file's size and time stand for its content
 
 
-def seal(root: Path, submissions: Path, engine: Path) -> dict[str, str]:
+def checksums(root: Path, submissions: Path, engine: Path) -> dict[str, str]:
     """Path -> sha256 of its content, below the submissions and the source folders of `root` and `engine`.
 
     Hidden folders and Python's caches are left out. A link's content is where it points to; what cannot be read has the
-    error as its sum.
+    error as its checksum.
     """
     folders = {submissions, *(base / name for base in (root, engine) for name in SOURCES)}
     sums = {}
@@ -21,7 +21,7 @@ def seal(root: Path, submissions: Path, engine: Path) -> dict[str, str]:
             inside[:] = [name for name in inside if name != "__pycache__" and not name.startswith(".")]
             links = [name for name in inside if os.path.islink(os.path.join(path, name))]
             for name in (*files, *links):
-                sums[os.path.join(path, name)] = _sum(Path(path, name))
+                sums[os.path.join(path, name)] = _checksum(Path(path, name))
     return sums
 
 
@@ -30,7 +30,7 @@ def changes(before: dict[str, str], after: dict[str, str]) -> list[str]:
     return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
 
 
-def _sum(path: Path) -> str:
+def _checksum(path: Path) -> str:
     try:
         if path.is_symlink():
             return f"-> {os.readlink(path)}"

@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 import minipod
 from grader.classroom import changed_files, isolation, sandbox_pool, tally
 from grader.classroom.grading import ClassGrading
-from grader.classroom.isolation import Walls
+from grader.classroom.isolation import SandboxFiles
 from grader.classroom.report import ClassRun, write_page
 from grader.classroom.spreadsheet import write_csv
 from grader.classroom.submissions import BadInput, find, shown
@@ -85,10 +85,10 @@ def _check(options: argparse.Namespace, lang: str, console: Console) -> int:
     if left_aside := environment.cleanse():
         console.print(say("left-aside", lang, names=", ".join(left_aside)))
     warm_up(root / ".cache" / "jax")
-    walls = Walls(root, [folder.resolve(), out.resolve()])
-    kind = _choose(options.isolation, walls)
+    files = SandboxFiles(root, [folder.resolve(), out.resolve()])
+    kind = _choose(options.isolation, files)
     console.print(say(f"class-using-{kind}", lang))
-    before = changed_files.seal(root, folder, ENGINE)
+    before = changed_files.checksums(root, folder, ENGINE)
     grading = ClassGrading(root, students, settings, lang, catalogue)
     with _progress(console) as progress:
         tasks = {}
@@ -99,8 +99,9 @@ def _check(options: argparse.Namespace, lang: str, console: Console) -> int:
             progress.update(tasks[step], completed=done)
             progress.refresh()
 
-        grading.run(kind, walls, jobs, tell)
-    changed = [shown(path) for path in changed_files.changes(before, changed_files.seal(root, folder, ENGINE))]
+        grading.run(kind, files, jobs, tell)
+    after = changed_files.checksums(root, folder, ENGINE)
+    changed = [shown(path) for path in changed_files.changes(before, after)]
     values = {"limit": f"{settings.limit:g}", "memory": f"{settings.memory:g}", "processes": sandbox_pool.PROCESSES}
     about = _about(kind)
     when = datetime.now().strftime("%Y-%m-%d %H:%M")
@@ -139,17 +140,17 @@ def _prepare_out(out: Path, folder: Path) -> None:
         raise BadInput("class-out-unwritable", out=shown(str(out)), error=error.strerror) from None
 
 
-def _choose(wanted: str, walls: Walls) -> str:
+def _choose(wanted: str, files: SandboxFiles) -> str:
     """The kind of isolation that was asked for, or the best that works here. Raises BadInput when it does not."""
-    secret = {*map(str, [*walls.hidden, walls.root / "solutions", *walls.masked])}
-    lessons = {*map(str, walls.root.glob("lessons/ch[0-9]*/"))}
-    kept = {*lessons, str(walls.cache)}
+    secret = {*map(str, [*files.hidden, files.root / "solutions", *files.masked])}
+    lessons = {*map(str, files.root.glob("lessons/ch[0-9]*/"))}
+    kept = {*lessons, str(files.cache)}
     for kind in isolation.available() if wanted == "auto" else [wanted]:
         if kind not in isolation.available():
             raise BadInput("class-isolation-missing", kind=kind)
         try:
-            tried = sandbox_pool.attempt(kind, walls, [*secret, *kept])
-        except sandbox_pool.RoomLost:
+            tried = sandbox_pool.attempt(kind, files, [*secret, *kept])
+        except sandbox_pool.SandboxLost:
             continue
         closed = not secret & {*tried.seen} and not kept & {*tried.writable}
         if tried.started == 2 and lessons <= {*tried.seen} and (closed or kind == "none"):
@@ -162,7 +163,7 @@ def _about(kind: str) -> list[str]:
     if kind == "none":
         return ["class-isolation-none", "class-limits", "class-forgery"]
     count = "class-count" if isolation.counts_processes(kind) else "class-no-count"
-    return [f"class-isolation-{kind}", "class-walls", "class-limits", count, "class-open", "class-forgery"]
+    return [f"class-isolation-{kind}", "class-sandbox", "class-limits", count, "class-open", "class-forgery"]
 
 
 def _progress(console: Console) -> Progress:

@@ -1,6 +1,6 @@
-"""From the submissions to everybody's outcomes: solutions seen, files read, answers run in rooms, verdicts made.
+"""From the submissions to everybody's outcomes: solutions seen, files read, answers run in sandboxes, verdicts made.
 
-Each step ends before the next begins, and whatever is forked here is forked while no room stands open.
+Each step ends before the next begins, and whatever is forked here is forked while no sandbox is open.
 """
 
 import dataclasses
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from grader.classroom import sandbox_pool
-from grader.classroom.isolation import Walls
+from grader.classroom.isolation import SandboxFiles
 from grader.classroom.sandbox_messages import See
 from grader.classroom.submissions import Student
 from grader.exercise.exercises import Catalogue
@@ -53,14 +53,14 @@ class ClassGrading:
     settings: Settings  # its `answers` is the folder of all submissions
     lang: str
     catalogue: Catalogue
-    known: dict[str, checking.Known] = field(default_factory=dict)
+    cached: dict[str, checking.CachedResults] = field(default_factory=dict)
     outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict)
 
     @property
     def exercises(self) -> list[str]:
         return self.catalogue.exercises
 
-    def run(self, kind: str, walls: Walls, jobs: int, tell: Tell) -> None:
+    def run(self, kind: str, files: SandboxFiles, jobs: int, tell: Tell) -> None:
         """Fill `outcomes`."""
         self._prepare(tell)
         checks = self._read(tell)
@@ -73,7 +73,7 @@ class ClassGrading:
             finished += 1
             tell("class-step-run", finished, total)
 
-        sandbox_pool.hold(kind, walls, work, jobs, done)
+        sandbox_pool.run_all(kind, files, work, jobs, done)
         try:
             self._judge(checks, work, tell)
         finally:
@@ -81,8 +81,8 @@ class ClassGrading:
 
     def _prepare(self, tell: Tell) -> None:
         for n, exercise in enumerate(self.exercises, 1):
-            known = self.known[exercise] = checking.Known()
-            checking.prepare(self.catalogue.spec(exercise), self.settings, known)
+            cached = self.cached[exercise] = checking.CachedResults()
+            checking.prepare(self.catalogue.spec(exercise), self.settings, cached)
             tell("class-step-prepare", n, len(self.exercises))
 
     def _read(self, tell: Tell) -> dict[str, dict[str, checking.Check]]:
@@ -110,8 +110,8 @@ class ClassGrading:
         if seen.status != "ok":
             return False
         for exercise, examined in zip(exercises, decode(list[Examined], seen.value), strict=True):
-            known, spec = self.known[exercise], self.catalogue.spec(exercise)
-            checks[exercise] = checking.Check(spec, settings, examined.verdict, known, examined.source)
+            cached, spec = self.cached[exercise], self.catalogue.spec(exercise)
+            checks[exercise] = checking.Check(spec, settings, examined.verdict, cached, examined.source)
         return True
 
     def _answers(self, checks: dict[str, dict[str, checking.Check]]) -> list[sandbox_pool.Work]:
@@ -148,7 +148,7 @@ class ClassGrading:
             return Outcome("broken", message=say(seen, self.lang))
         if not verdict.outcome:
             if len(seen) != check.spec.processes:
-                return Outcome("broken", message=say("class-room-nonsense", self.lang))
+                return Outcome("broken", message=say("class-sandbox-nonsense", self.lang))
             verdict = checking.conclude(check, seen)
         text = checking.in_words(check, self.lang)
         return Outcome(verdict.outcome, verdict.mistake, text.replace(f"{self.settings.answers}{os.sep}", ""))

@@ -1,11 +1,11 @@
-"""The walls of a room: how its process is started so that it sees little, changes nothing and ends with us.
+"""How the process of a sandbox is started so that it sees little, changes nothing and ends with us.
 
 bwrap     bubblewrap: an empty file system with what Python needs in it, read-only; own processes, network, /tmp
 unshare   the same with util-linux's unshare and our own mounts (mounts.py)
 none      a plain process
 
 Started by root, the first two become a user without a name, one for each place, so that the limit on processes, which
-the kernel counts by user and not for root, holds for each room by itself.
+the kernel counts by user and not for root, holds for each sandbox by itself.
 """
 
 import json
@@ -28,8 +28,8 @@ _FIRST_USER = 2_000_000_000  # nobody's: above what systemd and containers hand 
 
 
 @dataclass
-class Walls:
-    """What a room may see, all of it read-only.
+class SandboxFiles:
+    """What a sandbox sees of the file system, all of it read-only.
 
     root    the project: its lessons and the compilation cache are visible; solutions, known mistakes and the other
             answers that the authors of chapters wrote are not
@@ -76,27 +76,27 @@ def available() -> list[str]:
     return [kind for kind in KINDS if all(_program(name) for name in needs[kind])]
 
 
-def command(kind: str, walls: Walls, room: list[str], place: int = 0) -> list[str]:
-    """The command that starts the program `room` (a command line) behind walls of this kind.
+def command(kind: str, files: SandboxFiles, program: list[str], place: int = 0) -> list[str]:
+    """The command line that starts `program`, one, too, with this kind of isolation.
 
-    place  rooms that are open at the same time have different ones
+    place  sandboxes that are open at the same time have different ones
     """
     if kind == "bwrap":
-        return _bwrap(walls, room, place)
+        return _bwrap(files, program, place)
     if kind == "unshare":
-        return _unshare(walls, room, place)
-    return room
+        return _unshare(files, program, place)
+    return program
 
 
 def counts_processes(kind: str) -> bool:
-    """Whether the kernel counts a room's processes apart from this user's others: for root, and since Linux 5.14."""
+    """Whether the kernel counts a sandbox's processes apart from this user's others: for root, and since Linux 5.14."""
     release = tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2])
     return kind != "none" and (os.getuid() == 0 or release >= (5, 14))
 
 
-def environment(walls: Walls, tmp: str) -> dict[str, str]:
-    """All the variables a room has. tmp: its only writable folder."""
-    path = os.pathsep.join(map(str, [_ENGINE, *walls.packages]))
+def environment(files: SandboxFiles, tmp: str) -> dict[str, str]:
+    """All the variables a sandbox has. tmp: its only writable folder."""
+    path = os.pathsep.join(map(str, [_ENGINE, *files.packages]))
     own = {"PATH": "/usr/bin:/bin", "HOME": tmp, "TMPDIR": tmp, "LANG": "C.UTF-8", "PYTHONPATH": path}
     own |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONSAFEPATH": "1", "JAX_PLATFORMS": "cpu"}
     return own | {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
@@ -106,7 +106,7 @@ def _program(name: str) -> str | None:
     return shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin:/usr/bin:/bin")
 
 
-def _bwrap(walls: Walls, room: list[str], place: int) -> list[str]:
+def _bwrap(files: SandboxFiles, program: list[str], place: int) -> list[str]:
     root = os.getuid() == 0
     line = [_program("bwrap") or "bwrap", "--die-with-parent", "--new-session", "--hostname", "localhost"]
     line += ["--unshare-pid", "--unshare-ipc", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
@@ -118,33 +118,33 @@ def _bwrap(walls: Walls, room: list[str], place: int) -> list[str]:
     size = ["--size", str(TMP_BYTES)]
     line += ["--perms", "1777", *size, "--tmpfs", "/tmp", "--proc", "/proc", "--dev", "/dev"]
     line += ["--perms", "1777", *size, "--tmpfs", "/dev/shm"]
-    parents = dict.fromkeys(str(parent) for path in walls.visible for parent in reversed(path.parents))
+    parents = dict.fromkeys(str(parent) for path in files.visible for parent in reversed(path.parents))
     for parent in parents:  # what bwrap makes unasked, nobody may enter
         line += ["--dir", parent]
-    for path in walls.visible:
+    for path in files.visible:
         line += ["--ro-bind", str(path), str(path)]
-    for path in walls.covered:
+    for path in files.covered:
         line += ["--tmpfs", str(path), "--remount-ro", str(path)]
-    for path in walls.masked:
+    for path in files.masked:
         line += ["--ro-bind", "/dev/null", str(path)]
     line += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--"]
-    return line + (_unprivileged(place) if root else []) + room
+    return line + (_unprivileged(place) if root else []) + program
 
 
-def _unshare(walls: Walls, room: list[str], place: int) -> list[str]:
+def _unshare(files: SandboxFiles, program: list[str], place: int) -> list[str]:
     line = [_program("setpriv") or "setpriv", "--pdeathsig", "KILL", "--", _program("unshare") or "unshare"]
     if os.getuid():
         line += ["--user", "--map-root-user"]
     line += ["--mount", "--pid", "--fork", "--net", "--ipc", "--uts", "--kill-child"]
     plan = {
-        "visible": [str(path) for path in walls.visible],
-        "covered": [str(path) for path in walls.covered],
-        "masked": [str(path) for path in walls.masked],
+        "visible": [str(path) for path in files.visible],
+        "covered": [str(path) for path in files.covered],
+        "masked": [str(path) for path in files.masked],
         "tmp_bytes": TMP_BYTES,
         "pivot_root": _program("pivot_root"),
         "mount": _program("mount"),
         "umount": _program("umount"),
-        "command": [*_unprivileged(place), *room],
+        "command": [*_unprivileged(place), *program],
     }
     return [*line, "--", sys.executable, "-I", "-S", str(Path(__file__).with_name("mounts.py")), json.dumps(plan)]
 

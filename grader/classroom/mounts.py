@@ -1,6 +1,6 @@
-"""Inside the namespaces that `unshare` has made: an empty file system with what is visible in it, then the room.
+"""Inside the namespaces that `unshare` has made: an empty file system with what is visible in it, then the program.
 
-python -I -S walls.py PLAN    PLAN is JSON, see isolation.py; only the standard library is there
+python -I -S mounts.py PLAN    PLAN is JSON, see isolation.py; only the standard library is there
 
 Sources: `man 2 mount_setattr` (one call makes a whole tree read-only, Linux 5.12), `man 8 pivot_root`.
 """

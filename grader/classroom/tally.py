@@ -4,7 +4,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from grader.classroom.grading import OUTCOMES, ClassGrading
-from grader.messages import lesson_words, pick
+from grader.exercise.lesson_words import ExerciseWords, exercise_words
+from grader.messages import pick
 
 
 @dataclass
@@ -62,14 +63,13 @@ def mistakes(grading: ClassGrading) -> list[tuple[str, str, list[str]]]:
 
 def mistake_name(grading: ClassGrading, exercise: str, mistake: str) -> str:
     """The mistake's name in the language of the run, from words.toml."""
-    words = _words(grading, exercise).get("mistakes", {}).get(short(exercise, mistake))
-    return pick(words["name"], grading.lang) if words else short(exercise, mistake)
+    words = _words(grading, exercise).mistakes.get(mistake)
+    return pick(words.name if words else {}, grading.lang, short(exercise, mistake))
 
 
 def title(grading: ClassGrading, exercise: str) -> str:
     """The exercise's title in the language of the run; its name where it has none."""
-    words = _words(grading, exercise)
-    return pick(words["title"], grading.lang) if "title" in words else exercise.partition(".")[2]
+    return pick(_words(grading, exercise).title, grading.lang, exercise.partition(".")[2])
 
 
 def short(exercise: str, mistake: str) -> str:
@@ -77,6 +77,5 @@ def short(exercise: str, mistake: str) -> str:
     return mistake.removeprefix(f"{exercise.partition('.')[2]}__")
 
 
-def _words(grading: ClassGrading, exercise: str) -> dict:
-    lesson, _, name = exercise.partition(".")
-    return lesson_words(grading.root / "lessons" / lesson).get(name, {})
+def _words(grading: ClassGrading, exercise: str) -> ExerciseWords:
+    return exercise_words(grading.root / "lessons", exercise)

@@ -23,7 +23,7 @@ class Answers:
     functions  name -> first line of each function that stands
     faults     name -> (line, what Python says) of each function that was blanked out
     fault      the first fault that belongs to no function, or None
-    lost       the text that was blanked out
+    blanked    the text that was blanked out
     """
 
     path: Path
@@ -31,7 +31,7 @@ class Answers:
     functions: dict[str, int] = field(default_factory=dict)
     faults: dict[str, tuple[int, str]] = field(default_factory=dict)
     fault: tuple[int, str] | None = None
-    lost: str = ""
+    blanked: str = ""
     shapes: dict[str, str] = field(default_factory=dict)  # name -> its code without name and docstring, as ast.dump
 
 
@@ -70,7 +70,7 @@ def is_blank(answers: Answers, blanks: Path, name: str, called: str = "") -> boo
 
 def may_define(answers: Answers, name: str) -> bool:
     """Whether running the file may give the name a value; a comment, or a call of it, does not."""
-    if name in answers.functions or name in answers.faults or re.search(rf"\b{name}\b", answers.lost):
+    if name in answers.functions or name in answers.faults or re.search(rf"\b{name}\b", answers.blanked):
         return True
     if re.search(rf"\b{name}\b|import +\*", answers.source) is None:
         return False
@@ -163,4 +163,4 @@ def _blank_out(answers: Answers) -> None:
             answers.fault = answers.fault or (tops[n] + line, words)
         n = last
     answers.source = "\n".join(kept)
-    answers.lost = "\n".join(line for line, still in zip(lines, kept, strict=True) if line != still)
+    answers.blanked = "\n".join(line for line, still in zip(lines, kept, strict=True) if line != still)

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from grader.exercise import answers
-from grader.messages import lesson_words, pick, say
+from grader.exercise.lesson_words import exercise_words
+from grader.messages import pick, say
 
 
 def all_exercises(lessons: Path) -> list[str]:
@@ -43,7 +44,7 @@ def save_state(folder: Path, outcomes: dict[str, str], current: str | None = Non
     _write(folder / ".state.json", state)
 
 
-def known(folder: Path, exercise: str, state: dict[str, Any]) -> str | None:
+def cached_outcome(folder: Path, exercise: str, state: dict[str, Any]) -> str | None:
     """The exercise's outcome when its answers file has not changed since, else None."""
     entry = state.get(exercise)
     if isinstance(entry, dict) and entry.get("answer") == fingerprint(folder, exercise):
@@ -84,9 +85,7 @@ def hints_given(folder: Path) -> dict[str, int]:
 
 def next_hint(lessons: Path, folder: Path, exercise: str, lang: str) -> str:
     """The exercise's next hint, and note that it was given; after the last one, the last again."""
-    lesson, _, name = exercise.partition(".")
-    words = lesson_words(lessons / lesson).get(name, {})
-    hints = pick(words["hints"], lang) if words.get("hints") else []
+    hints = pick(exercise_words(lessons, exercise).hints, lang, [])
     label = exercise.replace(".", "/")
     if not hints:
         return say("hint-none", lang, exercise=label)

@@ -5,7 +5,7 @@ import inspect
 import re
 from pathlib import Path
 
-from grader.messages import lesson_words
+from grader.exercise.lesson_words import ExerciseWords, exercise_words, lesson_words
 
 HAN = re.compile(r"[\u3400-\u9fff]")
 FILE = "this file"  # stands for the exercise's name where the words are about all of them
@@ -69,7 +69,7 @@ def blanks_in(blanks: Path, lang: str) -> str:
     tree = ast.parse(text)
     for node in reversed([tree, *functions(blanks).values()]):
         key = FILE if isinstance(node, ast.Module) else node.name
-        derived = words.get(key, {}).get("statement", {}).get("zh-Hant")
+        derived = words.get(key, ExerciseWords()).statement.get("zh-Hant")
         if not derived or not ast.get_docstring(node):
             continue
         doc = node.body[0]  # ends with quotes on a line of their own
@@ -111,6 +111,5 @@ def statement(lessons: Path, exercise: str, lang: str) -> str:
     parts = split_docstring(ast.get_docstring(node) or "")
     text = parts["en"] or parts["zh-Hans"] if lang == "en" else parts["zh-Hans"] or parts["en"]
     if lang == "zh-Hant":
-        derived = lesson_words(lessons / lesson).get(name, {}).get("statement", {})
-        text = derived.get("zh-Hant", text)
+        text = exercise_words(lessons, exercise).statement.get("zh-Hant", text)
     return joined(markdown(text, [a.arg for a in node.args.args]))

@@ -109,7 +109,7 @@ def _see_alone(
             forked.stop(job)
 
 
-def see_ahead(spec: Spec, settings: Settings, seen: dict[str, Results]) -> None:
+def see_quick(spec: Spec, settings: Settings, seen: dict[str, Results]) -> None:
     """Add to `seen` what the quick mistakes do, before there is an answer that may be one of them."""
     if (spec.folder / "mistakes.py").exists():
         left = [name for name in known_mistakes(spec) if name not in seen]
@@ -118,7 +118,7 @@ def see_ahead(spec: Spec, settings: Settings, seen: dict[str, Results]) -> None:
 
 def see_all(spec: Spec, settings: Settings, seen: dict[str, Results]) -> None:
     """Add to `seen` what every mistake does, the slow ones, too; each has the time that an answer has."""
-    see_ahead(spec, settings, seen)
+    see_quick(spec, settings, seen)
     left = [name for name in known_mistakes(spec) if name not in seen]
     seen.update(_see_alone(spec, settings, left, _Notes(spec), settings.limit))
 

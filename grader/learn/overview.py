@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from grader.exercise import function_text, progress
+from grader.exercise.lesson_words import exercise_words, lesson_words
 from grader.exercise.statements import statement
 from grader.home import home
-from grader.messages import lesson_words, pick, say
+from grader.messages import pick, say
+from grader.say.checked import Checked
 from grader.say.summary import Block, block, place
 
 
@@ -28,7 +29,7 @@ class Course:
     exercises: list[str] = field(init=False)
     current: str = field(init=False)
     outcomes: dict[str, str] = field(default_factory=dict)
-    verdicts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    verdicts: dict[str, Checked] = field(default_factory=dict)
     hints: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -38,7 +39,7 @@ class Course:
         self.read_exercises()
         state = progress.load_state(self.answers)
         for exercise in self.exercises:
-            if outcome := progress.known(self.answers, exercise, state):
+            if outcome := progress.cached_outcome(self.answers, exercise, state):
                 self.outcomes[exercise] = outcome
         last = state.get("current")
         unsolved = (e for e in self.exercises if not self.is_right(e))
@@ -72,9 +73,8 @@ class Course:
 
     def title(self, exercise: str) -> str:
         """Its title in the learner's language, or its name."""
-        lesson, _, name = exercise.partition(".")
-        title = lesson_words(self.root / "lessons" / lesson).get(name, {}).get("title")
-        return pick(title, self.lang) if title else name
+        title = exercise_words(self.root / "lessons", exercise).title
+        return pick(title, self.lang, exercise.partition(".")[2])
 
     def place(self, exercise: str) -> str:
         """Where its answer stands: `answers/ch03_sharding.py:14`."""
@@ -102,24 +102,23 @@ class Course:
 
     # ---- how far the learner is ----
 
-    def note(self, verdict: dict[str, Any]) -> None:
+    def note(self, checked: Checked) -> None:
         """Keep a reply of the checker, also for the next session and for pytest."""
-        exercise = verdict["exercise"]
-        self.verdicts[exercise], self.outcomes[exercise] = (verdict, verdict["outcome"])
-        progress.save_state(self.answers, {exercise: verdict["outcome"]})
+        self.verdicts[checked.exercise], self.outcomes[checked.exercise] = checked, checked.outcome
+        progress.save_state(self.answers, {checked.exercise: checked.outcome})
 
     def block(self, exercise: str) -> Block | None:
         """The words for its verdict, the same as pytest's; None while it has none."""
-        verdict = self.verdicts.get(exercise)
-        return block(self.root, self.answers, self.lang, verdict) if verdict else None
+        checked = self.verdicts.get(exercise)
+        return block(self.root, self.answers, self.lang, checked) if checked else None
 
     def is_right(self, exercise: str) -> bool:
         """Whether it was right when it was last checked."""
         return self.outcomes.get(exercise) == "right"
 
-    def is_known(self, exercise: str) -> bool:
+    def is_up_to_date(self, exercise: str) -> bool:
         """Whether its outcome is that of the answers file as it is now."""
-        return progress.known(self.answers, exercise, progress.load_state(self.answers)) is not None
+        return progress.cached_outcome(self.answers, exercise, progress.load_state(self.answers)) is not None
 
     def of(self, lesson: str) -> list[str]:
         """A lesson's exercises, in order."""

@@ -5,8 +5,9 @@ import contextlib
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+from grader.run.service_messages import Reply, Request, reply_from_json
+from grader.see.wire import Malformed
 from minipod.processes import json_lines, kill_group
 
 HERE = Path(__file__).resolve().parents[2]  # where `lessons` is imported from
@@ -14,12 +15,10 @@ PATIENCE = 3.0  # seconds that the process has to end by itself
 
 
 class Client:
-    """One checking process at a time. `replied` gets each reply; `lost` its last words when it ended unasked."""
+    """One checking process at a time. `replied` gets each reply; `ended` its last words when it ended unasked."""
 
-    def __init__(
-        self, command: list[str], replied: Callable[[dict[str, Any]], None], lost: Callable[[str], None]
-    ) -> None:
-        self.command, self.replied, self.lost = command, replied, lost
+    def __init__(self, command: list[str], replied: Callable[[Reply], None], ended: Callable[[str], None]) -> None:
+        self.command, self.replied, self.ended = command, replied, ended
         self._process: asyncio.subprocess.Process | None = None
         self._reading: asyncio.Task[None] | None = None
 
@@ -37,13 +36,13 @@ class Client:
         )
         self._reading = asyncio.create_task(self._read(self._process))
 
-    def send(self, **request: Any) -> None:
-        """Send a request; it is lost when the process has ended, which `lost` tells."""
+    def send(self, request: Request) -> None:
+        """Send a request; nobody reads it when the process has ended, which `ended` tells."""
         if self._process and self._process.stdin and not self._process.stdin.is_closing():
-            self._process.stdin.write(json_lines.encode(request))
+            self._process.stdin.write(json_lines.encode(request.to_json()))
 
     async def stop(self) -> None:
-        """End the process and what it has started; `lost` is not called."""
+        """End the process and what it has started; `ended` is not called."""
         process, self._process = self._process, None
         if process is None or process.stdin is None:
             return
@@ -73,19 +72,19 @@ class Client:
             await asyncio.wait_for(listening, 1)
         if process is self._process:
             self._process = None
-            self.lost(fault or (said[0] if said else f"exit status {code}"))
+            self.ended(fault or (said[0] if said else f"exit status {code}"))
 
 
-async def _reply(stream: asyncio.StreamReader) -> dict[str, Any] | None:
+async def _reply(stream: asyncio.StreamReader) -> Reply | None:
     """The next reply, None at the end. Raises Garbled for a line that is none."""
     try:
         line = await stream.readline()
     except ValueError:
         raise json_lines.Garbled(b"too long") from None
-    reply = json_lines.parse(line) if line else None
-    if not isinstance(reply, dict | None):
-        raise json_lines.Garbled(line)
-    return reply
+    try:
+        return reply_from_json(json_lines.parse(line)) if line else None
+    except Malformed:
+        raise json_lines.Garbled(line) from None
 
 
 async def _last_line(stream: asyncio.StreamReader, said: deque[str]) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import sys
 import time
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from watchfiles import Change, awatch
 
@@ -12,6 +12,7 @@ from grader.exercise import blanks, function_text
 from grader.learn.overview import Course
 from grader.learn.service_client import Client
 from grader.messages import say
+from grader.run.service_messages import CheckReply, CheckRequest, Failed, PrepareRequest, Ready, Reply, Superseded
 
 RESTARTS = 3  # of a checker that ends before it has said anything
 
@@ -42,7 +43,7 @@ class Session:
         command = [sys.executable, "-m", "grader.run.service"]
         for name, value in options.items():
             command += [f"--{name}", str(value)]
-        self.client = Client(command, self._replied, self._lost)
+        self.client = Client(command, self._replied, self._checker_ended)
         self._id = 0
         self._checked: str | None = None  # the exercise whose reply is awaited
         self._since = 0.0
@@ -73,14 +74,14 @@ class Session:
         """Move to an exercise and check it if its verdict is not known."""
         self.course.go(exercise)
         self.view.moved()
-        known = self.course.is_known(exercise)
+        up_to_date = self.course.is_up_to_date(exercise)
         shown = exercise in self.course.verdicts or self.course.outcomes.get(exercise) in ("right", "todo")
-        if not (known and shown):
+        if not (up_to_date and shown):
             if self._checked != exercise:
                 self._check(exercise)
         elif self._checked is None:
             self._check_next()
-        self.client.send(prepare=exercise)
+        self.client.send(PrepareRequest(exercise))
 
     def reset(self) -> None:
         """Put the exercise at hand back to its blank; the check follows from the save."""
@@ -118,7 +119,7 @@ class Session:
             self.course.outcomes.pop(str(self._checked), None)
         self._id += 1
         self._checked, self._since = exercise, time.monotonic()
-        self.client.send(id=self._id, check=exercise)
+        self.client.send(CheckRequest(exercise, self._id))
 
     def _check_next(self) -> None:
         """Quietly check one exercise that is not known, or was right before its file changed; its own file's first."""
@@ -126,21 +127,24 @@ class Session:
         course, lesson = self.course, self.course.current.partition(".")[0]
         for exercise in dict.fromkeys([*course.of(lesson), *course.exercises]):
             open_ = exercise not in course.outcomes or course.is_right(exercise)
-            if open_ and exercise not in self._tried and not course.is_known(exercise):
+            if open_ and exercise not in self._tried and not course.is_up_to_date(exercise):
                 return self._check(exercise)
 
-    def _replied(self, reply: dict[str, Any]) -> None:
-        if notes := [note for note in reply.get("notes", []) if note not in self._noted]:
-            self._noted += notes  # a checker that is started again says the same
-            self.view.said(" ".join(notes))
-        if reply.get("id") != self._id:
-            return  # ready, or superseded
-        self._deaths = 0
-        exercise, self._checked = self._checked, None
-        if "outcome" not in reply or exercise is None:
-            if "error" in reply:
-                self.view.said(reply["error"])
-            return
+    def _replied(self, reply: Reply) -> None:
+        if isinstance(reply, Ready):
+            if notes := [note for note in reply.notes if note not in self._noted]:
+                self._noted += notes  # a checker that is started again says the same
+                self.view.said(" ".join(notes))
+        elif not isinstance(reply, Superseded) and reply.id == self._id:
+            self._deaths = 0
+            exercise, self._checked = self._checked, None
+            if isinstance(reply, Failed):
+                self.view.said(reply.error)
+            elif exercise is not None:
+                self._judged(exercise, reply)
+
+    def _judged(self, exercise: str, reply: CheckReply) -> None:
+        """Show the outcome, and go on with what is not checked yet."""
         self._tried.add(exercise)
         was_right = self.course.is_right(exercise)
         self.course.note(reply)
@@ -148,14 +152,14 @@ class Session:
             self.view.judged()
             for exercise in (self.course.current, self.course.following()):
                 if not self.course.is_right(exercise):
-                    self.client.send(prepare=exercise)
+                    self.client.send(PrepareRequest(exercise))
         else:
             self.view.counted()
             if was_right and not self.course.is_right(exercise):
                 self.view.said(say("learn-broke", self.course.lang, exercise=exercise.replace(".", "/")))
         self._check_next()
 
-    def _lost(self, error: str) -> None:
+    def _checker_ended(self, error: str) -> None:
         self._deaths += 1
         again = self._deaths < RESTARTS
         self.view.said(say("learn-lost" if again else "learn-gone", self.course.lang, error=error))

@@ -14,12 +14,12 @@ from functools import partial
 from pathlib import Path
 
 from grader.exercise import answers
+from grader.exercise.lesson_words import exercise_words
 from grader.exercise.spec import Settings, Spec
 from grader.judge import reference
-from grader.judge.mistakes import recognise, see_ahead
+from grader.judge.mistakes import recognise, see_quick
 from grader.judge.near_misses import near_miss
 from grader.judge.verdict import Verdict, judge, settle
-from grader.messages import lesson_words
 from grader.run.outer_cluster import Worker
 from grader.say.explain import explain
 from grader.see import observe
@@ -30,15 +30,15 @@ from minipod import forked
 
 
 @dataclass
-class Known:
+class CachedResults:
     """What was seen on the inputs of one seed: of the solution (None: not yet), and of each mistake.
 
-    ahead  the mistakes were looked at before there was an answer
+    prepared  the mistakes were looked at before there was an answer
     """
 
     solution: list[ProcessResult] | None = None
     mistakes: dict[str, list[ProcessResult]] = field(default_factory=dict)
-    ahead: bool = False
+    prepared: bool = False
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Check:
     spec: Spec
     settings: Settings
     verdict: Verdict
-    known: Known = field(default_factory=Known)
+    cached: CachedResults = field(default_factory=CachedResults)
     source: str = ""
     job: forked.Job | None = None  # of the solution
     after: forked.Job | None = None  # of the answer, once the solution's has ended
@@ -63,25 +63,25 @@ def begin(
     spec: Spec,
     settings: Settings,
     worker: Worker | None = None,
-    known: Known | None = None,
+    cached: CachedResults | None = None,
     read: Reader = answers.read,
 ) -> Check:
-    """Read the answers file; if there is an answer to run, start seeing the solution, or if that is known, the answer.
+    """Read the answers file; if there is an answer to run, start seeing the solution, or if that is cached, the answer.
 
     worker  of the cluster that pytest itself was started in
-    known   from an earlier check on the same seed; what this one sees is added
+    cached  from an earlier check on the same seed; what this one sees is added
     read    gives the answers file, perhaps as it was when the run began
     """
     check = examine(spec, settings, read)
-    if known is not None:
-        check.known = known
+    if cached is not None:
+        check.cached = cached
     if check.verdict.outcome:
         return check
-    if worker and worker.lost:
-        settle(check.verdict, "skipped", "cluster-lost", exercise=worker.lost)
+    if worker and worker.failed_in:
+        settle(check.verdict, "skipped", "cluster-lost", exercise=worker.failed_in)
     elif worker:
         check.worker = worker
-    elif settings.fork and check.known.solution:
+    elif settings.fork and check.cached.solution:
         check.after = _start(check, _answer(check))
     elif settings.fork:
 
@@ -125,7 +125,7 @@ def examine(spec: Spec, settings: Settings, read: Reader = answers.read) -> Chec
 def _not_begun(check: Check, file: answers.Answers, reason: str) -> None:
     """There is no answer; where the exercise had another name before, there may be one under that."""
     blanks = check.spec.folder / "exercises.py"
-    for old in lesson_words(check.spec.folder).get(check.spec.name, {}).get("formerly", []):
+    for old in exercise_words(check.spec.folder.parent, check.spec.exercise).formerly:
         line = file.functions.get(old) or file.faults.get(old, (0, ""))[0]
         if line and not answers.is_blank(file, blanks, check.spec.name, old):
             settle(check.verdict, "todo", "renamed", old=old, old_line=line)
@@ -133,40 +133,40 @@ def _not_begun(check: Check, file: answers.Answers, reason: str) -> None:
     settle(check.verdict, "todo", reason)
 
 
-def prepare(spec: Spec, settings: Settings, known: Known) -> None:
+def prepare(spec: Spec, settings: Settings, cached: CachedResults) -> None:
     """See the solution, then the mistakes, before there is an answer to compare them with."""
-    if known.solution is None:
-        check = Check(spec, settings, Verdict(spec.exercise, ""), known)
-        known.solution = _wait(_job(check, _solution(check)))
-    if not known.ahead:
-        see_ahead(spec, settings, known.mistakes)
-        known.ahead = True
+    if cached.solution is None:
+        check = Check(spec, settings, Verdict(spec.exercise, ""), cached)
+        cached.solution = _wait(_job(check, _solution(check)))
+    if not cached.prepared:
+        see_quick(spec, settings, cached.mistakes)
+        cached.prepared = True
 
 
 def finish(check: Check) -> Verdict:
     """Wait for the solution, see the answer, and judge."""
-    verdict, spec, known = check.verdict, check.spec, check.known
+    verdict, spec, cached = check.verdict, check.spec, check.cached
     if verdict.outcome:
         return verdict
     if check.job or check.after:
         if check.job:
-            known.solution = _wait(check.job)
+            cached.solution = _wait(check.job)
         answer = _wait(check.after) if check.after else []
         if verdict.outcome:  # no process could be started for the answer
             return verdict
     elif check.worker:
-        known.solution = [] if check.worker.lost else check.worker.see(spec, _solution(check))
-        if check.worker.lost:
-            return settle(verdict, "skipped", "cluster-lost", exercise=check.worker.lost)
+        cached.solution = [] if check.worker.failed_in else check.worker.see(spec, _solution(check))
+        if check.worker.failed_in:
+            return settle(verdict, "skipped", "cluster-lost", exercise=check.worker.failed_in)
         answer = check.worker.see(spec, _answer(check))
     else:
-        known.solution, answer = _here(check, _solution(check)), _here(check, _answer(check))
+        cached.solution, answer = _here(check, _solution(check)), _here(check, _answer(check))
     return conclude(check, answer)
 
 
 def conclude(check: Check, answer: Sequence[ProcessResult]) -> Verdict:
-    """The verdict on what was seen of the answer, once the solution is known; names a mistake that does the same."""
-    verdict, spec, solution = check.verdict, check.spec, check.known.solution or []
+    """The verdict on what was seen of the answer, as the solution was; names a mistake that does the same."""
+    verdict, spec, solution = check.verdict, check.spec, check.cached.solution or []
     if spec.processes > 1 and not all(r.ready for r in solution):
         reason = next((r.text for r in solution if r.text), solution[0].status)
         return settle(verdict, "skipped", "no-cluster", error=masked(reason))
@@ -184,7 +184,7 @@ def conclude(check: Check, answer: Sequence[ProcessResult]) -> Verdict:
         if verdict.outcome in ("wrong", "hung"):
             with contextlib.suppress(OSError):  # no process could be started for the mistakes
                 verdict.mistake = recognise(
-                    spec, check.settings, right, list(answer), verdict.file, check.known.mistakes
+                    spec, check.settings, right, list(answer), verdict.file, check.cached.mistakes
                 )
         if verdict.outcome in ("wrong", "broken") and not verdict.mistake:
             seen = [result.cases(spec.name) or () for result in answer]

@@ -1,7 +1,8 @@
 """Two-process exercises in the cluster that pytest itself was started in (minipod run -m pytest, srun, mpirun).
 
 Each pytest forks one worker that joins the cluster and sees one file after the other; what they saw is gathered, so
-every process comes to the same verdict. Process 0 does everything else and reports. After a hang the cluster is lost.
+every process comes to the same verdict. Process 0 does everything else and reports. After a hang the
+cluster is not used again.
 """
 
 import contextlib
@@ -86,12 +87,12 @@ class _Ended(_Reply):
 
 
 class Worker:
-    """This process's member of the cluster. `lost` names the exercise in which the cluster was lost."""
+    """This process's member of the cluster. `failed_in` names the exercise in which the cluster failed."""
 
     def __init__(self, specs: list[Spec], settings: Settings) -> None:
         self.specs, self.settings = specs, settings
         self.size, self.rank = place()
-        self.lost: str | None = None
+        self.failed_in: str | None = None
         self._status: int | None = None  # how the worker ended
         self.seed = settings.seed
         requests, self._ask = os.pipe()
@@ -109,7 +110,7 @@ class Worker:
         if isinstance(started, _Joined):
             self.seed = started.seed
         else:
-            self.lost = "start"
+            self.failed_in = "start"
 
     def see(self, spec: Spec, target: Target) -> list[ProcessResult]:
         """What every process saw of a file: one result a process. After a failure the others' is "left"."""
@@ -121,10 +122,10 @@ class Worker:
         if isinstance(reply, _Everywhere):
             results = [received(forked.Result("ok", value=file)) for file in reply.files]
             if any(case.timed_out for result in results for case in _cases(result)):
-                self.lost = spec.exercise  # what was lost does not come back
+                self.failed_in = spec.exercise  # a process that was given up does not come back
                 self.stop()
             return results
-        self.lost = spec.exercise
+        self.failed_in = spec.exercise
         self.stop()
         own = ProcessResult("hung")
         if isinstance(reply, _Alone):

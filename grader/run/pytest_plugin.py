@@ -1,6 +1,7 @@
 """`pytest lessons/`: options, outcomes and the last words. Only the call of a test that uses `check` is replaced."""
 
 import contextlib
+import dataclasses
 import functools
 import json
 import tempfile
@@ -9,24 +10,25 @@ from typing import Any
 
 import pytest
 
-from grader.exercise import answers, blanks, exercises, progress
-from grader.exercise.spec import Recorder, Spec
+from grader.exercise import answers, blanks, progress
+from grader.exercise.spec import Recorder
 from grader.home import HERE, home
 from grader.messages import say
 from grader.run import checking, outer_cluster
+from grader.run.lesson_items import arguments_of, exercise_of, is_check, is_for_cluster, recorder_of, spec_of
 from grader.run.options import lang_of, settings_of
-from grader.run.pytest_run import PytestRun
+from grader.run.pytest_run import PytestRun, PytestVerdict, ReportRow
 from grader.run.warm_up import warm_up
 from grader.say import summary
 from minipod import forked
 from minipod.processes import environment
 
-AHEAD = 2  # exercises whose children are started while the one before is still at work
+LOOKAHEAD = 2  # exercises whose children are started while the one before is still at work
 
 
 RUN = pytest.StashKey[PytestRun]()
 READ = pytest.StashKey[checking.Reader]()  # the answers as they were when the run began: one may change the files
-VERDICT = pytest.StashKey[dict[str, Any]]()
+VERDICT = pytest.StashKey[PytestVerdict]()
 
 
 class NotRight(Exception):
@@ -79,7 +81,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 @pytest.fixture
 def check(request: pytest.FixtureRequest) -> Recorder:
     """What an exercise's test calls once; see grader/exercise/spec.py."""
-    return _recorder(request.node)
+    return recorder_of(request.node)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -88,23 +90,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     In a cluster its exercises come first, so that the processes meet; process 0 does the others, and reports.
     """
     run = config.stash[RUN]
-    for lesson in {item.path.parent.name for item in items if _is_check(item)}:
+    for lesson in {item.path.parent.name for item in items if is_check(item)}:
         with contextlib.suppress(OSError, UnicodeDecodeError):
             config.stash[READ](run.settings.answers / f"{lesson}.py")
     if outer_cluster.place()[0] > 1:
-        items.sort(key=lambda item: not _is_for_cluster(item))
+        items.sort(key=lambda item: not is_for_cluster(item))
         if _helps():
-            items[:] = [item for item in items if _is_for_cluster(item)]
+            items[:] = [item for item in items if is_for_cluster(item)]
     if not config.option.hint:
         return
     own = not config.option.answers
     state = progress.load_state(run.settings.answers) if own else {}
-    for item in [i for i in items if _is_check(i)]:
-        outcome = progress.known(run.settings.answers, _exercise(item), state)
+    for item in [i for i in items if is_check(i)]:
+        outcome = progress.cached_outcome(run.settings.answers, exercise_of(item), state)
         if outcome is None:
             return
         if outcome != "right":
-            run.hint_for = _exercise(item)
+            run.hint_for = exercise_of(item)
             items.clear()
             return
         items.remove(item)
@@ -112,23 +114,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    if not _is_check(pyfuncitem):
+    if not is_check(pyfuncitem):
         return None
     run = pyfuncitem.config.stash[RUN]
     _warm_up(run, pyfuncitem.config)
-    under_way = run.ahead.pop(pyfuncitem.nodeid, None) or _begin(run, pyfuncitem)
+    under_way = run.started.pop(pyfuncitem.nodeid, None) or _begin(run, pyfuncitem)
     if run.settings.fork:
-        _look_ahead(run, pyfuncitem)
+        _start_following(run, pyfuncitem)
     verdict = checking.finish(under_way)
     text = checking.in_words(under_way, run.lang)
-    pyfuncitem.stash[VERDICT] = {
-        "exercise": verdict.exercise,
-        "outcome": verdict.outcome,
-        "mistake": verdict.mistake,
-        "message": text,
-        "line": verdict.line,
-        "reason": verdict.reason,
-    }
+    told = verdict.exercise, verdict.outcome, verdict.mistake, text, verdict.line
+    pyfuncitem.stash[VERDICT] = PytestVerdict(*told, verdict.reason)
     if verdict.outcome == "skipped":
         pytest.skip(text)
     if verdict.outcome != "right":
@@ -140,18 +136,24 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
     report = yield
     if call.when == "call" and VERDICT in item.stash:
-        report.verdict = item.stash[VERDICT]
+        report.verdict = dataclasses.asdict(item.stash[VERDICT])  # plain: under xdist it goes to another process
         if call.excinfo and call.excinfo.errisinstance(NotRight):
-            report.longrepr = report.verdict["message"]
+            report.longrepr = item.stash[VERDICT].message
     return report
 
 
+def _verdict(report: Any) -> PytestVerdict | None:
+    """What `pytest_runtest_makereport` gave the report to carry."""
+    data = getattr(report, "verdict", None)
+    return PytestVerdict(**data) if data else None
+
+
 def pytest_report_teststatus(report: Any, config: pytest.Config) -> Any:
-    outcome = getattr(report, "verdict", {}).get("outcome")
-    if outcome not in summary.MARKS:
+    verdict = _verdict(report)
+    if not verdict or verdict.outcome not in summary.MARKS:
         return None
-    letter, colour = summary.MARKS[outcome]
-    word = say(outcome, config.stash[RUN].lang)
+    letter, colour = summary.MARKS[verdict.outcome]
+    word = say(verdict.outcome, config.stash[RUN].lang)
     return word, letter, (word.upper(), {colour: True})
 
 
@@ -162,7 +164,7 @@ class _Ledger:
         self.config = config
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        if verdict := getattr(report, "verdict", None):
+        if verdict := _verdict(report):
             run = self.config.stash[RUN]
             run.verdicts.append(verdict)
             _write_report(self.config)
@@ -190,8 +192,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         return
     _write_report(config)
     if run.verdicts and not config.option.answers:
-        progress.save_state(run.settings.answers, {v["exercise"]: v["outcome"] for v in run.verdicts})
-    unsolved = run.hint_for or any(v["outcome"] != "right" for v in run.verdicts)
+        progress.save_state(run.settings.answers, {v.exercise: v.outcome for v in run.verdicts})
+    unsolved = run.hint_for or any(v.outcome != "right" for v in run.verdicts)
     if unsolved and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -210,11 +212,14 @@ def _above_lessons(rootdir: Path) -> Path:
 def _write_report(config: pytest.Config) -> None:
     if config.option.report:
         run = config.stash[RUN]
-        keys = ("exercise", "outcome", "mistake", "message")
         hints = progress.hints_given(run.settings.answers)
-        rows = [{k: v[k] for k in keys} | {"hints": hints.get(v["exercise"], 0)} for v in summary.in_order(run)]
+        rows = [
+            ReportRow(v.exercise, v.outcome, v.mistake, v.message, hints.get(v.exercise, 0))
+            for v in summary.in_order(run)
+        ]
+        text = json.dumps(list(map(dataclasses.asdict, rows)), indent=1, ensure_ascii=False)
         path = config.invocation_params.dir / config.option.report
-        path.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        path.write_text(text + "\n", encoding="utf-8")
 
 
 def _warm_up(run: PytestRun, config: pytest.Config) -> None:
@@ -226,56 +231,27 @@ def _warm_up(run: PytestRun, config: pytest.Config) -> None:
     warm_up(run.own_cache.name if run.own_cache else home(run.root) / ".cache" / "jax")
 
 
-def _look_ahead(run: PytestRun, item: pytest.Function) -> None:
+def _start_following(run: PytestRun, item: pytest.Function) -> None:
     items = item.session.items
     at = items.index(item) + 1
-    for following in items[at : at + AHEAD]:
-        if _is_check(following) and following.nodeid not in run.ahead:
-            if _arguments(following) == ("check",):  # other fixtures are not set up yet
-                run.ahead[following.nodeid] = _begin(run, following)
+    for following in items[at : at + LOOKAHEAD]:
+        if is_check(following) and following.nodeid not in run.started:
+            if arguments_of(following) == ("check",):  # other fixtures are not set up yet
+                run.started[following.nodeid] = _begin(run, following)
 
 
 def _begin(run: PytestRun, item: pytest.Item) -> checking.Check:
-    if not _is_for_cluster(item) or not run.settings.fork:
-        return checking.begin(_spec(item), run.settings, read=item.config.stash[READ])
-    specs = [_spec(i) for i in item.session.items if _is_for_cluster(i)] if run.worker is None else run.worker.specs
+    if not is_for_cluster(item) or not run.settings.fork:
+        return checking.begin(spec_of(item), run.settings, read=item.config.stash[READ])
+    specs = [spec_of(i) for i in item.session.items if is_for_cluster(i)] if run.worker is None else run.worker.specs
     if run.worker is None:
         run.worker = outer_cluster.Worker(specs, run.settings)
         run.settings.seed = run.worker.seed
-    spec = next(s for s in specs if s.exercise == _exercise(item))
-    joined = run.worker.lost != "start"  # a pair on this machine will do where the cluster never came up
+    spec = next(s for s in specs if s.exercise == exercise_of(item))
+    joined = run.worker.failed_in != "start"  # a pair on this machine will do where the cluster never came up
     return checking.begin(spec, run.settings, run.worker if joined else None, read=item.config.stash[READ])
-
-
-def _is_for_cluster(item: pytest.Item) -> bool:
-    size, _ = outer_cluster.place()
-    return size > 1 and _is_check(item) and _recorder(item).processes == size
 
 
 def _helps() -> bool:
     """Whether this pytest only helps process 0 of a cluster, which reports."""
     return outer_cluster.place()[1] > 0
-
-
-def _is_check(item: pytest.Item) -> bool:
-    return isinstance(item, pytest.Function) and "check" in _arguments(item)
-
-
-def _arguments(item: Any) -> tuple[str, ...]:
-    return item._fixtureinfo.argnames
-
-
-def _exercise(item: pytest.Item) -> str:
-    return f"{item.path.parent.name}.{item.name.removeprefix('test_')}"
-
-
-def _recorder(item: pytest.Item) -> Recorder:
-    name = item.name.removeprefix("test_")
-    return exercises.recorder(item.path.parent, name, item.get_closest_marker("processes"))
-
-
-def _spec(item: Any) -> Spec:
-    arguments = {name: item.funcargs[name] for name in _arguments(item) if name != "check"}
-    spec = exercises.described(lambda check: item.obj(**arguments, check=check), _recorder(item))
-    spec.again = lambda: _spec(item)
-    return spec

@@ -1,24 +1,42 @@
-"""What one `pytest lessons/` holds from its start to its last words."""
+"""What one `pytest lessons/` holds from its start to its last words, and what it reports."""
 
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from grader.exercise.spec import Settings
 from grader.run import checking, outer_cluster
+from grader.say.checked import Checked
+
+
+@dataclass(frozen=True)
+class PytestVerdict(Checked):
+    """What the last words need. reason: why, as a key of messages.toml."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class ReportRow:
+    """An exercise in the file that `--report` names. hints: how many the learner has seen."""
+
+    exercise: str
+    outcome: str
+    mistake: str | None
+    message: str
+    hints: int
 
 
 @dataclass
 class PytestRun:
-    """This pytest run: its settings, the checks under way, and the verdicts so far, as plain data."""
+    """This pytest run: its settings, the checks under way, and the verdicts so far."""
 
     root: Path
     settings: Settings
     lang: str
     notes: list[str] = field(default_factory=list)  # what was done to the answers before the run, for its header
-    ahead: dict[str, checking.Check] = field(default_factory=dict)
-    verdicts: list[dict[str, Any]] = field(default_factory=list)
+    started: dict[str, checking.Check] = field(default_factory=dict)
+    verdicts: list[PytestVerdict] = field(default_factory=list)
     hint_for: str | None = None  # with --hint: the exercise, when no check is needed to know it
     warm: bool = False
     worker: outer_cluster.Worker | None = None  # when pytest itself was started in a cluster

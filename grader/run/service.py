@@ -2,7 +2,8 @@
 
 python -m grader.run.service --root . --answers answers --lang en [--limit 20] [--memory 2]
 
-JAX is imported here once and no backend is started. Requests and replies are lines of JSON on stdin and stdout.
+JAX is imported here once and no backend is started. Requests and replies are lines of JSON on stdin and stdout, and
+dataclasses inside: see service_messages.py.
 
     {"id": 1, "check": "ch03_sharding.read_layout"}     → {"id": 1, "exercise": …, "outcome": …, "mistake": …,
                                                            "message": …, "line": …, "seed": …, "seconds": …}
@@ -32,7 +33,17 @@ from grader.exercise.exercises import Catalogue
 from grader.exercise.spec import Settings
 from grader.messages import say
 from grader.run import checking
+from grader.run.service_messages import (
+    CheckReply,
+    CheckRequest,
+    Failed,
+    Ready,
+    Reply,
+    Superseded,
+    request_from_json,
+)
 from grader.run.warm_up import warm_up
+from grader.see.wire import Malformed
 from minipod import forked
 from minipod.processes import environment, json_lines
 
@@ -54,22 +65,21 @@ class Service:
         self.notes: list[str] = []
         if settings.answers == root / "answers":
             self.notes = blanks.complete(root / "lessons", settings.answers, lang)
-        self._known: dict[str, tuple[int, checking.Known]] = {}
+        self._cached: dict[str, tuple[int, checking.CachedResults]] = {}
         self._requests, self._replies = json_lines.Reader(requests), replies
-        self._checks: list[dict[str, Any]] = []
+        self._checks: list[CheckRequest] = []
         self._wanted: list[str] = []  # exercises to prepare
         self._busy = False
 
     def serve(self) -> None:
         """Until stdin ends."""
         forked.on_turn.append(self._look)
-        notes = {"notes": self.notes} if self.notes else {}
-        self._reply({"ready": True, "exercises": self.catalogue.exercises, **notes})
+        self._reply(Ready(tuple(self.catalogue.exercises), tuple(self.notes)))
         try:
             while self._read(None if not (self._checks or self._wanted) else 0):
                 if self._checks:
                     for request in self._checks[:-1]:
-                        self._reply({"id": request.get("id"), "superseded": True})
+                        self._reply(Superseded(request.id))
                     request = self._checks[-1]
                     self._checks.clear()
                     self._work(request)
@@ -81,33 +91,27 @@ class Service:
             forked.on_turn.remove(self._look)
             forked.stop_all()
 
-    def _work(self, request: dict[str, Any]) -> None:
+    def _work(self, request: CheckRequest) -> None:
         try:
-            reply = self._check(request["check"])
+            reply = self._check(request)
         except _Superseded:
-            reply = {"superseded": True}
+            reply = Superseded(request.id)
         except Exception as error:  # a lesson that cannot be imported, for instance
-            reply = {"error": _said(error)}
-        self._reply({"id": request.get("id"), **reply})
+            reply = Failed(request.id, _said(error))
+        self._reply(reply)
 
-    def _check(self, exercise: str) -> dict[str, Any]:
-        began = time.monotonic()
+    def _check(self, request: CheckRequest) -> CheckReply:
+        began, exercise = time.monotonic(), request.exercise
         spec = self.catalogue.spec(exercise)
-        settings, known = self._for(exercise)
-        check = checking.begin(spec, settings, known=known)
+        settings, cached = self._for(exercise)
+        check = checking.begin(spec, settings, cached=cached)
         verdict = checking.finish(check)
         message = checking.in_words(check, self.lang)
         if verdict.outcome in ("right", "skipped") or verdict.reason in ("lesson", "solution-ends"):
-            del self._known[exercise]
-        return {
-            "exercise": exercise,
-            "outcome": verdict.outcome,
-            "mistake": verdict.mistake,
-            "message": message,
-            "line": verdict.line,
-            "seed": settings.seed,
-            "seconds": round(time.monotonic() - began, 3),
-        }
+            del self._cached[exercise]
+        seconds = round(time.monotonic() - began, 3)
+        told = exercise, verdict.outcome, verdict.mistake, message, verdict.line
+        return CheckReply(*told, request.id, settings.seed, seconds)
 
     def _prepare(self, exercise: str) -> None:
         try:
@@ -117,9 +121,9 @@ class Service:
         except _Superseded:
             self._wanted.insert(0, exercise)
 
-    def _for(self, exercise: str) -> tuple[Settings, checking.Known]:
-        seed, known = self._known.setdefault(exercise, (random.randrange(10**6), checking.Known()))
-        return dataclasses.replace(self.settings, seed=seed), known
+    def _for(self, exercise: str) -> tuple[Settings, checking.CachedResults]:
+        seed, cached = self._cached.setdefault(exercise, (random.randrange(10**6), checking.CachedResults()))
+        return dataclasses.replace(self.settings, seed=seed), cached
 
     def _look(self) -> None:
         """Called while children are waited for."""
@@ -138,19 +142,22 @@ class Service:
             except EOFError:
                 return False
             except json_lines.Garbled as error:
-                self._reply({"id": None, "error": f"not a request: {error.line[:100].decode(errors='replace')}"})
+                self._reply(Failed(None, f"not a request: {error.line[:100].decode(errors='replace')}"))
             seconds = 0
 
-    def _take(self, request: Any) -> None:
-        if not isinstance(request, dict) or not isinstance(request.get("check", request.get("prepare")), str):
-            self._reply({"id": None, "error": f"not a request: {json.dumps(request)[:100]}"})
-        elif "check" in request:
+    def _take(self, data: Any) -> None:
+        try:
+            request = request_from_json(data)
+        except Malformed:
+            self._reply(Failed(None, f"not a request: {json.dumps(data)[:100]}"))
+            return
+        if isinstance(request, CheckRequest):
             self._checks.append(request)
-        elif request["prepare"] not in self._wanted:
-            self._wanted = [*self._wanted, request["prepare"]][-2:]  # where the learner was before is left alone
+        elif request.exercise not in self._wanted:
+            self._wanted = [*self._wanted, request.exercise][-2:]  # where the learner was before is left alone
 
-    def _reply(self, reply: dict[str, Any]) -> None:
-        json_lines.write(self._replies, reply)
+    def _reply(self, reply: Reply) -> None:
+        json_lines.write(self._replies, reply.to_json())
 
 
 def _said(error: Exception) -> str:

@@ -5,14 +5,15 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
+from grader.exercise.lesson_words import exercise_words
 from grader.exercise.spec import Budget
 from grader.exercise.spec import Spec as Exercise
 from grader.judge.verdict import Verdict
-from grader.messages import Message, lesson_words, pick, say
+from grader.messages import Message, pick, say
+from grader.see.array_values import Array
 from grader.see.compare import Difference, PrintedDifference
 from grader.see.observation import CodeLine, Traffic
 from grader.see.values import (
-    Array,
     Bool,
     Bytes,
     Complex,
@@ -76,12 +77,11 @@ def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang:
 
 def mistake_words(spec: Exercise, mistake: str, lang: str) -> str:
     """The name and the explanation of a known mistake, from words.toml."""
-    words = lesson_words(spec.folder).get(spec.name, {}).get("mistakes", {})
-    entry = words.get(mistake.removeprefix(f"{spec.name}__"))
-    if not entry:
+    words = exercise_words(spec.folder.parent, spec.exercise).mistakes.get(mistake)
+    if not (words and words.name and words.text):
         return mistake
     dash = " — " if lang == "en" else "——"
-    return f"{pick(entry['name'], lang)}{dash}{pick(entry['text'], lang)}"
+    return f"{pick(words.name, lang)}{dash}{pick(words.text, lang)}"
 
 
 def near_words(near: Message, lang: str) -> str:

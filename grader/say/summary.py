@@ -2,24 +2,26 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from grader.exercise import progress
+from grader.exercise.lesson_words import exercise_words
 from grader.home import home, is_installed
-from grader.messages import lesson_words, pick, say
+from grader.messages import pick, say
+from grader.say.checked import Checked
 
 if TYPE_CHECKING:
     import pytest
 
-    from grader.run.pytest_run import PytestRun
+    from grader.run.pytest_run import PytestRun, PytestVerdict
 
 MARKS = {"todo": ("t", "yellow"), "wrong": ("w", "red"), "broken": ("b", "red"), "hung": ("h", "red")}
 
 
-def in_order(run: "PytestRun") -> list[dict[str, Any]]:
+def in_order(run: "PytestRun") -> "list[PytestVerdict]":
     """The verdicts in the book's order; under xdist they come in any."""
     order = {name: n for n, name in enumerate(progress.all_exercises(run.root / "lessons"))}
-    return sorted(run.verdicts, key=lambda v: order.get(v["exercise"], len(order)))
+    return sorted(run.verdicts, key=lambda v: order.get(v.exercise, len(order)))
 
 
 def write(terminal: "pytest.TerminalReporter", run: "PytestRun", hint: bool) -> None:
@@ -27,7 +29,7 @@ def write(terminal: "pytest.TerminalReporter", run: "PytestRun", hint: bool) -> 
     verdicts = in_order(run)
     if not hint:
         for verdict in verdicts:
-            if verdict["message"] and verdict["reason"] != "todo":
+            if verdict.message and verdict.reason != "todo":
                 _block(terminal, run, verdict)
     if not verdicts and not run.hint_for:
         if hint:
@@ -53,14 +55,14 @@ class Block:
     lines: list[str]
 
 
-def block(root: Path, folder: Path, lang: str, verdict: dict[str, Any]) -> Block:
-    """The words for a verdict of the project at `root`, on an answer in `folder`."""
-    lesson, _, name = verdict["exercise"].partition(".")
-    words = lesson_words(root / "lessons" / lesson).get(name, {})
-    title = f" · {pick(words['title'], lang)}" if "title" in words else ""
-    _, colour = MARKS.get(verdict["outcome"], ("s", "yellow"))
-    heading = f"{lesson}/{name}{title} · {place(root, folder, verdict['exercise'], verdict['line'])}"
-    return Block(say(verdict["outcome"], lang), colour, heading, verdict["message"].splitlines())
+def block(root: Path, folder: Path, lang: str, checked: Checked) -> Block:
+    """The words for an exercise of the project at `root`, on an answer in `folder`."""
+    words = exercise_words(root / "lessons", checked.exercise)
+    title = f" · {pick(words.title, lang)}" if words.title else ""
+    _, colour = MARKS.get(checked.outcome, ("s", "yellow"))
+    where = place(root, folder, checked.exercise, checked.line)
+    heading = f"{checked.exercise.replace('.', '/')}{title} · {where}"
+    return Block(say(checked.outcome, lang), colour, heading, checked.message.splitlines())
 
 
 def place(root: Path, folder: Path, exercise: str, line: int) -> str:
@@ -71,8 +73,8 @@ def place(root: Path, folder: Path, exercise: str, line: int) -> str:
     return f"{shown}:{line}" if line else str(shown)
 
 
-def _block(terminal: "pytest.TerminalReporter", run: "PytestRun", verdict: dict[str, Any]) -> None:
-    said = block(run.root, run.settings.answers, run.lang, verdict)
+def _block(terminal: "pytest.TerminalReporter", run: "PytestRun", checked: Checked) -> None:
+    said = block(run.root, run.settings.answers, run.lang, checked)
     terminal.write_line("")
     terminal.write(said.word, **{said.colour: True, "bold": True})
     terminal.write_line(f"  {said.heading}", bold=True)
@@ -80,30 +82,30 @@ def _block(terminal: "pytest.TerminalReporter", run: "PytestRun", verdict: dict[
         terminal.write_line(f"  {line}")
 
 
-def _progress(run: "PytestRun", verdicts: list[dict[str, Any]], following: str | None) -> str:
+def _progress(run: "PytestRun", verdicts: "list[PytestVerdict]", following: str | None) -> str:
     total = len(progress.all_exercises(run.root / "lessons"))
-    solved = sum(v["outcome"] == "right" for v in verdicts)
+    solved = sum(v.outcome == "right" for v in verdicts)
     key = "solved-all" if len(verdicts) >= total else "solved-some"
     parts = [say(key, run.lang, solved=solved, checked=len(verdicts), total=total)]
     if following:
         parts += [say("next", run.lang, exercise=following.replace(".", "/")), *_where(run, following)]
     elif solved == total:
         parts.append(say("all-done", run.lang))
-    if any(v["outcome"] not in ("right", "todo") for v in verdicts):
+    if any(v.outcome not in ("right", "todo") for v in verdicts):
         parts.append(f"--seed {run.settings.seed}")
     return " · ".join(parts)
 
 
-def _next(run: "PytestRun", verdicts: list[dict[str, Any]]) -> str | None:
+def _next(run: "PytestRun", verdicts: "list[PytestVerdict]") -> str | None:
     """The first that was checked and is not right, else the first of the others not known to be right."""
     for verdict in verdicts:
-        if verdict["outcome"] not in ("right", "skipped"):
-            return verdict["exercise"]
-    done = {v["exercise"] for v in verdicts}
+        if verdict.outcome not in ("right", "skipped"):
+            return verdict.exercise
+    done = {v.exercise for v in verdicts}
     folder = run.settings.answers
     state = progress.load_state(folder)
     for exercise in progress.all_exercises(run.root / "lessons"):
-        if exercise not in done and progress.known(folder, exercise, state) != "right":
+        if exercise not in done and progress.cached_outcome(folder, exercise, state) != "right":
             return exercise
     return None
 

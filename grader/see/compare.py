@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from grader.see.values import Array, Dict, List, Node, Number, Tree, Tuple, Value
+from grader.see.array_values import Array
+from grader.see.values import Dict, List, Node, Number, Tree, Tuple, Value
 
 
 @dataclass(frozen=True)

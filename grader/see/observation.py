@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grader.exercise.spec import Budget, Spec
+from grader.see.array_values import arrays_in
 from grader.see.compare import LEFT_ALONE
-from grader.see.values import Value, arrays_in
+from grader.see.values import Value
 from grader.see.wire import Malformed, decode
 from minipod import forked
 

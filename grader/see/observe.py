@@ -107,7 +107,7 @@ def _all_fine(mine: bool) -> bool:
 
     turn = next(_turns)
     try:
-        coordinator_store.put(f"lessons/case/{turn}/{jax.process_index()}", "fine" if mine else "lost")
+        coordinator_store.put(f"lessons/case/{turn}/{jax.process_index()}", "fine" if mine else "timed out")
         others = range(jax.process_count())
         return all(coordinator_store.get(f"lessons/case/{turn}/{i}", PATIENCE) == "fine" for i in others) and mine
     except Exception:  # no process, or no coordinator, any more

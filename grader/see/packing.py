@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from grader.see import values
-from grader.see.values import Array, Block, Bounds, Entry, Placement, Value
+from grader.see.array_values import Array, Block, Bounds, Placement
+from grader.see.values import Entry, Value
 
 MOST_BYTES = 1 << 26  # of one array: an exercise's are far smaller
 FEW_BYTES = 1 << 14  # of an argument: so few are kept to compare with what came back

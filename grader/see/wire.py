@@ -10,7 +10,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-_TAG = "t"  # the class of a dataclass
+TAG = "t"  # the class of a dataclass
 T = TypeVar("T")
 _PLAIN = (bool, int, float, str, types.NoneType)
 
@@ -29,7 +29,7 @@ def encode(x: Any) -> Any:
         return {key: encode(value) for key, value in x.items()}
     if isinstance(x, set | frozenset):
         return sorted(x)
-    return {_TAG: type(x).__name__} | {name: encode(getattr(x, name)) for name in _hints(type(x))}
+    return {TAG: type(x).__name__} | {name: encode(getattr(x, name)) for name in _hints(type(x))}
 
 
 def decode(kind: type[T], data: object) -> T:
@@ -53,7 +53,7 @@ def _decoded(hint: Any, data: Any) -> Any:
     if isinstance(hint, types.GenericAlias):
         return _container(hint.__origin__, hint.__args__, data)
     fields = {**data}
-    name = fields.pop(_TAG)
+    name = fields.pop(TAG)
     kind = _named(hint)[name]
     hints = _hints(kind)
     if fields.keys() != hints.keys():

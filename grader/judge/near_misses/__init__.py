@@ -14,9 +14,10 @@ from grader.judge.near_misses import errors, numbers, per_process, places, shape
 from grader.judge.near_misses.pair import Pair, Setting, pair
 from grader.judge.verdict import Seen, Verdict
 from grader.messages import Message
+from grader.see.array_values import Array
 from grader.see.compare import Difference, PrintedDifference, difference
 from grader.see.observation import Traffic
-from grader.see.values import Array, Bool, Dict, Float, Int, Mesh, Nothing, Text, Tree, Tuple, Value, leaves
+from grader.see.values import Bool, Dict, Float, Int, Mesh, Nothing, Text, Tree, Tuple, Value, leaves
 
 SURE = {"zeros", "not-finite", "not-finite-only", "not-finite-all"}  # of one number in one case
 SAME_NUMBER = {

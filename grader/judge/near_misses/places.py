@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from grader.exercise.spec import Budget
 from grader.messages import Message
+from grader.see.array_values import Array
 from grader.see.observation import Traffic
-from grader.see.values import Array, Value
+from grader.see.values import Value
 
 
 def placement(got: Value | None, expected: Value | None) -> Message | None:

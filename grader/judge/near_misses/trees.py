@@ -7,9 +7,9 @@ import numpy as np
 
 from grader.judge.near_misses.pair import Setting, numbers, pair
 from grader.messages import Message
+from grader.see.array_values import Array
 from grader.see.compare import difference
 from grader.see.values import (
-    Array,
     Bool,
     Device,
     Dict,

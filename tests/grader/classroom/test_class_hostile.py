@@ -9,11 +9,11 @@ from class_runs import KINDS, check_class, hand_in, outcomes, right
 from left_behind import running_with
 
 from grader.classroom import isolation, sandbox_pool
-from grader.classroom.isolation import Walls
+from grader.classroom.isolation import SandboxFiles
 from grader.classroom.sandbox_messages import See
 from grader.classroom.sandbox_pool import Work
 
-WALLED = KINDS[:2]
+ISOLATED = KINDS[:2]
 BOMB = """
 import subprocess
 def double(x):
@@ -92,8 +92,8 @@ def double(x):
 """
 
 
-@pytest.mark.parametrize("kind", WALLED)
-def test_behind_walls_nobody_reads_changes_or_stops_anything(tmp_path, monkeypatch, kind):
+@pytest.mark.parametrize("kind", ISOLATED)
+def test_in_a_sandbox_nobody_reads_changes_or_stops_anything(tmp_path, monkeypatch, kind):
     monkeypatch.setenv("SECRET", "token")
     root, folder = project(tmp_path / "project"), tmp_path / "submissions"
     honest = right(root, "ch90_one")["ch90_one"]
@@ -124,7 +124,7 @@ def test_behind_walls_nobody_reads_changes_or_stops_anything(tmp_path, monkeypat
     assert running_with(str(root)) == []
 
 
-def test_without_walls_a_change_is_reported_and_the_rest_is_checked(tmp_path):
+def test_without_a_sandbox_a_change_is_reported_and_the_rest_is_checked(tmp_path):
     root, folder = project(tmp_path / "project"), tmp_path / "submissions"
     honest = right(root, "ch90_one")["ch90_one"]
     vandal = f"\nopen({str(root / 'solutions/ch91_pair.py')!r}, 'a').write('#')\n"
@@ -163,20 +163,20 @@ for line in sys.stdin:
 """
 
 
-def test_a_room_that_is_lost_costs_one_answer(tmp_path, monkeypatch):
-    monkeypatch.setattr(isolation, "command", lambda kind, walls, room, place: [sys.executable, "-c", FAKE])
+def test_a_sandbox_that_ends_costs_one_answer(tmp_path, monkeypatch):
+    monkeypatch.setattr(isolation, "command", lambda kind, files, program, place: [sys.executable, "-c", FAKE])
     monkeypatch.setattr(sandbox_pool, "GRACE", 4.0)
     monkeypatch.setattr(sandbox_pool, "LONGEST", 1_500_000)
     names = ["dies", "a", "nonsense", "b", "silent", "other", "c", "floods", "d"]
     work = [Work(s, deque(See(name, "", "", 0, 0.0, 1.0) for name in names)) for s in ("ada", "bo", "cy")]
     told = []
-    sandbox_pool.hold("none", Walls(tmp_path, []), work, 2, told.append)
+    sandbox_pool.run_all("none", SandboxFiles(tmp_path, []), work, 2, told.append)
     for item in work:
         assert item.seen == dict.fromkeys("abcd", ()) | {
-            "dies": "class-room-died",
-            "nonsense": "class-room-nonsense",
-            "silent": "class-room-silent",
-            "other": "class-room-nonsense",
-            "floods": "class-room-nonsense",
+            "dies": "class-sandbox-died",
+            "nonsense": "class-sandbox-nonsense",
+            "silent": "class-sandbox-silent",
+            "other": "class-sandbox-nonsense",
+            "floods": "class-sandbox-nonsense",
         }
     assert len(told) == 27

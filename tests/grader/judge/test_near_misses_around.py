@@ -14,8 +14,8 @@ from grader.judge.near_misses import near_miss, places
 from grader.judge.verdict import Verdict
 from grader.messages import Message, messages
 from grader.say.explain import near_words
+from grader.see.array_values import Array, Placement
 from grader.see.observation import Failure, Traffic, Transfer
-from grader.see.values import Array, Placement
 
 PLACES = {
     "host-copy": (E, rows(E)),

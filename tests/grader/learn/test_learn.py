@@ -12,6 +12,7 @@ from grader.exercise.blanks import copy_blanks
 from grader.exercise.statements import statement
 from grader.learn.overview import Course
 from grader.learn.prose import breaks, marked, wrapped
+from grader.say.checked import Checked
 
 BLANKS = SAMPLE / "lessons" / "ch90_one" / "exercises.py"
 BEFORE = "import jax\n\nX = 1  # 不要动\n\n\n"
@@ -60,7 +61,7 @@ def course(root, lang="en"):
 
 
 def verdict(exercise, outcome, message=""):
-    return {"exercise": exercise, "outcome": outcome, "message": message, "line": 7, "mistake": None}
+    return Checked(exercise, outcome, None, message, line=7)
 
 
 def test_n_steps_from_a_right_answer_to_the_next_that_is_not(tmp_path):
@@ -87,7 +88,7 @@ def test_what_is_known_survives_a_restart_until_the_file_changes(tmp_path):
     assert again.current == "ch90_one.count_to"
     assert again.outcomes == {"ch90_one.double": "right", "ch91_pair.everybody": "wrong"}
     state = json.loads((tmp_path / "answers/.state.json").read_text())
-    assert progress.known(tmp_path / "answers", "ch90_one.double", state) == "right"
+    assert progress.cached_outcome(tmp_path / "answers", "ch90_one.double", state) == "right"
     answer(tmp_path, "ch90_one", BLANKS.read_text() + "\n")
     assert Course(tmp_path, "en").outcomes == {"ch91_pair.everybody": "wrong"}
 

@@ -9,15 +9,16 @@ import pytest
 from left_behind import DEADLINE, left_running
 
 from grader.learn.service_client import Client
+from grader.run.service_messages import Ready, Reply
 from minipod.processes import json_lines
 
-SAYS = "import os, time\nprint('{\"ready\": true}', flush=True)\n"
+SAYS = 'import os, time\nprint(\'{"ready": true, "exercises": []}\', flush=True)\n'
 STAYS = "time.sleep(1000)\n"
 
 
-def talk(code: str, lost: bool) -> tuple[list[dict[str, Any]], list[str]]:
+def talk(code: str, lost: bool) -> tuple[list[Reply], list[str]]:
     """The replies of a process that runs `code`, and its last words; when it is not lost, it is stopped."""
-    replies: list[dict[str, Any]] = []
+    replies: list[Reply] = []
     words: list[str] = []
 
     async def main() -> None:
@@ -54,6 +55,10 @@ def nothing_left(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
     [
         ("print('garbage', flush=True)\n" + STAYS, "no line of JSON: garbage"),
         ("print([], flush=True)\n" + STAYS, "no line of JSON: []"),
+        (
+            'print(\'{"id": 1, "outcome": "right"}\', flush=True)\n' + STAYS,
+            'no line of JSON: {"id": 1, "outcome": "right"}',
+        ),
         ("print('1' * 5000, flush=True)\n" + STAYS, "no line of JSON: too long"),
         ("1 / 0\n", "ZeroDivisionError: division by zero"),
         ("os._exit(3)\n", "exit status 3"),
@@ -62,7 +67,7 @@ def nothing_left(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 def test_one_that_is_lost_says_why(code: str, words: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(json_lines, "LONGEST", 1000)
     replies, said = talk(SAYS + code, lost=True)
-    assert replies == [{"ready": True}] and [line.strip() for line in said] == [words]
+    assert replies == [Ready(())] and [line.strip() for line in said] == [words]
 
 
 def test_one_that_does_not_listen_is_ended_with_what_it_started(monkeypatch: pytest.MonkeyPatch):

@@ -111,7 +111,7 @@ def test_a_lesson_that_is_wrong_is_still_to_be_reported(root):
 def test_where_no_pair_can_start_the_doctor_is_named(root, lang):
     spec, settings = Catalogue(root / "lessons").spec("ch91_pair.everybody"), Settings(root / "answers", 1)
     check = checking.Check(spec, settings, Verdict(spec.exercise, ""))
-    check.known.solution = [forked.Result("died", text="SIGABRT", ready=False)] * 2
+    check.cached.solution = [forked.Result("died", text="SIGABRT", ready=False)] * 2
     assert checking.conclude(check, []).outcome == "skipped"
     said = checking.in_words(check, lang)
     assert "SIGABRT" in said and "`minipod doctor`" in said

@@ -10,7 +10,7 @@ import pytest
 from grader.exercise.spec import Settings, Spec
 from grader.judge.verdict import Verdict
 from grader.run import checking
-from grader.run.checking import Check, Known
+from grader.run.checking import CachedResults, Check
 from grader.see.observation import FileObservation, Observation, Truth, is_complete, received
 from grader.see.packing import pack
 from grader.see.wire import encode
@@ -26,7 +26,9 @@ def seen(*values, oracle=True):
 
 
 def judged(answer, *right):
-    check = Check(SPEC, Settings(Path("answers"), 0), Verdict(SPEC.exercise, ""), Known([received(seen(*right))]))
+    check = Check(
+        SPEC, Settings(Path("answers"), 0), Verdict(SPEC.exercise, ""), CachedResults([received(seen(*right))])
+    )
     verdict = checking.conclude(check, [received(answer)])
     return verdict.outcome, verdict.reason, checking.in_words(check, "en")
 

@@ -1,0 +1,72 @@
+"""What a lesson says of its exercises: words.toml, each text in the languages that it is written in."""
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from grader.messages import read
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class MistakeWords:
+    """The name of a known mistake, and what it is about."""
+
+    name: Mapping[str, str]
+    text: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ExerciseWords:
+    """What is said of one exercise.
+
+    mistakes   by the name of the function that makes it, `double__squared`
+    formerly   the names that the exercise had before
+    statement  derived for zh-Hant; in the other languages the blank's docstring holds it
+    """
+
+    title: Mapping[str, str] = field(default_factory=dict)
+    hints: Mapping[str, list[str]] = field(default_factory=dict)
+    mistakes: Mapping[str, MistakeWords] = field(default_factory=dict)
+    formerly: tuple[str, ...] = ()
+    statement: Mapping[str, str] = field(default_factory=dict)
+
+
+@functools.cache
+def lesson_words(folder: Path) -> dict[str, ExerciseWords]:
+    """A lesson's words by exercise. Empty where there is no words.toml; raises ValueError for one that is no TOML."""
+    words = read(folder / "words.toml")
+    return {name: _exercise(name, table) for name, table in words.items() if isinstance(table, dict)}
+
+
+def exercise_words(lessons: Path, exercise: str) -> ExerciseWords:
+    """The words for `ch03_sharding.read_layout`; empty ones where it has none."""
+    lesson, _, name = exercise.partition(".")
+    return lesson_words(lessons / lesson).get(name) or ExerciseWords()
+
+
+def _exercise(name: str, table: dict[str, Any]) -> ExerciseWords:
+    """What is not as it should be is left out: the author's check tells of it."""
+    mistakes = _table(table.get("mistakes")).items()
+    return ExerciseWords(
+        _said(table.get("title"), str),
+        _said(table.get("hints"), list),
+        {f"{name}__{short}": _mistake(_table(words)) for short, words in mistakes},
+        tuple(table.get("formerly", ())),
+        _said(table.get("statement"), str),
+    )
+
+
+def _mistake(table: dict[str, Any]) -> MistakeWords:
+    return MistakeWords(_said(table.get("name"), str), _said(table.get("text"), str))
+
+
+def _said(table: Any, kind: type[T]) -> dict[str, T]:
+    return {language: words for language, words in _table(table).items() if isinstance(words, kind)}
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,17 @@
+"""What others are told of an exercise that was checked."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The outcome, the mistake that was recognised, and the explanation in the learner's language.
+
+    line  of the function in the answers file; 0 where it has none
+    """
+
+    exercise: str
+    outcome: str
+    mistake: str | None
+    message: str
+    line: int

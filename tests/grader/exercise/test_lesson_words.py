@@ -1,0 +1,62 @@
+"""What words.toml says of an exercise, in the nearest language; what is half written is left out."""
+
+from pathlib import Path
+
+import pytest
+
+from grader.exercise.lesson_words import ExerciseWords, MistakeWords, exercise_words
+from grader.messages import pick
+
+WORDS = """
+[twice]
+title.en = "Twice"
+title.zh-Hans = "两倍"
+hints.en = ["Think.", "Multiply."]
+formerly = ["double"]
+mistakes.squared.name.en = "squared"
+mistakes.squared.text.en = "Not the square."
+
+[half]
+title = "Half"
+hints.en = "Divide."
+mistakes.whole.name.zh-Hans = "没有分"
+mistakes.other = 3
+"""
+DERIVED = '[twice]\ntitle.zh-Hant = "兩倍"\nstatement.zh-Hant = "回傳兩倍。"\n'
+
+
+@pytest.fixture
+def lessons(tmp_path: Path) -> Path:
+    folder = tmp_path / "ch95_small"
+    folder.mkdir()
+    (folder / "words.toml").write_text(WORDS, encoding="utf-8")
+    (folder / "words.zh-Hant.toml").write_text(DERIVED, encoding="utf-8")
+    return tmp_path
+
+
+def test_the_words_of_an_exercise_with_what_is_derived(lessons):
+    assert exercise_words(lessons, "ch95_small.twice") == ExerciseWords(
+        title={"en": "Twice", "zh-Hans": "两倍", "zh-Hant": "兩倍"},
+        hints={"en": ["Think.", "Multiply."]},
+        mistakes={"twice__squared": MistakeWords({"en": "squared"}, {"en": "Not the square."})},
+        formerly=("double",),
+        statement={"zh-Hant": "回傳兩倍。"},
+    )
+
+
+def test_what_is_half_written_is_left_out(lessons):
+    mistakes = {"half__whole": MistakeWords({"zh-Hans": "没有分"}, {}), "half__other": MistakeWords({}, {})}
+    assert exercise_words(lessons, "ch95_small.half") == ExerciseWords(mistakes=mistakes)
+
+
+@pytest.mark.parametrize("exercise", ["ch95_small.thrice", "ch96_none.twice"])
+def test_where_nothing_is_said_the_words_are_empty(lessons, exercise):
+    assert exercise_words(lessons, exercise) == ExerciseWords()
+
+
+def test_the_nearest_language_speaks():
+    assert [pick({"zh-Hans": "两倍"}, lang) for lang in ("en", "zh-Hans", "zh-Hant")] == ["两倍"] * 3
+    assert pick({"en": "Twice", "zh-Hans": "两倍"}, "zh-Hant") == "两倍"
+    assert pick({}, "en", "twice") == "twice"
+    with pytest.raises(KeyError):
+        pick({}, "en")
