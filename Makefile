@@ -4,6 +4,8 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 VENV ?= .venv
 BIN := $(VENV)/bin
 PORT ?= 8000
+# One more than there are cores: half of the tests wait for processes.
+WORKERS = $(shell $(BIN)/python -c 'import os; print(min(4, 1 + (os.cpu_count() or 1)))')
 
 .PHONY: learn book record serve env sync format test test-long check test-newest clean system
 
@@ -35,11 +37,11 @@ format: env  ## lay out the code: 80 columns in lessons/ and solutions/, 120 els
 # As root it first installs the programs that some tests use from the system, and says which and why: SYSTEM=no does not.
 test: env check  ## style, types, pages, lessons, tools
 	@sh .ci/system $(if $(filter no,$(SYSTEM)),--missing)
-	@$(BIN)/python -m pytest tests -m "not long" -n auto --maxprocesses 4 --dist worksteal
+	@$(BIN)/python -m pytest tests -m "not long" -n $(WORKERS) --dist worksteal
 
 # What takes minutes or makes environments of its own, and what says in another way what `make test` says.
 test-long: env
-	@$(BIN)/python -m pytest tests -m long -n auto --maxprocesses 4 --dist loadfile
+	@$(BIN)/python -m pytest tests -m long -n $(WORKERS) --dist loadfile
 
 check: env
 	$(BIN)/ruff check .
