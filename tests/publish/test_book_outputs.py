@@ -26,6 +26,7 @@ VARYING = {
     "ch11_data": {
         "the-comparison",  # measures
         "to-the-bit",  # the last digit
+        "a-file-is-missing",  # which of both processes has ended first
         "half-a-checkpoint",  # says how many bytes a compressed file has
     },
     "ch12_pitfalls": {  # seconds; which of several faults comes first, and what Gloo says of it
