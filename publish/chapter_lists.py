@@ -50,7 +50,17 @@ def lists(root: Path) -> Lists:
         blocks[root / "book" / edition / "index.md"] = [Block("% chapters", "% end chapters", items)]
         table = ["", *_table(root, found, edition), ""]
         blocks[root / readme] = [Block("<!-- chapters -->", "<!-- end chapters -->", table)]
-    return Lists({path: there for path, there in blocks.items() if path.exists()})
+    problems += [sentence for chapter in found for sentence in _untitled(root, chapter)]
+    return Lists({path: there for path, there in blocks.items() if path.exists()}, problems)
+
+
+def _untitled(root: Path, chapter: Chapter) -> Iterator[str]:
+    """A chapter with a page in a language, and no title: its lists would say the other language's."""
+    for edition in chapters.WRITTEN:
+        page = f"book/{edition}/{chapter.lesson}.md"
+        if edition not in chapter.title and (root / page).exists():
+            where = f"lessons/{chapter.lesson}/{chapters.FILE}: title.{edition}"
+            yield f"{where} is missing, and {page} is there: write it"
 
 
 def _part(found: list[Chapter], part: int) -> Block:

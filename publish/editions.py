@@ -125,9 +125,10 @@ def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> Prepare
 
 def _tools() -> str:
     """A hash of what makes notebooks of pages: our code, its words, versions."""
-    code = [*(ROOT / "publish" / "pages").glob("*.py"), *ROOT.glob("lessons/*/*.toml"), ROOT / "book" / "terms.toml"]
+    words = [*ROOT.glob("lessons/*/chapter.toml"), *ROOT.glob("lessons/*/published.toml"), ROOT / "book" / "terms.toml"]
+    code = (ROOT / "publish" / "pages").glob("*.py")
     versions = [metadata.version(p) for p in ("jupytext", "nbformat", "opencc")]
-    return _sum(*versions, *(path.read_text("utf-8") for path in sorted(code)))
+    return _sum(*versions, *(path.read_text("utf-8") for path in sorted([*code, *words])))
 
 
 def _shared() -> str:

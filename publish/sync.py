@@ -37,12 +37,12 @@ class Result:
     unwritten: list[str]
 
 
-def chapters(root: Path = ROOT) -> list[str]:
-    """The pages of the book in the order of _toc.yml, as it is when the chapters are in it."""
+def chapters(root: Path = ROOT, listed: Lists | None = None) -> list[str]:
+    """The pages of the book in the order of _toc.yml, as it is when the chapters are in it. listed: if it is known."""
     path = root / "_toc.yml"
     text = path.read_text("utf-8")
     with contextlib.suppress(ValueError):  # which `check` tells
-        text = lists(root).fill(path, text)
+        text = (listed or lists(root)).fill(path, text)
     toc = yaml.safe_load(text)
     names = [toc["root"]]
     for part in toc.get("parts", [toc]):
@@ -134,15 +134,9 @@ def editions_differ(pages: dict[str, Page], root: Path = ROOT) -> list[str]:
 
 def check(root: Path = ROOT) -> Result:
     """Look at every page, every words file and every list of chapters."""
-    listed, names = lists(root), chapters(root)
-    result = Result({}, listed.problems, [])
+    listed = lists(root)
+    names, result = chapters(root, listed), Result({}, [*listed.problems], [])
     there = lessons.lessons_in(root / "lessons")
-    for chapter in lessons.read_all(root / "lessons")[0]:
-        for edition in WRITTEN:
-            page = root / "book" / edition / f"{chapter.lesson}.md"
-            if edition not in chapter.title and page.exists():
-                where = f"lessons/{chapter.lesson}/{lessons.FILE}: title.{edition}"
-                result.problems.append(f"{where} is missing, and {show(page, root)} is there: write it")
     owner: dict[str, Path] = {}  # English pages: which one has a label
     for name in names:
         found: dict[str, Page] = {}
@@ -219,16 +213,13 @@ def derived(root: Path = ROOT) -> dict[Path, str]:
             if path.name.endswith(".zh-Hant.toml") or path.name == lessons.FILE:
                 continue
             blanks = path.with_name("exercises.py")
-            now = path
             try:
-                text = terms.derive_toml(path.read_text("utf-8"))
-                if path.name == "words.toml" and blanks.exists():
-                    now = blanks
-                    text = terms.derive_toml(path.read_text("utf-8"), chinese(blanks))
+                asked = chinese(blanks) if path.name == "words.toml" and blanks.exists() else {}
+                text = terms.derive_toml(path.read_text("utf-8"), asked)
             except SyntaxError as error:
-                raise ValueError(f"{show(now, root)}:{error.lineno}: cannot be read: {error.msg}") from None
+                raise ValueError(f"{show(blanks, root)}:{error.lineno}: cannot be read: {error.msg}") from None
             except ValueError as error:
-                raise ValueError(f"{show(now, root)}: cannot be read: {' '.join(str(error).split())}") from None
+                raise ValueError(f"{show(path, root)}: cannot be read: {' '.join(str(error).split())}") from None
             if text:
                 out[path.with_suffix(".zh-Hant.toml")] = text
     return out

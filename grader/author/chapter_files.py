@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.exercise import chapters
-from grader.exercise.chapters import LANGUAGES
+from grader.exercise.chapters import WRITTEN
 
 MISTAKES, HINTS, UNLISTED = 3, 3, 10  # the fewest: of an exercise, of an exercise, of a chapter
 
@@ -87,7 +87,7 @@ class ChapterFiles:
     @property
     def pages(self) -> list[Path]:
         """Of the book, in each language that is written; one of them may not be there yet."""
-        return [self.root / "book" / language / f"{self.lesson}.md" for language in LANGUAGES]
+        return [self.root / "book" / language / f"{self.lesson}.md" for language in WRITTEN]
 
     @property
     def python(self) -> list[Path]:
@@ -184,13 +184,13 @@ def _words(chapter: ChapterFiles) -> Iterator[Finding]:
         yield from _hints(chapter, name, _get(words, name, "hints"))
         for keys in [("title",), *(("mistakes", m, key) for m in said or {} for key in ("name", "text"))]:
             there = _get(words, name, *keys)
-            if not isinstance(there, dict) or not any(there.get(language) for language in LANGUAGES):
+            if not isinstance(there, dict) or not any(there.get(language) for language in WRITTEN):
                 yield Finding(chapter.place(chapter.words), f"{'.'.join((name, *keys))} is missing")
 
 
 def _hints(chapter: ChapterFiles, name: str, hints: Any) -> Iterator[Finding]:
     """As many in each language that has some; what one lacks whole is no finding."""
-    several = {language: len(_get(hints, language) or []) for language in LANGUAGES}
+    several = {language: len(_get(hints, language) or []) for language in WRITTEN}
     least = max(HINTS, *several.values())
     for language, count in several.items():
         if count < least and (count or not any(several.values())):

@@ -15,7 +15,7 @@ from grader.author import templates
 from grader.author.chapter_files import ChapterFiles, functions
 from grader.exercise import chapters
 from grader.exercise.blanks import write_whole
-from grader.exercise.chapters import LANGUAGES
+from grader.exercise.chapters import WRITTEN
 from grader.home import HERE, is_installed
 
 DESCRIPTION = (
@@ -29,10 +29,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m lessons new", description=DESCRIPTION)
     parser.add_argument("chapter", metavar="CHAPTER", help="ch03, or for a new one its folder: ch14_pipelines")
     parser.add_argument("name", metavar="NAME", nargs="?", help="the function that the new exercise asks for")
-    parser.add_argument("--only", choices=LANGUAGES, help="write the places of one language; `check` names the others")
+    parser.add_argument("--only", choices=WRITTEN, help="write the places of one language; `check` names the others")
     parser.add_argument("--root", type=Path, default=HERE, help="holds lessons/, solutions/, book/ (default: these)")
     options = parser.parse_args(arguments)
-    languages: list[str] = [options.only] if options.only else [*LANGUAGES]
+    languages: list[str] = [options.only] if options.only else [*WRITTEN]
     root = options.root.resolve()
     try:
         if is_installed(root):
@@ -62,7 +62,8 @@ def new_chapter(root: Path, lesson: str, languages: list[str]) -> dict[str, str]
     """The files of a new chapter: path below root → text. ValueError where there cannot be one of that name."""
     lessons = root / "lessons"
     there = chapters.lessons_in(lessons)
-    if chapters.named(lessons, lesson):
+    if existing := chapters.named(lessons, lesson):
+        lesson = existing[0]
         if lacks := [place for place in templates.chapter(lesson, 0, 0, []) if not (root / place).exists()]:
             raise ValueError(
                 f"lessons/{lesson} is there but not whole: it lacks {', '.join(lacks)}. "

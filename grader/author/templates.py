@@ -9,7 +9,7 @@ _ENGLISH = f"""{MARK}: what is asked, in a sentence.
 
 x: {MARK}. Returns {MARK}."""
 _CHINESE = f"{MARK}：先用一句话说明要做什么，再说明参数和返回值。"
-_FRONT = """---
+FRONT = """---
 jupytext:
   text_representation:
     extension: .md
@@ -18,7 +18,6 @@ kernelspec:
   display_name: Python 3
   name: python3
 ---
-
 """
 
 
@@ -94,4 +93,4 @@ def chapter(lesson: str, number: int, part: int, languages: list[str]) -> dict[s
 def _page(label: str, language: str) -> str:
     exercises = {"en": "Exercises", "zh-Hans": "练习"}[language]
     cell = "```{code-cell}\n:cell: first\n```\n"
-    return f"{_FRONT}({label})=\n# {MARK}\n\n{MARK}\n\n{cell}\n({label}-exercises)=\n## {exercises}\n"
+    return f"{FRONT}\n({label})=\n# {MARK}\n\n{MARK}\n\n{cell}\n({label}-exercises)=\n## {exercises}\n"

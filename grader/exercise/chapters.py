@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 FILE = "chapter.toml"
-LANGUAGES = ("en", "zh-Hans")  # those that are written; zh-Hant is derived
+WRITTEN = ("en", "zh-Hans")  # the languages, and editions, that are written by hand; zh-Hant is derived
 NAME = re.compile(r"ch(\d\d)_[a-z][a-z0-9_]*")
 
 
@@ -69,10 +69,10 @@ def _wrong(facts: dict[str, Any], number: int) -> Iterator[str]:
     if facts["number"] != number:
         yield f"number is {facts['number']}, the folder's name says {number}: write «number = {number}»"
     title = facts.get("title")
-    if not isinstance(title, dict) or not any(_text(title.get(language)) for language in LANGUAGES):
+    if not isinstance(title, dict) or not any(_text(title.get(language)) for language in WRITTEN):
         yield 'the title is missing: write «title.en = "…"» and «title.zh-Hans = "…"», or one of them'
-    elif wrong := [key for key, text in title.items() if key not in LANGUAGES or not _text(text)]:
-        yield f"title.{wrong[0]} is no title: write it for {' or '.join(LANGUAGES)}, between quotation marks"
+    elif wrong := [key for key, text in title.items() if key not in WRITTEN or not _text(text)]:
+        yield f"title.{wrong[0]} is no title: write it for {' or '.join(WRITTEN)}, between quotation marks"
     if not isinstance(facts.get("measures", False), bool):
         yield "measures is no true or false: write «measures = true» where cells take the time, else leave it out"
     labels = facts.get("labels", [])

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from grader.exercise.chapters import FILE, LANGUAGES
+from grader.exercise.chapters import FILE, WRITTEN
 from grader.exercise.statements import functions, split_docstring
 
 
 def either(table: dict[str, Any], language: str) -> tuple[Any, str]:
     """What a table of languages says in this one, else in another, and in which. KeyError where it says nothing."""
-    for found in (language, *LANGUAGES):
+    for found in (language, *WRITTEN):
         if table.get(found):
             return table[found], found
     raise KeyError(language)
@@ -41,10 +41,10 @@ def unwritten(root: Path, lesson: str) -> list[str]:
         nodes = {}
     for name, node in nodes.items():
         parts = split_docstring(ast.get_docstring(node) or "")
-        missing = [language for language in LANGUAGES if not parts[language]]
+        missing = [language for language in WRITTEN if not parts[language]]
         if len(missing) == 1:
             found.append(f"{_place(blanks, root)}: the docstring of `{name}` has no part in {missing[0]}")
-    pages = [root / "book" / language / f"{lesson}.md" for language in LANGUAGES]
+    pages = [root / "book" / language / f"{lesson}.md" for language in WRITTEN]
     if any(page.exists() for page in pages):
         found += [f"{_place(page, root)} is missing" for page in pages if not page.exists()]
     return found
@@ -52,8 +52,8 @@ def unwritten(root: Path, lesson: str) -> list[str]:
 
 def _gaps(node: dict[str, Any], keys: list[str]) -> Iterator[str]:
     """The keys, with dots, of tables that say something in one of the languages and not in the other."""
-    if any(node.get(language) for language in LANGUAGES):
-        yield from (".".join([*keys, language]) for language in LANGUAGES if not node.get(language))
+    if any(node.get(language) for language in WRITTEN):
+        yield from (".".join([*keys, language]) for language in WRITTEN if not node.get(language))
         return
     for key, value in node.items():
         if isinstance(value, dict):

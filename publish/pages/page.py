@@ -14,8 +14,9 @@ from markdown_it.token import Token
 from mdit_py_plugins.colon_fence import colon_fence_plugin
 from mdit_py_plugins.front_matter import front_matter_plugin
 
+from grader.exercise.chapters import WRITTEN
+
 ROOT = Path(__file__).resolve().parents[2]
-WRITTEN = ("en", "zh-Hans")  # the editions that are written by hand; zh-Hant is derived
 
 _MARKDOWN = MarkdownIt("commonmark").use(front_matter_plugin).use(colon_fence_plugin)
 _OPTION = re.compile(r":([\w-]+):\s*(.*)")

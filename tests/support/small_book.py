@@ -8,19 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from grader.author.templates import FRONT
+
 ROOT = Path(__file__).resolve().parents[2]
 
 TOC = "format: jb-book\nroot: index\nparts:\n  - chapters:\n      - file: first\n"
-FRONT = """---
-jupytext:
-  text_representation:
-    extension: .md
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  name: python3
----
-"""
 DEMO = """# %% draw
 from minipod import devices, pictures
 

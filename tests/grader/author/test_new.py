@@ -129,6 +129,7 @@ def test_what_is_made_is_formatted(chapter):
         (["ch95", "class"], "«class» cannot be an exercise: "),
         (["ch95", "twice__again"], "«twice__again» cannot be an exercise: "),
         (["ch95", "test_it"], "«test_it» cannot be an exercise: "),
+        (["ch95"], "There is a chapter ch95_small already; `new ch95 NAME` adds an exercise to it."),
         (["ch95_small"], "There is a chapter ch95_small already; `new ch95 NAME` adds an exercise to it."),
         (["ch95_other"], "ch95_small has the number 95 already: choose another."),
         (["chapter"], "There is no chapter chapter, and a new one is called chNN_name, "),
