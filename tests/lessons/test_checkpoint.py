@@ -13,6 +13,7 @@ import pytest
 from minipod import cluster
 
 LESSON = Path(__file__).resolve().parents[2] / "lessons/ch11_data"
+LONG = pytest.mark.long
 ROUNDING = 1e-5  # relative: sums over another number of devices add up in another order
 # Runs a program whose process WHO cannot write files of more than 100 bytes: a disk that is full on one host only.
 NO_ROOM = """
@@ -67,14 +68,16 @@ def test_restored_in_as_many_processes_the_losses_are_equal_to_the_bit(here):
     assert losses("stopped")[10:].tolist() == losses("whole")[10:].tolist()
 
 
-@pytest.mark.parametrize(("processes", "devices"), [(1, 8), (1, 1), (4, 2)])
+@pytest.mark.parametrize(
+    ("processes", "devices"), [(4, 2), *(pytest.param(*one, marks=LONG) for one in ((1, 8), (1, 1)))]
+)
 def test_restored_in_another_number_they_are_equal_to_rounding(here, processes, devices):
     run = train("stopped", 20, processes, devices)
     assert all("begins after step 10" in printed for printed in run.outputs)
     np.testing.assert_allclose(losses("stopped")[10:], losses("whole")[10:], rtol=ROUNDING)
 
 
-@pytest.mark.parametrize("who", [0, 1])
+@pytest.mark.parametrize("who", [0, pytest.param(1, marks=LONG)])
 def test_a_process_that_cannot_write_says_so_and_the_step_before_is_kept(here, who):
     Path("no_room.py").write_text(NO_ROOM)
     run = cluster.run("no_room.py", str(who), str(LESSON / "train.py"), "stopped", "20", check=False)
@@ -85,7 +88,7 @@ def test_a_process_that_cannot_write_says_so_and_the_step_before_is_kept(here, w
     assert losses("stopped")[10:].tolist() == losses("whole")[10:].tolist()
 
 
-@pytest.mark.long
+@LONG
 def test_a_full_disk_loses_nothing(here):
     disk = Path("disk")
     disk.mkdir()
@@ -106,7 +109,7 @@ def test_a_full_disk_loses_nothing(here):
         subprocess.run(["umount", str(disk)], check=True)
 
 
-@pytest.mark.long
+@LONG
 @pytest.mark.parametrize("pattern", ["default/d/*", "default/_METADATA"])
 def test_a_truncated_checkpoint_is_named_and_the_one_before_can_be_restored(here, pattern):
     train("stopped", 20)

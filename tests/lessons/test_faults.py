@@ -25,8 +25,9 @@ def running(program: str) -> list[str]:
     return [line for line in found.splitlines() if f"{HERE}/{program}" in line and "minipod.cluster.inside" in line]
 
 
+@pytest.mark.parametrize("turn", [1, *(pytest.param(turn, marks=pytest.mark.long) for turn in (2, 3))])
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_a_fault_is_noticed_and_named(fault):
+def test_a_fault_is_noticed_and_named(fault, turn):
     done = fault.run()
     assert fault.shown_by(done), f"{done.first_failure}\n{done}"
     assert done.seconds < HUNG

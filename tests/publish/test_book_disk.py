@@ -12,6 +12,8 @@ import small_book
 
 from publish import files
 
+LONG = pytest.mark.long
+NO_OUTPUT = '{"outputs": 3, "ran": 1, "seconds": 1, "notes": []}'
 FULL = r"cannot write (\S+): No space left on device; free some space and run `make book` again\n"
 
 
@@ -69,7 +71,7 @@ MOMENTS = {  # what has been built before, bytes left, where it stops
 }
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("moment", ["cells", *(pytest.param(m, marks=LONG) for m in ("notebooks", "pages"))])
 def test_a_full_disk_is_one_sentence_and_the_next_build_works(built, disk, moment):
     before, leave, where = MOMENTS[moment]
     for part in before:
@@ -109,7 +111,7 @@ def test_nowhere_to_put_temporary_files_is_one_sentence():
     )
 
 
-@pytest.mark.parametrize("damage", ["empty", "half", "noise"])
+@pytest.mark.parametrize("damage", ["empty", *(pytest.param(damage, marks=LONG) for damage in ("half", "noise"))])
 def test_what_was_kept_and_is_damaged_counts_as_absent(built, tmp_path, damage):
     kept = tmp_path / "kept"
     shutil.copytree(built / "_build", kept)
@@ -125,7 +127,7 @@ def test_what_was_kept_and_is_damaged_counts_as_absent(built, tmp_path, damage):
     assert again.returncode == 0 and "pages written" not in again.stdout
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", "null", '{"outputs": 3, "ran": 1, "seconds": 1, "notes": []}'])
+@pytest.mark.parametrize("text", [NO_OUTPUT, *(pytest.param(text, marks=LONG) for text in ("[]", "{}", "null"))])
 def test_a_cache_that_is_something_else_counts_as_absent(built, tmp_path, text):
     kept = tmp_path / "kept"
     shutil.copytree(built / "_build", kept)

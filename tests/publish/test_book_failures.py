@@ -113,6 +113,7 @@ def test_the_status_table_leads_to_the_failed_cells(failing):
     assert ">出錯<" in page(failing[0], "index", "zh-Hant")
 
 
+@pytest.mark.long
 def test_the_next_build_tries_the_failed_pages_alone_and_mends_them(failing):
     folder, _ = failing
     for name in PAGES:

@@ -1,5 +1,6 @@
 """The notebooks that readers take away: they run in an empty folder, and say what is missing where something is."""
 
+import functools
 import json
 import os
 import subprocess
@@ -20,14 +21,21 @@ from publish.pages.plain_markdown import Links, plain
 CHAPTERS = [c for c in sync.chapters() if (ROOT / "book" / "en" / f"{c}.md").exists()]
 
 
-def take_away(chapter: str, edition: str) -> nbformat.NotebookNode:
-    """The notebook of a page as a reader gets it, but for the outputs."""
-    sources = []
+@functools.cache
+def sources(edition: str) -> list[notebooks.Source]:
+    """The pages of an edition, without outputs."""
+    found = []
     for name in CHAPTERS:
         page = read_page(ROOT / "book" / EDITIONS[edition] / f"{name}.md")
-        sources.append(notebooks.source(page, edition, Executed([[] for _ in page.cells], 0, 0.0, [])))
-    titles, pages = notebooks.titles(sources)
-    src = sources[CHAPTERS.index(chapter)]
+        found.append(notebooks.source(page, edition, Executed([[] for _ in page.cells], 0, 0.0, [])))
+    return found
+
+
+@functools.cache
+def take_away(chapter: str, edition: str) -> nbformat.NotebookNode:
+    """The notebook of a page as a reader gets it, but for the outputs."""
+    titles, pages = notebooks.titles(sources(edition))
+    src = sources(edition)[CHAPTERS.index(chapter)]
     return notebooks.to_take_away(notebooks.with_outputs(src), src, Links(titles, pages, chapter))
 
 
@@ -48,7 +56,7 @@ def test_a_notebook_is_the_code_that_the_build_runs_in_an_empty_folder(chapter):
     assert rest == [cell.body for cell in page.cells] and bool(first) == bool(rest)
 
 
-@pytest.mark.parametrize("chapter", ["start", "ch02_pmap", "ch10_processes"])  # the others: the test before this one
+@pytest.mark.parametrize("chapter", ["start", "ch02_pmap", pytest.param("ch10_processes", marks=pytest.mark.long)])
 def test_a_notebook_runs_in_an_empty_folder(chapter, tmp_path):
     # The code is the same in all editions (next test) but for the first cell, which runs here in each.
     english = code(take_away(chapter, "en"))

@@ -92,6 +92,7 @@ def double(x):
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ISOLATED)
 def test_in_a_sandbox_nobody_reads_changes_or_stops_anything(tmp_path, monkeypatch, kind):
     monkeypatch.setenv("SECRET", "token")

@@ -94,7 +94,7 @@ def bad(tmp_path_factory):
     return root
 
 
-@pytest.mark.parametrize("lang", ["en", "zh-Hans"])
+@pytest.mark.parametrize("lang", ["en", pytest.param("zh-Hans", marks=pytest.mark.long)])
 def test_each_bad_answer_gets_its_sentence_and_nothing_is_left(bad, lang):
     options = ["--answers=bad", "--lang", lang, "--limit=4", "--memory=0.5"]
     marker = f"checker-{os.getpid()}-{lang}"
