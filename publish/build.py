@@ -78,7 +78,7 @@ def make(build: Path, editions: list[str], fresh: bool = False) -> int:
     first = editions[0]
     cells = " · ".join(f"{e} {ran if e == first else 0}" for e in editions)
     progress_line.done(f"cells executed by edition: {cells}")
-    share = {e: w + (seconds if e == first else 0) for e, w in walls.items()}
+    share = {e: w + (seconds if e == first and ran else 0) for e, w in walls.items()}
     progress_line.done("seconds by edition: " + " · ".join(f"{e} {w:.1f}" for e, w in share.items()))
     there = f"{show(build / 'html')} ({time.monotonic() - start:.1f} s)"
     if failed:

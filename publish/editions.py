@@ -65,7 +65,7 @@ def _write_pages(build: Path, edition: str, only_changed: bool) -> None:
 
 def _sphinx(build: Path, edition: str, only_changed: bool) -> tuple[bool, str]:
     """Whether it wrote the pages, and what it said."""
-    command = [sys.executable, "-m", "publish.pages.write_edition", edition, str(build)]
+    command = [sys.executable, "-m", "publish.pages.write_edition", edition, str(build), str(os.getpid())]
     command += ["--only-changed"] if only_changed else []
     quiet = {**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONUNBUFFERED": "1"}  # of Sphinx's own extensions
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT, env=quiet) as process:

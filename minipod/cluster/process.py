@@ -238,6 +238,10 @@ def start(
             pass_fds=(report, text),
             env=env,
         )
+    except BaseException:
+        for reading, _ in pipes.values():
+            os.close(reading)
+        raise
     finally:
         for _, writing in pipes.values():
             os.close(writing)

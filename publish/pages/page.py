@@ -4,6 +4,7 @@ jupytext reads the demo; markdown-it, which jupytext itself uses, says on which 
 writing a page back changes nothing else in it.
 """
 
+import functools
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from grader.exercise.chapters import WRITTEN
 
 ROOT = Path(__file__).resolve().parents[2]
 
-_MARKDOWN = MarkdownIt("commonmark").use(front_matter_plugin).use(colon_fence_plugin)
+_MARKDOWN = MarkdownIt("commonmark").use(front_matter_plugin).use(colon_fence_plugin).disable("inline")
 _OPTION = re.compile(r":([\w-]+):\s*(.*)")
 _LABEL = re.compile(r"\(([^()\s]+)\)=\s*")
 _EXERCISE = re.compile(r"% exercise: *(\w+) *")
@@ -72,8 +73,12 @@ def written(name: str, edition: str, root: Path = ROOT) -> Path:
 
 def read_page(path: Path, root: Path = ROOT) -> Page:
     """Read one MyST page: its cells, exercises and labels, and what is wrong with its form."""
-    text = path.read_text("utf-8")
-    lines, name = text.split("\n"), show(path, root)
+    return _page(path, path.read_text("utf-8"), show(path, root))
+
+
+@functools.cache  # a build asks for each page of each edition, and for the English one once more
+def _page(path: Path, text: str, name: str) -> Page:
+    lines = text.split("\n")
     page = Page(path, text, lines, [], [], [], [])
     for token in _MARKDOWN.parse(text):
         at = token.map[0] if token.map else 0
@@ -130,9 +135,14 @@ def demo_cells(demo: Path) -> dict[str, str]:
 
     What stands above the first of them is the script's own and on no page.
     """
+    return _cells(demo, demo.read_text("utf-8"))
+
+
+@functools.cache  # both languages have the same
+def _cells(demo: Path, text: str) -> dict[str, str]:
     cells: dict[str, str] = {}
-    above = f"\n{demo.read_text('utf-8')}".partition("\n# %%")[0]
-    for number, cell in enumerate(jupytext.read(demo, fmt="py:percent").cells):
+    above = f"\n{text}".partition("\n# %%")[0]
+    for number, cell in enumerate(jupytext.reads(text, fmt="py:percent").cells):
         if cell.cell_type != "code":
             continue
         name, source = str(cell.metadata.get("title", "")).strip(), cell.source.rstrip("\n")

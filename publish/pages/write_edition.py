@@ -1,6 +1,6 @@
-"""python -m publish.pages.write_edition EDITION FOLDER [--only-changed]: let Jupyter Book write an edition's pages.
+"""python -m publish.pages.write_edition EDITION FOLDER PARENT [--only-changed]: let Jupyter Book write an edition.
 
-One process per edition, because Sphinx's message catalogues belong to the whole process.
+One process per edition, because Sphinx's message catalogues belong to the whole process; it ends with process PARENT.
 """
 
 import shutil
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from jupyter_book.sphinx import build_sphinx
 
+from minipod.processes import die_with_parent
 from publish.pages.page import ROOT
 
 
@@ -35,4 +36,5 @@ def write(edition: str, build: Path, only_changed: bool = False) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(write(sys.argv[1], Path(sys.argv[2]), sys.argv[3:] == ["--only-changed"]))
+    die_with_parent(int(sys.argv[3]))
+    sys.exit(write(sys.argv[1], Path(sys.argv[2]), sys.argv[4:] == ["--only-changed"]))

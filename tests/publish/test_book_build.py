@@ -9,6 +9,7 @@ import sys
 
 import pytest
 import small_book
+from left_behind import running_with, until
 
 from publish.outputs.execute import key
 from publish.pages.page import read_page
@@ -194,6 +195,15 @@ def test_who_builds_for_the_first_time_reads_before_the_last_cell_has_run(tmp_pa
     assert "說明</p>" in waiting and "本頁的程式還在執行" in waiting and "裝置 7" not in waiting
     assert "本頁的程式還在執行" not in page.read_text("utf-8") and "裝置 7" in page.read_text("utf-8")
     assert executed(rest) == "cells executed by edition: en 2 · zh-Hans 0 · zh-Hant 0"
+
+
+def test_nothing_goes_on_when_the_build_is_killed(tmp_path):
+    folder = small_book.make(tmp_path, machine=True)
+    assert small_book.tool(folder, "sync").returncode == 0
+    with subprocess.Popen([sys.executable, "-m", "publish.build", "en"], cwd=folder, stdout=subprocess.PIPE) as running:
+        assert until(lambda: running_with("write_edition", str(folder), seconds=0))
+        running.kill()
+    assert running_with(str(folder)) == []
 
 
 def test_the_book_can_be_built_in_another_folder(built, tmp_path):

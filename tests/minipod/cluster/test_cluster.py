@@ -1,6 +1,7 @@
 """minipod.cluster when all goes well, what it refuses, and what it hands to `jax.distributed.initialize`."""
 
 import os
+import selectors
 import socket
 import sys
 import tempfile
@@ -13,7 +14,7 @@ import pytest
 
 from minipod import cluster, processes
 from minipod.cluster import launch
-from minipod.cluster.process import without_noise
+from minipod.cluster.process import start, without_noise
 from minipod.cluster.result import Run
 
 PSUM = """
@@ -153,6 +154,14 @@ def test_a_missing_program_or_module_is_named(here: Path):
         cluster.run(".")
     with pytest.raises(FileNotFoundError, match="no_such_module: there is no such module"):
         cluster.run("no_such_module", module=True)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux lists a process's open files")
+def test_a_process_that_cannot_be_started_leaves_no_pipe_open():
+    before = os.listdir("/proc/self/fd")
+    with selectors.DefaultSelector() as channels, pytest.raises(FileNotFoundError):
+        start(0, ["prog.py"], dict(os.environ), channels, None, place=["/no/such/program"])
+    assert os.listdir("/proc/self/fd") == before
 
 
 def test_elsewhere_there_are_no_launch_arguments(monkeypatch: pytest.MonkeyPatch):
