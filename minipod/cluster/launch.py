@@ -105,6 +105,8 @@ def run(
             failure = first_failure(members, stuck, limit if late else None)
         finally:
             for member in members:
+                member.stop()  # or the last to be ended would tell of the end of the first
+            for member in members:
                 member.popen.let_go()
             for member in members:
                 member.end()

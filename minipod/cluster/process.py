@@ -133,6 +133,12 @@ class Member:
             self._asked_at = now if self.ask_where() else -math.inf
         return False
 
+    def stop(self) -> None:
+        """Let it do nothing more; it is not ended yet."""
+        if self.running and "pid" in self.report:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.report["pid"], signal.SIGSTOP)
+
     def end(self) -> None:
         """End it and everything it started: its keeper does so when it is let go."""
         self.popen.end(PATIENCE, *([self.report["pid"]] if "pid" in self.report else []))

@@ -212,3 +212,33 @@ def _launch(*arguments: str, lines: int) -> tuple[subprocess.Popen[str], list[st
     assert all(said)
     launcher.stdout.close()
     return launcher, said
+
+
+# Process 0 keeps a line open to each of the others; the last one fails when all have met.
+TELLTALES = """
+import os, socket, sys, time
+me, last = int(os.environ["MINIPOD_PROCESS"]), int(sys.argv[1])
+if me == 0:
+    server = socket.socket(socket.AF_UNIX)
+    server.bind("meeting")
+    server.listen()
+    lines = [server.accept()[0] for _ in range(last)]
+    for line in lines:
+        line.send(b"x")
+    time.sleep(1000)
+line = socket.socket(socket.AF_UNIX)
+while line.connect_ex("meeting"):
+    time.sleep(0.01)
+line.recv(1)
+if me == last:
+    raise ValueError("enough")
+line.recv(1)
+print("process 0 has ended", flush=True)
+"""
+
+
+def test_of_those_that_are_ended_none_tells_of_the_others_end(marker: str):
+    Path("telltales.py").write_text(TELLTALES)
+    run = cluster.run("telltales.py", "5", processes=6, check=False)
+    assert run.first_failure and "ValueError: enough" in run.first_failure
+    assert "has ended" not in "".join(run.outputs)
