@@ -1,4 +1,4 @@
-"""A plan: what a program would need and take on a slice, put together from what the compiler said and what chips can."""
+"""A plan: what a program would need and take on a slice, from what the compiler said and what chips can do."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -160,8 +160,8 @@ def plan(
     mesh: Any,
     found: Mapping[str, Any],
     versions: Mapping[str, str],
-    recorded: bool,
-    text: str | None,
+    recorded: bool = False,
+    text: str | None = None,
 ) -> Plan:
     """A plan from `facts`."""
     axes = dict(mesh.shape)

@@ -38,13 +38,13 @@ def digest(traced: Traced) -> str:
 
 
 def find(traced: Traced, folder: Path | None) -> dict[str, Any]:
-    """`{"facts": …, "versions": …}` of a recording. Missing where there is none, Stale where it is of another program."""
+    """`{"facts": …, "versions": …}`. Missing where nothing is recorded, Stale where it is of another program."""
     kept = load(folder) if folder else {}
     entry = kept.get(label(traced))
     if entry is None:
         raise Missing(
-            f"libtpu is not installed here (`pip install libtpu flatbuffers`), and nothing is recorded for {traced.name} "
-            f"on {traced.on}"
+            "libtpu is not installed here (`pip install libtpu flatbuffers`), and nothing is recorded for "
+            f"{traced.name} on {traced.on}"
         )
     if entry["program"] != digest(traced) and entry["versions"]["jax"] == jax.__version__:
         raise Stale(
