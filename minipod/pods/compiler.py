@@ -40,7 +40,8 @@ class Missing(OSError):
 class Traced:
     """A program, traced for a slice: what the child compiles. `mesh` is that of its arguments' shardings."""
 
-    name: str
+    name: str  # that the reader knows it by
+    function: str  # its own
     on: Slice
     mesh: Any
     jaxpr: str
@@ -76,7 +77,7 @@ def trace(function: Callable[..., Any], *arguments: Any) -> Traced:
 
     flat.__name__ = name = getattr(function, "__name__", type(function).__name__)
     donated = tuple(i for i, info in enumerate(infos) if info.donated)
-    return Traced(name, found, mesh, str(traced.jaxpr), leaves, donated, flat, _source(function))
+    return Traced(name, name, found, mesh, str(traced.jaxpr), leaves, donated, flat, _source(function))
 
 
 class Child:
