@@ -51,11 +51,14 @@ class Traced:
     source: Path | None  # the file that the function stands in
 
     def exported(self) -> bytes:
-        """As `jax.export` writes it."""
+        """As `jax.export` writes it. RuntimeError, in one sentence, for what has no form for a TPU."""
         from jax import export
 
         jitted = jax.jit(self.flat, donate_argnums=self.donated)
-        return bytes(export.export(jitted, platforms=["tpu"])(*self.leaves).serialize())
+        try:
+            return bytes(export.export(jitted, platforms=["tpu"])(*self.leaves).serialize())
+        except Exception as error:
+            raise RuntimeError(f"{self.name} does not compile for {self.on}: {_sentence(str(error))}") from error
 
 
 def trace(function: Callable[..., Any], *arguments: Any) -> Traced:
