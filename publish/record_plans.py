@@ -53,7 +53,7 @@ def record(path: Path) -> None:
     """Make the plans of one list, and write what came of them beside it. What is no longer wanted goes."""
     before = {(e["place"], *e["names"]): e["facts"] for e in recorded.load(path.parent)}
     entries = []
-    with Child() as child:
+    with Child("tpu") as child:
         for each in wanted(path):
             traced = prepared(each.program, each.on, each.mesh)
             found, _ = compiled(traced, child)

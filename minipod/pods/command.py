@@ -22,7 +22,7 @@ def run(program: str, on: str, mesh: str) -> "Plan":
     from minipod.pods.compiler import Child, Missing
 
     try:
-        child = Child()  # it starts while this process imports JAX and traces
+        child = Child(slice_of(on).generation.platform)  # it starts while this process imports JAX and traces
     except Missing:
         child = None
     with child or contextlib.nullcontext():

@@ -13,7 +13,7 @@ from typing import Any
 
 import jax
 
-from minipod.pods.compiler import Missing, Traced
+from minipod.pods.compiler import Missing, Traced, missing
 
 FILE = "plans.json"
 
@@ -49,8 +49,8 @@ def find(traced: Traced, folder: Path | None) -> dict[str, Any]:
             "`make record PODS=1` renews it"
         )
     raise Missing(
-        f"nothing is recorded for {traced.name} on {traced.on}, and nothing can be compiled: `pip install libtpu "
-        "flatbuffers` (214 MB)"
+        f"nothing is recorded for {traced.name} on {traced.on}, and nothing can be compiled: `pip install "
+        f"{' '.join(missing(traced.on.generation.platform))}` (some 200 MB)"
     )
 
 

@@ -1,6 +1,5 @@
 """The plans that ship with the book are of the programs as they are, and the compiler makes them again."""
 
-import importlib.util
 import json
 
 import pytest
@@ -28,7 +27,7 @@ def test_what_is_recorded_is_of_the_program_as_it_is(path, each):
 
 @pytest.mark.long
 @pytest.mark.skipif(
-    any(importlib.util.find_spec(name) is None for name in compiler.NEEDED),
+    bool(compiler.missing("tpu")),
     reason="libtpu and flatbuffers are not installed: pip install libtpu flatbuffers (214 MB)",
 )
 @pytest.mark.parametrize("path, each", WANTED, ids=NAMES)

@@ -1,6 +1,5 @@
 """Programs compiled for slices that are not here: needs libtpu and flatbuffers, the extra `pods`."""
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -19,7 +18,7 @@ from minipod.hlo import text, work
 from minipod.pods import compiler, making
 
 needs_libtpu = pytest.mark.skipif(
-    any(importlib.util.find_spec(name) is None for name in compiler.NEEDED),
+    bool(compiler.missing("tpu")),
     reason="libtpu and flatbuffers are not installed: pip install libtpu flatbuffers (214 MB)",
 )
 pytestmark = needs_libtpu

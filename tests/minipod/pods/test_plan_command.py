@@ -16,7 +16,7 @@ LARGE = ROOT / "lessons/ch09_training/large.py"
 @pytest.fixture(autouse=True)
 def no_libtpu(monkeypatch):
     """What is recorded is enough here, and takes no time."""
-    monkeypatch.setattr(compiler, "NEEDED", ("no_such_package",))
+    monkeypatch.setattr(compiler, "NEEDED", dict.fromkeys(("tpu", "cuda"), (("no_such_package",),)))
 
 
 def plan(capsys, program, on="v5e:2x2", mesh="data=4", *more):
@@ -53,7 +53,7 @@ def test_fsdp_fits_where_data_parallelism_does_not(capsys):
     "program, on, mesh, said",
     [
         ("product", "v5e:9x9", "data=4", "no slice of v5e is 9x9: 1x1, "),
-        ("product", "h100:8", "data=8", "no slice is called 'h100:8'"),
+        ("product", "h200:8", "data=8", "no slice is called 'h200:8'"),
         ("product", "v5e:2x2", "data=3", "v5e:2x2 has 4 devices, and the axes data=3 multiply to 3"),
         ("product", "v5e:4x4", "data=2,model=8", "data=2, model=8 is no layout of the torus 4x4"),
         ("product", "v5e:2x2", "4", "'4' are no mesh axes: each is a name and a size, once, such as data=4,model=4"),
