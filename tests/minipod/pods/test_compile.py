@@ -172,3 +172,21 @@ def test_a_batched_product_counts_as_written(product):
     plan = pods.compile(lambda a, b: jnp.einsum("bqd,bkd->bqk", a, b), *args)
     assert plan.flops == {"bf16": 2 * 32 // 4 * 64 * 64 * 128}
     assert work.work(text.parse(plan.text), list(plan.collectives)).moved == plan.moved
+
+
+@pytest.mark.skipif(bool(compiler.missing("cuda")), reason="jax-cuda13-plugin is not installed (143 MB)")
+def test_eight_gpus_that_are_not_here():
+    plan = pods.compile(*flat(pod_programs.product(pods.mesh("h100:8", data=8))))
+    assert plan.fits and sum(plan.flops.values()) == 2 * 512 * 4096 // 8 * 1024
+    assert plan.memory["arguments"] == 2 * 4096 // 8 * (512 + 1024)
+    assert [(c.op, c.axes) for c in plan.collectives] == [("all-reduce", ("data",))]
+    assert plan.seconds.network >= 6.6e-6 + 14 * 0.6e-6
+    large = pods.compile(*flat(pod_programs.too_large(pods.mesh("h100:8", data=8))))
+    assert not large.fits and large.memory["limit"] == 84942979072 and "GiB are needed at once" in large.full
+
+
+def test_two_devices_on_a_chip_have_no_time_for_the_network():
+    """A 7x has two devices on a chip, which share its links; of most programs libtpu 0.0.52 has no text for it."""
+    plan = pods.compile(*flat(pod_programs.product(pods.mesh("7x:2x2x1", data=8))))
+    assert plan.fits and plan.seconds.network is None
+    assert any("share its links" in why or "cannot print this program" in why for why in plan.seconds.why)
