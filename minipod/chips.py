@@ -69,7 +69,7 @@ CHIPS = {
             f"{_CLOUD}tpu7x; speed of memory: Google at Hot Chips 2025; half a chip, one of its two devices",
         ),
         Chip("V100", {"f16": 1.25e14}, 32 * _GIB, 9e11, "NVLink 2 (8 V100)", f"{_SCALING}; FP16: NVIDIA, Tesla V100"),
-        Chip("A100", {"bf16": 3.12e14, "s8": 6.24e14}, 80 * _GIB, 2.039e12, "NVLink 3 (A100)", "NVIDIA, A100 datasheet"),
+        Chip("A100", {"bf16": 3.12e14, "s8": 6.24e14}, 80 * _GIB, 2.039e12, "NVLink 3 (A100)", "NVIDIA, A100"),
         Chip(
             "A800", {"bf16": 3.12e14, "s8": 6.24e14}, 80 * _GIB, 2.039e12, "NVLink 3, cut (A800)",
             "an A100 whose NVLink is cut to 400 GB/s both ways: Reuters, 8 November 2022",

@@ -19,7 +19,7 @@ from math import prod
 from minipod.hlo.calls import called
 from minipod.hlo.collectives import OPS, Collective, _Place, _Walker, begins
 from minipod.hlo.loops import Value
-from minipod.hlo.text import Computation, Instruction, Program, quoted, size, split
+from minipod.hlo.text import Computation, Instruction, Program, size, split
 
 _SHAPE = re.compile(r"([a-z]\w*)\[([\d,]*)\]")
 _GEMM = re.compile(r"gemm|matmul|dot", re.I)
@@ -44,13 +44,13 @@ class Work:
 
 
 def work(program: Program, collectives: list[Collective]) -> Work:
-    """ValueError, quoting the loop, where one runs an unknown number of times, and for a product not understood."""
+    """ValueError where a loop runs an unknown number of times, and for a product that is not understood."""
     walker = _Walker(program, None)
     flops: Counter[str] = Counter()
     moved = 0
     for computation, line, place in _instructions(walker, program.entry, _Place()):
         if place.times is None:
-            raise quoted("the loop around this runs an unknown number of times", line.line)
+            raise ValueError("a loop of this program runs an unknown number of times, so nothing in it can be counted")
         kind, count = products(computation, line)
         if count:
             flops[kind] += count * place.times

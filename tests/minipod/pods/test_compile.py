@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import pod_programs
 import pytest
 from jax import NamedSharding, P
+from jax.sharding import AxisType
 
 from minipod import pods
 from minipod.hlo import text, work
@@ -115,6 +116,26 @@ def test_the_largest_slices_compile(name):
     devices = pods.slice_of(name).devices
     plan = pods.compile(*flat(pod_programs.product(pods.mesh(name, data=devices))))
     assert plan.fits and plan.memory["arguments"] == 2 * 4096 // devices * (512 + 1024)
+
+
+def test_axes_may_be_explicit():
+    mesh = pods.mesh("v5e:2x4", (AxisType.Explicit,) * 2, data=2, model=4)
+
+    def layer(x, w):
+        return jnp.einsum("bd,df->bf", x, w, out_sharding=P("data", "model"))
+
+    with jax.set_mesh(mesh):
+        args = pod_programs.array(mesh, (256, 512), "data"), pod_programs.array(mesh, (512, 1024), None, "model")
+        plan = pods.compile(layer, *args)
+    assert plan.flops == {"bf16": 2 * 128 * 512 * 256} and plan.sent == {"data": 0, "model": 0}
+
+
+def test_a_loop_of_unknown_length_leaves_the_memory():
+    mesh = pods.mesh("v5e:2x2", data=4)
+    arg = pod_programs.array(mesh, (64, 64), "data")
+    plan = pods.compile(lambda x: jax.lax.while_loop(lambda x: x.sum() < 10, lambda x: x @ x, x), arg)
+    assert plan.fits and plan.flops is None and plan.bound is None
+    assert any("unknown number of times" in note for note in plan.notes)
 
 
 def test_several_are_compiled_at_once():
