@@ -1,10 +1,11 @@
 """The verdict on one answer, from what was seen of it and of the solution."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.exercise.spec import Spec
-from grader.messages import Message
+from grader.messages import Message, number
 from grader.see.compare import Difference, PrintedDifference, difference, placement
 from grader.see.observation import CodeLine, Failure, Observation, ProcessResult, Unreadable
 from grader.see.values import Value
@@ -148,13 +149,18 @@ def over_budget(case: Observation) -> Message | None:
     if traffic.total is None:
         return Message("traffic-unknown")
     too_many = budget.single and traffic.count > 1
-    if traffic.total > budget.bytes or too_many or {t.op for t in traffic.transfers} - budget.ops:
-        return Message("budget", {"total": traffic.total, "most": budget.bytes})
+    if is_more(traffic.total, budget.sent) or too_many or {t.op for t in traffic.transfers} - budget.ops:
+        return Message("budget", {"total": traffic.total, "most": budget.sent})
     for axis, most in budget.along.items():
         has = traffic.along[axis]
-        if has is None or has > most:
-            return Message("budget-along", {"axis": axis, "has": has, "most": most})
+        if has is None or is_more(has, most):
+            return Message("budget-along", {"axis": axis, "has": number(has or 0), "most": number(most)})
     return None
+
+
+def is_more(a: float, b: float) -> bool:
+    """Whether so many bytes are more; thirds of a byte are rounded, and may differ in the last digit."""
+    return a > b and not math.isclose(a, b)
 
 
 def settle(verdict: Verdict, outcome: str, reason: str, **values: object) -> Verdict:

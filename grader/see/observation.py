@@ -43,7 +43,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Transfer:
-    """One collective of a compiled program; times: None where the compiler does not know."""
+    """One collective of a compiled program; bytes: its array's; times: None where the compiler does not know."""
 
     op: str
     bytes: int
@@ -52,11 +52,11 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Traffic:
-    """What a compiled program sends, all of it and along some axes; None where that is not known."""
+    """What a device of a compiled program sends, all of it and along some axes; None where that is not known."""
 
     transfers: tuple[Transfer, ...]
-    total: int | None
-    along: Mapping[str, int | None] = field(default_factory=dict)
+    total: int | float | None
+    along: Mapping[str, int | float | None] = field(default_factory=dict)
 
     @property
     def count(self) -> int:

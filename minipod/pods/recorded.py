@@ -1,0 +1,87 @@
+"""Plans that were compiled earlier, for those who have no libtpu: `plans.json`, beside the file of the program.
+
+`make record PODS=1` renews them: it makes every plan that a lesson's `plans.txt` names, a line each as one would give
+it to `minipod plan`. A recording is found by slice, mesh, arguments, and the program as JAX traces it. Another JAX may
+write the same program in other words: then that of the same name is taken, and says its versions.
+"""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from minipod.pods.compiler import Missing, Traced, missing
+
+FILE = "plans.json"
+
+
+class Stale(RuntimeError):
+    """The recording is of another program."""
+
+
+def place(traced: Traced) -> str:
+    """What a program is compiled for: slice and mesh, in words, and a sum over devices and arguments."""
+    axes = ", ".join(f"{name}={size}" for name, size in traced.mesh.shape.items())
+    arguments = [f"{a.dtype}{list(a.shape)}@{(*a.sharding.spec,)}" for a in traced.leaves]
+    devices = [device.id for device in traced.mesh.devices.flat]
+    return f"{traced.on}, {axes}: {_sum(f'{devices} {arguments}')}"
+
+
+def names(traced: Traced) -> list[str]:
+    """By which a program is known: the reader's name for it, and its own."""
+    return [*dict.fromkeys((traced.name, traced.function))]
+
+
+def digest(traced: Traced) -> str:
+    """Of the program itself, without what differs from run to run."""
+    return _sum(re.sub(r" at 0x[0-9a-f]+", "", traced.jaxpr))
+
+
+def find(traced: Traced, folder: Path | None) -> dict[str, Any]:
+    """`{"facts": …, "versions": …}`. Missing where nothing is recorded, Stale where it is of another program."""
+    kept = [e for e in load(folder) if e["place"] == place(traced)] if folder else []
+    if found := [e for e in kept if e["program"] == digest(traced)]:
+        return found[0]
+    alike = [e for e in kept if traced.name in e["names"]]
+    if len(alike) == 1 and alike[0]["versions"]["jax"] != jax.__version__:
+        return alike[0]
+    if alike:
+        raise Stale(
+            f"what is recorded for {traced.name} on {traced.on} is of another program: where libtpu is, "
+            "`make record PODS=1` renews it"
+        )
+    raise Missing(
+        f"nothing is recorded for {traced.name} on {traced.on}, and nothing can be compiled: `pip install "
+        f"{' '.join(missing(traced.on.generation.platform))}` (some 200 MB)"
+    )
+
+
+def load(folder: Path) -> list[dict[str, Any]]:
+    """What is recorded in a folder. ValueError for a file that is none of ours."""
+    path = folder / FILE
+    try:
+        kept = json.loads(path.read_text("utf-8"))
+        return [e for e in kept if e["place"] and e["program"] and e["names"] and e["versions"]["jax"] and e["facts"]]
+    except FileNotFoundError:
+        return []
+    except (ValueError, TypeError, KeyError):
+        raise ValueError(f"{path} holds no recorded plans: `make record PODS=1` writes it again") from None
+
+
+def entry(traced: Traced, facts: dict[str, Any], versions: dict[str, str]) -> dict[str, Any]:
+    """A recording: of which program and arguments, with which versions, and what was found."""
+    found = {"place": place(traced), "names": names(traced), "program": digest(traced)}
+    return found | {"versions": versions, "facts": facts}
+
+
+def save(entries: list[dict[str, Any]], folder: Path) -> None:
+    """Write them all, a line each."""
+    lines = [json.dumps(each, separators=(",", ":")) for each in entries]
+    (folder / FILE).write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
+
+
+def _sum(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
