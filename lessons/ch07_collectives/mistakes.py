@@ -82,6 +82,64 @@ def ring_all_reduce__added_twice(x, mesh):
     return _on_each(on_each, mesh, x)
 
 
+def ring_all_reduce__straight_across(x, mesh):
+    n = mesh.size
+
+    def to(k):
+        return [(i, (i + k) % n) for i in range(n)]
+
+    def on_each(row):
+        me, pieces = lax.axis_index("x"), row.reshape(n, -1)
+        own = pieces[me]
+        for k in range(1, n):
+            own += lax.ppermute(pieces[(me + k) % n], "x", to(k))
+        pieces = pieces.at[me].set(own)
+        for k in range(1, n):
+            came = lax.ppermute(own, "x", to(k))
+            pieces = pieces.at[(me - k) % n].set(came)
+        return pieces.reshape(row.shape)
+
+    return _on_each(on_each, mesh, x)
+
+
+def ring_all_reduce__a_turn_too_many(x, mesh):
+    n = mesh.size
+
+    def on_each(row):
+        me = lax.axis_index("x")
+
+        def pass_on(pieces, at, put):
+            came = lax.ppermute(pieces[at % n], "x", _around(n))
+            return getattr(pieces.at[(at - 1) % n], put)(came)
+
+        pieces = row.reshape(n, -1)
+        pieces = lax.fori_loop(
+            0, n, lambda k, p: pass_on(p, me - k, "add"), pieces
+        )
+        pieces = lax.fori_loop(
+            0, n, lambda k, p: pass_on(p, me + 1 - k, "set"), pieces
+        )
+        return pieces.reshape(row.shape)
+
+    return _on_each(on_each, mesh, x)
+
+
+def ring_all_reduce__into_the_piece_sent(x, mesh):
+    def on_each(row):
+        n, me = mesh.size, lax.axis_index("x")
+        pieces = row.reshape(n, -1)
+        for k in range(n - 1):
+            at = (me - k) % n
+            came = lax.ppermute(pieces[at], "x", _around(n))
+            pieces = pieces.at[at].add(came)
+        for k in range(n - 1):
+            came = lax.ppermute(pieces[(me + 1 - k) % n], "x", _around(n))
+            pieces = pieces.at[(me - k) % n].set(came)
+        return pieces.reshape(row.shape)
+
+    return _on_each(on_each, mesh, x)
+
+
 def _shards(gradients, mesh, each, out=CUT):
     def on_each(gradients):
         return jax.tree.map(lambda g: each(g[0]), gradients)
@@ -144,8 +202,25 @@ def mean_gradient_shards__last_dimension(gradients, mesh):
     return jax.tree.map(one, gradients)
 
 
+def mean_gradient_shards__whole_block(gradients, mesh):
+    def on_each(gradients):
+        own = jax.tree.map(lambda g: g / mesh.size, gradients)
+        return lax.psum_scatter(own, "x", tiled=True)
+
+    return _on_each(on_each, mesh, gradients)
+
+
 def _send(blocks):
     return lax.all_to_all(blocks, "x", 0, 0, tiled=True)
+
+
+def to_experts__block_of_weights(tokens, expert, weights, mesh):
+    def on_each(tokens, expert, weights):
+        order = jnp.argsort(expert)
+        back = _send(_send(tokens[order]) @ weights)
+        return back[jnp.argsort(order)]
+
+    return _on_each(on_each, mesh, tokens, expert, weights)
 
 
 def to_experts__stayed_at_home(tokens, expert, weights, mesh):

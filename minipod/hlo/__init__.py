@@ -1,2 +1,3 @@
 """Reading a compiled program's text: its grammar (text), what calls what (calls), who talks to whom (groups), how often
-(loops), and the collectives that follow (collectives). `minipod.traffic` is the door."""
+(loops), the collectives that follow (collectives), and which of them a product can hide (overlap). `minipod.traffic` is
+the door."""

@@ -102,7 +102,7 @@ def budget(traffic: Traffic, limit: Budget, solution: Traffic, devices: int) -> 
         return Message("budget-op-fits" if fits else "budget-op", {"op": other[0], "right": sorted(limit.ops)[0]})
     count, enough = traffic.count, solution.count
     loop = max((transfer.times or 0 for transfer in traffic.transfers), default=1)
-    if loop > 1 and not any((transfer.times or 0) > 1 for transfer in solution.transfers):
+    if loop > max(enough, 1) and not any((transfer.times or 0) > 1 for transfer in solution.transfers):
         return Message("budget-loop", {"times": loop})
     total = traffic.total or 0
     if total == limit.bytes * devices and count <= enough:

@@ -79,6 +79,87 @@ def ring_all_reduce__added_twice(x, mesh):
     return _two_rounds(x, mesh, _next(mesh), 1, ["add"])
 
 
+def ring_all_reduce__straight_across(x, mesh):
+    n = mesh.size
+
+    @_map(mesh)
+    def run(row):
+        me, pieces = lax.axis_index("x"), jnp.split(row, n, axis=1)
+        whole = jnp.stack(pieces)[me]
+        for k in range(n - 1, 0, -1):
+            there = [((i + k) % n, i) for i in range(n)]
+            whole += lax.ppermute(jnp.stack(pieces)[(me - k) % n], "x", there)
+        done = [whole]
+        for k in range(1, n):
+            back = [((i + k) % n, i) for i in range(n)]
+            done.append(lax.ppermute(whole, "x", back))
+        return jnp.roll(jnp.stack(done), me, axis=0).reshape(1, -1)
+
+    return run(x)
+
+
+def ring_all_reduce__a_turn_too_many(x, mesh):
+    n = mesh.size
+
+    @_map(mesh)
+    def run(row):
+        me, pieces = lax.axis_index("x"), row.reshape(n, -1)
+        for k in range(n):
+            came = lax.ppermute(pieces[(me - k) % n], "x", _next(mesh))
+            pieces = pieces.at[(me - k - 1) % n].add(came)
+        for k in range(n):
+            came = lax.ppermute(pieces[(me - k + 1) % n], "x", _next(mesh))
+            pieces = pieces.at[(me - k) % n].set(came)
+        return pieces.reshape(1, -1)
+
+    return run(x)
+
+
+def ring_all_reduce__into_the_piece_sent(x, mesh):
+    n = mesh.size
+
+    @_map(mesh)
+    def run(row):
+        me = lax.axis_index("x")
+
+        def add(k, pieces):
+            here = (me - k) % n
+            came = lax.ppermute(pieces[here], "x", _next(mesh))
+            return pieces.at[here].set(pieces[here] + came)
+
+        def hand_out(k, pieces):
+            came = lax.ppermute(pieces[(me + 1 - k) % n], "x", _next(mesh))
+            return pieces.at[(me - k) % n].set(came)
+
+        pieces = lax.fori_loop(0, n - 1, add, row.reshape(n, -1))
+        return lax.fori_loop(0, n - 1, hand_out, pieces).reshape(1, -1)
+
+    return run(x)
+
+
+def mean_gradient_shards__whole_block(gradients, mesh):
+    @_map(mesh)
+    def run(gradients):
+        return {
+            k: lax.psum_scatter(g, "x", tiled=True) / mesh.size
+            for k, g in gradients.items()
+        }
+
+    return run(gradients)
+
+
+def to_experts__block_of_weights(tokens, expert, weights, mesh):
+    @_map(mesh)
+    def run(tokens, expert, weights):
+        order = jnp.argsort(expert)
+        there = lax.all_to_all(tokens[order], "x", 0, 0, tiled=True)
+        done = jnp.matmul(there, weights)
+        home = lax.all_to_all(done, "x", 0, 0, tiled=True)
+        return jnp.zeros_like(home).at[order].set(home)
+
+    return run(tokens, expert, weights)
+
+
 def mean_gradient_shards__all_then_cut(gradients, mesh):
     def one(g):
         return jax.reshard(
