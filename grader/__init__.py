@@ -5,5 +5,6 @@ A chapter's tests take the fixture `check`; see `grader/exercise/spec.py` for wh
 
 from grader.exercise.inputs import array, normal
 from grader.exercise.spec import Budget
+from minipod.traffic import sent
 
-__all__ = ["Budget", "array", "normal"]
+__all__ = ["Budget", "array", "normal", "sent"]

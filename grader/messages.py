@@ -38,6 +38,11 @@ def say(key: str, lang: str, **values: Any) -> str:
     return text if lang == "en" else re.sub(r"(?<=[一-鿿]) (?=[一-鿿])", "", text)  # a space only beside Latin
 
 
+def number(n: int | float) -> str:
+    """A number with commas; where it is not whole, with one digit after the point."""
+    return f"{n:,.1f}" if isinstance(n, float) and not n.is_integer() else f"{int(n):,}"
+
+
 def pick(entry: Mapping[str, T], lang: str, otherwise: T | None = None) -> T:
     """What the entry says in `lang`, else in the nearest language that it has, else `otherwise`, or a KeyError."""
     found = next((entry[name] for name in _FALLBACK[lang] if name in entry), otherwise)

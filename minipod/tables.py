@@ -11,7 +11,7 @@ class Table:
 
     left: the positions of the columns that hold words, set to the left; the others hold numbers, set to the right.
     kind: the class of the HTML element, beside `minipod`. empty: what is said where there are no rows.
-    sum: what stands below, as (what it is, the number); on a page under the first column of numbers.
+    sum: what stands below, as (what it is, the number); on a page under the last column.
     """
 
     columns: tuple[str, ...]
@@ -52,10 +52,9 @@ class Table:
     def _foot(self) -> str:
         if not self.sum:
             return ""
-        first = min(i for i in range(len(self.columns)) if i not in self.left)
-        name = f'<th scope="row" colspan="{first}">{html.escape(self.sum[0])}</th>'
-        rest = f'<td colspan="{len(self.columns) - first - 1}"></td>'
-        return f"<tfoot><tr>{name}{self._cell(first, self.sum[1])}{rest}</tr></tfoot>"
+        last = len(self.columns) - 1
+        name = f'<th scope="row" colspan="{last}">{html.escape(self.sum[0])}</th>'
+        return f"<tfoot><tr>{name}{self._cell(last, self.sum[1])}</tr></tfoot>"
 
 
 def _width(text: str) -> int:

@@ -206,9 +206,9 @@ def _stray(path: Path, root: Path) -> str:
 
 
 def derived(root: Path = ROOT) -> dict[Path, str]:
-    """The zh-Hant files beside the TOML files of minipod and the lessons, as they should be."""
+    """The zh-Hant files beside the TOML files of the grader and the lessons, as they should be."""
     out = {}
-    for folder in ("lessons", "minipod"):
+    for folder in ("grader", "lessons"):
         for path in sorted((root / folder).rglob("*.toml")):
             if path.name.endswith(".zh-Hant.toml") or path.name == lessons.FILE:
                 continue

@@ -13,9 +13,9 @@ class Budget:
     """A ceiling on what the compiled answer sends, and on what it needs for that.
 
     ops    the collectives that may appear, for instance {"all-reduce"}
-    bytes  the most they may add up to: the array worked on, per device, times the trips of enclosing loops
+    sent   the most bytes that a device may send for them, the trips of loops counted: `grader.sent` says how many
     single whether one collective must do it, where several small ones would fit the bytes too
-    along  for some axes of the mesh among the arguments, the most of it that may be worked on along this axis
+    along  for some axes of the mesh among the arguments, the most of it that may be sent along this axis
     seconds    the most that its messages may take on the link `on`, a name in `minipod.traffic.LINKS`, with the mesh
                among the arguments for the machine's: by their bytes alone, as an exercise sends few, latency left out
     temporary  the most bytes that a device may need beside arguments and results, by the compiler's `memory_analysis()`
@@ -23,9 +23,9 @@ class Budget:
     """
 
     ops: set[str]
-    bytes: int
+    sent: int | float
     single: bool = False
-    along: Mapping[str, int] = field(default_factory=dict)
+    along: Mapping[str, int | float] = field(default_factory=dict)
     seconds: float | None = None
     on: str = ""
     temporary: int | None = None

@@ -1,10 +1,11 @@
 """The verdict on one answer, from what was seen of it and of the solution."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.exercise.spec import Spec
-from grader.messages import Message
+from grader.messages import Message, number
 from grader.see.compare import Difference, PrintedDifference, difference, placement
 from grader.see.observation import CodeLine, Failure, Observation, ProcessResult, Unreadable
 from grader.see.values import Value
@@ -148,13 +149,13 @@ def over_budget(case: Observation) -> Message | None:
     if traffic.total is None:
         return Message("traffic-unknown")
     too_many = budget.single and traffic.count > 1
-    if traffic.total > budget.bytes or too_many or {t.op for t in traffic.transfers} - budget.ops:
-        return Message("budget", {"total": traffic.total, "most": budget.bytes})
+    if is_more(traffic.total, budget.sent) or too_many or {t.op for t in traffic.transfers} - budget.ops:
+        return Message("budget", {"total": traffic.total, "most": budget.sent})
     for axis, most in budget.along.items():
         has = traffic.along[axis]
-        if has is None or has > most:
-            return Message("budget-along", {"axis": axis, "has": has, "most": most})
-    if budget.seconds is not None and (traffic.seconds or 0) > budget.seconds * (1 + 1e-9):
+        if has is None or is_more(has, most):
+            return Message("budget-along", {"axis": axis, "has": number(has or 0), "most": number(most)})
+    if budget.seconds is not None and is_more(traffic.seconds or 0, budget.seconds):
         has, most = (_duration(s) for s in (traffic.seconds or 0, budget.seconds))
         return Message("budget-seconds", {"on": budget.on, "has": has, "most": most})
     if budget.hidden and traffic.exposed:
@@ -162,6 +163,11 @@ def over_budget(case: Observation) -> Message | None:
     if budget.temporary is not None and (traffic.temporary or 0) > budget.temporary:
         return Message("budget-temporary", {"has": traffic.temporary, "most": budget.temporary})
     return None
+
+
+def is_more(a: float, b: float) -> bool:
+    """Whether so many bytes are more; thirds of a byte are rounded, and may differ in the last digit."""
+    return a > b and not math.isclose(a, b)
 
 
 def _duration(seconds: float) -> str:

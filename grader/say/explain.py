@@ -9,7 +9,7 @@ from grader.exercise.lesson_words import exercise_words
 from grader.exercise.spec import Budget
 from grader.exercise.spec import Spec as Exercise
 from grader.judge.verdict import Verdict
-from grader.messages import Message, pick, say
+from grader.messages import Message, number, pick, say
 from grader.see.array_values import Array
 from grader.see.compare import Difference, PrintedDifference
 from grader.see.observation import CodeLine, Traffic
@@ -57,7 +57,9 @@ def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang:
     if verdict.difference:
         lines += _difference(verdict.difference, lang)
     elif verdict.reason == "budget" and case and case.budget and isinstance(case.traffic, Traffic):
-        lines.append(say("budget", lang, has=_has(case.traffic, lang), allowed=_allowed(case.budget, lang)))
+        sent = _bytes(case.traffic.total or 0, lang)
+        has, allowed = _has(case.traffic, lang), _allowed(case.budget, lang)
+        lines.append(say("budget", lang, sent=sent, has=has, allowed=allowed))
     elif verdict.reason == "raised" and (error := verdict.failure):
         lines.append(_line("got", say("raised", lang, type=error.type, text=_first_lines(error.text)), lang))
     else:
@@ -221,21 +223,21 @@ def _has(traffic: Traffic, lang: str) -> str:
     if not counted:
         return say("budget-no-traffic", lang)
     items = [
-        say("budget-item" if n == 1 else "budget-items", lang, op=op, bytes=_bytes(size, lang), times=n)
+        say("budget-item" if n == 1 else "budget-items", lang, op=op, bytes=number(size), times=n)
         for (op, size), n in counted.items()
     ]
     return (", " if lang == "en" else "、").join(items)
 
 
 def _allowed(budget: Budget, lang: str) -> str:
-    if not budget.ops or not budget.bytes:
+    if not budget.ops or not budget.sent:
         return say("budget-nothing", lang)
     ops = (" or " if lang == "en" else " 或 ").join(sorted(budget.ops))
-    return say("budget-single" if budget.single else "budget-allowed", lang, bytes=_bytes(budget.bytes, lang), ops=ops)
+    return say("budget-single" if budget.single else "budget-allowed", lang, bytes=_bytes(budget.sent, lang), ops=ops)
 
 
-def _bytes(n: int, lang: str) -> str:
-    return say("bytes-one", lang) if n == 1 else say("bytes", lang, n=f"{n:,}")
+def _bytes(n: int | float, lang: str) -> str:
+    return say("bytes-one", lang) if n == 1 else say("bytes", lang, n=number(n))
 
 
 def _first_lines(text: str, lines: int = 3, most: int = 300) -> str:

@@ -43,7 +43,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Transfer:
-    """One collective of a compiled program; times: None where the compiler does not know."""
+    """One collective of a compiled program; bytes: its array's; times: None where the compiler does not know."""
 
     op: str
     bytes: int
@@ -52,14 +52,14 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Traffic:
-    """What a compiled program sends, all of it and along some axes; None where that is not known.
+    """What a device of a compiled program sends, all of it and along some axes; None where that is not known.
 
     Where its budget asks for them: seconds, and temporary as there; exposed: how many collectives nothing can hide.
     """
 
     transfers: tuple[Transfer, ...]
-    total: int | None
-    along: Mapping[str, int | None] = field(default_factory=dict)
+    total: int | float | None
+    along: Mapping[str, int | float | None] = field(default_factory=dict)
     seconds: float | None = None
     temporary: int | None = None
     exposed: int | None = None

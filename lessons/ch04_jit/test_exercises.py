@@ -11,7 +11,7 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from grader import Budget, normal
+from grader import Budget, normal, sent
 from minipod import traffic
 
 
@@ -94,7 +94,8 @@ def test_known_to_all(check):
         compare=("value", "placement"),
         how="jit",
         budget=lambda x, w, mesh: Budget(
-            {"all-gather"}, len(x) * min(w.shape) * 4
+            {"all-gather"},
+            sent("all-gather", len(x) * min(w.shape) * 4, mesh.size),
         ),
     )
 

@@ -1,11 +1,11 @@
-"""The checks of ch05_constraints; budgets in bytes."""
+"""The checks of ch05_constraints; budgets in bytes that a device sends."""
 
 import jax
 import numpy as np
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from grader import Budget, normal
+from grader import Budget, normal, sent
 
 SIZES = (2, 4), (4, 2), (2, 2)
 
@@ -36,7 +36,12 @@ def test_spread_sums(check):
         compare=("value", "placement"),
         how="jit",
         budget=lambda x, mesh: Budget(
-            {"all-reduce"}, 4 * x.shape[1] // mesh.shape["y"]
+            {"all-reduce"},
+            sent(
+                "all-reduce",
+                4 * x.shape[1] // mesh.shape["y"],
+                mesh.shape["x"],
+            ),
         ),
     )
 
@@ -55,7 +60,10 @@ def test_running_totals(check):
         oracle=lambda x, mesh: np.cumsum(np.asarray(x), axis=1),
         compare=("value", "placement"),
         how="jit",
-        budget=lambda x, mesh: Budget({"all-to-all"}, x.nbytes // mesh.size),
+        budget=lambda x, mesh: Budget(
+            {"all-to-all"},
+            sent("all-to-all", x.nbytes // mesh.size, mesh.shape["y"]),
+        ),
         tolerance=1e-4,
     )
 
@@ -79,7 +87,9 @@ def test_keep_the_batch_apart(check):
     def budget(batch, w1, w2, mesh):
         weights = (w1.nbytes + w2.nbytes) // mesh.shape["y"]
         rows = batch.nbytes // mesh.shape["x"]
-        return Budget({"all-gather", "all-reduce"}, weights + rows)
+        gathered = sent("all-gather", weights, mesh.shape["x"])
+        summed = sent("all-reduce", rows, mesh.shape["y"])
+        return Budget({"all-gather", "all-reduce"}, gathered + summed)
 
     check(
         cases,
@@ -114,7 +124,12 @@ def test_dense(check):
         compare=("value", "placement"),
         how="jit",
         budget=lambda x, w, b, mesh: Budget(
-            {"all-reduce"}, 4 * x.shape[0] * w.shape[1] // mesh.shape["x"]
+            {"all-reduce"},
+            sent(
+                "all-reduce",
+                4 * x.shape[0] * w.shape[1] // mesh.shape["x"],
+                mesh.shape["y"],
+            ),
         ),
         tolerance=1e-4,
     )

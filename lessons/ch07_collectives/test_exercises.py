@@ -5,7 +5,7 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from grader import Budget, normal
+from grader import Budget, normal, sent
 from minipod.traffic import LINKS
 
 
@@ -67,7 +67,9 @@ def test_mean_gradient_shards(check):
 
     def budget(gradients, mesh):
         size = sum(g[0].nbytes for g in map(np.asarray, gradients.values()))
-        return Budget({"reduce-scatter"}, size)
+        return Budget(
+            {"reduce-scatter"}, sent("reduce-scatter", size, mesh.size)
+        )
 
     check(
         cases,
@@ -98,7 +100,8 @@ def test_to_experts(check):
 
     def budget(tokens, expert, weights, mesh):
         n, d, h = weights.shape
-        return Budget({"all-to-all"}, len(tokens) // n * (d + h) * 4)
+        exchanged = len(tokens) // n * (d + h) * 4
+        return Budget({"all-to-all"}, sent("all-to-all", exchanged, n))
 
     check(
         cases,

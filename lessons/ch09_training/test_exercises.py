@@ -6,7 +6,7 @@ import numpy as np
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from grader import Budget, array, normal
+from grader import Budget, array, normal, sent
 
 
 def placed(mesh, x, *spec):
@@ -22,8 +22,10 @@ def parameters(rng, mesh, features, outputs):
     return {"w": placed(mesh, w), "b": placed(mesh, b)}
 
 
-def bytes_of(params):
-    return sum(4 * w.size for w in params.values())
+def one_sum(params, mesh):
+    """The gradients in one all-reduce, and up to 16 bytes beside them."""
+    size = sum(4 * w.size for w in params.values())
+    return Budget({"all-reduce"}, sent("all-reduce", size + 16, mesh.size))
 
 
 def float64(*arrays):
@@ -71,9 +73,7 @@ def test_dropout_step(check):
         cases,
         oracle=oracle,
         how="jit",
-        budget=lambda _, params, *rest: Budget(
-            {"all-reduce"}, bytes_of(params) + 16
-        ),
+        budget=lambda _, params, *rest: one_sum(params, rest[-1]),
         compare=("value", "placement"),
         tolerance=1e-4,
     )
@@ -138,7 +138,10 @@ def test_gated_mlp(check):
         return (x + hidden @ down + bias).astype(np.float32)
 
     def budget(x, *rest):
-        return Budget({"all-reduce"}, 4 * x.size // rest[-1].shape["data"])
+        data, model = rest[-1].shape.values()
+        return Budget(
+            {"all-reduce"}, sent("all-reduce", 4 * x.size // data, model)
+        )
 
     check(
         cases,
@@ -198,9 +201,7 @@ def test_accumulated_gradient(check):
         cases,
         oracle=oracle,
         how="jit",
-        budget=lambda _, params, *rest: Budget(
-            {"all-reduce"}, bytes_of(params) + 16
-        ),
+        budget=lambda _, params, *rest: one_sum(params, rest[-1]),
         compare=("value", "placement"),
         tolerance=1e-4,
     )

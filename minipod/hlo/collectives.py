@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from minipod.hlo import groups as who
+from minipod.hlo import ring
 from minipod.hlo.calls import base, called, callees_first, handed_over
 from minipod.hlo.loops import Value, Values
 from minipod.hlo.text import Computation, Instruction, Program, quoted, size
@@ -55,20 +56,13 @@ class Collective:
     def sent(self) -> int | float | None:
         """Bytes that leave each device over all `times`, when the algorithm is a ring; None if `times` is.
 
-        With g devices in a group: 2(g-1)/g of `bytes` for an all-reduce, (g-1)/g for all-gather, reduce-scatter and
-        all-to-all (a ragged one as if it were even), `bytes` for a permute and a broadcast.
-        An int where it is whole: 16 bytes all-reduced by 8 devices send 28, by 3 send 21.33. For unequal groups the
-        largest counts.
+        `minipod.traffic.sent` says how much. For unequal groups the largest counts.
         """
-        if self.times is None:
-            return None
-        g = max(map(len, self.groups))
-        if self.op in ("collective-permute", "collective-broadcast"):
-            share = Fraction(1)
-        else:
-            share = Fraction(g - 1, g) * (2 if self.op == "all-reduce" else 1)
-        n = share * self.bytes * self.times
-        return int(n) if n.denominator == 1 else float(n)
+        return None if self.times is None else ring.plain(self.sent_exactly(self.times))
+
+    def sent_exactly(self, times: int = 1) -> Fraction:
+        """Bytes that leave each device over so many times, as a fraction: sums of it are exact."""
+        return ring.exactly(self.op, self.bytes, max(map(len, self.groups)), times)
 
 
 def collectives(program: Program, mesh: Mapping[str, int] | None = None) -> list[Collective]:

@@ -2,7 +2,8 @@
 
     collectives = minipod.traffic.of(f, x)      # or read(compiled.as_text(), mesh)
     minipod.traffic.table(collectives)          # a table on a page or in a terminal
-    minipod.traffic.total(collectives)          # bytes × times, for a budget
+    minipod.traffic.total(collectives)          # the bytes that a device sends for them, for a budget
+    minipod.traffic.sent("all-reduce", 4, 8)    # and for one that is not compiled: 7
     minipod.traffic.seconds(collectives, "TPU v5e", mesh)  # the time, estimated
 
 Bytes are those of the program as it was compiled: the CPU compiler turns bf16 into f32 and says so. What a Pallas
@@ -11,20 +12,22 @@ kernel or another custom call sends by itself cannot be seen.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
-from minipod.hlo import text
-from minipod.hlo.collectives import Branch, Collective, collectives
+from minipod.hlo import ring, text
+from minipod.hlo.collectives import OPS, Branch, Collective, collectives
 from minipod.tables import Table
 from minipod.traffic import time_model
 from minipod.traffic.interconnects import Link, link
 
-__all__ = ["Collective", "Table", "of", "read", "seconds", "table", "total"]
+__all__ = ["Collective", "Table", "of", "read", "seconds", "sent", "table", "total"]
 
 COLUMNS = ("collective", "axes", "bytes", "times", "sent")
 EMPTY = "no collective: nothing is sent"
-SUM = "bytes × times"
+SUM = "each device sends"
+Cost = TypeVar("Cost", Fraction, float)
 UNKNOWN = "?"  # in a loop that runs an unknown number of times
 
 
@@ -75,13 +78,26 @@ def of(function: Callable[..., Any], *args: Any, mesh: Any = None) -> list[Colle
     return read(compiled.as_text(), mesh)
 
 
-def total(collectives: Sequence[Collective]) -> int:
-    """The sum of bytes × times, per device; of a conditional's branches, the costliest counts.
+def total(collectives: Sequence[Collective]) -> int | float:
+    """The bytes that a device sends: the sum of `sent`; of a conditional's branches, the costliest counts.
 
+    An int where it is whole; the sum is exact, and only the result is rounded to a float.
     ValueError if one of the `times` is unknown: a budget over it cannot be checked.
     """
-    costs = [(c.branch, c.bytes * _times(c, "a budget over it cannot be checked")) for c in collectives]
-    return int(_costliest(costs))
+    costs = [(c.branch, c.sent_exactly(_times(c, "a budget over it cannot be checked"))) for c in collectives]
+    return ring.plain(Fraction(_costliest(costs)))
+
+
+def sent(op: str, size: int, devices: int, times: int = 1) -> int | float:
+    """Bytes that leave each of `devices` devices for a collective over an array of `size` bytes, by a ring.
+
+    2(n-1)/n of the array for an all-reduce of n devices, (n-1)/n for an all-gather (`size` is what has been gathered),
+    a reduce-scatter (what is there before) and an all-to-all, all of it for a permute and a broadcast. An int where it
+    is whole. ValueError for another operation, or fewer than one device.
+    """
+    if op not in OPS or devices < 1:
+        raise ValueError(f"a collective of {devices} devices called {op!r} is not known: {', '.join(OPS)}")
+    return ring.plain(ring.exactly(op, size, devices, times))
 
 
 def seconds(collectives: Sequence[Collective], on: Link | str, mesh: Any = None) -> float:
@@ -98,12 +114,11 @@ def seconds(collectives: Sequence[Collective], on: Link | str, mesh: Any = None)
     axes = {axis for c in collectives for axis in c.axes or ()}
     if shape is not None and (not axes <= set(shape) or max(devices, default=0) >= prod(shape.values())):
         raise ValueError(f"the mesh {shape} is not the one on which these collectives run: give that one")
-    return _costliest(
-        [
-            (c.branch, time_model.seconds(c, carrier, shape) * _times(c, "its time cannot be estimated"))
-            for c in collectives
-        ]
-    )
+    costs = [
+        (c.branch, time_model.seconds(c, carrier, shape) * _times(c, "its time cannot be estimated"))
+        for c in collectives
+    ]
+    return _costliest(costs)
 
 
 def _times(c: Collective, so: str) -> int:
@@ -112,9 +127,9 @@ def _times(c: Collective, so: str) -> int:
     return c.times
 
 
-def _costliest(costs: Sequence[tuple[Branch, float]]) -> float:
+def _costliest(costs: Sequence[tuple[Branch, Cost]]) -> Cost | int:
     """The costs outside every branch, and for each conditional those of its costliest branch."""
-    inside: dict[int, dict[int, list[tuple[Branch, float]]]] = {}
+    inside: dict[int, dict[int, list[tuple[Branch, Cost]]]] = {}
     for branch, price in costs:
         if branch:
             conditional, number = branch[0]
@@ -126,6 +141,7 @@ def _costliest(costs: Sequence[tuple[Branch, float]]) -> float:
 def table(collectives: Sequence[Collective]) -> Table:
     """One row per collective; equal ones share a row, and their times add up, so a loop and its unrolled form agree.
 
+    bytes: the array worked on. sent: what a device sends for it, over all times; their sum stands below.
     Without axes the column shows the groups. A row in a branch says so: «all-reduce (branch 1)».
     """
     alike: dict[Collective, list[int | None]] = {}
@@ -137,8 +153,8 @@ def table(collectives: Sequence[Collective]) -> Table:
         branch = f" (branch {'/'.join(str(number) for _, number in c.branch)})" if c.branch else ""
         rows.append((c.op + branch, _axes(c), _number(c.bytes), _number(c.times), _number(c.sent)))
     unknown = any(c.times is None for c in collectives)
-    sent = _number(None if unknown else total(collectives))
-    return Table(COLUMNS, tuple(rows), left=(0, 1), kind="traffic", empty=EMPTY, sum=(SUM, sent))
+    below = SUM, _number(None if unknown else total(collectives))
+    return Table(COLUMNS, tuple(rows), left=(0, 1), kind="traffic", empty=EMPTY, sum=below)
 
 
 def _axes(c: Collective) -> str:

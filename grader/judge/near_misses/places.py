@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from grader.exercise.spec import Budget
-from grader.messages import Message
+from grader.messages import Message, number
 from grader.see.array_values import Array
 from grader.see.observation import Traffic
 from grader.see.values import Value
@@ -91,25 +91,25 @@ def _rounded(x: str, y: str) -> bool:
 
 def budget(traffic: Traffic, limit: Budget, solution: Traffic, devices: int) -> Message | None:
     """Of a program that is over its budget. solution: what the solution's program sends."""
+    total = traffic.total or 0
     used = {transfer.op for transfer in traffic.transfers}
     other = sorted(used - limit.ops)
-    if not limit.ops or not limit.bytes:
+    if not limit.ops or not limit.sent:
         return Message("budget-none", {"op": other[0] if other else next(iter(used), "")})
     if other:
         if other == ["all-gather"] and "all-reduce" in limit.ops:
             return Message("budget-gather")
-        fits = sum(t.bytes * (t.times or 0) for t in traffic.transfers) <= limit.bytes
-        return Message("budget-op-fits" if fits else "budget-op", {"op": other[0], "right": sorted(limit.ops)[0]})
+        key = "budget-op-fits" if total <= limit.sent else "budget-op"
+        return Message(key, {"op": other[0], "right": sorted(limit.ops)[0]})
     count, enough = traffic.count, solution.count
     loop = max((transfer.times or 0 for transfer in traffic.transfers), default=1)
     if loop > max(enough, 1) and not any((transfer.times or 0) > 1 for transfer in solution.transfers):
         return Message("budget-loop", {"times": loop})
-    total = traffic.total or 0
-    if total == limit.bytes * devices and count <= enough:
+    if total == limit.sent * devices and count <= enough:
         return Message("budget-devices", {"n": devices})
     if count > enough:
         return Message("budget-more" if enough > 1 else "budget-more-one", {"count": count, "enough": enough})
-    times = total / limit.bytes
+    times = total / limit.sent
     if times >= 2:
         return Message("budget-times", {"times": f"{times:.3g}"})
-    return Message("budget-bytes", {"more": total - limit.bytes})
+    return Message("budget-bytes", {"more": number(total - limit.sent)})

@@ -206,7 +206,7 @@ def test_a_learner_reads_it(root, lang):
     rows = check(root, "--lang", lang).rows
     english = {
         "ch90_one.double": "moved by one whole shard along axis 0",
-        "ch90_one.total": "works on 2 times the bytes",
+        "ch90_one.total": "each device sends 2 times the bytes",
         "ch90_one.count_to": "One line is too many",
         "ch96_left.right": "",
         "ch96_left.shown": "",
@@ -216,7 +216,7 @@ def test_a_learner_reads_it(root, lang):
     }
     chinese = {
         "ch90_one.double": "整体错开了一个分片",
-        "ch90_one.total": "处理的字节数是需要的 2 倍",
+        "ch90_one.total": "发送的字节数是需要的 2 倍",
         "ch90_one.count_to": "多打印了一条",
         "ch96_left.right": "",
         "ch96_left.shown": "",

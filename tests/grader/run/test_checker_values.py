@@ -128,7 +128,7 @@ def test_a_budget_counts_the_costliest_branch_of_a_condition():
     seen = _traffic(text or "")
     assert isinstance(seen, Traffic)
     assert sorted(transfer.bytes for transfer in seen.transfers) == [4, 16]
-    assert seen.total == 16
-    within, over = (Observation((), budget=Budget({"all-reduce"}, most), traffic=seen) for most in (16, 15))
+    assert seen.total == 28  # 2 × 7/8 × 16
+    within, over = (Observation((), budget=Budget({"all-reduce"}, most), traffic=seen) for most in (28, 27))
     assert over_budget(within) is None
     assert over_budget(over) is not None

@@ -62,8 +62,7 @@ def test_a_layer_written_in_three_ways_sends_one_all_reduce_of_16_bytes(way):
     placed = [jax.device_put(a, NamedSharding(on, s)) for a, s in zip(args, specs, strict=True)]
     collectives = traffic.of(function, *placed)
     assert seen(collectives) == [("all-reduce", ("x",), 16, 1)]
-    assert traffic.total(collectives) == 16
-    assert collectives[0].sent == 28  # 2 × 7/8 × 16
+    assert collectives[0].sent == traffic.total(collectives) == 28  # 2 × 7/8 × 16
 
 
 def test_a_ring_in_a_loop_has_the_same_total_and_table_as_the_unrolled_one():
@@ -115,7 +114,13 @@ def test_branches_are_alternatives_and_the_costliest_counts():
 
     collectives = traffic.of(mapped(either, in_specs=(P(), P("x"))), np.array([True]), jnp.ones(80))
     assert sorted(c.bytes for c in collectives) == [20, 40]
-    assert traffic.total(collectives) == 40
+    assert traffic.total(collectives) == 70  # 2 × 7/8 × 40
+
+
+def test_the_costliest_branch_is_the_one_that_sends_most_not_the_one_with_the_largest_array():
+    whole = traffic.Collective("all-gather", (tuple(range(8)),), 1600, branch=((0, 0),))  # sends 1400
+    summed = traffic.Collective("all-reduce", (tuple(range(8)),), 1000, branch=((0, 1),))  # sends 1750
+    assert traffic.total([whole, summed]) == 1750
 
 
 def test_the_gradients_of_a_data_parallel_step_are_summed_once():
@@ -128,7 +133,7 @@ def test_the_gradients_of_a_data_parallel_step_are_summed_once():
     p = jax.device_put(p, NamedSharding(on, P()))
     collectives = traffic.of(jax.grad(loss), p, x)
     assert {c.op for c in collectives} == {"all-reduce"}
-    assert traffic.total(collectives) == 4 * (16 * 32 + 32 * 4)
+    assert traffic.total(collectives) == 7 * (16 * 32 + 32 * 4)  # 2 × 7/8 × 4 bytes each
 
 
 def test_axes_are_those_of_the_mesh_in_its_order():
@@ -211,12 +216,31 @@ def test_a_table_shows_each_kind_once_in_text_and_html():
     assert [line.split() for line in str(shown).splitlines()] == [
         ["collective", "axes", "bytes", "times", "sent"],
         ["all-reduce", "x", "24", "1", "42"],
-        ["bytes", "×", "times:", "24"],
+        ["each", "device", "sends:", "42"],
     ]
     assert '<table class="minipod traffic">' in shown._repr_html_()
     assert '<td>all-reduce</td><td>x</td><td style="text-align: right">24</td>' in shown._repr_html_()
+    assert (
+        '<th scope="row" colspan="4">each device sends</th><td style="text-align: right">42</td>' in shown._repr_html_()
+    )
 
 
 def test_an_empty_table_says_that_nothing_is_sent():
     assert str(traffic.table([])) == "no collective: nothing is sent"
     assert "no collective: nothing is sent" in traffic.table([])._repr_html_()
+
+
+def test_what_devices_send_is_exact_and_an_int_where_it_is_whole():
+    thirds = [traffic.Collective("all-reduce", ((0, 1, 2),), 4)] * 3  # 16/3 each
+    assert traffic.total(thirds) == 16 and isinstance(traffic.total(thirds), int)
+    assert traffic.total(thirds[:1]) == traffic.sent("all-reduce", 4, 3) == pytest.approx(16 / 3)
+    assert traffic.sent("all-gather", 4, 8) == 3.5
+    whole = traffic.sent("all-reduce", 4, 8, times=5)
+    assert whole == 35 and isinstance(whole, int)
+    assert [line.split()[-1] for line in str(traffic.table(thirds[:1])).splitlines()] == ["sent", "5.3", "5.3"]
+
+
+@pytest.mark.parametrize("op, devices", [("psum", 8), ("all-reduce", 0)])
+def test_what_is_no_collective_of_devices_is_refused(op, devices):
+    with pytest.raises(ValueError, match=f"a collective of {devices} devices called '{op}' is not known: all-reduce,"):
+        traffic.sent(op, 4, devices)

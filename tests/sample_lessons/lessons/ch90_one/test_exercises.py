@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 
-from grader import Budget
+from grader import Budget, sent
 
 
 def meshes():
@@ -26,7 +26,9 @@ def test_total(check):
     def cases(rng):
         return [(put(rng, mesh), mesh) for mesh in meshes()]
 
-    budget = Budget(ops={"all-reduce"}, bytes=4)
+    def budget(x, mesh):
+        return Budget({"all-reduce"}, sent("all-reduce", 4, mesh.size))
+
     check(cases, oracle=lambda x, mesh: np.asarray(x).sum(), how="jit", budget=budget, compare=("value", "placement"))
 
 
