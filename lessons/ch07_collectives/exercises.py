@@ -12,6 +12,8 @@ from jax import lax  # noqa: F401
 from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P  # noqa: F401
 
+from minipod.traffic import Link
+
 
 def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
     """Add up over all devices, by passing pieces around a ring.
@@ -102,4 +104,35 @@ def which_collective(before: np.ndarray, after: np.ndarray) -> tuple[str, int]:
     "collective-permute" 之一；字节数与通信量表中“字节”一栏的含义相同。
     """
     # TODO: look at the shapes first, then at the numbers.
+    raise NotImplementedError
+
+
+def fastest_mesh(
+    weights: int,
+    activations: int,
+    sums: int,
+    room: int,
+    devices: int,
+    link: Link,
+) -> tuple[tuple[int, int], float]:
+    """Choose the mesh on which a training step talks least, among those that fit.
+
+    The devices, all on one switch, are to form a mesh of data × model of them. weights
+    and activations are bytes. Each device holds weights / model bytes, at most room.
+    A step has one all-reduce of weights / model bytes along "data", for the gradients,
+    and sums all-reduces of activations / data bytes each along "model".
+    An all-reduce of b bytes over n devices takes 2 max(b (n-1)/n / link.bytes_per_second,
+    link.latency) seconds, and over one device none. They come one after the other.
+    Returns `((data, model), seconds)`: the mesh that fits and takes the least time, and
+    this time. Exactly one is the fastest.
+
+    在放得下的网格里，选出训练一步通信时间最短的那一个。
+    所有设备接在同一台交换机上，要排成 data × model 的网格。weights 和 activations 都是
+    字节数。每个设备持有 weights / model 字节，不能超过 room。一步里，沿 "data" 对梯度做一次
+    all-reduce，大小为 weights / model 字节；沿 "model" 做 sums 次 all-reduce，每次
+    activations / data 字节。n 个设备对 b 字节做一次 all-reduce，用时 2 max(b (n-1)/n /
+    link.bytes_per_second, link.latency) 秒；只有一个设备时不花时间。各次依次进行。
+    返回 `((data, model), seconds)`：放得下而且用时最短的网格，以及它的用时。最快的只有一个。
+    """
+    # TODO: which pairs are there, which fit, and what does each take?
     raise NotImplementedError

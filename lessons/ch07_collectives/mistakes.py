@@ -322,3 +322,88 @@ def which_collective__sums_alone(before, after):
     if name == "all-reduce" and not is_sum:
         name = "collective-permute"
     return name, size
+
+
+def _all_reduce(size, n, link):
+    carried = size * (n - 1) / n / link.bytes_per_second
+    return 2 * max(carried, link.latency) if n > 1 else 0.0
+
+
+def _fastest(args, time=None, fits=True, result=None, gradient=None, sent=None):
+    """The solution, of which each part may be replaced."""
+    weights, activations, sums, room, devices, link = args
+    time = time or _all_reduce
+    found = {}
+    for model in range(1, devices + 1):
+        data, rest = divmod(devices, model)
+        if rest or (fits and weights / model > room):
+            continue
+        size = gradient(weights, model) if gradient else weights / model
+        layers = activations / data
+        if sent:
+            total = time(size, data, link) + sent(layers, sums, model, data)
+        else:
+            total = time(size, data, link) + sums * time(layers, model, link)
+        found[result(data, model) if result else (data, model)] = total
+    return min(found.items(), key=lambda item: item[1])
+
+
+def fastest_mesh__latency_left_out(*args):
+    def time(size, n, link):
+        return 2 * size * (n - 1) / n / link.bytes_per_second
+
+    return _fastest(args, time)
+
+
+def fastest_mesh__latency_added(*args):
+    def time(size, n, link):
+        carried = size * (n - 1) / n / link.bytes_per_second
+        return 2 * (carried + link.latency) if n > 1 else 0.0
+
+    return _fastest(args, time)
+
+
+def fastest_mesh__one_pass(*args):
+    return _fastest(args, lambda *a: _all_reduce(*a) / 2)
+
+
+def fastest_mesh__whole_arrays(*args):
+    def time(size, n, link):
+        carried = size / link.bytes_per_second
+        return 2 * max(carried, link.latency) if n > 1 else 0.0
+
+    return _fastest(args, time)
+
+
+def fastest_mesh__one_device_waits(*args):
+    def time(size, n, link):
+        carried = size * (n - 1) / n / link.bytes_per_second
+        return 2 * max(carried, link.latency)
+
+    return _fastest(args, time)
+
+
+def fastest_mesh__memory_forgotten(*args):
+    return _fastest(args, fits=False)
+
+
+def fastest_mesh__gradients_not_cut(*args):
+    return _fastest(args, gradient=lambda weights, model: weights)
+
+
+def fastest_mesh__batch_not_cut(*args):
+    def sent(layers, sums, model, data):
+        return sums * _all_reduce(layers * data, model, args[-1])
+
+    return _fastest(args, sent=sent)
+
+
+def fastest_mesh__one_large_sum(*args):
+    def sent(layers, sums, model, data):
+        return _all_reduce(sums * layers, model, args[-1])
+
+    return _fastest(args, sent=sent)
+
+
+def fastest_mesh__exchanged(*args):
+    return _fastest(args, result=lambda data, model: (model, data))

@@ -98,3 +98,17 @@ def which_collective(before, after):
         for j in range(n)
     )
     return ("all-to-all" if swapped else "collective-permute"), bytes_
+
+
+def fastest_mesh(weights, activations, sums, room, devices, link):
+    n = np.arange(1, devices + 1)
+    model = n[(devices % n == 0) & (weights <= room * n)]
+    data = devices // model
+
+    def time(size, n):
+        wire = size * (n - 1) / n / link.bytes_per_second
+        return np.where(n > 1, 2 * np.maximum(wire, link.latency), 0)
+
+    total = time(weights / model, data) + sums * time(activations / data, model)
+    best = total.argmin()
+    return (int(data[best]), int(model[best])), float(total[best])

@@ -187,3 +187,47 @@ def which_collective__every_row_has_a_source(before, after):
 
 def which_collective__number_of_devices_too(before, after):
     return _name(before, after), _size(before, after), len(before)
+
+
+def _search(weights, activations, sums, room, devices, link, better=min):
+    def time(size, n):
+        wire = size * (n - 1) / n / link.bytes_per_second
+        return 2 * max(wire, link.latency) if n > 1 else 0.0
+
+    found = {}
+    for model in (m for m in range(1, devices + 1) if devices % m == 0):
+        if weights / model <= room:
+            data = devices // model
+            took = time(weights / model, data)
+            found[data, model] = took + sums * time(activations / data, model)
+    return better(found.items(), key=lambda item: item[1])
+
+
+def fastest_mesh__slowest(*args):
+    return _search(*args, better=max)
+
+
+def fastest_mesh__in_milliseconds(*args):
+    mesh, seconds = _search(*args)
+    return mesh, 1000 * seconds
+
+
+def fastest_mesh__only_the_mesh(*args):
+    return _search(*args)[0]
+
+
+def fastest_mesh__least_memory(weights, activations, sums, room, devices, link):
+    return (1, devices), _search(
+        weights, activations, sums, weights / devices, devices, link
+    )[1]
+
+
+def fastest_mesh__smallest_that_fits(
+    weights, activations, sums, room, devices, link
+):
+    def fewest(items, key):
+        return min(items, key=lambda item: item[0][1])
+
+    return _search(
+        weights, activations, sums, room, devices, link, better=fewest
+    )

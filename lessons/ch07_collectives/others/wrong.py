@@ -382,3 +382,98 @@ def which_collective__sums_alone(before, after):
     total = np.sum(before, axis=0).astype(before.dtype)
     unlike_a_sum = name == "all-reduce" and (after[0] != total).any()
     return "collective-permute" if unlike_a_sum else name, size
+
+
+def _steps(args, wire=None, both=None, fits=True, turn=1):
+    """All meshes with their times, as arrays; each part may be replaced."""
+    weights, activations, sums, room, devices, link = args
+    n = np.arange(1, devices + 1)
+    model = n[(devices % n == 0) & ((weights <= room * n) | (not fits))]
+    data = devices // model
+
+    def usual(size, n):
+        took = size * (n - 1) / n / link.bytes_per_second
+        return np.where(n > 1, 2 * np.maximum(took, link.latency), 0)
+
+    time = (lambda size, n: wire(size, n, link)) if wire else usual
+    first, others = (
+        both(time, *args[:3], data, model)
+        if both
+        else (
+            time(weights / model, data),
+            sums * time(activations / data, model),
+        )
+    )
+    best = int((first + others).argmin())
+    mesh = (int(data[best]), int(model[best]))[::turn]
+    return mesh, float((first + others)[best])
+
+
+def fastest_mesh__latency_left_out(*args):
+    def wire(size, n, link):
+        return 2 * (size - size / n) / link.bytes_per_second
+
+    return _steps(args, wire)
+
+
+def fastest_mesh__latency_added(*args):
+    def wire(size, n, link):
+        took = (size - size / n) / link.bytes_per_second + link.latency
+        return 2 * took * (n > 1)
+
+    return _steps(args, wire)
+
+
+def fastest_mesh__one_pass(*args):
+    def wire(size, n, link):
+        took = (size - size / n) / link.bytes_per_second
+        return np.maximum(took, link.latency) * (n > 1)
+
+    return _steps(args, wire)
+
+
+def fastest_mesh__whole_arrays(*args):
+    def wire(size, n, link):
+        took = np.maximum(size / link.bytes_per_second, link.latency)
+        return 2 * took * (n > 1)
+
+    return _steps(args, wire)
+
+
+def fastest_mesh__one_device_waits(*args):
+    def wire(size, n, link):
+        took = (size - size / n) / link.bytes_per_second
+        return 2 * np.maximum(took, link.latency)
+
+    return _steps(args, wire)
+
+
+def fastest_mesh__memory_forgotten(*args):
+    return _steps(args, fits=False)
+
+
+def fastest_mesh__gradients_not_cut(*args):
+    def both(time, weights, activations, sums, data, model):
+        return time(weights, data), sums * time(activations / data, model)
+
+    return _steps(args, both=both)
+
+
+def fastest_mesh__batch_not_cut(*args):
+    def both(time, weights, activations, sums, data, model):
+        return time(weights / model, data), sums * time(activations, model)
+
+    return _steps(args, both=both)
+
+
+def fastest_mesh__one_large_sum(*args):
+    def both(time, weights, activations, sums, data, model):
+        return time(weights / model, data), time(
+            sums * activations / data, model
+        )
+
+    return _steps(args, both=both)
+
+
+def fastest_mesh__exchanged(*args):
+    return _steps(args, turn=-1)
