@@ -73,6 +73,13 @@ def _parser() -> argparse.ArgumentParser:
     traffic.add_argument("file", metavar="FILE", help="what `compiled.as_text()` gave; - is the standard input")
     traffic.set_defaults(command=_traffic)
 
+    plan = commands.add_parser("plan", help="what a program would need and take on a TPU slice that is not here")
+    plan.add_argument("program", metavar="FILE.py:NAME", help="NAME(mesh) returns (function, arguments)")
+    plan.add_argument("--on", required=True, metavar="SLICE", help="such as v5e:4x4, v4:8x8x8 or 7x:2x2x1")
+    plan.add_argument("--mesh", required=True, metavar="AXES", help="such as data=4,model=4")
+    plan.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    plan.set_defaults(command=_plan)
+
     draw = commands.add_parser("draw", help="a picture of simulated devices")
     draw.add_argument("-d", "--devices", type=int, default=8, metavar="D", help="how many (default: 8)")
     draw.add_argument("-o", "--output", default="devices.svg", metavar="FILE", help="(default: devices.svg)")
@@ -137,6 +144,21 @@ def _traffic(options: argparse.Namespace) -> int:
 
     text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text(encoding="utf-8")
     print(table(read(text)))
+    return 0
+
+
+def _plan(options: argparse.Namespace) -> int:
+    from minipod.pods.command import run
+
+    found = run(options.program, options.on, options.mesh)
+    if options.json:
+        import json
+
+        print(json.dumps(found.data()))
+        if found.recorded:
+            _say(found.notes[-1])
+    else:
+        print(found)
     return 0
 
 

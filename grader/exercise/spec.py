@@ -19,7 +19,7 @@ class Budget:
     seconds    the most that its messages may take on the link `on`, a name in `minipod.traffic.LINKS`, with the mesh
                among the arguments for the machine's: by their bytes alone, as an exercise sends few, latency left out
     temporary  the most bytes that a device may need beside arguments and results, by the compiler's `memory_analysis()`
-    hidden     whether each collective must have a product to hide behind, by `minipod.hlo.overlap.exposed`
+    hidden     whether each collective must have a product to hide behind, by `minipod.hlo.hiding.exposed`
     """
 
     ops: set[str]

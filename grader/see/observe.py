@@ -220,7 +220,7 @@ def _leaves_devices(function: Callable[..., Any], args: tuple[Any, ...]) -> str 
 
 def _traffic(text: str, mesh: Any = None, budget: Budget | None = None) -> Traffic | Unreadable:
     from minipod import traffic
-    from minipod.hlo import overlap
+    from minipod.hlo import hiding
     from minipod.hlo import text as hlo
 
     limit = budget or Budget(set(), 0)
@@ -230,9 +230,9 @@ def _traffic(text: str, mesh: Any = None, budget: Budget | None = None) -> Traff
         crossing = {axis: [c for c in found if c.axes is None or axis in c.axes] for axis in limit.along}
         along = {axis: traffic.total(part) if known else None for axis, part in crossing.items()}
         transfers = tuple(Transfer(c.op, c.bytes, c.times) for c in found)
-        link = replace(traffic.LINKS[limit.on], latency=0.0) if limit.on else None
+        link = replace(traffic.LINKS[limit.on], latency=0.0, start=0.0) if limit.on else None
         seconds = float(traffic.seconds(found, link, mesh)) if link and known else None
-        exposed = len(overlap.exposed(hlo.parse(text))) if limit.hidden else None
+        exposed = len(hiding.exposed(hlo.parse(text))) if limit.hidden else None
         return Traffic(transfers, traffic.total(found) if known else None, along, seconds, exposed=exposed)
     except ValueError as error:
         return Unreadable(str(error)[:300])

@@ -2,7 +2,7 @@
 
 from lessons.ch08_three_ways.found import PROGRAMS, compiled
 from minipod import traffic
-from minipod.hlo import overlap, text
+from minipod.hlo import hiding, text
 
 
 def report(mesh) -> str:
@@ -16,7 +16,7 @@ def report(mesh) -> str:
             op: sum(c.times or 0 for c in bill if c.op == op)
             for op in sorted({c.op for c in bill})
         }
-        alone = len(overlap.exposed(text.parse(program)))
+        alone = len(hiding.exposed(text.parse(program)))
         hidden = f"{len(bill) - alone} of {len(bill)}"
         said = ", ".join(f"{n} {op}" for op, n in kinds.items())
         total = f"{traffic.total(bill):,}"

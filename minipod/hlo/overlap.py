@@ -1,53 +1,93 @@
-"""Which collectives of a compiled program have a product to hide behind: one that can be computed while they run."""
+"""What a device computes while a collective is under way: between its start and its done, in the compiler's schedule.
 
-from collections.abc import Mapping
+A scheduled program (`is_scheduled=true`, as those of TPUs and GPUs) is run in the order in which it is written. TPUs
+write a collective either as `…-start` and `…-done`, or as a fusion that starts it, others that go on with it while
+they compute, and one that ends it.
+"""
 
-from minipod.hlo.calls import called, callees_first
-from minipod.hlo.collectives import begins
+from dataclasses import dataclass
+
+from minipod.hlo.calls import base, called
+from minipod.hlo.collectives import OPS, _part, begins
 from minipod.hlo.text import Computation, Instruction, Program
-
-PRODUCTS = ("dot", "convolution", "ragged-dot", "scaled-dot")
-LIBRARIES = ("matmul", "gemm", "dot", "conv")  # in the target of a custom call
+from minipod.hlo.work import products
 
 
-def exposed(program: Program) -> list[Instruction]:
-    """The collectives (of an asynchronous one its start) for which there is no such product, in the order of the text.
+@dataclass(frozen=True)
+class Overlap:
+    """One asynchronous collective of the text: its operation, its name there, and the FLOPs of the matrix products
+    that stand between its start and its done (once, however often a loop runs them). products: how many these are."""
 
-    A product hides a collective if it stands in the same computation (so in the same turn of the same loop), does not
-    wait for it, and is not waited for by it. A fusion, call, loop or branch counts as a product if one is in it.
-    """
-    callees = callees_first(program, program.entry)
-    multiplies: set[str] = set()
-    for name in callees:  # each after those that it calls
-        if any(_is_product(program, name, line, multiplies) for line in program.computations[name].values()):
-            multiplies.add(name)
+    op: str
+    name: str
+    products: int
+    flops: int
+
+
+def overlaps(program: Program) -> list[Overlap]:
+    """Every asynchronous collective, in the order in which they start. Those that run alone have 0 products."""
     found = []
-    for name in (name for name in program.computations if name in callees):
-        computation = program.computations[name]
-        starts = [line for line in computation.values() if begins(line)]
-        products = [line for line in computation.values() if _is_product(program, name, line, multiplies)]
-        before = _before(computation) if starts else {}
-        found += [
-            start
-            for start in starts
-            if all(p.name in before[start.name] or start.name in before[p.name] for p in products)
-        ]
+    for computation in program.computations.values():
+        lines = list(computation.values())
+        for i, line in enumerate(lines):
+            if op := _starts(program, computation, line):
+                end = _end(program, computation, lines, i)
+                costs = [_flops(program, computation, between) for between in lines[i + 1 : end]]
+                costs = [cost for cost in costs if cost]
+                found.append(Overlap(op, line.name, len(costs), sum(costs)))
     return found
 
 
-def _is_product(program: Program, name: str, line: Instruction, multiplies: set[str]) -> bool:
-    if line.opcode in PRODUCTS:
-        return True
-    if line.opcode == "custom-call":
-        return any(word in line.attributes.get("custom_call_target", "").lower() for word in LIBRARIES)
-    calls = called(program, program.computations[name], line)
-    return any(callee in multiplies for names in calls.values() for callee in names)
+def _starts(program: Program, computation: Computation, line: Instruction) -> str:
+    """The operation that begins here and ends later, or ""."""
+    if line.opcode.endswith("-start") and base(line.opcode) in OPS:
+        return base(line.opcode)
+    if line.opcode not in ("fusion", "fusion-start", "async-start", "call-start"):
+        return ""
+    later = line.opcode.endswith("-start")
+    for inside in _inside(program, computation, line):
+        if later or _part(inside) == "start":
+            if op := next((base(i.opcode) for i in inside.values() if begins(i)), ""):
+                return op
+    return ""
 
 
-def _before(computation: Computation) -> Mapping[str, frozenset[str]]:
-    """Of each instruction the names of all those that it waits for."""
-    before: dict[str, frozenset[str]] = {}
-    for line in computation.values():  # operands stand before what uses them
-        own = [name for name in line.operand_names if name in before]
-        before[line.name] = frozenset(own).union(*(before[name] for name in own))
-    return before
+def _end(program: Program, computation: Computation, lines: list[Instruction], start: int) -> int:
+    """Where what starts at `start` is done: its `-done`, or the fusion with the same channel that is the end."""
+    first = lines[start]
+    if first.opcode.endswith("-start"):
+        handles = {first.name}
+        for i in range(start + 1, len(lines)):
+            if handles & set(lines[i].operand_names[:1]):
+                if lines[i].opcode.endswith("-done"):
+                    return i
+                handles.add(lines[i].name)
+        return start + 1
+    channels = _channels(program, computation, first)
+    ends = (
+        i
+        for i in range(start + 1, len(lines))
+        if lines[i].opcode == "fusion"
+        and any(_part(inside) == "done" for inside in _inside(program, computation, lines[i]))
+        and _channels(program, computation, lines[i]) & channels
+    )
+    return next(ends, start + 1)
+
+
+def _inside(program: Program, computation: Computation, line: Instruction) -> list[Computation]:
+    """The computations that an instruction calls."""
+    return [program.computations[name] for names in called(program, computation, line).values() for name in names]
+
+
+def _channels(program: Program, computation: Computation, line: Instruction) -> set[str]:
+    lines = [i for inside in _inside(program, computation, line) for i in inside.values()]
+    return {i.attributes["channel_id"] for i in lines if "channel_id" in i.attributes}
+
+
+def _flops(program: Program, computation: Computation, line: Instruction) -> int:
+    """Of the matrix products in one instruction and in what it calls, once."""
+    total = products(computation, line)[1]
+    if not begins(line):
+        for inside in _inside(program, computation, line):
+            total += sum(_flops(program, inside, each) for each in inside.values())
+    return total

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from minipod.hlo import ring, text
 from minipod.hlo.collectives import OPS, Branch, Collective, collectives
 from minipod.tables import Table
+from minipod.torus import torus_of
 from minipod.traffic import time_model
 from minipod.traffic.interconnects import Link, link
 
@@ -101,12 +102,14 @@ def sent(op: str, size: int, devices: int, times: int = 1) -> int | float:
 
 
 def seconds(collectives: Sequence[Collective], on: Link | str, mesh: Any = None) -> float:
-    """Estimated seconds of the collectives, one after the other, on an interconnect; `cost.seconds` says how.
+    """Estimated seconds of the collectives, one after the other, on an interconnect; `time_model.seconds` says how.
 
-    `on` is a `links.Link`, or the name of one in `links.LINKS`; `mesh` (a `Mesh` or `AbstractMesh`), whose axes are
-    taken for those of the machine, is needed for collectives over several axes, and for permutes to others than the
-    next device. Of a conditional's branches, the slowest counts.
-    ValueError for an unknown name, a mesh that is not the program's, or a loop of unknown length.
+    `on` is a `Link`, or the name of one in `LINKS`; `mesh` (a `Mesh` or `AbstractMesh`) is needed for collectives over
+    several axes, and for permutes to others than the next device. Where its devices are a TPU's, here or not
+    (`minipod.pods.mesh`), their coordinates say on which axes of the torus it lies; else its axes are taken for those
+    of the machine. Of a conditional's branches, the slowest counts.
+    ValueError for an unknown name, a mesh that is not the program's, groups that are no box of the torus, or a loop of
+    unknown length.
     """
     carrier = link(on) if isinstance(on, str) else on
     shape = None if mesh is None else dict(mesh.shape)
@@ -114,8 +117,9 @@ def seconds(collectives: Sequence[Collective], on: Link | str, mesh: Any = None)
     axes = {axis for c in collectives for axis in c.axes or ()}
     if shape is not None and (not axes <= set(shape) or max(devices, default=0) >= prod(shape.values())):
         raise ValueError(f"the mesh {shape} is not the one on which these collectives run: give that one")
+    torus = torus_of(mesh, carrier.closes) if carrier.shape == "torus" else None
     costs = [
-        (c.branch, time_model.seconds(c, carrier, shape) * _times(c, "its time cannot be estimated"))
+        (c.branch, time_model.seconds(c, carrier, shape, torus) * _times(c, "its time cannot be estimated"))
         for c in collectives
     ]
     return _costliest(costs)

@@ -16,6 +16,8 @@ class Link:
         "ring": all devices in one ring that is used in one direction. "switch": everybody reaches everybody in a hop.
     closes: of a torus, an axis whose size is a multiple of this, and more than 2, is closed into a ring.
     latency: seconds a hop; 0 where the source prints none, and then only bytes count.
+    start: seconds that every collective takes before its first hop.
+    in_a_ring: of a switch: the library that works over it goes round in a ring, so n devices are n-1 hops and not 1.
     """
 
     name: str
@@ -24,11 +26,14 @@ class Link:
     source: str
     latency: float = 0.0
     closes: int = 1
+    start: float = 0.0
+    in_a_ring: bool = False
 
     def __post_init__(self):
-        if self.bytes_per_second <= 0 or self.latency < 0 or self.closes < 1:
+        if self.bytes_per_second <= 0 or min(self.latency, self.start) < 0 or self.closes < 1:
             raise ValueError(
-                f"the link {self.name!r} needs bytes_per_second above 0, latency of at least 0 and closes of at least 1"
+                f"the link {self.name!r} needs bytes_per_second above 0, latency and start of at least 0, and closes of "
+                "at least 1"
             )
         if self.shape not in ("torus", "ring", "switch"):
             raise ValueError(f"the link {self.name!r} has the shape {self.shape!r}: torus, ring or switch")
@@ -38,6 +43,17 @@ _TPU = "https://jax-ml.github.io/scaling-book/tpus (TPU specs), latency: …/sha
 _GPU = "https://jax-ml.github.io/scaling-book/gpus (table of NVLink generations)"
 _IB = "https://jax-ml.github.io/scaling-book/gpus (beyond the node level)"
 _D2L = "https://d2l.ai/chapter_computational-performance/parameterserver.html"
+_CLOUD = "cloud.google.com/tpu/docs/tpu7x: 1,200 GB/s a chip over six links, both ways"
+_CUT = "https://github.com/aliyun/SimAI, calbusbw.h: 8 links of NVLink"  # each 25 GB/s one way
+_ASCEND = "Huawei, Atlas 800T A2: eight, each with 7 links of 56 GB/s both ways (392 GB/s); counted for groups of eight"
+# What NVIDIA's own library, which chooses between its algorithms by them, takes for a ring with its shortest protocol:
+# 6.6 µs for a start, then 0.6 µs a hop over NVLink, 1.0 over PCIe, 2.7 over a network. Source: NVIDIA/nccl,
+# src/graph/tuning.cc, baseLat and hwLat (2.20).
+_NVLINK = {"start": 6.6e-6, "latency": 0.6e-6, "in_a_ring": True}
+_PCIE = {"start": 6.6e-6, "latency": 1.0e-6, "in_a_ring": True}
+_NETWORK = {"start": 6.6e-6, "latency": 2.7e-6, "in_a_ring": True}
+_NCCL = "; latency: NCCL, src/graph/tuning.cc"
+_DEAN = "J. Dean, «Numbers Everyone Should Know» (LADIS 2009): 500 µs there and back in a data centre"
 
 LINKS = {
     link.name: link
@@ -46,16 +62,22 @@ LINKS = {
         Link("TPU v5e", 4.5e10, "torus", _TPU, latency=1e-6, closes=16),
         Link("TPU v5p", 9e10, "torus", _TPU, latency=1e-6, closes=4),
         Link("TPU v6e", 9e10, "torus", _TPU, latency=1e-6, closes=16),
+        Link("TPU7x", 1e11, "torus", _CLOUD, closes=4),
         Link("NVLink 2 (8 V100)", 5.4e10, "ring", f"{_D2L}: two rings, 3 × 18 GB/s together"),
-        Link("NVLink 3 (A100)", 3e11, "switch", _GPU),
-        Link("NVLink 4 (H100)", 4.5e11, "switch", _GPU),
-        Link("NVLink 5 (B200)", 9e11, "switch", _GPU),
-        Link("PCIe 3.0 x16", 1.6e10, "switch", _D2L),
-        Link("PCIe 4.0 x16", 3.2e10, "switch", _D2L),
-        Link("InfiniBand NDR", 5e10, "switch", f"{_IB}: 400 Gbit/s"),
-        Link("InfiniBand NDR, 8 a node", 4e11, "switch", f"{_IB}: 8 × 400 Gbit/s, each node being one device"),
-        Link("200 Gbit Ethernet", 2.5e10, "switch", "IEEE 802.3bs"),
-        Link("1 Gbit Ethernet", 1.25e8, "switch", "IEEE 802.3ab"),
+        Link("NVLink 3 (A100)", 3e11, "switch", _GPU + _NCCL, **_NVLINK),
+        Link("NVLink 3, cut (A800)", 2e11, "switch", _CUT + _NCCL, **_NVLINK),
+        Link("NVLink 4 (H100)", 4.5e11, "switch", _GPU + _NCCL, **_NVLINK),
+        Link("NVLink 4, cut (H800)", 2e11, "switch", _CUT + _NCCL, **_NVLINK),
+        Link("NVLink 5 (B200)", 9e11, "switch", _GPU + _NCCL, **_NVLINK),
+        Link("HCCS (8 Ascend 910B)", 1.96e11, "switch", _ASCEND),
+        Link("PCIe 3.0 x16", 1.6e10, "switch", _D2L + _NCCL, **_PCIE),
+        Link("PCIe 4.0 x16", 3.2e10, "switch", _D2L + _NCCL, **_PCIE),
+        Link("InfiniBand NDR", 5e10, "switch", f"{_IB}: 400 Gbit/s{_NCCL}", **_NETWORK),
+        Link("InfiniBand NDR, 8 a node", 4e11, "switch", f"{_IB}: 8 × 400 Gbit/s, a node a device{_NCCL}", **_NETWORK),
+        Link("RoCE, 200 Gbit", 2.5e10, "switch", f"IEEE 802.3bs{_NCCL}", **_NETWORK),
+        Link("RoCE, 400 Gbit", 5e10, "switch", f"IEEE 802.3bs{_NCCL}", **_NETWORK),
+        Link("200 Gbit Ethernet", 2.5e10, "switch", f"IEEE 802.3bs{_NCCL}", **_NETWORK),
+        Link("1 Gbit Ethernet", 1.25e8, "switch", f"IEEE 802.3ab; latency: {_DEAN}", latency=2.5e-4),
     )
 }
 

@@ -8,13 +8,14 @@ from math import prod
 import numpy as np
 
 from minipod.hlo.collectives import Collective
+from minipod.torus import Torus
 from minipod.traffic.interconnects import Link
 
 __all__ = ["seconds"]
 
 
-def seconds(c: Collective, link: Link, mesh: dict[str, int] | None = None) -> float:
-    """Estimated seconds of one run of `c` on `link`: max(bytes to carry / bandwidth, hops × latency).
+def seconds(c: Collective, link: Link, mesh: dict[str, int] | None = None, torus: Torus | None = None) -> float:
+    """Estimated seconds of one run of `c` on `link`: max(bytes to carry / bandwidth, start + hops × latency).
 
     With b = `c.bytes`, n devices in a group (the largest counts) and w = `link.bytes_per_second`:
 
@@ -28,29 +29,46 @@ def seconds(c: Collective, link: Link, mesh: dict[str, int] | None = None) -> fl
     - permute: every pair's bytes go the shorter way round, in equal parts over the axes on which the two differ; the
       busiest link counts, and the longest way gives the hops. Without `mesh` a pair are neighbours.
 
-    Hops: 1 to a switch, n-1 on a one-way ring, on a torus the sum over the axes of n//2 (closed) or n-1 (open).
-    `mesh` (axis name → size, in order) are the axes of the torus; without it, or where the groups are no rows of it,
-    a group is one axis. Nothing else is in the way, and the reduction itself costs nothing.
+    Hops: 1 to a switch (n-1 where a library goes round in a ring), n-1 on a one-way ring, on a torus the sum over the
+    axes of n//2 (closed) or n-1 (open). With `torus` the devices lie where their coordinates say, and the axes are
+    those of the box that a group fills; ValueError where it fills none. Otherwise `mesh` (axis name → size, in order)
+    are the axes of the torus; without it, or where the groups are no rows of it, a group is one axis. Nothing else is
+    in the way, and the reduction itself costs nothing.
 
     Source: Austin et al., «How to Scale Your Model», parts 3 (all-gather over one and several axes, latency,
     all-to-all) and 12 (switches); part 3 leaves (n-1)/n out, the limit for many devices.
     """
     n = max(map(len, c.groups))
     if c.op == "collective-permute":
-        carried, hops = _permute(c, link, list((mesh or {}).values()))
-        return max(carried * c.bytes / link.bytes_per_second, hops * link.latency)
-    known = mesh is not None and c.axes is not None and prod(mesh[a] for a in c.axes) == n
-    sizes = [mesh[a] for a in c.axes] if known and mesh and c.axes else [n]
-    if link.shape != "torus":
-        sizes = [n]
-    hops = sum(_hops(size, link) for size in sizes)
+        carried, hops = _permute(c, link, list((mesh or {}).values()), torus)
+        return max(carried * c.bytes / link.bytes_per_second, link.start + hops * link.latency)
+    lines = _lines(c, link, mesh, torus)
+    hops = sum(_hops(size, closed, link) for size, closed in lines)
     if c.op in ("all-to-all", "ragged-all-to-all"):
-        transfer = max(_pieces(size, link) / size for size in sizes) * c.bytes
+        transfer = max((_pieces(size, closed, link) / size for size, closed in lines), default=0) * c.bytes
     else:
-        into = sum(1 + _closed(size, link) for size in sizes)  # links that reach a device
+        into = sum(1 + closed for _, closed in lines) or 1  # links that reach a device
         transfer = c.bytes / into * (1 if c.op == "collective-broadcast" else (n - 1) / n)
     passes = 2 if c.op == "all-reduce" else 1
-    return passes * max(transfer / link.bytes_per_second, hops * link.latency)
+    return max(passes * transfer / link.bytes_per_second, link.start + passes * hops * link.latency)
+
+
+def _lines(c: Collective, link: Link, mesh: dict[str, int] | None, torus: Torus | None) -> list[tuple[int, bool]]:
+    """The axes that a group lies on, each as (devices, a ring?)."""
+    n = max(map(len, c.groups))
+    if link.shape != "torus":
+        return [(n, False)]
+    if torus is not None:
+        found = [torus.lines(group) for group in c.groups]
+        if None in found or len({*map(str, found)}) > 1:
+            raise ValueError(
+                f"the groups of this {c.op} over {', '.join(c.axes or ('no axis',))} are no boxes of the torus "
+                f"{'x'.join(map(str, torus.shape))}, so its time cannot be estimated: lay the mesh on the torus's axes"
+            )
+        return found[0] or []
+    known = mesh is not None and c.axes is not None and prod(mesh[a] for a in c.axes) == n
+    sizes = [mesh[a] for a in c.axes] if known and mesh and c.axes else [n]
+    return [(size, _closed(size, link)) for size in sizes]
 
 
 def _closed(size: int, link: Link) -> bool:
@@ -58,45 +76,57 @@ def _closed(size: int, link: Link) -> bool:
     return link.shape == "torus" and size > 2 and size % link.closes == 0
 
 
-def _hops(size: int, link: Link) -> int:
-    return 1 if link.shape == "switch" else size // 2 if _closed(size, link) else size - 1
+def _hops(size: int, closed: bool, link: Link) -> int:
+    if link.shape == "switch":
+        return size - 1 if link.in_a_ring else 1
+    return size // 2 if closed else size - 1
 
 
-def _pieces(size: int, link: Link) -> float:
+def _pieces(size: int, closed: bool, link: Link) -> float:
     """How many of the size² pieces of an all-to-all cross its busiest link in one direction."""
     if link.shape == "switch":
         return size - 1
     if link.shape == "ring":
         return size * (size - 1) // 2
-    return size * size // 4 / (2 if _closed(size, link) else 1)
+    return size * size // 4 / (2 if closed else 1)
 
 
-def _permute(c: Collective, link: Link, sizes: Sequence[int]) -> tuple[float, int]:
+def _permute(c: Collective, link: Link, sizes: Sequence[int], torus: Torus | None) -> tuple[float, int]:
     """How many of the pairs' arrays the busiest link carries in one direction, and the hops of the longest way."""
-    if link.shape == "switch" or not sizes:
+    if link.shape == "switch" or not (sizes or torus):
         return 1, 1
     if link.shape == "ring":
-        sizes = [prod(sizes)]
+        sizes, torus = [prod(sizes)], None
+    if torus:
+        sizes, closed = torus.shape, list(torus.closed)
+    else:
+        closed = [_closed(size, link) for size in sizes]
     load: dict[tuple, Fraction] = defaultdict(Fraction)
     longest = 0
-    for source, target in c.groups:
-        start, end = ([int(i) for i in np.unravel_index(device, sizes)] for device in (source, target))
+    for pair in c.groups:
+        start, end = (_place(device, sizes, torus) for device in pair)
         differ = [i for i, (a, b) in enumerate(zip(start, end, strict=True)) if a != b]
-        ways = [_way(start, end, differ[turn:] + differ[:turn], sizes, link) for turn in range(len(differ))]
+        ways = [_way(start, end, differ[turn:] + differ[:turn], sizes, closed, link) for turn in range(len(differ))]
         for way in ways:
             for step in way:
                 load[step] += Fraction(1, len(ways))
         longest = max([longest, *map(len, ways)])
-    return float(max(load.values())), longest
+    return float(max(load.values(), default=Fraction(0))), longest
 
 
-def _way(start: list[int], end: list[int], axes: list[int], sizes: Sequence[int], link: Link) -> list[tuple]:
+def _place(device: int, sizes: Sequence[int], torus: Torus | None) -> list[int]:
+    return [*torus.coords[device]] if torus else [int(i) for i in np.unravel_index(device, sizes)]
+
+
+def _way(
+    start: list[int], end: list[int], axes: list[int], sizes: Sequence[int], closed: Sequence[bool], link: Link
+) -> list[tuple]:
     """The links passed, each as (device it leaves, axis, direction), along one axis after the other."""
     at, way = list(start), []
     for axis in axes:
         size = sizes[axis]
         ahead = (end[axis] - at[axis]) % size
-        if link.shape == "ring" or _closed(size, link):
+        if link.shape == "ring" or closed[axis]:
             direction = 1 if link.shape == "ring" or ahead <= size - ahead else -1
         else:
             direction = 1 if end[axis] > at[axis] else -1

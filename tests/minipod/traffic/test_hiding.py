@@ -7,7 +7,7 @@ from jax import lax
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from minipod.hlo.overlap import exposed
+from minipod.hlo.hiding import exposed
 from minipod.hlo.text import parse
 
 N = 8

@@ -1,0 +1,117 @@
+"""Chips: how fast each computes, how much it holds, and what joins it to others, as its maker or another source says.
+
+A figure that no source we trust prints is left out, and who asks for it is told so. Peaks are for dense matrices.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from minipod.tables import Table
+from minipod.traffic.interconnects import LINKS, Link
+
+__all__ = ["CHIPS", "Chip", "chip", "table"]
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A chip, or one of JAX's devices where a chip has two (TPU7x).
+
+    flops: element type, as compilers spell it (bf16, f32, s8, f8) → most FLOP/s of matrix products.
+    memory: bytes. bandwidth: bytes a second to or from it, None where no source says it.
+    link: its name in `minipod.traffic.LINKS`.
+    """
+
+    name: str
+    flops: Mapping[str, float]
+    memory: float
+    bandwidth: float | None
+    link: str
+    source: str
+
+    def peak(self, kind: str) -> float:
+        """Most FLOP/s for products of an element type: `bf16`, `f32`, or `f32×6` as `minipod.hlo.work` counts.
+
+        ValueError, in one sentence, where no source has it.
+        """
+        base, _, passes = kind.partition("×")
+        alike = "f8" if base.startswith("f8") else "bf16" if base == "f16" else base
+        short = base if base in self.flops else alike
+        if short not in self.flops or (passes and not self.name.startswith("TPU")):
+            raise ValueError(f"{self.name} has no figure for products of {kind}: there are {', '.join(self.flops)}")
+        return self.flops[short] / int(passes or 1)
+
+    @property
+    def carrier(self) -> Link:
+        return LINKS[self.link]
+
+
+def _tpu(name: str, bf16: float, memory: float, bandwidth: float, source: str, **others: float) -> Chip:
+    """A float32 product is one of bfloat16 on a TPU unless more is asked for: jax.lax.Precision.DEFAULT."""
+    return Chip(name, {"bf16": bf16, "f32": bf16, **others}, memory, bandwidth, name, source)
+
+
+_CLOUD = "cloud.google.com/tpu/docs/"
+_SCALING = "jax-ml.github.io/scaling-book/gpus (summary of GPU specs)"
+_TPUS = "jax-ml.github.io/scaling-book/tpus"
+_VERL = "github.com/volcengine/verl, flops_counter.py"
+_GIB, _GB = 2**30, 1e9
+
+CHIPS = {
+    chip.name: chip
+    for chip in (
+        _tpu("TPU v4", 2.75e14, 32 * _GIB, 1.2e12, f"{_CLOUD}v4", s8=2.75e14),
+        _tpu("TPU v5e", 1.97e14, 16 * _GIB, 8.19e11, f"{_CLOUD}v6e (beside v6e)", s8=3.93e14),
+        _tpu("TPU v5p", 4.59e14, 96 * _GIB, 2.765e12, f"{_CLOUD}v5p; int8: {_TPUS}", s8=9.18e14),
+        _tpu("TPU v6e", 9.18e14, 32 * _GIB, 1.64e12, f"{_CLOUD}v6e", s8=1.836e15),
+        # Two of JAX's devices on a chip, with half of it each.
+        Chip(
+            "TPU7x", {"bf16": 2.307e15 / 2, "f32": 2.307e15 / 2, "f8": 4.614e15 / 2}, 96 * _GIB, None, "TPU7x",
+            f"{_CLOUD}tpu7x: half a chip, one of its two devices",
+        ),
+        Chip("V100", {"f16": 1.25e14}, 32 * _GB, 9e11, "NVLink 2 (8 V100)", f"{_SCALING}; FP16: NVIDIA, Tesla V100"),
+        Chip("A100", {"bf16": 3.12e14, "s8": 6.24e14}, 80 * _GB, 2.039e12, "NVLink 3 (A100)", "NVIDIA, A100 datasheet"),
+        Chip(
+            "A800", {"bf16": 3.12e14, "s8": 6.24e14}, 80 * _GB, 2.039e12, "NVLink 3, cut (A800)",
+            "an A100 whose NVLink is cut to 400 GB/s both ways: Reuters, 8 November 2022",
+        ),
+        Chip("H100", {"bf16": 9.9e14, "f8": 2e15}, 80 * _GB, 3.35e12, "NVLink 4 (H100)", f"{_SCALING}; NVIDIA, H100"),
+        Chip(
+            "H800", {"bf16": 9.9e14, "f8": 2e15}, 80 * _GB, 3.35e12, "NVLink 4, cut (H800)",
+            "an H100 whose NVLink is cut to 400 GB/s both ways: arXiv 2505.09343",
+        ),
+        Chip("H20", {"bf16": 1.48e14}, 96 * _GB, 4e12, "NVLink 4 (H100)", f"{_VERL}; memory: as sellers print it"),
+        Chip("H200", {"bf16": 9.9e14, "f8": 2e15}, 141 * _GB, 4.8e12, "NVLink 4 (H100)", _SCALING),
+        Chip("B200", {"bf16": 2.3e15, "f8": 4.5e15}, 192 * _GB, 8e12, "NVLink 5 (B200)", _SCALING),
+        Chip(
+            "Ascend 910B", {"bf16": 3.54e14}, 64 * _GB, None, "HCCS (8 Ascend 910B)",
+            f"{_VERL} (others print 280 to 376 TFLOP/s); memory bandwidth: no source of Huawei's own was found",
+        ),
+    )
+}  # fmt: skip
+
+
+def chip(name: str) -> Chip:
+    """The chip of that name. ValueError, naming them all, for another."""
+    if name not in CHIPS:
+        raise ValueError(f"no chip is called {name!r}: {', '.join(CHIPS)}")
+    return CHIPS[name]
+
+
+def table() -> Table:
+    """All of them, a row each: TFLOP/s of bfloat16, memory, what joins it, source."""
+    columns = ("chip", "TFLOP/s bf16", "GB", "TB/s", "link", "GB/s a link", "source")
+    rows = []
+    for c in CHIPS.values():
+        peak = c.flops.get("bf16")
+        rows.append(
+            (
+                c.name,
+                f"{peak / 1e12:,.0f}" if peak else "–",
+                f"{c.memory / 1e9:,.0f}",
+                f"{c.bandwidth / 1e12:.2f}" if c.bandwidth else "–",
+                c.link,
+                f"{c.carrier.bytes_per_second / 1e9:,.0f}",
+                c.source,
+            )
+        )
+    return Table(columns, tuple(rows), left=(0, 4, 6), kind="chips")

@@ -1,0 +1,19 @@
+"""Plan for a pod that is not here: compile a program for a TPU slice, and read what it needs and takes.
+
+    mesh = pods.mesh("v5e:4x4", data=4, model=4)     # the slice's devices, in torus order
+    plan = pods.compile(step, weights, batch)        # ShapeDtypeStructs with NamedShardings on that mesh
+    plan.fits, plan.memory, plan.sent, plan.bound    # or look at it: it is a table
+    pods.search(program, "v5e:4x4", pods.layouts("v5e:4x4", "data", "model"))    # several at once
+
+`program(mesh)` returns `(function, arguments)`, as for `minipod plan FILE.py:NAME`. Without libtpu what was recorded is
+returned, and says so (`minipod.pods.recorded`).
+"""
+
+from minipod.pods.absent import Device, devices, mesh
+from minipod.pods.making import compile, layouts, search
+from minipod.pods.plan import Plan
+from minipod.pods.slices import GENERATIONS, Slice, slice_of
+
+__all__ = [
+    "GENERATIONS", "Device", "Plan", "Slice", "compile", "devices", "layouts", "mesh", "search", "slice_of",
+]  # fmt: skip

@@ -1,0 +1,92 @@
+"""`minipod plan FILE.py:NAME --on SLICE --mesh AXES`: the program of a file, planned; a mistake is a sentence."""
+
+import contextlib
+import importlib.util
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from minipod.pods.slices import slice_of
+
+
+def run(program: str, on: str, mesh: str) -> Any:
+    """The `Plan`. ValueError or OSError, with one sentence, for anything that is wrong."""
+    file, name = _names(program)
+    axes = axes_of(mesh)
+    slice_of(on)
+    from minipod.pods.compiler import Child, Missing, trace
+    from minipod.pods.making import make
+
+    try:
+        child = Child()  # it starts while this process imports and traces
+    except Missing:
+        child = None
+    with child or contextlib.nullcontext():
+        import jax
+
+        jax.config.update("jax_platforms", "cpu")  # or JAX would look for a TPU here
+        from minipod.pods.absent import mesh as mesh_of
+
+        place = mesh_of(on, **axes)
+        with _told(f"{file.name} cannot be imported"):
+            make_program = _imported(file, name)
+        with _told(f"{name}(mesh) failed"):
+            made = make_program(place)
+        if not (isinstance(made, tuple) and len(made) == 2 and callable(made[0])):
+            raise ValueError(f"{name}(mesh) returned {type(made).__name__}, and (function, arguments) is needed")
+        function, arguments = made
+        with _told(f"{name} cannot be traced", ValueError):
+            traced = trace(function, *(arguments if isinstance(arguments, list | tuple) else (arguments,)))
+        try:
+            return make(traced, file.parent, child)
+        except RuntimeError as error:
+            raise ValueError(str(error)) from None
+
+
+def axes_of(text: str) -> dict[str, int]:
+    """`data=4,model=4` as {"data": 4, "model": 4}. ValueError for anything else."""
+    axes: dict[str, int] = {}
+    for part in text.split(","):
+        found = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*=\s*(\d+)\s*", part)
+        if not found or found[1] in axes:
+            raise ValueError(f"{text!r} are no mesh axes: each is a name and a size, once, such as data=4,model=4")
+        axes[found[1]] = int(found[2])
+    return axes
+
+
+def _names(program: str) -> tuple[Path, str]:
+    file, colon, name = program.rpartition(":")
+    if not colon or not name.isidentifier():
+        raise ValueError(f"{program!r} is not FILE.py:NAME, such as lessons/ch09_training/large.py:fsdp")
+    path = Path(file)
+    if not path.is_file():
+        raise FileNotFoundError(f"{file}: there is no such file")
+    return path, name
+
+
+def _imported(file: Path, name: str) -> Callable[[Any], Any]:
+    sys.path.insert(0, str(file.resolve().parent))  # as when it is run
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None:
+        raise ValueError("it is no Python program")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[file.stem] = module
+    spec.loader.exec_module(module)
+    if not callable(found := getattr(module, name, None)):
+        raise ValueError(f"it has no function {name}")
+    return found
+
+
+@contextlib.contextmanager
+def _told(what: str, *plain: type[Exception]) -> Iterator[None]:
+    """Make one sentence of an error of the reader's program; those of the kinds in `plain` that are ours go through."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        said = " ".join(str(error).split("\n\n")[0].split())
+        if isinstance(error, plain) and said.startswith(("argument ", "the arguments ", "no argument ")):
+            raise
+        kind = "" if type(error) is ValueError and said.startswith("it ") else f"{type(error).__name__}: "
+        raise ValueError(f"{what}: {kind}{said[:400]}") from None

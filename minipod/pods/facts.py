@@ -1,0 +1,90 @@
+"""What a compiler said of a program, as data that can be kept: from its answer, and from its text."""
+
+import re
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from minipod.hlo import text as hlo
+from minipod.hlo.collectives import Collective, collectives
+from minipod.hlo.overlap import Overlap, overlaps
+from minipod.hlo.work import work
+from minipod.pods.slices import Slice
+
+GIB = 2**30
+_FULL = re.compile(r"HLO temporaries \(([\d.]+)([KMG])\) exceeds available HBM \(([\d.]+)([KMG])\)")
+_UNIT = {"K": 2**10, "M": 2**20, "G": GIB}
+
+
+def facts(answer: Mapping[str, Any], on: Slice, axes: Mapping[str, int]) -> dict[str, Any]:
+    """JSON data: `fits`, `memory` (bytes a device), `flops` by type, `moved`, `collectives`, `overlaps`; None where the
+    compiler does not say it, and then `silent` says why. `full` is the compiler's own message where it does not fit.
+    """
+    limit = int(on.generation.limit * GIB)
+    nothing = {"flops": None, "moved": None, "collectives": None, "overlaps": None}
+    if message := answer.get("full"):
+        memory = dict.fromkeys(("arguments", "outputs", "aliased", "temporaries", "peak"))
+        if found := _FULL.search(message):
+            memory["temporaries"] = int(float(found[1]) * _UNIT[found[2]])
+            limit = int(float(found[3]) * _UNIT[found[4]])
+        first = message.splitlines()[0].removeprefix("RESOURCE_EXHAUSTED: ")
+        return {"fits": False, "memory": memory | {"limit": limit}, "full": first, "silent": None, **nothing}
+    said = answer["memory"]
+    memory = {
+        "arguments": said["argument"],
+        "outputs": said["output"],
+        "aliased": said["alias"],
+        "temporaries": said["temp"],
+        "peak": said["peak"],
+        "limit": limit,
+    }
+    found = {"fits": True, "memory": memory, "full": None, "silent": answer["silent"], **nothing}
+    if answer["text"]:
+        found |= read(answer["text"], axes)
+    return found
+
+
+def read(text: str, axes: Mapping[str, int]) -> dict[str, Any]:
+    """What the text says: FLOPs, bytes, collectives, what overlaps. `silent` names the first thing not understood."""
+    program = hlo.parse(text)
+    found: dict[str, Any] = {}
+    try:
+        sent = collectives(program, axes)
+        found["collectives"] = [_kept(c) for c in sent]
+        found["overlaps"] = [vars(o) for o in overlaps(program)]
+        done = work(program, sent)
+        found |= {"flops": done.flops, "moved": done.moved}
+    except ValueError as reason:
+        found["silent"] = str(reason)
+    return found
+
+
+def _kept(c: Collective) -> dict[str, Any]:
+    """A collective without its groups, where the axes say them."""
+    kept = {"op": c.op, "bytes": c.bytes, "times": c.times, "axes": c.axes, "branch": c.branch}
+    return kept if c.axes is not None and c.op != "collective-permute" else kept | {"groups": c.groups}
+
+
+def collective(kept: Mapping[str, Any], axes: Mapping[str, int]) -> Collective:
+    """A collective again, with its groups."""
+    along = None if kept["axes"] is None else tuple(kept["axes"])
+    groups = kept.get("groups")
+    groups = rows(axes, along or ()) if groups is None else tuple(tuple(group) for group in groups)
+    branch = tuple((int(a), int(b)) for a, b in kept["branch"])
+    return Collective(kept["op"], groups, kept["bytes"], kept["times"], along, branch)
+
+
+def rows(axes: Mapping[str, int], along: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    """The groups of a mesh whose devices differ along these axes: positions in the order of `mesh.devices.flat`."""
+    places = np.arange(prod(axes.values())).reshape([*axes.values()])
+    names = list(axes)
+    inner = [names.index(a) for a in names if a in along]
+    outer = [i for i in range(len(names)) if i not in inner]
+    lines = places.transpose([*outer, *inner]).reshape(-1, prod(axes[names[i]] for i in inner))
+    return tuple(tuple(int(i) for i in line) for line in lines)
+
+
+def overlap(kept: Mapping[str, Any]) -> Overlap:
+    return Overlap(**kept)

@@ -1,0 +1,201 @@
+"""A plan: what a program would need and take on a slice, from what the compiler said and what chips can do."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from html import escape
+from math import prod
+from typing import Any
+
+from minipod import traffic
+from minipod.chips import Chip, chip
+from minipod.hlo.collectives import Collective
+from minipod.hlo.overlap import Overlap
+from minipod.pods.facts import collective, overlap
+from minipod.pods.slices import slice_of
+from minipod.roofline import Seconds, compute_seconds, memory_seconds
+from minipod.tables import Table
+from minipod.traffic.bill import _costliest
+
+MEMORY = ("arguments", "outputs", "temporaries", "limit")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One program on one slice. All figures are those of one device, which is a chip (half a chip of 7x).
+
+    memory: bytes: arguments, outputs, aliased (outputs that take the place of donated arguments), temporaries, peak,
+        limit; None where the compiler gives no figure.
+    full: the compiler's own message, where the program does not fit.
+    flops: by element type (`minipod.hlo.work`). moved: bytes to and from memory, estimated. sent: mesh axis → bytes.
+    silent: why flops, moved, sent and collectives are None, where they are.
+    versions: of JAX and libtpu. recorded: it was compiled elsewhere, earlier. text: the compiled program.
+    """
+
+    name: str
+    on: str
+    mesh: Any
+    fits: bool
+    memory: Mapping[str, int | None]
+    full: str | None
+    flops: Mapping[str, int] | None
+    moved: int | None
+    collectives: tuple[Collective, ...] | None
+    overlaps: tuple[Overlap, ...]
+    silent: str | None
+    versions: Mapping[str, str]
+    recorded: bool = False
+    text: str | None = field(default=None, repr=False)
+
+    @property
+    def chip(self) -> Chip:
+        return chip(slice_of(self.on).generation.chip)
+
+    @property
+    def sent(self) -> dict[str, int] | None:
+        """Bytes that a device sends along each mesh axis, all runs of all collectives; of branches the costliest.
+
+        A collective over several axes is counted as one after the other along them, the first with all of its bytes.
+        None where the program has no text, or a loop of unknown length.
+        """
+        if self.collectives is None or any(c.times is None for c in self.collectives):
+            return None
+        costs: dict[str, list[Any]] = defaultdict(list)
+        for c in self.collectives:
+            for axis, share in _shares(c, dict(self.mesh.shape)).items():
+                costs[axis].append((c.branch, share * c.sent_exactly(c.times or 0)))
+        return {axis: round(_costliest(costs[axis])) for axis in self.mesh.axis_names}
+
+    @property
+    def seconds(self) -> Seconds:
+        """How long arithmetic, memory and network would take, each alone, at the chip's peaks."""
+        if self.flops is None or self.moved is None or self.collectives is None:
+            return Seconds(None, None, None, (self.silent or self.full or "the compiler gave no text",))
+        collectives, why, found = self.collectives, [], []
+        for figure in (
+            lambda: compute_seconds(self.flops or {}, self.chip),
+            lambda: memory_seconds(self.moved or 0, self.chip),
+            lambda: traffic.seconds(collectives, self.chip.carrier, self.mesh),
+        ):
+            try:
+                found.append(float(figure()))
+            except ValueError as reason:
+                found.append(None)
+                why.append(str(reason))
+        return Seconds(*found, why=tuple(why))
+
+    @property
+    def bound(self) -> str | None:
+        """What takes longest: "compute", "memory" or "network"."""
+        return self.seconds.bound
+
+    def data(self) -> dict[str, Any]:
+        """What `minipod plan --json` prints; None where there is no figure."""
+        seconds = self.seconds
+        return {
+            "fits": self.fits,
+            "memory": {name: self.memory[name] for name in MEMORY},
+            "flops": None if self.flops is None else sum(self.flops.values()),
+            "sent": self.sent,
+            "seconds": {name: getattr(seconds, name) for name in ("compute", "memory", "network")},
+            "bound": seconds.bound,
+        }
+
+    def table(self) -> Table:
+        """Two columns: what, and how much."""
+        return Table(("", self.title), tuple(self._rows()), left=(0,), kind="plan")
+
+    @property
+    def title(self) -> str:
+        axes = ", ".join(f"{name}={size}" for name, size in self.mesh.shape.items())
+        return f"{self.name} on {self.on} ({axes})"
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences below the table: the compiler's message, what has no figure and why, where this comes from."""
+        lines = [self.full] if self.full else []
+        lines += [f"no figure: {why}" for why in self.seconds.why if why != self.full]
+        by = ", ".join(f"{name} {number}" for name, number in self.versions.items())
+        lines.append(f"recorded with {by}, not compiled here" if self.recorded else f"compiled with {by}")
+        return lines
+
+    def _rows(self) -> list[tuple[str, str]]:
+        rows = [("fits", "yes" if self.fits else "no")]
+        for name in ("arguments", "outputs", "temporaries", "peak", "limit"):
+            if (size := self.memory.get(name)) is not None:
+                there = self.memory.get("aliased") or 0
+                more = f", {_bytes(there)} of it donated" if name == "outputs" and there else ""
+                rows.append((name, _bytes(size) + more))
+        if self.flops is not None:
+            rows += [(f"FLOPs, {kind}", f"{count:.3g}") for kind, count in self.flops.items()]
+        if self.moved is not None:
+            rows.append(("memory traffic", _bytes(self.moved)))
+        for axis, size in (self.sent or {}).items():
+            rows.append((f"sent along {axis}", _bytes(size)))
+        if self.overlaps:
+            hidden = sum(bool(o.products) for o in self.overlaps)
+            rows.append(("asynchronous", f"{len(self.overlaps)} collectives, {hidden} with a product meanwhile"))
+        seconds = self.seconds
+        for name in ("compute", "memory", "network"):
+            if (time := getattr(seconds, name)) is not None:
+                rows.append((f"seconds, {name}", f"{time:.3g}"))
+        if seconds.bound:
+            rows.append(("bound by", seconds.bound))
+        return rows
+
+    def __str__(self) -> str:
+        return "\n".join([str(self.table()), *self.notes])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return self.table()._repr_html_() + notes
+
+
+def plan(
+    name: str,
+    on: str,
+    mesh: Any,
+    found: Mapping[str, Any],
+    versions: Mapping[str, str],
+    recorded: bool = False,
+    text: str | None = None,
+) -> Plan:
+    """A plan from `facts`."""
+    axes = dict(mesh.shape)
+    kept = found["collectives"]
+    return Plan(
+        name=name,
+        on=on,
+        mesh=mesh,
+        fits=found["fits"],
+        memory=found["memory"],
+        full=found["full"],
+        flops=found["flops"],
+        moved=found["moved"],
+        collectives=None if kept is None else tuple(collective(c, axes) for c in kept),
+        overlaps=tuple(overlap(o) for o in found["overlaps"] or ()),
+        silent=found["silent"],
+        versions=versions,
+        recorded=recorded,
+        text=text,
+    )
+
+
+def _shares(c: Collective, axes: Mapping[str, int]) -> dict[str, Fraction]:
+    """How a collective's bytes divide among the mesh axes. One that is no row of the mesh counts to the last axis."""
+    along = c.axes or (list(axes)[-1],)
+    if c.op == "collective-permute":
+        return {a: Fraction(1, len(along)) for a in along}
+    steps = {a: Fraction(axes[a] - 1, prod(axes[b] for b in along[: i + 1])) for i, a in enumerate(along)}
+    total = sum(steps.values()) or 1
+    return {a: step / total for a, step in steps.items()}
+
+
+def _bytes(size: int) -> str:
+    for unit, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if size >= unit:
+            return f"{size / unit:.2f} {name}"
+    return f"{size} bytes"

@@ -1,0 +1,75 @@
+"""What bounds a program: how long its arithmetic, its memory and its network would take, each if it were alone.
+
+The longest of the three is the least that a step can take, and what to work on. Sum them, and you have the most, with
+nothing overlapped; a program lies between. All figures are a chip's peaks, which programs approach and do not reach.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from minipod.chips import Chip
+
+BOUNDS = ("compute", "memory", "network")
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """Of one device for one step. None: no figure, and `why` says which is missing."""
+
+    compute: float | None
+    memory: float | None
+    network: float | None
+    why: tuple[str, ...] = ()
+
+    @property
+    def bound(self) -> str | None:
+        """Which of the three is longest: "compute", "memory" or "network"; None where there is none."""
+        known = {name: t for name in BOUNDS if (t := getattr(self, name)) is not None}
+        return max(known, key=lambda name: known[name]) if known else None
+
+    @property
+    def least(self) -> float:
+        """The longest of them, with the others hidden behind it."""
+        return max((t for name in BOUNDS if (t := getattr(self, name)) is not None), default=0.0)
+
+    @property
+    def most(self) -> float:
+        """Their sum, with nothing overlapped."""
+        return sum(t for name in BOUNDS if (t := getattr(self, name)) is not None)
+
+
+def compute_seconds(flops: Mapping[str, float], chip: Chip) -> float:
+    """FLOPs by element type, at the chip's peaks. ValueError where the chip has no figure for a type."""
+    return sum(count / chip.peak(kind) for kind, count in flops.items())
+
+
+def memory_seconds(moved: float, chip: Chip) -> float:
+    """Bytes to and from the chip's memory. ValueError where no source says how fast that is."""
+    if chip.bandwidth is None:
+        raise ValueError(f"{chip.name} has no figure for the speed of its memory")
+    return moved / chip.bandwidth
+
+
+def critical_intensity(chip: Chip, kind: str = "bf16", bytes_per_second: float | None = None) -> float:
+    """FLOPs for each byte from which on arithmetic, and no longer that byte's way, is the bound.
+
+    bytes_per_second: of the way, such as a link's; without it, the chip's memory. For a matrix product of a batch with
+    weights in bfloat16 this is the batch: 2 B D F FLOPs for the 2 D F bytes of the weights, B a byte.
+    ValueError where the chip has no figure.
+    """
+    if bytes_per_second is None:
+        if chip.bandwidth is None:
+            raise ValueError(f"{chip.name} has no figure for the speed of its memory")
+        bytes_per_second = chip.bandwidth
+    return chip.peak(kind) / bytes_per_second
+
+
+def critical_batch(batch: float, work: float, way: float) -> float:
+    """From which batch on the arithmetic takes as long as the way, when `batch` takes `work` and `way` seconds.
+
+    True where the arithmetic grows with the batch and the way does not, as with weights that are gathered, or gradients
+    that are summed: way / work times as large a batch.
+    """
+    if batch <= 0 or work <= 0:
+        raise ValueError("a batch and its seconds of arithmetic must be above 0")
+    return batch * way / work

@@ -1,0 +1,116 @@
+"""Mesh axes on the axes of a torus: which lie where, and which the machine cannot have.
+
+A collective along a mesh axis is fast where its devices are a box of the torus, all chips in a range of x, of y and of
+z: then they have these links to themselves. Devices that lie apart share links with other groups, and the simple
+formulas of `minipod.traffic` are wrong for them.
+"""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+
+def layout(shape: Sequence[int], cores: int, axes: Mapping[str, int]) -> np.ndarray:
+    """The number of the device at each place of the mesh, `int[sizes of axes]`.
+
+    shape: chips of the torus along x, y (and z); cores: devices on a chip; axes: mesh axis → size.
+    Each mesh axis takes whole axes of the torus (the devices of a chip count as one more); among several ways the
+    first mesh axis takes the first torus axes. ValueError, with what there is instead, where there is no way.
+    """
+    sizes = [*shape, cores][: len(shape) + (cores > 1)]
+    x, y = shape[:2]
+    i, j, *rest = np.indices(sizes)
+    deep = rest.pop(0) if len(shape) > 2 else 0
+    numbers = (i + x * (j + y * deep)) * cores + (rest[0] if rest else 0)
+    for taken in _ways(len(sizes), len(axes)):
+        if [prod(sizes[a] for a in group) for group in taken] == [*axes.values()]:
+            grid = numbers.transpose([a for group in taken for a in group]).reshape([*axes.values()])
+            return grid[np.ix_(*(_walk([sizes[a] for a in group]) for group in taken))]
+    others = [", ".join(f"{name}={n}" for name, n in each.items()) for each in layouts(shape, cores, [*axes])]
+    said = ", ".join(f"{name}={size}" for name, size in axes.items())
+    raise ValueError(
+        f"{said} is no layout of the torus {'x'.join(map(str, shape))}: a mesh axis takes whole axes of it, as in "
+        + " or ".join(others)
+    )
+
+
+def layouts(shape: Sequence[int], cores: int, axes: Sequence[str]) -> list[dict[str, int]]:
+    """The sizes that mesh axes of these names can have on a torus, each once, the first axis largest first."""
+    sizes = [*shape, cores][: len(shape) + (cores > 1)]
+    found = {tuple(prod(sizes[a] for a in group) for group in way) for way in _ways(len(sizes), len(axes))}
+    return [dict(zip(axes, each, strict=True)) for each in sorted(found, reverse=True)]
+
+
+def box(coords: Sequence[Sequence[int]], shape: Sequence[int]) -> tuple[int, ...] | None:
+    """The sides of the box that chips at `coords` fill, as long as `shape`; None where they fill none.
+
+    Several devices at the same place (the cores of a chip) count once.
+    """
+    places = {tuple(c[: len(shape)]) for c in coords}
+    sides = tuple(max(p[i] for p in places) - min(p[i] for p in places) + 1 for i in range(len(shape)))
+    return sides if prod(sides) == len(places) else None
+
+
+@dataclass(frozen=True)
+class Torus:
+    """The torus that a mesh lies on. shape: chips along x, y (and z). closed: whether each of these axes is a ring.
+    coords: of the chip of each device, in the order of `mesh.devices.flat`."""
+
+    shape: tuple[int, ...]
+    closed: tuple[bool, ...]
+    coords: tuple[tuple[int, ...], ...]
+
+    def lines(self, group: Sequence[int]) -> list[tuple[int, bool]] | None:
+        """The axes of the torus that a group of devices fills, each as (chips, a ring?); None where it fills no box."""
+        sides = box([self.coords[i] for i in group], self.shape)
+        if sides is None:
+            return None
+        whole = zip(sides, self.shape, self.closed, strict=True)
+        return [(n, closed and n == size) for n, size, closed in whole if n > 1]
+
+
+def torus_of(mesh: Any, closes: int) -> Torus | None:
+    """The torus of a mesh of TPU devices, here or not; None where its devices have no coordinates.
+
+    closes: see `minipod.traffic.Link`: 16 for v5e and v6e, where an axis of 16 is a ring; 4 for v4, v5p and 7x, whose
+    rings come with whole cubes of 4 × 4 × 4, so either every axis is one or none. Source: «How to Scale Your Model»,
+    part 2, on TPU networking. A mesh of a part of a slice is taken for a slice without rings.
+    """
+    devices: list[Any] = [*getattr(mesh, "devices", np.empty(0)).flat]
+    if not devices or not all(getattr(device, "coords", None) for device in devices):
+        return None
+    coords = tuple(tuple(device.coords) for device in devices)
+    shape = tuple(max(c[i] for c in coords) + 1 for i in range(len(coords[0])))
+    if prod(shape) != len({*coords}):
+        closed = [False] * len(shape)
+    elif closes == 4:
+        closed = [all(n % 4 == 0 for n in shape)] * len(shape)
+    else:
+        closed = [n > 2 and n % closes == 0 for n in shape]
+    return Torus(shape, tuple(closed), coords)
+
+
+def said(lines: Sequence[tuple[int, bool]]) -> str:
+    """`4 × ring of 16`: the sizes of lines, and which are rings."""
+    return " × ".join(f"ring of {n}" if closed else str(n) for n, closed in lines) or "one chip"
+
+
+def _walk(sizes: Sequence[int]) -> list[int]:
+    """The places of a box in an order in which each is a neighbour of the next: forth on one line, back on the next."""
+    if not sizes:
+        return [0]
+    rest = _walk(sizes[1:])
+    below = prod(sizes[1:])
+    return [i * below + j for i in range(sizes[0]) for j in (rest if i % 2 == 0 else rest[::-1])]
+
+
+def _ways(dimensions: int, axes: int) -> list[list[list[int]]]:
+    """Every way to give each of the torus's axes to one of the mesh's: for each mesh axis, those that it takes."""
+    return [
+        [[d for d in range(dimensions) if owners[d] == axis] for axis in range(axes)]
+        for owners in itertools.product(range(axes), repeat=dimensions)
+    ]
