@@ -62,4 +62,4 @@ def compiled(name, mesh):
     ]
     with jax.set_mesh(mesh):
         jitted = jax.jit(f, out_shardings=NamedSharding(mesh, out))
-        return jitted.lower(*arguments).compile().as_text()
+        return jitted.lower(*arguments).compile().as_text() or ""
