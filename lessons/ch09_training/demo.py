@@ -153,13 +153,14 @@ formulas = {  # parameters that a device holds, and what it sends in a step
 }
 
 # %% memory-and-bytes-found
-print("            held    formula       sent    formula")
+print("            held    formula       sent    formula  ÷ DP's")
 for name, (held, sent) in formulas.items():
     arrays = states[name]["p"].values()
     here = sum(w.addressable_shards[0].data.nbytes for w in arrays)
     found = traffic.read(programs[name].as_text(), meshes[name])
     print(f"{name:10} {here:7,} {held:10,.0f}", end=" ")
-    print(f"{traffic.total(found):11,.0f} {sent:10,.0f}")
+    print(f"{traffic.total(found):11,.0f} {sent:10,.0f}", end=" ")
+    print(f"{sent / formulas['DP'][1]:7.2f}")
 
 # %% what-it-takes
 link = traffic.LINKS["NVLink 4 (H100)"]

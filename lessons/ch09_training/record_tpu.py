@@ -28,7 +28,7 @@ def gathered_alone(primitive, *_, **__):
 
 
 def compiled(kind, keep=model.not_whole):
-    """The step and its bill: by hand on Explicit axes, by constraints on Auto."""
+    """The step and its bill: by hand on Explicit axes, or by constraints."""
     *others, _ = model.loss.__defaults__ or ()
     model.loss.__defaults__ = *others, keep
     devices = np.array(CHIPS.devices).reshape(8, 1)
