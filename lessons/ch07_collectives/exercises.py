@@ -67,7 +67,9 @@ def to_experts(
     tokens: f32[k, d], expert: i32[k], both cut along "x": each device has k / n
     tokens, and for each of them the number of its expert. weights: f32[n, d, h],
     sharded with `P("x")`: device e has the matrix of expert e. mesh has one axis, "x",
-    of size n. Each device has equally many tokens for each expert, in any order.
+    of size n. Each device has equally many tokens for each expert, in any order. (In
+    a real model they are not equal: an expert has room for a fixed number, its
+    capacity, and what comes above that is dropped. Here nothing is.)
     Returns f32[k, h], cut along "x", with row i equal to `tokens[i] @ weights[expert[i]]`.
     Budget: all-to-alls only; the tokens of a device travel once, and so do its results.
 
@@ -75,7 +77,8 @@ def to_experts(
     tokens 的形状是 [k, d]，expert 是 i32[k]，都沿 "x" 切开：每个设备有 k / n 个 token，
     以及每个 token 所属专家的编号。weights 的形状是 [n, d, h]，按 `P("x")` 分片：设备 e
     持有专家 e 的矩阵。mesh 只有一个轴 "x"，大小为 n。在每个设备上，分给各个专家的 token
-    数目相同，顺序任意。返回形状为 [k, h]、沿 "x" 切开的数组，第 i 行等于
+    数目相同，顺序任意。（真实的模型里并不相同：每个专家有固定的名额，叫容量（capacity），
+    超出的会被丢掉；这里不会。）返回形状为 [k, h]、沿 "x" 切开的数组，第 i 行等于
     `tokens[i] @ weights[expert[i]]`。
     预算：只用 all-to-all；每个设备的 token 送出一次，结果送回一次。
     """
