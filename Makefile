@@ -13,8 +13,8 @@ WORKERS = $(shell $(BIN)/python -c 'import os; print(min(4, 1 + (os.cpu_count() 
 book: env  ## write _build/html/{en,zh-Hans,zh-Hant}/
 	@$(BIN)/python -m publish.build $(if $(FRESH),--fresh) $(EDITIONS)
 
-record: env  ## execute the cells of all PAGES, write their outputs to book/outputs/
-	@$(BIN)/python -m publish.record $(PAGES)
+record: env  ## execute the cells of all PAGES, write their outputs to book/outputs/; PODS=1: the plans, with libtpu
+	@$(BIN)/python -m $(if $(PODS),publish.record_plans,publish.record $(PAGES))
 
 serve: env  ## show the book on 127.0.0.1
 	@$(BIN)/python -m publish.serve --port $(PORT)

@@ -20,9 +20,9 @@ from minipod.pods.slices import Slice, slice_of
 class _Client:
     """What JAX asks a device's client."""
 
-    platform: str = "tpu"
+    platform: str
     platform_version: str = "not here"
-    runtime_type: str = "tpu"
+    runtime_type: str = "none"
 
     def process_index(self) -> int:
         return 0
@@ -44,9 +44,15 @@ class Device:
     process_index: int
     of: Slice = field(compare=True, repr=False)
 
-    platform = "tpu"
-    client = _Client()
     slice_index = 0
+
+    @property
+    def platform(self) -> str:
+        return "gpu" if self.of.generation.platform == "cuda" else "tpu"
+
+    @property
+    def client(self) -> _Client:
+        return _Client(self.platform)
 
     @property
     def device_kind(self) -> str:
@@ -57,13 +63,13 @@ class Device:
         return 1
 
     def __repr__(self) -> str:
-        return f"TPU_{self.id}({','.join(map(str, self.coords))})"
+        return f"{self.platform.upper()}_{self.id}({','.join(map(str, self.coords))})"
 
 
 def devices(name: str) -> list[Device]:
     """All devices of a slice, in the order of their numbers. ValueError for a name that is none."""
     found = slice_of(name)
-    x, y, z = (*found.shape, 1)[:3]
+    x, y, z = (*found.shape, 1, 1)[:3]
     wide = max(x // 2, 1)  # hosts have 2 × 2 chips
     high = max(y // 2, 1)
     return [
@@ -71,7 +77,7 @@ def devices(name: str) -> list[Device]:
             id=(i + x * (j + y * k)) * found.generation.devices + core,
             coords=(i, j, k),
             core_on_chip=core,
-            process_index=i // 2 + wide * (j // 2 + high * k),
+            process_index=i // 2 + wide * (j // 2 + high * k) if y > 1 else 0,
             of=found,
         )
         for k in range(z)
@@ -96,7 +102,10 @@ def mesh(name: str, axis_types: Sequence[AxisType] | None = None, /, **axes: int
     shape = " × ".join(map(str, axes.values())) or "no axes"
     if any(size < 1 for size in axes.values()) or np.prod([*axes.values()], dtype=int) != found.devices or not axes:
         raise ValueError(f"{found} has {found.devices} devices, and the axes {_said(axes)} multiply to {shape}")
-    places = torus.layout(found.shape, found.generation.devices, axes)
+    if found.generation.platform == "cuda":  # everybody reaches everybody
+        places = np.arange(found.devices).reshape([*axes.values()])
+    else:
+        places = torus.layout(found.shape, found.generation.devices, axes)
     every = devices(found.name)
     types = tuple(axis_types) if axis_types else (AxisType.Auto,) * len(axes)
     grid = np.array([every[i] for i in places.flat], dtype=object).reshape(places.shape)

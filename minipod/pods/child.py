@@ -25,6 +25,7 @@ def main() -> None:
 
 def compiled(
     program: str,
+    platform: str,
     topology: str,
     options: dict[str, str],
     devices: list[int],
@@ -45,7 +46,7 @@ def compiled(
 
     exported = export.deserialize(bytearray(base64.b64decode(program)))
     try:
-        there = topologies.get_topology_desc(platform="tpu", topology_name=topology, **options)
+        there = topologies.get_topology_desc(platform=platform, topology_name=topology, **options)
         by_number = {device.id: device for device in there.devices}
         grid = np.array([by_number[i] for i in devices]).reshape([*axes.values()])
         mesh = Mesh(grid, tuple(axes), axis_types=tuple(AxisType[name] for name in types))

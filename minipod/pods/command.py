@@ -5,44 +5,66 @@ import importlib.util
 import re
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minipod.pods.slices import slice_of
 
+if TYPE_CHECKING:  # JAX takes its time, and a mistake in the words needs none
+    from minipod.pods.compiler import Traced
+    from minipod.pods.plan import Plan
 
-def run(program: str, on: str, mesh: str) -> Any:
-    """The `Plan`. ValueError or OSError, with one sentence, for anything that is wrong."""
-    file, name = _names(program)
-    axes = axes_of(mesh)
-    slice_of(on)
-    from minipod.pods.compiler import Child, Missing, trace
-    from minipod.pods.making import make
+
+def run(program: str, on: str, mesh: str) -> "Plan":
+    """The plan. ValueError or OSError, with one sentence, for anything that is wrong."""
+    checked(program, on, mesh)
+    from minipod.pods.compiler import Child, Missing
 
     try:
-        child = Child()  # it starts while this process imports and traces
+        child = Child(slice_of(on).generation.platform)  # it starts while this process imports JAX and traces
     except Missing:
         child = None
     with child or contextlib.nullcontext():
-        import jax
+        from minipod.pods.making import make
 
-        jax.config.update("jax_platforms", "cpu")  # or JAX would look for a TPU here
-        from minipod.pods.absent import mesh as mesh_of
-
-        place = mesh_of(on, **axes)
-        with _told(f"{file.name} cannot be imported"):
-            make_program = _imported(file, name)
-        with _told(f"{name}(mesh) failed"):
-            made = make_program(place)
-        if not (isinstance(made, tuple) and len(made) == 2 and callable(made[0])):
-            raise ValueError(f"{name}(mesh) returned {type(made).__name__}, and (function, arguments) is needed")
-        function, arguments = made
-        with _told(f"{name} cannot be traced", ValueError):
-            traced = trace(function, *(arguments if isinstance(arguments, list | tuple) else (arguments,)))
         try:
-            return make(traced, file.parent, child)
+            return make(prepared(program, on, mesh), Path(program.rpartition(":")[0]).parent, child)
         except RuntimeError as error:
             raise ValueError(str(error)) from None
+
+
+def checked(program: str, on: str, mesh: str) -> tuple[Path, str, dict[str, int]]:
+    """The file, the function's name and the mesh's axes, as far as they can be checked without JAX."""
+    file, colon, name = program.rpartition(":")
+    if not colon or not name.isidentifier():
+        raise ValueError(f"{program!r} is not FILE.py:NAME, such as lessons/ch09_training/large.py:fsdp")
+    if not Path(file).is_file():
+        raise FileNotFoundError(f"{file}: there is no such file")
+    slice_of(on)
+    return Path(file), name, axes_of(mesh)
+
+
+def prepared(program: str, on: str, mesh: str) -> "Traced":
+    """The program of a file, traced for a slice. ValueError or OSError as above."""
+    file, name, axes = checked(program, on, mesh)
+    import jax
+
+    jax.config.update("jax_platforms", "cpu")  # or JAX would look for a TPU here
+    from minipod.pods.absent import mesh as mesh_of
+    from minipod.pods.compiler import trace
+
+    place = mesh_of(on, **axes)
+    with _told(f"{file.name} cannot be imported"):
+        make_program = _imported(file, name)
+    with _told(f"{name}(mesh) failed"):
+        made = make_program(place)
+    if not (isinstance(made, tuple) and len(made) == 2 and callable(made[0])):
+        raise ValueError(f"{name}(mesh) returned {type(made).__name__}, and (function, arguments) is needed")
+    function, arguments = made
+    with _told(f"{name} cannot be traced", ValueError):
+        traced = trace(function, *(arguments if isinstance(arguments, list | tuple) else (arguments,)))
+    return replace(traced, name=name)
 
 
 def axes_of(text: str) -> dict[str, int]:
@@ -54,16 +76,6 @@ def axes_of(text: str) -> dict[str, int]:
             raise ValueError(f"{text!r} are no mesh axes: each is a name and a size, once, such as data=4,model=4")
         axes[found[1]] = int(found[2])
     return axes
-
-
-def _names(program: str) -> tuple[Path, str]:
-    file, colon, name = program.rpartition(":")
-    if not colon or not name.isidentifier():
-        raise ValueError(f"{program!r} is not FILE.py:NAME, such as lessons/ch09_training/large.py:fsdp")
-    path = Path(file)
-    if not path.is_file():
-        raise FileNotFoundError(f"{file}: there is no such file")
-    return path, name
 
 
 def _imported(file: Path, name: str) -> Callable[[Any], Any]:

@@ -16,7 +16,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -28,19 +28,33 @@ from minipod.pods.slices import Slice
 from minipod.processes import Program, environment, json_lines
 
 LIMIT = 300.0  # seconds for one program
-NEEDED = ("libtpu", "flatbuffers")  # the extra `pods`
+# The packages that a compiler is in, of each platform; of several in a row, one. The first are the extra `pods`.
+NEEDED = {
+    "tpu": (("libtpu",), ("flatbuffers",)),
+    "cuda": (("jax_cuda13_plugin", "jax_cuda12_plugin"), ("flatbuffers",)),
+}
 ROOT = Path(__file__).parents[2]
 
 
 class Missing(OSError):
-    """There is no compiler for TPUs here."""
+    """There is no compiler for these devices here."""
+
+
+def missing(platform: str) -> list[str]:
+    """The packages to install before anything can be compiled for "tpu" or "cuda"."""
+    return [names[0].replace("_", "-") for names in NEEDED[platform] if not _installed(names)]
+
+
+def _installed(names: tuple[str, ...]) -> list[str]:
+    return [name for name in names if importlib.util.find_spec(name)]
 
 
 @dataclass(frozen=True)
 class Traced:
     """A program, traced for a slice: what the child compiles. `mesh` is that of its arguments' shardings."""
 
-    name: str
+    name: str  # that the reader knows it by
+    function: str  # its own
     on: Slice
     mesh: Any
     jaxpr: str
@@ -50,11 +64,14 @@ class Traced:
     source: Path | None  # the file that the function stands in
 
     def exported(self) -> bytes:
-        """As `jax.export` writes it."""
+        """As `jax.export` writes it. RuntimeError, in one sentence, for what has no form for these devices."""
         from jax import export
 
         jitted = jax.jit(self.flat, donate_argnums=self.donated)
-        return bytes(export.export(jitted, platforms=["tpu"])(*self.leaves).serialize())
+        try:
+            return bytes(export.export(jitted, platforms=[self.on.generation.platform])(*self.leaves).serialize())
+        except Exception as error:
+            raise RuntimeError(f"{self.name} does not compile for {self.on}: {_sentence(str(error))}") from error
 
 
 def trace(function: Callable[..., Any], *arguments: Any) -> Traced:
@@ -76,15 +93,15 @@ def trace(function: Callable[..., Any], *arguments: Any) -> Traced:
 
     flat.__name__ = name = getattr(function, "__name__", type(function).__name__)
     donated = tuple(i for i, info in enumerate(infos) if info.donated)
-    return Traced(name, found, mesh, str(traced.jaxpr), leaves, donated, flat, _source(function))
+    return Traced(name, name, found, mesh, str(traced.jaxpr), leaves, donated, flat, _source(function))
 
 
 class Child:
-    """A process with libtpu, which compiles one program after the other. It starts at once, and ends with us."""
+    """A process with a compiler, which compiles one program after the other. It starts at once, and ends with us."""
 
-    def __init__(self) -> None:
-        if missing := [name for name in NEEDED if importlib.util.find_spec(name) is None]:
-            raise Missing(f"not installed here: {' and '.join(missing)} (`pip install {' '.join(missing)}`)")
+    def __init__(self, platform: str) -> None:
+        if lacking := missing(platform):
+            raise Missing(f"not installed here: {' and '.join(lacking)} (`pip install {' '.join(lacking)}`)")
         settings = environment.clean(
             JAX_PLATFORMS="cpu",
             TPU_SKIP_MDS_QUERY="1",  # there is no metadata server to ask which TPU this is
@@ -106,8 +123,9 @@ class Child:
         """
         request = {
             "program": base64.b64encode(traced.exported()).decode(),
+            "platform": traced.on.generation.platform,
             "topology": traced.on.topology,
-            "options": dict(traced.on.generation.options),
+            "options": traced.on.options,
             "devices": [device.id for device in traced.mesh.devices.flat],
             "axes": dict(traced.mesh.shape),
             "types": [kind.name for kind in traced.mesh.axis_types],
@@ -139,12 +157,10 @@ class Child:
         self.end()
 
 
-def versions() -> dict[str, str]:
-    """Of the packages that decide what comes out. Missing where there is no libtpu."""
-    try:
-        return {"jax": jax.__version__, "libtpu": version("libtpu")}
-    except PackageNotFoundError:
-        raise Missing("not installed here: libtpu (`pip install libtpu`)") from None
+def versions(platform: str = "tpu") -> dict[str, str]:
+    """Of the packages that decide what comes out. The compiler's package must be there."""
+    name = _installed(NEEDED[platform][0])[0].replace("_", "-")
+    return {"jax": jax.__version__, name: version(name)}
 
 
 def _mesh_of(arguments: Any) -> Any:

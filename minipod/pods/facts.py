@@ -40,7 +40,14 @@ def facts(answer: Mapping[str, Any], on: Slice, axes: Mapping[str, int]) -> dict
         "peak": said["peak"],
         "limit": limit,
     }
-    found = {"fits": True, "memory": memory, "full": None, "silent": answer["silent"], **nothing}
+    silent = answer["silent"] and f"the compiler cannot print this program ({answer['silent'][:120]} …)"
+    found = {"fits": True, "memory": memory, "full": None, "silent": silent, **nothing}
+    peak = said["peak"] or said["argument"] + said["output"] - said["alias"] + said["temp"]
+    if peak > limit:
+        found |= {
+            "fits": False,
+            "full": f"{peak / GIB:.2f} GiB are needed at once, and a chip has {limit / GIB:.2f} GiB",
+        }
     if answer["text"]:
         found |= read(answer["text"], axes)
     return found

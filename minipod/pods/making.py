@@ -1,9 +1,11 @@
 """Make plans: one, or one for each of several meshes, several at once."""
 
+import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from math import prod
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -44,13 +46,13 @@ def make(traced: Traced, folder: Path | None = None, child: Child | None = None)
     except Missing:
         entry = recorded.find(traced, folder)
         return plan(traced.name, str(traced.on), traced.mesh, entry["facts"], entry["versions"], True, None)
-    return plan(traced.name, str(traced.on), traced.mesh, found, versions(), False, text)
+    return plan(traced.name, str(traced.on), traced.mesh, found, versions(traced.on.generation.platform), False, text)
 
 
 def compiled(traced: Traced, child: Child | None = None) -> tuple[dict[str, Any], str | None]:
     """What the compiler says, as `facts`, and the program's text. Missing without libtpu."""
     if child is None:
-        with Child() as own:
+        with Child(traced.on.generation.platform) as own:
             return compiled(traced, own)
     answer = child.ask(traced)
     return facts(answer, traced.on, dict(traced.mesh.shape)), answer.get("text")
@@ -59,6 +61,10 @@ def compiled(traced: Traced, child: Child | None = None) -> tuple[dict[str, Any]
 def layouts(on: str, *axes: str) -> list[dict[str, int]]:
     """Every way to lay mesh axes of these names on a slice's torus: `[{"data": 16, "model": 1}, {"data": 4, …}, …]`."""
     found = slice_of(on)
+    if found.generation.platform == "cuda":
+        whole = found.devices
+        sizes = (each for each in itertools.product(range(whole, 0, -1), repeat=len(axes)) if prod(each) == whole)
+        return [dict(zip(axes, each, strict=True)) for each in sizes]
     return torus.layouts(found.shape, found.generation.devices, axes)
 
 
@@ -77,7 +83,7 @@ def search(program: Program, on: str, meshes: Sequence[Mapping[str, int]], at_on
     with ExitStack() as stack:
         try:
             for _ in range(count):
-                idle.put(stack.enter_context(Child()))
+                idle.put(stack.enter_context(Child(slice_of(on).generation.platform)))
         except Missing:
             return [make(each) for each in traced]
 

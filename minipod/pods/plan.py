@@ -8,6 +8,8 @@ from html import escape
 from math import prod
 from typing import Any
 
+import jax
+
 from minipod import traffic
 from minipod.chips import Chip, chip
 from minipod.hlo.collectives import Collective
@@ -117,8 +119,10 @@ class Plan:
         lines = [self.full] if self.full else []
         lines += [f"no figure: {why}" for why in self.seconds.why if why != self.full]
         by = ", ".join(f"{name} {number}" for name, number in self.versions.items())
-        lines.append(f"recorded with {by}, not compiled here" if self.recorded else f"compiled with {by}")
-        return lines
+        if not self.recorded:
+            return [*lines, f"compiled with {by}"]
+        other = f", and JAX is {jax.__version__} here" * (self.versions.get("jax") != jax.__version__)
+        return [*lines, f"recorded with {by}, not compiled here{other}"]
 
     def _rows(self) -> list[tuple[str, str]]:
         rows = [("fits", "yes" if self.fits else "no")]

@@ -1,9 +1,8 @@
 """Plans that were compiled earlier, for those who have no libtpu: `plans.json`, beside the file of the program.
 
 `make record PODS=1` renews them: it makes every plan that a lesson's `plans.txt` names, a line each as one would give
-it to `minipod plan`. A recording is found by the function's name, the slice, the mesh and the arguments; it says with
-which versions it was made, and of which program. Another program under the same JAX is an error; under another JAX,
-which writes the same program in other words, the recording is taken, and says its versions.
+it to `minipod plan`. A recording is found by slice, mesh, arguments, and the program as JAX traces it. Another JAX may
+write the same program in other words: then that of the same name is taken, and says its versions.
 """
 
 import hashlib
@@ -14,7 +13,7 @@ from typing import Any
 
 import jax
 
-from minipod.pods.compiler import Missing, Traced
+from minipod.pods.compiler import Missing, Traced, missing
 
 FILE = "plans.json"
 
@@ -23,50 +22,62 @@ class Stale(RuntimeError):
     """The recording is of another program."""
 
 
-def label(traced: Traced) -> str:
-    """`step on v5e:2x4, data=8: bf16[24,8192,32768]@P(None, 'data'), …`."""
+def place(traced: Traced) -> str:
+    """What a program is compiled for: slice and mesh, in words, and a sum over devices and arguments."""
     axes = ", ".join(f"{name}={size}" for name, size in traced.mesh.shape.items())
-    arguments = dict.fromkeys(f"{a.dtype}{list(a.shape)}@{a.sharding.spec}" for a in traced.leaves)
-    digest = hashlib.sha256("; ".join(arguments).encode()).hexdigest()[:12]
-    return f"{traced.name} on {traced.on}, {axes}: {digest}"
+    arguments = [f"{a.dtype}{list(a.shape)}@{(*a.sharding.spec,)}" for a in traced.leaves]
+    devices = [device.id for device in traced.mesh.devices.flat]
+    return f"{traced.on}, {axes}: {_sum(f'{devices} {arguments}')}"
 
 
 def digest(traced: Traced) -> str:
     """Of the program itself, without what differs from run to run."""
-    text = re.sub(r" at 0x[0-9a-f]+", "", traced.jaxpr)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return _sum(re.sub(r" at 0x[0-9a-f]+", "", traced.jaxpr))
 
 
 def find(traced: Traced, folder: Path | None) -> dict[str, Any]:
     """`{"facts": …, "versions": …}`. Missing where nothing is recorded, Stale where it is of another program."""
-    kept = load(folder) if folder else {}
-    entry = kept.get(label(traced))
-    if entry is None:
-        raise Missing(
-            "libtpu is not installed here (`pip install libtpu flatbuffers`), and nothing is recorded for "
-            f"{traced.name} on {traced.on}"
-        )
-    if entry["program"] != digest(traced) and entry["versions"]["jax"] == jax.__version__:
+    kept = [e for e in load(folder) if e["place"] == place(traced)] if folder else []
+    if found := [e for e in kept if e["program"] == digest(traced)]:
+        return found[0]
+    alike = [e for e in kept if traced.name in e["names"]]
+    if len(alike) == 1 and alike[0]["versions"]["jax"] != jax.__version__:
+        return alike[0]
+    if alike:
         raise Stale(
             f"what is recorded for {traced.name} on {traced.on} is of another program: where libtpu is, "
             "`make record PODS=1` renews it"
         )
-    return entry
+    raise Missing(
+        f"nothing is recorded for {traced.name} on {traced.on}, and nothing can be compiled: `pip install "
+        f"{' '.join(missing(traced.on.generation.platform))}` (some 200 MB)"
+    )
 
 
-def load(folder: Path) -> dict[str, Any]:
+def load(folder: Path) -> list[dict[str, Any]]:
     """What is recorded in a folder. ValueError for a file that is none of ours."""
     path = folder / FILE
     try:
-        return json.loads(path.read_text("utf-8"))
+        kept = json.loads(path.read_text("utf-8"))
+        return [e for e in kept if e["place"] and e["program"] and e["names"] and e["versions"]["jax"] and e["facts"]]
     except FileNotFoundError:
-        return {}
-    except ValueError:
-        raise ValueError(f"{path} is not JSON: `make record PODS=1` writes it again") from None
+        return []
+    except (ValueError, TypeError, KeyError):
+        raise ValueError(f"{path} holds no recorded plans: `make record PODS=1` writes it again") from None
 
 
-def keep(traced: Traced, facts: dict[str, Any], versions: dict[str, str], folder: Path) -> None:
-    """Add a recording, or replace it."""
-    kept = load(folder) | {label(traced): {"program": digest(traced), "versions": versions, "facts": facts}}
-    lines = [f"{json.dumps(name)}: {json.dumps(kept[name], separators=(',', ':'))}" for name in sorted(kept)]
-    (folder / FILE).write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
+def entry(traced: Traced, facts: dict[str, Any], versions: dict[str, str]) -> dict[str, Any]:
+    """A recording: of which program and arguments, with which versions, and what was found."""
+    names = [*dict.fromkeys((traced.name, traced.function))]
+    found = {"place": place(traced), "names": names, "program": digest(traced)}
+    return found | {"versions": versions, "facts": facts}
+
+
+def save(entries: list[dict[str, Any]], folder: Path) -> None:
+    """Write them all, a line each."""
+    lines = [json.dumps(each, separators=(",", ":")) for each in entries]
+    (folder / FILE).write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
+
+
+def _sum(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

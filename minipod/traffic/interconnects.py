@@ -32,8 +32,8 @@ class Link:
     def __post_init__(self):
         if self.bytes_per_second <= 0 or min(self.latency, self.start) < 0 or self.closes < 1:
             raise ValueError(
-                f"the link {self.name!r} needs bytes_per_second above 0, latency and start of at least 0, and closes of "
-                "at least 1"
+                f"the link {self.name!r} needs bytes_per_second above 0, a latency and a start of at least 0, and "
+                "closes of at least 1"
             )
         if self.shape not in ("torus", "ring", "switch"):
             raise ValueError(f"the link {self.name!r} has the shape {self.shape!r}: torus, ring or switch")

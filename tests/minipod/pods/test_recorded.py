@@ -1,0 +1,82 @@
+"""Without libtpu: what was recorded is returned and says so, and everything that is wrong is one sentence."""
+
+import json
+
+import pod_programs
+import pytest
+
+from minipod import pods
+from minipod.pods import compiler, making, recorded
+
+FACTS = {
+    "fits": True,
+    "memory": dict.fromkeys(("arguments", "outputs", "aliased", "temporaries", "peak", "limit"), 2**20),
+    "flops": {"bf16": 2**30},
+    "moved": 2**20,
+    "collectives": [{"op": "all-reduce", "bytes": 2**20, "times": 3, "axes": ["data"], "branch": []}],
+    "overlaps": [{"op": "all-gather", "name": "start", "products": 1, "flops": 5}],
+    "full": None,
+    "silent": None,
+}
+VERSIONS = {"jax": compiler.jax.__version__, "libtpu": "0.0.1"}
+
+
+@pytest.fixture
+def no_libtpu(monkeypatch):
+    monkeypatch.setattr(compiler, "NEEDED", dict.fromkeys(("tpu", "cuda"), (("no_such_package",),)))
+
+
+def traced(program=pod_programs.product):
+    function, arguments = program(pods.mesh("v5e:2x2", data=4))
+    return compiler.trace(function, *arguments)
+
+
+def keep(folder, **other):
+    recorded.save([recorded.entry(traced(), FACTS, VERSIONS) | other], folder)
+
+
+def test_what_was_recorded_is_returned_and_says_so(no_libtpu, tmp_path):
+    keep(tmp_path)
+    plan = making.make(traced(), tmp_path)
+    assert plan.recorded and plan.text is None and plan.flops == FACTS["flops"]
+    assert plan.sent == {"data": 3 * 2 * 3 / 4 * 2**20}
+    assert plan.collectives[0].groups == ((0, 1, 2, 3),)
+    assert "recorded with jax" in str(plan) and "not compiled here" in plan._repr_html_()
+
+
+def test_nothing_recorded_says_what_to_install(no_libtpu, tmp_path):
+    with pytest.raises(OSError, match="nothing is recorded for step on v5e:2x2, .* `pip install no-such-package`"):
+        making.make(traced(), tmp_path)
+
+
+def test_a_recording_of_another_program_is_not_taken(no_libtpu, tmp_path):
+    keep(tmp_path, program="0" * 16)
+    with pytest.raises(RuntimeError, match="is of another program: where libtpu is, `make record PODS=1` renews it"):
+        making.make(traced(), tmp_path)
+
+
+def test_a_recording_of_other_versions_is_taken_and_names_them(no_libtpu, tmp_path):
+    keep(tmp_path, program="0" * 16, versions={"jax": "0.1", "libtpu": "0.0.1"})
+    plan = making.make(traced(), tmp_path)
+    here = compiler.jax.__version__
+    assert plan.notes == [f"recorded with jax 0.1, libtpu 0.0.1, not compiled here, and JAX is {here} here"]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[3]", '{"a": 1}', '[{"place": "v5e"}]'])
+def test_a_file_that_holds_no_recordings_is_named(no_libtpu, tmp_path, content):
+    (tmp_path / recorded.FILE).write_text(content)
+    with pytest.raises(ValueError, match="plans.json holds no recorded plans: `make record PODS=1` writes it again"):
+        making.make(traced(), tmp_path)
+
+
+def test_another_program_has_another_place_or_digest():
+    one, other = traced(), traced(pod_programs.donated)
+    assert recorded.place(one) != recorded.place(other) and recorded.digest(one) != recorded.digest(other)
+    assert recorded.digest(one) == recorded.digest(traced())
+    kept = json.loads(json.dumps(recorded.entry(one, FACTS, VERSIONS)))
+    assert kept["names"] == ["step"]
+
+
+def test_a_search_without_libtpu_takes_recordings_too(no_libtpu):
+    with pytest.raises(OSError, match="nothing is recorded"):
+        pods.search(pod_programs.product, "v5e:2x2", [{"data": 4}])

@@ -1,0 +1,124 @@
+"""FLOPs, bytes and what overlaps, read from a program's text, against what the program must do."""
+
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import lax
+
+from minipod.hlo import overlap, text, work
+from minipod.traffic import read
+
+DATA = Path(__file__).parents[2] / "data"
+
+
+def of(function, *shapes, dtype=jnp.float32):
+    arguments = [jax.ShapeDtypeStruct(shape, dtype) for shape in shapes]
+    compiled = jax.jit(function).lower(*arguments).compile()
+    return work.work(text.parse(compiled.as_text()), []), compiled
+
+
+def total(found):
+    return sum(found.flops.values())
+
+
+@pytest.mark.parametrize(
+    "equation, left, right, flops",
+    [
+        ("ij,jk->ik", (64, 128), (128, 32), 2 * 64 * 128 * 32),
+        ("bij,bjk->bik", (4, 64, 128), (4, 128, 32), 2 * 4 * 64 * 128 * 32),
+        ("bqhd,bkhd->bhqk", (2, 64, 4, 16), (2, 64, 4, 16), 2 * 2 * 4 * 64 * 64 * 16),
+    ],
+)
+def test_a_product_costs_two_operations_for_each_pair(equation, left, right, flops):
+    found, _ = of(lambda a, b: jnp.einsum(equation, a, b), left, right)
+    assert total(found) == flops
+
+
+def test_the_body_of_a_loop_counts_as_often_as_it_runs():
+    """XLA's own analysis counts it once."""
+
+    def stack(x, w):
+        return lax.scan(lambda x, w: (jnp.tanh(x @ w), None), x, w)[0]
+
+    found, compiled = of(stack, (32, 256), (24, 256, 256))
+    assert total(found) == 24 * 2 * 32 * 256 * 256
+    assert compiled.cost_analysis()["flops"] < 2 * total(found) / 24
+    assert found.moved >= 24 * 4 * 256 * 256  # every layer's weights are read once
+
+
+def test_a_convolution_costs_what_xla_says():
+    def convolve(x, k):
+        return lax.conv_general_dilated(x, k, (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+    found, compiled = of(convolve, (2, 32, 32, 8), (3, 3, 8, 16))
+    assert total(found) == pytest.approx(compiled.cost_analysis()["flops"], rel=0.02)
+
+
+def test_bytes_are_those_that_a_product_reads_and_writes():
+    found, _ = of(lambda a, b: a @ b, (512, 512), (512, 512))
+    assert found.moved == 3 * 4 * 512 * 512
+
+
+SCHEDULED = """HloModule scheduled, is_scheduled=true, replica_count=4
+
+%batched (a: bf16[8,128,64], b: bf16[8,32,64]) -> bf16[8,128,32] {
+  %a = bf16[8,128,64]{2,1,0} parameter(0)
+  %b = bf16[8,32,64]{2,1,0} parameter(1)
+  ROOT %c = bf16[8,128,32]{2,1,0} convolution(%a, %b), window={size=8 stride=7 lhs_dilate=8}, dim_labels=0bf_0oi->0bf
+}
+
+ENTRY %main (p: bf16[64,128], q: bf16[128,256], x: bf16[8,128,64], y: bf16[8,32,64]) -> bf16[64,256] {
+  %p = bf16[64,128]{1,0} parameter(0)
+  %q = bf16[128,256]{1,0:S(1)} parameter(1)
+  %x = bf16[8,128,64]{2,1,0} parameter(2)
+  %y = bf16[8,32,64]{2,1,0} parameter(3)
+  %start = (bf16[64,128], bf16[256,128]) all-gather-start(%p), replica_groups={{0,1,2,3}}, dimensions={0}
+  %product = bf16[64,256]{1,0} dot(%p, %q), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  %fused = bf16[8,128,32]{2,1,0} fusion(%x, %y), kind=kOutput, calls=%batched
+  %done = bf16[256,128]{1,0} all-gather-done(%start)
+  %alone = (bf16[64,128], bf16[64,128]) collective-permute-start(%p), source_target_pairs={{0,1},{1,0}}
+  %there = bf16[64,128]{1,0} collective-permute-done(%alone)
+  ROOT %after = bf16[64,256]{1,0} dot(%there, %q), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+"""
+PLAIN, BATCHED = 2 * 64 * 128 * 256, 2 * 8 * 128 * 64 * 32
+
+
+def test_a_batch_that_a_tpu_writes_as_a_window_with_holes_counts_once_each():
+    found = work.work(text.parse(SCHEDULED), read(SCHEDULED))
+    assert found.flops == {"bf16": 2 * PLAIN + BATCHED}
+
+
+def test_what_stands_between_a_start_and_its_done_overlaps():
+    first, second = overlap.overlaps(text.parse(SCHEDULED))
+    assert (first.op, first.products, first.flops) == ("all-gather", 2, PLAIN + BATCHED)
+    assert (second.op, second.products) == ("collective-permute", 0)
+
+
+def test_what_stays_in_fast_memory_and_collectives_that_are_under_way_are_counted_once():
+    found = work.work(text.parse(SCHEDULED), read(SCHEDULED))
+    p, out, x, y, c = (2 * n for n in (64 * 128, 64 * 256, 8 * 128 * 64, 8 * 32 * 64, 8 * 128 * 32))
+    gathered, sent = 4 * p + p, 2 * p  # written and read by the two collectives
+    assert found.moved == (p + out) + (x + y + c) + (p + out) + gathered + sent
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.hlo")), ids=lambda path: path.stem)
+def test_every_recorded_program_is_understood(path):
+    program = text.parse(path.read_text("utf-8"))
+    collectives = [c for c in read(path.read_text("utf-8")) if c.times is not None]
+    try:
+        found = work.work(program, collectives)
+    except ValueError as reason:
+        assert "runs an unknown number of times" in str(reason)
+    else:
+        assert found.moved > 0 and all(count > 0 for count in found.flops.values())
+    assert all(o.products >= 0 for o in overlap.overlaps(program))
+
+
+def test_float32_for_which_more_was_asked_is_counted_apart():
+    asked = SCHEDULED.replace("bf16[64,128]", "f32[64,128]").replace(
+        "rhs_contracting_dims={0}\n  %fused", "rhs_contracting_dims={0}, operand_precision={highest,highest}\n  %fused"
+    )
+    assert work.work(text.parse(asked), read(asked)).flops == {"f32×6": PLAIN, "f32": PLAIN, "bf16": BATCHED}

@@ -1,0 +1,66 @@
+"""Chips, links and what bounds a program, against figures worked out by hand."""
+
+import pytest
+
+from minipod import chips, roofline
+from minipod.chips import CHIPS, chip
+from minipod.hlo.collectives import Collective
+from minipod.traffic import LINKS, seconds
+
+
+@pytest.mark.parametrize("name", CHIPS)
+def test_every_chip_has_a_source_a_link_and_figures(name):
+    found = CHIPS[name]
+    assert found.source and found.flops and found.carrier is LINKS[found.link]
+    assert 1e13 < max(found.flops.values()) < 1e16 and 1e10 < found.memory < 1e12
+
+
+def test_the_chips_that_readers_in_china_have_are_there():
+    assert {"A800", "H800", "H20", "Ascend 910B"} <= {*CHIPS} and "RoCE, 400 Gbit" in LINKS
+    for cut, whole in (("A800", "A100"), ("H800", "H100")):
+        assert chip(cut).flops == chip(whole).flops
+        assert chip(cut).carrier.bytes_per_second == 2e11 < chip(whole).carrier.bytes_per_second
+
+
+def test_what_has_no_figure_is_answered_in_one_sentence():
+    with pytest.raises(ValueError, match="A100 has no figure for products of f8e4m3fn: there are bf16, s8$"):
+        chip("A100").peak("f8e4m3fn")
+    with pytest.raises(ValueError, match="H100 has no figure for products of f32"):
+        roofline.compute_seconds({"f32": 1e12}, chip("H100"))
+    with pytest.raises(ValueError, match="Ascend 910B has no figure for the speed of its memory"):
+        roofline.memory_seconds(1e9, chip("Ascend 910B"))
+    with pytest.raises(ValueError, match="no chip is called 'TPU v9': TPU v4, "):
+        chip("TPU v9")
+
+
+def test_a_tpu_multiplies_float32_in_one_three_or_six_passes():
+    v5e = chip("TPU v5e")
+    assert v5e.peak("f32") == v5e.peak("bf16") == 6 * v5e.peak("f32×6") == 1.97e14
+
+
+def test_a_roofline_says_which_is_longest_and_between_what_a_step_lies():
+    found = roofline.Seconds(compute=0.3, memory=0.2, network=0.5)
+    assert (found.bound, found.least, found.most) == ("network", 0.5, pytest.approx(1.0))
+    assert roofline.Seconds(0.3, None, None).bound == "compute"
+    assert roofline.Seconds(None, None, None).bound is None
+
+
+def test_from_which_batch_on_arithmetic_is_the_bound():
+    """The Scaling Book, part 1: 1.97e14 / 8.2e11, a batch of 240 tokens on a v5e."""
+    assert roofline.critical_intensity(chip("TPU v5e")) == pytest.approx(240, rel=0.01)
+    # Part 5, FSDP on v5p: 4.59e14 / 9e10 a link, both ways: 2,550 tokens a chip.
+    assert roofline.critical_intensity(chip("TPU v5p"), bytes_per_second=1.8e11) == pytest.approx(2550, rel=0.01)
+    assert roofline.critical_batch(1024, work=0.05, way=0.2) == pytest.approx(4096)
+
+
+def test_nvlink_takes_microseconds_for_a_few_bytes():
+    few = Collective("all-reduce", (tuple(range(8)),), 256)
+    took = {name: seconds([few], name) for name in ("NVLink 4 (H100)", "InfiniBand NDR", "TPU v4", "1 Gbit Ethernet")}
+    assert took["NVLink 4 (H100)"] == pytest.approx(6.6e-6 + 14 * 0.6e-6)  # NCCL: a start, and 2 (n-1) hops in a ring
+    assert took["TPU v4"] == pytest.approx(8e-6)
+    assert took["1 Gbit Ethernet"] > took["InfiniBand NDR"] > took["TPU v4"]
+
+
+def test_the_table_names_a_source_for_each():
+    text = str(chips.table())
+    assert len(text.splitlines()) == len(CHIPS) + 1 and "Ascend 910B" in text
