@@ -98,8 +98,8 @@ def ours(name: str) -> float:
 
 
 def table(lang: str = "en") -> Table:
-    """All of them: printed, ours, printed ÷ ours, who is right, and what was
-    measured, where the publication says it.
+    """All of them: printed, ours, who is right, and what was measured where the
+    publication says it.
 
     lang: en, zh-Hans or zh-Hant.
     """
@@ -113,13 +113,12 @@ def table(lang: str = "en") -> Table:
                 words["figures"][name]["asked"][lang],
                 f"{printed['figure']:,} {printed['unit']}",
                 f"{again:,.4g} {printed['unit']}",
-                f"{printed['figure'] / again:,.2f}",
                 words["verdicts"][printed["verdict"]][lang],
                 _with_unit(printed) if "measured" in printed else "",
             )
         )
     columns = tuple(words["columns"][lang])
-    return Table(columns, tuple(rows), left=(0, 1, 5), kind="figures")
+    return Table(columns, tuple(rows), left=(0, 1, 4), kind="figures")
 
 
 def measured(lang: str = "en") -> Table:

@@ -71,10 +71,8 @@ with Path(__file__).with_name("fsdp_tpu.txt").open("w") as file:
         "logits": (width, 256),
     }
     size = sum(int(np.prod(shape)) for shape in model.SHAPES.values())
-    print(
-        f"\n{size:,} parameters             beside the state           sent",
-        file=file,
-    )
+    head = f"{size:,} parameters"
+    print(f"\n{head:35}{'beside the state':>17} {'sent':>14}", file=file)
     for name, form in FORMS.items():
         program, bill = compiled(*form)
         beside = program.memory_analysis().temp_size_in_bytes  # type: ignore[union-attr]

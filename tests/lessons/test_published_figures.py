@@ -69,9 +69,9 @@ def test_one_question_has_one_answer_whatever_was_printed(again):
 def test_the_table_has_a_row_for_each(again):
     _, text, page, traditional, *_ = again
     lines = text.splitlines()
-    assert lines[0].split() == ["publication", "asked", "published", "ours", "ratio", "verdict", "measured"]
+    assert lines[0].split() == ["publication", "asked", "published", "ours", "verdict", "measured"]
     assert len(lines) == 1 + len(FIGURES)
-    assert lines[1].split()[-6:] == ["23", "µs", "17.48", "µs", "1.32", "rounds"]
+    assert lines[1].split()[-5:] == ["23", "µs", "17.48", "µs", "rounds"]
     assert sum(line.endswith("errs") for line in lines) == 4
     assert sum(not line.endswith(("agrees", "rounds", "errs")) for line in lines[1:]) == 5  # somebody measured
     assert page.count("<tr>") == len(lines) and "有误" in page and 'class="minipod figures"' in page
