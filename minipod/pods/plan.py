@@ -1,7 +1,7 @@
 """A plan: what a program would need and take on a slice, from what the compiler said and what chips can do."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
@@ -78,7 +78,7 @@ class Plan:
         for figure in (
             lambda: compute_seconds(self.flops or {}, self.chip),
             lambda: memory_seconds(self.moved or 0, self.chip),
-            lambda: traffic.seconds(collectives, self.chip.carrier, self.mesh),
+            lambda: self._network(collectives),
         ):
             try:
                 found.append(float(figure()))
@@ -86,6 +86,11 @@ class Plan:
                 found.append(None)
                 why.append(str(reason))
         return Seconds(*found, why=tuple(why))
+
+    def _network(self, collectives: Sequence[Collective]) -> float:
+        if collectives and slice_of(self.on).generation.devices > 1:
+            raise ValueError(f"two devices of a {self.chip.name} share its links, and how, the model does not know")
+        return traffic.seconds(collectives, self.chip.carrier, self.mesh)
 
     @property
     def bound(self) -> str | None:
@@ -107,6 +112,12 @@ class Plan:
     def table(self) -> Table:
         """Two columns: what, and how much."""
         return Table(("", self.title), tuple(self._rows()), left=(0,), kind="plan")
+
+    def overlap_table(self) -> Table:
+        """A row for each asynchronous collective of the text: its start, the matrix products before it is done."""
+        rows = tuple((o.name, o.op, str(o.products), f"{o.flops:.3g}") for o in self.overlaps)
+        columns = ("start", "collective", "products meanwhile", "FLOPs")
+        return Table(columns, rows, left=(0, 1), kind="overlap", empty="no collective is asynchronous")
 
     @property
     def title(self) -> str:
