@@ -69,13 +69,12 @@ meshes, programs, states = {}, {}, {}
 
 def train_on(name, shape, specs):
     mesh = meshes[name] = jax.make_mesh(shape, ("data", "model"))
-    step, places = parallel(mesh, specs)
-    shardings = jax.tree.map(lambda spec: NamedSharding(mesh, spec), places)
-    state = states[name] = jax.device_put(begin, shardings)
-    place = partial(jax.device_put, device=NamedSharding(mesh, P("data")))
-    lowered = jax.jit(step).lower(state, place(batch(0)))
-    programs[name] = lowered.compile()
-    losses[name] = train(programs[name], state, place)
+    step, places = parallel(specs)
+    place = partial(jax.device_put, device=P("data"))
+    with jax.set_mesh(mesh):
+        state = states[name] = jax.device_put(begin, places)
+        programs[name] = jax.jit(step).lower(state, place(batch(0))).compile()
+        losses[name] = train(programs[name], state, place)
     return traffic.table(traffic.read(programs[name].as_text(), mesh))
 
 
@@ -94,16 +93,16 @@ pictures.sharding(states["FSDP"]["p"]["logits"])
 
 # %% only-a-layout
 auto = jax.make_mesh((8, 1), ("data", "model"), axis_types=(AxisType.Auto,) * 2)
-_, places = parallel(auto, layout("data"))
-shardings = jax.tree.map(lambda spec: NamedSharding(auto, spec), places)
-state = jax.device_put(begin, shardings)
-rows = jax.device_put(batch(0), NamedSharding(auto, P("data")))
+_, places = parallel(layout("data"))
 
 
 def automatic(name, step):
-    jitted = jax.jit(step, out_shardings=(shardings, None))
-    programs[name] = jitted.lower(state, rows).compile()
-    meshes[name], states[name] = auto, state
+    jitted = jax.jit(step, out_shardings=(places, None))
+    with jax.set_mesh(auto):
+        state = states[name] = jax.device_put(begin, places)
+        rows = jax.device_put(batch(0), P("data"))
+        programs[name] = jitted.lower(state, rows).compile()
+    meshes[name] = auto
     print("first loss", programs[name](state, rows)[1])
     return traffic.table(traffic.read(programs[name].as_text(), auto))
 
@@ -113,7 +112,7 @@ automatic("only a layout", step)
 # %% with-constraints
 from constraints import by_constraints
 
-automatic("FSDP, auto", by_constraints(auto, layout("data")))
+automatic("FSDP, auto", by_constraints(layout("data")))
 
 # %% recorded-tpu
 print((lesson / "fsdp_tpu.txt").read_text())

@@ -33,9 +33,9 @@ def compiled(kind, keep=model.not_whole):
     model.loss.__defaults__ = *others, keep
     devices = np.array(CHIPS.devices).reshape(8, 1)
     mesh = Mesh(devices, ("data", "model"), axis_types=(kind,) * 2)
-    step, places = parallel(mesh, layout("data"))
+    step, places = parallel(layout("data"))
     if kind == AxisType.Auto:
-        step = by_constraints(mesh, layout("data"))
+        step = by_constraints(layout("data"))
 
     def on(array, spec):
         sharding = NamedSharding(mesh, spec)
@@ -46,7 +46,8 @@ def compiled(kind, keep=model.not_whole):
     out = jax.tree.map(lambda spec: NamedSharding(mesh, spec), places)
     jitted = jax.jit(step, donate_argnums=0, out_shardings=(out, None))
     arguments = jax.tree.map(on, state, places), on(tokens, P("data"))
-    program = jitted.lower(*arguments).compile()
+    with jax.set_mesh(mesh):
+        program = jitted.lower(*arguments).compile()
     return program, traffic.read(program.as_text() or "", mesh)
 
 
