@@ -1,7 +1,7 @@
 """A plan: what a program would need and take on a slice, from what the compiler said and what chips can do."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
@@ -78,7 +78,7 @@ class Plan:
         for figure in (
             lambda: compute_seconds(self.flops or {}, self.chip),
             lambda: memory_seconds(self.moved or 0, self.chip),
-            lambda: self._network(collectives),
+            lambda: traffic.seconds(collectives, self.chip.carrier, self.mesh),
         ):
             try:
                 found.append(float(figure()))
@@ -86,11 +86,6 @@ class Plan:
                 found.append(None)
                 why.append(str(reason))
         return Seconds(*found, why=tuple(why))
-
-    def _network(self, collectives: Sequence[Collective]) -> float:
-        if collectives and slice_of(self.on).generation.devices > 1:
-            raise ValueError(f"two devices of a {self.chip.name} share its links, and how, the model does not know")
-        return traffic.seconds(collectives, self.chip.carrier, self.mesh)
 
     @property
     def bound(self) -> str | None:
@@ -157,6 +152,8 @@ class Plan:
                 rows.append((f"seconds, {name}", f"{time:.3g}"))
         if seconds.bound:
             rows.append(("bound by", seconds.bound))
+        if seconds.batches and seconds.batches > 1:
+            rows.append(("bound by compute from", f"{seconds.batches:.3g} × the batch, if nothing else grows with it"))
         return rows
 
     def __str__(self) -> str:

@@ -25,6 +25,12 @@ def test_what_is_recorded_is_of_the_program_as_it_is(path, each):
     assert len(recorded.load(path.parent)) == sum(other == path for other, _ in WANTED)
 
 
+def test_it_is_found_from_the_function_alone(monkeypatch):
+    monkeypatch.setattr(compiler, "NEEDED", dict.fromkeys(("tpu", "cuda"), (("no_such_package",),)))
+    _, each = WANTED[0]
+    assert making.make(prepared(each.program, each.on, each.mesh)).recorded  # the folder is that of its file
+
+
 @pytest.mark.long
 @pytest.mark.skipif(
     bool(compiler.missing("tpu")),
