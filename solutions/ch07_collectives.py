@@ -7,6 +7,8 @@ from jax import lax
 from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 
+from minipod.traffic import Link
+
 
 def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
     n = mesh.size
@@ -69,3 +71,25 @@ def which_collective(before: np.ndarray, after: np.ndarray) -> tuple[str, int]:
     else:
         name = "collective-permute"
     return name, before[0].nbytes
+
+
+def fastest_mesh(
+    weights: int,
+    activations: int,
+    sums: int,
+    room: int,
+    devices: int,
+    link: Link,
+) -> tuple[tuple[int, int], float]:
+    def all_reduce(size, n):
+        carried = size * (n - 1) / n / link.bytes_per_second
+        return 2 * max(carried, link.latency) if n > 1 else 0.0
+
+    found = {}
+    for model in range(1, devices + 1):
+        data, rest = divmod(devices, model)
+        if not rest and weights / model <= room:
+            gradients = all_reduce(weights / model, data)
+            layers = sums * all_reduce(activations / data, model)
+            found[data, model] = gradients + layers
+    return min(found.items(), key=lambda item: item[1])

@@ -10,18 +10,26 @@ ASPECTS = ("value", "placement", "printed")
 
 @dataclass(frozen=True)
 class Budget:
-    """A ceiling on what the compiled answer sends.
+    """A ceiling on what the compiled answer sends, and on what it needs for that.
 
     ops    the collectives that may appear, for instance {"all-reduce"}
     sent   the most bytes that a device may send for them, the trips of loops counted: `grader.sent` says how many
     single whether one collective must do it, where several small ones would fit the bytes too
     along  for some axes of the mesh among the arguments, the most of it that may be sent along this axis
+    seconds    the most that its messages may take on the link `on`, a name in `minipod.traffic.LINKS`, with the mesh
+               among the arguments for the machine's: by their bytes alone, as an exercise sends few, latency left out
+    temporary  the most bytes that a device may need beside arguments and results, by the compiler's `memory_analysis()`
+    hidden     whether each collective must have a product to hide behind, by `minipod.hlo.hiding.exposed`
     """
 
     ops: set[str]
     sent: int | float
     single: bool = False
     along: Mapping[str, int | float] = field(default_factory=dict)
+    seconds: float | None = None
+    on: str = ""
+    temporary: int | None = None
+    hidden: bool = False
 
 
 @dataclass

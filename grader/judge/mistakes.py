@@ -10,7 +10,7 @@ from functools import partial
 
 from grader.exercise import answers
 from grader.exercise.spec import Settings, Spec
-from grader.judge.verdict import Seen, Verdict, judge
+from grader.judge.verdict import Seen, Verdict, judge, over_budget
 from grader.see import observe
 from grader.see.compare import LEFT_ALONE, difference, masked, placement
 from grader.see.observation import Failure, Observation, ProcessResult, Traffic, received
@@ -42,9 +42,10 @@ def recognise(
     seen = {} if seen is None else seen
 
     def matches(name: str, exact: bool) -> bool:
-        mistaken = Verdict(spec.exercise, "")
-        alike = same_behaviour(spec, (answer, spec.name, file), (seen[name], name, str(path)), exact)
-        return alike and judge(spec, mistaken, right, seen[name], name).outcome != "right"
+        mistaken = judge(spec, Verdict(spec.exercise, ""), right, seen[name], name)
+        by_value = mistaken.reason == "differs"
+        both = (answer, spec.name, file), (seen[name], name, str(path))
+        return mistaken.outcome != "right" and same_behaviour(spec, *both, exact, by_value)
 
     with contextlib.closing(_see(spec, settings, names, seen, is_slow(answer))) as found:
         for name, results in found:
@@ -190,10 +191,11 @@ class _Notes:
 Function = tuple[Results, str, str]  # what was seen of a function, its name, its file
 
 
-def same_behaviour(spec: Spec, one: Function, other: Function, exact: bool = True) -> bool:
+def same_behaviour(spec: Spec, one: Function, other: Function, exact: bool = True, by_value: bool = False) -> bool:
     """Whether two functions did the same on every case, in every process.
 
     exact  also by the same collectives, not only the same bytes; and waiting or failing in the same call of JAX
+    by_value  it is their values that are wrong: if not exact, they may break their budgets in different ways
     """
     (ours, name, file), (theirs, other_name, other_file) = one, other
     if len(ours) != len(theirs):  # of a lost cluster only this process's part is known
@@ -209,6 +211,8 @@ def same_behaviour(spec: Spec, one: Function, other: Function, exact: bool = Tru
         if mine is None or its is None:
             return False
         if not all(_same_case(spec, x, y, name, other_name, exact) for x, y in zip(mine, its, strict=True)):
+            return False
+        if (exact or not by_value) and list(map(_over, mine)) != list(map(_over, its)):
             return False
     return True
 
@@ -266,3 +270,9 @@ def _bill(case: Observation) -> object:
 def _total(case: Observation) -> object:
     traffic = case.traffic
     return ({t.op for t in traffic.transfers}, traffic.total, traffic.along) if isinstance(traffic, Traffic) else None
+
+
+def _over(case: Observation) -> str:
+    """What of its budget the program breaks first, as a key of messages.toml."""
+    over = over_budget(case)
+    return over.key if over else ""

@@ -155,12 +155,26 @@ def over_budget(case: Observation) -> Message | None:
         has = traffic.along[axis]
         if has is None or is_more(has, most):
             return Message("budget-along", {"axis": axis, "has": number(has or 0), "most": number(most)})
+    if budget.seconds is not None and is_more(traffic.seconds or 0, budget.seconds):
+        has, most = (_duration(s) for s in (traffic.seconds or 0, budget.seconds))
+        return Message("budget-seconds", {"on": budget.on, "has": has, "most": most})
+    if budget.hidden and traffic.exposed:
+        return Message("budget-hidden", {"exposed": traffic.exposed})
+    if budget.temporary is not None and (traffic.temporary or 0) > budget.temporary:
+        return Message("budget-temporary", {"has": traffic.temporary, "most": budget.temporary})
     return None
 
 
 def is_more(a: float, b: float) -> bool:
     """Whether so many bytes are more; thirds of a byte are rounded, and may differ in the last digit."""
     return a > b and not math.isclose(a, b)
+
+
+def _duration(seconds: float) -> str:
+    for unit, scale in (("s", 1), ("ms", 1e3), ("µs", 1e6)):
+        if seconds * scale >= 1:
+            return f"{seconds * scale:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
 
 
 def settle(verdict: Verdict, outcome: str, reason: str, **values: object) -> Verdict:

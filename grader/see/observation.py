@@ -52,11 +52,17 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Traffic:
-    """What a device of a compiled program sends, all of it and along some axes; None where that is not known."""
+    """What a device of a compiled program sends, all of it and along some axes; None where that is not known.
+
+    Where its budget asks for them: seconds, and temporary as there; exposed: how many collectives nothing can hide.
+    """
 
     transfers: tuple[Transfer, ...]
     total: int | float | None
     along: Mapping[str, int | float | None] = field(default_factory=dict)
+    seconds: float | None = None
+    temporary: int | None = None
+    exposed: int | None = None
 
     @property
     def count(self) -> int:
@@ -166,5 +172,11 @@ def _is_measured(spec: Spec, case: Observation) -> bool:
     """Whether there is what a budget is compared with."""
     if spec.how != "jit" or isinstance(case.traffic, Unreadable):
         return True
-    axes = set(case.budget.along) if case.budget else set()
-    return case.traffic is not None and axes <= set(case.traffic.along)
+    budget, traffic = case.budget, case.traffic
+    if traffic is None or budget is None:
+        return traffic is not None
+    if budget.on and traffic.total is not None and traffic.seconds is None:
+        return False
+    if budget.temporary is not None and traffic.temporary is None or budget.hidden and traffic.exposed is None:
+        return False
+    return set(budget.along) <= set(traffic.along)

@@ -8,8 +8,8 @@ import sys
 import traceback
 import types
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -164,8 +164,11 @@ def _compiled(
     program, arrays = _program(function, args)
     compiled = jax.jit(program).lower(*arrays).compile()
     mesh = next((a for a in args if isinstance(a, jax.sharding.Mesh)), None)
-    along = budget.along if budget else ()
-    return compiled, tuple(arrays), _traffic(compiled.as_text() or "", mesh if along else None, along)
+    seen = _traffic(compiled.as_text() or "", mesh, budget)
+    if budget and budget.temporary is not None and isinstance(seen, Traffic):
+        memory: Any = compiled.memory_analysis()
+        seen = replace(seen, temporary=int(memory.temp_size_in_bytes))
+    return compiled, tuple(arrays), seen
 
 
 def _program(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Callable[..., Any], list[Any]]:
@@ -215,16 +218,22 @@ def _leaves_devices(function: Callable[..., Any], args: tuple[Any, ...]) -> str 
     return "piece-by-piece" if len(single) > 1 else None
 
 
-def _traffic(text: str, mesh: Any = None, axes: Iterable[str] = ()) -> Traffic | Unreadable:
+def _traffic(text: str, mesh: Any = None, budget: Budget | None = None) -> Traffic | Unreadable:
     from minipod import traffic
+    from minipod.hlo import hiding
+    from minipod.hlo import text as hlo
 
+    limit = budget or Budget(set(), 0)
     try:
-        found = traffic.read(text, mesh)
+        found = traffic.read(text, mesh if limit.along or limit.on else None)
         known = all(c.times is not None for c in found)
-        crossing = {axis: [c for c in found if c.axes is None or axis in c.axes] for axis in axes}
+        crossing = {axis: [c for c in found if c.axes is None or axis in c.axes] for axis in limit.along}
         along = {axis: traffic.total(part) if known else None for axis, part in crossing.items()}
         transfers = tuple(Transfer(c.op, c.bytes, c.times) for c in found)
-        return Traffic(transfers, traffic.total(found) if known else None, along)
+        link = replace(traffic.LINKS[limit.on], latency=0.0, start=0.0) if limit.on else None
+        seconds = float(traffic.seconds(found, link, mesh)) if link and known else None
+        exposed = len(hiding.exposed(hlo.parse(text))) if limit.hidden else None
+        return Traffic(transfers, traffic.total(found) if known else None, along, seconds, exposed=exposed)
     except ValueError as error:
         return Unreadable(str(error)[:300])
 

@@ -1,4 +1,4 @@
-"""What the TPU's compiler makes of the chapter's model, sums and product: on_tpu.txt.
+"""What the TPU's compiler makes of the chapter's model and sums: on_tpu.txt.
 
 Run it in an environment with the extra `pods`; no TPU is needed.
 """

@@ -6,6 +6,7 @@
 # ---
 
 # %% imports
+from dataclasses import replace
 from functools import partial
 
 from minipod import devices, pictures, traffic
@@ -16,9 +17,7 @@ devices.simulate(64)
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
-from jax.sharding import NamedSharding
-from jax.sharding import PartitionSpec as P
+from jax import NamedSharding, P, lax
 
 # %% four-blocks
 four = jax.make_mesh((4,), ("x",))
@@ -159,10 +158,17 @@ print(f"the model: {bill[0].sent:,} bytes, {took:.6f} s")
 # %% three-links
 names = ["TPU v4", "NVLink 4 (H100)", "InfiniBand NDR", "1 Gbit Ethernet"]
 small, large = sum_of(2**10), sum_of(2**28)
+print(f"{'':16} {'start':>9} {'hop':>9} {'1 KiB':>10} {'256 MiB':>12}")
 for name in names:
-    little = traffic.seconds(small, name, eight) * 1e6
-    much = traffic.seconds(large, name, eight) * 1e3
-    print(f"{name:16} 1 KiB {little:7.3f} µs   256 MiB {much:9.3f} ms")
+    on = LINKS[name]
+    us = [on.start, on.latency, traffic.seconds(small, on, eight)]
+    print(f"{name:16}", *(f"{1e6 * each:6.1f} µs" for each in us), end=" ")
+    print(f"{traffic.seconds(large, on, eight) * 1e3:9.2f} ms")
+
+# %% two-directions
+one_way = replace(LINKS["TPU v4"], shape="ring")
+for on in LINKS["TPU v4"], one_way:
+    print(f"{on.shape:6}{traffic.seconds(large, on, eight) * 1e3:6.2f} ms")
 
 # %% curves
 sizes = [4**k for k in range(4, 15)]
@@ -170,10 +176,29 @@ bills = [sum_of(size) for size in sizes]
 times = {n: [traffic.seconds(b, n, eight) for b in bills] for n in names}
 pictures.curve(times, sizes, "bytes", "seconds", logx=True, logy=True)
 
+
+# %% axes-of-the-machine
+def sum_over(shape):
+    """The bill of a psum of 256 MiB on each device, over all axes."""
+    mesh = jax.make_mesh(shape, ("x", "y", "z")[: len(shape)])
+    cut = NamedSharding(mesh, P(mesh.axis_names))
+    x = jax.ShapeDtypeStruct((8 * 2**26,), jnp.float32, sharding=cut)
+    whole = on_each(lambda block: lax.psum(block, mesh.axis_names), mesh)
+    return traffic.of(whole, x), mesh
+
+
+for shape in (8,), (2, 4), (2, 2, 2):
+    bill, mesh = sum_over(shape)
+    took = traffic.seconds(bill, "TPU v5e", mesh)
+    print(f"{shape!s:10} sent {bill[0].sent:,}   {took * 1e3:5.2f} ms")
+
 # %% published
 from lessons.ch07_collectives import figures
 
 figures.table()
+
+# %% measured
+figures.measured()
 
 # %% gather-to-sum
 rows = jax.device_put(jnp.ones((64, 256)), NamedSharding(eight, P("x")))

@@ -12,6 +12,8 @@ from jax import lax  # noqa: F401
 from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P  # noqa: F401
 
+from minipod.traffic import Link
+
 
 def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
     """Add up over all devices, by passing pieces around a ring.
@@ -21,13 +23,16 @@ def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
     Returns f32[n, m] with the same sharding, in which every row is the sum of all
     rows of x.
     Budget: each device sends at most 2 (n-1)/n of its row's bytes, by
-    collective-permutes, in a loop or one by one: 2 (n-1) pieces of m / n numbers.
+    collective-permutes, in a loop or one by one: 2 (n-1) pieces of m / n numbers. Each
+    goes to a neighbour: on a ring of TPU v4, by the bytes alone, they take as long as
+    2 (n-1) pieces over one link.
 
     让数据分成小块绕环传递，把所有设备上的行加起来。
     x 的形状是 [n, m]，n 个设备各持有一行，也就是按 `P("x")` 分片；mesh 只有一个轴
-    "x"，大小 n ≥ 2；m 是 n 的倍数。返回同样形状、同样分片的数组，每一行都是 x 所有行的和。
+    "x"，大小 n ≥ 2；m 是 n 的倍数。返回同样形状、同样分片的数组，每一行都是 x 所有行的总和。
     预算：只用 collective-permute（循环或逐次写出都可以），每个设备最多发送自己那一行字节数的
-    2 (n-1)/n，也就是 2 (n-1) 小块，每块 m / n 个数。
+    2 (n-1)/n，也就是 2 (n-1) 小块，每块 m / n 个数。每一小块都传给邻居：在 TPU v4 的环上，
+    只按字节数算，所花的时间等于让 2 (n-1) 小块先后走过一条链路。
     """
     # TODO: one round to add the pieces up, one to hand the sums out.
     raise NotImplementedError
@@ -64,7 +69,9 @@ def to_experts(
     tokens: f32[k, d], expert: i32[k], both cut along "x": each device has k / n
     tokens, and for each of them the number of its expert. weights: f32[n, d, h],
     sharded with `P("x")`: device e has the matrix of expert e. mesh has one axis, "x",
-    of size n. Each device has equally many tokens for each expert, in any order.
+    of size n. Each device has equally many tokens for each expert, in any order. (In
+    a real model they are not equal: an expert has room for a fixed number, its
+    capacity, and what comes above that is dropped. Here nothing is.)
     Returns f32[k, h], cut along "x", with row i equal to `tokens[i] @ weights[expert[i]]`.
     Budget: all-to-alls only; the tokens of a device travel once, and so do its results:
     it sends (n-1)/n of the bytes of both.
@@ -73,7 +80,8 @@ def to_experts(
     tokens 的形状是 [k, d]，expert 是 i32[k]，都沿 "x" 切开：每个设备有 k / n 个 token，
     以及每个 token 所属专家的编号。weights 的形状是 [n, d, h]，按 `P("x")` 分片：设备 e
     持有专家 e 的矩阵。mesh 只有一个轴 "x"，大小为 n。在每个设备上，分给各个专家的 token
-    数目相同，顺序任意。返回形状为 [k, h]、沿 "x" 切开的数组，第 i 行等于
+    数目相同，顺序任意。（真实的模型里并不相同：每个专家有固定的名额，叫容量（capacity），
+    超出的会被丢掉；这里不会。）返回形状为 [k, h]、沿 "x" 切开的数组，第 i 行等于
     `tokens[i] @ weights[expert[i]]`。
     预算：只用 all-to-all；每个设备的 token 送出一次，结果送回一次，也就是发送这两者字节数的
     (n-1)/n。
@@ -103,4 +111,35 @@ def which_collective(before: np.ndarray, after: np.ndarray) -> tuple[str, int]:
     "collective-permute" 之一；字节数与通信量表中“字节”一栏的含义相同。
     """
     # TODO: look at the shapes first, then at the numbers.
+    raise NotImplementedError
+
+
+def fastest_mesh(
+    weights: int,
+    activations: int,
+    sums: int,
+    room: int,
+    devices: int,
+    link: Link,
+) -> tuple[tuple[int, int], float]:
+    """Choose the mesh on which a training step talks least, among those that fit.
+
+    The devices, all on one switch, are to form a mesh of data × model of them. weights
+    and activations are bytes. Each device holds weights / model bytes, at most room.
+    A step has one all-reduce of weights / model bytes along "data", for the gradients,
+    and sums all-reduces of activations / data bytes each along "model".
+    An all-reduce of b bytes over n devices takes 2 max(b (n-1)/n / link.bytes_per_second,
+    link.latency) seconds, and over one device none. They come one after the other.
+    Returns `((data, model), seconds)`: the mesh that fits and takes the least time, and
+    this time. Exactly one is the fastest.
+
+    在放得下的网格里，选出训练一步通信时间最短的那一个。
+    所有设备接在同一台交换机上，要排成 data × model 的网格。weights 和 activations 都是
+    字节数。每个设备持有 weights / model 字节，不能超过 room。一步里，沿 "data" 对梯度做一次
+    all-reduce，大小为 weights / model 字节；沿 "model" 做 sums 次 all-reduce，每次
+    activations / data 字节。n 个设备对 b 字节做一次 all-reduce，用时 2 max(b (n-1)/n /
+    link.bytes_per_second, link.latency) 秒；只有一个设备时不花时间。各次依次进行。
+    返回 `((data, model), seconds)`：放得下而且用时最短的网格，以及它的用时。最快的只有一个。
+    """
+    # TODO: which pairs are there, which fit, and what does each take?
     raise NotImplementedError

@@ -74,27 +74,32 @@ def arguments(program, shape=None, spec=(), dtype="float16", **_):
 def ours(name: str) -> float:
     """The figure in its unit, from the compiled program.
 
-    µs, ms: how long it takes. GB/s: bytes gathered a second. × all-gather: the
-    time of the second collective over that of the first. Ψ: the numbers that a
-    device sends, over the number of parameters.
+    µs, ms: how long it takes. GB/s: bytes gathered a second, or sent for a sum.
+    × all-gather: the time of the second collective over that of the first.
+    Ψ: the numbers that a device sends, over the number of parameters.
     """
-    figure = published()["figures"][name]
+    figure = _asked(published())[name]
     collectives, mesh = found(figure["compiled"])
     unit = figure["printed"]["unit"]
     if unit == "Ψ":
         size = WEIGHTS.size * WEIGHTS.dtype.itemsize
         return sum(c.sent or 0 for c in collectives) / size
     link = figure["compiled"]["link"]
+    if isinstance(link, dict):
+        link = traffic.Link("this cable", source="chapter 13", **link)
     times = [traffic.seconds([c], link, mesh) for c in collectives]
     if unit == "× all-gather":
         return times[1] / times[0]
     if unit == "GB/s":
-        return collectives[0].bytes / times[0] / 1e9
+        (one,) = collectives
+        moved = one.bytes if one.op == "all-gather" else one.sent
+        return moved / times[0] / 1e9
     return sum(times) * SCALE[unit]
 
 
 def table(lang: str = "en") -> Table:
-    """All of them: printed, ours, printed ÷ ours, and who is right.
+    """All of them: printed, ours, who is right, and what was measured where the
+    publication says it.
 
     lang: en, zh-Hans or zh-Hant.
     """
@@ -108,9 +113,43 @@ def table(lang: str = "en") -> Table:
                 words["figures"][name]["asked"][lang],
                 f"{printed['figure']:,} {printed['unit']}",
                 f"{again:,.4g} {printed['unit']}",
-                f"{printed['figure'] / again:,.2f}",
                 words["verdicts"][printed["verdict"]][lang],
+                _with_unit(printed) if "measured" in printed else "",
             )
         )
     columns = tuple(words["columns"][lang])
-    return Table(columns, tuple(rows), left=(0, 1, 5), kind="figures")
+    return Table(columns, tuple(rows), left=(0, 1, 4), kind="figures")
+
+
+def measured(lang: str = "en") -> Table:
+    """Those that somebody measured, chapter 13's own too: the model's figure,
+    the measured one, how many times as slow that is; the worst last.
+
+    lang: en, zh-Hans or zh-Hant.
+    """
+    words, asked = published(lang), _asked(published())
+    slower = {}
+    for name, figure in asked.items():
+        if seen := figure["printed"].get("measured"):
+            rate = figure["printed"]["unit"] == "GB/s"
+            slower[name] = ours(name) / seen if rate else seen / ours(name)
+    rows = (
+        (
+            _asked(words)[name]["asked"][lang],
+            f"{ours(name):,.3g} {asked[name]['printed']['unit']}",
+            _with_unit(asked[name]["printed"]),
+            f"{slower[name]:.1f}",
+        )
+        for name in sorted(slower, key=lambda name: slower[name])
+    )
+    columns = tuple(words["measured"][lang])
+    return Table(columns, tuple(rows), left=(0,), kind="figures")
+
+
+def _asked(words: dict[str, Any]) -> dict[str, Any]:
+    """The publications' figures, and chapter 13's."""
+    return words["figures"] | words["own"]
+
+
+def _with_unit(printed: dict[str, Any]) -> str:
+    return f"{printed['measured']:,} {printed['unit']}"

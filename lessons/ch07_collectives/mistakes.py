@@ -82,6 +82,64 @@ def ring_all_reduce__added_twice(x, mesh):
     return _on_each(on_each, mesh, x)
 
 
+def ring_all_reduce__straight_across(x, mesh):
+    n = mesh.size
+
+    def to(k):
+        return [(i, (i + k) % n) for i in range(n)]
+
+    def on_each(row):
+        me, pieces = lax.axis_index("x"), row.reshape(n, -1)
+        own = pieces[me]
+        for k in range(1, n):
+            own += lax.ppermute(pieces[(me + k) % n], "x", to(k))
+        pieces = pieces.at[me].set(own)
+        for k in range(1, n):
+            came = lax.ppermute(own, "x", to(k))
+            pieces = pieces.at[(me - k) % n].set(came)
+        return pieces.reshape(row.shape)
+
+    return _on_each(on_each, mesh, x)
+
+
+def ring_all_reduce__a_turn_too_many(x, mesh):
+    n = mesh.size
+
+    def on_each(row):
+        me = lax.axis_index("x")
+
+        def pass_on(pieces, at, put):
+            came = lax.ppermute(pieces[at % n], "x", _around(n))
+            return getattr(pieces.at[(at - 1) % n], put)(came)
+
+        pieces = row.reshape(n, -1)
+        pieces = lax.fori_loop(
+            0, n, lambda k, p: pass_on(p, me - k, "add"), pieces
+        )
+        pieces = lax.fori_loop(
+            0, n, lambda k, p: pass_on(p, me + 1 - k, "set"), pieces
+        )
+        return pieces.reshape(row.shape)
+
+    return _on_each(on_each, mesh, x)
+
+
+def ring_all_reduce__into_the_piece_sent(x, mesh):
+    def on_each(row):
+        n, me = mesh.size, lax.axis_index("x")
+        pieces = row.reshape(n, -1)
+        for k in range(n - 1):
+            at = (me - k) % n
+            came = lax.ppermute(pieces[at], "x", _around(n))
+            pieces = pieces.at[at].add(came)
+        for k in range(n - 1):
+            came = lax.ppermute(pieces[(me + 1 - k) % n], "x", _around(n))
+            pieces = pieces.at[(me - k) % n].set(came)
+        return pieces.reshape(row.shape)
+
+    return _on_each(on_each, mesh, x)
+
+
 def _shards(gradients, mesh, each, out=CUT):
     def on_each(gradients):
         return jax.tree.map(lambda g: each(g[0]), gradients)
@@ -144,8 +202,25 @@ def mean_gradient_shards__last_dimension(gradients, mesh):
     return jax.tree.map(one, gradients)
 
 
+def mean_gradient_shards__whole_block(gradients, mesh):
+    def on_each(gradients):
+        own = jax.tree.map(lambda g: g / mesh.size, gradients)
+        return lax.psum_scatter(own, "x", tiled=True)
+
+    return _on_each(on_each, mesh, gradients)
+
+
 def _send(blocks):
     return lax.all_to_all(blocks, "x", 0, 0, tiled=True)
+
+
+def to_experts__block_of_weights(tokens, expert, weights, mesh):
+    def on_each(tokens, expert, weights):
+        order = jnp.argsort(expert)
+        back = _send(_send(tokens[order]) @ weights)
+        return back[jnp.argsort(order)]
+
+    return _on_each(on_each, mesh, tokens, expert, weights)
 
 
 def to_experts__stayed_at_home(tokens, expert, weights, mesh):
@@ -247,3 +322,88 @@ def which_collective__sums_alone(before, after):
     if name == "all-reduce" and not is_sum:
         name = "collective-permute"
     return name, size
+
+
+def _all_reduce(size, n, link):
+    carried = size * (n - 1) / n / link.bytes_per_second
+    return 2 * max(carried, link.latency) if n > 1 else 0.0
+
+
+def _fastest(args, time=None, fits=True, result=None, gradient=None, sent=None):
+    """The solution, of which each part may be replaced."""
+    weights, activations, sums, room, devices, link = args
+    time = time or _all_reduce
+    found = {}
+    for model in range(1, devices + 1):
+        data, rest = divmod(devices, model)
+        if rest or (fits and weights / model > room):
+            continue
+        size = gradient(weights, model) if gradient else weights / model
+        layers = activations / data
+        if sent:
+            total = time(size, data, link) + sent(layers, sums, model, data)
+        else:
+            total = time(size, data, link) + sums * time(layers, model, link)
+        found[result(data, model) if result else (data, model)] = total
+    return min(found.items(), key=lambda item: item[1])
+
+
+def fastest_mesh__latency_left_out(*args):
+    def time(size, n, link):
+        return 2 * size * (n - 1) / n / link.bytes_per_second
+
+    return _fastest(args, time)
+
+
+def fastest_mesh__latency_added(*args):
+    def time(size, n, link):
+        carried = size * (n - 1) / n / link.bytes_per_second
+        return 2 * (carried + link.latency) if n > 1 else 0.0
+
+    return _fastest(args, time)
+
+
+def fastest_mesh__one_pass(*args):
+    return _fastest(args, lambda *a: _all_reduce(*a) / 2)
+
+
+def fastest_mesh__whole_arrays(*args):
+    def time(size, n, link):
+        carried = size / link.bytes_per_second
+        return 2 * max(carried, link.latency) if n > 1 else 0.0
+
+    return _fastest(args, time)
+
+
+def fastest_mesh__one_device_waits(*args):
+    def time(size, n, link):
+        carried = size * (n - 1) / n / link.bytes_per_second
+        return 2 * max(carried, link.latency)
+
+    return _fastest(args, time)
+
+
+def fastest_mesh__memory_forgotten(*args):
+    return _fastest(args, fits=False)
+
+
+def fastest_mesh__gradients_not_cut(*args):
+    return _fastest(args, gradient=lambda weights, model: weights)
+
+
+def fastest_mesh__batch_not_cut(*args):
+    def sent(layers, sums, model, data):
+        return sums * _all_reduce(layers * data, model, args[-1])
+
+    return _fastest(args, sent=sent)
+
+
+def fastest_mesh__one_large_sum(*args):
+    def sent(layers, sums, model, data):
+        return _all_reduce(sums * layers, model, args[-1])
+
+    return _fastest(args, sent=sent)
+
+
+def fastest_mesh__exchanged(*args):
+    return _fastest(args, result=lambda data, model: (model, data))

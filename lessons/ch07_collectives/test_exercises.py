@@ -6,6 +6,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from grader import Budget, normal, sent
+from minipod.traffic import LINKS, Link
 
 
 def mesh(rng, size):
@@ -32,7 +33,11 @@ def test_ring_all_reduce(check):
 
     def budget(x, mesh):
         n, columns = x.shape
-        return Budget({"collective-permute"}, 2 * (n - 1) * columns // n * 4)
+        size = 2 * (n - 1) * columns // n * 4
+        seconds = size / LINKS["TPU v4"].bytes_per_second
+        return Budget(
+            {"collective-permute"}, size, seconds=seconds, on="TPU v4"
+        )
 
     check(
         cases,
@@ -153,5 +158,44 @@ def test_which_collective(check):
                 if np.array_equal(after, expected):
                     return name, size
         return "collective-permute", size
+
+    check(cases, oracle=oracle)
+
+
+def test_fastest_mesh(check):
+    fast = Link("a fast switch", 4.5e11, "switch", "invented", latency=1e-5)
+    slow = Link("a slow switch", 5e10, "switch", "invented", latency=2e-6)
+    mib = 2**20
+
+    def cases(rng):
+        some = [int(m) for m in rng.integers(90, 111, 4)]  # hundredths of MiB
+        large, small, deep, wide = (m * mib // 100 for m in some)
+        return [
+            # as many bytes of gradients as of activations: both axes
+            (256 * large, 8 * large, 32, 999 * mib, 16, slow),
+            # many small sums: latency is all, so no axis "model"
+            (64 * small, small // 8, 96, 999 * mib, 16, fast),
+            # large activations, but the weights do not fit on one
+            (100 * deep, 100 * deep, 8, 30 * deep, 8, slow),
+            # few activations: the whole model on its own devices
+            (512 * wide, wide, 24, 999 * mib, 12, slow),
+        ]
+
+    def oracle(weights, activations, sums, room, devices, link):
+        def seconds(b, n):
+            return 2 * max(
+                b * (1 - 1 / n) / link.bytes_per_second, link.latency
+            )
+
+        times = {}
+        for data in (d for d in range(1, devices + 1) if devices % d == 0):
+            model = devices // data
+            if weights <= room * model:
+                times[data, model] = (data > 1) * seconds(weights / model, data)
+                times[data, model] += (
+                    (model > 1) * sums * seconds(activations / data, model)
+                )
+        best = sorted(times, key=lambda mesh: times[mesh])[0]
+        return best, times[best]
 
     check(cases, oracle=oracle)

@@ -6,6 +6,9 @@
 # ---
 
 # %% the-layer
+from pathlib import Path
+
+import minipod
 from minipod import devices, pictures, traffic
 from minipod.expect import expect_error
 
@@ -14,9 +17,8 @@ devices.simulate(8)
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
-from jax.sharding import AxisType, NamedSharding
-from jax.sharding import PartitionSpec as P
+from jax import NamedSharding, P, lax
+from jax.sharding import AxisType
 
 
 def layer(x, weights, bias):
@@ -78,11 +80,12 @@ print(jax.jit(layer_sharded)(*cut(mesh)))
 
 # %% by-type
 def layer_explicit(x, weights, bias):
-    total = jnp.dot(x, weights, out_sharding=NamedSharding(mesh, P(None)))
+    total = jnp.dot(x, weights, out_sharding=P(None))
     return jax.nn.sigmoid(total + bias)
 
 
-print(jax.jit(layer_explicit)(*cut(mesh)))
+with jax.set_mesh(mesh):
+    print(jax.jit(layer_explicit)(*cut(mesh)))
 
 # %% same-numbers
 ways = {
@@ -92,13 +95,15 @@ ways = {
     "explicit": (layer_explicit, mesh),
 }
 for name, (f, on) in ways.items():
-    result = jax.jit(f)(*cut(on))
+    with jax.set_mesh(on):
+        result = jax.jit(f)(*cut(on))
     print(f"{name:11} off by {abs(result - exact).max():.0e}")
 
 # %% same-bill
 for name, (f, on) in ways.items():
-    for c in traffic.of(f, *cut(on)):
-        print(f"{name:11} one {c.op} along {c.axes}: {c.bytes} bytes")
+    with jax.set_mesh(on):
+        for c in traffic.of(f, *cut(on)):
+            print(f"{name:11} {c.op} of {c.bytes} bytes, {c.sent} sent")
 
 # %% picture-bill
 pictures.traffic(traffic.of(layer, *cut(auto)), auto)
@@ -108,7 +113,8 @@ import re
 
 
 def instructions(f, on):
-    program = jax.jit(f).lower(*cut(on)).compile()
+    with jax.set_mesh(on):
+        program = jax.jit(f).lower(*cut(on)).compile()
     return re.findall(r" = \S+ ([a-z-]+)\(", str(program.as_text()))
 
 
@@ -125,13 +131,23 @@ def copies(mesh):
 
 for name, (f, on) in ways.items():
     if name != "shard_map":
-        sent = traffic.total(traffic.of(f, *copies(on)))
-        off = abs(jax.jit(f)(*copies(on)) - exact).max()
+        with jax.set_mesh(on):
+            sent = traffic.total(traffic.of(f, *copies(on)))
+            off = abs(jax.jit(f)(*copies(on)) - exact).max()
         print(f"{name:11} sends {sent:2} bytes, off by {off:.0e}")
 
 # %% copies-refused
 with expect_error(ValueError, "does not match the specs of the input"):
     layer_sharded(*copies(mesh))
+
+# %% found-here
+from lessons.ch08_three_ways import what_is_sent
+
+print(what_is_sent.report(auto))
+
+# %% found-on-a-tpu
+lesson = Path(minipod.__file__).parents[1] / "lessons/ch08_three_ways"
+print((lesson / "found_tpu.txt").read_text())
 
 # %% which
 from minipod.pictures.drawing import graph

@@ -158,6 +158,48 @@ def collective_matmul__gathered(x, w, mesh):
     return _ring(x, w, mesh, part)
 
 
+def collective_matmul__gathered_by_permutes(x, w, mesh):
+    def part(rows, w, n, send):
+        whole = jnp.zeros((n, *rows.shape))
+        for step in range(n):
+            whole = whole.at[(lax.axis_index("x") - step) % n].set(rows)
+            if step < n - 1:
+                rows = send(rows)
+        return whole.reshape(-1, rows.shape[1]) @ w
+
+    return _ring(x, w, mesh, part)
+
+
+def collective_matmul__own_rows_then_the_rest(x, w, mesh):
+    def part(rows, w, n, send):
+        found, arrived = rows @ w, []
+        for _ in range(n - 1):
+            rows = send(rows)
+            arrived.append(rows)
+        found = jnp.concatenate([found[None], jnp.stack(arrived) @ w])
+        owners = (lax.axis_index("x") - jnp.arange(n)) % n
+        return found[owners].reshape(-1, w.shape[1])
+
+    return _ring(x, w, mesh, part)
+
+
+def collective_matmul__waits_in_every_turn(x, w, mesh):
+    def part(rows, w, n, send):
+        def turn(step, carry):
+            out, rows = carry
+            rows = send(rows)
+            owner = (lax.axis_index("x") - step) % n
+            return out.at[owner].set(rows @ w), rows
+
+        found = rows @ w
+        out = jnp.zeros((n, *found.shape)) + 0 * found
+        out = out.at[lax.axis_index("x")].set(found)
+        out, _ = lax.fori_loop(1, n, turn, (out, rows))
+        return out.reshape(-1, w.shape[1])
+
+    return _ring(x, w, mesh, part)
+
+
 def collective_matmul__in_order_of_arrival(x, w, mesh):
     def part(rows, w, n, send):
         found = [rows @ w]

@@ -2,15 +2,15 @@
 
 import jax
 from adam import adam
-from jax import NamedSharding, P, lax
+from jax import P, lax
 from model import loss
 
 
-def by_constraints(mesh, specs):
-    """The step for a mesh of Auto axes; specs as in parallel.py."""
+def by_constraints(specs):
+    """The step, on the mesh of Auto axes that is set; specs as for parallel."""
 
     def at(x, *spec):
-        return lax.with_sharding_constraint(x, NamedSharding(mesh, P(*spec)))
+        return lax.with_sharding_constraint(x, P(*spec))
 
     def whole(name, w):
         spec = [None if axis == "data" else axis for axis in specs[name]]

@@ -6,6 +6,7 @@
 # ---
 
 # %% eight-devices
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -68,13 +69,12 @@ meshes, programs, states = {}, {}, {}
 
 def train_on(name, shape, specs):
     mesh = meshes[name] = jax.make_mesh(shape, ("data", "model"))
-    step, places = parallel(mesh, specs)
-    shardings = jax.tree.map(lambda spec: NamedSharding(mesh, spec), places)
-    state = states[name] = jax.device_put(begin, shardings)
-    place = partial(jax.device_put, device=NamedSharding(mesh, P("data")))
-    lowered = jax.jit(step).lower(state, place(batch(0)))
-    programs[name] = lowered.compile()
-    losses[name] = train(programs[name], state, place)
+    step, places = parallel(specs)
+    place = partial(jax.device_put, device=P("data"))
+    with jax.set_mesh(mesh):
+        state = states[name] = jax.device_put(begin, places)
+        programs[name] = jax.jit(step).lower(state, place(batch(0))).compile()
+        losses[name] = train(programs[name], state, place)
     return traffic.table(traffic.read(programs[name].as_text(), mesh))
 
 
@@ -93,25 +93,26 @@ pictures.sharding(states["FSDP"]["p"]["logits"])
 
 # %% only-a-layout
 auto = jax.make_mesh((8, 1), ("data", "model"), axis_types=(AxisType.Auto,) * 2)
-_, places = parallel(auto, layout("data"))
-shardings = jax.tree.map(lambda spec: NamedSharding(auto, spec), places)
-state = jax.device_put(begin, shardings)
-rows = jax.device_put(batch(0), NamedSharding(auto, P("data")))
+_, places = parallel(layout("data"))
 
 
-def bill(step):
-    jitted = jax.jit(step, out_shardings=(shardings, None))
-    compiled = jitted.lower(state, rows).compile()
-    print("first loss", compiled(state, rows)[1])
-    return traffic.read(compiled.as_text(), auto)
+def automatic(name, step):
+    jitted = jax.jit(step, out_shardings=(places, None))
+    with jax.set_mesh(auto):
+        state = states[name] = jax.device_put(begin, places)
+        rows = jax.device_put(batch(0), P("data"))
+        programs[name] = jitted.lower(state, rows).compile()
+    meshes[name] = auto
+    print("first loss", programs[name](state, rows)[1])
+    return traffic.table(traffic.read(programs[name].as_text(), auto))
 
 
-traffic.table(bill(step))
+automatic("only a layout", step)
 
 # %% with-constraints
 from constraints import by_constraints
 
-traffic.table(bill(by_constraints(auto, layout("data"))))
+automatic("FSDP, auto", by_constraints(layout("data")))
 
 # %% recorded-tpu
 print((lesson / "fsdp_tpu.txt").read_text())
@@ -140,21 +141,40 @@ total = sum(w.nbytes for w in begin["p"].values())
 cut = sum(begin["p"][name].nbytes for name in LAYER)
 rest = total - cut
 x = 4 * 16 * LENGTH * WIDTH  # bytes of f32[16, LENGTH, WIDTH]
-formulas = {
-    "DP": (total, total),
-    "FSDP": (total / 8, 2 * total + cut),
-    "TP": (rest + cut / 8, 16 * x),
-    "FSDP × TP": (rest / 2 + cut / 8, 2 * rest + cut * 3 / 4 + 8 * x),
+formulas = {  # parameters that a device holds, and what it sends in a step
+    "DP": (total, 2 * 7 / 8 * total),
+    "FSDP": (total / 8, 7 / 8 * (2 * total + cut)),
+    "TP": (rest + cut / 8, 2 * 7 / 8 * 16 * x),
+    "FSDP × TP": (
+        rest / 2 + cut / 8,
+        1 / 2 * (2 * rest + 3 * cut / 4) + 2 * 3 / 4 * 16 * x / 2,
+    ),
 }
 
 # %% memory-and-bytes-found
-print("           bytes held    formula   bytes a step    formula")
-for name, (held, moved) in formulas.items():
+print("            held    formula       sent    formula  ÷ DP's")
+for name, (held, sent) in formulas.items():
     arrays = states[name]["p"].values()
     here = sum(w.addressable_shards[0].data.nbytes for w in arrays)
     found = traffic.read(programs[name].as_text(), meshes[name])
-    print(f"{name:10} {here:10,} {held:10,.0f}", end=" ")
-    print(f"{traffic.total(found):14,} {moved:10,.0f}")
+    print(f"{name:10} {here:7,} {held:10,.0f}", end=" ")
+    print(f"{traffic.total(found):11,.0f} {sent:10,.0f}", end=" ")
+    print(f"{sent / formulas['DP'][1]:7.2f}")
+
+# %% what-it-takes
+link = traffic.LINKS["NVLink 4 (H100)"]
+wire = replace(link, start=0, latency=0)  # what its bytes alone would take
+print("            held, KB     peak     sent      time, µs  by bytes alone")
+for name, program in programs.items():
+    found = traffic.read(program.as_text(), meshes[name])
+    memory = program.memory_analysis()
+    held = memory.argument_size_in_bytes
+    new = memory.output_size_in_bytes - memory.alias_size_in_bytes
+    peak = held + memory.temp_size_in_bytes + new
+    kb = [n / 1e3 for n in (held, peak, traffic.total(found))]
+    us = [1e6 * traffic.seconds(found, on, meshes[name]) for on in (link, wire)]
+    print(f"{name:13}", *(f"{n:8,.0f}" for n in kb), end="   ")
+    print(f"{us[0]:10.1f} {us[1]:13.1f}")
 
 # %% same-dice
 line = jax.make_mesh((8,), ("data",))

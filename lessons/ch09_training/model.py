@@ -40,11 +40,14 @@ def layer(x, w, total):
     return x + total(jax.nn.gelu(norm(x) @ w["up"]) @ w["down"])
 
 
-def not_gathered(primitive, *_, **__):
-    return not primitive.name.startswith("all_gather")
+WHOLE = "all_gather", "sharding_constraint"  # what makes a weight whole
 
 
-def loss(params, tokens, whole=None, total=None, keep=not_gathered):
+def not_whole(primitive, *_, **__):
+    return not primitive.name.startswith(WHOLE)
+
+
+def loss(params, tokens, whole=None, total=None, keep=not_whole):
     """Mean surprise, in nats, at each next byte; tokens: [rows, LENGTH + 1].
 
     whole(name, w) makes the whole array of what a device holds of it;

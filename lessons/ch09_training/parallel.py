@@ -19,8 +19,8 @@ def layout(data=None, model=None):
     }
 
 
-def parallel(mesh, specs):
-    """The step, and the specs of the state that it works on."""
+def parallel(specs):
+    """The step, on the mesh that is set, and the specs of its state."""
 
     def whole(name, w):
         if "data" not in specs[name]:
@@ -41,4 +41,4 @@ def parallel(mesh, specs):
 
     places = {"p": specs, "m": specs, "v": specs, "n": P()}
     ins, outs = (places, P("data")), (places, P())
-    return jax.shard_map(step, mesh=mesh, in_specs=ins, out_specs=outs), places
+    return jax.shard_map(step, in_specs=ins, out_specs=outs), places

@@ -36,12 +36,12 @@ def all_reduce(devices: int = 4) -> Picture:
         canvas.arrow([(start + 12, TOP + tall / 2), (start + GAP - 12, TOP + tall / 2)])
         canvas.text(middle, TOP + tall / 2 - 14, f"{devices - 1} pieces" if devices > 2 else "1 piece", "small")
     one, both = devices - 1, 2 * (devices - 1)
-    canvas.text(0, TOP + tall + 26, f"each device sends {one} + {one} = {both} pieces, its array has {devices}",
+    canvas.text(0, TOP + tall + 26, f"each device sends 2 × {one} pieces, its array has {devices}",
                 "small", "start")  # fmt: skip
     alt = (
         f"An all-reduce over {devices} devices in two halves. After a reduce-scatter each device holds the sum of one "
-        f"piece, after an all-gather the sums of all {devices}. Each half makes a device send {one} of {devices} pieces, "
-        f"both together {both}."
+        f"piece, after an all-gather the sums of all {devices}. Each half makes a device send {one} of {devices} "
+        f"pieces, both together {both}."
     )
     return canvas.picture(alt)
 

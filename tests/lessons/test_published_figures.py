@@ -1,16 +1,19 @@
 """The published figures of ch07, computed again: every claim about a publication is checked by its factor."""
 
 import json
+import re
 import subprocess
 import sys
 from fractions import Fraction
 from math import prod
+from pathlib import Path
 
 import pytest
 
 from lessons.ch07_collectives import figures
 from minipod.traffic.interconnects import LINKS
 
+ROOT = Path(__file__).resolve().parents[2]
 FIGURES = figures.published()["figures"]
 PROGRAM = """
 import json
@@ -18,7 +21,9 @@ from minipod.devices import simulate
 simulate(64)
 from lessons.ch07_collectives import figures
 again = {name: figures.ours(name) for name in figures.published()["figures"]}
-print(json.dumps([again, str(figures.table()), figures.table("zh-Hans")._repr_html_(), str(figures.table("zh-Hant"))]))
+tables = [str(figures.table()), figures.table("zh-Hans")._repr_html_(), str(figures.table("zh-Hant"))]
+own = {name: figures.ours(name) for name in figures.published()["own"]}
+print(json.dumps([again, *tables, own, [str(figures.measured(lang)) for lang in ("en", "zh-Hant")]]))
 """
 
 
@@ -62,14 +67,43 @@ def test_one_question_has_one_answer_whatever_was_printed(again):
 
 
 def test_the_table_has_a_row_for_each(again):
-    _, text, page, traditional = again
+    _, text, page, traditional, *_ = again
     lines = text.splitlines()
-    assert lines[0].split() == ["publication", "asked", "published", "ours", "ratio", "verdict"]
+    assert lines[0].split() == ["publication", "asked", "published", "ours", "verdict", "measured"]
     assert len(lines) == 1 + len(FIGURES)
-    assert lines[1].split()[-6:] == ["23", "µs", "17.48", "µs", "1.32", "rounds"]
+    assert lines[1].split()[-5:] == ["23", "µs", "17.48", "µs", "rounds"]
     assert sum(line.endswith("errs") for line in lines) == 4
+    assert sum(not line.endswith(("agrees", "rounds", "errs")) for line in lines[1:]) == 5  # somebody measured
     assert page.count("<tr>") == len(lines) and "有误" in page and 'class="minipod figures"' in page
     assert "有誤" in traditional and "有误" not in traditional
+
+
+def test_measurements_stand_beside_the_model_the_worst_last(again):
+    """The Scaling Book's parts 3 (680 µs, 8 µs) and 12 (1.5 ms, 370 and 150 GB/s), and two of chapter 13's."""
+    text, traditional = again[5]
+    lines = [line.split() for line in text.splitlines()[1:]]
+    found = {tuple(line[-5:-1]): line[-1] for line in lines}
+    assert found == {
+        ("58.7", "ms", "65", "ms"): "1.1",
+        ("587", "ms", "650", "ms"): "1.1",
+        ("559", "µs", "680", "µs"): "1.2",
+        ("450", "GB/s", "370", "GB/s"): "1.2",
+        ("1.04", "ms", "1.5", "ms"): "1.4",
+        ("3", "µs", "8", "µs"): "2.7",
+        ("450", "GB/s", "150", "GB/s"): "3.0",
+    }
+    assert [line[-1] for line in lines] == sorted(line[-1] for line in lines)
+    assert "實測" in traditional
+
+
+def test_what_chapter_13_measured_is_what_it_recorded(again):
+    """Its page prints measured ÷ predicted; another machine's recording may differ by a third."""
+    recorded = (ROOT / "book/outputs/ch13_network.json").read_text()
+    row = re.search(r"4,194,304 +([\d.]+) +([\d.]+)", recorded)
+    assert row
+    for name, ratio in zip(("one-gigabit", "hundred-megabit"), row.groups(), strict=True):
+        measured = figures.published()["own"][name]["printed"]["measured"]
+        assert measured / again[4][name] == pytest.approx(float(ratio), rel=1 / 3)
 
 
 def test_too_few_devices_are_answered_in_one_sentence():

@@ -21,6 +21,7 @@ USUAL = [
     ("axis-not-in-mesh", r"is not found in mesh|must refer to an axis marked as manual"),
     ("axis-twice", r"^DuplicateSpecError"),
     ("spec-too-long", r"too long to be compatible|Length of sharding.spec|rank at least|^AssertionError: \(\d+, P\("),
+    ("block-of-one", r"dimension size 1 must|split_axis \(1\) has|x\.shape\[split_axis\], but they are \d+ and 1\b"),
     ("indivisible", r"evenly divi|even(ly)? divisible|equal division|^IndivisibleError|be divisible by"),
     ("mesh-set-inside", r"`set_mesh` can only be used outside"),
     ("no-mesh", r"non-empty mesh in context|not under a mesh context|Please set a mesh|context mesh cannot be empty"),

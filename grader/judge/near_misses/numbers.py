@@ -147,7 +147,8 @@ def term(p: Pair) -> Message | None:
         if not np.isfinite(x).all() or not x.all():
             continue
         allowed = 4 * max(p.slack if key == "same-term" else p.tolerance * np.max(np.abs(x)), 1e-12)
-        same = [a for a in p.long_axes(3) if np.max(np.ptp(x, axis=a)) <= allowed]
+        vary = [a for a in p.long_axes(3) if np.max(np.ptp(p.expected, axis=a)) > allowed]  # else it says nothing
+        same = [a for a in vary if np.max(np.ptp(x, axis=a)) <= allowed]
         if same:
             return Message(key, {"axis": same[0]})
     return None

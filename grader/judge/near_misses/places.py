@@ -103,7 +103,7 @@ def budget(traffic: Traffic, limit: Budget, solution: Traffic, devices: int) -> 
         return Message(key, {"op": other[0], "right": sorted(limit.ops)[0]})
     count, enough = traffic.count, solution.count
     loop = max((transfer.times or 0 for transfer in traffic.transfers), default=1)
-    if loop > 1 and not any((transfer.times or 0) > 1 for transfer in solution.transfers):
+    if loop > max(enough, 1) and not any((transfer.times or 0) > 1 for transfer in solution.transfers):
         return Message("budget-loop", {"times": loop})
     if total == limit.sent * devices and count <= enough:
         return Message("budget-devices", {"n": devices})

@@ -6,6 +6,8 @@ import numpy as np
 from jax import lax
 from jax.sharding import PartitionSpec as P
 
+from minipod import traffic
+
 
 def ring_all_reduce(x, mesh):
     n = mesh.shape["x"]
@@ -91,3 +93,25 @@ def which_collective(before, after):
     }
     passed_on = all(row.tobytes() in known for row in after)
     return "collective-permute" if passed_on else "all-to-all", width * size
+
+
+def fastest_mesh(weights, activations, sums, room, devices, link):
+    """With minipod's own model, of collectives that are written down by hand."""
+
+    def time(size, n, times):
+        group = (tuple(range(n)),)
+        one = traffic.Collective("all-reduce", group, size, times)
+        return traffic.seconds([one], link) if n > 1 else 0.0
+
+    sizes = [n for n in range(1, devices + 1) if devices % n == 0]
+    meshes = [
+        (d, m)
+        for d, m in zip(sizes, sizes[::-1], strict=True)
+        if weights / m <= room
+    ]
+    times = [
+        time(weights / m, d, 1) + time(activations / d, m, sums)
+        for d, m in meshes
+    ]
+    best = int(np.argmin(times))
+    return meshes[best], times[best]

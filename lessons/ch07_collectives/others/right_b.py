@@ -8,28 +8,28 @@ from jax.sharding import PartitionSpec as P
 
 
 def ring_all_reduce(x, mesh):
-    """Halving and doubling: neighbours at distance 1, 2, 4, …; as many bytes as a ring."""
+    """Half of every piece one way round, the other half the other way."""
     n = mesh.size
 
-    def run(row):
-        me, part, steps = lax.axis_index("x"), row[0], []
-        distance = 1
-        while distance < n:
-            partners = [(i, i ^ distance) for i in range(n)]
-            upper = (me & distance) > 0
-            low, high = jnp.split(part, 2)
-            came = lax.ppermute(jnp.where(upper, low, high), "x", partners)
-            part = jnp.where(upper, high, low) + came
-            steps.append((partners, upper))
-            distance *= 2
-        for partners, upper in reversed(steps):
-            came = lax.ppermute(part, "x", partners)
-            part = jnp.where(
-                upper,
-                jnp.concatenate([came, part]),
-                jnp.concatenate([part, came]),
+    def one_way(me, pieces, step):  # piece me + step * k comes in turn k
+        around = [(i, (i + step) % n) for i in range(n)]
+        moving = pieces[me]
+        for k in range(1, n):
+            moving = pieces[(me - step * k) % n] + lax.ppermute(
+                moving, "x", around
             )
-        return part[None]
+        whole = [moving]  # the sum of piece me + step, then of me, …
+        for _ in range(n - 1):
+            whole.append(lax.ppermute(whole[-1], "x", around))
+        at = (me + step * (1 - jnp.arange(n))) % n
+        return pieces.at[at].set(jnp.stack(whole))
+
+    def run(row):
+        me, pieces = lax.axis_index("x"), row.reshape(n, -1)
+        half = pieces.shape[1] // 2
+        halves = (pieces[:, :half], 1), (pieces[:, half:], -1)
+        both = [one_way(me, piece, step) for piece, step in halves]
+        return jnp.concatenate(both, axis=1).reshape(row.shape)
 
     return jax.shard_map(run, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(x)
 
@@ -98,3 +98,17 @@ def which_collective(before, after):
         for j in range(n)
     )
     return ("all-to-all" if swapped else "collective-permute"), bytes_
+
+
+def fastest_mesh(weights, activations, sums, room, devices, link):
+    n = np.arange(1, devices + 1)
+    model = n[(devices % n == 0) & (weights <= room * n)]
+    data = devices // model
+
+    def time(size, n):
+        wire = size * (n - 1) / n / link.bytes_per_second
+        return np.where(n > 1, 2 * np.maximum(wire, link.latency), 0)
+
+    total = time(weights / model, data) + sums * time(activations / data, model)
+    best = total.argmin()
+    return (int(data[best]), int(model[best])), float(total[best])

@@ -47,6 +47,25 @@ def ring_all_reduce__scattered_and_gathered(x, mesh):
     return _on_each(on_each, mesh, x, check_vma=False)
 
 
+def ring_all_reduce__every_third(x, mesh):
+    n = mesh.size
+    jump = 3 if n > 4 else 1
+    around = [(i, (i + jump) % n) for i in range(n)]
+
+    def on_each(row):  # a ring, but not of neighbours
+        me, pieces = lax.axis_index("x") * 3 % n, row.reshape(n, -1)
+        me = lax.axis_index("x") if jump == 1 else me
+        for k in range(n - 1):
+            came = lax.ppermute(pieces[(me - k) % n], "x", around)
+            pieces = pieces.at[(me - k - 1) % n].add(came)
+        for k in range(n - 1):
+            came = lax.ppermute(pieces[(me + 1 - k) % n], "x", around)
+            pieces = pieces.at[(me - k) % n].set(came)
+        return pieces.reshape(row.shape)
+
+    return _on_each(on_each, mesh, x)
+
+
 def mean_gradient_shards__not_tiled(gradients, mesh):
     def on_each(gradients):
         own = jax.tree.map(lambda g: g[0] / mesh.size, gradients)
@@ -168,3 +187,47 @@ def which_collective__every_row_has_a_source(before, after):
 
 def which_collective__number_of_devices_too(before, after):
     return _name(before, after), _size(before, after), len(before)
+
+
+def _search(weights, activations, sums, room, devices, link, better=min):
+    def time(size, n):
+        wire = size * (n - 1) / n / link.bytes_per_second
+        return 2 * max(wire, link.latency) if n > 1 else 0.0
+
+    found = {}
+    for model in (m for m in range(1, devices + 1) if devices % m == 0):
+        if weights / model <= room:
+            data = devices // model
+            took = time(weights / model, data)
+            found[data, model] = took + sums * time(activations / data, model)
+    return better(found.items(), key=lambda item: item[1])
+
+
+def fastest_mesh__slowest(*args):
+    return _search(*args, better=max)
+
+
+def fastest_mesh__in_milliseconds(*args):
+    mesh, seconds = _search(*args)
+    return mesh, 1000 * seconds
+
+
+def fastest_mesh__only_the_mesh(*args):
+    return _search(*args)[0]
+
+
+def fastest_mesh__least_memory(weights, activations, sums, room, devices, link):
+    return (1, devices), _search(
+        weights, activations, sums, weights / devices, devices, link
+    )[1]
+
+
+def fastest_mesh__smallest_that_fits(
+    weights, activations, sums, room, devices, link
+):
+    def fewest(items, key):
+        return min(items, key=lambda item: item[0][1])
+
+    return _search(
+        weights, activations, sums, room, devices, link, better=fewest
+    )

@@ -79,6 +79,87 @@ def ring_all_reduce__added_twice(x, mesh):
     return _two_rounds(x, mesh, _next(mesh), 1, ["add"])
 
 
+def ring_all_reduce__straight_across(x, mesh):
+    n = mesh.size
+
+    @_map(mesh)
+    def run(row):
+        me, pieces = lax.axis_index("x"), jnp.split(row, n, axis=1)
+        whole = jnp.stack(pieces)[me]
+        for k in range(n - 1, 0, -1):
+            there = [((i + k) % n, i) for i in range(n)]
+            whole += lax.ppermute(jnp.stack(pieces)[(me - k) % n], "x", there)
+        done = [whole]
+        for k in range(1, n):
+            back = [((i + k) % n, i) for i in range(n)]
+            done.append(lax.ppermute(whole, "x", back))
+        return jnp.roll(jnp.stack(done), me, axis=0).reshape(1, -1)
+
+    return run(x)
+
+
+def ring_all_reduce__a_turn_too_many(x, mesh):
+    n = mesh.size
+
+    @_map(mesh)
+    def run(row):
+        me, pieces = lax.axis_index("x"), row.reshape(n, -1)
+        for k in range(n):
+            came = lax.ppermute(pieces[(me - k) % n], "x", _next(mesh))
+            pieces = pieces.at[(me - k - 1) % n].add(came)
+        for k in range(n):
+            came = lax.ppermute(pieces[(me - k + 1) % n], "x", _next(mesh))
+            pieces = pieces.at[(me - k) % n].set(came)
+        return pieces.reshape(1, -1)
+
+    return run(x)
+
+
+def ring_all_reduce__into_the_piece_sent(x, mesh):
+    n = mesh.size
+
+    @_map(mesh)
+    def run(row):
+        me = lax.axis_index("x")
+
+        def add(k, pieces):
+            here = (me - k) % n
+            came = lax.ppermute(pieces[here], "x", _next(mesh))
+            return pieces.at[here].set(pieces[here] + came)
+
+        def hand_out(k, pieces):
+            came = lax.ppermute(pieces[(me + 1 - k) % n], "x", _next(mesh))
+            return pieces.at[(me - k) % n].set(came)
+
+        pieces = lax.fori_loop(0, n - 1, add, row.reshape(n, -1))
+        return lax.fori_loop(0, n - 1, hand_out, pieces).reshape(1, -1)
+
+    return run(x)
+
+
+def mean_gradient_shards__whole_block(gradients, mesh):
+    @_map(mesh)
+    def run(gradients):
+        return {
+            k: lax.psum_scatter(g, "x", tiled=True) / mesh.size
+            for k, g in gradients.items()
+        }
+
+    return run(gradients)
+
+
+def to_experts__block_of_weights(tokens, expert, weights, mesh):
+    @_map(mesh)
+    def run(tokens, expert, weights):
+        order = jnp.argsort(expert)
+        there = lax.all_to_all(tokens[order], "x", 0, 0, tiled=True)
+        done = jnp.matmul(there, weights)
+        home = lax.all_to_all(done, "x", 0, 0, tiled=True)
+        return jnp.zeros_like(home).at[order].set(home)
+
+    return run(tokens, expert, weights)
+
+
 def mean_gradient_shards__all_then_cut(gradients, mesh):
     def one(g):
         return jax.reshard(
@@ -301,3 +382,98 @@ def which_collective__sums_alone(before, after):
     total = np.sum(before, axis=0).astype(before.dtype)
     unlike_a_sum = name == "all-reduce" and (after[0] != total).any()
     return "collective-permute" if unlike_a_sum else name, size
+
+
+def _steps(args, wire=None, both=None, fits=True, turn=1):
+    """All meshes with their times, as arrays; each part may be replaced."""
+    weights, activations, sums, room, devices, link = args
+    n = np.arange(1, devices + 1)
+    model = n[(devices % n == 0) & ((weights <= room * n) | (not fits))]
+    data = devices // model
+
+    def usual(size, n):
+        took = size * (n - 1) / n / link.bytes_per_second
+        return np.where(n > 1, 2 * np.maximum(took, link.latency), 0)
+
+    time = (lambda size, n: wire(size, n, link)) if wire else usual
+    first, others = (
+        both(time, *args[:3], data, model)
+        if both
+        else (
+            time(weights / model, data),
+            sums * time(activations / data, model),
+        )
+    )
+    best = int((first + others).argmin())
+    mesh = (int(data[best]), int(model[best]))[::turn]
+    return mesh, float((first + others)[best])
+
+
+def fastest_mesh__latency_left_out(*args):
+    def wire(size, n, link):
+        return 2 * (size - size / n) / link.bytes_per_second
+
+    return _steps(args, wire)
+
+
+def fastest_mesh__latency_added(*args):
+    def wire(size, n, link):
+        took = (size - size / n) / link.bytes_per_second + link.latency
+        return 2 * took * (n > 1)
+
+    return _steps(args, wire)
+
+
+def fastest_mesh__one_pass(*args):
+    def wire(size, n, link):
+        took = (size - size / n) / link.bytes_per_second
+        return np.maximum(took, link.latency) * (n > 1)
+
+    return _steps(args, wire)
+
+
+def fastest_mesh__whole_arrays(*args):
+    def wire(size, n, link):
+        took = np.maximum(size / link.bytes_per_second, link.latency)
+        return 2 * took * (n > 1)
+
+    return _steps(args, wire)
+
+
+def fastest_mesh__one_device_waits(*args):
+    def wire(size, n, link):
+        took = (size - size / n) / link.bytes_per_second
+        return 2 * np.maximum(took, link.latency)
+
+    return _steps(args, wire)
+
+
+def fastest_mesh__memory_forgotten(*args):
+    return _steps(args, fits=False)
+
+
+def fastest_mesh__gradients_not_cut(*args):
+    def both(time, weights, activations, sums, data, model):
+        return time(weights, data), sums * time(activations / data, model)
+
+    return _steps(args, both=both)
+
+
+def fastest_mesh__batch_not_cut(*args):
+    def both(time, weights, activations, sums, data, model):
+        return time(weights / model, data), sums * time(activations, model)
+
+    return _steps(args, both=both)
+
+
+def fastest_mesh__one_large_sum(*args):
+    def both(time, weights, activations, sums, data, model):
+        return time(weights / model, data), time(
+            sums * activations / data, model
+        )
+
+    return _steps(args, both=both)
+
+
+def fastest_mesh__exchanged(*args):
+    return _steps(args, turn=-1)

@@ -65,10 +65,13 @@ def collective_matmul(x, w, mesh):
 
         def turn(step, carry):
             out, rows = carry
-            rows = lax.ppermute(rows, "x", [((i + 1) % n, i) for i in range(n)])
-            return place(out, rows, step), rows
+            there = lax.ppermute(
+                rows, "x", [((i + 1) % n, i) for i in range(n)]
+            )
+            return place(out, rows, step), there
 
         out = lax.pcast(jnp.zeros((n * size, w.shape[1])), "x", to="varying")
-        return lax.fori_loop(1, n, turn, (place(out, rows, 0), rows))[0]
+        out, rows = lax.fori_loop(0, n - 1, turn, (out, rows))
+        return place(out, rows, n - 1)
 
     return part(x, w)

@@ -59,14 +59,21 @@ def mlp_explicit(x, w1, b1, w2, b2, mesh):
 
 def collective_matmul(x, w, mesh):
     def part(rows, w):
+        # in both directions: whole blocks, half as many steps
         n, me = lax.axis_size("x"), lax.axis_index("x")
-        found = [rows @ w]
-        for _ in range(n - 1):
-            rows = lax.ppermute(rows, "x", [(i, (i + 1) % n) for i in range(n)])
-            found.append(rows @ w)
-        # found[k] is of device me - k: turn the list round, then round to the first
-        parts = jnp.roll(jnp.stack(found[::-1]), me + 1, axis=0)
-        return parts.reshape(-1, w.shape[1])
+        found, right, left = {0: rows @ w}, rows, rows
+        for k in range(1, n // 2 + 1):
+            right = lax.ppermute(
+                right, "x", [(i, (i + 1) % n) for i in range(n)]
+            )
+            found[-k % n] = right @ w  # of device me - k
+            if k < n - k:
+                left = lax.ppermute(
+                    left, "x", [(i, (i - 1) % n) for i in range(n)]
+                )
+                found[k] = left @ w
+        parts = jnp.stack([found[k] for k in range(n)])
+        return jnp.roll(parts, me, axis=0).reshape(-1, w.shape[1])
 
     specs = P("x"), P(None, "x")
     return jax.shard_map(

@@ -166,6 +166,46 @@ def collective_matmul__gathered(x, w, mesh):
     return jnp.dot(x, w, out_sharding=at(mesh, None, "x"))
 
 
+def collective_matmul__gathered_by_permutes(x, w, mesh):
+    def finish(arrived, w):
+        whole = jnp.roll(
+            jnp.stack(arrived[::-1]), lax.axis_index("x") + 1, axis=0
+        )
+        return whole.reshape(-1, w.shape[0]) @ w
+
+    return ring(x, w, mesh, finish)
+
+
+def collective_matmul__own_rows_then_the_rest(x, w, mesh):
+    def finish(arrived, w):
+        rest = jnp.concatenate(arrived[1:]) @ w
+        found = jnp.concatenate([arrived[0] @ w, rest])
+        found = found.reshape(len(arrived), -1, w.shape[1])[::-1]
+        place = lax.axis_index("x") + 1
+        return jnp.roll(found, place, axis=0).reshape(-1, w.shape[1])
+
+    return ring(x, w, mesh, finish)
+
+
+def collective_matmul__waits_in_every_turn(x, w, mesh):
+    n = mesh.size
+
+    def part(rows, w):
+        def turn(rows, _):
+            rows = lax.ppermute(rows, "x", [(i, (i - 1) % n) for i in range(n)])
+            return rows, rows @ w
+
+        _, found = lax.scan(turn, rows, length=n - 1)
+        found = jnp.concatenate([(rows @ w)[None], found])
+        found = jnp.roll(found, lax.axis_index("x"), axis=0)
+        return found.reshape(-1, w.shape[1])
+
+    specs = P("x"), P(None, "x")
+    return jax.shard_map(
+        part, mesh=mesh, in_specs=specs, out_specs=P(None, "x")
+    )(x, w)
+
+
 def collective_matmul__in_order_of_arrival(x, w, mesh):
     return ring(x, w, mesh, lambda arrived, w: jnp.concatenate(arrived) @ w)
 

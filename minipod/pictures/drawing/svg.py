@@ -34,7 +34,7 @@ LABELS = (
     r"\d+ of \d+ hops cross between hosts",
     r"axis .+", r"combined result", r"split", r"copied", r"stacked", r"\d+ arrays", r"…",
     r"process \d+", r"nobody comes", r"≠", r"1 piece", r"\d+ pieces",
-    r"each device sends \d+ \+ \d+ = \d+ pieces, its array has \d+",
+    r"each device sends 2 × \d+ pieces, its array has \d+",
 )  # fmt: skip
 
 _STYLE = """

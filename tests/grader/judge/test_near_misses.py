@@ -233,3 +233,11 @@ def test_an_unrelated_answer_gets_no_sentence():
         if found := of_values([draw(other)], [draw(shape)]):
             said[n, 1] = (found, shape)
     assert said == {}
+
+
+def test_a_term_that_every_row_lacks_alike_says_nothing_where_all_rows_are_alike():
+    """After an all-reduce each device has the same: what is wrong in one is wrong in all, and no bias is missing."""
+    expected = np.tile(E[:1], (16, 1))
+    got = expected + np.tile(RNG.normal(size=5).astype(np.float32), (16, 1))
+    found = of_values([rows(got)], [rows(expected)])
+    assert found is None or found.key != "same-term"

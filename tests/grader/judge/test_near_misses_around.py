@@ -98,6 +98,14 @@ def test_what_costs_too_much(key):
     assert found and found.key == key
 
 
+def test_a_loop_is_not_blamed_where_as_many_collectives_are_needed_anyway():
+    """Two rounds of eight turns where seven are enough: 16 permutes instead of 14, not one after the loop."""
+    limit = Budget({"collective-permute"}, 56)
+    mine = case(rows(E), traffic=Traffic((Transfer("collective-permute", 4, 8),) * 2, 64), budget=limit)
+    right = case(rows(E), traffic=Traffic((Transfer("collective-permute", 4, 1),) * 14, 56), budget=limit)
+    assert diagnosis([[mine]], [[right]]) == Message("budget-more", {"count": 16, "enough": 14})
+
+
 def test_what_ended_before_there_was_a_value():
     def of(reason, text="", line="", signal="", processes=1):
         failure = Failure("ValueError", text, ((3, line),))

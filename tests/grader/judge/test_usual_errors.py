@@ -107,6 +107,11 @@ PROVOKED = {
         lambda: jax.jit(lambda v: lax.with_sharding_constraint(v, NamedSharding(AUTO, P("x", "y"))))(X),
     ],
     "mesh-set-inside": [lambda: jax.jit(set_inside)(X)],
+    "block-of-one": [
+        lambda: mapped(lambda v: lax.psum_scatter(v[None], "x", tiled=True)),
+        lambda: mapped(lambda v: lax.all_to_all(v[None], "x", 0, 0, tiled=True)),
+        lambda: mapped(lambda v: lax.all_to_all(v[None], "x", 0, 0)),
+    ],
     "indivisible": [
         lambda: put(jnp.ones(9), "x"),
         lambda: jnp.ones(9).reshape(8, -1),

@@ -1,5 +1,7 @@
 """What counts as the same value: the rules by which an answer is compared with the solution."""
 
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,12 +9,14 @@ import pytest
 from jax.sharding import PartitionSpec as P
 
 from grader.exercise import answers
-from grader.exercise.spec import Budget
-from grader.judge.verdict import over_budget
+from grader.exercise.spec import Budget, Spec
+from grader.judge.verdict import _duration, over_budget
 from grader.see.compare import difference, placement
-from grader.see.observation import Observation, Traffic
-from grader.see.observe import _traffic
+from grader.see.observation import FileObservation, Observation, ProcessResult, Traffic, is_complete
+from grader.see.observe import _traffic, observe
 from grader.see.packing import pack
+from grader.see.wire import decode, encode
+from minipod.traffic import LINKS
 
 NAN = float("nan")
 
@@ -132,3 +136,65 @@ def test_a_budget_counts_the_costliest_branch_of_a_condition():
     within, over = (Observation((), budget=Budget({"all-reduce"}, most), traffic=seen) for most in (28, 27))
     assert over_budget(within) is None
     assert over_budget(over) is not None
+
+
+def ring(mesh, jump=1, gather=False):
+    """A product whose rows travel, one device further or several; gather: they are all kept first."""
+    n = mesh.size
+
+    def part(rows, w):
+        kept = []
+        for step in range(n):
+            kept.append(rows if gather else rows @ w)
+            if step < n - 1:
+                rows = jax.lax.ppermute(rows, "x", [(i, (i + jump) % n) for i in range(n)])
+        return jnp.concatenate(kept) @ w if gather else jnp.concatenate(kept)
+
+    def f(x, w, mesh):
+        specs = P("x", None), P(None, "x")
+        return jax.shard_map(part, mesh=mesh, in_specs=specs, out_specs=P(None, "x"))(x, w)
+
+    shapes = (4 * n, 256), (256, 2 * n)
+    return f, tuple(jnp.ones(shape) for shape in shapes)
+
+
+TIME = 7 * 4096 / LINKS["TPU v4"].bytes_per_second  # seven steps of f32[4, 256] to a neighbour
+
+
+@pytest.mark.parametrize(
+    "how, limit, reason",
+    [
+        ({}, {"seconds": TIME, "on": "TPU v4"}, None),
+        ({"jump": 3}, {"seconds": TIME, "on": "TPU v4"}, "budget-seconds"),
+        ({}, {"temporary": 5 * 4096}, None),
+        ({"gather": True}, {"temporary": 5 * 4096}, "budget-temporary"),
+        ({}, {"hidden": True}, None),
+        ({"gather": True}, {"hidden": True}, "budget-hidden"),
+    ],
+)
+def test_a_budget_may_limit_time_and_memory_and_ask_for_a_product_beside_each_collective(how, limit, reason):
+    mesh = jax.make_mesh((8,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+    f, arrays = ring(mesh, **how)
+    budget = Budget({"collective-permute"}, 7 * 4096, **limit)
+    spec = Spec("ch90_one", "f", Path(), lambda rng: [], how="jit", budget=budget)
+    case = observe(f, (*arrays, mesh), spec, Path())
+    over = over_budget(decode(Observation, encode(case)))
+    assert case.failure is None and (over.key if over else None) == reason
+
+
+def test_what_a_budget_asks_for_must_have_been_measured():
+    budget = Budget({"collective-permute"}, 8, hidden=True, temporary=8, seconds=1.0, on="TPU v4")
+    spec = Spec("ch90_one", "f", Path(), lambda rng: [], how="jit", budget=budget)
+    for measured, traffic in (
+        (True, Traffic((), 0, seconds=0.0, temporary=0, exposed=0)),
+        (False, Traffic((), 0, seconds=0.0, temporary=0)),
+        (False, Traffic((), 0, seconds=0.0, exposed=0)),
+        (False, Traffic((), 0, temporary=0, exposed=0)),
+    ):
+        case = Observation((), pack(1), budget=budget, traffic=traffic)
+        result = ProcessResult("ok", FileObservation(functions={"f": (case,)}))
+        assert is_complete(spec, 1, result) is measured
+
+
+def test_a_duration_is_told_in_a_unit_that_fits():
+    assert [_duration(s) for s in (1.5, 2e-3, 3.25e-6, 4e-10)] == ["1.5 s", "2 ms", "3.25 µs", "0.4 ns"]

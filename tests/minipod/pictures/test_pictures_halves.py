@@ -36,8 +36,8 @@ def test_each_half_leaves_what_its_name_says(devices):
 @pytest.mark.parametrize("devices", [2, 4, 5])
 def test_the_pieces_it_counts_are_the_bytes_of_the_bill(devices):
     picture = pictures.all_reduce(devices)
-    each, _, both, of = map(int, re.findall(r"\d+", labels(picture)[-1]))
-    assert (each, both) == tuple(traffic.sent(op, of, devices) for op in ("all-gather", "all-reduce"))
+    _, each, of = map(int, re.findall(r"\d+", labels(picture)[-1]))
+    assert (each, 2 * each) == tuple(traffic.sent(op, of, devices) for op in ("all-gather", "all-reduce"))
     assert Counter(labels(picture))["1 piece" if devices == 2 else f"{each} pieces"] == 2
 
 

@@ -1,0 +1,53 @@
+"""Which collectives of a compiled program have a product to hide behind: one that can be computed while they run."""
+
+from collections.abc import Mapping
+
+from minipod.hlo.calls import called, callees_first
+from minipod.hlo.collectives import begins
+from minipod.hlo.text import Computation, Instruction, Program
+
+PRODUCTS = ("dot", "convolution", "ragged-dot", "scaled-dot")
+LIBRARIES = ("matmul", "gemm", "dot", "conv")  # in the target of a custom call
+
+
+def exposed(program: Program) -> list[Instruction]:
+    """The collectives (of an asynchronous one its start) for which there is no such product, in the order of the text.
+
+    A product hides a collective if it stands in the same computation (so in the same turn of the same loop), does not
+    wait for it, and is not waited for by it. A fusion, call, loop or branch counts as a product if one is in it.
+    """
+    callees = callees_first(program, program.entry)
+    multiplies: set[str] = set()
+    for name in callees:  # each after those that it calls
+        if any(_is_product(program, name, line, multiplies) for line in program.computations[name].values()):
+            multiplies.add(name)
+    found = []
+    for name in (name for name in program.computations if name in callees):
+        computation = program.computations[name]
+        starts = [line for line in computation.values() if begins(line)]
+        products = [line for line in computation.values() if _is_product(program, name, line, multiplies)]
+        before = _before(computation) if starts else {}
+        found += [
+            start
+            for start in starts
+            if all(p.name in before[start.name] or start.name in before[p.name] for p in products)
+        ]
+    return found
+
+
+def _is_product(program: Program, name: str, line: Instruction, multiplies: set[str]) -> bool:
+    if line.opcode in PRODUCTS:
+        return True
+    if line.opcode == "custom-call":
+        return any(word in line.attributes.get("custom_call_target", "").lower() for word in LIBRARIES)
+    calls = called(program, program.computations[name], line)
+    return any(callee in multiplies for names in calls.values() for callee in names)
+
+
+def _before(computation: Computation) -> Mapping[str, frozenset[str]]:
+    """Of each instruction the names of all those that it waits for."""
+    before: dict[str, frozenset[str]] = {}
+    for line in computation.values():  # operands stand before what uses them
+        own = [name for name in line.operand_names if name in before]
+        before[line.name] = frozenset(own).union(*(before[name] for name in own))
+    return before
