@@ -24,8 +24,8 @@ def spread_sums(x: jax.Array, mesh: Mesh) -> jax.Array:
     求 x 每一列的和，结果要完全分片，而且通信量不能超过求和本身所需。
     x 在 mesh 上按 P("x", "y") 分片，"x" 和 "y" 都是 Auto 轴；列数是设备总数的倍数。
     函数会用 `jit` 编译。返回值的形状是 [columns]，有多少个设备就切成多少个不同的部分。
-    预算：只能沿 "x" 把一个设备所持有的那些列和 all-reduce 一次；"x" 的大小为 a 时，
-    每个设备发送的是这些列和字节数的 2 (a-1)/a。此外不能有任何通信。
+    预算：只能沿 "x" 做一次 all-reduce，对象是一个设备所持有的那些列和；"x" 的大小为 a 时，
+    每个设备发送的字节数是它们的 2 (a-1)/a。此外不能有任何通信。
     """
     # TODO: sum, then say where the result shall lie; the order of the axes counts.
     raise NotImplementedError
@@ -85,14 +85,14 @@ def dense(x: jax.Array, w: jax.Array, b: jax.Array, mesh: Mesh) -> jax.Array:
     b: f32[outputs], a copy on every device.
     Returns f32[rows, outputs], P("x", None).
     Budget: what one all-reduce along "y" of a device's part of the result makes it
-    send, 2 (b-1)/b of that part's bytes, b being the size of "y".
+    send, 2 (k-1)/k of that part's bytes, k being the size of "y".
 
     用显式（Explicit）写法计算 relu(x @ w + b)：由你说明乘积放在哪里。
     mesh 有 Explicit 轴 "x" 和 "y"，没有用 `set_mesh` 设置过网格。
     x 按 P("x", "y") 分片，w 按 P("y", None)，b 在每个设备上各有一份。
     返回值的形状是 [rows, outputs]，按 P("x", None) 分片。
-    预算：只能沿 "y" 把一个设备所持有的那部分结果 all-reduce 一次；"y" 的大小为 b 时，
-    每个设备发送的是这部分字节数的 2 (b-1)/b。
+    预算：只能沿 "y" 做一次 all-reduce，对象是一个设备所持有的那部分结果；"y" 的大小为 k 时，
+    每个设备发送的字节数是它的 2 (k-1)/k。
     """
     # TODO: `x @ w` stops here; which argument does jnp.dot have for it?
     raise NotImplementedError

@@ -37,8 +37,8 @@ def mlp_by_constraints(
     "data" 能整除 rows，"model" 能整除 features 和 hidden。函数会用 `jit` 编译。
     返回 (h, out)：`h = tanh(x @ w1 + b1)`，按 P("data", "model") 摆放；
     `out = h @ w2 + b2`，按 P("data", None) 摆放。
-    预算：只能沿 "model" 把一个设备所持有的那部分 out all-reduce 一次；"model" 的大小为 m 时，
-    每个设备发送的是这部分字节数的 2 (m-1)/m。
+    预算：只能沿 "model" 做一次 all-reduce，对象是一个设备所持有的那部分 out；"model" 的大小
+    为 m 时，每个设备发送的字节数是它的 2 (m-1)/m。
     """
     # TODO: say where h, w2 and out shall lie; the compiler finds the rest.
     raise NotImplementedError
@@ -64,8 +64,8 @@ def mlp_by_hand(
     输入、结果和 mesh（Auto 轴 "data" 和 "model"）都与 mlp_by_constraints 相同：
     x 按 P("data", None) 摆放，其余的在每个设备上各有一份；函数会整个用 `jit` 编译。
     返回 (h, out)，分别按 P("data", "model") 和 P("data", None) 摆放。
-    预算：只能沿 "model" 把一个设备所持有的那部分 out all-reduce 一次；"model" 的大小为 m 时，
-    每个设备发送的是这部分字节数的 2 (m-1)/m。
+    预算：只能沿 "model" 做一次 all-reduce，对象是一个设备所持有的那部分 out；"model" 的大小
+    为 m 时，每个设备发送的字节数是它的 2 (m-1)/m。
     """
     # TODO: write what one device does with its rows and its hidden features.
     raise NotImplementedError
@@ -92,8 +92,8 @@ def mlp_explicit(
     与 mlp_by_constraints 相同，只是 "data" 和 "model" 都是 Explicit 轴，没有用
     `set_mesh` 设置过网格。x 按 P("data", None) 摆放，其余的在每个设备上各有一份；
     函数会用 `jit` 编译。返回 (h, out)，分别按 P("data", "model") 和 P("data", None) 摆放。
-    预算：只能沿 "model" 把一个设备所持有的那部分 out all-reduce 一次；"model" 的大小为 m 时，
-    每个设备发送的是这部分字节数的 2 (m-1)/m。
+    预算：只能沿 "model" 做一次 all-reduce，对象是一个设备所持有的那部分 out；"model" 的大小
+    为 m 时，每个设备发送的字节数是它的 2 (m-1)/m。
     """
     # TODO: change the types of the weights, then answer the question of the product.
     raise NotImplementedError
