@@ -1,7 +1,8 @@
 """python -m publish.record_plans: make every plan that a lesson's plans.txt names, and keep it in plans.json beside.
 
 A line of plans.txt is what one gives to `minipod plan`, its file in the same folder. What is different from what was
-recorded before is printed, figure by figure. It needs libtpu and flatbuffers, the extra `pods`.
+recorded before is printed, figure by figure. It needs libtpu and flatbuffers, the extra `pods`; for h100 also JAX's
+CUDA plug-in.
 """
 
 import argparse
@@ -12,7 +13,7 @@ from typing import Any
 
 from minipod.pods import recorded
 from minipod.pods.command import prepared
-from minipod.pods.compiler import Child, Missing, versions
+from minipod.pods.compiler import Missing, versions
 from minipod.pods.making import compiled
 from publish import progress_line
 from publish.pages.page import ROOT, show
@@ -21,14 +22,12 @@ LIST = "plans.txt"
 
 
 def main() -> int:
-    """The exit status."""
+    """The exit status: 1 where a plan could neither be made nor kept."""
     try:
-        for path in lists(ROOT):
-            record(path)
-    except (Missing, ValueError, RuntimeError) as error:
+        return int(not all([record(path) for path in lists(ROOT)]))
+    except (ValueError, RuntimeError, OSError) as error:
         progress_line.problem(str(error))
         return 1
-    return 0
 
 
 def lists(root: Path) -> list[Path]:
@@ -49,19 +48,32 @@ def wanted(path: Path) -> list[argparse.Namespace]:
     return found
 
 
-def record(path: Path) -> None:
-    """Make the plans of one list, and write what came of them beside it. What is no longer wanted goes."""
-    before = {(e["place"], *e["names"]): e["facts"] for e in recorded.load(path.parent)}
+def record(path: Path) -> bool:
+    """Make the plans of one list, and write what came of them beside it; what is no longer wanted goes.
+
+    What this machine has no compiler for is kept as it was. False where there was nothing to keep.
+    """
+    before = {(e["place"], *e["names"]): e for e in recorded.load(path.parent)}
     entries = []
-    with Child("tpu") as child:
-        for each in wanted(path):
-            traced = prepared(each.program, each.on, each.mesh)
-            found, _ = compiled(traced, child)
-            entries.append(entry := recorded.entry(traced, json.loads(json.dumps(found)), versions()))
-            old = before.get((entry["place"], *entry["names"]))
-            said = "new" if old is None else ", ".join(differences(old, entry["facts"])) or "as before"
-            progress_line.done(f"{each.program.rpartition(':')[2]} on {each.on}, {each.mesh}: {said}")
+    for each in wanted(path):
+        what = f"{each.program.rpartition(':')[2]} on {each.on}, {each.mesh}"
+        traced = prepared(each.program, each.on, each.mesh)
+        old = before.get((recorded.place(traced), *recorded.names(traced)))
+        try:
+            found, _ = compiled(traced)
+        except Missing as error:
+            if old is None:
+                progress_line.problem(f"{what}: {error}")
+                continue
+            entries.append(old)
+            progress_line.done(f"{what}: kept as it was ({error})")
+            continue
+        made = versions(traced.on.generation.platform)
+        entries.append(entry := recorded.entry(traced, json.loads(json.dumps(found)), made))
+        said = "new" if old is None else ", ".join(differences(old["facts"], entry["facts"])) or "as before"
+        progress_line.done(f"{what}: {said}")
     recorded.save(entries, path.parent)
+    return len(entries) == len(wanted(path))
 
 
 def differences(old: Any, new: Any, where: str = "") -> list[str]:

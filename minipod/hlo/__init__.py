@@ -1,3 +1,4 @@
 """Reading a compiled program's text: its grammar (text), what calls what (calls), who talks to whom (groups), how often
-(loops), the collectives that follow (collectives), and which of them a product can hide (hiding). `minipod.traffic` is
-the door."""
+(loops), and the collectives that follow (collectives); how much it computes and moves (work); what it computes while a
+collective is under way (overlap), and what it could, whatever the schedule (hiding). `minipod.traffic` and
+`minipod.pods` are the doors."""

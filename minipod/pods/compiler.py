@@ -41,8 +41,9 @@ class Missing(OSError):
 
 
 def missing(platform: str) -> list[str]:
-    """The packages to install before anything can be compiled for "tpu" or "cuda"."""
-    return [names[0].replace("_", "-") for names in NEEDED[platform] if not _installed(names)]
+    """The packages to install before anything can be compiled for "tpu" or "cuda", as pip wants them."""
+    lacking = [names[0].replace("_", "-") for names in NEEDED[platform] if not _installed(names)]
+    return [f"{name}=={jax.__version__}" if name.startswith("jax-") else name for name in lacking]
 
 
 def _installed(names: tuple[str, ...]) -> list[str]:
@@ -57,7 +58,7 @@ class Traced:
     function: str  # its own
     on: Slice
     mesh: Any
-    jaxpr: str
+    jaxpr: Any
     leaves: list[Any]
     donated: tuple[int, ...]
     flat: Callable[..., Any]
@@ -93,7 +94,7 @@ def trace(function: Callable[..., Any], *arguments: Any) -> Traced:
 
     flat.__name__ = name = getattr(function, "__name__", type(function).__name__)
     donated = tuple(i for i, info in enumerate(infos) if info.donated)
-    return Traced(name, name, found, mesh, str(traced.jaxpr), leaves, donated, flat, _source(function))
+    return Traced(name, name, found, mesh, traced.jaxpr, leaves, donated, flat, _source(function))
 
 
 class Child:

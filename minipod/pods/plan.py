@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from html import escape
 from math import prod
 from typing import Any
@@ -54,7 +55,7 @@ class Plan:
     def chip(self) -> Chip:
         return chip(slice_of(self.on).generation.chip)
 
-    @property
+    @cached_property
     def sent(self) -> dict[str, int] | None:
         """Bytes that a device sends along each mesh axis, all runs of all collectives; of branches the costliest.
 
@@ -69,7 +70,7 @@ class Plan:
                 costs[axis].append((c.branch, share * c.sent_exactly(c.times or 0)))
         return {axis: round(_costliest(costs[axis])) for axis in self.mesh.axis_names}
 
-    @property
+    @cached_property
     def seconds(self) -> Seconds:
         """How long arithmetic, memory and network would take, each alone, at the chip's peaks."""
         if self.flops is None or self.moved is None or self.collectives is None:

@@ -21,7 +21,7 @@ def test_there_are_plans_of_v5e_and_v4():
 def test_what_is_recorded_is_of_the_program_as_it_is(path, each):
     traced = prepared(each.program, each.on, each.mesh)
     found = recorded.find(traced, path.parent)  # raises where it is of another
-    assert {"jax", "libtpu"} == {*found["versions"]}
+    assert "jax" in found["versions"] and len(found["versions"]) == 2
     assert len(recorded.load(path.parent)) == sum(other == path for other, _ in WANTED)
 
 
@@ -32,16 +32,15 @@ def test_it_is_found_from_the_function_alone(monkeypatch):
 
 
 @pytest.mark.long
-@pytest.mark.skipif(
-    bool(compiler.missing("tpu")),
-    reason="libtpu and flatbuffers are not installed: pip install libtpu flatbuffers (214 MB)",
-)
 @pytest.mark.parametrize("path, each", WANTED, ids=NAMES)
 def test_the_compiler_makes_it_again(path, each):
     traced = prepared(each.program, each.on, each.mesh)
-    kept = recorded.find(traced, path.parent)
-    if kept["versions"] != compiler.versions():
-        pytest.skip(f"recorded with {kept['versions']}, and here are {compiler.versions()}")
+    platform = traced.on.generation.platform
+    if lacking := compiler.missing(platform):
+        pytest.skip(f"not installed here: {' '.join(lacking)}")
+    kept, here = recorded.find(traced, path.parent), compiler.versions(platform)
+    if kept["versions"] != here:
+        pytest.skip(f"recorded with {kept['versions']}, and here are {here}")
     found, _ = making.compiled(traced)
     assert record_plans.differences(kept["facts"], json.loads(json.dumps(found))) == []
 
