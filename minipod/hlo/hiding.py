@@ -1,4 +1,8 @@
-"""Which collectives of a compiled program have a product to hide behind: one that can be computed while they run."""
+"""Which collectives of a compiled program have a product to hide behind: one that can be computed while they run.
+
+`minipod.hlo.overlap` says what a scheduled program, a TPU's or a GPU's, does compute between a start and its done. This
+looks at what waits for what, so it holds for the CPU's programs, too, in which nothing is asynchronous.
+"""
 
 from collections.abc import Mapping
 
