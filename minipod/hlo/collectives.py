@@ -72,11 +72,11 @@ def collectives(program: Program, mesh: Mapping[str, int] | None = None) -> list
     they stand in the text at all differs from compiler to compiler.
     ValueError, quoting the line, for one that is not understood, or that nothing known calls.
     """
-    walker = _Walker(program, mesh)
+    walker = Walker(program, mesh)
     for name, computation in program.computations.items():
         if name not in walker.reached and (lost := next(filter(begins, computation.values()), None)):
             raise quoted(f"this collective stands in {name}, and nothing known calls that", lost.line)
-    found = walker.walk(program.entry, _Place())
+    found = walker.walk(program.entry, Place())
     return [c for c in found if any(len(set(group)) > 1 for group in c.groups)]
 
 
@@ -93,7 +93,7 @@ def begins(instruction: Instruction) -> bool:
 
 
 @dataclass(frozen=True)
-class _Place:
+class Place:
     """What is around a computation where it is called."""
 
     times: int | None = 1
@@ -103,7 +103,7 @@ class _Place:
     part: str = ""  # in the "start" or the "done" of a TPU's asynchronous collective that is made of fusions
 
 
-class _Walker:
+class Walker:
     """`walk` yields the collectives of a computation and of all that it calls; `reached` are those of the entry."""
 
     def __init__(self, program: Program, mesh: Mapping[str, int] | None):
@@ -122,14 +122,14 @@ class _Walker:
             below = (called(program, computation, i).values() for i in computation.values())
             if own or any(callee in self.holding for calls in below for names in calls for callee in names):
                 self.holding.add(name)
-            if _part(computation) == "start":
+            if part_of(computation) == "start":
                 for inner in callees_first(program, name):
                     self.started |= {_channel(i) for i in program.computations[inner].values() if begins(i)}
 
-    def walk(self, name: str, place: _Place, arguments: tuple[Value, ...] = ()) -> Iterator[Collective]:
+    def walk(self, name: str, place: Place, arguments: tuple[Value, ...] = ()) -> Iterator[Collective]:
         """The collectives of the computation `name`, called with `arguments`, in the order in which they stand."""
         computation, here = self.program.computations[name], self.values.of(name, arguments)
-        place = replace(place, part=_part(computation) or place.part)
+        place = replace(place, part=part_of(computation) or place.part)
         for instruction in computation.values():
             if begins(instruction):
                 if self.counts(instruction, place):
@@ -140,8 +140,8 @@ class _Walker:
                         yield from self.walk(callee, there, given)
 
     def calls(
-        self, computation: Computation, line: Instruction, place: _Place, here: dict[str, Value]
-    ) -> Iterator[tuple[str, _Place, tuple[Value, ...]]]:
+        self, computation: Computation, line: Instruction, place: Place, here: dict[str, Value]
+    ) -> Iterator[tuple[str, Place, tuple[Value, ...]]]:
         """What an instruction calls: the computation, what is around it, the arguments where they matter."""
         calls = called(self.program, computation, line)
         if base(line.opcode) == "while":
@@ -164,7 +164,7 @@ class _Walker:
             for callee in (callee for names in calls.values() for callee in names):
                 yield callee, replace(place, fused=fused, scattered=scattered), given
 
-    def counts(self, line: Instruction, place: _Place) -> bool:
+    def counts(self, line: Instruction, place: Place) -> bool:
         """Does this collective begin here, or does it go on with one that was started in another fusion?"""
         if place.fused and _channel(line) in self.started:
             return place.part == "start"
@@ -172,7 +172,7 @@ class _Walker:
             raise quoted("the start of this asynchronous collective is not found", line.line)
         return True
 
-    def collective(self, line: Instruction, computation: Computation, place: _Place) -> Collective:
+    def collective(self, line: Instruction, computation: Computation, place: Place) -> Collective:
         op = base(line.opcode)
         try:
             groups = self.groups(op, line)
@@ -206,7 +206,7 @@ class _Walker:
         return who.positions(groups, mode, self.program.replicas, self.program.partitions)
 
 
-def _part(computation: Computation) -> str:
+def part_of(computation: Computation) -> str:
     """ "start" or "done" when the computation is that part of a TPU's asynchronous collective, else ""."""
     text = [i.rest for i in computation.values() if i.opcode == "custom-call"]
     return next((part for part in ("start", "done") if any(f'"AsyncCollective{part.title()}"' in t for t in text)), "")

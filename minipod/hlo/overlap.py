@@ -8,7 +8,7 @@ they compute, and one that ends it.
 from dataclasses import dataclass
 
 from minipod.hlo.calls import base, called
-from minipod.hlo.collectives import OPS, _part, begins
+from minipod.hlo.collectives import OPS, begins, part_of
 from minipod.hlo.text import Computation, Instruction, Program
 from minipod.hlo.work import products
 
@@ -46,7 +46,7 @@ def _starts(program: Program, computation: Computation, line: Instruction) -> st
         return ""
     later = line.opcode.endswith("-start")
     for inside in _inside(program, computation, line):
-        if later or _part(inside) == "start":
+        if later or part_of(inside) == "start":
             if op := next((base(i.opcode) for i in inside.values() if begins(i)), ""):
                 return op
     return ""
@@ -68,7 +68,7 @@ def _end(program: Program, computation: Computation, lines: list[Instruction], s
         i
         for i in range(start + 1, len(lines))
         if lines[i].opcode == "fusion"
-        and any(_part(inside) == "done" for inside in _inside(program, computation, lines[i]))
+        and any(part_of(inside) == "done" for inside in _inside(program, computation, lines[i]))
         and _channels(program, computation, lines[i]) & channels
     )
     return next(ends, start + 1)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from math import prod
 
 from minipod.hlo.calls import called
-from minipod.hlo.collectives import OPS, Collective, _Place, _Walker, begins
+from minipod.hlo.collectives import OPS, Collective, Place, Walker, begins
 from minipod.hlo.loops import Value
 from minipod.hlo.text import Computation, Instruction, Program, size, split
 
@@ -45,10 +45,10 @@ class Work:
 
 def work(program: Program, collectives: list[Collective]) -> Work:
     """ValueError where a loop runs an unknown number of times, and for a product that is not understood."""
-    walker = _Walker(program, None)
+    walker = Walker(program, None)
     flops: Counter[str] = Counter()
     moved = 0
-    for computation, line, place in _instructions(walker, program.entry, _Place()):
+    for computation, line, place in _instructions(walker, program.entry, Place()):
         if place.times is None:
             raise ValueError("a loop of this program runs an unknown number of times, so nothing in it can be counted")
         kind, count = products(computation, line)
@@ -61,8 +61,8 @@ def work(program: Program, collectives: list[Collective]) -> Work:
 
 
 def _instructions(
-    walker: _Walker, name: str, place: _Place, given: tuple[Value, ...] = ()
-) -> Iterator[tuple[Computation, Instruction, _Place]]:
+    walker: Walker, name: str, place: Place, given: tuple[Value, ...] = ()
+) -> Iterator[tuple[Computation, Instruction, Place]]:
     """Every instruction that the program runs, with what is around it. Of a conditional, every branch."""
     computation, here = walker.program.computations[name], walker.values.of(name, given)
     for line in computation.values():

@@ -19,7 +19,7 @@ from minipod.pods.facts import collective, overlap
 from minipod.pods.slices import slice_of
 from minipod.roofline import Seconds, compute_seconds, memory_seconds
 from minipod.tables import Table
-from minipod.traffic.bill import _costliest
+from minipod.traffic.bill import costliest
 
 MEMORY = ("arguments", "outputs", "temporaries", "limit")
 
@@ -68,7 +68,7 @@ class Plan:
         for c in self.collectives:
             for axis, share in _shares(c, dict(self.mesh.shape)).items():
                 costs[axis].append((c.branch, share * c.sent_exactly(c.times or 0)))
-        return {axis: round(_costliest(costs[axis])) for axis in self.mesh.axis_names}
+        return {axis: round(costliest(costs[axis])) for axis in self.mesh.axis_names}
 
     @cached_property
     def seconds(self) -> Seconds:

@@ -86,7 +86,7 @@ def total(collectives: Sequence[Collective]) -> int | float:
     ValueError if one of the `times` is unknown: a budget over it cannot be checked.
     """
     costs = [(c.branch, c.sent_exactly(_times(c, "a budget over it cannot be checked"))) for c in collectives]
-    return ring.plain(Fraction(_costliest(costs)))
+    return ring.plain(Fraction(costliest(costs)))
 
 
 def sent(op: str, size: int, devices: int, times: int = 1) -> int | float:
@@ -122,7 +122,7 @@ def seconds(collectives: Sequence[Collective], on: Link | str, mesh: Any = None)
         (c.branch, time_model.seconds(c, carrier, shape, torus) * _times(c, "its time cannot be estimated"))
         for c in collectives
     ]
-    return _costliest(costs)
+    return costliest(costs)
 
 
 def _times(c: Collective, so: str) -> int:
@@ -131,7 +131,7 @@ def _times(c: Collective, so: str) -> int:
     return c.times
 
 
-def _costliest(costs: Sequence[tuple[Branch, Cost]]) -> Cost | int:
+def costliest(costs: Sequence[tuple[Branch, Cost]]) -> Cost | int:
     """The costs outside every branch, and for each conditional those of its costliest branch."""
     inside: dict[int, dict[int, list[tuple[Branch, Cost]]]] = {}
     for branch, price in costs:
@@ -139,7 +139,7 @@ def _costliest(costs: Sequence[tuple[Branch, Cost]]) -> Cost | int:
             conditional, number = branch[0]
             inside.setdefault(conditional, {}).setdefault(number, []).append((branch[1:], price))
     always = sum(price for branch, price in costs if not branch)
-    return always + sum(max(map(_costliest, branches.values())) for branches in inside.values())
+    return always + sum(max(map(costliest, branches.values())) for branches in inside.values())
 
 
 def table(collectives: Sequence[Collective]) -> Table:
