@@ -125,7 +125,6 @@ pictures.traffic(traffic.of(ask, x), auto)
 
 
 # %% not-the-cheapest
-tall, narrow = place((24, 64), ("x", "y")), place((64, 8))
 asked = jax.jit(jnp.matmul, out_shardings=NamedSharding(auto, P()))
 
 
@@ -134,9 +133,11 @@ def within(a, b):
     return asked(a, b)
 
 
-for program in asked, within:
-    (gather,) = traffic.of(program, tall, narrow)
-    print(f"gathers {gather.bytes:5,} bytes, each device sends {gather.sent:,}")
+for k in 64, 8:
+    a, b = place((24, k), ("x", "y")), place((k, 72 - k))
+    for name, program in ("by itself", asked), ("within another", within):
+        (gather,) = traffic.of(program, a, b)
+        print(f"24 × {k} @ {k} × {72 - k}, {name:15}{gather.sent:5,} sent")
 
 # %% on-tpu
 from pathlib import Path
