@@ -1,12 +1,14 @@
 """python -m publish.record_plans: make every plan that a lesson's plans.txt names, and keep it in plans.json beside.
 
 A line of plans.txt is what one gives to `minipod plan`, its file in the same folder. What is different from what was
-recorded before is printed, figure by figure. It needs libtpu and flatbuffers, the extra `pods`.
+recorded before is printed, figure by figure. It needs libtpu and flatbuffers, the extra `pods`; plans for GPUs are
+kept as they are where the CUDA plug-in is missing.
 """
 
 import argparse
 import json
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -51,17 +53,35 @@ def wanted(path: Path) -> list[argparse.Namespace]:
 
 def record(path: Path) -> None:
     """Make the plans of one list, and write what came of them beside it. What is no longer wanted goes."""
-    before = {(e["place"], *e["names"]): e["facts"] for e in recorded.load(path.parent)}
+    before = {(e["place"], *e["names"]): e for e in recorded.load(path.parent)}
     entries = []
-    with Child("tpu") as child:
+    with ExitStack() as stack:
+        children: dict[str, Child | None] = {}
         for each in wanted(path):
             traced = prepared(each.program, each.on, each.mesh)
-            found, _ = compiled(traced, child)
-            entries.append(entry := recorded.entry(traced, json.loads(json.dumps(found)), versions()))
-            old = before.get((entry["place"], *entry["names"]))
-            said = "new" if old is None else ", ".join(differences(old, entry["facts"])) or "as before"
+            platform = traced.on.generation.platform
+            old = before.get((recorded.place(traced), *dict.fromkeys((traced.name, traced.function))))
+            if platform not in children:
+                children[platform] = _child(platform, stack, must=old is None or platform == "tpu")
+            if (child := children[platform]) is None and old:
+                entries.append(old)
+                said = "kept: no compiler for it here"
+            else:
+                found, _ = compiled(traced, child)
+                entries.append(entry := recorded.entry(traced, json.loads(json.dumps(found)), versions(platform)))
+                said = ", ".join(differences(old["facts"], entry["facts"])) or "as before" if old else "new"
             progress_line.done(f"{each.program.rpartition(':')[2]} on {each.on}, {each.mesh}: {said}")
     recorded.save(entries, path.parent)
+
+
+def _child(platform: str, stack: ExitStack, must: bool) -> Child | None:
+    """A compiler for the platform; None where there is none here, unless it `must` be: then Missing."""
+    try:
+        return stack.enter_context(Child(platform))
+    except Missing:
+        if must:
+            raise
+        return None
 
 
 def differences(old: Any, new: Any, where: str = "") -> list[str]:

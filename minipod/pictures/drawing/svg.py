@@ -31,7 +31,8 @@ LABELS = (
     r"nothing is sent", r"and 1 more collective", r"and \d+ more collectives", r"and 1 more group",
     r"and \d+ more groups", r"and 1 more group alike", r"and \d+ more groups alike",
     r"step", r"loss", r"bytes", r"seconds", r"one device", r"(data|tensor|pipeline) parallel",
-    r"\d+ of \d+ hops cross between hosts",
+    r"\d+ of \d+ hops cross between hosts", r"each box is a chip, each number a device",
+    r"bound by (compute|memory|network)", r"these do not fit", r"percent of the memory", r"milliseconds",
     r"axis .+", r"combined result", r"split", r"copied", r"stacked", r"\d+ arrays", r"…",
     r"process \d+", r"nobody comes", r"≠",
 )  # fmt: skip
