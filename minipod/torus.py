@@ -74,14 +74,14 @@ class Torus:
 
 
 def torus_of(mesh: Any, closes: int) -> Torus | None:
-    """The torus of a mesh of TPU devices, here or not; None where its devices have no coordinates.
+    """The torus of a mesh of TPU devices, here or not; None where its devices are no TPUs.
 
     closes: see `minipod.traffic.Link`: 16 for v5e and v6e, where an axis of 16 is a ring; 4 for v4, v5p and 7x, whose
     rings come with whole cubes of 4 × 4 × 4, so either every axis is one or none. Source: «How to Scale Your Model»,
     part 2, on TPU networking. A mesh of a part of a slice is taken for a slice without rings.
     """
     devices: list[Any] = [*getattr(mesh, "devices", np.empty(0)).flat]
-    if not devices or not all(getattr(device, "coords", None) for device in devices):
+    if not devices or not all(getattr(device, "platform", "") == "tpu" for device in devices):
         return None
     coords = tuple(tuple(device.coords) for device in devices)
     shape = tuple(max(c[i] for c in coords) + 1 for i in range(len(coords[0])))

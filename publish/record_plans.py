@@ -1,20 +1,19 @@
 """python -m publish.record_plans: make every plan that a lesson's plans.txt names, and keep it in plans.json beside.
 
 A line of plans.txt is what one gives to `minipod plan`, its file in the same folder. What is different from what was
-recorded before is printed, figure by figure. It needs libtpu and flatbuffers, the extra `pods`; plans for GPUs are
-kept as they are where the CUDA plug-in is missing.
+recorded before is printed, figure by figure. It needs libtpu and flatbuffers, the extra `pods`; for h100 also JAX's
+CUDA plug-in.
 """
 
 import argparse
 import json
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from minipod.pods import recorded
 from minipod.pods.command import prepared
-from minipod.pods.compiler import Child, Missing, versions
+from minipod.pods.compiler import Missing, versions
 from minipod.pods.making import compiled
 from publish import progress_line
 from publish.pages.page import ROOT, show
@@ -23,14 +22,12 @@ LIST = "plans.txt"
 
 
 def main() -> int:
-    """The exit status."""
+    """The exit status: 1 where a plan could neither be made nor kept."""
     try:
-        for path in lists(ROOT):
-            record(path)
-    except (Missing, ValueError, RuntimeError) as error:
+        return int(not all([record(path) for path in lists(ROOT)]))
+    except (ValueError, RuntimeError, OSError) as error:
         progress_line.problem(str(error))
         return 1
-    return 0
 
 
 def lists(root: Path) -> list[Path]:
@@ -51,37 +48,32 @@ def wanted(path: Path) -> list[argparse.Namespace]:
     return found
 
 
-def record(path: Path) -> None:
-    """Make the plans of one list, and write what came of them beside it. What is no longer wanted goes."""
+def record(path: Path) -> bool:
+    """Make the plans of one list, and write what came of them beside it; what is no longer wanted goes.
+
+    What this machine has no compiler for is kept as it was. False where there was nothing to keep.
+    """
     before = {(e["place"], *e["names"]): e for e in recorded.load(path.parent)}
     entries = []
-    with ExitStack() as stack:
-        children: dict[str, Child | None] = {}
-        for each in wanted(path):
-            traced = prepared(each.program, each.on, each.mesh)
-            platform = traced.on.generation.platform
-            old = before.get((recorded.place(traced), *dict.fromkeys((traced.name, traced.function))))
-            if platform not in children:
-                children[platform] = _child(platform, stack, must=old is None or platform == "tpu")
-            if (child := children[platform]) is None and old:
-                entries.append(old)
-                said = "kept: no compiler for it here"
-            else:
-                found, _ = compiled(traced, child)
-                entries.append(entry := recorded.entry(traced, json.loads(json.dumps(found)), versions(platform)))
-                said = ", ".join(differences(old["facts"], entry["facts"])) or "as before" if old else "new"
-            progress_line.done(f"{each.program.rpartition(':')[2]} on {each.on}, {each.mesh}: {said}")
+    for each in wanted(path):
+        what = f"{each.program.rpartition(':')[2]} on {each.on}, {each.mesh}"
+        traced = prepared(each.program, each.on, each.mesh)
+        old = before.get((recorded.place(traced), *recorded.names(traced)))
+        try:
+            found, _ = compiled(traced)
+        except Missing as error:
+            if old is None:
+                progress_line.problem(f"{what}: {error}")
+                continue
+            entries.append(old)
+            progress_line.done(f"{what}: kept as it was ({error})")
+            continue
+        made = versions(traced.on.generation.platform)
+        entries.append(entry := recorded.entry(traced, json.loads(json.dumps(found)), made))
+        said = "new" if old is None else ", ".join(differences(old["facts"], entry["facts"])) or "as before"
+        progress_line.done(f"{what}: {said}")
     recorded.save(entries, path.parent)
-
-
-def _child(platform: str, stack: ExitStack, must: bool) -> Child | None:
-    """A compiler for the platform; None where there is none here, unless it `must` be: then Missing."""
-    try:
-        return stack.enter_context(Child(platform))
-    except Missing:
-        if must:
-            raise
-        return None
+    return len(entries) == len(wanted(path))
 
 
 def differences(old: Any, new: Any, where: str = "") -> list[str]:

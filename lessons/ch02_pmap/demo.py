@@ -129,7 +129,8 @@ traffic.table(step_traffic)
 # %% the-bill-checked
 in_parameters = sum(p.nbytes for p in params.values())
 print("parameters:", in_parameters, "bytes")
-print("reduced in a step:", traffic.total(step_traffic), "bytes")
+print("reduced in a step:", step_traffic[0].bytes, "bytes")
+print("sent by a device:", traffic.total(step_traffic), "bytes")
 
 # %% what-pmap-is
 print(stacked.sharding.mesh)

@@ -14,8 +14,8 @@ devices.simulate(8)
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import AxisType, NamedSharding
-from jax.sharding import PartitionSpec as P
+from jax import NamedSharding, P
+from jax.sharding import AxisType
 
 mesh = jax.make_mesh((2, 4), ("x", "y"))
 arr = jnp.arange(32.0).reshape(4, 8)
@@ -55,6 +55,13 @@ traffic.table(traffic.of(f_contract, arr_sharded))
 # %% contract-messages
 pictures.traffic(traffic.of(f_contract, arr_sharded), mesh)
 
+# %% currency
+for op in "reduce-scatter", "all-gather", "all-reduce":
+    print(f"{op:15}{traffic.sent(op, 1024, 4):6,} bytes sent")
+
+# %% picture-all-reduce
+pictures.all_reduce(4)
+
 # %% one-program
 import re
 
@@ -83,7 +90,7 @@ for left, right in pairs:
     a, b = place((16, 32), *left), place((32, 8), *right)
     product = jax.jit(jnp.matmul)(a, b)
     bill = traffic.of(jnp.matmul, a, b)
-    sent = [f"{c.op} along {c.axes}: {c.bytes} bytes" for c in bill]
+    sent = [f"{c.op} along {c.axes}: {c.sent} bytes sent" for c in bill]
     print(f"{left} @ {right} -> {product.sharding.spec}", *sent, sep="\n    ")
 
 # %% picture-left
@@ -107,14 +114,37 @@ for spec in [P("y"), P(("y", "x")), P(("x", "y")), P()]:
     wanted = NamedSharding(auto, spec)
     ask = jax.jit(column_sums, out_shardings=wanted)
     bill = traffic.of(ask, x)
-    sent = [f"{c.op} of {c.bytes} bytes" for c in bill]
-    print(f"{str(spec):16}", ", ".join(sent), "=", traffic.total(bill))
+    sent = [f"{c.sent} by {c.op}" for c in bill]
+    print(f"{str(spec):16}", " + ".join(sent), "=", traffic.total(bill))
 
 # %% everywhere-traffic
 traffic.table(traffic.of(ask, x))
 
 # %% everywhere-messages
 pictures.traffic(traffic.of(ask, x), auto)
+
+
+# %% not-the-cheapest
+tall, narrow = place((24, 64), ("x", "y")), place((64, 8))
+asked = jax.jit(jnp.matmul, out_shardings=NamedSharding(auto, P()))
+
+
+@jax.jit
+def within(a, b):
+    return asked(a, b)
+
+
+for program in asked, within:
+    (gather,) = traffic.of(program, tall, narrow)
+    print(f"gathers {gather.bytes:5,} bytes, each device sends {gather.sent:,}")
+
+# %% on-tpu
+from pathlib import Path
+
+import minipod
+
+lesson = Path(minipod.__file__).parents[1] / "lessons/ch04_jit"
+print((lesson / "on_tpu.txt").read_text())
 
 
 # %% a-model

@@ -71,7 +71,8 @@ def known_to_all(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
     larger. Your function is compiled whole, with `jax.jit`.
 
     Returns `x @ w`, f32[m, n], the whole of it on every device.
-    Budget: one all-gather of m × min(k, n) × 4 bytes.
+    Budget: each device sends at most (d-1)/d × m × min(k, n) × 4 bytes on d devices,
+    by all-gather: the smaller of the two matrices, gathered once.
 
     计算 x 乘 w，让每个设备都拿到完整的乘积，而且要少发送。
     x 的形状是 [m, k]，各行沿 "x" 切开；w 的形状是 [k, n]，每个设备上都有一份。
@@ -79,7 +80,8 @@ def known_to_all(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
     你的函数会整个交给 `jax.jit` 编译。
 
     返回 `x @ w`，形状是 [m, n]，每个设备上都有完整的一份。
-    预算：一次 all-gather，共 m × min(k, n) × 4 字节。
+    预算：只用 all-gather，共 d 个设备时，每个设备最多发送 (d-1)/d × m × min(k, n) × 4 字节，
+    也就是把两个矩阵中较小的那个收集一次。
     """
     # TODO: gather the smaller one: x, or the product?
     raise NotImplementedError

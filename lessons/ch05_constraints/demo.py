@@ -13,9 +13,9 @@ devices.simulate(8)
 
 import jax
 import jax.numpy as jnp
+from jax import NamedSharding, P
 from jax.lax import with_sharding_constraint
-from jax.sharding import AxisType, NamedSharding
-from jax.sharding import PartitionSpec as P
+from jax.sharding import AxisType
 
 auto = jax.make_mesh((2, 4), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
 arr = jnp.arange(32.0).reshape(4, 8)
@@ -109,9 +109,17 @@ traffic.table(traffic.of(model_told, batch, w1, w2))
 large = jax.device_put(jnp.ones((64, 32)), batch.sharding)
 print("out  ", jax.jit(model)(large, w1, w2).sharding.spec)
 for rows in (batch, large):
-    sent = traffic.of(model, rows, w1, w2)
-    told = traffic.of(model_told, rows, w1, w2)
-    print(len(rows), "rows:", traffic.total(sent), traffic.total(told))
+    left_alone = traffic.total(traffic.of(model, rows, w1, w2))
+    told = traffic.total(traffic.of(model_told, rows, w1, w2))
+    print(f"{len(rows)} rows: left alone {left_alone:,} sent, told {told:,}")
+
+# %% on-tpu
+from pathlib import Path
+
+import minipod
+
+lesson = Path(minipod.__file__).parents[1] / "lessons/ch05_constraints"
+print((lesson / "on_tpu.txt").read_text())
 
 # %% three-verbs
 mesh = jax.make_mesh((2, 4), ("x", "y"))
@@ -174,7 +182,7 @@ def answer(spec):
         return jnp.dot(x, w, out_sharding=NamedSharding(mesh, spec))
 
     sent = traffic.of(product, explicit, w)
-    bill = [f"{c.op}, {c.bytes} bytes" for c in sent] or "nothing is sent"
+    bill = [f"{c.sent} by {c.op}" for c in sent] or "nothing is sent"
     print(f"{jax.typeof(product(explicit, w))!s:21}", bill)
 
 

@@ -18,12 +18,14 @@ def spread_sums(x: jax.Array, mesh: Mesh) -> jax.Array:
     x: f32[rows, columns], sharded P("x", "y") on mesh, whose axes "x" and "y" are Auto;
     columns is a multiple of the mesh's size. The function is compiled with `jit`.
     Returns f32[columns] cut into as many different parts as there are devices.
-    Budget: one all-reduce of the columns that one device holds, in bytes; nothing else.
+    Budget: what one all-reduce along "x" of the columns that a device holds makes it
+    send, 2 (a-1)/a of their bytes, a being the size of "x"; nothing else.
 
     求 x 每一列的和，结果要完全分片，而且通信量不能超过求和本身所需。
     x 在 mesh 上按 P("x", "y") 分片，"x" 和 "y" 都是 Auto 轴；列数是设备总数的倍数。
     函数会用 `jit` 编译。返回值的形状是 [columns]，有多少个设备就切成多少个不同的部分。
-    预算：一次 all-reduce，大小为一个设备所持有的那些列；此外不能有任何通信。
+    预算：只能沿 "x" 把一个设备所持有的那些列和 all-reduce 一次；"x" 的大小为 a 时，
+    每个设备发送的是这些列和字节数的 2 (a-1)/a。此外不能有任何通信。
     """
     # TODO: sum, then say where the result shall lie; the order of the axes counts.
     raise NotImplementedError
@@ -36,13 +38,15 @@ def running_totals(x: jax.Array, mesh: Mesh) -> jax.Array:
     rows is a multiple of the mesh's size. The function is compiled with `jit`.
     Returns f32[rows, columns], the cumulative sums from left to right, with whole rows
     on each device, in the layout P(("x", "y"), None).
-    Budget: all-to-all only, of as many bytes as one device's part of x.
+    Budget: each device sends at most (b-1)/b of the bytes of its part of x, b being the
+    size of "y", by all-to-all only.
 
     沿每一行求累积和，但不要把整行收集到每个设备上。
     x 在 mesh 上按 P("x", "y") 分片，"x" 和 "y" 都是 Auto 轴；行数是设备总数的倍数。
     函数会用 `jit` 编译。返回从左到右的累积和，形状不变，
     每个设备持有若干完整的行，布局为 P(("x", "y"), None)。
-    预算：只能用 all-to-all，字节数等于 x 在一个设备上的那一份。
+    预算：只能用 all-to-all；"y" 的大小为 b 时，每个设备最多发送自己那部分 x 的字节数的
+    (b-1)/b。
     """
     # TODO: a cumulative sum needs whole rows; say how to deal them out.
     raise NotImplementedError
@@ -57,15 +61,17 @@ def keep_the_batch_apart(
     w1: f32[features, hidden], P("x", "y"); w2: f32[hidden, features], P("y", "x").
     The function is compiled with `jit`; left alone, the compiler gathers a small batch.
     Returns f32[rows, features] in the layout P("x", None).
-    Budget: all-gathers of the weights along "x" (each weight's bytes over the size of
-    "y") and one all-reduce of the rows of one device.
+    Budget: what a device sends for all-gathers of both weights along "x", (a-1)/a of
+    their bytes over b, and for one all-reduce along "y" of its own rows, 2 (b-1)/b of
+    their bytes; a and b are the sizes of "x" and "y".
 
     计算 `tanh(batch @ w1) @ w2`，结果的每一行都要和批次中对应的行待在一起。
     mesh 有 Auto 轴 "x" 和 "y"。batch 按 P("x", None) 分片，w1 按 P("x", "y")，
     w2 按 P("y", "x")。函数会用 `jit` 编译；如果什么都不说，批次较小时编译器会把它收集起来。
     返回值的形状是 [rows, features]，布局为 P("x", None)。
-    预算：沿 "x" 对两个权重的 all-gather（每个权重的字节数除以 "y" 的大小），
-    加上一次 all-reduce，大小为一个设备上的那些行。
+    预算："x"、"y" 的大小记为 a、b。每个设备可以发送的有两项：沿 "x" 收集（all-gather）
+    两个权重，为它们的字节数除以 b，再乘 (a-1)/a；沿 "y" 对自己的那些行做一次 all-reduce，
+    为这些行的字节数乘 2 (b-1)/b。
     """
     # TODO: one word, in the right place.
     raise NotImplementedError
@@ -77,14 +83,16 @@ def dense(x: jax.Array, w: jax.Array, b: jax.Array, mesh: Mesh) -> jax.Array:
     mesh has the Explicit axes "x" and "y"; no mesh has been set with `set_mesh`.
     x: f32[rows, features], P("x", "y"); w: f32[features, outputs], P("y", None);
     b: f32[outputs], a copy on every device.
-    Returns f32[rows, outputs], P("x", None). Budget: one all-reduce of the bytes of
-    the result that one device holds.
+    Returns f32[rows, outputs], P("x", None).
+    Budget: what one all-reduce along "y" of a device's part of the result makes it
+    send, 2 (b-1)/b of that part's bytes, b being the size of "y".
 
     用显式（Explicit）写法计算 relu(x @ w + b)：由你说明乘积放在哪里。
     mesh 有 Explicit 轴 "x" 和 "y"，没有用 `set_mesh` 设置过网格。
     x 按 P("x", "y") 分片，w 按 P("y", None)，b 在每个设备上各有一份。
     返回值的形状是 [rows, outputs]，按 P("x", None) 分片。
-    预算：一次 all-reduce，大小为一个设备所持有的那部分结果。
+    预算：只能沿 "y" 把一个设备所持有的那部分结果 all-reduce 一次；"y" 的大小为 b 时，
+    每个设备发送的是这部分字节数的 2 (b-1)/b。
     """
     # TODO: `x @ w` stops here; which argument does jnp.dot have for it?
     raise NotImplementedError

@@ -14,9 +14,8 @@ devices.simulate(8)
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
-from jax.sharding import AxisType, NamedSharding
-from jax.sharding import PartitionSpec as P
+from jax import NamedSharding, P, lax
+from jax.sharding import AxisType
 
 mesh = jax.make_mesh((8,), ("x",))
 x = jax.device_put(jnp.arange(32), NamedSharding(mesh, P("x")))
@@ -55,6 +54,12 @@ print("bytes sent:", traffic.total(traffic.of(transpose, table)))
 
 # %% picture-turned
 pictures.sharding(turned)
+
+
+# %% set-mesh
+with jax.set_mesh(mesh):
+    y = jax.device_put(jnp.arange(32), P("x"))
+    print(jax.shard_map(lambda block: 2 * block, out_specs=P("x"))(y))
 
 
 # %% sum-per-shard
@@ -216,11 +221,20 @@ for name, f, data in (
     ("x, by the compiler", jnp.sum, x),
     ("x, by hand", total, x),
 ):
-    bill = [f"{c.bytes} bytes along {c.axes}" for c in traffic.of(f, data)]
+    bill = [f"{c.sent} bytes along {c.axes}" for c in traffic.of(f, data)]
     print(f"{name:23}", ", ".join(bill))
 
 # %% argmax-by-jit
+print("exercise 3:", traffic.sent("all-reduce", 8, 8), "bytes sent")
 traffic.table(traffic.of(jnp.argmax, x))
+
+# %% on-tpu
+from pathlib import Path
+
+import minipod
+
+lesson = Path(minipod.__file__).parents[1] / "lessons/ch06_shard_map"
+print((lesson / "on_tpu.txt").read_text())
 
 
 # %% check-off

@@ -20,14 +20,14 @@ def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
     one axis, "x", of size n ≥ 2; m is a multiple of n.
     Returns f32[n, m] with the same sharding, in which every row is the sum of all
     rows of x.
-    Budget: collective-permutes only, 2 (n-1) of them (in a loop or one by one), each
-    of a piece of m / n numbers.
+    Budget: each device sends at most 2 (n-1)/n of its row's bytes, by
+    collective-permutes, in a loop or one by one: 2 (n-1) pieces of m / n numbers.
 
     让数据分成小块绕环传递，把所有设备上的行加起来。
     x 的形状是 [n, m]，n 个设备各持有一行，也就是按 `P("x")` 分片；mesh 只有一个轴
     "x"，大小 n ≥ 2；m 是 n 的倍数。返回同样形状、同样分片的数组，每一行都是 x 所有行的和。
-    预算：只用 collective-permute，共 2 (n-1) 次（循环或逐次写出都可以），每次传一小块，
-    即 m / n 个数。
+    预算：只用 collective-permute（循环或逐次写出都可以），每个设备最多发送自己那一行字节数的
+    2 (n-1)/n，也就是 2 (n-1) 小块，每块 m / n 个数。
     """
     # TODO: one round to add the pieces up, one to hand the sums out.
     raise NotImplementedError
@@ -43,13 +43,14 @@ def mean_gradient_shards(
     has one axis, "x", of size n; a is a multiple of n.
     Returns for each parameter the mean over the devices, f32[a, …], its first
     dimension cut along "x".
-    Budget: reduce-scatters only, in all as many bytes as one device's gradients have.
+    Budget: each device sends at most (n-1)/n of the bytes of its gradients, by
+    reduce-scatter.
 
     对所有设备的梯度求平均，每个设备只留下自己的那一份。
     gradients 里每个参数的形状是 [n, a, …]，第一维的第 i 项是设备 i 算出的梯度，因此按
     `P("x")` 分片；mesh 只有一个轴 "x"，大小为 n；a 是 n 的倍数。
     返回每个参数在各设备上的平均，形状是 [a, …]，第一维沿 "x" 切开。
-    预算：只用 reduce-scatter，字节总数等于一个设备上全部梯度的大小。
+    预算：只用 reduce-scatter，每个设备最多发送自己全部梯度字节数的 (n-1)/n。
     """
     # TODO: on one device, what is needed to have a sum, but only a part of it?
     raise NotImplementedError
@@ -65,7 +66,8 @@ def to_experts(
     sharded with `P("x")`: device e has the matrix of expert e. mesh has one axis, "x",
     of size n. Each device has equally many tokens for each expert, in any order.
     Returns f32[k, h], cut along "x", with row i equal to `tokens[i] @ weights[expert[i]]`.
-    Budget: all-to-alls only; the tokens of a device travel once, and so do its results.
+    Budget: all-to-alls only; the tokens of a device travel once, and so do its results:
+    it sends (n-1)/n of the bytes of both.
 
     把每个 token 送到它的专家那里，再把结果取回来。
     tokens 的形状是 [k, d]，expert 是 i32[k]，都沿 "x" 切开：每个设备有 k / n 个 token，
@@ -73,7 +75,8 @@ def to_experts(
     持有专家 e 的矩阵。mesh 只有一个轴 "x"，大小为 n。在每个设备上，分给各个专家的 token
     数目相同，顺序任意。返回形状为 [k, h]、沿 "x" 切开的数组，第 i 行等于
     `tokens[i] @ weights[expert[i]]`。
-    预算：只用 all-to-all；每个设备的 token 送出一次，结果送回一次。
+    预算：只用 all-to-all；每个设备的 token 送出一次，结果送回一次，也就是发送这两者字节数的
+    (n-1)/n。
     """
     # TODO: sort, send, multiply, send back, and undo the sorting.
     raise NotImplementedError

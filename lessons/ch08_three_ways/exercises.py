@@ -28,7 +28,8 @@ def mlp_by_constraints(
     features and hidden. The function is compiled with `jit`.
     Returns (h, out): `h = tanh(x @ w1 + b1)`, laid out P("data", "model"), and
     `out = h @ w2 + b2`, laid out P("data", None).
-    Budget: one all-reduce of the part of out that one device holds, in bytes.
+    Budget: what one all-reduce along "model" of a device's part of out makes it send,
+    2 (m-1)/m of that part's bytes, m being the size of "model".
 
     两层网络，隐藏层的特征切开，用约束来写。mesh 有 Auto 轴 "data" 和 "model"。
     x 的形状是 [rows, features]，按 P("data", None) 摆放；w1 是 [features, hidden]，
@@ -36,7 +37,8 @@ def mlp_by_constraints(
     "data" 能整除 rows，"model" 能整除 features 和 hidden。函数会用 `jit` 编译。
     返回 (h, out)：`h = tanh(x @ w1 + b1)`，按 P("data", "model") 摆放；
     `out = h @ w2 + b2`，按 P("data", None) 摆放。
-    预算：一次 all-reduce，大小为一个设备所持有的那部分 out。
+    预算：只能沿 "model" 把一个设备所持有的那部分 out all-reduce 一次；"model" 的大小为 m 时，
+    每个设备发送的是这部分字节数的 2 (m-1)/m。
     """
     # TODO: say where h, w2 and out shall lie; the compiler finds the rest.
     raise NotImplementedError
@@ -55,13 +57,15 @@ def mlp_by_hand(
     Inputs, results and mesh (Auto axes "data" and "model") as in mlp_by_constraints:
     x lies P("data", None), all else is a copy on every device; the function is compiled
     whole with `jit`. Returns (h, out), laid out P("data", "model") and P("data", None).
-    Budget: one all-reduce of the part of out that one device holds, in bytes.
+    Budget: what one all-reduce along "model" of a device's part of out makes it send,
+    2 (m-1)/m of that part's bytes, m being the size of "model".
 
     同样的两层、同样的输入、同样的预算，改用 `jax.shard_map`。
     输入、结果和 mesh（Auto 轴 "data" 和 "model"）都与 mlp_by_constraints 相同：
     x 按 P("data", None) 摆放，其余的在每个设备上各有一份；函数会整个用 `jit` 编译。
     返回 (h, out)，分别按 P("data", "model") 和 P("data", None) 摆放。
-    预算：一次 all-reduce，大小为一个设备所持有的那部分 out。
+    预算：只能沿 "model" 把一个设备所持有的那部分 out all-reduce 一次；"model" 的大小为 m 时，
+    每个设备发送的是这部分字节数的 2 (m-1)/m。
     """
     # TODO: write what one device does with its rows and its hidden features.
     raise NotImplementedError
@@ -81,13 +85,15 @@ def mlp_explicit(
     set with `set_mesh`. x lies P("data", None), all else is a copy on every device; the
     function is compiled with `jit`.
     Returns (h, out), laid out P("data", "model") and P("data", None).
-    Budget: one all-reduce of the part of out that one device holds, in bytes.
+    Budget: what one all-reduce along "model" of a device's part of out makes it send,
+    2 (m-1)/m of that part's bytes, m being the size of "model".
 
     同样的两层、同样的输入、同样的预算，这次用 Explicit 轴。
     与 mlp_by_constraints 相同，只是 "data" 和 "model" 都是 Explicit 轴，没有用
     `set_mesh` 设置过网格。x 按 P("data", None) 摆放，其余的在每个设备上各有一份；
     函数会用 `jit` 编译。返回 (h, out)，分别按 P("data", "model") 和 P("data", None) 摆放。
-    预算：一次 all-reduce，大小为一个设备所持有的那部分 out。
+    预算：只能沿 "model" 把一个设备所持有的那部分 out all-reduce 一次；"model" 的大小为 m 时，
+    每个设备发送的是这部分字节数的 2 (m-1)/m。
     """
     # TODO: change the types of the weights, then answer the question of the product.
     raise NotImplementedError
@@ -100,13 +106,14 @@ def collective_matmul(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
     whose only axis "x" is Explicit; its size n divides rows and columns. Left alone, every
     device would gather all of x. The function is compiled with `jit`.
     Returns f32[rows, columns], laid out P(None, "x").
-    Budget: collective-permutes only, of n - 1 times one device's part of x, in bytes.
+    Budget: each device sends at most n - 1 times the bytes of its part of x, by
+    collective-permute only.
 
     计算 `x @ w`，但不收集 x：手里的行在做乘法，下一批行正在路上。
     x 按 P("x", None) 摆放，w 按 P(None, "x") 摆放；mesh 只有一个 Explicit 轴 "x"，
     其大小 n 能整除 rows 和 columns。什么都不做的话，每个设备都会收集整个 x。
     函数会用 `jit` 编译。返回值的形状是 [rows, columns]，按 P(None, "x") 摆放。
-    预算：只能用 collective-permute，合计 n - 1 份，每份是 x 在一个设备上的那部分。
+    预算：只能用 collective-permute，每个设备最多发送自己那部分 x 的字节数的 n - 1 倍。
     """
     # TODO: send the rows around the ring; whose rows do you hold after each step?
     raise NotImplementedError

@@ -33,7 +33,8 @@ def dropout_step(
     for the rows that it holds.
     Returns (params - rate * gradient, value). value is the mean of the devices'
     losses, f32[], and gradient is its gradient; both lie on every device.
-    Budget: all-reduces of 4 bytes for each parameter, and 16 more.
+    Budget: what all-reduces of 4 bytes for each parameter, and of 16 more, make a
+    device send: 2 (n-1)/n of these bytes on n devices.
 
     为带 dropout 的模型做一步数据并行的梯度下降。loss(params, x, y, key) 对它拿到的各行
     求平均，key 决定 dropout 丢掉哪些。params 是 f32 数组，每个设备上各有一份；x 和 y
@@ -41,7 +42,8 @@ def dropout_step(
     使用密钥 `jax.random.fold_in(jax.random.key(seed), i)`。
     返回 (params - rate * gradient, value)：value 是各设备损失的平均值，形状为 f32[]，
     gradient 是它的梯度；两者在每个设备上都有一份。
-    预算：all-reduce 每个参数 4 字节，另加 16 字节。
+    预算：只用 all-reduce，每个参数 4 字节，另加 16 字节；共 n 个设备时，每个设备发送的是
+    这些字节的 2 (n-1)/n。
     """
     # TODO: differentiate the mean over the devices, not a device's own loss.
     raise NotImplementedError
@@ -84,14 +86,16 @@ def gated_mlp(
     columns cut over "model". down: f32[h, d], rows cut over "model".
     bias: f32[d], a copy on every device.
     Returns f32[rows, d], laid out as x is.
-    Budget: all-reduces of 4 * d bytes for each row that a device holds.
+    Budget: what an all-reduce of the rows that a device holds makes it send: 2 (m-1)/m
+    of 4 * d bytes for each of them, m being the size of "model".
 
     一个带门控的 MLP，隐藏单元分给各设备，只用一次 all-reduce。
     计算 `x + (silu(x @ gate) * (x @ up)) @ down + bias`。x 的形状是 [rows, d]，按行沿
     mesh 的 "data" 轴切开；gate 和 up 的形状是 [d, h]，按列沿 "model" 轴切开；down 的
     形状是 [h, d]，按行沿 "model" 轴切开；bias 在每个设备上各有一份。
     返回 f32[rows, d]，布局与 x 相同。
-    预算：all-reduce，每个设备持有的每一行 4 * d 字节。
+    预算：只用 all-reduce，每个设备持有的每一行算 4 * d 字节；"model" 的大小为 m 时，
+    每个设备发送的是这些字节的 2 (m-1)/m。
     """
     # TODO: what is a part of a sum, and what is already whole?
     raise NotImplementedError
@@ -114,8 +118,9 @@ def accumulated_gradient(
     mesh's only axis, "data". A microbatch, or a device, may hold only padding.
     Returns the gradient, with respect to params, of the mean loss over all real
     rows of all microbatches, on every device.
-    Budget: all-reduces of 4 bytes for each parameter, and 16 more: the gradients are
-    summed over the devices once, not once in every microbatch.
+    Budget: what all-reduces of 4 bytes for each parameter, and of 16 more, make a
+    device send: 2 (n-1)/n of these bytes on n devices. The gradients are summed over
+    the devices once, not once in every microbatch.
 
     在多个设备上，分成若干微批次求一个大批次的梯度。losses(params, x, y) 对每一行给出一个
     损失，形状为 f32[rows]，一次不接受多于一个微批次的行数。x 的形状是
@@ -123,8 +128,8 @@ def accumulated_gradient(
     [micro, rows]，1 表示有效行，0 表示填充；rows 这一维沿 mesh 唯一的轴 "data" 切开。
     某个微批次或某个设备上可能全是填充。
     返回全部微批次的全部有效行的平均损失对 params 的梯度，每个设备上各有一份。
-    预算：all-reduce 每个参数 4 字节，另加 16 字节。也就是说，梯度只在设备之间求一次和，
-    而不是每个微批次一次。
+    预算：只用 all-reduce，每个参数 4 字节，另加 16 字节；共 n 个设备时，每个设备发送的是
+    这些字节的 2 (n-1)/n。也就是说，梯度只在设备之间求一次和，而不是每个微批次一次。
     """
     # TODO: add up gradients of sums, on each device by itself; divide at the end.
     raise NotImplementedError

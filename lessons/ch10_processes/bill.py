@@ -17,5 +17,6 @@ sharding = jax.NamedSharding(mesh, P("i"))
 xs = jax.ShapeDtypeStruct((8 * 1024,), "float32", sharding=sharding)
 if jax.process_index() == 0:  # compiling sends nothing
     for collective in traffic.of(total, xs):
-        print(collective.op, "of", collective.bytes, "bytes")
+        print(collective.op, "of", collective.bytes, "bytes,", end=" ")
+        print(collective.sent, "sent by each device")
         print("among mesh positions", *collective.groups)

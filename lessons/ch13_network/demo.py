@@ -127,7 +127,7 @@ for name, suffix in ("one row a host", ""), ("zigzag rows", ":zigzag"):
     (row,) = bill_of(sums.inside, mesh, 2**20)
     took, seen = cable[f"inside:1048576{suffix}"]
     times = took / cable["inside:1048576"][0]
-    print(f"{name:15} {row.op} of {row.bytes:,} bytes along {row.axes}:")
+    print(f"{name}: {row.op} along {row.axes}, {row.sent:,} bytes sent")
     print(f"{seen:15,} bytes leave the host, {times:.1f} × the time")
 
 # %% two-level-bill

@@ -42,15 +42,15 @@ def two_level_psum(x: jax.Array, mesh: Mesh) -> jax.Array:
     in each), n = h · d; m is a multiple of d.
     Returns f32[n, m] with the same sharding, in which every row is the sum of all
     rows of x.
-    Budget: all-reduce, reduce-scatter and all-gather, together 2 m + m / d numbers
-    of 4 bytes, and along "host" no more than m / d of them.
+    Budget: all-reduce, reduce-scatter and all-gather. Along "host" each device sends
+    at most 2 (h-1)/h × m / d numbers of 4 bytes, and 2 (d-1)/d × m beside these.
 
     在所有设备上求和，并且让主机之间只传很少的数据。
     x 的形状是 [n, m]，n 个设备各持有一行，也就是按 `P(("host", "device"))` 分片。mesh 有两个轴：
     "host"（h 台主机）和 "device"（每台 d 个设备），n = h · d；m 是 d 的倍数。
     返回同样形状、同样分片的数组，每一行都是 x 所有行的和。
-    预算：可用 all-reduce、reduce-scatter 和 all-gather，合计 2 m + m / d 个数，其中沿 "host" 的
-    不超过 m / d 个数。
+    预算：可用 all-reduce、reduce-scatter 和 all-gather。每个设备沿 "host" 最多发送
+    2 (h-1)/h × m / d 个数（每个 4 字节），除此之外最多再发送 2 (d-1)/d × m 个数。
     """
     # TODO: inside, across, inside.
     raise NotImplementedError

@@ -1,5 +1,6 @@
 """Plans that were recorded, by name: plans.json holds them."""
 
+from collections import Counter
 from pathlib import Path
 
 from minipod import pods
@@ -35,3 +36,12 @@ def row(plan):
     times = (1e3 * t for t in (s.compute, s.memory, s.network))
     figures = "".join(f"{t:8.1f}" for t in times)
     return f"{plan.on:10} {mesh:>6}  {peak:5.1f} {figures}  {plan.bound}"
+
+
+def recordings():
+    """With what the plans here were recorded, and how many of them."""
+    found = Counter(
+        ", ".join(f"{name} {number}" for name, number in e["versions"].items())
+        for e in recorded.load(HERE)
+    )
+    return found.items()

@@ -1,2 +1,3 @@
 """Reading a compiled program's text: its grammar (text), what calls what (calls), who talks to whom (groups), how often
-(loops), and the collectives that follow (collectives). `minipod.traffic` is the door."""
+(loops), and the collectives that follow (collectives); how much it computes and moves (work); what it computes while a
+collective is under way (overlap). `minipod.traffic` and `minipod.pods` are the doors."""

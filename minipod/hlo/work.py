@@ -16,18 +16,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from minipod.hlo.calls import base
+from minipod.hlo.calls import called
 from minipod.hlo.collectives import OPS, Collective, _Place, _Walker, begins
 from minipod.hlo.loops import Value
-from minipod.hlo.text import Computation, Instruction, Program, quoted, size, split
+from minipod.hlo.text import Computation, Instruction, Program, size, split
 
 _SHAPE = re.compile(r"([a-z]\w*)\[([\d,]*)\]")
 _GEMM = re.compile(r"gemm|matmul|dot", re.I)
 # They name an array, or hand it on.
 _FREE = (
     "parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "while", "conditional", "call",
-    "opt-barrier", "partition-id", "replica-id", "iota", "async-update", "async-done",
+    "opt-barrier", "partition-id", "replica-id", "iota", "async",
 )  # fmt: skip
+_PARTS = ("-start", "-update", "-done")
 
 
 @dataclass(frozen=True)
@@ -43,13 +44,13 @@ class Work:
 
 
 def work(program: Program, collectives: list[Collective]) -> Work:
-    """ValueError, quoting the loop, where one runs an unknown number of times, and for a product not understood."""
+    """ValueError where a loop runs an unknown number of times, and for a product that is not understood."""
     walker = _Walker(program, None)
     flops: Counter[str] = Counter()
     moved = 0
     for computation, line, place in _instructions(walker, program.entry, _Place()):
         if place.times is None:
-            raise quoted("the loop around this runs an unknown number of times", line.line)
+            raise ValueError("a loop of this program runs an unknown number of times, so nothing in it can be counted")
         kind, count = products(computation, line)
         if count:
             flops[kind] += count * place.times
@@ -141,22 +142,19 @@ def _shape(computation: Computation, line: Instruction, i: int) -> str:
 
 def _moved(program: Program, computation: Computation, line: Instruction) -> int:
     """Bytes that one instruction, which stands outside a fusion, reads and writes."""
-    op = line.opcode
-    if op in _FREE or begins(line) or base(op.removesuffix("-done").removesuffix("-update")) in OPS:
+    op, _, part = line.opcode.rpartition("-") if line.opcode.endswith(_PARTS) else (line.opcode, "", "")
+    if op in _FREE or op in OPS or (op == "fusion" and part in ("done", "update")):
         return 0
     if op == "dynamic-update-slice":
         return 2 * _large(_shape(computation, line, 1))
     if op in ("dynamic-slice", "slice", "gather"):
         return 2 * _large(line.shape)
     shapes = [_shape(computation, line, i) for i in range(len(line.operands))]
-    if op.endswith("-start"):
-        return sum(map(_large, shapes))
-    if op.endswith("-done"):
-        return _large(line.shape)
-    if op == "fusion":
-        inside = program.computations.get(line.attributes.get("calls", "").removeprefix("%"))
-        if inside is not None:
-            return _fused(inside, shapes, line.shape)
+    if op == "fusion":  # the start of one is of the shape (operands, result, …)
+        inside = program.computations[called(program, computation, line)["calls"][0]]
+        return _fused(inside, shapes, _parts(line.shape)[1] if part else line.shape)
+    if part:
+        return _large(line.shape) if part == "done" else sum(map(_large, shapes))
     return sum(map(_large, shapes)) + _large(line.shape)
 
 

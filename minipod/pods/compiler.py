@@ -41,8 +41,9 @@ class Missing(OSError):
 
 
 def missing(platform: str) -> list[str]:
-    """The packages to install before anything can be compiled for "tpu" or "cuda"."""
-    return [names[0].replace("_", "-") for names in NEEDED[platform] if not _installed(names)]
+    """The packages to install before anything can be compiled for "tpu" or "cuda", as pip wants them."""
+    lacking = [names[0].replace("_", "-") for names in NEEDED[platform] if not _installed(names)]
+    return [f"{name}=={jax.__version__}" if name.startswith("jax-") else name for name in lacking]
 
 
 def _installed(names: tuple[str, ...]) -> list[str]:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from html import escape
 from math import prod
 from typing import Any
@@ -54,7 +55,7 @@ class Plan:
     def chip(self) -> Chip:
         return chip(slice_of(self.on).generation.chip)
 
-    @property
+    @cached_property
     def sent(self) -> dict[str, int] | None:
         """Bytes that a device sends along each mesh axis, all runs of all collectives; of branches the costliest.
 
@@ -69,7 +70,7 @@ class Plan:
                 costs[axis].append((c.branch, share * c.sent_exactly(c.times or 0)))
         return {axis: round(_costliest(costs[axis])) for axis in self.mesh.axis_names}
 
-    @property
+    @cached_property
     def seconds(self) -> Seconds:
         """How long arithmetic, memory and network would take, each alone, at the chip's peaks."""
         if self.flops is None or self.moved is None or self.collectives is None:
@@ -107,6 +108,12 @@ class Plan:
     def table(self) -> Table:
         """Two columns: what, and how much."""
         return Table(("", self.title), tuple(self._rows()), left=(0,), kind="plan")
+
+    def overlap_table(self) -> Table:
+        """A row for each asynchronous collective of the text: its start, the matrix products before it is done."""
+        rows = tuple((o.name, o.op, str(o.products), f"{o.flops:.3g}") for o in self.overlaps)
+        columns = ("start", "collective", "products meanwhile", "FLOPs")
+        return Table(columns, rows, left=(0, 1), kind="overlap", empty="no collective is asynchronous")
 
     @property
     def title(self) -> str:
@@ -146,6 +153,8 @@ class Plan:
                 rows.append((f"seconds, {name}", f"{time:.3g}"))
         if seconds.bound:
             rows.append(("bound by", seconds.bound))
+        if seconds.batches and seconds.batches > 1:
+            rows.append(("bound by compute from", f"{seconds.batches:.3g} × the batch, if nothing else grows with it"))
         return rows
 
     def __str__(self) -> str:

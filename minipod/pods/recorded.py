@@ -30,6 +30,11 @@ def place(traced: Traced) -> str:
     return f"{traced.on}, {axes}: {_sum(f'{devices} {arguments}')}"
 
 
+def names(traced: Traced) -> list[str]:
+    """By which a program is known: the reader's name for it, and its own."""
+    return [*dict.fromkeys((traced.name, traced.function))]
+
+
 def digest(traced: Traced) -> str:
     """Of the program itself, without what differs from run to run."""
     return _sum(re.sub(r" at 0x[0-9a-f]+", "", traced.jaxpr))
@@ -68,8 +73,7 @@ def load(folder: Path) -> list[dict[str, Any]]:
 
 def entry(traced: Traced, facts: dict[str, Any], versions: dict[str, str]) -> dict[str, Any]:
     """A recording: of which program and arguments, with which versions, and what was found."""
-    names = [*dict.fromkeys((traced.name, traced.function))]
-    found = {"place": place(traced), "names": names, "program": digest(traced)}
+    found = {"place": place(traced), "names": names(traced), "program": digest(traced)}
     return found | {"versions": versions, "facts": facts}
 
 

@@ -65,6 +65,8 @@ def _lines(c: Collective, link: Link, mesh: dict[str, int] | None, torus: Torus 
                 f"the groups of this {c.op} over {', '.join(c.axes or ('no axis',))} are no boxes of the torus "
                 f"{'x'.join(map(str, torus.shape))}, so its time cannot be estimated: lay the mesh on the torus's axes"
             )
+        if prod(size for size, _ in found[0] or []) != n:
+            raise ValueError(f"devices that share a chip share its links, too: the time of this {c.op} is not known")
         return found[0] or []
     known = mesh is not None and c.axes is not None and prod(mesh[a] for a in c.axes) == n
     sizes = [mesh[a] for a in c.axes] if known and mesh and c.axes else [n]

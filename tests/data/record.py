@@ -2,6 +2,7 @@
 
   cpu-0.10, cpu-0.12   this machine's CPU, with that jax
   tpu                  jax 0.10.2 with libtpu 0.0.51: TPU slices that are not there (v5e, v6e, v4)
+  tpu-products         tpu with libtpu 0.0.52, products of large matrices only
   tpu7x-0.10           jax 0.10.2 with its own libtpu 0.0.42.1: four chips of TPU7x, eight devices, and only the
   tpu7x-0.12           programs whose collectives are called asynchronously; jax 0.12.0.1 with libtpu 0.0.52
   gpu                  jax 0.12 with jax-cuda13-plugin and jax-cuda13-pjrt: eight H100 that are not there
@@ -77,9 +78,9 @@ def strip(text: str) -> str:
     return re.sub(r", backend_config=\{.*\}(?=,|$)", kept, text, flags=re.MULTILINE)
 
 
-def record(name: str, function, *args, out=None) -> None:
+def record(name: str, function, *args, out=None, settings: dict | None = None) -> None:
     options = {} if out is None else {"out_shardings": out}
-    text = jax.jit(function, **options).lower(*args).compile().as_text()
+    text = jax.jit(function, **options).lower(*args).compile(settings).as_text()
     (HERE / f"{KIND}-{name}.hlo").write_text(strip(text or ""))
 
 
@@ -121,6 +122,16 @@ def offloaded() -> None:
     deep = array(line, (12, n, n), None, "x", dtype=jnp.bfloat16)
     record("large-layers", layers, array(line, (8 * n, n), "x", dtype=jnp.bfloat16), deep)
     train("fsdp-tp", grid, jnp.bfloat16, 1024, 4096, 512, ("x", "y"), ("y", "x"))
+
+
+def products() -> None:
+    """Matrices so large that a TPU's compiler passes blocks on in a loop, from both sides, while it multiplies those
+    that have come («windowed einsum»); and the same without that."""
+    line, n, plain = mesh(x=8), 8192, {"xla_jf_spmd_threshold_for_windowed_einsum_mib": 10**6}
+    rows, columns = (array(line, (n, n), *spec, dtype=jnp.bfloat16) for spec in (("x",), (None, "x")))
+    for kind, settings in (("windowed", None), ("plain", plain)):
+        record(f"{kind}-gather", jnp.matmul, rows, rows, out=rows.sharding, settings=settings)
+        record(f"{kind}-scatter", jnp.matmul, columns, rows, out=rows.sharding, settings=settings)
 
 
 def main() -> None:
@@ -182,4 +193,8 @@ def main() -> None:
         train("v6e-fsdp-tp", mesh("v6e:4x4", x=4, y=4), jnp.bfloat16, 1024, 4096, 512, ("x", "y"), ("y", "x"))
 
 
-offloaded() if KIND.startswith("tpu7x") else main()
+if KIND == "tpu-products":
+    KIND = "tpu"
+    products()
+else:
+    offloaded() if KIND.startswith("tpu7x") else main()

@@ -50,7 +50,9 @@ def test_from_which_batch_on_arithmetic_is_the_bound():
     assert roofline.critical_intensity(chip("TPU v5e")) == pytest.approx(240, rel=0.01)
     # Part 5, FSDP on v5p: 4.59e14 / 9e10 a link, both ways: 2,550 tokens a chip.
     assert roofline.critical_intensity(chip("TPU v5p"), bytes_per_second=1.8e11) == pytest.approx(2550, rel=0.01)
-    assert roofline.critical_batch(1024, work=0.05, way=0.2) == pytest.approx(4096)
+    assert roofline.Seconds(compute=0.05, memory=0.1, network=0.2).batches == pytest.approx(4)
+    assert roofline.Seconds(compute=0.3, memory=0.1, network=0.2).batches == 1
+    assert roofline.Seconds(compute=0.3, memory=None, network=0.2).batches is None
 
 
 def test_nvlink_takes_microseconds_for_a_few_bytes():

@@ -153,6 +153,8 @@ def gallery() -> dict[str, pictures.Picture]:
         "ring": pictures.ring(TWO_HOSTS),
         "ring, zigzag": pictures.ring([TWO_HOSTS[i] for i in (0, 4, 1, 5, 2, 6, 3, 7)]),
         "ring of 16": pictures.ring([Device(i * 5 % 16, i * 5 % 16 // 8) for i in range(16)]),
+        "all-reduce": pictures.all_reduce(4),
+        "all-reduce of 5": pictures.all_reduce(5),
         "flow": pictures.flow(predict, PARAMS, np.zeros((8, 4, 3)), in_axes=(None, 0)),
         "flow 16": pictures.flow(lambda a, b: a + b, np.zeros(16), np.zeros(16)),
     }

@@ -34,7 +34,8 @@ LABELS = (
     r"\d+ of \d+ hops cross between hosts", r"each box is a chip, each number a device",
     r"bound by (compute|memory|network)", r"these do not fit", r"percent of the memory", r"milliseconds",
     r"axis .+", r"combined result", r"split", r"copied", r"stacked", r"\d+ arrays", r"…",
-    r"process \d+", r"nobody comes", r"≠",
+    r"process \d+", r"nobody comes", r"≠", r"1 piece", r"\d+ pieces",
+    r"each device sends \d+ \+ \d+ = \d+ pieces, its array has \d+",
 )  # fmt: skip
 
 _STYLE = """

@@ -25,7 +25,8 @@ def test_chips_stand_at_their_coordinates():
 
 
 def test_devices_of_one_chip_share_a_box():
-    assert sorted(s for s in labels(GALLERY["torus, two devices a chip"]) if s[0].isdigit()) == ["0 1", "2 3", "4 5", "6 7"]
+    boxes = sorted(s for s in labels(GALLERY["torus, two devices a chip"]) if s[0].isdigit())
+    assert boxes == ["0 1", "2 3", "4 5", "6 7"]
 
 
 def test_only_closed_lines_have_dashes_at_their_ends():

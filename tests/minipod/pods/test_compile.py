@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import pod_programs
 import pytest
 from jax import NamedSharding, P
+from jax.sharding import AxisType
 
 from minipod import pods
 from minipod.hlo import text, work
@@ -117,6 +118,26 @@ def test_the_largest_slices_compile(name):
     assert plan.fits and plan.memory["arguments"] == 2 * 4096 // devices * (512 + 1024)
 
 
+def test_axes_may_be_explicit():
+    mesh = pods.mesh("v5e:2x4", (AxisType.Explicit,) * 2, data=2, model=4)
+
+    def layer(x, w):
+        return jnp.einsum("bd,df->bf", x, w, out_sharding=P("data", "model"))
+
+    with jax.set_mesh(mesh):
+        args = pod_programs.array(mesh, (256, 512), "data"), pod_programs.array(mesh, (512, 1024), None, "model")
+        plan = pods.compile(layer, *args)
+    assert plan.flops == {"bf16": 2 * 128 * 512 * 256} and plan.sent == {"data": 0, "model": 0}
+
+
+def test_a_loop_of_unknown_length_leaves_the_memory():
+    mesh = pods.mesh("v5e:2x2", data=4)
+    arg = pod_programs.array(mesh, (64, 64), "data")
+    plan = pods.compile(lambda x: jax.lax.while_loop(lambda x: x.sum() < 10, lambda x: x @ x, x), arg)
+    assert plan.fits and plan.flops is None and plan.bound is None
+    assert any("unknown number of times" in note for note in plan.notes)
+
+
 def test_several_are_compiled_at_once():
     started = time.monotonic()
     found = pods.search(pod_programs.product, "v5e:4x4", pods.layouts("v5e:4x4", "data", "model"), at_once=2)
@@ -172,3 +193,21 @@ def test_a_batched_product_counts_as_written(product):
     plan = pods.compile(lambda a, b: jnp.einsum("bqd,bkd->bqk", a, b), *args)
     assert plan.flops == {"bf16": 2 * 32 // 4 * 64 * 64 * 128}
     assert work.work(text.parse(plan.text), list(plan.collectives)).moved == plan.moved
+
+
+@pytest.mark.skipif(bool(compiler.missing("cuda")), reason="jax-cuda13-plugin is not installed (143 MB)")
+def test_eight_gpus_that_are_not_here():
+    plan = pods.compile(*flat(pod_programs.product(pods.mesh("h100:8", data=8))))
+    assert plan.fits and sum(plan.flops.values()) == 2 * 512 * 4096 // 8 * 1024
+    assert plan.memory["arguments"] == 2 * 4096 // 8 * (512 + 1024)
+    assert [(c.op, c.axes) for c in plan.collectives] == [("all-reduce", ("data",))]
+    assert plan.seconds.network >= 6.6e-6 + 14 * 0.6e-6
+    large = pods.compile(*flat(pod_programs.too_large(pods.mesh("h100:8", data=8))))
+    assert not large.fits and large.memory["limit"] == 84942979072 and "GiB are needed at once" in large.full
+
+
+def test_two_devices_on_a_chip_have_no_time_for_the_network():
+    """A 7x has two devices on a chip, which share its links; of most programs libtpu 0.0.52 has no text for it."""
+    plan = pods.compile(*flat(pod_programs.product(pods.mesh("7x:2x2x1", data=8))))
+    assert plan.fits and plan.seconds.network is None
+    assert any("share its links, too" in why or "cannot print this program" in why for why in plan.seconds.why)

@@ -94,6 +94,12 @@ def test_a_permute_goes_where_the_chips_are():
     assert traffic.seconds([ahead], "TPU v5e", snake) == pytest.approx(SIZE / 4.5e10)
 
 
+def test_devices_that_share_a_chip_have_no_time():
+    mesh = pods.mesh("7x:2x2x1", data=8)
+    with pytest.raises(ValueError, match="devices that share a chip share its links, too: the time of this all-gather"):
+        traffic.seconds([on(mesh, "all-gather", "data")], "TPU7x", mesh)
+
+
 def test_a_box_is_full_or_none():
     assert torus.box([(0, 0), (0, 1), (1, 0), (1, 1)], (4, 4)) == (2, 2)
     assert torus.box([(0, 0), (2, 0)], (4, 4)) is None

@@ -117,6 +117,17 @@ def test_every_recorded_program_is_understood(path):
     assert all(o.products >= 0 for o in overlap.overlaps(program))
 
 
+def test_an_asynchronous_fusion_counts_once():
+    """As the CUDA plug-in of JAX 0.12 writes it: its start is of the shape (operands, result, …)."""
+    whole = SCHEDULED.replace(
+        "%fused = bf16[8,128,32]{2,1,0} fusion(%x, %y), kind=kOutput, calls=%batched",
+        "%begun = ((bf16[8,128,64], bf16[8,32,64]), bf16[8,128,32], u32[]) fusion-start(%x, %y), calls=%batched\n"
+        "  %fused = bf16[8,128,32]{2,1,0} fusion-done(%begun)",
+    )
+    assert "fusion-start" in whole
+    assert work.work(text.parse(whole), read(whole)) == work.work(text.parse(SCHEDULED), read(SCHEDULED))
+
+
 def test_float32_for_which_more_was_asked_is_counted_apart():
     asked = SCHEDULED.replace("bf16[64,128]", "f32[64,128]").replace(
         "rhs_contracting_dims={0}\n  %fused", "rhs_contracting_dims={0}, operand_precision={highest,highest}\n  %fused"
