@@ -10,10 +10,11 @@ import minipod
 from minipod import pictures, pods, torus, traffic
 from minipod.chips import chip
 from minipod.expect import expect_error
+from minipod.pods.facts import rows
 
 lesson = Path(minipod.__file__).parents[1] / "lessons/ch15_pods"
 sys.path.append(str(lesson))
-from planned import planned, recordings, row
+from planned import HEAD, planned, recordings, row
 
 for by, count in recordings():
     print(count, "plans recorded with", by)
@@ -44,28 +45,16 @@ pictures.torus(sixteen)
 
 
 # %% layouts
-def lies_on(on, axis, **axes):
-    mesh, closes = pods.mesh(on, **axes), 4 if on.startswith("v5p") else 16
-    names = list(mesh.axis_names)
-    line = np.moveaxis(
-        np.arange(mesh.size).reshape(mesh.devices.shape), names.index(axis), -1
-    ).reshape(-1, axes[axis])[0]
-    return torus.said(torus.torus_of(mesh, closes).lines(line))
-
-
 for on in ("v5e:4x4", "v5e:16x16", "v5p:4x4x4"):
+    closes = chip(pods.slice_of(on).generation.chip).carrier.closes
     for axes in pods.layouts(on, "data", "model"):
-        print(f"{on:10} {axes}  data lies on {lies_on(on, 'data', **axes)}")
+        lies = torus.torus_of(pods.mesh(on, **axes), closes)
+        line = torus.said(lies.lines(rows(axes, ["data"])[0]))
+        print(f"{on:9} {axes['data']:3} × {axes['model']:3} data on: {line}")
 
 # %% no-such-layout
 with expect_error(ValueError, "is no layout of the torus"):
     pods.mesh("v5e:4x4", data=8, model=2)
-
-# %% then-two-devices
-for name in ("v4:2x2x1", "v5e:2x2", "7x:2x2x1"):
-    found = pods.devices(name)
-    chips = len({d.coords for d in found})
-    print(f"{name:9} {chips} chips, {len(found)} devices of JAX")
 
 # %% arguments-on-paper
 from stack import SMALL, train
@@ -83,9 +72,10 @@ plan.table()
 # %% copies
 for on in ("v5e:2x4", "h100:8"):
     plan = planned("copies", on, data=8, model=1)
-    peak = plan.memory["peak"]
-    print(on, "fits:", plan.fits, peak and f"with {peak / 2**30:.1f} GiB")
-    print(fill(plan.full or "", 76))
+    if plan.fits:
+        print(f"{on} fits, {plan.memory['peak'] / 2**30:.1f} GiB at the peak")
+    else:
+        print(fill(f"{on} does not fit. {plan.full}", 76))
 
 # %% by-batch
 print("rows     fits  GiB at the peak")
@@ -95,7 +85,6 @@ for n in range(14, 20):
     print(f"{2**n:7} {plan.fits!s:>5}", f"{peak / 2**30:8.2f}" if peak else "")
 
 # %% kept
-HEAD = f"{'':17}   GiB  compute  memory network  ms, of them the longest"
 print(HEAD)
 for name in ("small_14", "kept"):
     print(row(planned(name, "v5e:4x4", data=16, model=1)))
@@ -115,24 +104,29 @@ for plan in plans:
 # %% picture-machines
 pictures.plans(plans)
 
+# %% v6e
+for name in ("TPU v5e", "TPU v6e"):
+    peak, speed = chip(name).peak("bf16"), chip(name).carrier.bytes_per_second
+    print(f"{name}: {peak / 1e12:.0f} TFLOP/s, {speed / 1e9:.0f} GB/s a link")
+
 # %% smaller-batch
 print(HEAD)
 for plan in planned("large_15", "v5e:16x16"):
     print(row(plan))
 
+
 # %% by-axis
-plan = planned("large_18", "v5e:16x16", data=16, model=16)
-for axis in ("data", "model"):
-    along = [c for c in plan.collectives if c.axes == (axis,)]
-    took = traffic.seconds(along, plan.chip.carrier, plan.mesh)
-    print(f"{axis:5} {plan.sent[axis]:15,} bytes sent {1e3 * took:7.1f} ms")
+def by_axis(plan):
+    for axis in plan.mesh.axis_names:
+        along = [c for c in plan.collectives if c.axes == (axis,)]
+        took = 1e3 * traffic.seconds(along, plan.chip.carrier, plan.mesh)
+        print(f"{axis:5} {plan.sent[axis]:15,} bytes sent {took:7.1f} ms")
+
+
+by_axis(planned("large_18", "v5e:16x16", data=16, model=16))
 
 # %% same-bytes
-wide = planned("large_18", "v5p:4x4x4", data=16, model=4)
-for axis in ("data", "model"):
-    along = [c for c in wide.collectives if c.axes == (axis,)]
-    took = traffic.seconds(along, wide.chip.carrier, wide.mesh)
-    print(f"{axis:5} {wide.sent[axis]:15,} bytes sent {1e3 * took:7.1f} ms")
+by_axis(planned("large_18", "v5p:4x4x4", data=16, model=4))
 
 # %% batches
 sizes = range(14, 19)
@@ -194,3 +188,9 @@ for model, on, name, reached in measured:
     peak = chip(name).peak("bf16") / 1e12
     ratio = peak / reached
     print(f"{model:13} {on:12} {peak:5.0f} {reached:9} {ratio:12.2f}")
+
+# %% then-two-devices
+for name in ("v4:2x2x1", "v5e:2x2", "7x:2x2x1"):
+    found = pods.devices(name)
+    chips = len({d.coords for d in found})
+    print(f"{name:9} {chips} chips, {len(found)} devices of JAX")

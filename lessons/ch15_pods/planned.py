@@ -8,6 +8,7 @@ from minipod.pods import recorded
 from minipod.pods.plan import plan
 
 HERE = Path(__file__).parent
+HEAD = f"{'':17}   GiB  compute  memory network  ms, of them the longest"
 
 
 def planned(name, on, **axes):
