@@ -20,9 +20,9 @@ def make_it_fit(plan: Callable[[int], dict], rows: list[int]) -> int | None:
     Budget: `len(rows).bit_length()` compilations; one more raises RuntimeError.
 
     用尽量少的编译次数，找出放得下的最大批次。
-    rows 是从小到大排列的批次大小。对其中的 n，plan(n) 按 n 行编译这一步，返回
-    {"fits": True 或 False, "memory": {"arguments": 字节, "peak": 字节,
-    "limit": 字节}}；放不下时 peak 为 None。n 行放不下，更多的行也放不下。
+    rows 是从小到大排列的批次大小。对其中的 n，plan(n) 按 n 行编译这一步，返回一个字典：
+    "fits" 表示是否放得下；"memory" 里有 "arguments"、"peak" 和 "limit"，单位是字节，
+    放不下时 peak 为 None。n 行放不下，更多的行也放不下。
     返回 rows 里放得下的最大一个；一个都放不下时返回 None。
     预算：编译 `len(rows).bit_length()` 次，再多一次就会抛出 RuntimeError。
     """
@@ -44,10 +44,10 @@ def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
     Returns (on, mesh) of the cheapest, or None where there is none.
 
     为一步训练选择机器和网格，使芯片数乘以秒数最小。
-    plans 是同一步训练在几种机器上的规划，每一项为 {"on": 机器的名字,
-    "mesh": 轴 → 大小, "fits": True 或 False, "memory": {"peak": 字节,
-    "limit": 字节}, "seconds": {"compute": 秒, "memory": 秒, "network": 秒}}；
-    放不下时，peak 和三个时间都是 None。
+    plans 是同一步训练在几种机器上的规划，每一项是一个字典："on" 是机器的名字，"mesh" 是
+    各轴的大小，"fits" 表示是否放得下；"memory" 里有 "peak" 和 "limit"，单位是字节；
+    "seconds" 里有 "compute"、"memory" 和 "network" 三个时间，单位是秒。放不下时，
+    peak 和三个时间都是 None。
     一步的时间取三者中最长的一个，代价等于网格的设备数乘以这个时间。只在下面这些规划里选：
     放得下，peak 不超过 limit 的 90 %，并且一步不超过 deadline 秒。代价没有相同的。
     返回代价最小者的 (on, mesh)；一个都没有时返回 None。
@@ -74,15 +74,15 @@ def costliest_axis(
     Returns (axis, seconds): the axis whose collectives take longest together.
 
     找出一步训练的网络时间主要花在哪个网格轴上。
-    collectives 的每一项为 {"op": …, "bytes": b, "times": t, "axis": a}，表示沿网格轴
-    a 执行 t 次，数组为 b 字节，含义与通信量表相同。op 是 "all-gather"、
+    collectives 的每一项为 `{"op": …, "bytes": b, "times": t, "axis": a}`，表示沿网格
+    轴 a 执行 t 次，数组为 b 字节，含义与通信量表相同。op 是 "all-gather"、
     "reduce-scatter" 或 "all-reduce"。
-    lines 给出每个网格轴占用了环面的哪些线，每条线写作 (芯片数, ring)，ring 表示这条线
-    是否闭合。闭合的线用 2 条链路连到一个芯片，不闭合的用 1 条。speed 是一条链路单方向
+    lines 给出每个网格轴占用了环面的哪些线，每条线是芯片数和 ring 组成的元组，ring 表示
+    这条线是否闭合。闭合的线用 2 条链路连到一个芯片，不闭合的用 1 条。speed 是一条链路单方向
     每秒的字节数。
     设轴上共有 n 个芯片：all-gather 或 reduce-scatter 的时间是 b (n-1)/n 字节除以
     （speed 乘以这个轴的链路数），all-reduce 是它的两倍。延迟不计。
-    返回 (轴, 秒)：所有集合通信加起来最久的那个轴，以及这个时间。
+    返回 (axis, seconds)：所有集合通信加起来最久的那个轴，以及这个时间。
     """
     # TODO: seconds for each axis, of all that runs along it.
     raise NotImplementedError
