@@ -58,7 +58,7 @@ class Traced:
     function: str  # its own
     on: Slice
     mesh: Any
-    jaxpr: str
+    jaxpr: Any
     leaves: list[Any]
     donated: tuple[int, ...]
     flat: Callable[..., Any]
@@ -94,7 +94,7 @@ def trace(function: Callable[..., Any], *arguments: Any) -> Traced:
 
     flat.__name__ = name = getattr(function, "__name__", type(function).__name__)
     donated = tuple(i for i, info in enumerate(infos) if info.donated)
-    return Traced(name, name, found, mesh, str(traced.jaxpr), leaves, donated, flat, _source(function))
+    return Traced(name, name, found, mesh, traced.jaxpr, leaves, donated, flat, _source(function))
 
 
 class Child:

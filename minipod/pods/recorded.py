@@ -37,7 +37,7 @@ def names(traced: Traced) -> list[str]:
 
 def digest(traced: Traced) -> str:
     """Of the program itself, without what differs from run to run."""
-    return _sum(re.sub(r" at 0x[0-9a-f]+", "", traced.jaxpr))
+    return _sum(re.sub(r" at 0x[0-9a-f]+", "", str(traced.jaxpr)))
 
 
 def find(traced: Traced, folder: Path | None) -> dict[str, Any]:
