@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from minipod import pods, torus
+from minipod import pods, torus, traffic
 from minipod.pods import recorded
 from minipod.pods.plan import plan
 
@@ -214,12 +214,28 @@ def test_costliest_axis(check):
     check(cases, oracle=oracle)
 
 
+def network(p):
+    """Seconds of the network along each axis."""
+    lines = {}
+    for axis in p.mesh.axis_names:
+        along = [c for c in p.collectives if c.axes == (axis,)]
+        lines[axis] = traffic.seconds(along, p.chip.carrier, p.mesh)
+    return lines
+
+
 def test_rows_to_hide(check):
     def cases(rng):
-        drawn = [
-            (2**18, 0.4019, {"data": 0.0509, "model": 0.2687}, 256),
-            (2**15, 0.0502, {"data": 0.0509, "model": 0.0336}, 256),
+        large = {"on": "v5e:16x16", "data": 16, "model": 16}
+        small = {"on": "v5e:4x4", "data": 4, "model": 4}
+        known = [
+            (18, "large", large),
+            (15, "large", large),
+            (12, "small", small),
         ]
+        drawn = []
+        for n, name, where in known:
+            p = one(f"{name}_{n}", **where)
+            drawn.append((2**n, p.seconds.compute, network(p), 256))
         for grows in (0.1, 0.5, 0.9, 1.3, 1.6, 0.0):
             compute = float(rng.uniform(0.01, 0.1))
             times = {

@@ -41,11 +41,11 @@ def plans(plans: Sequence[Any]) -> Picture:
         _marker(canvas, px, py, BOUNDS.index(plan.bound))
         word, wide = name(plan), text_width(name(plan), 12, True)
         start = px + 9 if px + 9 + wide <= right else px - 9 - wide
-        level = py
+        level, near = py, start - 2 if start > px else start + wide + 2
         while any(a < start + wide and start < b and abs(level - m) < LINE for a, b, m in taken):
             level -= LINE
         if level < py - 2:
-            canvas.add("path", d=f"M{number(px)} {number(py)}L{number(start)} {number(level)}", class_="line")
+            canvas.add("path", d=f"M{number(px)} {number(py)}L{number(near)} {number(level)}", class_="line")
         taken.append((start, start + wide, level))
         canvas.text(start, level, word, "code", "start")
     y = top + TALL + 54
