@@ -165,7 +165,7 @@ here = ["v5e:16x16", "v5p:2x2x2", "v6e:2x4", "h100:8"]
 fits = [p for on in here for p in planned("large_14", on)]
 print(HEAD, " chip-seconds")
 for p in fits:
-    print(f"{row(p):60} {p.mesh.size * p.seconds.least:6.2f}")
+    print(f"{row(p):58} {p.mesh.size * p.seconds.least:6.2f}")
 
 # %% too-large-for-eight
 for plan in planned("large_18", "h100:8"):

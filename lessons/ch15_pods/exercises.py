@@ -12,8 +12,8 @@ def make_it_fit(plan: Callable[[int], dict], rows: list[int]) -> int | None:
     """Find the largest batch that fits, with few compilations.
 
     rows: batch sizes, increasing. plan(n), for one of these n, compiles the step for
-    n rows and returns {"fits": True or False, "memory": {"arguments": bytes,
-    "peak": bytes, "limit": bytes}}; where it does not fit, peak is None.
+    n rows and returns a dict: "fits" is True or False, "memory" has "arguments",
+    "peak" and "limit", in bytes; where it does not fit, the peak is None.
     If n rows do not fit, no more rows do.
 
     Returns the largest of rows that fits, or None where none does.
@@ -33,10 +33,11 @@ def make_it_fit(plan: Callable[[int], dict], rows: list[int]) -> int | None:
 def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
     """Choose a machine and a mesh for a step: the cheapest in chip-seconds.
 
-    plans: the same step, planned for several machines. Each is {"on": the slice's name,
-    "mesh": axis → size, "fits": True or False, "memory": {"peak": bytes,
-    "limit": bytes}, "seconds": {"compute": s, "memory": s, "network": s}}; of a plan
-    that does not fit, peak and all seconds are None.
+    plans: the same step, planned for several machines. Each is a dict: "on" is the
+    slice's name, "mesh" its axes with their sizes, "fits" True or False; "memory" has
+    "peak" and "limit", in bytes, and "seconds" has "compute", "memory" and "network".
+    Of a plan that does not fit, the peak and all seconds are None.
+
     A step takes the longest of its three times. It costs the number of devices of the
     mesh, times that. Choose among the plans that fit, with a peak of at most 90 % of
     the limit, and whose step takes at most `deadline` seconds. No two cost the same.
@@ -61,8 +62,8 @@ def costliest_axis(
 ) -> tuple[str, float]:
     """Find the mesh axis on which a step spends most of its network time.
 
-    collectives: each {"op": …, "bytes": b, "times": t, "axis": a}: it runs t times
-    along the mesh axis a, on an array of b bytes, as in a traffic table. op is
+    collectives: each is `{"op": …, "bytes": b, "times": t, "axis": a}`: it runs t
+    times along the mesh axis a, on an array of b bytes, as in a traffic table. op is
     "all-gather", "reduce-scatter" or "all-reduce".
     lines: mesh axis → the lines of the torus that it takes, each (chips, ring);
     ring says whether the line is closed. A line reaches a chip by 2 links if it is

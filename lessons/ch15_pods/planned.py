@@ -8,7 +8,7 @@ from minipod.pods import recorded
 from minipod.pods.plan import plan
 
 HERE = Path(__file__).parent
-HEAD = f"{'':17}   GiB  compute  memory network  ms, of them the longest"
+HEAD = f"{'':17}   GiB  compute  memory network  longest (ms)"
 
 
 def planned(name, on, **axes):
