@@ -1,5 +1,6 @@
 """Pictures of live objects: devices and hosts, a mesh, an array's sharding, the flow of data through a mapped function,
-a program's traffic, the calls of several processes, a ring through hosts; of an all-reduce; and of numbers, as curves.
+a program's traffic, the calls of several processes, a ring through hosts, an all-reduce, a torus of chips; and of
+numbers: curves, plans by memory and time.
 
 Each function returns a `Picture` (drawing/svg.py): shown by itself in a notebook, `print` gives its alt text,
 `save(path)` writes an SVG file. Graphviz draws devices and hosts (drawing/graph.py); the rest is exact SVG of ours.
@@ -13,9 +14,11 @@ from minipod.pictures.flows import flow
 from minipod.pictures.halves import all_reduce
 from minipod.pictures.hosts_and_devices import devices, hosts
 from minipod.pictures.placement import mesh, sharding
+from minipod.pictures.plans import plans
 from minipod.pictures.rings import ring
+from minipod.pictures.torus import torus
 
 __all__ = [
-    "LABELS", "Picture", "all_reduce", "calls", "colour", "curve", "devices", "flow", "hosts", "load", "mesh", "ring",
-    "sharding", "traffic",
+    "LABELS", "Picture", "all_reduce", "calls", "colour", "curve", "devices", "flow", "hosts", "load", "mesh", "plans",
+    "ring", "sharding", "torus", "traffic",
 ]  # fmt: skip

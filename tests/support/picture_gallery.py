@@ -10,9 +10,10 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from minipod import pictures
+from minipod import pictures, pods
 from minipod.devices import simulate
 from minipod.hlo.collectives import Collective
+from minipod.pods import Plan
 
 simulate(8)
 SVG = "{http://www.w3.org/2000/svg}"
@@ -83,6 +84,25 @@ LOSS = np.exp(-np.linspace(0, 3, 50))
 CORNERS = Collective("collective-permute", ((0, 7), (7, 0), (1, 6), (3, 4), (4, 5)), 16, 1, ("x", "y", "z"), ((0, 1),))
 
 
+def some_plans() -> list[Plan]:
+    """Four plans of one step: three fit, each bound by something else."""
+    made = []
+    for axes, peak, flops, moved, sent in (
+        ({"data": 16, "model": 1}, 5, 2e12, 10**9, 10**6),
+        ({"data": 4, "model": 4}, 15, 1e9, 10**10, 10**6),
+        ({"data": 1, "model": 16}, 9, 1e9, 10**9, 10**9),
+        ({"data": 16}, None, 0, 0, 0),
+    ):
+        of = pods.mesh("v5e:4x4", **axes)
+        c = (along(of, "all-gather", of.axis_names[0], bytes=int(sent)),) if peak else None
+        c = (along(of, "all-reduce", "model", bytes=int(sent)),) if c and axes["data"] == 1 else c
+        memory = {"peak": peak and peak * 2**30, "limit": int(15.75 * 2**30)}
+        full = None if peak else "too large"
+        work = ({"bf16": int(flops)}, int(moved)) if peak else (None, None)
+        made.append(Plan("step", "v5e:4x4", of, peak is not None, memory, full, *work, c, (), None, {}))
+    return made
+
+
 def gallery() -> dict[str, pictures.Picture]:
     x = jnp.zeros((8, 8))
     return {
@@ -125,6 +145,11 @@ def gallery() -> dict[str, pictures.Picture]:
         "curve with dots": pictures.curve(
             {"one device": LOSS, "data parallel": LOSS / 2}, dots={"one device": LOSS * 2}
         ),
+        "torus": pictures.torus(pods.mesh("v5e:4x4", data=4, model=4)),
+        "torus of 64": pictures.torus(pods.mesh("v5e:8x8", data=64)),
+        "torus, deep": pictures.torus(pods.mesh("v4:4x4x4", data=16, model=4), closes=4),
+        "torus, two devices a chip": pictures.torus(pods.mesh("7x:2x2x1", x=2, y=4), closes=4),
+        "plans": pictures.plans(some_plans()),
         "ring": pictures.ring(TWO_HOSTS),
         "ring, zigzag": pictures.ring([TWO_HOSTS[i] for i in (0, 4, 1, 5, 2, 6, 3, 7)]),
         "ring of 16": pictures.ring([Device(i * 5 % 16, i * 5 % 16 // 8) for i in range(16)]),

@@ -1,0 +1,112 @@
+"""The exercises of ch15_pods.
+
+Work on your copy, answers/ch15_pods.py; this file stays as it is.
+
+本章的练习。请在你自己的副本 answers/ch15_pods.py 里作答，本文件保持原样。
+"""
+
+from collections.abc import Callable
+
+
+def make_it_fit(plan: Callable[[int], dict], rows: list[int]) -> int | None:
+    """Find the largest batch that fits, with few compilations.
+
+    rows: batch sizes, increasing. plan(n), for one of these n, compiles the step for
+    n rows and returns a dict: "fits" is True or False, "memory" has "arguments",
+    "peak" and "limit", in bytes; where it does not fit, the peak is None.
+    If n rows do not fit, no more rows do.
+
+    Returns the largest of rows that fits, or None where none does.
+    Budget: `len(rows).bit_length()` compilations; one more raises RuntimeError.
+
+    用尽量少的编译次数，找出放得下的最大批次。
+    rows 是从小到大排列的批次大小。对其中的 n，plan(n) 按 n 行编译这一步，返回一个字典：
+    "fits" 表示是否放得下；"memory" 里有 "arguments"、"peak" 和 "limit"，单位是字节，
+    放不下时 peak 为 None。n 行放不下，更多的行也放不下。
+    返回 rows 里放得下的最大一个；一个都放不下时返回 None。
+    预算：编译 `len(rows).bit_length()` 次，再多一次就会抛出 RuntimeError。
+    """
+    # TODO: each compilation should rule out half of what is left.
+    raise NotImplementedError
+
+
+def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
+    """Choose a machine and a mesh for a step: the cheapest in chip-seconds.
+
+    plans: the same step, planned for several machines. Each is a dict: "on" is the
+    slice's name, "mesh" its axes with their sizes, "fits" True or False; "memory" has
+    "peak" and "limit", in bytes, and "seconds" has "compute", "memory" and "network".
+    Of a plan that does not fit, the peak and all seconds are None.
+
+    A step takes the longest of its three times. It costs the number of devices of the
+    mesh, times that. Choose among the plans that fit, with a peak of at most 90 % of
+    the limit, and whose step takes at most `deadline` seconds. No two cost the same.
+
+    Returns (on, mesh) of the cheapest, or None where there is none.
+
+    为一步训练选择机器和网格，使芯片数乘以秒数最小。
+    plans 是同一步训练在几种机器上的规划，每一项是一个字典："on" 是机器的名字，"mesh" 是
+    各轴的大小，"fits" 表示是否放得下；"memory" 里有 "peak" 和 "limit"，单位是字节；
+    "seconds" 里有 "compute"、"memory" 和 "network" 三个时间，单位是秒。放不下时，
+    peak 和三个时间都是 None。
+    一步的时间取三者中最长的一个，代价等于网格的设备数乘以这个时间。只在下面这些规划里选：
+    放得下，peak 不超过 limit 的 90 %，并且一步不超过 deadline 秒。代价没有相同的。
+    返回代价最小者的 (on, mesh)；一个都没有时返回 None。
+    """
+    # TODO: leave out what cannot be had, then take the cheapest.
+    raise NotImplementedError
+
+
+def costliest_axis(
+    collectives: list[dict], lines: dict[str, list], speed: float
+) -> tuple[str, float]:
+    """Find the mesh axis on which a step spends most of its network time.
+
+    collectives: each is `{"op": …, "bytes": b, "times": t, "axis": a}`: it runs t
+    times along the mesh axis a, on an array of b bytes, as in a traffic table. op is
+    "all-gather", "reduce-scatter" or "all-reduce".
+    lines: mesh axis → the lines of the torus that it takes, each (chips, ring);
+    ring says whether the line is closed. A line reaches a chip by 2 links if it is
+    closed, by 1 if not. speed: bytes a second of a link, in one direction.
+    With n chips on the axis, an all-gather or a reduce-scatter takes b (n-1)/n bytes
+    over speed times the axis's links; an all-reduce takes twice that.
+    Leave latencies out.
+
+    Returns (axis, seconds): the axis whose collectives take longest together.
+
+    找出一步训练的网络时间主要花在哪个网格轴上。
+    collectives 的每一项为 `{"op": …, "bytes": b, "times": t, "axis": a}`，表示沿网格
+    轴 a 执行 t 次，数组为 b 字节，含义与通信量表相同。op 是 "all-gather"、
+    "reduce-scatter" 或 "all-reduce"。
+    lines 给出每个网格轴占用了环面的哪些线，每条线是芯片数和 ring 组成的元组，ring 表示
+    这条线是否闭合。闭合的线用 2 条链路连到一个芯片，不闭合的用 1 条。speed 是一条链路单方向
+    每秒的字节数。
+    设轴上共有 n 个芯片：all-gather 或 reduce-scatter 的时间是 b (n-1)/n 字节除以
+    （speed 乘以这个轴的链路数），all-reduce 是它的两倍。延迟不计。
+    返回 (axis, seconds)：所有集合通信加起来最久的那个轴，以及这个时间。
+    """
+    # TODO: seconds for each axis, of all that runs along it.
+    raise NotImplementedError
+
+
+def rows_to_hide(
+    rows: int, compute: float, network: dict[str, float], step: int
+) -> int | None:
+    """Say from which batch on the arithmetic takes as long as the network.
+
+    For a batch of `rows` rows, the arithmetic takes `compute` seconds, and the network
+    network["data"] along "data", where weights and their gradients travel, and
+    network["model"] along "model", where activations do; one after the other.
+    The mesh stays as it is. network["data"] is above 0.
+
+    Returns the smallest multiple of step for which the arithmetic takes at least
+    as long as the network, or None if there is none, however large the batch.
+
+    从多大的批次开始，计算的时间不少于网络的时间？
+    批次为 rows 行时，计算需要 compute 秒；网络沿 "data" 轴需要 network["data"] 秒，
+    走的是权重和它们的梯度，沿 "model" 轴需要 network["model"] 秒，走的是激活值，
+    两者先后进行。网格不变。network["data"] 大于 0。
+    返回使计算时间不少于网络时间的最小批次，它是 step 的倍数；批次再大也做不到时返回 None。
+    """
+    # TODO: which of the three times grow with the batch?
+    raise NotImplementedError

@@ -1,0 +1,101 @@
+"""Wrong answers of ch15_pods that nobody listed: each must be called wrong."""
+
+import math
+
+
+def make_it_fit__always_the_last(plan, rows):
+    return rows[-1]
+
+
+def make_it_fit__the_memory(plan, rows):
+    return plan(rows[0])["memory"]["peak"]
+
+
+def make_it_fit__yes_or_no(plan, rows):
+    return plan(rows[-1])["fits"]
+
+
+def make_it_fit__as_text(plan, rows):
+    return f"{rows[len(rows) // 2]} rows"
+
+
+def _cheapest(plans, deadline):
+    costs = []
+    for p in plans:
+        if p["fits"] and p["memory"]["peak"] <= 0.9 * p["memory"]["limit"]:
+            step = max(p["seconds"].values())
+            if step <= deadline:
+                cost = step * math.prod(p["mesh"].values())
+                costs.append((cost, p["on"], p["mesh"]))
+    return min(costs, default=None)
+
+
+def choose_plan__cost_as_well(plans, deadline):
+    return _cheapest(plans, deadline)
+
+
+def choose_plan__only_the_mesh(plans, deadline):
+    best = _cheapest(plans, deadline)
+    return best and best[2]
+
+
+def choose_plan__mesh_first(plans, deadline):
+    best = _cheapest(plans, deadline)
+    return best and (best[2], best[1])
+
+
+def choose_plan__does_not_look(plans, deadline):
+    best = min(plans, key=lambda p: max(p["seconds"].values()))
+    return best["on"], best["mesh"]
+
+
+def _seconds(collectives, lines, speed):
+    total = {}
+    for c in collectives:
+        n = math.prod(n for n, _ in lines[c["axis"]])
+        links = sum(1 + ring for _, ring in lines[c["axis"]])
+        passes = 2 if c["op"] == "all-reduce" else 1
+        t = passes * c["times"] * c["bytes"] * (n - 1) / n / links / speed
+        total[c["axis"]] = total.get(c["axis"], 0.0) + t
+    return total
+
+
+def costliest_axis__milliseconds(collectives, lines, speed):
+    axis, t = max(
+        _seconds(collectives, lines, speed).items(), key=lambda i: i[1]
+    )
+    return axis, 1000 * t
+
+
+def costliest_axis__only_the_name(collectives, lines, speed):
+    total = _seconds(collectives, lines, speed)
+    return max(total, key=total.get)
+
+
+def costliest_axis__all_axes(collectives, lines, speed):
+    return _seconds(collectives, lines, speed)
+
+
+def costliest_axis__cheapest(collectives, lines, speed):
+    return min(_seconds(collectives, lines, speed).items(), key=lambda i: i[1])
+
+
+def rows_to_hide__a_fraction(rows, compute, network, step):
+    if compute <= network["model"]:
+        return None
+    return rows * network["data"] / (compute - network["model"])
+
+
+def rows_to_hide__steps(rows, compute, network, step):
+    if compute <= network["model"]:
+        return None
+    return math.ceil(
+        rows * network["data"] / (compute - network["model"]) / step
+    )
+
+
+def rows_to_hide__infinite(rows, compute, network, step):
+    if compute <= network["model"]:
+        return math.inf
+    more = rows * network["data"] / (compute - network["model"])
+    return math.ceil(more / step) * step

@@ -1,0 +1,257 @@
+"""The checks of ch15_pods: plans that were recorded, and others drawn."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+
+from minipod import pods, torus, traffic
+from minipod.pods import recorded
+from minipod.pods.plan import plan
+
+WEIGHTS = {"all-gather", "reduce-scatter", "all-reduce"}
+
+
+def planned(*programs):
+    """What plans.json holds of programs, as (rows of the batch, Plan)."""
+    found = []
+    for entry in recorded.load(Path(__file__).parent):
+        name = entry["names"][0]
+        if name in programs:
+            on, _, rest = entry["place"].partition(", ")
+            pairs = rest.partition(":")[0].split(", ")
+            axes = {k: int(n) for k, n in (each.split("=") for each in pairs)}
+            made = pods.mesh(on, **axes)
+            facts, versions = entry["facts"], entry["versions"]
+            of = plan(name, on, made, facts, versions, recorded=True)
+            found.append((2 ** int(name.partition("_")[2]), of))
+    return found
+
+
+def one(name, on, **axes):
+    (found,) = (
+        p for _, p in planned(name) if p.on == on and dict(p.mesh.shape) == axes
+    )
+    return found
+
+
+def memory(p):
+    return {k: p.memory[k] for k in ("arguments", "peak", "limit")}
+
+
+def compiler(plans, calls):
+    """plan(n) for the plans at hand, at most so many times."""
+    asked = []
+
+    def plan(n):
+        if n not in plans:
+            raise ValueError(f"{n} is none of the batch sizes")
+        asked.append(n)
+        if len(asked) > calls:
+            raise RuntimeError(f"more than {calls} compilations")
+        return plans[n]
+
+    return plan
+
+
+def synthetic(fixed, full, limit=15.75):
+    fits = full <= limit
+    held = {"arguments": fixed, "peak": full}
+    held = {k: int(n * 2**30) if fits else None for k, n in held.items()}
+    return {"fits": fits, "memory": held | {"limit": int(limit * 2**30)}}
+
+
+def test_make_it_fit(check):
+    def sweep(name, on, **axes):
+        names = [f"{name}_{n}" for n in range(10, 22)]
+        found = {
+            rows: {"fits": p.fits, "memory": memory(p)}
+            for rows, p in planned(*names)
+            if p.on == on and dict(p.mesh.shape) == axes
+        }
+        return dict(sorted(found.items()))
+
+    def cases(rng):
+        sweeps = [
+            sweep("small", "v5e:4x4", data=16, model=1),
+            sweep("large", "v5e:16x16", data=16, model=16),
+        ]
+        for fixed, each in ((2.5, 0.05), (0.4, 0.004)):
+            fixed *= rng.uniform(0.9, 1.1)
+            size = [int(n) for n in rng.permutation(np.arange(8, 400, 8))[:13]]
+            sweeps.append(
+                {
+                    8 * n: synthetic(fixed, fixed + each * n)
+                    for n in sorted(size)
+                }
+            )
+        drawn = []
+        for plans in sweeps:
+            too_large = {n: p for n, p in plans.items() if not p["fits"]}
+            small = {n: p for n, p in plans.items() if p["fits"]}
+            for some in (plans, too_large, small):
+                if some:
+                    calls = len(some).bit_length()
+                    drawn.append((compiler(some, calls), [*some]))
+        return drawn
+
+    def oracle(plan, rows):
+        known = plan.__closure__
+        (plans,) = (
+            c.cell_contents for c in known if type(c.cell_contents) is dict
+        )
+        return max((n for n in rows if plans[n]["fits"]), default=None)
+
+    check(cases, oracle=oracle)
+
+
+def drawn_plan(rng, i):
+    sizes = [int(n) for n in rng.choice([1, 2, 4, 8, 16], 2)]
+    fits = bool(rng.random() < 0.8)
+    peak = int(rng.uniform(0.3, 1) * 2**34) if fits else None
+    seconds = {
+        name: float(rng.uniform(0.5, 2) / math.prod(sizes)) if fits else None
+        for name in ("compute", "memory", "network")
+    }
+    return {
+        "on": f"pod {i}",
+        "mesh": {"data": sizes[0], "model": sizes[1]},
+        "fits": fits,
+        "memory": {"peak": peak, "limit": 2**34},
+        "seconds": seconds,
+    }
+
+
+def test_choose_plan(check):
+    def cases(rng):
+        known = []
+        for name in ("large_18", "large_15", "small_14"):
+            plans = [
+                {
+                    "on": p.on,
+                    "mesh": dict(p.mesh.shape),
+                    "fits": p.fits,
+                    "memory": memory(p),
+                    "seconds": p.data()["seconds"],
+                }
+                for _, p in planned(name)
+            ]
+            known.append([plans[i] for i in rng.permutation(len(plans))])
+        drawn = [(plans, 0.5) for plans in known]
+        drawn.append((known[0], 0.05))
+        for _ in range(12):
+            plans = [drawn_plan(rng, i) for i in range(9)]
+            drawn.append((plans, float(rng.uniform(0.02, 0.4))))
+        return drawn
+
+    def oracle(plans, deadline):
+        best, found = math.inf, None
+        for p in plans:
+            if p["fits"] and p["memory"]["peak"] <= 0.9 * p["memory"]["limit"]:
+                step = np.max([*p["seconds"].values()])
+                cost = step * np.prod([*p["mesh"].values()])
+                if step <= deadline and cost < best:
+                    best, found = cost, (p["on"], p["mesh"])
+        return found
+
+    check(cases, oracle=oracle)
+
+
+def test_costliest_axis(check):
+    def known(name, on, **axes):
+        p = one(name, on, **axes)
+        lies = torus.torus_of(p.mesh, p.chip.carrier.closes)
+        kept = [
+            c for c in p.collectives if c.op in WEIGHTS and len(c.axes) == 1
+        ]
+        lines = {c.axes[0]: lies.lines(c.groups[0]) for c in kept}
+        told = [
+            {
+                "op": c.op,
+                "bytes": c.bytes,
+                "times": c.times,
+                "axis": c.axes[0],
+            }
+            for c in kept
+        ]
+        return told, lines, p.chip.carrier.bytes_per_second
+
+    def cases(rng):
+        drawn = [
+            known("large_18", "v5e:16x16", data=16, model=16),
+            known("large_18", "v5e:16x16", data=256, model=1),
+            known("small_14", "v5e:4x4", data=4, model=4),
+            known("large_18", "v5p:4x4x4", data=16, model=4),
+        ]
+        for _ in range(6):
+            lines = {
+                "data": [(16, True), (16, True)][: int(rng.integers(1, 3))],
+                "model": [(int(rng.choice([2, 4, 8])), False)],
+            }
+            told = [
+                {
+                    "op": str(rng.choice(sorted(WEIGHTS))),
+                    "bytes": int(rng.integers(1, 64)) * 2**20,
+                    "times": int(rng.integers(1, 48)),
+                    "axis": str(rng.choice(["data", "model"])),
+                }
+                for _ in range(5)
+            ]
+            drawn.append((told, lines, float(rng.choice([4.5e10, 9e10]))))
+        return drawn
+
+    def oracle(collectives, lines, speed):
+        total = {}
+        for c in collectives:
+            n = np.prod([n for n, _ in lines[c["axis"]]])
+            links = np.sum([1 + bool(ring) for _, ring in lines[c["axis"]]])
+            run = c["bytes"] * (1 - 1 / n) / links / speed
+            run *= 1 + (c["op"] == "all-reduce")
+            total[c["axis"]] = total.get(c["axis"], 0.0) + run * c["times"]
+        axis = max(total, key=total.get)
+        return axis, float(total[axis])
+
+    check(cases, oracle=oracle)
+
+
+def network(p):
+    """Seconds of the network along each axis."""
+    lines = {}
+    for axis in p.mesh.axis_names:
+        along = [c for c in p.collectives if c.axes == (axis,)]
+        lines[axis] = traffic.seconds(along, p.chip.carrier, p.mesh)
+    return lines
+
+
+def test_rows_to_hide(check):
+    def cases(rng):
+        large = {"on": "v5e:16x16", "data": 16, "model": 16}
+        small = {"on": "v5e:4x4", "data": 4, "model": 4}
+        known = [
+            (18, "large", large),
+            (15, "large", large),
+            (12, "small", small),
+        ]
+        drawn = []
+        for n, name, where in known:
+            p = one(f"{name}_{n}", **where)
+            drawn.append((2**n, p.seconds.compute, network(p), 256))
+        for grows in (0.1, 0.5, 0.9, 1.3, 1.6, 0.0):
+            compute = float(rng.uniform(0.01, 0.1))
+            times = {
+                "data": compute * float(rng.uniform(0.3, 3)),
+                "model": compute * grows,
+            }
+            rows = int(rng.integers(100, 1000)) * 64
+            drawn.append((rows, compute, times, int(rng.choice([32, 48, 64]))))
+        return drawn
+
+    def oracle(rows, compute, network, step):
+        if compute <= network["model"]:
+            return None
+        n = step
+        while n * compute < rows * network["data"] + n * network["model"]:
+            n += step
+        return n
+
+    check(cases, oracle=oracle)

@@ -1,0 +1,64 @@
+"""Plans, each a point: how long its step takes, and how much of a chip's memory it needs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from minipod.pictures.curves import TALL, WIDE, _frame, _marker
+from minipod.pictures.drawing.axes import axis
+from minipod.pictures.drawing.phrases import join
+from minipod.pictures.drawing.svg import Canvas, Picture, number, text_width
+from minipod.roofline import BOUNDS
+
+MOST, LINE = 16, 15.0  # plans; from one line of small print to the next
+
+
+def plans(plans: Sequence[Any]) -> Picture:
+    """Each plan (`minipod.pods.Plan`) at (percent of the memory that a program may have, milliseconds of its step).
+
+    The step takes the longest of arithmetic, memory and network; the marker says which that is. Plans that do not fit
+    are listed below. Raises TypeError or ValueError in one sentence for what cannot be drawn.
+    """
+    every = list(plans)
+    if not all(hasattr(p, "seconds") and hasattr(p, "memory") for p in every):
+        raise TypeError("expected a list of plans, such as minipod.pods.search returns")
+    fitting = [p for p in every if p.fits and p.bound and p.memory["peak"]]
+    if not fitting or len(every) > MOST:
+        raise ValueError(f"{len(fitting)} of {len(every)} plans have figures: 1 to {MOST} can be drawn")
+    points = [(100 * p.memory["peak"] / p.memory["limit"], 1e3 * p.seconds.least) for p in fitting]
+    kinds = [kind for kind in BOUNDS if any(p.bound == kind for p in fitting)]
+    across, up = axis([0.0, 100.0], False, 5), axis([y * f for _, y in points for f in (0.9, 1.1)], True, 5)
+    top = 22.0 + 17 * len(kinds)
+    left, right = max(text_width(tick, 12, True) for _, tick in up.ticks) + 9, WIDE
+    canvas = Canvas()
+    _frame(canvas, across, up, left, right, top, "percent of the memory", "milliseconds")
+    for row, kind in enumerate(kinds):
+        y = 24.0 + 17 * row
+        _marker(canvas, left + 6, y, BOUNDS.index(kind))
+        canvas.text(left + 16, y, f"bound by {kind}", "small", "start")
+    taken: list[tuple[float, float, float]] = []  # labels that are drawn: left, right, middle
+    for plan, (x, y) in sorted(zip(fitting, points, strict=True), key=lambda each: each[1][1]):
+        px, py = left + across.at(x) * (right - left), top + (1 - up.at(y)) * TALL
+        _marker(canvas, px, py, BOUNDS.index(plan.bound))
+        word, wide = name(plan), text_width(name(plan), 12, True)
+        start = px + 9 if px + 9 + wide <= right else px - 9 - wide
+        level, near = py, start - 2 if start > px else start + wide + 2
+        while any(a < start + wide and start < b and abs(level - m) < LINE for a, b, m in taken):
+            level -= LINE
+        if level < py - 2:
+            canvas.add("path", d=f"M{number(px)} {number(py)}L{number(near)} {number(level)}", class_="line")
+        taken.append((start, start + wide, level))
+        canvas.text(start, level, word, "code", "start")
+    y = top + TALL + 54
+    missing = [name(p) for p in every if p not in fitting]
+    if missing:
+        canvas.text(0, y, "these do not fit", "small", "start")
+        for row, word in enumerate(missing):
+            canvas.text(12, y + LINE * (row + 1), word, "code", "start")
+    said = [f"{name(p)}, {x:.0f} %, {y:.3g} ms, bound by {p.bound}" for p, (x, y) in zip(fitting, points, strict=True)]
+    said += [f"{word}, does not fit" for word in missing]
+    return canvas.picture(f"Plans, percent of the memory and milliseconds of a step: {join(said, MOST)}.")
+
+
+def name(plan: Any) -> str:
+    """`v5e:4x4 16×1`: the slice and the sizes of the mesh."""
+    return f"{plan.on} {'×'.join(map(str, plan.mesh.shape.values()))}"

@@ -1,0 +1,96 @@
+"""The chips of a slice in their places, the links between them, and how a mesh walks over them."""
+
+from typing import Any
+
+from minipod.pictures.drawing.phrases import join
+from minipod.pictures.drawing.svg import Canvas, Picture, number, text_width
+from minipod.pictures.placement import checked
+from minipod.torus import Torus, torus_of
+
+MOST, PLANES = 8, 4  # chips side by side, planes (the third axis): more would not fit on a phone
+GAP = 12.0  # between chips
+
+
+def torus(mesh: Any, closes: int = 16) -> Picture:
+    """The torus below `mesh`: x to the right, y down, a panel for each z. Thick lines join neighbours along the mesh's
+    last axis; chips of one colour are one row of the mesh. Dashes leave where a line is closed into a ring.
+
+    closes: when a line is closed, see `minipod.torus.torus_of` (16 for v5e and v6e, 4 for v4, v5p and 7x).
+    Raises TypeError for what is no mesh of devices, ValueError for devices without coordinates and for a torus that is
+    too large to draw.
+    """
+    checked(mesh)
+    lies = torus_of(mesh, closes)
+    if lies is None:
+        raise ValueError("these devices have no coordinates: give a mesh of TPUs, such as minipod.pods.mesh returns")
+    wide, tall, deep = (*lies.shape, 1, 1)[:3]
+    said = "x".join(str(n) for i, n in enumerate(lies.shape) if i < 2 or n > 1)
+    if max(wide, tall) > MOST or deep > PLANES:
+        raise ValueError(f"a torus of {said} chips is too large to draw: at most {MOST}x{MOST}x{PLANES}")
+    chips: dict[tuple[int, ...], list[int]] = {}
+    for place, device in zip(lies.coords, mesh.devices.flat, strict=True):
+        chips.setdefault((*place, 0, 0)[:3], []).append(device.id)
+    words = {place: " ".join(map(str, sorted(ids))) for place, ids in chips.items()}
+    side = max(24.0, max(text_width(word, 12, True) for word in words.values()) + 8)
+    canvas, step = Canvas(), side + GAP
+    for plane in range(deep):
+        left, top = 16 + plane % 2 * (wide * step + 30), 34 + plane // 2 * (tall * step + 44) + 20 * (deep > 1)
+        if deep > 1:
+            canvas.text(left, top - 24, f"z = {plane}", "code", "start")
+        _links(canvas, lies, left, top, side, step)
+        _walk(canvas, mesh, lies, plane, left, top, side, step)
+        for (x, y, z), word in words.items():
+            if z == plane:
+                row = _row(mesh, lies, (x, y, z))
+                canvas.shard(left + x * step, top + y * step, side, 24, row)
+                canvas.text(left + x * step + side / 2, top + y * step + 12, word, "code on")
+    canvas.text(16, 8, "each box is a chip, each number a device", "small", "start")
+    return canvas.picture(_alt(mesh, lies, words, said))
+
+
+def _row(mesh: Any, lies: Torus, place: tuple[int, ...]) -> int:
+    """Which row of the mesh a chip is in: devices that differ in the last axis only."""
+    first = next(i for i, coords in enumerate(lies.coords) if (*coords, 0, 0)[:3] == place)
+    return first // mesh.devices.shape[-1]
+
+
+def _links(canvas: Canvas, lies: Torus, left: float, top: float, side: float, step: float) -> None:
+    """Thin lines between neighbours, dashes where a line goes round to its other end."""
+    wide, tall = (*lies.shape, 1)[:2]
+    across, down = (*lies.closed, False)[:2]
+    right, bottom = left + (wide - 1) * step + side, top + (tall - 1) * step + 24
+    for y in range(tall):
+        at = top + y * step + 12
+        canvas.add("path", d=f"M{number(left)} {number(at)}H{number(right)}", class_="line")
+        if across:
+            canvas.add(
+                "path", d=f"M{number(left - 10)} {number(at)}h10M{number(right)} {number(at)}h10", class_="dash wire"
+            )
+    for x in range(wide):
+        at = left + x * step + side / 2
+        canvas.add("path", d=f"M{number(at)} {number(top)}V{number(bottom)}", class_="line")
+        if down:
+            canvas.add(
+                "path", d=f"M{number(at)} {number(top - 10)}v10M{number(at)} {number(bottom)}v10", class_="dash wire"
+            )
+    canvas.grow(right + 12, bottom + 12)
+
+
+def _walk(
+    canvas: Canvas, mesh: Any, lies: Torus, plane: int, left: float, top: float, side: float, step: float
+) -> None:
+    """Thick lines along the mesh's last axis, within a plane."""
+    length, path = mesh.devices.shape[-1], []
+    for i in range(len(lies.coords) - 1):
+        a, b = ((*lies.coords[k], 0, 0)[:3] for k in (i, i + 1))
+        if (i + 1) % length and a != b and a[2] == b[2] == plane:
+            (ax, ay), (bx, by) = ((left + p[0] * step + side / 2, top + p[1] * step + 12) for p in (a, b))
+            path.append(f"M{number(ax)} {number(ay)}L{number(bx)} {number(by)}")
+    if path:
+        canvas.add("path", d="".join(path), class_="wire l0", style="stroke-width:5")
+
+
+def _alt(mesh: Any, lies: Torus, words: dict[tuple[int, ...], str], said: str) -> str:
+    names = ", ".join(f"{name}={size}" for name, size in mesh.shape.items())
+    order = [words[(*place, 0, 0)[:3]] for place in dict.fromkeys(lies.coords)]
+    return f"A torus of {said} chips under the mesh {names}, in its order: {join(order, 12)}."
