@@ -183,7 +183,7 @@ for name, (held, sent) in formulas.items():
 link = traffic.LINKS["NVLink 4 (H100)"]
 wire = replace(link, start=0, latency=0)  # what its bytes alone would take
 print("KB               held     new    temp    peak    sent", end="")
-print("messages     time  by bytes")
+print(" messages     time by bytes")
 for name, program in programs.items():
     found = traffic.read(program.as_text(), meshes[name])
     memory = program.memory_analysis()
@@ -193,7 +193,7 @@ for name, program in programs.items():
     kb = (held, new, temp, held + new + temp, traffic.total(found))
     us = [1e6 * traffic.seconds(found, on, meshes[name]) for on in (link, wire)]
     print(f"{name:13}", *(f"{n / 1e3:7,.0f}" for n in kb), end=" ")
-    print(f"{sum(c.times for c in found):7}  {us[0]:5.1f} µs  {us[1]:4.1f} µs")
+    print(f"{sum(c.times for c in found):8} {us[0]:5.1f} µs {us[1]:5.1f} µs")
 
 # %% thirty-two-times
 k = 32  # WIDTH and HIDDEN, and so the matrices of the layers k times k
