@@ -6,8 +6,9 @@ from jax import P, lax
 from model import loss
 
 
-def by_constraints(specs):
-    """The step, on the mesh of Auto axes that is set; specs as for parallel."""
+def by_constraints(specs, **keep):
+    """The step, on the mesh of Auto axes that is set; specs as for parallel,
+    keep as for loss."""
 
     def at(x, *spec):
         return lax.with_sharding_constraint(x, P(*spec))
@@ -21,7 +22,7 @@ def by_constraints(specs):
 
     def step(state, tokens):
         args = state["p"], tokens, whole, total
-        value, gradient = jax.value_and_grad(loss)(*args)
+        value, gradient = jax.value_and_grad(loss)(*args, **keep)
         return adam(state, gradient), value
 
     return step

@@ -117,6 +117,15 @@ automatic("FSDP, auto", by_constraints(layout("data")))
 # %% recorded-tpu
 print((lesson / "fsdp_tpu.txt").read_text())
 
+
+# %% weights-kept-whole
+def all_gather_alone(primitive, *_, **__):
+    return not primitive.name.startswith("all_gather")
+
+
+kept = by_constraints(layout("data"), keep=all_gather_alone)
+automatic("kept whole", kept)
+
 # %% tensor-parallel
 train_on("TP", (1, 8), layout(model="model"))
 
@@ -128,6 +137,12 @@ found = traffic.read(programs["FSDP × TP"].as_text(), meshes["FSDP × TP"])
 one_of_each = {(c.op, c.axes): c for c in found}.values()
 pictures.traffic(list(one_of_each), meshes["FSDP × TP"])
 
+# %% train-by-constraints
+with jax.set_mesh(auto):
+    place = partial(jax.device_put, device=P("data"))
+    name = "FSDP, auto"
+    losses[name] = train(programs[name], states[name], place)
+
 # %% all-losses
 print("step", *(f"{name:>10}" for name in losses))
 for i in range(9, STEPS, 10):
@@ -136,20 +151,23 @@ for name, each in losses.items():
     apart = np.abs(np.subtract(each, losses["one"])).max()
     print(f"{name:10} at most {apart:.0e} away from one device")
 
+
 # %% memory-and-bytes
-total = sum(w.nbytes for w in begin["p"].values())
+def held_and_sent(rest, cut, x):  # bytes on a device, and sent in a step
+    total, sum_of_8 = rest + cut, 2 * 7 / 8
+    by_data = 1 / 2 * (2 * rest + 3 * cut / 4)
+    return {
+        "DP": (total, sum_of_8 * total),
+        "FSDP": (total / 8, 7 / 8 * (2 * total + cut)),
+        "TP": (rest + cut / 8, sum_of_8 * 16 * x),
+        "FSDP × TP": (rest / 2 + cut / 8, by_data + 2 * 3 / 4 * 16 * x / 2),
+    }
+
+
 cut = sum(begin["p"][name].nbytes for name in LAYER)
-rest = total - cut
+rest = sum(w.nbytes for w in begin["p"].values()) - cut
 x = 4 * 16 * LENGTH * WIDTH  # bytes of f32[16, LENGTH, WIDTH]
-formulas = {  # parameters that a device holds, and what it sends in a step
-    "DP": (total, 2 * 7 / 8 * total),
-    "FSDP": (total / 8, 7 / 8 * (2 * total + cut)),
-    "TP": (rest + cut / 8, 2 * 7 / 8 * 16 * x),
-    "FSDP × TP": (
-        rest / 2 + cut / 8,
-        1 / 2 * (2 * rest + 3 * cut / 4) + 2 * 3 / 4 * 16 * x / 2,
-    ),
-}
+formulas = held_and_sent(rest, cut, x)
 
 # %% memory-and-bytes-found
 print("            held    formula       sent    formula  ÷ DP's")
@@ -164,17 +182,24 @@ for name, (held, sent) in formulas.items():
 # %% what-it-takes
 link = traffic.LINKS["NVLink 4 (H100)"]
 wire = replace(link, start=0, latency=0)  # what its bytes alone would take
-print("            held, KB     peak     sent      time, µs  by bytes alone")
+print("KB               held     new    temp    peak    sent", end="")
+print(" messages     time by bytes")
 for name, program in programs.items():
     found = traffic.read(program.as_text(), meshes[name])
     memory = program.memory_analysis()
     held = memory.argument_size_in_bytes
     new = memory.output_size_in_bytes - memory.alias_size_in_bytes
-    peak = held + memory.temp_size_in_bytes + new
-    kb = [n / 1e3 for n in (held, peak, traffic.total(found))]
+    temp = memory.temp_size_in_bytes
+    kb = (held, new, temp, held + new + temp, traffic.total(found))
     us = [1e6 * traffic.seconds(found, on, meshes[name]) for on in (link, wire)]
-    print(f"{name:13}", *(f"{n:8,.0f}" for n in kb), end="   ")
-    print(f"{us[0]:10.1f} {us[1]:13.1f}")
+    print(f"{name:13}", *(f"{n / 1e3:7,.0f}" for n in kb), end=" ")
+    print(f"{sum(c.times for c in found):8} {us[0]:5.1f} µs {us[1]:5.1f} µs")
+
+# %% thirty-two-times
+k = 32  # WIDTH and HIDDEN, and so the matrices of the layers k times k
+large = held_and_sent(k * rest, k * k * cut, k * x)
+for name, (_, sent) in large.items():
+    print(f"{name:10} {sent / 1e6:6,.0f} MB {sent / large['DP'][1]:5.2f}")
 
 # %% same-dice
 line = jax.make_mesh((8,), ("data",))
@@ -284,6 +309,14 @@ print("largest difference from one device:", np.abs(last - alone).max())
 traffic.table(traffic.of(piped, layers, x))
 
 
+# %% pipeline-and-back
+def loss_of_outputs(layers, x):
+    return jnp.sum(piped(layers, x)[0] ** 2)
+
+
+traffic.table(traffic.of(jax.grad(loss_of_outputs), layers, x))
+
+
 # %% eight-times
 def squares(w, x):
     return jnp.mean((x @ w) ** 2)
@@ -308,6 +341,18 @@ eight = adam(small, {"w": 8 * right})
 print("difference after Adam:", once["p"]["w"] - eight["p"]["w"])
 
 
+# %% nobody-sums
+def mean_first(w, x):
+    return jax.grad(lambda w: lax.pmean(squares(w, x), "data"))(w)
+
+
+for f in (as_under_pmap, mean_first):
+    for check in (True, False):
+        mapped = jax.shard_map(f, mesh=line, check_vma=check, **specs)
+        times = np.asarray(mapped(w, cut)) / np.asarray(right)
+        print(f"{f.__name__:13} check_vma={check!s:5}", times.round(3))
+
+
 # %% average-not-sum
 def both_ways(w):
     return lax.psum(w, "data"), lax.pmean(w, "data")
@@ -316,14 +361,23 @@ def both_ways(w):
 copies = jax.shard_map(both_ways, mesh=line, in_specs=P(), out_specs=P())
 print("psum", copies(w)[0], "pmean", copies(w)[1])
 
+
 # %% forgotten-donation
-gradient = jax.device_put(begin["p"])
-for donated in ((), (0,)):
-    jitted = jax.jit(adam, donate_argnums=donated)
-    compiled = jitted.lower(begin, gradient).compile()
-    memory = compiled.memory_analysis()
+def bytes_of(name, donated, f, second):
+    jitted = jax.jit(f, donate_argnums=donated)
+    memory = jitted.lower(state, second).compile().memory_analysis()
     new = memory.output_size_in_bytes - memory.alias_size_in_bytes
-    print("donated:", bool(donated), f"{new:,} bytes more for the new state")
+    held, temp = memory.argument_size_in_bytes, memory.temp_size_in_bytes
+    print(f"{name:10} {held:9,} {new:11,} {temp:11,} {held + new + temp:11,}")
+
+
+print("                held   new state        temp         all")
+with jax.set_mesh(meshes["DP"]):
+    state, rows = states["DP"], jax.device_put(batch(0), P("data"))
+    for donated in ((), (0,)):
+        print("donated:", bool(donated))
+        bytes_of("Adam", donated, adam, state["p"])
+        bytes_of("DP's step", donated, parallel(layout())[0], rows)
 
 # %% then-other-numbers
 now = jax.random.normal(key, (3,))

@@ -54,16 +54,17 @@ def shard_to_fit(params: dict, mesh: Mesh, limit: int) -> dict:
 
     params: a dict of arrays of any dtypes, on one device. mesh has one axis, "data".
     limit: the most bytes of parameters that one device may hold.
-    Go through the arrays from the largest to the smallest, by bytes (no two are
-    equal), and stop as soon as what a device holds is at most limit. Cut an array
-    over "data" along its first dimension that the mesh's size divides; an array
-    that has no such dimension stays whole. What is not cut has a copy everywhere.
+    Go through the arrays from the largest to the smallest, by bytes (no two
+    arrays have equally many bytes), and stop as soon as what a device holds is at
+    most limit. Cut an array over "data" along its first dimension that the mesh's
+    size divides; an array that has no such dimension stays whole. What is not cut
+    has a copy everywhere.
     Returns the dict, its arrays placed on mesh. The limit can be met.
 
     只切必须切的数组，让每个设备都放得下自己那份参数。params 是由数组组成的字典，dtype
     各不相同，现在都在一个设备上；mesh 只有一个轴 "data"；limit 是一个设备最多能存放的
-    参数字节数。按字节数从大到小依次处理（没有两个一样大），一旦每个设备存放的字节数不超过
-    limit 就停下。切一个数组时，沿 "data" 切它的第一个能被设备数整除的维度；没有这样的
+    参数字节数。按字节数从大到小依次处理（没有两个数组的字节数相同），一旦每个设备存放的字节数
+    不超过 limit 就停下。切一个数组时，沿 "data" 切它的第一个能被设备数整除的维度；没有这样的
     维度，就保持完整。没有切开的数组，每个设备上各有一份。
     返回同样的字典，数组都已摆放到 mesh 上。limit 一定能够满足。
     """
