@@ -12,7 +12,6 @@ class Table:
     left: the positions of the columns that hold words, set to the left; the others hold numbers, set to the right.
     kind: the class of the HTML element, beside `minipod`. empty: what is said where there are no rows.
     sum: what stands below, as (what it is, the number); on a page under the last column.
-    folded: on a page the table is shown only to who clicks on these words; a terminal shows it all.
     """
 
     columns: tuple[str, ...]
@@ -21,7 +20,6 @@ class Table:
     kind: str = "table"
     empty: str = ""
     sum: tuple[str, str] | None = None
-    folded: str = ""
 
     def __str__(self) -> str:
         if not self.rows:
@@ -42,13 +40,10 @@ class Table:
             return f'<p class="minipod {self.kind}">{html.escape(self.empty)}</p>'
         head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in self.columns)
         body = "".join(f"<tr>{''.join(map(self._cell, range(len(row)), row))}</tr>" for row in self.rows)
-        table = (
+        return (
             f'<table class="minipod {self.kind}"><thead><tr>{head}</tr></thead>'
             f"<tbody>{body}</tbody>{self._foot()}</table>"
         )
-        if not self.folded:
-            return table
-        return f'<details class="minipod"><summary>{html.escape(self.folded)}</summary>{table}</details>'
 
     def _cell(self, column: int, content: str) -> str:
         right = "" if column in self.left else ' style="text-align: right"'

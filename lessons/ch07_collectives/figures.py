@@ -6,6 +6,7 @@ which turns bf16 into f32, leaves it alone.
 """
 
 import functools
+import html
 import tomllib
 from math import prod
 from pathlib import Path
@@ -121,7 +122,16 @@ def table(lang: str = "en") -> Table:
     return Table(columns, tuple(rows), left=(0, 1, 4), kind="figures")
 
 
-def reasons(lang: str = "en") -> Table:
+class Folded(Table):
+    """On a page, shown only to who clicks on the name of the last column."""
+
+    def _repr_html_(self) -> str:
+        summary = f"<summary>{html.escape(self.columns[-1])}</summary>"
+        shown = super()._repr_html_()
+        return f'<details class="minipod">{summary}{shown}</details>'
+
+
+def reasons(lang: str = "en") -> Folded:
     """Why each published figure agrees with ours or does not, folded away.
 
     lang: en, zh-Hans or zh-Hant.
@@ -136,7 +146,7 @@ def reasons(lang: str = "en") -> Table:
         for name, figure in published()["figures"].items()
     )
     columns = tuple(words["reasons"][lang])
-    return Table(columns, rows, (0, 1, 2), kind="figures", folded=columns[-1])
+    return Folded(columns, rows, (0, 1, 2), kind="figures")
 
 
 def measured(lang: str = "en") -> Table:
