@@ -116,6 +116,25 @@ unrolled = on_each(ring, eight)
 print("the same sums:", np.array_equal(unrolled(long), one(long)))
 pictures.traffic(traffic.of(unrolled, long), eight)
 
+# %% rounding
+from lessons.ch07_collectives.programs import ring_of_pieces
+
+normal = np.random.default_rng(7).normal(size=2048).astype(np.float32)
+noise = jax.device_put(normal, long.sharding)
+ways = {"whole rows": unrolled, "pieces": on_each(ring_of_pieces, eight)}
+expected = np.array(one(noise))
+for way, program in ways.items():
+    sums = np.array(program(noise)).reshape(8, -1)
+    alike = (sums == sums[0]).all()
+    print(f"{way:11} all alike: {alike!s:6}", end=" ")
+    print(f"at most apart: {np.ptp(sums, axis=0).max():.0e}", end="  ")
+    print(f"equal to psum: {(sums.ravel() == expected).mean():.0%}")
+
+# %% steps
+print("devices  times the array  steps")
+for n in 8, 64, 512:
+    print(f"{n:7} {2 * (n - 1) / n:16.3f} {2 * (n - 1):6}")
+
 
 # %% ring-loop
 def ring_loop(block):
@@ -158,12 +177,20 @@ print(f"the model: {bill[0].sent:,} bytes, {took:.6f} s")
 # %% three-links
 names = ["TPU v4", "NVLink 4 (H100)", "InfiniBand NDR", "1 Gbit Ethernet"]
 small, large = sum_of(2**10), sum_of(2**28)
-print(f"{'':16} {'start':>9} {'hop':>9} {'1 KiB':>10} {'256 MiB':>12}")
+heads = ("GB/s", 6), ("start", 9), ("hop", 9), ("1 KiB", 9), ("256 MiB", 11)
+print(f"{'':16}", *(f"{head:>{width}}" for head, width in heads))
 for name in names:
     on = LINKS[name]
     us = [on.start, on.latency, traffic.seconds(small, on, eight)]
-    print(f"{name:16}", *(f"{1e6 * each:6.1f} µs" for each in us), end=" ")
-    print(f"{traffic.seconds(large, on, eight) * 1e3:9.2f} ms")
+    print(f"{name:16} {on.bytes_per_second / 1e9:6.3g}", end=" ")
+    print(*(f"{1e6 * each:6.1f} µs" for each in us), end=" ")
+    print(f"{traffic.seconds(large, on, eight) * 1e3:8.2f} ms")
+
+# %% ethernet-ring
+ethernet = LINKS["1 Gbit Ethernet"]
+for on in ethernet, replace(ethernet, in_a_ring=True):
+    took = traffic.seconds(small, on, eight)
+    print(f"in_a_ring={on.in_a_ring!s:6} 1 KiB: {took * 1e6:6,.0f} µs")
 
 # %% two-directions
 one_way = replace(LINKS["TPU v4"], shape="ring")
@@ -182,7 +209,7 @@ def sum_over(shape):
     """The bill of a psum of 256 MiB on each device, over all axes."""
     mesh = jax.make_mesh(shape, ("x", "y", "z")[: len(shape)])
     cut = NamedSharding(mesh, P(mesh.axis_names))
-    x = jax.ShapeDtypeStruct((8 * 2**26,), jnp.float32, sharding=cut)
+    x = jax.ShapeDtypeStruct((mesh.size * 2**26,), "float32", sharding=cut)
     whole = on_each(lambda block: lax.psum(block, mesh.axis_names), mesh)
     return traffic.of(whole, x), mesh
 
@@ -192,13 +219,37 @@ for shape in (8,), (2, 4), (2, 2, 2):
     took = traffic.seconds(bill, "TPU v5e", mesh)
     print(f"{shape!s:10} sent {bill[0].sent:,}   {took * 1e3:5.2f} ms")
 
+# %% closed-or-not
+print("in a row     TPU v4     TPU v5e")
+for n in 4, 8, 12, 16:
+    bill, mesh = sum_over((n,))
+    ms = [1e3 * traffic.seconds(bill, f"TPU {v}", mesh) for v in ("v4", "v5e")]
+    print(f"{n:8} {ms[0]:7.2f} ms {ms[1]:8.2f} ms")
+
 # %% published
 from lessons.ch07_collectives import figures
 
 figures.table()
 
+# %% reasons
+figures.reasons()
+
+# %% bf16
+for dtype in jnp.bfloat16, jnp.float16:
+    array = long.astype(dtype)
+    print(f"{array.dtype!s:9} {array.nbytes // 8} bytes each; sent for", end="")
+    for way, program in ("psum", one), ("its halves", two), ("ring", unrolled):
+        print(f" {way}: {traffic.total(traffic.of(program, array)):,}", end="")
+    print()
+
 # %% measured
 figures.measured()
+
+# %% where-it-is-flat
+usual = sum_of(2 * 8192 * 3584)
+flat, model = (1e6 * traffic.seconds(b, link, eight) for b in (small, usual))
+print(f"start and hops: {flat:.0f} µs, the model: {model:.0f} µs", end=", ")
+print(f"measured: {traffic.total(usual) / 150e9 * 1e6:.0f} µs")
 
 # %% gather-to-sum
 rows = jax.device_put(jnp.ones((64, 256)), NamedSharding(eight, P("x")))
@@ -286,6 +337,21 @@ text = str(one.lower(gradient).compile().as_text())
 line = next(line for line in text.splitlines() if " all-reduce(" in line)
 print(line.strip().split("(%")[0])
 traffic.table(traffic.of(one, gradient))
+
+# %% merged
+apart = on_each(lambda g: {k: lax.psum(v, "x") for k, v in g.items()}, eight)
+for program in one, apart:
+    lowered = program.lower(gradient)
+    asked = lowered.as_text().count("stablehlo.all_reduce")
+    compiled = str(lowered.compile().as_text()).count(" all-reduce(")
+    print(f"all-reduces that JAX asks for: {asked}, in the program: {compiled}")
+
+# %% one-or-two
+for size in 2**10, 2**28:
+    twice_as_long, single = sum_of(2 * size), sum_of(size)
+    us = [traffic.seconds(b, link, eight) for b in (single, twice_as_long)]
+    print(f"{size:11,} bytes: two sums {2e6 * us[0]:8.1f} µs", end=", ")
+    print(f"one of both {1e6 * us[1]:8.1f} µs")
 
 # %% then-pmap
 xs = jnp.ones(jax.local_device_count())

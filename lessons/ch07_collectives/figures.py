@@ -6,6 +6,7 @@ which turns bf16 into f32, leaves it alone.
 """
 
 import functools
+import html
 import tomllib
 from math import prod
 from pathlib import Path
@@ -121,9 +122,36 @@ def table(lang: str = "en") -> Table:
     return Table(columns, tuple(rows), left=(0, 1, 4), kind="figures")
 
 
+class Folded(Table):
+    """On a page, shown only to who clicks on the name of the last column."""
+
+    def _repr_html_(self) -> str:
+        summary = f"<summary>{html.escape(self.columns[-1])}</summary>"
+        shown = super()._repr_html_()
+        return f'<details class="minipod">{summary}{shown}</details>'
+
+
+def reasons(lang: str = "en") -> Folded:
+    """Why each published figure agrees with ours or does not, folded away.
+
+    lang: en, zh-Hans or zh-Hant.
+    """
+    words = published(lang)
+    rows = tuple(
+        (
+            figure["where"],
+            words["verdicts"][figure["printed"]["verdict"]][lang],
+            words["figures"][name]["why"][lang],
+        )
+        for name, figure in published()["figures"].items()
+    )
+    columns = tuple(words["reasons"][lang])
+    return Folded(columns, rows, (0, 1, 2), kind="figures")
+
+
 def measured(lang: str = "en") -> Table:
-    """Those that somebody measured, chapter 13's own too: the model's figure,
-    the measured one, how many times as slow that is; the worst last.
+    """Those that somebody measured, chapter 13's own too: the bytes, the
+    model's figure, the measured one, its time over the model's; the worst last.
 
     lang: en, zh-Hans or zh-Hant.
     """
@@ -136,6 +164,7 @@ def measured(lang: str = "en") -> Table:
     rows = (
         (
             _asked(words)[name]["asked"][lang],
+            f"{_array(asked[name]) / 1e6:,.1f} MB",
             f"{ours(name):,.3g} {asked[name]['printed']['unit']}",
             _with_unit(asked[name]["printed"]),
             f"{slower[name]:.1f}",
@@ -149,6 +178,12 @@ def measured(lang: str = "en") -> Table:
 def _asked(words: dict[str, Any]) -> dict[str, Any]:
     """The publications' figures, and chapter 13's."""
     return words["figures"] | words["own"]
+
+
+def _array(figure: dict[str, Any]) -> int:
+    """The bytes of the array that the figure's only collective works on."""
+    (one,) = found(figure["compiled"])[0]
+    return one.bytes
 
 
 def _with_unit(printed: dict[str, Any]) -> str:

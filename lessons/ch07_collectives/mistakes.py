@@ -140,6 +140,54 @@ def ring_all_reduce__into_the_piece_sent(x, mesh):
     return _on_each(on_each, mesh, x)
 
 
+def ring_all_reduce__handed_out_to_the_piece_sent(x, mesh):
+    n = mesh.size
+
+    def on_each(row):
+        me, pieces = lax.axis_index("x"), row.reshape(n, -1)
+        for k in range(n - 1):
+            came = lax.ppermute(pieces[(me - k) % n], "x", _around(n))
+            pieces = pieces.at[(me - k - 1) % n].add(came)
+        for k in range(n - 1):
+            at = (me + 1 - k) % n
+            came = lax.ppermute(pieces[at], "x", _around(n))
+            pieces = pieces.at[at].set(came)
+        return pieces.reshape(row.shape)
+
+    return _on_each(on_each, mesh, x)
+
+
+def ring_all_reduce__pieces_in_wrong_place(x, mesh):
+    def on_each(row):
+        n, me = mesh.size, lax.axis_index("x")
+        pieces = row.reshape(n, -1)
+        for k in range(n - 1):
+            came = lax.ppermute(pieces[(me - k) % n], "x", _around(n))
+            pieces = pieces.at[(me - k - 1) % n].add(came)
+        moving = pieces[(me + 1) % n]
+        for k in range(n):
+            pieces = pieces.at[(me - k) % n].set(moving)
+            moving = lax.ppermute(moving, "x", _around(n)) if k < n - 1 else 0
+        return pieces.reshape(row.shape)
+
+    return _on_each(on_each, mesh, x)
+
+
+def ring_all_reduce__one_step_short(x, mesh):
+    def on_each(row):
+        n, me = mesh.size, lax.axis_index("x")
+        pieces = row.reshape(n, -1)
+        for k in range(n - 1):
+            came = lax.ppermute(pieces[(me - k) % n], "x", _around(n))
+            pieces = pieces.at[(me - k - 1) % n].add(came)
+        for k in range(n - 2):
+            came = lax.ppermute(pieces[(me + 1 - k) % n], "x", _around(n))
+            pieces = pieces.at[(me - k) % n].set(came)
+        return pieces.reshape(row.shape)
+
+    return _on_each(on_each, mesh, x)
+
+
 def _shards(gradients, mesh, each, out=CUT):
     def on_each(gradients):
         return jax.tree.map(lambda g: each(g[0]), gradients)
@@ -329,14 +377,21 @@ def _all_reduce(size, n, link):
     return 2 * max(carried, link.latency) if n > 1 else 0.0
 
 
-def _fastest(args, time=None, fits=True, result=None, gradient=None, sent=None):
+def _fastest(
+    args,
+    time=None,
+    fits=lambda held, activations, room, data: held <= room,
+    result=None,
+    gradient=None,
+    sent=None,
+):
     """The solution, of which each part may be replaced."""
     weights, activations, sums, room, devices, link = args
     time = time or _all_reduce
     found = {}
     for model in range(1, devices + 1):
         data, rest = divmod(devices, model)
-        if rest or (fits and weights / model > room):
+        if rest or not fits(weights / model, activations, room, data):
             continue
         size = gradient(weights, model) if gradient else weights / model
         layers = activations / data
@@ -384,7 +439,36 @@ def fastest_mesh__one_device_waits(*args):
 
 
 def fastest_mesh__memory_forgotten(*args):
-    return _fastest(args, fits=False)
+    return _fastest(args, fits=lambda *_: True)
+
+
+def fastest_mesh__full_room_refused(*args):
+    def fits(held, activations, room, data):
+        return held < room
+
+    return _fastest(args, fits=fits)
+
+
+def fastest_mesh__activations_in_room(*args):
+    def fits(held, activations, room, data):
+        return held + activations / data <= room
+
+    return _fastest(args, fits=fits)
+
+
+def fastest_mesh__powers_of_two(*args):
+    def fits(held, activations, room, data):
+        return held <= room and data.bit_count() == 1
+
+    return _fastest(args, fits=fits)
+
+
+def fastest_mesh__latency_of_a_ring(*args):
+    def time(size, n, link):
+        carried = size * (n - 1) / n / link.bytes_per_second
+        return 2 * max(carried, (n - 1) * link.latency)
+
+    return _fastest(args, time)
 
 
 def fastest_mesh__gradients_not_cut(*args):

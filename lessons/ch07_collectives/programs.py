@@ -37,6 +37,19 @@ def sharded_step(weights, a):  # f32[layers, 64/n, 64], f32[rows, 64]
     )
 
 
+def ring_of_pieces(block):  # f32[m], m a multiple of the devices on "x"
+    n, me = lax.axis_size("x"), lax.axis_index("x")
+    around = [(i, (i + 1) % n) for i in range(n)]
+    pieces = block.reshape(n, -1)
+    for k in range(n - 1):  # the sum so far of a piece goes on
+        came = lax.ppermute(pieces[(me - k) % n], "x", around)
+        pieces = pieces.at[(me - k - 1) % n].add(came)
+    for k in range(n - 1):  # a finished sum goes on
+        came = lax.ppermute(pieces[(me + 1 - k) % n], "x", around)
+        pieces = pieces.at[(me - k) % n].set(came)
+    return pieces.reshape(block.shape)
+
+
 PROGRAMS: dict[str, Callable] = {
     "gather x": lambda a: lax.all_gather(a, "x", tiled=True),
     "gather y": lambda a: lax.all_gather(a, "y", axis=1, tiled=True),

@@ -168,15 +168,19 @@ def test_fastest_mesh(check):
     mib = 2**20
 
     def cases(rng):
-        some = [int(m) for m in rng.integers(90, 111, 4)]  # hundredths of MiB
-        large, small, deep, wide = (m * mib // 100 for m in some)
+        some = [int(m) for m in rng.integers(90, 111, 5)]  # hundredths of MiB
+        large, small, deep, wide, odd = (m * mib // 100 for m in some)
         return [
             # as many bytes of gradients as of activations: both axes
             (256 * large, 8 * large, 32, 999 * mib, 16, slow),
             # many small sums: latency is all, so no axis "model"
-            (64 * small, small // 8, 96, 999 * mib, 16, fast),
-            # large activations, but the weights do not fit on one
-            (100 * deep, 100 * deep, 8, 30 * deep, 8, slow),
+            (48 * small, small // 8, 96, 999 * mib, 16, fast),
+            # much is summed, but the weights do not fit on one
+            (100 * deep, 12 * deep, 80, 30 * deep, 8, slow),
+            # the same, and they fill the room to its last byte
+            (100 * deep, 12 * deep, 80, 25 * deep, 8, slow),
+            # the best has no power of two for data
+            (512 * odd, 10 * odd, 32, 999 * mib, 12, slow),
             # few activations: the whole model on its own devices
             (512 * wide, wide, 24, 999 * mib, 12, slow),
         ]

@@ -37,10 +37,11 @@ def _figures() -> dict[str, str]:
     words: dict[str, str] = {}
     for path in LESSONS.glob("*/published.toml"):
         published = tomllib.loads(path.read_text("utf-8"))
-        for columns in (published["columns"], published["measured"]):
+        for columns in (published["columns"], published["measured"], published["reasons"]):
             words |= zip(*(columns[edition] for edition in ("en", "zh-Hans")), strict=True)
         rows = [
             *published["verdicts"].values(),
+            *(figure["why"] for figure in published["figures"].values()),
             *(figure["asked"] for part in ("figures", "own") for figure in published[part].values()),
         ]
         words |= {row["en"]: row["zh-Hans"] for row in rows}

@@ -1,5 +1,6 @@
 """The published figures of ch07, computed again: every claim about a publication is checked by its factor."""
 
+import html
 import json
 import re
 import subprocess
@@ -23,7 +24,9 @@ from lessons.ch07_collectives import figures
 again = {name: figures.ours(name) for name in figures.published()["figures"]}
 tables = [str(figures.table()), figures.table("zh-Hans")._repr_html_(), str(figures.table("zh-Hant"))]
 own = {name: figures.ours(name) for name in figures.published()["own"]}
-print(json.dumps([again, *tables, own, [str(figures.measured(lang)) for lang in ("en", "zh-Hant")]]))
+measured = [str(figures.measured(lang)) for lang in ("en", "zh-Hant")]
+folded = [figures.reasons("en")._repr_html_(), figures.reasons("zh-Hant")._repr_html_()]
+print(json.dumps([again, *tables, own, measured, folded]))
 """
 
 
@@ -82,18 +85,26 @@ def test_measurements_stand_beside_the_model_the_worst_last(again):
     """The Scaling Book's parts 3 (680 µs, 8 µs) and 12 (1.5 ms, 370 and 150 GB/s), and two of chapter 13's."""
     text, traditional = again[5]
     lines = [line.split() for line in text.splitlines()[1:]]
-    found = {tuple(line[-5:-1]): line[-1] for line in lines}
+    found = {tuple(line[-7:-1]): line[-1] for line in lines}
     assert found == {
-        ("58.7", "ms", "65", "ms"): "1.1",
-        ("587", "ms", "650", "ms"): "1.1",
-        ("559", "µs", "680", "µs"): "1.2",
-        ("450", "GB/s", "370", "GB/s"): "1.2",
-        ("1.04", "ms", "1.5", "ms"): "1.4",
-        ("3", "µs", "8", "µs"): "2.7",
-        ("450", "GB/s", "150", "GB/s"): "3.0",
+        ("4.2", "MB", "58.7", "ms", "65", "ms"): "1.1",
+        ("4.2", "MB", "587", "ms", "650", "ms"): "1.1",
+        ("33.6", "MB", "559", "µs", "680", "µs"): "1.2",
+        ("10,000.0", "MB", "450", "GB/s", "370", "GB/s"): "1.2",
+        ("536.9", "MB", "1.04", "ms", "1.5", "ms"): "1.4",
+        ("0.1", "MB", "3", "µs", "8", "µs"): "2.7",
+        ("58.7", "MB", "450", "GB/s", "150", "GB/s"): "3.0",
     }
     assert [line[-1] for line in lines] == sorted(line[-1] for line in lines)
     assert "實測" in traditional
+
+
+def test_the_reason_of_every_row_is_folded_beside_it(again):
+    for page, lang in zip(again[6], ("en", "zh-Hant"), strict=True):
+        words = figures.published(lang)
+        assert page.startswith(f'<details class="minipod"><summary>{words["reasons"][lang][-1]}</summary><table')
+        assert page.count("<tr>") == 1 + len(FIGURES)
+        assert all(html.escape(words["figures"][name]["why"][lang]) in page for name in FIGURES)
 
 
 def test_what_chapter_13_measured_is_what_it_recorded(again):

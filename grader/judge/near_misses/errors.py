@@ -77,4 +77,16 @@ def explained(kind: str, text: str) -> Message | None:
     """What an error usually means. kind: the name of its type; text: its words."""
     whole = f"{kind}: {text}"
     key = next((key for key, words in USUAL if re.search(words, whole)), None)
+    if key == "permutation" and (beyond := _beyond(text)) is not None:
+        return Message("error-permutation-beyond", {"device": beyond})
     return Message("error-" + key) if key else None
+
+
+def _beyond(text: str) -> int | None:
+    """The device that the axis lacks, where no device stands twice in the pairs: JAX takes numbers modulo its size."""
+    pairs = re.findall(r"\((-?\d+), (-?\d+)\)", text)
+    sources, targets = ({int(pair[i]) for pair in pairs} for i in (0, 1))
+    if not pairs or len(sources) < len(pairs) or len(targets) < len(pairs):
+        return None
+    named = sources | targets
+    return min(named) if min(named) < 0 else max(named)

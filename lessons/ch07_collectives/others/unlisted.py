@@ -14,7 +14,7 @@ def _on_each(f, mesh, *args, **options):
     )
 
 
-def _ring(x, mesh, rounds, finish=lambda pieces: pieces):
+def _ring(x, mesh, rounds, finish):
     n = mesh.size
     around = [(i, (i + 1) % n) for i in range(n)]
 
@@ -29,10 +29,6 @@ def _ring(x, mesh, rounds, finish=lambda pieces: pieces):
         return finish(pieces).reshape(row.shape)
 
     return _on_each(on_each, mesh, x)
-
-
-def ring_all_reduce__one_step_short(x, mesh):
-    return _ring(x, mesh, mesh.size - 2)
 
 
 def ring_all_reduce__averaged(x, mesh):

@@ -137,6 +137,55 @@ def ring_all_reduce__into_the_piece_sent(x, mesh):
     return run(x)
 
 
+def ring_all_reduce__handed_out_to_the_piece_sent(x, mesh):
+    n = mesh.size
+
+    @_map(mesh)
+    def run(row):
+        me = lax.axis_index("x")
+
+        def add(k, pieces):
+            came = lax.ppermute(pieces[(me - k) % n], "x", _next(mesh))
+            return pieces.at[(me - k - 1) % n].add(came)
+
+        def hand_out(k, pieces):
+            here = (me + n + 1 - k) % n
+            came = lax.ppermute(pieces[here], "x", _next(mesh))
+            return pieces.at[here].set(came)
+
+        pieces = lax.fori_loop(0, n - 1, add, row.reshape(n, -1))
+        return lax.fori_loop(0, n - 1, hand_out, pieces).reshape(1, -1)
+
+    return run(x)
+
+
+def ring_all_reduce__pieces_in_wrong_place(x, mesh):
+    total = _two_rounds(x, mesh, _next(mesh), 1, ["set"])
+
+    @_map(mesh)
+    def shift(row):
+        return jnp.roll(row.reshape(mesh.size, -1), -1, axis=0).reshape(1, -1)
+
+    return shift(total)
+
+
+def ring_all_reduce__one_step_short(x, mesh):
+    n = mesh.size
+
+    @_map(mesh)
+    def run(row):
+        me, pieces = lax.axis_index("x"), row.reshape(n, -1)
+        for k in range(2 * n - 3):
+            first = k < n - 1
+            here = (me - k - 1) % n
+            came = lax.ppermute(pieces[(me - k) % n], "x", _next(mesh))
+            kept = pieces[here] * first
+            pieces = pieces.at[here].set(kept + came)
+        return pieces.reshape(1, -1)
+
+    return run(x)
+
+
 def mean_gradient_shards__whole_block(gradients, mesh):
     @_map(mesh)
     def run(gradients):
@@ -384,11 +433,12 @@ def which_collective__sums_alone(before, after):
     return "collective-permute" if unlike_a_sum else name, size
 
 
-def _steps(args, wire=None, both=None, fits=True, turn=1):
+def _steps(args, wire=None, both=None, fits=None, turn=1):
     """All meshes with their times, as arrays; each part may be replaced."""
     weights, activations, sums, room, devices, link = args
     n = np.arange(1, devices + 1)
-    model = n[(devices % n == 0) & ((weights <= room * n) | (not fits))]
+    here = fits(n, devices / n) if fits else weights <= room * n
+    model = n[(devices % n == 0) & here]
     data = devices // model
 
     def usual(size, n):
@@ -449,7 +499,38 @@ def fastest_mesh__one_device_waits(*args):
 
 
 def fastest_mesh__memory_forgotten(*args):
-    return _steps(args, fits=False)
+    return _steps(args, fits=lambda model, data: True)
+
+
+def fastest_mesh__full_room_refused(*args):
+    weights, _, _, room, *_ = args
+    return _steps(args, fits=lambda model, data: weights < room * model)
+
+
+def fastest_mesh__activations_in_room(*args):
+    weights, activations, _, room, *_ = args
+    return _steps(
+        args,
+        fits=lambda model, data: weights / model + activations / data <= room,
+    )
+
+
+def fastest_mesh__powers_of_two(*args):
+    weights, _, _, room, *_ = args
+
+    def fits(model, data):
+        power = np.log2(data) % 1 == 0
+        return (weights <= room * model) & power
+
+    return _steps(args, fits=fits)
+
+
+def fastest_mesh__latency_of_a_ring(*args):
+    def wire(size, n, link):
+        took = (size - size / n) / link.bytes_per_second
+        return 2 * np.maximum(took, link.latency * (n - 1))
+
+    return _steps(args, wire)
 
 
 def fastest_mesh__gradients_not_cut(*args):

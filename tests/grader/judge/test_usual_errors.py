@@ -197,9 +197,19 @@ def test_every_usual_error_is_tried_and_has_its_sentence():
         assert explained(*text.split(": ", 1)) == Message(f"error-{key}")
     known = [key for key, _ in USUAL]
     assert sorted(known) == sorted([*PROVOKED, *FROM_ELSEWHERE])
-    assert {f"error-{key}" for key in known} == {key for key in messages() if key.startswith("error-")}
+    said = {f"error-{key}" for key in [*known, "permutation-beyond"]}  # that one is tried below
+    assert said == {key for key in messages() if key.startswith("error-")}
 
 
 def test_an_error_of_the_answers_own_is_left_alone():
     assert explained("ValueError", "no PartitionSpec gives this picture") is None
     assert explained("AssertionError", "") is None
+
+
+@pytest.mark.parametrize(("pairs", "device"), [([(i, (i + 1) % 12) for i in range(12)], 11), ([(-1, 0), (7, 6)], -1)])
+def test_pairs_of_a_permute_that_name_a_device_beyond_the_axis(pairs, device):
+    """JAX 0.10.2 takes the numbers modulo the axis's size, here 8, and then finds a device twice."""
+    with pytest.raises(ValueError, match="must be unique") as raised:
+        mapped(lambda v: lax.ppermute(v, "x", pairs))
+    seen = _failure(raised.value, Path(__file__))
+    assert explained(seen.type, seen.text) == Message("error-permutation-beyond", {"device": device})

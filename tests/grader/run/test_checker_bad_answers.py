@@ -48,7 +48,7 @@ BAD = {
     "unblocks": ("def unblocks(x):\n    np.asarray = 0\n    return x", "broken", "could not be", "检查无法继续"),
     "shape": ("def shape(x):\n    return (2 * x).sum()", "wrong", "The shape is not right.", "形状不对。"),
     "dtype": ("def dtype(x):\n    return (2 * x).astype('int32')", "wrong", "the dtype is not", "dtype 不对"),
-    "none": ("def none(x):\n    2 * x", "wrong", "is a return missing?", "漏写了 return"),
+    "none": ("def none(x):\n    2 * x", "wrong", "is a return missing, or", "漏写了 return"),
     "generator": ("def generator(x):\n    yield 2 * x", "wrong", "a generator", "一个生成器"),
     "placed": (
         "def placed(x):\n    return jax.device_put(2 * x, jax.devices()[0])",
