@@ -1,8 +1,10 @@
 # %% what-is-recorded
 import sys
+from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
 
+import jax
 import numpy as np
 from jax.sharding import Mesh
 
@@ -53,6 +55,8 @@ for on in ("v5e:4x4", "v5e:16x16", "v5p:4x4x4"):
         print(f"{on:9} {axes['data']:3} × {axes['model']:3} data on: {line}")
 
 # %% no-such-layout
+square = pods.devices("v5e:4x4")
+print(jax.make_mesh((8, 2), ("data", "model"), devices=square))
 with expect_error(ValueError, "is no layout of the torus"):
     pods.mesh("v5e:4x4", data=8, model=2)
 
@@ -73,7 +77,8 @@ plan.table()
 for on in ("v5e:2x4", "h100:8"):
     plan = planned("copies", on, data=8, model=1)
     if plan.fits:
-        print(f"{on} fits, {plan.memory['peak'] / 2**30:.1f} GiB at the peak")
+        peak, limit = plan.memory["peak"] / 2**30, plan.memory["limit"] / 2**30
+        print(f"{on} fits, {peak:.1f} GiB of {limit:.1f} at the peak")
     else:
         print(fill(f"{on} does not fit. {plan.full}", 76))
 
@@ -94,6 +99,23 @@ print(HEAD)
 for plan in planned("large_18", "v5e:16x16"):
     print(row(plan))
 
+
+# %% passes
+def passes(plan):
+    print(plan.on, dict(plan.mesh.shape))
+    held = 24 * 2**30 / plan.mesh.shape["model"]  # by a group along data
+    for op in ("all-gather", "reduce-scatter", "all-reduce"):
+        along = [c for c in plan.collectives if c.axes == ("data",)]
+        runs = [c for c in along if c.op == op]
+        n = sum(c.bytes * c.times for c in runs) / held
+        took = traffic.seconds(runs, plan.chip.carrier, plan.mesh)
+        print(f"    {op:14} {n:4.0f} × the weights {1e3 * took:8.1f} ms")
+
+
+passes(planned("large_18", "v5e:16x16", data=256, model=1))
+passes(planned("large_18", "v5e:16x16", data=16, model=16))
+passes(planned("large_18", "v5p:4x4x4", data=64, model=1))
+
 # %% machines
 every = ["v5e:16x16", "v6e:8x8", "v5p:4x4x4", "v4:4x4x4"]
 plans = [p for on in every for p in planned("large_18", on)]
@@ -108,6 +130,11 @@ pictures.plans(plans)
 for name in ("TPU v5e", "TPU v6e"):
     peak, speed = chip(name).peak("bf16"), chip(name).carrier.bytes_per_second
     print(f"{name}: {peak / 1e12:.0f} TFLOP/s, {speed / 1e9:.0f} GB/s a link")
+
+for p in planned("large_18", "v6e:8x8")[:2]:
+    closed = replace(p.chip.carrier, closes=8)  # if lines of 8 were closed
+    took = 1e3 * traffic.seconds(p.collectives, closed, p.mesh)
+    print(p.on, dict(p.mesh.shape), f"as rings {took:.1f} ms")
 
 # %% smaller-batch
 print(HEAD)
@@ -146,12 +173,17 @@ pictures.curve(
     [2.0**n for n in sizes], "rows", "milliseconds", True, True,
 )  # fmt: skip
 
+
 # %% from-which-batch
-first = grown[0].seconds
-weights = [c for c in grown[0].collectives if c.axes == ("data",)]
-fixed = traffic.seconds(weights, grown[0].chip.carrier, grown[0].mesh)
-each = (first.compute - (first.network - fixed)) / 2**14
-print(f"from {fixed / each:,.0f} rows on")
+def batches(plan):
+    along = [c for c in plan.collectives if c.axes == ("data",)]
+    fixed = traffic.seconds(along, plan.chip.carrier, plan.mesh)
+    return fixed / (plan.seconds.compute - (plan.seconds.network - fixed))
+
+
+print(f"LARGE from {2**14 * batches(grown[0]):,.0f} rows on")
+small = planned("small_14", "v5e:4x4", data=4, model=4)
+print(f"SMALL, 4 × 4, from {batches(small):.2f} times the batch on")
 
 # %% hidden-or-not
 for on, side in (("v5e:16x16", 16), ("v6e:8x8", 8)):
@@ -166,6 +198,9 @@ fits = [p for on in here for p in planned("large_14", on)]
 print(HEAD, " chip-seconds")
 for p in fits:
     print(f"{row(p):58} {p.mesh.size * p.seconds.least:6.2f}")
+
+h100, v5e = (chip(name).peak("bf16") for name in ("H100", "TPU v5e"))
+print(f"peak of an H100 ÷ peak of a v5e: {h100 / v5e:.1f}")
 
 # %% too-large-for-eight
 for plan in planned("large_18", "h100:8"):
@@ -183,11 +218,11 @@ measured = [  # model, on, chip, TFLOP/s of a chip
     ("Llama 3 405B", "8,192 GPUs", "H100", 430),
     ("Llama 3 405B", "16,384 GPUs", "H100", 400),
 ]
-print("model         on            peak  measured   measured ÷ predicted time")
+print("model         on            peak  measured   peak ÷ measured")
 for model, on, name, reached in measured:
     peak = chip(name).peak("bf16") / 1e12
     ratio = peak / reached
-    print(f"{model:13} {on:12} {peak:5.0f} {reached:9} {ratio:12.2f}")
+    print(f"{model:13} {on:12} {peak:5.0f} {reached:9} {ratio:17.2f}")
 
 # %% then-two-devices
 for name in ("v4:2x2x1", "v5e:2x2", "7x:2x2x1"):

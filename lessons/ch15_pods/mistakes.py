@@ -34,6 +34,17 @@ def make_it_fit__last_for_none(plan, rows):
     return rows[low - 1]
 
 
+def make_it_fit__smallest_for_none(plan, rows):
+    low, high = 0, len(rows)
+    while low < high:
+        middle = (low + high) // 2
+        if plan(rows[middle])["fits"]:
+            low = middle + 1
+        else:
+            high = middle
+    return rows[max(low - 1, 0)]
+
+
 def make_it_fit__first_that_fits(plan, rows):
     high = len(rows)
     while high:
@@ -194,6 +205,20 @@ def rows_to_hide__rounded_down(rows, compute, network, step):
     if gained <= 0:
         return None
     return math.floor(network["data"] / gained / step) * step
+
+
+def rows_to_hide__one_step_more(rows, compute, network, step):
+    gained = (compute - network["model"]) / rows
+    if gained <= 0:
+        return None
+    return (math.floor(network["data"] / gained / step) + 1) * step
+
+
+def rows_to_hide__to_the_nearest(rows, compute, network, step):
+    gained = (compute - network["model"]) / rows
+    if gained <= 0:
+        return None
+    return round(network["data"] / gained / step) * step
 
 
 def rows_to_hide__more_of_them(rows, compute, network, step):

@@ -76,15 +76,20 @@ def test_make_it_fit(check):
             sweep("small", "v5e:4x4", data=16, model=1),
             sweep("large", "v5e:16x16", data=16, model=16),
         ]
-        for fixed, each in ((2.5, 0.05), (0.4, 0.004)):
+        for fixed, gathered, each in ((2.0, 6.0, 0.05), (0.4, 1.0, 0.06)):
             fixed *= rng.uniform(0.9, 1.1)
+
+            def full(n, fixed=fixed, gathered=gathered, each=each):
+                """Few rows: gathered weights; many: 64 rows at a time."""
+                return fixed + max(gathered, each * 64 * math.ceil(n / 64))
+
             size = [int(n) for n in rng.permutation(np.arange(8, 400, 8))[:13]]
             sweeps.append(
-                {
-                    8 * n: synthetic(fixed, fixed + each * n)
-                    for n in sorted(size)
-                }
+                {8 * n: synthetic(fixed, full(n)) for n in sorted(size)}
             )
+        one = int(rng.integers(1, 100))
+        sweeps.append({one: synthetic(1.0, float(rng.uniform(2, 15)))})
+        sweeps.append({one: synthetic(1.0, float(rng.uniform(17, 30)))})
         drawn = []
         for plans in sweeps:
             too_large = {n: p for n, p in plans.items() if not p["fits"]}
@@ -244,6 +249,11 @@ def test_rows_to_hide(check):
             }
             rows = int(rng.integers(100, 1000)) * 64
             drawn.append((rows, compute, times, int(rng.choice([32, 48, 64]))))
+        for over in (0.0, 0.25, 0.75):  # of a step; exact in binary
+            rows = 2 ** int(rng.integers(11, 15))
+            step = int(rng.choice([32, 64, 128]))
+            times = {"data": (1 + over * step / rows) / 64, "model": 1 / 64}
+            drawn.append((rows, 1 / 32, times, step))
         return drawn
 
     def oracle(rows, compute, network, step):

@@ -7,6 +7,27 @@ def make_it_fit__always_the_last(plan, rows):
     return rows[-1]
 
 
+def _line(plan, rows, second):
+    first = plan(rows[0])
+    if not first["fits"] or len(rows) == 1:
+        return rows[0] if first["fits"] else None
+    a, b = rows[0], rows[second]
+    memory = plan(b)["memory"]
+    if memory["peak"] is None:
+        return a
+    grown = (memory["peak"] - first["memory"]["peak"]) / (b - a)
+    left = memory["limit"] - first["memory"]["peak"]
+    return max(n for n in rows if grown * (n - a) <= left)
+
+
+def make_it_fit__a_straight_line(plan, rows):
+    return _line(plan, rows, 1)
+
+
+def make_it_fit__a_line_to_the_middle(plan, rows):
+    return _line(plan, rows, len(rows) // 2)
+
+
 def make_it_fit__the_memory(plan, rows):
     return plan(rows[0])["memory"]["peak"]
 

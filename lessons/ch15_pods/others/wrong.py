@@ -28,6 +28,10 @@ def make_it_fit__last_for_none(plan, rows):
     return rows[_count(plan, rows) - 1]
 
 
+def make_it_fit__smallest_for_none(plan, rows):
+    return [rows[0], *rows][_count(plan, rows)]
+
+
 def make_it_fit__first_that_fits(plan, rows):
     while rows:
         rows = rows[: len(rows) // 2 + 1]
@@ -192,6 +196,20 @@ def rows_to_hide__rounded_down(rows, compute, network, step):
         return None
     n = rows * network["data"] / (compute - network["model"])
     return int(n // step) * step
+
+
+def rows_to_hide__one_step_more(rows, compute, network, step):
+    if compute <= network["model"]:
+        return None
+    n = network["data"] / ((compute - network["model"]) / rows)
+    return int(n // step + 1) * step
+
+
+def rows_to_hide__to_the_nearest(rows, compute, network, step):
+    if compute <= network["model"]:
+        return None
+    n = network["data"] / ((compute - network["model"]) / rows)
+    return int(n / step + 0.5) * step
 
 
 def rows_to_hide__more_of_them(rows, compute, network, step):
