@@ -168,7 +168,10 @@ for cable in list(runs)[2:]:
     print(
         f"{cable:24} latency {log10(small):4.1f}  bandwidth {log10(large):4.1f}"
     )
-inside = LINKS["NVLink 4 (H100)"].bytes_per_second
+inside = LINKS["NVLink 4 (H100)"]
 for name in "InfiniBand NDR, 8 a node", "200 Gbit Ethernet", "1 Gbit Ethernet":
-    slower = inside / LINKS[name].bytes_per_second
-    print(f"{name:24} {'bandwidth':>22} {log10(slower):4.1f}")
+    later = LINKS[name].latency / inside.latency
+    slower = inside.bytes_per_second / LINKS[name].bytes_per_second
+    print(
+        f"{name:24} latency {log10(later):4.1f}  bandwidth {log10(slower):4.1f}"
+    )
