@@ -97,7 +97,8 @@ def lessons_in(lessons: Path) -> list[str]:
 
 
 def named(lessons: Path, wanted: str) -> list[str]:
-    """The folders that `ch03` or `ch03_sharding` means: one, or none."""
+    """The folders that `ch03`, `ch3` or `ch03_sharding` means: one, or none."""
+    wanted = re.sub(r"^ch(\d)(?=_|$)", r"ch0\1", wanted)
     return [name for name in lessons_in(lessons) if wanted in (name, name.partition("_")[0])]
 
 
