@@ -1,12 +1,14 @@
 """Which known mistake behaves like a wrong answer? Asked once an answer is wrong; seen before, where there is time."""
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
 import re
 from collections.abc import Callable, Generator
 from functools import partial
+from pathlib import Path
 
 from grader.exercise import answers
 from grader.exercise.spec import Settings, Spec
@@ -58,7 +60,13 @@ def recognise(
 
 def known_mistakes(spec: Spec) -> list[str]:
     """The exercise's functions in mistakes.py, in order."""
-    return [n for n in answers.read(spec.folder / "mistakes.py").functions if n.startswith(spec.name + "__")]
+    path = spec.folder / "mistakes.py"
+    return [name for name in _functions(path, path.stat().st_mtime_ns) if name.startswith(spec.name + "__")]
+
+
+@functools.cache  # asked for every wrong answer
+def _functions(path: Path, _changed: int) -> list[str]:
+    return list(answers.read(path).functions)
 
 
 def is_slow(results: Results) -> bool:
