@@ -86,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     draw.set_defaults(command=_draw)
 
     doctor = commands.add_parser("doctor", help="what this machine has, and what is wrong with it")
+    doctor.add_argument("--json", action="store_true", help="one JSON object instead of lines")
     doctor.set_defaults(command=_doctor)
     return parser
 
@@ -175,11 +176,17 @@ def _draw(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from minipod.doctor import report
+    from minipod.doctor import as_data, describe, examine
 
-    text, well = report()
-    print(text)
-    return 0 if well else 1
+    findings = examine()
+    data = as_data(findings)
+    if options.json:
+        import json
+
+        print(json.dumps(data, ensure_ascii=False))
+    else:
+        print(describe(findings, sys.stdout.encoding))
+    return 0 if data["well"] else 1
 
 
 def _in_words(error: OSError) -> str:
