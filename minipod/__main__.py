@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown:
         parser.error(f"there is no option {unknown[0]}")
     command: Callable[[argparse.Namespace], int] = options.command
-    if sys.platform == "win32" and command is not _doctor:
+    if sys.platform == "win32":
         _say("JAX's processes need Linux or macOS: on Windows, use WSL2 (`wsl --install`)")
         return 2
     try:
