@@ -87,6 +87,10 @@ def _parser() -> argparse.ArgumentParser:
 
     doctor = commands.add_parser("doctor", help="what this machine has, and what is wrong with it")
     doctor.add_argument("--json", action="store_true", help="one JSON object instead of lines")
+    doctor.add_argument("--cluster", action="store_true", help="in each process of a launcher: compare them")
+    doctor.add_argument(
+        "--limit", type=float, default=60.0, metavar="S", help="with --cluster: seconds for all to come (default: 60)"
+    )
     doctor.set_defaults(command=_doctor)
     return parser
 
@@ -176,6 +180,10 @@ def _draw(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
+    if options.cluster:
+        from minipod.doctor.cluster import examine as examine_cluster
+
+        return examine_cluster(options.limit, options.json)
     from minipod.doctor import as_data, describe, examine
 
     findings = examine()

@@ -89,7 +89,7 @@ def coordinator(cluster: Cluster | None, env: Mapping[str, str] = os.environ) ->
         place = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)[0]
     except (OSError, ValueError):
         return Finding("Coordinator", address, f"{host or address} has no address here: is it the right name?")
-    if through := _proxied(host, env):
+    if through := proxied(host, env):
         advice = f"gRPC would ask the proxy in {through} for {host}, and JAX hangs: `export no_proxy={host}`"
         return Finding("Coordinator", address, advice)
     if not (cluster or {}).get("process"):
@@ -125,7 +125,7 @@ def _as_other(address: str, place: Any) -> Finding:
     return Finding("Coordinator", f"{address}: somebody listens")
 
 
-def _proxied(host: str, env: Mapping[str, str]) -> str:
+def proxied(host: str, env: Mapping[str, str]) -> str:
     """The proxy variable that gRPC would follow to `host`; "" if none. Source: grpc/doc/environment_variables.md."""
     asked = next((n for n in ("grpc_proxy", "https_proxy", "http_proxy") if env.get(n)), "")
     without = env.get("no_grpc_proxy") or env.get("no_proxy") or ""
