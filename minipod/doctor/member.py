@@ -19,7 +19,7 @@ from minipod.processes import die_with_parent, gloo, json_lines, wait_for_listen
 
 SMALL, LARGE = 1, 1 << 20  # numbers of four bytes that a process brings to the sum
 ROUNDS, LARGE_ROUNDS, PACES = 30, 7, 15
-SIDE = 512  # of the matrices that each process multiplies for itself
+SIDE, PRODUCTS = 512, 8  # what each process multiplies for itself in a round
 
 
 def main() -> None:
@@ -99,11 +99,14 @@ def pace() -> dict[str, float]:
     import jax
 
     together = all_reduce(SMALL)
-    x = jax.device_put(jax.numpy.ones((SIDE, SIDE), jax.numpy.float32), jax.local_devices()[0])
+    x = jax.device_put(jax.numpy.eye(SIDE, dtype=jax.numpy.float32), jax.local_devices()[0])
     product = jax.jit(jax.numpy.matmul)
 
     def alone() -> None:
-        product(x, x).block_until_ready()
+        y = x
+        for _ in range(PRODUCTS):  # long enough that a pause of some milliseconds is in it
+            y = product(x, y)
+        y.block_until_ready()
 
     alone()
     rounds = [(_seconds(alone), _seconds(together)) for _ in range(PACES)]
