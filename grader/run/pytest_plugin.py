@@ -21,6 +21,7 @@ from grader.run.pytest_run import PytestRun, PytestVerdict, ReportRow
 from grader.run.warm_up import warm_up
 from grader.say import summary
 from minipod import forked
+from minipod.cluster.place import TwoLaunchers, place
 from minipod.processes import environment
 
 LOOKAHEAD = 2  # exercises whose children are started while the one before is still at work
@@ -56,6 +57,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.importmode == "prepend":
         config.option.importmode = "importlib"  # every lesson has a test_exercises.py
     lang = lang_of(config)
+    try:
+        place()
+    except TwoLaunchers as error:
+        raise pytest.UsageError(say("two-launchers", lang, launchers=error)) from None
     left_aside = environment.cleanse()
     root = _above_lessons(config.rootpath)
     run = PytestRun(root, settings_of(config, root), lang)
@@ -65,7 +70,7 @@ def pytest_configure(config: pytest.Config) -> None:
             run.notes = blanks.prepare(run.root / "lessons", run.settings.answers, lang)
         except OSError as error:
             raise pytest.UsageError(blanks.not_copied(error, lang)) from None
-    if left_aside and outer_cluster.place()[0] == 1:  # a launcher's own settings go without a word
+    if left_aside and place()[0] == 1:  # a launcher's own settings go without a word
         run.notes.append(say("left-aside", lang, names=", ".join(left_aside)))
     if config.option.hint:
         config.option.maxfail = 1
@@ -93,7 +98,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for lesson in {item.path.parent.name for item in items if is_check(item)}:
         with contextlib.suppress(OSError, UnicodeDecodeError):
             config.stash[READ](run.settings.answers / f"{lesson}.py")
-    if outer_cluster.place()[0] > 1:
+    if place()[0] > 1:
         items.sort(key=lambda item: not is_for_cluster(item))
         if _helps():
             items[:] = [item for item in items if is_for_cluster(item)]
@@ -254,4 +259,4 @@ def _begin(run: PytestRun, item: pytest.Item) -> checking.Check:
 
 def _helps() -> bool:
     """Whether this pytest only helps process 0 of a cluster, which reports."""
-    return outer_cluster.place()[1] > 0
+    return place()[1] > 0

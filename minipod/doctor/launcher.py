@@ -7,17 +7,11 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
+from minipod.cluster.place import places, told
 from minipod.doctor.findings import Finding
 
 Cluster = dict[str, Any]
 PATIENCE = 3.0  # seconds for a connection
-
-# (launcher, its number of processes, which of them this is): what is set whether JAX knows it or not
-LAUNCHERS = (
-    ("Open MPI", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
-    ("Slurm", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
-    ("MPI", "PMI_SIZE", "PMI_RANK"),
-)
 
 
 def launcher(cluster: Cluster | None, gpus: int = 0, env: Mapping[str, str] = os.environ) -> Finding:
@@ -51,18 +45,13 @@ def _unknown(env: Mapping[str, str]) -> str:
     return ""
 
 
-def places(env: Mapping[str, str] = os.environ) -> dict[str, tuple[int, int]]:
-    """For each launcher that says it started several processes: (how many, which one this is)."""
-    said = {name: (env.get(size, ""), env.get(rank, "")) for name, size, rank in LAUNCHERS}
-    return {n: (int(s), int(r)) for n, (s, r) in said.items() if s.isdecimal() and r.isdecimal() and int(s) > 1}
-
-
 def _two(cluster: Cluster, env: Mapping[str, str]) -> str:
-    found = {name: place for name, place in places(env).items() if name != "MPI"}
+    found = places(env)
     if cluster["launcher"] == "minipod run" or len(set(found.values())) < 2:
         return ""
-    said = " and ".join(f"{name}'s (process {i} of {n})" for name, (n, i) in found.items())
-    return f"two launchers' variables are set, {said}; JAX takes {cluster['launcher']}'s: start it with one of them"
+    return (
+        f"two launchers' variables are set, {told(found)}; JAX takes {cluster['launcher']}'s: start it with one of them"
+    )
 
 
 def _idle(ids: list[int] | None, gpus: int, env: Mapping[str, str]) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minipod.cluster import launch_arguments
-from minipod.doctor.launcher import places
+from minipod.cluster.place import places
 from minipod.doctor.look import detect, devices
 from minipod.processes import die_with_parent, gloo, json_lines, wait_for_listener
 

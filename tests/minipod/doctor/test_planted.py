@@ -87,7 +87,7 @@ def test_planted_a_slurm_job_without_a_step():
 def test_planted_two_launchers_at_once():
     seen = cluster(**MPI4, **SLURM)
     said = launcher.launcher(seen, env=MPI4 | SLURM).advice
-    assert said.startswith("two launchers' variables are set, Open MPI's (process 1 of 2) and Slurm's (process 3 of 4)")
+    assert said.startswith("two launchers' variables are set, Open MPI (process 1 of 2), Slurm (process 3 of 4)")
     assert "JAX takes Open MPI's" in said
 
 
