@@ -5,6 +5,7 @@ saying each step when it is done: `{"joined": seconds}`, `{"devices": …}`, `{"
 until it is ended: who leaves first would abort the others.
 """
 
+import importlib.util
 import os
 import statistics
 import sys
@@ -13,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minipod.cluster import launch_arguments
-from minipod.cluster.place import places
+from minipod.cluster.arguments import launcher
 from minipod.doctor.look import detect, devices
 from minipod.processes import die_with_parent, gloo, json_lines, wait_for_listener
 
@@ -30,7 +31,8 @@ def main() -> None:
     def tell(**what: Any) -> None:
         json_lines.write(out, what)
 
-    cluster = detect() or (detect("mpi4py") if places() else None)
+    by_mpi4py = launcher() == "mpi4py" and importlib.util.find_spec("mpi4py")
+    cluster = detect("mpi4py" if by_mpi4py else None)
     tell(cluster=cluster)
     if not sys.stdin.readline() or not cluster:
         return
