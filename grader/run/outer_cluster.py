@@ -156,8 +156,11 @@ class Worker:
         from minipod.cluster import launch_arguments
 
         warnings.resetwarnings()
-        jax.config.update("jax_platforms", "cpu")
-        jax.config.update("jax_num_cpu_devices", self.specs[0].devices)
+        if self.settings.machine:
+            jax.config.update("jax_default_matmul_precision", "highest")
+        else:
+            jax.config.update("jax_platforms", "cpu")
+            jax.config.update("jax_num_cpu_devices", self.specs[0].devices)
         jax.distributed.initialize(**launch_arguments())
         jax.devices()
         seed = _gather(json.dumps(self.settings.seed), 0, 60)[0]

@@ -14,7 +14,7 @@ from grader.exercise import answers, blanks, progress
 from grader.exercise.spec import Recorder
 from grader.home import HERE, home
 from grader.messages import say
-from grader.run import checking, outer_cluster
+from grader.run import checking, outer_cluster, own_devices
 from grader.run.lesson_items import arguments_of, exercise_of, is_check, is_for_cluster, recorder_of, spec_of
 from grader.run.options import lang_of, settings_of
 from grader.run.pytest_run import PytestRun, PytestVerdict, ReportRow
@@ -44,7 +44,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--hint", action="store_true", help="show the next hint of the next exercise")
     group.addoption("--seed", metavar="N", help="draw the inputs of that run again")
     group.addoption("--report", metavar="FILE.json", help="write the outcomes to this file")
-    group.addoption("--limit", metavar="SECONDS", default="20", help="wall clock of one answer (default: 20)")
+    group.addoption("--limit", metavar="SECONDS", help="wall clock of one answer (default: 20; own devices: 120)")
+    group.addoption(
+        "--device", metavar="KIND", default="simulated", help="real: on this machine's own devices (default: simulated)"
+    )
     group.addoption("--memory", metavar="GiB", default="2", help="memory of each process of an answer (default: 2)")
     group.addoption("--no-fork", action="store_true", help="run answers in this process, for a debugger")
     group.addoption("--no-compile-cache", action="store_true", help="take nothing from earlier runs, for measuring")
@@ -61,7 +64,8 @@ def pytest_configure(config: pytest.Config) -> None:
         place()
     except TwoLaunchers as error:
         raise pytest.UsageError(say("two-launchers", lang, launchers=error)) from None
-    left_aside = environment.cleanse()
+    own = config.option.device == "real"  # then the settings say which devices these are
+    left_aside = {} if own else environment.cleanse()
     root = _above_lessons(config.rootpath)
     run = PytestRun(root, settings_of(config, root), lang)
     config.stash[RUN], config.stash[READ] = run, functools.cache(answers.read)
@@ -80,6 +84,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
     run = config.stash[RUN]
+    if machine := run.settings.machine:
+        run.notes.append(say("real-header", run.lang, devices=machine, tolerance=f"{own_devices.TOLERANCE:g}"))
     return [*run.notes, say("seed", run.lang, seed=run.settings.seed)]
 
 
@@ -124,7 +130,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     run = pyfuncitem.config.stash[RUN]
     _warm_up(run, pyfuncitem.config)
     under_way = run.started.pop(pyfuncitem.nodeid, None) or _begin(run, pyfuncitem)
-    if run.settings.fork:
+    if run.settings.fork and not run.settings.machine:
         _start_following(run, pyfuncitem)
     verdict = checking.finish(under_way)
     text = checking.in_words(under_way, run.lang)
@@ -199,8 +205,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         return
     _write_report(config)
     if run.verdicts and not config.option.answers:
-        progress.save_state(run.settings.answers, {v.exercise: v.outcome for v in run.verdicts})
-    unsolved = run.hint_for or any(v.outcome != "right" for v in run.verdicts)
+        known = {v.exercise: v.outcome for v in run.verdicts if not (run.settings.machine and v.outcome == "skipped")}
+        progress.save_state(run.settings.answers, known)
+    well = ("right", "skipped") if run.settings.machine else ("right",)
+    unsolved = run.hint_for or any(v.outcome not in well for v in run.verdicts)
     if unsolved and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
