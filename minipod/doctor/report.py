@@ -21,8 +21,8 @@ from minipod.doctor.machine import clock, cores, host_name, memory, open_files
 from minipod.doctor.settings import settings
 from minipod.processes import environment
 
+Look = tuple[int, str, dict[str, Any]]  # exit code, last words, what was said
 LOOK = ("-m", "minipod.doctor.look")
-SIMULATE = "from minipod.devices import simulate; simulate(8); import jax; print(jax.device_count(), 'cpu · cpu')"
 PSUM = """
 import jax
 from minipod.cluster import launch_arguments
@@ -48,12 +48,12 @@ def examine() -> list[Finding]:
 def with_jax() -> list[Finding]:
     """What JAX finds with the settings of this environment: devices, cluster."""
     bent = environment.bending()
-    code, words, seen = look(os.environ, *["no-simulation"] * bool(bent))
+    own = look(os.environ, *["no-simulation"] * bool(bent))
+    clean = look(environment.clean()) if bent else own
+    seen = own[2]
     early = "it has started before any program does (a sitecustomize, a .pth file): what a program sets comes too late"
-    found = [own_devices(code, words, seen, bent)]
-    simulated = seen.get("simulated") if not bent else _python(("-c", SIMULATE), environment.clean())[1]
-    if simulated is None:
-        simulated = words
+    found = [own_devices(own, bent, works_without=not clean[0])]
+    simulated = clean[2].get("simulated", clean[1])
     wrong = not simulated.startswith("8 cpu")
     advice = "eight simulated CPU devices are needed; is another JAX set up here?"
     found.append(Finding("Simulated", simulated, early if seen.get("early") else advice * wrong))
@@ -65,11 +65,12 @@ def with_jax() -> list[Finding]:
     return [*found, coordinator(cluster), host_name(bool(cluster))]
 
 
-def own_devices(code: int, words: str, seen: Mapping[str, Any], bent: Mapping[str, str]) -> Finding:
-    """What JAX finds by itself, with the settings of this environment."""
+def own_devices(own: Look, bent: Mapping[str, str], works_without: bool) -> Finding:
+    """What JAX finds by itself, with the settings of this environment; `bent`: those without which it may start."""
+    code, words, seen = own
     if not code and "devices" in seen:
         return Finding("Devices", in_short(seen["devices"]))
-    if bent and not look(environment.clean(), "no-simulation")[0]:
+    if bent and works_without:
         those = ", ".join(f"{name}={value}" for name, value in bent.items())
         return Finding("Devices", words, f"JAX does not start with {those}: unset that", needed=False)
     return Finding(
@@ -77,7 +78,7 @@ def own_devices(code: int, words: str, seen: Mapping[str, Any], bent: Mapping[st
     )
 
 
-def look(env: Mapping[str, str], *arguments: str) -> tuple[int, str, dict[str, Any]]:
+def look(env: Mapping[str, str], *arguments: str) -> Look:
     """Exit code, last words, and what `minipod.doctor.look` said, in a new process."""
     code, words, output = _run((*LOOK, *arguments), env)
     seen: dict[str, Any] = {}
@@ -115,11 +116,6 @@ def pretend_hosts() -> Finding:
     advice = why_not(delay=True) or ""
     value = "no" if why_not() else "without a delay" if advice else "two or more can be made on this machine"
     return Finding("Hosts", value, advice, needed=False)
-
-
-def _python(arguments: tuple[str, ...], env: Mapping[str, str]) -> tuple[int, str]:
-    """Exit code, and what a new Python prints: its last line, or the line that names its error."""
-    return _run(arguments, env)[:2]
 
 
 def _run(arguments: tuple[str, ...], env: Mapping[str, str]) -> tuple[int, str, str]:

@@ -55,6 +55,6 @@ def test_under_srun_two_compute_and_one_reports(tmp_path: Path, monkeypatch: pyt
 @needs_mpi
 def test_under_mpirun_each_doctor_says_which_process_it_is(tmp_path: Path):
     done = mpirun([PYTHON, "-m", "minipod", "doctor"], cwd=tmp_path, env=clean(PYTHONIOENCODING="ascii"))
-    assert done.returncode == 0
+    assert done.returncode == 0, done.stdout + done.stderr
     for number in "01":
         assert f"+ Launcher     Open MPI: process {number} of 2, local device {number}, coordinator" in done.stdout
