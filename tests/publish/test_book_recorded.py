@@ -96,7 +96,7 @@ def test_make_passes_fresh_and_pages_on():
     assert "-m publish.record ch10_processes" in said
 
 
-@pytest.mark.parametrize("module", ["minipod/doctor.py", "lessons/first/exercises.py", "minipod/unused.py"])
+@pytest.mark.parametrize("module", ["minipod/doctor/report.py", "lessons/first/exercises.py", "minipod/unused.py"])
 def test_a_line_of_what_no_cell_imports_executes_nothing(folder, outputs, module, capsys):
     (folder / module).touch()
     append(folder / module, "\n# changed\n")
@@ -255,4 +255,4 @@ def test_what_a_tool_says_of_itself_is_no_part_of_what_it_does(tmp_path):
 def test_no_page_of_the_book_depends_on_the_doctor():
     for name in sync.chapters():
         page = read_page(ROOT / "book/en" / f"{name}.md")
-        assert ROOT / "minipod/doctor.py" not in reached(page, ROOT)
+        assert ROOT / "minipod/doctor/report.py" not in reached(page, ROOT)
