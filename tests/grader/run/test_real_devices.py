@@ -77,7 +77,7 @@ def test_a_child_has_the_machines_own_devices_at_full_precision():
     def see():
         import jax
 
-        return [jax.device_count(), jax.config.jax_default_matmul_precision]
+        return [jax.device_count(), jax.config.values["jax_default_matmul_precision"]]
 
     (seen,) = forked.run(see, devices=None)
     assert seen.status == "ok" and seen.value[1] == "highest"
