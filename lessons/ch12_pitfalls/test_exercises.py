@@ -1,13 +1,11 @@
-"""The checks of ch12_pitfalls: each runs in two processes.
-
-The oracle is NumPy on everybody's numbers.
-"""
+"""The checks of ch12_pitfalls: the first four run in two processes, their oracle
+is NumPy on everybody's numbers; the last two read what other processes left."""
 
 import jax
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.processes(2, devices=2)
+two = pytest.mark.processes(2, devices=2)
 
 
 def mine(everybody):
@@ -22,6 +20,7 @@ class Name(str):
         return hash((jax.process_index(), str(self)))
 
 
+@two
 def test_sum_by_name(check):
     everybody = []
 
@@ -51,6 +50,7 @@ def test_sum_by_name(check):
     check(cases, oracle=oracle)
 
 
+@two
 def test_padded_sum(check):
     everybody = []
 
@@ -71,6 +71,7 @@ def test_padded_sum(check):
     check(cases, oracle=oracle)
 
 
+@two
 def test_mean_of_batches(check):
     everybody = []
 
@@ -94,6 +95,7 @@ def test_mean_of_batches(check):
     check(cases, oracle=oracle)
 
 
+@two
 def test_steps_until_good(check):
     everybody = []
 
