@@ -82,13 +82,13 @@ own_frames(found)
 asked = [[name for name, line in calls(text)] for text in found.outputs]
 pictures.calls([names[3:] for names in asked])
 
-# %% one-stalls
-own_frames(run("one_stalls.py", check=False, limit=15))
-
 # %% py-spy
 from lessons.ch12_pitfalls.reports import py_spy
 
 print(py_spy())
+
+# %% one-stalls
+own_frames(run("one_stalls.py", check=False, limit=15))
 
 # %% one-raises
 run("raises.py", **limits)

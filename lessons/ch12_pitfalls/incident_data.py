@@ -4,11 +4,12 @@ import os
 import threading
 import time
 
+import jax
 import numpy as np
 
 
 def read(step, trouble):
-    """f32[1, 2], or None for a batch that is left out."""
+    """f32[devices here, 2], or None for a batch that is left out."""
     if trouble == "broken":
         return None
     if trouble == "disk":
@@ -17,7 +18,7 @@ def read(step, trouble):
         again(3600)
     if trouble == "lock":
         take(threading.Lock())
-    return np.full((1, 2), step, np.float32)
+    return np.full((jax.local_device_count(), 2), step, np.float32)
 
 
 def wait_for_disk():

@@ -1,7 +1,7 @@
 """Let a process of many go wrong, and keep what all of them leave behind:
-`python lessons/ch12_pitfalls/record_incidents.py` (six minutes).
+`python lessons/ch12_pitfalls/record_incidents.py` (eight minutes).
 
-Writes incidents.json: real runs of incident.py, a device for each process. Of
+Writes incidents.json: real runs of incident.py, two devices for each process. Of
 the stacks, JAX's frames are kept and the launcher's are not.
 """
 
@@ -29,12 +29,16 @@ PLANTED = (  # fault, process, step, of how many processes
     ("retry", 1, 6, 5),
     ("lock", 4, 3, 6),
     ("stall", 2, 4, 6),
+    ("thrift", 4, 3, 5),
+    ("broken", 1, 2, 4),
+    ("thrift", 0, 5, 4),
 )
 MARKS = {  # what the line that is to be found begins with
     "best": 'ask(f"copy',
     "swap": 'ask(f"norm',
     "broken": 'loss = ask(f"loss',
     "log": 'ask(f"mean',
+    "thrift": 'loss = ask(f"loss',
     "disk": "if (rows := read",
     "retry": "if (rows := read",
     "lock": "if (rows := read",
@@ -47,7 +51,7 @@ def record(fault: str, process: int, step: int, processes: int) -> dict:
         HERE / "incident.py",
         *(fault, str(process), str(step)),
         processes=processes,
-        devices=1,
+        devices=2,
         limit=LIMIT,
         check=False,
     )

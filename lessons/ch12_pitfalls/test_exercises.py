@@ -5,6 +5,8 @@ import jax
 import numpy as np
 import pytest
 
+from lessons.ch12_pitfalls import reports
+
 two = pytest.mark.processes(2, devices=2)
 
 
@@ -105,12 +107,67 @@ def test_steps_until_good(check):
             both = np.stack([near, near * np.float32(slow)])
             both += rng.uniform(0, 0.01, both.shape).astype(np.float32)
             both[:, -1] += np.float32(slow > 5)
-            everybody.append(both)
-        return [(mine(both), 0.4) for both in everybody]
+            everybody.append((both, 0.4))
+        for before in (1, 3):  # the mean meets the goal, and is not below it
+            level = np.float32([1] * before + [0.25, 0.125, 0.0625])
+            other = np.float32([1] * before + [0.75, 0.125, 0.0625])
+            everybody.append((np.stack([level, other]), 0.5))
+        return [(mine(both), goal) for both, goal in everybody]
 
     def oracle(own, goal):
-        (both,) = (b for b in everybody if np.array_equal(mine(b), own))
+        known = [both for both, _ in everybody]
+        (both,) = (b for b in known if np.array_equal(mine(b), own))
         below = np.flatnonzero(both.mean(axis=0) < goal)
         return int(below[0]) + 1 if below.size else len(own)
+
+    check(cases, oracle=oracle)
+
+
+def renumbered(rng, found, as_zero):
+    """(reports, (process, line)) of an incident, its processes numbered anew: the
+    guilty one becomes 0 or does not."""
+    order = rng.permutation(len(found["reports"])).tolist()
+    guilty = found["process"]
+    if guilty is None:
+        return [found["reports"][k] for k in order], None
+    while (order[0] == guilty) != as_zero:
+        order = rng.permutation(len(order)).tolist()
+    texts = [found["reports"][k] for k in order]
+    return texts, (order.index(guilty), found["line"])
+
+
+def recorded(*faults):
+    """The incidents of these kinds that the page does not show."""
+    return [i for i in reports.incidents()[2:] if i["fault"] in faults]
+
+
+def test_first_apart(check):
+    known = []
+
+    def cases(rng):
+        found = recorded("best", "swap", "broken", "log", "thrift")
+        for k, incident in enumerate(found):
+            texts, truth = renumbered(rng, incident, as_zero=k % 3 == 1)
+            known.append(([reports.calls(text) for text in texts], truth))
+        return [(calls,) for calls, _ in known]
+
+    def oracle(calls):
+        return next(truth for drawn, truth in known if drawn == calls)
+
+    check(cases, oracle=oracle)
+
+
+def test_who_is_missing(check):
+    known = []
+
+    def cases(rng):
+        found = recorded("disk", "retry", "lock", "stall")
+        for k, incident in enumerate(found):
+            texts, truth = renumbered(rng, incident, as_zero=k == 1)
+            known.append(([reports.stack(text) for text in texts], truth))
+        return [(stacks,) for stacks, _ in known]
+
+    def oracle(stacks):
+        return next(truth for drawn, truth in known if drawn == stacks)
 
     check(cases, oracle=oracle)
