@@ -150,9 +150,13 @@ run("uneven_devices.py", check=False)
 # %% uneven-mesh
 run("uneven_mesh.py")
 
-# %% an-incident
-from lessons.ch12_pitfalls.reports import incidents
+# %% the-loop
+from lessons.ch12_pitfalls.reports import incidents, numbered
 
-asleep = incidents()[1]
-for text in asleep["reports"][1], asleep["reports"][3]:
-    print(text, end="\n\n")
+print(numbered("incident.py", 32, 52))
+
+# %% an-incident
+from minipod.cluster.result import Where
+
+asleep = incidents()[1]["reports"]
+Where(["\n".join(text.splitlines()[-14:]) for text in asleep])

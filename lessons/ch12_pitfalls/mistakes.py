@@ -123,10 +123,6 @@ def steps_until_good__breaks_then_gathers(losses, goal):
     return int(gather(np.int32(steps)).max())
 
 
-def steps_until_good__breaks_then_gathers_once(losses, goal):
-    return _agree(_first(losses < goal), np.max)
-
-
 def steps_until_good__or_equal(losses, goal):
     return _first(gather(losses).mean(axis=0) <= goal)
 

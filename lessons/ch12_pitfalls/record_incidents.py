@@ -1,7 +1,7 @@
 """Let a process of many go wrong, and keep what all of them leave behind:
 `python lessons/ch12_pitfalls/record_incidents.py` (eight minutes).
 
-Writes incidents.json: real runs of incident.py, two devices for each process. Of
+Writes incidents.json: real runs of incident.py, two devices a process. Of
 the stacks, JAX's frames are kept and the launcher's are not.
 """
 

@@ -19,6 +19,13 @@ def incidents() -> list[dict]:
     return json.loads((HERE / "incidents.json").read_text())["incidents"]
 
 
+def numbered(program: str, first: int, last: int) -> str:
+    """Some lines of a program of this chapter, each with its number."""
+    lines = (HERE / program).read_text().splitlines()
+    some = range(first, last + 1)
+    return "\n".join(f"{n:3} {lines[n - 1]}".rstrip() for n in some)
+
+
 def calls(report: str) -> list[tuple[str, int]]:
     """(name, line) of all that the process asked for, in its order."""
     found = re.findall(r"^line (\d+): (.+)$", report, re.M)

@@ -166,17 +166,13 @@ def steps_until_good__own_count(losses, goal):
 
 
 def steps_until_good__breaks_then_gathers(losses, goal):
-    for step, loss in enumerate(losses, 1):
+    step = 0
+    for loss in losses:
+        step += 1
         process_allgather(np.float32(loss))
         if loss < goal:
             break
     return int(np.max(process_allgather(np.int32(step))))
-
-
-def steps_until_good__breaks_then_gathers_once(losses, goal):
-    below = [step for step, loss in enumerate(losses, 1) if loss < goal]
-    own = below[0] if below else len(losses)
-    return int(process_allgather(np.int32(own)).max())
 
 
 def steps_until_good__or_equal(losses, goal):
