@@ -50,7 +50,7 @@ run("last_batch.py", **limits)
 run("last_batch_together.py")
 
 # %% only-one-looks
-crossed = run("only_one_looks.py", check=False, limit=8)
+crossed = run("only_one_looks.py", check=False, limit=12)
 crossed.where()
 
 # %% who-is-where
@@ -66,7 +66,7 @@ run("own_decision.py", **limits)
 run("common_decision.py")
 
 # %% late-log
-late = run("late_log.py", check=False, limit=8)
+late = run("late_log.py", check=False, limit=12)
 late
 
 # %% late-where
@@ -75,7 +75,7 @@ late.where()
 # %% late-found
 from lessons.ch12_pitfalls.reports import calls, own_frames
 
-found = run("late_found.py", check=False, limit=15)
+found = run("late_found.py", check=False, limit=18)
 own_frames(found)
 
 # %% late-calls
@@ -88,7 +88,7 @@ from lessons.ch12_pitfalls.reports import py_spy
 print(py_spy())
 
 # %% one-stalls
-own_frames(run("one_stalls.py", check=False, limit=15))
+own_frames(run("one_stalls.py", check=False, limit=18))
 
 # %% one-raises
 run("raises.py", **limits)
