@@ -91,3 +91,12 @@ def test_the_flags_for_gpus_that_the_page_names_are_known(flag):
         [sys.executable, "-c", "import jax; jax.devices()"], env=env, capture_output=True, check=False
     )
     assert (done.returncode == 0) == (flag in GPU_FLAGS)
+
+
+@pytest.mark.parametrize("unbuffered", [True, False])
+def test_a_process_that_is_aborted_takes_its_buffered_lines_along(tmp_path, unbuffered):
+    program = "import os; print('step 7'); os.abort()"
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
+    with (tmp_path / "log").open("w") as log:
+        subprocess.run([sys.executable, *["-u"] * unbuffered, "-c", program], env=env, stdout=log, check=False)
+    assert (tmp_path / "log").read_text() == "step 7\n" * unbuffered
