@@ -61,7 +61,8 @@ def test_a_late_hang_is_found_in_the_lists_and_not_in_the_stacks():
 @pytest.mark.long
 def test_in_a_stall_all_processes_ask_for_the_same_and_stand_on_the_same_line():
     done = cluster.run(HERE / "one_stalls.py", limit=30.0, check=False)
-    assert reports.calls(done.outputs[0]) == reports.calls(done.outputs[1]) != []
+    lists = [reports.calls(text) for text in done.outputs]
+    assert all(a == b for a, b in zip(*lists, strict=False)) and min(map(len, lists)) > 2
     lines = [[frame[:2] for frame in reports.stack(text)] for text in done.outputs]
     assert [[n for file, n in stack if file.endswith("one_stalls.py")] for stack in lines][0] != []
     assert len({tuple(n for file, n in stack if file.endswith("one_stalls.py")) for stack in lines}) == 1
