@@ -98,10 +98,10 @@ def first_apart(calls: list[list[tuple[str, int]]]) -> tuple[int, int]:
     Returns (process, line) of the first call that is not the others': who asked for it
     and on which line of the program.
 
-    哪一个进程最先做了与别人不同的事，在程序的哪一行？
+    哪一个进程最先做了与别人不同的事，在哪一行代码？
     calls 里每个进程有一个列表，进程至少四个；列表按先后记下它请求的调用，即元组（名称，行号），
     名称里带着步数。每个列表到该进程卡住的地方为止，不一定停在同一次调用。除了一个进程以外，
-    其余的都是对的，所以请求的东西也相同。返回（进程，行号）：第一次与别人不同的调用，是谁在哪一行请求的。
+    其余的都是对的，所以请求的东西也相同。返回（进程，行号）：第一次与别人不同的调用，是谁在哪一行代码里请求的。
     """
     # TODO: as it stands, it blames the call at which process 0 got stuck.
     name, line = calls[0][-1]
@@ -120,10 +120,10 @@ def who_is_missing(
     of "incident.py" in which it stands. None if all wait: then no process is missing,
     and a device is to be looked at.
 
-    谁没有来参加下一次调用，它停在 incident.py 的哪一行？
+    谁没有来参加下一次调用，它停在 incident.py 的哪一行代码？
     stacks 是每个进程的主线程停住的地方，由元组（文件，行号，函数）组成，最里层的在最前面。
     正在等别人的进程，必有一层在 "progress.py" 里，或者在 JAX 的文件里，这些文件的名称以 "jax/" 开头。
-    返回（进程，行号），即没有在等别人的那个进程，以及它停在 "incident.py" 的哪一行。如果大家都在等，
+    返回（进程，行号），即没有在等别人的那个进程，以及它停在 "incident.py" 的哪一行代码。如果大家都在等，
     就返回 None：没有进程缺席，要查的是设备。
     """
     # TODO: as it stands, it takes the first process, and the innermost frame.

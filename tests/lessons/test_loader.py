@@ -49,3 +49,17 @@ def test_two_processes_stop_and_go_on(tmp_path, monkeypatch, saved, same):
     program = f"{cluster.find(__file__).parents[2]}/lessons/ch11_data/goes_on.py"
     whole, _, later = [cluster.run(program, *a.split(), saved).outputs for a in ("w 8", "s 4", "s 8")]
     assert [text.splitlines()[4:] == text_.splitlines() for text, text_ in zip(whole, later, strict=True)] == [same] * 2
+
+
+@pytest.mark.long
+def test_four_processes_take_the_states_of_two_without_a_word(tmp_path, monkeypatch):
+    """As chapter 11 warns: the array of states has a row for each device, and the devices are as many."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/index.txt").write_text("a.npy b.npy c.npy d.npy")
+    for name in "abcd":
+        np.save(tmp_path / f"data/{name}.npy", np.ones((9, 4), np.float32))
+    program = f"{cluster.find(__file__).parents[2]}/lessons/ch11_data/goes_on.py"
+    cluster.run(program, "s", "4", "used")
+    done = cluster.run(program, "s", "5", "used", processes=4, devices=2)
+    assert [text.split()[:2] for text in done.outputs] == [["step", "5"]] * 4
