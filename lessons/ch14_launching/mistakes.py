@@ -1,0 +1,1 @@
+"""Known wrong answers of ch14_launching, as code; words.toml explains them."""

@@ -1,0 +1,1 @@
+"""Wrong answers of ch14_launching that its mistakes.py does not know."""

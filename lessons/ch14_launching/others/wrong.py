@@ -1,0 +1,1 @@
+"""Every known mistake of ch14_launching once more, spelled differently."""

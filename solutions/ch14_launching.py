@@ -1,0 +1,1 @@
+"""ch14_launching, solved."""
