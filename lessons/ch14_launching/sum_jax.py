@@ -6,7 +6,6 @@ from minipod.cluster import launch_arguments
 
 jax.distributed.initialize(**launch_arguments())
 mesh = jax.make_mesh((jax.device_count(),), ("i",))
-jax.set_mesh(mesh)
 
 mine = 4 * jax.process_index() + np.arange(4, dtype=np.float32)
 cut = jax.NamedSharding(mesh, P("i"))
@@ -17,6 +16,7 @@ def total(xs):
     return xs.sum()
 
 
-print("brought", mine, "total", jax.jit(total)(xs))
-slope = jax.jit(jax.grad(total))(xs)
+with jax.set_mesh(mesh):
+    print("brought", mine, "total", jax.jit(total)(xs))
+    slope = jax.jit(jax.grad(total))(xs)
 print("slope", [float(shard.data[0]) for shard in slope.addressable_shards])

@@ -1,0 +1,94 @@
+"""What JAX would take from an environment: its own detectors, asked in a child.
+
+JAX has no public way to ask; `initialize` itself would go on and connect. So the
+child asks the class that `initialize` asks (jax._src.clusters, read in 0.10.2).
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+KEEP = ("PATH", "HOME", "PYTHONPATH", "LD_LIBRARY_PATH", "TMPDIR")
+CHILD = """
+import json, sys
+from unittest import mock
+from jax._src import clusters
+
+kinds = clusters.ClusterEnv._cluster_types
+order = [
+    (k.name or k.__name__, k.opt_in_only_method)
+    for k in kinds
+    if not k.__subclasses__()
+]
+if sys.argv[1] == "order":
+    print(json.dumps(order))
+    sys.exit()
+found = next(
+    (k for k in kinds if not k.opt_in_only_method and k.is_env_present()), None
+)
+ask = clusters.ClusterEnv.auto_detect_unset_distributed_params
+names = "coordinator_address", "num_processes", "process_id", "local_device_ids"
+said = dict(zip(names, ask(None, None, None, None, None, 10)))
+print(json.dumps({"detector": found and found.name} | said))
+"""
+# What launchers leave in the environment of process 5 of 8, on two hosts.
+# Recorded ones stand in launched.json; these are the same, shortened.
+MADE_UP: dict[str, dict[str, str]] = {
+    "srun": {
+        "SLURM_JOB_ID": "4711",
+        "SLURM_STEP_NODELIST": "node[01-02]",
+        "SLURM_NTASKS": "8",
+        "SLURM_PROCID": "5",
+        "SLURM_LOCALID": "1",
+    },
+    "the batch script": {
+        "SLURM_JOB_ID": "4711",
+        "SLURM_NTASKS": "8",
+        "SLURM_PROCID": "0",
+        "SLURM_LOCALID": "0",
+    },
+    "Open MPI 4": {
+        "OMPI_MCA_orte_hnp_uri": "1531576320.0;tcp://10.96.0.1:34911",
+        "OMPI_COMM_WORLD_SIZE": "8",
+        "OMPI_COMM_WORLD_RANK": "5",
+        "OMPI_COMM_WORLD_LOCAL_RANK": "1",
+    },
+    "Open MPI 5": {
+        "OMPI_COMM_WORLD_SIZE": "8",
+        "OMPI_COMM_WORLD_RANK": "5",
+        "OMPI_COMM_WORLD_LOCAL_RANK": "1",
+    },
+    "GKE, TPU": {
+        "JAX_FORCE_TPU_INIT": "1",  # for this page: there is no TPU here
+        "TPU_SKIP_MDS_QUERY": "1",
+        "TPU_WORKER_HOSTNAMES": ",".join(["localhost"] * 8),
+        "TPU_WORKER_ID": "5",
+        "MEGASCALE_COORDINATOR_ADDRESS": "localhost",
+        "MEGASCALE_NUM_SLICES": "1",
+        "MEGASCALE_SLICE_ID": "0",
+    },
+    "by hand": {},
+}
+
+
+def asked(variables: dict[str, str]) -> dict[str, object]:
+    """What a bare `initialize()` would use in a process with these variables."""
+    return _child("ask", variables)
+
+
+def order() -> list[tuple[str, bool]]:
+    """JAX's detectors in turn: name, whether only on request."""
+    return [(name, opt_in) for name, opt_in in _child("order", {})]
+
+
+def _child(what: str, variables: dict[str, str]):
+    env = {k: os.environ[k] for k in KEEP if k in os.environ}
+    env |= {"JAX_PLATFORMS": "cpu"} | variables
+    command = [sys.executable, "-W", "ignore", "-c", CHILD, what]
+    done = subprocess.run(
+        command, env=env, capture_output=True, text=True, timeout=120
+    )
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip().splitlines()[-1])
+    return json.loads(done.stdout.splitlines()[-1])
