@@ -1,4 +1,154 @@
-# %% first
-from minipod import devices
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       format_name: percent
+# ---
 
-devices.simulate(8)  # FILL IN
+# A script leaves nothing behind: it runs in a folder that goes when it ends.
+import atexit
+import os
+import shutil
+import tempfile
+
+os.chdir(scratch := tempfile.mkdtemp())
+atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+
+# %% what-srun-sets
+from lessons.ch14_launching import detect
+
+for name, value in detect.MADE_UP["srun"].items():
+    print(f"{name}={value}")
+
+detect.asked(detect.MADE_UP["srun"])
+
+# %% picture-launch
+from lessons.ch14_launching.draw_launch import launch
+
+processes = []
+for i in range(4):  # two on each of two hosts
+    said = {"SLURM_NTASKS": "4", "SLURM_PROCID": str(i)}
+    said |= {"SLURM_LOCALID": str(i % 2)}
+    answer = detect.asked(detect.MADE_UP["srun"] | said)
+    processes.append(answer | {"host": f"node0{i // 2 + 1}"})
+launch("srun", "hello.py", processes)
+
+# %% order
+for name, on_request in detect.order():
+    print(f"{name:12}", "only on request" if on_request else "")
+
+# %% what-jax-takes
+for launcher, variables in detect.MADE_UP.items():
+    a = detect.asked(variables)
+    who = f"{a['process_id']} of {a['num_processes']} at"
+    told = f"{who} {a['coordinator_address']}" if a["detector"] else ""
+    print(f"{launcher:17}{a['detector'] or 'nobody':8}{told}")
+
+# %% nobody
+import jax
+
+from minipod.expect import expect_error
+
+with expect_error(ValueError, "coordinator_address should be defined"):
+    jax.distributed.initialize()
+
+# %% two-launchers
+both = detect.MADE_UP["srun"] | {
+    "SLURM_NTASKS": "2",  # mpirun's helpers, one on each host
+    "SLURM_PROCID": "1",
+}
+a = detect.asked(both | detect.MADE_UP["Open MPI 4"])
+print("Open MPI 4:", a["detector"], a["process_id"], "of", a["num_processes"])
+a = detect.asked(both | detect.MADE_UP["Open MPI 5"])
+print("Open MPI 5:", a["detector"], a["process_id"], "of", a["num_processes"])
+
+# %% sbatch-file
+from pathlib import Path
+
+import minipod
+
+lesson = Path(minipod.__file__).parents[1] / "lessons" / "ch14_launching"
+print((lesson / "two_processes.sbatch").read_text())
+
+# %% mpirun-file
+print((lesson / "two_processes.mpirun.sh").read_text())
+
+# %% tpu-vm-file
+print((lesson / "tpu_vm.sh").read_text())
+
+# %% jobset-file
+print((lesson / "jobset.yaml").read_text())
+
+# %% tpu-hosts
+from minipod import pictures, pods
+
+devices = pods.devices("v5e:4x4")
+for d in devices[:4]:
+    print(d.id, "is of process", d.process_index, "and lies at", d.coords)
+pictures.devices(devices)
+
+# %% seven-idle
+task = {
+    "SLURM_JOB_ID": "4711",
+    "SLURM_STEP_NODELIST": "localhost",
+    "SLURM_NTASKS": "1",
+    "SLURM_PROCID": "0",
+    "SLURM_LOCALID": "0",
+}
+print(detect.started("visible.py", task).stdout)
+
+# %% all-eight
+task["JAX_LOCAL_DEVICE_IDS"] = "0,1,2,3,4,5,6,7"
+print(detect.started("visible.py", task).stdout)
+
+# %% per-host-file
+print((lesson / "one_per_host.sbatch").read_text())
+
+# %% per-gpu-file
+print((lesson / "one_per_gpu.sbatch").read_text())
+
+# %% gpu-box-file
+print((lesson / "gpu_box.sh").read_text())
+
+# %% by-hand-file
+print((lesson / "by_hand.sh").read_text())
+
+# %% ports
+srun = detect.MADE_UP["srun"]
+for job in (4711, 4712, 4711 + 2**12):
+    address = detect.asked(srun | {"SLURM_JOB_ID": str(job)})
+    print("job", job, "listens on", address["coordinator_address"])
+
+# %% ports-chosen
+detect.asked(srun | {"JAX_COORDINATOR_PORT": "7777"})["coordinator_address"]
+
+# %% buffered
+for options in ((), ("-u",)):
+    done = detect.started("dies_with_lines.py", {}, *options)
+    print("python", *options, "ends with", done.returncode, end=", ")
+    print(len(done.stdout), "bytes in the log")
+
+# %% sum-by-jax
+from minipod.cluster import run
+
+run("sum_jax.py", processes=2, devices=4)
+
+# %% sum-by-mpi
+from lessons.ch14_launching import neighbours
+
+neighbours.recorded("sum_mpi.py", "mpi4jax", "jax", "Open MPI")
+
+# %% sum-by-rpc
+from minipod.processes import free_port
+
+address = f"127.0.0.1:{free_port()}"
+run("sum_rpc.py", address, processes=2, devices=4)
+
+# %% step-by-jax
+run("step_plain.py", processes=2, devices=4)
+
+# %% step-by-nnx
+neighbours.recorded("step_nnx.py", "flax", "jax")
+
+# %% step-by-haiku
+neighbours.recorded("step_haiku.py", "dm-haiku", "jax")

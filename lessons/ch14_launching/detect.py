@@ -1,13 +1,16 @@
-"""What JAX would take from an environment: its own detectors, asked in a child.
+"""What JAX would take from an environment, by its own detectors, in a child.
 
-JAX has no public way to ask; `initialize` itself would go on and connect. So the
-child asks the class that `initialize` asks (jax._src.clusters, read in 0.10.2).
+JAX has no public way to ask; `initialize` itself would go on and connect. So
+the child asks the class that `initialize` asks, in jax._src.clusters.
 """
 
 import json
 import os
 import subprocess
 import sys
+from pathlib import Path
+
+from minipod.processes import free_port
 
 KEEP = ("PATH", "HOME", "PYTHONPATH", "LD_LIBRARY_PATH", "TMPDIR")
 CHILD = """
@@ -73,7 +76,7 @@ MADE_UP: dict[str, dict[str, str]] = {
 
 
 def asked(variables: dict[str, str]) -> dict[str, object]:
-    """What a bare `initialize()` would use in a process with these variables."""
+    """What a bare `initialize()` would use in a process that has these."""
     return _child("ask", variables)
 
 
@@ -92,3 +95,20 @@ def _child(what: str, variables: dict[str, str]):
     if done.returncode:
         raise RuntimeError(done.stderr.strip().splitlines()[-1])
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def started(
+    program: str, variables: dict[str, str], *options: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a program of this lesson with these variables, its output in pipes.
+
+    A coordinator that it starts listens on this machine alone.
+    """
+    port = str(free_port())
+    env = {k: os.environ[k] for k in KEEP if k in os.environ}
+    env |= {"JAX_PLATFORMS": "cpu", "JAX_COORDINATOR_PORT": port}
+    env |= {"JAX_COORDINATOR_BIND_ADDRESS": f"127.0.0.1:{port}"} | variables
+    command = [sys.executable, *options, str(Path(__file__).parent / program)]
+    return subprocess.run(
+        command, env=env, capture_output=True, text=True, timeout=120
+    )

@@ -23,6 +23,7 @@ SHORT = {
     "c": "cpus-per-task",
     "A": "account",
 }
+BEFORE = {"exec", "env", "time", "timeout", "nice", "numactl", "stdbuf"}
 FLAGS = {"kill-on-bad-exit", "unbuffered", "label", "exclusive", "requeue"}
 
 
@@ -46,7 +47,7 @@ def read_sbatch(text: str) -> dict[str, object]:
     environment: dict[str, str] = {}
     for command in commands:
         step, words = _step(command, environment)
-        if words and re.fullmatch(r"python[\d.]*", os.path.basename(words[0])):
+        if words and _is_python(words[0]):
             return _facts(job, step, environment, words[1:])
     raise ValueError("the script starts no Python: no line runs `python …`")
 
@@ -108,14 +109,22 @@ def _step(
             return step, []
         if re.match(r"[A-Za-z_]\w*=", words[0]):
             name, _, mine[name] = words.pop(0).partition("=")
-        elif words[0] in ("exec", "env", "time"):
+        elif words[0] in BEFORE:  # with options of its own, up to Python
             words.pop(0)
+            while words and not re.match(r"srun$|[A-Za-z_]\w*=", words[0]):
+                if _is_python(words[0]):
+                    break
+                words.pop(0)
         elif words[0] == "srun":
             step, words = _options(words[1:])
         else:
             break
     environment |= mine if words else {}
     return step, words
+
+
+def _is_python(word: str) -> bool:
+    return bool(re.fullmatch(r"python[\d.]*", os.path.basename(word)))
 
 
 def _facts(

@@ -25,22 +25,26 @@ said = {
 with open(f"{sys.argv[0]}.{rank}", "w") as file:
     json.dump(said, file)
 if rank == 1:
+    end = time.monotonic() + 30
+    while not os.path.exists(f"{sys.argv[0]}.0") and time.monotonic() < end:
+        time.sleep(0.1)
     sys.exit(3)
 time.sleep(4)
 with open(f"{sys.argv[0]}.{rank}", "w") as file:
     json.dump(said | {"survived": True}, file)
 """
 SCRIPTS = {
-    "the solution": "#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=2\n#SBATCH --time=30\nsrun -K1 PYTHON -u PROGRAM",
-    "short": "#SBATCH -N2 -n 2 -t 0:90\nexport PYTHONUNBUFFERED=1\nsrun -l PYTHON PROGRAM",
-    "a time with a colon": "#SBATCH --nodes=1 --ntasks=2 --time=00:45\nsrun --kill-on-bad-exit=1 PYTHON PROGRAM",
-    "no srun": "#SBATCH --nodes=2 --ntasks-per-node=2 --time=5\nPYTHON -u PROGRAM",
-    "options too late": "#SBATCH --nodes=1\nset -e\n#SBATCH --ntasks=4 --time=7\nsrun -K PYTHON PROGRAM",
-    "a pseudo terminal": "#SBATCH -N 2 -t 1:00:00\nsrun -u -K1 PYTHON PROGRAM",
-    "the variable": "#SBATCH -N 2 --time=0-0:50\nexport SLURM_KILL_BAD_EXIT=1\nsrun PYTHON PROGRAM",
-    "before srun": "#SBATCH -N 2 -t 55\nPYTHONUNBUFFERED=1 srun -K0 \\\n  PYTHON PROGRAM",
-    "exported by srun": "#SBATCH -N 2 -t 55:00\nsrun --export=ALL,PYTHONUNBUFFERED=1 PYTHON PROGRAM",
-    "fewer tasks than nodes": "#SBATCH --nodes=2 --ntasks=1 --time=3\nsrun -K1 PYTHON -u PROGRAM",
+    "the solution": "#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=2\n#SBATCH --time=30\nsrun -K1 @python -u @program",
+    "short": "#SBATCH -N2 -n 2 -t 0:90\nexport PYTHONUNBUFFERED=1\nsrun -l @python @program",
+    "a time with a colon": "#SBATCH --nodes=1 --ntasks=2 --time=00:45\nsrun --kill-on-bad-exit=1 @python @program",
+    "no srun": "#SBATCH --nodes=2 --ntasks-per-node=2 --time=5\n@python -u @program",
+    "options too late": "#SBATCH --nodes=1\nset -e\n#SBATCH --ntasks=4 --time=7\nsrun -K @python @program",
+    "a pseudo terminal": "#SBATCH -N 2 -t 1:00:00\nsrun -u -K1 @python @program",
+    "the variable": "#SBATCH -N 2 --time=0-0:50\nexport SLURM_KILL_BAD_EXIT=1\nsrun @python @program",
+    "before srun": "#SBATCH -N 2 -t 55\nPYTHONUNBUFFERED=1 srun -K0 \\\n  @python @program",
+    "exported by srun": "#SBATCH -N 2 -t 55:00\nsrun --export=ALL,PYTHONUNBUFFERED=1 @python @program",
+    "fewer tasks than nodes": "#SBATCH --nodes=2 --ntasks=1 --time=3\nsrun -K1 @python -u @program",
+    "ended in time": "#SBATCH -N 2 -t 4\nsrun -K1 timeout -k 10 60 @python -u @program",
 }
 
 
@@ -63,7 +67,7 @@ def test_scripts_are_read_as_slurm_reads_them(tmp_path: Path, monkeypatch: pytes
         for i, (name, text) in enumerate(SCRIPTS.items()):
             program = f"probe{i}.py"
             Path(program).write_text(PROBE)
-            text = "#!/bin/bash\n" + text.replace("PROGRAM", program).replace("PYTHON", sys.executable) + "\n"
+            text = "#!/bin/bash\n" + text.replace("@program", program).replace("@python", sys.executable) + "\n"
             Path(f"{i}.sbatch").write_text(text)
             done = cluster.run("sbatch", "--wait", f"--output={i}.log", f"{i}.sbatch", limit=90)
             said = [json.loads(p.read_text()) for p in sorted(tmp_path.glob(f"{program}.*"))]
