@@ -70,6 +70,22 @@ import minipod
 lesson = Path(minipod.__file__).parents[1] / "lessons" / "ch14_launching"
 print((lesson / "two_processes.sbatch").read_text())
 
+# %% under-slurm
+from lessons.ch14_launching import launched
+
+launched.versions()
+launched.outputs("Slurm, two hosts", "hello")
+
+# %% with-kill
+launched.fault("one dies, with -K1")
+
+# %% without-kill
+launched.fault("one dies, without -K1")
+
+# %% slurm-says
+launched.fault("wrong partition")
+launched.fault("Slurm is down")
+
 # %% mpirun-file
 print((lesson / "two_processes.mpirun.sh").read_text())
 
@@ -86,6 +102,9 @@ devices = pods.devices("v5e:4x4")
 for d in devices[:4]:
     print(d.id, "is of process", d.process_index, "and lies at", d.coords)
 pictures.devices(devices)
+
+# %% one-a-host
+launched.assumed("srun --nodes=2 --ntasks-per-node=1 --gpus-per-node=8")
 
 # %% seven-idle
 task = {
@@ -107,11 +126,22 @@ print((lesson / "one_per_host.sbatch").read_text())
 # %% per-gpu-file
 print((lesson / "one_per_gpu.sbatch").read_text())
 
+# %% gpus-per-task
+launched.assumed("srun --nodes=2 --ntasks-per-node=2 --gpus-per-task=1")
+
 # %% gpu-box-file
 print((lesson / "gpu_box.sh").read_text())
 
 # %% by-hand-file
 print((lesson / "by_hand.sh").read_text())
+
+# %% everywhere
+launched.versions()
+launched.table()
+
+# %% unknown-name
+launched.fault("unknown name, JAX alone")
+launched.fault("unknown name", lines=2)
 
 # %% ports
 srun = detect.MADE_UP["srun"]
@@ -127,6 +157,10 @@ for options in ((), ("-u",)):
     done = detect.started("dies_with_lines.py", {}, *options)
     print("python", *options, "ends with", done.returncode, end=", ")
     print(len(done.stdout), "bytes in the log")
+
+# %% wrong-launcher
+launched.fault("two launchers, JAX alone")
+launched.fault("two launchers", lines=2)
 
 # %% sum-by-jax
 from minipod.cluster import run
@@ -152,3 +186,7 @@ neighbours.recorded("step_nnx.py", "flax", "jax")
 
 # %% step-by-haiku
 neighbours.recorded("step_haiku.py", "dm-haiku", "jax")
+
+# %% same-loss
+printed = neighbours.printed("step_plain.py", "step_nnx.py", "step_haiku.py")
+print("the same, to the last digit:", len(set(printed)) == 1)

@@ -17,11 +17,14 @@ def launch(launcher: str, program: str, processes: list[dict]) -> Picture:
     for host in hosts:
         with g.subgraph(name=f"cluster_{host}") as box:
             box.attr(label=host, margin="10")
-            for p in processes:
-                if p["host"] == host:
-                    name = f"process_{p['process_id']}"
-                    label = f"process {p['process_id']}"
-                    graph.node(box, name, label, "device", 92)
+            here = [p["process_id"] for p in processes if p["host"] == host]
+            for i in here:
+                label = f"process {i}"
+                graph.node(box, f"process_{i}", label, "device", 92)
+            with box.subgraph(graph_attr={"rank": "same"}) as same:
+                for i, above in zip(here[1:], here, strict=False):
+                    # dot lays a rank out from the bottom up
+                    same.edge(f"process_{i}", f"process_{above}", style="invis")
     address = processes[0]["coordinator_address"]
     wide = text_width(address, 12, True) + 40
     graph.node(g, "coordinator", address, "collective code", wide, 40)

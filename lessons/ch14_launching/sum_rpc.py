@@ -1,3 +1,4 @@
+import os
 import sys
 import threading
 from socketserver import ThreadingMixIn
@@ -5,18 +6,20 @@ from xmlrpc.client import ServerProxy
 from xmlrpc.server import SimpleXMLRPCServer
 
 import jax.numpy as jnp
-from rpc_client import me, processes, until_it_answers
 
+from minipod.processes import wait_for_listener
 
-class Server(ThreadingMixIn, SimpleXMLRPCServer):
-    daemon_threads = False  # server_close waits for the last answer
-
-
-host, _, port = sys.argv[1].partition(":")
+address, host, port = sys.argv[1], *sys.argv[1].split(":")
+me = int(os.environ["MINIPOD_PROCESS"])  # no jax.distributed here, either
+processes = int(os.environ["MINIPOD_PROCESSES"])
 parts, all_came = {}, threading.Barrier(processes)
 
 
-def add(process, part):  # runs in process 0, once for each that calls
+class Server(ThreadingMixIn, SimpleXMLRPCServer):
+    """A thread for each call; closing waits for the last answer."""
+
+
+def add(process, part):  # runs in process 0, whoever calls it
     parts[process] = part
     all_came.wait(timeout=30)
     return sum(parts.values())
@@ -28,8 +31,9 @@ if me == 0:
     threading.Thread(target=server.serve_forever).start()
 
 mine = 4.0 * me + jnp.arange(4.0)
-total = ServerProxy(f"http://{until_it_answers(host, port)}").add
-print("brought", mine, "total", total(me, float(mine.sum())))
+wait_for_listener(address, 30)
+total = ServerProxy(f"http://{address}").add(me, float(mine.sum()))
+print("brought", mine, "total", total)
 
 if me == 0:
     server.shutdown()

@@ -1,0 +1,71 @@
+"""What launched.json has of real launchers, for the pages.
+
+record_launchers.py writes it; a long test runs the same again and compares.
+"""
+
+import json
+import re
+from pathlib import Path
+from textwrap import shorten
+
+from minipod.cluster import Run
+from minipod.tables import Table
+
+FILE = Path(__file__).with_name("launched.json")
+WIDTH = 78
+NOISE = re.compile(r"^\d: [EWF]\d{4} |RPC: /|stack trace|status of the step")
+
+
+def recorded() -> dict:
+    """All of it: "versions", "programs", "assumed" and "faults"."""
+    return json.loads(FILE.read_text("utf-8"))
+
+
+def versions() -> None:
+    """Print when it was recorded, and with what."""
+    said = recorded()["versions"]
+    others = ", ".join(f"{k} {v}" for k, v in said.items() if k != "date")
+    print(f"recorded on {said['date']} with {others}")
+
+
+def outputs(launcher: str, program: str) -> Run:
+    """What a program of chapter 10 printed in each of two processes."""
+    found = recorded()["programs"][launcher][program]
+    return Run(found["outputs"], [0] * len(found["outputs"]), found["seconds"])
+
+
+def table() -> Table:
+    """Seconds of every program under every launcher; "differs" where what was
+    printed is not what `minipod run` printed."""
+    programs = recorded()["programs"]
+    ours = programs["minipod run"]
+    rows = []
+    for launcher, found in programs.items():
+        same = (found[p]["outputs"] == ours[p]["outputs"] for p in ours)
+        said = (
+            f"{found[p]['seconds']:.1f}" if alike else "differs"
+            for p, alike in zip(ours, same, strict=True)
+        )
+        rows.append((launcher, *said))
+    return Table(("launcher", *ours), tuple(rows))
+
+
+def assumed(command: str) -> None:
+    """Print, for each process, where it was, and the GPUs that JAX takes."""
+    print(command)
+    for p in recorded()["assumed"][command]:
+        sees = p["variables"].get("CUDA_VISIBLE_DEVICES", "?")
+        takes = ",".join(map(str, p["local_device_ids"]))
+        who = f"process {p['process_id']} of {p['num_processes']}"
+        print(f"  {who} on {p['host']} sees GPUs {sees}, takes {takes}")
+
+
+def fault(name: str, lines: int = 4) -> None:
+    """Print a command that went wrong, the first lines of what was said, and
+    how it ended; XLA's own log lines are left out."""
+    found = recorded()["faults"][name]
+    print("$", found["command"].replace("--kill-on-bad-exit=1", "-K1"))
+    kept = [line for line in found["said"] if not NOISE.search(line)]
+    for line in kept[:lines]:
+        print(shorten(line, WIDTH, placeholder=" …"))
+    print(f"exit status {found['code']}, after {found['seconds']:.0f} s")
