@@ -6,14 +6,17 @@ record_launchers.py writes it; a long test runs the same again and compares.
 import json
 import re
 from pathlib import Path
-from textwrap import shorten
+from textwrap import fill, shorten
 
 from minipod.cluster import Run
 from minipod.tables import Table
 
 FILE = Path(__file__).with_name("launched.json")
 WIDTH = 78
-NOISE = re.compile(r"^\d: [EWF]\d{4} |RPC: /|stack trace|status of the step")
+NOISE = re.compile(
+    r"^\d: [EWF]\d{4} |RPC: /|stack trace|StepId=|CANCELLED AT"
+    r"|queued and waiting|has been allocated"
+)
 
 
 def recorded() -> dict:
@@ -62,10 +65,11 @@ def assumed(command: str) -> None:
 
 def fault(name: str, lines: int = 4) -> None:
     """Print a command that went wrong, the first lines of what was said, and
-    how it ended; XLA's own log lines are left out."""
+    how it ended; log lines of XLA, and Slurm's of the step, are left out."""
     found = recorded()["faults"][name]
     print("$", found["command"].replace("--kill-on-bad-exit=1", "-K1"))
-    kept = [line for line in found["said"] if not NOISE.search(line)]
-    for line in kept[:lines]:
-        print(shorten(line, WIDTH, placeholder=" …"))
+    said = dict.fromkeys(x for x in found["said"] if not NOISE.search(x))
+    for line in list(said)[:lines]:
+        line = shorten(line, 3 * WIDTH, placeholder=" …")
+        print(fill(line, WIDTH, subsequent_indent="    "))
     print(f"exit status {found['code']}, after {found['seconds']:.0f} s")
