@@ -20,9 +20,11 @@ HERE = Path(__file__).parent
 APART = HERE / "apart.py"
 ROOT = HERE.parents[1]
 LIMIT = 300.0  # seconds; on a busy machine everything takes longer
-_MPI = {  # root may, and two processes on a machine with one core
+_ROOT_MAY = {  # run mpirun
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+}
+_CROWD = {
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
 }
@@ -66,14 +68,27 @@ def by_slurm(program: str, count: int) -> Run:
 
 def by_mpirun(program: str, prefix: Path | None = None) -> Run:
     """Open MPI's mpirun: this machine's, or the one installed in `prefix`."""
-    env = environment(*([prefix / "bin"] if prefix else []))
+    script = str(HERE / "two_processes.mpirun.sh")
+    began = time.monotonic()
+    done = with_mpi(["sh", script, str(APART), program], prefix)
+    seconds = time.monotonic() - began
+    return _run([done.returncode], seconds, done.stdout + done.stderr)
+
+
+def with_mpi(
+    command: list[str], prefix: Path | None = None, crowd: bool = True
+) -> subprocess.CompletedProcess[str]:
+    """Run a command with this mpirun first on its PATH.
+
+    crowd: there may be more processes than cores.
+    """
+    env = environment(*([prefix / "bin"] if prefix else [])) | _ROOT_MAY
+    if crowd:
+        env |= _CROWD
     if prefix:
         env["PYTHONPATH"] += f":{_packages(prefix)}"
-    script = str(HERE / "two_processes.mpirun.sh")
-    begun = time.monotonic()
-    command = ["sh", script, str(APART), program]
-    codes, log = _together([command], [{**env, **_MPI}])
-    return _run(codes, time.monotonic() - begun, log)
+    codes, out, err = _together([command], [env])
+    return subprocess.CompletedProcess(command, codes[0], out, err)
 
 
 def with_gke_variables(program: str) -> Run:
@@ -136,14 +151,14 @@ def _on_hosts(commands: list[list[str]], env: list[dict[str, str]]) -> Run:
             [*namespaces.enter(p, *namespaces.OWN), stay] for p in lab.pids
         ]
         there = [e + c for e, c in zip(enter, commands, strict=True)]
-        codes, log = _together(there, env)
-        return _run(codes, time.monotonic() - began, log)
+        codes, out, err = _together(there, env)
+        return _run(codes, time.monotonic() - began, out + err)
 
 
 def _together(
     commands: Sequence[list[str]], env: Sequence[dict[str, str]]
-) -> tuple[list[int], str]:
-    """Run all at once, none longer than LIMIT: exit codes, what all printed."""
+) -> tuple[list[int], str, str]:
+    """Run all at once, none longer than LIMIT: exit codes, output, errors."""
     with contextlib.ExitStack() as held:
         started = []
         for command, own in zip(commands, env, strict=True):
@@ -152,14 +167,15 @@ def _together(
                 env=own,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
+                stderr=subprocess.PIPE,
                 text=True,
                 start_new_session=True,
             )
             held.callback(kill_group, process.pid)
             started.append(process)
-        log = "".join(p.communicate(timeout=LIMIT)[0] for p in started)
-    return [p.returncode for p in started], log
+        said = [p.communicate(timeout=LIMIT) for p in started]
+    out, err = ("".join(texts) for texts in zip(*said, strict=True))
+    return [p.returncode for p in started], out, err
 
 
 def _run(codes: list[int], seconds: float, log: str) -> Run:

@@ -19,7 +19,7 @@ from minipod.processes import environment, wait_for_listener
 
 HEARTBEAT = 10  # seconds until JAX takes a silent process for dead; its default is 100
 PATIENCE = 300  # seconds that JAX gives the others to come
-SETTLE = 1.0  # seconds in which process 0 finds out that the coordinator which listens is not its own
+SETTLE = 2.0  # seconds in which process 0 finds out that the coordinator which listens is not its own
 OPEN_MPI_4 = "OMPI_MCA_orte_hnp_uri"  # what JAX recognises it by
 _SLURM = ("SLURM_JOB_ID", "SLURM_STEP_NODELIST", "SLURM_NTASKS", "SLURM_PROCID", "SLURM_LOCALID")
 _MPI_STARTERS = ("mpirun", "orted", "orterun", "mpiexec", "prterun", "prted", "prte", "hydra_pmi_proxy")
