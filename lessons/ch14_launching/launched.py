@@ -27,7 +27,8 @@ def recorded() -> dict:
 def versions() -> None:
     """Print when it was recorded, and with what."""
     said = recorded()["versions"]
-    others = ", ".join(f"{k} {v}" for k, v in said.items() if k != "date")
+    names = {k: k.rstrip(" 45") for k in said if k != "date"}
+    others = ", ".join(f"{name} {said[k]}" for k, name in names.items())
     print(f"recorded on {said['date']} with {others}")
 
 
