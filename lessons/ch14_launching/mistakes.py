@@ -69,6 +69,11 @@ def sbatch_file__empty_first_line(program, nodes, a_node, minutes, submit):
     return submit(_script(text, program, nodes, a_node, minutes))
 
 
+def sbatch_file__option_of_srun(program, nodes, a_node, minutes, submit):
+    text = HEAD + "#SBATCH --kill-on-bad-exit=1\nsrun python -u {program}\n"
+    return submit(_script(text, program, nodes, a_node, minutes))
+
+
 def _by_hand(hosts, gpus, a_gpu_each, port, change):
     every = list(range(gpus))
     parts = [[gpu] for gpu in every] if a_gpu_each else [every]
@@ -117,6 +122,13 @@ def arguments_by_hand__no_port(hosts, gpus, a_gpu_each, port):
 def arguments_by_hand__local_number(hosts, gpus, a_gpu_each, port):
     def change(row, n, each):
         return {"process_id": n % each}
+
+    return _by_hand(hosts, gpus, a_gpu_each, port, change)
+
+
+def arguments_by_hand__number_of_a_gpu(hosts, gpus, a_gpu_each, port):
+    def change(row, n, each):
+        return {"process_id": n // each * gpus + row["local_device_ids"][0]}
 
     return _by_hand(hosts, gpus, a_gpu_each, port, change)
 

@@ -24,6 +24,7 @@ SHORT = {
     "A": "account",
 }
 BEFORE = {"exec", "env", "time", "timeout", "nice", "numactl", "stdbuf"}
+OF_SRUN = {"kill-on-bad-exit", "label", "unbuffered"}
 FLAGS = {"kill-on-bad-exit", "unbuffered", "label", "exclusive", "requeue"}
 
 
@@ -32,8 +33,8 @@ def read_sbatch(text: str) -> dict[str, object]:
 
     nodes, processes  how many of them run the program
     seconds           after which Slurm ends the job; None: it is not said
-    ends_together     whether the others are ended when one process fails
-    prints_at_once    whether lines reach the log when they are printed
+    when_one_fails    "all end" or "the others go on"
+    printed_lines     are in the log "at once" or "when the buffer is full"
     runs              the Python program
 
     Raises ValueError with one sentence for what Slurm or the shell refuses.
@@ -61,6 +62,8 @@ def _parts(text: str) -> tuple[dict[str, str], list[list[str]]]:
             options, rest = _options(_words(line[7:]))
             if rest:
                 raise ValueError(f"sbatch: {rest[0]!r} is no option")
+            if of_srun := OF_SRUN & options.keys():
+                raise ValueError(f"sbatch: unknown option --{min(of_srun)}")
             job |= options
         elif words := _words(line):
             commands.append(words)
@@ -156,8 +159,8 @@ def _facts(
         "nodes": nodes,
         "processes": processes,
         "seconds": _seconds(job["time"]) if "time" in job else None,
-        "ends_together": kill != "0",
-        "prints_at_once": at_once,
+        "when_one_fails": "the others go on" if kill == "0" else "all end",
+        "printed_lines": "at once" if at_once else "when the buffer is full",
         "runs": programs[0] if programs else "",
     }
 

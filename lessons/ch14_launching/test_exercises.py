@@ -22,8 +22,8 @@ def test_sbatch_file(check):
             "nodes": nodes,
             "processes": nodes * a_node,
             "seconds": 60 * minutes,
-            "ends_together": True,
-            "prints_at_once": True,
+            "when_one_fails": "all end",
+            "printed_lines": "at once",
             "runs": program,
         }
 

@@ -19,7 +19,7 @@ ROOT = LESSON.parents[1]
 TOTAL = "28.0"  # 0 + 1 + … + 7
 
 
-def totals(outputs: list[str]) -> list[str]:
+def totals(outputs: list[str]) -> list[list[str]]:
     return [re.findall(r"total (\S+)", text) for text in outputs]
 
 

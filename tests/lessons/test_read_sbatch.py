@@ -48,6 +48,15 @@ SCRIPTS = {
 }
 
 
+REFUSED = {
+    "an empty first line": "\n#!/bin/bash\n#SBATCH --time=5\nsrun python x.py\n",
+    "an option of srun": "#!/bin/bash\n#SBATCH --time=5 --kill-on-bad-exit=1\nsrun python x.py\n",
+    "another of srun's": "#!/bin/bash\n#SBATCH --unbuffered\nsrun python x.py\n",
+    "no time": "#!/bin/bash\n#SBATCH --time=soon\nsrun python x.py\n",
+    "no number": "#!/bin/bash\n#SBATCH --nodes=two\nsrun python x.py\n",
+}
+
+
 def seconds(time: str) -> int:
     """Of a limit as squeue prints it, [days-]hours:minutes:seconds without leading zeros."""
     days, _, clock = time.rpartition("-")
@@ -64,6 +73,10 @@ def test_scripts_are_read_as_slurm_reads_them(tmp_path: Path, monkeypatch: pytes
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     ours, slurms = {}, {}
     with slurm.cluster() as cluster:
+        for name, text in REFUSED.items():
+            Path("refused.sbatch").write_text(text)
+            done = cluster.run("sbatch", "--test-only", "refused.sbatch")
+            assert done.returncode, f"{name}: {done.stdout}{done.stderr}"
         for i, (name, text) in enumerate(SCRIPTS.items()):
             program = f"probe{i}.py"
             Path(program).write_text(PROBE)
@@ -76,10 +89,11 @@ def test_scripts_are_read_as_slurm_reads_them(tmp_path: Path, monkeypatch: pytes
                 "nodes": len({s["node"] for s in said}),
                 "processes": max(s["processes"] for s in said),
                 "seconds": seconds(said[0]["time"]),
-                "prints_at_once": all(s["at once"] for s in said),
+                "printed_lines": "at once" if all(s["at once"] for s in said) else "when the buffer is full",
             }
             if len(said) > 1:
-                slurms[name]["ends_together"] = not any(s.get("survived") for s in said)
+                lives = any(s.get("survived") for s in said)
+                slurms[name]["when_one_fails"] = "the others go on" if lives else "all end"
             ours[name] = {key: value for key, value in read_sbatch(text).items() if key in slurms[name]}
             if ours[name]["seconds"] is None:  # then it is the partition's
                 del ours[name]["seconds"], slurms[name]["seconds"]
@@ -90,11 +104,12 @@ def test_scripts_are_read_as_slurm_reads_them(tmp_path: Path, monkeypatch: pytes
     assert ours == slurms
 
 
-def test_what_sbatch_refuses_is_refused():
-    for text in ("\n#!/bin/bash\nsrun python x.py\n", "srun python x.py\n"):
-        with pytest.raises(ValueError, match="does not look like a batch script"):
-            read_sbatch(text)
-    with pytest.raises(ValueError, match="is no time"):
-        read_sbatch("#!/bin/sh\n#SBATCH --time=soon\nsrun python x.py\n")
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_sbatch_refuses_is_refused(name: str):
+    with pytest.raises(ValueError, match="^sbatch: |no number of nodes"):
+        read_sbatch(REFUSED[name])
+
+
+def test_a_script_that_starts_no_python_is_refused():
     with pytest.raises(ValueError, match="starts no Python"):
         read_sbatch("#!/bin/sh\n#SBATCH --time=5\n# srun python x.py\n")

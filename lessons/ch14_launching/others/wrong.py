@@ -97,6 +97,11 @@ def sbatch_file__empty_first_line(program, nodes, a_node, minutes, submit):
     )
 
 
+def sbatch_file__option_of_srun(program, nodes, a_node, minutes, submit):
+    tasks = f"-n {nodes * a_node} --kill-on-bad-exit"
+    return submit(_job(nodes, tasks, minutes, f"srun -u python {program}"))
+
+
 def _rows(hosts, gpus, a_gpu_each, port, each=None):
     rows = []
     for i, host in enumerate(hosts):
@@ -151,6 +156,18 @@ def arguments_by_hand__local_number(hosts, gpus, a_gpu_each, port):
     return _rows(
         hosts, gpus, a_gpu_each, port, lambda r, i, k: r.update(process_id=k)
     )
+
+
+def arguments_by_hand__number_of_a_gpu(hosts, gpus, a_gpu_each, port):
+    rows = _rows(hosts, gpus, a_gpu_each, port)
+    return [
+        row
+        | {
+            "process_id": hosts.index(row["host"]) * gpus
+            + row["local_device_ids"][0]
+        }
+        for row in rows
+    ]
 
 
 def arguments_by_hand__hosts_counted(hosts, gpus, a_gpu_each, port):
