@@ -1,14 +1,17 @@
-"""Prints, as one line of JSON, where this process is according to its launcher,
-and what JAX takes from that: the arguments of `initialize` that it fills in."""
+"""Prints, as one line of JSON, what the launcher says of this process, and what
+`jax.distributed.initialize()` makes of it: who it is, and which of the host's
+GPUs it will ask for ("all", or their numbers among the visible ones)."""
 
 import json
 import os
 import socket
 
-from jax._src import clusters  # JAX has no public way to ask
+import jax
+from jax._src.distributed import global_state  # JAX has no public way to ask
 
-from minipod.cluster.arguments import launcher
+from minipod.cluster import launch_arguments
 
+ASKED = "jax_cuda_visible_devices"  # set by initialize
 SHOWN = (
     "SLURM_JOB_ID",
     "SLURM_STEP_NODELIST",
@@ -20,19 +23,18 @@ SHOWN = (
     "OMPI_COMM_WORLD_RANK",
     "OMPI_COMM_WORLD_LOCAL_RANK",
     "CUDA_VISIBLE_DEVICES",
+    "JAX_LOCAL_DEVICE_IDS",
 )
 
 if __name__ == "__main__":
-    method = "mpi4py" if launcher() == "mpi4py" else None
-    detect = clusters.ClusterEnv.auto_detect_unset_distributed_params
-    address, count, process, local = detect(None, None, None, None, method, 300)
+    jax.distributed.initialize(**launch_arguments())
     found = {
-        "process": process,
+        "process": global_state.process_id,
         "host": socket.gethostname(),
         "variables": {n: os.environ[n] for n in SHOWN if n in os.environ},
-        "coordinator_address": address,
-        "num_processes": count,
-        "process_id": process,
-        "local_device_ids": local,
+        "coordinator_address": global_state.coordinator_address,
+        "num_processes": global_state.num_processes,
+        "process_id": global_state.process_id,
+        ASKED: jax.config.read(ASKED),
     }
     print(json.dumps(found), flush=True)

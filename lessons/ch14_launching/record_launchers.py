@@ -36,6 +36,7 @@ def versions(prefix: Path) -> dict[str, str]:
         "Slurm": _first_line("slurmd", "-V").split()[-1],
         "Open MPI 4": mpi4.split()[-1],
         "Open MPI 5": mpi5.split()[-1],
+        "load before": f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
         "Linux": platform.release().partition("-")[0],
     }
 
@@ -119,14 +120,14 @@ def faults(prefix: Path) -> dict[str, Any]:
         note("two launchers, JAX alone", *kill, *jax_alone, env=bare | stale)
         note("two launchers", *kill, *hello, env=env | stale)
         listen = ["python", str(HERE / "other_job.py"), "7777"]
-        for name, program, own in (
-            ("port taken, JAX alone", jax_alone, bare | port),
-            ("port taken", hello, env | port),
+        for name, alone, program, own in (
+            ("port taken, JAX alone", True, jax_alone, bare | port),
+            ("port taken", False, hello, env | port),
         ):
             other = here.start(*listen, env=env)
             assert other.stdout
             other.stdout.readline()  # it listens
-            note(name, *kill, *program, env=own)
+            note(name, *(srun if alone else kill), *program, env=own)
             alive = other.poll() is None
             found[name]["the other job"] = "runs on" if alive else "has ended"
             kill_group(other.pid)
