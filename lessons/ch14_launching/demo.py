@@ -152,6 +152,10 @@ for job in (4711, 4712, 4711 + 2**12):
 # %% ports-chosen
 detect.asked(srun | {"JAX_COORDINATOR_PORT": "7777"})["coordinator_address"]
 
+# %% port-taken
+launched.fault("port taken, JAX alone")
+launched.fault("port taken", lines=1)
+
 # %% buffered
 for options in ((), ("-u",)):
     done = detect.started("dies_with_lines.py", {}, *options)

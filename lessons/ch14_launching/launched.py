@@ -13,9 +13,10 @@ from minipod.tables import Table
 
 FILE = Path(__file__).with_name("launched.json")
 WIDTH = 78
+STATUS = re.compile(r"^(\d:) F\d{4} .*absl::Status: (.*)")  # JAX's last words
 NOISE = re.compile(
     r"^\d: [EWF]\d{4} |RPC: /|stack trace|StepId=|CANCELLED AT"
-    r"|queued and waiting|has been allocated"
+    r"|The tasks have crashed|queued and waiting|has been allocated"
 )
 
 
@@ -66,11 +67,12 @@ def assumed(command: str) -> None:
 
 def fault(name: str, lines: int = 4) -> None:
     """Print a command that went wrong, the first lines of what was said, and
-    how it ended; log lines of XLA, and Slurm's of the step, are left out."""
+    how it ended; of XLA's log lines only the last words are kept."""
     found = recorded()["faults"][name]
     print("$", found["command"].replace("--kill-on-bad-exit=1", "-K1"))
-    said = dict.fromkeys(x for x in found["said"] if not NOISE.search(x))
-    for line in list(said)[:lines]:
+    said = (STATUS.sub(r"\1 … \2", line) for line in found["said"])
+    kept = dict.fromkeys(line for line in said if not NOISE.search(line))
+    for line in list(kept)[:lines]:
         line = shorten(line, 3 * WIDTH, placeholder=" …")
         print(fill(line, WIDTH, subsequent_indent="    "))
     print(f"exit status {found['code']}, after {found['seconds']:.0f} s")
