@@ -20,26 +20,28 @@ from lessons.ch14_launching import detect
 for name, value in detect.MADE_UP["srun"].items():
     print(f"{name}={value}")
 
-detect.asked(detect.MADE_UP["srun"])
+detect.asked(detect.MADE_UP["srun"])[0]
 
 # %% picture-launch
 from lessons.ch14_launching.draw_launch import launch
 
-processes = []
+each = []
 for i in range(4):  # two on each of two hosts
     said = {"SLURM_NTASKS": "4", "SLURM_PROCID": str(i)}
-    said |= {"SLURM_LOCALID": str(i % 2)}
-    answer = detect.asked(detect.MADE_UP["srun"] | said)
-    processes.append(answer | {"host": f"node0{i // 2 + 1}"})
-launch("srun", "hello.py", processes)
+    each.append(detect.MADE_UP["srun"] | said | {"SLURM_LOCALID": str(i % 2)})
+
+answers = detect.asked(*each)
+for i, answer in enumerate(answers):
+    answer["host"] = f"node0{i // 2 + 1}"
+launch("srun", "hello.py", answers)
 
 # %% order
 for name, on_request in detect.order():
     print(f"{name:12}", "only on request" if on_request else "")
 
 # %% what-jax-takes
-for launcher, variables in detect.MADE_UP.items():
-    a = detect.asked(variables)
+answers = detect.asked(*detect.MADE_UP.values())
+for launcher, a in zip(detect.MADE_UP, answers, strict=True):
     who = f"{a['process_id']} of {a['num_processes']} at"
     told = f"{who} {a['coordinator_address']}" if a["detector"] else ""
     print(f"{launcher:17}{a['detector'] or 'nobody':8}{told}")
@@ -57,10 +59,10 @@ both = detect.MADE_UP["srun"] | {
     "SLURM_NTASKS": "2",  # mpirun's helpers, one on each host
     "SLURM_PROCID": "1",
 }
-a = detect.asked(both | detect.MADE_UP["Open MPI 4"])
-print("Open MPI 4:", a["detector"], a["process_id"], "of", a["num_processes"])
-a = detect.asked(both | detect.MADE_UP["Open MPI 5"])
-print("Open MPI 5:", a["detector"], a["process_id"], "of", a["num_processes"])
+mpis = ("Open MPI 4", "Open MPI 5")
+answers = detect.asked(*(both | detect.MADE_UP[mpi] for mpi in mpis))
+for mpi, a in zip(mpis, answers, strict=True):
+    print(f"{mpi}: {a['detector']}", a["process_id"], "of", a["num_processes"])
 
 # %% sbatch-file
 from pathlib import Path
@@ -145,12 +147,14 @@ launched.fault("unknown name", lines=2)
 
 # %% ports
 srun = detect.MADE_UP["srun"]
-for job in (4711, 4712, 4711 + 2**12):
-    address = detect.asked(srun | {"SLURM_JOB_ID": str(job)})
-    print("job", job, "listens on", address["coordinator_address"])
+jobs = (4711, 4712, 4711 + 2**12)
+answers = detect.asked(*(srun | {"SLURM_JOB_ID": str(job)} for job in jobs))
+for job, answer in zip(jobs, answers, strict=True):
+    print("job", job, "listens on", answer["coordinator_address"])
 
 # %% ports-chosen
-detect.asked(srun | {"JAX_COORDINATOR_PORT": "7777"})["coordinator_address"]
+(answer,) = detect.asked(srun | {"JAX_COORDINATOR_PORT": "7777"})
+answer["coordinator_address"]
 
 # %% port-taken
 launched.fault("port taken, JAX alone")

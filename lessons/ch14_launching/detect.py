@@ -12,10 +12,10 @@ from pathlib import Path
 
 from minipod.processes import free_port
 
+FORCE_TPU = "JAX_FORCE_TPU_INIT"
 KEEP = ("PATH", "HOME", "PYTHONPATH", "LD_LIBRARY_PATH", "TMPDIR")
 CHILD = """
-import json, sys
-from unittest import mock
+import json, os, sys
 from jax._src import clusters
 
 kinds = clusters.ClusterEnv._cluster_types
@@ -24,16 +24,19 @@ order = [
     for k in kinds
     if not k.__subclasses__()
 ]
-if sys.argv[1] == "order":
-    print(json.dumps(order))
-    sys.exit()
-found = next(
-    (k for k in kinds if not k.opt_in_only_method and k.is_env_present()), None
-)
 ask = clusters.ClusterEnv.auto_detect_unset_distributed_params
 names = "coordinator_address", "num_processes", "process_id", "local_device_ids"
-said = dict(zip(names, ask(None, None, None, None, None, 10)))
-print(json.dumps({"detector": found and found.name} | said))
+before, answers = dict(os.environ), []
+for variables in json.loads(sys.argv[1]):
+    os.environ.clear()
+    os.environ.update(before | variables)
+    kind = next(
+        (k for k in kinds if not k.opt_in_only_method and k.is_env_present()),
+        None,
+    )
+    said = dict(zip(names, ask(None, None, None, None, None, 10)))
+    answers.append({"detector": kind and kind.name} | said)
+print(json.dumps([order, answers]))
 """
 # What launchers leave in the environment of process 5 of 8, on two hosts.
 # Recorded ones stand in launched.json; these are the same, shortened.
@@ -63,7 +66,7 @@ MADE_UP: dict[str, dict[str, str]] = {
         "OMPI_COMM_WORLD_LOCAL_RANK": "1",
     },
     "GKE, TPU": {
-        "JAX_FORCE_TPU_INIT": "1",  # for this page: there is no TPU here
+        FORCE_TPU: "1",  # for this page: there is no TPU here
         "TPU_SKIP_MDS_QUERY": "1",
         "TPU_WORKER_HOSTNAMES": ",".join(["localhost"] * 8),
         "TPU_WORKER_ID": "5",
@@ -75,20 +78,31 @@ MADE_UP: dict[str, dict[str, str]] = {
 }
 
 
-def asked(variables: dict[str, str]) -> dict[str, object]:
-    """What a bare `initialize()` would use in a process that has these."""
-    return _child("ask", variables)
+def asked(*each: dict[str, str]) -> list[dict[str, object]]:
+    """What a bare `initialize()` would use in processes with these variables.
+
+    A process begins with them when JAX decides whether it is on a TPU VM, so
+    those that say so are asked in a child of their own.
+    """
+    found: dict[int, dict[str, object]] = {}
+    for on_tpu in (False, True):
+        mine = [i for i, e in enumerate(each) if (FORCE_TPU in e) == on_tpu]
+        if mine:
+            env = {FORCE_TPU: "1"} if on_tpu else {}
+            answers = _child([each[i] for i in mine], env)[1]
+            found |= dict(zip(mine, answers, strict=True))
+    return [found[i] for i in range(len(each))]
 
 
 def order() -> list[tuple[str, bool]]:
     """JAX's detectors in turn: name, whether only on request."""
-    return [(name, opt_in) for name, opt_in in _child("order", {})]
+    return [(name, opt_in) for name, opt_in in _child([], {})[0]]
 
 
-def _child(what: str, variables: dict[str, str]):
+def _child(each: list[dict[str, str]], variables: dict[str, str]) -> list:
     env = {k: os.environ[k] for k in KEEP if k in os.environ}
     env |= {"JAX_PLATFORMS": "cpu"} | variables
-    command = [sys.executable, "-W", "ignore", "-c", CHILD, what]
+    command = [sys.executable, "-W", "ignore", "-c", CHILD, json.dumps(each)]
     done = subprocess.run(
         command, env=env, capture_output=True, text=True, timeout=120
     )
