@@ -1,6 +1,6 @@
 """Prints, as one line of JSON, what the launcher says of this process, and what
-`jax.distributed.initialize()` makes of it: who it is, and which of the host's
-GPUs it will ask for ("all", or their numbers among the visible ones)."""
+`jax.distributed.initialize()` makes of it: who it is, and which of the
+host's visible GPUs it will ask for (null: all of them)."""
 
 import json
 import os
@@ -11,7 +11,6 @@ from jax._src.distributed import global_state  # JAX has no public way to ask
 
 from minipod.cluster import launch_arguments
 
-ASKED = "jax_cuda_visible_devices"  # set by initialize
 SHOWN = (
     "SLURM_JOB_ID",
     "SLURM_STEP_NODELIST",
@@ -28,6 +27,8 @@ SHOWN = (
 
 if __name__ == "__main__":
     jax.distributed.initialize(**launch_arguments())
+    asked = jax.config.read("jax_cuda_visible_devices")
+    numbers = None if asked == "all" else list(map(int, asked.split(",")))
     found = {
         "process": global_state.process_id,
         "host": socket.gethostname(),
@@ -35,6 +36,6 @@ if __name__ == "__main__":
         "coordinator_address": global_state.coordinator_address,
         "num_processes": global_state.num_processes,
         "process_id": global_state.process_id,
-        ASKED: jax.config.read(ASKED),
+        "local_device_ids": numbers,
     }
     print(json.dumps(found), flush=True)

@@ -68,10 +68,13 @@ def assumed(prefix: Path) -> dict[str, Any]:
     env = launchers.environment()
     found = {}
     with slurm.cluster(hosts=2) as here:
-        for tasks, gpus in ((1, "--gpus-per-node=8"), (2, "--gpus-per-task=1")):
-            asks = ["--nodes=2", f"--ntasks-per-node={tasks}", gpus]
-            done = here.run("srun", *asks, *look, env=env)
-            found[f"srun {' '.join(asks)}"] = _json_lines(done.stdout)
+        for asks in (
+            "--nodes=2 --ntasks-per-node=1 --gpus-per-node=8",
+            "--nodes=2 --ntasks-per-node=2 --gpus-per-node=2",
+            "--nodes=2 --ntasks-per-node=2 --gpus-per-task=1",
+        ):
+            done = here.run("srun", *asks.split(), *look, env=env)
+            found[f"srun {asks}"] = _json_lines(done.stdout)
     for name, there in (("Open MPI 4", None), ("Open MPI 5", prefix)):
         said = launchers.with_mpi(["mpirun", "-n", "2", *look], there)
         found[f"mpirun -n 2 ({name})"] = _json_lines(said.stdout)

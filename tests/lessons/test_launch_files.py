@@ -41,7 +41,7 @@ def test_slurm_would_start_each_job_and_names_a_wrong_partition():
         for script in SBATCH:
             done = cluster.run("sbatch", "--test-only", str(LESSON / script), str(HELLO))
             assert done.returncode == 0 and "on nodes host[0-1] in partition main" in done.stderr, done.stderr
-        wrong = cluster.run("sbatch", "--partition=gpus", str(LESSON / script), str(HELLO))
+        wrong = cluster.run("sbatch", "--partition=gpus", str(LESSON / SBATCH[0]), str(HELLO))
         assert wrong.returncode == 1 and "invalid partition specified: gpus" in wrong.stderr
         assert cluster.run("squeue", "--noheader").stdout == ""
 
@@ -51,11 +51,11 @@ def test_slurm_would_start_each_job_and_names_a_wrong_partition():
 @pytest.mark.parametrize(
     ("script", "processes", "devices"),
     [
-        ("one_per_host.sbatch", 2, ["0,1,2,3,4,5,6,7"] * 2),
-        ("one_per_gpu.sbatch", 16, [str(i % 8) for i in range(16)]),
+        ("one_per_host.sbatch", 2, [list(range(8))] * 2),
+        ("one_per_gpu.sbatch", 16, [[i % 8] for i in range(16)]),
     ],
 )
-def test_which_gpus_jax_would_take(script: str, processes: int, devices: list[str], tmp_path, monkeypatch):
+def test_which_gpus_jax_would_take(script: str, processes: int, devices: list[list[int]], tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with slurm.cluster(hosts=2) as cluster:
         job = cluster.submit(str(LESSON / script), str(LESSON / "assumed.py"), env=environment())
@@ -65,7 +65,7 @@ def test_which_gpus_jax_would_take(script: str, processes: int, devices: list[st
     found.sort(key=lambda one: one["process"])
     assert [one["process"] for one in found] == list(range(processes))
     assert [one["num_processes"] for one in found] == [processes] * processes
-    assert [one["jax_cuda_visible_devices"] for one in found] == devices
+    assert [one["local_device_ids"] for one in found] == devices
     assert {one["variables"]["CUDA_VISIBLE_DEVICES"] for one in found} == {"0,1,2,3,4,5,6,7"}
 
 
