@@ -60,7 +60,10 @@ def assumed(command: str) -> None:
     print(command)
     for p in recorded()["assumed"][command]:
         sees = p["variables"].get("CUDA_VISIBLE_DEVICES", "?")
-        takes = ",".join(map(str, p["local_device_ids"]))
+        ids = p.get("local_device_ids")
+        takes = (
+            ",".join(map(str, ids)) if ids else p["jax_cuda_visible_devices"]
+        )
         who = f"process {p['process_id']} of {p['num_processes']}"
         print(f"  {who} on {p['host']} sees GPUs {sees}, takes {takes}")
 

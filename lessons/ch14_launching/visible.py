@@ -1,5 +1,5 @@
 import jax
-from jax._src.xla_bridge import CUDA_VISIBLE_DEVICES  # no public way to read
 
 jax.distributed.initialize()
-print("of this host's GPUs JAX takes:", CUDA_VISIBLE_DEVICES.value)
+visible = jax.config.read("jax_cuda_visible_devices")
+print("of this host's GPUs JAX takes:", visible)
