@@ -1,0 +1,1 @@
+"""Known wrong answers of ch16_capstone, as code; words.toml explains them."""

@@ -1,0 +1,1 @@
+"""Wrong answers of ch16_capstone that its mistakes.py does not know."""

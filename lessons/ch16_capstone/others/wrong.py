@@ -1,0 +1,1 @@
+"""Every known mistake of ch16_capstone once more, spelled differently."""

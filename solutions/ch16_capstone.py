@@ -1,0 +1,1 @@
+"""ch16_capstone, solved."""
