@@ -21,7 +21,7 @@ import numpy as np
 from jax.experimental import multihost_utils
 from notes import note
 from rows import Rows
-from slow import slow_process
+from slow import who_is_slow
 
 from minipod.cluster import launch_arguments
 from minipod.processes import free_port
@@ -77,8 +77,12 @@ while step < args.steps and not told:
     if told or step % args.every == 0 or step == args.steps:
         rest = {"losses": losses, "rows": vars(rows)}
         keeping.save(manager, step, state, rest)
-        if slow := slow_process(np.median(own)):
-            note(step, "process {} is slow: {:.3f} s, others {:.3f}".format(*slow), True)
+        if slow := who_is_slow(np.median(own)):
+            note(
+                step,
+                "process {} is slow: {:.3f} s, others {:.3f}".format(*slow),
+                True,
+            )
         own = []
 keeping.finish(manager)
 faulthandler.cancel_dump_traceback_later()

@@ -20,9 +20,18 @@ def entries(path):
             clock, start, step, process, text = head
             entry = int(start), int(step), float(clock), int(process), text
             found.append(entry)
-        elif found:  # goes on below it: a stack
-            found[-1] = (*found[-1][:4], found[-1][4] + "\n    " + line)
+        elif found and (own := in_short(line)):  # below it: a stack
+            found[-1] = (*found[-1][:4], f"{found[-1][4]}\n    {own}")
     return found
+
+
+def in_short(line):
+    """A line of a stack, or "" where it is not in a program of ours."""
+    if line.startswith("Timeout"):
+        return "no step was finished in time: the stacks of all threads"
+    frame = re.match(r'\s*File "(?:.*/)?([^/"]+)", (line \d+) in', line)
+    library = "lib/python" in line or "<frozen" in line or "minipod/" in line
+    return f"{frame[1]}, {frame[2]}" if frame and not library else ""
 
 
 def merged(folder):
@@ -32,7 +41,6 @@ def merged(folder):
     for path in sorted(Path(folder).glob("*.log")):
         for turn, entry in enumerate(entries(path)):
             start, step, _, process, text = entry
-            text = re.sub(r"Thread 0x\w+", "Thread", text)
             said[start, step, text].append(process)
             order.setdefault((start, step, text), turn)
     for start, step, text in sorted(said, key=lambda k: (*k[:2], order[k])):

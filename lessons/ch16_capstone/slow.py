@@ -1,11 +1,10 @@
 """Which process makes the others wait?"""
 
-import jax
 import numpy as np
 from jax.experimental import multihost_utils
 
 
-def slow_process(own):
+def who_is_slow(own):
     """own: this process's seconds of work of its own, before the step.
 
     In a step all wait for the last, so all steps take equally long, and only
