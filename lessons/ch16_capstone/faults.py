@@ -6,7 +6,7 @@ import time
 
 
 def before(step):
-    """Just before a step: a signal to this process; SLOW and HANG only sleep."""
+    """Just before a step: a signal to this process, or sleep (SLOW, HANG)."""
     name, _, when = os.environ.get("NIGHT_FAULT", "@0").partition("@")
     if name == "SLOW" and step >= int(when):
         time.sleep(0.1)

@@ -78,11 +78,7 @@ while step < args.steps and not told:
         rest = {"losses": losses, "rows": vars(rows)}
         keeping.save(manager, step, state, rest)
         if slow := who_is_slow(np.median(own)):
-            note(
-                step,
-                "process {} is slow: {:.3f} s, others {:.3f}".format(*slow),
-                True,
-            )
+            note(step, slow, show=True)
         own = []
 keeping.finish(manager)
 faulthandler.cancel_dump_traceback_later()

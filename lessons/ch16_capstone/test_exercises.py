@@ -67,7 +67,7 @@ def test_stop_after(check):
 
 def test_newest_whole(check):
     def whole(rng, parts):
-        files = {f"part-{k}": int(rng.integers(100, 900)) for k in range(parts)}
+        files = {f"part-{k}": int(rng.integers(400, 600)) for k in range(parts)}
         return files | {"expected": sum(files.values())}
 
     def cases(rng):
@@ -76,7 +76,7 @@ def test_newest_whole(check):
         no_end = {"part-0": 9999, "part-1": 9999}
         more = w[6] | {"notes.txt": 12}
         return [
-            ({"step-90": w[0], "step-100": w[1], "step-80": w[2]},),
+            ({"step-80": w[2], "step-100": w[1], "step-90": w[0]},),
             ({"step-30": short, "step-20": w[3], "step-10": w[4]},),
             ({"step-8": w[0], "step-12": no_end, "step-10": w[2]},),
             ({"step-40.tmp": w[1], "logs": {"0.log": 70}, "step-30": w[3]},),
@@ -99,12 +99,12 @@ def test_newest_whole(check):
 
 
 def test_slow_process(check):
-    def times(rng, processes, steps, slow=None, factor=1.0, hiccup=None):
+    def times(rng, processes, steps, slow=None, factor=1.0, long=None):
         own = rng.uniform(0.10, 0.12, (steps, processes))
         if slow is not None:
             own[:, slow] *= factor
-        if hiccup is not None:
-            own[0, hiccup] = 60.0
+        if long is not None:
+            own[long] = 60.0  # a step of a process
         ends = np.cumsum(own.max(axis=1))[:, None]  # all wait for the last
         clocks = rng.uniform(-90, 90, processes)
         begun = ends - own.max(axis=1)[:, None] + clocks
@@ -116,8 +116,9 @@ def test_slow_process(check):
             times(rng, 2, 7, slow=0, factor=2.9),
             times(rng, 2, 6, slow=1, factor=2.7),
             times(rng, 5, 8),
-            times(rng, 4, 9, hiccup=1),
-            times(rng, 3, 9, slow=1, factor=3.0, hiccup=2),
+            times(rng, 4, 9, long=(0, 1)),
+            times(rng, 3, 6, long=(0, 0)),
+            times(rng, 3, 9, slow=1, factor=3.0, long=(5, 2)),
             times(rng, 8, 5, slow=5, factor=1.6),
         ]
 
