@@ -5,6 +5,7 @@ from pathlib import Path
 
 import jax
 import numpy as np
+from ending import one_sentence
 from jax.experimental import multihost_utils
 
 log = None  # this process's file
@@ -24,6 +25,7 @@ def begin(folder):
 def note(step, text, show=False):
     """A line of the log, of all processes; show: process 0 prints it, too."""
     me = jax.process_index()
-    print(time.time(), start, step, me, text, sep="\t", file=log)
+    with one_sentence("cannot write its log"):
+        print(time.time(), start, step, me, text, sep="\t", file=log)
     if show and me == 0:
         print(text, flush=True)
