@@ -1,13 +1,12 @@
 """A cluster on this machine: `run` starts a program in several processes, and leaves nothing behind."""
 
+from minipod.cluster.arguments import HEARTBEAT, launch_arguments
 from minipod.cluster.launch import (
-    HEARTBEAT,
     ClusterError,
     check_numbers,
     check_port,
     find,
     find_module,
-    launch_arguments,
     run,
 )
 from minipod.cluster.result import Run, summary

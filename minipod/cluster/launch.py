@@ -14,12 +14,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
-from typing import Any
 
 from minipod.cluster.failure import first_failure
 from minipod.cluster.process import ANSWER, Member, start
 from minipod.cluster.result import Run
-from minipod.processes import environment, free_port, slots, try_port, wait_for_listener
+from minipod.processes import environment, free_port, slots, try_port
 
 MAX_PROCESSES, MAX_DEVICES = 16, 1024
 OPEN_FILES = 32  # that JAX needs in a process with a few peers; the launcher has four for each process
@@ -27,7 +26,6 @@ MACHINE = 64  # processes on the machine, of all runs together
 GRACE = 3.0  # seconds that the others get after one has failed: they may be about to fail too, and to say why
 IDLE = 1.0  # seconds without any work after which they will not
 LEFT = 5.0  # seconds in a wait of JAX, once another has finished: then they wait for something that never comes
-HEARTBEAT = 10  # seconds until JAX takes a silent process for dead; its default is 100
 
 
 class ClusterError(RuntimeError):
@@ -126,31 +124,6 @@ def run(
     if check and failure:
         raise ClusterError(result)
     return result
-
-
-def launch_arguments() -> dict[str, Any]:
-    """Keyword arguments for `jax.distributed.initialize`: explicit under our launcher, none elsewhere.
-
-    Under Slurm, MPI or on TPUs JAX finds out by itself, so `jax.distributed.initialize(**launch_arguments())` is the
-    same program everywhere. Every process but the first waits here until the coordinator listens: JAX's own second
-    attempt would come a whole second later. Raises TimeoutError if the coordinator never comes.
-    """
-    coordinator = os.environ.get("MINIPOD_COORDINATOR")
-    if not coordinator:
-        return {}
-    process, patience = int(os.environ["MINIPOD_PROCESS"]), int(os.environ["MINIPOD_LIMIT"])
-    if process:
-        if not wait_for_listener(coordinator, patience):
-            raise TimeoutError(f"process 0 has not called jax.distributed.initialize within {patience:g} s")
-    return {
-        "coordinator_address": coordinator,
-        "num_processes": int(os.environ["MINIPOD_PROCESSES"]),
-        "process_id": process,
-        "coordinator_bind_address": coordinator,  # JAX's default is every interface
-        "initialization_timeout": patience,
-        "heartbeat_timeout_seconds": HEARTBEAT,
-        "shutdown_timeout_seconds": patience,
-    }
 
 
 def _watch(members: list[Member], channels: selectors.BaseSelector, end: float, patience: float) -> bool:

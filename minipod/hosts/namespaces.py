@@ -57,20 +57,20 @@ def hosts(count: int, rate: float | None, delay: float) -> Iterator[list[int]]:
     if reason := why_not(delay > 0):
         raise PermissionError(reason)
     with contextlib.ExitStack() as held:
-        switch = held.enter_context(_Holder([*_first(), "--net", "sh", "-ec", f"{_SWITCH}; {_HOLD}"]))
+        switch = held.enter_context(Holder([*_first(), "--net", "sh", "-ec", f"{_SWITCH}; {_HOLD}"]))
         switch.ready()
         inside = enter(switch.pid, "--net")
         own = [*enter(switch.pid), "unshare", *OWN, "sh", "-ec"]
-        holders = [held.enter_context(_Holder([*own, _host(i, count, rate)])) for i in range(count)]
+        holders = [held.enter_context(Holder([*own, _host(i, count, rate)])) for i in range(count)]
         pids = [holder.pid for holder in holders]
         for holder in holders:
             holder.ready()
         if delay:
             cable = [sys.executable, "-P", "-m", "minipod.hosts.cable", str(delay), *map(str, pids)]
-            held.enter_context(_Holder([*inside, *cable])).ready()
+            held.enter_context(Holder([*inside, *cable])).ready()
         else:
             plugs = "; ".join(_plug(i, pid) for i, pid in enumerate(pids))
-            held.enter_context(_Holder([*inside, "sh", "-ec", f"{plugs}; {_HOLD}"])).ready()
+            held.enter_context(Holder([*inside, "sh", "-ec", f"{plugs}; {_HOLD}"])).ready()
         for holder in holders:
             holder.go_on()
             holder.ready()
@@ -89,7 +89,7 @@ def sent(pid: int, interface: str = "eth0") -> int:
     return next(int(line.split()[9]) for line in lines if line.split()[0] == f"{interface}:")
 
 
-class _Holder:
+class Holder:
     """A process that ends with the pipe to it: at the end of the block, or when this process is no more."""
 
     def __init__(self, command: Sequence[str]):
@@ -97,7 +97,7 @@ class _Holder:
         self.program = Program(command, env=_with_commands(), **output)
         self.pid = self.program.pid
 
-    def __enter__(self) -> "_Holder":
+    def __enter__(self) -> "Holder":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,0 +1,145 @@
+"""What a program of the book gives to `jax.distributed.initialize`, whoever started it: our launcher, Slurm, MPI.
+
+Under Slurm and Open MPI JAX finds out by itself. What would make it hang there without a word, or believe the wrong
+launcher, is looked for first, and ends this process with a sentence. Sources: `jax/_src/clusters/`.
+"""
+
+import errno
+import importlib.util
+import os
+import socket
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+import psutil
+
+from minipod.processes import environment, wait_for_listener
+
+HEARTBEAT = 10  # seconds until JAX takes a silent process for dead; its default is 100
+PATIENCE = 300  # seconds that JAX gives the others to come
+SETTLE = 1.0  # seconds in which process 0 finds out that the coordinator which listens is not its own
+OPEN_MPI_4 = "OMPI_MCA_orte_hnp_uri"  # what JAX recognises it by
+_SLURM = ("SLURM_JOB_ID", "SLURM_STEP_NODELIST", "SLURM_NTASKS", "SLURM_PROCID", "SLURM_LOCALID")
+_MPI_STARTERS = ("mpirun", "orted", "orterun", "mpiexec", "prterun", "prted", "prte", "hydra_pmi_proxy")
+_SLURM_STARTER = "slurmstepd"
+
+
+def launch_arguments() -> dict[str, Any]:
+    """Keyword arguments for `jax.distributed.initialize`: explicit under our launcher, none where JAX finds out.
+
+    Under Slurm, Open MPI 4 and on TPUs that is so, and `jax.distributed.initialize(**launch_arguments())` is the same
+    program everywhere; for Open MPI 5 it names JAX's detection through mpi4py, which JAX does not try by itself. Every
+    process but the first waits here until the coordinator listens: JAX's own second attempt would come a whole second
+    later. Under our launcher raises TimeoutError if the coordinator never comes; under Slurm and Open MPI ends this
+    process (SystemExit) with one sentence where JAX would hang or start as somebody else.
+    """
+    if "MINIPOD_COORDINATOR" in os.environ:
+        return _from_our_launcher()
+    name = launcher()
+    if name == "mpi4py":
+        if importlib.util.find_spec("mpi4py") is None:
+            _end("Open MPI 5 started this process, which JAX can tell only through mpi4py: pip install mpi4py")
+        environment.without_proxy(os.environ, socket.gethostname())  # its other hosts are known only to MPI
+        return {"cluster_detection_method": "mpi4py"}
+    if name:
+        _look_ahead(name)
+    return {}
+
+
+def launcher(env: Mapping[str, str] = os.environ) -> str | None:
+    """Which of JAX's detectors fits these variables: `ompi`, `slurm`, `mpi4py` (Open MPI 5); None: none of these.
+
+    The first is also the first that JAX asks. Open MPI 5 within a Slurm job would be taken for Slurm, with one task a
+    node, so it comes before that.
+    """
+    if OPEN_MPI_4 in env:
+        return "ompi"
+    if "OMPI_COMM_WORLD_SIZE" in env:
+        return "mpi4py"
+    return "slurm" if all(name in env for name in _SLURM) else None
+
+
+def _from_our_launcher() -> dict[str, Any]:
+    coordinator = os.environ["MINIPOD_COORDINATOR"]
+    process, patience = int(os.environ["MINIPOD_PROCESS"]), int(os.environ.get("MINIPOD_LIMIT", PATIENCE))
+    if process:
+        if not wait_for_listener(coordinator, patience):
+            raise TimeoutError(f"process 0 has not called jax.distributed.initialize within {patience:g} s")
+    return {
+        "coordinator_address": coordinator,
+        "num_processes": int(os.environ["MINIPOD_PROCESSES"]),
+        "process_id": process,
+        "coordinator_bind_address": coordinator,  # JAX's default is every interface
+        "initialization_timeout": patience,
+        "heartbeat_timeout_seconds": HEARTBEAT,
+        "shutdown_timeout_seconds": patience,
+    }
+
+
+def _look_ahead(name: str) -> None:
+    """See that the coordinator can be where JAX will look for it, and that no proxy stands before it."""
+    from jax._src import clusters  # JAX has no public way to ask
+
+    starter = _started_by()
+    if name == "ompi" and starter == _SLURM_STARTER:
+        _end(
+            f"srun started this process, but {OPEN_MPI_4}, which mpirun sets, is there too, and JAX would believe "
+            f"that: `unset {OPEN_MPI_4}` before srun"
+        )
+    detector = {"ompi": clusters.OmpiCluster, "slurm": clusters.SlurmCluster}[name]
+    process, port = detector.get_process_id(), os.environ.get("JAX_COORDINATOR_PORT")
+    address = os.environ.get("JAX_COORDINATOR_ADDRESS") or detector.get_coordinator_address(
+        timeout_secs=PATIENCE, override_coordinator_port=port
+    )
+    host = address.rpartition(":")[0].strip("[]")
+    environment.without_proxy(os.environ, host)
+    environment.silence_proxy_warning()
+    try:
+        found = socket.getaddrinfo(host, int(address.rpartition(":")[2]), type=socket.SOCK_STREAM)[0]
+    except OSError:
+        _end(f"process 0 should be on {host!r}, and this host does not know that name: set JAX_COORDINATOR_ADDRESS")
+    if process == 0:
+        _see_that_it_is_free(found, address)
+    elif detector.get_process_count() > 1:
+        began = time.monotonic()
+        if not wait_for_listener(address, PATIENCE):
+            _end(f"nobody has listened on {address} within {PATIENCE} s: has process 0 ended, is a firewall between?")
+        if time.monotonic() < began + SETTLE:
+            time.sleep(SETTLE)  # it may be another job's: process 0 is about to say so
+
+
+def _see_that_it_is_free(found: tuple[Any, ...], address: str) -> None:
+    """End here unless the coordinator can listen on this address; JAX would join whoever listens there."""
+    family, kind, protocol, _, where = found
+    with socket.socket(family, kind, protocol) as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            s.bind(where)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                _end(
+                    f"the coordinator's port is taken, perhaps by another job ({address}): set JAX_COORDINATOR_PORT "
+                    "to another, the same for all processes"
+                )
+            if error.errno == errno.EADDRNOTAVAIL:
+                _end(
+                    f"the others will look for process 0 at {address}, but it is on {socket.gethostname()}: set "
+                    "JAX_COORDINATOR_ADDRESS to this host and a port, the same for all processes"
+                )
+
+
+def _started_by() -> str | None:
+    """The name of the nearest ancestor that launches processes; None where none can be seen."""
+    try:
+        names = [parent.name() for parent in psutil.Process().parents()]
+    except psutil.Error:
+        return None
+    return next((name for name in names if name in (*_MPI_STARTERS, _SLURM_STARTER)), None)
+
+
+def _end(sentence: str) -> NoReturn:
+    """End this process with a sentence that says which it is."""
+    process = os.environ.get("OMPI_COMM_WORLD_RANK") or os.environ.get("SLURM_PROCID")
+    sys.exit(f"process {process} on {socket.gethostname()}: {sentence}")

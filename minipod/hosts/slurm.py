@@ -1,0 +1,241 @@
+"""A Slurm of one's own: its real daemons on pretend hosts, without systemd and without touching this machine.
+
+    with slurm.cluster() as here:  # one host with two nodes; hosts=2: a node on each of two hosts
+        print(here.run("srun", "-n2", "hostname").stdout)
+
+For tests and recordings, where the programs of the book meet the engine that clusters have. The daemons and all jobs
+live in process namespaces that are held through a pipe, so they end with the block or with this process, however that
+ends. Two partitions: `main`, and `urgent`, which preempts it; preempted jobs are requeued. No accounting. Each node
+says that it has GPUS GPUs (twins of /dev/null). Linux, as root. Sources: `man slurm.conf`, `man gres.conf`.
+"""
+
+import contextlib
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from minipod.hosts import namespaces
+from minipod.processes import Program, environment, kill_group
+
+NEEDED = {"slurmctld": "slurm-wlm", "slurmd": "slurm-wlm", "srun": "slurm-wlm", "munged": "munge"}
+CPUS, GPUS = 4, 8  # that each node says it has, whatever this machine has
+START = 60.0  # seconds within which all nodes must be idle
+ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT")
+
+_CONF = """ClusterName=minipod
+SlurmctldHost=host0({address})
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket,cred_expire=5
+CredType=cred/munge
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SwitchType=switch/none
+MpiDefault=none
+ReturnToService=2
+SchedulerType=sched/backfill
+SchedulerParameters=bf_interval=1,sched_interval=2,batch_sched_delay=0
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+GresTypes=gpu
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmctldLogFile={folder}/slurmctld.log
+StateSaveLocation={folder}/state
+SlurmdPidFile={folder}/slurmd-%n.pid
+SlurmdLogFile={folder}/slurmd-%n.log
+SlurmdSpoolDir={folder}/spool-%n
+SlurmdParameters=config_overrides
+KillWait=5
+MessageTimeout=20
+SlurmdTimeout=60
+UnkillableStepTimeout=30
+{nodes}
+PartitionName=main Nodes={names} Default=YES MaxTime=60 State=UP PriorityTier=1 GraceTime={grace}
+PartitionName=urgent Nodes={names} MaxTime=60 State=UP PriorityTier=2
+"""
+
+
+@dataclass(frozen=True)
+class Slurm:
+    """A Slurm that runs. `nodes` are its nodes' names, `folder` has its logs and is gone when it ends."""
+
+    nodes: tuple[str, ...]
+    folder: Path
+    pids: tuple[int, ...]  # what holds each host's processes
+
+    def on(self, host: int = 0) -> list[str]:
+        """The command in front of a command that is to run on one of the hosts."""
+        pid = self.pids[host]
+        place = ["--net", "--uts", "--mount", f"--pid=/proc/{pid}/ns/pid_for_children", f"--wdns={os.getcwd()}"]
+        return ["nsenter", f"--target={pid}", *place]
+
+    def run(
+        self,
+        *command: str | os.PathLike[str],
+        host: int = 0,
+        limit: float = 60.0,
+        env: Mapping[str, str] | None = None,
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command, such as srun or sbatch, on a host, in the current folder; what it printed, and its exit code.
+
+        env: its whole environment (default: ours). Raises subprocess.TimeoutExpired, the command ended, after `limit`
+        seconds; a job of its own goes on.
+        """
+        started = self.start(*command, host=host, env=env)
+        try:
+            out, err = started.communicate(timeout=limit)
+        finally:
+            kill_group(started.pid)
+            started.communicate()
+        return subprocess.CompletedProcess(command, started.returncode, out, err)
+
+    def start(
+        self, *command: str | os.PathLike[str], host: int = 0, env: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[str]:
+        """Start a command on a host and do not wait: it leads a process group of its own, and ends with the cluster."""
+        told = {**(os.environ if env is None else env), "SLURM_CONF": str(self.folder / "slurm.conf")}
+        told["PATH"] = environment.search_path(told)
+        output = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        return subprocess.Popen([*self.on(host), *map(str, command)], env=told, start_new_session=True, **output)
+
+    def submit(self, *command: str | os.PathLike[str], env: Mapping[str, str] | None = None) -> int:
+        """`sbatch` with these arguments; the job's number. Raises RuntimeError with what sbatch said."""
+        done = self.run("sbatch", "--parsable", *command, env=env)
+        if done.returncode:
+            raise RuntimeError(done.stderr.strip())
+        return int(done.stdout.partition(";")[0])
+
+    def job(self, number: int) -> dict[str, str]:
+        """What `scontrol show job` says: JobState, Reason, Restarts, ExitCode, NodeList, … Empty for an unknown job."""
+        said = self.run("scontrol", "--oneliner", "show", "job", str(number)).stdout
+        return dict(part.split("=", 1) for part in said.split() if "=" in part)
+
+    def wait(self, number: int, *states: str, seconds: float = 120.0) -> dict[str, str]:
+        """Wait until a job is in one of these states (default: until it has ended); what `job` says then.
+
+        Raises TimeoutError, with its state, when it has ended otherwise or after `seconds`.
+        """
+        end = time.monotonic() + seconds
+        while (found := self.job(number)).get("JobState", "unknown") not in (states or ENDED):
+            if time.monotonic() > end or found.get("JobState") in ENDED:
+                is_now = f"{found.get('JobState', 'unknown')} ({found.get('Reason')})"
+                raise TimeoutError(f"job {number} is {is_now}, not {' or '.join(states) or 'ended'}")
+            time.sleep(0.1)
+        return found
+
+
+def why_not() -> str | None:
+    """Why no Slurm can be started on this machine, in one sentence; None if it can."""
+    if sys.platform != "linux":
+        return "Slurm's daemons run only on Linux"
+    for command, package in NEEDED.items():
+        if shutil.which(command, path=environment.search_path()) is None:
+            return f"Slurm needs the command {command}, which is missing here: install {package}"
+    if os.geteuid():
+        return "Slurm's daemons need root here"
+    return namespaces.why_not()
+
+
+@contextlib.contextmanager
+def cluster(hosts: int = 1, nodes: int = 2, grace: int = 30) -> Iterator[Slurm]:
+    """A Slurm with all nodes idle: `nodes` on one host (node0, node1, …), or, with `hosts` > 1, one a host (host0, …).
+
+    grace: seconds from the signal that tells a job of its preemption to its end. Gone when the block ends. Raises
+    PermissionError where it cannot be, RuntimeError when a daemon does not start; in one sentence.
+    """
+    if reason := why_not():
+        raise PermissionError(reason)
+    here = {f"node{i}": 0 for i in range(nodes)} if hosts == 1 else {f"host{i}": i for i in range(hosts)}
+    folder = Path(tempfile.mkdtemp(prefix="minipod-slurm-"))
+    with contextlib.ExitStack() as held:
+        held.callback(shutil.rmtree, folder, ignore_errors=True)
+        _write(folder, here, grace)
+        pids = []
+        for host, pid in enumerate(held.enter_context(namespaces.hosts(hosts, None, 0.0))):
+            mine = [name for name, where in here.items() if where == host]
+            pids.append(held.enter_context(_keep(pid, folder, _script(folder, host, mine))))
+        slurm = Slurm(tuple(here), folder, tuple(pids))
+        _wait_until_idle(slurm)
+        yield slurm
+
+
+def _write(folder: Path, nodes: Mapping[str, int], grace: int) -> None:
+    """What the daemons read, and the folders in which they write. nodes: the number of each one's host."""
+    address = namespaces.ADDRESS.format
+    lines = "\n".join(
+        f"NodeName={name} NodeHostname=host{host} NodeAddr={address(host + 1)} Port={6820 + i} CPUs={CPUS} "
+        f"Gres=gpu:{GPUS} State=UNKNOWN"
+        for i, (name, host) in enumerate(nodes.items())
+    )
+    conf = _CONF.format(folder=folder, address=address(1), nodes=lines, names=",".join(nodes), grace=grace)
+    folder.chmod(0o755)  # munge wants its socket to be within everybody's reach
+    (folder / "slurm.conf").write_text(conf)
+    (folder / "gres.conf").write_text(f"Name=gpu File={folder}/gpu[0-{GPUS - 1}]\n")
+    for name in ("state", *(f"spool-{name}" for name in nodes)):
+        (folder / name).mkdir()
+    for i in range(GPUS):
+        os.mknod(folder / f"gpu{i}", stat.S_IFCHR | 0o600, os.makedev(1, 3))  # Slurm looks whether it is a device
+    (folder / "munge.key").touch(mode=0o600)
+    (folder / "munge.key").write_bytes(os.urandom(128))
+
+
+def _script(folder: Path, host: int, nodes: Sequence[str]) -> str:
+    """What the first process of a host's process namespace runs: the daemons; then it waits for the end of its pipe.
+
+    It adopts and reaps what is orphaned there. When it ends, the kernel ends all others in the namespace.
+    """
+    known = f"{folder}/etc-hosts-{host}"
+    munged = (
+        f"munged --key-file={folder}/munge.key --socket={folder}/munge.socket --pid-file={folder}/munged.pid "
+        f"--log-file={folder}/munged.log --seed-file={folder}/munge.seed"
+    )
+    first = f"echo {namespaces.ADDRESS.format(1)} {' '.join(nodes)} >>{known}; {munged}; slurmctld -c; "
+    return (
+        f"exec 2>&1; cp /etc/hosts {known}; mount --bind {known} /etc/hosts; {first if host == 0 else ''}"
+        f"{'; '.join(f'slurmd -N {name}' for name in nodes)}; echo ready; cat >/dev/null; rm -rf {folder}"
+    )
+
+
+@contextlib.contextmanager
+def _keep(host: int, folder: Path, script: str) -> Iterator[int]:
+    """Run `script` in a process namespace of its own on the host held by `host`; the pid of what made the namespace.
+
+    The script ends with the block, or with this process.
+    """
+    unshare = ["unshare", "--pid", "--fork", "--kill-child", "--mount", "--mount-proc", "sh", "-ec", script]
+    env = {**os.environ, "PATH": environment.search_path(), "SLURM_CONF": f"{folder}/slurm.conf"}
+    program = Program([*namespaces.enter(host, *namespaces.OWN), *unshare], stdout=subprocess.PIPE, env=env)
+    assert program.stdout
+    try:
+        said = []
+        while (line := program.stdout.readline().decode(errors="replace")) not in ("ready\n", ""):
+            said.append(line.strip())
+        if not line:
+            raise RuntimeError(f"Slurm did not start: {'; '.join(said) or 'its daemons said nothing'}")
+        yield program.pid
+    finally:
+        program.end(namespaces.PATIENCE)
+        program.stdout.close()
+
+
+def _wait_until_idle(slurm: Slurm) -> None:
+    """Raises RuntimeError with what the nodes are when they are not all idle in time."""
+    end = time.monotonic() + START
+    while (states := slurm.run("sinfo", "-h", "-N", "-p", "main", "-o", "%t").stdout.split()) != ["idle"] * len(
+        slurm.nodes
+    ):
+        if time.monotonic() > end:
+            raise RuntimeError(f"Slurm did not start within {START:g} s: its nodes are {states or 'unknown'}")
+        time.sleep(0.05)
