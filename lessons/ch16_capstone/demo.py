@@ -14,11 +14,44 @@ import tempfile
 os.chdir(scratch := tempfile.mkdtemp())
 atexit.register(shutil.rmtree, scratch, ignore_errors=True)
 
+# %% recorded
+import json
+from pathlib import Path
+
+import minipod
+
+lesson = Path(minipod.__file__).parents[1] / "lessons/ch16_capstone"
+recording = json.loads((lesson / "night.json").read_text())
+nights = recording["nights"]
+print(recording["recorded"], recording["versions"])
+print(*nights["same"]["output"], sep="\n")
+
+# %% picture-night
+from minipod import pictures
+
+
+def timeline(night):
+    starts = night["starts"]
+    times = [second for start in starts for second, _ in start]
+    lines, before = {}, 0
+    for turn, start in enumerate(starts, 1):
+        line = [float("nan")] * len(times)
+        line[before : before + len(start)] = [step for _, step in start]
+        lines[f"start {turn}"], before = line, before + len(start)
+    return pictures.curve(lines, times, "seconds", "step")
+
+
+timeline(nights["same"])
+
 # %% data
 import shutil
 
 from minipod.cluster import run
 
+names = """claim ending faults keeping model night notes read_logs rows slow
+    every_tenth two_ways_to_save write_data"""
+for name in names.split():
+    shutil.copy(lesson / f"{name}.py", ".")
 shutil.rmtree("runs", ignore_errors=True)  # an earlier reading of this page
 run("write_data.py", processes=1, devices=1)
 
@@ -30,14 +63,10 @@ for name, processes, devices in (("1", 1, 1), ("8", 1, 8), ("2x4", 2, 4)):
     print(done.outputs[0])
 
 # %% planned
-from pathlib import Path
-
-import minipod
 from lessons.ch15_pods.planned import HEAD, row
 from minipod import pods
 from minipod.pods import plan, recorded
 
-lesson = Path(minipod.__file__).parents[1] / "lessons/ch16_capstone"
 print(HEAD)
 for kept in recorded.load(lesson):
     on, _, rest = kept["place"].partition(", ")
@@ -55,10 +84,8 @@ told
 # %% goes-on
 run("night.py", "runs/told", "60")
 
+
 # %% to-the-bit
-import json
-
-
 def losses(name):
     return json.loads(Path(f"runs/{name}/losses.json").read_text())
 
@@ -75,7 +102,9 @@ run(
 shutil.copytree("runs/killed", "runs/moved")
 again = run("night.py", "runs/killed", "60")
 log = Path("runs/killed/logs/000.log").read_text()
-done = [int(line.split("\t")[2]) for line in log.splitlines() if "loss 0" in line]
+done = [
+    int(line.split("\t")[2]) for line in log.splitlines() if "loss 0" in line
+]
 print(again.outputs[0])
 print(len(done) - len(set(done)), "steps done twice")
 print(losses("killed") == losses("2x4"), "for", len(losses("killed")), "steps")
@@ -91,6 +120,8 @@ for name in ("moved", "moved-alone"):
     print(f"{name:12} at most {apart.max():.0e} apart")
 
 # %% cut-off
+import os
+
 for file in Path("runs/told/steps/60").rglob("d/*"):
     os.truncate(file, 50)
 run("night.py", "runs/told", "70")
@@ -122,32 +153,11 @@ _ = runpy.run_path("read_logs.py", run_name="__main__")
 # %% what-saving-costs
 print(run("two_ways_to_save.py").outputs[0])
 
-# %% recorded
-recording = json.loads((lesson / "night.json").read_text())
-print(recording["recorded"], recording["versions"])
-nights = recording["nights"]
-for name in ("same", "moved"):
-    print(f"--- {name}")
-    print(*nights[name]["output"], sep="\n")
-
-# %% picture-night
-from minipod import pictures
-
-
-def timeline(night):
-    starts = night["starts"]
-    times = [second for start in starts for second, _ in start]
-    lines, before = {}, 0
-    for turn, start in enumerate(starts, 1):
-        line = [float("nan")] * len(times)
-        line[before : before + len(start)] = [step for _, step in start]
-        lines[f"start {turn}"], before = line, before + len(start)
-    return pictures.curve(lines, times, "seconds", "step")
-
-
-timeline(nights["same"])
+# %% batch-file
+print((lesson / "night.sbatch").read_text())
 
 # %% picture-moved
+print(*nights["moved"]["output"], sep="\n")
 timeline(nights["moved"])
 
 # %% nights-compared
@@ -157,6 +167,19 @@ for name in ("same", "moved"):
     equal, apart = int((found == quiet).sum()), np.abs(found / quiet - 1).max()
     print(f"{name:5} {equal} of {len(quiet)} losses equal, ", end="")
     print(f"at most {apart:.0e} apart")
+
+# %% asked-every-tenth
+run("every_tenth.py", env=[{}, {"NIGHT_FAULT": "TERM@12"}])
+
+# %% unusable
+Path("runs/a-file").write_text("")
+run("night.py", "runs/a-file/night", "60", check=False)
+
+# %% full
+run(
+    "night.py", "runs/killed", "80",
+    env=[{}, {"NIGHT_FAULT": "FULL@65"}], check=False,
+)  # fmt: skip
 
 # %% two-optimizers
 import jax
@@ -185,16 +208,3 @@ for _ in range(20):
     a = np.asarray(copies(a, x, y)[0])
     b = b - np.float32(0.1) * np.asarray(outside(b, x, y)[0])  # the host does
 print(a, "at most", np.abs(a - b).max(), "apart")
-
-# %% full
-run(
-    "night.py", "runs/killed", "80",
-    env=[{}, {"NIGHT_FAULT": "FULL@65"}], check=False,
-)  # fmt: skip
-
-# %% unusable
-Path("runs/a-file").write_text("")
-run("night.py", "runs/a-file/night", "60", check=False)
-
-# %% asked-every-tenth
-run("every_tenth.py", env=[{}, {"NIGHT_FAULT": "TERM@12"}])

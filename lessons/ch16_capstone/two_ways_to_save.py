@@ -18,7 +18,7 @@ state = {"w": jax.block_until_ready(draw(jax.random.key(16), (2**26,)))}
 
 def save_twice(background):
     """(until the loop goes on, until it counts): seconds, of the second."""
-    folder = os.path.abspath(f"saved-background-{background}")
+    folder = os.path.abspath(f"runs/saved-{background}")
     options = ocp.CheckpointManagerOptions(
         max_to_keep=1, enable_async_checkpointing=background
     )
