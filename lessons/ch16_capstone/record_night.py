@@ -30,10 +30,9 @@ from minipod.hosts.slurm import Slurm
 HERE = Path(__file__).parent
 STEPS = 90
 URGENT = "#!/bin/sh\nsrun sleep 3\n"
-PAIR = ("--nodes=2", "--ntasks-per-node=1")  # a process on each host
 
 
-def record(folder: Path) -> dict[str, object]:
+def record() -> dict[str, object]:
     """The three nights: of each its losses, its starts, its job's output."""
     with slurm.cluster(hosts=2, grace=60) as cluster:
         nights = {
@@ -51,13 +50,13 @@ def record(folder: Path) -> dict[str, object]:
 
 def whole(cluster: Slurm) -> dict[str, object]:
     """Nothing happens."""
-    ended(cluster, submit(cluster, "whole", 4, *PAIR))
+    ended(cluster, submit(cluster, "whole", 4))
     return told_of("whole")
 
 
 def same(cluster: Slurm) -> dict[str, object]:
     """Preempted, then killed; the same job, requeued each time."""
-    job = submit(cluster, "same", 4, *PAIR)
+    job = submit(cluster, "same", 4)
     until(lambda: step_of("same") >= 25, "step 25")
     Path("urgent.sbatch").write_text(URGENT)
     urgent = ("--partition=urgent", "--nodes=2", "--exclusive")
@@ -72,9 +71,9 @@ def same(cluster: Slurm) -> dict[str, object]:
 def moved(cluster: Slurm) -> dict[str, object]:
     """Cancelled twice; each time another job goes on in the same folder."""
     legs = [
-        (4, (*PAIR,), 25),
-        (2, ("--nodes=2", "--ntasks=4", "--ntasks-per-node=2"), 55),
-        (1, ("--nodes=1", "--ntasks=1"), STEPS),
+        (4, (), 25),
+        (2, ("--ntasks-per-node=2",), 55),
+        (1, ("--nodes=1",), STEPS),
     ]
     for turn, (devices, shape, goal) in enumerate(legs, 1):
         job = submit(cluster, "moved", devices, *shape)
@@ -166,7 +165,7 @@ def main() -> None:
         os.chdir(folder)
         try:
             prepare(Path(folder))
-            found = record(Path(folder))
+            found = record()
         finally:
             os.chdir(before)
     text = json.dumps(found, indent=None, ensure_ascii=False)

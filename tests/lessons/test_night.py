@@ -286,6 +286,12 @@ def test_sixteen_logs_are_read_as_one_whatever_the_clocks_say(tmp_path):
     assert read_logs(str(tmp_path)) == expected
 
 
+@pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck, which reads the batch file, is missing")
+def test_the_batch_file_is_sound():
+    done = subprocess.run(["shellcheck", LESSON / "night.sbatch"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
 @pytest.mark.parametrize(
     ("status", "restarts", "again", "code"),
     [(0, 0, False, 0), (75, 0, True, 0), (137, 4, True, 0), (2, 0, False, 2), (1, 5, False, 1)],
