@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown:
         parser.error(f"there is no option {unknown[0]}")
     command: Callable[[argparse.Namespace], int] = options.command
-    if sys.platform == "win32" and command is not _doctor:
+    if sys.platform == "win32":
         _say("JAX's processes need Linux or macOS: on Windows, use WSL2 (`wsl --install`)")
         return 2
     try:
@@ -86,6 +86,11 @@ def _parser() -> argparse.ArgumentParser:
     draw.set_defaults(command=_draw)
 
     doctor = commands.add_parser("doctor", help="what this machine has, and what is wrong with it")
+    doctor.add_argument("--json", action="store_true", help="one JSON object instead of lines")
+    doctor.add_argument("--cluster", action="store_true", help="in each process of a launcher: compare them")
+    doctor.add_argument(
+        "--limit", type=float, default=60.0, metavar="S", help="with --cluster: seconds for all to come (default: 60)"
+    )
     doctor.set_defaults(command=_doctor)
     return parser
 
@@ -175,11 +180,21 @@ def _draw(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from minipod.doctor import report
+    if options.cluster:
+        from minipod.doctor.cluster import examine as examine_cluster
 
-    text, well = report()
-    print(text)
-    return 0 if well else 1
+        return examine_cluster(options.limit, options.json)
+    from minipod.doctor import as_data, describe, examine
+
+    findings = examine()
+    data = as_data(findings)
+    if options.json:
+        import json
+
+        print(json.dumps(data, ensure_ascii=False))
+    else:
+        print(describe(findings, sys.stdout.encoding))
+    return 0 if data["well"] else 1
 
 
 def _in_words(error: OSError) -> str:

@@ -1,7 +1,7 @@
 """What bounds a program: how long its arithmetic, its memory and its network would take, each if it were alone.
 
-The longest of the three is the least that a step can take, and what to work on. Sum them, and you have the most, with
-nothing overlapped; a program lies between. All figures are a chip's peaks, which programs approach and do not reach.
+The longest of the three is the least that a step can take, and what to work on. Their sum is what the same peaks give
+where nothing overlaps. All figures are a chip's peaks, which programs approach and do not reach: a step may take more.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ class Seconds:
 
     @property
     def most(self) -> float:
-        """Their sum, with nothing overlapped."""
+        """Their sum: at the same peaks, with nothing overlapped. A step may still take longer."""
         return sum(t for name in BOUNDS if (t := getattr(self, name)) is not None)
 
     @property
@@ -58,17 +58,3 @@ def memory_seconds(moved: float, chip: Chip) -> float:
     if chip.bandwidth is None:
         raise ValueError(f"{chip.name} has no figure for the speed of its memory")
     return moved / chip.bandwidth
-
-
-def critical_intensity(chip: Chip, kind: str = "bf16", bytes_per_second: float | None = None) -> float:
-    """FLOPs for each byte from which on arithmetic, and no longer that byte's way, is the bound.
-
-    bytes_per_second: of the way, such as a link's; without it, the chip's memory. For a matrix product of a batch with
-    weights in bfloat16 this is the batch: 2 B D F FLOPs for the 2 D F bytes of the weights, B a byte.
-    ValueError where the chip has no figure.
-    """
-    if bytes_per_second is None:
-        if chip.bandwidth is None:
-            raise ValueError(f"{chip.name} has no figure for the speed of its memory")
-        bytes_per_second = chip.bandwidth
-    return chip.peak(kind) / bytes_per_second

@@ -11,6 +11,7 @@ from pathlib import Path
 from grader.exercise import chapters
 from grader.exercise.chapters import Chapter
 from grader.exercise.statements import functions
+from publish import teaching
 from publish.pages import terms
 from publish.pages.page import written
 
@@ -41,6 +42,7 @@ class Lists:
 def lists(root: Path) -> Lists:
     """The lists of the chapters below `root`; a file that is not there is left out."""
     found, problems = chapters.read_all(root / "lessons")
+    problems += [sentence for chapter in found for sentence in teaching.unknown(root, chapter)]
     if not found or problems:
         return Lists(problems=problems)
     toc = root / "_toc.yml"
@@ -48,6 +50,8 @@ def lists(root: Path) -> Lists:
     for edition, readme in (("en", "README.md"), ("zh-Hans", "README.zh-Hans.md")):
         items = ["", *_items(found, edition), ""]
         blocks[root / "book" / edition / "index.md"] = [Block("% chapters", "% end chapters", items)]
+        guide = ["", *teaching.lessons(root, found, edition), ""]
+        blocks[root / "book" / edition / f"{teaching.PAGE}.md"] = [Block("% lessons", "% end lessons", guide)]
         table = ["", *_table(root, found, edition), ""]
         blocks[root / readme] = [Block("<!-- chapters -->", "<!-- end chapters -->", table)]
     problems += [sentence for chapter in found for sentence in _untitled(root, chapter)]

@@ -31,6 +31,8 @@ from minipod.processes import environment
 
 SPECIFIC = 0.7  # of the unlisted wrong answers get a message that says more than what differs
 SEED, LIMIT, MEMORY = 11, 120.0, 2.0  # seconds even on a busy machine: who waits in vain is ended long before; GiB
+# Dozens of answers are compiled, and each runs a few times: compiling costs more than what it saves.
+QUICKLY = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1", "XLA_FLAGS": "--xla_cpu_use_fusion_emitters=false"}
 DESCRIPTION = (
     "Check everything of a chapter: solutions and other right answers pass, every mistake and its second "
     "spelling gets its name, no two mistakes behave alike, unlisted wrong answers are caught, and nothing is missing. "
@@ -184,6 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m lessons check", description=DESCRIPTION)
     parser.add_argument("chapters", nargs="+", metavar="CHAPTER", help="such as ch03")
     parser.add_argument("--root", type=Path, default=HERE, help="holds lessons/, solutions/, tests/ (default: these)")
+    parser.add_argument("--optimized", action="store_true", help="compile the answers as a learner's are: slower")
     options = parser.parse_args(arguments)
     root = options.root.resolve()
     there = chapters.lessons_in(root / "lessons")
@@ -198,6 +201,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chosen += [ChapterFiles(root, lesson) for lesson in named]
     environment.cleanse()
     os.environ.pop(checking.SURFACE, None)  # a fault of ours is a finding like the others
+    if not options.optimized:
+        os.environ |= QUICKLY
     warm_up(root / ".cache" / "jax")
     try:
         return max([_report(chapter) for chapter in chosen])

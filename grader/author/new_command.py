@@ -20,14 +20,14 @@ from grader.home import HERE, is_installed
 
 DESCRIPTION = (
     "Make every place of a new exercise in a chapter that there is (`new ch03 twice`), or the files of a new chapter "
-    "(`new ch14_pipelines`). `python -m lessons check ch03` then says what is still to be filled in."
+    "(`new ch17_pipelines`). `python -m lessons check ch03` then says what is still to be filled in."
 )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; 2 where nothing could be made, with a sentence that says why."""
     parser = argparse.ArgumentParser(prog="python -m lessons new", description=DESCRIPTION)
-    parser.add_argument("chapter", metavar="CHAPTER", help="ch03, or for a new one its folder: ch14_pipelines")
+    parser.add_argument("chapter", metavar="CHAPTER", help="ch03, or for a new one its folder: ch17_pipelines")
     parser.add_argument("name", metavar="NAME", nargs="?", help="the function that the new exercise asks for")
     parser.add_argument("--only", choices=WRITTEN, help="write the places of one language; `check` names the others")
     parser.add_argument("--root", type=Path, default=HERE, help="holds lessons/, solutions/, book/ (default: these)")

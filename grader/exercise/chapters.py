@@ -13,6 +13,20 @@ NAME = re.compile(r"ch(\d\d)_[a-z][a-z0-9_]*")
 
 
 @dataclass(frozen=True)
+class Teaching:
+    """What the instructor's guide says of a chapter, each by language.
+
+    goal   what one can do after it, one sentence
+    ask    questions for the class
+    wrong  the mistakes to expect, `exercise.mistake` as words.toml has them, the likeliest first
+    """
+
+    goal: dict[str, str]
+    ask: dict[str, list[str]]
+    wrong: list[str]
+
+
+@dataclass(frozen=True)
 class Chapter:
     """A chapter, in the names of its chapter.toml.
 
@@ -22,6 +36,7 @@ class Chapter:
     solve     minutes for the exercises
     measures  its cells take the time: nothing else may run beside them
     labels    what the chapter's own pictures and tables say, and the same in zh-Hans: find, a pattern, and what to put
+    teaching  for the instructor's guide
     """
 
     lesson: str  # "ch03_sharding", the folder
@@ -32,6 +47,7 @@ class Chapter:
     solve: int
     measures: bool = False
     labels: tuple[tuple[str, str], ...] = ()
+    teaching: Teaching | None = None
 
     def titled(self, language: str) -> str:
         """The title in a language, or in the one that it has."""
@@ -54,7 +70,8 @@ def read(folder: Path) -> Chapter:
     for sentence in _wrong(facts, int(found[1])):
         raise ValueError(f"{where}: {sentence}")
     labels = tuple((row["find"], row["zh-Hans"]) for row in facts.pop("labels", []))
-    return Chapter(folder.name, **facts, labels=labels)
+    teaching = Teaching(**facts.pop("teaching")) if "teaching" in facts else None
+    return Chapter(folder.name, **facts, labels=labels, teaching=teaching)
 
 
 def _wrong(facts: dict[str, Any], number: int) -> Iterator[str]:
@@ -78,6 +95,8 @@ def _wrong(facts: dict[str, Any], number: int) -> Iterator[str]:
     labels = facts.get("labels", [])
     if not isinstance(labels, list) or not all(isinstance(row, dict) for row in labels):
         yield "labels is no list: write each as a table «[[labels]]» with find and zh-Hans"
+    if "teaching" in facts and not _teaches(facts["teaching"]):
+        yield "[teaching] is not whole: it has goal (a text by language), ask (texts by language) and wrong (mistakes)"
     for row in labels:
         if set(row) != {"find", "zh-Hans"} or not all(map(_text, row.values())):
             yield "one of [[labels]] is not whole: it has find and zh-Hans, and nothing else"
@@ -85,6 +104,16 @@ def _wrong(facts: dict[str, Any], number: int) -> Iterator[str]:
             re.compile(row["find"])
         except re.error as error:
             yield f"[[labels]] find = «{row['find']}» is no pattern: {error}"
+
+
+def _teaches(table: Any) -> bool:
+    if not isinstance(table, dict) or set(table) != {f.name for f in fields(Teaching)}:
+        return False
+    goal, ask, wrong = table["goal"], table["ask"], table["wrong"]
+    if not isinstance(goal, dict) or not isinstance(ask, dict) or not set(goal) == set(ask) <= set(WRITTEN):
+        return False
+    lists = [*ask.values(), wrong]
+    return all(map(_text, goal.values())) and all(isinstance(one, list) and all(map(_text, one)) for one in lists)
 
 
 def _text(value: Any) -> bool:
@@ -97,7 +126,8 @@ def lessons_in(lessons: Path) -> list[str]:
 
 
 def named(lessons: Path, wanted: str) -> list[str]:
-    """The folders that `ch03` or `ch03_sharding` means: one, or none."""
+    """The folders that `ch03`, `ch3` or `ch03_sharding` means: one, or none."""
+    wanted = re.sub(r"^ch(\d)(?=_|$)", r"ch0\1", wanted)
     return [name for name in lessons_in(lessons) if wanted in (name, name.partition("_")[0])]
 
 

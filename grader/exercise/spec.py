@@ -61,15 +61,35 @@ class Spec:
         return self.folder.parent.parent
 
 
+@dataclass(frozen=True)
+class Machine:
+    """The devices that JAX finds by itself on this machine: `4 tpu · TPU v5 lite`."""
+
+    count: int
+    platform: str
+    kind: str
+
+    def __str__(self) -> str:
+        return f"{self.count} {self.platform} · {self.kind}"
+
+
 @dataclass
 class Settings:
-    """The run's options that a check needs. answers: the folder · memory: GiB · fork: False for debuggers."""
+    """The run's options that a check needs. answers: the folder · memory: GiB · fork: False for debuggers.
+
+    machine  its devices are used, where simulated ones are not wanted
+    """
 
     answers: Path
     seed: int
     limit: float = 20.0
     memory: float = 4.0
     fork: bool = True
+    machine: Machine | None = None
+
+    def devices(self, spec: Spec) -> int | None:
+        """How many CPU devices a child simulates for an exercise; None: it takes the machine's own."""
+        return None if self.machine else spec.devices
 
 
 @dataclass

@@ -1,12 +1,14 @@
 """Which known mistake behaves like a wrong answer? Asked once an answer is wrong; seen before, where there is time."""
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
 import re
 from collections.abc import Callable, Generator
 from functools import partial
+from pathlib import Path
 
 from grader.exercise import answers
 from grader.exercise.spec import Settings, Spec
@@ -58,7 +60,13 @@ def recognise(
 
 def known_mistakes(spec: Spec) -> list[str]:
     """The exercise's functions in mistakes.py, in order."""
-    return [n for n in answers.read(spec.folder / "mistakes.py").functions if n.startswith(spec.name + "__")]
+    path = spec.folder / "mistakes.py"
+    return [name for name in _functions(path, path.stat().st_mtime_ns) if name.startswith(spec.name + "__")]
+
+
+@functools.cache  # asked for every wrong answer
+def _functions(path: Path, _changed: int) -> list[str]:
+    return list(answers.read(path).functions)
 
 
 def is_slow(results: Results) -> bool:
@@ -89,7 +97,7 @@ def _see(
     _see_together(spec, settings, quick, seen)
     yield from ((name, seen[name]) for name in names if name in seen)
     alone = [n for n in left if n not in seen and (n in quick or notes.says(n) is None or (slow and notes.says(n)))]
-    yield from _see_alone(spec, settings, alone, notes, LIMIT)
+    yield from _see_alone(spec, settings, alone, notes, settings.limit if settings.machine else LIMIT)
 
 
 def _see_alone(
@@ -99,9 +107,11 @@ def _see_alone(
     jobs: list[forked.Job] = []
     try:
         for n, name in enumerate(names):
-            while len(jobs) < min(n + 2, len(names)):  # one ahead
+            ahead = 1 if settings.machine else 2  # one process at a time has a machine's own devices
+            while len(jobs) < min(n + ahead, len(names)):
                 look = _look(spec, settings, [names[len(jobs)]])
-                jobs.append(forked.start(look, spec.processes, spec.devices, limit, settings.memory, PATIENCE))
+                devices = settings.devices(spec)
+                jobs.append(forked.start(look, spec.processes, devices, limit, settings.memory, PATIENCE))
             results = [received(result) for result in forked.wait(jobs[n])]
             notes.add(name, is_slow(results))
             yield name, results
@@ -132,12 +142,14 @@ def _quick(spec: Spec, notes: "_Notes", names: list[str]) -> list[str]:
 def _see_together(spec: Spec, settings: Settings, names: list[str], seen: dict[str, Results]) -> None:
     """Add to `seen` what these do, half of them in each of two children, unless one brings its child down."""
     limit, halves = max(LIMIT, settings.limit), [half for half in (names[::2], names[1::2]) if half]
-    jobs = [
-        forked.start(_look(spec, settings, half), spec.processes, spec.devices, limit, settings.memory)
-        for half in halves
-    ]
-    for half, job in zip(halves, jobs, strict=True):
-        results = [received(result) for result in forked.wait(job)]
+    devices = settings.devices(spec)
+
+    def start(half: list[str]) -> forked.Job:
+        return forked.start(_look(spec, settings, half), spec.processes, devices, limit, settings.memory)
+
+    at_once = [start(half) for half in halves] if devices else []  # a machine's own have one process at a time
+    for n, half in enumerate(halves):
+        results = [received(result) for result in forked.wait(at_once[n] if at_once else start(half))]
         if all(result.status == "ok" for result in results):
             seen.update(dict.fromkeys(half, results))
 

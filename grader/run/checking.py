@@ -20,6 +20,7 @@ from grader.judge import reference
 from grader.judge.mistakes import recognise, see_quick
 from grader.judge.near_misses import near_miss
 from grader.judge.verdict import Verdict, judge, settle
+from grader.run import own_devices
 from grader.run.outer_cluster import Worker
 from grader.say.explain import explain
 from grader.see import observe
@@ -77,6 +78,11 @@ def begin(
         check.cached = cached
     if check.verdict.outcome:
         return check
+    if settings.machine:
+        check.spec = spec = own_devices.fitted(spec, settings.machine)
+        if why := own_devices.not_here(spec, settings.machine, worker is not None):
+            settle(check.verdict, "skipped", why.key, **why.values)
+            return check
     if worker and worker.failed_in:
         settle(check.verdict, "skipped", "cluster-lost", exercise=worker.failed_in)
     elif worker:
@@ -167,6 +173,10 @@ def finish(check: Check) -> Verdict:
 def conclude(check: Check, answer: Sequence[ProcessResult]) -> Verdict:
     """The verdict on what was seen of the answer, as the solution was; names a mistake that does the same."""
     verdict, spec, solution = check.verdict, check.spec, check.cached.solution or []
+    machine = check.settings.machine
+    if machine and (error := reference.last_words(spec, solution) or reference.fault(spec, solution)):
+        why = own_devices.too_few(spec, machine, error.partition("\n")[0])
+        return settle(verdict, "skipped", why.key, **why.values)
     if spec.processes > 1 and not all(r.ready for r in solution):
         reason = next((r.text for r in solution if r.text), solution[0].status)
         return settle(verdict, "skipped", "no-cluster", error=masked(reason))
@@ -245,7 +255,7 @@ def _job(check: Check, target: Target, then: Callable[[], None] | None = None) -
     spec, settings = check.spec, check.settings
     limits = {"seconds": settings.limit, "memory": settings.memory}
     look = partial(observe.encoded, spec, settings.seed, target)
-    return forked.start(look, spec.processes, spec.devices, **limits, then=then)
+    return forked.start(look, spec.processes, settings.devices(spec), **limits, then=then)
 
 
 def _wait(job: forked.Job) -> list[ProcessResult]:
@@ -256,5 +266,6 @@ def _here(check: Check, target: Target) -> list[ProcessResult]:
     """Without a fork, for debuggers: in this very process."""
     from minipod.devices import simulate
 
-    simulate(check.spec.devices)
+    if not check.settings.machine:
+        simulate(check.spec.devices)
     return [ProcessResult("ok", observe.observe_file(check.spec, check.settings.seed, target))]

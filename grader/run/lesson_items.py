@@ -6,7 +6,7 @@ import pytest
 
 from grader.exercise import exercises
 from grader.exercise.spec import Recorder, Spec
-from grader.run import outer_cluster
+from minipod.cluster.place import place
 
 
 def is_check(item: pytest.Item) -> bool:
@@ -34,5 +34,5 @@ def spec_of(item: Any) -> Spec:
 
 
 def is_for_cluster(item: pytest.Item) -> bool:
-    size, _ = outer_cluster.place()
+    size, _ = place()
     return size > 1 and is_check(item) and recorder_of(item).processes == size

@@ -5,9 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from grader.exercise.spec import Settings
+from grader.exercise.spec import Machine, Settings
 from grader.home import home
 from grader.messages import LANGUAGES, locale_language, say
+from grader.run import own_devices
+
+DEVICES = ("simulated", "real")
+LIMIT = "20"  # seconds of one answer
 
 
 def lang_of(config: pytest.Config) -> str:
@@ -38,8 +42,26 @@ def settings_of(config: pytest.Config, root: Path) -> Settings:
         raise pytest.UsageError(say("bad-seed", lang, value=option.seed))
     if option.report and not (config.invocation_params.dir / option.report).parent.is_dir():
         raise pytest.UsageError(say("bad-report", lang, value=option.report))
+    machine = _machine(config, lang)
+    if option.limit is None:
+        option.limit = own_devices.LIMIT if machine else LIMIT
     limit, memory = (_positive(config, name, lang) for name in ("limit", "memory"))
-    return Settings(folder.resolve(), int(option.seed), limit, memory, fork=not option.no_fork)
+    return Settings(folder.resolve(), int(option.seed), limit, memory, fork=not option.no_fork, machine=machine)
+
+
+def _machine(config: pytest.Config, lang: str) -> Machine | None:
+    """This machine's own devices, with `--device real`."""
+    value = config.option.device
+    if value not in DEVICES:
+        raise pytest.UsageError(say("bad-device", lang, value=value, devices=", ".join(DEVICES)))
+    if value == DEVICES[0]:
+        return None
+    if getattr(config.option, "numprocesses", None) or hasattr(config, "workerinput"):
+        raise pytest.UsageError(say("real-alone", lang))
+    try:
+        return own_devices.find()
+    except own_devices.NoDevices as none:
+        raise pytest.UsageError(say(none.message.key, lang, **none.message.values)) from None
 
 
 def _positive(config: pytest.Config, name: str, lang: str) -> float:

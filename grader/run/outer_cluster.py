@@ -22,24 +22,10 @@ from grader.see.observe import Target
 from grader.see.wire import Malformed, decode, encode
 from minipod import forked, processes
 from minipod.cluster import coordinator_store
+from minipod.cluster.place import place
 from minipod.processes import environment, json_lines
 
 GRACE = 2.0  # seconds for a worker to end once it has closed its pipe
-
-# (how many processes, which one am I) as Slurm's srun, Open MPI's mpirun and our launcher say it
-_NAMES = (
-    ("MINIPOD_PROCESSES", "MINIPOD_PROCESS"),
-    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
-    ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
-)
-
-
-def place() -> tuple[int, int]:
-    """(processes of the cluster that this pytest belongs to, its own number in it); (1, 0) outside any."""
-    for size, rank in _NAMES:
-        if int(os.environ.get(size, 1)) > 1 and rank in os.environ:
-            return int(os.environ[size]), int(os.environ[rank])
-    return 1, 0
 
 
 @dataclass(frozen=True)
@@ -170,8 +156,11 @@ class Worker:
         from minipod.cluster import launch_arguments
 
         warnings.resetwarnings()
-        jax.config.update("jax_platforms", "cpu")
-        jax.config.update("jax_num_cpu_devices", self.specs[0].devices)
+        if self.settings.machine:
+            jax.config.update("jax_default_matmul_precision", "highest")
+        else:
+            jax.config.update("jax_platforms", "cpu")
+            jax.config.update("jax_num_cpu_devices", self.specs[0].devices)
         jax.distributed.initialize(**launch_arguments())
         jax.devices()
         seed = _gather(json.dumps(self.settings.seed), 0, 60)[0]

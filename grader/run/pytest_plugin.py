@@ -14,13 +14,14 @@ from grader.exercise import answers, blanks, progress
 from grader.exercise.spec import Recorder
 from grader.home import HERE, home
 from grader.messages import say
-from grader.run import checking, outer_cluster
+from grader.run import checking, outer_cluster, own_devices
 from grader.run.lesson_items import arguments_of, exercise_of, is_check, is_for_cluster, recorder_of, spec_of
 from grader.run.options import lang_of, settings_of
 from grader.run.pytest_run import PytestRun, PytestVerdict, ReportRow
 from grader.run.warm_up import warm_up
 from grader.say import summary
 from minipod import forked
+from minipod.cluster.place import TwoLaunchers, place
 from minipod.processes import environment
 
 LOOKAHEAD = 2  # exercises whose children are started while the one before is still at work
@@ -43,7 +44,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--hint", action="store_true", help="show the next hint of the next exercise")
     group.addoption("--seed", metavar="N", help="draw the inputs of that run again")
     group.addoption("--report", metavar="FILE.json", help="write the outcomes to this file")
-    group.addoption("--limit", metavar="SECONDS", default="20", help="wall clock of one answer (default: 20)")
+    group.addoption("--limit", metavar="SECONDS", help="wall clock of one answer (default: 20; own devices: 120)")
+    group.addoption(
+        "--device", metavar="KIND", default="simulated", help="real: on this machine's own devices (default: simulated)"
+    )
     group.addoption("--memory", metavar="GiB", default="2", help="memory of each process of an answer (default: 2)")
     group.addoption("--no-fork", action="store_true", help="run answers in this process, for a debugger")
     group.addoption("--no-compile-cache", action="store_true", help="take nothing from earlier runs, for measuring")
@@ -56,7 +60,12 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.importmode == "prepend":
         config.option.importmode = "importlib"  # every lesson has a test_exercises.py
     lang = lang_of(config)
-    left_aside = environment.cleanse()
+    try:
+        place()
+    except TwoLaunchers as error:
+        raise pytest.UsageError(say("two-launchers", lang, launchers=error)) from None
+    own = config.option.device == "real"  # then the settings say which devices these are
+    left_aside = {} if own else environment.cleanse()
     root = _above_lessons(config.rootpath)
     run = PytestRun(root, settings_of(config, root), lang)
     config.stash[RUN], config.stash[READ] = run, functools.cache(answers.read)
@@ -65,7 +74,7 @@ def pytest_configure(config: pytest.Config) -> None:
             run.notes = blanks.prepare(run.root / "lessons", run.settings.answers, lang)
         except OSError as error:
             raise pytest.UsageError(blanks.not_copied(error, lang)) from None
-    if left_aside and outer_cluster.place()[0] == 1:  # a launcher's own settings go without a word
+    if left_aside and place()[0] == 1:  # a launcher's own settings go without a word
         run.notes.append(say("left-aside", lang, names=", ".join(left_aside)))
     if config.option.hint:
         config.option.maxfail = 1
@@ -75,6 +84,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
     run = config.stash[RUN]
+    if machine := run.settings.machine:
+        run.notes.append(say("real-header", run.lang, devices=machine, tolerance=f"{own_devices.TOLERANCE:g}"))
     return [*run.notes, say("seed", run.lang, seed=run.settings.seed)]
 
 
@@ -93,7 +104,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for lesson in {item.path.parent.name for item in items if is_check(item)}:
         with contextlib.suppress(OSError, UnicodeDecodeError):
             config.stash[READ](run.settings.answers / f"{lesson}.py")
-    if outer_cluster.place()[0] > 1:
+    if place()[0] > 1:
         items.sort(key=lambda item: not is_for_cluster(item))
         if _helps():
             items[:] = [item for item in items if is_for_cluster(item)]
@@ -119,7 +130,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     run = pyfuncitem.config.stash[RUN]
     _warm_up(run, pyfuncitem.config)
     under_way = run.started.pop(pyfuncitem.nodeid, None) or _begin(run, pyfuncitem)
-    if run.settings.fork:
+    if run.settings.fork and not run.settings.machine:
         _start_following(run, pyfuncitem)
     verdict = checking.finish(under_way)
     text = checking.in_words(under_way, run.lang)
@@ -149,6 +160,8 @@ def _verdict(report: Any) -> PytestVerdict | None:
 
 
 def pytest_report_teststatus(report: Any, config: pytest.Config) -> Any:
+    if _helps():
+        return "", "", ""  # process 0 tells
     verdict = _verdict(report)
     if not verdict or verdict.outcome not in summary.MARKS:
         return None
@@ -192,8 +205,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         return
     _write_report(config)
     if run.verdicts and not config.option.answers:
-        progress.save_state(run.settings.answers, {v.exercise: v.outcome for v in run.verdicts})
-    unsolved = run.hint_for or any(v.outcome != "right" for v in run.verdicts)
+        known = {v.exercise: v.outcome for v in run.verdicts if not (run.settings.machine and v.outcome == "skipped")}
+        progress.save_state(run.settings.answers, known)
+    well = ("right", "skipped") if run.settings.machine else ("right",)
+    unsolved = run.hint_for or any(v.outcome not in well for v in run.verdicts)
     if unsolved and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -254,4 +269,4 @@ def _begin(run: PytestRun, item: pytest.Item) -> checking.Check:
 
 def _helps() -> bool:
     """Whether this pytest only helps process 0 of a cluster, which reports."""
-    return outer_cluster.place()[1] > 0
+    return place()[1] > 0

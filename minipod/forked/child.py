@@ -73,14 +73,18 @@ def _streams(out: int, pipe: int) -> None:
     sys.stderr = open(2, "w", encoding="utf-8", errors="replace", buffering=1, closefd=False)
 
 
-def _start_jax(rank: int, processes: int, devices: int, port: int, memory: float) -> None:
+def _start_jax(rank: int, processes: int, devices: int | None, port: int, memory: float) -> None:
     """The backend, in a cluster when there is more than one process; then the limit on memory."""
     import jax
 
     warnings.resetwarnings()  # pytest may have turned warnings into errors; here they are only printed
-    os.environ["JAX_PLATFORMS"] = "cpu"
-    jax.config.update("jax_platforms", "cpu")
-    jax.config.update("jax_num_cpu_devices", devices)
+    if devices is None:
+        os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"  # or what runs next finds a GPU's memory taken
+        jax.config.update("jax_default_matmul_precision", "highest")
+    else:
+        os.environ["JAX_PLATFORMS"] = "cpu"
+        jax.config.update("jax_platforms", "cpu")
+        jax.config.update("jax_num_cpu_devices", devices)
     if processes > 1:
         environment.limit_collectives(os.environ, COLLECTIVE_TIMEOUT)
         environment.without_proxy(os.environ)
@@ -98,15 +102,18 @@ def _start_jax(rank: int, processes: int, devices: int, port: int, memory: float
             shutdown_timeout_seconds=5,
         )
     jax.devices()
-    _limit(int(memory * 2**30))
+    _limit(int(memory * 2**30) if jax.default_backend() == "cpu" else None)
 
 
-def _limit(memory: int) -> None:
-    """No core files, and `memory` bytes beyond what the process has now. macOS does not keep to the latter."""
+def _limit(memory: int | None) -> None:
+    """No core files, and `memory` bytes beyond what the process has now. macOS does not keep to the latter.
+
+    None: no limit, since the driver of a GPU or a TPU maps as much as the device has.
+    """
     import resource
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if sys.platform == "linux":
+    if sys.platform == "linux" and memory is not None:
         with open("/proc/self/status", encoding="ascii") as status:
             now = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmData"))
         resource.setrlimit(resource.RLIMIT_DATA, (now + memory, now + memory))

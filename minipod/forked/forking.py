@@ -94,13 +94,14 @@ on_turn: list[Callable[[], object]] = []  # called while `wait` waits; one that 
 def run(
     function: Callable[[], Any],
     processes: int = 1,
-    devices: int = 8,
+    devices: int | None = 8,
     seconds: float = 20.0,
     memory: float = 2.0,
     patience: float = PATIENCE,
 ) -> list[Result]:
     """Call `function` in each of `processes` forked children with `devices` simulated devices each; wait for them.
 
+    devices   None: those of the machine, which one process at a time may be able to have
     function  takes nothing, returns JSON data; with two processes or more it may use `jax.process_index()`
     seconds   the limit on the wall clock
     memory    GiB that a child may use beyond what JAX has after its start (Linux)
@@ -112,7 +113,7 @@ def run(
 def start(
     function: Callable[[], Any],
     processes: int = 1,
-    devices: int = 8,
+    devices: int | None = 8,
     seconds: float = 20.0,
     memory: float = 2.0,
     patience: float = PATIENCE,

@@ -7,6 +7,7 @@ Read from the code, never imported: `import` and `from … import` anywhere in i
 
 import ast
 import functools
+import hashlib
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from pathlib import Path
 from publish.pages.page import Page
 
 OURS = ("minipod", "grader", "lessons")
+TOOLS = ("minipod", "grader")
+HAVE_DOCSTRINGS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 DOTTED = tuple(f"{name}." for name in OURS)
 
 _PARSING = threading.Lock()  # Python 3.11's parser counts its depth for all threads together
@@ -46,19 +49,42 @@ def _code(body: str) -> str:
     return body.partition("\n")[2] if body.startswith("%%") else body
 
 
+def sum_of(path: Path, root: Path) -> str:
+    """A hash of a file. Of the book's tools it is one of the code: docstrings and blank lines do not count."""
+    if path.suffix == ".py" and path.relative_to(root).parts[0] in TOOLS:
+        return _sum_of_code(path, path.stat().st_mtime_ns)
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@functools.cache
+def _sum_of_code(path: Path, _changed: int) -> str:
+    text = path.read_text("utf-8", "replace")
+    lines: list[str] = text.splitlines()
+    for node in ast.walk(_tree(text) or ast.Module([], [])):
+        if isinstance(node, HAVE_DOCSTRINGS) and ast.get_docstring(node, clean=False) is not None:
+            first, last = node.body[0].lineno, node.body[0].end_lineno or 0
+            if first > getattr(node, "lineno", 0):  # on lines of its own
+                lines[first - 1 : last] = [""] * (last - first + 1)
+    return hashlib.sha256("\n".join(line for line in lines if line.strip()).encode()).hexdigest()
+
+
 @functools.cache
 def _mentioned_in(path: Path, _changed: int) -> Mentioned:
     return _mentioned(path.read_text("utf-8", "replace"))
 
 
-def _mentioned(code: str) -> Mentioned:
-    modules, strings = set(), set()
+def _tree(code: str) -> ast.Module | None:
+    """None for what is no Python: it will fail when it is executed, and say so better."""
     try:
         with _PARSING:
-            tree = ast.parse(code)
-    except (SyntaxError, ValueError):  # it will fail when it is executed, and say so better
-        return Mentioned(frozenset(), frozenset())
-    for node in ast.walk(tree):
+            return ast.parse(code)
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _mentioned(code: str) -> Mentioned:
+    modules, strings = set(), set()
+    for node in ast.walk(_tree(code) or ast.Module([], [])):
         if isinstance(node, ast.Import):
             modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

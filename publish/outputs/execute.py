@@ -88,7 +88,7 @@ def code_key(page: Page, root: Path) -> str:
     used = {*dependencies.reached(page, root), *(p for p in read if not p.name.startswith(WORDS))}
     facts = {
         "cells": [[c.kind, c.name, c.body] for c in page.cells],
-        "files": {p.relative_to(root).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest() for p in used},
+        "files": {p.relative_to(root).as_posix(): dependencies.sum_of(p, root) for p in used},
         "environment": ENVIRONMENT,
     }
     return _sum(facts)

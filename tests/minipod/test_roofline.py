@@ -38,7 +38,7 @@ def test_a_tpu_multiplies_float32_in_one_three_or_six_passes():
     assert v5e.peak("f32") == v5e.peak("bf16") == 6 * v5e.peak("f32×6") == 1.97e14
 
 
-def test_a_roofline_says_which_is_longest_and_between_what_a_step_lies():
+def test_a_roofline_says_which_is_longest_and_their_sum():
     found = roofline.Seconds(compute=0.3, memory=0.2, network=0.5)
     assert (found.bound, found.least, found.most) == ("network", 0.5, pytest.approx(1.0))
     assert roofline.Seconds(0.3, None, None).bound == "compute"
@@ -47,9 +47,10 @@ def test_a_roofline_says_which_is_longest_and_between_what_a_step_lies():
 
 def test_from_which_batch_on_arithmetic_is_the_bound():
     """The Scaling Book, part 1: 1.97e14 / 8.2e11, a batch of 240 tokens on a v5e."""
-    assert roofline.critical_intensity(chip("TPU v5e")) == pytest.approx(240, rel=0.01)
-    # Part 5, FSDP on v5p: 4.59e14 / 9e10 a link, both ways: 2,550 tokens a chip.
-    assert roofline.critical_intensity(chip("TPU v5p"), bytes_per_second=1.8e11) == pytest.approx(2550, rel=0.01)
+    v5e = chip("TPU v5e")
+    weights = 2e9  # bytes in bfloat16, each of which meets every row of the batch: two FLOPs for two bytes
+    arithmetic = roofline.compute_seconds({"bf16": weights}, v5e)
+    assert roofline.memory_seconds(weights, v5e) / arithmetic == pytest.approx(240, rel=0.01)
     assert roofline.Seconds(compute=0.05, memory=0.1, network=0.2).batches == pytest.approx(4)
     assert roofline.Seconds(compute=0.3, memory=0.1, network=0.2).batches == 1
     assert roofline.Seconds(compute=0.3, memory=None, network=0.2).batches is None

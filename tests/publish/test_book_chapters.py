@@ -3,6 +3,7 @@
 import small_book
 import small_chapter
 
+from grader.exercise import chapters
 from publish import sync
 from publish.chapter_lists import lists
 from publish.outputs.execute import measures
@@ -159,3 +160,28 @@ def test_words_of_one_chapter_are_said_in_that_chapter_alone():
 
 def test_the_chapter_that_measures_says_so():
     assert [name for name in sync.chapters() if measures(name, ROOT)] == ["ch13_network"]
+
+
+def test_what_a_chapter_says_to_instructors_comes_into_their_guide(tmp_path):
+    folder = book(tmp_path)
+    facts = folder / "lessons" / LESSON / "chapter.toml"
+    goal = '[teaching]\ngoal.en = "Double."\ngoal.zh-Hans = "加倍。"\nask.en = ["Why?", "How?"]\n'
+    facts.write_text(
+        facts.read_text("utf-8") + goal + 'ask.zh-Hans = ["为什么？"]\nwrong = ["twice.squared"]\n', "utf-8"
+    )
+    guides = {edition: folder / "book" / edition / "teaching.md" for edition in ("en", "zh-Hans")}
+    said = {}
+    for edition, guide in guides.items():
+        guide.write_text("% lessons\n% end lessons\n", "utf-8")
+        said[edition] = lists(folder).fill(guide, guide.read_text("utf-8"))
+    assert f"- {{doc}}`{LESSON}` (5 minutes to read, 5 to solve)\n  - Double.\n  - Ask: Why? How?\n" in said["en"]
+    assert "  - Expect: squared (*Twice*)\n" in said["en"]
+    assert "  - 可以问：为什么？\n" in said["zh-Hans"]
+    facts.write_text(facts.read_text("utf-8").replace("twice.squared", "twice.cubed"), "utf-8")
+    sentence = f"lessons/{LESSON}/chapter.toml: wrong: words.toml has no mistake «twice.cubed»"
+    assert lists(folder).problems == [sentence]
+
+
+def test_of_every_chapter_instructors_are_told():
+    found, _ = chapters.read_all(ROOT / "lessons")
+    assert [c.lesson for c in found if c.teaching is None or set(c.teaching.goal) != {"en", "zh-Hans"}] == []

@@ -9,7 +9,7 @@ import small_book
 
 from publish import sync
 from publish.outputs import execute, recordings
-from publish.outputs.dependencies import reached
+from publish.outputs.dependencies import _sum_of_code, reached, sum_of
 from publish.outputs.execute import Executed
 from publish.pages.page import ROOT, read_page
 
@@ -96,7 +96,7 @@ def test_make_passes_fresh_and_pages_on():
     assert "-m publish.record ch10_processes" in said
 
 
-@pytest.mark.parametrize("module", ["minipod/doctor.py", "lessons/first/exercises.py", "minipod/unused.py"])
+@pytest.mark.parametrize("module", ["minipod/doctor/report.py", "lessons/first/exercises.py", "minipod/unused.py"])
 def test_a_line_of_what_no_cell_imports_executes_nothing(folder, outputs, module, capsys):
     (folder / module).touch()
     append(folder / module, "\n# changed\n")
@@ -235,7 +235,24 @@ def test_what_cells_reach_is_followed_through_imports_and_names(tmp_path):
     assert found == {*sources} - {"minipod/other.py", "lessons/first/never.py"}
 
 
+def test_what_a_tool_says_of_itself_is_no_part_of_what_it_does(tmp_path):
+    tool, program = tmp_path / "minipod/tool.py", tmp_path / "lessons/tool.py"
+
+    def sums(text: str) -> tuple[str, str]:
+        for path in (tool, program):
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+        _sum_of_code.cache_clear()
+        return sum_of(tool, tmp_path), sum_of(program, tmp_path)
+
+    first = sums('"""A tool."""\n\ndef one():\n    """One.\n\n    More of it.\n    """\n    return "1"\n')
+    other = sums('"""Tool."""\ndef one():\n    """Returns one."""\n\n    return "1"\n')
+    assert (first[0] == other[0], first[1] == other[1]) == (True, False)
+    for text in ('def one():\n    return "2"\n', 'def one(): "1"\n', "def one(:\n"):
+        assert sums(text)[0] not in (first[0], other[0]), text
+
+
 def test_no_page_of_the_book_depends_on_the_doctor():
     for name in sync.chapters():
         page = read_page(ROOT / "book/en" / f"{name}.md")
-        assert ROOT / "minipod/doctor.py" not in reached(page, ROOT)
+        assert ROOT / "minipod/doctor/report.py" not in reached(page, ROOT)

@@ -21,7 +21,9 @@ runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 
 
 @pytest.mark.parametrize("lang", ["en_US.UTF-8", "zh_CN.UTF-8", "zh_TW.UTF-8"])
-@pytest.mark.parametrize("command", [["lessons", "learn"], ["lessons", "class", "x"], ["minipod", "run", "p.py"]])
+@pytest.mark.parametrize(
+    "command", [["lessons", "learn"], ["lessons", "class", "x"], ["minipod", "run", "p.py"], ["minipod", "doctor"]]
+)
 def test_a_command_says_wsl2(command: list[str], lang: str):
     done = subprocess.run(
         [sys.executable, "-c", AS_WINDOWS, *command], cwd=ROOT, env={"LANG": lang}, capture_output=True, text=True

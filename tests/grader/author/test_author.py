@@ -10,6 +10,7 @@ import pytest
 from small_chapter import LESSON, MISTAKES, SECOND, UNLISTED, named, words, write
 
 from grader.author.chapter_files import ChapterFiles, incomplete
+from grader.exercise import chapters
 
 ROOT = Path(__file__).resolve().parents[3]
 COUNTS = "exercises: 1, mistakes: 3, unlisted wrong answers: 10"
@@ -146,6 +147,12 @@ def test_checks_that_cannot_be_run_are_one_line(chapter, text, words):
 def test_an_unknown_chapter_is_one_sentence(chapter):
     said = check(chapter.root, "ch95", "ch96")
     assert said == Said(2, [], f"There is no chapter ch96; there are {LESSON}.\n")
+
+
+@pytest.mark.parametrize("wanted", ["ch3", "ch03", "ch3_sharding", "ch03_sharding"])
+def test_a_chapter_may_be_called_without_its_zero(wanted):
+    assert chapters.named(ROOT / "lessons", wanted) == ["ch03_sharding"]
+    assert chapters.named(ROOT / "lessons", wanted.replace("3", "33")) == []
 
 
 def test_a_folder_without_chapters_is_one_sentence(tmp_path):

@@ -8,6 +8,11 @@ from small_chapter import FACTS
 from grader.exercise import chapters
 
 WHERE = "lessons/ch95_small/chapter.toml"
+TEACHING = """[teaching]
+goal.en = "Do it."
+ask.en = ["Why?"]
+wrong = ["twice.squared"]
+"""
 LABEL = '[[labels]]\nfind = "{}"\nzh-Hans = "词"\n'
 
 
@@ -23,6 +28,11 @@ def test_a_chapter_is_what_its_file_says(tmp_path):
     found = read(tmp_path, FACTS + LABEL.format("one (\\\\d)"))
     title = {"en": "Small", "zh-Hans": "小"}
     assert found == chapters.Chapter("ch95_small", 95, 1, title, 5, 5, False, (("one (\\d)", "词"),))
+
+
+def test_what_is_said_to_instructors_is_read(tmp_path):
+    found = read(tmp_path, FACTS + TEACHING).teaching
+    assert found == chapters.Teaching({"en": "Do it."}, {"en": ["Why?"]}, ["twice.squared"])
 
 
 def test_a_title_in_one_language_stands_for_both(tmp_path):
@@ -48,6 +58,9 @@ def test_a_title_in_one_language_stands_for_both(tmp_path):
         ),
         (FACTS + 'measures = "yes"\n', "measures is no true or false: write «measures = true»"),
         (FACTS + LABEL.format("("), "[[labels]] find = «(» is no pattern: missing ), unterminated subpattern"),
+        (FACTS + TEACHING.replace("wrong", "often"), "[teaching] is not whole: it has goal (a text by language), ask"),
+        (FACTS + TEACHING.replace("ask.en", "ask.de"), "[teaching] is not whole"),
+        (FACTS + TEACHING.replace('"Why?"', "1"), "[teaching] is not whole"),
         (FACTS + '[[labels]]\nfind = "x"\n', "one of [[labels]] is not whole: it has find and zh-Hans"),
     ],
 )

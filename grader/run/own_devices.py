@@ -1,0 +1,57 @@
+"""`--device real`: the checks on this machine's own devices, a GPU's, a TPU's, or as many CPU devices as are set.
+
+Answer and solution run on the same devices, one child after the other, since one process at a time can have a TPU.
+Matrix products are computed at full precision: by default a TPU multiplies bfloat16, and a GPU TensorFloat32. What is
+left of their differences is within TOLERANCE of an array's largest number. What only simulated devices can show is
+skipped: where there are too few devices, the reference solution itself says so.
+"""
+
+import os
+from dataclasses import replace
+
+from grader.exercise.spec import Machine, Spec
+from grader.messages import Message
+
+TOLERANCE = 1e-4  # on accelerators; an exercise that allows more keeps its own
+LIMIT = "120"  # seconds of one answer: a TPU's or a GPU's start takes some of them
+
+
+class NoDevices(ValueError):
+    """There are none to check on; `message` says why."""
+
+    def __init__(self, message: Message):
+        super().__init__(message.key)
+        self.message = message
+
+
+def find() -> Machine:
+    """What JAX finds here, with the settings of this environment, asked in a process of its own. Raises NoDevices."""
+    from minipod.doctor.report import look
+
+    code, words, seen = look(os.environ, "no-simulation")
+    if code or "devices" not in seen:
+        raise NoDevices(Message("real-none", {"error": words}))
+    machine = Machine(**seen["devices"])
+    if machine.platform == "cpu" and machine.count == 1:
+        raise NoDevices(Message("real-one-cpu"))
+    return machine
+
+
+def fitted(spec: Spec, machine: Machine) -> Spec:
+    """The exercise with the tolerance that these devices need."""
+    return spec if machine.platform == "cpu" else replace(spec, tolerance=max(spec.tolerance, TOLERANCE))
+
+
+def not_here(spec: Spec, machine: Machine, in_cluster: bool) -> Message | None:
+    """Why an exercise cannot be checked on this machine, as far as can be said before it is tried."""
+    if spec.processes > 1 and not in_cluster:
+        return Message("real-processes", {"processes": spec.processes})
+    if spec.budget is not None and machine.platform != "cpu":
+        return Message("real-budget", {"platform": machine.platform})
+    return None
+
+
+def too_few(spec: Spec, machine: Machine, error: str) -> Message:
+    """Why it cannot, now that the reference solution has not come out right here either."""
+    values = {"count": machine.count, "platform": machine.platform, "wanted": spec.devices, "error": error}
+    return Message("real-too-few" if machine.count < spec.devices else "real-otherwise", values)

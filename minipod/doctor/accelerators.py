@@ -1,0 +1,101 @@
+"""GPUs and TPU chips that this machine has, and why JAX might see none of them.
+
+Sources: PCI's list of vendors and classes; NVIDIA's driver documentation (/dev/nvidia0 …); Cloud TPU's (/dev/accel0,
+/dev/vfio/0, /tmp/libtpu_lockfile). Tried on folders that look like theirs, not on such machines.
+"""
+
+import contextlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from minipod.doctor.findings import Finding
+from minipod.doctor.installed import versions
+
+_VENDORS = {"0x10de": "NVIDIA GPU", "0x1ae0": "TPU chip"}
+_DISPLAY, _ACCELERATOR = ("0x03",), ("0x12", "0x08", "0xff", "0x00")  # classes of PCI: graphics; anything of Google's
+_LOCK = "tmp/libtpu_lockfile"
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """What the machine has, whatever JAX sees. `gpus` and `chips`: on the bus or as device files, the larger number."""
+
+    gpus: int = 0
+    chips: int = 0
+    gpu_files: int = 0
+    chip_files: tuple[str, ...] = ()
+
+
+def hardware(root: Path = Path("/")) -> Hardware:
+    """Look at the bus and at the device files below `root`."""
+    on_bus = {"NVIDIA GPU": 0, "TPU chip": 0}
+    for device in (root / "sys/bus/pci/devices").glob("*"):
+        with contextlib.suppress(OSError):
+            vendor, kind = ((device / name).read_text().strip() for name in ("vendor", "class"))
+            classes = _DISPLAY if vendor == "0x10de" else _ACCELERATOR
+            if vendor in _VENDORS and kind.startswith(classes):
+                on_bus[_VENDORS[vendor]] += 1
+    gpus = len(list((root / "dev").glob("nvidia[0-9]*")))
+    chips = [*(root / "dev").glob("accel[0-9]*"), *(root / "dev/vfio").glob("[0-9]*")]
+    tpu = len(chips) if on_bus["TPU chip"] or any("accel" in c.name for c in chips) else 0  # vfio is for others, too
+    files = tuple(map(str, chips)) if tpu else ()
+    return Hardware(max(on_bus["NVIDIA GPU"], gpus), max(on_bus["TPU chip"], tpu), gpus, files)
+
+
+def accelerators(platform: str, env: Mapping[str, str] = os.environ, root: Path = Path("/")) -> Finding | None:
+    """What JAX, which came up on `platform` ("" if it did not), leaves unused; None on a machine without any."""
+    here = hardware(root)
+    parts = [f"{n} {name}{'s' * (n != 1)}" for n, name in ((here.gpus, "NVIDIA GPU"), (here.chips, "TPU chip")) if n]
+    if not parts:
+        return None
+    value = f"{', '.join(parts)} in this machine"
+    if platform not in ("", "cpu"):
+        return Finding("Accelerators", f"{value}; JAX uses its {platform}")
+    why = _asked_for_cpu(env) or (_no_gpu(here, env) if here.gpus else _no_tpu(here, root))
+    return Finding("Accelerators", f"{value}; JAX sees none of them", why, needed=False)
+
+
+def _asked_for_cpu(env: Mapping[str, str]) -> str:
+    asked = env.get("JAX_PLATFORMS", "")
+    return f"JAX_PLATFORMS={asked} hides them: unset it" if asked.split(",")[0] == "cpu" else ""
+
+
+def _no_gpu(here: Hardware, env: Mapping[str, str]) -> str:
+    for name in ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"):
+        if env.get(name) in ("", "-1", "none", "void", "NoDevFiles"):
+            return f"{name}={env[name]} hides them: unset it, or name some (CUDA_VISIBLE_DEVICES=0)"
+    if not here.gpu_files:
+        return "there is no /dev/nvidia0: the driver is not loaded, or this container was started without its GPUs"
+    have = versions()
+    plugins = [name for name in have if "cuda" in name and "plugin" in name]
+    if not plugins:
+        return 'JAX\'s part for NVIDIA GPUs is not installed: `pip install "jax[cuda13]"`'
+    if have[plugins[0]] != have.get("jaxlib"):
+        return f"{plugins[0]} {have[plugins[0]]} is not for jaxlib {have.get('jaxlib')}: install both in one version"
+    return f"{plugins[0]} is there: does `nvidia-smi` work? `python -c 'import jax; jax.devices(\"cuda\")'` tells"
+
+
+def _no_tpu(here: Hardware, root: Path) -> str:
+    if holder := _holder(here, root):
+        return f"process {holder} holds the TPU, which one process at a time can have: end it"
+    lock = root / _LOCK
+    if lock.exists() and not os.access(lock, os.R_OK | os.W_OK):
+        return f"{lock} belongs to another user, and libtpu stops there: `sudo rm {lock}`"
+    if "libtpu" not in versions():
+        return 'JAX\'s part for TPUs is not installed: `pip install "jax[tpu]"`'
+    return "libtpu is there: `python -c 'import jax; jax.devices(\"tpu\")'` says why it does not start"
+
+
+def _holder(here: Hardware, root: Path) -> str:
+    """The process, not this one, that has a TPU's device file or libtpu's lock open; "" if nobody that we may see."""
+    held = {*here.chip_files, str(root / _LOCK)}
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            files = Path(f"/proc/{process.pid}/fd")
+            if process.pid != os.getpid() and held & {os.readlink(entry) for entry in files.iterdir()}:
+                return f"{process.pid} ({process.name()})"
+    return ""

@@ -1,0 +1,56 @@
+"""What is found, line by line, and the same as data."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+MARKS = {"well": "✓", "note": "!", "fault": "✗"}
+PLAIN = str.maketrans({"✓": "+", "✗": "x", "·": "-", "×": "x", "µ": "u", "±": "+/-", "…": "..."})
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report. `advice` is what to do, in one sentence, if something is wrong; `needed`: without, no."""
+
+    name: str
+    value: str
+    advice: str = ""
+    needed: bool = True
+
+    @property
+    def key(self) -> str:
+        """Its name in --json."""
+        return self.name.lower().replace(" ", "_")
+
+    @property
+    def state(self) -> str:
+        """well, note (something may be wrong), or fault (what is needed does not work)."""
+        return "well" if not self.advice else "fault" if self.needed else "note"
+
+
+def all_well(findings: Sequence[Finding]) -> bool:
+    """Whether everything that is needed is there."""
+    return all(finding.state != "fault" for finding in findings)
+
+
+def describe(findings: Sequence[Finding], encoding: str = "utf-8") -> str:
+    """Aligned lines with their marks, then one sentence for each problem; plain ASCII where `encoding` has no marks."""
+    width = max(len(f.name) for f in findings)
+    lines = [f"{MARKS[f.state]} {f.name:{width}}  {f.value}" for f in findings]
+    problems = [f"{f.name}: {f.advice}" for f in findings if f.advice]
+    return fit("\n".join([*lines, "", *(problems or ["Nothing is wrong."])]), encoding)
+
+
+def fit(text: str, encoding: str) -> str:
+    """The text as a terminal with this encoding can show it."""
+    try:
+        text.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return text.translate(PLAIN).encode("ascii", "replace").decode()
+    return text
+
+
+def as_data(findings: Sequence[Finding]) -> dict[str, Any]:
+    """What --json prints: {"well": bool, "findings": [{"key", "state", "value", "advice"}]}."""
+    rows = [{"key": f.key, "state": f.state, "value": f.value, "advice": f.advice} for f in findings]
+    return {"well": all_well(findings), "findings": rows}

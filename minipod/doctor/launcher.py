@@ -1,0 +1,126 @@
+"""Who started this process, as JAX's own detector sees it, and whether its coordinator can be reached."""
+
+import contextlib
+import os
+import re
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+from minipod.cluster.place import places, told
+from minipod.doctor.findings import Finding
+
+Cluster = dict[str, Any]
+PATIENCE = 3.0  # seconds for a connection
+
+
+def launcher(cluster: Cluster | None, gpus: int = 0, env: Mapping[str, str] = os.environ) -> Finding:
+    """What `jax.distributed.initialize()` would take from this environment. gpus: in this machine."""
+    if cluster is None:
+        return Finding("Launcher", "none: a process by itself", _unknown(env), needed=False)
+    if error := cluster.get("error"):
+        return Finding("Launcher", f"{cluster['launcher']}: {error}", "JAX's detector gives up on it: " + error)
+    ids = cluster["local_devices"]
+    local = "" if ids is None else f", local device {','.join(map(str, ids))}"
+    value = f"{cluster['launcher']}: process {cluster['process']} of {cluster['processes']}{local}"
+    value += f", coordinator {cluster['coordinator']}; from {', '.join(cluster['variables'])}"
+    advice = _two(cluster, env) or _idle(ids, gpus, env)
+    return Finding("Launcher", value, advice, needed=False)
+
+
+def _unknown(env: Mapping[str, str]) -> str:
+    """Why JAX finds no cluster where there seems to be one."""
+    if "OMPI_COMM_WORLD_SIZE" in env or "PMI_SIZE" in env or "PMIX_RANK" in env:
+        return (
+            "an MPI that JAX's detector does not know, such as Open MPI 5: `pip install mpi4py`, then "
+            'jax.distributed.initialize(cluster_detection_method="mpi4py")'
+        )
+    if "SLURM_JOB_ID" in env:
+        return "inside a Slurm job, but in none of its steps: start the program with `srun`"
+    if address := env.get("JAX_COORDINATOR_ADDRESS"):
+        return (
+            f"JAX_COORDINATOR_ADDRESS={address} alone is not enough: give jax.distributed.initialize "
+            "num_processes and process_id, too"
+        )
+    return ""
+
+
+def _two(cluster: Cluster, env: Mapping[str, str]) -> str:
+    found = places(env)
+    if cluster["launcher"] == "minipod run" or len(set(found.values())) < 2:
+        return ""
+    return (
+        f"two launchers' variables are set, {told(found)}; JAX takes {cluster['launcher']}'s: start it with one of them"
+    )
+
+
+def _idle(ids: list[int] | None, gpus: int, env: Mapping[str, str]) -> str:
+    """Under a launcher JAX takes one GPU a process, whatever else the machine has."""
+    tasks = env.get("OMPI_COMM_WORLD_LOCAL_SIZE") or re.split(r"\D", env.get("SLURM_STEP_TASKS_PER_NODE", ""))[0]
+    if ids is None or not tasks or gpus <= int(tasks) * len(ids):
+        return ""
+    return (
+        f"{gpus - int(tasks) * len(ids)} of {gpus} GPUs stay idle, for JAX gives each process one: start {gpus} "
+        f"processes on each host, or give jax.distributed.initialize local_device_ids=range({gpus})"
+    )
+
+
+def coordinator(cluster: Cluster | None, env: Mapping[str, str] = os.environ) -> Finding:
+    """Whether process 0 can listen on the coordinator's port, and whether the others' way there is free."""
+    address = (cluster or {}).get("coordinator") or env.get("JAX_COORDINATOR_ADDRESS")
+    if not address:
+        from minipod.processes import free_port
+
+        return Finding("Coordinator", f"none is named; port {free_port()} of 127.0.0.1 is free for one")
+    host, _, port = address.rpartition(":")
+    host = host.strip("[]")
+    try:
+        place = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)[0]
+    except (OSError, ValueError):
+        return Finding("Coordinator", address, f"{host or address} has no address here: is it the right name?")
+    if through := proxied(host, env):
+        advice = f"gRPC would ask the proxy in {through} for {host}, and JAX hangs: `export no_proxy={host}`"
+        return Finding("Coordinator", address, advice)
+    if not (cluster or {}).get("process"):
+        return _as_first(address, place)
+    return _as_other(address, place)
+
+
+def _as_first(address: str, place: Any) -> Finding:
+    """This process, or one on this host, is process 0: can it listen?"""
+    family, kind, _, _, there = place
+    with socket.socket(family, kind) as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            s.bind(there)
+        except OSError as error:
+            advice = f"process 0 cannot listen there ({error.strerror}): another job's coordinator? "
+            return Finding("Coordinator", address, advice + "`export JAX_COORDINATOR_PORT=` another in all processes")
+    return Finding("Coordinator", f"{address}, free")
+
+
+def _as_other(address: str, place: Any) -> Finding:
+    """Process 0 is elsewhere, and perhaps not there yet: is its host?"""
+    family, kind, _, _, there = place
+    with socket.socket(family, kind) as s:
+        s.settimeout(PATIENCE)
+        try:
+            s.connect(there)
+        except ConnectionRefusedError:
+            return Finding("Coordinator", f"{address}: its host answers, nobody listens yet")
+        except OSError as error:
+            why = error.strerror or f"no answer within {PATIENCE:g} s"
+            return Finding("Coordinator", address, f"it cannot be reached ({why}): does a firewall stand between?")
+    return Finding("Coordinator", f"{address}: somebody listens")
+
+
+def proxied(host: str, env: Mapping[str, str]) -> str:
+    """The proxy variable that gRPC would follow to `host`; "" if none. Source: grpc/doc/environment_variables.md."""
+    asked = next((n for n in ("grpc_proxy", "https_proxy", "http_proxy") if env.get(n)), "")
+    without = env.get("no_grpc_proxy") or env.get("no_proxy") or ""
+    names = [part.strip().lstrip(".") for part in without.split(",") if part.strip()]
+    numbers = {host}
+    with contextlib.suppress(OSError):
+        numbers.add(socket.gethostbyname(host))
+    inside = any(place.endswith(name) for place in numbers for name in names)
+    return "" if inside or "*" in names else asked

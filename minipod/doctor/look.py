@@ -1,0 +1,166 @@
+"""What JAX finds on its own, in a process of its own: `python -m minipod.doctor.look`, a JSON object a line.
+
+    {"early": …}      whether JAX was started before the program: what that sets would come too late
+    {"cluster": …}    the cluster that JAX's detector would join, or null; see `detect`
+    {"simulated": …}  how many devices a process sees that asks for eight simulated ones
+    {"devices": …}    count, platform and kind, with the settings of this environment
+
+A library that gives up ends the process; what was said before holds.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+EARLY = "jax" in sys.modules and bool(getattr(sys.modules.get("jax._src.xla_bridge"), "_backends", None))
+PATIENCE = 20  # seconds for a detector, which may ask a server in the cloud
+
+# What JAX's classes are called by those who use them
+NAMES = {
+    "OmpiCluster": "Open MPI",
+    "SlurmCluster": "Slurm",
+    "Mpi4pyCluster": "mpi4py",
+    "GkeTpuCluster": "GKE (TPU)",
+    "GceTpuCluster": "Cloud TPU",
+    "K8sCluster": "Kubernetes",
+}
+
+
+def main() -> None:
+    """Say what is found, one thing after the other. `no-simulation` leaves that out, where settings would bend it."""
+    tell(early=EARLY)
+    tell(cluster=detect())
+    if "no-simulation" not in sys.argv:
+        tell(simulated=_simulated())
+    tell(devices=devices())
+
+
+def tell(**what: Any) -> None:
+    """One line of standard output."""
+    print(json.dumps(what), flush=True)
+
+
+class _Noting(dict[str, str]):
+    """An environment that notes which of its variables are asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(os.environ)
+        self.read: dict[str, None] = {}
+
+    def _note(self, name: Any) -> None:
+        if dict.__contains__(self, name):
+            self.read[name] = None
+
+    def __getitem__(self, name: str) -> str:
+        self._note(name)
+        return super().__getitem__(name)
+
+    def __contains__(self, name: object) -> bool:
+        self._note(name)
+        return super().__contains__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self._note(name)
+        return super().get(name, default)
+
+
+def detect(method: str | None = None) -> dict[str, Any] | None:
+    """What `jax.distributed.initialize()` would find out by itself here, or None: asked of JAX's own detector.
+
+    launcher, method (JAX's name for it), coordinator, processes, process, local_devices (None: all), variables (that
+    it read). `error` instead of the numbers where the detector gives up. Under `minipod run`: what that says.
+    """
+    env = os.environ
+    if address := env.get("MINIPOD_COORDINATOR"):
+        numbers = {"processes": int(env["MINIPOD_PROCESSES"]), "process": int(env["MINIPOD_PROCESS"])}
+        read = [name for name in env if name.startswith("MINIPOD_")]
+        more = {"coordinator": address, "local_devices": None, "variables": read}
+        return {"launcher": "minipod run", "method": None, **numbers, **more}
+    from jax._src.clusters import ClusterEnv
+
+    noting, before = _Noting(), os.environ
+    setattr(os, "environ", noting)  # noqa: B010 (its type says otherwise)
+    found: dict[str, Any] = {}
+    try:
+        with _within(PATIENCE):
+            kinds: list[Any] = ClusterEnv._cluster_types
+            chosen = next((k for k in kinds if _takes(k, method)), None)
+            if chosen is None:
+                return None
+            noting.read.pop("JAX_COORDINATOR_PORT", None)
+            found = {"launcher": NAMES.get(chosen.__name__, chosen.__name__), "method": chosen.name}
+            ids = noting.get("JAX_LOCAL_DEVICE_IDS")
+            local = [int(i) for i in ids.split(",")] if ids else None
+            given = noting.get("JAX_COORDINATOR_ADDRESS"), None, None, local, method
+            address, count, mine, local = ClusterEnv.auto_detect_unset_distributed_params(*given, 5)
+            numbers = {"coordinator": address, "processes": count, "process": mine, "local_devices": local}
+            found |= numbers
+    except Exception as error:
+        found |= {"error": f"{type(error).__name__}: {error}".split("\n")[0]}
+    finally:
+        setattr(os, "environ", before)  # noqa: B010
+    return found | {"variables": list(noting.read)}
+
+
+def _takes(kind: Any, method: str | None) -> bool:
+    if method:
+        return kind.name == method and kind.is_env_present()
+    return not kind.opt_in_only_method and kind.is_env_present()
+
+
+@contextlib.contextmanager
+def _within(seconds: int) -> Iterator[None]:
+    def late(*_: Any) -> None:
+        raise TimeoutError(f"no answer within {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _simulated() -> str:
+    """Seen in a fork, since a process starts JAX once: "8 cpu · cpu", or the error."""
+    import jax  # noqa: F401 (the fork has it ready)
+
+    end, begin = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            from minipod.devices import simulate
+
+            simulate(8)
+            said = in_short(devices())
+        except BaseException as error:
+            said = f"{type(error).__name__}: {error}"
+        os.write(begin, said.encode()[:2000])
+        os._exit(0)
+    os.close(begin)
+    with open(end, encoding="utf-8", errors="replace") as reader:
+        said = reader.read()
+    os.waitpid(pid, 0)
+    return said or "ended without a word"
+
+
+def devices() -> dict[str, Any]:
+    """How many devices, of what platform and kind. Raises what JAX raises."""
+    import jax
+
+    found = jax.devices()
+    return {"count": len(found), "platform": found[0].platform, "kind": found[0].device_kind}
+
+
+def in_short(found: dict[str, Any]) -> str:
+    """`8 cpu · cpu`."""
+    return f"{found['count']} {found['platform']} · {found['kind']}"
+
+
+if __name__ == "__main__":
+    main()

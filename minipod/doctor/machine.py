@@ -1,0 +1,80 @@
+"""The machine itself: cores, memory, limits, clock, name."""
+
+import contextlib
+import ctypes
+import os
+import resource
+import socket
+import sys
+import time
+from pathlib import Path
+
+import psutil
+
+from minipod.doctor.findings import Finding
+
+_TIME_ERROR = 5  # adjtimex: nobody keeps this clock right (man 2 adjtimex)
+_OPEN_FILES = 64  # JAX and a launcher of sixteen processes open about that many
+
+
+def cores() -> Finding:
+    """The cores that this process may use."""
+    return Finding("Cores", str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()))
+
+
+def memory(cgroup: Path = Path("/sys/fs/cgroup/memory.max")) -> Finding:
+    """The memory that this process may use, in GiB: the machine's, or what a container or a Slurm job is allowed."""
+    size, allowed = psutil.virtual_memory().total, None
+    with contextlib.suppress(OSError, ValueError):
+        allowed = int(cgroup.read_text())
+    value = f"{size / 2**30:.1f} GiB"
+    if allowed and allowed < size:
+        size, value = allowed, f"{allowed / 2**30:.1f} GiB of {value}: the limit of this container or job"
+    advice = "below 2 GiB two processes of JAX may not fit: close other programs"
+    return Finding("Memory", value, advice * (size < 2 * 2**30), needed=False)
+
+
+def open_files() -> Finding:
+    """How many files a process may open: JAX gives up half-way where they are too few."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    value = "any number of" if most == resource.RLIM_INFINITY else str(most)
+    return Finding(
+        "Open files", value, "too few for JAX and its processes: `ulimit -n 1024`" * (0 <= most < _OPEN_FILES)
+    )
+
+
+def clock(newest: Path = Path(__file__)) -> Finding:
+    """The clock, as far as one machine can tell: whether somebody keeps it right, and that it is not behind a file."""
+    now, written = time.time(), newest.stat().st_mtime
+    value = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now))
+    if now < written - 60:
+        there = time.strftime("%Y-%m-%d", time.gmtime(written))
+        advice = f"it is behind a file written on {there}: set it (`timedatectl set-ntp true`), or logs and keys fail"
+        return Finding("Clock", value, advice)
+    return Finding("Clock", f"{value}, {'kept right by NTP' if _kept_right() else 'not known to be kept right'}")
+
+
+def _kept_right() -> bool:
+    """Whether the kernel says that somebody disciplines its clock. Linux only."""
+    if sys.platform != "linux":
+        return False
+    empty = ctypes.create_string_buffer(512)  # struct timex, modes = 0: ask only
+    return ctypes.CDLL(None).adjtimex(empty) not in (-1, _TIME_ERROR)
+
+
+def host_name(in_cluster: bool = False) -> Finding:
+    """This machine's name, and the address that other hosts of a cluster would have to reach it by."""
+    name = socket.gethostname()
+    try:
+        address = socket.gethostbyname(name)
+    except OSError:
+        return Finding("Host name", f"{name}, without an address: on one machine nobody needs it, in a cluster all do")
+    loops = address.startswith("127.")
+    value = f"{name}, {address}" + ", which only this machine reaches" * loops
+    return Finding("Host name", value, ALONE * (loops and in_cluster), needed=False)
+
+
+ALONE = (
+    "fine while all processes are on this machine; with several hosts gloo (CPU devices) would listen where no other "
+    "host can come: let /etc/hosts give the name its address on the network"
+)

@@ -1,0 +1,128 @@
+"""The processes of a cluster meet on the coordinator's own port, before JAX has it: that is the way that must be free.
+
+Process 0 listens; each other process connects, says who it is, and answers when it is asked for its time. The
+connections stay while JAX's coordinator listens on the same port. What is said is a JSON value a line.
+"""
+
+import contextlib
+import selectors
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from minipod.processes import json_lines
+
+WORD = "minipod doctor"
+LONGEST = 1 << 20  # bytes of a line: the port may be open to others
+PINGS = 8  # to find the clocks' offset: the quickest answer is the truest
+
+
+class Lost(ConnectionError):
+    """There is no way to the other side; the message says why."""
+
+
+@dataclass
+class Line:
+    """A connection to another process, and what it has said."""
+
+    socket: socket.socket
+    facts: dict[str, Any] = field(default_factory=dict)
+    offset: float = 0.0  # seconds that its clock is ahead of ours
+    within: float = 0.0  # and how far that may be wrong
+    gone: bool = False
+
+    def __post_init__(self) -> None:
+        self.reader = json_lines.Reader(self.socket.fileno(), LONGEST)
+
+    def say(self, **what: Any) -> None:
+        """Nothing happens where the other has gone."""
+        with contextlib.suppress(OSError):
+            self.socket.sendall(json_lines.encode(what))
+
+    def hear(self, seconds: float) -> dict[str, Any]:
+        """What it says next. Raises TimeoutError, Lost."""
+        try:
+            said = self.reader.read(seconds)
+        except (EOFError, ConnectionError):
+            self.gone = True
+            raise Lost("the connection has ended") from None
+        except json_lines.Garbled:
+            self.gone = True
+            raise Lost("who answers there is not this doctor: another job's coordinator?") from None
+        return said if isinstance(said, dict) else {}
+
+    def measure_clock(self) -> None:
+        """Ask for its time, a few times."""
+        best = float("inf")
+        for _ in range(PINGS):
+            before = time.time()
+            self.say(ask="time")
+            its = self.hear(5.0).get("time", before)
+            took = time.time() - before
+            if took < best:
+                best, self.offset, self.within = took, its - before - took / 2, took / 2
+
+
+def listen(address: str, everywhere: bool) -> socket.socket:
+    """Where process 0 waits for the others: on that address, or, as JAX does, on every interface. Raises OSError."""
+    host, _, port = address.rpartition(":")
+    if not everywhere:
+        return socket.create_server((host.strip("[]"), int(port)))
+    if socket.has_dualstack_ipv6():
+        with contextlib.suppress(OSError):
+            return socket.create_server(("", int(port)), family=socket.AF_INET6, dualstack_ipv6=True)
+    return socket.create_server(("", int(port)))
+
+
+def welcome(listener: socket.socket, processes: int, seconds: float) -> dict[int, Line]:
+    """Everybody who comes within that time, by number; whoever says something else than our word is left aside."""
+    come: dict[int, Line] = {}
+    end = time.monotonic() + seconds
+    with selectors.DefaultSelector() as waiting:
+        waiting.register(listener, selectors.EVENT_READ)
+        while len(come) < processes - 1 and (left := end - time.monotonic()) > 0:
+            for key, _ in waiting.select(min(left, 0.5)):
+                if key.fileobj is listener:
+                    line = Line(listener.accept()[0])
+                    waiting.register(line.socket, selectors.EVENT_READ, line)
+                elif who := _hello(key.data, waiting, processes):
+                    come[who] = key.data
+    return come
+
+
+def _hello(line: Line, waiting: selectors.BaseSelector, processes: int) -> int | None:
+    """The number of a process that has said who it is; None for anything else."""
+    try:
+        said = line.hear(0)
+    except TimeoutError:
+        return None
+    except Lost:
+        said = {}
+    waiting.unregister(line.socket)
+    match said:
+        case {"word": str(word), "process": int(who), "facts": dict(facts)} if word == WORD and 0 < who < processes:
+            line.facts = facts
+            return who
+    line.socket.close()
+    return None
+
+
+def visit(address: str, process: int, facts: Mapping[str, Any], seconds: float) -> Line:
+    """Go to process 0, and say who we are; answers until it says whether to go on. Raises Lost."""
+    host, _, port = address.rpartition(":")
+    end = time.monotonic() + seconds
+    why = "nobody answered"
+    while (left := end - time.monotonic()) > 0:
+        try:
+            connection = socket.create_connection((host.strip("[]"), int(port)), timeout=min(left, 5.0))
+        except OSError as error:
+            why = error.strerror or str(error)
+            time.sleep(min(0.1, left))
+            continue
+        connection.settimeout(None)
+        line = Line(connection)
+        line.say(word=WORD, process=process, facts=facts)
+        return line
+    raise Lost(f"process 0 could not be reached at {address} within {seconds:g} s ({why})")

@@ -1,0 +1,134 @@
+"""All findings of one machine."""
+
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from minipod.doctor.accelerators import accelerators, hardware
+from minipod.doctor.findings import Finding
+from minipod.doctor.installed import graphviz, package, pods, python, system
+from minipod.doctor.launcher import coordinator, launcher
+from minipod.doctor.look import in_short
+from minipod.doctor.machine import clock, cores, host_name, memory, open_files
+from minipod.doctor.settings import settings
+from minipod.processes import environment
+
+Look = tuple[int, str, dict[str, Any]]  # exit code, last words, what was said
+LOOK = ("-m", "minipod.doctor.look")
+PSUM = """
+import jax
+from minipod.cluster import launch_arguments
+jax.distributed.initialize(**launch_arguments())
+mesh = jax.make_mesh((jax.device_count(),), ("x",))
+one = lambda: jax.lax.psum(1.0, "x")
+print(jax.jit(jax.shard_map(one, mesh=mesh, in_specs=(), out_specs=jax.P()))())
+"""
+
+
+def examine() -> list[Finding]:
+    """Everything about this machine. Takes a few seconds: it starts JAX three times."""
+    findings = [python(), *map(package, ("jax", "jaxlib")), system()]
+    if platform.system() == "Windows":  # nothing below is of use there
+        return findings
+    with ThreadPoolExecutor() as pool:
+        slow = [pool.submit(look) for look in (with_jax, two_processes)]
+        findings += [cores(), memory(), open_files(), clock(), graphviz(), pods(), settings()]
+        findings += [found for one in slow for found in one.result()]
+    return [*findings, pretend_hosts()]
+
+
+def with_jax() -> list[Finding]:
+    """What JAX finds with the settings of this environment: devices, cluster."""
+    bent = environment.bending()
+    own = look(os.environ, *["no-simulation"] * bool(bent))
+    clean = look(environment.clean()) if bent else own
+    seen = own[2]
+    early = "it has started before any program does (a sitecustomize, a .pth file): what a program sets comes too late"
+    found = [own_devices(own, bent, works_without=not clean[0])]
+    simulated = clean[2].get("simulated", clean[1])
+    wrong = not simulated.startswith("8 cpu")
+    advice = "eight simulated CPU devices are needed; is another JAX set up here?"
+    found.append(Finding("Simulated", simulated, early if seen.get("early") else advice * wrong))
+    if unused := accelerators((seen.get("devices") or {}).get("platform", "")):
+        found.append(unused)
+    cluster = seen.get("cluster")
+    if "cluster" in seen:
+        found.append(launcher(cluster, hardware().gpus))
+    return [*found, coordinator(cluster), host_name(bool(cluster))]
+
+
+def own_devices(own: Look, bent: Mapping[str, str], works_without: bool) -> Finding:
+    """What JAX finds by itself, with the settings of this environment; `bent`: those without which it may start."""
+    code, words, seen = own
+    if not code and "devices" in seen:
+        return Finding("Devices", in_short(seen["devices"]))
+    if bent and works_without:
+        those = ", ".join(f"{name}={value}" for name, value in bent.items())
+        return Finding("Devices", words, f"JAX does not start with {those}: unset that", needed=False)
+    return Finding(
+        "Devices", words, "JAX does not start: install it again (`pip install --force-reinstall jax jaxlib`)"
+    )
+
+
+def look(env: Mapping[str, str], *arguments: str) -> Look:
+    """Exit code, last words, and what `minipod.doctor.look` said, in a new process."""
+    code, words, output = _run((*LOOK, *arguments), env)
+    seen: dict[str, Any] = {}
+    for line in output.splitlines():
+        if line.startswith("{"):
+            seen |= json.loads(line)
+    return code, words, seen
+
+
+def two_processes() -> list[Finding]:
+    """Whether two processes on this machine can compute together."""
+    from minipod.cluster import ClusterError, run
+
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder, "psum.py")
+        program.write_text(PSUM)
+        try:
+            done = run(program, processes=2, devices=1, env=dict.fromkeys(environment.bending()))
+        except ClusterError as error:
+            advice = "two processes cannot talk on 127.0.0.1: does a firewall or a sandbox block it?"
+            return [Finding("Processes", str(error.run.first_failure), advice)]
+        except OSError as error:
+            advice = "two processes cannot be started here: mend this, then try again"
+            return [Finding("Processes", error.strerror or str(error), advice)]
+    right = done.outputs == ["2.0\n", "2.0\n"]
+    sums = ", ".join(o.strip() for o in done.outputs)
+    value = f"two on 127.0.0.1 add 1 and 1 to {sums} in {done.seconds:.1f} s"
+    return [Finding("Processes", value, "" if right else "the sum should be 2.0 in both: please report this")]
+
+
+def pretend_hosts() -> Finding:
+    """Whether `minipod hosts` can make hosts here, and cables with a delay."""
+    from minipod.hosts import why_not
+
+    advice = why_not(delay=True) or ""
+    value = "no" if why_not() else "without a delay" if advice else "two or more can be made on this machine"
+    return Finding("Hosts", value, advice, needed=False)
+
+
+def _run(arguments: tuple[str, ...], env: Mapping[str, str]) -> tuple[int, str, str]:
+    """Exit code of a new Python, its last line or the line that names its error, and all that it printed."""
+    command = [sys.executable, *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, env=env)
+    except subprocess.TimeoutExpired as error:
+        said = error.stdout.decode(errors="replace") if isinstance(error.stdout, bytes) else ""
+        return 1, "no answer within 120 s", said
+    except OSError as error:
+        return 1, f"no process could be started: {error.strerror}", ""
+    lines = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()
+    errors = [line for line in lines if re.match(r"[\w.]+(Error|Exception)\b", line) or "Unknown flag" in line]
+    last = [*lines, *errors] if done.returncode else lines
+    return done.returncode, last[-1] if last else f"exit status {done.returncode}", done.stdout

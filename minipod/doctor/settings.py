@@ -1,0 +1,56 @@
+"""What the environment sets for JAX, and which of it JAX never reads, or reads otherwise than was meant."""
+
+import difflib
+import functools
+import importlib.util
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from minipod.doctor.findings import Finding
+from minipod.processes import environment
+
+_COUNT = "--xla_force_host_platform_device_count="
+
+
+def settings(env: Mapping[str, str] = os.environ) -> Finding:
+    """What is set for JAX and for the network: the lessons leave it aside, one's own programs do not."""
+    set_here = [*environment.bending(env), *environment.proxies(env)]
+    value = "none" if not set_here else f"{', '.join(set_here)}; left aside in the lessons and the book"
+    if environment.proxies(env):
+        value += "; processes of one machine talk without the proxy"
+    advice = "; ".join(filter(None, (conflict(env), *map(unread, env))))
+    return Finding("Settings", value, advice, needed=False)
+
+
+def conflict(env: Mapping[str, str]) -> str:
+    """One sentence where two settings ask for different numbers of CPU devices; the first of them wins."""
+    asked, flags = env.get("JAX_NUM_CPU_DEVICES", ""), env.get("XLA_FLAGS", "")
+    also = flags.rpartition(_COUNT)[2].split(" ")[0] if _COUNT in flags else ""
+    if not (asked and also) or asked == also:
+        return ""
+    return f"JAX_NUM_CPU_DEVICES={asked} overrules {_COUNT}{also} in XLA_FLAGS: unset one of them"
+
+
+def unread(name: str) -> str:
+    """One sentence for a variable JAX_… whose name is nowhere in JAX, so that nobody reads it; "" for all others."""
+    if not name.startswith("JAX_") or (known := names_in_jax()) is None or name in known:
+        return ""
+    near = difflib.get_close_matches(name, known, 1, 0.85)
+    return f"JAX does not read {name}" + (f": is {near[0]} meant?" if near else ": unset it")
+
+
+@functools.cache
+def names_in_jax() -> set[str] | None:
+    """The names of variables that JAX's own files mention: JAX_NAME, or an option "jax_name". None without JAX."""
+    found = importlib.util.find_spec("jax")
+    if found is None or not found.origin:
+        return None
+    folder = Path(found.origin).parent
+    names: set[str] = set()
+    for file in folder.rglob("*.py"):
+        text = file.read_text(encoding="utf-8", errors="replace")
+        names.update(name.upper() for name in re.findall(r"""["'](jax_\w+)["']""", text))
+        names.update(re.findall(r"JAX_[A-Z0-9_]+", text))
+    return names

