@@ -18,7 +18,7 @@ def next_rows(
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Find the rows of the next batch that a process reads after a restart.
 
-    saved: from the checkpoint, {"epoch": e, "next": n}. In epoch e the rows come in
+    saved: from the checkpoint, `{"epoch": e, "next": n}`. In epoch e the rows come in
     the order `np.random.default_rng([16, e]).permutation(count)`, and n of them have
     been taken. A batch is the next `size` rows of this order; where fewer than
     `size` are left, they are dropped, and the next epoch begins. process: our number,
@@ -27,7 +27,7 @@ def next_rows(
     Returns (rows, after): i64[size / processes], and what the next checkpoint holds.
 
     重启之后，找出某个进程在下一个批次里要读的行。saved 来自检查点，形如
-    {"epoch": e, "next": n}：第 e 轮的行按
+    `{"epoch": e, "next": n}`：第 e 轮的行按
     `np.random.default_rng([16, e]).permutation(count)` 的顺序取用，已经取走了 n 行。
     一个批次是这个顺序里接下来的 `size` 行；如果剩下的不足 `size` 行，就丢掉它们，从下一轮
     开始取。process 是本进程的编号，总共有 `processes` 个进程，这个数不一定与保存时相同，
