@@ -24,3 +24,4 @@ def before(step):
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
     else:
         os.kill(os.getpid(), signal.Signals[f"SIG{name}"])
+        time.sleep(2)  # JAX looks for SIGTERM once a second

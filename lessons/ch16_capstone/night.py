@@ -7,6 +7,7 @@ person must look. Anything else, a signal or the watchdog's 1: start me again.
 import argparse
 import faulthandler
 import json
+import statistics
 import sys
 import time
 from pathlib import Path
@@ -17,7 +18,6 @@ import jax
 import keeping
 import model
 import notes
-import numpy as np
 from jax.experimental import multihost_utils
 from notes import note
 from rows import Rows
@@ -77,7 +77,7 @@ while step < args.steps and not told:
     if told or step % args.every == 0 or step == args.steps:
         rest = {"losses": losses, "rows": vars(rows)}
         keeping.save(manager, step, state, rest)
-        if slow := who_is_slow(np.median(own)):
+        if slow := who_is_slow(statistics.median_low(own)):
             note(step, slow, show=True)
         own = []
 keeping.finish(manager)
