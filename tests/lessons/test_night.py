@@ -274,6 +274,10 @@ def test_sixteen_logs_are_read_as_one_whatever_the_clocks_say(tmp_path):
             stack = '  File "/home/me/rows.py", line 7 in take\n  File "/usr/lib/python3.11/a.py", line 1 in f'
             lines.append(f"Timeout (0:00:03)!\nThread 0x00007f (most recent call first):\n{stack}")
         (tmp_path / f"{p:03}.log").write_text("\n".join([*lines, ""]))
+    new = [f"1700000000.5\t1800000060\t{step}\t16\t{text}\n" for step, text in ((2, "begins"), (3, "loss 0.3"))]
+    (tmp_path / "016.log").write_text("".join(new))  # came later; its clock is slow
+    with (tmp_path / "000.log").open("a") as log:
+        log.write("1800000070.5\t1800000060\t3\t0\tloss 0.3\n")
     expected = """--- started at 08:00:00 UTC
 [0-15] step 1: loss 0.1
 [0-15] step 2: loss 0.2
@@ -282,6 +286,9 @@ def test_sixteen_logs_are_read_as_one_whatever_the_clocks_say(tmp_path):
     no step was finished in time: the stacks of all threads
     rows.py, line 7
 [0-4,6-15] step 4: loss 0.4
+--- started at 08:01:00 UTC
+[16] step 2: begins
+[0,16] step 3: loss 0.3
 """
     assert read_logs(str(tmp_path)) == expected
 
