@@ -1,0 +1,210 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       format_name: percent
+# ---
+
+# A script leaves nothing behind: it runs in a folder that goes when it ends.
+import atexit
+import os
+import shutil
+import tempfile
+
+os.chdir(scratch := tempfile.mkdtemp())
+atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+
+# %% recorded
+import json
+from pathlib import Path
+
+import minipod
+
+lesson = Path(minipod.__file__).parents[1] / "lessons/ch16_capstone"
+recording = json.loads((lesson / "night.json").read_text())
+nights = recording["nights"]
+print(recording["recorded"], recording["versions"])
+print(*nights["same"]["output"], sep="\n")
+
+# %% picture-night
+from minipod import pictures
+
+
+def timeline(night):
+    starts = night["starts"]
+    times = [second for start in starts for second, _ in start]
+    lines, before = {}, 0
+    for turn, start in enumerate(starts, 1):
+        line = [float("nan")] * len(times)
+        line[before : before + len(start)] = [step for _, step in start]
+        lines[f"start {turn}"], before = line, before + len(start)
+    return pictures.curve(lines, times, "seconds", "step")
+
+
+timeline(nights["same"])
+
+# %% data
+import shutil
+
+from minipod.cluster import run
+
+names = """claim ending faults keeping model night notes read_logs rows slow
+    every_tenth two_ways_to_save write_data"""
+for name in names.split():
+    shutil.copy(lesson / f"{name}.py", ".")
+shutil.rmtree("runs", ignore_errors=True)  # an earlier reading of this page
+run("write_data.py", processes=1, devices=1)
+
+# %% from-one-to-eight
+for name, processes, devices in (("1", 1, 1), ("8", 1, 8), ("2x4", 2, 4)):
+    done = run(
+        "night.py", f"runs/{name}", "60", processes=processes, devices=devices
+    )
+    print(done.outputs[0])
+
+# %% planned
+from lessons.ch15_pods.planned import HEAD, row
+from minipod import pods
+from minipod.pods import plan, recorded
+
+print(HEAD)
+for kept in recorded.load(lesson):
+    on, _, rest = kept["place"].partition(", ")
+    pairs = (pair.split("=") for pair in rest.partition(":")[0].split(", "))
+    mesh = pods.mesh(on, **{axis: int(size) for axis, size in pairs})
+    print(row(plan.plan("large", on, mesh, kept["facts"], kept["versions"])))
+
+# %% told-to-go
+told = run(
+    "night.py", "runs/told", "60",
+    env=[{}, {"NIGHT_FAULT": "TERM@12"}], check=False,
+)  # fmt: skip
+told
+
+# %% goes-on
+run("night.py", "runs/told", "60")
+
+
+# %% to-the-bit
+def losses(name):
+    return json.loads(Path(f"runs/{name}/losses.json").read_text())
+
+
+print(losses("told") == losses("2x4"), "for", len(losses("told")), "steps")
+
+# %% killed
+run(
+    "night.py", "runs/killed", "60",
+    env=[{}, {"NIGHT_FAULT": "KILL@37"}], check=False,
+)  # fmt: skip
+
+# %% repeated
+shutil.copytree("runs/killed", "runs/moved")
+again = run("night.py", "runs/killed", "60")
+log = Path("runs/killed/logs/000.log").read_text()
+done = [
+    int(line.split("\t")[2]) for line in log.splitlines() if "loss 0" in line
+]
+print(again.outputs[0])
+print(len(done) - len(set(done)), "steps done twice")
+print(losses("killed") == losses("2x4"), "for", len(losses("killed")), "steps")
+
+# %% moved
+import numpy as np
+
+shutil.copytree("runs/moved", "runs/moved-alone")
+run("night.py", "runs/moved", "60", processes=4, devices=2)
+run("night.py", "runs/moved-alone", "60", processes=1, devices=1)
+for name in ("moved", "moved-alone"):
+    apart = np.abs(np.array(losses(name)) / losses("2x4") - 1)
+    print(f"{name:12} at most {apart.max():.0e} apart")
+
+# %% cut-off
+import os
+
+for file in Path("runs/told/steps/60").rglob("d/*"):
+    os.truncate(file, 50)
+run("night.py", "runs/told", "70")
+
+# %% hangs
+run(
+    "night.py", "runs/hung", "60", "--limit", "3",
+    env=[{}, {"NIGHT_FAULT": "HANG@8"}], check=False,
+)  # fmt: skip
+
+# %% whose-fault
+import runpy
+import sys
+
+sys.argv = ["read_logs.py", "runs/hung/logs", "9"]
+_ = runpy.run_path("read_logs.py", run_name="__main__")
+
+# %% sixteen
+strikes = [{"NIGHT_FAULT": "SLOW@11"} if p == 5 else {} for p in range(16)]
+run(
+    "night.py", "runs/sixteen", "20",
+    processes=16, devices=1, env=strikes, limit=300,
+)  # fmt: skip
+
+# %% sixteen-logs
+sys.argv = ["read_logs.py", "runs/sixteen/logs", "13"]
+_ = runpy.run_path("read_logs.py", run_name="__main__")
+
+# %% what-saving-costs
+print(run("two_ways_to_save.py").outputs[0])
+
+# %% batch-file
+print((lesson / "night.sbatch").read_text())
+
+# %% picture-moved
+print(*nights["moved"]["output"], sep="\n")
+timeline(nights["moved"])
+
+# %% nights-compared
+quiet = np.array(nights["whole"]["losses"])
+for name in ("same", "moved"):
+    found = np.array(nights[name]["losses"])
+    equal, apart = int((found == quiet).sum()), np.abs(found / quiet - 1).max()
+    print(f"{name:5} {equal} of {len(quiet)} losses equal, ", end="")
+    print(f"at most {apart:.0e} apart")
+
+# %% asked-every-tenth
+run("every_tenth.py", env=[{}, {"NIGHT_FAULT": "TERM@12"}])
+
+# %% unusable
+Path("runs/a-file").write_text("")
+run("night.py", "runs/a-file/night", "60", check=False)
+
+# %% full
+run(
+    "night.py", "runs/killed", "80",
+    env=[{}, {"NIGHT_FAULT": "FULL@65"}], check=False,
+)  # fmt: skip
+
+# %% two-optimizers
+import jax
+import jax.numpy as jnp
+
+from minipod import devices
+
+n = devices.simulate(8)
+x = np.float32(np.random.default_rng(16).normal(size=(8, 32, 3)))
+y = x @ np.float32([1, -2, 3])
+
+
+def gradient(w, x, y):
+    mine = jax.grad(lambda w: jnp.mean((x @ w - y) ** 2))(w)
+    return jax.lax.pmean(mine, "i")
+
+
+def inside(w, x, y):  # every device updates its own copy
+    return w - 0.1 * gradient(w, x, y)
+
+
+copies = jax.pmap(inside, "i", in_axes=(None, 0, 0))
+outside = jax.pmap(gradient, "i", in_axes=(None, 0, 0))
+a = b = np.zeros(3, np.float32)
+for _ in range(20):
+    a = np.asarray(copies(a, x, y)[0])
+    b = b - np.float32(0.1) * np.asarray(outside(b, x, y)[0])  # the host does
+print(a, "at most", np.abs(a - b).max(), "apart")

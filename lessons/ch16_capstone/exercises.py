@@ -1,0 +1,98 @@
+"""The exercises of ch16_capstone: four milestones of the night.
+
+Work on your copy, answers/ch16_capstone.py; this file stays as it is. Only
+`stop_after` is run by two processes, after `jax.distributed.initialize`.
+
+本章的练习，也是这一夜的四个里程碑。请在你自己的副本 answers/ch16_capstone.py 里作答，
+本文件保持原样。只有 `stop_after` 由两个进程运行，运行前已经调用过
+`jax.distributed.initialize`。
+"""
+
+import jax  # noqa: F401 (for your answers)
+import numpy as np
+from jax.experimental import multihost_utils  # noqa: F401
+
+
+def next_rows(
+    saved: dict[str, int], count: int, size: int, process: int, processes: int
+) -> tuple[np.ndarray, dict[str, int]]:
+    """Find the rows of the next batch that a process reads after a restart.
+
+    saved: from the checkpoint, `{"epoch": e, "next": n}`. In epoch e the rows come in
+    the order `np.random.default_rng([16, e]).permutation(count)`, and n of them have
+    been taken. A batch is the next `size` rows of this order; where fewer than
+    `size` are left, they are dropped, and the next epoch begins. process: our number,
+    of `processes`, which need not be as many as before; size divides by it. Process 0
+    reads the first part of the batch, process 1 the part after it, and so on.
+    Returns (rows, after): i64[size / processes], and what the next checkpoint holds.
+
+    重启之后，找出某个进程在下一个批次里要读的行。saved 来自检查点，形如
+    `{"epoch": e, "next": n}`：第 e 轮的行按
+    `np.random.default_rng([16, e]).permutation(count)` 的顺序取用，已经取走了 n 行。
+    一个批次是这个顺序里接下来的 `size` 行；如果剩下的不足 `size` 行，就丢掉它们，从下一轮
+    开始取。process 是本进程的编号，总共有 `processes` 个进程，这个数不一定与保存时相同，
+    但 size 能被它整除。0 号进程读批次最前面的一段，1 号进程读接下来的一段，依此类推。
+    返回 (rows, after)：形状为 [size / processes] 的行号，以及下一个检查点要保存的内容。
+    """
+    # TODO: where does the batch begin, and which part of it is ours?
+    raise NotImplementedError
+
+
+def stop_after(begun: int, told: bool) -> int:
+    """Agree with the other processes on the step after which all stop and save.
+
+    begun: the last step that this process has begun. told: whether this process has
+    been sent SIGTERM. The others stand at other steps, and perhaps only one of them
+    was told. All call this at the same time.
+    Returns a Python int, the same in every process: the first step that no process
+    has begun yet, or 0 if no process was told.
+
+    与其他进程商定：做完哪一步之后，大家一起停下并保存。begun 是本进程已经开始的最后一步；
+    told 表示本进程是否收到过 SIGTERM。别的进程可能在别的步上，收到信号的也可能只有其中一个。
+    所有进程同时调用本函数。返回 Python 的 int，每个进程都一样：还没有任何进程开始的第一步；
+    如果谁也没有收到信号，就返回 0。
+    """
+    # TODO: no process knows alone who was told, nor how far the others are.
+    raise NotImplementedError
+
+
+def newest_whole(folder: dict[str, dict[str, int]]) -> int:
+    """Find the newest checkpoint that is whole.
+
+    folder: the names in the checkpoints' folder, in no order; for each the files in
+    it and their bytes. A checkpoint is called "step-" and a whole number, nothing
+    after it; its parts are "part-0", "part-1", …, as many as there were processes.
+    Its number under "expected" is how many bytes the parts have together; that is
+    written last, so it is missing where the writing was cut off. Other files do not
+    count. What else lies in the folder is none of ours.
+    Returns the step of the newest whole checkpoint, or 0 if there is none.
+
+    找出最新的完整检查点。folder 是检查点文件夹里的各个名字，顺序不定；每个名字对应其中的
+    文件和各自的字节数。检查点的名字是 "step-" 加一个整数，后面没有别的；它的各部分叫
+    "part-0"、"part-1"……，当时有几个进程就有几个。"expected" 记的是各部分一共应有多少字节，
+    它最后才写，所以写到一半就中断的检查点里没有它。其他文件不算在内；文件夹里其余的东西与我们
+    无关。返回最新的完整检查点的步数；一个也没有时返回 0。
+    """
+    # TODO: which names are checkpoints, and which of them are whole?
+    raise NotImplementedError
+
+
+def slow_process(begun: np.ndarray, ready: np.ndarray) -> int:
+    """Find the process for which all others wait.
+
+    begun, ready: f64[steps, processes], seconds. In each step a process notes when it
+    begins and when its own part is ready; then it waits for the others. Every process
+    reads its own clock, and the clocks differ. A process is slow if its own part
+    typically takes more than twice as long as that of the others: compare its median
+    over the steps with the median of the medians of all other processes. A single
+    long step makes nobody slow. At most one process is slow.
+    Returns its number, or -1 if none is slow.
+
+    找出让大家都等它的那个进程。begun 和 ready 的形状是 [steps, processes]，单位是秒。
+    每一步里，进程记下自己何时开始、何时做完自己的部分，然后等待其他进程。每个进程看的是自己的
+    时钟，各个时钟并不一致。如果某个进程做自己的部分通常要花别人两倍以上的时间，它就是慢的：
+    把它各步用时的中位数，与其他所有进程的中位数的中位数相比。只有一步用时很长，不算慢。
+    慢的进程至多一个。返回它的编号；没有慢的进程时返回 -1。
+    """
+    # TODO: what can be compared, when the clocks cannot?
+    raise NotImplementedError

@@ -1,0 +1,90 @@
+"""A training that survives the night: night.py FOLDER STEPS
+
+Ends with 0: done. 75: told to go, everything is saved, start me again. 2: a
+person must look. Anything else, a signal or the watchdog's 1: start me again.
+"""
+
+import argparse
+import faulthandler
+import json
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import claim
+import faults
+import jax
+import keeping
+import model
+import notes
+from jax.experimental import multihost_utils
+from notes import note
+from rows import Rows
+from slow import who_is_slow
+
+from minipod.cluster import launch_arguments
+from minipod.processes import free_port
+
+AGAIN = 75  # exit status: saved, start me again
+FIRST = 120  # seconds until the first step is done: it compiles
+
+parser = argparse.ArgumentParser()
+parser.add_argument("folder")
+parser.add_argument("steps", type=int)
+parser.add_argument("--every", type=int, default=10)  # steps
+parser.add_argument("--limit", type=float, default=60)  # seconds for a step
+args = parser.parse_args()
+
+
+def watch(seconds):
+    """End with the stacks of all threads unless called again in time."""
+    faulthandler.dump_traceback_later(seconds, exit=True, file=notes.log)
+
+
+try:
+    jax.distributed.initialize(**launch_arguments())
+except ValueError:  # nobody launched us: a cluster of one process
+    jax.distributed.initialize(f"127.0.0.1:{free_port()}", 1, 0)
+
+folder = Path(args.folder)
+claim.claim(folder)
+notes.begin(folder / "logs")
+watch(FIRST)
+manager = keeping.open_folder(folder / "steps")
+mesh = model.mesh_of_all()
+draw, key = model.start(mesh)
+step, losses, rows = 0, [], Rows("data/train.npy")
+if found := keeping.restore(manager, jax.eval_shape(draw, key)):
+    step, state, rest = found
+    losses, rows = rest["losses"], Rows(**rest["rows"])
+else:
+    state = draw(key)
+note(step, f"begins after step {step} on {dict(mesh.shape)}", show=True)
+
+told, own = False, []
+while step < args.steps and not told:
+    began = time.perf_counter()
+    faults.before(step + 1)
+    batch = rows.take(mesh)
+    own.append(time.perf_counter() - began)
+    state, value = model.update(state, *batch)
+    losses.append(float(value))  # waits until the step is done
+    step += 1
+    watch(args.limit)
+    note(step, f"loss {losses[-1]:.6f}")
+    told = multihost_utils.reached_preemption_sync_point(step)
+    if told or step % args.every == 0 or step == args.steps:
+        rest = {"losses": losses, "rows": vars(rows)}
+        keeping.save(manager, step, state, rest)
+        if slow := who_is_slow(statistics.median_low(own)):
+            note(step, slow, show=True)
+        own = []
+keeping.finish(manager)
+faulthandler.cancel_dump_traceback_later()
+if step < args.steps:
+    note(step, f"told to go: step {step} is saved", show=True)
+    sys.exit(AGAIN)
+note(step, f"loss of step {step}: {losses[-1]:.6f}", show=True)
+if jax.process_index() == 0:
+    (folder / "losses.json").write_text(json.dumps(losses))

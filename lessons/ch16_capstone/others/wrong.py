@@ -1,0 +1,204 @@
+"""Every known mistake of ch16_capstone once more, spelled differently."""
+
+import re
+import statistics
+
+import numpy as np
+from jax.experimental import multihost_utils
+
+
+def _where(saved, count, size):
+    over = count - saved["next"] < size
+    return (saved["epoch"] + over, 0 if over else saved["next"])
+
+
+def _rows(epoch, count):
+    rng = np.random.default_rng([16, epoch])
+    return rng.permutation(count)
+
+
+def _part(rows, process, processes):
+    return rows.reshape(processes, -1)[process]
+
+
+def next_rows__from_the_beginning(saved, count, size, process, processes):
+    rows = _rows(saved["epoch"], count)[:size]
+    return _part(rows, process, processes), dict(saved, next=size)
+
+
+def next_rows__own_share_counted(saved, count, size, process, processes):
+    epoch, at = _where(saved, count, size)
+    mine = _part(_rows(epoch, count)[at : at + size], process, processes)
+    return mine, {"epoch": epoch, "next": at + len(mine)}
+
+
+def next_rows__everybodys_rows(saved, count, size, process, processes):
+    epoch, at = _where(saved, count, size)
+    rows = [_rows(epoch, count)[at + k] for k in range(size)]
+    return np.array(rows), {"epoch": epoch, "next": at + size}
+
+
+def next_rows__every_other(saved, count, size, process, processes):
+    epoch, at = _where(saved, count, size)
+    rows = _rows(epoch, count)[at + process : at + size : processes]
+    return rows, {"epoch": epoch, "next": at + size}
+
+
+def next_rows__old_order(saved, count, size, process, processes):
+    order = _rows(saved["epoch"], count)
+    epoch, at = _where(saved, count, size)
+    mine = _part(order[at : at + size], process, processes)
+    return mine, {"epoch": epoch, "next": at + size}
+
+
+def next_rows__one_epoch_early(saved, count, size, process, processes):
+    epoch, at = saved["epoch"], saved["next"]
+    if not at + size < count:
+        epoch, at = epoch + 1, 0
+    mine = _part(_rows(epoch, count)[at : at + size], process, processes)
+    return mine, {"epoch": epoch, "next": at + size}
+
+
+def next_rows__in_file_order(saved, count, size, process, processes):
+    epoch, at = _where(saved, count, size)
+    share = size // processes
+    first = at + process * share
+    return np.array(range(first, first + share)), {
+        "epoch": epoch,
+        "next": at + size,
+    }
+
+
+def _all(number):
+    return [int(n) for n in multihost_utils.process_allgather(np.int32(number))]
+
+
+def stop_after__own_step(begun, told):
+    return (begun + 1) * max(_all(told))
+
+
+def stop_after__only_who_was_told(begun, told):
+    furthest = max(_all(begun))
+    return furthest + 1 if told else 0
+
+
+def stop_after__already_begun(begun, told):
+    return max(_all(begun)) * max(_all(told))
+
+
+def stop_after__the_earliest(begun, told):
+    return (1 + min(_all(begun))) * max(_all(told))
+
+
+def stop_after__step_of_the_told(begun, told):
+    return max(_all((begun + 1) * told))
+
+
+def stop_after__all_must_be_told(begun, told):
+    return (max(_all(begun)) + 1) * min(_all(told))
+
+
+def stop_after__nobody_asked(begun, told):
+    return int(told) * (begun + 1)
+
+
+def _checkpoints(folder):
+    pattern = re.compile("step-([0-9]+)$")
+    found = ((pattern.match(name), files) for name, files in folder.items())
+    return [(int(match[1]), files) for match, files in found if match]
+
+
+def _complete(files):
+    held = 0
+    for name in files:
+        if name.startswith("part"):
+            held += files[name]
+    return "expected" in files and files["expected"] == held
+
+
+def newest_whole__half_counts(folder):
+    return max([0] + [step for step, _ in _checkpoints(folder)])
+
+
+def newest_whole__sorted_as_text(folder):
+    names = [
+        f"step-{step}"
+        for step, files in _checkpoints(folder)
+        if _complete(files)
+    ]
+    return int(sorted(names)[-1][5:]) if names else 0
+
+
+def newest_whole__unfinished_names(folder):
+    best = 0
+    for name, files in folder.items():
+        if name.startswith("step-") and _complete(files):
+            best = max(best, int(re.findall(r"\d+", name)[0]))
+    return best
+
+
+def newest_whole__end_is_enough(folder):
+    ended = [s for s, files in _checkpoints(folder) if files.get("expected")]
+    return max(ended) if ended else 0
+
+
+def newest_whole__gives_up(folder):
+    found = sorted(_checkpoints(folder), key=lambda pair: pair[0])
+    return found[-1][0] if found and _complete(found[-1][1]) else 0
+
+
+def newest_whole__all_files_counted(folder):
+    best = 0
+    for step, files in _checkpoints(folder):
+        if 2 * files.get("expected", -1) == sum(files.values()):
+            best = max(best, step)
+    return best
+
+
+def newest_whole__last_listed(folder):
+    last = 0
+    for step, files in _checkpoints(folder):
+        last = step if _complete(files) else last
+    return last
+
+
+def _verdict(middles):
+    for process, mine in enumerate(middles):
+        rest = [m for p, m in enumerate(middles) if p != process]
+        if mine > 2 * statistics.median(rest) and mine == max(middles):
+            return process
+    return -1
+
+
+def slow_process__by_the_clock(begun, ready):
+    columns = ready.T.tolist()
+    middles = [statistics.median(column) for column in columns]
+    return middles.index(max(middles))
+
+
+def slow_process__from_the_first_start(begun, ready):
+    since = ready - np.min(begun, axis=1, keepdims=True)
+    return _verdict(np.median(since, axis=0).tolist())
+
+
+def slow_process__one_long_step(begun, ready):
+    return _verdict((np.sum(ready - begun, axis=0) / len(begun)).tolist())
+
+
+def slow_process__always_somebody(begun, ready):
+    middles = np.median(ready - begun, axis=0).tolist()
+    return middles.index(max(middles))
+
+
+def slow_process__the_first_step(begun, ready):
+    return _verdict((ready[0] - begun[0]).tolist())
+
+
+def slow_process__who_waits(begun, ready):
+    return _verdict(np.median(begun[1:] - ready[:-1], axis=0).tolist())
+
+
+def slow_process__itself_among_the_others(begun, ready):
+    middles = np.median(ready - begun, axis=0).tolist()
+    typical = statistics.median(middles)
+    return middles.index(max(middles)) if max(middles) > 2 * typical else -1

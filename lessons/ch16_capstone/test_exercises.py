@@ -1,0 +1,141 @@
+"""The checks of ch16_capstone: four milestones, none needs a cluster."""
+
+import jax
+import numpy as np
+import pytest
+
+
+def test_next_rows(check):
+    def cases(rng):
+        epoch = int(rng.integers(1, 9))
+        return [  # saved, rows, size of a batch, our number, processes
+            ({"epoch": 0, "next": 0}, 26, 8, 0, 2),
+            ({"epoch": epoch, "next": 8}, 27, 8, 1, 2),
+            ({"epoch": epoch, "next": 12}, 60, 12, 2, 4),
+            ({"epoch": epoch, "next": 24}, 30, 8, 1, 2),  # the rest is short
+            ({"epoch": epoch, "next": 18}, 18, 6, 0, 1),  # nothing is left
+            ({"epoch": epoch, "next": 16}, 24, 8, 3, 4),  # it just fits
+        ]
+
+    def oracle(saved, count, size, process, processes):
+        def batches():  # of all epochs, as if one process had never stopped
+            epoch = 0
+            while True:
+                shuffled = np.random.default_rng([16, epoch])
+                rows = list(shuffled.permutation(count))
+                for k in range(count // size):
+                    yield epoch, k, rows[k * size : (k + 1) * size]
+                epoch += 1
+
+        for epoch, k, batch in batches():
+            if (epoch, k * size) >= (saved["epoch"], saved["next"]):
+                share = size // processes
+                mine = batch[process * share : (process + 1) * share]
+                after = {"epoch": epoch, "next": (k + 1) * size}
+                return np.array(mine), after
+
+    check(cases, oracle=oracle)
+
+
+@pytest.mark.processes(2, devices=2)
+def test_stop_after(check):
+    everybody = {}  # (begun, told) of each process, by one's own
+
+    def cases(rng):
+        a, b, c = (int(n) for n in rng.integers(10, 40, 3))
+        drawn = [
+            ((a, False), (a + 3, True)),
+            ((b + 2, False), (b, True)),
+            ((c + 1, True), (c, True)),
+            ((c + 50, False), (c + 52, False)),
+            ((b + 60, True), (b + 65, False)),
+        ]
+        everybody.update({each[jax.process_index()]: each for each in drawn})
+        return [each[jax.process_index()] for each in drawn]
+
+    def oracle(begun, told):
+        each = everybody[begun, told]
+        if not any(told for _, told in each):
+            return 0
+        step = 1
+        while any(begun >= step for begun, _ in each):
+            step += 1
+        return step
+
+    check(cases, oracle=oracle)
+
+
+def test_newest_whole(check):
+    def whole(rng, parts):
+        files = {f"part-{k}": int(rng.integers(400, 600)) for k in range(parts)}
+        return files | {"expected": sum(files.values())}
+
+    def cases(rng):
+        w = [whole(rng, parts) for parts in (2, 2, 4, 1, 3, 2, 2)]
+        short = w[5] | {"part-1": 7}
+        no_end = {"part-0": 9999, "part-1": 9999}
+        more = w[6] | {"notes.txt": 12}
+        return [
+            ({"step-80": w[2], "step-100": w[1], "step-90": w[0]},),
+            ({"step-30": short, "step-20": w[3], "step-10": w[4]},),
+            ({"step-8": w[0], "step-12": no_end, "step-10": w[2]},),
+            ({"step-40.tmp": w[1], "logs": {"0.log": 70}, "step-30": w[3]},),
+            ({"step-7-copy": w[0], "step-5": more, "best-9": w[2]},),
+            ({"step-3": short, "step-2.tmp": w[0]},),
+            ({},),
+        ]  # fmt: skip
+
+    def oracle(folder):
+        for step in range(1000, 0, -1):
+            files = dict(folder.get(f"step-{step}", {}))
+            expected, total, k = files.get("expected", -1), 0, 0
+            while f"part-{k}" in files:
+                total, k = total + files[f"part-{k}"], k + 1
+            if total == expected:
+                return step
+        return 0
+
+    check(cases, oracle=oracle)
+
+
+def test_slow_process(check):
+    def times(rng, processes, steps, slow=None, factor=1.0, long=None):
+        own = rng.uniform(0.10, 0.12, (steps, processes))
+        if slow is not None:
+            own[:, slow] *= factor
+        if long is not None:
+            own[long] = 60.0  # a step of a process
+        ends = np.cumsum(own.max(axis=1))[:, None]  # all wait for the last
+        clocks = rng.uniform(-90, 90, processes)
+        begun = ends - own.max(axis=1)[:, None] + clocks
+        return begun, begun + own
+
+    def cases(rng):
+        return [
+            times(rng, 4, 9, slow=2, factor=4.0),
+            times(rng, 2, 7, slow=0, factor=2.9),
+            times(rng, 2, 6, slow=1, factor=2.7),
+            times(rng, 5, 8),
+            times(rng, 4, 9, long=(0, 1)),
+            times(rng, 3, 6, long=(0, 0)),
+            times(rng, 3, 9, slow=1, factor=3.0, long=(5, 2)),
+            times(rng, 8, 5, slow=5, factor=1.6),
+        ]
+
+    def oracle(begun, ready):
+        steps, processes = begun.shape
+
+        def middle(numbers):
+            ordered, half = sorted(numbers), len(numbers) // 2
+            return (ordered[half] + ordered[-1 - half]) / 2
+
+        own = [
+            middle([ready[s, p] - begun[s, p] for s in range(steps)])
+            for p in range(processes)
+        ]
+        for p in range(processes):
+            if own[p] > 2 * middle(own[:p] + own[p + 1 :]):
+                return p
+        return -1
+
+    check(cases, oracle=oracle)

@@ -1,0 +1,312 @@
+"""Chapter 16: what strikes the training of the night, and what is left of it in the morning."""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from minipod import cluster
+
+LESSON = Path(__file__).resolve().parents[2] / "lessons/ch16_capstone"
+LONG = pytest.mark.long
+STEPS, EVERY = 60, 10
+ROUNDING = 1e-5  # relative: another number of devices adds up in another order
+# Runs the program where process 1 has a disk of its own, or a limit of its own.
+ELSEWHERE = """
+import os, runpy, sys
+program, *sys.argv[1:] = sys.argv[1:]
+os.chdir("host-" + os.environ["MINIPOD_PROCESS"])
+sys.path.insert(0, os.path.dirname(program))
+runpy.run_path(program, run_name="__main__")
+"""
+
+
+def night(folder: str, *options: str, steps: int = STEPS, fault: str = "", who: int = 1, **settings) -> cluster.Run:
+    """One start of the training; `fault` strikes process `who`."""
+    processes = settings.setdefault("processes", 2)
+    env = [{"NIGHT_FAULT": fault} if fault and p == who else {} for p in range(processes)]
+    options = (folder, str(steps), "--every", str(EVERY), *options)
+    return cluster.run(LESSON / "night.py", *options, env=env, check=False, **settings)
+
+
+def losses(folder: str) -> list[float]:
+    return json.loads(Path(folder, "losses.json").read_text())
+
+
+def begun_after(run: cluster.Run) -> int:
+    found = re.search(r"begins after step (\d+)", run.outputs[0])
+    assert found, str(run)
+    return int(found[1])
+
+
+def steps_done(folder: str, process: int) -> list[int]:
+    """The steps of a process that its log says are done, of all starts, in order."""
+    log = Path(folder, f"logs/{process:03}.log").read_text()
+    return [int(line.split("\t")[2]) for line in log.splitlines() if "\tloss 0" in line]
+
+
+def running(folder: Path) -> list[str]:
+    """The command lines of nights that still run in this folder."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            command = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            own = path.name == str(os.getpid())
+            if not own and "night.py" in command and os.readlink(path / "cwd").startswith(str(folder)):
+                found.append(command)
+    return found
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """A folder with the data, and a night in which nothing happened."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    rng = np.random.default_rng(16)
+    x = rng.normal(size=(4096, 8))
+    y = np.sin(x[:, :1] + x[:, 1:2])
+    (folder / "data").mkdir()
+    np.save(folder / "data/train.npy", np.float32(np.concatenate([x, y], axis=1)))
+    with contextlib.chdir(folder):
+        assert night("whole").codes == [0, 0]
+    return folder
+
+
+@pytest.fixture
+def here(undisturbed, tmp_path, monkeypatch):
+    shutil.copytree(undisturbed, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    assert running(tmp_path) == []
+
+
+@pytest.mark.parametrize("who", [1, pytest.param(0, marks=LONG)])
+def test_told_to_go_all_save_the_same_step_and_the_next_start_loses_nothing(here, who):
+    run = night("told", fault="TERM@12", who=who)
+    assert run.codes == [75, 75]
+    saved = int(re.search(r"told to go: step (\d+) is saved", run.outputs[0])[1])
+    assert saved >= 12 and steps_done("told", 0) == steps_done("told", 1) == list(range(1, saved + 1))
+    again = night("told")
+    assert again.codes == [0, 0] and begun_after(again) == saved
+    assert steps_done("told", 0) == list(range(1, STEPS + 1)), "no step is done twice"
+    assert losses("told") == losses("whole")
+
+
+def killed(folder: str) -> None:
+    run = night(folder, fault="KILL@37")
+    assert run.codes[1] == -signal.SIGKILL and "process 1 was killed by SIGKILL" in run.first_failure
+
+
+@LONG
+def test_killed_at_most_the_steps_since_the_last_checkpoint_are_repeated(here):
+    killed("killed")
+    again = night("killed")
+    begun = begun_after(again)
+    assert begun in (20, 30), "30 may still have been on its way to the disk"
+    assert len(steps_done("killed", 0)) == 36 + STEPS - begun
+    assert losses("killed") == losses("whole"), "in the result each step counts once"
+
+
+@LONG
+@pytest.mark.parametrize(("processes", "devices"), [(1, 1), (1, 8), (4, 2)])
+def test_on_another_number_of_processes_the_losses_agree_to_rounding(here, processes, devices):
+    killed("moved")
+    again = night("moved", processes=processes, devices=devices)
+    assert begun_after(again) > 0 and set(again.codes) == {0}
+    np.testing.assert_allclose(losses("moved"), losses("whole"), rtol=ROUNDING)
+
+
+@LONG
+def test_from_one_process_to_two(here):
+    assert night("grown", steps=20, processes=1, devices=1).codes == [0]
+    assert begun_after(night("grown")) == 20
+    np.testing.assert_allclose(losses("grown"), losses("whole"), rtol=ROUNDING)
+
+
+@LONG
+@pytest.mark.parametrize("step", [21, 22])
+def test_killed_while_it_saves_in_the_background(here, step):
+    night("killed", fault=f"KILL@{step}", who=0)
+    again = night("killed")
+    assert begun_after(again) in (10, 20) and losses("killed") == losses("whole")
+
+
+@LONG
+def test_a_checkpoint_that_was_cut_off_is_set_aside(here):
+    night("cut", steps=40)
+    for file in Path("cut/steps/40").rglob("d/*"):
+        os.truncate(file, 50)
+    shutil.copytree("cut/steps/30", "cut/steps/50.orbax-checkpoint-tmp")
+    Path("cut/steps/60").mkdir()  # a foreign folder, or one whose writing broke off at once
+    again = night("cut")
+    assert begun_after(again) == 30 and "checkpoint 40 is not whole" in again.outputs[0]
+    assert losses("cut") == losses("whole")
+
+
+@LONG
+def test_the_watchdog_ends_a_hang_and_shows_where_each_stands(here):
+    run = night("hung", "--limit", "3", fault="HANG@8")
+    assert 1 in run.codes and not run.ok and run.seconds < 50
+    said = read_logs("hung/logs")
+    stack = "no step was finished in time: the stacks of all threads\n    "
+    assert stack + "faults.py" in said.partition("[1] step 7")[2]
+    assert stack + "night.py" in said.partition("[0] step 7")[2].partition("[1] step 7")[0]
+
+
+@LONG
+def test_the_slow_process_is_named(here):
+    run = night("slow", steps=20, fault="SLOW@11", who=0)
+    found = re.findall(r"process (\d) is slow: (\d\.\d+) s", run.outputs[0])
+    assert [who for who, _ in found] == ["0"] and float(found[0][1]) > 0.1
+
+
+@LONG
+def test_a_disk_that_is_full_for_one_process_ends_all_and_loses_nothing(here):
+    run = night("full", fault="FULL@33")
+    assert "process 1: cannot write" in run.outputs[1] and "File too large" in run.outputs[1]
+    assert run.codes[1] == 2 and run.seconds < 50
+    assert begun_after(night("full")) in (20, 30) and losses("full") == losses("whole")
+
+
+def test_a_folder_that_cannot_be_used_ends_all_with_a_sentence(here):
+    Path("a-file").write_text("")
+    run = night("a-file/night")
+    assert run.codes == [2, 2]
+    assert run.outputs == [f"process {p} cannot use a-file/night: Not a directory\n" for p in (0, 1)]
+
+
+@LONG
+def test_a_folder_that_is_not_shared_ends_all_with_a_sentence(here):
+    Path("elsewhere.py").write_text(ELSEWHERE)
+    for host in ("host-0", "host-1"):
+        shutil.copytree("data", f"{host}/data")
+    run = cluster.run("elsewhere.py", str(LESSON / "night.py"), "night", "20", check=False)
+    assert run.codes == [2, 2]
+    assert run.outputs[0] == "process 0 does not see in night what process 1 wrote: not shared\n"
+    assert run.outputs[1] == "process 1 does not see in night what process 0 wrote: not shared\n"
+
+
+@LONG
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may mount a read-only disk")
+def test_a_read_only_folder_ends_all_with_a_sentence(here):
+    Path("disk").mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", "disk"], capture_output=True).returncode:
+        pytest.skip("this machine lets nobody mount a disk")
+    try:
+        run = night("disk")
+        assert run.outputs[1] == "process 1 cannot use disk: Read-only file system\n" and run.codes == [2, 2]
+    finally:
+        subprocess.run(["umount", "disk"], check=True)
+
+
+@LONG
+def test_two_jobs_do_not_train_in_one_folder_and_the_lock_of_a_dead_one_is_free(here):
+    started = alone("locked", fault="HANG@15")
+    try:
+        wait_for(lambda: "\tloss" in log_of("locked"), started)
+        second = alone("locked")
+        said, _ = second.communicate(timeout=60)
+        assert second.returncode == 2
+        assert re.fullmatch(r"process 0 cannot use locked: process \d+ on .+ is training in it\n", said), said
+    finally:
+        started.kill()
+        started.communicate()
+    third = alone("locked")
+    said, _ = third.communicate(timeout=60)
+    assert third.returncode == 0 and "begins after step 10" in said
+
+
+@LONG
+def test_without_a_launcher_it_is_told_to_go_as_well(here):
+    started = alone("alone", fault="SLOW@5")
+    try:
+        wait_for(lambda: log_of("alone").count("\tloss") > 6, started)
+        started.terminate()
+        said, _ = started.communicate(timeout=60)
+    finally:
+        started.kill()
+    assert started.returncode == 75 and "is saved" in said
+    said, _ = alone("alone").communicate(timeout=60)
+    np.testing.assert_allclose(losses("alone"), losses("whole"), rtol=ROUNDING)
+
+
+def alone(folder: str, fault: str = "") -> subprocess.Popen:
+    """As `python night.py` starts it, one process of eight devices."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MINIPOD_")}
+    env |= {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "8", "NIGHT_FAULT": fault or "@0", "PYTHONUNBUFFERED": "1"}
+    env["PYTHONPATH"] = str(LESSON.parents[1])
+    command = [sys.executable, str(LESSON / "night.py"), folder, str(STEPS), "--every", str(EVERY)]
+    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+
+def log_of(folder: str) -> str:
+    path = Path(folder, "logs/000.log")
+    return path.read_text() if path.exists() else ""
+
+
+def wait_for(holds, process: subprocess.Popen, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert process.poll() is None, "it ended too early"
+        assert time.monotonic() < end, "it did not come"
+        threading.Event().wait(0.05)
+
+
+def read_logs(folder: str) -> str:
+    command = [sys.executable, str(LESSON / "read_logs.py"), folder]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_sixteen_logs_are_read_as_one_whatever_the_clocks_say(tmp_path):
+    for p in range(16):
+        clock = 1_800_000_000 + 977 * p  # no two clocks agree
+        lines = [f"{clock + 2 * s}.5\t1800000000\t{s}\t{p}\tloss 0.{s}" for s in range(1, 4 if p == 5 else 5)]
+        if p == 5:
+            stack = '  File "/home/me/rows.py", line 7 in take\n  File "/usr/lib/python3.11/a.py", line 1 in f'
+            lines.append(f"Timeout (0:00:03)!\nThread 0x00007f (most recent call first):\n{stack}")
+        (tmp_path / f"{p:03}.log").write_text("\n".join([*lines, ""]))
+    new = [f"1700000000.5\t1800000060\t{step}\t16\t{text}\n" for step, text in ((2, "begins"), (3, "loss 0.3"))]
+    (tmp_path / "016.log").write_text("".join(new))  # came later; its clock is slow
+    with (tmp_path / "000.log").open("a") as log:
+        log.write("1800000070.5\t1800000060\t3\t0\tloss 0.3\n")
+    expected = """--- started at 08:00:00 UTC
+[0-15] step 1: loss 0.1
+[0-15] step 2: loss 0.2
+[0-4,6-15] step 3: loss 0.3
+[5] step 3: loss 0.3
+    no step was finished in time: the stacks of all threads
+    rows.py, line 7
+[0-4,6-15] step 4: loss 0.4
+--- started at 08:01:00 UTC
+[16] step 2: begins
+[0,16] step 3: loss 0.3
+"""
+    assert read_logs(str(tmp_path)) == expected
+
+
+@pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck, which reads the batch file, is missing")
+def test_the_batch_file_is_sound():
+    done = subprocess.run(["shellcheck", LESSON / "night.sbatch"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("status", "restarts", "again", "code"),
+    [(0, 0, False, 0), (75, 0, True, 0), (137, 4, True, 0), (2, 0, False, 2), (1, 5, False, 1)],
+)
+def test_the_batch_file_starts_again_what_can_go_on(tmp_path, status, restarts, again, code):
+    for name, does in (("srun", f"exit {status}"), ("scontrol", 'echo "asked to $*"')):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / name).chmod(0o755)
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_JOB_ID": "7", "SLURM_RESTART_COUNT": str(restarts)}
+    done = subprocess.run(["bash", LESSON / "night.sbatch", "runs", "60"], env=env, capture_output=True, text=True)
+    assert ("asked to requeue 7" in done.stdout, done.returncode) == (again, code)

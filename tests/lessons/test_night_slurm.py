@@ -1,0 +1,52 @@
+"""Chapter 16: the nights under a real Slurm, as recorded, and run again."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lessons.ch16_capstone import record_night
+from minipod.hosts import slurm
+
+ROUNDING = 1e-5  # relative: another number of devices adds up in another order
+WHY_NOT = slurm.why_not()
+
+
+def check(recording: dict) -> None:
+    """What the page says of the nights."""
+    nights = recording["nights"]
+    assert nights["same"]["losses"] == nights["whole"]["losses"], "to the bit"
+    np.testing.assert_allclose(nights["moved"]["losses"], nights["whole"]["losses"], rtol=ROUNDING)
+    assert [turn(nights[name]) for name in ("whole", "same", "moved")] == [
+        ["begins", "loss of"],
+        ["begins", "told", "ended with 75", "begins", "ended with 137", "begins", "loss of"],
+        ["begins", "told", "begins", "told", "begins", "loss of"],
+    ]
+    for night in nights.values():
+        steps = [[step for _, step in start] for start in night["starts"]]
+        assert steps[0][0] == 1 and steps[-1][-1] == len(night["losses"]) == record_night.STEPS
+        for before, after in zip(steps, steps[1:], strict=False):
+            assert after[0] <= before[-1] + 1, "no step is left out"
+    first, second, third = ([step for _, step in start] for start in nights["same"]["starts"])
+    assert second[0] == first[-1] + 1, "told to go: nothing is repeated"
+    assert 0 <= second[-1] - third[0] + 1 < 20, "killed: fewer than two checkpoints' steps"
+
+
+def turn(night: dict) -> list[str]:
+    """What happened, in a few words each."""
+    said = (re.match(r"begins|told|loss of|ended with \d+", line) for line in night["output"])
+    return [match[0] for match in said if match]
+
+
+def test_the_recorded_nights_are_as_the_page_says():
+    check(json.loads((Path(record_night.HERE) / "night.json").read_text()))
+
+
+@pytest.mark.long
+@pytest.mark.skipif(WHY_NOT is not None, reason=WHY_NOT or "")
+def test_the_nights_go_so_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    record_night.prepare(tmp_path)
+    check(json.loads(json.dumps(record_night.record())))
