@@ -157,7 +157,7 @@ for job, answer in zip(jobs, answers, strict=True):
 answer["coordinator_address"]
 
 # %% port-taken
-launched.fault("port taken, JAX alone")
+launched.tries("port taken, JAX alone")
 launched.fault("port taken", lines=1)
 
 # %% buffered
