@@ -82,7 +82,7 @@ def fault(name: str, lines: int = 4) -> None:
 
 
 def tries(name: str) -> None:
-    """Print how often each outcome was seen, where it is not always the same."""
+    """Print how often each outcome was seen, where that is left to chance."""
     found = recorded()["faults"][name]
     if "tries" not in found:
         return fault(name)
