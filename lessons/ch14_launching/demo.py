@@ -70,7 +70,7 @@ from pathlib import Path
 import minipod
 
 lesson = Path(minipod.__file__).parents[1] / "lessons" / "ch14_launching"
-print((lesson / "two_processes.sbatch").read_text())
+print((lesson / "two_processes.sbatch").read_text(), end="")
 
 # %% under-slurm
 from lessons.ch14_launching import launched
@@ -89,13 +89,13 @@ launched.fault("wrong partition")
 launched.fault("Slurm is down")
 
 # %% mpirun-file
-print((lesson / "two_processes.mpirun.sh").read_text())
+print((lesson / "two_processes.mpirun.sh").read_text(), end="")
 
 # %% tpu-vm-file
-print((lesson / "tpu_vm.sh").read_text())
+print((lesson / "tpu_vm.sh").read_text(), end="")
 
 # %% jobset-file
-print((lesson / "jobset.yaml").read_text())
+print((lesson / "jobset.yaml").read_text(), end="")
 
 # %% tpu-hosts
 from minipod import pictures, pods
@@ -116,26 +116,26 @@ task = {
     "SLURM_PROCID": "0",
     "SLURM_LOCALID": "0",
 }
-print(detect.started("visible.py", task).stdout)
+print(detect.started("visible.py", task).stdout, end="")
 
 # %% all-eight
 task["JAX_LOCAL_DEVICE_IDS"] = "0,1,2,3,4,5,6,7"
-print(detect.started("visible.py", task).stdout)
+print(detect.started("visible.py", task).stdout, end="")
 
 # %% per-host-file
-print((lesson / "one_per_host.sbatch").read_text())
+print((lesson / "one_per_host.sbatch").read_text(), end="")
 
 # %% per-gpu-file
-print((lesson / "one_per_gpu.sbatch").read_text())
+print((lesson / "one_per_gpu.sbatch").read_text(), end="")
 
 # %% gpus-per-task
 launched.assumed("srun --nodes=2 --ntasks-per-node=2 --gpus-per-task=1")
 
 # %% gpu-box-file
-print((lesson / "gpu_box.sh").read_text())
+print((lesson / "gpu_box.sh").read_text(), end="")
 
 # %% by-hand-file
-print((lesson / "by_hand.sh").read_text())
+print((lesson / "by_hand.sh").read_text(), end="")
 
 # %% everywhere
 launched.versions()
@@ -157,7 +157,7 @@ for job, answer in zip(jobs, answers, strict=True):
 answer["coordinator_address"]
 
 # %% port-taken
-launched.fault("port taken, JAX alone")
+launched.tries("port taken, JAX alone")
 launched.fault("port taken", lines=1)
 
 # %% buffered

@@ -79,3 +79,13 @@ def fault(name: str, lines: int = 4) -> None:
         line = shorten(line, 3 * WIDTH, placeholder=" …")
         print(fill(line, WIDTH, subsequent_indent="    "))
     print(f"exit status {found['code']}, after {found['seconds']:.0f} s")
+
+
+def tries(name: str) -> None:
+    """Print how often each outcome was seen, where that is left to chance."""
+    found = recorded()["faults"][name]
+    if "tries" not in found:
+        return fault(name)
+    print("$", found["command"].replace("--kill-on-bad-exit=1", "-K1"))
+    for outcome, times in found["tries"].items():
+        print(f"{outcome}: {times} of {sum(found['tries'].values())} times")

@@ -304,6 +304,11 @@ def what_is_wrong__missing_first(reports, expected):
     return _wrong(reports, expected, words)
 
 
+def what_is_wrong__count_forgotten(reports, expected):
+    words = ("twice", "missing", "coordinator", "devices")
+    return _wrong(reports, expected, words)
+
+
 def what_is_wrong__twice_forgotten(reports, expected):
     words = ("count", "missing", "coordinator", "devices")
     return _wrong(reports, expected, words)

@@ -377,6 +377,10 @@ def what_is_wrong__missing_first(reports, expected):
     return _told([("missing", said.pop("missing")), *said.items()])
 
 
+def what_is_wrong__count_forgotten(reports, expected):
+    return _told(list(_say(reports, expected))[1:])
+
+
 def what_is_wrong__twice_forgotten(reports, expected):
     return _told(
         (word, ids) for word, ids in _say(reports, expected) if word != "twice"
