@@ -42,7 +42,7 @@ def watched(function: Function, name: str | None = None, seconds: float = 10.0) 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if jax.process_count() > 1:
-            _agree(next(_calls), f"{name}({fingerprint(args, kwargs)})", seconds)
+            meet(f"{name}({fingerprint(args, kwargs)})", seconds=seconds)
         return function(*args, **kwargs)
 
     return call  # type: ignore[return-value]
@@ -68,19 +68,26 @@ def _leaf(leaf: Any) -> str:
     return repr(leaf) if isinstance(leaf, str | bytes) else type(leaf).__name__
 
 
-def _agree(turn: int, mine: str, seconds: float) -> None:
-    """Compare the notes of all processes on this turn."""
-    me, everyone = jax.process_index(), range(jax.process_count())
+def meet(what: str, more: str = "", seconds: float = 10.0) -> list[str]:
+    """Wait until every process has come to this turn with the same `what`; the `more` of each, process after process.
+
+    Turns are counted over all that is watched or compared in this process. Raises OutOfStep if another process comes
+    with something else, or does not come within `seconds`.
+    """
+    turn, me, everyone = next(_calls), jax.process_index(), range(jax.process_count())
+    what = " ".join(what.split())
     if turn == 1:
         atexit.register(coordinator_store.put, f"guard/last/{me}", "has finished")
-    coordinator_store.put(f"guard/last/{me}", f"was last at call {turn}, {mine}")
-    coordinator_store.put(f"guard/{turn}/{me}", mine)
-    notes = [mine if i == me else _note(turn, i, mine, seconds) for i in everyone]
+    coordinator_store.put(f"guard/last/{me}", f"was last at call {turn}, {what}")
+    coordinator_store.put(f"guard/{turn}/{me}", f"{what}\n{more}")
+    notes = [f"{what}\n{more}" if i == me else _note(turn, i, what, seconds) for i in everyone]
     if turn > 1:
         coordinator_store.drop(f"guard/{turn - 1}/{me}")  # all have been there, or they could not be here
-    if any(note != mine for note in notes):
-        said = "; ".join(f"process {i} calls {note}" for i, note in enumerate(notes))
-        raise OutOfStep(f"call {turn}: {said}")
+    said = [note.partition("\n")[0] for note in notes]
+    if any(words != what for words in said):
+        who = "; ".join(f"process {i} calls {words}" for i, words in enumerate(said))
+        raise OutOfStep(f"call {turn}: {who}")
+    return [note.partition("\n")[2] for note in notes]
 
 
 def _note(turn: int, other: int, mine: str, seconds: float) -> str:

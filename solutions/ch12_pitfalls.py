@@ -1,5 +1,7 @@
 """Solutions of ch12_pitfalls."""
 
+from collections import Counter
+
 import numpy as np
 from jax.experimental import multihost_utils
 
@@ -33,3 +35,24 @@ def steps_until_good(losses: np.ndarray, goal: float) -> int:
         if everyone.mean() < goal:  # the same number in every process
             return step
     return len(losses)
+
+
+def first_apart(calls: list[list[tuple[str, int]]]) -> tuple[int, int]:
+    for k in range(max(map(len, calls))):
+        at_k = [names[k] if k < len(names) else None for names in calls]
+        counts = Counter(call for call in at_k if call)
+        if len(counts) > 1:  # they part here: all but one ask for the same
+            process = at_k.index(min(counts, key=counts.__getitem__))
+            return process, calls[process][k][1]
+    raise ValueError("all ask for the same")
+
+
+def who_is_missing(
+    stacks: list[list[tuple[str, int, str]]],
+) -> tuple[int, int] | None:
+    for process, stack in enumerate(stacks):
+        files = [file for file, _, _ in stack]
+        waits = any(f == "progress.py" or f.startswith("jax/") for f in files)
+        if not waits:
+            return process, stack[files.index("incident.py")][1]
+    return None

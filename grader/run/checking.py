@@ -191,7 +191,7 @@ def conclude(check: Check, answer: Sequence[ProcessResult]) -> Verdict:
         judge(spec, verdict, right, answer, spec.name, check.settings.limit)
         if verdict.stack:
             verdict.own = _own_lines(verdict.stack, check)
-        if verdict.outcome in ("wrong", "hung"):
+        if verdict.outcome in ("wrong", "hung") and not (machine and spec.processes > 1):
             with contextlib.suppress(OSError):  # no process could be started for the mistakes
                 verdict.mistake = recognise(
                     spec, check.settings, right, list(answer), verdict.file, check.cached.mistakes

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from grader.exercise.spec import Machine, Spec
 from grader.messages import Message
+from minipod.cluster.place import place
 
 TOLERANCE = 1e-4  # on accelerators; an exercise that allows more keeps its own
 LIMIT = "120"  # seconds of one answer: a TPU's or a GPU's start takes some of them
@@ -46,6 +47,8 @@ def not_here(spec: Spec, machine: Machine, in_cluster: bool) -> Message | None:
     """Why an exercise cannot be checked on this machine, as far as can be said before it is tried."""
     if spec.processes > 1 and not in_cluster:
         return Message("real-processes", {"processes": spec.processes})
+    if spec.processes == 1 and place()[0] > 1:  # the member of the cluster has the devices
+        return Message("real-alone-only")
     if spec.budget is not None and machine.platform != "cpu":
         return Message("real-budget", {"platform": machine.platform})
     return None

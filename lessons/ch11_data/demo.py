@@ -111,6 +111,20 @@ for name in ("two", "four", "one"):
     apart = np.abs(np.array(curves[name]) / whole - 1)[10:]
     print(f"{name:4} {len(apart)} steps, at most {apart.max():.0e} apart")
 
+# %% loader-whole
+without_end = run("goes_on.py", "runs/loader", "8", "used")
+without_end
+
+# %% loader-goes-on
+run("goes_on.py", "runs/loader-stopped", "4", "used")
+later = run("goes_on.py", "runs/loader-stopped", "8", "used")
+for before, after in zip(without_end.outputs, later.outputs, strict=True):
+    print(before.splitlines()[4:] == after.splitlines())
+
+# %% loader-skips
+run("goes_on.py", "runs/loader-skips", "4", "read")
+run("goes_on.py", "runs/loader-skips", "8", "read")
+
 # %% the-comparison
 run("compared.py", processes=2, devices=4)
 
@@ -119,6 +133,9 @@ run("not_the_same.py", processes=2, devices=4)
 
 # %% half-a-part
 run("half_a_part.py", processes=2, devices=4)
+
+# %% same-part
+run("same_part.py", processes=2, devices=4)
 
 
 # %% mean-of-means

@@ -50,7 +50,7 @@ run("last_batch.py", **limits)
 run("last_batch_together.py")
 
 # %% only-one-looks
-crossed = run("only_one_looks.py", check=False, limit=8)
+crossed = run("only_one_looks.py", check=False, limit=12)
 crossed.where()
 
 # %% who-is-where
@@ -64,6 +64,31 @@ run("own_decision.py", **limits)
 
 # %% common-decision
 run("common_decision.py")
+
+# %% late-log
+late = run("late_log.py", check=False, limit=12)
+late
+
+# %% late-where
+late.where()
+
+# %% late-found
+from lessons.ch12_pitfalls.reports import calls, own_frames
+
+found = run("late_found.py", check=False, limit=18)
+own_frames(found)
+
+# %% late-calls
+asked = [[name for name, line in calls(text)] for text in found.outputs]
+pictures.calls([names[3:] for names in asked])
+
+# %% py-spy
+from lessons.ch12_pitfalls.reports import py_spy
+
+print(py_spy())
+
+# %% one-stalls
+own_frames(run("one_stalls.py", check=False, limit=18))
 
 # %% one-raises
 run("raises.py", **limits)
@@ -86,6 +111,15 @@ summary(
 # %% survivors
 run("survivors.py", survivors=True, **limits)
 
+# %% own-seed
+run("own_seed.py")
+
+# %% model-across
+run("model_across.py")
+
+# %% own-seed-found
+run("own_seed_found.py")
+
 # %% guarded-order
 run("guarded_order.py", env=seeds, check=False)
 
@@ -100,6 +134,11 @@ summary(
 # %% guard-cost
 print(run("guard_cost.py").outputs[0])
 
+# %% guard-costs
+from lessons.ch12_pitfalls.reports import guard_costs
+
+guard_costs()
+
 # %% the-matrix
 from lessons.ch12_pitfalls.faults import matrix
 
@@ -110,3 +149,14 @@ run("uneven_devices.py", check=False)
 
 # %% uneven-mesh
 run("uneven_mesh.py")
+
+# %% the-loop
+from lessons.ch12_pitfalls.reports import incidents, numbered
+
+print(numbered("incident.py", 32, 52))
+
+# %% an-incident
+from minipod.cluster.result import Where
+
+asleep = incidents()[1]["reports"]
+Where(["\n".join(text.splitlines()[-14:]) for text in asleep])

@@ -1,11 +1,12 @@
-"""ch12_pitfalls: programs that hang or lie, each run by two processes.
+"""ch12_pitfalls: four programs that hang or lie, each run by two processes, and
+two that read what the processes of a hang have left behind.
 
 Work on your copy, answers/ch12_pitfalls.py; this file stays as it is. Nothing is
 blank here: each function runs, and is wrong as it stands. Repair it.
 
-本章的程序不是卡住，就是悄悄给出错误的结果；每个都由两个进程运行。请在你自己的副本
-answers/ch12_pitfalls.py 里修改，本文件保持原样。这里没有空白：每个函数都能运行，但都是
-错的。请把它们修好。
+前四个程序不是卡住，就是悄悄给出错误的结果，每个都由两个进程运行；后两个要读卡住的进程留下的
+记录。请在你自己的副本 answers/ch12_pitfalls.py 里修改，本文件保持原样。这里没有空白：每个函数
+都能运行，但都是错的。请把它们修好。
 """
 
 import jax  # noqa: F401 (for your answers)
@@ -86,3 +87,45 @@ def steps_until_good(losses: np.ndarray, goal: float) -> int:
         if loss < goal:
             return step
     return len(losses)
+
+
+def first_apart(calls: list[list[tuple[str, int]]]) -> tuple[int, int]:
+    """Which process was the first to do something else, and on which line?
+
+    calls: for each process, four or more, what it asked for: (name, line), in its own
+    order; names carry the step. The lists end where each got stuck, not all at the
+    same call. All processes but one are right, and so ask for the same.
+    Returns (process, line) of the first call that is not the others': who asked for it
+    and on which line of the program.
+
+    哪一个进程最先做了与别人不同的事，在哪一行代码？
+    calls 里每个进程有一个列表，进程至少四个；列表按先后记下它请求的调用，即元组（名称，行号），
+    名称里带着步数。每个列表到该进程卡住的地方为止，不一定停在同一次调用。除了一个进程以外，
+    其余的都是对的，所以请求的东西也相同。返回（进程，行号）：第一次与别人不同的调用，是谁在哪一行代码里请求的。
+    """
+    # TODO: as it stands, it blames the call at which process 0 got stuck.
+    name, line = calls[0][-1]
+    return 0, line
+
+
+def who_is_missing(
+    stacks: list[list[tuple[str, int, str]]],
+) -> tuple[int, int] | None:
+    """Who does not come to the next call, and on which line of incident.py is it?
+
+    stacks: for each process, where its main thread stands, as (file, line, function),
+    the innermost frame first. Whoever waits for the others has a frame in
+    "progress.py", or in a file of JAX, whose name begins with "jax/".
+    Returns (process, line) of the one that does not wait for the others; line is that
+    of "incident.py" in which it stands. None if all wait: then no process is missing,
+    and a device is to be looked at.
+
+    谁没有来参加下一次调用，它停在 incident.py 的哪一行代码？
+    stacks 是每个进程的主线程停住的地方，由元组（文件，行号，函数）组成，最里层的在最前面。
+    正在等别人的进程，必有一层在 "progress.py" 里，或者在 JAX 的文件里，这些文件的名称以 "jax/" 开头。
+    返回（进程，行号），即没有在等别人的那个进程，以及它停在 "incident.py" 的哪一行代码。如果大家都在等，
+    就返回 None：没有进程缺席，要查的是设备。
+    """
+    # TODO: as it stands, it takes the first process, and the innermost frame.
+    file, line, function = stacks[0][0]
+    return 0, line

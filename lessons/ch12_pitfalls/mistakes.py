@@ -1,5 +1,7 @@
 """Known wrong answers of ch12_pitfalls, as code; words.toml explains them."""
 
+from collections import Counter
+
 import jax
 import numpy as np
 from jax.experimental import multihost_utils
@@ -59,6 +61,12 @@ def mean_of_batches__mean_of_means(batches):
     return float(gather(np.float32(mean)).mean())
 
 
+def mean_of_batches__mean_of_means_nan(batches):
+    total = sum(float(batch.mean()) for batch in batches)
+    mean = total / len(batches) if batches else float("nan")
+    return float(gather(np.float32(mean)).mean())
+
+
 def mean_of_batches__rest_dropped(batches):
     common = _agree(len(batches), np.min)
     size = _agree(batches[0].size if batches else 0, np.max)
@@ -70,6 +78,14 @@ def mean_of_batches__rest_dropped(batches):
 def mean_of_batches__padding_counted(batches):
     steps = _agree(len(batches), np.max)
     size = _agree(batches[0].size if batches else 0, np.max)
+    total = sum(float(batch.sum()) for batch in batches)
+    total = float(gather(np.float32(total)).sum())
+    return total / (steps * size * jax.process_count())
+
+
+def mean_of_batches__padding_needs_one(batches):
+    steps = _agree(len(batches), np.max)
+    size = batches[0].size
     total = sum(float(batch.sum()) for batch in batches)
     total = float(gather(np.float32(total)).sum())
     return total / (steps * size * jax.process_count())
@@ -95,6 +111,20 @@ def steps_until_good__own_decision(losses, goal):
         if loss < goal:
             break
     return steps
+
+
+def steps_until_good__breaks_then_gathers(losses, goal):
+    steps = 0
+    for loss in losses:
+        gather(np.float32(loss))
+        steps += 1
+        if loss < goal:
+            break
+    return int(gather(np.int32(steps)).max())
+
+
+def steps_until_good__or_equal(losses, goal):
+    return _first(gather(losses).mean(axis=0) <= goal)
 
 
 def _first(good):
@@ -123,3 +153,100 @@ def steps_until_good__from_zero(losses, goal):
 def steps_until_good__own_count(losses, goal):
     gather(np.float32(losses))
     return _first(losses < goal)
+
+
+def _part(calls):
+    """(position, how often each call was asked for there) where they part."""
+    for k in range(max(map(len, calls))):
+        counts = Counter(names[k] for names in calls if k < len(names))
+        if len(counts) > 1:
+            return k, counts
+    return max(map(len, calls)) - 1, counts
+
+
+def _odd(calls):
+    k, counts = _part(calls)
+    rare = min(counts, key=counts.__getitem__)
+    return next(i for i, c in enumerate(calls) if c[k : k + 1] == [rare])
+
+
+def first_apart__last_call(calls):
+    process = _odd(calls)
+    return process, calls[process][-1][1]
+
+
+def first_apart__the_others_line(calls):
+    _, counts = _part(calls)
+    name, line = max(counts, key=counts.__getitem__)
+    return _odd(calls), line
+
+
+def first_apart__the_majority(calls):
+    k, counts = _part(calls)
+    most = max(counts, key=counts.__getitem__)
+    process = next(i for i, c in enumerate(calls) if c[k : k + 1] == [most])
+    return process, most[1]
+
+
+def first_apart__process_0_is_right(calls):
+    k, _ = _part(calls)
+    for process, names in enumerate(calls):
+        if k < len(names) and names[k] != calls[0][k]:
+            return process, names[k][1]
+
+
+def first_apart__last_in_common(calls):
+    k, _ = _part(calls)
+    process = _odd(calls)
+    return process, calls[process][k - 1][1]
+
+
+def first_apart__shortest_log(calls):
+    process = min(range(len(calls)), key=lambda i: len(calls[i]))
+    return process, calls[process][-1][1]
+
+
+def _in_program(stack):
+    return next(line for file, line, _ in stack if file == "incident.py")
+
+
+def _waits(stack):
+    files = [file for file, _, _ in stack]
+    return any(f == "progress.py" or f.startswith("jax/") for f in files)
+
+
+def who_is_missing__innermost(stacks):
+    for process, stack in enumerate(stacks):
+        if not _waits(stack):
+            return process, stack[0][1]
+
+
+def who_is_missing__somebody_always(stacks):
+    missing = [i for i, stack in enumerate(stacks) if not _waits(stack)]
+    process = missing[0] if missing else 0
+    return process, _in_program(stacks[process])
+
+
+def who_is_missing__only_jax_waits(stacks):
+    for process, stack in enumerate(stacks):
+        if not any(file.startswith("jax/") for file, _, _ in stack):
+            return process, _in_program(stack)
+
+
+def who_is_missing__one_who_waits(stacks):
+    if all(map(_waits, stacks)):
+        return None
+    process = next(i for i, stack in enumerate(stacks) if _waits(stack))
+    return process, _in_program(stacks[process])
+
+
+def who_is_missing__where_most_stand(stacks):
+    lines = [_in_program(stack) for stack in stacks]
+    most = max(lines, key=lines.count)
+    return lines.index(most), most
+
+
+def who_is_missing__stands_elsewhere(stacks):
+    lines = [_in_program(stack) for stack in stacks]
+    rare = min(lines, key=lines.count)
+    return lines.index(rare), rare

@@ -1,13 +1,13 @@
-"""The checks of ch12_pitfalls: each runs in two processes.
-
-The oracle is NumPy on everybody's numbers.
-"""
+"""The checks of ch12_pitfalls. The first four run in two processes, the oracle
+is NumPy on everybody's numbers. The last two read what others left behind."""
 
 import jax
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.processes(2, devices=2)
+from lessons.ch12_pitfalls import reports
+
+two = pytest.mark.processes(2, devices=2)
 
 
 def mine(everybody):
@@ -22,6 +22,7 @@ class Name(str):
         return hash((jax.process_index(), str(self)))
 
 
+@two
 def test_sum_by_name(check):
     everybody = []
 
@@ -51,6 +52,7 @@ def test_sum_by_name(check):
     check(cases, oracle=oracle)
 
 
+@two
 def test_padded_sum(check):
     everybody = []
 
@@ -71,6 +73,7 @@ def test_padded_sum(check):
     check(cases, oracle=oracle)
 
 
+@two
 def test_mean_of_batches(check):
     everybody = []
 
@@ -94,6 +97,7 @@ def test_mean_of_batches(check):
     check(cases, oracle=oracle)
 
 
+@two
 def test_steps_until_good(check):
     everybody = []
 
@@ -103,12 +107,70 @@ def test_steps_until_good(check):
             both = np.stack([near, near * np.float32(slow)])
             both += rng.uniform(0, 0.01, both.shape).astype(np.float32)
             both[:, -1] += np.float32(slow > 5)
-            everybody.append(both)
-        return [(mine(both), 0.4) for both in everybody]
+            everybody.append((both, 0.4))
+        for before in (1, 3):  # the mean meets the goal, and is not below it
+            level = np.float32([1] * before + [0.25, 0.125, 0.0625])
+            other = np.float32([1] * before + [0.75, 0.125, 0.0625])
+            everybody.append((np.stack([level, other]), 0.5))
+        return [(mine(both), goal) for both, goal in everybody]
 
     def oracle(own, goal):
-        (both,) = (b for b in everybody if np.array_equal(mine(b), own))
+        known = [both for both, _ in everybody]
+        (both,) = (b for b in known if np.array_equal(mine(b), own))
         below = np.flatnonzero(both.mean(axis=0) < goal)
         return int(below[0]) + 1 if below.size else len(own)
+
+    check(cases, oracle=oracle)
+
+
+def renumbered(rng, found, first=None):
+    """(reports, (process, line)) of an incident, its processes numbered anew:
+    `first` becomes process 0, or else any but the guilty one."""
+    guilty, processes = found["process"], len(found["reports"])
+    order = rng.permutation(processes).tolist()
+    while order[0] != first if first is not None else order[0] == guilty:
+        order = rng.permutation(processes).tolist()
+    texts = [found["reports"][k] for k in order]
+    if guilty is None:
+        return texts, None
+    return texts, (order.index(guilty), found["line"])
+
+
+def recorded(*faults):
+    """The incidents of these kinds that the page does not show."""
+    return [i for i in reports.incidents()[2:] if i["fault"] in faults]
+
+
+def test_first_apart(check):
+    known = []
+
+    def cases(rng):
+        found = recorded("best", "swap", "broken", "log", "thrift")
+        for k, incident in enumerate(found):
+            first = incident["process"] if k % 3 == 1 else None
+            texts, truth = renumbered(rng, incident, first)
+            known.append(([reports.calls(text) for text in texts], truth))
+        return [(calls,) for calls, _ in known]
+
+    def oracle(calls):
+        return next(truth for drawn, truth in known if drawn == calls)
+
+    check(cases, oracle=oracle)
+
+
+def test_who_is_missing(check):
+    known = []
+
+    def cases(rng):
+        found = recorded("retry", "disk", "lock", "stall")
+        shown = reports.incidents()[1]  # here two stand on a line of their own
+        firsts = [2, found[0]["process"]] + [None] * len(found)
+        for incident, first in zip([shown, *found], firsts, strict=False):
+            texts, truth = renumbered(rng, incident, first)
+            known.append(([reports.stack(text) for text in texts], truth))
+        return [(stacks,) for stacks, _ in known]
+
+    def oracle(stacks):
+        return next(truth for drawn, truth in known if drawn == stacks)
 
     check(cases, oracle=oracle)

@@ -19,7 +19,7 @@ from minipod.processes import environment, wait_for_listener
 
 HEARTBEAT = 10  # seconds until JAX takes a silent process for dead; its default is 100
 PATIENCE = 300  # seconds that JAX gives the others to come
-SETTLE = 1.0  # seconds in which process 0 finds out that the coordinator which listens is not its own
+SETTLE = 2.0  # seconds in which process 0 finds out that the coordinator which listens is not its own
 OPEN_MPI_4 = "OMPI_MCA_orte_hnp_uri"  # what JAX recognises it by
 _SLURM = ("SLURM_JOB_ID", "SLURM_STEP_NODELIST", "SLURM_NTASKS", "SLURM_PROCID", "SLURM_LOCALID")
 _MPI_STARTERS = ("mpirun", "orted", "orterun", "mpiexec", "prterun", "prted", "prte", "hydra_pmi_proxy")
@@ -97,7 +97,7 @@ def _look_ahead(name: str) -> None:
     environment.without_proxy(os.environ, host)
     environment.silence_proxy_warning()
     try:
-        found = socket.getaddrinfo(host, int(address.rpartition(":")[2]), type=socket.SOCK_STREAM)[0]
+        found = socket.getaddrinfo(host, int(address.rpartition(":")[2]), type=socket.SOCK_STREAM)
     except OSError:
         _end(f"process 0 should be on {host!r}, and this host does not know that name: set JAX_COORDINATOR_ADDRESS")
     if process == 0:
@@ -110,24 +110,29 @@ def _look_ahead(name: str) -> None:
             time.sleep(SETTLE)  # it may be another job's: process 0 is about to say so
 
 
-def _see_that_it_is_free(found: tuple[Any, ...], address: str) -> None:
-    """End here unless the coordinator can listen on this address; JAX would join whoever listens there."""
-    family, kind, protocol, _, where = found
-    with socket.socket(family, kind, protocol) as s:
-        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            s.bind(where)
-        except OSError as error:
-            if error.errno == errno.EADDRINUSE:
-                _end(
-                    f"the coordinator's port is taken, perhaps by another job ({address}): set JAX_COORDINATOR_PORT "
-                    "to another, the same for all processes"
-                )
-            if error.errno == errno.EADDRNOTAVAIL:
-                _end(
-                    f"the others will look for process 0 at {address}, but it is on {socket.gethostname()}: set "
-                    "JAX_COORDINATOR_ADDRESS to this host and a port, the same for all processes"
-                )
+def _see_that_it_is_free(found: list[tuple[Any, ...]], address: str) -> None:
+    """End here unless the coordinator can listen on this address, given as all that its name stands for.
+
+    JAX would join whoever listens there, and may take that job down.
+    """
+    faults = []
+    for family, kind, protocol, _, where in found:
+        with socket.socket(family, kind, protocol) as s:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                s.bind(where)
+            except OSError as error:
+                faults.append(error.errno)
+    if errno.EADDRINUSE in faults:
+        _end(
+            f"the coordinator's port is taken, perhaps by another job ({address}): set JAX_COORDINATOR_PORT "
+            "to another, the same for all processes"
+        )
+    if faults == [errno.EADDRNOTAVAIL] * len(found):
+        _end(
+            f"the others will look for process 0 at {address}, but it is on {socket.gethostname()}: set "
+            "JAX_COORDINATOR_ADDRESS to this host and a port, the same for all processes"
+        )
 
 
 def _started_by() -> str | None:

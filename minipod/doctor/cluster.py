@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from minipod.cluster.place import TwoLaunchers, place
 from minipod.doctor import meeting
 from minipod.doctor.findings import Finding, all_well, as_data, describe
 from minipod.doctor.gathered import STEPS, Gathered, findings
@@ -33,6 +34,11 @@ def examine(limit: float, as_json: bool) -> int:
     """
     if not (limit > 0 and math.isfinite(limit)):
         raise ValueError(f"limit {limit:g}: a positive number of seconds is needed")
+    try:
+        place()
+    except TwoLaunchers as error:
+        said = f"--cluster: two launchers have started this process, {error}: start it by one of them"
+        raise ValueError(said) from None
     if "MINIPOD_LIMIT" in os.environ:
         limit = min(limit, int(os.environ["MINIPOD_LIMIT"]) / 3)  # or `minipod run` would end us before we report
     try:

@@ -121,7 +121,7 @@ def _settings(all_of: Gathered) -> list[Finding]:
 
 
 def _proxies(all_of: Gathered) -> list[Finding]:
-    behind = {p: f["proxy"] for p, f in all_of.facts.items() if f["proxy"] and p}
+    behind = {p: f["proxy"] for p, f in all_of.facts.items() if f["proxy"]}
     if not behind:
         return []
     host = all_of.coordinator.rpartition(":")[0]

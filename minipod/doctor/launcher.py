@@ -1,6 +1,7 @@
 """Who started this process, as JAX's own detector sees it, and whether its coordinator can be reached."""
 
 import contextlib
+import errno
 import os
 import re
 import socket
@@ -94,6 +95,10 @@ def _as_first(address: str, place: Any) -> Finding:
         try:
             s.bind(there)
         except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL:
+                here = socket.gethostname()
+                advice = f"the others will look for process 0 there, but it is on {here}: set JAX_COORDINATOR_ADDRESS"
+                return Finding("Coordinator", address, advice)
             advice = f"process 0 cannot listen there ({error.strerror}): another job's coordinator? "
             return Finding("Coordinator", address, advice + "`export JAX_COORDINATOR_PORT=` another in all processes")
     return Finding("Coordinator", f"{address}, free")

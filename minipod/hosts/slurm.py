@@ -25,7 +25,7 @@ from minipod.hosts import namespaces
 from minipod.processes import Program, environment, kill_group
 
 NEEDED = {"slurmctld": "slurm-wlm", "slurmd": "slurm-wlm", "srun": "slurm-wlm", "munged": "munge"}
-CPUS, GPUS = 4, 8  # that each node says it has, whatever this machine has
+CPUS, GPUS = 8, 8  # that each node says it has, whatever this machine has
 START = 60.0  # seconds within which all nodes must be idle
 ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT")
 

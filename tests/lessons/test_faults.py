@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from lessons.ch12_pitfalls.faults import FAULTS, HERE, LIMITS
+from lessons.ch12_pitfalls.faults import FAULTS, HERE, LIMITS, _long
 from minipod import cluster
 
 HUNG = 30  # seconds after which a fault counts as not noticed
@@ -75,3 +75,9 @@ def test_every_fault_has_its_record_without_limits():
         assert fine == (fault.outcome == "fine" or fault.name == "another order")
         if fault.outcome == "hang":  # JAX's own limits: 100 s of heartbeats, 300 s of barriers
             assert len(ended) < 2 or max(ended) > 95
+
+
+def test_a_fault_after_which_one_process_never_ends_shows_when_the_other_did():
+    assert _long({"each": [104, None], "seconds": "> 400"}) == "104 / > 400"
+    assert _long({"each": [None, None], "seconds": "> 400"}) == "> 400"
+    assert _long({"each": [306, 305], "seconds": "306"}) == "306"

@@ -77,3 +77,38 @@ def steps_until_good__sum_not_mean(losses, goal):
         if process_allgather(loss).sum() < goal:
             return step
     return len(losses)
+
+
+def first_apart__numbers_from_one(calls):
+    rows = range(min(len(c) for c in calls))
+    k = next(k for k in rows if len({c[k] for c in calls}) > 1)
+    row = [c[k] for c in calls]
+    odd = next(i for i, call in enumerate(row) if row.count(call) == 1)
+    return odd + 1, row[odd][1]
+
+
+def first_apart__line_then_process(calls):
+    rows = range(min(len(c) for c in calls))
+    k = next(k for k in rows if len({c[k] for c in calls}) > 1)
+    row = [c[k] for c in calls]
+    odd = next(i for i, call in enumerate(row) if row.count(call) == 1)
+    return row[odd][1], odd
+
+
+def first_apart__longest_log(calls):
+    process = max(range(len(calls)), key=lambda i: len(calls[i]))
+    return process, calls[process][-1][1]
+
+
+def who_is_missing__line_only(stacks):
+    for stack in stacks:
+        if "incident_data.py" in [file for file, _, _ in stack]:
+            return stack[-1][1]
+
+
+def who_is_missing__last_process(stacks):
+    return len(stacks) - 1, stacks[-1][-1][1]
+
+
+def who_is_missing__nobody(stacks):
+    return None

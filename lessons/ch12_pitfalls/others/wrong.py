@@ -72,6 +72,12 @@ def mean_of_batches__mean_of_means(batches):
     return float(np.mean(process_allgather(np.array([own], np.float32))))
 
 
+def mean_of_batches__mean_of_means_nan(batches):
+    means = [np.mean(batch) for batch in batches]
+    own = np.float32(np.nan if len(means) == 0 else np.mean(means))
+    return float(process_allgather(own).mean())
+
+
 def mean_of_batches__rest_dropped(batches):
     counts = process_allgather(
         np.array([len(batches), max([b.size for b in batches], default=0)])
@@ -91,6 +97,14 @@ def mean_of_batches__padding_counted(batches):
     kept = np.zeros(counts.max(axis=0), np.float32)
     for k, batch in enumerate(batches):
         kept[k] = batch
+    return float(process_allgather(kept).mean())
+
+
+def mean_of_batches__padding_needs_one(batches):
+    steps = int(process_allgather(np.int32(len(batches))).max())
+    (size,) = batches[0].shape
+    kept = np.zeros((steps, size), np.float32)
+    kept[: len(batches)] = batches
     return float(process_allgather(kept).mean())
 
 
@@ -149,3 +163,113 @@ def steps_until_good__own_count(losses, goal):
     process_allgather(losses)
     good = losses < goal
     return int(good.argmax()) + 1 if good.any() else len(losses)
+
+
+def steps_until_good__breaks_then_gathers(losses, goal):
+    step = 0
+    for loss in losses:
+        step += 1
+        process_allgather(np.float32(loss))
+        if loss < goal:
+            break
+    return int(np.max(process_allgather(np.int32(step))))
+
+
+def steps_until_good__or_equal(losses, goal):
+    for step, loss in enumerate(losses, 1):
+        if not process_allgather(loss).mean() > goal:
+            return step
+    return len(losses)
+
+
+def _rows(calls):
+    for k in range(max(len(c) for c in calls)):
+        row = {i: c[k] for i, c in enumerate(calls) if len(c) > k}
+        if len(set(row.values())) > 1:
+            return k, row
+
+
+def _alone(row):
+    values = list(row.values())
+    return next(i for i, call in row.items() if values.count(call) == 1)
+
+
+def first_apart__last_call(calls):
+    _, row = _rows(calls)
+    return _alone(row), max(calls[_alone(row)][-1:])[1]
+
+
+def first_apart__the_others_line(calls):
+    _, row = _rows(calls)
+    odd = _alone(row)
+    return odd, [call for i, call in row.items() if i != odd][0][1]
+
+
+def first_apart__the_majority(calls):
+    _, row = _rows(calls)
+    return [(i, c[1]) for i, c in row.items() if i != _alone(row)][0]
+
+
+def first_apart__process_0_is_right(calls):
+    k, row = _rows(calls)
+    other = min(i for i in row if row[i] != calls[0][k])
+    return other, row[other][1]
+
+
+def first_apart__last_in_common(calls):
+    k, row = _rows(calls)
+    return _alone(row), calls[0][k - 1][1]
+
+
+def first_apart__shortest_log(calls):
+    lengths = [len(c) for c in calls]
+    process = lengths.index(min(lengths))
+    return process, calls[process][-1][-1]
+
+
+def _away(stacks):
+    for process, stack in enumerate(stacks):
+        text = " ".join(file for file, _, _ in stack)
+        if "progress.py" not in text and "jax/" not in text:
+            return process
+
+
+def _ours(stack):
+    return [line for file, line, _ in stack if "incident.py" in file][0]
+
+
+def who_is_missing__innermost(stacks):
+    process = _away(stacks)
+    if process is not None:
+        _, line, _ = stacks[process][0]
+        return process, line
+
+
+def who_is_missing__somebody_always(stacks):
+    process = _away(stacks) or 0
+    return process, _ours(stacks[process])
+
+
+def who_is_missing__only_jax_waits(stacks):
+    calm = [k for k, s in enumerate(stacks) if "jax/" not in str(s)]
+    return (calm[0], _ours(stacks[calm[0]])) if calm else None
+
+
+def who_is_missing__one_who_waits(stacks):
+    missing = _away(stacks)
+    if missing is None:
+        return None
+    process = 1 if missing == 0 else 0
+    return process, _ours(stacks[process])
+
+
+def who_is_missing__where_most_stand(stacks):
+    lines = [_ours(stack) for stack in stacks]
+    counts = [lines.count(line) for line in lines]
+    return counts.index(max(counts)), lines[counts.index(max(counts))]
+
+
+def who_is_missing__stands_elsewhere(stacks):
+    lines = [_ours(stack) for stack in stacks]
+    counts = [lines.count(line) for line in lines]
+    return counts.index(min(counts)), lines[counts.index(min(counts))]

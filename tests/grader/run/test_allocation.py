@@ -22,7 +22,8 @@ ANSWERS = {
     "hangs in process 0": (ONE_ALONE.format(0, "import time; time.sleep(1000)"), 1, "HUNG"),
     "ends in one": (ONE_ALONE.format(1, "import os; os._exit(3)"), 1, "everybody"),
 }
-PYTEST = [PYTHON, "-m", "pytest", "lessons/ch91_pair", "-p", "no:cacheprovider", "--lang=en", "--limit=6", "-v"]
+PYTEST = [PYTHON, "-m", "pytest", "lessons/ch91_pair", "-pno:cacheprovider", "--lang=en", "--limit=6", "--color=no"]
+PYTEST += ["-v"]
 needs_mpi = pytest.mark.skipif(NO_MPI is not None, reason=NO_MPI or "")
 needs_slurm = pytest.mark.skipif(NO_SLURM is not None, reason=NO_SLURM or "")
 
@@ -76,3 +77,14 @@ def test_two_launchers_at_once_are_one_sentence(root: Path):
     done = subprocess.run([sys.executable, *PYTEST[1:]], cwd=root, env=env, capture_output=True, text=True)
     said = "Two launchers have started this process: Open MPI (process 1 of 2), Slurm (process 0 of 4)."
     assert done.returncode == 4 and f"ERROR: {said} Start it by one of them.\n" in done.stderr
+
+
+@pytest.mark.long
+@needs_mpi
+def test_under_mpirun_the_devices_of_each_process_may_be_its_own(root: Path):
+    answer(root, "ch91_pair", RIGHT)
+    answer(root, "ch90_one", "def double(x):\n    return 2 * x\n")
+    command = [*PYTEST[:3], "lessons/", "-k", "everybody or double", *PYTEST[4:], "--device=real"]
+    done = mpirun(command, cwd=root, env=clean(JAX_NUM_CPU_DEVICES="4"))
+    assert done.returncode == 0 and "1 passed, 1 skipped" in done.stdout, done.stdout + done.stderr
+    assert "is for one process: start pytest without a launcher" in done.stdout

@@ -11,6 +11,7 @@ from jax.sharding import PartitionSpec as P
 from grader.exercise import answers
 from grader.exercise.spec import Budget, Spec
 from grader.judge.verdict import _duration, over_budget
+from grader.say.explain import show
 from grader.see.compare import difference, placement
 from grader.see.observation import FileObservation, Observation, ProcessResult, Traffic, is_complete
 from grader.see.observe import _traffic, observe
@@ -198,3 +199,10 @@ def test_what_a_budget_asks_for_must_have_been_measured():
 
 def test_a_duration_is_told_in_a_unit_that_fits():
     assert [_duration(s) for s in (1.5, 2e-3, 3.25e-6, 4e-10)] == ["1.5 s", "2 ms", "3.25 µs", "0.4 ns"]
+
+
+def test_a_dict_among_the_arguments_is_shown_in_its_own_order():
+    """In ch12 that order is what goes wrong."""
+    shown = show(pack({"w2": 1, "bias": 2, "w1": 3}, data=False), "en", brief=True)
+    assert shown == "{'w2': 1, 'bias': 2, 'w1': 3}"
+    assert pack({"b": 1, "a": 2}) == pack({"a": 2, "b": 1})  # as a result they are the same

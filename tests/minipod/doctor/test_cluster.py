@@ -214,6 +214,16 @@ def test_without_the_other_process_it_ends_within_the_limit(number: str):
         ({}, [], "minipod: --cluster: this process is in no cluster; start it by a launcher: `srun minipod"),
         ({}, ["--limit=0"], "minipod: limit 0: a positive number of seconds is needed"),
         ({"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0"}, [], "minipod: --cluster: an MPI that JAX's"),
+        (
+            {
+                "OMPI_COMM_WORLD_SIZE": "2",
+                "OMPI_COMM_WORLD_RANK": "0",
+                "SLURM_STEP_NUM_TASKS": "4",
+                "SLURM_PROCID": "1",
+            },
+            [],
+            "minipod: --cluster: two launchers have started this process, Open MPI (process 0 of 2), Slurm (process 1",
+        ),
         ({"SLURM_JOB_ID": "7", "SLURM_PROCID": "0"}, [], "minipod: --cluster: inside a Slurm job, but in none of"),
         (
             {"MINIPOD_COORDINATOR": "127.0.0.1:1", "MINIPOD_PROCESSES": "1", "MINIPOD_PROCESS": "0"},

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from launchers import NO_MPI, NO_SLURM, PYTHON, clean, mpirun, srun
 
+from minipod import hosts
+
 DOCTOR = [PYTHON, "-m", "minipod", "doctor", "--cluster", "--json"]
 needs_mpi = pytest.mark.skipif(NO_MPI is not None, reason=NO_MPI or "")
 needs_slurm = pytest.mark.skipif(NO_SLURM is not None, reason=NO_SLURM or "")
@@ -58,3 +60,15 @@ def test_under_mpirun_each_doctor_says_which_process_it_is(tmp_path: Path):
     assert done.returncode == 0, done.stdout + done.stderr
     for number in "01":
         assert f"+ Launcher     Open MPI: process {number} of 2, local device {number}, coordinator" in done.stdout
+
+
+@pytest.mark.long
+@pytest.mark.skipif(hosts.why_not() is not None, reason=str(hosts.why_not()))
+def test_on_two_hosts_their_names_and_the_hop_between_them_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    with hosts.lab(2, "100mbit", "5ms") as lab:
+        done = lab.run("minipod", *DOCTOR[3:], module=True, devices=2, limit=120, env=clean(), check=False)
+    found = findings(done.outputs[0])
+    assert done.exit_code == 0 and "on host0, host1; coordinator 10." in found["processes"]["value"]
+    hop = json.loads(done.outputs[0])["processes"][0]["hop"]
+    assert hop["latency"] > 0.005 and hop["bandwidth"] < 12.5e6  # no faster than the cable: 5 ms, 100 Mbit/s

@@ -118,6 +118,11 @@ def test_planted_a_coordinator_without_an_address():
     assert said.state == "fault" and said.advice.startswith("no-such-host.invalid has no address here")
 
 
+def test_planted_a_coordinator_on_another_host():
+    said = launcher.coordinator(of(coordinator="198.51.100.1:23456"), {})  # an address for documents, nobody's
+    assert said.state == "fault" and "set JAX_COORDINATOR_ADDRESS" in said.advice
+
+
 def test_planted_a_proxy_in_the_coordinators_way():
     proxy = {"https_proxy": "http://127.0.0.1:9"}
     here = of(coordinator=f"127.0.0.1:{free_port()}")

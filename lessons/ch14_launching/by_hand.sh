@@ -1,0 +1,9 @@
+#!/bin/sh
+# sh by_hand.sh FIRST:PORT COUNT NUMBER PROGRAM …
+# One process, started by hand on each of COUNT hosts; NUMBER counts from 0.
+# FIRST is the name or the address of the host where NUMBER is 0.
+export MINIPOD_COORDINATOR="$1" MINIPOD_PROCESSES="$2" MINIPOD_PROCESS="$3"
+export PYTHONUNBUFFERED=1
+shift 3
+
+exec timeout -k 10 240 python "$@"

@@ -1,0 +1,81 @@
+"""What launched.json has of real launchers, for the pages.
+
+record_launchers.py writes it; a long test runs the same again and compares.
+"""
+
+import json
+import re
+from pathlib import Path
+from textwrap import fill, shorten
+
+from minipod.cluster import Run
+from minipod.tables import Table
+
+FILE = Path(__file__).with_name("launched.json")
+WIDTH = 78
+STATUS = re.compile(r"^(\d:) F\d{4} .*absl::Status: (.*)")  # JAX's last words
+NOISE = re.compile(
+    r"^\d: [EWF]\d{4} |RPC: /|stack trace|StepId=|CANCELLED AT"
+    r"|The tasks have crashed|queued and waiting|has been allocated"
+)
+
+
+def recorded() -> dict:
+    """All of it: "versions", "programs", "assumed" and "faults"."""
+    return json.loads(FILE.read_text("utf-8"))
+
+
+def versions() -> None:
+    """Print when it was recorded, and with what."""
+    said = recorded()["versions"]
+    names = {k: k.rstrip(" 45") for k in said if k != "date"}
+    others = ", ".join(f"{name} {said[k]}" for k, name in names.items())
+    print(f"recorded on {said['date']} with {others}")
+
+
+def outputs(launcher: str, program: str) -> Run:
+    """What a program of chapter 10 printed in each of two processes."""
+    found = recorded()["programs"][launcher][program]
+    return Run(found["outputs"], [0] * len(found["outputs"]), found["seconds"])
+
+
+def table() -> Table:
+    """Seconds of every program under every launcher; "differs" where what was
+    printed is not what `minipod run` printed."""
+    programs = recorded()["programs"]
+    ours = programs["minipod run"]
+    rows = []
+    for launcher, found in programs.items():
+        same = (found[p]["outputs"] == ours[p]["outputs"] for p in ours)
+        said = (
+            f"{found[p]['seconds']:.1f}" if alike else "differs"
+            for p, alike in zip(ours, same, strict=True)
+        )
+        rows.append((launcher, *said))
+    return Table(("launcher", *ours), tuple(rows))
+
+
+def assumed(command: str) -> None:
+    """Print, for each process, where it was, and the GPUs that JAX takes."""
+    print(command)
+    for p in recorded()["assumed"][command]:
+        sees = p["variables"].get("CUDA_VISIBLE_DEVICES", "?")
+        ids = p.get("local_device_ids")
+        takes = (
+            ",".join(map(str, ids)) if ids else p["jax_cuda_visible_devices"]
+        )
+        who = f"process {p['process_id']} of {p['num_processes']}"
+        print(f"  {who} on {p['host']} sees GPUs {sees}, takes {takes}")
+
+
+def fault(name: str, lines: int = 4) -> None:
+    """Print a command that went wrong, the first lines of what was said, and
+    how it ended; of XLA's log lines only the last words are kept."""
+    found = recorded()["faults"][name]
+    print("$", found["command"].replace("--kill-on-bad-exit=1", "-K1"))
+    said = (STATUS.sub(r"\1 … \2", line) for line in found["said"])
+    kept = dict.fromkeys(line for line in said if not NOISE.search(line))
+    for line in list(kept)[:lines]:
+        line = shorten(line, 3 * WIDTH, placeholder=" …")
+        print(fill(line, WIDTH, subsequent_indent="    "))
+    print(f"exit status {found['code']}, after {found['seconds']:.0f} s")

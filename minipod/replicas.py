@@ -1,0 +1,74 @@
+"""Notice where an array is called replicated and is not: the devices that should hold the same hold something else.
+
+    same_replicas({"weights": weights, "momentum": momentum})  # in every process, now and then
+
+JAX believes whoever puts an array together. If each process brings values of its own and says `P()`, the array *is*
+fully replicated as far as JAX knows, and every process goes on computing with another one. Here each process hashes
+what its devices hold, piece by piece; the hashes, a few bytes each, meet at the coordinator, as `minipod.guard`'s notes
+do, and not by a collective: that would take the replicas for equal, too.
+
+It costs a copy of every replicated piece to the host, and its hash: call it after the start, after a restore, and every
+few hundred steps, not in every one.
+"""
+
+import hashlib
+import json
+from typing import Any
+
+import jax
+import numpy as np
+
+from minipod.guard import meet
+
+
+class ReplicasDiffer(RuntimeError):
+    """Devices hold different values where an array says that they hold the same. The message says which, and where."""
+
+
+def same_replicas(tree: Any, name: str = "the arrays", seconds: float = 10.0) -> None:
+    """Compare, to the bit, all that lies on more than one device in the arrays of `tree`. All processes must call it.
+
+    `name` says in the message what is compared; `seconds` is how long to wait for the others. Raises ReplicasDiffer,
+    in every process alike; OutOfStep if another process calls something else, or nothing. What lies on one device only
+    is not read.
+    """
+    leaves = jax.tree_util.tree_leaves_with_path(tree)
+    arrays = [(jax.tree_util.keystr(path), leaf) for path, leaf in leaves if isinstance(leaf, jax.Array)]
+    mine = [[where, part, device.id, digest] for where, leaf in arrays for part, device, digest in _pieces(leaf)]
+    if jax.process_count() == 1:
+        parts = [mine]
+    else:
+        layout = ", ".join(f"{where or 'x'} {leaf.shape} {leaf.dtype}" for where, leaf in arrays)
+        parts = [json.loads(text) for text in meet(f"same_replicas of {name} ({layout})", json.dumps(mine), seconds)]
+    first: dict[tuple[str, str], tuple[int, int, str]] = {}
+    for process, held in enumerate(parts):
+        for where, part, device, digest in held:
+            before = first.setdefault((where, part), (process, device, digest))
+            if before[2] != digest:
+                here, there = _holder(before[0], before[1]), _holder(process, device)
+                what = f"{name}{where}[{part}] should be the same everywhere, and is not"
+                raise ReplicasDiffer(f"{what}: {here} holds other values than {there}")
+
+
+def _holder(process: int, device: int) -> str:
+    return f"process {process} (device {device})"
+
+
+def _pieces(x: jax.Array) -> list[tuple[str, Any, str]]:
+    """(part, device, hash) of each piece on this process's devices that another device should hold, too."""
+    where = {d: _text(index, x.shape) for d, index in x.sharding.devices_indices_map(x.shape).items()}
+    often = list(where.values())
+    shared = [s for s in x.addressable_shards if often.count(where[s.device]) > 1]
+    return [(where[s.device], s.device, _hash(s.data)) for s in shared]
+
+
+def _text(index: tuple[slice, ...], shape: tuple[int, ...]) -> str:
+    """`0:8, :` for what a device holds of an array."""
+    ends = [s.indices(n)[:2] for s, n in zip(index, shape, strict=True)]
+    return ", ".join(":" if end == (0, n) else f"{end[0]}:{end[1]}" for end, n in zip(ends, shape, strict=True))
+
+
+def _hash(x: jax.Array) -> str:
+    if jax.numpy.issubdtype(x.dtype, jax.dtypes.prng_key):
+        x = jax.random.key_data(x)
+    return hashlib.blake2b(np.ascontiguousarray(x).tobytes(), digest_size=8).hexdigest()

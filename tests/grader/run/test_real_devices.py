@@ -1,0 +1,120 @@
+"""`pytest lessons/ --device real`: on the devices that JAX finds by itself. Here they are CPU devices, four or eight,
+
+as JAX_NUM_CPU_DEVICES says of them; a GPU and a TPU are only described.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from checker_runs import answer, check, project
+
+from grader.exercise.spec import Budget, Machine, Settings, Spec
+from grader.run import checking, own_devices
+from minipod import forked
+
+GPU, TPU, CPU = Machine(1, "gpu", "NVIDIA H100"), Machine(8, "tpu", "TPU v5 lite"), Machine(8, "cpu", "cpu")
+SPEC = Spec("ch90_one", "total", Path("lessons/ch90_one"), cases=lambda rng: [])
+
+
+def real(root: Path, devices: int, *options: str, **env: str):
+    """The checks on so many CPU devices, which are taken for the machine's own."""
+    settings = {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": str(devices), "LANG": "en_US.UTF-8", **env}
+    return check(root, "--device=real", *options, env=settings)
+
+
+def outcomes(checked) -> dict[str, str]:
+    return {name.partition(".")[2]: row["outcome"] for name, row in checked.rows.items()}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return project(tmp_path_factory.mktemp("real"))
+
+
+def test_on_eight_what_can_be_checked_is_and_what_needs_processes_is_not(root: Path):
+    checked = real(root, 8, "--solutions")
+    assert checked.code == 0, checked.text
+    assert outcomes(checked) == dict.fromkeys(("double", "total", "count_to"), "right") | {"everybody": "skipped"}
+    assert "on this machine's own devices: 8 cpu · cpu; matrix products at full precision" in checked.text
+    assert "start pytest by `srun` or `mpirun`" in checked.rows["ch91_pair.everybody"]["message"]
+
+
+def test_on_four_what_needs_eight_says_so_in_one_line(root: Path):
+    checked = real(root, 4, "--solutions", "lessons/ch90_one")
+    assert checked.code == 0
+    assert outcomes(checked) == {"double": "skipped", "total": "skipped", "count_to": "right"}
+    said = checked.rows["ch90_one.double"]["message"]
+    assert said.startswith("needs 8 devices and finds 4 (cpu): the reference solution") and "\n" not in said
+
+
+def test_a_wrong_answer_is_wrong_on_them_too_and_its_mistake_is_named(root: Path):
+    wrong = (
+        "def double(x):\n    return x\ndef total(x, mesh):\n    return x.sum() + 1\ndef count_to(n):\n    return n\n"
+    )
+    answer(root, "ch90_one", wrong, "wrong")
+    checked = real(root, 8, "--answers=wrong", "lessons/ch90_one")
+    plain = check(root, "--answers=wrong", "lessons/ch90_one")
+    assert checked.code == 1 and outcomes(checked) == outcomes(plain) == dict.fromkeys(outcomes(checked), "wrong")
+    assert {n: r["mistake"] for n, r in checked.rows.items()} == {n: r["mistake"] for n, r in plain.rows.items()}
+
+
+@pytest.mark.parametrize(
+    ("options", "devices", "env", "sentence"),
+    [
+        ((), 1, {}, "--device real: JAX finds one CPU device here and nothing else; without this option eight"),
+        ((), 4, {"JAX_PLATFORMS": "rocket"}, "--device real: JAX does not start on this machine's devices ("),
+        (("-n2",), 4, {}, "--device real: one process at a time can have the devices; leave out -n"),
+        (("--device=gpu",), 4, {}, "--device gpu: choose one of simulated, real"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(root: Path, options, devices: int, env, sentence: str):
+    checked = real(root, devices, *options, **env)
+    assert checked.code == 4 and f"ERROR: {sentence}" in checked.text and "Traceback" not in checked.text
+
+
+def test_a_child_has_the_machines_own_devices_at_full_precision():
+    def see():
+        import jax
+
+        return [jax.device_count(), jax.config.values["jax_default_matmul_precision"]]
+
+    (seen,) = forked.run(see, devices=None)
+    assert seen.status == "ok" and seen.value[1] == "highest"
+    (seen,) = forked.run(see, devices=3)
+    assert seen.value == [3, None]
+
+
+def test_a_budget_is_the_cpus_and_a_tolerance_is_wider_on_accelerators():
+    with_budget = replace(SPEC, how="jit", budget=Budget({"all-reduce"}, 7))
+    for machine in (GPU, TPU):
+        why = own_devices.not_here(with_budget, machine, in_cluster=False)
+        assert why and (why.key, why.values) == ("real-budget", {"platform": machine.platform})
+        assert not own_devices.not_here(SPEC, machine, in_cluster=False)
+        assert own_devices.fitted(SPEC, machine).tolerance == 1e-4
+        assert own_devices.fitted(replace(SPEC, tolerance=1e-2), machine).tolerance == 1e-2
+    assert not own_devices.not_here(with_budget, CPU, in_cluster=False)
+    assert own_devices.fitted(SPEC, CPU).tolerance == 1e-5
+    pair = replace(SPEC, processes=2)
+    assert own_devices.not_here(pair, TPU, in_cluster=False) and not own_devices.not_here(pair, TPU, in_cluster=True)
+
+
+def test_one_child_at_a_time_has_the_devices(root: Path, monkeypatch: pytest.MonkeyPatch):
+    from grader.exercise.exercises import Catalogue as Exercises
+
+    most, start = [0], forked.start
+
+    def counted(look, processes, devices, *more, **named):
+        assert devices is None
+        job = start(look, processes, 8, *more, **named)
+        from minipod.forked import forking
+
+        most[0] = max(most[0], len(forking._live))
+        return job
+
+    for place in (checking.forked, __import__("grader.judge.mistakes", fromlist=["x"]).forked):
+        monkeypatch.setattr(place, "start", counted)
+    answer(root, "ch90_one", "def double(x):\n    return 3 * x\n", "three")
+    settings = Settings(root / "three", 1, machine=CPU)
+    verdict = checking.finish(checking.begin(Exercises(root / "lessons").spec("ch90_one.double"), settings))
+    assert verdict.outcome == "wrong" and most == [1]

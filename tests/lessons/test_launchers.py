@@ -1,0 +1,179 @@
+"""Five programs of chapter 10, unchanged, under the real launchers; what goes wrong there is one sentence."""
+
+import functools
+import json
+import socket
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from left_behind import until
+
+from lessons.ch14_launching import launchers
+from lessons.ch14_launching.record_launchers import HERE, PROGRAMS
+from minipod import hosts
+from minipod.cluster import Run
+from minipod.hosts import slurm
+from minipod.processes import kill_group
+
+CH10 = HERE.parent / "ch10_processes"
+REASONS: dict[str, Callable[[], str | None]] = {
+    "Slurm": slurm.why_not,
+    "Open MPI 4": launchers.why_no_mpirun_4,
+    "hosts": hosts.why_not,
+}
+NEEDS = {"Slurm, one host": "Slurm", "Slurm, two hosts": "Slurm", "Open MPI 4": "Open MPI 4"}
+NEEDS |= {"GKE's variables": "hosts", "by hand": "hosts"}
+RECORDED = json.loads((HERE / "launched.json").read_text("utf-8"))
+
+# What two processes with four devices each print: a sum of ones is the number of devices; 0 + … + 7 is 28.
+NOBODY_HAS_ALL = (
+    "RuntimeError: Fetching value for `jax.Array` that spans non-addressable (non\n"
+    "process local) devices is not possible.\n"
+)
+ALL = "all:  [0, 1, 2, 3, 2048, 2049, 2050, 2051]\n"
+PRINTED = {
+    "hello": [
+        f"I am process 0 of 2\nmine: [0, 1, 2, 3]\n{ALL}",
+        f"I am process 1 of 2\nmine: [2048, 2049, 2050, 2051]\n{ALL}",
+    ],
+    "all_sum": ["total 8.0\n", ""],
+    "psum_pmap": ["shape (4,) with [8.0, 8.0, 8.0, 8.0]\n"] * 2,
+    "psum_shard_map": [
+        "I brought [0. 1. 2. 3.] to an array of shape (8,)\nthe total is 28.0\n",
+        "I brought [4. 5. 6. 7.] to an array of shape (8,)\nthe total is 28.0\n",
+    ],
+    "print_global": [
+        f"{NOBODY_HAS_ALL}mine: [{i}, {i}, {i}, {i}]\nall:  [0. 0. 0. 0. 1. 1. 1. 1.]\n" for i in (0.0, 1.0)
+    ],
+}
+
+
+@functools.cache
+def why_not(what: str) -> str | None:
+    return REASONS[what]()
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def needs(what: str) -> None:
+    if reason := why_not(what):
+        pytest.skip(reason)
+
+
+@pytest.fixture(scope="module")
+def open_mpi_5(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Installed in an environment of its own, beside the system's Open MPI 4."""
+    try:
+        return launchers.install_open_mpi_5(tmp_path_factory.mktemp("open_mpi_5"))
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"pip cannot install Open MPI 5 here: {error.stderr.decode().strip().splitlines()[-1]}")
+
+
+def run(name: str, program: str, prefix: Path = Path()) -> Run:
+    """A program of chapter 10 under a launcher."""
+    if name in NEEDS:
+        needs(NEEDS[name])
+    return launchers.launchers(prefix)[name](str(CH10 / f"{program}.py"))
+
+
+def test_a_program_runs_unchanged_under_slurm():
+    assert run("Slurm, two hosts", "psum_shard_map").outputs == PRINTED["psum_shard_map"]
+
+
+def test_a_program_runs_unchanged_under_mpirun():
+    assert run("Open MPI 4", "hello").outputs == PRINTED["hello"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("name", [name for name in RECORDED["programs"] if name != "Open MPI 5"])
+def test_every_program_prints_the_same_under_every_launcher(name: str, program: str):
+    assert run(name, program).outputs == PRINTED[program]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_every_program_prints_the_same_under_open_mpi_5(program: str, open_mpi_5: Path):
+    assert run("Open MPI 5", program, open_mpi_5).outputs == PRINTED[program]
+
+
+@pytest.mark.parametrize("name", RECORDED["programs"])
+def test_what_is_recorded_is_what_was_printed(name: str):
+    assert {p: r["outputs"] for p, r in RECORDED["programs"][name].items()} == PRINTED
+
+
+@pytest.mark.long
+def test_the_output_is_labelled_where_readers_see_it():
+    """Without apart.py, as the reader runs it: the file that sbatch names, each line with its process."""
+    needs("Slurm")
+    with slurm.cluster() as cluster:
+        script = str(HERE / "two_processes.sbatch")
+        job = cluster.submit(script, str(CH10 / "hello.py"), env=launchers.environment())
+        assert cluster.wait(job)["JobState"] == "COMPLETED"
+    lines = Path(f"two-processes-{job}.log").read_text().splitlines()
+    assert {"0: I am process 0 of 2", "1: I am process 1 of 2"} <= set(lines)
+
+
+LATE = ["sh", "-c", 'sleep $((SLURM_PROCID * 5)); exec python "$0"', str(CH10 / "hello.py")]  # process 0 comes first
+
+
+@pytest.mark.long
+def test_another_job_on_the_coordinator_s_port_is_named_and_not_harmed():
+    needs("Slurm")
+    env = launchers.environment() | {"JAX_PLATFORMS": "cpu", "JAX_COORDINATOR_PORT": "7777"}
+    with slurm.cluster(hosts=2) as cluster:
+        other = cluster.start("python", str(HERE / "other_job.py"), "7777", env=env)
+        assert other.stdout and other.stdout.readline() == "listening\n"
+        done = cluster.run("srun", "--nodes=2", "--kill-on-bad-exit=1", *LATE, env=env, limit=300)
+        assert "process 0 on host0: the coordinator's port is taken, perhaps by another job (host0:7777)" in done.stderr
+        assert done.returncode and "Traceback" not in done.stderr
+        assert other.poll() is None
+        kill_group(other.pid)
+        other.communicate()
+
+
+@pytest.mark.long
+def test_a_process_that_dies_ends_the_others_and_the_job():
+    needs("Slurm")
+    env = launchers.environment() | {"JAX_PLATFORMS": "cpu"}
+    with slurm.cluster(hosts=2) as cluster:
+        job = cluster.submit(str(HERE / "two_processes.sbatch"), str(HERE / "one_dies.py"), env=env)
+        assert cluster.wait(job)["JobState"] == "FAILED"
+    log = Path(f"two-processes-{job}.log").read_text()
+    assert "0: step 1 is done" in log and "step 2" not in log  # said at once, not lost with the process
+
+
+@pytest.mark.long
+def test_a_proxy_does_not_stop_the_start():
+    needs("Slurm")
+    env = launchers.environment() | {"http_proxy": "http://127.0.0.1:9"}
+    with slurm.cluster(hosts=2) as cluster:
+        job = cluster.submit(str(HERE / "two_processes.sbatch"), str(CH10 / "hello.py"), env=env)
+        assert cluster.wait(job)["JobState"] == "COMPLETED"
+
+
+@pytest.mark.long
+def test_when_slurm_is_down_its_commands_say_so_and_end():
+    needs("Slurm")
+    with slurm.cluster(nodes=1) as cluster:
+        cluster.run("pkill", "-x", "slurmctld")
+        assert until(lambda: cluster.run("scontrol", "ping").returncode)
+        for command in (["srun", "hostname"], ["sbatch", "--wrap=hostname"]):
+            done = cluster.run(*command, limit=300)
+            assert done.returncode and "Unable to contact slurm controller" in done.stderr
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("version", [4, 5])
+def test_mpirun_without_slots_says_so_and_starts_nothing(version: int, request: pytest.FixtureRequest):
+    if version == 4:
+        needs("Open MPI 4")
+    prefix = request.getfixturevalue("open_mpi_5") if version == 5 else None
+    done = launchers.with_mpi(["mpirun", "-n", "9999", "hostname"], prefix, crowd=False)
+    assert done.returncode and "There are not enough slots available" in done.stderr
+    assert socket.gethostname() not in done.stdout

@@ -1,0 +1,113 @@
+"""Under Slurm and Open MPI a program ends with a sentence where JAX would hang, or start as somebody else."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from minipod.cluster.arguments import launcher
+from minipod.processes import free_port
+
+SLURM = {"SLURM_JOB_ID": "7", "SLURM_STEP_NODELIST": "localhost", "SLURM_NTASKS": "2"}
+SLURM |= {"SLURM_PROCID": "0", "SLURM_LOCALID": "0"}
+MPI = {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_LOCAL_RANK": "0"}
+MPI_4 = {**MPI, "OMPI_MCA_orte_hnp_uri": "1531576320.0;tcp://127.0.0.1:34911"}
+ASK = "from minipod.cluster import launch_arguments; print(launch_arguments())"
+FROM_LAUNCHERS = ("SLURM_", "OMPI_", "MINIPOD_", "JAX_COORDINATOR")
+
+
+def ask(**variables: str) -> subprocess.CompletedProcess[str]:
+    """A process with these variables that asks for its arguments."""
+    return subprocess.run([sys.executable, "-c", ASK], capture_output=True, text=True, timeout=120, env=env(variables))
+
+
+def env(variables: dict[str, str]) -> dict[str, str]:
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(FROM_LAUNCHERS)}
+    return ours | {"JAX_PLATFORMS": "cpu"} | variables
+
+
+def sentence(done: subprocess.CompletedProcess[str]) -> str:
+    """What it said, if that is one sentence and it has failed."""
+    assert done.returncode == 1 and not done.stdout
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr.strip()
+
+
+@pytest.mark.parametrize(
+    ("variables", "name"),
+    [
+        ({}, None),
+        (SLURM, "slurm"),
+        ({k: v for k, v in SLURM.items() if k != "SLURM_STEP_NODELIST"}, None),  # an sbatch script outside of srun
+        (MPI_4, "ompi"),
+        (MPI, "mpi4py"),
+        (SLURM | MPI_4, "ompi"),  # mpirun within a job
+        (SLURM | MPI, "mpi4py"),
+    ],
+)
+def test_the_launcher_is_told_by_its_variables(variables: dict[str, str], name: str | None):
+    assert launcher(variables) == name
+
+
+@pytest.mark.parametrize("variables", [SLURM, MPI_4])
+def test_jax_agrees_which_of_its_detectors_fits(variables: dict[str, str], monkeypatch: pytest.MonkeyPatch):
+    from jax._src import clusters
+
+    for name in [name for name in os.environ if name.startswith(FROM_LAUNCHERS)]:
+        monkeypatch.delenv(name)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    first = next(c for c in clusters.ClusterEnv._cluster_types if not c.opt_in_only_method and c.is_env_present())
+    assert first.name == launcher()
+
+
+def test_where_all_is_well_jax_finds_out_by_itself():
+    done = ask(**SLURM, JAX_COORDINATOR_PORT=str(free_port()))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "{}\n", "")
+
+
+def test_a_taken_port_is_named():
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        said = sentence(ask(**SLURM, JAX_COORDINATOR_PORT=str(port)))
+    assert said.startswith(f"process 0 on {socket.gethostname()}: the coordinator's port is taken")
+    assert f"localhost:{port}" in said and "JAX_COORDINATOR_PORT" in said
+
+
+@pytest.mark.parametrize("process", ["0", "1"])
+def test_a_first_host_that_has_no_address_is_named(process: str):
+    said = sentence(ask(**SLURM | {"SLURM_STEP_NODELIST": "no-such-host[1-2]", "SLURM_PROCID": process}))
+    assert said.startswith(f"process {process} on ") and "'no-such-host1'" in said and "does not know that name" in said
+
+
+def test_a_coordinator_that_is_not_where_process_0_is():
+    said = sentence(ask(**SLURM, JAX_COORDINATOR_ADDRESS="192.0.2.77:7777"))  # an address that nobody has
+    assert f"look for process 0 at 192.0.2.77:7777, but it is on {socket.gethostname()}" in said
+
+
+def test_open_mpi_5_is_told_through_mpi4py(tmp_path: Path):
+    (tmp_path / "mpi4py.py").touch()
+    assert ask(**MPI, PYTHONPATH=str(tmp_path)).stdout == "{'cluster_detection_method': 'mpi4py'}\n"
+    without = f"import sys; sys.modules['mpi4py'] = None; {ASK}"  # as where it is not installed
+    done = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, timeout=120, env=env(MPI))
+    assert "pip install mpi4py" in sentence(done)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks like slurmstepd by its name, as Linux keeps it")
+def test_variables_of_mpirun_that_came_along_into_srun(tmp_path: Path):
+    """A stand-in for slurmstepd starts the process; in reality one inherits such variables through sbatch."""
+    starter = shutil.copy("/bin/sh", tmp_path / "slurmstepd")
+    command = [starter, "-c", f"{sys.executable} -c '{ASK}'; exit $?"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=env(SLURM | MPI_4))
+    assert "srun started this process, but OMPI_MCA_orte_hnp_uri" in sentence(done)
+
+
+def test_a_proxy_does_not_stand_between_the_processes():
+    show = "import os; from minipod.cluster import launch_arguments; launch_arguments(); print(os.environ['no_proxy'])"
+    variables = env(SLURM | {"JAX_COORDINATOR_PORT": str(free_port()), "http_proxy": "http://192.0.2.1:9"})
+    done = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, timeout=120, env=variables)
+    assert "localhost" in done.stdout.strip().split(",")
