@@ -183,28 +183,27 @@ run(
 
 # %% two-optimizers
 import jax
-import jax.numpy as jnp
 
 from minipod import devices
 
-n = devices.simulate(8)
+devices.simulate(8)
 x = np.float32(np.random.default_rng(16).normal(size=(8, 32, 3)))
-y = x @ np.float32([1, -2, 3])
+y = x @ np.float32([1, -2, 3])  # rows for each of eight devices
 
 
-def gradient(w, x, y):
-    mine = jax.grad(lambda w: jnp.mean((x @ w - y) ** 2))(w)
-    return jax.lax.pmean(mine, "i")
+def gradient(w, x, y):  # the same on every device
+    return jax.lax.pmean(jax.grad(lambda w: ((x @ w - y) ** 2).mean())(w), "i")
 
 
-def inside(w, x, y):  # every device updates its own copy
+def update(w, x, y):  # every device updates its own copy
     return w - 0.1 * gradient(w, x, y)
 
 
-copies = jax.pmap(inside, "i", in_axes=(None, 0, 0))
-outside = jax.pmap(gradient, "i", in_axes=(None, 0, 0))
+by_device, by_host = (
+    jax.pmap(f, "i", in_axes=(None, 0, 0)) for f in (update, gradient)
+)
 a = b = np.zeros(3, np.float32)
 for _ in range(20):
-    a = np.asarray(copies(a, x, y)[0])
-    b = b - np.float32(0.1) * np.asarray(outside(b, x, y)[0])  # the host does
+    a = np.asarray(by_device(a, x, y)[0])
+    b = b - np.float32(0.1) * np.asarray(by_host(b, x, y)[0])
 print(a, "at most", np.abs(a - b).max(), "apart")
