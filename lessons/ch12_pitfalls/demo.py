@@ -153,7 +153,7 @@ run("uneven_mesh.py")
 # %% the-loop
 from lessons.ch12_pitfalls.reports import incidents, numbered
 
-print(numbered("incident.py", 32, 52))
+print(numbered("incident.py", 32, 54))
 
 # %% an-incident
 from minipod.cluster.result import Where

@@ -6,7 +6,7 @@ import time
 
 import jax
 import progress
-from incident_data import read
+from incident_data import read, wait_for_disk
 from jax import P
 from progress import ask
 from together import everyone, me, mesh, total
@@ -50,3 +50,5 @@ for step in range(1, 9):
     ask(f"norm {step}", whole, batch)
     if step % 3 == 0:
         print("step", step, "loss", loss[0])
+    if trouble == "save":
+        wait_for_disk()

@@ -206,6 +206,14 @@ def first_apart__shortest_log(calls):
     return process, calls[process][-1][1]
 
 
+def first_apart__stops_with_the_shortest(calls):
+    for row in zip(*calls, strict=False):
+        counts = Counter(row)
+        if len(counts) > 1:
+            process = row.index(min(counts, key=counts.__getitem__))
+            return process, row[process][1]
+
+
 def _in_program(stack):
     return next(line for file, line, _ in stack if file == "incident.py")
 
@@ -230,6 +238,12 @@ def who_is_missing__somebody_always(stacks):
 def who_is_missing__only_jax_waits(stacks):
     for process, stack in enumerate(stacks):
         if not any(file.startswith("jax/") for file, _, _ in stack):
+            return process, _in_program(stack)
+
+
+def who_is_missing__only_progress_waits(stacks):
+    for process, stack in enumerate(stacks):
+        if "progress.py" not in [file for file, _, _ in stack]:
             return process, _in_program(stack)
 
 

@@ -32,6 +32,7 @@ PLANTED = (  # fault, process, step, of how many processes
     ("thrift", 4, 3, 5),
     ("broken", 1, 2, 4),
     ("thrift", 0, 5, 4),
+    ("save", 2, 4, 5),
 )
 MARKS = {  # what the line that is to be found begins with
     "best": 'ask(f"copy',
@@ -42,6 +43,7 @@ MARKS = {  # what the line that is to be found begins with
     "disk": "if (rows := read",
     "retry": "if (rows := read",
     "lock": "if (rows := read",
+    "save": "wait_for_disk",
 }
 
 

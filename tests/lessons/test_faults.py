@@ -46,6 +46,25 @@ def test_other_widths_add_what_does_not_belong_together():
     assert all(found[:8] != [f"{8 * k}." for k in range(1, 9)] for found in numbers)
 
 
+@pytest.mark.long
+def test_what_other_widths_do_depends_on_which_process_has_which():
+    def results(*widths):  # of the processes that have one
+        texts = cluster.run(HERE / "own_longest.py", *widths, check=False, **LIMITS).outputs
+        return {process: text for process, text in enumerate(texts) if text.startswith("[")}
+
+    one, other = results("8", "16"), results("16", "8")
+    assert list(one) == [0] and list(other) == [1] and one[0] != other[1]
+    assert results("3", "5") == {0: "[ 8. 16. 24.]\n"}
+    (wrong,) = results("5", "3").values()
+    assert wrong != "[ 8. 16. 24.]\n"
+
+
+@pytest.mark.long
+def test_the_transport_says_which_chunk_came_for_which():
+    done = cluster.run(HERE / "own_longest.py", "100", "128", check=False, **LIMITS)
+    assert any("32 vs 28" in text for text in done.outputs)
+
+
 @pytest.mark.parametrize("program", REPAIRED)
 def test_the_repaired_program_is_right_in_both_processes(program):
     arguments, printed = REPAIRED[program]

@@ -23,8 +23,8 @@ def not_finite(p: Pair) -> Message | None:
 
 
 def zeros(p: Pair) -> Message | None:
-    """Nothing but zeros."""
-    return None if p.got.any() else Message("zeros")
+    """Nothing but zeros; of Python's whole numbers it says nothing, since 0 may be somebody's number."""
+    return None if p.got.any() or (p.whole and not p.array) else Message("zeros")
 
 
 def factor(p: Pair) -> Message | None:

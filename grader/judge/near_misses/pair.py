@@ -30,6 +30,7 @@ class Pair:
     """What came back and what should have, as f64 or c128, of any shapes.
 
     whole   both hold whole numbers or booleans, which must be equal
+    array   what came back is an array; an int or a tuple of ints may as well be the number of a process
     blocks  per distinct block of the expected array: the devices that hold it, and where it lies
     """
 
@@ -38,6 +39,7 @@ class Pair:
     tolerance: float
     setting: Setting
     whole: bool = False
+    array: bool = True
     blocks: tuple[tuple[tuple[int, ...], tuple[slice, ...]], ...] = ()
 
     @property
@@ -97,7 +99,8 @@ def pair(
     whole = a.dtype.kind in "biu" and b.dtype.kind in "biu"
     tolerance = 1e-9 if whole else slack(tolerance, a, b)
     wide = np.complex128 if "c" in (a.dtype.kind, b.dtype.kind) else np.float64
-    return Pair(a.astype(wide), b.astype(wide), tolerance, setting, whole, _blocks(expected[place]))
+    array = isinstance(got[place], Array)
+    return Pair(a.astype(wide), b.astype(wide), tolerance, setting, whole, array, _blocks(expected[place]))
 
 
 def numbers(everywhere: Sequence[Value | None], place: int = 0) -> np.ndarray | None:

@@ -112,3 +112,11 @@ def who_is_missing__last_process(stacks):
 
 def who_is_missing__nobody(stacks):
     return None
+
+
+def who_is_missing__always_where_it_reads(stacks):
+    for process, stack in enumerate(stacks):
+        text = " ".join(file for file, _, _ in stack)
+        if "progress.py" not in text and "jax/" not in text:
+            return process, 34
+    return None

@@ -227,6 +227,14 @@ def first_apart__shortest_log(calls):
     return process, calls[process][-1][-1]
 
 
+def first_apart__stops_with_the_shortest(calls):
+    for k in range(min(map(len, calls))):
+        row = {i: c[k] for i, c in enumerate(calls)}
+        if len(set(row.values())) > 1:
+            return _alone(row), row[_alone(row)][1]
+    return None
+
+
 def _away(stacks):
     for process, stack in enumerate(stacks):
         text = " ".join(file for file, _, _ in stack)
@@ -252,6 +260,11 @@ def who_is_missing__somebody_always(stacks):
 
 def who_is_missing__only_jax_waits(stacks):
     calm = [k for k, s in enumerate(stacks) if "jax/" not in str(s)]
+    return (calm[0], _ours(stacks[calm[0]])) if calm else None
+
+
+def who_is_missing__only_progress_waits(stacks):
+    calm = [k for k, s in enumerate(stacks) if "progress.py" not in str(s)]
     return (calm[0], _ours(stacks[calm[0]])) if calm else None
 
 

@@ -7,6 +7,7 @@ from jax.sharding import PartitionSpec as P
 from near_cases import DEVICES, GRID, MESH, RNG, E, of_values, rows
 
 from grader.messages import Message
+from grader.say.explain import near_words
 
 
 def mixed(right, where):
@@ -170,6 +171,19 @@ def test_whole_numbers_are_compared_over_all_inputs():
     assert of_values([4, 7], [4, 8]) == Message("one-less")
     assert of_values([9, 4], [3, 2]) == Message("function-missing", {"name": "sqrt"})
     assert of_values([4, 17], [4, 8]) == Message("some-cases", {"right": 1, "n": 2})
+
+
+def test_zero_may_be_the_number_of_a_process():
+    assert of_values([0, 0], [4, 3]) is None
+    assert of_values([(0, 0), (0, 0)], [(4, 37), (1, 34)]) is None
+    assert of_values([0.0, 0.0], [4.5, 3.0]) == Message("zeros")
+    assert of_values([np.zeros(3, int)], [np.arange(3)]) == Message("zeros")
+
+
+def test_a_part_of_one_row_of_numbers_is_called_a_part_of_its_axis():
+    line = np.arange(1.0, 9)
+    words = near_words(of_values([np.r_[line[:4], 3.5, 1, 9, 2]], [line], devices=2), "en")
+    assert "in part 1 (counted from 0) of equal parts along axis 0" in words and "row" not in words
 
 
 def test_what_holds_for_every_input_comes_first():
