@@ -100,7 +100,7 @@ def test_newest_whole(check):
 
 
 def test_slow_process(check):
-    def times(rng, processes, steps, slow=None, factor=1.0, long=None, by=1):
+    def times(rng, processes, steps, slow=None, factor=1.0, long=None, by=1.0):
         own = rng.uniform(0.10, 0.12, (steps, processes)) * by
         if slow is not None:
             own[:, slow] *= factor
