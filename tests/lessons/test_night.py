@@ -184,6 +184,20 @@ def test_on_another_number_of_processes_the_losses_agree_to_rounding(here, proce
     np.testing.assert_allclose(losses("moved"), losses("whole"), rtol=ROUNDING)
 
 
+def has_newer_instructions() -> bool:
+    cpu = Path("/proc/cpuinfo")
+    return cpu.exists() and "avx2" in cpu.read_text()
+
+
+@LONG
+@pytest.mark.skipif(not has_newer_instructions(), reason="this processor has no AVX2 that it could do without")
+def test_on_an_older_processor_the_losses_agree_to_rounding_only(here):
+    with_flags = [{"XLA_FLAGS": "--xla_cpu_max_isa=SSE4_2"}] * 2
+    run = cluster.run(LESSON / "night.py", "older", str(STEPS), env=with_flags, check=False)
+    assert run.codes == [0, 0] and losses("older") != losses("whole")
+    np.testing.assert_allclose(losses("older"), losses("whole"), rtol=ROUNDING)
+
+
 @LONG
 def test_from_one_process_to_two(here):
     assert night("grown", steps=20, processes=1, devices=1).codes == [0]
