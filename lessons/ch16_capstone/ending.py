@@ -10,14 +10,15 @@ from contextlib import contextmanager
 import jax
 
 PERSON = 2  # the exit status that says: a person must look
+LOST = 1  # another process has gone: start me again
 
 
-def leave(sentence):
+def leave(sentence, status):
     """Say it and end at once: `sys.exit` would wait for the others."""
     print(f"process {jax.process_index()}: {sentence}", flush=True)
     # Process 0 goes last: without it JAX ends the others, with much ado.
     time.sleep(1 if jax.process_index() else 2)
-    os._exit(PERSON)
+    os._exit(status)
 
 
 @contextmanager
@@ -29,7 +30,9 @@ def one_sentence(what):
         yield
     except Exception as error:  # of many types: the disk's, the format's
         words = re.sub(r" \[(tensorstore|os_error)(.|\n)*", "", str(error))
-        leave(f"{what} ({type(error).__name__}: {words.split(': ')[-1]})")
+        lost = isinstance(error, jax.errors.JaxRuntimeError)
+        sentence = f"{what} ({type(error).__name__}: {words.split(': ')[-1]})"
+        leave(sentence, LOST if lost else PERSON)
     finally:
         sys.stderr = stderr
         logging.disable(logging.NOTSET)

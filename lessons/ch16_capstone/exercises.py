@@ -24,7 +24,8 @@ def next_rows(
     `size` are left, they are dropped, and the next epoch begins. process: our number,
     of `processes`, which need not be as many as before; size divides by it. Process 0
     reads the first part of the batch, process 1 the part after it, and so on.
-    Returns (rows, after): i64[size / processes], and what the next checkpoint holds.
+    Returns (rows, after): i64[size / processes], and what the next checkpoint holds:
+    the epoch of these rows, and how many of it are taken then, even if all are.
 
     重启之后，找出某个进程在下一个批次里要读的行。saved 来自检查点，形如
     `{"epoch": e, "next": n}`：第 e 轮的行按
@@ -32,7 +33,8 @@ def next_rows(
     一个批次是这个顺序里接下来的 `size` 行；如果剩下的不足 `size` 行，就丢掉它们，从下一轮
     开始取。process 是本进程的编号，总共有 `processes` 个进程，这个数不一定与保存时相同，
     但 size 能被它整除。0 号进程读批次最前面的一段，1 号进程读接下来的一段，依此类推。
-    返回 (rows, after)：形状为 [size / processes] 的行号，以及下一个检查点要保存的内容。
+    返回 (rows, after)：形状为 [size / processes] 的行号，以及下一个检查点要保存的内容，
+    也就是这些行所在的轮，和这一轮到那时共取走的行数，哪怕这一轮已经取完。
     """
     # TODO: where does the batch begin, and which part of it is ours?
     raise NotImplementedError
@@ -44,12 +46,12 @@ def stop_after(begun: int, told: bool) -> int:
     begun: the last step that this process has begun. told: whether this process has
     been sent SIGTERM. The others stand at other steps, and perhaps only one of them
     was told. All call this at the same time.
-    Returns a Python int, the same in every process: the first step that no process
+    Returns a number, the same in every process: the first step that no process
     has begun yet, or 0 if no process was told.
 
     与其他进程商定：做完哪一步之后，大家一起停下并保存。begun 是本进程已经开始的最后一步；
     told 表示本进程是否收到过 SIGTERM。别的进程可能在别的步上，收到信号的也可能只有其中一个。
-    所有进程同时调用本函数。返回 Python 的 int，每个进程都一样：还没有任何进程开始的第一步；
+    所有进程同时调用本函数。返回一个整数，每个进程都一样：还没有任何进程开始的第一步；
     如果谁也没有收到信号，就返回 0。
     """
     # TODO: no process knows alone who was told, nor how far the others are.

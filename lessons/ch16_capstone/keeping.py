@@ -1,6 +1,8 @@
 """Checkpoints of the night: whole or not at all, written in the background."""
 
+import json
 from pathlib import Path
+from tempfile import mkdtemp
 
 import jax
 import numpy as np
@@ -35,7 +37,8 @@ def finish(manager):
 
 def restore(manager, like):
     """(step, state, rest) of the newest whole checkpoint; None if none."""
-    step = newest(manager) if jax.process_index() == 0 else None
+    with one_sentence(f"cannot read {manager.directory}"):
+        step = newest(manager) if jax.process_index() == 0 else None
     step = int(multihost_utils.broadcast_one_to_all(np.int32(step or 0)))
     if step == 0:
         return None
@@ -53,7 +56,8 @@ def newest(manager):
     for step in sorted(manager.all_steps(), reverse=True):
         path = Path(manager.directory) / str(step)
         if problem := cut_off(path):
-            path.rename(path.with_name(f"cut-off-{step}"))
+            # Its own empty folder: another night may have set one aside.
+            path.rename(mkdtemp(prefix=f"cut-off-{step}-", dir=path.parent))
             print(f"checkpoint {step} is not whole ({problem}): set aside")
         else:
             return step
@@ -61,12 +65,23 @@ def newest(manager):
 
 
 def cut_off(path):
-    """What is wrong with a checkpoint, or "": everything is read once."""
+    """What is wrong with a checkpoint, or "": everything is read once.
+
+    Raises what the disk says where it refuses: that is not cut off.
+    """
+    state = path / "state"
+    texts = [path / "_CHECKPOINT_METADATA", path / "rest/metadata"]
+    texts += [state / "_METADATA", state / "_sharding"]
+    texts += sorted((state / "array_metadatas").glob("*"))
     try:
-        store = ts.KvStore.open(f"file://{path}/state/|ocdbt:").result()
+        for text in texts:
+            json.loads(text.read_text())
+        (state / "manifest.ocdbt").read_bytes()  # without it: "no arrays"
+        store = ts.KvStore.open(f"file://{state}/|ocdbt:").result()
         for key in store.list().result():
             store.read(key).result()
-        (path / "rest/metadata").read_text()
         return ""
-    except (ValueError, OSError) as error:
+    except (ValueError, FileNotFoundError) as error:
+        if "os_error_code" in str(error):  # tensorstore's word for OSError
+            raise
         return type(error).__name__

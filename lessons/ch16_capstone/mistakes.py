@@ -61,6 +61,33 @@ def next_rows__one_epoch_early(saved, count, size, process, processes):
     return _split(batch, process, processes), after
 
 
+def next_rows__one_order_for_all_epochs(saved, count, size, process, processes):
+    epoch, first = _begin(saved, count, size)
+    order = np.random.default_rng(16).permutation(count)
+    after = {"epoch": epoch, "next": first + size}
+    return _split(order[first : first + size], process, processes), after
+
+
+def next_rows__rest_filled_up(saved, count, size, process, processes):
+    epoch, first = saved["epoch"], saved["next"]
+    both = [_order(epoch, count), _order(epoch + 1, count)]
+    batch = np.concatenate(both)[first : first + size]
+    end = first + size
+    after = {"epoch": epoch, "next": end}
+    if end > count:
+        after = {"epoch": epoch + 1, "next": end - count}
+    return _split(batch, process, processes), after
+
+
+def next_rows__next_epoch_at_once(saved, count, size, process, processes):
+    epoch, first = _begin(saved, count, size)
+    batch = _order(epoch, count)[first : first + size]
+    after = {"epoch": epoch, "next": first + size}
+    if after["next"] + size > count:
+        after = {"epoch": epoch + 1, "next": 0}
+    return _split(batch, process, processes), after
+
+
 def next_rows__in_file_order(saved, count, size, process, processes):
     epoch, first = _begin(saved, count, size)
     batch = np.arange(first, first + size)

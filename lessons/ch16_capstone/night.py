@@ -77,6 +77,7 @@ while step < args.steps and not told:
     if told or step % args.every == 0 or step == args.steps:
         rest = {"losses": losses, "rows": vars(rows)}
         keeping.save(manager, step, state, rest)
+        watch(args.limit)  # it was no part of the next step
         if slow := who_is_slow(statistics.median_low(own)):
             note(step, slow, show=True)
         own = []

@@ -1,7 +1,8 @@
 """Many logs read as one: python read_logs.py FOLDER [LINES]
 
 By start and step, not by the clock: clocks differ, while no process ends a
-step before all have begun it. What several processes say alike is one line.
+step before all have begun it. Starts follow each other by process 0's clock.
+What several processes say alike is one line.
 """
 
 import re

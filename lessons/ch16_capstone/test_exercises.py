@@ -82,6 +82,7 @@ def test_newest_whole(check):
             ({"step-40.tmp": w[1], "logs": {"0.log": 70}, "step-30": w[3]},),
             ({"step-7-copy": w[0], "step-5": more, "best-9": w[2]},),
             ({"step-3": short, "step-2.tmp": w[0]},),
+            ({"step-9": {}, "step-5": w[0]},),
             ({},),
         ]  # fmt: skip
 
@@ -99,8 +100,8 @@ def test_newest_whole(check):
 
 
 def test_slow_process(check):
-    def times(rng, processes, steps, slow=None, factor=1.0, long=None):
-        own = rng.uniform(0.10, 0.12, (steps, processes))
+    def times(rng, processes, steps, slow=None, factor=1.0, long=None, by=1.0):
+        own = rng.uniform(0.10, 0.12, (steps, processes)) * by
         if slow is not None:
             own[:, slow] *= factor
         if long is not None:
@@ -120,6 +121,8 @@ def test_slow_process(check):
             times(rng, 3, 6, long=(0, 0)),
             times(rng, 3, 9, slow=1, factor=3.0, long=(5, 2)),
             times(rng, 8, 5, slow=5, factor=1.6),
+            times(rng, 4, 25, by=[1, 1, 0.4, 1]),  # a fast one; nobody slow
+            times(rng, 4, 25, by=[1.8, 1, 2.35, 1]),  # two lag, one is slow
         ]
 
     def oracle(begun, ready):

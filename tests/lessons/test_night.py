@@ -29,6 +29,65 @@ os.chdir("host-" + os.environ["MINIPOD_PROCESS"])
 sys.path.insert(0, os.path.dirname(program))
 runpy.run_path(program, run_name="__main__")
 """
+# What a checkpoint is for cut_off and, beside it, for Orbax itself: one damage a turn to each of its files.
+DAMAGED = """
+import logging, os, shutil, sys
+from pathlib import Path
+lesson, whole = sys.argv[1:]
+sys.path.insert(0, lesson)
+import jax, keeping, model
+import orbax.checkpoint as ocp
+logging.disable(logging.CRITICAL)
+draw, key = model.start(model.mesh_of_all())
+like = jax.eval_shape(draw, key)
+def restores(folder):
+    state, rest = ocp.args.StandardRestore(like), ocp.args.JsonRestore()
+    try:
+        ocp.CheckpointManager(folder).restore(60, args=ocp.args.Composite(state=state, rest=rest))
+    except Exception:
+        return False
+    return True
+def halve(file):
+    os.truncate(file, file.stat().st_size // 2)
+for name in [None, *sorted(p.relative_to(whole) for p in Path(whole).rglob("*") if p.is_file())]:
+    for how in (halve, os.unlink):
+        copy = Path("damaged/60").absolute()
+        shutil.rmtree(copy.parent, ignore_errors=True)
+        shutil.copytree(whole, copy)
+        if name:
+            how(copy / name)
+        print(name, how.__name__, bool(keeping.cut_off(copy)), restores(copy.parent), sep="\t")
+"""
+# A disk that refuses to read one file, as with EIO; here because a link leads to itself.
+REFUSED = """
+import os, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+import keeping
+folder = Path(sys.argv[2]).absolute()
+file = next(folder.glob(sys.argv[3]))
+file.unlink()
+file.symlink_to(file.name)
+try:
+    print("cut off:", keeping.cut_off(folder))
+except Exception as error:
+    print("refused:", error)
+"""
+# Runs the program where process 1 is killed when it is about to save step 20.
+KILLED_SAVING = """
+import os, runpy, signal, sys
+program, *sys.argv[1:] = sys.argv[1:]
+sys.path.insert(0, os.path.dirname(program))
+import ending, keeping
+save = keeping.save
+def dies(manager, step, state, rest):
+    if step == 20 and os.environ["MINIPOD_PROCESS"] == "1":
+        os.kill(os.getpid(), signal.SIGKILL)
+    save(manager, step, state, rest)
+keeping.save = dies
+ending.time.sleep = lambda seconds: None  # it leaves before minipod ends it
+runpy.run_path(program, run_name="__main__")
+"""
 
 
 def night(folder: str, *options: str, steps: int = STEPS, fault: str = "", who: int = 1, **settings) -> cluster.Run:
@@ -125,6 +184,20 @@ def test_on_another_number_of_processes_the_losses_agree_to_rounding(here, proce
     np.testing.assert_allclose(losses("moved"), losses("whole"), rtol=ROUNDING)
 
 
+def has_newer_instructions() -> bool:
+    cpu = Path("/proc/cpuinfo")
+    return cpu.exists() and "avx2" in cpu.read_text()
+
+
+@LONG
+@pytest.mark.skipif(not has_newer_instructions(), reason="this processor has no AVX2 that it could do without")
+def test_on_an_older_processor_the_losses_agree_to_rounding_only(here):
+    with_flags = [{"XLA_FLAGS": "--xla_cpu_max_isa=SSE4_2"}] * 2
+    run = cluster.run(LESSON / "night.py", "older", str(STEPS), env=with_flags, check=False)
+    assert run.codes == [0, 0] and losses("older") != losses("whole")
+    np.testing.assert_allclose(losses("older"), losses("whole"), rtol=ROUNDING)
+
+
 @LONG
 def test_from_one_process_to_two(here):
     assert night("grown", steps=20, processes=1, devices=1).codes == [0]
@@ -147,9 +220,48 @@ def test_a_checkpoint_that_was_cut_off_is_set_aside(here):
         os.truncate(file, 50)
     shutil.copytree("cut/steps/30", "cut/steps/50.orbax-checkpoint-tmp")
     Path("cut/steps/60").mkdir()  # a foreign folder, or one whose writing broke off at once
+    Path("cut/steps/cut-off-40/of-an-earlier-night").mkdir(parents=True)
+    shutil.copytree("cut/steps/cut-off-40", "cut/steps/cut-off-60")
     again = night("cut")
     assert begun_after(again) == 30 and "checkpoint 40 is not whole" in again.outputs[0]
     assert losses("cut") == losses("whole")
+
+
+def in_one_process(program: str, *args: object) -> str:
+    env = os.environ | {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "8"}
+    command = [sys.executable, "-c", program, str(LESSON), *map(str, args)]
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_checkpoint_that_orbax_cannot_restore_is_never_taken_for_whole(here):
+    lines = [line.split("\t") for line in in_one_process(DAMAGED, "whole/steps/60").splitlines()]
+    assert [line[2:] for line in lines[:2]] == [["False", "True"]] * 2, "undamaged"
+    broken = [line for line in lines if line[3] == "False"]
+    assert {"rest/metadata", "state/_METADATA", "state/manifest.ocdbt"} <= {line[0] for line in broken}
+    assert [line for line in broken if line[2] == "False"] == []
+
+
+@pytest.mark.parametrize("file", ["rest/metadata", "state/manifest.ocdbt", "state/d/*"])
+def test_a_disk_that_refuses_to_read_is_not_a_checkpoint_cut_off(here, file):
+    assert in_one_process(REFUSED, "whole/steps/60", file).startswith("refused: ")
+
+
+@LONG
+def test_a_peer_killed_while_all_save_leaves_a_night_that_is_started_again(here):
+    Path("killed_saving.py").write_text(KILLED_SAVING)
+    run = cluster.run("killed_saving.py", str(LESSON / "night.py"), "peer", str(STEPS), check=False)
+    assert "cannot write checkpoint 20 (JaxRuntimeError" in run.outputs[0]
+    assert run.codes[0] in (1, -signal.SIGKILL, -signal.SIGTERM), "2 would need a person"
+    assert begun_after(night("peer")) == 10 and losses("peer") == losses("whole")
+
+
+@pytest.mark.parametrize(("error", "status"), [("jax.errors.JaxRuntimeError('gone')", 1), ("OSError(28, 'full')", 2)])
+def test_only_what_a_restart_does_not_mend_waits_for_a_person(error, status):
+    program = "import sys; sys.path.insert(0, sys.argv[1]); import jax, ending\n"
+    program += f"with ending.one_sentence('cannot save'): raise {error}"
+    env = os.environ | {"JAX_PLATFORMS": "cpu"}
+    done = subprocess.run([sys.executable, "-c", program, str(LESSON)], env=env, capture_output=True, text=True)
+    assert done.returncode == status and "process 0: cannot save (" in done.stdout
 
 
 @LONG

@@ -34,18 +34,6 @@ def next_rows__no_state(saved, count, size, process, processes):
     return np.split(batch, processes)[process]
 
 
-def next_rows__the_rest_and_the_next(saved, count, size, process, processes):
-    epoch, first = saved["epoch"], saved["next"]
-    both = [
-        np.random.default_rng([16, e]).permutation(count)
-        for e in (epoch, epoch + 1)
-    ]
-    batch = np.concatenate(both)[first : first + size]
-    over = first + size > count
-    after = {"epoch": epoch + over, "next": (first + size) % count}
-    return np.split(batch, processes)[process], after
-
-
 def stop_after__one_later(begun, told):
     mine = np.array([[begun, told]])
     everyone = multihost_utils.process_allgather(mine, tiled=True)
@@ -89,6 +77,15 @@ def newest_whole__its_name(folder):
     return f"step-{max(whole)}" if whole else ""
 
 
+def newest_whole__nothing_expected(folder):
+    def held(files):
+        return sum(n for name, n in files.items() if name[:5] == "part-")
+
+    found = list(_numbered(folder))
+    whole = [s for s, f in found if f.get("expected", 0) == held(f)]
+    return max(whole, default=0)
+
+
 def newest_whole__two_parts_only(folder):
     def two(files):
         return files.get("expected") == sum(
@@ -114,6 +111,20 @@ def slow_process__counted_from_one(begun, ready):
     slowest = int(own.argmax())
     others = np.median(np.delete(own, slowest))
     return slowest + 1 if own[slowest] > 2 * others else -1
+
+
+def slow_process__against_the_fastest(begun, ready):
+    own = np.median(ready - begun, axis=0)
+    slowest = int(own.argmax())
+    fastest = np.delete(own, slowest).min()
+    return slowest if own[slowest] > 2 * fastest else -1
+
+
+def slow_process__against_the_mean(begun, ready):
+    own = np.median(ready - begun, axis=0)
+    slowest = int(own.argmax())
+    others = np.delete(own, slowest).mean()
+    return slowest if own[slowest] > 2 * others else -1
 
 
 def slow_process__never(begun, ready):

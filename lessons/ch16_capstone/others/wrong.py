@@ -59,6 +59,31 @@ def next_rows__one_epoch_early(saved, count, size, process, processes):
     return mine, {"epoch": epoch, "next": at + size}
 
 
+def next_rows__one_order_for_all_epochs(saved, count, size, process, processes):
+    epoch, at = _where(saved, count, size)
+    rows = np.random.default_rng(seed=16).permutation(count)[at:][:size]
+    return _part(rows, process, processes), {"epoch": epoch, "next": at + size}
+
+
+def next_rows__rest_filled_up(saved, count, size, process, processes):
+    epoch, at = saved["epoch"], saved["next"]
+    rows = list(_rows(epoch, count)[at : at + size])
+    missing = size - len(rows)
+    after = dict(epoch=epoch, next=at + size)
+    if missing:
+        rows += list(_rows(epoch + 1, count)[:missing])
+        after = dict(epoch=epoch + 1, next=missing)
+    return _part(np.array(rows), process, processes), after
+
+
+def next_rows__next_epoch_at_once(saved, count, size, process, processes):
+    epoch, at = _where(saved, count, size)
+    mine = _part(_rows(epoch, count)[at : at + size], process, processes)
+    then = dict(epoch=epoch, next=at + size)
+    epoch, at = _where(then, count, size)
+    return mine, dict(epoch=epoch, next=at)
+
+
 def next_rows__in_file_order(saved, count, size, process, processes):
     epoch, at = _where(saved, count, size)
     share = size // processes
