@@ -153,6 +153,18 @@ def test_on_one_box_each_gpu_has_a_process(tmp_path: Path):
         assert f"I am process {i} of 2\nmine: [{2048 * i}]" in (tmp_path / f"{i}.log").read_text()
 
 
+@pytest.mark.parametrize("said", ["", "No devices were found", "couldn't communicate with the NVIDIA driver"])
+def test_without_a_gpu_the_box_says_so_and_starts_nothing(said: str, tmp_path: Path):
+    smi = tmp_path / "nvidia-smi"
+    smi.write_text(f'#!/bin/sh\necho "{said}"\n' if said else "#!/bin/sh\nexit 127\n")
+    smi.chmod(0o755)
+    env = {name: value for name, value in environment(tmp_path).items() if name != "GPUS"}
+    command = ["bash", str(LESSON / "gpu_box.sh"), str(HELLO)]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and not list(tmp_path.glob("*.log"))
+    assert done.stderr == "gpu_box.sh: nvidia-smi finds no GPU here; GPUS=2 says how many.\n"
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="`wait -n` needs a newer bash than macOS has")
 def test_on_one_box_all_end_when_one_fails(tmp_path: Path):
     program = tmp_path / "fails.py"
