@@ -6,7 +6,7 @@
 # os.environ and hands them to initialize.
 gpus=${GPUS:-$(nvidia-smi --list-gpus 2>/dev/null | grep -c '^GPU ')}
 if ! [[ $gpus =~ ^[1-9][0-9]*$ ]]; then
-  echo "gpu_box.sh: nvidia-smi finds no GPU here; GPUS=2 says how many." >&2
+  echo "gpu_box.sh: neither nvidia-smi nor GPUS says that there is a GPU." >&2
   exit 2
 fi
 export MINIPOD_COORDINATOR=127.0.0.1:${PORT:-29500} MINIPOD_PROCESSES=$gpus

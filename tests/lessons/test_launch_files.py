@@ -163,7 +163,7 @@ def test_without_a_gpu_the_box_says_so_and_starts_nothing(said: str, tmp_path: P
     command = ["bash", str(LESSON / "gpu_box.sh"), str(HELLO)]
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and not list(tmp_path.glob("*.log"))
-    assert done.stderr == "gpu_box.sh: nvidia-smi finds no GPU here; GPUS=2 says how many.\n"
+    assert done.stderr == "gpu_box.sh: neither nvidia-smi nor GPUS says that there is a GPU.\n"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="`wait -n` needs a newer bash than macOS has")
