@@ -2,6 +2,8 @@
 # sh by_hand.sh FIRST:PORT COUNT NUMBER PROGRAM …
 # One process, started by hand on each of COUNT hosts; NUMBER counts from 0.
 # FIRST is the name or the address of the host where NUMBER is 0.
+# launch_arguments() reads these variables, JAX alone does not: a program
+# without it takes them from os.environ and hands them to initialize.
 export MINIPOD_COORDINATOR="$1" MINIPOD_PROCESSES="$2" MINIPOD_PROCESS="$3"
 export PYTHONUNBUFFERED=1
 shift 3

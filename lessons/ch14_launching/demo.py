@@ -55,14 +55,13 @@ with expect_error(ValueError, "coordinator_address should be defined"):
     jax.distributed.initialize()
 
 # %% two-launchers
-both = detect.MADE_UP["srun"] | {
-    "SLURM_NTASKS": "2",  # mpirun's helpers, one on each host
-    "SLURM_PROCID": "1",
-}
-mpis = ("Open MPI 4", "Open MPI 5")
-answers = detect.asked(*(both | detect.MADE_UP[mpi] for mpi in mpis))
-for mpi, a in zip(mpis, answers, strict=True):
-    print(f"{mpi}: {a['detector']}", a["process_id"], "of", a["num_processes"])
+slurms = {"1": detect.MADE_UP["the batch script"], "5": detect.HELPER}
+for mpi in ("Open MPI 4", "Open MPI 5"):
+    for rank, left in slurms.items():  # on the first host, on the second
+        mpis = detect.MADE_UP[mpi] | {"OMPI_COMM_WORLD_RANK": rank}
+        (a,) = detect.asked(left | mpis)
+        told = f"{a['detector']} {a['process_id']} of {a['num_processes']}"
+        print(f"{mpi}, process {rank}:", told if a["detector"] else "nobody")
 
 # %% sbatch-file
 from pathlib import Path

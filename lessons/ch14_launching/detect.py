@@ -77,6 +77,16 @@ MADE_UP: dict[str, dict[str, str]] = {
     "by hand": {},
 }
 
+# What mpirun's helper passes on in a Slurm job, on the second of two hosts:
+# srun started it alone. A long test looks whether it is still so.
+HELPER = {
+    "SLURM_JOB_ID": "4711",
+    "SLURM_STEP_NODELIST": "node02",
+    "SLURM_NTASKS": "1",
+    "SLURM_PROCID": "0",
+    "SLURM_LOCALID": "0",
+}
+
 
 def asked(*each: dict[str, str]) -> list[dict[str, object]]:
     """What a bare `initialize()` would use in processes with these variables.

@@ -76,7 +76,7 @@ def which_launcher(environ: dict[str, str]) -> tuple[str, int, int] | None:
     只看环境变量，判断 JAX 会采用哪个启动器。
     environ 是一个进程的环境变量，其中可能有好几个启动器留下的变量。
     返回 (name, process_id, num_processes)，即不带参数的 `jax.distributed.initialize()`
-    会得到的结果，name 是 "ompi"、"slurm" 或 "gketpu"；它找不到启动器时，返回 None。TPU slice 最多
+    会得到的结果，name 是 "ompi"、"slurm" 或 "gketpu"；它找不到启动器时，返回 None。TPU 切片最多
     一个；设了 TPU_WORKER_HOSTNAMES 或 TPU_PROCESS_ADDRESSES 的主机才有 TPU；程序也
     不会在 Kubernetes 之外的 Google 虚拟机上运行。
     """

@@ -1,8 +1,14 @@
 #!/bin/bash
 # bash gpu_box.sh PROGRAM …
 # One machine, a process for each of its GPUs; what process 0 prints is in
-# 0.log, and so on. When one fails, all end.
-gpus=${GPUS:-$(nvidia-smi --list-gpus | wc -l)}
+# 0.log, and so on. When one fails, all end. launch_arguments() reads these
+# variables, JAX alone does not: a program without it takes them from
+# os.environ and hands them to initialize.
+gpus=${GPUS:-$(nvidia-smi --list-gpus 2>/dev/null | grep -c '^GPU ')}
+if ! [[ $gpus =~ ^[1-9][0-9]*$ ]]; then
+  echo "gpu_box.sh: neither nvidia-smi nor GPUS says that there is a GPU." >&2
+  exit 2
+fi
 export MINIPOD_COORDINATOR=127.0.0.1:${PORT:-29500} MINIPOD_PROCESSES=$gpus
 export PYTHONUNBUFFERED=1
 

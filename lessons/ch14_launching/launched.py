@@ -56,16 +56,18 @@ def table() -> Table:
 
 
 def assumed(command: str) -> None:
-    """Print, for each process, where it was, and the GPUs that JAX takes."""
+    """Print, for each process, where it was, how many GPUs it saw, and for
+    which of these JAX asks."""
     print(command)
     for p in recorded()["assumed"][command]:
-        sees = p["variables"].get("CUDA_VISIBLE_DEVICES", "?")
+        sees = len(p["variables"]["CUDA_VISIBLE_DEVICES"].split(","))
         ids = p.get("local_device_ids")
         takes = (
             ",".join(map(str, ids)) if ids else p["jax_cuda_visible_devices"]
         )
         who = f"process {p['process_id']} of {p['num_processes']}"
-        print(f"  {who} on {p['host']} sees GPUs {sees}, takes {takes}")
+        gpus = "one GPU" if sees == 1 else f"{sees} GPUs"
+        print(f"  {who} on {p['host']} sees {gpus}, asks for number {takes}")
 
 
 def fault(name: str, lines: int = 4) -> None:

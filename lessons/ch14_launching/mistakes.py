@@ -69,6 +69,23 @@ def sbatch_file__empty_first_line(program, nodes, a_node, minutes, submit):
     return submit(_script(text, program, nodes, a_node, minutes))
 
 
+def sbatch_file__a_space(program, nodes, a_node, minutes, submit):
+    text = HEAD.replace("#SBATCH", "# SBATCH")
+    text += "srun -K1 python -u {program}\n"
+    return submit(_script(text, program, nodes, a_node, minutes))
+
+
+def sbatch_file__no_time(program, nodes, a_node, minutes, submit):
+    text = HEAD.replace("#SBATCH --time={minutes}\n", "")
+    text += "srun -K1 timeout {minutes}m python -u {program}\n"
+    return submit(_script(text, program, nodes, a_node, minutes))
+
+
+def sbatch_file__in_the_background(program, nodes, a_node, minutes, submit):
+    text = HEAD + "srun -K1 python -u {program} &\n"
+    return submit(_script(text, program, nodes, a_node, minutes))
+
+
 def sbatch_file__option_of_srun(program, nodes, a_node, minutes, submit):
     text = HEAD + "#SBATCH --kill-on-bad-exit=1\nsrun python -u {program}\n"
     return submit(_script(text, program, nodes, a_node, minutes))
@@ -171,6 +188,16 @@ def arguments_by_hand__one_gpu_a_host(hosts, gpus, a_gpu_each, port):
         return {} if a_gpu_each else {"local_device_ids": [0]}
 
     return _by_hand(hosts, gpus, a_gpu_each, port, change)
+
+
+def arguments_by_hand__round_robin(hosts, gpus, a_gpu_each, port):
+    rows = _by_hand(hosts, gpus, a_gpu_each, port, lambda row, n, each: {})
+    each = len(rows) // len(hosts)
+    turns = [rows[i::each] for i in range(each)]
+    return [
+        row | {"process_id": number}
+        for number, row in enumerate(sum(turns, []))
+    ]
 
 
 def _slurm(environ, needs, rank="SLURM_PROCID", size="SLURM_NTASKS"):

@@ -26,13 +26,17 @@ SHORT = {
 BEFORE = {"exec", "env", "time", "timeout", "nice", "numactl", "stdbuf"}
 OF_SRUN = {"kill-on-bad-exit", "label", "unbuffered"}
 FLAGS = {"kill-on-bad-exit", "unbuffered", "label", "exclusive", "requeue"}
+ASKED = {"nodes", "ntasks", "ntasks-per-node", "time"}
+BETWEEN = {";", "&", "&&", "|", "||"}  # commands on one line
 
 
 def read_sbatch(text: str) -> dict[str, object]:
     """How Slurm reads `text`.
 
     nodes, processes  how many of them run the program
-    seconds           after which Slurm ends the job; None: it is not said
+    seconds           after which Slurm ends the job, if it is said
+    job_ends          "with the program" or "at once"
+    not_read          why Slurm overlooks some of these options, or ""
     when_one_fails    "all end" or "the others go on"
     printed_lines     are in the log "at once" or "when the buffer is full"
     runs              the Python program
@@ -44,19 +48,30 @@ def read_sbatch(text: str) -> dict[str, object]:
             "sbatch: this does not look like a batch script: "
             "the first line must start with #! and the path of a shell"
         )
-    job, commands = _parts(text)
+    job, commands, overlooked = _parts(text)
     environment: dict[str, str] = {}
-    for command in commands:
+    for i, command in enumerate(commands):
         step, words = _step(command, environment)
         if words and _is_python(words[0]):
-            return _facts(job, step, environment, words[1:])
+            facts = _facts(job, step, environment, words[1:])
+            waits = any(later[0] == "wait" for later in commands[i:])
+            alone = command[-1] == "&" and not waits
+            facts["job_ends"] = "at once" if alone else "with the program"
+            given = job.keys() | (step or {}).keys()
+            why = (why for name, why in overlooked if name not in given)
+            return facts | {"not_read": next(why, "")}
     raise ValueError("the script starts no Python: no line runs `python …`")
 
 
-def _parts(text: str) -> tuple[dict[str, str], list[list[str]]]:
-    """The options of the job, and the words of each command."""
+def _parts(
+    text: str,
+) -> tuple[dict[str, str], list[list[str]], list[tuple[str, str]]]:
+    """The options of the job, the words of each command, of which the last is
+    "&" where the shell does not wait for it, and the options that Slurm does
+    not read, with the reason."""
     job: dict[str, str] = {}
     commands: list[list[str]] = []
+    overlooked: list[tuple[str, str]] = []
     for line in text.replace("\\\n", " ").splitlines():
         if line.startswith("#SBATCH") and not commands:
             options, rest = _options(_words(line[7:]))
@@ -65,14 +80,32 @@ def _parts(text: str) -> tuple[dict[str, str], list[list[str]]]:
             if of_srun := OF_SRUN & options.keys():
                 raise ValueError(f"sbatch: unknown option --{min(of_srun)}")
             job |= options
-        elif words := _words(line):
-            commands.append(words)
-    return job, commands
+        elif like := re.match(r"\s*#\s*SBATCH\s+(-.*)", line):
+            late = commands and line.startswith("#SBATCH")
+            why = "behind a command" if late else "a comment"
+            names = _options(like[1].split() + [""])[0]
+            overlooked += [(name, why) for name in names if name in ASKED]
+        else:
+            commands += _commands(line)
+    return job, commands, overlooked
+
+
+def _commands(line: str) -> list[list[str]]:
+    found: list[list[str]] = [[]]
+    for word in _words(line):
+        if word in BETWEEN:
+            found[-1] += ["&"] if word == "&" else []
+            found.append([])
+        else:
+            found[-1].append(word)
+    return [words for words in found if words]
 
 
 def _words(line: str) -> list[str]:
+    parts = shlex.shlex(line, posix=True, punctuation_chars=";&|<>")
+    parts.whitespace_split = True
     try:
-        return shlex.split(line, comments=True)
+        return list(parts)
     except ValueError:
         raise ValueError(f"a quotation is not closed: {line.strip()}") from None
 
@@ -147,22 +180,34 @@ def _facts(
     if step is not None and "kill-on-bad-exit" not in step:
         kill = environment.get("SLURM_KILL_BAD_EXIT", "0")
     sent = (step or {}).get("export", "").split(",")
-    flags = [w for w in python if w.startswith("-")]
+    flags, program = _python_flags(python)
     at_once = (
-        any("u" in flag for flag in flags)
+        any(re.match("-[A-Za-z]*u", flag) for flag in flags)
         or bool(environment.get("PYTHONUNBUFFERED"))
         or any(re.match("PYTHONUNBUFFERED=.", pair) for pair in sent)
         or "unbuffered" in (step or {})
     )
-    programs = [w for w in python if not w.startswith("-")]
     return {
         "nodes": nodes,
         "processes": processes,
-        "seconds": _seconds(job["time"]) if "time" in job else None,
+        "seconds": _seconds(job["time"]) if "time" in job else "not said",
         "when_one_fails": "the others go on" if kill == "0" else "all end",
         "printed_lines": "at once" if at_once else "when the buffer is full",
-        "runs": programs[0] if programs else "",
+        "runs": program,
     }
+
+
+def _python_flags(words: list[str]) -> tuple[list[str], str]:
+    """Python's own options and its program; what follows is the program's."""
+    flags: list[str] = []
+    rest = list(words)
+    while rest and rest[0].startswith("-"):
+        flag = rest.pop(0)
+        if flag in ("-W", "-X") and rest:
+            rest.pop(0)  # its value
+        elif not flag.startswith(("-W", "-X")):
+            flags.append(flag)
+    return flags, rest[0] if rest else ""
 
 
 def _count(options: dict[str, str], name: str, default: int) -> int:

@@ -25,6 +25,8 @@ def test_sbatch_file(check):
             "when_one_fails": "all end",
             "printed_lines": "at once",
             "runs": program,
+            "job_ends": "with the program",
+            "not_read": "",
         }
 
     check(cases, oracle=oracle)

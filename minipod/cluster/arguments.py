@@ -51,8 +51,9 @@ def launch_arguments() -> dict[str, Any]:
 def launcher(env: Mapping[str, str] = os.environ) -> str | None:
     """Which of JAX's detectors fits these variables: `ompi`, `slurm`, `mpi4py` (Open MPI 5); None: none of these.
 
-    The first is also the first that JAX asks. Open MPI 5 within a Slurm job would be taken for Slurm, with one task a
-    node, so it comes before that.
+    The first is also the first that JAX asks. Open MPI 5 within a Slurm job leaves Slurm's variables, too: those of the
+    batch script on the first host, where JAX finds nobody, and those of mpirun's helpers on the others, where it takes
+    every process for the helper. So it comes before Slurm.
     """
     if OPEN_MPI_4 in env:
         return "ompi"

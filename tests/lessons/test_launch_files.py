@@ -24,6 +24,7 @@ HELLO = LESSON.parent / "ch10_processes/hello.py"
 SCHEMA = Path(__file__).resolve().parents[1] / "data/jobset.schema.json"
 SBATCH = sorted(path.name for path in LESSON.glob("*.sbatch"))
 SCRIPTS = sorted(path.name for path in (*LESSON.glob("*.sh"), *LESSON.glob("*.sbatch")))
+FEW = ["--cpus-per-task=1"]  # our nodes have eight CPUs in all
 WHY_NO_SLURM = slurm.why_not()
 needs_slurm = pytest.mark.skipif(WHY_NO_SLURM is not None, reason=WHY_NO_SLURM or "")
 
@@ -39,7 +40,7 @@ def test_shellcheck_has_nothing_to_say(script: str):
 def test_slurm_would_start_each_job_and_names_a_wrong_partition():
     with slurm.cluster(hosts=2) as cluster:
         for script in SBATCH:
-            done = cluster.run("sbatch", "--test-only", str(LESSON / script), str(HELLO))
+            done = cluster.run("sbatch", *FEW, "--test-only", str(LESSON / script), str(HELLO))
             assert done.returncode == 0 and "on nodes host[0-1] in partition main" in done.stderr, done.stderr
         wrong = cluster.run("sbatch", "--partition=gpus", str(LESSON / SBATCH[0]), str(HELLO))
         assert wrong.returncode == 1 and "invalid partition specified: gpus" in wrong.stderr
@@ -58,7 +59,7 @@ def test_slurm_would_start_each_job_and_names_a_wrong_partition():
 def test_which_gpus_jax_would_take(script: str, processes: int, devices: list[list[int]], tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with slurm.cluster(hosts=2) as cluster:
-        job = cluster.submit(str(LESSON / script), str(LESSON / "assumed.py"), env=environment())
+        job = cluster.submit(*FEW, str(LESSON / script), str(LESSON / "assumed.py"), env=environment())
         assert cluster.wait(job)["JobState"] == "COMPLETED"
     log = next(tmp_path.glob("*.log")).read_text()
     found = [json.loads(line.partition(": ")[2]) for line in log.splitlines() if "{" in line]
@@ -151,6 +152,18 @@ def test_on_one_box_each_gpu_has_a_process(tmp_path: Path):
     assert box(HELLO, tmp_path, 2).returncode == 0
     for i in (0, 1):
         assert f"I am process {i} of 2\nmine: [{2048 * i}]" in (tmp_path / f"{i}.log").read_text()
+
+
+@pytest.mark.parametrize("said", ["", "No devices were found", "couldn't communicate with the NVIDIA driver"])
+def test_without_a_gpu_the_box_says_so_and_starts_nothing(said: str, tmp_path: Path):
+    smi = tmp_path / "nvidia-smi"
+    smi.write_text(f'#!/bin/sh\necho "{said}"\n' if said else "#!/bin/sh\nexit 127\n")
+    smi.chmod(0o755)
+    env = {name: value for name, value in environment(tmp_path).items() if name != "GPUS"}
+    command = ["bash", str(LESSON / "gpu_box.sh"), str(HELLO)]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and not list(tmp_path.glob("*.log"))
+    assert done.stderr == "gpu_box.sh: neither nvidia-smi nor GPUS says that there is a GPU.\n"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="`wait -n` needs a newer bash than macOS has")

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from left_behind import until
 
-from lessons.ch14_launching import launchers
+from lessons.ch14_launching import detect, launchers
 from lessons.ch14_launching.record_launchers import HERE, PROGRAMS
 from minipod import hosts
-from minipod.cluster import Run
+from minipod.cluster import Run, arguments
 from minipod.hosts import slurm
 from minipod.processes import kill_group
 
@@ -177,3 +177,31 @@ def test_mpirun_without_slots_says_so_and_starts_nothing(version: int, request: 
     done = launchers.with_mpi(["mpirun", "-n", "9999", "hostname"], prefix, crowd=False)
     assert done.returncode and "There are not enough slots available" in done.stderr
     assert socket.gethostname() not in done.stdout
+
+
+SAYS = "import json, os, socket; print(json.dumps([socket.gethostname(), dict(os.environ)]))"
+
+
+@pytest.mark.long
+def test_what_mpirun_leaves_inside_of_a_slurm_job(open_mpi_5: Path, tmp_path: Path):
+    """On the first host the batch script's variables; on the other those of a helper that srun started alone."""
+    needs("Slurm")
+    (tmp_path / "says.py").write_text(SAYS)
+    job_text = "#!/bin/sh\nmpirun -n 4 --map-by ppr:2:node python -u says.py\n"
+    (tmp_path / "job.sbatch").write_text(job_text)
+    env = launchers.environment(open_mpi_5 / "bin") | launchers._ROOT_MAY | launchers._CROWD
+    with slurm.cluster(hosts=2) as cluster:
+        job = cluster.submit("--nodes=2", "--ntasks-per-node=2", "--output=log", "job.sbatch", env=env)
+        end = cluster.wait(job, seconds=launchers.LIMIT)
+    log = (tmp_path / "log").read_text()
+    assert end["JobState"] == "COMPLETED", log
+    said = [json.loads(line) for line in log.splitlines() if line.startswith("[")]
+    assert sorted(host for host, _ in said) == ["host0"] * 2 + ["host1"] * 2
+    for host, found in said:
+        made_up = detect.MADE_UP["the batch script"] if host == "host0" else detect.HELPER
+        assert {name for name in detect.MADE_UP["srun"] if name in found} == set(made_up)
+        assert found["SLURM_PROCID"] == found["SLURM_LOCALID"] == "0"
+        assert found["OMPI_COMM_WORLD_SIZE"] == "4" and arguments.OPEN_MPI_4 not in found
+        assert arguments.launcher(found) == "mpi4py"
+        if host == "host1":
+            assert (found["SLURM_NTASKS"], found["SLURM_STEP_NODELIST"]) == ("1", "host1")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lessons.ch14_launching.launchers import environment
 from lessons.ch14_launching.read_sbatch import read_sbatch
 from minipod.hosts import slurm
 
@@ -45,7 +46,11 @@ SCRIPTS = {
     "exported by srun": "#SBATCH -N 2 -t 55:00\nsrun --export=ALL,PYTHONUNBUFFERED=1 @python @program",
     "fewer tasks than nodes": "#SBATCH --nodes=2 --ntasks=1 --time=3\nsrun -K1 @python -u @program",
     "ended in time": "#SBATCH -N 2 -t 4\nsrun -K1 timeout -k 10 60 @python -u @program",
+    "the program's own flag": "#SBATCH -N 2 -t 4\nsrun -K1 @python @program -u",
+    "a comment": "#SBATCH -N 2 -t 4\n# SBATCH --time=7\n #SBATCH --ntasks=4\nsrun @python -u @program",
+    "awaited": "#SBATCH -N 2 -t 4\nsrun -K1 @python -u @program >out 2>&1 & wait",
 }
+LEFT_ALONE = "#!/bin/bash\n#SBATCH -t 4\nsrun python -u probe.py &\n"
 
 
 REFUSED = {
@@ -77,6 +82,9 @@ def test_scripts_are_read_as_slurm_reads_them(tmp_path: Path, monkeypatch: pytes
             Path("refused.sbatch").write_text(text)
             done = cluster.run("sbatch", "--test-only", "refused.sbatch")
             assert done.returncode, f"{name}: {done.stdout}{done.stderr}"
+        Path("probe.py").write_text(PROBE)
+        Path("left_alone.sbatch").write_text(LEFT_ALONE)
+        left_alone = cluster.submit("left_alone.sbatch", env=environment())
         for i, (name, text) in enumerate(SCRIPTS.items()):
             program = f"probe{i}.py"
             Path(program).write_text(PROBE)
@@ -95,8 +103,10 @@ def test_scripts_are_read_as_slurm_reads_them(tmp_path: Path, monkeypatch: pytes
                 lives = any(s.get("survived") for s in said)
                 slurms[name]["when_one_fails"] = "the others go on" if lives else "all end"
             ours[name] = {key: value for key, value in read_sbatch(text).items() if key in slurms[name]}
-            if ours[name]["seconds"] is None:  # then it is the partition's
+            if ours[name]["seconds"] == "not said":  # then it is the partition's
                 del ours[name]["seconds"], slurms[name]["seconds"]
+        assert cluster.job(left_alone)["JobState"] == "COMPLETED"
+        assert not any("survived" in p.read_text() for p in tmp_path.glob("probe.py.*"))
     # Slurm counts in whole minutes, rounded up
     for read in ours.values():
         if "seconds" in read:
@@ -113,3 +123,17 @@ def test_what_sbatch_refuses_is_refused(name: str):
 def test_a_script_that_starts_no_python_is_refused():
     with pytest.raises(ValueError, match="starts no Python"):
         read_sbatch("#!/bin/sh\n#SBATCH --time=5\n# srun python x.py\n")
+
+
+def test_a_script_that_does_not_wait_for_what_it_started_ends_at_once():
+    assert read_sbatch(LEFT_ALONE)["job_ends"] == "at once"
+    for waits in (LEFT_ALONE + "wait\n", LEFT_ALONE.replace("&", "& wait"), LEFT_ALONE.replace("&", ">log 2>&1")):
+        assert read_sbatch(waits)["job_ends"] == "with the program"
+
+
+def test_options_that_are_a_comment_are_told_from_those_behind_a_command():
+    for line in ("# SBATCH -t 5", " #SBATCH --time=5"):
+        assert read_sbatch(f"#!/bin/sh\n{line}\nsrun python x.py\n")["not_read"] == "a comment"
+        assert not read_sbatch(f"#!/bin/sh\n{line}\n#SBATCH -t 7\nsrun python x.py\n")["not_read"]
+    late = "#!/bin/sh\nset -e\n#SBATCH -t 5\nsrun python x.py\n"
+    assert read_sbatch(late)["not_read"] == "behind a command"

@@ -8,7 +8,8 @@ def sbatch_file(program, nodes, a_node, minutes, submit):
     text += f"#SBATCH --nodes {nodes} --ntasks-per-node {a_node}\n"
     text += f"#SBATCH --time={days}-{rest // 60}:{rest % 60}  # days-hours:minutes\n"
     text += "export SLURM_KILL_BAD_EXIT=1\n"
-    text += f"PYTHONUNBUFFERED=1 srun \\\n    python3 {program}\n"
+    text += f"PYTHONUNBUFFERED=1 srun \\\n    python3 {program} &\n"
+    text += "wait\n"
     return submit(text)
 
 

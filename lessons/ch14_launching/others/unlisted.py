@@ -5,9 +5,9 @@ def sbatch_file__not_handed_in(program, nodes, a_node, minutes, submit):
     return f"#!/bin/bash\n#SBATCH -N{nodes}\nsrun -K1 python -u {program}\n"
 
 
-def sbatch_file__no_time(program, nodes, a_node, minutes, submit):
+def sbatch_file__no_time_and_bare(program, nodes, a_node, minutes, submit):
     return submit(
-        f"#!/bin/bash\n#SBATCH -N{nodes} -n{nodes * a_node}\nsrun -K1 python -u {program}\n"
+        f"#!/bin/bash\n#SBATCH -N{nodes} -n{nodes * a_node}\nsrun python {program}\n"
     )
 
 

@@ -39,7 +39,8 @@ def sbatch_file__tasks_of_a_node(program, nodes, a_node, minutes, submit):
 
 
 def sbatch_file__one_a_node(program, nodes, a_node, minutes, submit):
-    return submit(_job(nodes, "", minutes, f"srun -K -u python {program}"))
+    tasks = f"--ntasks={nodes}"
+    return submit(_job(nodes, tasks, minutes, f"srun -K -u python {program}"))
 
 
 def sbatch_file__left_running(program, nodes, a_node, minutes, submit):
@@ -59,7 +60,7 @@ def sbatch_file__buffered(program, nodes, a_node, minutes, submit):
             nodes,
             f"-n {nodes * a_node}",
             minutes,
-            f"srun --kill-on-bad-exit -l python {program}",
+            f"srun --kill-on-bad-exit -l python {program} -u",
         )
     )
 
@@ -95,6 +96,27 @@ def sbatch_file__empty_first_line(program, nodes, a_node, minutes, submit):
             first="   #!/bin/sh\n",
         )
     )
+
+
+def sbatch_file__a_space(program, nodes, a_node, minutes, submit):
+    lines = [
+        "#!/bin/sh",
+        f" #SBATCH -N {nodes} -n {nodes * a_node} -t {minutes}",
+        "export PYTHONUNBUFFERED=1 SLURM_KILL_BAD_EXIT=1",
+        f"srun python {program}",
+    ]
+    return submit("\n".join(lines))
+
+
+def sbatch_file__no_time(program, nodes, a_node, minutes, submit):
+    return submit(
+        f"#!/bin/bash\n#SBATCH -N{nodes} -n{nodes * a_node}\nsrun -K1 python -u {program}\n"
+    )
+
+
+def sbatch_file__in_the_background(program, nodes, a_node, minutes, submit):
+    start = f"export PYTHONUNBUFFERED=1; srun -K python {program} >out 2>&1 &"
+    return submit(_job(nodes, f"-n {nodes * a_node}", minutes, start))
 
 
 def sbatch_file__option_of_srun(program, nodes, a_node, minutes, submit):
@@ -200,6 +222,22 @@ def arguments_by_hand__one_gpu_a_host(hosts, gpus, a_gpu_each, port):
     rows = _rows(hosts, gpus, a_gpu_each, port)
     return [
         row if a_gpu_each else row | {"local_device_ids": [0]} for row in rows
+    ]
+
+
+def arguments_by_hand__round_robin(hosts, gpus, a_gpu_each, port):
+    n = len(hosts) * (gpus if a_gpu_each else 1)
+    return [
+        {
+            "host": hosts[i % len(hosts)],
+            "coordinator_address": f"{hosts[0]}:{port}",
+            "num_processes": n,
+            "process_id": i,
+            "local_device_ids": [i // len(hosts)]
+            if a_gpu_each
+            else [*range(gpus)],
+        }
+        for i in range(n)
     ]
 
 
