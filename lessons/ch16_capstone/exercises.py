@@ -33,7 +33,7 @@ def next_rows(
     一个批次是这个顺序里接下来的 `size` 行；如果剩下的不足 `size` 行，就丢掉它们，从下一轮
     开始取。process 是本进程的编号，总共有 `processes` 个进程，这个数不一定与保存时相同，
     但 size 能被它整除。0 号进程读批次最前面的一段，1 号进程读接下来的一段，依此类推。
-    返回 (rows, after)：形状为 [size / processes] 的行号，以及下一个检查点要保存的内容，
+    返回 (rows, after)：形状为 [size / processes] 的行下标，以及下一个检查点要保存的内容，
     也就是这些行所在的轮，和这一轮到那时共取走的行数，哪怕这一轮已经取完。
     """
     # TODO: where does the batch begin, and which part of it is ours?
