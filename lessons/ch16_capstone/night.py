@@ -82,6 +82,7 @@ while step < args.steps and not told:
             note(step, slow, show=True)
         own = []
 keeping.finish(manager)
+multihost_utils.sync_global_devices("saved")  # nobody leaves before
 faulthandler.cancel_dump_traceback_later()
 if step < args.steps:
     note(step, f"told to go: step {step} is saved", show=True)
