@@ -3,6 +3,9 @@
 as JAX_NUM_CPU_DEVICES says of them; a GPU and a TPU are only described.
 """
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -73,6 +76,22 @@ def test_what_cannot_be_is_one_sentence(root: Path, options, devices: int, env, 
     assert checked.code == 4 and f"ERROR: {sentence}" in checked.text and "Traceback" not in checked.text
 
 
+def in_a_process_of_its_own(test):
+    """No child can be forked from a process in which another test has started JAX: pytest runs this one once more."""
+    if os.environ.get("IN_A_PROCESS_OF_ITS_OWN"):
+        return test
+
+    def alone():
+        command = [sys.executable, "-m", "pytest", "-q", "-pno:cacheprovider", f"{__file__}::{test.__name__}"]
+        env = os.environ | {"IN_A_PROCESS_OF_ITS_OWN": "1"}
+        done = subprocess.run(command, cwd=Path(__file__).parents[3], env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    alone.__name__ = test.__name__
+    return alone
+
+
+@in_a_process_of_its_own
 def test_a_child_has_the_machines_own_devices_at_full_precision():
     def see():
         import jax
@@ -99,6 +118,7 @@ def test_a_budget_is_the_cpus_and_a_tolerance_is_wider_on_accelerators():
     assert own_devices.not_here(pair, TPU, in_cluster=False) and not own_devices.not_here(pair, TPU, in_cluster=True)
 
 
+@in_a_process_of_its_own
 def test_one_child_at_a_time_has_the_devices(root: Path, monkeypatch: pytest.MonkeyPatch):
     from grader.exercise.exercises import Catalogue as Exercises
 

@@ -143,5 +143,5 @@ def test_the_limits_are_stated_and_can_be_set(root):
     assert "after 1.5 s" in checked.rows["ch31_two.both_hang"]["message"]
     assert "0.25 GiB" in checked.rows["ch30_one.ten_gb"]["message"]
     helped = check(root, "--help", report=False).text
-    assert "wall clock of one answer (default: 20)" in helped
+    assert "wall clock of one answer (default: 20; own devices: 120)" in " ".join(helped.split())
     assert "memory of each process of an answer (default: 2)" in " ".join(helped.split())
