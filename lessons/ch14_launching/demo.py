@@ -43,7 +43,8 @@ for name, on_request in detect.order():
 answers = detect.asked(*detect.MADE_UP.values())
 for launcher, a in zip(detect.MADE_UP, answers, strict=True):
     who = f"{a['process_id']} of {a['num_processes']} at"
-    told = f"{who} {a['coordinator_address']}" if a["detector"] else ""
+    told = f"{who} {a['coordinator_address']}"
+    told = told if a["detector"] else a.get("error", "")
     print(f"{launcher:17}{a['detector'] or 'nobody':8}{told}")
 
 # %% nobody

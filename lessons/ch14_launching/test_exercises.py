@@ -5,6 +5,8 @@ from unittest import mock
 
 from lessons.ch14_launching.read_sbatch import read_sbatch
 
+OPEN_MPI_4 = "OMPI_MCA_orte_hnp_uri"  # the sign that it leaves
+
 
 def test_sbatch_file(check):
     def cases(rng):
@@ -132,6 +134,8 @@ def test_which_launcher(check):
             mock.patch.dict(os.environ, {"TPU_SKIP_MDS_QUERY": "1"}),
         ):
             for kind in clusters.ClusterEnv._cluster_types:
+                if kind.name == "ompi" and OPEN_MPI_4 not in environ:
+                    continue  # JAX 0.12 asks mpi4py about Open MPI 5
                 if not kind.opt_in_only_method and kind.is_env_present():
                     ids = kind.get_process_id(), kind.get_process_count()
                     return kind.name, *ids
