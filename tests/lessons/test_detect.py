@@ -15,7 +15,12 @@ def test_inside_of_a_slurm_job_open_mpi_5_is_nobody_on_the_first_host_and_slurm_
     first, other = detect.MADE_UP["the batch script"], detect.HELPER
     four, five = detect.MADE_UP["Open MPI 4"], detect.MADE_UP["Open MPI 5"]
     assert asked(first | four, other | four) == [("ompi", 5, 8)] * 2
-    assert asked(first | five, other | five) == [(None, None, None), ("slurm", 0, 1)]
+    here, there = detect.asked(first | five, other | five)
+    if "error" in here:  # JAX 0.12 knows Open MPI 5 by other variables
+        assert here == there and "mpi4py" in str(here["error"])
+    else:
+        assert (here["detector"], there["detector"]) == (None, "slurm")
+        assert (there["process_id"], there["num_processes"]) == (0, 1)
 
 
 def test_three_of_the_six_are_recognised_by_nobody():

@@ -74,7 +74,7 @@ def test_pages_refer_to_no_other_host(html):
 
 
 @needs_chromium
-@pytest.mark.parametrize("page", ["index", "start", "ch02_pmap", "ch03_sharding", "ch10_processes"])
+@pytest.mark.parametrize("page", ["index", "start", "ch03_sharding", "ch10_processes", "ch14_launching", "teaching"])
 def test_no_error_no_outside_request_and_nothing_wider_than_a_phone(browser, base, page):
     for edition in EDITIONS:
         browser.look(390, 844)
