@@ -137,24 +137,26 @@ def test_another_job_on_the_coordinator_s_port_is_named_and_not_harmed():
         other.communicate()
 
 
+def job_of_two(program: Path, **variables: str) -> tuple[str, str]:
+    """The state in which `sbatch two_processes.sbatch PROGRAM` ends on two hosts, and its log."""
+    needs("Slurm")
+    with slurm.cluster(hosts=2) as cluster:
+        env = launchers.environment() | variables
+        job = cluster.submit(str(HERE / "two_processes.sbatch"), str(program), env=env)
+        state = cluster.wait(job)["JobState"]
+    return state, Path(f"two-processes-{job}.log").read_text()
+
+
 @pytest.mark.long
 def test_a_process_that_dies_ends_the_others_and_the_job():
-    needs("Slurm")
-    env = launchers.environment() | {"JAX_PLATFORMS": "cpu"}
-    with slurm.cluster(hosts=2) as cluster:
-        job = cluster.submit(str(HERE / "two_processes.sbatch"), str(HERE / "one_dies.py"), env=env)
-        assert cluster.wait(job)["JobState"] == "FAILED"
-    log = Path(f"two-processes-{job}.log").read_text()
+    state, log = job_of_two(HERE / "one_dies.py", JAX_PLATFORMS="cpu")
+    assert state == "FAILED"
     assert "0: step 1 is done" in log and "step 2" not in log  # said at once, not lost with the process
 
 
 @pytest.mark.long
 def test_a_proxy_does_not_stop_the_start():
-    needs("Slurm")
-    env = launchers.environment() | {"http_proxy": "http://127.0.0.1:9"}
-    with slurm.cluster(hosts=2) as cluster:
-        job = cluster.submit(str(HERE / "two_processes.sbatch"), str(CH10 / "hello.py"), env=env)
-        assert cluster.wait(job)["JobState"] == "COMPLETED"
+    assert job_of_two(CH10 / "hello.py", http_proxy="http://127.0.0.1:9")[0] == "COMPLETED"
 
 
 @pytest.mark.long
