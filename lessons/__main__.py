@@ -50,7 +50,7 @@ def of_author(arguments: list[str]) -> bool:
 
     chapters = [a for a in arguments if not a.startswith("-")]
     options = [a for a in arguments if a.startswith("-")]
-    ours = all(o == "--optimized" or o.startswith("--root=") for o in options)
+    ours = all(o in ("--optimized", "--first-spellings") or o.startswith("--root=") for o in options)
     return bool(chapters) and ours and not is_installed(HERE)
 
 

@@ -58,8 +58,11 @@ class Judged:
         return Finding(chapter.place(self.file, self.function), f"is {found}, not {expected}{said}")
 
 
-def judge_chapter(chapter: ChapterFiles, specs: list[Spec]) -> Iterator[Finding]:
-    """What does not hold in a chapter, exercise by exercise; of files that are missing nothing is judged."""
+def judge_chapter(chapter: ChapterFiles, specs: list[Spec], spellings: bool = True) -> Iterator[Finding]:
+    """What does not hold in a chapter, exercise by exercise; of files that are missing nothing is judged.
+
+    Without `spellings` the mistakes' second spellings are left out.
+    """
     unlisted: list[Judged] = []
     for spec in specs:
         settings, cached = Settings(chapter.solution.parent, SEED, LIMIT, MEMORY), checking.CachedResults(prepared=True)
@@ -77,7 +80,7 @@ def judge_chapter(chapter: ChapterFiles, specs: list[Spec]) -> Iterator[Finding]
                     yield judged.finding(chapter, "right")
         named = itertools.chain(
             _judge_seen(chapter, spec, settings, cached),
-            _judge(spec, settings, cached, chapter.wrong, _of(spec, chapter.wrong)),
+            _judge(spec, settings, cached, chapter.wrong, _of(spec, chapter.wrong) if spellings else []),
         )
         for judged in named:
             if judged.verdict.mistake != judged.function or judged.verdict.outcome not in ("wrong", "hung"):
@@ -166,7 +169,7 @@ def _general(chapter: ChapterFiles, unlisted: list[Judged]) -> Iterator[Finding]
         yield Finding(chapter.place(chapter.unlisted), text)
 
 
-def _judged(chapter: ChapterFiles) -> Iterator[Finding]:
+def _judged(chapter: ChapterFiles, spellings: bool) -> Iterator[Finding]:
     """What does not hold; nothing where there are no checks, or no solution to compare with."""
     if not (chapter.checks.exists() and chapter.solution.exists()):
         return
@@ -178,7 +181,7 @@ def _judged(chapter: ChapterFiles) -> Iterator[Finding]:
     except Exception as error:
         yield Finding(chapter.place(chapter.checks), f"cannot be run: {type(error).__name__}: {error}")
     else:
-        yield from judge_chapter(chapter, specs)
+        yield from judge_chapter(chapter, specs, spellings)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -187,6 +190,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("chapters", nargs="+", metavar="CHAPTER", help="such as ch03")
     parser.add_argument("--root", type=Path, default=HERE, help="holds lessons/, solutions/, tests/ (default: these)")
     parser.add_argument("--optimized", action="store_true", help="compile the answers as a learner's are: slower")
+    parser.add_argument("--first-spellings", action="store_true", help="leave out the mistakes' second spellings")
     options = parser.parse_args(arguments)
     root = options.root.resolve()
     there = chapters.lessons_in(root / "lessons")
@@ -205,7 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ |= QUICKLY
     warm_up(root / ".cache" / "jax")
     try:
-        return max([_report(chapter) for chapter in chosen])
+        return max([_report(chapter, not options.first_spellings) for chapter in chosen])
     except KeyboardInterrupt:
         return 130
     except OSError as error:  # no process, or no file, any more
@@ -213,18 +217,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _report(chapter: ChapterFiles) -> int:
+def _report(chapter: ChapterFiles, spellings: bool) -> int:
     """Print the findings on a chapter as they come, then how many and in how long; whether there are any."""
     start, found = time.monotonic(), 0
     missing = incomplete(chapter)
     readable = not any(finding.unreadable for finding in missing)
-    for finding in itertools.chain(missing, unfilled(chapter), _judged(chapter) if readable else []):
+    for finding in itertools.chain(missing, unfilled(chapter), _judged(chapter, spellings) if readable else []):
         print(finding, flush=True)
         found += 1
     for sentence in unwritten(chapter.root, chapter.lesson):  # who writes one language has finished all the same
         print(f"not yet in both languages: {sentence}")
     several = [functions(chapter.blanks), mistakes_of(chapter.mistakes), mistakes_of(chapter.unlisted)]
     counts = "exercises: {}, mistakes: {}, unlisted wrong answers: {}".format(*map(len, several))
+    counts += "" if spellings else "; without second spellings"
     result = f"to be mended: {found}" if found else "everything holds"
     print(f"{chapter.lesson}: {result} ({counts}; {time.monotonic() - start:.0f} s)")
     if (chapter.root / "answers" / f"{chapter.lesson}.py").exists():
