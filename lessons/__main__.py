@@ -50,7 +50,8 @@ def of_author(arguments: list[str]) -> bool:
 
     chapters = [a for a in arguments if not a.startswith("-")]
     options = [a for a in arguments if a.startswith("-")]
-    ours = all(o in ("--optimized", "--first-spellings") or o.startswith("--root=") for o in options)
+    of_ours = ("--optimized", "--first-spellings", "--root=")
+    ours = all(option.startswith(of_ours) for option in options)
     return bool(chapters) and ours and not is_installed(HERE)
 
 

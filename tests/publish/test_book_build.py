@@ -16,7 +16,6 @@ from left_behind import running_with, until
 from publish.outputs.execute import key
 from publish.pages.page import read_page
 
-
 EDITIONS = ("en", "zh-Hans", "zh-Hant")
 
 
