@@ -11,7 +11,7 @@ from textual.binding import Binding
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.theme import BUILTIN_THEMES
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 from textual.worker import WorkerError
 
 from grader.learn.dialogs import Choice, Confirm
@@ -41,10 +41,6 @@ THEME = replace(
         "block-cursor-text-style": "bold underline",
         "border": "ansi_blue",
         "border-blurred": "ansi_bright_black",
-        "footer-background": "ansi_default",
-        "footer-description-foreground": "ansi_default",
-        "footer-key-background": "ansi_default",
-        "footer-key-foreground": "ansi_default",
         "scrollbar": "ansi_bright_black",
         "scrollbar-background": "ansi_default",
     },
@@ -70,6 +66,7 @@ class Learn(App[None]):
     #hints { padding: 0 1; border-left: outer ansi_cyan; }
     #solution { padding: 0 1; border-left: outer ansi_blue; }
     #news { height: auto; max-height: 50%; padding: 0 2; }
+    #keys { height: auto; padding: 0 2; }
     .quiet { text-style: dim; }
     ModalScreen { align: center middle; background: transparent; }
     #dialog { width: 64; max-width: 90%; height: auto; padding: 1 2; border: round ansi_yellow; }
@@ -88,7 +85,7 @@ class Learn(App[None]):
         # kept, not looked up: a verdict may come while a dialog is on top
         self._lines = {n: Static(id=n, markup=False) for n in ("chapter", "solved")}
         self._head = {n: Prose(n) for n in ("title", "place", "page")}
-        self._foot = Prose("news")
+        self._foot, self._keys = Prose("news"), Prose("keys")
         self._body = VerticalScroll(id="body")
         self._parts = {n: Prose(n) for n in ("statement", "verdict", "hints", "solution")}
         for key, name in KEYS.items():
@@ -101,7 +98,7 @@ class Learn(App[None]):
         with self._body:
             yield from self._parts.values()
         yield self._foot
-        yield Footer(show_command_palette=False)
+        yield self._keys
 
     def on_mount(self) -> None:
         """Start the session."""
@@ -197,6 +194,7 @@ class Learn(App[None]):
         self._lines["chapter"].update(self._chapter(exercise.partition(".")[0]))
         self._head["title"].show(Content(course.title(exercise)))
         self._head["place"].show(Content(f"{exercise.replace('.', '/')} · {course.place(exercise)}"))
+        self._keys.show(self._keys_within(self.size.width - 2 * 2))
         page = course.page(exercise)
         self._head["page"].show(Content(say("learn-page", course.lang, page=page) if page else ""))
         self._parts["statement"].show(marked(course.statement(exercise), CODE))
@@ -222,6 +220,20 @@ class Learn(App[None]):
             following = course.following().replace(".", "/")
             parts.append(Content(say("learn-goes-on", course.lang, exercise=following)))
         return Content("\n").join(parts)
+
+    def _keys_within(self, width: int) -> Content:
+        """«h hint  l list …», which may be clicked, in lines of at most `width` cells; no key is parted from its word."""
+        lines, used = [Content("")], 0
+        for key, name in KEYS.items():
+            word = say(f"key-{name}", self.course.lang)
+            item = Content.from_markup(f"[@click=app.{name}][b]$key[/b] $word[/]", key=key, word=word)
+            size = cell_len(item.plain)
+            if used and used + 2 + size > width:
+                lines.append(Content(""))
+                used = 0
+            lines[-1] = Content.assemble(lines[-1], "  " if used else "", item)
+            used += size + (2 if used else 0)
+        return Content("\n").join(lines)
 
     def _chapter(self, lesson: str) -> Content:
         """«ch03 ■■[✗]□ its title»: the exercise at hand in brackets; the title where there is room for all of it."""
