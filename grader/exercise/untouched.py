@@ -10,6 +10,8 @@ from grader.exercise.blanks import write_whole
 from grader.exercise.statements import HAN, blanks_in
 from grader.messages import LANGUAGES
 
+IMPORTS = "import"  # the name of what stands before the first function
+
 
 def translate(lessons: Path, folder: Path, lang: str) -> None:
     """Put each blank in the answers files that is still as it was given out, in another language or in several, into
@@ -31,12 +33,17 @@ def _translate(path: Path, blanks: Path, lang: str) -> None:
     lines = text.split(end)
     wanted, *others = map(_pieces, _given_out(blanks, lang))
     source = answers.read(path).source
-    spans = {name: function_text.span(source, [line + "\n" for line in lines], name) for name in wanted if name}
+    spans = {
+        name: function_text.span(source, [line + "\n" for line in lines], name)
+        for name in wanted
+        if name not in ("", IMPORTS)
+    }
     spans[""] = _docstring(source)
     found = sorted(((span, name) for name, span in spans.items() if span), reverse=True)
     for (first, last), name in found:
         if "\n".join(lines[first:last]) in (other.get(name) for other in others):
             lines[first:last] = wanted[name].split("\n")
+    _imports(lines, wanted[IMPORTS].split("\n"), [line for other in others for line in other[IMPORTS].split("\n")])
     whole = end.join(lines).encode()
     if whole != data:
         write_whole(path, whole)
@@ -60,7 +67,16 @@ def _pieces(text: str) -> dict[str, str]:
         if isinstance(node, ast.FunctionDef)
     }
     spans[""] = _docstring(text)
+    spans[IMPORTS] = (0, min([len(lines), *(span[0] for name, span in spans.items() if name and span)]))
     return {name: "\n".join(lines[span[0] : span[1]]) for name, span in spans.items() if span}
+
+
+def _imports(lines: list[str], wanted: list[str], others: list[str]) -> None:
+    """Change the remarks behind imports that are still as they were given out."""
+    here = {line.partition("  #")[0]: line for line in wanted if "  # noqa" in line}
+    for n, line in enumerate(lines):
+        if line in others and line.partition("  #")[0] in here:
+            lines[n] = here[line.partition("  #")[0]]
 
 
 def _docstring(source: str) -> tuple[int, int] | None:

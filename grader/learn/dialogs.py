@@ -59,6 +59,7 @@ class Choice(ModalScreen[str | None]):
         self.call_after_refresh(self._fill)
 
     def _fill(self) -> None:
+        self._list.styles.max_height = max(1, self.app.size.height - 5)  # the border, a line for the keys, a margin
         width = self._list.scrollable_content_region.width
         if width == self._width or width < 1:
             return
@@ -72,6 +73,11 @@ class Choice(ModalScreen[str | None]):
             for exercise, text in rows
         )
         self._list.highlighted = self._list.get_option_index(here)
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """The first has its chapter's name above it."""
+        if event.option_index == 1:
+            self.call_after_refresh(self._list.scroll_home, animate=False)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Enter."""

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from grader.exercise import chapters, function_text, progress
 from grader.exercise.lesson_words import exercise_words, lesson_words
-from grader.exercise.statements import statement
+from grader.exercise.statements import nearest, statement
 from grader.home import home
-from grader.messages import pick, say
+from grader.messages import pick, read, say
 from grader.say.checked import Checked
 from grader.say.summary import Block, block, place
 
@@ -87,8 +87,8 @@ class Course:
     def chapter(self, lesson: str) -> str:
         """A chapter's title in the learner's language, or nothing where it has none."""
         try:
-            return pick(chapters.read(self.root / "lessons" / lesson).title, self.lang, "")
-        except ValueError:
+            return nearest(read(self.root / "lessons" / lesson / chapters.FILE).get("title", {}), self.lang)
+        except (OSError, ValueError, AttributeError):
             return ""  # an author is at work on the lesson
 
     def statement(self, exercise: str) -> str:

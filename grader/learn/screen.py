@@ -72,7 +72,7 @@ class Learn(App[None]):
     #dialog { width: 64; max-width: 90%; height: auto; padding: 1 2; border: round ansi_yellow; }
     #dialog > .quiet { margin-top: 1; }
     #choice { width: 76; max-width: 96%; height: auto; max-height: 90%; padding: 0 1; border: round ansi_blue; }
-    #choice > OptionList { height: auto; max-height: 1fr; scrollbar-gutter: stable; }
+    #choice > OptionList { height: auto; scrollbar-gutter: stable; scrollbar-size-vertical: 1; }
     #choice > OptionList > .option-list--option-disabled { color: ansi_default; text-style: bold; }
     """
 
@@ -193,7 +193,7 @@ class Learn(App[None]):
         self._lines["solved"].update(course.solved())
         self._lines["chapter"].update(self._chapter(exercise.partition(".")[0]))
         self._head["title"].show(Content(course.title(exercise)))
-        self._head["place"].show(Content(f"{exercise.replace('.', '/')} · {course.place(exercise)}"))
+        self._head["place"].show(Content(f"{exercise.partition('.')[2]} · {course.place(exercise)}"))
         self._keys.show(self._keys_within(self.size.width - 2 * 2))
         page = course.page(exercise)
         self._head["page"].show(Content(say("learn-page", course.lang, page=page) if page else ""))
@@ -222,7 +222,7 @@ class Learn(App[None]):
         return Content("\n").join(parts)
 
     def _keys_within(self, width: int) -> Content:
-        """«h hint  l list …», which may be clicked, in lines of at most `width` cells; no key is parted from its word."""
+        """«h hint  l list …», to be clicked, too, in lines of `width` cells at most; no key is parted from its word."""
         lines, used = [Content("")], 0
         for key, name in KEYS.items():
             word = say(f"key-{name}", self.course.lang)
@@ -244,9 +244,9 @@ class Learn(App[None]):
             if exercise == self.course.current:
                 marks[-1] = Content.assemble("[", marks[-1], "]")
         boxes = Content.assemble(Content.styled(lesson.partition("_")[0], "bold"), " ", *marks)
-        title = self.course.chapter(lesson) or self.title
+        title = marked(self.course.chapter(lesson) or self.title, "").stylize("dim")
         room = self.size.width - cell_len(boxes.plain) - cell_len(self.course.solved()) - 4 - 2 * 2
-        return Content.assemble(boxes, "  ", Content.styled(title, "dim")) if cell_len(title) <= room else boxes
+        return Content.assemble(boxes, "  ", title) if cell_len(title.plain) <= room else boxes
 
     def _mark(self, exercise: str) -> tuple[str, str]:
         return MARKS.get(self.course.outcomes.get(exercise, "todo"), NOT_RIGHT)
@@ -258,9 +258,8 @@ class Learn(App[None]):
         words = {e: say(course.outcomes.get(e, "todo"), course.lang) for e in course.exercises}
         wide = max(map(cell_len, words.values()))
         for lesson in course.lessons():
-            rows.append(
-                (None, hanging(Content(f"{lesson.partition('_')[0]}  "), Content(course.chapter(lesson)), width))
-            )
+            heading = marked(course.chapter(lesson), CODE)
+            rows.append((None, hanging(Content(f"{lesson.partition('_')[0]}  "), heading, width)))
             long = max(len(e.partition(".")[2]) for e in course.of(lesson))
             for exercise in course.of(lesson):
                 mark, style = self._mark(exercise)

@@ -89,12 +89,15 @@ def join_lines(text: str) -> str:
     return "\n".join(out)
 
 
-def derive_toml(text: str, blanks: Mapping[str, Mapping[str, str | list[str]]] | None = None) -> str | None:
+def derive_toml(
+    text: str, blanks: Mapping[str, Mapping[str, str | list[str]]] | None = None, only: tuple[str, ...] = ()
+) -> str | None:
     """The zh-Hant companion of a lesson's TOML: the same tables with the key zh-Hant alone. None: nothing to derive.
 
     blanks  what the file of blanks says in zh-Hans by exercise: its keys become keys of the exercise's table
+    only    the keys of the file to take, where not all are wanted
     """
-    words = tomllib.loads(text)
+    words = {key: value for key, value in tomllib.loads(text).items() if not only or key in only}
     for name, said in (blanks or {}).items():
         words.setdefault(name, {}).update({key: {"zh-Hans": value} for key, value in said.items()})
     tree = _only_traditional(words)
