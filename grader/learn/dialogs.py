@@ -59,7 +59,7 @@ class Choice(ModalScreen[str | None]):
         self.call_after_refresh(self._fill)
 
     def _fill(self) -> None:
-        self._list.styles.max_height = max(1, self.app.size.height - 5)  # the border, a line for the keys, a margin
+        self._list.styles.max_height = max(1, self.app.size.height * 9 // 10 - 3)  # the border, a line for the keys
         width = self._list.scrollable_content_region.width
         if width == self._width or width < 1:
             return
