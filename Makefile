@@ -19,8 +19,8 @@ record: env  ## execute the cells of all PAGES, write their outputs to book/outp
 serve: env  ## show the book on 127.0.0.1
 	@$(BIN)/python -m publish.serve --port $(PORT)
 
-learn: env  ## solve the exercises: each save is checked
-	@$(BIN)/python -m lessons learn
+learn: env  ## solve the exercises: each save is checked; OPTIONS='--lang zh-Hans', OPTIONS=--plain
+	@$(BIN)/python -m lessons learn $(OPTIONS)
 
 env:  ## only make the environment
 	@$(BIN)/python .ci/env.py --whole '$(VENV)' 2>/dev/null || { \

@@ -1,10 +1,12 @@
 """The exercises of ch10_processes, each run by two processes with four devices.
+When your function runs, `jax.distributed.initialize` has been called in every process.
 
-Work on your copy, answers/ch10_processes.py; this file stays as it is. When your
-function runs, `jax.distributed.initialize` has been called in every process.
+Work on your copy, answers/ch10_processes.py; this file stays as it is.
 
-本章的练习，每个都由两个进程运行，每个进程四个设备。请在你自己的副本 answers/ch10_processes.py
-里作答，本文件保持原样。你的函数运行时，每个进程都已经调用过 `jax.distributed.initialize`。
+本章的练习，每个都由两个进程运行，每个进程四个设备。你的函数运行时，每个进程都已经调用过
+`jax.distributed.initialize`。
+
+请在你自己的副本 answers/ch10_processes.py 里作答，本文件保持原样。
 """
 
 import jax
@@ -26,6 +28,7 @@ def who_am_i() -> dict[str, object]:
     设备的 id，从小到大；"everyone" 是所有进程的设备总数。
     """
     # TODO: four questions, four JAX functions.
+    # TODO：四个问题，四个 JAX 函数。
     raise NotImplementedError
 
 
@@ -41,6 +44,7 @@ def global_sum(mine: np.ndarray) -> float:
     （Python 的 float），每个进程返回的值都一样。
     """
     # TODO: make one global array of everyone's part, and sum that.
+    # TODO：把各进程的部分拼成一个全局数组，再对它求和。
     raise NotImplementedError
 
 
@@ -56,6 +60,7 @@ def print_mean(xs: jax.Array) -> None:
     不打印。返回 None。
     """
     # TODO: who has to take part in computing, and who in printing?
+    # TODO：谁必须参与计算，谁必须参与打印？
     raise NotImplementedError
 
 
@@ -71,4 +76,5 @@ def gather_for_all(mine: np.ndarray) -> np.ndarray:
     结果都一样。
     """
     # TODO: multihost_utils has what you need; mind `tiled`.
+    # TODO：multihost_utils 里有你要的函数；注意 `tiled`。
     raise NotImplementedError

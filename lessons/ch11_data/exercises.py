@@ -1,10 +1,12 @@
 """The exercises of ch11_data, each run by two processes with four devices.
+When your function runs, `jax.distributed.initialize` has been called in every process.
 
-Work on your copy, answers/ch11_data.py; this file stays as it is. When your
-function runs, `jax.distributed.initialize` has been called in every process.
+Work on your copy, answers/ch11_data.py; this file stays as it is.
 
-本章的练习，每个都由两个进程运行，每个进程四个设备。请在你自己的副本 answers/ch11_data.py
-里作答，本文件保持原样。你的函数运行时，每个进程都已经调用过 `jax.distributed.initialize`。
+本章的练习，每个都由两个进程运行，每个进程四个设备。你的函数运行时，每个进程都已经调用过
+`jax.distributed.initialize`。
+
+请在你自己的副本 answers/ch11_data.py 里作答，本文件保持原样。
 """
 
 import jax
@@ -30,6 +32,7 @@ def my_part(count: int) -> np.ndarray:
     n 可以是 0。
     """
     # TODO: share them all out, also when they do not divide evenly.
+    # TODO：全部分完，不能整除时也要一个不漏。
     raise NotImplementedError
 
 
@@ -52,6 +55,7 @@ def equal_steps(
     f32[steps, size, columns] 和 bool[steps, size]；有真实的行处，mask 为 True。
     """
     # TODO: how many steps? No process knows that alone.
+    # TODO：一共要多少步？没有哪个进程独自知道。
     raise NotImplementedError
 
 
@@ -72,6 +76,7 @@ def mean_loss(w: np.ndarray, mine: np.ndarray, size: int) -> float:
     进程里一样。
     """
     # TODO: pad to `size`, and keep the padding out of the mean.
+    # TODO：填充到 size 行，填充的行不能算进平均值。
     raise NotImplementedError
 
 
@@ -92,4 +97,5 @@ def restore(
     的整体，是一个全局数组，分片方式如 sharding 所给（也可能按列切开）。
     """
     # TODO: the pieces in the right order, then one array of everybody.
+    # TODO：先把各片段按正确的顺序拼好，再由所有进程建成一个数组。
     raise NotImplementedError

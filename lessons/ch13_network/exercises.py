@@ -2,7 +2,9 @@
 
 Work on your copy, answers/ch13_network.py; this file stays as it is.
 
-本章的练习。请在你自己的副本 answers/ch13_network.py 里作答，本文件保持原样。
+本章的练习。
+
+请在你自己的副本 answers/ch13_network.py 里作答，本文件保持原样。
 """
 
 import jax
@@ -31,6 +33,7 @@ def ring_seconds(size: int, hops: list[tuple[float, float]]) -> float:
     返回总秒数（float）。
     """
     # TODO: how long does one step take, and how many are there?
+    # TODO：一步要多长时间，一共有多少步？
     raise NotImplementedError
 
 
@@ -53,6 +56,7 @@ def two_level_psum(x: jax.Array, mesh: Mesh) -> jax.Array:
     2 (h-1)/h × m / d 个数（每个 4 字节），除此之外最多再发送 2 (d-1)/d × m 个数。
     """
     # TODO: inside, across, inside.
+    # TODO：主机内，主机间，再主机内。
     raise NotImplementedError
 
 
@@ -76,6 +80,7 @@ def mesh_within(
     within 变化最快，然后是其余各轴里的最后一个，依此类推。
     """
     # TODO: fill an array whose last axis is `within`, then move that axis.
+    # TODO：先填一个以 within 为最后一维的数组，再移动这个轴。
     raise NotImplementedError
 
 
@@ -99,4 +104,5 @@ def bytes_leaving(
     没有就是 0。
     """
     # TODO: which hops cross, and what does one hop carry?
+    # TODO：哪些跳会跨进程，一跳要传多少字节？
     raise NotImplementedError

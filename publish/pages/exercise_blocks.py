@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 from grader.exercise import languages
-from grader.exercise.statements import functions, markdown
+from grader.exercise.statements import code_in, functions, markdown
 
 
 def code_without_docstring(path: Path, name: str) -> str:
@@ -51,7 +51,7 @@ def block(root: Path, chapter: str, name: str, number: int, edition: str, ui: di
         *([] if used == {edition} else [f"*{ui['only_other'][edition]}*", ""]),
         markdown(asked, [a.arg for a in functions(blanks)[name].args.args]),
         "",
-        f"```python\n{code_without_docstring(blanks, name)}\n```",
+        "\n".join(["```python", *code_in(code_without_docstring(blanks, name).split("\n"), edition), "```"]),
         "",
         ui["where"][edition].format(chapter=chapter, name=name),
     ]
