@@ -135,6 +135,20 @@ def elements(got: Value, expected: Value, tolerance: float) -> Message | None:
     return Message(key + ("-one" if len(rest) == 1 else ""), {"k": len(rest)})
 
 
+def other_ids(got: Value, expected: Value) -> Message | None:
+    """Of a list of ids: which are missing, and which do not belong to it."""
+    if not (isinstance(got, List | Tuple) and isinstance(expected, List | Tuple) and got.items and expected.items):
+        return None
+    if not all(isinstance(x, Int) for x in (*got.items, *expected.items)):
+        return None
+    mine, right = ({x.number for x in y.items if isinstance(x, Int)} for y in (got, expected))
+    missing, extra = sorted(right - mine), sorted(mine - right)
+    if not missing and not extra:
+        return None
+    key = "ids" if missing and extra else "ids-missing" if missing else "ids-extra"
+    return Message(key, {"missing": _list([*missing]), "extra": _list([*extra])})
+
+
 def numbers_of_one_kind(got: Value, expected: Value, tolerance: float) -> Message | None:
     """The right numbers with another dtype."""
     if not (isinstance(got, Array) and isinstance(expected, Array)) or got.shape != expected.shape:
