@@ -39,7 +39,7 @@ FEW = 24  # numbers of an argument that are shown
 
 def call(name: str, args: Sequence[Value], lang: str) -> str:
     """The call with its arguments; of long ones the beginning and the end, of small arrays the numbers."""
-    texts = [_with_numbers(arg) or show(arg, lang, brief=True) for arg in args]
+    texts = [show(arg, lang, brief=True) + _all_numbers(arg) for arg in args]
     if sum(map(len, texts)) > CALL:
         texts = [show(arg, lang, brief=True) for arg in args]
     room = CALL
@@ -55,11 +55,11 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most // 2].rstrip()} … {text[len(text) - most // 2 :].lstrip()}"
 
 
-def _with_numbers(x: Value) -> str | None:
-    """A small array with all its numbers."""
+def _all_numbers(x: Value) -> str:
+    """The numbers of a small array, as ` = [1 2 3]`."""
     if not isinstance(x, Array) or x.traced or (numbers := x.whole()) is None or not 0 < numbers.size <= FEW:
-        return None
-    return f"{_dtype(x.dtype)}{_shape(x.shape)} = {_numbers(numbers)}"
+        return ""
+    return f" = {_numbers(numbers)}"
 
 
 def _numbers(x: np.ndarray) -> str:

@@ -51,8 +51,10 @@ def difference(got: Value, expected: Value, tolerance: float, strict: bool = Tru
         return None if got == expected else Difference("equal", got, expected, path)
     if isinstance(got, Node) and got.kind != expected.kind:
         return Difference("type", got, expected, path)
-    if isinstance(got, Dict) and isinstance(expected, Dict) and got.keys != expected.keys:
-        return Difference("keys", got, expected, path)
+    if isinstance(got, Dict) and isinstance(expected, Dict):
+        if (ordered := got.in_order_of(expected)) is None:
+            return Difference("keys", got, expected, path)
+        got = ordered
     if len(got.items) != len(expected.items):
         return Difference("length", got, expected, path)
     for label, a, b in zip(expected.labels, got.items, expected.items, strict=True):
@@ -76,6 +78,8 @@ def placement(got: Value, expected: Value, path: str = "") -> Difference | None:
         first = next((d for d in sorted(mine | right) if mine.get(d) != right.get(d)), None)
         return Difference("placement", got, expected, path, device=first)
     if isinstance(got, Tree) and isinstance(expected, Tree):
+        if isinstance(got, Dict) and isinstance(expected, Dict):
+            got = got.in_order_of(expected) or got
         for label, a, b in zip(expected.labels, got.items, expected.items, strict=True):
             if found := placement(a, b, f"{path}[{label!r}]"):
                 return found

@@ -99,6 +99,7 @@ def names(got: Value, expected: Value, tolerance: float) -> Message | None:
     if missing or extra:
         both = "keys" if missing and extra else "keys-missing" if missing else "keys-extra"
         return Message(both, {"missing": _list(missing), "extra": _list(extra)})
+    got = got.in_order_of(expected) or got
     wrong = [k for k, a, b in zip(right, got.items, expected.items, strict=True) if difference(a, b, tolerance)]
     a, b = ([x.items[right.index(k)] for k in wrong] for x in (got, expected))
     moved = not any(alike(x, y, tolerance) for x, y in zip(a, b, strict=True))  # or is it their types?
