@@ -18,7 +18,7 @@ from grader.see.observation import CodeLine, Traffic
 from grader.see.values import Nothing, Text, Value
 
 # What need not be said where there is more to say.
-OBVIOUS = {f"differs-{kind}" for kind in ("number", "equal", "type", "keys", "length")}
+OBVIOUS = {f"differs-{kind}" for kind in ("number", "equal", "type", "none", "keys", "length")}
 
 
 def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang: str) -> str:

@@ -158,21 +158,23 @@ def first_that_holds(diagnoses: Sequence[Callable[[Pair], Message | None]], pair
 
 
 def multiple(pairs: list[Pair]) -> Message | None:
-    """Whole numbers, each of them several times what it should be, or part of it, by another factor every time."""
-    if len(pairs) < 2 or any(p.expected.size != 1 or p.got.size != 1 or not p.whole for p in pairs):
+    """Single numbers, each of them several times what it should be, or part of it, by another factor every time."""
+    if len(pairs) < 2 or any(p.expected.size != 1 or p.got.size != 1 for p in pairs):
         return None
-    both = [(int(p.got.item()), int(p.expected.item())) for p in pairs]
-    if len(set(both)) < 2 or any(a == 0 or b == 0 for a, b in both):
+    both = [(p.got.item(), p.expected.item()) for p in pairs]
+    if len(set(both)) < 2 or any(a == 0 or b == 0 or not np.isfinite([a, b]).all() or a == b for a, b in both):
         return None
-    if len({a / b for a, b in both}) == 1:
-        factor = both[0][0] / both[0][1]
-        said = {p.setting.devices: numbers.factor_words(factor, p) for p in pairs}
+    near = max(p.tolerance for p in pairs)
+    ratios = [a / b for a, b in both]
+    if not any(isinstance(r, complex) for r in ratios) and np.ptp(ratios) <= near * abs(ratios[0]):
+        said = {p.setting.devices: numbers.factor_words(ratios[0], p) for p in pairs}
         first = next(iter(said.values()))
         same = all(other and first and other.key == first.key for other in said.values())
-        return first if same else Message("times", {"c": numbers.ratio(factor, 1e-6)})
-    if all(a % b == 0 for a, b in both):
-        return Message("multiple", {"n": both[0][0] // both[0][1]})
-    return Message("fraction", {"n": both[0][1] // both[0][0]}) if all(b % a == 0 for a, b in both) else None
+        return first if same else Message("times", {"c": numbers.ratio(ratios[0], near)})
+    for key, times in (("multiple", ratios), ("fraction", [1 / r for r in ratios])):
+        if all(np.real(t) > 1.5 and abs(t - round(np.real(t))) <= near * abs(t) for t in times):
+            return Message(key, {"n": round(np.real(times[0]))})
+    return None
 
 
 def setting_of(spec: Spec, args: tuple[Value, ...], expected: Value | None) -> Setting:

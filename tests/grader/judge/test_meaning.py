@@ -57,6 +57,20 @@ def test_bits_are_not_taken_for_devices():
     assert diagnosis([mine], [right], values="bytes") == Message("times", {"c": "8"})
 
 
+def test_parts_of_an_array_on_the_host_are_no_shards():
+    """Both processes have all rows, in another order: no device has what its neighbour should have."""
+    turned = np.roll(E, 8, axis=0)
+    found = diagnosis([[case(turned)], [case(turned)]], [[case(E)], [case(E)]])
+    assert found == Message("rolleds", {"axis": 0, "by": 8})
+
+
+def test_a_mean_over_different_meshes_is_another_fraction_each_time():
+    """Floats, too: half of it on two devices, a quarter on four."""
+    assert of_values([1.25, 0.75], [2.5, 3.0]) == Message("fraction", {"n": 2})
+    assert of_values([7.5, 6.0], [2.5, 3.0]) == Message("multiple", {"n": 3})
+    assert of_values([1.25, 0.7], [2.5, 3.0]) is None
+
+
 def test_one_zero_is_no_array_that_was_never_filled():
     assert of_values([jnp.int32(0)], [jnp.int32(5)]) is None
     assert of_values([[0.0]], [[4.5]]) is None
