@@ -53,11 +53,15 @@ def recognise(
     names = known_mistakes(spec)
     seen = {} if seen is None else seen
 
+    @functools.cache
+    def mistaken(name: str) -> Verdict:
+        return judge(spec, Verdict(spec.exercise, ""), right, seen[name], name, first=True)
+
     def matches(name: str, exact: bool) -> bool:
-        mistaken = judge(spec, Verdict(spec.exercise, ""), right, seen[name], name)
-        by_value = mistaken.reason == "differs"
+        if mistaken(name).outcome == "right":
+            return False
         both = (answer, spec.name, file), (seen[name], name, str(path))
-        return mistaken.outcome != "right" and same_behaviour(spec, *both, exact, by_value)
+        return same_behaviour(spec, *both, exact, by_value=mistaken(name).reason == "differs")
 
     with contextlib.closing(_see(spec, settings, names, seen, is_slow(answer))) as found:
         for name, results in found:

@@ -51,12 +51,19 @@ class Verdict:
 
 
 def judge(
-    spec: Spec, verdict: Verdict, right: Seen, answer: Sequence[ProcessResult], name: str, limit: float = 0.0
+    spec: Spec,
+    verdict: Verdict,
+    right: Seen,
+    answer: Sequence[ProcessResult],
+    name: str,
+    limit: float = 0.0,
+    first: bool = False,
 ) -> Verdict:
     """Compare what was seen of `name` with what was seen of the solution, process by process, case by case.
 
     right   per process the solution's cases; answer: per process the result of the child
     limit   seconds that the processes had; one that hung before that hung because the others had finished
+    first   whether the first wrong case will do, where it is not shown to anybody
     """
     several = len(answer) > 1
     if any(result.status == "hung" for result in answer) and (found := _own_error(answer, name)):
@@ -81,14 +88,16 @@ def judge(
             return _failed(verdict, "broken", "load-exit" if error.kind == "exit" else "load", error)
         if result.cases(name) is None:
             return settle(verdict, "todo", "function-missing")
-    if wrong := wrong_cases(spec, verdict, right, answer, name):
+    if wrong := wrong_cases(spec, verdict, right, answer, name, first):
         show(verdict, wrong[0] if wrong[0].outcome != "wrong" else _clearest(wrong))
         return verdict
     verdict.process = None
     return settle(verdict, "right", "right")
 
 
-def wrong_cases(spec: Spec, verdict: Verdict, right: Seen, answer: Sequence[ProcessResult], name: str) -> list[Verdict]:
+def wrong_cases(
+    spec: Spec, verdict: Verdict, right: Seen, answer: Sequence[ProcessResult], name: str, first: bool = False
+) -> list[Verdict]:
     """What the verdict were if it showed this case, for each case that is not right, in each process."""
     seen = [result.cases(name) or () for result in answer]
     cases = [(i, n) for n in range(len(right[0])) for i in range(len(answer))]
@@ -101,7 +110,7 @@ def wrong_cases(spec: Spec, verdict: Verdict, right: Seen, answer: Sequence[Proc
         one = replace(blank, process=i if len(answer) > 1 else None, args=seen[i][n].args, case=n)
         if not judge_case(spec, one, seen[i][n], right[i][n]):
             found.append(one)
-            if one.outcome != "wrong":  # not begun, or ended: there the others say nothing
+            if first or one.outcome != "wrong":  # not begun, or ended: there the others say nothing
                 break
     return found
 
