@@ -22,6 +22,7 @@ from grader.exercise.languages import unwritten
 from grader.exercise.spec import Settings, Spec
 from grader.home import HERE
 from grader.judge import mistakes
+from grader.judge.alike import same_behaviour
 from grader.judge.verdict import Verdict
 from grader.messages import locale_language, say
 from grader.run import checking
@@ -155,14 +156,14 @@ def _alike(chapter: ChapterFiles, spec: Spec, cached: checking.CachedResults) ->
     seen = {spec.name: (cached.solution or [], spec.name, str(chapter.solution))}
     seen |= {name: (results, name, str(chapter.mistakes)) for name, results in cached.mistakes.items()}
     for (one, a), (other, b) in itertools.combinations(seen.items(), 2):
-        if mistakes.same_behaviour(spec, a, b):
+        if same_behaviour(spec, a, b):
             whom = "the solution" if one == spec.name else one
             yield Finding(chapter.place(chapter.mistakes, other), f"cannot be told from {whom} by what it does")
 
 
 def _general(chapter: ChapterFiles, unlisted: list[Judged]) -> Iterator[Finding]:
     """Too many unlisted wrong answers of which nothing is said but what differs."""
-    general = [judged for judged in unlisted if judged.verdict.near is None]
+    general = [judged for judged in unlisted if judged.verdict.near is None and judged.verdict.likely is None]
     if len(general) > (1 - SPECIFIC) * len(unlisted):
         said = " · ".join(f"{judged.function}: {judged.message}" for judged in general)
         text = f"{len(general)} of {len(unlisted)} are told only what differs, more than {1 - SPECIFIC:.0%}: {said}"

@@ -23,6 +23,7 @@ class Failure:
     own   the last lines of the file itself that led to it
     kind  "exit", "blank" (not begun), or "error"
     into  what the file's own code had called
+    more  its words after the first empty line: details, and advice
     """
 
     type: str
@@ -30,6 +31,7 @@ class Failure:
     own: tuple[CodeLine, ...] = ()
     kind: str = "error"
     into: str = ""
+    more: str = ""
 
     @property
     def first_line(self) -> str:

@@ -248,13 +248,13 @@ def _failure(error: BaseException, path: Path) -> Failure:
     own: list[CodeLine] = [(f.lineno, f.line or "") for f in frames if f.filename == str(path)]
     if isinstance(error, SyntaxError) and error.filename == str(path):
         own.append((error.lineno, (error.text or "").strip()))
-    words = re.sub(r"\n\s*\n.*", "", str(error).strip(), flags=re.S)[:800]
+    words, _, more = re.sub(r"\n\s*\n", "\n\n", str(error).strip()).partition("\n\n")
     blank = isinstance(error, NotImplementedError) and bool(frames) and frames[-1].filename == str(path)
     traceback.clear_frames(error.__traceback__)  # lets go of what filled the memory
     kind = "exit" if isinstance(error, SystemExit) else "blank" if blank else "error"
     last = max((n for n, f in enumerate(frames) if f.filename == str(path)), default=len(frames))
     into = next((f.name for f in frames[last + 1 :]), "")  # what the answer's own code had called
-    return Failure(type(error).__name__, words, tuple(own[-3:]), kind, into)
+    return Failure(type(error).__name__, words[:800], tuple(own[-3:]), kind, into, more[:2000])
 
 
 class _Tee(io.TextIOBase):

@@ -45,7 +45,7 @@ def test_devices_by_host(check):
         hosts = {host for host, _ in chosen}
         return {h: [i for host, i in chosen if host == h] for h in hosts}
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="id")
 
 
 def test_spread(check):
@@ -97,7 +97,7 @@ def test_where_it_lies(check):
                 return None
             return where.id
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="id")
 
 
 def place(x):

@@ -83,7 +83,7 @@ def test_bytes_per_device(check):
                 parts *= mesh.shape[name]
         return math.prod(shape) // parts * jnp.dtype(dtype).itemsize
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="bytes")
 
 
 def test_pad_and_slice(check):
@@ -131,4 +131,4 @@ def test_read_layout(check):
             mask[d][block] = True
         return sorted(d.id for d in held if mask[d][index])
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="id")

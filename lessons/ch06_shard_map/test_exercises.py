@@ -107,6 +107,7 @@ def test_first_largest(check):
         budget=lambda x, mesh: Budget(
             {"all-reduce"}, sent("all-reduce", 8, mesh.size)
         ),
+        values="index",
     )
 
 

@@ -32,7 +32,16 @@ def test_who_am_i(check):
             "everyone": len(owners),
         }
 
-    check(lambda rng: [()], oracle=oracle)
+    check(
+        lambda rng: [()],
+        oracle=oracle,
+        values={
+            "process": "id",
+            "processes": "count",
+            "mine": "id",
+            "everyone": "count",
+        },
+    )
 
 
 def test_global_sum(check):

@@ -35,7 +35,7 @@ def test_my_part(check):
         first = sum(sizes[: jax.process_index()])
         return np.arange(first, first + sizes[jax.process_index()])
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="index")
 
 
 def test_equal_steps(check):

@@ -120,7 +120,7 @@ def test_steps_until_good(check):
         below = np.flatnonzero(both.mean(axis=0) < goal)
         return int(below[0]) + 1 if below.size else len(own)
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="count")
 
 
 def renumbered(rng, found, first=None):
@@ -169,7 +169,7 @@ def test_first_apart(check):
     def oracle(calls):
         return next(truth for drawn, truth in known if drawn == calls)
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="id")
 
 
 def test_who_is_missing(check):
@@ -187,4 +187,4 @@ def test_who_is_missing(check):
     def oracle(stacks):
         return next(truth for drawn, truth in known if drawn == stacks)
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="id")

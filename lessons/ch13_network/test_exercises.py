@@ -31,7 +31,7 @@ def test_ring_seconds(check):
             seconds += float(np.max(ends))
         return seconds
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="seconds")
 
 
 def test_two_level_psum(check):
@@ -103,7 +103,7 @@ def test_mesh_within(check):
             grid[place] = device
         return Mesh(grid, tuple(names))
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="id")
 
 
 def test_bytes_leaving(check):
@@ -136,4 +136,4 @@ def test_bytes_leaving(check):
                 sent[a] += (a != b) * 2 * (n - 1) * (size // n)
         return sent
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="bytes")

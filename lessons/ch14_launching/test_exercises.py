@@ -31,7 +31,11 @@ def test_sbatch_file(check):
             "not_read": "",
         }
 
-    check(cases, oracle=oracle)
+    check(
+        cases,
+        oracle=oracle,
+        values={"nodes": "count", "processes": "count", "seconds": "seconds"},
+    )
 
 
 def test_arguments_by_hand(check):
@@ -61,7 +65,15 @@ def test_arguments_by_hand(check):
             for i, (host, ids) in enumerate(rows)
         ]
 
-    check(cases, oracle=oracle)
+    check(
+        cases,
+        oracle=oracle,
+        values={
+            "num_processes": "count",
+            "process_id": "id",
+            "local_device_ids": "id",
+        },
+    )
 
 
 def slurm(rank, size, local, nodes, step=True):
@@ -141,7 +153,7 @@ def test_which_launcher(check):
                     return kind.name, *ids
         return None
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values=("label", "id", "count"))
 
 
 def reports(rng, n, **changes):
@@ -216,4 +228,4 @@ def test_what_is_wrong(check):
                 return word, found
         return "fine", []
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values=("label", "id"))

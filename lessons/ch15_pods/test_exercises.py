@@ -107,7 +107,7 @@ def test_make_it_fit(check):
         )
         return max((n for n in rows if plans[n]["fits"]), default=None)
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="label")
 
 
 def drawn_plan(rng, i):
@@ -159,7 +159,7 @@ def test_choose_plan(check):
                     best, found = cost, (p["on"], p["mesh"])
         return found
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="label")
 
 
 def test_costliest_axis(check):
@@ -216,7 +216,7 @@ def test_costliest_axis(check):
         axis = max(total, key=total.get)
         return axis, float(total[axis])
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values=("label", "seconds"))
 
 
 def network(p):
@@ -264,4 +264,4 @@ def test_rows_to_hide(check):
             n += step
         return n
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="count")

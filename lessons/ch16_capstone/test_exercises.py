@@ -34,7 +34,7 @@ def test_next_rows(check):
                 after = {"epoch": epoch, "next": (k + 1) * size}
                 return np.array(mine), after
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values=("id", "index"))
 
 
 @pytest.mark.processes(2, devices=2)
@@ -62,7 +62,7 @@ def test_stop_after(check):
             step += 1
         return step
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="index")
 
 
 def test_newest_whole(check):
@@ -96,7 +96,7 @@ def test_newest_whole(check):
                 return step
         return 0
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="id")
 
 
 def test_slow_process(check):
@@ -141,4 +141,4 @@ def test_slow_process(check):
                 return p
         return -1
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="id")

@@ -169,18 +169,6 @@ def which_collective__numbers_for_bytes(before, after):
     return _name(before, after), max(before.shape[1], after.shape[1])
 
 
-def which_collective__every_row_has_a_source(before, after):
-    name = _name(before, after)
-    if name in ("all-to-all", "collective-permute"):
-        rows = {row.tobytes() for row in before}
-        name = (
-            "collective-permute"
-            if all(row.tobytes() in rows for row in after)
-            else "all-to-all"
-        )
-    return name, _size(before, after)
-
-
 def which_collective__number_of_devices_too(before, after):
     return _name(before, after), _size(before, after), len(before)
 

@@ -99,17 +99,19 @@ def test_a_mistake_in_another_spelling_is_named_and_explained(root):
     }
     assert "squared — You multiplied x by itself." in checked.text
     message = checked.rows["ch90_one.double"]["message"]
-    assert "double(f32[16] P('x'))" in message
-    assert "P('x') over 8 devices" in message
+    lines = [line.split()[0] for line in message.splitlines()]  # why first, then what was seen
+    assert lines[:4] == ["squared", "called", "got", "expected"]
+    assert "double(f32[8] P('x') = [" in message  # the smaller case, with its numbers
+    assert "P('x') over 4 devices" in message
     assert "--seed 7" in checked.text
     budget = checked.rows["ch90_one.total"]["message"]
     assert (
-        "Each device sends 56 bytes (one all-gather of a 64-byte array); the budget is 7 bytes, by all-reduce" in budget
+        "Each device sends 24 bytes (one all-gather of a 32-byte array); the budget is 6 bytes, by all-reduce" in budget
     )
     chinese = check(root, "lessons/ch90_one", "--answers=mistaken", "--lang", "zh-Hans")
     assert "写成了平方——你把 x 和自己相乘了。" in chinese.text
-    sends = "你的程序让每个设备发送 56 字节（对 64 字节的数组做一次 all-gather）"
-    assert f"{sends}；预算是用 all-reduce 发送不超过 7 字节" in chinese.text
+    sends = "你的程序让每个设备发送 24 字节（对 32 字节的数组做一次 all-gather）"
+    assert f"{sends}；预算是用 all-reduce 发送不超过 6 字节" in chinese.text
 
 
 def test_the_same_seed_draws_the_same_inputs_and_another_draws_others(root):
