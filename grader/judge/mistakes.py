@@ -259,7 +259,7 @@ def _same_case(spec: Spec, a: Observation, b: Observation, name: str, other_name
         return False
     if "printed" in aspects and a.printed != b.printed:
         return False
-    if exact and a.leaves_devices != b.leaves_devices:
+    if exact and (a.leaves_devices, a.changed) != (b.leaves_devices, b.changed):
         return False
     if exact and spec.budget is not None:
         return _bill(a) == _bill(b)

@@ -136,6 +136,10 @@ def _one(spec: Spec, verdict: Verdict, case: Observation, right: Observation) ->
     if case.leaves_devices:
         settle(verdict, "wrong", case.leaves_devices)
         return False
+    if change := case.changed:
+        key = "setting-changed" if change.setting else "argument-changed"
+        settle(verdict, "wrong", key, setting=change.setting, place=(change.argument or 0) + 1)
+        return False
     return True
 
 
