@@ -63,6 +63,7 @@ def test_quiet_product(check):
             ((2, 2), P("y", "x")),
             ((2, 4), P(("y", "x"))),
             ((4, 2), P(None, "x")),
+            ((2, 2), P()),
         ):
             m, k, n = (8 * int(i) for i in rng.permutation([1, 2, 3]))
             drawn.append(
