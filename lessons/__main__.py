@@ -50,7 +50,8 @@ def of_author(arguments: list[str]) -> bool:
 
     chapters = [a for a in arguments if not a.startswith("-")]
     options = [a for a in arguments if a.startswith("-")]
-    ours = all(o == "--optimized" or o.startswith("--root=") for o in options)
+    known = ("--optimized", "--mutants", "--seeds", "--root")
+    ours = all(o.partition("=")[0] in known for o in options)
     return bool(chapters) and ours and not is_installed(HERE)
 
 
