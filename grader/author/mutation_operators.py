@@ -91,7 +91,7 @@ def alternatives(node: ast.AST, axes: set[str], several: bool) -> Iterator[ast.A
         case ast.IfExp():
             yield from (node.body, node.orelse)
             if not isinstance(node.body, ast.Tuple | ast.List | ast.Lambda):  # which are true, if they are not empty
-                yield ast.BoolOp(ast.Or(), [_with(node, orelse=ast.Constant(None)), node.orelse])
+                yield ast.BoolOp(ast.Or(), [ast.IfExp(node.test, node.body, ast.Constant(None)), node.orelse])
         case ast.Subscript():
             yield from _subscripts(node)
         case ast.Slice():
@@ -124,11 +124,11 @@ def alternatives(node: ast.AST, axes: set[str], several: bool) -> Iterator[ast.A
 def axis_names(function: ast.AST) -> set[str]:
     """The mesh axes that a function names, in specs and in collectives."""
     calls = [n for n in ast.walk(function) if isinstance(n, ast.Call) and (_is_spec(n) or _called(n) in COLLECTIVES)]
-    return {c.value for call in calls for arg in call.args for c in _texts(arg)}
+    return {text for call in calls for arg in call.args for text in _texts(arg)}
 
 
-def _texts(node: ast.AST) -> Iterator[ast.Constant]:
-    return (n for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+def _texts(node: ast.AST) -> Iterator[str]:
+    return (n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str))
 
 
 def _with(node: ast.AST, **fields: object) -> ast.AST:
@@ -193,7 +193,8 @@ def _calls(node: ast.Call, several: bool) -> Iterator[ast.AST]:
         if keyword.arg not in _SAME:
             yield _with(node, keywords=[k for k in node.keywords if k is not keyword])
     if name == "sorted":
-        yield _with(node, func=ast.Name("list", ast.Load()), keywords=[])
+        if not _is_set(node.args[0]):  # whose order may differ from run to run
+            yield _with(node, func=ast.Name("list", ast.Load()), keywords=[])
         yield _with(node, keywords=[*node.keywords, ast.keyword("reverse", ast.Constant(True))])
     if name == "range":
         for i, arg in enumerate(node.args):
@@ -256,6 +257,10 @@ def _called(node: ast.Call) -> str:
 
 def _renamed(func: ast.expr, name: str) -> ast.AST:
     return _with(func, attr=name) if isinstance(func, ast.Attribute) else _with(func, id=name)
+
+
+def _is_set(node: ast.expr) -> bool:
+    return isinstance(node, ast.Set | ast.SetComp) or (isinstance(node, ast.Call) and _called(node) == "set")
 
 
 def _is_spec(node: ast.Call) -> bool:

@@ -32,6 +32,7 @@ def test_product_layout(check):
             ("ij,jk->k", P("y"), P(None, "x")),
             ("ij,ij->", P("y", "x"), P("y", "x")),
             ("ij,j->ji", P("y", "x"), P("x")),
+            ("ij,jk->ik", P(("y", "x")), P()),
         ]
         names = dict(zip("ijkb", rng.permutation(list("mnpq")), strict=True))
         renamed = str.maketrans(names)
