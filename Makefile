@@ -4,8 +4,8 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 VENV ?= .venv
 BIN := $(VENV)/bin
 PORT ?= 8000
-# One more than there are cores: half of the tests wait for processes.
-WORKERS = $(shell $(BIN)/python -c 'import os; print(min(4, 1 + (os.cpu_count() or 1)))')
+# Two more than there are cores: half of the tests wait for processes.
+WORKERS = $(shell $(BIN)/python -c 'import os; print(min(6, 2 + (os.cpu_count() or 1)))')
 
 .PHONY: learn book record serve env sync format test test-long check test-newest clean system
 

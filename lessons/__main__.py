@@ -50,8 +50,14 @@ def of_author(arguments: list[str]) -> bool:
 
     chapters = [a for a in arguments if not a.startswith("-")]
     options = [a for a in arguments if a.startswith("-")]
-    known = ("--optimized", "--mutants", "--seeds", "--root")
-    ours = all(o.partition("=")[0] in known for o in options)
+    of_ours = (
+        "--optimized",
+        "--first-spellings",
+        "--mutants",
+        "--seeds=",
+        "--root=",
+    )
+    ours = all(option.startswith(of_ours) for option in options)
     return bool(chapters) and ours and not is_installed(HERE)
 
 

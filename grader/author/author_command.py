@@ -60,8 +60,11 @@ class Judged:
         return Finding(chapter.place(self.file, self.function), f"is {found}, not {expected}{said}")
 
 
-def judge_chapter(chapter: ChapterFiles, specs: list[Spec]) -> Iterator[Finding]:
-    """What does not hold in a chapter, exercise by exercise; of files that are missing nothing is judged."""
+def judge_chapter(chapter: ChapterFiles, specs: list[Spec], spellings: bool = True) -> Iterator[Finding]:
+    """What does not hold in a chapter, exercise by exercise; of files that are missing nothing is judged.
+
+    Without `spellings` the mistakes' second spellings are left out.
+    """
     unlisted: list[Judged] = []
     for spec in specs:
         settings, cached = Settings(chapter.solution.parent, SEED, LIMIT, MEMORY), checking.CachedResults(prepared=True)
@@ -79,7 +82,7 @@ def judge_chapter(chapter: ChapterFiles, specs: list[Spec]) -> Iterator[Finding]
                     yield judged.finding(chapter, "right")
         named = itertools.chain(
             _judge_seen(chapter, spec, settings, cached),
-            _judge(spec, settings, cached, chapter.wrong, _of(spec, chapter.wrong)),
+            _judge(spec, settings, cached, chapter.wrong, _of(spec, chapter.wrong) if spellings else []),
         )
         for judged in named:
             if judged.verdict.mistake != judged.function or judged.verdict.outcome not in ("wrong", "hung"):
@@ -189,6 +192,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("chapters", nargs="+", metavar="CHAPTER", help="such as ch03")
     parser.add_argument("--root", type=Path, default=HERE, help="holds lessons/, solutions/, tests/ (default: these)")
     parser.add_argument("--optimized", action="store_true", help="compile the answers as a learner's are: slower")
+    parser.add_argument("--first-spellings", action="store_true", help="leave out the mistakes' second spellings")
     parser.add_argument("--mutants", action="store_true", help="instead: do they see a small change of a right answer?")
     parser.add_argument("--seeds", type=int, default=SEEDS, metavar="N", help=f"… on so many seeds (default: {SEEDS})")
     options = parser.parse_args(arguments)
@@ -211,7 +215,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ |= QUICKLY
     warm_up(root / ".cache" / "jax")
     try:
-        report = partial(_report_mutants, seeds=options.seeds) if options.mutants else _report
+        holds = partial(_report, spellings=not options.first_spellings)
+        report = partial(_report_mutants, seeds=options.seeds) if options.mutants else holds
         return max([report(chapter) for chapter in chosen])
     except KeyboardInterrupt:
         return 130
@@ -220,12 +225,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _report(chapter: ChapterFiles) -> int:
+def _report(chapter: ChapterFiles, spellings: bool) -> int:
     """Print the findings on a chapter as they come, then how many and in how long; whether there are any."""
     start, found = time.monotonic(), 0
     missing = incomplete(chapter)
     readable = not any(finding.unreadable for finding in missing)
-    judge = partial(judge_chapter, chapter)
+    judge = partial(judge_chapter, chapter, spellings=spellings)
     for finding in itertools.chain(missing, unfilled(chapter), _judged(chapter, judge) if readable else []):
         print(finding, flush=True)
         found += 1
@@ -233,6 +238,7 @@ def _report(chapter: ChapterFiles) -> int:
         print(f"not yet in both languages: {sentence}")
     several = [functions(chapter.blanks), mistakes_of(chapter.mistakes), mistakes_of(chapter.unlisted)]
     counts = "exercises: {}, mistakes: {}, unlisted wrong answers: {}".format(*map(len, several))
+    counts += "" if spellings else "; without second spellings"
     result = f"to be mended: {found}" if found else "everything holds"
     print(f"{chapter.lesson}: {result} ({counts}; {time.monotonic() - start:.0f} s)")
     if (chapter.root / "answers" / f"{chapter.lesson}.py").exists():

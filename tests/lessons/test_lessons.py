@@ -46,7 +46,9 @@ def test_every_blank_is_todo(tmp_path):
     assert status == 1
 
 
-@pytest.mark.parametrize("how", [(), pytest.param(("--optimized",), marks=LONG)], ids=["quickly", "as-a-learners"])
+@pytest.mark.parametrize(
+    "how", [("--first-spellings",), pytest.param(("--optimized",), marks=LONG)], ids=["quickly", "as-a-learners"]
+)
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_all_that_the_author_of_a_chapter_wrote_holds(chapter, how):
     """Nothing is missing; right answers pass however they are written, mistakes are named, wrong answers are caught."""

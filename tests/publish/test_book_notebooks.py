@@ -18,6 +18,7 @@ from publish.pages.notebooks import EDITIONS
 from publish.pages.page import ROOT, read_page
 from publish.pages.plain_markdown import Links, plain
 
+LONG = pytest.mark.long
 CHAPTERS = [c for c in sync.chapters() if (ROOT / "book" / "en" / f"{c}.md").exists()]
 
 
@@ -56,7 +57,7 @@ def test_a_notebook_is_the_code_that_the_build_runs_in_an_empty_folder(chapter):
     assert rest == [cell.body for cell in page.cells] and bool(first) == bool(rest)
 
 
-@pytest.mark.parametrize("chapter", ["start", "ch02_pmap", pytest.param("ch10_processes", marks=pytest.mark.long)])
+@pytest.mark.parametrize("chapter", ["start", *(pytest.param(c, marks=LONG) for c in ("ch02_pmap", "ch10_processes"))])
 def test_a_notebook_runs_in_an_empty_folder(chapter, tmp_path):
     # The code is the same in all editions (next test) but for the first cell, which runs here in each.
     english = code(take_away(chapter, "en"))

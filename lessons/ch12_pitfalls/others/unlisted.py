@@ -87,14 +87,6 @@ def steps_until_good__sum_not_mean(losses, goal):
     return len(losses)
 
 
-def steps_until_good__met_is_enough(losses, goal):
-    for step, loss in enumerate(losses, 1):
-        everyone = process_allgather(np.float32(loss))
-        if everyone.mean() <= goal:
-            return step
-    return len(losses)
-
-
 def first_apart__numbers_from_one(calls):
     rows = range(min(len(c) for c in calls))
     k = next(k for k in rows if len({c[k] for c in calls}) > 1)

@@ -69,6 +69,9 @@ def test_each_answer_that_is_judged_otherwise_than_its_author_says_is_a_line(cha
     }
     unsaid = [text for text in expected if not any(line.startswith(text) for line in said.lines)]
     assert (unsaid, len(said.lines)) == ([], len(expected)), said
+    shorter = check(chapter.root, LESSON, "--first-spellings")
+    assert shorter.lines == [line for line in said.lines if not line.startswith(f"{OTHERS}/wrong.py")]
+    assert "without second spellings" in shorter.last
 
 
 def test_a_mistake_that_has_to_be_seen_alone_may_be_slow(chapter):
