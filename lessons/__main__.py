@@ -50,7 +50,13 @@ def of_author(arguments: list[str]) -> bool:
 
     chapters = [a for a in arguments if not a.startswith("-")]
     options = [a for a in arguments if a.startswith("-")]
-    of_ours = ("--optimized", "--first-spellings", "--root=")
+    of_ours = (
+        "--optimized",
+        "--first-spellings",
+        "--mutants",
+        "--seeds=",
+        "--root=",
+    )
     ours = all(option.startswith(of_ours) for option in options)
     return bool(chapters) and ours and not is_installed(HERE)
 

@@ -11,10 +11,12 @@ import itertools
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from grader.author.chapter_files import ChapterFiles, Finding, functions, incomplete, mistakes_of
+from grader.author.mutant_check import SEEDS, Tally, check_mutants
 from grader.author.unfilled import exercises_left, unfilled
 from grader.exercise import answers, chapters
 from grader.exercise.exercises import Catalogue
@@ -170,7 +172,7 @@ def _general(chapter: ChapterFiles, unlisted: list[Judged]) -> Iterator[Finding]
         yield Finding(chapter.place(chapter.unlisted), text)
 
 
-def _judged(chapter: ChapterFiles, spellings: bool) -> Iterator[Finding]:
+def _judged(chapter: ChapterFiles, judge: Callable[[list[Spec]], Iterator[Finding]]) -> Iterator[Finding]:
     """What does not hold; nothing where there are no checks, or no solution to compare with."""
     if not (chapter.checks.exists() and chapter.solution.exists()):
         return
@@ -182,7 +184,7 @@ def _judged(chapter: ChapterFiles, spellings: bool) -> Iterator[Finding]:
     except Exception as error:
         yield Finding(chapter.place(chapter.checks), f"cannot be run: {type(error).__name__}: {error}")
     else:
-        yield from judge_chapter(chapter, specs, spellings)
+        yield from judge(specs)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -192,7 +194,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--root", type=Path, default=HERE, help="holds lessons/, solutions/, tests/ (default: these)")
     parser.add_argument("--optimized", action="store_true", help="compile the answers as a learner's are: slower")
     parser.add_argument("--first-spellings", action="store_true", help="leave out the mistakes' second spellings")
+    parser.add_argument("--mutants", action="store_true", help="instead: do they see a small change of a right answer?")
+    parser.add_argument("--seeds", type=int, default=SEEDS, metavar="N", help=f"… on so many seeds (default: {SEEDS})")
     options = parser.parse_args(arguments)
+    if options.seeds < 1:
+        parser.error("--seeds takes 1 or more")
     root = options.root.resolve()
     there = chapters.lessons_in(root / "lessons")
     if not there:
@@ -210,7 +216,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ |= QUICKLY
     warm_up(root / ".cache" / "jax")
     try:
-        return max([_report(chapter, not options.first_spellings) for chapter in chosen])
+        holds = partial(_report, spellings=not options.first_spellings)
+        report = partial(_report_mutants, seeds=options.seeds) if options.mutants else holds
+        return max([report(chapter) for chapter in chosen])
     except KeyboardInterrupt:
         return 130
     except OSError as error:  # no process, or no file, any more
@@ -223,7 +231,8 @@ def _report(chapter: ChapterFiles, spellings: bool) -> int:
     start, found = time.monotonic(), 0
     missing = incomplete(chapter)
     readable = not any(finding.unreadable for finding in missing)
-    for finding in itertools.chain(missing, unfilled(chapter), _judged(chapter, spellings) if readable else []):
+    judge = partial(judge_chapter, chapter, spellings=spellings)
+    for finding in itertools.chain(missing, unfilled(chapter), _judged(chapter, judge) if readable else []):
         print(finding, flush=True)
         found += 1
     for sentence in unwritten(chapter.root, chapter.lesson):  # who writes one language has finished all the same
@@ -235,4 +244,15 @@ def _report(chapter: ChapterFiles, spellings: bool) -> int:
     print(f"{chapter.lesson}: {result} ({counts}; {time.monotonic() - start:.0f} s)")
     if (chapter.root / "answers" / f"{chapter.lesson}.py").exists():
         print(say("check-yours", locale_language(), chapter=chapter.lesson), file=sys.stderr)
+    return int(found > 0)
+
+
+def _report_mutants(chapter: ChapterFiles, seeds: int) -> int:
+    """The same of the chapter's mutants."""
+    start, found, tally = time.monotonic(), 0, Tally()
+    for finding in _judged(chapter, lambda specs: check_mutants(chapter, specs, seeds, tally)):
+        print(finding, flush=True)
+        found += 1
+    result = f"to be mended: {found}" if found else "no hole"
+    print(f"{chapter.lesson}: {result} ({tally}, seeds: {seeds}; {time.monotonic() - start:.0f} s)")
     return int(found > 0)

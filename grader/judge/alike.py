@@ -67,7 +67,7 @@ def _same_case(spec: Spec, a: Observation, b: Observation, name: str, other_name
         if exact and a.failure.into != b.failure.into:
             return False
         return _behaviour(a.failure, name) == _behaviour(b.failure, other_name)
-    if not _same_value(spec, a, b) or (exact and a.leaves_devices != b.leaves_devices):
+    if not _same_value(spec, a, b) or (exact and _left(a) != _left(b)):
         return False
     if exact and spec.budget is not None:
         return _bill(a) == _bill(b)
@@ -155,7 +155,12 @@ def _nearly_same(spec: Spec, a: Observation, b: Observation, right: Observation)
     if not _same_value(spec, a, right):
         return True
     costs = spec.budget is None or (_over(a), _total(a)) == (_over(b), _total(b))
-    return costs and a.leaves_devices == b.leaves_devices
+    return costs and _left(a) == _left(b)
+
+
+def _left(case: Observation) -> object:
+    """What it left, that it should not have: the devices, on the way, or things changed."""
+    return case.leaves_devices, case.changed
 
 
 def _is_right(spec: Spec, case: Observation, right: Observation) -> bool:

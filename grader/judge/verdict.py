@@ -181,6 +181,10 @@ def judge_case(spec: Spec, verdict: Verdict, case: Observation, right: Observati
     if case.leaves_devices:
         settle(verdict, "wrong", case.leaves_devices)
         return False
+    if change := case.changed:
+        key = "setting-changed" if change.setting else "argument-changed"
+        settle(verdict, "wrong", key, setting=change.setting, place=(change.argument or 0) + 1)
+        return False
     return True
 
 

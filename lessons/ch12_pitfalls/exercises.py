@@ -57,11 +57,11 @@ def mean_of_batches(batches: list[np.ndarray]) -> float:
 
     batches: a list of f32[n], this process's own; every batch has n numbers, but one
     process may have fewer batches than another, or none. There is at least one in all.
-    Returns the mean as a Python float, the same in each process.
+    Returns the mean as a number such as a float, the same in each process.
 
     求所有进程、所有批次里全部数的平均值。batches 是由 f32[n] 组成的列表，是本进程自己的批次：
-    每个批次都是 n 个数，但各进程的批次数可能不同，也可能一个都没有（合起来至少有一个）。返回平均值（Python 的
-    float），每个进程得到的结果都一样。
+    每个批次都是 n 个数，但各进程的批次数可能不同，也可能一个都没有（合起来至少有一个）。返回平均值，
+    是一个数（例如 float），每个进程得到的结果都一样。
     """
     # TODO: as it stands, the one with more batches waits for the other for ever.
     # TODO：现在的写法里，批次多的进程会永远等下去。

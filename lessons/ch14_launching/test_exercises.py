@@ -179,6 +179,8 @@ def test_what_is_wrong(check):
         a, b = sorted(int(i) for i in rng.permutation(range(2, n - 1))[:2])
         elsewhere = {"coordinator_address": "node02:6543"}
         alone = reports(rng, n, process_id=0, num_processes=1, at=range(n))
+        odd = reports(rng, n, num_processes=n + 1, at=[b])
+        (one_more,) = (r for r in odd if r["process_id"] == b)
         lost = [r for r in reports(rng, n) if r["process_id"] not in (a, b)]
         last = [r for r in reports(rng, n) if r["process_id"] != n - 1]
         first = [r for r in reports(rng, n) if r["process_id"] != 0]
@@ -196,6 +198,9 @@ def test_what_is_wrong(check):
             (reports(rng, n, at=range(1, n), devices=3), n),
             (reports(rng, n, at=[a], devices=3, **elsewhere), n),
             (reports(rng, n, at=[b], num_processes=n + 1), n),
+            (reports(rng, n, at=[b, a], num_processes=n + 1), n),
+            # one of two with the same number counts wrongly
+            (reports(rng, n) + [one_more], n),
             # started twice: everybody agrees, and there are twice as many
             (reports(rng, 3) + reports(rng, 3), 3),
             ([], 2),

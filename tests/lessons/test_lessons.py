@@ -59,6 +59,16 @@ def test_all_that_the_author_of_a_chapter_wrote_holds(chapter, how):
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_no_small_change_of_a_right_answer_passes_on_any_seed(chapter):
+    """But for those that are right, too, which the chapter's others/same.toml lists."""
+    command = [sys.executable, "-m", "lessons", "check", chapter, "--mutants"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=7200)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.startswith(f"{chapter}: no hole (mutants: ")
+
+
+@pytest.mark.long
 def test_solutions_pass_in_one_run_of_all_chapters(tmp_path):
     status, rows = check(ROOT / "solutions", tmp_path / "report.json")
     wrong = [row["message"] for row in rows.values() if row["outcome"] != "right"]
