@@ -1,10 +1,10 @@
 """The exercises of ch11_data, run by two processes with four devices each; the
-first of them by three processes.
+first of them by three processes with two.
 When your function runs, `jax.distributed.initialize` has been called in every process.
 
 Work on your copy, answers/ch11_data.py; this file stays as it is.
 
-本章的练习由两个进程运行，每个进程四个设备；第一题由三个进程运行。你的函数运行时，每个进程
+本章的练习由两个进程运行，每个进程四个设备；第一题由三个进程运行，每个进程两个设备。你的函数运行时，每个进程
 都已经调用过 `jax.distributed.initialize`。
 
 请在你自己的副本 answers/ch11_data.py 里作答，本文件保持原样。
