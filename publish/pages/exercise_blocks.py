@@ -1,5 +1,6 @@
 """An exercise as a page shows it: statement, blank, hints and the folded solution, pulled from the lesson."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -49,6 +50,19 @@ def block(root: Path, chapter: str, name: str, number: int, edition: str, ui: di
     parts += ["", f":::{{dropdown}} {ui['solution'][edition]}"]
     parts += [f"```python\n{without_docstring(solved, name)}\n```", ":::", "::::"]
     return "\n".join(parts)
+
+
+def split(text: str, then: str) -> list[tuple[str, str]]:
+    """Each exercise of a page's Markdown, with what stands above it, and at last what comes after: ("", text).
+
+    In place of blank, hints and solution, which a notebook has in cells, it ends with the sentence `then`.
+    """
+    parts, at = [], 0
+    for m in re.finditer(r"(?ms)^% exercise: *(\w+) *$\n(.*?)^% end exercise *$\n?", text):
+        asked = m[2].partition("\n```python\n")[0].rstrip()
+        parts.append((m[1], f"{text[at : m.start()]}{asked}\n\n{then}\n::::"))
+        at = m.end()
+    return [*parts, ("", text[at:])]
 
 
 def label(name: str) -> str:
