@@ -17,24 +17,33 @@ import subprocess
 import sys
 from importlib.util import find_spec
 
+
+class Stop(Exception):
+    def _render_traceback_(self):  # the sentence alone
+        return [str(self)]
+
+
 if sys.platform == "win32":
-    raise SystemExit({windows!r})
+    raise Stop({windows!r})
+if sys.version_info < (3, 11):
+    raise Stop({python!r} + sys.version.split()[0])
 if not all(map(find_spec, ("jax", "lessons", "minipod"))):
     places = [os.path.join(folder, PACKAGE) for folder in (".", "../..", BOOK)]
     found = next(filter(os.path.exists, places), places[-1] if "://" in BOOK else "")
     if not found:
-        raise SystemExit({nowhere!r})
+        raise Stop({nowhere!r})
     print({installing!r}, flush=True)
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--retries", "2", found]
-    pip = subprocess.run(install, capture_output=True, text=True)
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-color", "--retries", "2"]
+    pip = subprocess.run([*install, found], capture_output=True, text=True)
     if pip.returncode and "connection broken" in pip.stderr:
-        raise SystemExit({offline!r})
+        raise Stop({offline!r})
     if pip.returncode:
         said = pip.stderr.strip().splitlines() or [""]
-        raise SystemExit({refused!r} + next((line for line in said if "rror" in line), said[-1])[:300])
+        told = [line for line in said if line.lower().startswith("error")] or said
+        raise Stop({refused!r} + told[-1][:300])
     importlib.invalidate_caches()
     if not find_spec("lessons"):
-        raise SystemExit({restart!r})
+        raise Stop({restart!r})
 
 import lessons
 
