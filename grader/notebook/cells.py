@@ -11,7 +11,7 @@ import inspect
 import linecache
 import symtable
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _REPEATED = (*_FUNCTIONS, ast.Assign, ast.AnnAssign, ast.If, ast.Try)
 _PLAIN = (bool, int, float, complex, str, bytes, tuple, list, dict, set, type(None))
 _DISPLAY = "from IPython.display import display"  # IPython gives it to every cell
+_MAGICS = ("time", "capture", "prun")  # what they run is the notebook's
 _IPYTHON = ("In", "Out", "exit", "quit")  # in every notebook, and not from a cell
 
 
@@ -90,11 +91,22 @@ def statements(history: Sequence[str]) -> list[Statement]:
     found = []
     for number, cell in enumerate(history):
         with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-            lines = cell.split("\n")
-            for node in ast.parse(cell).body:
+            body, above = _body(cell)
+            lines = body.split("\n")
+            for node in ast.parse(body).body:
                 first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
-                found.append(Statement(number, cell, first, _text(node, lines, first), node))
+                found.append(Statement(number, cell, first + above, _text(node, lines, first), node))
     return found
+
+
+def _body(cell: str) -> tuple[str, int]:
+    """What runs in a cell, and on how many lines above it only a magic stands: `In` has `%%time` as a call."""
+    match ast.parse(cell).body:
+        case [
+            ast.Expr(ast.Call(ast.Attribute(attr="run_cell_magic"), [ast.Constant(name), _, ast.Constant(str(body))]))
+        ]:
+            return (body, 1) if name in _MAGICS else (cell, 0)
+    return cell, 0
 
 
 def gather(name: str, history: Sequence[str], values: Mapping[str, Any], shown: str = "") -> Gathered:
@@ -111,6 +123,7 @@ def gather(name: str, history: Sequence[str], values: Mapping[str, Any], shown: 
     if name not in values or (binding and not own):
         raise NotRun(name)
     pieces = _Pieces([s for s in there if s not in binding or s in own], values)
+    pieces.take(s for s in there if getattr(s.node, "module", "") == "__future__")  # IPython keeps them for all cells
     pieces.need(name)
     file = Gathered()
     for piece in [*pieces.imports, *pieces.others]:
@@ -137,7 +150,7 @@ class _Pieces:
         if name not in self.values or not binding:
             return self._unbound(name)
         if binding[-1].imports:
-            return self._import([s for s in binding if s.imports])  # `import jax.export` beside `import jax`
+            return self.take(s for s in binding if s.imports)  # `import jax.export` beside `import jax`
         if literal := _literal(self.values[name]):
             return self.others.append(f"{name} = {literal}")
         statement = _live(binding, self.values[name])
@@ -160,15 +173,15 @@ class _Pieces:
         elif name not in self.values or hasattr(builtins, name) or name in _IPYTHON or name.startswith("_"):
             return
         elif stars:
-            self._import(stars)
+            self.take(stars)
         else:
             raise Unseen(name)
 
-    def _import(self, found: list[Statement]) -> None:
+    def take(self, found: Iterable[Statement]) -> None:
+        """Add imports, each once."""
         for statement in found:
-            first = getattr(statement.node, "module", "") == "__future__"
             if statement.text not in [s if isinstance(s, str) else s.text for s in self.imports]:
-                self.imports.insert(0 if first else len(self.imports), statement)
+                self.imports.append(statement)
 
 
 def _text(node: ast.stmt, lines: list[str], first: int) -> str:
