@@ -85,7 +85,8 @@ def measures(name: str, root: Path) -> bool:
 def code_key(page: Page, root: Path) -> str:
     """What the outputs of a page come from in this repository, whatever executes it: cells, modules, programs, data."""
     read = [p for kind in ("toml", "txt", "json") for p in (root / "lessons" / page.path.stem).rglob(f"*.{kind}")]
-    used = {*dependencies.reached(page, root), *(p for p in read if not p.name.startswith(WORDS))}
+    read = [p for p in read if not p.name.startswith(WORDS) and p.parent.name != "others"]
+    used = {*dependencies.reached(page, root), *read}
     facts = {
         "cells": [[c.kind, c.name, c.body] for c in page.cells],
         "files": {p.relative_to(root).as_posix(): dependencies.sum_of(p, root) for p in used},

@@ -99,6 +99,8 @@ def test_what_a_lesson_reads_belongs_to_the_key_and_its_words_do_not(tmp_path):
     page = read_page(folder / "book/en/first.md", folder)
     before = key(page, folder)
     (folder / "lessons/first/words.toml").write_text("a = 1\n")
+    (folder / "lessons/first/others").mkdir()
+    (folder / "lessons/first/others/same.toml").write_text("a = 1\n")
     assert key(page, folder) == before
     (folder / "lessons/first/figures.toml").write_text("a = 1\n")
     with_figures = key(page, folder)
