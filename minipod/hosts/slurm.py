@@ -194,7 +194,8 @@ def _write(folder: Path, nodes: Mapping[str, int], grace: int) -> None:
 def _script(folder: Path, host: int, nodes: Sequence[str]) -> str:
     """What the first process of a host's process namespace runs: the daemons; then it waits for the end of its pipe.
 
-    It adopts and reaps what is orphaned there. When it ends, the kernel ends all others in the namespace.
+    It adopts and reaps what is orphaned there. At the end it ends all others in the namespace, which would write into
+    the folder while it is removed; another host's may do so a moment longer.
     """
     known = f"{folder}/etc-hosts-{host}"
     munged = (
@@ -204,7 +205,8 @@ def _script(folder: Path, host: int, nodes: Sequence[str]) -> str:
     first = f"echo {namespaces.ADDRESS.format(1)} {' '.join(nodes)} >>{known}; {munged}; slurmctld -c; "
     return (
         f"exec 2>&1; cp /etc/hosts {known}; mount --bind {known} /etc/hosts; {first if host == 0 else ''}"
-        f"{'; '.join(f'slurmd -N {name}' for name in nodes)}; echo ready; cat >/dev/null; rm -rf {folder}"
+        f"{'; '.join(f'slurmd -N {name}' for name in nodes)}; echo ready; cat >/dev/null; "
+        f"kill -KILL -1 || :; for _ in $(seq 50); do rm -rf {folder} && break; sleep 0.1; done"
     )
 
 

@@ -105,12 +105,12 @@ def test_every_argument_has_its_share_of_the_line():
     ],
 )
 def test_the_line_of_an_error_that_decides_is_not_cut_off(f, decides):
-    from grader.see.observe import _failure
+    from grader.see.observe import failure_of
 
     x = rows(np.arange(16.0, dtype=np.float32))
     mesh, spec = x.sharding.mesh, jax.sharding.PartitionSpec("x")
     with pytest.raises(Exception) as raised:  # noqa: PT011
         jax.shard_map(f, mesh=mesh, in_specs=spec, out_specs=spec)(x)
-    seen = _failure(raised.value, Path(__file__))
+    seen = failure_of(raised.value, Path(__file__))
     said = told(seen.text, seen.more)
     assert decides in said and "Revise" not in said and len(said.splitlines()) <= 5

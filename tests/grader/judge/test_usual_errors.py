@@ -12,7 +12,7 @@ from jax.sharding import PartitionSpec as P
 
 from grader.judge.near_misses.errors import USUAL, explained
 from grader.messages import Message, messages
-from grader.see.observe import _failure
+from grader.see.observe import failure_of
 
 DEVICES = jax.devices()
 MESH = jax.make_mesh((8,), ("x",), axis_types=(AxisType.Explicit,))
@@ -188,7 +188,7 @@ FROM_ELSEWHERE = {  # seen with two processes, or where there is too little memo
 def test_an_error_is_known_by_its_words(key, n):
     with pytest.raises(Exception) as caught:
         PROVOKED[key][n]()
-    seen = _failure(caught.value, Path())
+    seen = failure_of(caught.value, Path())
     assert explained(seen.type, seen.text) == Message(f"error-{key}")
 
 
@@ -211,5 +211,5 @@ def test_pairs_of_a_permute_that_name_a_device_beyond_the_axis(pairs, device):
     """JAX 0.10.2 takes the numbers modulo the axis's size, here 8, and then finds a device twice."""
     with pytest.raises(ValueError, match="must be unique") as raised:
         mapped(lambda v: lax.ppermute(v, "x", pairs))
-    seen = _failure(raised.value, Path(__file__))
+    seen = failure_of(raised.value, Path(__file__))
     assert explained(seen.type, seen.text) == Message("error-permutation-beyond", {"device": device})
