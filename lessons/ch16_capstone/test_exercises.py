@@ -42,15 +42,17 @@ def test_stop_after(check):
     everybody = {}  # (begun, told) of each process, by one's own
 
     def cases(rng):
-        a, b, c = (int(n) for n in rng.integers(10, 40, 3))
+        # No process is given the same twice.
+        a, b, c = (int(n) for n in rng.integers(10, 20, 3) + [0, 20, 40])
         drawn = [
             ((a, False), (a + 3, True)),
             ((b + 2, False), (b, True)),
             ((c + 1, True), (c, True)),
             ((c + 50, False), (c + 52, False)),
-            ((b + 60, True), (b + 65, False)),
+            ((b + 90, True), (b + 95, False)),
         ]
         everybody.update({each[jax.process_index()]: each for each in drawn})
+        assert len(everybody) == len(drawn)
         return [each[jax.process_index()] for each in drawn]
 
     def oracle(begun, told):
