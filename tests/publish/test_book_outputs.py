@@ -42,12 +42,20 @@ VARYING = {
         "guard-cost",
         "the-matrix",
     },
+    "ch16_capstone": {  # seconds; which of both processes has ended first; which save had finished when it was killed
+        "told-to-go",
+        "repeated",
+        "sixteen",
+        "sixteen-logs",
+        "what-saving-costs",
+        "asked-every-tenth",
+    },
 }
 
 
 def form(text: str) -> list[str]:
     """Which lines there are, without numbers, widths and order; of a failure only that it is one, whoever was first."""
-    text = re.sub(r"(both processes|process \d+) (aborted|raised|was killed).*", "failed", text)
+    text = re.sub(r"(both processes|process \d+) (aborted|raised|was killed|ended with).*", "failed", text)
     text = re.sub(r"JaxRuntimeError: .*", "JaxRuntimeError", text)
     text = re.sub(r"(process \d+) (was|is|is still) (waiting|busy)( in `.*?` \(.*?\))?", r"\1 was there", text)
     return sorted({re.sub(r"\s+", " ", re.sub(r"\d+(\.\d+)?", "#", line)) for line in text.splitlines()})
