@@ -131,7 +131,7 @@ PROVOKED = {
         lambda: jnp.stack([jax.device_put(jnp.ones(2), d) for d in DEVICES]),
     ],
     "sharding-contraction": [lambda: square(None, "x") @ square("x", None)],
-    "sharding-index": [lambda: put(X, "x")[3], lambda: put(X, "x")[:9]],
+    "sharding-index": [lambda: put(X, "x")[3], lambda: put(X, "x")[:9], lambda: jnp.roll(put(X, "x"), 1)],
     "sharding-reshape": [lambda: put(jnp.ones((8, 6)), "x", None, mesh=GRID).reshape(-1, 3, 16)],
     "sharding-mixed": [lambda: square("x", None) + square("y", None)],
     "donated": [donated],
