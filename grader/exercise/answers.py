@@ -40,7 +40,7 @@ def read(path: Path) -> Answers:
     answers = Answers(path, _text(path))
     if _error(answers.source) is not None:
         _blank_out(answers)
-    for node in _tree(answers.source).body:
+    for node in syntax_tree(answers.source).body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             name = node.name
             answers.functions[name], answers.shapes[name] = node.lineno, _shape(node)
@@ -74,7 +74,7 @@ def may_define(answers: Answers, name: str) -> bool:
         return True
     if re.search(rf"\b{name}\b|import +\*", answers.source) is None:
         return False
-    tree = _tree(answers.source)
+    tree = syntax_tree(answers.source)
     bound = top_level_names(tree)
     if name in bound or "*" in bound:
         return True
@@ -107,7 +107,8 @@ def top_level_names(tree: ast.Module) -> set[str]:
     return names
 
 
-def _tree(source: str) -> ast.Module:
+def syntax_tree(source: str) -> ast.Module:
+    """The tree of what a learner wrote, without Python's warnings. Raises SyntaxError or ValueError."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an odd escape sequence is Python's to warn of, when it runs
         return ast.parse(source)

@@ -30,7 +30,7 @@ def lines_of(text: str) -> list[str]:
 
 def span(source: str, lines: list[str], name: str) -> tuple[int, int] | None:
     """The function's lines [first, end); comments that are indented below its last statement belong to it."""
-    tree = ast.parse(source)
+    tree = answers.syntax_tree(source)
     nodes = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef) and n.name == name]
     if nodes:
         node = nodes[-1]  # the one that counts

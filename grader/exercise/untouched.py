@@ -81,7 +81,7 @@ def _imports(lines: list[str], wanted: list[str], others: list[str]) -> None:
 
 def _docstring(source: str) -> tuple[int, int] | None:
     """The lines [first, end) of a file's docstring."""
-    body = ast.parse(source).body
+    body = answers.syntax_tree(source).body
     if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
         return body[0].lineno - 1, body[0].end_lineno or body[0].lineno
     return None

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from grader.exercise.answers import top_level_names
+from grader.exercise.answers import syntax_tree, top_level_names
 
 LONGEST = 10_000  # characters of a plain value that is taken over as it is
 _IMPORTS = (ast.Import, ast.ImportFrom)
@@ -93,7 +93,7 @@ def statements(history: Sequence[str]) -> list[Statement]:
         with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
             body, above = _body(cell)
             lines = body.split("\n")
-            for node in ast.parse(body).body:
+            for node in syntax_tree(body).body:
                 first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
                 found.append(Statement(number, cell, first + above, _text(node, lines, first), node))
     return found
@@ -101,7 +101,7 @@ def statements(history: Sequence[str]) -> list[Statement]:
 
 def _body(cell: str) -> tuple[str, int]:
     """What runs in a cell, and on how many lines above it only a magic stands: `In` has `%%time` as a call."""
-    match ast.parse(cell).body:
+    match syntax_tree(cell).body:
         case [
             ast.Expr(ast.Call(ast.Attribute(attr="run_cell_magic"), [ast.Constant(name), _, ast.Constant(str(body))]))
         ]:

@@ -29,7 +29,7 @@ USUAL = [
     ("out-specs-unreduced", r"require replication which can't be statically inferred"),
     ("devices-mixed", r"incompatible devices for jitted|Mesh for all inputs should be equal"),
     ("sharding-contraction", r"^ShardingTypeError: Contracting"),
-    ("sharding-index", r"^ShardingTypeError.*(gather|slic|\.at\[)"),
+    ("sharding-index", r"^ShardingTypeError.*(gather|slic|rolled|\.at\[)"),
     ("sharding-reshape", r"^ShardingTypeError: .*reshape"),
     ("sharding-mixed", r"^ShardingTypeError.*(incompatible|same (batch )?sharding|meshes|match|be equal|identically)"),
     ("donated", r"Array has been deleted"),
