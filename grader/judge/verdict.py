@@ -183,7 +183,7 @@ def judge_case(spec: Spec, verdict: Verdict, case: Observation, right: Observati
         return False
     if change := case.changed:
         key = "setting-changed" if change.setting else "argument-changed"
-        settle(verdict, "wrong", key, setting=change.setting, place=(change.argument or 0) + 1)
+        settle(verdict, "wrong", key, setting=change.setting, place=change.argument or 0)
         return False
     return True
 

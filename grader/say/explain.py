@@ -41,9 +41,13 @@ def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang:
         has, allowed = _has(case.traffic, lang), _allowed(case.budget, lang)
         remark = say("budget", lang, sent=sent, has=has, allowed=allowed)
     elif verdict.reason == "raised" and (error := verdict.failure):
-        seen, remark = [_line("got", say("raised", lang, type=error.type, text=told(error.text, error.more)), lang)], ""
+        text = told(error.text, error.more)
+        raised = say("raised" if text else "raised-bare", lang, type=error.type, text=text)
+        seen, remark = [_line("got", raised, lang)], ""
     else:
         key = {"todo": "todo-text"}.get(verdict.reason, verdict.reason)
+        if key == "load" and verdict.failure and not verdict.failure.text.strip():
+            key = "load-bare"
         values: dict[str, object] = {"file": file, "line": verdict.line, "lesson": spec.lesson, "name": spec.name}
         values |= {"memory": f"{memory:g}", "limit": f"{limit:g}", "process": verdict.process}
         values |= verdict.because.values

@@ -89,8 +89,8 @@ def dense(x: jax.Array, w: jax.Array, b: jax.Array, mesh: Mesh) -> jax.Array:
     x: f32[rows, features], P("x", "y"); w: f32[features, outputs], P("y", None);
     b: f32[outputs], a copy on every device.
     Returns f32[rows, outputs], P("x", None).
-    Budget: what one all-reduce along "y" of a device's part of the result makes it
-    send, 2 (k-1)/k of that part's bytes, k being the size of "y".
+    Budget: one all-reduce along "y", and nothing else, of a device's part of the
+    result: each device sends 2 (k-1)/k of that part's bytes, k being the size of "y".
 
     用显式（Explicit）写法计算 relu(x @ w + b)：由你说明乘积放在哪里。
     mesh 有 Explicit 轴 "x" 和 "y"，没有用 `set_mesh` 设置过网格。

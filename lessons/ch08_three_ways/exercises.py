@@ -30,8 +30,8 @@ def mlp_by_constraints(
     features and hidden. The function is compiled with `jit`.
     Returns (h, out): `h = tanh(x @ w1 + b1)`, laid out P("data", "model"), and
     `out = h @ w2 + b2`, laid out P("data", None).
-    Budget: what one all-reduce along "model" of a device's part of out makes it send,
-    2 (m-1)/m of that part's bytes, m being the size of "model".
+    Budget: one all-reduce along "model", and nothing else, of a device's part of out:
+    each device sends 2 (m-1)/m of that part's bytes, m being the size of "model".
 
     两层网络，隐藏层的特征切开，用约束来写。mesh 有 Auto 轴 "data" 和 "model"。
     x 的形状是 [rows, features]，按 P("data", None) 摆放；w1 是 [features, hidden]，
@@ -60,8 +60,8 @@ def mlp_by_hand(
     Inputs, results and mesh (Auto axes "data" and "model") as in mlp_by_constraints:
     x lies P("data", None), all else is a copy on every device; the function is compiled
     whole with `jit`. Returns (h, out), laid out P("data", "model") and P("data", None).
-    Budget: what one all-reduce along "model" of a device's part of out makes it send,
-    2 (m-1)/m of that part's bytes, m being the size of "model".
+    Budget: one all-reduce along "model", and nothing else, of a device's part of out:
+    each device sends 2 (m-1)/m of that part's bytes, m being the size of "model".
 
     同样的两层、同样的输入、同样的预算，改用 `jax.shard_map`。
     输入、结果和 mesh（Auto 轴 "data" 和 "model"）都与 mlp_by_constraints 相同：
@@ -89,8 +89,8 @@ def mlp_explicit(
     set with `set_mesh`. x lies P("data", None), all else is a copy on every device; the
     function is compiled with `jit`.
     Returns (h, out), laid out P("data", "model") and P("data", None).
-    Budget: what one all-reduce along "model" of a device's part of out makes it send,
-    2 (m-1)/m of that part's bytes, m being the size of "model".
+    Budget: one all-reduce along "model", and nothing else, of a device's part of out:
+    each device sends 2 (m-1)/m of that part's bytes, m being the size of "model".
 
     同样的两层、同样的输入、同样的预算，这次用 Explicit 轴。
     与 mlp_by_constraints 相同，只是 "data" 和 "model" 都是 Explicit 轴，没有用

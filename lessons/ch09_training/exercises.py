@@ -35,8 +35,8 @@ def dropout_step(
     for the rows that it holds.
     Returns (params - rate * gradient, value). value is the mean of the devices'
     losses, f32[], and gradient is its gradient; both lie on every device.
-    Budget: what all-reduces of 4 bytes for each parameter, and of 16 more, make a
-    device send: 2 (n-1)/n of these bytes on n devices.
+    Budget: all-reduces only, of 4 bytes for each parameter and of 16 more: each device
+    sends 2 (n-1)/n of these bytes on n devices.
 
     为带 dropout 的模型做一步数据并行的梯度下降。loss(params, x, y, key) 对它拿到的各行
     求平均，key 决定 dropout 丢掉哪些。params 是 f32 数组，每个设备上各有一份；x 和 y
@@ -91,8 +91,8 @@ def gated_mlp(
     columns cut over "model". down: f32[h, d], rows cut over "model".
     bias: f32[d], a copy on every device.
     Returns f32[rows, d], laid out as x is.
-    Budget: what an all-reduce of the rows that a device holds makes it send: 2 (m-1)/m
-    of 4 * d bytes for each of them, m being the size of "model".
+    Budget: all-reduces only, of the rows that a device holds: each device sends
+    2 (m-1)/m of 4 * d bytes for each of them, m being the size of "model".
 
     一个带门控的 MLP，隐藏单元分给各设备，只用一次 all-reduce。
     计算 `x + (silu(x @ gate) * (x @ up)) @ down + bias`。x 的形状是 [rows, d]，按行沿
@@ -124,8 +124,8 @@ def accumulated_gradient(
     mesh's only axis, "data". A microbatch, or a device, may hold only padding.
     Returns the gradient, with respect to params, of the mean loss over all real
     rows of all microbatches, on every device.
-    Budget: what all-reduces of 4 bytes for each parameter, and of 16 more, make a
-    device send: 2 (n-1)/n of these bytes on n devices. The gradients are summed over
+    Budget: all-reduces only, of 4 bytes for each parameter and of 16 more: each device
+    sends 2 (n-1)/n of these bytes on n devices. The gradients are summed over
     the devices once, not once in every microbatch.
 
     在多个设备上，分成若干微批次求一个大批次的梯度。losses(params, x, y) 对每一行给出一个

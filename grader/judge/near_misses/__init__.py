@@ -95,9 +95,13 @@ def _of_value(spec: Spec, seen: Seen, right: Seen, place: int, n: int, found: Di
         return said
     if means == "id" and (said := trees.other_ids(*row)):
         return said
+    # of a part it may be said that all its elements are right where nothing else is wrong
+    at = found.inside[0] if found.inside else found.path
+    alone = got is None or expected is None or trees.others_right(got, expected, at, tolerance)
     for got, expected in here:
         for look in LOOKS:
-            if said := look(got, expected, tolerance):
+            said = look(got, expected, tolerance)
+            if said and (said.key != "elements-order" or alone or (got, expected) != row):
                 return said
     if said := trees.an_argument(found.got, seen[place][n].args):
         return said

@@ -136,6 +136,14 @@ def elements(got: Value, expected: Value, tolerance: float) -> Message | None:
     return Message(key + ("-one" if len(rest) == 1 else ""), {"k": len(rest)})
 
 
+def others_right(got: Value, expected: Value, path: str, tolerance: float) -> bool:
+    """Whether all of a tree is right but what lies at this path of it."""
+    mine, right = (
+        {place: x for place, x in leaves(whole).items() if not place.startswith(path)} for whole in (got, expected)
+    )
+    return mine.keys() == right.keys() and not any(difference(mine[place], right[place], tolerance) for place in right)
+
+
 def other_ids(got: Value, expected: Value) -> Message | None:
     """Of a list of ids: which are missing, and which do not belong to it."""
     if not (isinstance(got, List | Tuple) and isinstance(expected, List | Tuple) and got.items and expected.items):

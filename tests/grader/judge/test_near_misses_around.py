@@ -131,6 +131,17 @@ def test_where_only_the_type_is_wrong_nothing_is_said_of_the_numbers():
     assert of((E > 0, E), (E, E > 0)) == Message("elements-order")
 
 
+def test_the_elements_of_one_part_are_in_another_order_only_where_all_else_is_right():
+    def of(got, expected):
+        return diagnosis([[case(got)]], [[case(expected)]])
+
+    right = ((16, 1), "x", (4, 2))
+    assert of(((1, 16), "x", (4, 2)), right) == Message("elements-order")
+    for wrong in (((1, 16), "y", (4, 2)), ((1, 16), "x", (2, 8)), ((1, 16), "y", (8, 8))):
+        assert of(wrong, right) != Message("elements-order")
+    assert of(((4, 2), "x", (16, 1)), right) == Message("elements-order")  # of the whole
+
+
 def test_processes_beside_one_another():
     def of(got, expected):
         return diagnosis([[case(x)] for x in got], [[case(x)] for x in expected])

@@ -4,6 +4,8 @@ from pathlib import Path
 
 from grader.exercise.spec import Spec
 from grader.judge.verdict import Verdict, judge
+from grader.messages import say
+from grader.see.left_behind import Change
 from grader.see.observation import Failure, FileObservation, Observation, ProcessResult
 from grader.see.values import Int
 
@@ -38,3 +40,10 @@ def test_a_hang_is_told_when_the_other_process_only_waited_in_vain():
 def test_an_error_comes_before_the_wait_that_it_caused():
     verdict = told(seen(RIGHT, failed("Gloo: Timed out", "JaxRuntimeError")), seen(RIGHT, failed("own")))
     assert (verdict.outcome, verdict.reason, verdict.process) == ("wrong", "raised", 1)
+
+
+def test_arguments_are_counted_from_0():
+    changed = Observation((), Int(1), changed=Change(argument=0))
+    because = told(seen(changed, changed), seen(RIGHT, RIGHT)).because
+    assert "argument 0 (counted from 0) is no longer" in say(because.key, "en", **because.values)
+    assert "第 0 个参数（从 0 数起）被改动了" in say(because.key, "zh-Hans", **because.values)

@@ -64,6 +64,7 @@ BAD = {
         "关闭了不是它打开的文件",
     ),
     "raises": ("def raises(x):\n    return 2 * y", "wrong", "raised NameError: name 'y'", "抛出 NameError：name 'y'"),
+    "asserts": ("def asserts(x):\n    assert x is None", "wrong", "raised AssertionError\n", "抛出 AssertionError\n"),
     "deep": ("def deep(x):\n    return deep(x)", "wrong", "raised RecursionError", "抛出 RecursionError"),
     "forks": (
         "def forks(x):\n    if not os.fork():\n        os.setsid()\n        if os.fork():\n            os._exit(0)\n"
@@ -127,6 +128,7 @@ def test_each_bad_answer_gets_its_sentence_and_nothing_is_left(bad, lang):
 def test_a_file_that_cannot_be_imported_says_so_for_each_of_its_exercises(bad):
     for name, top, words in [
         ("stops", "1 / 0\n", "stops while it is being imported: ZeroDivisionError: division by zero"),
+        ("asserts", "raise AssertionError\n", "stops while it is being imported: AssertionError\n"),
         ("quits", "import sys\nsys.exit(2)\n", "ends the program while it is being imported (SystemExit 2)"),
         ("spoils", "import jax\njax.jit = None\njax.Array = None\n", "could not be carried out"),
         ("binary", None, "cannot be read"),
