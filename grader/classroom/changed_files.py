@@ -1,26 +1,32 @@
 """Whether anything changed during the run: the submissions, the project, and whatever Python would import.
 
 A file's size, place and times stand for its content: who can write to it can set its modification time, but not the
-time of the last change (ctime), unless they can set the clock.
+time of the last change (ctime), unless they can set the clock. Of a file with several names, as some installers make
+them, the content itself counts: each new name changes its ctime.
 """
 
+import hashlib
 import os
+import stat
 import sys
 from pathlib import Path
 
 _LEFT_OUT = {"_build", ".pytest_cache", ".ruff_cache"}  # nothing is imported from there
-Print = tuple[int, ...] | str
+_LARGE = 4 << 20  # bytes from which the content of a file with several names is not read
+Print = tuple[int | str, ...] | str
 
 
-def fingerprints(root: Path, submissions: Path, engine: Path) -> dict[str, Print]:
-    """Path -> what would differ if it had been written to, below the submissions, `root`, `engine` and Python's own.
+def fingerprints(root: Path, submissions: Path, engine: Path, python: bool) -> dict[str, Print]:
+    """Path -> what would differ if it had been written to, below the submissions, `root` and `engine`.
+
+    python  also Python's own environment: where there is no room, a submission can write there, too
 
     Hidden folders, caches and bytecode count: Python reads them, too. Links are not followed. What this run itself
     writes to, .cache/class, does not count.
     """
-    skipped = {str(root / ".cache" / "class")}
+    skipped = {str(root / ".cache" / "class"), *([] if python else [sys.prefix])}
     found: dict[str, Print] = {}
-    for folder in _apart([submissions, root, engine, Path(sys.prefix)]):
+    for folder in _apart([submissions, root, engine, *([Path(sys.prefix)] if python else [])]):
         for path, inside, files in os.walk(folder):
             inside[:] = [n for n in inside if n not in _LEFT_OUT and os.path.join(path, n) not in skipped]
             if ".git" in inside:
@@ -47,6 +53,12 @@ def _apart(folders: list[Path]) -> list[Path]:
 def _print(path: str) -> Print:
     try:
         about = os.lstat(path)
-        return about.st_ino, about.st_mode, about.st_size, about.st_mtime_ns, about.st_ctime_ns
+        place = about.st_ino, about.st_mode, about.st_size, about.st_mtime_ns
+        if about.st_nlink == 1 or not stat.S_ISREG(about.st_mode):
+            return *place, about.st_ctime_ns
+        if about.st_size > _LARGE:
+            return place
+        with open(path, "rb") as file:  # of a file with several names the ctime changes with each name
+            return *place, hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         return str(error.strerror)

@@ -95,8 +95,8 @@ def _check(options: argparse.Namespace, lang: str, console: Console) -> int:
     wanted = _seed(options.seed)
     catalogue = Catalogue(root / "lessons")
     students, others = find(folder, sorted({e.partition(".")[0] for e in catalogue.exercises}))
-    lessons = _lessons(options.lessons, root, students, folder)
     _prepare_out(out, folder)
+    lessons = _lessons(options.lessons, root, students, folder)
     settings = Settings(folder, run_files.seed(root, folder) if wanted is None else wanted, limit, memory)
     if left_aside := environment.cleanse():
         console.print(say("left-aside", lang, names=", ".join(left_aside)))
@@ -110,9 +110,9 @@ def _check(options: argparse.Namespace, lang: str, console: Console) -> int:
     with ProgressLines(console, lang) as progress, own.without_walls() if kind == "none" else nullcontext():
         grading.prepare(progress.tell)
         own.share_operations()
-        before = changed_files.fingerprints(root, folder, ENGINE)
+        before = changed_files.fingerprints(root, folder, ENGINE, python=kind == "none")
         grading.run(kind, files, jobs, progress.tell)
-    after = changed_files.fingerprints(root, folder, ENGINE)
+    after = changed_files.fingerprints(root, folder, ENGINE, python=kind == "none")
     changed = [shown(path) for path in changed_files.changes(before, after)]
     values = {"limit": f"{limit:g}", "memory": f"{memory:g}", "processes": sandbox_pool.PROCESSES}
     values |= {"more": f"{OWN_MEMORY:g}", "told": ", ".join(grading.told) or "–"}

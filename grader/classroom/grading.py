@@ -31,7 +31,7 @@ from minipod import forked
 
 OUTCOMES = ("right", "wrong", "hung", "broken", "todo", "skipped", "absent")
 Tell = Callable[[str, int, int], object]  # (step, how many are done, of how many)
-OWN_MEMORY = 1.0  # GiB that the processes of a sandbox may hold together beside what the answer's may
+OWN_MEMORY = 0.75  # GiB that the processes of a sandbox may hold together beside what the answer's may
 JUDGING = 60.0, 2.0  # seconds and GiB for reading and judging one reply
 LONGEST_MESSAGE = 20_000  # characters
 
