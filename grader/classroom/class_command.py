@@ -103,7 +103,7 @@ def _check(options: argparse.Namespace, lang: str, console: Console) -> int:
     own = RunFiles(root)
     warm_up(own.compiled)
     files = SandboxFiles(root, [folder.resolve(), out.resolve()], own.operations, own.pycache)
-    kind = _choose(options.isolation, files)
+    kind = _choose(options.isolation, files, lang)
     console.print(say(f"class-using-{kind}", lang))
     exercises = [e for e in catalogue.exercises if e.partition(".")[0] in lessons]
     grading = ClassGrading(root, students, settings, lang, catalogue, exercises)
@@ -170,7 +170,7 @@ def _prepare_out(out: Path, folder: Path) -> None:
         raise BadInput("class-out-unwritable", out=shown(str(out)), error=error.strerror) from None
 
 
-def _choose(wanted: str, files: SandboxFiles) -> str:
+def _choose(wanted: str, files: SandboxFiles, lang: str) -> str:
     """The kind of isolation that was asked for, or the best room that works here; never none unasked.
 
     Raises BadInput when there is none, or not that one.
@@ -183,19 +183,19 @@ def _choose(wanted: str, files: SandboxFiles) -> str:
         if kind not in isolation.available():
             if wanted != "auto":
                 raise BadInput("class-isolation-missing", kind=kind)
-            why.append(f"{kind} –")
+            why.append(say("class-room-missing", lang, kind=kind))
             continue
         try:
             tried = sandbox_pool.attempt(kind, files, [*secret, *kept])
         except sandbox_pool.SandboxLost:
-            why.append(f"{kind} ✗")
+            why.append(say("class-room-fails", lang, kind=kind))
             continue
         closed = not secret & {*tried.seen} and not kept & {*tried.writable}
         if tried.started == 2 and (closed or kind == "none"):
             return kind
-        why.append(f"{kind} ✗")
+        why.append(say("class-room-open", lang, kind=kind))
     if wanted == "auto":
-        raise BadInput("class-no-room", tried=", ".join(why))
+        raise BadInput("class-no-room", tried=("；" if lang != "en" else "; ").join(why))
     raise BadInput("class-isolation-fails", kind=wanted)
 
 
