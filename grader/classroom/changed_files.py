@@ -11,27 +11,26 @@ import stat
 import sys
 from pathlib import Path
 
-_LEFT_OUT = {"_build", ".pytest_cache", ".ruff_cache"}  # nothing is imported from there
+_LEFT_OUT = {"_build", ".git", ".pytest_cache", ".ruff_cache"}  # nothing is imported from there
 _LARGE = 4 << 20  # bytes from which the content of a file with several names is not read
 Print = tuple[int | str, ...] | str
 
 
-def fingerprints(root: Path, submissions: Path, engine: Path, python: bool) -> dict[str, Print]:
+def fingerprints(root: Path, submissions: Path, engine: Path, walls: bool) -> dict[str, Print]:
     """Path -> what would differ if it had been written to, below the submissions, `root` and `engine`.
 
-    python  also Python's own environment: where there is no room, a submission can write there, too
+    walls  whether submissions run in rooms, out of which nothing can be written: then sources are all that is looked
+           at. Else also what Python reads unasked (bytecode, hidden folders), and Python's own environment
 
-    Hidden folders, caches and bytecode count: Python reads them, too. Links are not followed. What this run itself
-    writes to, .cache/class, does not count.
+    Links are not followed. What this run itself writes to, .cache/class, does not count.
     """
-    skipped = {str(root / ".cache" / "class"), *([] if python else [sys.prefix])}
+    skipped = {str(base / ".cache" / "class") for base in (root, engine)}
     found: dict[str, Print] = {}
-    for folder in _apart([submissions, root, engine, *([Path(sys.prefix)] if python else [])]):
+    for folder in _apart([submissions, root, engine, *([] if walls else [Path(sys.prefix)])]):
         for path, inside, files in os.walk(folder):
             inside[:] = [n for n in inside if n not in _LEFT_OUT and os.path.join(path, n) not in skipped]
-            if ".git" in inside:
-                inside.remove(".git")
-                inside += [".git/hooks"] if os.path.isdir(os.path.join(path, ".git/hooks")) else []
+            if walls:
+                inside[:] = [name for name in inside if name != "__pycache__" and not name.startswith(".")]
             links = [name for name in inside if os.path.islink(os.path.join(path, name))]
             for name in (*files, *links):
                 found[os.path.join(path, name)] = _print(os.path.join(path, name))

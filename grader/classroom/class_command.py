@@ -110,9 +110,9 @@ def _check(options: argparse.Namespace, lang: str, console: Console) -> int:
     with ProgressLines(console, lang) as progress, own.without_walls() if kind == "none" else nullcontext():
         grading.prepare(progress.tell)
         own.share_operations()
-        before = changed_files.fingerprints(root, folder, ENGINE, python=kind == "none")
+        before = changed_files.fingerprints(root, folder, ENGINE, walls=kind != "none")
         grading.run(kind, files, jobs, progress.tell)
-    after = changed_files.fingerprints(root, folder, ENGINE, python=kind == "none")
+    after = changed_files.fingerprints(root, folder, ENGINE, walls=kind != "none")
     changed = [shown(path) for path in changed_files.changes(before, after)]
     values = {"limit": f"{limit:g}", "memory": f"{memory:g}", "processes": sandbox_pool.PROCESSES}
     values |= {"more": f"{OWN_MEMORY:g}", "told": ", ".join(grading.told) or "–"}
@@ -193,7 +193,7 @@ def _choose(wanted: str, files: SandboxFiles, lang: str) -> str:
         closed = not secret & {*tried.seen} and not kept & {*tried.writable}
         if tried.started == 2 and (closed or kind == "none"):
             return kind
-        why.append(say("class-room-open", lang, kind=kind))
+        why.append(say("class-room-open" if tried.started == 2 else "class-room-fails", lang, kind=kind))
     if wanted == "auto":
         raise BadInput("class-no-room", tried=("；" if lang != "en" else "; ").join(why))
     raise BadInput("class-isolation-fails", kind=wanted)

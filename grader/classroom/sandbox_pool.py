@@ -25,7 +25,7 @@ from minipod import processes
 from minipod.processes import json_lines
 
 PROCESSES = 256 + 32 * (os.cpu_count() or 1)  # and threads: the most in a sandbox; JAX starts some for each core
-START = 90.0  # seconds until a sandbox is ready
+START = 180.0  # seconds until a sandbox is ready, on a machine that is busy
 GRACE = 30.0  # seconds for a reply beyond the answer's own limit
 
 

@@ -85,14 +85,14 @@ def test_a_change_is_seen_though_its_time_is_set_back(tmp_path):
     twin = root / "twin.py"
     twin.write_text("a = 1\n")
     os.link(twin, root / "other.py")
-    before = changed_files.fingerprints(root, tmp_path / "class", root, python=False)
+    before = changed_files.fingerprints(root, tmp_path / "class", root, walls=False)
     times = path.stat(), twin.stat()
     time.sleep(0.02)
     path.write_bytes(b"two")
     twin.write_text("a = 2\n")
     os.utime(path, ns=(times[0].st_atime_ns, times[0].st_mtime_ns))
     os.utime(twin, ns=(times[1].st_atime_ns, times[1].st_mtime_ns))
-    after = changed_files.fingerprints(root, tmp_path / "class", root, python=False)
+    after = changed_files.fingerprints(root, tmp_path / "class", root, walls=False)
     assert changed_files.changes(before, after) == sorted(map(str, [path, twin, root / "other.py"]))
 
 
