@@ -4,8 +4,8 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 VENV ?= .venv
 BIN := $(VENV)/bin
 PORT ?= 8000
-# One more than there are cores: half of the tests wait for processes.
-WORKERS = $(shell $(BIN)/python -c 'import os; print(min(4, 1 + (os.cpu_count() or 1)))')
+# Two more than there are cores: half of the tests wait for processes.
+WORKERS = $(shell $(BIN)/python -c 'import os; print(min(6, 2 + (os.cpu_count() or 1)))')
 
 .PHONY: learn book record serve env sync format test test-long check test-newest clean system
 
@@ -19,8 +19,8 @@ record: env  ## execute the cells of all PAGES, write their outputs to book/outp
 serve: env  ## show the book on 127.0.0.1
 	@$(BIN)/python -m publish.serve --port $(PORT)
 
-learn: env  ## solve the exercises: each save is checked
-	@$(BIN)/python -m lessons learn
+learn: env  ## solve the exercises: each save is checked; OPTIONS='--lang zh-Hans', OPTIONS=--plain
+	@$(BIN)/python -m lessons learn $(OPTIONS)
 
 env:  ## only make the environment
 	@$(BIN)/python .ci/env.py --whole '$(VENV)' 2>/dev/null || { \

@@ -16,7 +16,7 @@ from packaging.specifiers import SpecifierSet
 ROOT = Path(__file__).resolve().parents[1]
 OLDEST, NEWER = "3.11.0", "3.12.0"  # a pin is for one of them and up
 OURS = {"one-program-many-devices"}
-TOOLS = {"pip", "setuptools", "wheel"}
+TOOLS = {"pip", "wheel"}
 LOOK = """
 import importlib.metadata, json
 all = importlib.metadata.distributions()

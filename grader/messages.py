@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-LANGUAGES = ("en", "zh-Hans", "zh-Hant")
-_FALLBACK = {"en": ("en", "zh-Hans"), "zh-Hans": ("zh-Hans", "en"), "zh-Hant": ("zh-Hant", "zh-Hans", "en")}
 MESSAGES = Path(__file__).with_name("messages.toml")
+_TABLES = tomllib.loads(Path(__file__).with_name("languages.toml").read_text(encoding="utf-8"))
+LANGUAGES = tuple(_TABLES)
+_FALLBACK = {lang: (lang, *table["nearest"]) for lang, table in _TABLES.items()}
+_LOCALES = {locale: lang for lang, table in _TABLES.items() for locale in table["locales"]}
 T = TypeVar("T")
 
 
@@ -24,12 +26,21 @@ class Message:
 
 
 def locale_language() -> str:
-    """The language of LC_ALL, LC_MESSAGES or LANG: zh_TW and zh_HK give zh-Hant, other zh zh-Hans, the rest en."""
+    """The language of LC_ALL, LC_MESSAGES or LANG: zh_TW and zh_HK give zh-Hant, other zh zh-Hans; where languages.toml
+    has none for it, en."""
     value = next((v for k in ("LC_ALL", "LC_MESSAGES", "LANG") if (v := os.environ.get(k))), "")
     value = value.partition(".")[0].replace("-", "_")
-    if not value.startswith("zh"):
-        return "en"
-    return "zh-Hant" if any(place in value for place in ("TW", "HK", "MO", "Hant")) else "zh-Hans"
+    return _LOCALES[max(fitting, key=len)] if (fitting := [x for x in _LOCALES if value.startswith(x)]) else "en"
+
+
+def nearest_first(lang: str) -> tuple[str, ...]:
+    """A language, then those that are read where something is not said in it."""
+    return _FALLBACK[lang]
+
+
+def languages() -> str:
+    """Their names in a list, for a help text: «en, zh-Hans, zh-Hant»."""
+    return ", ".join(LANGUAGES)
 
 
 def say(key: str, lang: str, **values: Any) -> str:
@@ -53,16 +64,17 @@ def pick(entry: Mapping[str, T], lang: str, otherwise: T | None = None) -> T:
 
 @functools.cache
 def messages() -> dict[str, dict[str, str]]:
-    """All messages of messages.toml, with the derived zh-Hant where it exists."""
+    """All messages of messages.toml, in every language that has a file of them."""
     return read(MESSAGES)
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A file of words with what is derived from it for zh-Hant. Empty where there is none."""
+    """A file of words with what stands beside it for other languages: words.zh-Hant.toml. Empty where there is none."""
     words = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    derived = path.with_suffix(".zh-Hant.toml")
-    if derived.exists():
-        _merge(words, tomllib.loads(derived.read_text(encoding="utf-8")))
+    for lang in LANGUAGES:
+        other = path.with_suffix(f".{lang}.toml")
+        if other.exists():
+            _merge(words, tomllib.loads(other.read_text(encoding="utf-8")))
     return words
 
 

@@ -54,7 +54,14 @@ def of_author(arguments: list[str]) -> bool:
 
     chapters = [a for a in arguments if not a.startswith("-")]
     options = [a for a in arguments if a.startswith("-")]
-    ours = all(o == "--optimized" or o.startswith("--root=") for o in options)
+    of_ours = (
+        "--optimized",
+        "--first-spellings",
+        "--mutants",
+        "--seeds=",
+        "--root=",
+    )
+    ours = all(option.startswith(of_ours) for option in options)
     return bool(chapters) and ours and not is_installed(HERE)
 
 

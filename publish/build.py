@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 
-from publish import files, progress_line, sync
+from publish import files, package, progress_line, sync
 from publish.editions import write_editions
 from publish.outputs import recordings
 from publish.outputs.execute import Executed, chapter, measures, waiting
@@ -74,6 +74,9 @@ def make(build: Path, editions: list[str], fresh: bool = False) -> int:
     failed = {name: e.failure for name, e in executed.items() if e.failure}
     for failure in failed.values():
         progress_line.problem(f"\n{failure.report}")
+    progress_line.step("building the package")
+    if package.write(build):
+        progress_line.done(f"package built: {package.filename()}")
     walls = write_editions(build, editions, executed)
     first = editions[0]
     cells = " · ".join(f"{e} {ran if e == first else 0}" for e in editions)

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import nbformat
 
+from grader.notebook import blank_cells
 from publish import files, progress_line
 from publish.outputs.execute import Executed
-from publish.pages import notebooks, root_page, status
+from publish.pages import first_cell, notebooks, root_page, status
 from publish.pages.notebooks import EDITIONS
 from publish.pages.page import ROOT, read_page, written
 from publish.pages.plain_markdown import Links
@@ -106,8 +107,9 @@ def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> Prepare
         files.write(mark, shared)
     seen = [_sum(shared, json.dumps([titles, [src.name for src in sources]]))]
     for src in sources:
+        first = first_cell.source(edition, src.name, notebooks.address())
         from_what = _sum(
-            tools, edition, src.text, json.dumps([src.executed.outputs, src.executed.complete, titles, pages])
+            tools, edition, src.text, first, json.dumps([src.executed.outputs, src.executed.complete, titles, pages])
         )
         both = src_folder / f"{src.name}.ipynb", out_folder / f"{src.name}.ipynb"
         if files.read(stamp := src_folder / f".{src.name}") != (kept := _sum(from_what, *map(files.read, both))):
@@ -126,7 +128,7 @@ def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> Prepare
 def _tools() -> str:
     """A hash of what makes notebooks of pages: our code, its words, versions."""
     words = [*ROOT.glob("lessons/*/chapter.toml"), *ROOT.glob("lessons/*/published.toml"), ROOT / "book" / "terms.toml"]
-    code = (ROOT / "publish" / "pages").glob("*.py")
+    code = [*(ROOT / "publish" / "pages").glob("*.py"), Path(blank_cells.__file__)]
     versions = [metadata.version(p) for p in ("jupytext", "nbformat", "opencc")]
     return _sum(*versions, *(path.read_text("utf-8") for path in sorted([*code, *words])))
 

@@ -12,11 +12,16 @@ FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 def write(path: Path, text: str) -> None:
     """Write `text` beside `path`, then put it in its place; the folder is made. OSError, which names `path`."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """The same with what is no text."""
     whole = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            whole.write_text(text, "utf-8")
+            whole.write_bytes(data)
             whole.replace(path)
         finally:
             whole.unlink(missing_ok=True)

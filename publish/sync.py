@@ -210,12 +210,13 @@ def derived(root: Path = ROOT) -> dict[Path, str]:
     out = {}
     for folder in ("grader", "lessons"):
         for path in sorted((root / folder).rglob("*.toml")):
-            if path.name.endswith(".zh-Hant.toml") or path.name == lessons.FILE:
+            if path.name.endswith(".zh-Hant.toml"):
                 continue
             blanks = path.with_name("exercises.py")
             try:
                 asked = chinese(blanks) if path.name == "words.toml" and blanks.exists() else {}
-                text = terms.derive_toml(path.read_text("utf-8"), asked)
+                only = ("title",) if path.name == lessons.FILE else ()  # the rest is for pages, which are derived whole
+                text = terms.derive_toml(path.read_text("utf-8"), asked, only)
             except SyntaxError as error:
                 raise ValueError(f"{show(blanks, root)}:{error.lineno}: cannot be read: {error.msg}") from None
             except ValueError as error:

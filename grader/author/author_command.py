@@ -11,10 +11,12 @@ import itertools
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from grader.author.chapter_files import ChapterFiles, Finding, functions, incomplete, mistakes_of
+from grader.author.mutant_check import SEEDS, Tally, check_mutants
 from grader.author.unfilled import exercises_left, unfilled
 from grader.exercise import answers, chapters
 from grader.exercise.exercises import Catalogue
@@ -22,6 +24,7 @@ from grader.exercise.languages import unwritten
 from grader.exercise.spec import Settings, Spec
 from grader.home import HERE
 from grader.judge import mistakes
+from grader.judge.alike import same_behaviour
 from grader.judge.verdict import Verdict
 from grader.messages import locale_language, say
 from grader.run import checking
@@ -58,8 +61,11 @@ class Judged:
         return Finding(chapter.place(self.file, self.function), f"is {found}, not {expected}{said}")
 
 
-def judge_chapter(chapter: ChapterFiles, specs: list[Spec]) -> Iterator[Finding]:
-    """What does not hold in a chapter, exercise by exercise; of files that are missing nothing is judged."""
+def judge_chapter(chapter: ChapterFiles, specs: list[Spec], spellings: bool = True) -> Iterator[Finding]:
+    """What does not hold in a chapter, exercise by exercise; of files that are missing nothing is judged.
+
+    Without `spellings` the mistakes' second spellings are left out.
+    """
     unlisted: list[Judged] = []
     for spec in specs:
         settings, cached = Settings(chapter.solution.parent, SEED, LIMIT, MEMORY), checking.CachedResults(prepared=True)
@@ -77,7 +83,7 @@ def judge_chapter(chapter: ChapterFiles, specs: list[Spec]) -> Iterator[Finding]
                     yield judged.finding(chapter, "right")
         named = itertools.chain(
             _judge_seen(chapter, spec, settings, cached),
-            _judge(spec, settings, cached, chapter.wrong, _of(spec, chapter.wrong)),
+            _judge(spec, settings, cached, chapter.wrong, _of(spec, chapter.wrong) if spellings else []),
         )
         for judged in named:
             if judged.verdict.mistake != judged.function or judged.verdict.outcome not in ("wrong", "hung"):
@@ -152,21 +158,21 @@ def _alike(chapter: ChapterFiles, spec: Spec, cached: checking.CachedResults) ->
     seen = {spec.name: (cached.solution or [], spec.name, str(chapter.solution))}
     seen |= {name: (results, name, str(chapter.mistakes)) for name, results in cached.mistakes.items()}
     for (one, a), (other, b) in itertools.combinations(seen.items(), 2):
-        if mistakes.same_behaviour(spec, a, b):
+        if same_behaviour(spec, a, b):
             whom = "the solution" if one == spec.name else one
             yield Finding(chapter.place(chapter.mistakes, other), f"cannot be told from {whom} by what it does")
 
 
 def _general(chapter: ChapterFiles, unlisted: list[Judged]) -> Iterator[Finding]:
     """Too many unlisted wrong answers of which nothing is said but what differs."""
-    general = [judged for judged in unlisted if judged.verdict.near is None]
+    general = [judged for judged in unlisted if judged.verdict.near is None and judged.verdict.likely is None]
     if len(general) > (1 - SPECIFIC) * len(unlisted):
         said = " · ".join(f"{judged.function}: {judged.message}" for judged in general)
         text = f"{len(general)} of {len(unlisted)} are told only what differs, more than {1 - SPECIFIC:.0%}: {said}"
         yield Finding(chapter.place(chapter.unlisted), text)
 
 
-def _judged(chapter: ChapterFiles) -> Iterator[Finding]:
+def _judged(chapter: ChapterFiles, judge: Callable[[list[Spec]], Iterator[Finding]]) -> Iterator[Finding]:
     """What does not hold; nothing where there are no checks, or no solution to compare with."""
     if not (chapter.checks.exists() and chapter.solution.exists()):
         return
@@ -178,7 +184,7 @@ def _judged(chapter: ChapterFiles) -> Iterator[Finding]:
     except Exception as error:
         yield Finding(chapter.place(chapter.checks), f"cannot be run: {type(error).__name__}: {error}")
     else:
-        yield from judge_chapter(chapter, specs)
+        yield from judge(specs)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -187,7 +193,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("chapters", nargs="+", metavar="CHAPTER", help="such as ch03")
     parser.add_argument("--root", type=Path, default=HERE, help="holds lessons/, solutions/, tests/ (default: these)")
     parser.add_argument("--optimized", action="store_true", help="compile the answers as a learner's are: slower")
+    parser.add_argument("--first-spellings", action="store_true", help="leave out the mistakes' second spellings")
+    parser.add_argument("--mutants", action="store_true", help="instead: do they see a small change of a right answer?")
+    parser.add_argument("--seeds", type=int, default=SEEDS, metavar="N", help=f"… on so many seeds (default: {SEEDS})")
     options = parser.parse_args(arguments)
+    if options.seeds < 1:
+        parser.error("--seeds takes 1 or more")
     root = options.root.resolve()
     there = chapters.lessons_in(root / "lessons")
     if not there:
@@ -205,7 +216,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ |= QUICKLY
     warm_up(root / ".cache" / "jax")
     try:
-        return max([_report(chapter) for chapter in chosen])
+        holds = partial(_report, spellings=not options.first_spellings)
+        report = partial(_report_mutants, seeds=options.seeds) if options.mutants else holds
+        return max([report(chapter) for chapter in chosen])
     except KeyboardInterrupt:
         return 130
     except OSError as error:  # no process, or no file, any more
@@ -213,20 +226,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _report(chapter: ChapterFiles) -> int:
+def _report(chapter: ChapterFiles, spellings: bool) -> int:
     """Print the findings on a chapter as they come, then how many and in how long; whether there are any."""
     start, found = time.monotonic(), 0
     missing = incomplete(chapter)
     readable = not any(finding.unreadable for finding in missing)
-    for finding in itertools.chain(missing, unfilled(chapter), _judged(chapter) if readable else []):
+    judge = partial(judge_chapter, chapter, spellings=spellings)
+    for finding in itertools.chain(missing, unfilled(chapter), _judged(chapter, judge) if readable else []):
         print(finding, flush=True)
         found += 1
     for sentence in unwritten(chapter.root, chapter.lesson):  # who writes one language has finished all the same
         print(f"not yet in both languages: {sentence}")
     several = [functions(chapter.blanks), mistakes_of(chapter.mistakes), mistakes_of(chapter.unlisted)]
     counts = "exercises: {}, mistakes: {}, unlisted wrong answers: {}".format(*map(len, several))
+    counts += "" if spellings else "; without second spellings"
     result = f"to be mended: {found}" if found else "everything holds"
     print(f"{chapter.lesson}: {result} ({counts}; {time.monotonic() - start:.0f} s)")
     if (chapter.root / "answers" / f"{chapter.lesson}.py").exists():
         print(say("check-yours", locale_language(), chapter=chapter.lesson), file=sys.stderr)
+    return int(found > 0)
+
+
+def _report_mutants(chapter: ChapterFiles, seeds: int) -> int:
+    """The same of the chapter's mutants."""
+    start, found, tally = time.monotonic(), 0, Tally()
+    for finding in _judged(chapter, lambda specs: check_mutants(chapter, specs, seeds, tally)):
+        print(finding, flush=True)
+        found += 1
+    result = f"to be mended: {found}" if found else "no hole"
+    print(f"{chapter.lesson}: {result} ({tally}, seeds: {seeds}; {time.monotonic() - start:.0f} s)")
     return int(found > 0)

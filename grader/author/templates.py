@@ -25,8 +25,9 @@ def blank(name: str, languages: list[str]) -> str:
     parts = {"en": _ENGLISH, "zh-Hans": _CHINESE}
     words = "\n\n".join(parts[language] for language in languages)
     doc = "\n".join(f"    {line}".rstrip() for line in words.split("\n")).strip()
-    todo = f"    # TODO: {MARK}: where to begin\n    raise NotImplementedError\n"
-    return f'def {name}(x):\n    """{doc}\n    """\n{todo}'
+    begin = {"en": f"TODO: {MARK}: where to begin", "zh-Hans": f"TODO：{MARK}：从哪里开始"}
+    todo = "".join(f"    # {begin[language]}\n" for language in languages)
+    return f'def {name}(x):\n    """{doc}\n    """\n{todo}    raise NotImplementedError\n'
 
 
 def test(name: str) -> str:
@@ -68,7 +69,7 @@ def chapter(lesson: str, number: int, part: int, languages: list[str]) -> dict[s
     folder = f"lessons/{lesson}"
     title = "\n".join(_each("title", MARK, languages))
     copy = f"Work on your copy, answers/{lesson}.py; this file stays as it is."
-    chinese = f"本章的练习。请在你自己的副本 answers/{lesson}.py 里作答，本文件保持原样。"
+    chinese = f"本章的练习。\n\n请在你自己的副本 answers/{lesson}.py 里作答，本文件保持原样。"
     derived = "zh-Hant is derived from zh-Hans by `make sync`."
     about = [f"The exercises of {lesson}.\n\n{copy}"] * ("en" in languages) + [chinese] * ("zh-Hans" in languages)
     join = "\n\n"

@@ -18,6 +18,8 @@ from grader.exercise.statements import blanks_in
 from grader.exercise.statements import functions as exercises_in
 from grader.messages import say
 
+FEW = 3  # files that a sentence names; of more it says how many
+
 
 @dataclass(frozen=True)
 class Added:
@@ -36,7 +38,8 @@ def prepare(lessons: Path, folder: Path, lang: str) -> list[str]:
     notes = []
     try:
         if copied := copy_blanks(lessons, folder, lang):
-            notes.append(say("copied", lang, folder="answers/", files=", ".join(copied)))
+            few = {"files": ", ".join(copied)} if len(copied) <= FEW else {"count": len(copied)}
+            notes.append(say("copied" if len(copied) <= FEW else "copied-many", lang, folder="answers/", **few))
     except OSError as error:
         if not folder.is_dir():
             raise
@@ -46,10 +49,18 @@ def prepare(lessons: Path, folder: Path, lang: str) -> list[str]:
 
 def complete(lessons: Path, folder: Path, lang: str) -> list[str]:
     """Add what the files in the learner's own folder lack. Returns what to tell the learner, a sentence each."""
-    notes = []
-    for added in add_missing(lessons, folder, lang):
+    notes: list[str] = []
+    found = add_missing(lessons, folder, lang)
+    done, failed = [f for f in found if not f.error], [f for f in found if f.error]
+    if len(done) > FEW:
+        count = sum(len(added.names) for added in done)
+        notes.append(say("added-many", lang, count=count, files=len(done), folder="answers/"))
+        done = []
+    for added in [*done, *failed[:FEW]]:
         values = {"file": f"answers/{added.file}", "names": ", ".join(added.names), "error": added.error}
         notes.append(say("not-added" if added.error else "added", lang, **values))
+    if more := len(failed[FEW:]):
+        notes.append(say("and-more-files", lang, count=more))
     return notes
 
 
@@ -61,7 +72,7 @@ def not_copied(error: OSError, lang: str) -> str:
 def copy_blanks(lessons: Path, folder: Path, lang: str = "en") -> list[str]:
     """Copy the blanks of each lesson that has no answers file yet; never overwrites. Returns the new files' names.
 
-    lang  zh-Hant: their Chinese is the Traditional one
+    lang  what is said in them is said in it
     """
     copied = []
     for blanks in sorted(lessons.glob("ch*/exercises.py")):

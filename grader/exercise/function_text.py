@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from grader.exercise import answers
+from grader.exercise.statements import functions
 
 
 def text_of(path: Path, name: str) -> str | None:
@@ -51,3 +52,14 @@ def span(source: str, lines: list[str], name: str) -> tuple[int, int] | None:
         if lines[i].strip():
             end = i + 1
     return first, end
+
+
+def without_docstring(path: Path, name: str) -> str:
+    """The text of a public top-level function, decorators included, its docstring left out. Raises KeyError."""
+    lines, node = path.read_text("utf-8").split("\n"), functions(path)[name]
+    first = min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1
+    keep = lines[first : node.end_lineno]
+    if ast.get_docstring(node) is not None:
+        doc = node.body[0]
+        del keep[doc.lineno - 1 - first : (doc.end_lineno or doc.lineno) - first]
+    return "\n".join(keep).rstrip()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.exercise.chapters import FILE, WRITTEN
-from grader.exercise.statements import functions, split_docstring
+from grader.exercise.statements import code_comments, functions, split_docstring
 
 
 def either(table: dict[str, Any], language: str) -> tuple[Any, str]:
@@ -40,10 +40,12 @@ def unwritten(root: Path, lesson: str) -> list[str]:
     except (OSError, SyntaxError, ValueError):
         nodes = {}
     for name, node in nodes.items():
-        parts = split_docstring(ast.get_docstring(node) or "")
-        missing = [language for language in WRITTEN if not parts[language]]
-        if len(missing) == 1:
-            found.append(f"{_place(blanks, root)}: the docstring of `{name}` has no part in {missing[0]}")
+        docstring = split_docstring(ast.get_docstring(node) or "")
+        texts = [("docstring", docstring), *(("TODO", comment.parts) for comment in code_comments(blanks, node))]
+        for what, parts in texts:
+            missing = [language for language in WRITTEN if not parts[language]]
+            if len(missing) == 1:
+                found.append(f"{_place(blanks, root)}: the {what} of `{name}` has no part in {missing[0]}")
     pages = [root / "book" / language / f"{lesson}.md" for language in WRITTEN]
     if any(page.exists() for page in pages):
         found += [f"{_place(page, root)} is missing" for page in pages if not page.exists()]

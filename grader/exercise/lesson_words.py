@@ -25,7 +25,8 @@ class ExerciseWords:
 
     mistakes   by the name of the function that makes it, `double__squared`
     formerly   the names that the exercise had before
-    statement  derived for zh-Hant; in the other languages the blank's docstring holds it
+    statement  derived or translated; in English and in zh-Hans the blank's docstring holds it
+    comments   of the blank's code, in their order, likewise
     """
 
     title: Mapping[str, str] = field(default_factory=dict)
@@ -33,6 +34,7 @@ class ExerciseWords:
     mistakes: Mapping[str, MistakeWords] = field(default_factory=dict)
     formerly: tuple[str, ...] = ()
     statement: Mapping[str, str] = field(default_factory=dict)
+    comments: Mapping[str, list[str]] = field(default_factory=dict)
 
 
 @functools.cache
@@ -57,6 +59,7 @@ def _exercise(name: str, table: dict[str, Any]) -> ExerciseWords:
         {f"{name}__{short}": _mistake(_table(words)) for short, words in mistakes},
         tuple(table.get("formerly", ())),
         _said(table.get("statement"), str),
+        _said(table.get("comments"), list),
     )
 
 

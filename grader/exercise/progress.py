@@ -8,7 +8,7 @@ from typing import Any
 
 from grader.exercise import answers
 from grader.exercise.lesson_words import exercise_words
-from grader.messages import pick, say
+from grader.messages import nearest_first, pick, say
 
 
 def all_exercises(lessons: Path) -> list[str]:
@@ -68,10 +68,12 @@ def line_of(folder: Path, exercise: str) -> int:
     return file.functions.get(name) or file.faults.get(name, (1, ""))[0]
 
 
-def page_of(exercise: str, lang: str) -> str:
-    """The exercise's place in the built book."""
-    lesson, _, name = exercise.partition(".")
-    return f"_build/html/{lang}/{lesson}.html#ex-{name.replace('_', '-')}"
+def page_of(root: Path, exercise: str, lang: str) -> str:
+    """The page of the exercise's chapter, seen from `root`: of the book where one is built, else the file that it is
+    made from, each in the nearest language; empty where there is neither."""
+    lesson = exercise.partition(".")[0]
+    pages = (page for x in nearest_first(lang) for page in (f"_build/html/{x}/{lesson}.html", f"book/{x}/{lesson}.md"))
+    return next((page for page in pages if (root / page).is_file()), "")
 
 
 def hints_given(folder: Path) -> dict[str, int]:

@@ -1,11 +1,15 @@
 """What a chapter's test says about one exercise: the cases, the oracle, and what is compared."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 ASPECTS = ("value", "placement", "printed")
+# What the numbers of a value mean. Of an id or a label nothing can be too large, or twice what it should be.
+MEANINGS = ("data", "count", "index", "bytes", "seconds", "id", "label")
+Meaning = str | tuple["Meaning", ...] | Mapping[str, "Meaning"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,7 @@ class Spec:
     budget: Budget | Callable[..., Budget] | None = None
     tolerance: float = 1e-5
     on_device: bool = False
+    values: Meaning = "data"
     processes: int = 1
     devices: int = 8
     again: "Callable[[], Spec] | None" = None  # the same afresh: what the test's functions share starts empty
@@ -54,6 +59,16 @@ class Spec:
     def exercise(self) -> str:
         """The name in reports: `ch03_sharding.bytes_per_device`."""
         return f"{self.lesson}.{self.name}"
+
+    def meaning(self, path: str = "") -> str:
+        """What the numbers at a place of the value are (`["w"][0]`, as in `Difference`); "" where they are several."""
+        means: Meaning = self.values
+        for index, key in re.findall(r"\[(\d+)\]|\['([^']*)'\]", path):
+            if isinstance(means, tuple) and index and int(index) < len(means):
+                means = means[int(index)]
+            elif isinstance(means, Mapping) and key:
+                means = means.get(key, "data")
+        return means if isinstance(means, str) else ""
 
     @property
     def root(self) -> Path:
@@ -96,7 +111,8 @@ class Settings:
 class Recorder:
     """The fixture `check`. Calling it notes what is to be checked; the work is done after the test function returns.
 
-    check(cases, *, oracle=None, compare=("value",), how="call", budget=None, tolerance=1e-5, on_device=False)
+    check(cases, *, oracle=None, compare=("value",), how="call", budget=None, tolerance=1e-5, on_device=False,
+          values="data")
 
     cases      cases(rng) -> argument tuples, at least two; runs in a child where the devices are, with
                rng: np.random.Generator from the run's seed
@@ -108,6 +124,9 @@ class Recorder:
     tolerance  relative to the largest number of the expected array
     on_device  the answer, which is called, is also traced: one that copies to the host, or that moves piece after
                piece to single devices, is wrong even where its numbers are right
+    values     what its numbers are, which decides what may be said of wrong ones: "data", "count", "index" (counted
+               from 0), "bytes", "seconds", "id" (of a device, a process, a step) or "label"; of a tuple one for each
+               element, of dicts, in lists or not, a dict with one for each key
     """
 
     lesson: str
@@ -120,13 +139,23 @@ class Recorder:
     def __call__(self, cases: Callable[..., Any], **options: Any) -> None:
         spec = Spec(self.lesson, self.name, self.folder, cases, processes=self.processes, devices=self.devices)
         for key, value in options.items():
-            if key not in ("oracle", "compare", "how", "budget", "tolerance", "on_device"):
+            if key not in ("oracle", "compare", "how", "budget", "tolerance", "on_device", "values"):
                 raise TypeError(f"check() of {spec.exercise} has no option {key!r}")
             setattr(spec, key, value)
         if spec.how not in ("call", "jit"):
             raise ValueError(f'{spec.exercise}: how={spec.how!r} must be "call" or "jit"')
         if not set(spec.compare) <= set(ASPECTS):
             raise ValueError(f"{spec.exercise}: compare={spec.compare!r} may hold {ASPECTS}")
+        if unknown := set(_names(spec.values)) - set(MEANINGS):
+            raise ValueError(f"{spec.exercise}: values={spec.values!r}: {unknown.pop()!r} is none of {MEANINGS}")
         if spec.budget is not None and spec.how != "jit":
             raise ValueError(f'{spec.exercise}: a budget is read from a compiled program: say how="jit"')
         self.specs.append(spec)
+
+
+def _names(means: Meaning) -> Iterator[str]:
+    if isinstance(means, str):
+        yield means
+        return
+    for inner in means.values() if isinstance(means, Mapping) else means:
+        yield from _names(inner)

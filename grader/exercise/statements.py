@@ -1,14 +1,20 @@
-"""An exercise's statement: the docstring of its blank, in the reader's language, as Markdown."""
+"""An exercise's statement and its blank in the reader's language: the blank's docstring and comments hold English, then
+Chinese, and the words file what is derived or translated."""
 
 import ast
 import inspect
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from grader.exercise.lesson_words import ExerciseWords, exercise_words, lesson_words
+from grader.messages import pick, say
 
 HAN = re.compile(r"[\u3400-\u9fff]")
 FILE = "this file"  # stands for the exercise's name where the words are about all of them
+NOTHING = ExerciseWords()
+_WIDTH = 84  # columns of what is not laid out by hand
 _WIDE = r"[\u2e80-\u9fff\uff00-\uffef\u3000-\u303f“”‘’]"
 _BETWEEN_WIDE = re.compile(rf"(?<={_WIDE})\n(?={_WIDE})|(?<=[，。：；？！、（])\n(?!\n)")
 _CODE = re.compile(
@@ -50,42 +56,128 @@ def functions(path: Path) -> dict[str, ast.FunctionDef]:
     return {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")}
 
 
-def chinese(blanks: Path) -> dict[str, str]:
-    """The Chinese statement of the file of blanks, and of each exercise that has one, a line for each paragraph."""
-    nodes = {FILE: ast.parse(blanks.read_text("utf-8")), **functions(blanks)}
-    parts = {name: split_docstring(ast.get_docstring(node) or "") for name, node in nodes.items()}
-    return {name: joined(part["zh-Hans"]) for name, part in parts.items() if part["zh-Hans"]}
+def nearest(parts: Mapping[str, str], lang: str) -> str:
+    """What is said in a language, else in the nearest that there is; empty where there is none."""
+    return pick({key: text for key, text in parts.items() if text}, lang, "")
+
+
+def chinese(blanks: Path) -> dict[str, dict[str, str | list[str]]]:
+    """What is in Chinese in the file of blanks, of each exercise that has some and of the file: under `statement` the
+    docstring's part, a line for each paragraph, under `comments` each of the comments in the code."""
+    tree, found = ast.parse(blanks.read_text("utf-8")), {}
+    for node in [tree, *_functions(tree)]:
+        said: dict[str, str | list[str]] = {}
+        if part := split_docstring(ast.get_docstring(node) or "")["zh-Hans"]:
+            said["statement"] = joined(part)
+        if isinstance(node, ast.FunctionDef):
+            parts = [comment.parts["zh-Hans"] for comment in code_comments(blanks, node)]
+            if any(parts):
+                said["comments"] = parts
+        if said:
+            found[getattr(node, "name", FILE)] = said
+    return found
+
+
+@dataclass(frozen=True)
+class Comment:
+    """A comment in the code of a blank, in English, then in Chinese: lines [first, end), the parts without their #."""
+
+    first: int
+    end: int
+    parts: dict[str, str]
+
+
+def code_comments(blanks: Path, node: ast.FunctionDef) -> list[Comment]:
+    """The comments in a blank's code that have lines of their own, in order."""
+    return _comments(blanks.read_text("utf-8").split("\n")[_begin(node) : node.end_lineno])
+
+
+def _comments(lines: list[str]) -> list[Comment]:
+    found: list[Comment] = []
+    first = 0
+    while first < len(lines):
+        end = first
+        while end < len(lines) and lines[end].lstrip().startswith("#"):
+            end += 1
+        if end > first:
+            words = [line.strip().removeprefix("#").strip() for line in lines[first:end]]
+            cut = next((i for i, line in enumerate(words) if HAN.search(line)), len(words))
+            parts = {"en": "\n".join(words[:cut]), "zh-Hans": joined("\n".join(words[cut:]))}
+            found.append(Comment(first, end, parts))
+        first = end + 1
+    return found
 
 
 def blanks_in(blanks: Path, lang: str) -> str:
-    """The text of a file of blanks; for zh-Hant with the derived statements in place of those in zh-Hans.
-
-    Somebody from Taiwan must not read the latter: there a row is 列 and a column 欄.
-    """
-    text = blanks.read_bytes().decode("utf-8")  # with its line ends as they are
-    if lang != "zh-Hant":
-        return text
-    lines, words = text.split("\n"), lesson_words(blanks.parent)
+    """The text of a file of blanks as a learner is given it: what is said of it, of each exercise and in comments in
+    this language alone, or in the nearest that it has; the file itself called the learner's own."""
+    text = blanks.read_bytes().decode("utf-8")
+    end = "\r\n" if "\r\n" in text else "\n"
+    lines, words = text.replace("\r\n", "\n").split("\n"), lesson_words(blanks.parent)
     tree = ast.parse(text)
-    for node in reversed([tree, *functions(blanks).values()]):
-        key = FILE if isinstance(node, ast.Module) else node.name
-        derived = words.get(key, ExerciseWords()).statement.get("zh-Hant")
-        if not derived or not ast.get_docstring(node):
-            continue
-        doc = node.body[0]  # ends with quotes on a line of their own
-        last = (doc.end_lineno or doc.lineno) - 1
-        first = next((n for n in range(doc.lineno - 1, last) if HAN.search(lines[n])), last)
-        indent = " " * doc.col_offset
-        lines[first:last] = [indent + line if line else "" for line in wrapped(derived, 84 - len(indent))]
-    return "\n".join(lines)
+    if lang != "en":  # the code of a warning is nobody's language
+        lines = [re.sub(r"(# noqa: [A-Z0-9, ]+\w) \(.*\)$", r"\1", line) for line in lines]
+    for node in reversed([tree, *_functions(tree)]):
+        said = words.get(getattr(node, "name", FILE), ExerciseWords())
+        if isinstance(node, ast.FunctionDef):
+            first = _begin(node)
+            lines[first : node.end_lineno] = code_in(lines[first : node.end_lineno], lang, said)
+        if ast.get_docstring(node):
+            doc = node.body[0]
+            first, last = doc.lineno - 1, doc.end_lineno or doc.lineno
+            lines[first:last] = _docstring(lines[first:last], lang, said, own=isinstance(node, ast.Module))
+    return end.join(lines)
+
+
+def code_in(lines: list[str], lang: str, said: ExerciseWords = NOTHING) -> list[str]:
+    """A function's lines with its comments in one language alone. said: of the exercise, for what is not in the code"""
+    lines = list(lines)
+    for number, comment in reversed([*enumerate(_comments(lines))]):
+        other = {key: texts[number] for key, texts in said.comments.items() if number < len(texts)}
+        indent = re.match(r" *", lines[comment.first])[0]  # type: ignore[index]
+        text = nearest(comment.parts | other, lang)
+        lines[comment.first : comment.end] = [f"{indent}# {line}" for line in wrapped(text, _WIDTH - len(indent))]
+    return lines
+
+
+def _docstring(source: list[str], lang: str, said: ExerciseWords, own: bool) -> list[str]:
+    """The lines of a docstring, in one language alone. own: it is that of the file, now the learner's."""
+    found = re.fullmatch(r'( *)([rRuU]?)("""|\'\'\'|"|\')(.*)\3', "\n".join(source), re.DOTALL)
+    if not found:
+        return source
+    indent, prefix, quotes, body = found.groups()
+    parts = split_docstring(body)
+    raw = "r" in prefix.lower()
+    other = {key: text if raw else text.replace("\\", r"\\") for key, text in said.statement.items() if text}
+    text = nearest(parts | other, lang)
+    lines = text.split("\n") if text in parts.values() else wrapped(text, _WIDTH - len(indent) - len(quotes))
+    if own:
+        paragraphs = "\n".join(lines).split("\n\n")
+        mine = "\n".join(wrapped(say("answers-yours", lang), _WIDTH))
+        lines = "\n\n".join(mine if "answers/" in part else part for part in paragraphs).split("\n")
+    lines[0] = prefix + quotes + lines[0]
+    if len(lines) == 1:
+        return [indent + lines[0] + quotes]
+    return [indent + line if line else "" for line in [*lines, quotes]]
+
+
+def _begin(node: ast.FunctionDef) -> int:
+    """How many lines of the file stand before the function's code: up to its docstring, where it has one."""
+    return (node.body[0].end_lineno or node.lineno) if ast.get_docstring(node) else node.lineno
+
+
+def _functions(tree: ast.Module) -> list[ast.FunctionDef]:
+    return [node for node in tree.body if isinstance(node, ast.FunctionDef)]
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Chinese text in lines of at most `width` columns, of which a Chinese character takes two."""
+    """Text in lines of at most `width` columns, of which a Chinese character takes two."""
     lines: list[str] = []
     for paragraph in text.split("\n"):
         line, used = "", 0
-        for piece in re.findall(r"(?:`[^`]*`|[!-~]+|.)[，。：；！？、）」”]*", paragraph):  # no sign begins a line
+        for piece in re.findall(
+            rf"(?:`[^`]*`|(?:(?!{_WIDE})[^\s`])+|.)[，。：；！？、）」”]*", paragraph
+        ):  # none begins a line
             size = sum(2 if re.match(_WIDE, c) else 1 for c in piece)
             if used + size > width and line:
                 lines.append(line.rstrip())
@@ -104,12 +196,10 @@ def joined(text: str) -> str:
 def statement(lessons: Path, exercise: str, lang: str) -> str:
     """What `ch03_sharding.read_layout` asks for, as Markdown, each paragraph in one line.
 
-    In the other language where that is all.
+    In the nearest language where it is not said in this one.
     """
     lesson, _, name = exercise.partition(".")
     node = functions(lessons / lesson / "exercises.py")[name]
     parts = split_docstring(ast.get_docstring(node) or "")
-    text = parts["en"] or parts["zh-Hans"] if lang == "en" else parts["zh-Hans"] or parts["en"]
-    if lang == "zh-Hant":
-        text = exercise_words(lessons, exercise).statement.get("zh-Hant", text)
+    text = nearest(parts | dict(exercise_words(lessons, exercise).statement), lang)
     return joined(markdown(text, [a.arg for a in node.args.args]))

@@ -5,34 +5,44 @@ import functools
 import hashlib
 import json
 import os
-import re
 from collections.abc import Callable, Generator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from grader.exercise import answers
 from grader.exercise.spec import Settings, Spec
-from grader.judge.verdict import Seen, Verdict, judge, over_budget
+from grader.judge.alike import Agreement, agreement, same_behaviour
+from grader.judge.verdict import Seen, Verdict, judge
 from grader.see import observe
-from grader.see.compare import LEFT_ALONE, difference, masked, placement
-from grader.see.observation import Failure, Observation, ProcessResult, Traffic, received
+from grader.see.observation import ProcessResult, received
 from grader.see.observe import Target
 from minipod import forked
 
-# Faults that JAX reports in several ways, by type of mesh or by which of its layers finds them first.
-FAULTS = {
-    "a collective was left alone": LEFT_ALONE,
-    "does not divide evenly": re.compile(r"implies that array axis \d+ is partitioned \d+ times"),
-}
 LIMIT, PATIENCE = 8.0, 3.0  # seconds for one mistake, and for one of its processes after another: enough to see it hang
 
 Results = list[ProcessResult]
 
 
+@dataclass(frozen=True)
+class Recognised:
+    """The mistake behind a wrong answer.
+
+    certain  whether both did the same on every case
+    cases    else those on which they did the same, and were wrong
+    """
+
+    name: str
+    certain: bool
+    cases: frozenset[int] = frozenset()
+
+
 def recognise(
     spec: Spec, settings: Settings, right: Seen, answer: Results, file: str, seen: dict[str, Results] | None = None
-) -> str | None:
+) -> Recognised | None:
     """The first function of mistakes.py that does on every case what the answer does, and is itself not right.
+
+    Where there is none, the only one that does the same as far as the cases tell: see `_likely`.
 
     file  where the answer stands
     seen  what was seen of mistakes on this seed before; what this call sees is added
@@ -43,19 +53,45 @@ def recognise(
     names = known_mistakes(spec)
     seen = {} if seen is None else seen
 
+    @functools.cache
+    def mistaken(name: str) -> Verdict:
+        return judge(spec, Verdict(spec.exercise, ""), right, seen[name], name, first=True)
+
     def matches(name: str, exact: bool) -> bool:
-        mistaken = judge(spec, Verdict(spec.exercise, ""), right, seen[name], name)
-        by_value = mistaken.reason == "differs"
+        if mistaken(name).outcome == "right":
+            return False
         both = (answer, spec.name, file), (seen[name], name, str(path))
-        return mistaken.outcome != "right" and same_behaviour(spec, *both, exact, by_value)
+        return same_behaviour(spec, *both, exact, by_value=mistaken(name).reason == "differs")
 
     with contextlib.closing(_see(spec, settings, names, seen, is_slow(answer))) as found:
         for name, results in found:
             seen[name] = results
             if matches(name, exact=True):
-                return name
+                return Recognised(name, certain=True)
     # a second spelling may send the same by other means, or meet the same error on another way
-    return next((name for name in names if name in seen and matches(name, exact=False)), None)
+    if name := next((name for name in names if name in seen and matches(name, exact=False)), None):
+        return Recognised(name, certain=True)
+    return _likely(
+        {name: agreement(spec, right, answer, (seen[name], name, str(path))) for name in names if name in seen}
+    )
+
+
+MOST = 2  # an edge, a rounding: so many times as many cases have to agree as do not
+
+
+def _likely(found: dict[str, Agreement | None]) -> Recognised | None:
+    """The mistake that an answer agrees with wherever neither raises, or nearly; None where two would do as well.
+
+    Of mistakes that differ only in how they end on an edge, as their names tell (`mean`, `mean_nan`), it is the first.
+    """
+    agreeing = {name: a for name, a in found.items() if a and a.alike and _agrees(a)}
+    if whole := {name: a for name, a in agreeing.items() if not a.apart}:
+        agreeing = whole
+    most = max((len(a.alike) - len(a.apart) for a in agreeing.values()), default=0)
+    best = [name for name, a in agreeing.items() if len(a.alike) - len(a.apart) == most]
+    if not best or any(not name.startswith(best[0]) for name in best):
+        return None
+    return Recognised(best[0], certain=False, cases=agreeing[best[0]].alike)
 
 
 def known_mistakes(spec: Spec) -> list[str]:
@@ -164,6 +200,11 @@ def _here(spec: Spec, settings: Settings, name: str) -> ProcessResult:
     return ProcessResult("ok", observe.observe_file(spec, settings.seed, target))
 
 
+def _agrees(found: Agreement) -> bool:
+    most = MOST * len(found.apart) <= len(found.alike)
+    return not found.apart or (found.telling and most)
+
+
 class _Notes:
     """Which mistakes of an exercise are slow, kept from run to run while mistakes.py stays as it is.
 
@@ -198,93 +239,3 @@ class _Notes:
             os.replace(fresh, self.path)
         except OSError:
             pass  # a project that cannot be written to: then nothing is remembered
-
-
-Function = tuple[Results, str, str]  # what was seen of a function, its name, its file
-
-
-def same_behaviour(spec: Spec, one: Function, other: Function, exact: bool = True, by_value: bool = False) -> bool:
-    """Whether two functions did the same on every case, in every process.
-
-    exact  also by the same collectives, not only the same bytes; and waiting or failing in the same call of JAX
-    by_value  it is their values that are wrong: if not exact, they may break their budgets in different ways
-    """
-    (ours, name, file), (theirs, other_name, other_file) = one, other
-    if len(ours) != len(theirs):  # of a lost cluster only this process's part is known
-        return False
-    for a, b in zip(ours, theirs, strict=True):
-        if a.status != b.status:
-            return False
-        if a.status == "hung" and exact and waits_in(a.text, file) != waits_in(b.text, other_file):
-            return False
-        if a.status != "ok":
-            continue
-        mine, its = a.cases(name), b.cases(other_name)
-        if mine is None or its is None:
-            return False
-        if not all(_same_case(spec, x, y, name, other_name, exact) for x, y in zip(mine, its, strict=True)):
-            return False
-        if (exact or not by_value) and list(map(_over, mine)) != list(map(_over, its)):
-            return False
-    return True
-
-
-_FRAME = re.compile(r'File "([^"]+)", line \d+ in (\S+)')
-
-
-def waits_in(stack: str, file: str) -> str:
-    """In which call an answer waits, from faulthandler's traceback: the outermost frame that is not the answer's own.
-
-    "itself" when the innermost frame is the answer's own; "" when the answer is not in the stack.
-    """
-    call = "itself"
-    for path, name in _FRAME.findall(stack):  # innermost first
-        if path == file:
-            return call
-        call = name
-    return ""
-
-
-def _same_case(spec: Spec, a: Observation, b: Observation, name: str, other_name: str, exact: bool) -> bool:
-    if a.failure and b.failure:
-        if exact and a.failure.into != b.failure.into:
-            return False
-        return _behaviour(a.failure, name) == _behaviour(b.failure, other_name)
-    if a.value is None or b.value is None:
-        return False
-    aspects = set(spec.compare)
-    if aspects & {"value", "placement"} and difference(a.value, b.value, spec.tolerance):
-        return False
-    if "placement" in aspects and (placement(a.value, b.value) or placement(b.value, a.value)):
-        return False
-    if "printed" in aspects and a.printed != b.printed:
-        return False
-    if exact and a.leaves_devices != b.leaves_devices:
-        return False
-    if exact and spec.budget is not None:
-        return _bill(a) == _bill(b)
-    return spec.budget is None or _total(a) == _total(b)
-
-
-def _behaviour(error: Failure, name: str) -> tuple[str, str]:
-    text = error.text.replace(name, "<the exercise>")
-    for fault, words in FAULTS.items():
-        if words.search(text):
-            return "fault", fault
-    return error.type, masked(text)
-
-
-def _bill(case: Observation) -> object:
-    traffic = case.traffic
-    return (sorted(map(str, traffic.transfers)), traffic.along) if isinstance(traffic, Traffic) else None
-
-
-def _total(case: Observation) -> object:
-    traffic = case.traffic
-    return ({t.op for t in traffic.transfers}, traffic.total, traffic.along) if isinstance(traffic, Traffic) else None
-
-
-def _over(case: Observation) -> str:
-    """What of its budget the program breaks first, as a key of messages.toml."""
-    over = over_budget(case)
-    return over.key if over else ""

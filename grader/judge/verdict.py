@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from grader.exercise.spec import Spec
 from grader.messages import Message, number
+from grader.see.array_values import size
 from grader.see.compare import Difference, PrintedDifference, difference, placement
 from grader.see.observation import CodeLine, Failure, Observation, ProcessResult, Unreadable
-from grader.see.values import Value
+from grader.see.values import Nothing, Value
 
 Seen = Sequence[Sequence[Observation]]  # of one function: per process its cases
 
@@ -20,6 +21,7 @@ class Verdict:
     outcome   "todo", "right", "wrong", "broken", "hung" or "skipped"
     because   why, as a message
     mistake   the function of mistakes.py that behaves the same, or None
+    likely    where none does, the one that behaves the same as far as the cases tell, or None
     near      what the answer nearly is, where no mistake explains it; its key lacks "near-"
     """
 
@@ -27,6 +29,7 @@ class Verdict:
     outcome: str
     because: Message = Message("")
     mistake: str | None = None
+    likely: str | None = None
     file: str = ""
     line: int = 0
     args: tuple[Value, ...] | None = None  # of the case that shows it
@@ -38,6 +41,7 @@ class Verdict:
     difference: Difference | PrintedDifference | None = None
     process: int | None = None  # which process of a cluster shows it
     case: int | None = None  # which case shows it
+    none: bool = False  # whether None is the answer in some case
     near: Message | None = None
 
     @property
@@ -47,17 +51,24 @@ class Verdict:
 
 
 def judge(
-    spec: Spec, verdict: Verdict, right: Seen, answer: Sequence[ProcessResult], name: str, limit: float = 0.0
+    spec: Spec,
+    verdict: Verdict,
+    right: Seen,
+    answer: Sequence[ProcessResult],
+    name: str,
+    limit: float = 0.0,
+    first: bool = False,
 ) -> Verdict:
     """Compare what was seen of `name` with what was seen of the solution, process by process, case by case.
 
     right   per process the solution's cases; answer: per process the result of the child
     limit   seconds that the processes had; one that hung before that hung because the others had finished
+    first   whether the first wrong case will do, where it is not shown to anybody
     """
     several = len(answer) > 1
     if any(result.status == "hung" for result in answer) and (found := _own_error(answer, name)):
         verdict.process, n, case = found  # why another process waits
-        _one(spec, verdict, case, right[verdict.process][n])
+        judge_case(spec, verdict, case, right[verdict.process][n])
         verdict.args, verdict.case = case.args, n
         return verdict
     # what ended a process comes before what its peers met because of it
@@ -77,17 +88,51 @@ def judge(
             return _failed(verdict, "broken", "load-exit" if error.kind == "exit" else "load", error)
         if result.cases(name) is None:
             return settle(verdict, "todo", "function-missing")
-    cases = [(i, n) for n in range(len(right[0])) for i in range(len(answer))]
-    seen = [result.cases(name) or () for result in answer]
-    # an error of the learner's own comes before a wait for the process that had it
-    cases.sort(key=lambda c: (c[1], seen[c[0]][c[1]].timed_out))
-    for i, n in cases:
-        if not _one(spec, verdict, seen[i][n], right[i][n]):
-            verdict.process = i if several else None
-            verdict.args, verdict.case = seen[i][n].args, n
-            return verdict
+    if wrong := wrong_cases(spec, verdict, right, answer, name, first):
+        show(verdict, wrong[0] if wrong[0].outcome != "wrong" else _clearest(wrong))
+        return verdict
     verdict.process = None
     return settle(verdict, "right", "right")
+
+
+def wrong_cases(
+    spec: Spec, verdict: Verdict, right: Seen, answer: Sequence[ProcessResult], name: str, first: bool = False
+) -> list[Verdict]:
+    """What the verdict were if it showed this case, for each case that is not right, in each process."""
+    seen = [result.cases(name) or () for result in answer]
+    cases = [(i, n) for n in range(len(right[0])) for i in range(len(answer))]
+    # an error of the learner's own comes before a wait for the process that had it
+    cases.sort(key=lambda c: (c[1], seen[c[0]][c[1]].timed_out))
+    none = any(isinstance(case.value, Nothing) for cases in right for case in cases)
+    blank = replace(verdict, none=none, outcome="", failure=None, observation=None, own=(), difference=None)
+    found = []
+    for i, n in cases:
+        one = replace(blank, process=i if len(answer) > 1 else None, args=seen[i][n].args, case=n)
+        if not judge_case(spec, one, seen[i][n], right[i][n]):
+            found.append(one)
+            if first or one.outcome != "wrong":  # not begun, or ended: there the others say nothing
+                break
+    return found
+
+
+def show(verdict: Verdict, case: Verdict) -> None:
+    """Let the verdict be what this case shows."""
+    vars(verdict).update(vars(case))
+
+
+def _clearest(wrong: list[Verdict]) -> Verdict:
+    """The smallest of the wrong cases, of those that are wrong in the commoner way: by an error, or by a value."""
+    if any(one.reason == "waited" for one in wrong):
+        return wrong[0]  # what follows a wait in vain was not tried
+    wrong = [one for one in wrong if one.outcome == "wrong"]
+    raised, returned = ([one for one in wrong if (one.failure is not None) is kind] for kind in (True, False))
+    first = raised if wrong[0].failure else returned
+    likes = max((first, raised, returned), key=len)
+    return min(likes, key=_size)
+
+
+def _size(one: Verdict) -> int:
+    return sum(map(size, one.args or ()))
 
 
 def _own_error(answer: Sequence[ProcessResult], name: str) -> tuple[int, int, Observation] | None:
@@ -106,7 +151,7 @@ def _reason(result: ProcessResult) -> str:
     return "crashed" if result.status == "died" and result.text.startswith("SIG") else result.status
 
 
-def _one(spec: Spec, verdict: Verdict, case: Observation, right: Observation) -> bool:
+def judge_case(spec: Spec, verdict: Verdict, case: Observation, right: Observation) -> bool:
     """Judge one case; True when it is right."""
     if error := case.failure:
         if error.kind == "blank":
@@ -135,6 +180,10 @@ def _one(spec: Spec, verdict: Verdict, case: Observation, right: Observation) ->
         return False
     if case.leaves_devices:
         settle(verdict, "wrong", case.leaves_devices)
+        return False
+    if change := case.changed:
+        key = "setting-changed" if change.setting else "argument-changed"
+        settle(verdict, "wrong", key, setting=change.setting, place=(change.argument or 0) + 1)
         return False
     return True
 

@@ -1,10 +1,12 @@
 """What the screen asks: yes or no, and which exercise."""
 
+from collections.abc import Callable
+
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
-from textual.events import Key
+from textual.events import Key, Resize
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -31,23 +33,52 @@ class Confirm(ModalScreen[bool]):
 
 
 class Choice(ModalScreen[str | None]):
-    """The list of exercises; Enter gives one, Esc none."""
+    """The list of exercises; Enter gives one, Esc none.
+
+    rows  gives for a width in cells each line or lines of the list, with the exercise or, for a heading, None
+    """
 
     BINDINGS = [Binding("escape,l,q", "dismiss(None)", show=False)]
 
-    def __init__(self, rows: list[tuple[str, Content]], current: int, lang: str) -> None:
+    def __init__(self, rows: Callable[[int], list[tuple[str | None, Content]]], current: str, lang: str) -> None:
         super().__init__()
         self.rows, self.current, self.lang = rows, current, lang
+        self._list, self._width = OptionList(compact=True), 0
 
     def compose(self) -> ComposeResult:
         with Vertical(id="choice"):
-            yield OptionList(*(Option(text, id=name.replace(".", "-")) for name, text in self.rows), compact=True)
+            yield self._list
             yield Static(say("learn-choose", self.lang), markup=False, classes="quiet")
 
     def on_mount(self) -> None:
         """Begin at the exercise at hand."""
-        self.query_one(OptionList).highlighted = self.current
+        self.call_after_refresh(self._fill)
+
+    def on_resize(self, event: Resize) -> None:
+        """Break the lines anew."""
+        self.call_after_refresh(self._fill)
+
+    def _fill(self) -> None:
+        self._list.styles.max_height = max(1, self.app.size.height * 9 // 10 - 3)  # the border, a line for the keys
+        width = self._list.scrollable_content_region.width
+        if width == self._width or width < 1:
+            return
+        at = self._list.highlighted_option
+        here = at.id if at and at.id else self.current.replace(".", "-")
+        self._width = width
+        self._list.clear_options()
+        rows = self.rows(width)
+        self._list.add_options(
+            Option(text, id=exercise and exercise.replace(".", "-"), disabled=exercise is None)
+            for exercise, text in rows
+        )
+        self._list.highlighted = self._list.get_option_index(here)
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """The first has its chapter's name above it."""
+        if event.option_index == 1:
+            self.call_after_refresh(self._list.scroll_home, animate=False)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Enter."""
-        self.dismiss(self.rows[event.option_index][0])
+        self.dismiss((event.option_id or "").replace("-", ".") or None)

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from grader.exercise import blanks
 from grader.learn.overview import Course
-from grader.messages import LANGUAGES, locale_language, say
+from grader.messages import LANGUAGES, languages, locale_language, say
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,7 +25,7 @@ class _Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the learner's session; the exit code."""
     parser = _Parser(prog="python -m lessons learn", description="Solve the exercises: each save is checked.")
-    parser.add_argument("--lang", metavar="LANG", help="en, zh-Hans or zh-Hant (default: from the locale)")
+    parser.add_argument("--lang", metavar="LANG", help=f"one of {languages()} (default: from the locale)")
     parser.add_argument("--plain", action="store_true", help="line by line, for screen readers and dumb terminals")
     parser.add_argument("--limit", metavar="SECONDS", default="20", help="wall clock of one answer (default: 20)")
     parser.add_argument("--memory", metavar="GiB", default="2", help="memory of one answer (default: 2)")

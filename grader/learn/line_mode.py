@@ -51,6 +51,8 @@ class Plain:
         exercise = self.course.current
         print(f"\n{exercise.replace('.', '/')} · {self.course.title(exercise)}")
         print(f"\n{self.course.statement(exercise)}\n")
+        if page := self.course.page(exercise):
+            print(say("learn-page", self.lang, page=page))
         print(say("learn-begin", self.lang, place=self.course.place(exercise)))
         print(keys(self.lang), flush=True)
 
@@ -110,7 +112,7 @@ class Plain:
         self._ask("reset")
 
     def _solution(self) -> None:
-        self._ask("solution")
+        self._confirmed("solution") if self.course.is_right(self.course.current) else self._ask("solution")
 
     def _ask(self, what: str) -> None:
         self._asked = what
@@ -124,9 +126,9 @@ class Plain:
             self.said("\n" + self.session.solution())
 
     def _progress(self) -> None:
-        course = self.course
-        parts = [f"{n} {sum(map(course.is_right, course.of(n)))}/{len(course.of(n))}" for n in course.lessons()]
-        print(course.solved(), *parts, sep=" · ")
+        course, lesson = self.course, self.course.current.partition(".")[0]
+        there = course.of(lesson)
+        print(course.solved(), f"{lesson} {sum(map(course.is_right, there))}/{len(there)}", sep=" · ")
 
     def _goes_on(self) -> str:
         if all(map(self.course.is_right, self.course.exercises)):

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grader.exercise import function_text, progress
+from grader.exercise import chapters, function_text, progress
 from grader.exercise.lesson_words import exercise_words, lesson_words
-from grader.exercise.statements import statement
+from grader.exercise.statements import nearest, statement
 from grader.home import home
-from grader.messages import pick, say
+from grader.messages import pick, read, say
 from grader.say.checked import Checked
 from grader.say.summary import Block, block, place
 
@@ -79,6 +79,17 @@ class Course:
     def place(self, exercise: str) -> str:
         """Where its answer stands: `answers/ch03_sharding.py:14`."""
         return place(self.root, self.answers, exercise, progress.line_of(self.answers, exercise))
+
+    def page(self, exercise: str) -> str:
+        """The page of its chapter, in the learner's language; empty where the book is not there."""
+        return progress.page_of(self.root, exercise, self.lang)
+
+    def chapter(self, lesson: str) -> str:
+        """A chapter's title in the learner's language, or nothing where it has none."""
+        try:
+            return nearest(read(self.root / "lessons" / lesson / chapters.FILE).get("title", {}), self.lang)
+        except (OSError, ValueError, AttributeError):
+            return ""  # an author is at work on the lesson
 
     def statement(self, exercise: str) -> str:
         """What it asks for, as Markdown."""

@@ -39,6 +39,12 @@ def wrapped(text: Content, width: int) -> Content:
     return Content("\n").join(lines)
 
 
+def hanging(head: Content, text: Content, width: int) -> Content:
+    """A text behind its head, with its further lines below where it begins; `width` cells are for both."""
+    indent = cell_len(head.plain)
+    return Content.assemble(head, Content("\n" + " " * indent).join(wrapped(text, max(width - indent, 10)).split("\n")))
+
+
 def marked(text: str, code: str) -> Content:
     """A text with what stands in backticks in the style `code`, without the backticks."""
     parts = re.split(r"`([^`\n]+)`", text)

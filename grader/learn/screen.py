@@ -11,13 +11,13 @@ from textual.binding import Binding
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.theme import BUILTIN_THEMES
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 from textual.worker import WorkerError
 
 from grader.learn.dialogs import Choice, Confirm
 from grader.learn.line_mode import KEYS, SLOW
 from grader.learn.overview import Course
-from grader.learn.prose import Prose, marked
+from grader.learn.prose import Prose, hanging, marked
 from grader.learn.session import Session
 from grader.messages import say
 
@@ -25,6 +25,7 @@ MARKS = {"right": ("■", "ansi_green"), "todo": ("□", ""), "skipped": ("-", "
 NOT_RIGHT = ("✗", "ansi_red")
 CODE = "bold"
 NEWS = 15.0  # seconds that a sentence stays
+NARROW = 24  # cells, below which a column of the list is no good
 
 # The terminal's own colours; of text only what also has a mark or a word, since blue is hard to read on black, and
 # cyan and yellow on white.
@@ -40,10 +41,6 @@ THEME = replace(
         "block-cursor-text-style": "bold underline",
         "border": "ansi_blue",
         "border-blurred": "ansi_bright_black",
-        "footer-background": "ansi_default",
-        "footer-description-foreground": "ansi_default",
-        "footer-key-background": "ansi_default",
-        "footer-key-foreground": "ansi_default",
         "scrollbar": "ansi_bright_black",
         "scrollbar-background": "ansi_default",
     },
@@ -56,12 +53,11 @@ class Learn(App[None]):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS = [Binding("ctrl+c", "quit", show=False, priority=True)]
     CSS = """
-    #top { height: 1; padding: 0 2; }
-    #name { width: 1fr; text-style: dim; }
+    #top { height: 2; padding: 0 2; border-bottom: solid ansi_bright_black; }
+    #chapter { width: 1fr; }
     #solved { width: auto; text-style: bold; }
-    #chapters { padding: 0 2; border-bottom: solid ansi_bright_black; }
     #title { padding: 0 2; text-style: bold; }
-    #place { padding: 0 2; }
+    #place, #page { padding: 0 2; }
     #body { padding: 1 1 0 2; scrollbar-gutter: stable; scrollbar-size-vertical: 1; }
     #body > Prose { margin: 0 1 1 0; }
     #verdict { padding: 0 1; border-left: outer ansi_yellow; }
@@ -69,13 +65,15 @@ class Learn(App[None]):
     #verdict.wrong, #verdict.broken, #verdict.hung { border-left: outer ansi_red; }
     #hints { padding: 0 1; border-left: outer ansi_cyan; }
     #solution { padding: 0 1; border-left: outer ansi_blue; }
-    #news { height: auto; max-height: 2; padding: 0 2; }
+    #news { height: auto; max-height: 50%; padding: 0 2; }
+    #keys { height: auto; padding: 0 2; }
     .quiet { text-style: dim; }
     ModalScreen { align: center middle; background: transparent; }
     #dialog { width: 64; max-width: 90%; height: auto; padding: 1 2; border: round ansi_yellow; }
     #dialog > .quiet { margin-top: 1; }
     #choice { width: 76; max-width: 96%; height: auto; max-height: 90%; padding: 0 1; border: round ansi_blue; }
-    #choice > OptionList { height: auto; max-height: 1fr; }
+    #choice > OptionList { height: auto; scrollbar-gutter: stable; scrollbar-size-vertical: 1; }
+    #choice > OptionList > .option-list--option-disabled { color: ansi_default; text-style: bold; }
     """
 
     def __init__(self, course: Course, limit: float, memory: float) -> None:
@@ -85,7 +83,9 @@ class Learn(App[None]):
         self.title = say("learn-title", course.lang)
         self._solution, self._news, self._told, self._since = "", "", "", 0.0
         # kept, not looked up: a verdict may come while a dialog is on top
-        self._lines = {n: Static(id=n, markup=False) for n in ("solved", "chapters", "title", "place", "news")}
+        self._lines = {n: Static(id=n, markup=False) for n in ("chapter", "solved")}
+        self._head = {n: Prose(n) for n in ("title", "place", "page")}
+        self._foot, self._keys = Prose("news"), Prose("keys")
         self._body = VerticalScroll(id="body")
         self._parts = {n: Prose(n) for n in ("statement", "verdict", "hints", "solution")}
         for key, name in KEYS.items():
@@ -93,14 +93,12 @@ class Learn(App[None]):
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="top"):
-            yield Static(self.title, id="name")
-            yield self._lines["solved"]
-        for name in ("chapters", "title", "place"):
-            yield self._lines[name]
+            yield from self._lines.values()
+        yield from self._head.values()
         with self._body:
             yield from self._parts.values()
-        yield self._lines["news"]
-        yield Footer(show_command_palette=False)
+        yield self._foot
+        yield self._keys
 
     def on_mount(self) -> None:
         """Start the session."""
@@ -109,6 +107,10 @@ class Learn(App[None]):
         self._body.focus()
         self._work = self.run_worker(self.session.run())
         self.set_interval(SLOW / 2, self._tick)
+
+    def on_resize(self) -> None:
+        """What has room in the first line may have changed."""
+        self.call_after_refresh(self._fill)
 
     async def on_unmount(self) -> None:
         """Wait until the checker has ended."""
@@ -144,13 +146,12 @@ class Learn(App[None]):
 
     def action_list(self) -> None:
         """l"""
-        at = self.course.exercises.index(self.course.current)
 
         def go(chosen: str | None) -> None:
             if chosen is not None:
                 self.session.go(chosen)
 
-        self.push_screen(Choice(self._rows(), at, self.course.lang), go)
+        self.push_screen(Choice(self._rows, self.course.current, self.course.lang), go)
 
     def action_next(self) -> None:
         """n"""
@@ -165,8 +166,11 @@ class Learn(App[None]):
         self._ask("reset", self._begin_again)
 
     def action_solution(self) -> None:
-        """s, then y"""
-        self._ask("solution", self._show_solution)
+        """s, then y; of what is solved at once"""
+        if self.course.is_right(self.course.current):
+            self._show_solution()
+        else:
+            self._ask("solution", self._show_solution)
 
     def _ask(self, what: str, act: Callable[[], None]) -> None:
         question = say(f"learn-confirm-{what}", self.course.lang, name=self.course.current.partition(".")[2])
@@ -187,9 +191,12 @@ class Learn(App[None]):
     def _fill(self) -> None:
         course, exercise = self.course, self.course.current
         self._lines["solved"].update(course.solved())
-        self._lines["chapters"].update(Content("   ").join(map(self._chapter, course.lessons())))
-        self._lines["title"].update(f"{course.title(exercise)}")
-        self._lines["place"].update(f"{exercise.replace('.', '/')} · {course.place(exercise)}")
+        self._lines["chapter"].update(self._chapter(exercise.partition(".")[0]))
+        self._head["title"].show(Content(course.title(exercise)))
+        self._head["place"].show(Content(f"{exercise.partition('.')[2]} · {course.place(exercise)}"))
+        self._keys.show(self._keys_within(self.size.width - 2 * 2))
+        page = course.page(exercise)
+        self._head["page"].show(Content(say("learn-page", course.lang, page=page) if page else ""))
         self._parts["statement"].show(marked(course.statement(exercise), CODE))
         verdict = self._parts["verdict"]
         verdict.set_classes(course.outcomes.get(exercise, ""))
@@ -214,31 +221,55 @@ class Learn(App[None]):
             parts.append(Content(say("learn-goes-on", course.lang, exercise=following)))
         return Content("\n").join(parts)
 
+    def _keys_within(self, width: int) -> Content:
+        """«h hint  l list …», to be clicked, too, in lines of `width` cells at most; no key is parted from its word."""
+        lines, used = [Content("")], 0
+        for key, name in KEYS.items():
+            word = say(f"key-{name}", self.course.lang)
+            item = Content.from_markup(f"[@click=app.{name}][b]$key[/b] $word[/]", key=key, word=word)
+            size = cell_len(item.plain)
+            if used and used + 2 + size > width:
+                lines.append(Content(""))
+                used = 0
+            lines[-1] = Content.assemble(lines[-1], "  " if used else "", item)
+            used += size + (2 if used else 0)
+        return Content("\n").join(lines)
+
     def _chapter(self, lesson: str) -> Content:
-        """«ch03 ■■[✗]□»: the exercise at hand in brackets."""
+        """«ch03 ■■[✗]□ its title»: the exercise at hand in brackets; the title where there is room for all of it."""
         marks = []
         for exercise in self.course.of(lesson):
             mark, style = self._mark(exercise)
             marks.append(Content.styled(mark, style))
             if exercise == self.course.current:
                 marks[-1] = Content.assemble("[", marks[-1], "]")
-        here = self.course.current.partition(".")[0] == lesson
-        name = Content.styled(lesson.partition("_")[0], "bold" if here else "dim")
-        return Content.assemble(name, " ", *marks)
+        boxes = Content.assemble(Content.styled(lesson.partition("_")[0], "bold"), " ", *marks)
+        title = marked(self.course.chapter(lesson) or self.title, "").stylize("dim")
+        room = self.size.width - cell_len(boxes.plain) - cell_len(self.course.solved()) - 4 - 2 * 2
+        return Content.assemble(boxes, "  ", title) if cell_len(title.plain) <= room else boxes
 
     def _mark(self, exercise: str) -> tuple[str, str]:
         return MARKS.get(self.course.outcomes.get(exercise, "todo"), NOT_RIGHT)
 
-    def _rows(self) -> list[tuple[str, Content]]:
-        """The list: mark, outcome, exercise and title in columns."""
-        course, rows = self.course, []
+    def _rows(self, width: int) -> list[tuple[str | None, Content]]:
+        """The list in `width` cells: below each chapter mark, outcome, exercise and title in columns."""
+        course = self.course
+        rows: list[tuple[str | None, Content]] = []
         words = {e: say(course.outcomes.get(e, "todo"), course.lang) for e in course.exercises}
-        wide, long = (max(map(cell_len, words.values())), max(map(len, course.exercises)))
-        for exercise, word in words.items():
-            mark, style = self._mark(exercise)
-            outcome = f"{mark} {word}{' ' * (wide - cell_len(word))}"
-            name = exercise.replace(".", "/").ljust(long)
-            rows.append((exercise, Content.assemble((outcome, style), f"  {name}  {course.title(exercise)}")))
+        wide = max(map(cell_len, words.values()))
+        for lesson in course.lessons():
+            heading = marked(course.chapter(lesson), CODE)
+            rows.append((None, hanging(Content(f"{lesson.partition('_')[0]}  "), heading, width)))
+            long = max(len(e.partition(".")[2]) for e in course.of(lesson))
+            for exercise in course.of(lesson):
+                mark, style = self._mark(exercise)
+                outcome = f"{mark} {words[exercise]}{' ' * (wide - cell_len(words[exercise]))}"
+                head = Content.assemble((outcome, style), "  ")
+                name, title = exercise.partition(".")[2], Content(course.title(exercise))
+                if width - cell_len(head.plain) - long - 2 >= NARROW:
+                    rows.append((exercise, hanging(Content.assemble(head, name.ljust(long), "  "), title, width)))
+                else:  # the title below the name
+                    rows.append((exercise, hanging(head, Content.assemble(name, "\n", title), width)))
         return rows
 
     def _reveal(self, name: str) -> None:
@@ -253,4 +284,4 @@ class Learn(App[None]):
             text = say("learn-checking", self.course.lang, seconds=int(seconds))
         if text != self._told:
             self._told = text
-            self._lines["news"].update(text)
+            self._foot.show(Content(text))

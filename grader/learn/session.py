@@ -8,7 +8,7 @@ from typing import Protocol
 
 from watchfiles import Change, awatch
 
-from grader.exercise import blanks, function_text
+from grader.exercise import blanks, function_text, untouched
 from grader.learn.overview import Course
 from grader.learn.service_client import Client
 from grader.messages import say
@@ -55,6 +55,7 @@ class Session:
 
     async def run(self) -> None:
         """Start the checker, check what is not known, then on each save; ends the checker when cancelled."""
+        untouched.translate(self.course.root / "lessons", self.course.answers, self.course.lang)
         self._complete()
         for lesson in self.course.lessons():
             self._texts[lesson] = self._read(lesson)

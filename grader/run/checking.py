@@ -19,7 +19,7 @@ from grader.exercise.spec import Settings, Spec
 from grader.judge import reference
 from grader.judge.mistakes import recognise, see_quick
 from grader.judge.near_misses import near_miss
-from grader.judge.verdict import Verdict, judge, settle
+from grader.judge.verdict import Seen, Verdict, judge, settle, show, wrong_cases
 from grader.run import own_devices
 from grader.run.outer_cluster import Worker
 from grader.say.explain import explain
@@ -193,15 +193,29 @@ def conclude(check: Check, answer: Sequence[ProcessResult]) -> Verdict:
             verdict.own = _own_lines(verdict.stack, check)
         if verdict.outcome in ("wrong", "hung") and not (machine and spec.processes > 1):
             with contextlib.suppress(OSError):  # no process could be started for the mistakes
-                verdict.mistake = recognise(
-                    spec, check.settings, right, list(answer), verdict.file, check.cached.mistakes
-                )
-        if verdict.outcome in ("wrong", "broken") and not verdict.mistake:
+                _name(check, right, list(answer))
+        if verdict.outcome in ("wrong", "broken") and not (verdict.mistake or verdict.likely):
             seen = [result.cases(spec.name) or () for result in answer]
             verdict.near = near_miss(spec, verdict, right, seen)
     except Exception as error:
         _own_fault(verdict, error)
     return verdict
+
+
+def _name(check: Check, right: Seen, answer: list[ProcessResult]) -> None:
+    """Note the mistake behind a wrong answer; where it is only likely, the case that is shown is one that tells."""
+    spec, verdict = check.spec, check.verdict
+    found = recognise(spec, check.settings, right, answer, verdict.file, check.cached.mistakes)
+    if found is None or found.certain:
+        verdict.mistake = found.name if found else None
+        return
+    if verdict.case not in found.cases:
+        wrong = wrong_cases(spec, verdict, right, answer, spec.name)
+        raised = {one.case for one in wrong if one.failure}
+        if verdict.failure and len(raised) > len(found.cases):
+            return  # the error is what there is to mend
+        show(verdict, next(one for one in wrong if one.case in found.cases))
+    verdict.likely = found.name
 
 
 def in_words(check: Check, lang: str) -> str:
@@ -218,7 +232,7 @@ def _own_fault(verdict: Verdict, error: Exception) -> Verdict:
     """What was seen makes sense, and the check still fails on it: that is not the learner's doing, and is told so."""
     if os.environ.get(SURFACE):
         raise error
-    verdict.args = verdict.difference = verdict.failure = verdict.mistake = verdict.near = None
+    verdict.args = verdict.difference = verdict.failure = verdict.mistake = verdict.likely = verdict.near = None
     verdict.own, verdict.stack = (), ""
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(last.filename).name}:{last.lineno}"

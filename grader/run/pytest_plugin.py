@@ -13,7 +13,7 @@ import pytest
 from grader.exercise import answers, blanks, progress
 from grader.exercise.spec import Recorder
 from grader.home import HERE, home
-from grader.messages import say
+from grader.messages import languages, say
 from grader.run import checking, outer_cluster, own_devices
 from grader.run.lesson_items import arguments_of, exercise_of, is_check, is_for_cluster, recorder_of, spec_of
 from grader.run.options import lang_of, settings_of
@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("lessons", "the lessons' exercises")
     group.addoption("--answers", metavar="DIR", help="folder with files such as ch03_sharding.py (default: answers/)")
     group.addoption("--solutions", action="store_true", help="the same as --answers solutions")
-    group.addoption("--lang", metavar="LANG", help="en, zh-Hans or zh-Hant (default: from the locale)")
+    group.addoption("--lang", metavar="LANG", help=f"one of {languages()} (default: from the locale)")
     group.addoption("--hint", action="store_true", help="show the next hint of the next exercise")
     group.addoption("--seed", metavar="N", help="draw the inputs of that run again")
     group.addoption("--report", metavar="FILE.json", help="write the outcomes to this file")

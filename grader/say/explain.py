@@ -1,7 +1,6 @@
-"""A verdict in words: what was called, what came back, what was expected, and why that may be."""
+"""A verdict in words: first why that may be, then what was called, what came back, what was expected."""
 
 import re
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,35 +9,16 @@ from grader.exercise.spec import Budget
 from grader.exercise.spec import Spec as Exercise
 from grader.judge.verdict import Verdict
 from grader.messages import Message, number, pick, say
+from grader.say import shown
+from grader.say.errors import told
+from grader.say.shown import show
 from grader.see.array_values import Array
 from grader.see.compare import Difference, PrintedDifference
 from grader.see.observation import CodeLine, Traffic
-from grader.see.values import (
-    Bool,
-    Bytes,
-    Complex,
-    Device,
-    Dict,
-    DType,
-    Entry,
-    Float,
-    Int,
-    List,
-    Mesh,
-    Nothing,
-    Other,
-    Set,
-    Sharding,
-    Spec,
-    Struct,
-    Text,
-    Tree,
-    Tuple,
-    Value,
-)
+from grader.see.values import Nothing, Text, Value
 
-SHORT = {"float": "f", "int": "i", "uint": "u", "complex": "c", "bfloat": "bf"}
-LONG = 110  # characters of one value
+# What need not be said where there is more to say.
+OBVIOUS = {f"differs-{kind}" for kind in ("number", "equal", "type", "none", "keys", "length")}
 
 
 def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang: str) -> str:
@@ -46,44 +26,49 @@ def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang:
     if verdict.outcome == "right":
         return ""
     file = _shown(verdict.file, spec)
-    lines = []
+    called, seen = [], []
     if verdict.args is not None:
-        inner = ", ".join(show(arg, lang, brief=True) for arg in verdict.args)
-        call = textwrap.shorten(f"{spec.name}({inner})", 200, placeholder=" …")
+        call = shown.call(spec.name, verdict.args, lang)
         if verdict.process is not None:
             call += " · " + say("process", lang, process=verdict.process)
-        lines.append(_line("called", call, lang))
-    case = verdict.observation
+        called.append(_line("called", call, lang))
+    case, diagnosis = verdict.observation, _diagnosis(spec, verdict, lang)
     if verdict.difference:
-        lines += _difference(verdict.difference, lang)
+        key, seen, remark = _difference(verdict.difference, verdict.none, lang)
+        remark = "" if diagnosis and key in OBVIOUS else remark
     elif verdict.reason == "budget" and case and case.budget and isinstance(case.traffic, Traffic):
         sent = _bytes(case.traffic.total or 0, lang)
         has, allowed = _has(case.traffic, lang), _allowed(case.budget, lang)
-        lines.append(say("budget", lang, sent=sent, has=has, allowed=allowed))
+        remark = say("budget", lang, sent=sent, has=has, allowed=allowed)
     elif verdict.reason == "raised" and (error := verdict.failure):
-        lines.append(_line("got", say("raised", lang, type=error.type, text=_first_lines(error.text)), lang))
+        seen, remark = [_line("got", say("raised", lang, type=error.type, text=told(error.text, error.more)), lang)], ""
     else:
         key = {"todo": "todo-text"}.get(verdict.reason, verdict.reason)
         values: dict[str, object] = {"file": file, "line": verdict.line, "lesson": spec.lesson, "name": spec.name}
         values |= {"memory": f"{memory:g}", "limit": f"{limit:g}", "process": verdict.process}
         values |= verdict.because.values
-        lines.append(say(key, lang, **{k: _first_lines(v) if isinstance(v, str) else v for k, v in values.items()}))
-    for line, code in verdict.own or _stack_lines(verdict.stack, verdict.file):
-        lines.append(_line("where", say("where", lang, file=file, line=line, code=code.strip()), lang))
-    if verdict.mistake:
-        lines.append(mistake_words(spec, verdict.mistake, lang))
-    elif verdict.near:
-        lines.append(near_words(verdict.near, lang))
-    return "\n".join(lines)
+        remark = say(key, lang, **{k: told(v) if isinstance(v, str) else v for k, v in values.items()})
+    where = [
+        _line("where", say("where", lang, file=file, line=line, code=code.strip()), lang)
+        for line, code in verdict.own or _stack_lines(verdict.stack, verdict.file)
+    ]
+    first, last = (diagnosis, remark) if diagnosis else (remark, "")
+    return "\n".join(filter(None, [first, *called, *seen, last, *where]))
 
 
-def mistake_words(spec: Exercise, mistake: str, lang: str) -> str:
+def _diagnosis(spec: Exercise, verdict: Verdict, lang: str) -> str:
+    """Why the answer may be wrong, where we know: a mistake, one that is likely, or what it nearly is."""
+    if mistake := verdict.mistake or verdict.likely:
+        return mistake_words(spec, mistake, lang, certain=bool(verdict.mistake))
+    return near_words(verdict.near, lang) if verdict.near else ""
+
+
+def mistake_words(spec: Exercise, mistake: str, lang: str, certain: bool = True) -> str:
     """The name and the explanation of a known mistake, from words.toml."""
     words = exercise_words(spec.folder.parent, spec.exercise).mistakes.get(mistake)
     if not (words and words.name and words.text):
         return mistake
-    dash = " — " if lang == "en" else "——"
-    return f"{pick(words.name, lang)}{dash}{pick(words.text, lang)}"
+    return say("mistake" if certain else "likely", lang, name=pick(words.name, lang), text=pick(words.text, lang))
 
 
 def near_words(near: Message, lang: str) -> str:
@@ -93,116 +78,59 @@ def near_words(near: Message, lang: str) -> str:
     return say(key, lang, **said)
 
 
-def show(x: Value, lang: str, brief: bool = False) -> str:
-    """A value in a few words; brief leaves out the numbers of arrays and the longer remarks."""
-    match x:
-        case Array():
-            return _array(x, lang, brief)
-        case Tree():
-            return textwrap.shorten(_tree(x, lang), LONG * 2, placeholder=" …")
-        case Spec(entries):
-            return spec_text(entries)
-        case Mesh(axes, ids):
-            text = "Mesh(" + ", ".join(f"{name}={size}" for name, size in axes) + ")"
-            return text if brief or not ids else f"{text}, {list(ids)}"
-        case Sharding(mesh=Value() as mesh, spec=spec):
-            return f"NamedSharding({show(mesh, lang, brief=True)}, {spec_text(spec)})"
-        case Sharding(name, devices):
-            return f"{name}({', '.join(map(str, devices))})"
-        case Struct(dtype, shape):
-            return f"{_dtype(dtype)}{_shape(shape)}"
-        case Nothing():
-            return "None"
-        case Device(number):
-            return f"CpuDevice(id={number})"
-        case Other("generator"):
-            return say("a-generator", lang)
-        case Other(name, called, text):
-            return called or (text if brief else say("a-value-of-type", lang, type=name, text=text))
-        case Bool() | Int() | Float() | Complex():
-            text = repr(x.number)
-        case Text(words):
-            text = repr(words)
-        case Bytes(encoded):
-            text = repr(encoded)
-        case DType(text):
-            pass
-        case _:
-            raise TypeError(f"{x} cannot be shown")
-    return text if len(text) <= LONG else text[:LONG] + "…"
-
-
-def _tree(x: Tree, lang: str) -> str:
-    items = [show(item, lang, True) for item in x.items]
-    match x:
-        case Dict(keys):
-            return "{" + ", ".join(f"{show(k, lang)}: {i}" for k, i in zip(keys, items, strict=True)) + "}"
-        case List():
-            return f"[{', '.join(items)}]"
-        case Set():
-            return "{" + ", ".join(items) + "}"
-        case Tuple():
-            return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
-    return f"{x.kind}({', '.join(items)})"
-
-
-def spec_text(entries: Sequence[Entry]) -> str:
-    """P('x', None, ('y', 'z')) from a spec's entries."""
-    return f"P({', '.join(map(repr, entries))})"
-
-
-def _array(x: Array, lang: str, brief: bool) -> str:
-    text = f"{_dtype(x.dtype)}{_shape(x.shape)}"
-    if x.first and not brief:
-        text += f" = {x.first}"
-    if x.traced:
-        return say("traced", lang, array=text)
-    spec = x.placement.spec if x.placement else None
-    if not x.placement:
-        return text if brief else say("numpy", lang, array=text)
-    if x.count == 1:
-        return text if brief else say("one-device", lang, array=text)
-    if x.placement.copies:
-        return text if brief else say("copies", lang, array=text, count=x.count)
-    if brief:
-        return text + (f" {spec_text(spec)}" if spec is not None else "")
-    if spec and any(spec):
-        return say("spec", lang, array=text, spec=spec_text(spec), count=x.count)
-    return say("split", lang, array=text, count=x.count)
-
-
-def _dtype(name: str) -> str:
-    word, bits = re.match(r"([a-z]+)(.*)", name).groups()  # type: ignore[union-attr]
-    return SHORT[word] + bits if word in SHORT and bits.isdigit() else name
-
-
-def _shape(shape: tuple[int, ...]) -> str:
-    return "[" + ", ".join(map(str, shape)) + "]"
-
-
 def _line(label: str, text: str, lang: str) -> str:
     return f"{say('label-' + label, lang)}  {text}"
 
 
-def _difference(found: Difference | PrintedDifference, lang: str) -> list[str]:
+def _difference(found: Difference | PrintedDifference, none: bool, lang: str) -> tuple[str, list[str], str]:
+    """What is said of a difference: a message's key, what came back and what was expected, the message.
+
+    none  whether None is the answer to some inputs
+    """
     if isinstance(found, PrintedDifference):
         texts = [
             say("printed-text", lang, text=repr(t[:200])) if t else say("printed-nothing", lang)
             for t in (found.got, found.expected)
         ]
         lines = [_line(label, text, lang) for label, text in zip(("got", "expected"), texts, strict=True)]
-        return [*lines, say("differs-printed", lang)]
-    at = f"{found.path} " if found.path else ""
-    lines = [_line("got", at + show(found.got, lang), lang), _line("expected", at + show(found.expected, lang), lang)]
-    if found.kind == "placement":
-        if found.device is None:
-            return lines
+        return "differs-printed", lines, say("differs-printed", lang)
+    path, *row = found.inside or (found.path,)
+    at = f"{path} " if path else ""
+    got, expected = (show(x, lang) for x in row) if row else _beside(found, lang)
+    if found.kind == "placement" and found.device is not None:
         held = {k: _held(v, found.device, lang) for k, v in (("got", found.got), ("expected", found.expected))}
-        return [*lines, say("differs-placement", lang, at=found.device, **held)]
-    key = {"numbers": "numbers" if found.at else "number"}.get(found.kind, found.kind)
-    if key == "type" and isinstance(found.got, Nothing):
-        key = "none"
-    return [*lines, say(f"differs-{key}", lang, at=found.at, got=found.numbers[0], expected=found.numbers[1])]
+        key, values = "placement", {"at": found.device, **held}
+    else:
+        key = {"numbers": "numbers" if found.at else "number"}.get(found.kind, found.kind)
+        values = {"at": found.at, "got": found.numbers[0], "expected": found.numbers[1]}
+    if key in ("type", "equal") and isinstance(found.got, Nothing):
+        key = "none-here" if none else "none"
+    elif key in ("type", "equal") and isinstance(found.expected, Nothing):
+        key = "none-expected"
+    lines = [_line("got", at + got, lang), _line("expected", at + expected, lang)]
+    remark = "" if key == "placement" and found.device is None else say(f"differs-{key}", lang, **values)
+    return f"differs-{key}", lines, remark
+
+
+def _beside(found: Difference, lang: str) -> tuple[str, str]:
+    """Both parts in words, never in the same words: around the number that differs, or with all that is known."""
+    both = found.got, found.expected
+    if found.at:
+        a, b = (show(x, lang, numbers=shown.around(x, found.at)) for x in both)
+    else:
+        a, b = (show(x, lang) for x in both)
+    if a == b and found.device is not None:
+        a, b = (
+            f"{t} · {say('on-device', lang, device=found.device, held=_held(x, found.device, lang))}"
+            for t, x in zip((a, b), both, strict=True)
+        )
+    if a == b and isinstance(found.got, Text) and isinstance(found.expected, Text):
+        texts = found.got.text, found.expected.text
+        first = next((n for n, (x, y) in enumerate(zip(*texts, strict=False)) if x != y), min(map(len, texts)))
+        a, b = ("… " + repr(t[max(0, first - 20) : first + 60]) for t in texts)
+    if a == b:
+        a, b = (f"{text} ({x.kind})" for text, x in zip((a, b), both, strict=True))
+    return (a, b) if a != b else (str(both[0])[:300], str(both[1])[:300])
 
 
 def _held(x: Value, device: int, lang: str) -> str:
@@ -238,11 +166,6 @@ def _allowed(budget: Budget, lang: str) -> str:
 
 def _bytes(n: int | float, lang: str) -> str:
     return say("bytes-one", lang) if n == 1 else say("bytes", lang, n=number(n))
-
-
-def _first_lines(text: str, lines: int = 3, most: int = 300) -> str:
-    text = "\n".join(text.strip().splitlines()[:lines])
-    return text if len(text) <= most else text[:most].rstrip() + " …"
 
 
 def _stack_lines(stack: str, file: str) -> Sequence[CodeLine]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from grader.exercise import progress
 from grader.exercise.lesson_words import exercise_words
-from grader.home import home, is_installed
+from grader.home import home
 from grader.messages import pick, say
 from grader.say.checked import Checked
 
@@ -113,5 +113,5 @@ def _next(run: "PytestRun", verdicts: "list[PytestVerdict]") -> str | None:
 def _where(run: "PytestRun", exercise: str) -> list[str]:
     folder = run.settings.answers
     line = progress.line_of(folder, exercise)
-    page = [] if is_installed(run.root) else [progress.page_of(exercise, run.lang)]  # the book is not installed
-    return [place(run.root, folder, exercise, line), *page]
+    page = progress.page_of(run.root, exercise, run.lang)
+    return [place(run.root, folder, exercise, line), *([page] if page else [])]

@@ -1,6 +1,7 @@
 """Arrays as plain data: their bytes, where each block lies, and a few numbers to show."""
 
 import base64
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -94,6 +95,13 @@ class Array(Value):
         for block in self.blocks:
             if block.base64 is not None:
                 self.numbers(block)
+
+
+def size(x: Value) -> int:
+    """How much of it there is to look at: every number of an array, every item of a tree."""
+    if isinstance(x, Array):
+        return max(1, math.prod(x.shape))
+    return 1 + sum(map(size, x.items)) if isinstance(x, Tree) else 1
 
 
 def arrays_in(x: Value) -> Iterator[Array]:

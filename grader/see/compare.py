@@ -1,7 +1,7 @@
 """Compare values. `difference` says the first thing that differs, or None."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ class Difference:
     kind  "type", "shape", "dtype", "numbers", "equal" (not equal), "keys", "length", "placement"
     path  where inside a tree: `["w"][0]`, empty for the value itself
     got, expected  the parts; at: the index of the first number that differs; device: the first that holds another block
+    inside  of one of several texts or numbers in a row, the row: its path, what came back, what was expected
     """
 
     kind: str
@@ -26,6 +27,7 @@ class Difference:
     at: str = ""
     device: int | None = None
     numbers: tuple[str, str] = ("", "")  # got and expected at that index
+    inside: tuple[str, Value, Value] | None = None
 
 
 @dataclass(frozen=True)
@@ -49,14 +51,22 @@ def difference(got: Value, expected: Value, tolerance: float, strict: bool = Tru
         return None if got == expected else Difference("equal", got, expected, path)
     if isinstance(got, Node) and got.kind != expected.kind:
         return Difference("type", got, expected, path)
-    if isinstance(got, Dict) and isinstance(expected, Dict) and got.keys != expected.keys:
-        return Difference("keys", got, expected, path)
+    if isinstance(got, Dict) and isinstance(expected, Dict):
+        if (ordered := got.in_order_of(expected)) is None:
+            return Difference("keys", got, expected, path)
+        got = ordered
     if len(got.items) != len(expected.items):
         return Difference("length", got, expected, path)
     for label, a, b in zip(expected.labels, got.items, expected.items, strict=True):
         if found := difference(a, b, tolerance, strict, f"{path}[{label!r}]"):
-            return found
+            row = isinstance(expected, List | Tuple) and not any(
+                isinstance(x, LARGE) for x in (*got.items, *expected.items)
+            )
+            return replace(found, inside=(path, got, expected)) if row else found
     return None
+
+
+LARGE = (Tree, Array)  # what is better shown by itself
 
 
 def placement(got: Value, expected: Value, path: str = "") -> Difference | None:
@@ -68,6 +78,8 @@ def placement(got: Value, expected: Value, path: str = "") -> Difference | None:
         first = next((d for d in sorted(mine | right) if mine.get(d) != right.get(d)), None)
         return Difference("placement", got, expected, path, device=first)
     if isinstance(got, Tree) and isinstance(expected, Tree):
+        if isinstance(got, Dict) and isinstance(expected, Dict):
+            got = got.in_order_of(expected) or got
         for label, a, b in zip(expected.labels, got.items, expected.items, strict=True):
             if found := placement(a, b, f"{path}[{label!r}]"):
                 return found

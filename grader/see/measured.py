@@ -49,7 +49,7 @@ def _case(seen: Observation, args: tuple[Any, ...], budget: Budget | None) -> Ob
     try:
         value, traffic = _run(seen.value, args, budget)
     except Exception as error:
-        return replace(seen, value=None, failure=observe._failure(error, Path()))
+        return replace(seen, value=None, failure=observe.failure_of(error, Path()))
     return replace(seen, value=value, traffic=traffic, printed="")
 
 

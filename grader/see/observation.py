@@ -7,6 +7,7 @@ from typing import Any
 from grader.exercise.spec import Budget, Spec
 from grader.see.array_values import arrays_in
 from grader.see.compare import LEFT_ALONE
+from grader.see.left_behind import Change
 from grader.see.values import Value
 from grader.see.wire import Malformed, decode
 from minipod import forked
@@ -23,6 +24,7 @@ class Failure:
     own   the last lines of the file itself that led to it
     kind  "exit", "blank" (not begun), or "error"
     into  what the file's own code had called
+    more  its words after the first empty line: details, and advice
     """
 
     type: str
@@ -30,6 +32,7 @@ class Failure:
     own: tuple[CodeLine, ...] = ()
     kind: str = "error"
     into: str = ""
+    more: str = ""
 
     @property
     def first_line(self) -> str:
@@ -83,6 +86,7 @@ class Observation:
 
     traffic  of a compiled program
     leaves_devices  how a value came about that left the devices on the way, one of LEAVES_DEVICES
+    changed  what the function should have left as it was
     """
 
     args: tuple[Value, ...]
@@ -92,6 +96,7 @@ class Observation:
     budget: Budget | None = None
     traffic: Traffic | Unreadable | None = None
     leaves_devices: str | None = None
+    changed: Change | None = None
 
     @property
     def timed_out(self) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 
 from grader.exercise.spec import Budget, Spec
 from grader.see import programs
+from grader.see.left_behind import Before
 from grader.see.observation import (
     CodeLine,
     Failure,
@@ -65,7 +66,7 @@ def observe_file(spec: Spec, seed: int, target: Target) -> FileObservation:
     try:
         module = load(path, target.source)
     except BaseException as error:
-        return FileObservation(load=_failure(error, path))
+        return FileObservation(load=failure_of(error, path))
     seen: dict[str, tuple[Observation, ...] | None] = {}
     for name in names:
         if (function := getattr(module, name, None)) is None:
@@ -119,7 +120,7 @@ def _truth(oracle: Any, args: tuple[Any, ...], path: Path) -> Truth:
     try:
         return Truth(pack(oracle(*args)))
     except BaseException as error:
-        return Truth(failure=_failure(error, path))
+        return Truth(failure=failure_of(error, path))
 
 
 def draw(spec: Spec, seed: int) -> tuple[Spec, list[tuple[Any, ...]]]:
@@ -133,7 +134,7 @@ def draw(spec: Spec, seed: int) -> tuple[Spec, list[tuple[Any, ...]]]:
 
 def observe(function: Callable[..., Any], args: tuple[Any, ...], spec: Spec, path: Path) -> Observation:
     """One case."""
-    before, budget = _packed(args), _budget(spec, args)
+    before, budget, as_found = _packed(args), _budget(spec, args), Before(args)
     value, failure, traffic, leaves = None, None, None, None
     tee = _Tee(sys.stdout)
     with contextlib.redirect_stdout(tee):
@@ -147,10 +148,11 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], spec: Spec, pat
                 value = pack(run(*given))
                 _wait_for_prints()
         except BaseException as error:  # SystemExit, too: it is the answer's doing
-            value, failure = None, _failure(error, path)
+            value, failure = None, failure_of(error, path)
+    changed = as_found.change() if value is not None else None
     if spec.on_device and value is not None:
         leaves = _leaves_devices(function, args)
-    return Observation(before, value, failure, tee.text(), budget, traffic, leaves)
+    return Observation(before, value, failure, tee.text(), budget, traffic, leaves, changed)
 
 
 def _wait_for_prints() -> None:
@@ -251,19 +253,19 @@ def _budget(spec: Spec, args: tuple[Any, ...]) -> Budget | None:
     return spec.budget if isinstance(spec.budget, Budget) or spec.budget is None else spec.budget(*args)
 
 
-def _failure(error: BaseException, path: Path) -> Failure:
+def failure_of(error: BaseException, path: Path) -> Failure:
     """An error as data: its type, first words, and the lines of `path` that led to it."""
     frames = traceback.extract_tb(error.__traceback__)
     own: list[CodeLine] = [(f.lineno, f.line or "") for f in frames if f.filename == str(path)]
     if isinstance(error, SyntaxError) and error.filename == str(path):
         own.append((error.lineno, (error.text or "").strip()))
-    words = re.sub(r"\n\s*\n.*", "", str(error).strip(), flags=re.S)[:800]
+    words, _, more = re.sub(r"\n\s*\n", "\n\n", str(error).strip()).partition("\n\n")
     blank = isinstance(error, NotImplementedError) and bool(frames) and frames[-1].filename == str(path)
     traceback.clear_frames(error.__traceback__)  # lets go of what filled the memory
     kind = "exit" if isinstance(error, SystemExit) else "blank" if blank else "error"
     last = max((n for n, f in enumerate(frames) if f.filename == str(path)), default=len(frames))
     into = next((f.name for f in frames[last + 1 :]), "")  # what the answer's own code had called
-    return Failure(type(error).__name__, words, tuple(own[-3:]), kind, into)
+    return Failure(type(error).__name__, words[:800], tuple(own[-3:]), kind, into, more[:2000])
 
 
 class _Tee(io.TextIOBase):

@@ -63,8 +63,7 @@ def pack(x: Any, data: bool = True, depth: int = 0) -> Value:
     if isinstance(x, slice):
         return values.Slice(inner((x.start, x.stop, x.step)))
     if isinstance(x, dict):
-        pairs = sorted(x.items(), key=lambda p: str(p[0])) if data else x.items()  # shown in their own order
-        return values.Dict(inner(k for k, _ in pairs), inner(v for _, v in pairs))
+        return values.Dict(inner(x.keys()), inner(x.values()))  # shown in its own order
     if isinstance(x, (list, tuple)):
         return values.List(inner(x)) if isinstance(x, list) else values.Tuple(inner(x))
     if isinstance(x, (set, frozenset)):

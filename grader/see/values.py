@@ -164,6 +164,13 @@ class Dict(Tree):
     def labels(self) -> list[Any]:
         return list(map(_label, self.keys))
 
+    def in_order_of(self, other: "Dict") -> "Dict | None":
+        """The same dict with its keys in another's order; None where the keys differ."""
+        items = dict(zip(self.keys, self.items, strict=True))
+        if len(self.keys) != len(other.keys) or items.keys() != set(other.keys):
+            return None
+        return Dict(other.keys, tuple(items[key] for key in other.keys))
+
     def validate(self) -> None:
         """Raises ValueError where keys and items are not as many."""
         if len(self.keys) != len(self.items):

@@ -2,7 +2,9 @@
 
 Work on your copy, answers/ch01_devices.py; this file stays as it is.
 
-本章的练习。请在你自己的副本 answers/ch01_devices.py 里作答，本文件保持原样。
+本章的练习。
+
+请在你自己的副本 answers/ch01_devices.py 里作答，本文件保持原样。
 """
 
 from collections.abc import Callable
@@ -27,6 +29,7 @@ def devices_by_host(devices: list, platform: str) -> dict[int, list[int]]:
     返回一个字典：凡是有这个平台的设备的主机，都给出这些设备的 id，从小到大排列。
     """
     # TODO: go through the devices; ask each one, do not count.
+    # TODO：逐个查看设备；问设备自己，不要靠推算。
     raise NotImplementedError
 
 
@@ -45,6 +48,7 @@ def spread(arrays: list[jax.Array], devices: list) -> list[jax.Array]:
     就选列表中最靠前的那个。返回放好的数组，顺序不变。
     """
     # TODO: keep count of the bytes; an array knows its own size.
+    # TODO：记下每个设备已经放了多少字节；数组知道自己有多大。
     raise NotImplementedError
 
 
@@ -60,6 +64,7 @@ def where_it_lies(operands: list[tuple[int, bool]], default: int) -> int | None:
     返回结果所在设备的 id；如果 JAX 拒绝相加，返回 None。
     """
     # TODO: whose word counts?
+    # TODO：结果在哪里，由谁说了算？
     raise NotImplementedError
 
 
@@ -78,4 +83,5 @@ def run_there(function: Callable, tree: Any, device: jax.Device) -> Any:
     返回 function(tree) 的结果：计算发生在 device 上，所有数组也都在那里。
     """
     # TODO: two things decide where work is done.
+    # TODO：计算在哪里进行，由两件事决定。
     raise NotImplementedError

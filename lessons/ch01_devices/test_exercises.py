@@ -29,6 +29,8 @@ def test_devices_by_host(check):
         return [found[i] for i in rng.permutation(len(found))]
 
     def cases(rng):
+        # ids do not ascend with the hosts, nor in the list
+        mixed = [Device(id, "tpu", id % 3) for id in (7, 2, 0, 6, 4, 9)]
         extra = [Device(7, "gpu", 5), Device(3, "gpu", 1), Device(2, "gpu", 5)]
         return [
             (cluster(rng, range(4), 4), "tpu"),
@@ -36,6 +38,7 @@ def test_devices_by_host(check):
             ([*extra, *cluster(rng, range(2), 3, ("cpu",))], "gpu"),
             (jax.devices(), "cpu"),
             (cluster(rng, range(2), 2), "gpu"),
+            (mixed, "tpu"),
         ]
 
     def oracle(devices, platform):
@@ -45,7 +48,7 @@ def test_devices_by_host(check):
         hosts = {host for host, _ in chosen}
         return {h: [i for host, i in chosen if host == h] for h in hosts}
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="id")
 
 
 def test_spread(check):
@@ -81,6 +84,9 @@ def test_where_it_lies(check):
             ([(a, False), (a, False), (a, False)], default),
             ([(a, True), (default, False), (default, False)], default),
             ([(default, True), (a, True), (a, True)], default),
+            ([(5, False), (0, True)], 2),  # 0 is a device like any other
+            ([(5, False), (3, False)], 0),
+            ([(0, True), (3, True)], 2),
         ]
 
     def oracle(operands, default):
@@ -97,7 +103,7 @@ def test_where_it_lies(check):
                 return None
             return where.id
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="id")
 
 
 def place(x):

@@ -2,7 +2,9 @@
 
 Work on your copy, answers/ch02_pmap.py; this file stays as it is.
 
-本章的练习。请在你自己的副本 answers/ch02_pmap.py 里作答，本文件保持原样。
+本章的练习。
+
+请在你自己的副本 answers/ch02_pmap.py 里作答，本文件保持原样。
 """
 
 from collections.abc import Callable
@@ -30,6 +32,7 @@ def parallel_predict(
     第 i 个设备持有第 i 段连续行的预测结果。
     """
     # TODO: cut the batch, then pmap predict with the right in_axes.
+    # TODO：先切开批次，再用合适的 in_axes 对 predict 做 pmap。
     raise NotImplementedError
 
 
@@ -53,6 +56,7 @@ def train_step(
     形状与 params 相同，每个设备上各有一份。
     """
     # TODO: pmap a step that averages the gradients; look at out_axes.
+    # TODO：写出对梯度求平均的一步，再做 pmap；留意 out_axes。
     raise NotImplementedError
 
 
@@ -73,6 +77,7 @@ def masked_mean(x: jax.Array, mask: jax.Array) -> jax.Array:
     8 字节的数加起来。
     """
     # TODO: what must be added up over the devices before you may divide?
+    # TODO：做除法之前，先要在设备之间把什么加起来？
     raise NotImplementedError
 
 
@@ -93,4 +98,5 @@ def mixed_predict(
     返回沿设备轴堆叠的结果 [devices, rows, outputs]。
     """
     # TODO: build an in_axes tree from the names, not from the shapes.
+    # TODO：根据名字而不是形状，建一棵 in_axes 的树。
     raise NotImplementedError

@@ -2,7 +2,9 @@
 
 Work on your copy, answers/ch03_sharding.py; this file stays as it is.
 
-本章的练习。请在你自己的副本 answers/ch03_sharding.py 里作答，本文件保持原样。
+本章的练习。
+
+请在你自己的副本 answers/ch03_sharding.py 里作答，本文件保持原样。
 """
 
 import jax
@@ -27,6 +29,7 @@ def spec_for_picture(
     返回用 NamedSharding 摆放好的 x，每个设备持有的块都与图上一致。
     """
     # TODO: find the PartitionSpec; there are not many to choose from.
+    # TODO：找出那个 PartitionSpec，可选的并不多。
     raise NotImplementedError
 
 
@@ -44,6 +47,7 @@ def bytes_per_device(
     数组可能非常大，不要真的把它创建出来。返回一个设备上的字节数（int，各设备相同）。
     """
     # TODO: the shape of one shard, times the size of one element.
+    # TODO：一个分片的形状，乘以一个元素的大小。
     raise NotImplementedError
 
 
@@ -62,6 +66,7 @@ def pad_and_slice(x: jax.Array, mesh: Mesh) -> tuple[jax.Array, jax.Array]:
     back 是 padded 的前 n 行，每个设备上各有一份。
     """
     # TODO: pad, spread, and take the real rows back.
+    # TODO：先填充，再分片，最后取回原来的行。
     raise NotImplementedError
 
 
@@ -76,4 +81,5 @@ def read_layout(x: jax.Array, index: tuple[int, ...]) -> list[int]:
     任意。index 对每一维给出一个非负整数。返回持有该元素的所有设备的 id，从小到大排列。
     """
     # TODO: ask the shards, not the spec.
+    # TODO：去问各个分片，不要问 spec。
     raise NotImplementedError

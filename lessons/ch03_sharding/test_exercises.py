@@ -27,6 +27,11 @@ def mesh(*sizes, rng=None):
     )
 
 
+def spelled_out(block, x):
+    pairs = zip(block, x.shape, strict=True)
+    return tuple(slice(*s.indices(n)[:2]) for s, n in pairs)
+
+
 def test_spec_for_picture(check):
     def cases(rng):
         drawn = []
@@ -37,16 +42,20 @@ def test_spec_for_picture(check):
             ("y",),
             (("y", "x"), None),
             (None, ("x", "y")),
+            (),  # a whole copy everywhere
         ]
-        for spec, sizes in zip(
-            specs, [(2, 4), (2, 2), (2, 4), (2, 2), (2, 4), (4, 2)], strict=True
-        ):
+        shapes = [(2, 4), (2, 2), (2, 4), (2, 2), (2, 4), (4, 2), (2, 4)]
+        for spec, sizes in zip(specs, shapes, strict=True):
             m = mesh(*sizes)
             rows, columns = (
                 8 * int(k) for k in rng.choice([1, 2, 3], 2, replace=False)
             )
+            if spec and isinstance(spec[0], tuple):
+                rows = 8  # a block is a single row
             x = normal(rng, rows, columns)
             picture = NamedSharding(m, P(*spec)).devices_indices_map(x.shape)
+            if len(drawn) % 2:  # a whole dimension may be written slice(0, n)
+                picture = {d: spelled_out(s, x) for d, s in picture.items()}
             drawn.append((x, m, {d: tuple(s) for d, s in picture.items()}))
         return drawn
 
@@ -60,6 +69,7 @@ def test_spec_for_picture(check):
 def test_bytes_per_device(check):
     def cases(rng):
         k = [int(n) for n in rng.integers(2, 9, 4)]
+        named = Mesh(mesh(3, 2).devices, ("data", "model"))
         return [
             ((8 * k[0], 8 * k[1]), "float32", mesh(2, 4), P("x", "y")),
             ((8 * k[1], 8 * k[2]), "bfloat16", mesh(2, 4), P(None, "x")),
@@ -72,6 +82,8 @@ def test_bytes_per_device(check):
                 P(("x", "z"), "y"),
             ),
             ((4 * k[2], 5), "float16", mesh(4), P()),
+            ((6 * k[0], 4), "float32", named, P(("data", "model"))),
+            ((4, 6 * k[1]), "int8", named, P("model", "data")),
         ]
 
     def oracle(shape, dtype, mesh, spec):
@@ -83,13 +95,13 @@ def test_bytes_per_device(check):
                 parts *= mesh.shape[name]
         return math.prod(shape) // parts * jnp.dtype(dtype).itemsize
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="bytes")
 
 
 def test_pad_and_slice(check):
     def cases(rng):
         drawn = []
-        for size, n in ((8, 17), (4, 8), (8, 3), (4, 9)):
+        for size, n in ((8, 17), (4, 8), (6, 3), (3, 10)):
             x = normal(rng, n, int(rng.choice([3, 5])))
             drawn.append((x, mesh(size)))
         return drawn
@@ -131,4 +143,4 @@ def test_read_layout(check):
             mask[d][block] = True
         return sorted(d.id for d in held if mask[d][index])
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="id")

@@ -2,7 +2,9 @@
 
 Work on your copy, answers/ch04_jit.py; this file stays as it is.
 
-本章的练习。请在你自己的副本 answers/ch04_jit.py 里作答，本文件保持原样。
+本章的练习。
+
+请在你自己的副本 answers/ch04_jit.py 里作答，本文件保持原样。
 """
 
 from collections.abc import Callable
@@ -34,6 +36,7 @@ def product_layout(subscripts: str, left: P, right: P) -> tuple[P, list[str]]:
     axes 是设备之间必须把部分和相加的那些网格轴，按名字排序。
     """
     # TODO: whose letter is it, and does it survive?
+    # TODO：这个字母属于谁，结果里还有它吗？
     raise NotImplementedError
 
 
@@ -60,6 +63,7 @@ def quiet_product(
     right 的列。product 的形状是 [m, n]，布局为 spec。
     """
     # TODO: which rows of left, and which columns of right, does a block need?
+    # TODO：算一块乘积，需要 left 的哪些行、right 的哪些列？
     raise NotImplementedError
 
 
@@ -84,6 +88,7 @@ def known_to_all(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
     也就是把两个矩阵中较小的那个收集一次。
     """
     # TODO: gather the smaller one: x, or the product?
+    # TODO：收集较小的那个：是 x，还是乘积？
     raise NotImplementedError
 
 
@@ -115,4 +120,5 @@ def two_steps_in_place(
     程序的 `memory_analysis()` 所报告的、一个设备上输入与输出共用的内存字节数。
     """
     # TODO: donate the state, and say where the new one shall lie.
+    # TODO：捐赠旧的状态，并说明新的状态放在哪里。
     raise NotImplementedError

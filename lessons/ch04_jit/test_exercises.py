@@ -32,6 +32,7 @@ def test_product_layout(check):
             ("ij,jk->k", P("y"), P(None, "x")),
             ("ij,ij->", P("y", "x"), P("y", "x")),
             ("ij,j->ji", P("y", "x"), P("x")),
+            ("ij,jk->ik", P(("y", "x")), P()),
         ]
         names = dict(zip("ijkb", rng.permutation(list("mnpq")), strict=True))
         renamed = str.maketrans(names)
@@ -52,7 +53,7 @@ def test_product_layout(check):
         axes = {axis for c in found for axis in c.axes or ()}
         return P(*spec[: len(result)]), sorted(axes)
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="label")
 
 
 def test_quiet_product(check):
@@ -63,6 +64,7 @@ def test_quiet_product(check):
             ((2, 2), P("y", "x")),
             ((2, 4), P(("y", "x"))),
             ((4, 2), P(None, "x")),
+            ((2, 2), P()),
         ):
             m, k, n = (8 * int(i) for i in rng.permutation([1, 2, 3]))
             drawn.append(
@@ -143,4 +145,9 @@ def test_two_steps_in_place(check):
             alone = update(*alone), alone[1]
         return alone[0], sum(shard.nbytes for shard in shards)
 
-    check(cases, oracle=oracle, compare=("value", "placement"))
+    check(
+        cases,
+        oracle=oracle,
+        compare=("value", "placement"),
+        values=("data", "bytes"),
+    )

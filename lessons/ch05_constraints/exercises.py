@@ -2,7 +2,9 @@
 
 Work on your copy, answers/ch05_constraints.py; this file stays as it is.
 
-本章的练习。请在你自己的副本 answers/ch05_constraints.py 里作答，本文件保持原样。
+本章的练习。
+
+请在你自己的副本 answers/ch05_constraints.py 里作答，本文件保持原样。
 """
 
 import jax
@@ -28,6 +30,7 @@ def spread_sums(x: jax.Array, mesh: Mesh) -> jax.Array:
     每个设备发送的字节数是它们的 2 (a-1)/a。此外不能有任何通信。
     """
     # TODO: sum, then say where the result shall lie; the order of the axes counts.
+    # TODO：先求和，再说明结果放在哪里；轴的顺序很重要。
     raise NotImplementedError
 
 
@@ -49,6 +52,7 @@ def running_totals(x: jax.Array, mesh: Mesh) -> jax.Array:
     (b-1)/b。
     """
     # TODO: a cumulative sum needs whole rows; say how to deal them out.
+    # TODO：求累积和需要完整的行；说明这些行怎样分给各设备。
     raise NotImplementedError
 
 
@@ -74,6 +78,7 @@ def keep_the_batch_apart(
     为这些行的字节数乘 2 (b-1)/b。
     """
     # TODO: one word, in the right place.
+    # TODO：只要一句话，放对地方。
     raise NotImplementedError
 
 
@@ -95,4 +100,5 @@ def dense(x: jax.Array, w: jax.Array, b: jax.Array, mesh: Mesh) -> jax.Array:
     每个设备发送的字节数是它的 2 (k-1)/k。
     """
     # TODO: `x @ w` stops here; which argument does jnp.dot have for it?
+    # TODO：`x @ w` 会在这里报错；jnp.dot 有哪个参数可用？
     raise NotImplementedError

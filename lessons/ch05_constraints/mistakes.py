@@ -35,6 +35,16 @@ def spread_sums__rows_summed(x, mesh):
     return _lay(x.sum(axis=1), mesh, ("y", "x"))
 
 
+def spread_sums__both_axes(x, mesh):
+    sums = jax.shard_map(
+        lambda block: jax.lax.psum(block.sum(axis=0), ("x", "y")),
+        mesh=mesh,
+        in_specs=P("x", "y"),
+        out_specs=P("y"),
+    )
+    return _lay(sums(x), mesh, ("y", "x"))
+
+
 def running_totals__nothing_said(x, mesh):
     return jnp.cumsum(x, axis=1)
 
@@ -59,6 +69,17 @@ def running_totals__y_before_x(x, mesh):
 
 def running_totals__down_the_columns(x, mesh):
     return jnp.cumsum(_lay(x, mesh, ("x", "y"), None), axis=0)
+
+
+def running_totals__each_block(x, mesh):
+    cut = P("x", "y")
+    totals = jax.shard_map(
+        lambda block: jnp.cumsum(block, axis=1),
+        mesh=mesh,
+        in_specs=cut,
+        out_specs=cut,
+    )
+    return _lay(totals(x), mesh, ("x", "y"), None)
 
 
 def keep_the_batch_apart__nothing_said(batch, w1, w2, mesh):
@@ -116,3 +137,14 @@ def dense__without_bias(x, w, b, mesh):
 def dense__relu_before_bias(x, w, b, mesh):
     rows = NamedSharding(mesh, P("x", None))
     return jax.nn.relu(jnp.dot(x, w, out_sharding=rows)) + b
+
+
+def dense__bias_in_the_sum(x, w, b, mesh):
+    specs = P("x", "y"), P("y", None), P()
+    part = jax.shard_map(
+        lambda x, w, b: jax.lax.psum(x @ w + b, "y"),
+        mesh=mesh,
+        in_specs=specs,
+        out_specs=P("x", None),
+    )
+    return jax.nn.relu(part(x, w, b))

@@ -2,7 +2,9 @@
 
 Work on your copy, answers/ch06_shard_map.py; this file stays as it is.
 
-本章的练习。请在你自己的副本 answers/ch06_shard_map.py 里作答，本文件保持原样。
+本章的练习。
+
+请在你自己的副本 answers/ch06_shard_map.py 里作答，本文件保持原样。
 """
 
 import jax
@@ -33,6 +35,7 @@ def block_sums(
     正好够把 4 字节的数加起来。
     """
     # TODO: add up the block, keep both dimensions, then ask along the axes of spec.
+    # TODO：先把块内加起来，保留两个维，再沿 spec 里的轴求和。
     raise NotImplementedError
 
 
@@ -58,6 +61,7 @@ def mean_and_variance(
     预算：只用一次 all-reduce（8 字节的数），共 n 个设备时，每个设备最多发送 16 (n-1)/n 字节。
     """
     # TODO: what do the distances from guess tell, and how few numbers must travel?
+    # TODO：与 guess 的差能告诉你什么，最少要传几个数？
     raise NotImplementedError
 
 
@@ -79,6 +83,7 @@ def first_largest(x: jax.Array, mesh: Mesh) -> jax.Array:
     16 (n-1)/n 字节。
     """
     # TODO: who holds the largest, and where does that shard begin?
+    # TODO：最大的数在谁那里，那个分片从哪个下标开始？
     raise NotImplementedError
 
 
@@ -97,4 +102,5 @@ def smooth(x: jax.Array, mesh: Mesh) -> jax.Array:
     预算：只用 collective-permute，每个设备最多发送两行。
     """
     # TODO: which two rows does a device lack, and who has them?
+    # TODO：每个设备缺哪两行，这两行在谁那里？
     raise NotImplementedError

@@ -205,6 +205,14 @@ def first_largest__shard_number(x, mesh):
     return _search(x, mesh, choose)
 
 
+def first_largest__whole_length(x, mesh):
+    def choose(wins, at, index, n):
+        index = lax.axis_index("x") * n + at
+        return lax.pmin(jnp.where(wins, index, n * n), "x")
+
+    return _search(x, mesh, choose)
+
+
 def first_largest__left_to_jit(x, mesh):
     return jnp.argmax(x)
 

@@ -2,7 +2,9 @@
 
 Work on your copy, answers/ch07_collectives.py; this file stays as it is.
 
-本章的练习。请在你自己的副本 answers/ch07_collectives.py 里作答，本文件保持原样。
+本章的练习。
+
+请在你自己的副本 answers/ch07_collectives.py 里作答，本文件保持原样。
 """
 
 import jax
@@ -35,6 +37,7 @@ def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
     只按字节数算，所花的时间等于让 2 (n-1) 小块先后走过一条链路。
     """
     # TODO: one round to add the pieces up, one to hand the sums out.
+    # TODO：一圈用来把各小块加起来，一圈用来把总和分发出去。
     raise NotImplementedError
 
 
@@ -58,6 +61,7 @@ def mean_gradient_shards(
     预算：只用 reduce-scatter，每个设备最多发送自己全部梯度字节数的 (n-1)/n。
     """
     # TODO: on one device, what is needed to have a sum, but only a part of it?
+    # TODO：只要总和里的一部分，一个设备上需要什么？
     raise NotImplementedError
 
 
@@ -87,6 +91,7 @@ def to_experts(
     (n-1)/n。
     """
     # TODO: sort, send, multiply, send back, and undo the sorting.
+    # TODO：排序，送出，相乘，送回，再还原顺序。
     raise NotImplementedError
 
 
@@ -111,6 +116,7 @@ def which_collective(before: np.ndarray, after: np.ndarray) -> tuple[str, int]:
     "collective-permute" 之一；字节数与通信量表中“字节”一栏的含义相同。
     """
     # TODO: look at the shapes first, then at the numbers.
+    # TODO：先看形状，再看数值。
     raise NotImplementedError
 
 
@@ -142,4 +148,5 @@ def fastest_mesh(
     返回 `((data, model), seconds)`：放得下而且用时最短的网格，以及它的用时。最快的只有一个。
     """
     # TODO: which pairs are there, which fit, and what does each take?
+    # TODO：有哪些组合，哪些放得下，各要多长时间？
     raise NotImplementedError

@@ -372,6 +372,14 @@ def which_collective__sums_alone(before, after):
     return name, size
 
 
+def which_collective__every_row_has_a_source(before, after):
+    name, size = _named(before, after), max(before[0].nbytes, after[0].nbytes)
+    sources = [row.tobytes() for row in before]
+    if any(row.tobytes() not in sources for row in after):
+        name = "all-to-all" if name == "collective-permute" else name
+    return name, size
+
+
 def _all_reduce(size, n, link):
     carried = size * (n - 1) / n / link.bytes_per_second
     return 2 * max(carried, link.latency) if n > 1 else 0.0

@@ -2,7 +2,9 @@
 
 Work on your copy, answers/ch08_three_ways.py; this file stays as it is.
 
-本章的练习。请在你自己的副本 answers/ch08_three_ways.py 里作答，本文件保持原样。
+本章的练习。
+
+请在你自己的副本 answers/ch08_three_ways.py 里作答，本文件保持原样。
 """
 
 import jax
@@ -41,6 +43,7 @@ def mlp_by_constraints(
     为 m 时，每个设备发送的字节数是它的 2 (m-1)/m。
     """
     # TODO: say where h, w2 and out shall lie; the compiler finds the rest.
+    # TODO：说明 h、w2 和 out 放在哪里，其余的由编译器决定。
     raise NotImplementedError
 
 
@@ -68,6 +71,7 @@ def mlp_by_hand(
     为 m 时，每个设备发送的字节数是它的 2 (m-1)/m。
     """
     # TODO: write what one device does with its rows and its hidden features.
+    # TODO：写出一个设备用自己的行和自己的隐藏特征做什么。
     raise NotImplementedError
 
 
@@ -96,6 +100,7 @@ def mlp_explicit(
     为 m 时，每个设备发送的字节数是它的 2 (m-1)/m。
     """
     # TODO: change the types of the weights, then answer the question of the product.
+    # TODO：先改变权重的类型，再回答乘积提出的问题。
     raise NotImplementedError
 
 
@@ -120,4 +125,5 @@ def collective_matmul(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
     这样的行，再加两份结果和 1 KiB。
     """
     # TODO: send the rows around the ring; whose rows do you hold after each step?
+    # TODO：让各行绕环传递；每走一步之后，你手里是谁的行？
     raise NotImplementedError

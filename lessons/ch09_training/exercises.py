@@ -2,7 +2,9 @@
 
 Work on your copy, answers/ch09_training.py; this file stays as it is.
 
-本章的练习。请在你自己的副本 answers/ch09_training.py 里作答，本文件保持原样。
+本章的练习。
+
+请在你自己的副本 answers/ch09_training.py 里作答，本文件保持原样。
 """
 
 from collections.abc import Callable
@@ -46,6 +48,7 @@ def dropout_step(
     这些字节的 2 (n-1)/n。
     """
     # TODO: differentiate the mean over the devices, not a device's own loss.
+    # TODO：对各设备损失的平均值求导，不要对单个设备自己的损失求导。
     raise NotImplementedError
 
 
@@ -69,6 +72,7 @@ def shard_to_fit(params: dict, mesh: Mesh, limit: int) -> dict:
     返回同样的字典，数组都已摆放到 mesh 上。limit 一定能够满足。
     """
     # TODO: largest first; count what one device holds.
+    # TODO：从最大的数组开始；算清一个设备存放了多少字节。
     raise NotImplementedError
 
 
@@ -99,6 +103,7 @@ def gated_mlp(
     每个设备发送的是这些字节的 2 (m-1)/m。
     """
     # TODO: what is a part of a sum, and what is already whole?
+    # TODO：哪些只是总和的一部分，哪些已经完整？
     raise NotImplementedError
 
 
@@ -133,4 +138,5 @@ def accumulated_gradient(
     这些字节的 2 (n-1)/n。也就是说，梯度只在设备之间求一次和，而不是每个微批次一次。
     """
     # TODO: add up gradients of sums, on each device by itself; divide at the end.
+    # TODO：各设备先各自累加“损失之和”的梯度，最后再除。
     raise NotImplementedError

@@ -198,6 +198,20 @@ def gated_mlp__bias_summed(x, gate, up, down, bias, mesh):
     return _gated(block, (x, gate, up, down, bias), mesh)
 
 
+def gated_mlp__x_summed(x, gate, up, down, bias, mesh):
+    def block(x, gate, up, down, bias):
+        return lax.psum(x + _hidden(x, gate, up) @ down, "model") + bias
+
+    return _gated(block, (x, gate, up, down, bias), mesh)
+
+
+def gated_mlp__other_factor(x, gate, up, down, bias, mesh):
+    def block(x, gate, up, down, bias):
+        return x + lax.psum(_hidden(x, up, gate) @ down, "model") + bias
+
+    return _gated(block, (x, gate, up, down, bias), mesh)
+
+
 def gated_mlp__own_part(x, gate, up, down, bias, mesh):
     def block(x, gate, up, down, bias):
         return x + _hidden(x, gate, up) @ down + bias

@@ -92,6 +92,7 @@ def test_shard_to_fit(check):
                 ),
                 "bias": normal(rng, n - 1, 7, 11),  # cannot be cut
                 "head": normal(rng, small, small),
+                "cube": normal(rng, 3, 5, small),  # in its last dimension only
             }
             by_size = sorted(params, key=lambda k: -params[k].nbytes)
             assert len({w.nbytes for w in params.values()}) == len(params)
@@ -104,6 +105,9 @@ def test_shard_to_fit(check):
                 held -= params[name].nbytes * (n - 1) // n
             spare = 0 if n == 8 else int(rng.integers(1, 4))
             drawn.append((params, line(n), held + spare))  # at most: or just so
+            least = sum(w.nbytes // n for k, w in params.items() if k != "bias")
+            least += params["bias"].nbytes
+            drawn.append((params, line(n), least))  # all that can be cut
         return drawn
 
     check(
@@ -178,7 +182,8 @@ def test_accumulated_gradient(check):
             shape = (micro, rows)
             real = rng.integers(0, 2, shape).astype(np.float32)
             real[0] = 1  # a full microbatch, so that the counts differ
-            real[-1] = 0  # and one with nothing but padding
+            real[1] = 0  # and one with nothing but padding
+            real[-1, 0] = 1
             arrays = (
                 normal(rng, *shape, features),
                 normal(rng, *shape, outputs),

@@ -1,10 +1,13 @@
-"""The exercises of ch10_processes, each run by two processes with four devices.
+"""The exercises of ch10_processes, run by two processes with four devices each; the
+first of them by three processes with two.
+When your function runs, `jax.distributed.initialize` has been called in every process.
 
-Work on your copy, answers/ch10_processes.py; this file stays as it is. When your
-function runs, `jax.distributed.initialize` has been called in every process.
+Work on your copy, answers/ch10_processes.py; this file stays as it is.
 
-本章的练习，每个都由两个进程运行，每个进程四个设备。请在你自己的副本 answers/ch10_processes.py
-里作答，本文件保持原样。你的函数运行时，每个进程都已经调用过 `jax.distributed.initialize`。
+本章的练习由两个进程运行，每个进程四个设备；第一题由三个进程运行，每个进程两个设备。你的函数运行时，每个进程
+都已经调用过 `jax.distributed.initialize`。
+
+请在你自己的副本 answers/ch10_processes.py 里作答，本文件保持原样。
 """
 
 import jax
@@ -26,6 +29,7 @@ def who_am_i() -> dict[str, object]:
     设备的 id，从小到大；"everyone" 是所有进程的设备总数。
     """
     # TODO: four questions, four JAX functions.
+    # TODO：四个问题，四个 JAX 函数。
     raise NotImplementedError
 
 
@@ -34,13 +38,15 @@ def global_sum(mine: np.ndarray) -> float:
 
     mine: f32[n], this process's own numbers. n is the same in every process and a
     multiple of its number of devices; the numbers differ.
-    Returns the sum over all processes as a Python float, the same in each.
+    Returns the sum over all processes, the same in each: a number such as a float,
+    not an array that lies on the devices of several processes.
 
     把所有进程的数加起来，每个进程都要得到总和。mine 的形状是 [n]，是本进程自己的数；
-    各进程的 n 相同，且是本进程设备数的倍数，数值则各不相同。返回全部进程的总和
-    （Python 的 float），每个进程返回的值都一样。
+    各进程的 n 相同，且是本进程设备数的倍数，数值则各不相同。返回全部进程的总和，
+    每个进程返回的值都一样：要一个数（例如 float），不要分布在多个进程的设备上的数组。
     """
     # TODO: make one global array of everyone's part, and sum that.
+    # TODO：把各进程的部分拼成一个全局数组，再对它求和。
     raise NotImplementedError
 
 
@@ -56,6 +62,7 @@ def print_mean(xs: jax.Array) -> None:
     不打印。返回 None。
     """
     # TODO: who has to take part in computing, and who in printing?
+    # TODO：谁必须参与计算，谁必须参与打印？
     raise NotImplementedError
 
 
@@ -64,11 +71,13 @@ def gather_for_all(mine: np.ndarray) -> np.ndarray:
 
     mine: f32[rows, columns], this process's own rows; the shape is the same in every
     process.
-    Returns f32[processes * rows, columns], a NumPy array, the same in each process.
+    Returns f32[processes * rows, columns], the same in each process: an array that
+    the process can read whole, of NumPy or on its own devices.
 
     让每个进程都拿到所有进程的行，按进程编号排列。mine 的形状是 [rows, columns]，是本进程
-    自己的行，各进程的形状相同。返回 NumPy 数组 [processes * rows, columns]，每个进程的
-    结果都一样。
+    自己的行，各进程的形状相同。返回形状为 [processes * rows, columns] 的数组，
+    每个进程的结果都一样，而且本进程能读出全部：NumPy 数组，或者只在本进程设备上的数组。
     """
     # TODO: multihost_utils has what you need; mind `tiled`.
+    # TODO：multihost_utils 里有你要的函数；注意 `tiled`。
     raise NotImplementedError

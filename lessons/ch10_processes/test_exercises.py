@@ -1,4 +1,4 @@
-"""The checks of ch10_processes: each runs in two processes.
+"""The checks of ch10_processes: each runs in two processes, the first in three.
 
 The oracle is NumPy on everybody's numbers.
 """
@@ -21,6 +21,7 @@ def mine(everybody):
     return everybody[jax.process_index()]
 
 
+@pytest.mark.processes(3, devices=2)
 def test_who_am_i(check):
     def oracle():
         owners = {d.id: d.process_index for d in jax.devices()}
@@ -32,7 +33,16 @@ def test_who_am_i(check):
             "everyone": len(owners),
         }
 
-    check(lambda rng: [()], oracle=oracle)
+    check(
+        lambda rng: [()],
+        oracle=oracle,
+        values={
+            "process": "id",
+            "processes": "count",
+            "mine": "id",
+            "everyone": "count",
+        },
+    )
 
 
 def test_global_sum(check):

@@ -1,10 +1,13 @@
-"""The exercises of ch11_data, each run by two processes with four devices.
+"""The exercises of ch11_data, run by two processes with four devices each; the
+first of them by three processes with two.
+When your function runs, `jax.distributed.initialize` has been called in every process.
 
-Work on your copy, answers/ch11_data.py; this file stays as it is. When your
-function runs, `jax.distributed.initialize` has been called in every process.
+Work on your copy, answers/ch11_data.py; this file stays as it is.
 
-本章的练习，每个都由两个进程运行，每个进程四个设备。请在你自己的副本 answers/ch11_data.py
-里作答，本文件保持原样。你的函数运行时，每个进程都已经调用过 `jax.distributed.initialize`。
+本章的练习由两个进程运行，每个进程四个设备；第一题由三个进程运行，每个进程两个设备。你的函数运行时，每个进程
+都已经调用过 `jax.distributed.initialize`。
+
+请在你自己的副本 answers/ch11_data.py 里作答，本文件保持原样。
 """
 
 import jax
@@ -22,14 +25,16 @@ def my_part(count: int) -> np.ndarray:
     Every example belongs to exactly one process. The first process has the
     first examples, the next one those that follow. No part is larger than another
     by more than one, and where they differ, the first processes have the larger.
+    Three processes are asked here.
     Returns this process's numbers, i64[n], ascending; n may be 0.
 
     说出数据集里的哪些样本属于本进程。count 是样本总数，可以是 0；样本从 0 开始编号。
     每个样本恰好属于一个进程：0 号进程拿最前面的一段，下一个进程接着拿，依此类推。各段的
-    长度最多差一；有差别时，靠前的进程拿得多。返回本进程的样本编号，形状是 [n]，从小到大，
+    长度最多差一；有差别时，靠前的进程拿得多。这一题由三个进程运行。返回本进程的样本编号，形状是 [n]，从小到大，
     n 可以是 0。
     """
     # TODO: share them all out, also when they do not divide evenly.
+    # TODO：全部分完，不能整除时也要一个不漏。
     raise NotImplementedError
 
 
@@ -52,6 +57,7 @@ def equal_steps(
     f32[steps, size, columns] 和 bool[steps, size]；有真实的行处，mask 为 True。
     """
     # TODO: how many steps? No process knows that alone.
+    # TODO：一共要多少步？没有哪个进程独自知道。
     raise NotImplementedError
 
 
@@ -62,16 +68,18 @@ def mean_loss(w: np.ndarray, mine: np.ndarray, size: int) -> float:
     number to be guessed, where the guess is `inputs @ w`. The others have other
     rows, and another number of them; no process has more than `size`. size: a
     multiple of the number of devices of a process.
-    Returns a Python float, the same in each process: the squared difference of guess
-    and number, averaged over all rows that there are, as if one process had them all.
+    Returns a number such as a float, the same in each process: the squared difference
+    of guess and number, averaged over all rows that there are, as if one process had
+    them all.
 
     对所有进程的行求均方误差。w 的形状是 [3]。mine 的形状是 [rows, 4]，是本进程自己的行：
     三个输入，加上要预测的数；预测值是 `inputs @ w`。别的进程有别的行，行数也不同，但都
-    不超过 size；size 是一个进程的设备数的倍数。返回 Python 的 float，每个进程都一样：
+    不超过 size；size 是一个进程的设备数的倍数。返回一个数（例如 float），每个进程都一样：
     对实际存在的每一行，求预测值与要预测的数之差，平方后取平均，就像所有的行都在一个
     进程里一样。
     """
     # TODO: pad to `size`, and keep the padding out of the mean.
+    # TODO：填充到 size 行，填充的行不能算进平均值。
     raise NotImplementedError
 
 
@@ -92,4 +100,5 @@ def restore(
     的整体，是一个全局数组，分片方式如 sharding 所给（也可能按列切开）。
     """
     # TODO: the pieces in the right order, then one array of everybody.
+    # TODO：先把各片段按正确的顺序拼好，再由所有进程建成一个数组。
     raise NotImplementedError

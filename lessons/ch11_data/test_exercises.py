@@ -1,4 +1,4 @@
-"""The checks of ch11_data: each runs in two processes.
+"""The checks of ch11_data: each runs in two processes, the first in three.
 
 The oracle is NumPy on everybody's rows.
 """
@@ -23,10 +23,11 @@ def mine(everybody):
     return everybody[jax.process_index()]
 
 
+@pytest.mark.processes(3, devices=2)
 def test_my_part(check):
     def cases(rng):
-        k = int(rng.integers(4, 9))
-        return [(2 * k + 1,), (2 * k + 4,), (2 * k + 7,), (1,)]
+        k = 3 * int(rng.integers(4, 9))
+        return [(k + 1,), (k + 2,), (k,), (7,), (2,), (1,), (0,)]
 
     def oracle(count):
         sizes = [0] * jax.process_count()
@@ -35,7 +36,7 @@ def test_my_part(check):
         first = sum(sizes[: jax.process_index()])
         return np.arange(first, first + sizes[jax.process_index()])
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="index")
 
 
 def test_equal_steps(check):

@@ -1,12 +1,13 @@
 """ch12_pitfalls: four programs that hang or lie, each run by two processes, and
-two that read what the processes of a hang have left behind.
+two that read what the processes of a hang have left behind. Nothing is blank here:
+each function runs, and is wrong as it stands. Repair it.
 
-Work on your copy, answers/ch12_pitfalls.py; this file stays as it is. Nothing is
-blank here: each function runs, and is wrong as it stands. Repair it.
+Work on your copy, answers/ch12_pitfalls.py; this file stays as it is.
 
 前四个程序不是卡住，就是悄悄给出错误的结果，每个都由两个进程运行；后两个要读卡住的进程留下的
-记录。请在你自己的副本 answers/ch12_pitfalls.py 里修改，本文件保持原样。这里没有空白：每个函数
-都能运行，但都是错的。请把它们修好。
+记录。这里没有空白：每个函数都能运行，但都是错的。请把它们修好。
+
+请在你自己的副本 answers/ch12_pitfalls.py 里修改，本文件保持原样。
 """
 
 import jax  # noqa: F401 (for your answers)
@@ -26,6 +27,7 @@ def sum_by_name(mine: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     得到的结果都一样。
     """
     # TODO: as it stands, one parameter gets the sum of another.
+    # TODO：现在的写法会让一个参数得到另一个参数的总和。
     sums = {}
     for name in mine:
         everyone = multihost_utils.process_allgather(mine[name])
@@ -45,6 +47,7 @@ def padded_sum(mine: np.ndarray) -> np.ndarray:
     进程中最大的 n，每个进程得到的结果都一样。
     """
     # TODO: as it stands, the processes hand in arrays of different widths.
+    # TODO：现在的写法里，各进程交出的数组宽度不同。
     everyone = multihost_utils.process_allgather(mine.sum(axis=0))
     return everyone.sum(axis=0)
 
@@ -54,13 +57,14 @@ def mean_of_batches(batches: list[np.ndarray]) -> float:
 
     batches: a list of f32[n], this process's own; every batch has n numbers, but one
     process may have fewer batches than another, or none. There is at least one in all.
-    Returns the mean as a Python float, the same in each process.
+    Returns the mean as a number such as a float, the same in each process.
 
     求所有进程、所有批次里全部数的平均值。batches 是由 f32[n] 组成的列表，是本进程自己的批次：
-    每个批次都是 n 个数，但各进程的批次数可能不同，也可能一个都没有（合起来至少有一个）。返回平均值（Python 的
-    float），每个进程得到的结果都一样。
+    每个批次都是 n 个数，但各进程的批次数可能不同，也可能一个都没有（合起来至少有一个）。返回平均值，
+    是一个数（例如 float），每个进程得到的结果都一样。
     """
     # TODO: as it stands, the one with more batches waits for the other for ever.
+    # TODO：现在的写法里，批次多的进程会永远等下去。
     total, count = 0.0, 0
     for batch in batches:
         everyone = multihost_utils.process_allgather(batch)
@@ -82,8 +86,11 @@ def steps_until_good(losses: np.ndarray, goal: float) -> int:
     第一次低于 goal 的那一步为止（包括这一步）；若始终没有，则走完所有的步。
     """
     # TODO: as it stands, each process decides by its own loss.
+    # TODO：现在的写法里，每个进程只看自己的损失来决定。
     for step, loss in enumerate(losses, 1):
-        multihost_utils.process_allgather(np.float32(loss))  # the training step
+        # Stands for the training step.
+        # 下面的调用代表训练的一步。
+        multihost_utils.process_allgather(np.float32(loss))
         if loss < goal:
             return step
     return len(losses)
@@ -106,6 +113,7 @@ def first_apart(calls: list[list[tuple[str, int]]]) -> tuple[int, int]:
     是谁在哪一行代码里请求的。（如果那个进程漏掉了一次调用，错误就在这次调用之前。）
     """
     # TODO: as it stands, it blames the call at which process 0 got stuck.
+    # TODO：现在的写法只怪 0 号进程卡住的那次调用。
     name, line = calls[0][-1]
     return 0, line
 
@@ -129,5 +137,6 @@ def who_is_missing(
     就返回 None：没有进程缺席，要查的是设备。
     """
     # TODO: as it stands, it takes the first process, and the innermost frame.
+    # TODO：现在的写法取了第一个进程、最里层的一帧。
     file, line, function = stacks[0][0]
     return 0, line

@@ -112,6 +112,8 @@ def test_steps_until_good(check):
             level = np.float32([1] * before + [0.25, 0.125, 0.0625])
             other = np.float32([1] * before + [0.75, 0.125, 0.0625])
             everybody.append((np.stack([level, other]), 0.5))
+        first = np.float32([[0.25, 2, 1], [0.5, 1, 2]])  # good at once
+        everybody.append((first, 0.5))
         return [(mine(both), goal) for both, goal in everybody]
 
     def oracle(own, goal):
@@ -120,7 +122,7 @@ def test_steps_until_good(check):
         below = np.flatnonzero(both.mean(axis=0) < goal)
         return int(below[0]) + 1 if below.size else len(own)
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="count")
 
 
 def renumbered(rng, found, first=None):
@@ -164,12 +166,16 @@ def test_first_apart(check):
             known.append(([reports.calls(text) for text in texts], truth))
         cut = [(one_ended(rng, *case), case[1]) for case in known[:2]]
         known.extend(cut)
+        calls, truth = known[1]  # and as if they parted at their first call
+        pairs = zip(calls[truth[0]], calls[truth[0] - 1], strict=False)
+        start = next(k for k, (a, b) in enumerate(pairs) if a != b)
+        known.append(([names[start:] for names in calls], truth))
         return [(calls,) for calls, _ in known]
 
     def oracle(calls):
         return next(truth for drawn, truth in known if drawn == calls)
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="id")
 
 
 def test_who_is_missing(check):
@@ -178,7 +184,7 @@ def test_who_is_missing(check):
     def cases(rng):
         found = recorded("retry", "disk", "save", "lock", "stall")
         shown = reports.incidents()[1]  # here two stand on a line of their own
-        firsts = [2, found[0]["process"]] + [None] * len(found)
+        firsts = [2, None, found[1]["process"]] + [None] * len(found)
         for incident, first in zip([shown, *found], firsts, strict=False):
             texts, truth = renumbered(rng, incident, first)
             known.append(([reports.stack(text) for text in texts], truth))
@@ -187,4 +193,4 @@ def test_who_is_missing(check):
     def oracle(stacks):
         return next(truth for drawn, truth in known if drawn == stacks)
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="id")

@@ -2,7 +2,9 @@
 
 Work on your copy, answers/ch13_network.py; this file stays as it is.
 
-本章的练习。请在你自己的副本 answers/ch13_network.py 里作答，本文件保持原样。
+本章的练习。
+
+请在你自己的副本 answers/ch13_network.py 里作答，本文件保持原样。
 """
 
 import jax
@@ -21,16 +23,17 @@ def ring_seconds(size: int, hops: list[tuple[float, float]]) -> float:
     the next, all at once; a hop needs its latency, then the piece at its rate. The
     next step begins when the last hop of this one is done. There are n-1 steps to add
     the pieces up and n-1 to hand the sums out.
-    Returns the seconds, a float.
+    Returns the seconds, a number.
 
     环上的各跳并不一样时，一次 all-reduce 需要多长时间？
     size 是每个设备上的字节数，是设备数 n 的倍数，n ≥ 2。hops 按顺序给出环上的 n 跳，每一跳
     是一个元组：每秒字节数、以秒计的延迟。环是一步一步走的：每一步里，所有设备同时把一小块
     （size / n 字节）交给下一个设备；一跳先花掉延迟，再按自己的速率传这一小块。这一步最后一跳
     结束，下一步才开始。把各块加起来要 n-1 步，把和分发出去又要 n-1 步。
-    返回总秒数（float）。
+    返回总秒数，一个数。
     """
     # TODO: how long does one step take, and how many are there?
+    # TODO：一步要多长时间，一共有多少步？
     raise NotImplementedError
 
 
@@ -53,6 +56,7 @@ def two_level_psum(x: jax.Array, mesh: Mesh) -> jax.Array:
     2 (h-1)/h × m / d 个数（每个 4 字节），除此之外最多再发送 2 (d-1)/d × m 个数。
     """
     # TODO: inside, across, inside.
+    # TODO：主机内，主机间，再主机内。
     raise NotImplementedError
 
 
@@ -76,6 +80,7 @@ def mesh_within(
     within 变化最快，然后是其余各轴里的最后一个，依此类推。
     """
     # TODO: fill an array whose last axis is `within`, then move that axis.
+    # TODO：先填一个以 within 为最后一维的数组，再移动这个轴。
     raise NotImplementedError
 
 
@@ -99,4 +104,5 @@ def bytes_leaving(
     没有就是 0。
     """
     # TODO: which hops cross, and what does one hop carry?
+    # TODO：哪些跳会跨进程，一跳要传多少字节？
     raise NotImplementedError

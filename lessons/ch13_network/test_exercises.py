@@ -1,5 +1,7 @@
 """The checks of ch13_network; one of them runs in two processes."""
 
+from dataclasses import dataclass
+
 import jax
 import numpy as np
 import pytest
@@ -31,7 +33,7 @@ def test_ring_seconds(check):
             seconds += float(np.max(ends))
         return seconds
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="seconds")
 
 
 def test_two_level_psum(check):
@@ -73,6 +75,14 @@ def test_two_level_psum(check):
     )
 
 
+@dataclass(frozen=True)
+class Device:
+    """What is asked of a device; for machines that are not there."""
+
+    id: int
+    process_index: int
+
+
 @pytest.mark.processes(2, devices=4)
 def test_mesh_within(check):
     def cases(rng):
@@ -86,6 +96,9 @@ def test_mesh_within(check):
         ):
             devices = [jax.devices()[i] for i in rng.permutation(8)]
             drawn.append((devices, shape, within))
+        # ids that do not ascend with the processes, of which there are three
+        apart = [Device(k, k % 3) for k in rng.permutation(12).tolist()]
+        drawn.append((apart, {"data": 3, "model": 2, "seq": 2}, "model"))
         return drawn
 
     def oracle(devices, sizes, within):
@@ -103,7 +116,7 @@ def test_mesh_within(check):
             grid[place] = device
         return Mesh(grid, tuple(names))
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="id")
 
 
 def test_bytes_leaving(check):
@@ -125,6 +138,8 @@ def test_bytes_leaving(check):
             shuffled = [[order[i] for i in group] for group in groups]
             size = 24 * int(rng.integers(10, 90))
             drawn.append((shuffled, process, size))
+        gaps = [7, 4, 4, 0, 7, 0]  # not all processes are here
+        drawn.append(([[0, 1, 2], [3, 4, 5]], gaps, 42))
         return drawn
 
     def oracle(groups, process, size):
@@ -136,4 +151,4 @@ def test_bytes_leaving(check):
                 sent[a] += (a != b) * 2 * (n - 1) * (size // n)
         return sent
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="bytes")

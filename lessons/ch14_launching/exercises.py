@@ -2,7 +2,9 @@
 
 Work on your copy, answers/ch14_launching.py; this file stays as it is.
 
-本章的练习，都不需要集群。请在你自己的副本 answers/ch14_launching.py 里作答，本文件保持原样。
+本章的练习，都不需要集群。
+
+请在你自己的副本 answers/ch14_launching.py 里作答，本文件保持原样。
 """
 
 from collections.abc import Callable
@@ -35,6 +37,7 @@ def sbatch_file(
     返回 submit 的返回值。
     """
     # TODO: four options and a line that starts every process.
+    # TODO：四个选项，再加上一条命令，用来启动每个进程。
     raise NotImplementedError
 
 
@@ -59,6 +62,7 @@ def arguments_by_hand(
     它使用的 GPU 的列表，按所在主机的编号。
     """
     # TODO: who starts where, with which number and which GPUs?
+    # TODO：谁在哪台主机上启动，编号是几，用哪些 GPU？
     raise NotImplementedError
 
 
@@ -81,6 +85,7 @@ def which_launcher(environ: dict[str, str]) -> tuple[str, int, int] | None:
     不会在 Kubernetes 之外的 Google 虚拟机上运行。
     """
     # TODO: ask the detectors in JAX's order; what does each of them need?
+    # TODO：按 JAX 的顺序逐个问各检测器；每个检测器需要什么？
     raise NotImplementedError
 
 
@@ -113,4 +118,5 @@ def what_is_wrong(reports: list[dict], expected: int) -> tuple[str, list[int]]:
     ("fine", [])：一切正常。
     """
     # TODO: in this order; who is process 0 in the list?
+    # TODO：按这个顺序检查；列表里谁是 0 号进程？
     raise NotImplementedError

@@ -31,7 +31,11 @@ def test_sbatch_file(check):
             "not_read": "",
         }
 
-    check(cases, oracle=oracle)
+    check(
+        cases,
+        oracle=oracle,
+        values={"nodes": "count", "processes": "count", "seconds": "seconds"},
+    )
 
 
 def test_arguments_by_hand(check):
@@ -61,7 +65,15 @@ def test_arguments_by_hand(check):
             for i, (host, ids) in enumerate(rows)
         ]
 
-    check(cases, oracle=oracle)
+    check(
+        cases,
+        oracle=oracle,
+        values={
+            "num_processes": "count",
+            "process_id": "id",
+            "local_device_ids": "id",
+        },
+    )
 
 
 def slurm(rank, size, local, nodes, step=True):
@@ -141,7 +153,7 @@ def test_which_launcher(check):
                     return kind.name, *ids
         return None
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values=("label", "id", "count"))
 
 
 def reports(rng, n, **changes):
@@ -167,6 +179,8 @@ def test_what_is_wrong(check):
         a, b = sorted(int(i) for i in rng.permutation(range(2, n - 1))[:2])
         elsewhere = {"coordinator_address": "node02:6543"}
         alone = reports(rng, n, process_id=0, num_processes=1, at=range(n))
+        odd = reports(rng, n, num_processes=n + 1, at=[b])
+        (one_more,) = (r for r in odd if r["process_id"] == b)
         lost = [r for r in reports(rng, n) if r["process_id"] not in (a, b)]
         last = [r for r in reports(rng, n) if r["process_id"] != n - 1]
         first = [r for r in reports(rng, n) if r["process_id"] != 0]
@@ -184,6 +198,9 @@ def test_what_is_wrong(check):
             (reports(rng, n, at=range(1, n), devices=3), n),
             (reports(rng, n, at=[a], devices=3, **elsewhere), n),
             (reports(rng, n, at=[b], num_processes=n + 1), n),
+            (reports(rng, n, at=[b, a], num_processes=n + 1), n),
+            # one of two with the same number counts wrongly
+            (reports(rng, n) + [one_more], n),
             # started twice: everybody agrees, and there are twice as many
             (reports(rng, 3) + reports(rng, 3), 3),
             ([], 2),
@@ -216,4 +233,4 @@ def test_what_is_wrong(check):
                 return word, found
         return "fine", []
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values=("label", "id"))

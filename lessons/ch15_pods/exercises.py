@@ -2,7 +2,9 @@
 
 Work on your copy, answers/ch15_pods.py; this file stays as it is.
 
-本章的练习。请在你自己的副本 answers/ch15_pods.py 里作答，本文件保持原样。
+本章的练习。
+
+请在你自己的副本 answers/ch15_pods.py 里作答，本文件保持原样。
 """
 
 from collections.abc import Callable
@@ -27,6 +29,7 @@ def make_it_fit(plan: Callable[[int], dict], rows: list[int]) -> int | None:
     预算：编译 `len(rows).bit_length()` 次，再多一次就会抛出 RuntimeError。
     """
     # TODO: each compilation should rule out half of what is left.
+    # TODO：每次编译都应该排除剩下的一半。
     raise NotImplementedError
 
 
@@ -54,6 +57,7 @@ def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
     返回代价最小者的 (on, mesh)；一个都没有时返回 None。
     """
     # TODO: leave out what cannot be had, then take the cheapest.
+    # TODO：先去掉不能用的，再取代价最小的。
     raise NotImplementedError
 
 
@@ -86,6 +90,7 @@ def costliest_axis(
     返回 (axis, seconds)：所有集合通信加起来最久的那个轴，以及这个时间。
     """
     # TODO: seconds for each axis, of all that runs along it.
+    # TODO：对每个轴，把沿它进行的所有通信的秒数加起来。
     raise NotImplementedError
 
 
@@ -109,4 +114,5 @@ def rows_to_hide(
     返回使计算时间不少于网络时间的最小批次，它是 step 的倍数；批次再大也做不到时返回 None。
     """
     # TODO: which of the three times grow with the batch?
+    # TODO：三个时间里，哪些随批次变大而变长？
     raise NotImplementedError

@@ -107,7 +107,7 @@ def test_make_it_fit(check):
         )
         return max((n for n in rows if plans[n]["fits"]), default=None)
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="label")
 
 
 def drawn_plan(rng, i):
@@ -147,6 +147,20 @@ def test_choose_plan(check):
         for _ in range(12):
             plans = [drawn_plan(rng, i) for i in range(9)]
             drawn.append((plans, float(rng.uniform(0.02, 0.4))))
+        # the first is the cheapest, takes all the time that there is, and has
+        # a peak of just 90 %; the cheapest of the others has a byte more
+        room, times = 10 * 2**30, ("compute", "memory", "network")
+        close = [
+            {
+                "on": f"pod {i}",
+                "mesh": {"data": chips, "model": 1},
+                "fits": True,
+                "memory": {"peak": 9 * 2**30 + over, "limit": room},
+                "seconds": dict.fromkeys(times, 0.25),
+            }
+            for i, (chips, over) in enumerate([(4, 0), (2, 1), (8, -1)])
+        ]
+        drawn.append((close, 0.25))
         return drawn
 
     def oracle(plans, deadline):
@@ -159,7 +173,7 @@ def test_choose_plan(check):
                     best, found = cost, (p["on"], p["mesh"])
         return found
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="label")
 
 
 def test_costliest_axis(check):
@@ -216,7 +230,7 @@ def test_costliest_axis(check):
         axis = max(total, key=total.get)
         return axis, float(total[axis])
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values=("label", "seconds"))
 
 
 def network(p):
@@ -254,6 +268,10 @@ def test_rows_to_hide(check):
             step = int(rng.choice([32, 64, 128]))
             times = {"data": (1 + over * step / rows) / 64, "model": 1 / 64}
             drawn.append((rows, 1 / 32, times, step))
+        # half a row more than a multiple of step; and nothing is gained by rows
+        late = {"data": (1 + 0.5 / 2048) / 64, "model": 1 / 64}
+        drawn.append((2048, 1 / 32, late, 64))
+        drawn.append((2048, 1 / 64, late, 64))
         return drawn
 
     def oracle(rows, compute, network, step):
@@ -264,4 +282,4 @@ def test_rows_to_hide(check):
             n += step
         return n
 
-    check(cases, oracle=oracle)
+    check(cases, oracle=oracle, values="count")

@@ -1,11 +1,12 @@
-"""The exercises of ch16_capstone: four milestones of the night.
+"""The exercises of ch16_capstone: four milestones of the night. Only `stop_after`
+is run by two processes, after `jax.distributed.initialize`.
 
-Work on your copy, answers/ch16_capstone.py; this file stays as it is. Only
-`stop_after` is run by two processes, after `jax.distributed.initialize`.
+Work on your copy, answers/ch16_capstone.py; this file stays as it is.
 
-本章的练习，也是这一夜的四个里程碑。请在你自己的副本 answers/ch16_capstone.py 里作答，
-本文件保持原样。只有 `stop_after` 由两个进程运行，运行前已经调用过
+本章的练习，也是这一夜的四个里程碑。只有 `stop_after` 由两个进程运行，运行前已经调用过
 `jax.distributed.initialize`。
+
+请在你自己的副本 answers/ch16_capstone.py 里作答，本文件保持原样。
 """
 
 import jax  # noqa: F401 (for your answers)
@@ -37,6 +38,7 @@ def next_rows(
     也就是这些行所在的轮，和这一轮到那时共取走的行数，哪怕这一轮已经取完。
     """
     # TODO: where does the batch begin, and which part of it is ours?
+    # TODO：这个批次从哪里开始，哪一段归本进程？
     raise NotImplementedError
 
 
@@ -55,6 +57,7 @@ def stop_after(begun: int, told: bool) -> int:
     如果谁也没有收到信号，就返回 0。
     """
     # TODO: no process knows alone who was told, nor how far the others are.
+    # TODO：谁收到了信号、别人走到了哪一步，没有哪个进程独自知道。
     raise NotImplementedError
 
 
@@ -76,6 +79,7 @@ def newest_whole(folder: dict[str, dict[str, int]]) -> int:
     无关。返回最新的完整检查点的步数；一个也没有时返回 0。
     """
     # TODO: which names are checkpoints, and which of them are whole?
+    # TODO：哪些名字是检查点，其中哪些是完整的？
     raise NotImplementedError
 
 
@@ -97,4 +101,5 @@ def slow_process(begun: np.ndarray, ready: np.ndarray) -> int:
     慢的进程至多一个。返回它的编号；没有慢的进程时返回 -1。
     """
     # TODO: what can be compared, when the clocks cannot?
+    # TODO：各进程的时钟不一致，有什么是可以比较的？
     raise NotImplementedError

@@ -17,6 +17,7 @@ from publish.pages.page import Page
 OURS = ("minipod", "grader", "lessons")
 TOOLS = ("minipod", "grader")
 HAVE_DOCSTRINGS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+DESK = Path("lessons", "__init__.py")  # hands readers of notebooks to the checker; no cell's output is made there
 DOTTED = tuple(f"{name}." for name in OURS)
 
 _PARSING = threading.Lock()  # Python 3.11's parser counts its depth for all threads together
@@ -104,7 +105,7 @@ def _named(what: Mentioned, beside: Path, lesson: Path, root: Path) -> list[Path
         if up := len(name) - len(bare):
             found += _files([beside, *beside.parents][up - 1], bare)
         elif name.partition(".")[0] in OURS:
-            found += _files(root, name)
+            found += [path for path in _files(root, name) if path != root / DESK]
         else:  # a program imports its neighbours by their bare names
             found += [path for folder in {beside, lesson} for path in _files(folder, name)]
     return found

@@ -1,22 +1,12 @@
 """An exercise as a page shows it: statement, blank, hints and the folded solution, pulled from the lesson."""
 
-import ast
+import re
 import tomllib
 from pathlib import Path
 
 from grader.exercise import languages
-from grader.exercise.statements import functions, markdown
-
-
-def code_without_docstring(path: Path, name: str) -> str:
-    """The source of one function, decorators included, its docstring left out."""
-    lines, node = path.read_text("utf-8").split("\n"), functions(path)[name]
-    first = min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1
-    keep = lines[first : node.end_lineno]
-    if ast.get_docstring(node) is not None:
-        doc = node.body[0]
-        del keep[doc.lineno - 1 - first : (doc.end_lineno or doc.lineno) - first]
-    return "\n".join(keep).rstrip()
+from grader.exercise.function_text import without_docstring
+from grader.exercise.statements import code_in, functions, markdown
 
 
 def block(root: Path, chapter: str, name: str, number: int, edition: str, ui: dict[str, dict[str, str]]) -> str:
@@ -51,15 +41,28 @@ def block(root: Path, chapter: str, name: str, number: int, edition: str, ui: di
         *([] if used == {edition} else [f"*{ui['only_other'][edition]}*", ""]),
         markdown(asked, [a.arg for a in functions(blanks)[name].args.args]),
         "",
-        f"```python\n{code_without_docstring(blanks, name)}\n```",
+        "\n".join(["```python", *code_in(without_docstring(blanks, name).split("\n"), edition), "```"]),
         "",
         ui["where"][edition].format(chapter=chapter, name=name),
     ]
     for i, hint in enumerate(hints, 1):
         parts += ["", f":::{{dropdown}} {ui['hint'][edition]} {i}", hint.strip(), ":::"]
     parts += ["", f":::{{dropdown}} {ui['solution'][edition]}"]
-    parts += [f"```python\n{code_without_docstring(solved, name)}\n```", ":::", "::::"]
+    parts += [f"```python\n{without_docstring(solved, name)}\n```", ":::", "::::"]
     return "\n".join(parts)
+
+
+def split(text: str, then: str) -> list[tuple[str, str]]:
+    """Each exercise of a page's Markdown, with what stands above it, and at last what comes after: ("", text).
+
+    In place of blank, hints and solution, which a notebook has in cells, it ends with the sentence `then`.
+    """
+    parts, at = [], 0
+    for m in re.finditer(r"(?ms)^% exercise: *(\w+) *$\n(.*?)^% end exercise *$\n?", text):
+        asked = m[2].partition("\n```python\n")[0].rstrip()
+        parts.append((m[1], f"{text[at : m.start()]}{asked}\n\n{then}\n::::"))
+        at = m.end()
+    return [*parts, ("", text[at:])]
 
 
 def label(name: str) -> str:

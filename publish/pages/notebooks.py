@@ -1,4 +1,4 @@
-"""The notebooks of an edition: one for Sphinx to render, one in plain Markdown for readers to take away."""
+"""The notebooks of an edition: one for Sphinx to render, one for readers to take away, in which exercises are cells."""
 
 import copy
 import re
@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import jupytext
 import nbformat
+import yaml
 
+from grader.notebook import blank_cells
 from publish.outputs.execute import LIMIT, Executed
-from publish.pages import terms
+from publish.pages import exercise_blocks, first_cell, terms
 from publish.pages.labels import label, translate
-from publish.pages.page import Page
+from publish.pages.page import ROOT, Page
 from publish.pages.plain_markdown import Links, plain
 
 EDITIONS = {"en": "en", "zh-Hans": "zh-Hans", "zh-Hant": "zh-Hans"}  # each edition and the one it is written in
@@ -117,26 +119,35 @@ def to_take_away(notebook: nbformat.NotebookNode, src: Source, links: Links) -> 
     """What `with_outputs` gives, in plain Markdown to download, and first of all a cell that says what is missing."""
     notebook = copy.deepcopy(notebook)
     names = {kind: row[src.edition] for kind, row in terms.ui().items()}
+    notebook.cells = [new for cell in notebook.cells for new in _with_exercises(cell, src)]
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = plain(cell.source, links, names)
     notebook.cells = [c for c in notebook.cells if c.source.strip()]
     if src.page.cells:
-        first = nbformat.v4.new_code_cell(first_cell(src.edition), id="what-is-missing")
+        first = nbformat.v4.new_code_cell(first_cell.source(src.edition, src.name, address()), id="first")
         notebook.cells.insert(0, first)
     return notebook
 
 
-def first_cell(edition: str) -> str:
-    """Code that ends with one sentence in the reader's language where JAX or minipod is missing."""
-    words = terms.ui()
-    return (
-        f"# {words['needs'][edition]}\n"
-        "from importlib.util import find_spec\n\n"
-        'missing = [name for name in ("jax", "minipod") if find_spec(name) is None]\n'
-        "if missing:\n"
-        f"    raise SystemExit({words['missing'][edition]!r}.format(', '.join(missing)))"
-    )
+def _with_exercises(cell: nbformat.NotebookNode, src: Source) -> list[nbformat.NotebookNode]:
+    """A cell of a page; where it is prose with exercises, the prose and the exercises as cells."""
+    if cell.cell_type != "markdown":
+        return [cell]
+    cells, blanks = [], ROOT / "lessons" / src.name / "exercises.py"
+    for number, (name, text) in enumerate(exercise_blocks.split(cell.source, terms.ui()["answer_below"][src.edition])):
+        cells.append(nbformat.v4.new_markdown_cell(text, id=f"{cell.id}-{number}" if number else cell.id))
+        if name:
+            blank = blank_cells.blank_cell(blanks, name, src.edition)
+            cells.append(nbformat.v4.new_code_cell(blank, id=f"answer-{name}"))
+            cells.append(nbformat.v4.new_code_cell(blank_cells.check_cell(name), id=f"check-{name}"))
+    return cells
+
+
+def address() -> str:
+    """Where the book is published, the folder above those of the editions; empty where _config.yml does not say."""
+    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8")) if (ROOT / "_config.yml").exists() else {}
+    return str((config.get("html") or {}).get("baseurl") or "").rstrip("/")
 
 
 def titles(sources: list[Source]) -> tuple[dict[str, str], dict[str, str]]:

@@ -4,6 +4,7 @@ import functools
 import json
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
 BOOK = Path(__file__).resolve().parents[2] / "book"
@@ -40,12 +41,12 @@ def _converter():
 def traditional(text: str) -> str:
     """Simplified to Traditional Chinese as it is written in Taiwan: OpenCC, then the rules of terms.toml.
 
-    Fenced code stays as it is; so does all that is not Chinese.
+    Fenced code stays as it is, but for comments of their own lines; so does all that is not Chinese.
     """
     converter, rules = _converter()
     out = []
     for line, code in _with_fences(text):
-        if not code and not line.isascii():
+        if not line.isascii() and (not code or line.lstrip().startswith("# ")):
             line = converter.convert(line)
             for find, put in rules:
                 line = find.sub(put, line)
@@ -88,14 +89,17 @@ def join_lines(text: str) -> str:
     return "\n".join(out)
 
 
-def derive_toml(text: str, statements: dict[str, str] | None = None) -> str | None:
+def derive_toml(
+    text: str, blanks: Mapping[str, Mapping[str, str | list[str]]] | None = None, only: tuple[str, ...] = ()
+) -> str | None:
     """The zh-Hant companion of a lesson's TOML: the same tables with the key zh-Hant alone. None: nothing to derive.
 
-    statements  the exercises' in zh-Hans: each becomes the key `statement` of the exercise's table
+    blanks  what the file of blanks says in zh-Hans by exercise: its keys become keys of the exercise's table
+    only    the keys of the file to take, where not all are wanted
     """
-    words = tomllib.loads(text)
-    for name, statement in (statements or {}).items():
-        words.setdefault(name, {})["statement"] = {"zh-Hans": statement}
+    words = {key: value for key, value in tomllib.loads(text).items() if not only or key in only}
+    for name, said in (blanks or {}).items():
+        words.setdefault(name, {}).update({key: {"zh-Hans": value} for key, value in said.items()})
     tree = _only_traditional(words)
     if not tree:
         return None

@@ -10,6 +10,7 @@ from pathlib import Path
 from jupyter_book.sphinx import build_sphinx
 
 from minipod.processes import die_with_parent
+from publish.pages.notebooks import address
 from publish.pages.page import ROOT
 
 
@@ -18,6 +19,7 @@ def write(edition: str, build: Path, only_changed: bool = False) -> int:
     settings = {
         "external_toc_path": str(ROOT / "_toc.yml"),
         "nb_execution_mode": "off",
+        "html_baseurl": f"{base}/{edition}/" if (base := address()) else "",
         "latex_individualpages": False,  # jupyter-book takes it out again; without it build_sphinx raises
     }
     status = build_sphinx(

@@ -16,10 +16,12 @@ from left_behind import running_with, until
 from publish.outputs.execute import key
 from publish.pages.page import read_page
 
+EDITIONS = ("en", "zh-Hans", "zh-Hant")
+
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """A small book, built."""
+    """A small book, built: its folder, and what the build said."""
     folder = small_book.make(tmp_path_factory.mktemp("book"), machine=True)
     assert small_book.tool(folder, "sync").returncode == 0
     result = small_book.tool(folder, "build")
@@ -42,11 +44,11 @@ def test_each_cell_runs_once_for_all_editions(built):
 
 
 def test_every_edition_has_every_page_and_its_notebook(built):
-    for edition in ("en", "zh-Hans", "zh-Hant"):
+    for edition in EDITIONS:
         for name in ("index", "first"):
             assert (built[0] / "_build/html" / edition / f"{name}.html").exists()
             assert (built[0] / "_build/html" / edition / "notebooks" / f"{name}.ipynb").exists()
-    page = {e: (built[0] / "_build/html" / e / "first.html").read_text("utf-8") for e in ("en", "zh-Hans", "zh-Hant")}
+    page = {e: (built[0] / "_build/html" / e / "first.html").read_text("utf-8") for e in EDITIONS}
     assert "device 7" in page["en"] and "设备 7" in page["zh-Hans"] and "裝置 7" in page["zh-Hant"]
     assert 'lang="en"' in page["en"] and 'lang="zh-CN"' in page["zh-Hans"] and 'lang="zh-TW"' in page["zh-Hant"]
     for text in page.values():
@@ -120,7 +122,7 @@ def test_a_failing_cell_fails_the_build_and_is_named(built, tmp_path):
     demo = folder / "lessons/first/demo.py"
     demo.write_text(demo.read_text().replace("1 + 1", "1 / 0"))
     assert small_book.tool(folder, "sync").returncode == 0
-    result = small_book.tool(folder, "build")
+    result = small_book.tool(folder, "build", "en")
     assert result.returncode == 1
     assert "book/en/first.md:" in result.stderr and "cell «add» failed: ZeroDivisionError" in result.stderr
     assert "----> 1 print(1 / 0)" in result.stderr
@@ -151,12 +153,13 @@ def test_an_unknown_edition_is_one_sentence():
 
 
 def test_notebooks_are_plain_markdown(built):
-    for edition in ("en", "zh-Hans", "zh-Hant"):
+    for edition in EDITIONS:
         notebook = json.loads((built[0] / "_build/html" / edition / "notebooks/first.ipynb").read_text("utf-8"))
         text = "\n".join("".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "markdown")
         assert ":::" not in text and "{ref}" not in text and ")=" not in text and "(#sec-first)" in text
 
 
+@pytest.mark.long
 def test_the_status_page_adds_up_what_ran(built, tmp_path):
     folder = copy(built, tmp_path)
     for edition in ("en", "zh-Hans"):
@@ -173,6 +176,7 @@ def test_the_status_page_adds_up_what_ran(built, tmp_path):
         assert rows[1][5] == here and "Python 3." in page
 
 
+@pytest.mark.long
 def test_who_builds_for_the_first_time_reads_before_the_last_cell_has_run(tmp_path):
     folder = small_book.make(tmp_path, machine=True)
     demo, go = folder / "lessons/first/demo.py", tmp_path / "go"
@@ -213,7 +217,8 @@ def test_nothing_goes_on_when_the_build_is_killed(tmp_path):
     assert left == []
 
 
-def test_the_book_can_be_built_in_another_folder(built, tmp_path):
+@pytest.mark.long
+def test_the_book_can_be_built_in_another_folder(tmp_path):
     folder, other = small_book.make(tmp_path / "book", machine=True), tmp_path / "other"
     assert small_book.tool(folder, "sync").returncode == 0
     result = small_book.tool(folder, "build", "--build", str(other), "en")

@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from grader.exercise.statements import HAN, blanks_in, split_docstring
+from grader.exercise.statements import HAN, blanks_in, code_comments, split_docstring
 from minipod.pictures.drawing.svg import LABELS
 from publish.pages import terms
 from publish.pages.labels import label, translate
@@ -40,9 +40,11 @@ def chinese() -> dict[str, str]:
     for path in sorted((ROOT / "lessons").rglob("exercises.py")):
         tree = ast.parse(path.read_text("utf-8"))
         for node in [tree, *(n for n in tree.body if isinstance(n, ast.FunctionDef))]:
-            found[f"{path.relative_to(ROOT)}: {getattr(node, 'name', 'top')}"] = split_docstring(
-                ast.get_docstring(node) or ""
-            )["zh-Hans"]
+            where = f"{path.relative_to(ROOT)}: {getattr(node, 'name', 'top')}"
+            found[where] = split_docstring(ast.get_docstring(node) or "")["zh-Hans"]
+            if isinstance(node, ast.FunctionDef):
+                for number, comment in enumerate(code_comments(path, node)):
+                    found[f"{where} {number}"] = comment.parts["zh-Hans"]
     for name, row in terms.terms()["ui"].items():
         found[f"book/terms.toml: {name}"] = row["zh-Hans"]
     readme = ROOT / "README.zh-Hans.md"
@@ -185,10 +187,8 @@ def test_the_table_of_published_figures_is_in_the_readers_language():
 def test_the_blanks_of_a_reader_of_traditional_chinese_are_in_it(lesson):
     blanks = ROOT / "lessons" / lesson / "exercises.py"
     text, derived = blanks.read_text("utf-8"), blanks_in(blanks, "zh-Hant")
-    assert blanks_in(blanks, "zh-Hans") == blanks_in(blanks, "en") == text
     chinese = [line for line in derived.split("\n") if HAN.search(line)]
     assert chinese and not re.search("[们进这个时设备数组维说]", "".join(chinese))
-    assert [line for line in derived.split("\n") if '"""' in line] == [x for x in text.split("\n") if '"""' in x]
     assert all(sum(2 if HAN.match(c) else 1 for c in line) <= 92 for line in chinese)
     for one, other in zip(ast.parse(text).body, ast.parse(derived).body, strict=True):
         if isinstance(one, ast.FunctionDef) and isinstance(other, ast.FunctionDef):

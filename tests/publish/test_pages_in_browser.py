@@ -83,6 +83,31 @@ def test_no_error_no_outside_request_and_nothing_wider_than_a_phone(browser, bas
     quiet(browser, base)
 
 
+# The words of pictures that reach beyond their edge by more than a unit, which nobody would see.
+CUT = """[...document.querySelectorAll('svg.minipod')].flatMap(svg => {
+    const edge = svg.viewBox.baseVal, seen = svg.getScreenCTM().inverse()
+    return [...svg.querySelectorAll('text')].filter(text => {
+        const box = text.getBoundingClientRect()
+        const at = (x, y) => new DOMPoint(x, y).matrixTransform(seen)
+        const [low, high] = [at(box.left, box.top), at(box.right, box.bottom)]
+        return low.x < edge.x - 1 || low.y < edge.y - 1
+            || high.x > edge.x + edge.width + 1 || high.y > edge.y + edge.height + 1
+    }).map(text => text.textContent)
+})"""
+
+
+@needs_chromium
+@pytest.mark.parametrize("edition", ["zh-Hans", *(pytest.param(e, marks=pytest.mark.long) for e in ("en", "zh-Hant"))])
+def test_no_word_of_a_picture_is_cut_off(browser, html, edition):
+    browser.look(1280)
+    cut = {}
+    for page in sorted((html / edition).glob("*.html")):
+        browser.open(page.as_uri())
+        if found := browser.run(CUT):
+            cut[page.stem] = found
+    assert cut == {}
+
+
 @needs_chromium
 def test_the_language_switch_keeps_the_section_in_view(browser, base):
     browser.look(1280)

@@ -74,7 +74,7 @@ def test_an_installed_package_checks_answers_in_the_current_folder(python: Path,
     before = {p: p.stat().st_mtime_ns for p in library.rglob("*") if p.is_file()}
 
     said = run(python, "-m", "lessons", "check", "ch01", cwd=tmp_path, code=1)
-    assert "The blanks were copied to answers/" in said
+    assert "were copied to answers/: write your answers there" in said
     assert f"0 of the {exercises('ch01_devices')} checked here solved ({exercises()} in all)" in said
     assert len(list((tmp_path / "answers").glob("ch*.py"))) == len(list((ROOT / "lessons").glob("ch*")))
 

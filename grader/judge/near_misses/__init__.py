@@ -19,7 +19,8 @@ from grader.see.compare import Difference, PrintedDifference, difference
 from grader.see.observation import Traffic
 from grader.see.values import Bool, Dict, Float, Int, Mesh, Nothing, Text, Tree, Tuple, Value, leaves
 
-SURE = {"zeros", "not-finite", "not-finite-only", "not-finite-all"}  # of one number in one case
+SURE = {"not-finite", "not-finite-only", "not-finite-all"}  # of one number in one case
+AMOUNTS = ("data", "count", "bytes", "seconds")  # which can be twice as large
 SAME_NUMBER = {
     "times",
     "more",
@@ -82,10 +83,17 @@ def _of_value(spec: Spec, seen: Seen, right: Seen, place: int, n: int, found: Di
     """In the tree, in the numbers, then how much of them."""
     tolerance = spec.tolerance
     here = [(found.got, found.expected)]
+    means = spec.meaning(found.path)
     got, expected = seen[place][n].value, right[place][n].value
-    if found.path and got and expected:
+    row = here[0]  # or the list that it stands in
+    if found.inside:
+        row = found.inside[1:]
+        here.insert(0, row)
+    if found.path and got and expected and row != (got, expected):
         here.insert(0, (got, expected))
     if said := per_process.joined([p[n] for p in seen], [p[n] for p in right], found.path, place, tolerance):
+        return said
+    if means == "id" and (said := trees.other_ids(*row)):
         return said
     for got, expected in here:
         for look in LOOKS:
@@ -93,23 +101,37 @@ def _of_value(spec: Spec, seen: Seen, right: Seen, place: int, n: int, found: Di
                 return said
     if said := trees.an_argument(found.got, seen[place][n].args):
         return said
-    paths = ["", found.path] if found.path and _all_numbers(here[0][1]) else [found.path]
-    pairs = [_pairs(spec, seen, right, (place, n), path) for path in paths]
-    for several in filter(None, pairs):
-        if said := first_that_holds(numbers.STRONG if several[0].one_shape else shapes.STRONG, several):
+    whole = [""] if found.path and _all_numbers(here[0][1]) else []
+    if found.inside and found.inside[0] and _all_numbers(row[1]):
+        whole.append(found.inside[0])
+    paths = [*whole, found.path]
+    pairs = [(spec.meaning(path), _pairs(spec, seen, right, (place, n), path)) for path in paths]
+    pairs = [(meaning, several) for meaning, several in pairs if meaning and several]
+    for meaning, several in pairs:
+        if said := first_that_holds(_strong(meaning) if several[0].one_shape else shapes.STRONG, several):
             return said
-    if said := next(filter(None, map(multiple, filter(None, pairs))), None):
+    if said := next(filter(None, (multiple(several) for meaning, several in pairs if meaning in AMOUNTS)), None):
         return said
     if found.path and (said := trees.only_some_leaves(*here[0], tolerance)):
         return said
-    for several in filter(None, pairs):
+    for _, several in pairs:
         if said := first_that_holds(numbers.WEAK if several[0].one_shape else shapes.WEAK, several):
             return said
     if said := per_process.apart([p[n] for p in seen], [p[n] for p in right], found.path, tolerance):
         return said
     kinds = {"got": found.got.kind, "expected": found.expected.kind}
     other = kinds["got"] != kinds["expected"] and not isinstance(found.got, Nothing)
+    other = other and not isinstance(found.expected, Nothing)  # which is said already
     return Message("other-kind", kinds) if other else None
+
+
+def _strong(meaning: str) -> Sequence[Callable[[Pair], Message | None]]:
+    """What may be said of numbers that mean this."""
+    if meaning in ("id", "label"):
+        return numbers.OF_IDS
+    if meaning == "index":
+        return numbers.OF_INDICES
+    return numbers.STRONG if meaning == "data" else numbers.OF_AMOUNTS
 
 
 def first_that_holds(diagnoses: Sequence[Callable[[Pair], Message | None]], pairs: list[Pair]) -> Message | None:
@@ -124,27 +146,35 @@ def first_that_holds(diagnoses: Sequence[Callable[[Pair], Message | None]], pair
             continue
         others = [diagnose(p) if p.one_shape == pairs[0].one_shape else None for p in pairs[1:]]
         if all(o is not None and o.key == said.key for o in others):
+            if single and said.key == "zeros" and len(pairs) < 2:
+                continue  # one 0.0 may be right somewhere else
             if not single or said.key not in SAME_NUMBER:
                 return said
             if all(o == said for o in others) and len({p.expected.tobytes() for p in pairs}) > 1:
                 return said
-        elif not single or said.key in SURE:
+        elif (not single and pairs[0].expected.size > 1) or said.key in SURE:
             here = here or said
     return here
 
 
 def multiple(pairs: list[Pair]) -> Message | None:
-    """Whole numbers, each of them several times what it should be, or part of it, by another factor every time."""
-    if len(pairs) < 2 or any(p.expected.size != 1 or p.got.size != 1 or not p.whole for p in pairs):
+    """Single numbers, each of them several times what it should be, or part of it, by another factor every time."""
+    if len(pairs) < 2 or any(p.expected.size != 1 or p.got.size != 1 for p in pairs):
         return None
-    both = [(int(p.got.item()), int(p.expected.item())) for p in pairs]
-    if len(set(both)) < 2 or any(a == 0 or b == 0 for a, b in both):
+    both = [(p.got.item(), p.expected.item()) for p in pairs]
+    if len(set(both)) < 2 or any(a == 0 or b == 0 or not np.isfinite([a, b]).all() or a == b for a, b in both):
         return None
-    if len({a / b for a, b in both}) == 1:
-        return numbers.factor_words(both[0][0] / both[0][1], pairs[0])
-    if all(a % b == 0 for a, b in both):
-        return Message("multiple", {"n": both[0][0] // both[0][1]})
-    return Message("fraction", {"n": both[0][1] // both[0][0]}) if all(b % a == 0 for a, b in both) else None
+    near = max(p.tolerance for p in pairs)
+    ratios = [a / b for a, b in both]
+    if not any(isinstance(r, complex) for r in ratios) and np.ptp(ratios) <= near * abs(ratios[0]):
+        said = {p.setting.devices: numbers.factor_words(ratios[0], p) for p in pairs}
+        first = next(iter(said.values()))
+        same = all(other and first and other.key == first.key for other in said.values())
+        return first if same else Message("times", {"c": numbers.ratio(ratios[0], near)})
+    for key, times in (("multiple", ratios), ("fraction", [1 / r for r in ratios])):
+        if all(np.real(t) > 1.5 and abs(t - round(np.real(t))) <= near * abs(t) for t in times):
+            return Message(key, {"n": round(np.real(times[0]))})
+    return None
 
 
 def setting_of(spec: Spec, args: tuple[Value, ...], expected: Value | None) -> Setting:

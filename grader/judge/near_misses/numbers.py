@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.judge.near_misses import changes, elementwise, orders
+from grader.judge.near_misses import changes, elementwise, orders, where
 from grader.judge.near_misses.pair import Pair
 from grader.messages import Message
 
@@ -18,13 +18,13 @@ def not_finite(p: Pair) -> Message | None:
     kind = "nan" if np.isnan(p.got[bad]).any() else "inf"
     if bad.all():
         return Message("not-finite-all", {"kind": kind})
-    count = {"kind": kind, "bad": int(bad.sum()), "all": bad.size, "at": at(np.argwhere(bad)[0])}
+    count = {"kind": kind, "bad": int(bad.sum()), "all": bad.size, "at": where.at(np.argwhere(bad)[0])}
     return Message("not-finite" + ("" if (p.apart(p.got, p.expected) & ~bad).any() else "-only"), count)
 
 
 def zeros(p: Pair) -> Message | None:
-    """Nothing but zeros; of Python's whole numbers it says nothing, since 0 may be somebody's number."""
-    return None if p.got.any() or (p.whole and not p.array) else Message("zeros")
+    """Nothing but zeros; of one whole number it says nothing, nor of Python's: 0 may be somebody's number."""
+    return None if p.got.any() or (p.whole and not (p.array and p.got.size > 1)) else Message("zeros")
 
 
 def factor(p: Pair) -> Message | None:
@@ -154,42 +154,6 @@ def term(p: Pair) -> Message | None:
     return None
 
 
-def some(p: Pair) -> Message | None:
-    """Part of the numbers differ: which devices' part, which rows."""
-    bad = p.apart(p.got, p.expected)
-    right = [(devices, block) for devices, block in p.pieces() if not bad[block].any()]
-    wrong = [(devices, block) for devices, block in p.pieces() if bad[block].any()]
-    where = box(bad) if bad.any() else ""
-    within: Message = Message("throughout") if where == box(np.ones_like(bad)) else Message("within", {"where": where})
-    count = {"bad": int(bad.sum()), "all": bad.size, "where": where, "within": within}
-    through = all(bad[block].mean() > 0.5 for _, block in wrong)
-    if right and wrong and through and p.varied(p.expected):
-        if len(right) == 1 and len(wrong) > 1:
-            key = "only-one-zeros" if all(not p.got[b].any() for _, b in wrong) else "only-one"
-            return _of(key, right[0][0], p.pieces().index(right[0])) or Message("some", count)
-        if len(wrong) == 1 and (said := _of("all-but-one", wrong[0][0], p.pieces().index(wrong[0]), count)):
-            return said
-    if 2 < bad.sum() < bad.size and not p.got[bad].any():
-        return Message("some-zeros", count)
-    if bad.mean() > 0.75 or bad.size < 4:
-        return None
-    for axis in p.long_axes(3):
-        rows = np.flatnonzero(bad.any(axis=tuple(a for a in range(bad.ndim) if a != axis)))
-        n = bad.shape[axis]
-        if len(rows) < n and rows[0] > 0 and rows[-1] == n - 1 and len(rows) == n - rows[0]:
-            return Message("last" if len(rows) > 1 else "last-one", {"axis": axis, "k": len(rows), "n": n})
-        if len(rows) < n and rows[0] == 0 and rows[-1] == len(rows) - 1:
-            return Message("first" if len(rows) > 1 else "first-one", {"axis": axis, "k": len(rows), "n": n})
-    return Message("some", count)
-
-
-def _of(key: str, devices: tuple[int, ...] | None, n: int, more: dict[str, object] | None = None) -> Message | None:
-    """About a piece: the device that holds it, or its number among the parts of an array on the host."""
-    if devices is None:
-        return Message(f"{key}-part", {"n": n} | (more or {}))
-    return Message(key, {"device": devices[0]} | (more or {})) if len(devices) == 1 else None
-
-
 def ratio(c: float, near: float) -> str:
     """A factor as it is best read: 3, 1/3, 0.75."""
     back = 1 / c
@@ -198,20 +162,13 @@ def ratio(c: float, near: float) -> str:
     return f"{c:.4g}"
 
 
-def at(index: np.ndarray) -> str:
-    """An index as it is shown."""
-    return "[" + ", ".join(map(str, index)) + "]"
-
-
-def box(bad: np.ndarray) -> str:
-    """The smallest block that holds all that is marked: `[4:8, 0:5]`."""
-    where = np.argwhere(bad)
-    return "[" + ", ".join(f"{a}:{b + 1}" for a, b in zip(where.min(0), where.max(0), strict=True)) + "]"
-
-
 STRONG = [
     not_finite, zeros, factor, constant, *changes.STRONG, orders.axes, orders.reversed_, orders.rolled,
     of_one_device, combined, orders.order, orders.shifted, all_equal, precision, signs, cut,
     elementwise.function, term,
 ]  # fmt: skip
-WEAK = [some]
+WEAK = [where.some]
+# What may be said of numbers that are no data: twice an index, or an id too large by one, means nothing.
+OF_INDICES = [constant, orders.reversed_, orders.rolled, of_one_device, orders.order, orders.shifted]
+OF_IDS = [orders.reversed_, orders.rolled, of_one_device, orders.order, orders.shifted]
+OF_AMOUNTS = [not_finite, factor, constant, orders.axes, orders.reversed_, orders.rolled, of_one_device, orders.order]

@@ -34,7 +34,7 @@ def rolled(p: Pair) -> Message | None:
             if p.like(p.got.take(0, axis), p.expected.take(-k, axis)) and p.like(p.got, np.roll(p.expected, k, axis)):
                 step = p.shard(axis)
                 by, unit = min(k, n - k), "rolled"
-                if step and by % step == 0:
+                if step and by % step == 0 and len(p.blocks) > 1:
                     by, unit = by // step, "rolled-shard"
                 return Message(unit if by == 1 else f"{unit}s", {"axis": axis, "by": by})
     return None
@@ -71,7 +71,7 @@ def _order_words(p: Pair, axis: int, places: np.ndarray) -> Message:
     if _dealt(places):
         return Message("dealt", {"axis": axis})
     run = max(r for r in range(1, n) if n % r == 0 and _in_runs(places, r))
-    if run == shard:
+    if run == shard and len(p.blocks) > 1:  # of an array on the host these are no shards
         return Message("shards-order", {"axis": axis})
     return Message("blocks-order", {"axis": axis, "size": run}) if run > 1 else Message("rows-order", {"axis": axis})
 

@@ -99,6 +99,7 @@ def names(got: Value, expected: Value, tolerance: float) -> Message | None:
     if missing or extra:
         both = "keys" if missing and extra else "keys-missing" if missing else "keys-extra"
         return Message(both, {"missing": _list(missing), "extra": _list(extra)})
+    got = got.in_order_of(expected) or got
     wrong = [k for k, a, b in zip(right, got.items, expected.items, strict=True) if difference(a, b, tolerance)]
     a, b = ([x.items[right.index(k)] for k in wrong] for x in (got, expected))
     moved = not any(alike(x, y, tolerance) for x, y in zip(a, b, strict=True))  # or is it their types?
@@ -133,6 +134,20 @@ def elements(got: Value, expected: Value, tolerance: float) -> Message | None:
         return Message("empty", {"got": got.kind}) if less is mine else None
     key = "elements-more" if more is mine else "elements-less"
     return Message(key + ("-one" if len(rest) == 1 else ""), {"k": len(rest)})
+
+
+def other_ids(got: Value, expected: Value) -> Message | None:
+    """Of a list of ids: which are missing, and which do not belong to it."""
+    if not (isinstance(got, List | Tuple) and isinstance(expected, List | Tuple) and got.items and expected.items):
+        return None
+    if not all(isinstance(x, Int) for x in (*got.items, *expected.items)):
+        return None
+    mine, right = ({x.number for x in y.items if isinstance(x, Int)} for y in (got, expected))
+    missing, extra = sorted(right - mine), sorted(mine - right)
+    if not missing and not extra:
+        return None
+    key = "ids" if missing and extra else "ids-missing" if missing else "ids-extra"
+    return Message(key, {"missing": _list([*missing]), "extra": _list([*extra])})
 
 
 def numbers_of_one_kind(got: Value, expected: Value, tolerance: float) -> Message | None:

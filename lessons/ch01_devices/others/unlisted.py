@@ -41,6 +41,15 @@ def devices_by_host__sorted_as_text(devices, platform):
     }
 
 
+def devices_by_host__emptied(devices, platform):
+    hosts = {}
+    while devices:
+        d = devices.pop(0)
+        if d.platform == platform:
+            hosts.setdefault(d.process_index, []).append(d.id)
+    return {host: sorted(ids) for host, ids in hosts.items()}
+
+
 def spread__one_part_each(arrays, devices):
     n = len(arrays)
     return [
@@ -82,6 +91,13 @@ def where_it_lies__raised(operands, default):
     return owners.pop() if owners else default
 
 
+def where_it_lies__owner_or_default(operands, default):
+    owners = {device for device, committed in operands if committed}
+    if len(owners) > 1:
+        return None
+    return (owners.pop() if owners else None) or default
+
+
 def run_there__numpy_arguments(function, tree, device):
     with jax.default_device(device):
         return function(jax.tree.map(np.asarray, tree))
@@ -102,3 +118,8 @@ def run_there__leaves_only(function, tree, device):
 
 def run_there__jit_for_a_device(function, tree, device):
     return jax.jit(function, device=device)(tree)
+
+
+def run_there__default_left_changed(function, tree, device):
+    jax.config.update("jax_default_device", device)
+    return function(jax.device_put(tree, device))

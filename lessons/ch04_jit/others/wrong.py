@@ -106,12 +106,12 @@ def quiet_product__right_everywhere(a, b, mesh, spec):
 
 
 def quiet_product__inner_cut(a, b, mesh, spec):
-    rows, columns = spec[0], spec[1] if len(spec) == 2 else None
+    rows, columns = [*spec, None, None][:2]
     return _product(mesh, _on(mesh, a, None, rows), _on(mesh, b, columns), spec)
 
 
 def quiet_product__entries_swapped(a, b, mesh, spec):
-    columns, rows = spec[0], spec[1] if len(spec) == 2 else None
+    columns, rows = [*spec, None, None][:2]
     a, b = _on(mesh, a, rows), _on(mesh, b, None, columns)
     return a, b, jnp.dot(a, b)
 

@@ -42,17 +42,6 @@ def running_totals__axis_forgotten(x, mesh):
     return jnp.cumsum(_lay(x, mesh, ("x", "y"), None))
 
 
-def running_totals__each_block_by_itself(x, mesh):
-    cut = P("x", "y")
-    totals = jax.shard_map(
-        lambda block: jnp.cumsum(block, axis=1),
-        mesh=mesh,
-        in_specs=cut,
-        out_specs=cut,
-    )(x)
-    return _lay(totals, mesh, ("x", "y"), None)
-
-
 def running_totals__without_the_number_itself(x, mesh):
     rows = _lay(x, mesh, ("x", "y"), None)
     return jnp.cumsum(rows, axis=1) - rows
@@ -68,17 +57,6 @@ def keep_the_batch_apart__rows_along_y(batch, w1, w2, mesh):
 
 def keep_the_batch_apart__tanh_at_the_end(batch, w1, w2, mesh):
     return _lay(jnp.tanh(batch @ w1 @ w2), mesh, "x", None)
-
-
-def dense__bias_in_every_part(x, w, b, mesh):
-    specs = P("x", "y"), P("y", None), P()
-    part = jax.shard_map(
-        lambda x, w, b: lax.psum(x @ w + b, "y"),
-        mesh=mesh,
-        in_specs=specs,
-        out_specs=P("x", None),
-    )
-    return jax.nn.relu(part(x, w, b))
 
 
 def dense__columns_cut_too(x, w, b, mesh):

@@ -42,6 +42,14 @@ def spread_sums__rows_summed(x, mesh):
     )
 
 
+def spread_sums__both_axes(x, mesh):
+    def part(block):
+        return lax.psum(jnp.einsum("rc->c", block), mesh.axis_names)
+
+    f = jax.shard_map(part, mesh=mesh, in_specs=P("x", "y"), out_specs=P("y"))
+    return lax.with_sharding_constraint(f(x), at(mesh, ("y", "x")))
+
+
 def running_totals__nothing_said(x, mesh):
     return lax.cumsum(x, 1)
 
@@ -67,6 +75,13 @@ def running_totals__y_before_x(x, mesh):
 def running_totals__down_the_columns(x, mesh):
     x = lax.with_sharding_constraint(x, at(mesh, ("x", "y")))
     return lax.cumsum(x, 0)
+
+
+def running_totals__each_block(x, mesh):
+    n, m = x.shape
+    x = lax.with_sharding_constraint(x, at(mesh, ("x", "y")))
+    pieces = x.reshape(n, mesh.shape["y"], m // mesh.shape["y"])
+    return lax.cumsum(pieces, 2).reshape(n, m)
 
 
 def keep_the_batch_apart__nothing_said(batch, w1, w2, mesh):
@@ -138,3 +153,8 @@ def dense__without_bias(x, w, b, mesh):
 def dense__relu_before_bias(x, w, b, mesh):
     out = jnp.einsum("rf,fo->ro", x, w, out_sharding=at(mesh, "x", None))
     return b + jnp.maximum(out, 0)
+
+
+def dense__bias_in_the_sum(x, w, b, mesh):
+    product = jnp.dot(x, w, out_sharding=at(mesh, "x", None))
+    return jax.nn.relu(product + mesh.shape["y"] * b)

@@ -169,20 +169,20 @@ def which_collective__numbers_for_bytes(before, after):
     return _name(before, after), max(before.shape[1], after.shape[1])
 
 
-def which_collective__every_row_has_a_source(before, after):
-    name = _name(before, after)
-    if name in ("all-to-all", "collective-permute"):
-        rows = {row.tobytes() for row in before}
-        name = (
-            "collective-permute"
-            if all(row.tobytes() in rows for row in after)
-            else "all-to-all"
-        )
-    return name, _size(before, after)
-
-
 def which_collective__number_of_devices_too(before, after):
     return _name(before, after), _size(before, after), len(before)
+
+
+def which_collective__one_piece(before, after):
+    n, k = before.shape
+    part = k // n
+    if after.shape[1] != k:
+        name = "all-gather" if after.shape[1] > k else "reduce-scatter"
+        return name, max(before[0].nbytes, after[0].nbytes)
+    if (after == after[0]).all():
+        return "all-reduce", before[0].nbytes
+    own = (after[0, :part] == before[0, :part]).all()
+    return "all-to-all" if own else "collective-permute", before[0].nbytes
 
 
 def _search(weights, activations, sums, room, devices, link, better=min):

@@ -433,6 +433,14 @@ def which_collective__sums_alone(before, after):
     return "collective-permute" if unlike_a_sum else name, size
 
 
+def which_collective__every_row_has_a_source(before, after):
+    name, size = _name(before, after), max(before[0].nbytes, after[0].nbytes)
+    is_permuted = sorted(map(tuple, before)) == sorted(map(tuple, after))
+    if name == "collective-permute" and not is_permuted:
+        return "all-to-all", size
+    return name, size
+
+
 def _steps(args, wire=None, both=None, fits=None, turn=1):
     """All meshes with their times, as arrays; each part may be replaced."""
     weights, activations, sums, room, devices, link = args

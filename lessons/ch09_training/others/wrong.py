@@ -243,6 +243,23 @@ def gated_mlp__bias_summed(x, gate, up, down, bias, mesh):
     )
 
 
+def gated_mlp__x_summed(x, gate, up, down, bias, mesh):
+    n = mesh.shape["model"]
+
+    def block(x, g, u, d, b):
+        return n * x + b + lax.psum(_part(x, g, u, d), "model")
+
+    return _mlp(block, mesh, x, gate, up, down, bias)
+
+
+def gated_mlp__other_factor(x, gate, up, down, bias, mesh):
+    def block(x, g, u, d, b):
+        hidden = (x @ g) * jax.nn.silu(x @ u)
+        return x + b + lax.psum(hidden @ d, "model")
+
+    return _mlp(block, mesh, x, gate, up, down, bias)
+
+
 def gated_mlp__own_part(x, gate, up, down, bias, mesh):
     return _mlp(
         lambda x, g, u, d, b: b + x + _part(x, g, u, d),

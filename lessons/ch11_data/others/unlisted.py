@@ -31,6 +31,12 @@ def my_part__from_one(count):
     ]
 
 
+def my_part__rounded_up(count):
+    each = -(-count // jax.process_count())
+    first = jax.process_index() * each
+    return np.arange(count)[first : first + each]
+
+
 def _padded(mine, size, offset=0):
     rows = int(
         multihost_utils.process_allgather(

@@ -32,7 +32,8 @@ def my_part__rest_to_the_last(count):
 
 def my_part__past_the_end(count):
     each = math.ceil(count / jax.process_count())
-    return np.array([jax.process_index() * each + k for k in range(each)])
+    mine = [jax.process_index() * each + k for k in range(each)]
+    return np.array(mine, int)
 
 
 def my_part__every_other(count):

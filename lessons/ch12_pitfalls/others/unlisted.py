@@ -24,6 +24,14 @@ def sum_by_name__one_sorted_one_not(mine):
     return {name: process_allgather(mine[name]).sum(axis=0) for name in names}
 
 
+def sum_by_name__emptied(mine):
+    sums = {}
+    for name in sorted(mine):
+        own = mine.pop(name)
+        sums[name] = process_allgather(own).sum(axis=0)
+    return sums
+
+
 def padded_sum__rows_too(mine):
     longest = process_allgather(np.int32(mine.shape[1])).max()
     return process_allgather(

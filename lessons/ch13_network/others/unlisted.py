@@ -68,6 +68,14 @@ def mesh_within__processes_backwards(devices, sizes, within):
     )
 
 
+def mesh_within__by_id_alone(devices, sizes, within):
+    ordered = sorted(devices, key=lambda d: d.id)
+    order = [axis for axis in sizes if axis != within] + [within]
+    grid = np.array(ordered).reshape([sizes[axis] for axis in order])
+    grid = grid.transpose([order.index(axis) for axis in sizes])
+    return Mesh(grid, tuple(sizes))
+
+
 def bytes_leaving__only_who_sends(groups, process, size):
     leaving = {}
     for group in groups:
@@ -87,3 +95,13 @@ def bytes_leaving__all_together(groups, process, size):
         for here, there in zip(group, group[1:] + group[:1], strict=True):
             total += (process[here] != process[there]) * 2 * (n - 1) * size // n
     return total
+
+
+def bytes_leaving__no_gaps(groups, process, size):
+    leaving = dict.fromkeys(range(max(process) + 1), 0)
+    for group in groups:
+        for here, there in zip(group, group[1:] + group[:1], strict=True):
+            if process[here] != process[there]:
+                hop = 2 * (len(group) - 1) * size // len(group)
+                leaving[process[here]] += hop
+    return leaving

@@ -59,7 +59,7 @@ def test_each_answer_that_is_judged_otherwise_than_its_author_says_is_a_line(cha
         "lessons/ch95_small/mistakes.py twice__power: cannot be told from twice__squared by what it does",
         "lessons/ch95_small/mistakes.py twice__added: is right, not wrong and called twice__added",
         "lessons/ch95_small/mistakes.py twice__power: is wrong and called twice__squared, not wrong and called ",
-        f"{OTHERS}/right_a.py twice: is wrong without a name, not right: called twice(",
+        f"{OTHERS}/right_a.py twice: is wrong without a name, not right: It is right up to a factor: 1.5 times",
         f"{OTHERS}/right_b.py twice: is todo, not right: ",
         f"{OTHERS}/wrong.py twice__added: is right, not wrong and called twice__added",
         f"{OTHERS}/wrong.py twice__power: is wrong without a name, not wrong and called twice__power: ",
@@ -69,6 +69,9 @@ def test_each_answer_that_is_judged_otherwise_than_its_author_says_is_a_line(cha
     }
     unsaid = [text for text in expected if not any(line.startswith(text) for line in said.lines)]
     assert (unsaid, len(said.lines)) == ([], len(expected)), said
+    shorter = check(chapter.root, LESSON, "--first-spellings")
+    assert shorter.lines == [line for line in said.lines if not line.startswith(f"{OTHERS}/wrong.py")]
+    assert "without second spellings" in shorter.last
 
 
 def test_a_mistake_that_has_to_be_seen_alone_may_be_slow(chapter):

@@ -7,14 +7,19 @@ from checker_runs import SAMPLE, answer, project
 from rich.cells import cell_len
 from textual.content import Content
 
-from grader.exercise import blanks, function_text, progress
+from grader.exercise import blanks, progress
 from grader.exercise.blanks import copy_blanks
 from grader.exercise.statements import statement
 from grader.learn.overview import Course
-from grader.learn.prose import breaks, marked, wrapped
+from grader.learn.prose import breaks, hanging, marked, wrapped
 from grader.say.checked import Checked
 
 BLANKS = SAMPLE / "lessons" / "ch90_one" / "exercises.py"
+DOUBLE = '''def double(x: jax.Array) -> jax.Array:
+    """Twice x, laid out as x is."""
+    # TODO: multiply.
+    raise NotImplementedError
+'''
 BEFORE = "import jax\n\nX = 1  # 不要动\n\n\n"
 AFTER = "\n\n# about total\ndef total(x, mesh):\n    return x\n\n\nY = '''\nno def double\n'''\n"
 DOUBLES = {
@@ -34,9 +39,7 @@ def test_a_reset_changes_one_function_and_keeps_the_learners(tmp_path, double, e
     path.write_bytes(before + double + after)
     path.chmod(0o640)
     kept = blanks.reset(path, BLANKS, "double")
-    blank = function_text.text_of(BLANKS, "double")
-    assert blank and blank.startswith("def double(x: jax.Array)") and blank.endswith("raise NotImplementedError\n")
-    assert path.read_bytes() == before + blank.replace("\n", end).encode() + after
+    assert path.read_bytes() == before + DOUBLE.replace("\n", end).encode() + after
     assert kept and kept.parent == tmp_path / ".kept" and kept.name.startswith("ch90_one.double.20")
     assert kept.read_bytes() == double
     assert path.stat().st_mode & 0o777 == 0o640
@@ -48,8 +51,7 @@ def test_a_reset_of_a_missing_function_adds_it_and_a_blank_stays(tmp_path):
     path.write_text("def total(x, mesh):\n    return x")
     assert blanks.reset(path, BLANKS, "double") is None
     imports = "import jax\nfrom jax.sharding import Mesh\n"
-    added = f"\n\n\n{imports}\n\n{function_text.text_of(BLANKS, 'double')}"
-    assert path.read_text() == "def total(x, mesh):\n    return x" + added
+    assert path.read_text() == f"def total(x, mesh):\n    return x\n\n\n{imports}\n\n{DOUBLE}"
     before = path.read_bytes()
     assert blanks.reset(path, BLANKS, "double") is None
     assert path.read_bytes() == before and not (tmp_path / ".kept").exists()
@@ -138,6 +140,30 @@ def test_chinese_breaks_between_characters_and_english_between_words():
     assert breaks("设备之间必须通信", 8) == [4]
     assert breaks("设备之间，必须", 8) == [3]  # the comma stays with the character before it
     assert breaks("one two three", 8) == [8]
+
+
+def test_further_lines_of_a_title_stand_below_its_first():
+    lines = hanging(Content("■ right  "), Content("Spread the arrays over the devices"), 25).plain
+    assert lines == "■ right  Spread the\n         arrays over the\n         devices"
+    assert (
+        hanging(Content("■ 正确  "), Content("把数组分散到各个设备"), 18).plain
+        == "■ 正确  把数组分散\n        到各个设备"
+    )
+
+
+def test_the_page_is_that_of_the_built_book_else_what_it_is_made_from(tmp_path):
+    root = project(tmp_path)
+    assert [Course(root, lang).page("ch90_one.double") for lang in ("en", "zh-Hant")] == ["", ""]
+    for page in ("book/en/ch90_one.md", "book/zh-Hans/ch90_one.md"):
+        (root / page).parent.mkdir(parents=True)
+        (root / page).write_text("# Read\n")
+    seen = [Course(root, lang).page("ch90_one.double") for lang in ("en", "zh-Hans", "zh-Hant")]
+    assert seen == ["book/en/ch90_one.md", "book/zh-Hans/ch90_one.md", "book/zh-Hans/ch90_one.md"]
+    built = root / "_build/html/zh-Hant/ch90_one.html"
+    built.parent.mkdir(parents=True)
+    built.write_text("<p>")
+    seen = [Course(root, lang).page("ch90_one.total") for lang in ("en", "zh-Hans", "zh-Hant")]
+    assert seen == ["book/en/ch90_one.md", "book/zh-Hans/ch90_one.md", "_build/html/zh-Hant/ch90_one.html"]
 
 
 def test_code_is_marked_without_its_backticks():

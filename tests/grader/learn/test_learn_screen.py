@@ -60,7 +60,7 @@ def test_from_the_blank_over_a_mistake_and_a_hint_to_the_next(tmp_path):
         answer(root, "ch90_one", solved("double", "return 2 * x"))
         await until(pilot, "right", "n goes on to ch90_one/total.", "1 of 4 solved", "[■]")
         await pilot.press("n")
-        await until(pilot, "The sum of x, known to every device.", "answers/ch90_one.py:15")
+        await until(pilot, "The sum of x, known to every device.", "answers/ch90_one.py:12")
         await pilot.press("p")
         await until(pilot, "Twice x, laid out as x is.", "right")
 
@@ -119,8 +119,8 @@ def test_the_list_goes_to_the_chosen_exercise(tmp_path):
     async def play(pilot):
         await until(pilot, "todo")
         await pilot.press("l")
-        await until(pilot, "ch91_pair/everybody", "Esc back")
-        assert pilot.app.screen.query_one(OptionList).highlighted == 0
+        await until(pilot, "everybody", "Esc back")
+        assert pilot.app.screen.query_one(OptionList).highlighted == 1  # below the chapter's name
         await pilot.press("down", "down", "enter")
         await until(pilot, "Print the numbers 1 to n")
         await pilot.press("l", "up", "escape")
@@ -187,6 +187,47 @@ def test_the_checker_is_started_again_when_it_dies_and_when_lessons_change(tmp_p
     session(root, play)
 
 
+def test_a_solution_is_shown_at_once_where_the_answer_is_right(tmp_path):
+    root = project(tmp_path)
+    answer(root, "ch90_one", solved("double", "return x + x"))
+
+    async def play(pilot):
+        await until(pilot, "right", "1 of 4 solved")
+        await pilot.press("s")
+        assert "Show the solution" not in await until(pilot, "return 2 * x")
+
+    session(root, play)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 20), (40, 16)])
+def test_of_many_chapters_the_current_one_is_shown_and_titles_are_wrapped_below_themselves(tmp_path, size):
+    root = project(tmp_path)
+    words = root / "lessons/ch90_one/words.toml"
+    title = "The sum of all the numbers that the devices hold, known to each of them"
+    words.write_text(words.read_text().replace('title.en = "Total"', f'title.en = "{title}"'))
+    facts = 'number = 90\npart = 1\nread = 1\nsolve = 1\ntitle.en = "one"\n'
+    (root / "lessons/ch90_one/chapter.toml").write_text(facts)
+    page = root / "book/en/ch90_one.md"
+    page.parent.mkdir(parents=True)
+    page.write_text("# One\n")
+
+    async def play(pilot):
+        seen = await until(pilot, "todo", "The chapter: book/en/ch90_one.md", "q quit")
+        first = seen.split("\n")[0].split()
+        assert first == ["ch90", "[□]□□", "one", "0", "of", "4", "solved"] and "ch91 " not in seen
+        await pilot.press("l")
+        seen = await until(pilot, "count_to", "Enter go there")
+        rows = [line.strip(" │") for line in seen.split("\n") if "│" in line]
+        at = next(n for n, row in enumerate(rows) if "total" in row)
+        inside = [line.partition("│")[2] for line in seen.split("\n") if "│" in line]
+        column = (inside[at] if size[0] > 40 else inside[at + 1]).index("The sum")
+        assert inside[at + 1].index(rows[at + 1][0]) == column and inside[at + 1][:column].isspace()
+        below = " ".join(rows[at : at + 5])
+        assert title in below or all(word in below for word in title.split())
+
+    session(root, play, size=size)
+
+
 @pytest.mark.parametrize(("lang", "words"), [("zh-Hans", "每个设备都拿到结果"), ("en", "The sum of x")])
 def test_a_narrow_screen_and_a_resize(tmp_path, lang, words):
     root = project(tmp_path)
@@ -199,7 +240,7 @@ def test_a_narrow_screen_and_a_resize(tmp_path, lang, words):
         await until(pilot, words)
         await pilot.resize_terminal(44, 16)
         end = time.monotonic() + DEADLINE
-        while max(map(cell_len, (await until(pilot, words, "ch90_one/total")).split("\n"))) > 44:
+        while max(map(cell_len, (await until(pilot, words, "total · answers")).split("\n"))) > 44:
             assert time.monotonic() < end, text(pilot.app)
             await pilot.pause(0.05)
         await pilot.press("end", "pagedown")

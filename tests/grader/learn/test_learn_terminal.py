@@ -143,9 +143,11 @@ def test_line_by_line_over_a_pipe(tmp_path):
     root = project(tmp_path)
     lines = Lines(root)
     lines.type("1")  # before there is a checker
-    lines.until("0 of 4 solved · ch90_one 0/3 · ch91_pair 0/1", "Twice `x`", "h hint · l list", "Not begun yet.")
+    lines.until("0 of 4 solved · ch90_one 0/3\n", "Twice `x`", "h hint · l list", "Not begun yet.")
     answer(root, "ch90_one", solved("double", "return x * x"))
-    lines.until("wrong  ch90_one/double · Twice · answers/ch90_one.py:7\n  called  ", "You multiplied x by itself.")
+    lines.until(
+        "wrong  ch90_one/double · Twice · answers/ch90_one.py:7\n  squared — You multiplied x by itself.\n  called  "
+    )
     lines.type("h", "what?")
     lines.until("Hint 1 of 2 for ch90_one/double: What is twice?", "what? is none of the commands")
     lines.type("s", "no")

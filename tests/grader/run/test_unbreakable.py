@@ -33,7 +33,8 @@ def expected(pairs):
     return {e: x for e, x in cases.expected().items() if e.startswith("ch31_two.") == pairs}
 
 
-@pytest.mark.parametrize("pairs", [False, pytest.param(True, marks=pytest.mark.long)], ids=["alone", "in-pairs"])
+@pytest.mark.long
+@pytest.mark.parametrize("pairs", PAIRS, ids=["alone", "in-pairs"])
 def test_pytest_says_one_sentence_for_each_and_leaves_nothing(root, pairs):
     marker = f"unbreakable-{os.getpid()}-{pairs}"
     answers = cases.fill(root, f"answers-{pairs}")

@@ -3,14 +3,15 @@
 from checker_runs import SAMPLE
 
 from grader.exercise import function_text
+from grader.exercise.statements import blanks_in
 
 LESSON = SAMPLE / "lessons" / "ch90_one" / "exercises.py"
-BLANKS = LESSON.read_text(encoding="utf-8")
+BLANKS = blanks_in(LESSON, "en")  # what a learner is given
 
 
 def solved(name: str, body: str, source: str = BLANKS) -> str:
     """The source with the body of one blank written."""
-    blank = function_text.text_of(LESSON, name) or ""
+    blank = function_text.text_in(BLANKS, function_text.lines_of(BLANKS), name) or ""
     head = blank[: blank.index("    # TODO")]
     assert blank in source
     return source.replace(blank, f"{head}    {body}\n")

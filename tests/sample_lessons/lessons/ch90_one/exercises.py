@@ -10,6 +10,7 @@ def double(x: jax.Array) -> jax.Array:
     x 的两倍，布局与 x 相同。
     """
     # TODO: multiply.
+    # TODO：相乘。
     raise NotImplementedError
 
 

@@ -1,0 +1,167 @@
+"""Whether two functions did the same: on every case, or as far as one can tell."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from grader.exercise.spec import Spec
+from grader.judge.verdict import Seen, Verdict, judge_case, over_budget
+from grader.see.array_values import Array, size
+from grader.see.compare import LEFT_ALONE, difference, masked, placement
+from grader.see.observation import Failure, Observation, ProcessResult, Traffic
+from grader.see.values import Float, Value, leaves
+
+# Faults that JAX reports in several ways, by type of mesh or by which of its layers finds them first.
+FAULTS = {
+    "a collective was left alone": LEFT_ALONE,
+    "does not divide evenly": re.compile(r"implies that array axis \d+ is partitioned \d+ times"),
+}
+
+Function = tuple[Sequence[ProcessResult], str, str]  # what was seen of a function, its name, its file
+
+
+def same_behaviour(spec: Spec, one: Function, other: Function, exact: bool = True, by_value: bool = False) -> bool:
+    """Whether two functions did the same on every case, in every process.
+
+    exact  also by the same collectives, not only the same bytes; and waiting or failing in the same call of JAX
+    by_value  it is their values that are wrong: if not exact, they may break their budgets in different ways
+    """
+    (ours, name, file), (theirs, other_name, other_file) = one, other
+    if len(ours) != len(theirs):  # of a lost cluster only this process's part is known
+        return False
+    for a, b in zip(ours, theirs, strict=True):
+        if a.status != b.status:
+            return False
+        if a.status == "hung" and exact and waits_in(a.text, file) != waits_in(b.text, other_file):
+            return False
+        if a.status != "ok":
+            continue
+        mine, its = a.cases(name), b.cases(other_name)
+        if mine is None or its is None:
+            return False
+        if not all(_same_case(spec, x, y, name, other_name, exact) for x, y in zip(mine, its, strict=True)):
+            return False
+        if (exact or not by_value) and list(map(_over, mine)) != list(map(_over, its)):
+            return False
+    return True
+
+
+_FRAME = re.compile(r'File "([^"]+)", line \d+ in (\S+)')
+
+
+def waits_in(stack: str, file: str) -> str:
+    """In which call an answer waits, from faulthandler's traceback: the outermost frame that is not the answer's own.
+
+    "itself" when the innermost frame is the answer's own; "" when the answer is not in the stack.
+    """
+    call = "itself"
+    for path, name in _FRAME.findall(stack):  # innermost first
+        if path == file:
+            return call
+        call = name
+    return ""
+
+
+def _same_case(spec: Spec, a: Observation, b: Observation, name: str, other_name: str, exact: bool) -> bool:
+    if a.failure and b.failure:
+        if exact and a.failure.into != b.failure.into:
+            return False
+        return _behaviour(a.failure, name) == _behaviour(b.failure, other_name)
+    if not _same_value(spec, a, b) or (exact and _left(a) != _left(b)):
+        return False
+    if exact and spec.budget is not None:
+        return _bill(a) == _bill(b)
+    return spec.budget is None or _total(a) == _total(b)
+
+
+def _same_value(spec: Spec, a: Observation, b: Observation) -> bool:
+    """Whether both returned the same, in the same places, and printed the same."""
+    if a.value is None or b.value is None:
+        return False
+    aspects = set(spec.compare)
+    if aspects & {"value", "placement"} and difference(a.value, b.value, spec.tolerance):
+        return False
+    if "placement" in aspects and (placement(a.value, b.value) or placement(b.value, a.value)):
+        return False
+    return "printed" not in aspects or a.printed == b.printed
+
+
+def _behaviour(error: Failure, name: str) -> tuple[str, str]:
+    text = error.text.replace(name, "<the exercise>")
+    for fault, words in FAULTS.items():
+        if words.search(text):
+            return "fault", fault
+    return error.type, masked(text)
+
+
+def _bill(case: Observation) -> object:
+    traffic = case.traffic
+    return (sorted(map(str, traffic.transfers)), traffic.along) if isinstance(traffic, Traffic) else None
+
+
+def _total(case: Observation) -> object:
+    traffic = case.traffic
+    return ({t.op for t in traffic.transfers}, traffic.total, traffic.along) if isinstance(traffic, Traffic) else None
+
+
+def _over(case: Observation) -> str:
+    """What of its budget the program breaks first, as a key of messages.toml."""
+    over = over_budget(case)
+    return over.key if over else ""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """On which cases a wrong answer and a mistake did the same, and were wrong; and on which they did not.
+
+    A case in which one of them raises, in any process, counts for neither.
+
+    telling  whether a value says so much that two are hardly the same by accident; one id or one word does not
+    """
+
+    alike: frozenset[int]
+    apart: frozenset[int]
+    telling: bool
+
+
+def agreement(spec: Spec, right: Seen, answer: Sequence[ProcessResult], mistake: Function) -> Agreement | None:
+    """How far an answer does what a mistake does; None where one of them did not come to its end."""
+    results, name, _ = mistake
+    mine = [result.cases(spec.name) for result in answer]
+    its = [result.cases(name) for result in results]
+    if any(result.status != "ok" for result in (*answer, *results)) or len(mine) != len(its) or None in (*mine, *its):
+        return None
+    alike, apart, telling = set(), set(), False
+    for n in range(len(right[0])):
+        a, b, solution = ([(cases or ())[n] for cases in seen] for seen in (mine, its, right))
+        if any(case.failure for case in (*a, *b)):
+            continue
+        if not all(_nearly_same(spec, *three) for three in zip(a, b, solution, strict=True)):
+            apart.add(n)
+        elif not all(_is_right(spec, x, y) for x, y in zip(a, solution, strict=True)):
+            alike.add(n)
+            telling |= any(case.value and _says_much(case.value) for case in a)
+    return Agreement(frozenset(alike), frozenset(apart), telling)
+
+
+def _says_much(x: Value) -> bool:
+    return any(isinstance(leaf, Float) or (isinstance(leaf, Array) and size(leaf) > 2) for leaf in leaves(x).values())
+
+
+def _nearly_same(spec: Spec, a: Observation, b: Observation, right: Observation) -> bool:
+    """Both return the same; where that is right, they break their budgets alike. (Wrong numbers may cost anything.)"""
+    if not _same_value(spec, a, b):
+        return False
+    if not _same_value(spec, a, right):
+        return True
+    costs = spec.budget is None or (_over(a), _total(a)) == (_over(b), _total(b))
+    return costs and _left(a) == _left(b)
+
+
+def _left(case: Observation) -> object:
+    """What it left, that it should not have: the devices, on the way, or things changed."""
+    return case.leaves_devices, case.changed
+
+
+def _is_right(spec: Spec, case: Observation, right: Observation) -> bool:
+    return judge_case(spec, Verdict(spec.exercise, ""), case, right)

@@ -1,0 +1,31 @@
+"""An exercise as cells of a notebook: its blank, which runs as it stands, and the cell that checks it."""
+
+import ast
+import hashlib
+from pathlib import Path
+
+from grader.exercise.function_text import without_docstring
+from grader.exercise.lesson_words import ExerciseWords, lesson_words
+from grader.exercise.statements import code_in
+
+
+def blank_cell(blanks: Path, name: str, lang: str) -> str:
+    """The blank, its comments in one language, below all imports of its file: they are there for the answers."""
+    tree = ast.parse(blanks.read_text("utf-8"))
+    imports = [ast.unparse(node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    said = lesson_words(blanks.parent).get(name) or ExerciseWords()
+    function = code_in(without_docstring(blanks, name).split("\n"), lang, said)
+    return "\n\n\n".join(["\n".join(imports), "\n".join(function)]).lstrip()
+
+
+def check_cell(name: str) -> str:
+    """Checks it; the other two wait for who needs them."""
+    return f'lessons.check("{name}")\n# lessons.hint("{name}")\n# lessons.solution("{name}")'
+
+
+def digest(folder: Path) -> str:
+    """A hash of a chapter's exercises and of how they are checked; empty where it has none."""
+    paths = [folder / "exercises.py", folder / "test_exercises.py"]
+    if not all(path.is_file() for path in paths):
+        return ""
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in paths)).hexdigest()[:12]

@@ -1,0 +1,208 @@
+"""An answer that stands in cells, as a file that can be checked: the function, and what it uses of other cells.
+
+What counts is what ran last, as in the kernel: imports and functions are taken over as they are written, plain values
+(numbers, texts, lists of them …) as they are now, other names by the statement that gave them their value.
+"""
+
+import ast
+import builtins
+import contextlib
+import inspect
+import linecache
+import symtable
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from grader.exercise.answers import top_level_names
+
+LONGEST = 10_000  # characters of a plain value that is taken over as it is
+_IMPORTS = (ast.Import, ast.ImportFrom)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_REPEATED = (*_FUNCTIONS, ast.Assign, ast.AnnAssign, ast.If, ast.Try)
+_PLAIN = (bool, int, float, complex, str, bytes, tuple, list, dict, set, type(None))
+_DISPLAY = "from IPython.display import display"  # IPython gives it to every cell
+_MAGICS = ("time", "capture", "prun")  # what they run is the notebook's
+_IPYTHON = ("In", "Out", "exit", "quit")  # in every notebook, and not from a cell
+
+
+class NotRun(Exception):
+    """No cell that has run defines the answer."""
+
+
+class Unseen(Exception):
+    """`name`, which the answer is or uses, has no statement that could be run again to give it its value."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A top-level statement that has run. cell: its number in `In` · whole: all of it · line: where it begins there."""
+
+    cell: int
+    whole: str
+    line: int
+    text: str
+    node: ast.stmt
+
+    @property
+    def names(self) -> set[str]:
+        """What it binds."""
+        return top_level_names(ast.Module([self.node], []))
+
+    @property
+    def imports(self) -> bool:
+        """Whether it is an import."""
+        return isinstance(self.node, _IMPORTS)
+
+    def used(self) -> set[str]:
+        """The names of the notebook, or of Python, that it uses. SyntaxError for an `await` outside a function."""
+        found: set[str] = set()
+        tables = [symtable.symtable(self.text, "cell", "exec")]
+        while tables:
+            table = tables.pop()
+            tables += table.get_children()
+            outside = table.get_type() == "module"
+            found |= {s.get_name() for s in table.get_symbols() if s.is_global() or (outside and s.is_referenced())}
+        return found
+
+
+@dataclass
+class Gathered:
+    """The file that is checked. origin: the cell and the line there of each of its lines; None for one of ours."""
+
+    text: str = ""
+    origin: list[tuple[int, int] | None] = field(default_factory=list)
+
+    def add(self, statement: Statement | str) -> None:
+        """Append a statement."""
+        text = statement if isinstance(statement, str) else statement.text
+        self.text += text + "\n"
+        for n in range(text.count("\n") + 1):
+            self.origin.append(None if isinstance(statement, str) else (statement.cell, statement.line + n))
+
+
+def statements(history: Sequence[str]) -> list[Statement]:
+    """The statements of the cells in the order in which they ran; a cell that is no Python never did."""
+    found = []
+    for number, cell in enumerate(history):
+        with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            body, above = _body(cell)
+            lines = body.split("\n")
+            for node in ast.parse(body).body:
+                first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+                found.append(Statement(number, cell, first + above, _text(node, lines, first), node))
+    return found
+
+
+def _body(cell: str) -> tuple[str, int]:
+    """What runs in a cell, and on how many lines above it only a magic stands: `In` has `%%time` as a call."""
+    match ast.parse(cell).body:
+        case [
+            ast.Expr(ast.Call(ast.Attribute(attr="run_cell_magic"), [ast.Constant(name), _, ast.Constant(str(body))]))
+        ]:
+            return (body, 1) if name in _MAGICS else (cell, 0)
+    return cell, 0
+
+
+def gather(name: str, history: Sequence[str], values: Mapping[str, Any], shown: str = "") -> Gathered:
+    """The file with the function `name` as it stands in the kernel.
+
+    history  the cells that have run, as IPython's `In`
+    values   the kernel's names, as `user_ns`
+    shown    the code of the chapter's own cells: what stands there is no answer
+    Raises NotRun, or Unseen.
+    """
+    there = statements(history)
+    binding = [s for s in there if name in s.names]
+    own = [s for s in binding if s.text not in shown]
+    if name not in values or (binding and not own):
+        raise NotRun(name)
+    pieces = _Pieces([s for s in there if s not in binding or s in own], values)
+    pieces.take(s for s in there if getattr(s.node, "module", "") == "__future__")  # IPython keeps them for all cells
+    pieces.need(name)
+    file = Gathered()
+    for piece in [*pieces.imports, *pieces.others]:
+        file.add(piece)
+    return file
+
+
+@dataclass
+class _Pieces:
+    """What an answer needs, in an order in which it can run."""
+
+    there: list[Statement]
+    values: Mapping[str, Any]
+    imports: list[Statement | str] = field(default_factory=list)
+    others: list[Statement | str] = field(default_factory=list)
+    done: set[str] = field(default_factory=set)
+
+    def need(self, name: str) -> None:
+        """Add what gives `name` its value, after what that itself needs."""
+        if name in self.done:
+            return
+        self.done.add(name)
+        binding = [s for s in self.there if name in s.names]
+        if name not in self.values or not binding:
+            return self._unbound(name)
+        if binding[-1].imports:
+            return self.take(s for s in binding if s.imports)  # `import jax.export` beside `import jax`
+        if literal := _literal(self.values[name]):
+            return self.others.append(f"{name} = {literal}")
+        statement = _live(binding, self.values[name])
+        if not isinstance(statement.node, _REPEATED):
+            raise Unseen(name)
+        try:
+            used = statement.used()
+        except SyntaxError:
+            raise Unseen(name) from None
+        for other in sorted(used):
+            self.need(other)
+        if statement not in self.others:
+            self.others.append(statement)
+
+    def _unbound(self, name: str) -> None:
+        """What no statement binds is Python's own, IPython's, from `import *`, or nobody's: the check will say so."""
+        stars = [s for s in self.there if "*" in s.names]
+        if name == "display":
+            self.imports.append(_DISPLAY)
+        elif name not in self.values or hasattr(builtins, name) or name in _IPYTHON or name.startswith("_"):
+            return
+        elif stars:
+            self.take(stars)
+        else:
+            raise Unseen(name)
+
+    def take(self, found: Iterable[Statement]) -> None:
+        """Add imports, each once."""
+        for statement in found:
+            if statement.text not in [s if isinstance(s, str) else s.text for s in self.imports]:
+                self.imports.append(statement)
+
+
+def _text(node: ast.stmt, lines: list[str], first: int) -> str:
+    """Its lines as they are written, unless others stand on them, too."""
+    last = node.end_lineno or node.lineno
+    after = lines[last - 1].encode()[node.end_col_offset or 0 :].decode().strip()
+    return "\n".join(lines[first - 1 : last]) if not node.col_offset and after[:1] in ("", "#") else ast.unparse(node)
+
+
+def _literal(value: Any) -> str:
+    """How Python writes a plain value; empty for any other, and for a long one."""
+    if type(value) in _PLAIN and sys.getsizeof(value) < LONGEST:
+        with contextlib.suppress(Exception):  # whatever an element's repr does
+            text = repr(value)
+            return text if len(text) < LONGEST and ast.literal_eval(text) == value else ""
+    return ""
+
+
+def _live(binding: list[Statement], value: Any) -> Statement:
+    """The statement that a function is from: not the last one where that cell failed before it. Else the last."""
+    with contextlib.suppress(Exception):  # whatever __wrapped__ does
+        cell = "".join(linecache.getlines(inspect.unwrap(value).__code__.co_filename)).strip()
+        return [s for s in binding if s.whole.strip() == cell][-1]
+    return binding[-1]

@@ -1,0 +1,190 @@
+"""What a notebook asks of the book: begin, check, hint, solution, blank. `import lessons` gives them.
+
+Nothing raises where the reader has made a mistake: one sentence is shown, in the notebook's language.
+"""
+
+import difflib
+import functools
+import re
+import sys
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import Requirement
+
+from grader.exercise import answers, function_text
+from grader.exercise.lesson_words import exercise_words
+from grader.exercise.progress import all_exercises
+from grader.home import HERE
+from grader.messages import LANGUAGES, locale_language, pick, say
+from grader.notebook import blank_cells
+from grader.notebook.cells import Gathered, NotRun, Unseen, gather
+from grader.notebook.checker import Checker, Lost
+from grader.notebook.shown import COLOURS, OTHER, Code, Said
+from grader.run.service_messages import Failed
+
+PACKAGE = "one-program-many-devices"
+SUBJECT = ("jax", "jaxlib")  # what the package is about must be of a version that it is written for
+
+
+class Desk:
+    """The exercises below `root`, for the notebook whose kernel this is.
+
+    limit   seconds of one answer
+    memory  GiB of each of its processes
+    """
+
+    def __init__(self, root: Path = HERE, limit: float = 20, memory: float = 2) -> None:
+        self.root, self.limit, self.memory = root, limit, memory
+        self.lang, self.chapter = locale_language(), ""
+        self._exercises = all_exercises(root / "lessons")
+        self._hints: dict[str, int] = {}  # how many were given of each exercise
+        self._checker: Checker | None = None
+
+    def begin(self, language: str = "", chapter: str = "", digest: str = "") -> Said | None:
+        """Say in which language to answer, and which chapter this notebook is. What is wrong with it, if anything.
+
+        language  en, zh-Hans or zh-Hant
+        digest    of the chapter's exercises as the notebook has them, by `blank_cells.digest`
+        """
+        if language and language not in LANGUAGES:
+            return self._say("bad-language", value=language, languages=", ".join(LANGUAGES))
+        if self._checker and language not in ("", self.lang):
+            self._checker.end()
+            self._checker = None
+        self.lang, self.chapter = language or self.lang, chapter
+        if misfit := _misfit():
+            return self._say("notebook-jax", needs=misfit[0], found=misfit[1])
+        if digest and digest != blank_cells.digest(self.root / "lessons" / chapter):
+            return self._say("notebook-other", package=PACKAGE)
+        return None
+
+    def check(self, exercise: str) -> Said:
+        """Whether your answer is right, and if it is not, what it did: `lessons.check("read_layout")`.
+
+        What is checked is the function of this name as it stands in the notebook now, with what it uses of other cells:
+        imports, functions, numbers and texts. It runs in a process of its own, which is ended when its time is up.
+        """
+        return self._about(exercise, self._checked)
+
+    def hint(self, exercise: str) -> Said:
+        """The next hint; after the last one, the last again."""
+        return self._about(exercise, self._hint)
+
+    def solution(self, exercise: str) -> Said | Code:
+        """A function that solves it."""
+        return self._about(exercise, lambda found: Code(self._solution(found)))
+
+    def blank(self, exercise: str) -> Said | Code:
+        """The exercise as it was given, to begin anew."""
+        return self._about(exercise, lambda found: Code(blank_cells.blank_cell(*self._blank(found), self.lang)))
+
+    # ---- one exercise ----
+
+    def _about(self, asked: Any, answer: Callable[[str], Any]) -> Any:
+        """What `answer` says of the exercise that is meant, `read_layout` or `ch03_sharding.read_layout`."""
+        name = str(getattr(asked, "__name__", asked)).replace("/", ".")
+        found = [e for e in self._exercises if name in (e, e.partition(".")[2])]
+        if found:
+            return answer(found[0])
+        names = [e.partition(".")[2] for e in self._exercises]
+        own = [e.partition(".")[2] for e in self._exercises if e.startswith(f"{self.chapter}.")]
+        known = difflib.get_close_matches(name, names, 3) or own or names
+        return self._say("notebook-unknown", name=name, known=", ".join(f"`{n}`" for n in known))
+
+    def _checked(self, exercise: str) -> Said:
+        lesson, _, name = exercise.partition(".")
+        shell = _shell()
+        if shell is None:
+            return self._say("notebook-elsewhere")
+        demo = self.root / "lessons" / lesson / "demo.py"
+        shown = demo.read_text("utf-8") if demo.exists() else ""
+        try:
+            file = gather(name, shell.history_manager.input_hist_parsed, shell.user_ns, shown)
+        except NotRun:
+            return self._say("notebook-not-run", name=name)
+        except Unseen as error:
+            key = "notebook-unseen" if error.name == name else "notebook-unseen-other"
+            return self._say(key, name=name, other=error.name)
+        checker = self._checker = self._checker or Checker(self.root, self.lang, self.limit, self.memory)
+        path = checker.answers / f"{lesson}.py"
+        path.write_text(file.text, "utf-8")
+        if answers.is_blank(answers.read(path), *self._blank(exercise)):
+            return self._verdict(exercise, "todo", say("todo-text", self.lang))
+        try:
+            reply = checker.check(exercise)
+        except Lost as error:
+            return self._say("notebook-lost", error=error)
+        if isinstance(reply, Failed):
+            return self._say("learn-lessons", error=reply.error)
+        return self._verdict(exercise, reply.outcome, _placed(reply.message, path, file, self.lang))
+
+    def _verdict(self, exercise: str, outcome: str, message: str) -> Said:
+        name = exercise.partition(".")[2]
+        title = pick(exercise_words(self.root / "lessons", exercise).title, self.lang, "")
+        head = " · ".join(filter(None, [name, title]))
+        if outcome not in ("right", "skipped"):
+            message = f"{message}\n{say('notebook-next', self.lang, name=name)}"
+        return Said(message, self.lang, head, say(outcome, self.lang), COLOURS.get(outcome, OTHER))
+
+    def _hint(self, exercise: str) -> Said:
+        label, name = exercise.replace(".", "/"), exercise.partition(".")[2]
+        hints = pick(exercise_words(self.root / "lessons", exercise).hints, self.lang, [])
+        if not hints:
+            return self._say("hint-none", exercise=label)
+        count = self._hints[exercise] = min(self._hints.get(exercise, 0) + 1, len(hints))
+        text = say("hint", self.lang, n=count, total=len(hints), exercise=label, text=hints[count - 1].strip())
+        if count == len(hints):
+            text += "\n" + say("notebook-hint-last", self.lang, name=name)
+        return Said(text, self.lang)
+
+    def _solution(self, exercise: str) -> str:
+        lesson, _, name = exercise.partition(".")
+        return (function_text.text_of(self.root / "solutions" / f"{lesson}.py", name) or "").rstrip()
+
+    def _blank(self, exercise: str) -> tuple[Path, str]:
+        """The file that has its blank, and its name there."""
+        lesson, _, name = exercise.partition(".")
+        return self.root / "lessons" / lesson / "exercises.py", name
+
+    def _say(self, key: str, **values: Any) -> Said:
+        return Said(say(key, self.lang, **values), self.lang)
+
+
+@functools.cache
+def desk() -> Desk:
+    """This kernel's."""
+    return Desk()
+
+
+def _shell() -> Any:
+    """IPython's shell; None where no notebook is."""
+    ipython = sys.modules.get("IPython")
+    return ipython.get_ipython() if ipython else None
+
+
+def _misfit() -> tuple[str, str] | None:
+    """What the package needs and what is here instead: a JAX that it is not written for."""
+    try:
+        wanted = [Requirement(line) for line in metadata.requires(PACKAGE) or []]
+    except metadata.PackageNotFoundError:
+        return None  # run from a folder of the project
+    for need in wanted:
+        if need.name in SUBJECT and need.marker is None:
+            version = metadata.version(need.name)
+            if not need.specifier.contains(version, prereleases=True):
+                return str(need), version
+    return None
+
+
+def _placed(message: str, path: Path, file: Gathered, lang: str) -> str:
+    """A message with the cells' places for those in the file that was checked."""
+
+    def place(m: re.Match[str]) -> str:
+        line = int(m[1] or 0)
+        origin = file.origin[line - 1] if 0 < line <= len(file.origin) else None
+        return say("notebook-place", lang, cell=origin[0], line=origin[1]) if origin else say("notebook-cells", lang)
+
+    return re.sub(rf"{re.escape(str(path))}(?::(\d+))?", place, message)

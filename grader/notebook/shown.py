@@ -1,0 +1,45 @@
+"""What a cell shows: words for people and terminals, and the same as HTML, in light and in dark notebooks."""
+
+import html
+import re
+from dataclasses import dataclass
+
+COLOURS = {"right": "#2e7d32", "wrong": "#c62828", "broken": "#c62828", "hung": "#c62828"}
+OTHER = "#b26a00"
+_BOX = "border-left: 4px solid {colour}; padding: 0.2em 0 0.2em 0.9em; margin: 0.3em 0"
+_LINES = "white-space: pre-wrap; overflow-wrap: anywhere; margin: 0.3em 0 0; background: none; color: inherit"
+
+
+@dataclass(frozen=True)
+class Said:
+    """A sentence or a verdict. text: several lines · head: stands above it · colour: of the bar beside it."""
+
+    text: str
+    lang: str
+    head: str = ""
+    word: str = ""
+    colour: str = OTHER
+
+    def __repr__(self) -> str:
+        head, lines = "  ".join(filter(None, [self.word, self.head])), self.text.splitlines()
+        return "\n".join([head, *(f"  {line}" for line in lines)] if head else lines)
+
+    def _repr_html_(self) -> str:
+        word = f'<strong style="color: {self.colour}">{html.escape(self.word)}</strong> ' if self.word else ""
+        head = f"<div>{word}{html.escape(self.head)}</div>" if self.head or word else ""
+        if body := re.sub(r"`([^`\n]+)`", r"<code>\1</code>", html.escape(self.text, quote=False)):
+            body = f'<pre style="{_LINES}">{body}</pre>' if word else f'<div style="white-space: pre-line">{body}</div>'
+        return f'<div lang="{self.lang}" style="{_BOX.format(colour=self.colour)}">{head}{body}</div>'
+
+
+@dataclass(frozen=True)
+class Code:
+    """A piece of Python. The notebook colours it."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_markdown_(self) -> str:
+        return f"```python\n{self.text}\n```"

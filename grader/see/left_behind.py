@@ -1,0 +1,52 @@
+"""What a function must leave as it found it: the lists, dicts and NumPy arrays it was given, and JAX's settings."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is not as it was: a setting of JAX, by its name, or else an argument, by its place."""
+
+    argument: int | None = None
+    setting: str | None = None
+
+
+class Before:
+    """How things were before a call; `change()` says what is different after it."""
+
+    def __init__(self, args: tuple[Any, ...]) -> None:
+        self.args = args
+        self.states, self.settings = list(map(_state, args)), _settings()
+
+    def change(self) -> Change | None:
+        """The first argument that has changed, or else the first setting; None where all is as it was."""
+        for place, (arg, state) in enumerate(zip(self.args, self.states, strict=True)):
+            if _state(arg) != state:
+                return Change(argument=place)
+        now = _settings()
+        return next((Change(setting=name) for name, value in self.settings.items() if now.get(name) != value), None)
+
+
+def _state(x: Any) -> object:
+    """What differs once a container has other things in it, or in another order, or an array other numbers.
+
+    What cannot be changed in place, or only by JAX, which deletes what is donated, is told by its identity.
+    """
+    import numpy as np
+
+    if isinstance(x, list):
+        return [id(x), *map(_state, x)]
+    if isinstance(x, dict):
+        return [id(x), *((id(key), _state(value)) for key, value in x.items())]
+    if isinstance(x, tuple):
+        return tuple(map(_state, x))
+    if isinstance(x, np.ndarray):
+        return id(x), x.shape, x.tobytes()
+    return id(x)
+
+
+def _settings() -> dict[str, Any]:
+    import jax
+
+    return dict(jax.config.values)

@@ -1,0 +1,61 @@
+"""The first cell of a notebook that readers take away: it installs what is missing, or says in one sentence how to."""
+
+from grader.messages import say
+from grader.notebook.blank_cells import digest
+from publish import package
+from publish.pages import terms
+from publish.pages.page import ROOT
+
+_CODE = """
+# {needs}
+BOOK = {address!r}  # {where}
+PACKAGE = {package!r}
+
+import importlib
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+
+
+class Stop(Exception):
+    def _render_traceback_(self):  # the sentence alone
+        return [str(self)]
+
+
+if sys.platform == "win32":
+    raise Stop({windows!r})
+if sys.version_info < (3, 11):
+    raise Stop({python!r} + sys.version.split()[0])
+if not all(map(find_spec, ("jax", "lessons", "minipod"))):
+    places = [os.path.join(folder, PACKAGE) for folder in (".", "../..", BOOK)]
+    found = next(filter(os.path.exists, places), places[-1] if "://" in BOOK else "")
+    if not found:
+        raise Stop({nowhere!r})
+    print({installing!r}, flush=True)
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-color", "--retries", "2"]
+    pip = subprocess.run([*install, found], capture_output=True, text=True)
+    if pip.returncode and "connection broken" in pip.stderr:
+        raise Stop({offline!r})
+    if pip.returncode:
+        said = pip.stderr.strip().splitlines() or [""]
+        told = [line for line in said if line.lower().startswith("error")] or said
+        raise Stop({refused!r} + told[-1][:300])
+    importlib.invalidate_caches()
+    if not find_spec("lessons"):
+        raise Stop({restart!r})
+
+import lessons
+
+lessons.begin({begin})
+"""
+
+
+def source(edition: str, name: str, address: str) -> str:
+    """The code for the page `name`. address: of the published book, or empty."""
+    words = {key.removeprefix("first_"): row[edition] for key, row in terms.ui().items() if key.startswith("first_")}
+    arguments = [edition, name, digest(ROOT / "lessons" / name)]
+    begin = ", ".join(repr(a) for a in (arguments if all(arguments) else [edition]))
+    values = {"address": address, "package": package.filename(), "begin": begin, "windows": say("windows", edition)}
+    words = {key: text.replace("PACKAGE", package.filename()) for key, text in words.items()}
+    return _CODE.format(**words, **values).strip()

@@ -1,0 +1,99 @@
+"""A known mistake is named where it agrees on every case, and called likely where it does as far as the cases tell."""
+
+from pathlib import Path
+
+import pytest
+from near_cases import E, case
+
+from grader.exercise.spec import Spec
+from grader.judge.alike import agreement
+from grader.judge.mistakes import _likely
+from grader.run import checking
+from grader.see.observation import Failure, FileObservation, Observation, ProcessResult
+
+SPEC = Spec("ch90_one", "f", Path(), lambda rng: [])
+RAISED = Observation((), failure=Failure("ValueError", "need at least one array"))
+
+
+def seen(*values, name="f"):
+    cases = tuple(RAISED if value is RAISED else case(value) for value in values)
+    return [ProcessResult("ok", FileObservation(functions={name: cases}))]
+
+
+def likely(answer, right, **mistakes):
+    solution = [[case(value) for value in right]]
+    found = {
+        name: agreement(SPEC, solution, seen(*answer), (seen(*values, name=name), name, ""))
+        for name, values in mistakes.items()
+    }
+    return _likely(found)
+
+
+def test_an_error_on_an_edge_does_not_hide_a_mistake():
+    found = likely([2.5, 3.5, RAISED], [1.5, 2.0, 0.0], mean=[2.5, 3.5, 7.0], largest=[9.0, 9.0, 9.0])
+    assert found and (found.name, found.certain, found.cases) == ("mean", False, {0, 1})
+    found = likely([2.5, 3.5, 0.0], [1.5, 2.0, 0.0], mean=[2.5, 3.5, RAISED])
+    assert found and found.name == "mean"
+
+
+def test_one_case_that_is_rounded_otherwise_does_not_hide_a_mistake():
+    right = [("all-reduce", E), ("all-gather", E[:8]), ("permute", E[:4])]
+    wrong = [("all-reduce", 2 * E), ("all-gather", 2 * E[:8]), ("permute", 2 * E[:4])]
+    answer = [*wrong[:2], ("all-to-all", E[:4])]
+    found = likely(answer, right, twice=wrong)
+    assert found and (found.name, found.cases) == ("twice", {0, 1})
+
+
+def test_two_that_would_explain_it_as_well_explain_nothing():
+    one_or_other = {"a": [2.5, 4.0, 1.0], "b": [2.5, 4.0, 7.0]}
+    assert likely([2.5, 4.0, RAISED], [1.5, 2.0, 0.0], **one_or_other) is None
+    found = likely([2.5, 4.0, RAISED], [1.5, 2.0, 0.0], a=[2.5, 4.0, 1.0], a_nan=[2.5, 4.0, 7.0])
+    assert found and found.name == "a"  # by its name the other is the same with another end
+
+
+def test_who_is_right_where_the_mistake_is_wrong_does_not_make_it():
+    assert likely([2.5, 2.0, 0.5], [1.5, 2.0, 0.5], mean=[2.5, 3.5, 7.0]) is None
+
+
+@pytest.mark.parametrize("values", [([2, 3, 4], [1, 2, 3]), (["a", None, "b"], ["c", "d", "e"])])
+def test_an_id_or_a_word_may_be_the_same_by_accident(values):
+    """One case apart is too many where a value says so little."""
+    wrong, right = values
+    assert likely([*wrong[:2], right[2]], right, other=wrong) is None
+    assert likely([*wrong[:2], RAISED], right, other=wrong) is not None
+
+
+CHAPTER = {
+    "exercises.py": "def half(x):\n    raise NotImplementedError\n",
+    "test_exercises.py": "def test_half(check):\n"
+    "    check(lambda rng: [(4.0,), (7.0,), (0.0,)], oracle=lambda x: x / 2, values='seconds')\n",
+    "mistakes.py": "def half__whole(x):\n    return float(x // 2)\n\n\ndef half__twice(x):\n    return 2 * x\n",
+    "words.toml": '[half.mistakes.twice]\nname = { en = "twice", zh-Hans = "两倍" }\n'
+    'text = { en = "It is doubled.", zh-Hans = "乘了二。" }\n',
+}
+
+
+def test_a_learner_reads_that_it_is_only_likely(tmp_path):
+    """The error on 0 is the answer's own; what it does otherwise is a known mistake, which is shown where it tells."""
+    from grader.exercise.exercises import Catalogue
+    from grader.exercise.spec import Settings
+
+    chapter = tmp_path / "lessons" / "ch97_half"
+    chapter.mkdir(parents=True)
+    for name, text in CHAPTER.items():
+        (chapter / name).write_text(text, encoding="utf-8")
+    for folder, body in (("solutions", "x / 2"), ("answers", "2 * x if 1 / x else 0.0")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "ch97_half.py").write_text(f"def half(x):\n    return {body}\n")
+    spec = Catalogue(tmp_path / "lessons").spec("ch97_half.half")
+    check = checking.begin(spec, Settings(tmp_path / "answers", 7))
+    verdict = checking.finish(check)
+    assert (verdict.outcome, verdict.mistake, verdict.likely) == ("wrong", None, "half__twice")
+    english, chinese = (checking.in_words(check, lang).splitlines() for lang in ("en", "zh-Hans"))
+    assert english == [
+        "As far as this case shows, this looks like: twice — It is doubled.",
+        "called    half(4.0)",
+        "got       8.0",
+        "expected  2.0",
+    ]
+    assert chinese[0] == "就这个例子看，像是：两倍——乘了二。"

@@ -1,0 +1,116 @@
+"""What is shown of a wrong answer is true, and tells the two apart."""
+
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from near_cases import DEVICES, E, case, result, rows
+
+from grader.exercise.spec import Spec
+from grader.judge.verdict import Verdict, judge
+from grader.say import shown
+from grader.say.errors import told
+from grader.say.explain import explain
+from grader.see.observation import Failure, Observation
+from grader.see.packing import pack
+
+
+def lines(got, expected, lang="en", args=(), compare=("value", "placement")):
+    """What a learner reads of values, one for each case."""
+    spec = Spec("ch90_one", "f", Path(), lambda rng: [], compare=compare)
+    mine, right = (
+        [case(value, given) for value, given in zip(values, args or [()] * 9, strict=False)]
+        for values in (got, expected)
+    )
+    verdict = judge(spec, Verdict(spec.exercise, ""), [right], [result(mine)], "f")
+    return explain(spec, verdict, 20.0, 2.0, lang).splitlines()
+
+
+def test_none_is_no_missing_return_where_it_may_be_the_answer():
+    assert lines([None, 2], [1, 2])[0].startswith("Nothing came back: is a return missing")
+    assert lines([None, None], [1, None])[0] == "None can be the answer, but not for these inputs."
+    assert lines([1, 2], [1, None])[0] == "For these inputs the answer is None."
+    assert lines([None, None], [1, None], "zh-Hans")[0] == "答案可以是 None，但对这组输入不是。"
+
+
+def beside(got, expected):
+    """What is shown of both."""
+    said = [line.split(maxsplit=1) for line in lines([got], [expected])]
+    words = {line[0]: line[1] for line in said if len(line) > 1}
+    return words["got"], words["expected"]
+
+
+def test_what_came_back_and_what_was_expected_are_never_the_same_line():
+    far = np.arange(4000.0).reshape(40, 100)
+    other = far.copy()
+    other[30, 50] = 7
+    backwards = jax.sharding.Mesh(np.array(DEVICES[::-1]), ("x",))
+    for got, expected in (
+        (rows(E, backwards), rows(E)),
+        (other, far),
+        ("a" * 300 + "b" + "c" * 300, "a" * 300 + "d" + "c" * 300),
+        ([1, 2.0], [1, 2]),
+        (jax.device_put(E, DEVICES[3]), jax.device_put(E, DEVICES[0])),
+        (jax.sharding.Mesh(np.array(DEVICES[:2]), ("x",)), jax.sharding.Mesh(np.array(DEVICES[1:3]), ("x",))),
+    ):
+        mine, right = beside(got, expected)
+        assert mine != right
+
+
+def test_the_numbers_are_shown_where_they_differ():
+    far = np.arange(4000.0).reshape(40, 100)
+    other = far.copy()
+    other[30, 50] = 7
+    assert "[30, 48:53] = [3048 3049 7 3051 3052]" in beside(other, far)[0]
+    assert "[30, 48:53] = [3048 3049 3050 3051 3052]" in beside(other, far)[1]
+
+
+def test_devices_are_named_where_placements_differ():
+    backwards = jax.sharding.Mesh(np.array(DEVICES[::-1]), ("x",))
+    got, expected = beside(rows(E, backwards), rows(E))
+    assert "device 0 holds [14:16, 0:5]" in got and "device 0 holds [0:2, 0:5]" in expected
+    assert "on device 3" in beside(jax.device_put(E, DEVICES[3]), jax.device_put(E, DEVICES[0]))[0]
+
+
+def test_a_dict_is_shown_in_its_own_order_and_compared_by_its_keys():
+    assert shown.show(pack({"b": 1, "a": 2}), "en") == "{'b': 1, 'a': 2}"
+    assert lines([{"b": 1, "a": 2}], [{"a": 2, "b": 1}]) == []
+    said = lines([{"b": 1, "a": 2, "c": 3}], [{"a": 2, "b": 1}])
+    assert said[-2:] == ["got       {'b': 1, 'a': 2, 'c': 3}", "expected  {'a': 2, 'b': 1}"]
+
+
+def test_the_smallest_of_the_wrong_cases_is_shown_and_an_odd_error_is_not():
+    given = [(list(range(90)),), ([],), ([4, 5, 6],)]
+    right = [[case(n, args) for n, args in zip((90, 0, 3), given, strict=True)]]
+    mine = [case(1, given[0]), Observation(right[0][1].args, failure=Failure("IndexError", "empty")), case(2, given[2])]
+    verdict = judge(
+        Spec("ch90_one", "f", Path(), lambda rng: []), Verdict("ch90_one.f", ""), right, [result(mine)], "f"
+    )
+    assert (verdict.case, verdict.reason) == (2, "differs")
+
+
+def test_every_argument_has_its_share_of_the_line():
+    said = shown.call("f", [pack([{"id": n, "name": "x" * 20} for n in range(30)]), pack(7), pack("last")], "en")
+    assert len(said) < 300 and said.startswith("f([{'id': 0, ") and said.endswith("}], 7, 'last')")
+    small = shown.call("f", [pack(np.float32([[1, 2.5], [3, 4]])), pack(E)], "en")
+    assert small == "f(f32[2, 2] = [[1 2.5] [3 4]], f32[16, 5])"
+
+
+@pytest.mark.parametrize(
+    ("f", "decides"),
+    [
+        (lambda v: v.sum(), "which has rank 0"),
+        (lambda v: jax.lax.scan(lambda c, _: ((c[0], 1), None), (0.0, 1.0), v), "[1] has type float32[]"),
+    ],
+)
+def test_the_line_of_an_error_that_decides_is_not_cut_off(f, decides):
+    from grader.see.observe import _failure
+
+    x = rows(np.arange(16.0, dtype=np.float32))
+    mesh, spec = x.sharding.mesh, jax.sharding.PartitionSpec("x")
+    with pytest.raises(Exception) as raised:  # noqa: PT011
+        jax.shard_map(f, mesh=mesh, in_specs=spec, out_specs=spec)(x)
+    seen = _failure(raised.value, Path(__file__))
+    said = told(seen.text, seen.more)
+    assert decides in said and "Revise" not in said and len(said.splitlines()) <= 5

@@ -1,0 +1,93 @@
+"""`lessons.check` and its like in a kernel: learn's verdicts, and one sentence for each slip."""
+
+import pytest
+from notebook_runs import ROOT, run
+
+from grader.exercise.lesson_words import lesson_words
+from grader.messages import LANGUAGES, pick, say
+from grader.notebook import blank_cells
+
+CHAPTER, NAME = "ch03_sharding", "bytes_per_device"
+LESSON = ROOT / "lessons" / CHAPTER
+BLANK = blank_cells.blank_cell(LESSON / "exercises.py", NAME, "en")
+CHECK = f'lessons.check("{NAME}")'
+HELPER = "import math\nimport jax.numpy as jnp\ndef count(shape):\n    return math.prod(shape)"
+WRONG = f"def {NAME}(shape, dtype, mesh, spec):\n    return count(shape) * jnp.dtype(dtype).itemsize"
+RAISES = f"def {NAME}(shape, dtype, mesh, spec):\n    n = 1\n    return n / 0"
+ALONE = "import numpy as np\ndef global_sum(mine: np.ndarray) -> float:\n    return float(mine.sum())"
+SOLVED = (ROOT / "solutions" / f"{CHAPTER}.py").read_text("utf-8")
+
+
+@pytest.mark.parametrize("lang", ["en", *(pytest.param(zh, marks=pytest.mark.long) for zh in LANGUAGES[1:])])
+def test_a_notebook_says_what_learn_says(tmp_path, lang):
+    cells = {
+        "begin": f"import lessons\nlessons.begin({lang!r}, {CHAPTER!r}, {blank_cells.digest(LESSON)!r})",
+        "early": CHECK,
+        "blank cell": BLANK,
+        "todo": CHECK,
+        "helper": HELPER,
+        "wrong cell": WRONG,
+        "wrong": CHECK,
+        "raises cell": RAISES,
+        "raises": CHECK,
+        "timed cell": f"%%time\n{WRONG}",
+        "timed": CHECK,
+        "solved cell": SOLVED,
+        "right": CHECK,
+        "pair cell": ALONE,
+        "pair": 'lessons.check("ch10_processes/global_sum")',
+        "hints": f'for _ in range(4): print(lessons.hint("{NAME}"), end="|")',
+        "solution": f'lessons.solution("{NAME}")',
+        "blank": f'lessons.blank("{NAME}")',
+        "unknown": 'lessons.check("bytes_device")',
+        "other": f"lessons.begin({lang!r}, {CHAPTER!r}, 'of another book')",
+        "language": "lessons.begin('fr')",
+    }
+    ran = dict(zip(cells, run([*cells.values()], tmp_path), strict=True))
+    assert {label: r.error for label, r in ran.items() if r.error} == {}
+    words = lesson_words(LESSON)[NAME]
+    head = f"{NAME} · {pick(words.title, lang)}"
+    shown = {label: r.text.strip() for label, r in ran.items()}
+
+    assert shown["begin"] == ""
+    assert shown["early"] == say("notebook-not-run", lang, name=NAME)
+    more = say("notebook-next", lang, name=NAME)
+    assert shown["todo"] == f"{say('todo', lang)}  {head}\n  {say('todo-text', lang)}\n  {more}"
+    whole = pick(words.mistakes[f"{NAME}__whole"].text, lang)
+    for label in ("wrong", "timed"):
+        assert shown[label].startswith(f"{say('wrong', lang)}  {head}\n")
+        assert whole in shown[label] and shown[label].endswith(more)
+    assert say("where", lang, file="", line="", code="return n / 0")[2:] in shown["raises"]
+    assert say("notebook-place", lang, cell=8, line=3) in shown["raises"]
+    assert shown["right"] == f"{say('right', lang)}  {head}"
+    own = lesson_words(ROOT / "lessons/ch10_processes")["global_sum"].mistakes["global_sum__own_only"]
+    assert pick(own.text, lang) in shown["pair"]
+    hints = shown["hints"].split("|")[:-1]
+    assert [pick(words.hints, lang)[n] in hint for n, hint in zip([0, 1, 2, 2], hints, strict=True)] == [True] * 4
+    assert hints[3].endswith(say("notebook-hint-last", lang, name=NAME))
+    assert shown["solution"].startswith(f"def {NAME}(") and "raise NotImplementedError" not in shown["solution"]
+    assert shown["blank"] == BLANK
+    assert shown["unknown"].startswith(say("notebook-unknown", lang, name="bytes_device", known=f"`{NAME}`")[:-1])
+    assert shown["other"] == say("notebook-other", lang, package="one-program-many-devices")
+    assert shown["language"] == say("bad-language", lang, value="fr", languages="en, zh-Hans, zh-Hant")
+    assert ran["wrong"].kinds == {"text/plain", "text/html"} and ran["solution"].kinds == {
+        "text/plain",
+        "text/markdown",
+    }
+
+
+def test_an_interrupted_check_leaves_the_next_one_whole(tmp_path):
+    alarm = "import signal, time\nsignal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))"
+    *_, stopped, _, wrong = run(
+        [
+            "import lessons\nlessons.begin('en')",
+            alarm,
+            f"def {NAME}(shape, dtype, mesh, spec):\n    while True: pass",
+            f"_ = signal.setitimer(signal.ITIMER_REAL, 1.5)\n{CHECK}",
+            f"{HELPER}\n{WRONG}",
+            CHECK,
+        ],
+        tmp_path,
+    )
+    assert stopped.error.startswith("KeyboardInterrupt")
+    assert wrong.text.startswith("wrong  ") and not wrong.error

@@ -1,0 +1,85 @@
+"""The package beside the pages, and the first cell of a notebook, which installs it or says in a sentence why not."""
+
+import os
+import subprocess
+import sys
+import zipfile
+from importlib import metadata
+from pathlib import Path
+
+from grader.messages import say
+from grader.notebook.desk import Desk
+from publish import package
+from publish.pages import first_cell, terms
+from publish.pages.notebooks import EDITIONS
+from publish.pages.page import ROOT
+
+BOOK = "https://host.invalid/book"
+PIP = "import subprocess, types\nsubprocess.run = lambda *_, **__: types.SimpleNamespace(returncode={}, stderr={!r})"
+
+
+def stops(folder: Path, edition: str = "en", address: str = "", before: str = "") -> str:
+    """The sentence with which it ends where neither JAX nor the package is installed. before: code that runs first."""
+    script = folder / "first.py"
+    script.write_text(f"{before}\n{first_cell.source(edition, 'start', address)}", "utf-8")
+    env = os.environ | {"PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, "-S", "-E", "-s", str(script)]
+    result = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, encoding="utf-8")
+    assert result.returncode == 1 and "Stop: " in result.stderr, result.stderr
+    return result.stderr.rpartition("Stop: ")[2].strip()
+
+
+def words(key: str, edition: str) -> str:
+    return terms.ui()[f"first_{key}"][edition].replace("PACKAGE", package.filename()).strip()
+
+
+def test_it_says_where_the_package_is_to_be_had(tmp_path):
+    for edition in EDITIONS:
+        assert stops(tmp_path, edition) == words("nowhere", edition)
+
+
+def test_it_says_what_pip_cannot_do(tmp_path):
+    offline = "WARNING: Retrying (Retry(total=1)) after connection broken by 'NewConnectionError(…)': /simple/jax/"
+    assert stops(tmp_path, "en", BOOK, PIP.format(1, offline)) == words("offline", "en")
+    refused = stops(tmp_path, "zh-Hans", BOOK, PIP.format(1, "WARNING: a\nERROR: no room\n[notice] b"))
+    assert refused == words("refused", "zh-Hans") + "ERROR: no room"
+    assert stops(tmp_path, "en", BOOK, PIP.format(1, "python: No module named pip")).endswith("No module named pip")
+    assert stops(tmp_path, "zh-Hant", BOOK, PIP.format(0, "")) == words("restart", "zh-Hant")
+
+
+def test_it_says_which_python_and_which_system_it_is_for(tmp_path):
+    old = "import sys\nsys.version_info, sys.version = (3, 10), '3.10.1 (main)'"
+    assert stops(tmp_path, before=old) == f"{words('python', 'en')} 3.10.1"
+    assert stops(tmp_path, before="import sys\nsys.platform = 'win32'") == say("windows", "en")
+
+
+def test_it_takes_the_package_from_beside_the_notebook_else_from_the_book(tmp_path):
+    ask = "import subprocess\ndef run(command, **_): raise Exception('Stop: ' + command[-1])\nsubprocess.run = run"
+    assert stops(tmp_path, "en", BOOK, ask) == f"{BOOK}/{package.filename()}"
+    (tmp_path / package.filename()).touch()
+    assert stops(tmp_path, "en", BOOK, ask) == f"./{package.filename()}"
+
+
+def test_a_jax_that_the_book_is_not_for_is_named(monkeypatch):
+    found = {"jax": "0.9.1", "jaxlib": "0.9.1"}
+    monkeypatch.setattr(metadata, "version", lambda name: found[name])
+    assert Desk().begin("en").text == say("notebook-jax", "en", needs="jax>=0.10", found="0.9.1")
+    found["jax"] = "0.10.2"
+    assert Desk().begin("zh-Hans").text == say("notebook-jax", "zh-Hans", needs="jaxlib>=0.10", found="0.9.1")
+    found["jaxlib"] = "0.12.0.1"
+    assert Desk().begin("en") is None
+
+
+def test_the_start_page_links_the_package():
+    for edition in ("en", "zh-Hans"):
+        text = (ROOT / "book" / edition / "start.md").read_text("utf-8")
+        assert f'<a href="../{package.filename()}">{package.filename()}</a>' in text
+
+
+def test_the_package_is_built_whole_and_once(tmp_path):
+    assert package.write(tmp_path) and not package.write(tmp_path)
+    names = {*zipfile.ZipFile(tmp_path / "html" / package.filename()).namelist()}
+    assert {"lessons/__init__.py", "lessons/ch09_training/text.txt", "solutions/ch09_training.py"} <= names
+    assert not [name for name in names if "/others/" in name]
+    (tmp_path / "html" / package.filename()).unlink()
+    assert package.write(tmp_path)
