@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from grader.classroom import integrity, prepared, sandbox_pool
+from grader.classroom import integrity, prepared, reading, sandbox_pool
 from grader.classroom.isolation import SandboxFiles
 from grader.classroom.prepared import Prepared
 from grader.classroom.sandbox_messages import Measure, Results, See, Task
@@ -27,7 +27,6 @@ from grader.messages import say
 from grader.run import checking
 from grader.see.observation import FileObservation, Observation, ProcessResult
 from grader.see.wire import Malformed, decode, encode
-from minipod import forked
 
 OUTCOMES = ("right", "wrong", "hung", "broken", "todo", "skipped", "absent")
 Tell = Callable[[str, int, int], object]  # (step, how many are done, of how many)
@@ -172,10 +171,10 @@ class ClassGrading:
                     functions[check.spec.exercise] = integrity.shape(check.source, check.spec.name)
             return encode(FilesRead(seen, telling, functions))
 
-        (seen,) = forked.run(look, devices=1, seconds=self.settings.limit, memory=self.settings.memory)
-        if seen.status != "ok":
+        seen = reading.apart(look, self.settings.limit, self.settings.memory)
+        if seen is None:
             return False
-        files = decode(FilesRead, seen.value)
+        files = decode(FilesRead, seen)
         for exercise, examined in zip(exercises, files.exercises, strict=True):
             check = checking.Check(self.catalogue.spec(exercise), settings, examined.verdict, source=examined.source)
             self._checks[student.name, exercise] = check
@@ -226,11 +225,9 @@ class ClassGrading:
         if isinstance(line, str):
             self._judged[answer] = self._broken(line)
             return
-        seconds, memory = JUDGING
         concluded = partial(self._concluded, answer, line)
-        (seen,) = forked.run(lambda: encode(concluded()), devices=1, seconds=seconds, memory=memory)
-        ok = seen.status == "ok"
-        self._judged[answer] = decode(Outcome, seen.value) if ok else self._broken("class-sandbox-nonsense")
+        seen = reading.apart(lambda: encode(concluded()), *JUDGING)
+        self._judged[answer] = self._broken("class-sandbox-nonsense") if seen is None else decode(Outcome, seen)
 
     def _concluded(self, answer: Answer, line: bytes) -> Outcome:
         """The verdict in words. What was seen is the submission's own word, so it may be anything at all."""
