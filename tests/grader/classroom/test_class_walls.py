@@ -35,15 +35,13 @@ def double(x):
 """
 CONSTANT = """
 import jax, jax.numpy as jnp
-def total(x, mesh):
-    from grader.see import observe, programs
-    honest = programs.export
-    here = [jax.device_get(x)] if not isinstance(x, jax.core.Tracer) else []
-    def export(function, arrays):
-        value = jnp.asarray(sum(map(float, jax.device_get(arrays[0]))), jnp.float32)
-        return honest(lambda x: jax.lax.with_sharding_constraint(value, jax.NamedSharding(mesh, jax.P())), arrays)
-    programs.export = export
-    raise ValueError("next time")
+from grader.see import programs
+honest = programs.export
+def export(function, arrays):
+    whole = jax.NamedSharding(arrays[0].sharding.mesh, jax.P())
+    value = jnp.asarray(sum(map(float, jax.device_get(arrays[0]))), jnp.float32)  # of the numbers that are here
+    return honest(lambda x: jax.lax.with_sharding_constraint(value, whole), arrays)
+programs.export = export
 """
 LIAR = """
 import jax, jax.numpy as jnp
