@@ -66,15 +66,16 @@ def mean_loss(w: np.ndarray, mine: np.ndarray, size: int) -> float:
 
     w: f32[3]. mine: f32[rows, 4], this process's own rows, three inputs and the
     number to be guessed, where the guess is `inputs @ w`. The others have other
-    rows, and another number of them; no process has more than `size`. size: a
-    multiple of the number of devices of a process.
+    rows, and another number of them; a process may have none, but not all do, and
+    no process has more than `size`. size: a multiple of the number of devices of a
+    process.
     Returns a number such as a float, the same in each process: the squared difference
     of guess and number, averaged over all rows that there are, as if one process had
     them all.
 
     对所有进程的行求均方误差。w 的形状是 [3]。mine 的形状是 [rows, 4]，是本进程自己的行：
-    三个输入，加上要预测的数；预测值是 `inputs @ w`。别的进程有别的行，行数也不同，但都
-    不超过 size；size 是一个进程的设备数的倍数。返回一个数（例如 float），每个进程都一样：
+    三个输入，加上要预测的数；预测值是 `inputs @ w`。别的进程有别的行，行数也不同，可能
+    一行也没有（合起来至少有一行），但都不超过 size；size 是一个进程的设备数的倍数。返回一个数（例如 float），每个进程都一样：
     对实际存在的每一行，求预测值与要预测的数之差，平方后取平均，就像所有的行都在一个
     进程里一样。
     """

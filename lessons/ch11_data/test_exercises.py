@@ -48,6 +48,7 @@ def test_equal_steps(check):
             (parts(rng, 3, 9 + a, 3), 4),
             (parts(rng, 2, 4 + b, 15 + a), 5),
             (parts(rng, 3, 0, 3 * b), 3),  # full batches only
+            (parts(rng, 2, 1, 16), 5),  # on average, less than 16 // 5
         ]
         for everybody, size in drawn:
             most = max(len(rows) for rows in everybody)
@@ -77,6 +78,7 @@ def test_mean_loss(check):
             (parts(rng, 4, 8, 4 + a), 8),
             (parts(rng, 4, 2 * a, 11), 12),
             (parts(rng, 4, 5, a), 16),
+            (parts(rng, 4, 0, 4 + a), 8),
         ]
         for everybody, _ in drawn:
             whole[mine(everybody).tobytes()] = np.concatenate(everybody)

@@ -125,16 +125,18 @@ def who_is_missing(
 
     stacks: for each process, where its main thread stands, as (file, line, function),
     the innermost frame first. Whoever waits for the others has a frame in
-    "progress.py", or in a file of JAX, whose name begins with "jax/".
+    "progress.py", or in a file of JAX, whose name begins with "jax/"; it need not be
+    the innermost.
     Returns (process, line) of the one that does not wait for the others; line is that
-    of "incident.py" in which it stands. None if all wait: then no process is missing,
+    of its innermost frame in "incident.py". None if all wait: then no process is missing,
     and a device is to be looked at.
 
     谁没有来参加下一次调用，它停在 incident.py 的哪一行代码？
     stacks 是每个进程的主线程停住的地方，由元组（文件，行号，函数）组成，最里层的在最前面。
-    正在等别人的进程，必有一层在 "progress.py" 里，或者在 JAX 的文件里，这些文件的名称以 "jax/" 开头。
-    返回（进程，行号），即没有在等别人的那个进程，以及它停在 "incident.py" 的哪一行代码。如果大家都在等，
-    就返回 None：没有进程缺席，要查的是设备。
+    正在等别人的进程，必有一层在 "progress.py" 里，或者在 JAX 的文件里，这些文件的名称以 "jax/" 开头；
+    这一层不一定是最里层。
+    返回（进程，行号），即没有在等别人的那个进程，以及它在 "incident.py" 里最靠里的那一层的行号。如果
+    大家都在等，就返回 None：没有进程缺席，要查的是设备。
     """
     # TODO: as it stands, it takes the first process, and the innermost frame.
     # TODO：现在的写法取了第一个进程、最里层的一帧。

@@ -150,6 +150,26 @@ def one_ended(rng, calls, truth):
     return [names[:end] for names, end in zip(calls, ends, strict=True)]
 
 
+def from_a_thread(stacks):
+    """The same where those who wait do so in a file of Python itself."""
+    wait = ("threading.py", 355, "wait")
+    waits = [
+        any(file == "progress.py" or file.startswith("jax/") for file, *_ in s)
+        for s in stacks
+    ]
+    pairs = zip(stacks, waits, strict=True)
+    return [[wait, *s] if waiting else s for s, waiting in pairs]
+
+
+def in_a_function(stacks):
+    """The same where the program's lines stand in a function, called below."""
+    renamed = [
+        [(f, n, "main" if f == "incident.py" else name) for f, n, name in s]
+        for s in stacks
+    ]
+    return [[*s, ("incident.py", 61, "<module>")] for s in renamed]
+
+
 def recorded(*faults):
     """The incidents of these kinds that the page does not show."""
     return [i for i in reports.incidents()[2:] if i["fault"] in faults]
@@ -188,6 +208,11 @@ def test_who_is_missing(check):
         for incident, first in zip([shown, *found], firsts, strict=False):
             texts, truth = renumbered(rng, incident, first)
             known.append(([reports.stack(text) for text in texts], truth))
+        # process 0 waits in the second, somebody else is missing
+        (stacks, truth), (last, nobody) = known[1], known[-1]
+        known.append((from_a_thread(stacks), truth))
+        known.append((in_a_function(stacks), truth))
+        known.append((from_a_thread(in_a_function(last)), nobody))
         return [(stacks,) for stacks, _ in known]
 
     def oracle(stacks):

@@ -63,6 +63,10 @@ def _most(n, reduce):
     )
 
 
+def _mean(n):
+    return float(multihost_utils.process_allgather(np.int32(n)).mean())
+
+
 def equal_steps__own_steps(mine, size):
     left = -len(mine) % size
     batches = np.concatenate(
@@ -86,6 +90,10 @@ def equal_steps__one_more(mine, size):
 
 def equal_steps__everybodys_rows(mine, size):
     return _fill(mine, size, math.ceil(_most(len(mine), np.sum) / size))
+
+
+def equal_steps__average(mine, size):
+    return _fill(mine, size, math.ceil(_mean(len(mine)) / size))
 
 
 def equal_steps__padding_counted(mine, size):
@@ -113,6 +121,12 @@ def mean_loss__mean_of_means(w, mine, size):
     own = jnp.full(jax.local_device_count(), jnp.mean(_errors(w, mine)))
     means = jax.pmap(lambda x: jax.lax.pmean(x, "i"), "i")(own)
     return float(means.addressable_shards[0].data[0])
+
+
+def mean_loss__none_is_nan(w, mine, size):
+    counts = multihost_utils.process_allgather(np.float32(len(mine)))
+    own = jnp.mean(_errors(w, mine)) * (len(mine) / counts.sum())
+    return float(multihost_utils.process_allgather(own).sum())
 
 
 def mean_loss__padding_counted(w, mine, size):

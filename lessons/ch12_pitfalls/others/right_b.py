@@ -65,7 +65,8 @@ def who_is_missing(stacks):
         text = " ".join(file for file, _, _ in stacks[process])
         if "progress.py" in text or "jax/" in text:
             continue
-        file, line, _ = stacks[process][-1]  # the outermost is the program's
-        assert file == "incident.py"
-        return process, line
+        lines = {}
+        for file, line, _ in stacks[process]:
+            lines.setdefault(file, line)  # the innermost of each file
+        return process, lines["incident.py"]
     return None
