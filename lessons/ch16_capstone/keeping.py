@@ -1,5 +1,6 @@
 """Checkpoints of the night: whole or not at all, written in the background."""
 
+import copy
 import json
 from pathlib import Path
 from tempfile import mkdtemp
@@ -22,6 +23,7 @@ def open_folder(folder):
 
 def save(manager, step, state, rest):
     """Copy the state, write it in the background; rest: plain numbers."""
+    rest = copy.deepcopy(rest)  # the training goes on to change its own
     with one_sentence(f"cannot write checkpoint {step}"):
         both = ocp.args.Composite(
             state=ocp.args.StandardSave(state), rest=ocp.args.JsonSave(rest)

@@ -73,6 +73,27 @@ try:
 except Exception as error:
     print("refused:", error)
 """
+# Saves, and changes what was saved before the thread that writes it has come to it.
+CHANGED_MEANWHILE = """
+import json, sys, threading
+sys.path.insert(0, sys.argv[1])
+import jax, keeping, model
+changed, dumps = threading.Event(), json.dumps
+def late(thing, *args, **settings):
+    if threading.current_thread() is not threading.main_thread():
+        changed.wait(60)
+    return dumps(thing, *args, **settings)
+json.dumps = late
+draw, key = model.start(model.mesh_of_all())
+rest = {"losses": [0.5], "rows": {"next": 256}}
+manager = keeping.open_folder("steps")
+keeping.save(manager, 1, draw(key), rest)
+rest["losses"].append(0.4)
+rest["rows"]["next"] = 512
+changed.set()
+keeping.finish(manager)
+print(keeping.restore(manager, jax.eval_shape(draw, key))[2])
+"""
 # Runs the program where process 1 is killed when it is about to save step 20.
 KILLED_SAVING = """
 import os, runpy, signal, sys
@@ -241,6 +262,11 @@ def test_a_checkpoint_that_orbax_cannot_restore_is_never_taken_for_whole(here):
     broken = [line for line in lines if line[3] == "False"]
     assert {"rest/metadata", "state/_METADATA", "state/manifest.ocdbt"} <= {line[0] for line in broken}
     assert [line for line in broken if line[2] == "False"] == []
+
+
+def test_what_changes_while_a_checkpoint_is_written_is_not_in_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert in_one_process(CHANGED_MEANWHILE) == "{'losses': [0.5], 'rows': {'next': 256}}\n"
 
 
 @pytest.mark.parametrize("file", ["rest/metadata", "state/manifest.ocdbt", "state/d/*"])

@@ -48,6 +48,7 @@ VARYING = {
         "sixteen",
         "sixteen-logs",
         "what-saving-costs",
+        "hangs",
         "asked-every-tenth",
     },
 }

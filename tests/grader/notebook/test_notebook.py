@@ -66,7 +66,7 @@ def test_a_notebook_says_what_learn_says(tmp_path, lang):
     assert [pick(words.hints, lang)[n] in hint for n, hint in zip([0, 1, 2, 2], hints, strict=True)] == [True] * 4
     assert hints[3].endswith(say("notebook-hint-last", lang, name=NAME))
     assert shown["solution"].startswith(f"def {NAME}(") and "raise NotImplementedError" not in shown["solution"]
-    assert shown["blank"] == BLANK
+    assert shown["blank"] == blank_cells.blank_cell(LESSON / "exercises.py", NAME, lang)
     assert shown["unknown"].startswith(say("notebook-unknown", lang, name="bytes_device", known=f"`{NAME}`")[:-1])
     assert shown["other"] == say("notebook-other", lang, package="one-program-many-devices")
     assert shown["language"] == say("bad-language", lang, value="fr", languages="en, zh-Hans, zh-Hant")

@@ -18,7 +18,11 @@ RIGHT = ("right", None, {})
 
 
 def _raised(type, text=""):
-    return "wrong", "raised", {"type": type, "text": text}
+    return "wrong", "raised" if text else "raised-bare", {"type": type, "text": text}
+
+
+def _other(type):
+    return "wrong", "near-other-kind", {"got": type, "expected": "jax.Array"}
 
 
 def _broken(key, error="", **values):
@@ -26,7 +30,6 @@ def _broken(key, error="", **values):
 
 
 HUNG, HUNG_TWO = (("hung", "hung-text", {"limit": limit}) for limit in (LIMIT, LIMIT_TWO))
-OTHER = ("wrong", "differs-type", {})
 CALLS = _broken("stopped", "…")
 
 ONE = {
@@ -56,7 +59,7 @@ ONE = {
     "no_size": ("wrong", "differs-shape", {}),
     "no_size_of_numpy": ("wrong", "differs-shape", {}),
     "nested": _raised("RecursionError"),
-    "itself": OTHER,
+    "itself": _other("list"),
     "digits": CALLS,
     "elsewhere": RIGHT,
     "environment": RIGHT,
@@ -79,11 +82,11 @@ ONE = {
     "joins": _raised("RuntimeError"),
     "cleared": RIGHT,
     "uncached": RIGHT,
-    "double_precision": RIGHT,
-    "coroutine": OTHER,
+    "double_precision": ("wrong", "setting-changed", {"setting": "jax_enable_x64"}),
+    "coroutine": _other("coroutine"),
     "no_repr": _raised("OSError", "no repr"),
     "endless_repr": HUNG,
-    "endless_eq": OTHER,
+    "endless_eq": _other("Silent"),
     "oddly_named": _broken("spoilt"),
     "half_a_character": _raised("ValueError", "\ufffd and \ufffd[2J"),
     "record": ("wrong", "differs-dtype", {}),
