@@ -1,12 +1,13 @@
 """Arguments as bytes: drawn in one process, the same in another that lacks the tests they were drawn by.
 
-What a test itself defines (a function to apply, a small class) goes along by value, as cloudpickle does it; arrays go
-as their shards, devices by their numbers. Bytes of this kind are only ever read where they may run code: in a room, and
-only those that the grader wrote.
+What a test or its lesson defines (a function to apply, a small class) goes along by value, as cloudpickle does it;
+arrays go as their shards, devices by their numbers. Bytes of this kind are only ever read where they may run code: in a
+room, and only those that the grader wrote.
 """
 
 import io
 import pickle
+import sys
 from typing import Any
 
 import cloudpickle
@@ -15,6 +16,8 @@ import numpy as np
 
 def dumps(cases: list[tuple[Any, ...]]) -> bytes:
     """The cases as bytes. Raises TypeError or PicklingError for what cannot leave its process: an open file, a lock."""
+    if lessons := sys.modules.get("lessons"):  # a room has no lessons to import it from
+        cloudpickle.register_pickle_by_value(lessons)
     out = io.BytesIO()
     _Pickler(out).dump(cases)
     return out.getvalue()

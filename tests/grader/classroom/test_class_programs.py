@@ -1,5 +1,8 @@
 """A traced program leaves its process: what it does is seen where it is compiled, on numbers that it has not seen."""
 
+import subprocess
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -80,3 +83,13 @@ def test_arguments_come_back_as_they_were():
     assert jnp.array_equal(jax.random.key_data(same), jax.random.key_data(key))
     assert five.devices() == {jax.devices()[5]} and five.committed and not free.committed
     assert device is jax.devices()[2] and rest == {"a": np.float16(1)}
+
+
+def test_what_a_lesson_defines_goes_along_where_there_are_no_lessons():
+    from lessons.ch14_launching.read_sbatch import read_sbatch
+
+    program = "import pickle, sys; sys.modules['lessons'] = None; ((f,),) = pickle.load(sys.stdin.buffer)\n"
+    program += "print(f('#!/bin/sh\\n#SBATCH --nodes=2\\nsrun python hello.py')['nodes'])"
+    data = arguments.dumps([(read_sbatch,)])
+    done = subprocess.run([sys.executable, "-c", program], input=data, capture_output=True)
+    assert done.stdout == b"2\n", done.stderr.decode()
