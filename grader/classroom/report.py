@@ -131,7 +131,7 @@ def _grid(grading: ClassGrading) -> str:
         f'<div class="frame" tabindex="0" role="region" aria-label="{_e(say("class-who", lang))}"><table class="grid">'
         f'<thead><tr class="chapters"><td class="who"></td>{tops}<td class="first"></td></tr>'
         f'<tr class="names"><th scope="col" class="who">{_e(say("class-student", lang))}</th>{names}'
-        f'<th scope="col" class="first"><span>{_e(say("class-to-read", lang))}</span></th></tr></thead>'
+        f'<th scope="col" class="first words"><span>{_e(say("class-to-read", lang))}</span></th></tr></thead>'
         f"<tbody>{''.join(rows)}</tbody>"
         f'<tfoot><tr><th scope="row" class="who">{_e(say("class-solved-by", lang))}</th>{sums}'
         '<td class="first"></td></tr></tfoot></table></div>'
