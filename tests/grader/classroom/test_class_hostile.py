@@ -124,6 +124,7 @@ def test_in_a_sandbox_nobody_reads_changes_or_stops_anything(tmp_path, monkeypat
     assert running_with(str(root)) == []
 
 
+@pytest.mark.long
 def test_without_a_sandbox_a_change_is_reported_and_the_rest_is_checked(tmp_path):
     root, folder = project(tmp_path / "project"), tmp_path / "submissions"
     honest = right(root, "ch90_one")["ch90_one"]
