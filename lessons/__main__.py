@@ -29,6 +29,10 @@ def main() -> int:
     elif command == "check":
         from grader.run.check_command import main as run
     elif command == "class":
+        import tempfile
+
+        # bytecode that an earlier submission may have left is not read
+        sys.pycache_prefix = tempfile.mkdtemp(prefix="class-pycache-")
         from grader.classroom.class_command import main as run
     elif command == "new":
         from grader.author.new_command import main as run

@@ -1,44 +1,63 @@
-"""Whether anything changed during the run: a checksum of every submission and of the project's own sources."""
+"""Whether anything changed during the run: the submissions, the project, and whatever Python would import.
+
+A file's size, place and times stand for its content: who can write to it can set its modification time, but not the
+time of the last change (ctime), unless they can set the clock. Of a file with several names, as some installers make
+them, the content itself counts: each new name changes its ctime.
+"""
 
 import hashlib
 import os
+import stat
+import sys
 from pathlib import Path
 
-SOURCES = ("lessons", "solutions", "minipod", "grader", "publish", "tests", "book")
-_LARGE = 1 << 26  # bytes from which a file's size and time stand for its content
+_LEFT_OUT = {"_build", ".git", ".pytest_cache", ".ruff_cache"}  # nothing is imported from there
+_LARGE = 4 << 20  # bytes from which the content of a file with several names is not read
+Print = tuple[int | str, ...] | str
 
 
-def checksums(root: Path, submissions: Path, engine: Path) -> dict[str, str]:
-    """Path -> sha256 of its content, below the submissions and the source folders of `root` and `engine`.
+def fingerprints(root: Path, submissions: Path, engine: Path, walls: bool) -> dict[str, Print]:
+    """Path -> what would differ if it had been written to, below the submissions, `root` and `engine`.
 
-    Hidden folders and Python's caches are left out. A link's content is where it points to; what cannot be read has the
-    error as its checksum.
+    walls  whether submissions run in rooms, out of which nothing can be written: then sources are all that is looked
+           at. Else also what Python reads unasked (bytecode, hidden folders), and Python's own environment
+
+    Links are not followed. What this run itself writes to, .cache/class, does not count.
     """
-    folders = {submissions, *(base / name for base in (root, engine) for name in SOURCES)}
-    sums = {}
-    for folder in sorted(folders):
+    skipped = {str(base / ".cache" / "class") for base in (root, engine)}
+    found: dict[str, Print] = {}
+    for folder in _apart([submissions, root, engine, *([] if walls else [Path(sys.prefix)])]):
         for path, inside, files in os.walk(folder):
-            inside[:] = [name for name in inside if name != "__pycache__" and not name.startswith(".")]
+            inside[:] = [n for n in inside if n not in _LEFT_OUT and os.path.join(path, n) not in skipped]
+            if walls:
+                inside[:] = [name for name in inside if name != "__pycache__" and not name.startswith(".")]
             links = [name for name in inside if os.path.islink(os.path.join(path, name))]
             for name in (*files, *links):
-                sums[os.path.join(path, name)] = _checksum(Path(path, name))
-    return sums
+                found[os.path.join(path, name)] = _print(os.path.join(path, name))
+    return found
 
 
-def changes(before: dict[str, str], after: dict[str, str]) -> list[str]:
+def changes(before: dict[str, Print], after: dict[str, Print]) -> list[str]:
     """The paths that were changed, added or removed."""
     return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
 
 
-def _checksum(path: Path) -> str:
+def _apart(folders: list[Path]) -> list[Path]:
+    """The folders without those that lie in another; the home folder and the root of all are too large to look at."""
+    large = {Path("/"), Path.home()}
+    kept = [folder for folder in dict.fromkeys(folders) if folder not in large]
+    return [f for f in kept if not any(f != other and f.is_relative_to(other) for other in kept)]
+
+
+def _print(path: str) -> Print:
     try:
-        if path.is_symlink():
-            return f"-> {os.readlink(path)}"
-        if not path.is_file():
-            return "not a file"
-        if (about := path.stat()).st_size > _LARGE:
-            return f"{about.st_size} bytes, {about.st_mtime_ns}"
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        about = os.lstat(path)
+        place = about.st_ino, about.st_mode, about.st_size, about.st_mtime_ns
+        if about.st_nlink == 1 or not stat.S_ISREG(about.st_mode):
+            return *place, about.st_ctime_ns
+        if about.st_size > _LARGE:
+            return place
+        with open(path, "rb") as file:  # of a file with several names the ctime changes with each name
+            return *place, hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         return str(error.strerror)

@@ -1,27 +1,32 @@
 """`python -m lessons class submissions/`: check a whole class, write class-report/class.html and class.csv.
 
-The exit status is 0 when the run was complete, whatever was solved; 1 when a file changed meanwhile; 2 for bad input.
+The exit status is 0 when the run was complete, whatever was solved; 1 when a file changed meanwhile; 2 for bad input,
+also where no room can be made; 130 or 143 when it was stopped: then the report is still that of the run before.
 """
 
 import argparse
 import math
 import os
-import random
+import signal
 import sys
 import time
+from contextlib import nullcontext
 from datetime import datetime
 from pathlib import Path
+from typing import NoReturn
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 import minipod
-from grader.classroom import changed_files, isolation, sandbox_pool, tally
-from grader.classroom.grading import ClassGrading
+from grader.classroom import changed_files, isolation, run_files, sandbox_pool, tally
+from grader.classroom.grading import OWN_MEMORY, ClassGrading
 from grader.classroom.isolation import SandboxFiles
+from grader.classroom.progress_lines import ProgressLines
 from grader.classroom.report import ClassRun, write_page
+from grader.classroom.run_files import RunFiles
 from grader.classroom.spreadsheet import write_csv
-from grader.classroom.submissions import BadInput, find, shown
+from grader.classroom.submissions import BadInput, Student, find, shown
+from grader.exercise import chapters
 from grader.exercise.exercises import Catalogue
 from grader.exercise.spec import Settings
 from grader.home import is_installed
@@ -39,6 +44,7 @@ def main(argv: list[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     lang = options.lang if options.lang in LANGUAGES else locale_language()
     console = Console(highlight=False, markup=False, soft_wrap=True)
+    signal.signal(signal.SIGTERM, _stop)
     try:
         if options.lang and options.lang not in LANGUAGES:
             raise BadInput("bad-language", value=options.lang, languages=", ".join(LANGUAGES))
@@ -49,22 +55,31 @@ def main(argv: list[str] | None = None) -> int:
     except BlockingIOError as error:  # of a fork
         print(say("no-process", lang, error=error.strerror), file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
         forked.stop_all()
         print(say("class-stopped", lang), file=sys.stderr)
-        return 130
+        return 128 + (stopped.args[0] if stopped.args else signal.SIGINT)
+    finally:
+        run_files.remove()
+
+
+def _stop(number: int, _: object) -> NoReturn:
+    raise KeyboardInterrupt(number)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m lessons class", description="Check the answers of a whole class.")
     parser.add_argument("submissions", type=Path, help="folder that holds a folder per student: NAME/ch03_sharding.py")
+    parser.add_argument("--lessons", metavar="CH01,CH03", help="check these (default: those that were handed in)")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="for the report (default: class-report/ beside it)")
     parser.add_argument("--lang", help="en, zh-Hans or zh-Hant (default: from the locale)")
     parser.add_argument("--limit", metavar="SECONDS", default="20", help="wall clock of one answer (default: 20)")
     parser.add_argument("--memory", metavar="GiB", default="2", help="memory of one process (default: 2)")
-    parser.add_argument("--seed", metavar="N", help="draw the inputs of that run again")
+    parser.add_argument("--seed", metavar="N", help="of the inputs (default: drawn once for these submissions)")
     parser.add_argument("--jobs", metavar="N", help="students at a time (default: one for each core)")
-    parser.add_argument("--isolation", choices=["auto", *isolation.KINDS], default="auto", help="(default: the best)")
+    parser.add_argument(
+        "--isolation", choices=["auto", *isolation.KINDS], default="auto", help="none: no room (default: the best room)"
+    )
     parser.add_argument("--root", type=Path, default=ENGINE, help=argparse.SUPPRESS)
     return parser
 
@@ -75,40 +90,54 @@ def _check(options: argparse.Namespace, lang: str, console: Console) -> int:
     if is_installed(root):
         raise BadInput("class-installed")
     out = (options.out or folder.resolve().parent / "class-report").absolute()
-    settings = Settings(
-        folder, _seed(options.seed), _positive(options.limit, "--limit"), _positive(options.memory, "--memory")
-    )
+    limit, memory = _positive(options.limit, "--limit"), _positive(options.memory, "--memory")
     jobs = int(_positive(options.jobs or str(os.cpu_count() or 1), "--jobs", whole=True))
+    wanted = _seed(options.seed)
     catalogue = Catalogue(root / "lessons")
     students, others = find(folder, sorted({e.partition(".")[0] for e in catalogue.exercises}))
     _prepare_out(out, folder)
+    lessons = _lessons(options.lessons, root, students, folder)
+    settings = Settings(folder, run_files.seed(root, folder) if wanted is None else wanted, limit, memory)
     if left_aside := environment.cleanse():
         console.print(say("left-aside", lang, names=", ".join(left_aside)))
-    warm_up(root / ".cache" / "jax")
-    files = SandboxFiles(root, [folder.resolve(), out.resolve()])
-    kind = _choose(options.isolation, files)
+    own = RunFiles(root)
+    warm_up(own.compiled)
+    files = SandboxFiles(root, [folder.resolve(), out.resolve()], own.operations, own.pycache)
+    kind = _choose(options.isolation, files, lang)
     console.print(say(f"class-using-{kind}", lang))
-    before = changed_files.checksums(root, folder, ENGINE)
-    grading = ClassGrading(root, students, settings, lang, catalogue)
-    with _progress(console) as progress:
-        tasks = {}
-
-        def tell(step: str, done: int, total: int) -> None:
-            if step not in tasks:
-                tasks[step] = progress.add_task(say(step, lang), total=total)
-            progress.update(tasks[step], completed=done)
-            progress.refresh()
-
-        grading.run(kind, files, jobs, tell)
-    after = changed_files.checksums(root, folder, ENGINE)
+    exercises = [e for e in catalogue.exercises if e.partition(".")[0] in lessons]
+    grading = ClassGrading(root, students, settings, lang, catalogue, exercises)
+    with ProgressLines(console, lang) as progress, own.without_walls() if kind == "none" else nullcontext():
+        grading.prepare(progress.tell)
+        own.share_operations()
+        before = changed_files.fingerprints(root, folder, ENGINE, walls=kind != "none")
+        grading.run(kind, files, jobs, progress.tell)
+    after = changed_files.fingerprints(root, folder, ENGINE, walls=kind != "none")
     changed = [shown(path) for path in changed_files.changes(before, after)]
-    values = {"limit": f"{settings.limit:g}", "memory": f"{settings.memory:g}", "processes": sandbox_pool.PROCESSES}
-    about = _about(kind)
+    values = {"limit": f"{limit:g}", "memory": f"{memory:g}", "processes": sandbox_pool.PROCESSES}
+    values |= {"more": f"{OWN_MEMORY:g}", "told": ", ".join(grading.told) or "–"}
     when = datetime.now().strftime("%Y-%m-%d %H:%M")
-    write_page(out / PAGE, ClassRun(grading, shown(str(folder)), about, values, changed, others, when))
+    write_page(out / PAGE, ClassRun(grading, shown(str(folder)), _about(kind, grading), values, changed, others, when))
     write_csv(out / TABLE, grading)
     _last_words(console, grading, out, changed, time.monotonic() - began)
     return 1 if changed else 0
+
+
+def _lessons(wanted: str | None, root: Path, students: list[Student], folder: Path) -> list[str]:
+    """The lessons that count: those that were asked for, else those of which somebody handed in a file."""
+    if wanted is None:
+        found = sorted({lesson for student in students for lesson in (*student.lessons, *student.refused)})
+        if not found:
+            raise BadInput("class-nothing", folder=shown(str(folder)))
+        return found
+    lessons = []
+    for name in filter(None, map(str.strip, wanted.split(","))):
+        if not (named := chapters.named(root / "lessons", name)):
+            raise BadInput("class-no-lesson", lesson=shown(name))
+        lessons += named
+    if not lessons:
+        raise BadInput("class-no-lesson", lesson=shown(wanted))
+    return lessons
 
 
 def _positive(value: str, option: str, whole: bool = False) -> float:
@@ -121,10 +150,10 @@ def _positive(value: str, option: str, whole: bool = False) -> float:
     return number
 
 
-def _seed(value: str | None) -> int:
+def _seed(value: str | None) -> int | None:
     if value is not None and not value.isdecimal():
         raise BadInput("bad-seed", value=value)
-    return random.randrange(10**6) if value is None else int(value)
+    return None if value is None else int(value)
 
 
 def _prepare_out(out: Path, folder: Path) -> None:
@@ -132,44 +161,52 @@ def _prepare_out(out: Path, folder: Path) -> None:
     if out.resolve().is_relative_to(folder.resolve()):
         raise BadInput("class-out-inside", out=shown(str(out)), folder=shown(str(folder)))
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        out.mkdir(mode=0o700, parents=True, exist_ok=True)
+        out.chmod(0o700)  # grades are nobody else's business
         for name in (PAGE, TABLE):
-            with open(out / name, "a"):
-                pass
+            run_files.write(out / f".{name}", "")
+            (out / f".{name}").unlink()
     except OSError as error:
         raise BadInput("class-out-unwritable", out=shown(str(out)), error=error.strerror) from None
 
 
-def _choose(wanted: str, files: SandboxFiles) -> str:
-    """The kind of isolation that was asked for, or the best that works here. Raises BadInput when it does not."""
-    secret = {*map(str, [*files.hidden, files.root / "solutions", *files.masked])}
-    lessons = {*map(str, files.root.glob("lessons/ch[0-9]*/"))}
-    kept = {*lessons, str(files.cache)}
-    for kind in isolation.available() if wanted == "auto" else [wanted]:
+def _choose(wanted: str, files: SandboxFiles, lang: str) -> str:
+    """The kind of isolation that was asked for, or the best room that works here; never none unasked.
+
+    Raises BadInput when there is none, or not that one.
+    """
+    lessons = files.root.glob("lessons/ch[0-9]*/*.*")
+    secret = {*map(str, [*files.hidden, files.root / "solutions", files.root / "tests", *lessons])}
+    kept = {str(files.cache), str(files.pycache), str(ENGINE / "grader")}
+    why = []
+    for kind in isolation.KINDS[:-1] if wanted == "auto" else [wanted]:
         if kind not in isolation.available():
-            raise BadInput("class-isolation-missing", kind=kind)
+            if wanted != "auto":
+                raise BadInput("class-isolation-missing", kind=kind)
+            why.append(say("class-room-missing", lang, kind=kind))
+            continue
         try:
             tried = sandbox_pool.attempt(kind, files, [*secret, *kept])
         except sandbox_pool.SandboxLost:
+            why.append(say("class-room-fails", lang, kind=kind))
             continue
         closed = not secret & {*tried.seen} and not kept & {*tried.writable}
-        if tried.started == 2 and lessons <= {*tried.seen} and (closed or kind == "none"):
+        if tried.started == 2 and (closed or kind == "none"):
             return kind
+        why.append(say("class-room-open" if tried.started == 2 else "class-room-fails", lang, kind=kind))
+    if wanted == "auto":
+        raise BadInput("class-no-room", tried=("；" if lang != "en" else "; ").join(why))
     raise BadInput("class-isolation-fails", kind=wanted)
 
 
-def _about(kind: str) -> list[str]:
-    """What the report says about isolation, as message keys."""
+def _about(kind: str, grading: ClassGrading) -> list[str]:
+    """What the report says about how the answers were run, as message keys: first what was isolated."""
+    told = ["class-told"] if grading.told else []
+    judged = ["class-outside", *told, "class-code"]
     if kind == "none":
-        return ["class-isolation-none", "class-limits", "class-forgery"]
+        return ["class-isolation-none", "class-limits", *judged]
     count = "class-count" if isolation.counts_processes(kind) else "class-no-count"
-    return [f"class-isolation-{kind}", "class-sandbox", "class-limits", count, "class-open", "class-forgery"]
-
-
-def _progress(console: Console) -> Progress:
-    """Drawn when told to and by no thread of its own: this process forks."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=console, auto_refresh=False, transient=True, disable=not console.is_terminal)
+    return [f"class-isolation-{kind}", "class-sandbox", "class-limits", count, *judged]
 
 
 def _last_words(console: Console, grading: ClassGrading, out: Path, changed: list[str], seconds: float) -> None:

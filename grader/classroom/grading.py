@@ -1,30 +1,38 @@
 """From the submissions to everybody's outcomes: solutions seen, files read, answers run in sandboxes, verdicts made.
 
-Each step ends before the next begins, and whatever is forked here is forked while no sandbox is open.
+A sandbox with a submission in it is given arguments and nothing to compare with. What it says is kept as bytes until a
+child of this process reads it, judges it, and ends; programs are compiled and run in sandboxes without submissions.
 """
 
 import dataclasses
+import json
 import os
+import tempfile
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from grader.classroom import sandbox_pool
+from grader.classroom import integrity, prepared, reading, sandbox_pool
 from grader.classroom.isolation import SandboxFiles
-from grader.classroom.sandbox_messages import See
+from grader.classroom.prepared import Prepared
+from grader.classroom.sandbox_messages import Measure, Results, See, Task
+from grader.classroom.sandbox_pool import Answer, Question
 from grader.classroom.submissions import Student
 from grader.exercise.exercises import Catalogue
 from grader.exercise.spec import Settings
 from grader.judge.verdict import Verdict
 from grader.messages import say
 from grader.run import checking
-from grader.see.observation import ProcessResult
-from grader.see.wire import decode, encode
-from minipod import forked
+from grader.see.observation import FileObservation, Observation, ProcessResult
+from grader.see.wire import Malformed, decode, encode
 
 OUTCOMES = ("right", "wrong", "hung", "broken", "todo", "skipped", "absent")
 Tell = Callable[[str, int, int], object]  # (step, how many are done, of how many)
+OWN_MEMORY = 0.75  # GiB that the processes of a sandbox may hold together beside what the answer's may
+JUDGING = 60.0, 2.0  # seconds and GiB for reading and judging one reply
+LONGEST_MESSAGE = 20_000  # characters
 
 
 @dataclass
@@ -44,111 +52,222 @@ class Examined:
     source: str
 
 
+@dataclass(frozen=True)
+class FilesRead:
+    """What a student's files say without being run: of each exercise, and by lesson."""
+
+    exercises: tuple[Examined, ...]
+    telling: dict[str, tuple[integrity.Line, ...]]
+    functions: dict[str, tuple[str, ...]]
+
+
 @dataclass
 class ClassGrading:
-    """One class on one set of inputs. outcomes: of each student, by exercise."""
+    """One class on one set of inputs.
+
+    exercises  those that count: of the lessons that were handed in, or that were asked for
+    outcomes   of each student, by exercise
+    telling    by student and lesson the lines that a teacher should read · alike: whose answers are nearly the same
+    """
 
     root: Path
     students: list[Student]
     settings: Settings  # its `answers` is the folder of all submissions
     lang: str
     catalogue: Catalogue
-    cached: dict[str, checking.CachedResults] = field(default_factory=dict)
+    exercises: list[str]
     outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict)
+    telling: dict[str, dict[str, tuple[integrity.Line, ...]]] = field(default_factory=dict)
+    alike: list[integrity.Pair] = field(default_factory=list)
+    _prepared: dict[str, Prepared | str] = field(default_factory=dict)
+    _checks: dict[Answer, checking.Check] = field(default_factory=dict)
+    _judged: dict[Answer, Outcome] = field(default_factory=dict)
+    _functions: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
 
     @property
-    def exercises(self) -> list[str]:
-        return self.catalogue.exercises
+    def told(self) -> list[str]:
+        """The exercises of which a submission's own process says where values lie, or whether they left the devices."""
+        specs = map(self.catalogue.spec, self.exercises)
+        return [s.exercise for s in specs if s.how == "call" and ("placement" in s.compare or s.on_device)]
 
     def run(self, kind: str, files: SandboxFiles, jobs: int, tell: Tell) -> None:
-        """Fill `outcomes`."""
-        self._prepare(tell)
-        checks = self._read(tell)
-        work = self._answers(checks)
-        total = sum(len(item.requests) for item in work)
-        finished = 0
+        """Fill `outcomes`, `telling` and `alike`, once the exercises are prepared."""
+        self._read(tell)
+        self.alike = integrity.alike(self._functions)
+        with tempfile.TemporaryDirectory(prefix="class-") as folder:
+            programs: dict[Answer, Path] = {}  # replies that hold programs, still to be measured
+            answers = self._answers()
 
-        def done(_: sandbox_pool.Work) -> None:
-            nonlocal finished
-            finished += 1
-            tell("class-step-run", finished, total)
+            def answered(answer: Answer, line: bytes | str) -> None:
+                if isinstance(line, bytes) and self._is_traced(answer[1]):
+                    programs[answer] = Path(folder, str(len(programs)))
+                    programs[answer].write_bytes(line)
+                else:
+                    self._judge(answer, line)
 
-        sandbox_pool.run_all(kind, files, work, jobs, done)
-        try:
-            self._judge(checks, work, tell)
-        finally:
-            forked.stop_all()  # a mistake may have been started that nobody asked for any more
+            self._ask(kind, files, jobs, answers, answered, partial(tell, "class-step-run"))
+            measured = [[self._measure(*item) for item in list(programs.items())[n::jobs]] for n in range(jobs)]
+            self._ask(kind, files, jobs, measured, self._judge, partial(tell, "class-step-measure"))
+        for student in self.students:
+            self.outcomes[student.name] = {exercise: self._outcome(student, exercise) for exercise in self.exercises}
 
-    def _prepare(self, tell: Tell) -> None:
+    def _ask(
+        self,
+        kind: str,
+        files: SandboxFiles,
+        jobs: int,
+        work: list[list[Question]],
+        arrived: sandbox_pool.Arrived,
+        tell: Callable[[int, int], object],
+    ) -> None:
+        """Ask it all, each list in a sandbox of its own."""
+        done, total = 0, sum(map(len, work))
+
+        def one(answer: Answer, line: bytes | str) -> None:
+            nonlocal done
+            arrived(answer, line)
+            done += 1
+            tell(done, total)
+
+        sandbox_pool.run_all(kind, files, [deque(item) for item in work], jobs, one)
+
+    def prepare(self, tell: Tell) -> None:
+        """See what the solutions and the known mistakes do."""
         for n, exercise in enumerate(self.exercises, 1):
-            cached = self.cached[exercise] = checking.CachedResults()
-            checking.prepare(self.catalogue.spec(exercise), self.settings, cached)
+            try:
+                self._prepared[exercise] = prepared.prepare(self.catalogue.spec(exercise), self.settings)
+            except prepared.Unpacked as error:
+                self._prepared[exercise] = str(error)
             tell("class-step-prepare", n, len(self.exercises))
 
-    def _read(self, tell: Tell) -> dict[str, dict[str, checking.Check]]:
+    def _is_traced(self, exercise: str) -> bool:
+        return self.catalogue.spec(exercise).how == "jit"
+
+    def _read(self, tell: Tell) -> None:
         """The checks of each student's answers, in children: even reading a file may take for ever, or end Python."""
-        checks = {}
         for n, student in enumerate(self.students, 1):
-            self.outcomes[student.name] = {}
-            checks[student.name] = {}
-            if student.lessons and not self._read_lessons(student, student.lessons, checks[student.name]):
-                for lesson in student.lessons:
-                    if not self._read_lessons(student, [lesson], checks[student.name]):
+            self.telling[student.name], self._functions[student.name] = {}, {}
+            lessons = [lesson for lesson in student.lessons if any(_lesson(e) == lesson for e in self.exercises)]
+            if lessons and not self._read_lessons(student, lessons):
+                for lesson in lessons:
+                    if not self._read_lessons(student, [lesson]):
                         student.notes.append((f"{lesson}.py", "class-unreadable"))
             tell("class-step-read", n, len(self.students))
-        return checks
 
-    def _read_lessons(self, student: Student, lessons: list[str], checks: dict[str, checking.Check]) -> bool:
-        exercises = [e for e in self.exercises if e.partition(".")[0] in lessons]
+    def _read_lessons(self, student: Student, lessons: list[str]) -> bool:
+        exercises = [e for e in self.exercises if _lesson(e) in lessons]
         settings = dataclasses.replace(self.settings, answers=student.folder)
+        read = student.reader()
 
         def look() -> object:
-            found = [checking.examine(self.catalogue.spec(e), settings) for e in exercises]
-            return encode([Examined(check.verdict, check.source) for check in found])
+            found = [checking.examine(self.catalogue.spec(e), settings, read) for e in exercises]
+            seen = tuple(Examined(check.verdict, check.source) for check in found)
+            sources = {_lesson(check.spec.exercise): check.source for check in found}
+            blanks = {name: (self.catalogue.lessons / name / "exercises.py").read_text("utf-8") for name in sources}
+            telling = {name: integrity.telling(source, blanks[name]) for name, source in sources.items()}
+            functions = {}
+            for check in found:
+                if not check.verdict.outcome:
+                    functions[check.spec.exercise] = integrity.shape(check.source, check.spec.name)
+            return encode(FilesRead(seen, telling, functions))
 
-        (seen,) = forked.run(look, devices=1, seconds=self.settings.limit, memory=self.settings.memory)
-        if seen.status != "ok":
+        seen = reading.apart(look, self.settings.limit, self.settings.memory)
+        if seen is None:
             return False
-        for exercise, examined in zip(exercises, decode(list[Examined], seen.value), strict=True):
-            cached, spec = self.cached[exercise], self.catalogue.spec(exercise)
-            checks[exercise] = checking.Check(spec, settings, examined.verdict, cached, examined.source)
+        files = decode(FilesRead, seen)
+        for exercise, examined in zip(exercises, files.exercises, strict=True):
+            check = checking.Check(self.catalogue.spec(exercise), settings, examined.verdict, source=examined.source)
+            self._checks[student.name, exercise] = check
+        self.telling[student.name] |= files.telling
+        self._functions[student.name] |= files.functions
         return True
 
-    def _answers(self, checks: dict[str, dict[str, checking.Check]]) -> list[sandbox_pool.Work]:
-        about = self.settings.seed, self.settings.limit, self.settings.memory
+    def _answers(self) -> list[list[Question]]:
+        """What each student's sandbox is asked. What cannot be asked is judged here."""
         work = []
-        for student, found in checks.items():
-            open_ = {e: check for e, check in found.items() if not check.verdict.outcome}
-            requests = [See(e, check.verdict.file, check.source, *about) for e, check in open_.items()]
-            work.append(sandbox_pool.Work(student, deque(requests)))
+        for student in self.students:
+            asked = []
+            for exercise in self.exercises:
+                check = self._checks.get((student.name, exercise))
+                if check is None:
+                    continue
+                if check.verdict.outcome:
+                    self._judged[student.name, exercise] = self._in_words(check)
+                elif isinstance(why := self._prepared[exercise], str):
+                    self._judged[student.name, exercise] = self._broken("class-not-outside", error=why)
+                else:
+                    asked.append(self._see((student.name, exercise)))
+            work.append(asked)
         return work
 
-    def _judge(self, checks: dict[str, dict[str, checking.Check]], work: list[sandbox_pool.Work], tell: Tell) -> None:
-        seen = {item.student: item.seen for item in work}
-        for n, student in enumerate(self.students, 1):
-            for exercise in self.exercises:
-                check = checks[student.name].get(exercise)
-                if check is None:
-                    outcome = self._without(student, exercise)
-                else:
-                    outcome = self._concluded(check, seen[student.name].get(exercise, ()))
-                self.outcomes[student.name][exercise] = outcome
-            tell("class-step-judge", n, len(self.students))
+    def _see(self, answer: Answer) -> Question:
+        check, ready = self._checks[answer], self._prepared[answer[1]]
+        assert isinstance(ready, Prepared)
+        spec, limit, memory = check.spec, self.settings.limit, self.settings.memory
+        how = "export" if spec.how == "jit" else "call"
+        about = how, spec.on_device, spec.processes, spec.devices, ready.arguments
+        request = See(Task(spec.lesson, spec.name, *about), check.verdict.file, check.source, limit, memory)
+        return Question(answer, lambda: request, limit, memory * spec.processes + OWN_MEMORY)
 
-    def _without(self, student: Student, exercise: str) -> Outcome:
-        lesson = exercise.partition(".")[0]
-        if key := student.refused.get(lesson):
-            return Outcome("broken", message=f"{lesson}.py: {say(key, self.lang)}")
+    def _measure(self, answer: Answer, reply: Path) -> Question:
+        spec, ready = self._checks[answer].spec, self._prepared[answer[1]]
+        assert isinstance(ready, Prepared)
+        limit, memory = self.settings.limit, self.settings.memory
+
+        def make() -> Measure:
+            line = reply.read_text(encoding="utf-8", errors="replace")
+            return Measure(spec.name, spec.devices, ready.cases, line, limit, memory)
+
+        return Question(answer, make, limit, memory + OWN_MEMORY)
+
+    def _judge(self, answer: Answer, line: bytes | str) -> None:
+        """Read what came and judge it, in a child that ends with it; or say why nothing came."""
+        if isinstance(line, str):
+            self._judged[answer] = self._broken(line)
+            return
+        concluded = partial(self._concluded, answer, line)
+        seen = reading.apart(lambda: encode(concluded()), *JUDGING)
+        self._judged[answer] = self._broken("class-sandbox-nonsense") if seen is None else decode(Outcome, seen)
+
+    def _concluded(self, answer: Answer, line: bytes) -> Outcome:
+        """The verdict in words. What was seen is the submission's own word, so it may be anything at all."""
+        check, ready = self._checks[answer], self._prepared[answer[1]]
+        assert isinstance(ready, Prepared)
+        check.cached = checking.CachedResults(ready.solution, ready.mistakes, prepared=True)
+        try:
+            results = decode(Results, json.loads(line)).results
+        except (ValueError, RecursionError, Malformed):
+            return self._broken("class-sandbox-nonsense")
+        if len(results) != check.spec.processes:
+            return self._broken("class-sandbox-nonsense")
+        name = check.spec.name
+        right = [result.cases(name) or () for result in ready.solution]
+        checking.conclude(check, [_ours(result, name, own) for result, own in zip(results, right, strict=True)])
+        return self._in_words(check)
+
+    def _in_words(self, check: checking.Check) -> Outcome:
+        text = checking.in_words(check, self.lang).replace(f"{self.settings.answers}{os.sep}", "")
+        return Outcome(check.verdict.outcome, check.verdict.mistake, text[:LONGEST_MESSAGE])
+
+    def _broken(self, key: str, **values: object) -> Outcome:
+        return Outcome("broken", message=say(key, self.lang, **values))
+
+    def _outcome(self, student: Student, exercise: str) -> Outcome:
+        if found := self._judged.get((student.name, exercise)):
+            return found
+        if key := student.refused.get(_lesson(exercise)):
+            return Outcome("broken", message=f"{_lesson(exercise)}.py: {say(key, self.lang)}")
         return Outcome("absent")
 
-    def _concluded(self, check: checking.Check, seen: tuple[ProcessResult, ...] | str) -> Outcome:
-        """The verdict in words. What was seen is the submission's own word, so it may be anything at all."""
-        verdict = check.verdict
-        if isinstance(seen, str):
-            return Outcome("broken", message=say(seen, self.lang))
-        if not verdict.outcome:
-            if len(seen) != check.spec.processes:
-                return Outcome("broken", message=say("class-sandbox-nonsense", self.lang))
-            verdict = checking.conclude(check, seen)
-        text = checking.in_words(check, self.lang)
-        return Outcome(verdict.outcome, verdict.mistake, text.replace(f"{self.settings.answers}{os.sep}", ""))
+
+def _lesson(exercise: str) -> str:
+    return exercise.partition(".")[0]
+
+
+def _ours(result: ProcessResult, name: str, right: Sequence[Observation]) -> ProcessResult:
+    """What a process saw, with our own word for what it was given and may send, where it is as many cases."""
+    seen = result.cases(name)
+    if seen is None or len(seen) != len(right):
+        return result
+    cases = (dataclasses.replace(a, args=b.args, budget=b.budget) for a, b in zip(seen, right, strict=True))
+    return dataclasses.replace(result, file=FileObservation(functions={name: tuple(cases)}))

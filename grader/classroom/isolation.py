@@ -13,14 +13,15 @@ import os
 import re
 import shutil
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import minipod
 
 KINDS = ("bwrap", "unshare", "none")
 TMP_BYTES = 256 << 20  # of /tmp and of /dev/shm
-_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store")
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+_STORE = Path("/nix/store")  # where Python lies there, what it needs lies beside it
 _ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime")
 _ETC += ("passwd", "group", "hosts", "nsswitch.conf")
 _ENGINE = Path(minipod.__file__).parents[1]  # holds minipod/ and grader/
@@ -29,43 +30,46 @@ _FIRST_USER = 2_000_000_000  # nobody's: above what systemd and containers hand 
 
 @dataclass
 class SandboxFiles:
-    """What a sandbox sees of the file system, all of it read-only.
+    """What a sandbox sees of the file system, all of it read-only: Python, its packages, minipod and grader.
 
-    root    the project: its lessons and the compilation cache are visible; solutions, known mistakes and the other
-            answers that the authors of chapters wrote are not
+    root    the project; nothing of it is visible but what Python imports: no lesson, no test, no solution
     hidden  folders that must not be seen even where they lie inside a visible one
+    cache   a folder with compiled operations, and `pycache` with Python's own, which the sandbox may read
     """
 
     root: Path
     hidden: list[Path]
-    visible: list[Path] = field(init=False)
-    masked: list[Path] = field(init=False)
-
-    def __post_init__(self) -> None:
-        engine = [_ENGINE / "minipod", _ENGINE / "grader"]
-        lessons = [*sorted((self.root / "lessons").glob("ch[0-9]*")), self.cache]
-        system = [*map(Path, _SYSTEM), *(Path("/etc", name) for name in _ETC), Path(sys.prefix), Path(sys.base_prefix)]
-        wanted = [*system, *self.packages, *engine, *lessons]
-        there = dict.fromkeys(path for path in wanted if path.exists())
-        self.visible = [path for path in there if not any(path != q and path.is_relative_to(q) for q in there)]
-        self.masked = sorted((self.root / "lessons").glob("ch[0-9]*/mistakes.py"))
+    cache: Path
+    pycache: Path
 
     @property
-    def cache(self) -> Path:
-        return self.root / ".cache" / "jax"
+    def steps(self) -> list[tuple[str, Path]]:
+        """("show" or "cover", path), in order: each counts inside those before it.
+
+        First the system; then whatever must be hidden is covered; then Python and what is imported, of which again
+        nothing hidden may be seen.
+        """
+        system = [*map(Path, _SYSTEM), *(Path("/etc", name) for name in _ETC)]
+        if Path(sys.base_prefix).is_relative_to(_STORE):
+            system.append(_STORE)
+        own = [*map(Path, (sys.prefix, sys.base_prefix)), *self.packages, _ENGINE / "minipod", _ENGINE / "grader"]
+        own += [self.cache, self.pycache]
+        first = [p for p in self._secret if any(p.is_relative_to(folder) for folder in system)]
+        last = [p for p in self._secret if any(p.is_relative_to(folder) and p != folder for folder in own)]
+        again = [p for p in own if any(p.is_relative_to(folder) for folder in last)]
+        ordered = [("show", system), ("cover", first), ("show", own), ("cover", last), ("show", again)]
+        return [(what, path) for what, paths in ordered for path in dict.fromkeys(paths) if path.exists()]
+
+    @property
+    def _secret(self) -> list[Path]:
+        return list(dict.fromkeys([self.root, _ENGINE, *self.hidden]))
 
     @property
     def packages(self) -> list[Path]:
         """Where Python imports from, but for folders that hold what must stay hidden."""
-        secret = [self.root, _ENGINE, Path.cwd(), *self.hidden]
+        secret = [*self._secret, Path.cwd()]
         folders = [Path(entry) for entry in sys.path if entry]
         return [p for p in folders if p.exists() and not any(s.is_relative_to(p) for s in secret)]
-
-    @property
-    def covered(self) -> list[Path]:
-        """The hidden folders that a visible one contains."""
-        hidden = [*self.hidden, *sorted((self.root / "lessons").glob("ch[0-9]*/others"))]
-        return [h for h in hidden if h.exists() and any(h.is_relative_to(v) for v in self.visible)]
 
 
 def available() -> list[str]:
@@ -99,6 +103,7 @@ def environment(files: SandboxFiles, tmp: str) -> dict[str, str]:
     path = os.pathsep.join(map(str, [_ENGINE, *files.packages]))
     own = {"PATH": "/usr/bin:/bin", "HOME": tmp, "TMPDIR": tmp, "LANG": "C.UTF-8", "PYTHONPATH": path}
     own |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONSAFEPATH": "1", "JAX_PLATFORMS": "cpu"}
+    own |= {"PYTHONPYCACHEPREFIX": str(files.pycache), "PYTHONNOUSERSITE": "1"}
     return own | {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
 
 
@@ -118,15 +123,17 @@ def _bwrap(files: SandboxFiles, program: list[str], place: int) -> list[str]:
     size = ["--size", str(TMP_BYTES)]
     line += ["--perms", "1777", *size, "--tmpfs", "/tmp", "--proc", "/proc", "--dev", "/dev"]
     line += ["--perms", "1777", *size, "--tmpfs", "/dev/shm"]
-    parents = dict.fromkeys(str(parent) for path in files.visible for parent in reversed(path.parents))
-    for parent in parents:  # what bwrap makes unasked, nobody may enter
-        line += ["--dir", parent]
-    for path in files.visible:
-        line += ["--ro-bind", str(path), str(path)]
-    for path in files.covered:
-        line += ["--tmpfs", str(path), "--remount-ro", str(path)]
-    for path in files.masked:
-        line += ["--ro-bind", "/dev/null", str(path)]
+    steps, made = files.steps, {Path("/")}
+    for n, (what, path) in enumerate(steps):
+        for parent in reversed(path.parents):  # what bwrap makes unasked, nobody may enter
+            inside = [kind for kind, folder in steps[:n] if parent.is_relative_to(folder)]
+            if parent not in made and (not inside or (inside[-1] == "cover" and ("cover", parent) not in steps)):
+                line += ["--dir", str(parent)]
+                made.add(parent)
+        line += ["--ro-bind", str(path), str(path)] if what == "show" else ["--perms", "0755", "--tmpfs", str(path)]
+    for what, path in steps:
+        if what == "cover":
+            line += ["--remount-ro", str(path)]
     line += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--"]
     return line + (_unprivileged(place) if root else []) + program
 
@@ -137,9 +144,7 @@ def _unshare(files: SandboxFiles, program: list[str], place: int) -> list[str]:
         line += ["--user", "--map-root-user"]
     line += ["--mount", "--pid", "--fork", "--net", "--ipc", "--uts", "--kill-child"]
     plan = {
-        "visible": [str(path) for path in files.visible],
-        "covered": [str(path) for path in files.covered],
-        "masked": [str(path) for path in files.masked],
+        "steps": [(what, str(path)) for what, path in files.steps],
         "tmp_bytes": TMP_BYTES,
         "pivot_root": _program("pivot_root"),
         "mount": _program("mount"),

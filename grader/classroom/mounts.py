@@ -25,7 +25,8 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"
 def main() -> None:
     plan = json.loads(sys.argv[1])
     new = "/tmp"  # any folder will do: it is only where the new root is put together
-    sources = {path: os.open(path, os.O_PATH) for path in (*_DEVICES, *plan["visible"])}  # before a mount hides them
+    steps = [*(("show", path) for path in _DEVICES), *map(tuple, plan["steps"])]
+    sources = {path: os.open(path, os.O_PATH) for what, path in steps if what == "show"}  # before a mount hides them
 
     def mount(*words: str) -> None:
         fds = tuple(sources.values())
@@ -38,13 +39,12 @@ def main() -> None:
     empty("", "mode=755")
     for path in _WRITABLE:
         empty(path, f"mode=1777,size={plan['tmp_bytes']}")
-    for path, fd in sources.items():
-        _place(new + path, os.path.isdir(f"/proc/self/fd/{fd}"))
-        mount("--rbind", f"/proc/self/fd/{fd}", new + path)
-    for path in plan["covered"]:
-        empty(path, "mode=755")
-    for path in plan["masked"]:
-        mount("--bind", f"/proc/self/fd/{sources['/dev/null']}", new + path)
+    for what, path in steps:
+        if what == "cover":
+            empty(path, "mode=755")
+            continue
+        _place(new + path, os.path.isdir(f"/proc/self/fd/{sources[path]}"))
+        mount("--rbind", f"/proc/self/fd/{sources[path]}", new + path)
     for path in ("/proc", "/old"):
         os.makedirs(new + path, exist_ok=True)
     os.symlink("/proc/self/fd", new + "/dev/fd")

@@ -1,4 +1,4 @@
-"""The report as one HTML page that loads nothing: the table, where the class is stuck, its mistakes, each student."""
+"""The report as one HTML page that loads nothing: where the class is stuck, its mistakes, the table, each student."""
 
 import html
 from collections.abc import Iterable
@@ -9,6 +9,8 @@ from statistics import median
 
 from grader.classroom import tally
 from grader.classroom.grading import OUTCOMES, ClassGrading, Outcome
+from grader.classroom.integrity_words import integrity_words
+from grader.classroom.run_files import write
 from grader.classroom.submissions import shown
 from grader.messages import say
 
@@ -33,25 +35,29 @@ def write_page(path: Path, run: ClassRun) -> None:
     """Write the report, in the language of the run."""
     grading, lang = run.grading, run.grading.lang
     heading = say("class-title", lang)
+    sections = [
+        *_section("class-stuck", lang, _stuck(grading)),
+        *_section("class-mistakes", lang, _mistakes(grading)),
+        *_section("class-who", lang, _legend(grading) + _grid(grading)),
+        *_section("class-each", lang, _students(grading)),
+        *_section("class-integrity", lang, integrity_words(grading)),
+        *_section("class-about", lang, _about(run)),
+    ]
     body = [
-        f"<h1>{_e(heading)}</h1>",
-        f'<p class="muted">{_e(run.folder)} · {_e(run.when)} · --seed {grading.settings.seed}</p>',
+        f"<header><h1>{_e(heading)}</h1>",
+        f'<p class="muted">{_e(run.folder)} · {_e(run.when)} · --seed {grading.settings.seed}</p></header>',
+        "<main>",
         *_alarms(run),
         _figures(grading),
-        f"<h2>{_e(say('class-who', lang))}</h2>",
-        _legend(grading),
-        _grid(grading),
-        *_stuck(grading),
-        *_mistakes(grading),
-        *_students(grading),
-        *_about(run),
+        *sections,
+        "</main>",
     ]
     style = STYLE.read_text(encoding="utf-8")
     page = (
         f'<!doctype html>\n<html lang="{lang}">\n<meta charset="utf-8">\n<title>{_e(heading)}</title>\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>\n{style}</style>\n<body>\n'
     )
-    path.write_text(page + "\n".join(body) + "\n</body>\n</html>\n", encoding="utf-8")
+    write(path, page + "\n".join(body) + "\n</body>\n</html>\n")
 
 
 def _e(text: object) -> str:
@@ -119,15 +125,16 @@ def _grid(grading: ClassGrading) -> str:
     for n, (student, outcomes) in enumerate(grading.outcomes.items()):
         label = f"<span>{_e(student)} <small>{tally.solved(grading, student)}/{len(outcomes)}</small></span>"
         cells = "".join(_cell(grading, n, student, e, outcome, edge(e)) for e, outcome in outcomes.items())
-        rows.append(f'<tr><th scope="row" class="who">{label}</th>{cells}</tr>')
+        rows.append(f'<tr><th scope="row" class="who">{label}</th>{cells}{_to_read(grading, n, student)}</tr>')
     sums = "".join(f'<td class="{edge(row.exercise)}">{row.solved}</td>' for row in tally.by_exercise(grading))
     return (
         f'<div class="frame" tabindex="0" role="region" aria-label="{_e(say("class-who", lang))}"><table class="grid">'
-        f'<thead><tr class="chapters"><td class="who"></td>{tops}</tr>'
-        f'<tr class="names"><th scope="col" class="who">{_e(say("class-student", lang))}</th>{names}</tr></thead>'
+        f'<thead><tr class="chapters"><td class="who"></td>{tops}<td class="first"></td></tr>'
+        f'<tr class="names"><th scope="col" class="who">{_e(say("class-student", lang))}</th>{names}'
+        f'<th scope="col" class="first words"><span>{_e(say("class-to-read", lang))}</span></th></tr></thead>'
         f"<tbody>{''.join(rows)}</tbody>"
-        f'<tfoot><tr><th scope="row" class="who">{_e(say("class-solved-by", lang))}</th>{sums}</tr></tfoot>'
-        "</table></div>"
+        f'<tfoot><tr><th scope="row" class="who">{_e(say("class-solved-by", lang))}</th>{sums}'
+        '<td class="first"></td></tr></tfoot></table></div>'
     )
 
 
@@ -139,6 +146,13 @@ def _cell(grading: ClassGrading, n: int, student: str, exercise: str, outcome: O
     if _tells(outcome):
         inside = f'<a href="#{_anchor(n, exercise)}">{inside}</a>'
     return f'<td class="{outcome.outcome}{edge}" title="{_e(f"{student} · {exercise} · {words}")}">{inside}</td>'
+
+
+def _to_read(grading: ClassGrading, n: int, student: str) -> str:
+    """How many of a student's lines a teacher should read, and pairs that the student is in."""
+    count = sum(map(len, grading.telling.get(student, {}).values()))
+    count += sum(student in (pair.one, pair.other) for pair in grading.alike)
+    return f'<td class="first">{f"""<a href="#read-{n}">{count}</a>""" if count else ""}</td>'
 
 
 def _chapter(exercise: str) -> str:
@@ -158,7 +172,7 @@ def _tells(outcome: Outcome) -> bool:
     return bool(outcome.message) and outcome.outcome != "todo"
 
 
-def _stuck(grading: ClassGrading) -> list[str]:
+def _stuck(grading: ClassGrading) -> str:
     lang, total = grading.lang, len(grading.students)
     rows = []
     for row in tally.stuck(grading):
@@ -177,16 +191,17 @@ def _stuck(grading: ClassGrading) -> list[str]:
             f"<td>{what}</td></tr>"
         )
     heads = ("class-exercise", "class-solved-by", "class-outcomes", "class-commonest")
-    return _section("class-stuck", lang, _list(heads, rows, lang) if rows else _p("class-all-solved", lang))
+    return _list(heads, rows, lang) if rows else _p("class-all-solved", lang)
 
 
-def _mistakes(grading: ClassGrading) -> list[str]:
+def _mistakes(grading: ClassGrading) -> str:
     lang = grading.lang
     often, once = [], []
     for exercise, mistake, who in tally.mistakes(grading):
         names = (", " if lang == "en" else "、").join(who)
         (often if len(who) > 1 else once).append(
-            f'<tr><th scope="row">{_e(tally.mistake_name(grading, exercise, mistake))}</th><td>{len(who)}</td>'
+            f'<tr><th scope="row">{_e(tally.mistake_name(grading, exercise, mistake))}'
+            f'<p class="muted">{_e(tally.mistake_text(grading, exercise, mistake))}</p></th><td>{len(who)}</td>'
             f"<td><code>{_e(exercise)}</code></td><td>{_e(names)}</td></tr>"
         )
     heads = ("class-mistake", "class-times", "class-exercise", "class-students")
@@ -194,10 +209,10 @@ def _mistakes(grading: ClassGrading) -> list[str]:
     if once:
         words = _e(say("class-once", lang, count=len(once)))
         inner += f"<details><summary>{words}</summary>{_list(heads, once, lang)}</details>"
-    return _section("class-mistakes", lang, inner or _p("class-no-mistakes", lang))
+    return inner or _p("class-no-mistakes", lang)
 
 
-def _students(grading: ClassGrading) -> list[str]:
+def _students(grading: ClassGrading) -> str:
     lang, parts = grading.lang, []
     for n, student in enumerate(grading.students):
         outcomes = grading.outcomes[student.name]
@@ -215,21 +230,23 @@ def _students(grading: ClassGrading) -> list[str]:
             parts.append(f'<span class="muted">{_e(_word(outcome.outcome, lang))}</span></h3>')
             parts.append(f"<pre>{chr(10).join(map(_e, outcome.message.splitlines()))}</pre>")
         parts.append("</details>")
-    return _section("class-each", lang, "".join(parts)) if parts else []
+    return "".join(parts)
 
 
-def _about(run: ClassRun) -> list[str]:
+def _about(run: ClassRun) -> str:
     lang = run.grading.lang
     lines = [_e(say(key, lang, **run.values)) for key in run.isolation]
     inner = f'<ul class="plain">{_items(lines)}</ul>'
     if run.others:
         found = [f"<code>{_e(name)}</code> {_e(say(key, lang))}" for name, key in run.others]
         inner += f'{_p("class-others", lang)}<ul class="plain">{_items(found)}</ul>'
-    return _section("class-about", lang, inner)
+    return inner
 
 
 def _section(key: str, lang: str, inner: str) -> list[str]:
-    return [f"<section><h2>{_e(say(key, lang))}</h2>", inner, "</section>"]
+    """A part of the page that can be found by its heading; none where there is nothing to say."""
+    heading = f'<section aria-labelledby="{key}"><h2 id="{key}">{_e(say(key, lang))}</h2>'
+    return [heading, inner, "</section>"] if inner else []
 
 
 def _p(key: str, lang: str) -> str:

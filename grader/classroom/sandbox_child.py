@@ -1,35 +1,42 @@
 """The program inside a sandbox: sees one student's answers, each in children forked from it, and says what it saw.
 
-python -m grader.classroom.sandbox_child --root . --cache .cache/jax [--processes 512] [--parent PID]
+python -m grader.classroom.sandbox_child --cache FOLDER [--processes 512] [--parent PID]
 
 Requests and replies, see sandbox_messages.py, are lines of JSON on stdin and stdout; the first line sent is Ready.
 """
 
 import argparse
+import base64
 import linecache
 import os
 import resource
+import shutil
+import tempfile
 from pathlib import Path
+from typing import Any
 
-from grader.classroom.sandbox_messages import Reach, Ready, Reply, Request, Results, See, Try
-from grader.exercise.exercises import Catalogue
+from grader.classroom.sandbox_messages import Measure, Reach, Ready, Reply, Request, Results, See, Try
+from grader.exercise.spec import Spec
 from grader.run.warm_up import warm_up
-from grader.see import observe
-from grader.see.observation import received
+from grader.see import arguments, observe
+from grader.see.measured import measured
+from grader.see.observation import ProcessResult, received
 from grader.see.observe import Target
-from grader.see.wire import decode, encode
+from grader.see.wire import Malformed, decode, encode
 from minipod import forked, processes
 from minipod.processes import json_lines
 
 TRIES = 2  # at one answer
+LONGEST = 4 << 20  # bytes of one reply: what exercises return has kilobytes
 _FILE_BYTES = 256 << 20  # the largest file an answer may write
+_OPEN_FILES = 256
+START = 90.0  # seconds for a pair of processes to start, on a machine that is busy
 
 
 def main() -> None:
     """Until stdin ends."""
     parser = argparse.ArgumentParser(prog="python -m grader.classroom.sandbox_child", description=__doc__)
-    parser.add_argument("--root", type=Path, required=True, help="the folder that holds lessons/")
-    parser.add_argument("--cache", type=Path, required=True, help="of compiled programs; only read")
+    parser.add_argument("--cache", type=Path, required=True, help="of compiled operations; only read")
     parser.add_argument("--processes", type=int, help="the most processes and threads of this user")
     parser.add_argument("--parent", type=int, help="end with this process")
     options = parser.parse_args()
@@ -41,31 +48,47 @@ def main() -> None:
 
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 1e9)  # nothing that a submission compiled is kept
     resource.setrlimit(resource.RLIMIT_FSIZE, (_FILE_BYTES, _FILE_BYTES))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, _OPEN_FILES))
     if options.processes:
         resource.setrlimit(resource.RLIMIT_NPROC, (options.processes, options.processes))
-    catalogue = Catalogue(options.root / "lessons")
 
     def reply(message: Reply) -> None:
-        json_lines.write(replies, encode(message))
+        line = json_lines.encode(encode(message))
+        if len(line) > LONGEST and isinstance(message, Results):
+            large = ProcessResult("large", text=f"{LONGEST >> 20} MB")
+            line = json_lines.encode(encode(Results((large,) * len(message.results))))
+        json_lines.send(replies, line)
 
+    compiled: Path | None = None
     reply(Ready())
     for line in requests:
         match decode(Request, line):
             case See() as request:
-                reply(_see(catalogue, request))
+                reply(_see(request))
+            case Measure() as request:
+                compiled = compiled or _copied(options.cache)
+                reply(_measure(request, compiled))
             case Try(paths):
                 reply(_try(paths))
 
 
-def _see(catalogue: Catalogue, request: See) -> Results:
-    spec = catalogue.spec(request.exercise)
+def _see(request: See) -> Results:
+    task = request.task
+
+    def cases(_: Any) -> list[tuple[Any, ...]]:
+        import jax
+
+        return arguments.loads(base64.b64decode(task.arguments[jax.process_index()]))
+
+    spec = Spec(task.lesson, task.name, Path("/"), cases, how=task.how, on_device=task.on_device)
+    spec.processes, spec.devices = task.processes, task.devices
     target = Target(Path(request.path), [spec.name], request.source)
 
     def look() -> object:
         # the file is not in the sandbox: tracebacks take its lines from here
         lines = request.source.splitlines(keepends=True)
         linecache.cache[request.path] = (len(request.source), None, lines, request.path)
-        return observe.encoded(spec, request.seed, target)
+        return observe.encoded(spec, 0, target)
 
     results: list[forked.Result] = []
     for _ in range(TRIES):
@@ -73,6 +96,41 @@ def _see(catalogue: Catalogue, request: See) -> Results:
         if all(result.ready for result in results):  # else JAX itself did not start in time: not the answer's doing
             break
     return Results(tuple(map(received, results)))
+
+
+def _measure(request: Measure, compiled: Path) -> Results:
+    """What the programs of a submission do. All that is read of it here is data.
+
+    compiled  a folder of this sandbox, which runs no submission: who hands in the same program has it compiled once
+    """
+
+    def look() -> object:
+        import jax
+
+        jax.config.update("jax_compilation_cache_dir", str(compiled))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+        reply = decode(Results, json_lines.parse(request.reply))
+        if len(reply.results) != 1 or reply.results[0].status != "ok":
+            return encode(reply)
+        cases: Any = arguments.loads(base64.b64decode(request.cases))
+        return encode(Results((measured(reply.results[0], request.name, cases),)))
+
+    (result,) = forked.run(look, 1, request.devices, request.limit, request.memory)
+    if result.status == "ok":
+        try:
+            return decode(Results, result.value)
+        except Malformed:
+            pass
+    status = "malformed" if result.status == "raised" and "Malformed" in result.text else result.status
+    return Results((ProcessResult(status, text=result.text, ready=result.ready, seconds=result.seconds),))
+
+
+def _copied(cache: Path) -> Path:
+    """The compiled operations in a folder that can be written to; it goes with the sandbox's other files."""
+    own = Path(tempfile.mkdtemp(prefix="compiled-"))
+    for entry in cache.iterdir():
+        shutil.copyfile(entry, own / entry.name)
+    return own
 
 
 def _try(paths: tuple[str, ...]) -> Reach:
@@ -83,7 +141,7 @@ def _try(paths: tuple[str, ...]) -> Reach:
 
         return jax.process_count()
 
-    pair = forked.run(count, processes=2, devices=1)
+    pair = forked.run(count, processes=2, devices=1, seconds=START)
     seen = [p for p in paths if (os.path.isdir(p) and os.listdir(p)) or (os.path.isfile(p) and os.path.getsize(p))]
     started = sum(result.value == 2 for result in pair)
     return Reach(started, tuple(seen), tuple(p for p in paths if os.access(p, os.W_OK)))

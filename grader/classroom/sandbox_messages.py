@@ -5,18 +5,50 @@ from dataclasses import dataclass
 from grader.see.observation import ProcessResult
 
 
+@dataclass(frozen=True)
+class Task:
+    """What a sandbox has to know of an exercise: nothing by which an answer could tell what is right.
+
+    how        "call", or "export": the function is traced on arrays of zeros, and the program is what comes back
+    arguments  for each process, the cases as `grader.see.arguments` writes them, in base64
+    """
+
+    lesson: str
+    name: str
+    how: str
+    on_device: bool
+    processes: int
+    devices: int
+    arguments: tuple[str, ...]
+
+
 class Request:
-    """Any of the next two."""
+    """Any of the next three."""
 
 
 @dataclass(frozen=True)
 class See(Request):
     """Run an answer. limit: seconds · memory: GiB of each process."""
 
-    exercise: str
+    task: Task
     path: str
     source: str
-    seed: int
+    limit: float
+    memory: float
+
+
+@dataclass(frozen=True)
+class Measure(Request):
+    """Compile, count and run the programs of a reply to See; asked only of a sandbox that runs no submission.
+
+    cases  true arguments and budgets, as `grader.see.arguments` writes them, in base64
+    reply  the line that came, as it is
+    """
+
+    name: str
+    devices: int
+    cases: str
+    reply: str
     limit: float
     memory: float
 

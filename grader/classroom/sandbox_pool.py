@@ -1,10 +1,11 @@
 """Sandboxes from outside: one is a process that is asked line by line; several are open at a time.
 
-What a sandbox says comes from the submission's own process and is taken for no more than that: lines of JSON, of
-limited length, within a limited time.
+What a sandbox says comes from the submission's own process and is taken for no more than that: a line of limited
+length, within a limited time, handed on unread.
 """
 
 import contextlib
+import json
 import os
 import select
 import subprocess
@@ -13,20 +14,18 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from grader.classroom import isolation
+from grader.classroom import isolation, memory_watch
 from grader.classroom.isolation import SandboxFiles
-from grader.classroom.sandbox_child import TRIES
-from grader.classroom.sandbox_messages import Reach, Reply, Request, Results, See, Try
-from grader.see.observation import ProcessResult
+from grader.classroom.sandbox_child import LONGEST, TRIES
+from grader.classroom.sandbox_messages import Reach, Ready, Reply, Request, Try
 from grader.see.wire import Malformed, decode, encode
 from minipod import processes
 from minipod.processes import json_lines
 
 PROCESSES = 256 + 32 * (os.cpu_count() or 1)  # and threads: the most in a sandbox; JAX starts some for each core
-LONGEST = 64 << 20  # bytes of one reply
-START = 90.0  # seconds until a sandbox is ready
+START = 180.0  # seconds until a sandbox is ready, on a machine that is busy
 GRACE = 30.0  # seconds for a reply beyond the answer's own limit
 
 
@@ -34,16 +33,21 @@ class SandboxLost(Exception):
     """The sandbox has ended, or was ended; the message key says why."""
 
 
-@dataclass
-class Work:
-    """What one student's sandboxes have to do: requests, then what was seen by exercise.
+Answer = tuple[str, str]  # a student, and an exercise
 
-    seen  how the processes ended, or the key of a message why that is not known
-    """
 
-    student: str
-    requests: deque[See]
-    seen: dict[str, tuple[ProcessResult, ...] | str] = field(default_factory=dict)
+@dataclass(frozen=True)
+class Question:
+    """One request. make: builds it when it is its turn · limit: seconds of one try · memory: GiB of all processes."""
+
+    answer: Answer
+    make: Callable[[], Request]
+    limit: float
+    memory: float
+
+
+Work = deque[Question]  # what one student's sandboxes are asked
+Arrived = Callable[[Answer, bytes | str], object]  # the reply's line as it came, or the key of a message why none did
 
 
 class Sandbox:
@@ -58,8 +62,6 @@ class Sandbox:
             sys.executable,
             "-m",
             "grader.classroom.sandbox_child",
-            "--root",
-            str(files.root),
             "--cache",
             str(files.cache),
         ]
@@ -75,33 +77,55 @@ class Sandbox:
         assert self._process.stdin and self._process.stdout
         self._in, self.out = self._process.stdin.fileno(), self._process.stdout.fileno()
         os.set_blocking(self._in, False)
-        self._unsent, self._replies = b"", json_lines.Reader(self.out, LONGEST)
+        os.set_blocking(self.out, False)
+        self._unsent, self._line = b"", bytearray()
+        self._is_open, self._allowed = False, 0.0
         self._deadline = time.monotonic() + START
 
     @property
     def pid(self) -> int:
         return self._process.pid
 
-    def ask(self, request: Request, seconds: float) -> None:
-        """Send a request; its reply is due in `seconds`."""
+    def ask(self, request: Request, seconds: float, memory: float = 0.0) -> None:
+        """Send a request; its reply is due in `seconds`. memory: GiB that all its processes together may use."""
         self._unsent = json_lines.encode(encode(request))
         self._deadline = time.monotonic() + seconds
+        self._allowed = memory
 
-    def turn(self) -> Reply | None:
-        """The reply, or None when it has not come yet. Raises SandboxLost."""
+    def turn(self) -> bytes | None:
+        """The line of the reply, its first one b"" for «there may be requests»; None while there is none.
+
+        Raises SandboxLost.
+        """
         with contextlib.suppress(BlockingIOError, BrokenPipeError):
             while self._unsent:
                 self._unsent = self._unsent[os.write(self._in, self._unsent) :]
-        try:
-            return decode(Reply, self._replies.read(0))
-        except TimeoutError:
-            if time.monotonic() > self._deadline:
-                raise SandboxLost("class-sandbox-silent") from None
+        late = time.monotonic() > self._deadline
+        with contextlib.suppress(BlockingIOError):
+            while b"\n" not in self._line[-(1 << 20) :]:
+                if len(self._line) > LONGEST:
+                    raise SandboxLost("class-sandbox-nonsense")
+                if not (data := os.read(self.out, 1 << 20)):
+                    raise SandboxLost("class-sandbox-died")
+                self._line += data
+        line, end, _ = bytes(self._line).partition(b"\n")
+        if not end:
+            if late:
+                raise SandboxLost("class-sandbox-silent")
             return None
-        except EOFError:
-            raise SandboxLost("class-sandbox-died") from None
-        except (json_lines.Garbled, Malformed):
+        self._line.clear()  # it speaks when it is asked, and once
+        if self._is_open:
+            return line
+        self._is_open = True
+        try:
+            decode(Ready, json.loads(line))
+        except (ValueError, RecursionError, Malformed):
             raise SandboxLost("class-sandbox-nonsense") from None
+        return b""
+
+    def is_over_memory(self, used: dict[int, int]) -> bool:
+        """Whether its processes together hold more than its request may have. used: bytes by process, of all."""
+        return bool(self._allowed) and used.get(self.pid, 0) > self._allowed * 2**30
 
     def close(self, others: frozenset[int] = frozenset()) -> None:
         """End the sandbox and whatever it left, but for the sandboxes `others`."""
@@ -113,50 +137,47 @@ class Sandbox:
             self._tmp.cleanup()
 
 
-def run_all(kind: str, files: SandboxFiles, work: list[Work], jobs: int, done: Callable[[Work], object]) -> None:
-    """Do all the work, `jobs` sandboxes at a time; one that ends costs the request under way, and a new one goes on.
-
-    done  called after each request that has its result
-    """
+def run_all(kind: str, files: SandboxFiles, work: list[Work], jobs: int, arrived: Arrived) -> None:
+    """Ask it all, `jobs` sandboxes at a time; one that ends costs the request under way, and a new one goes on."""
     processes.adopt_orphans()
-    waiting = deque(w for w in work if w.requests)
-    open_: dict[Sandbox, tuple[Work, See | None]] = {}  # with the request under way
+    waiting = deque(item for item in work if item)
+    open_: dict[Sandbox, tuple[Work, Question | None]] = {}  # with the request under way
+    watch = memory_watch.Watch()
     try:
         while waiting or open_:
             while waiting and len(open_) < jobs:
                 place = min(set(range(jobs)) - {sandbox.place for sandbox in open_})
                 open_[Sandbox(kind, files, place)] = waiting.popleft(), None
             select.select([sandbox.out for sandbox in open_], [], [], 0.05)
-            for sandbox, (item, request) in list(open_.items()):
+            used = watch.look([sandbox.pid for sandbox in open_])
+            for sandbox, (item, question) in list(open_.items()):
                 try:
-                    reply = sandbox.turn()
-                    if reply is None:
+                    if sandbox.is_over_memory(used):
+                        raise SandboxLost("class-sandbox-memory")
+                    line = sandbox.turn()
+                    if line is None:
                         continue
-                    if request is not None and not isinstance(reply, Results):
-                        raise SandboxLost("class-sandbox-nonsense")
                 except SandboxLost as error:
-                    request = request or item.requests.popleft()  # one that never opens ends, too
-                    item.seen[request.exercise] = str(error)
-                    done(item)
+                    question = question or item.popleft()  # one that never opens ends, too
                     _shut(sandbox, open_)
-                    if item.requests:
+                    if item:
                         waiting.appendleft(item)
+                    arrived(question.answer, str(error))
                     continue
-                if request is not None and isinstance(reply, Results):
-                    item.seen[request.exercise] = reply.results
-                    done(item)
-                if item.requests:
-                    following = item.requests.popleft()
-                    sandbox.ask(following, TRIES * following.limit + GRACE)
+                following = item.popleft() if item else None
+                if following:
+                    sandbox.ask(following.make(), TRIES * following.limit + GRACE, following.memory)
                     open_[sandbox] = item, following
                 else:
                     _shut(sandbox, open_)
+                if question is not None:
+                    arrived(question.answer, line)
     finally:
         for sandbox in list(open_):
             _shut(sandbox, open_)
 
 
-def _shut(sandbox: Sandbox, open_: dict[Sandbox, tuple[Work, See | None]]) -> None:
+def _shut(sandbox: Sandbox, open_: dict[Sandbox, tuple[Work, Question | None]]) -> None:
     del open_[sandbox]
     sandbox.close(frozenset(other.pid for other in open_))
 
@@ -168,15 +189,17 @@ def attempt(kind: str, files: SandboxFiles, paths: list[str]) -> Reach:
     try:
         _await(sandbox)
         sandbox.ask(Try(tuple(paths)), START)
-        reach = _await(sandbox)
+        reach = decode(Reply, json.loads(_await(sandbox)))
         if not isinstance(reach, Reach):
             raise SandboxLost("class-sandbox-nonsense")
         return reach
+    except (ValueError, RecursionError):
+        raise SandboxLost("class-sandbox-nonsense") from None
     finally:
         sandbox.close()
 
 
-def _await(sandbox: Sandbox) -> Reply:
-    while (reply := sandbox.turn()) is None:
+def _await(sandbox: Sandbox) -> bytes:
+    while (line := sandbox.turn()) is None:
         select.select([sandbox.out], [], [], 0.05)
-    return reply
+    return line

@@ -1,9 +1,13 @@
-"""The class as a table for a spreadsheet: a row a student, a column an exercise."""
+"""The class as a table for a spreadsheet: a row a student, a column an exercise; last, the lines to read."""
 
 import csv
+import io
+import re
+import unicodedata
 from pathlib import Path
 
 from grader.classroom.grading import ClassGrading
+from grader.classroom.run_files import write
 from grader.classroom.tally import short, solved
 
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # https://owasp.org/www-community/attacks/CSV_Injection
@@ -11,17 +15,20 @@ _FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # https://owasp.org/www-community/at
 
 def write_csv(path: Path, grading: ClassGrading) -> None:
     """Outcomes are the same English words in every language; a known mistake follows: `wrong: squared`."""
-    with open(path, "w", newline="", encoding="utf-8-sig") as file:  # the mark makes Excel read UTF-8
-        rows = csv.writer(file)
-        rows.writerow(["student", "solved", "exercises", *grading.exercises])
-        for student, outcomes in grading.outcomes.items():
-            cells = [
-                f"{o.outcome}: {short(exercise, o.mistake)}" if o.mistake else o.outcome
-                for exercise, o in outcomes.items()
-            ]
-            rows.writerow(map(_text, [student, str(solved(grading, student)), str(len(outcomes)), *cells]))
+    file = io.StringIO()
+    rows = csv.writer(file, quoting=csv.QUOTE_ALL)  # whatever a spreadsheet takes for the end of a cell
+    rows.writerow(["student", "solved", "exercises", *grading.exercises, "to read"])
+    for student, outcomes in grading.outcomes.items():
+        cells = [
+            f"{o.outcome}: {short(exercise, o.mistake)}" if o.mistake else o.outcome for exercise, o in outcomes.items()
+        ]
+        telling = str(sum(map(len, grading.telling.get(student, {}).values())))
+        rows.writerow(map(_text, [student, str(solved(grading, student)), str(len(outcomes)), *cells, telling]))
+    write(path, "\ufeff" + file.getvalue())  # the mark makes Excel read UTF-8
 
 
 def _text(cell: str) -> str:
     """A cell that a spreadsheet takes for text, whatever a student's name begins with."""
-    return f"'{cell}" if cell.startswith(_FORMULA) else cell
+    seen = "".join(c for c in cell if not c.isspace() and unicodedata.category(c)[0] != "C")  # a spreadsheet may trim
+    risky = any(part.startswith(_FORMULA) for part in re.split("[;,|]", seen))  # and cut where we did not
+    return f"'{cell}" if risky or cell.startswith(_FORMULA) else cell

@@ -1,13 +1,18 @@
 """What was handed in: submissions/NAME/chNN_name.py, found and read without running or following anything."""
 
 import os
+import re
 import stat
 import unicodedata
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from grader.exercise import answers
 
+REFUSED = ("class-link", "class-no-file", "class-huge", "class-binary", "class-unreadable")
+_NUMBERED = re.compile(r"( ?\(\d+\)|[ _-](copy|副本)( \d+)?| - (Copy|副本)( \(\d+\))?)(?=\.py$)")
 _JOINERS = "\u200c\u200d"  # belong to names in some scripts
 
 
@@ -21,17 +26,29 @@ class BadInput(Exception):
 
 @dataclass
 class Student:
-    """One folder. lessons: those handed in · notes: (file, message key) of what was left alone, and why."""
+    """One folder. name: as it is shown, no other student's
+
+    lessons  those handed in, with the files that are taken for them
+    notes    (file, message key) of what was left alone, and why
+    """
 
     name: str
     folder: Path
-    lessons: list[str] = field(default_factory=list)
+    files: dict[str, Path] = field(default_factory=dict)
     notes: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def lessons(self) -> list[str]:
+        return list(self.files)
 
     @property
     def refused(self) -> dict[str, str]:
         """Lesson -> message key, for files that have the right name but could not be taken."""
-        return {name.removesuffix(".py"): key for name, key in self.notes if key != "class-unknown"}
+        return {Path(name).stem: key for name, key in self.notes if key in REFUSED and name.endswith(".py")}
+
+    def reader(self) -> Callable[[Path], answers.Answers]:
+        """Reads what stands for `folder/chNN_name.py`, wherever it lies."""
+        return lambda path: answers.read(self.files.get(path.stem, path))
 
 
 def find(folder: Path, lessons: list[str]) -> tuple[list[Student], list[tuple[str, str]]]:
@@ -54,7 +71,24 @@ def find(folder: Path, lessons: list[str]) -> tuple[list[Student], list[tuple[st
             others.append((shown(entry.name), "class-unknown"))
     if not students:
         raise BadInput("class-empty", folder=shown(str(folder)))
+    _tell_apart(students)
     return students, others
+
+
+def _tell_apart(students: list[Student]) -> None:
+    """No two are called the same; those that a reader would take for one are noted."""
+    looks = [unicodedata.normalize("NFKC", student.name).casefold() for student in students]
+    times = Counter(looks)
+    for student, look in zip(students, looks, strict=True):
+        if times[look] > 1:
+            student.notes.append(("", "class-same-name"))
+    called: set[str] = set()
+    for student in students:
+        name, n = student.name, 1
+        while student.name in called:
+            n += 1
+            student.name = f"{name} [{n}]"
+        called.add(student.name)
 
 
 def shown(name: str) -> str:
@@ -70,17 +104,28 @@ def _student(folder: Path, lessons: list[str]) -> Student:
     except BadInput:
         student.notes.append(("", "class-unreadable"))
         return student
+    # some hand in the folder that the answers lie in
+    inner = [e for e in entries if e.is_dir(follow_symlinks=False)]
+    if len(inner) == 1 and not any(_is_lesson(e, lessons) for e in entries):
+        try:
+            student.notes.append((shown(inner[0].name), "class-nested"))
+            entries = [*(e for e in entries if e is not inner[0]), *_entries(Path(inner[0].path))]
+        except BadInput:
+            student.notes.append((shown(inner[0].name), "class-unreadable"))
     for entry in entries:
-        lesson = entry.name.removesuffix(".py")
-        if entry.name == f"{lesson}.py" and lesson in lessons:
-            fault = _fault(entry)
-            if fault:
-                student.notes.append((entry.name, fault))
-            else:
-                student.lessons.append(lesson)
+        if not _is_lesson(entry, lessons):
+            meant = _NUMBERED.sub("", entry.name).removesuffix(".py").lower()
+            known = meant in lessons and entry.name.lower().endswith(".py")
+            student.notes.append((shown(entry.name), "class-misnamed" if known else "class-unknown"))
+        elif fault := _fault(entry):
+            student.notes.append((entry.name, fault))
         else:
-            student.notes.append((shown(entry.name), "class-unknown"))
+            student.files[entry.name.removesuffix(".py")] = Path(entry.path)
     return student
+
+
+def _is_lesson(entry: os.DirEntry[str], lessons: list[str]) -> bool:
+    return entry.name.endswith(".py") and entry.name.removesuffix(".py") in lessons
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:

@@ -67,6 +67,12 @@ def mistake_name(grading: ClassGrading, exercise: str, mistake: str) -> str:
     return pick(words.name if words else {}, grading.lang, short(exercise, mistake))
 
 
+def mistake_text(grading: ClassGrading, exercise: str, mistake: str) -> str:
+    """What words.toml says to somebody who makes it."""
+    words = _words(grading, exercise).mistakes.get(mistake)
+    return pick(words.text if words else {}, grading.lang, "")
+
+
 def title(grading: ClassGrading, exercise: str) -> str:
     """The exercise's title in the language of the run; its name where it has none."""
     return pick(_words(grading, exercise).title, grading.lang, exercise.partition(".")[2])

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.exercise.spec import Budget, Spec
+from grader.see import programs
 from grader.see.left_behind import Before
 from grader.see.observation import (
     CodeLine,
@@ -139,10 +140,13 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], spec: Spec, pat
     with contextlib.redirect_stdout(tee):
         try:
             run, given = function, args
-            if spec.how == "jit":
-                run, given, traffic = _compiled(function, args, budget)
-            value = pack(run(*given))
-            _wait_for_prints()
+            if spec.how == "export":
+                value = programs.export(*_program(function, args))
+            else:
+                if spec.how == "jit":
+                    run, given, traffic = _compiled(function, args, budget)
+                value = pack(run(*given))
+                _wait_for_prints()
         except BaseException as error:  # SystemExit, too: it is the answer's doing
             value, failure = None, failure_of(error, path)
     changed = as_found.change() if value is not None else None
@@ -175,14 +179,7 @@ def _compiled(
 
 def _program(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Callable[..., Any], list[Any]]:
     """The function as one of its arrays only, which can be traced, and these arrays."""
-    import jax
-    import numpy as np
-
-    def is_data(arg: Any) -> bool:
-        leaves = [] if isinstance(arg, Iterator) else jax.tree.leaves(arg)
-        return bool(leaves) and all(isinstance(leaf, jax.Array | np.ndarray) for leaf in leaves)
-
-    places = [i for i, arg in enumerate(args) if is_data(arg)]
+    places = _places(args)
 
     def program(*arrays: Any) -> Any:
         full = list(args)
@@ -191,6 +188,18 @@ def _program(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Calla
         return function(*full)
 
     return program, [args[i] for i in places]
+
+
+def _places(args: tuple[Any, ...]) -> list[int]:
+    """Which of the arguments are arrays, or trees of nothing else."""
+    import jax
+    import numpy as np
+
+    def is_data(arg: Any) -> bool:
+        leaves = [] if isinstance(arg, Iterator) else jax.tree.leaves(arg)
+        return bool(leaves) and all(isinstance(leaf, jax.Array | np.ndarray) for leaf in leaves)
+
+    return [i for i, arg in enumerate(args) if is_data(arg)]
 
 
 def _leaves_devices(function: Callable[..., Any], args: tuple[Any, ...]) -> str | None:

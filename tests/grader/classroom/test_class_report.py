@@ -9,22 +9,22 @@ import chromium
 import pytest
 from class_submissions import NAMES
 
-from grader.classroom import tally
+from grader.classroom import integrity, tally
 from grader.classroom.grading import OUTCOMES, ClassGrading, Outcome
 from grader.classroom.report import ClassRun, write_page
 from grader.classroom.spreadsheet import write_csv
 from grader.classroom.submissions import Student
 from grader.exercise.spec import Settings
 
-VALUES = {"limit": "20", "memory": "2", "processes": 512}
+VALUES = {"limit": "20", "memory": "2", "processes": 512, "more": "0.75", "told": "ch01_one.a"}
 
 
 def course(outcomes, lang="en"):
     """A course in which this was seen: student -> exercise -> Outcome."""
-    students = [Student(name, Path(name), ["ch01_one"]) for name in outcomes]
-    catalogue = SimpleNamespace(exercises=list(next(iter(outcomes.values()))))
-    settings = Settings(Path("/submissions"), seed=7)
-    return ClassGrading(Path("/nowhere"), students, settings, lang, catalogue, {}, outcomes)  # type: ignore[arg-type]
+    students = [Student(name, Path(name), {"ch01_one": Path("ch01_one.py")}) for name in outcomes]
+    exercises = list(next(iter(outcomes.values())))
+    settings, catalogue = Settings(Path("/submissions"), seed=7), SimpleNamespace(exercises=exercises)
+    return ClassGrading(Path("/nowhere"), students, settings, lang, catalogue, exercises, outcomes)  # type: ignore[arg-type]
 
 
 def large(lang):
@@ -36,14 +36,14 @@ def large(lang):
 
 
 def test_the_table_is_safe_in_a_spreadsheet(tmp_path):
-    names = ["=1+1", "+1", "-1", "@x", "\tx", "＝1", 'a "b", c', "张三", "plain"]
+    names = ["=1+1", "+1", "-1", "@x", "\tx", "＝1", "a;=HYPERLINK(1)", "\xa0=1", 'a "b", c', "张三", "plain"]
     seen = {name: {"ch01_one.a": Outcome("wrong", "a__off_by_one"), "ch01_one.b": Outcome("right")} for name in names}
     write_csv(tmp_path / "t.csv", course(seen))
     with open(tmp_path / "t.csv", newline="", encoding="utf-8-sig") as file:
         rows = list(csv.reader(file))
-    assert rows[0] == ["student", "solved", "exercises", "ch01_one.a", "ch01_one.b"]
-    assert [row[0] for row in rows[1:]] == [*(f"'{name}" for name in names[:6]), *names[6:]]
-    assert all(row[1:] == ["1", "2", "wrong: off_by_one", "right"] for row in rows[1:])
+    assert rows[0] == ["student", "solved", "exercises", "ch01_one.a", "ch01_one.b", "to read"]
+    assert [row[0] for row in rows[1:]] == [*(f"'{name}" for name in names[:8]), *names[8:]]
+    assert all(row[1:] == ["1", "2", "wrong: off_by_one", "right", "0"] for row in rows[1:])
 
 
 def test_fewest_solved_comes_first_with_the_commonest_outcome():
@@ -65,18 +65,23 @@ def test_fewest_solved_comes_first_with_the_commonest_outcome():
 @pytest.mark.skipif(chromium.executable() is None, reason="there is no Chromium on this machine")
 @pytest.mark.parametrize("lang", ["en", "zh-Hans", "zh-Hant"])
 def test_sixty_four_exercises_of_thirty_students_stay_readable(tmp_path, lang):
-    about = ["class-isolation-none", "class-limits", "class-forgery"]
+    about = ["class-isolation-none", "class-limits", "class-outside", "class-told", "class-code"]
     path = tmp_path / "class.html"
+    course = large(lang)
+    course.telling["Ada"] = {"ch01_chapter": (integrity.Line(3, "import gc  # <b>", "gc"),)}
+    course.alike = [integrity.Pair("Ada", "Bo", ("ch01_chapter.a", "ch01_chapter.b"), 3)]
     others = [("<i>.txt", "class-unknown")]
-    write_page(path, ClassRun(large(lang), "/submissions", about, VALUES, ["/x/<b>.py"], others, "2026-11-21 12:00"))
+    write_page(path, ClassRun(course, "/submissions", about, VALUES, ["/x/<b>.py"], others, "2026-11-21 12:00"))
     with chromium.Browser() as browser:
         for width, dark in ((1280, False), (1280, True), (390, False)):
             browser.look(width, 900, dark)
             browser.open(path.as_uri())
             assert browser.run("document.documentElement.scrollWidth") <= width
-            assert browser.run("document.querySelectorAll('.grid tbody td').length") == 64 * 30
+            assert browser.run("document.querySelectorAll('.grid tbody td').length") == 65 * 30
             assert browser.run("document.querySelectorAll('b b, li i, script').length") == 0
-            texts = "[...document.querySelectorAll('.grid tbody td')].every(c => c.querySelector('.sr').textContent)"
+            texts = (
+                "[...document.querySelectorAll('.grid tbody td[title]')].every(c => c.querySelector('.sr').textContent)"
+            )
             assert browser.run(texts)
             scrolled = (
                 "(f => { f.scrollTo(900, 400); return f.getBoundingClientRect() })(document.querySelector('.frame'))"

@@ -1,0 +1,62 @@
+"""How much memory the processes of each sandbox hold together, looked at a few times a second.
+
+What a process maps counts once, shared between those that share it (PSS); memory files count whether mapped or not.
+A limit of the kernel's on one process (RLIMIT_DATA) sees neither. Source: `man 5 proc`, smaps_rollup.
+"""
+
+import contextlib
+import os
+import re
+import sys
+import time
+
+import psutil
+
+EVERY = 0.25  # seconds
+_KILOBYTES = re.compile(rb"^(Pss|SwapPss): +(\d+) kB", re.M)
+
+
+class Watch:
+    """`look` says the bytes that each family of processes holds, at most every so often."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+
+    def look(self, families: list[int]) -> dict[int, int]:
+        """Bytes by family, which is called by its eldest's pid; {} when it is too early to look again."""
+        if time.monotonic() < self._next or sys.platform != "linux":
+            return {}
+        found = {pid: held([pid, *descendants(pid)]) for pid in families}
+        self._next = time.monotonic() + EVERY
+        return found
+
+
+def descendants(pid: int) -> list[int]:
+    """The pids of all processes that descend from `pid`."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+    return []
+
+
+def held(pids: list[int]) -> int:
+    """Bytes that these processes hold together; a process that has ended, or is not ours to look at, holds none."""
+    mapped, files = 0, {}
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{pid}/smaps_rollup", "rb") as rollup:
+                mapped += sum(int(kilobytes) for _, kilobytes in _KILOBYTES.findall(rollup.read()))
+        files |= _memory_files(pid)
+    return mapped * 1024 + sum(files.values())
+
+
+def _memory_files(pid: int) -> dict[tuple[int, int], int]:
+    """The bytes of each open file that has no name any more and lies in memory, or did from the beginning."""
+    found = {}
+    with contextlib.suppress(OSError):
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            path = f"/proc/{pid}/fd/{name}"
+            with contextlib.suppress(OSError):
+                if os.readlink(path).startswith("/memfd:"):
+                    about = os.stat(path)
+                    found[about.st_dev, about.st_ino] = about.st_blocks * 512
+    return found

@@ -1,0 +1,111 @@
+"""What is known of an exercise before anything that was handed in is run: what the solution and the mistakes do.
+
+Seen once for a seed and kept in .cache/class, as long as the lesson, the solution, this grader and JAX stay the same.
+"""
+
+import base64
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from grader.exercise.spec import Settings, Spec
+from grader.judge.mistakes import LIMIT, see_all
+from grader.run import checking
+from grader.see import arguments, observe
+from grader.see.observation import ProcessResult
+from grader.see.wire import Malformed, decode, encode
+from minipod import forked
+
+HERE = Path(__file__).parents[1]
+_GRADER = [
+    *HERE.glob("see/*.py"),
+    *HERE.glob("exercise/*.py"),
+    *(HERE.parent / "minipod").rglob("*.py"),
+    Path(__file__),
+]
+
+
+class Unpacked(Exception):
+    """The arguments of an exercise cannot leave the process that drew them; the text says why."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """One exercise, ready to be judged.
+
+    solution, mistakes  what each process saw
+    arguments  for each process the cases, as a room gets them · cases: with budgets, for those that are measured
+    """
+
+    solution: list[ProcessResult]
+    mistakes: dict[str, list[ProcessResult]]
+    arguments: tuple[str, ...]
+    cases: str
+
+
+def prepare(spec: Spec, settings: Settings) -> Prepared:
+    """From .cache/class, or seen now and kept there. Raises Unpacked."""
+    path = spec.root / ".cache" / "class" / f"{spec.exercise}-{_key(spec, settings)}.json"
+    try:
+        return decode(Prepared, json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, Malformed):
+        made = _see(spec, settings)
+    if all(result.status == "ok" for result in made.solution):
+        _keep(path, json.dumps(encode(made)))
+    return made
+
+
+def _see(spec: Spec, settings: Settings) -> Prepared:
+    drawn = forked.run(
+        partial(_drawn, spec, settings.seed), spec.processes, spec.devices, settings.limit, settings.memory
+    )
+    if wrong := next((result for result in drawn if result.status != "ok"), None):
+        raise Unpacked(wrong.text or wrong.status)
+    seen = checking.CachedResults()
+    checking.prepare(spec, settings, seen)
+    if (spec.folder / "mistakes.py").exists():
+        see_all(spec, replace(settings, limit=min(settings.limit, LIMIT)), seen.mistakes)
+    told = tuple(result.value["arguments"] for result in drawn)
+    return Prepared(seen.solution or [], seen.mistakes, told, drawn[0].value["cases"])
+
+
+def _drawn(spec: Spec, seed: int) -> dict[str, str]:
+    """In a child: the cases as bytes. What is only traced gets no numbers; those go where programs are run."""
+    spec, drawn = observe.draw(spec, seed)
+    if spec.how != "jit":
+        return {"arguments": _text(arguments.dumps(drawn)), "cases": ""}
+    cases: Any = [(args, observe._budget(spec, args)) for args in drawn]
+    blank = [arguments.blanked(args, observe._places(args)) for args in drawn]
+    return {"arguments": _text(arguments.dumps(blank)), "cases": _text(arguments.dumps(cases))}
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _key(spec: Spec, settings: Settings) -> str:
+    versions = [platform.python_version(), *(importlib.metadata.version(p) for p in ("jax", "jaxlib", "numpy"))]
+    about = hashlib.sha256(repr((settings.seed, settings.limit, settings.memory, versions)).encode())
+    own = [spec.root / "solutions" / f"{spec.lesson}.py", *sorted(spec.folder.glob("*.*"))]
+    for path in [*own, *sorted(_GRADER)]:
+        if path.is_file():
+            about.update(f"{path.name}\0".encode() + path.read_bytes())
+    return about.hexdigest()[:20]
+
+
+def _keep(path: Path, text: str) -> None:
+    """Write it whole or not at all; what was kept of this exercise before is of no use any more."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fresh = path.with_suffix(f".{os.getpid()}")
+        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(fresh, path)
+    except OSError:
+        pass  # a project that cannot be written to: then nothing is remembered

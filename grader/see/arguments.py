@@ -1,0 +1,99 @@
+"""Arguments as bytes: drawn in one process, the same in another that lacks the tests they were drawn by.
+
+What a test or its lesson defines (a function to apply, a small class) goes along by value, as cloudpickle does it;
+arrays go as their shards, devices by their numbers. Bytes of this kind are only ever read where they may run code: in a
+room, and only those that the grader wrote.
+"""
+
+import io
+import pickle
+import sys
+from typing import Any
+
+import cloudpickle
+import numpy as np
+
+
+def dumps(cases: list[tuple[Any, ...]]) -> bytes:
+    """The cases as bytes. Raises TypeError or PicklingError for what cannot leave its process: an open file, a lock."""
+    if lessons := sys.modules.get("lessons"):  # a room has no lessons to import it from
+        cloudpickle.register_pickle_by_value(lessons)
+    out = io.BytesIO()
+    _Pickler(out).dump(cases)
+    return out.getvalue()
+
+
+def loads(data: bytes) -> list[tuple[Any, ...]]:
+    """What `dumps` was given, in a process with the same number of devices."""
+    return pickle.loads(data)
+
+
+def blanked(args: tuple[Any, ...], places: list[int]) -> tuple[Any, ...]:
+    """The arguments, with zeros in place of the numbers in those at `places`: shapes, dtypes and layouts are kept."""
+    import jax
+
+    return tuple(jax.tree.map(_zeros, arg) if i in places else arg for i, arg in enumerate(args))
+
+
+class _Pickler(cloudpickle.Pickler):
+    """cloudpickle's, which also knows arrays and devices."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        import jax
+
+        if isinstance(obj, jax.Array):
+            return _reduced(obj)
+        if isinstance(obj, jax.Device):
+            return _device, (int(obj.id),)
+        return super().reducer_override(obj)
+
+
+def _reduced(x: Any) -> tuple[Any, ...]:
+    """How to make this array again: from one process's shards, each with its device's number."""
+    import jax
+    import jax.numpy as jnp
+
+    if jnp.issubdtype(x.dtype, jax.dtypes.extended):  # a key made by jax.random.key
+        return _key, (jax.random.key_data(x), str(jax.random.key_impl(x)))
+    if not x.committed:
+        return _uncommitted, (np.asarray(x), bool(x.weak_type))
+    shards = [(int(shard.device.id), np.asarray(shard.data)) for shard in x.addressable_shards]
+    return _array, (tuple(x.shape), x.sharding, shards)
+
+
+def _key(data: Any, impl: str) -> Any:
+    import jax
+
+    return jax.random.wrap_key_data(data, impl=impl)
+
+
+def _uncommitted(x: np.ndarray, weak: bool) -> Any:
+    import jax.numpy as jnp
+
+    return jnp.asarray(x.item()).astype(x.dtype) if weak and x.shape == () else jnp.asarray(x)
+
+
+def _array(shape: tuple[int, ...], sharding: Any, shards: list[tuple[int, np.ndarray]]) -> Any:
+    import jax
+
+    parts = [jax.device_put(part, _device(number)) for number, part in shards]
+    return jax.make_array_from_single_device_arrays(shape, sharding, parts)
+
+
+def _device(number: int) -> Any:
+    import jax
+
+    return next(device for device in jax.devices() if device.id == number)
+
+
+def _zeros(x: Any) -> Any:
+    import jax
+
+    if isinstance(x, np.ndarray):
+        return np.zeros_like(x)
+    if not isinstance(x, jax.Array):
+        return x
+    if not x.committed:
+        return _uncommitted(np.zeros(x.shape, x.dtype), False)
+    shards = [(shard.device.id, np.zeros(shard.data.shape, x.dtype)) for shard in x.addressable_shards]
+    return _array(x.shape, x.sharding, shards)

@@ -1,0 +1,89 @@
+"""What an exported program does: compiled, counted and run on the true arguments, away from whoever made it."""
+
+import base64
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from grader.exercise.spec import Budget
+from grader.see import observe
+from grader.see.observation import FileObservation, Observation, ProcessResult, Traffic
+from grader.see.packing import pack
+from grader.see.programs import Program, filled
+from grader.see.wire import Malformed
+
+# What a program of arrays, meshes and collectives calls beside StableHLO itself. A call may name any function of the
+# process, so what is not known is not run.
+KNOWN_CALLS = re.compile(
+    r"Sharding|SPMDFullToShardShape|SPMDShardToFullShape|xla\.sdy\..*|annotate_device_placement|LayoutConstraint"
+    r"|cu_threefry2x32.*|TopK|mhlo\..*|stablehlo\..*|chlo\..*|lapack_.*|ProductOfElementaryHouseholderReflectors|Qr"
+    r"|ApproxTopK|dynamic_.*|shape_assertion|xla\.gpu\.ext\..*|__gpu.*cu_threefry.*"
+)
+
+
+class UnknownCall(Exception):
+    """The program calls something that is not known to be harmless; the text is its name."""
+
+
+def measured(result: ProcessResult, name: str, cases: list[tuple[tuple[Any, ...], Budget | None]]) -> ProcessResult:
+    """A room's result with each program's value, placement and traffic in its place.
+
+    name   the exercise's function
+    cases  the arguments, and the budget, of each case
+    """
+    seen = result.cases(name)
+    if seen is None:
+        return result
+    if len(seen) != len(cases):
+        raise Malformed("as many cases as there are")
+    made = tuple(_case(one, *case) for one, case in zip(seen, cases, strict=True))
+    return replace(result, file=FileObservation(functions={name: made}))
+
+
+def _case(seen: Observation, args: tuple[Any, ...], budget: Budget | None) -> Observation:
+    if seen.failure:
+        return seen
+    if not isinstance(seen.value, Program):
+        raise Malformed("a value, where a program was asked for")
+    try:
+        value, traffic = _run(seen.value, args, budget)
+    except Exception as error:
+        return replace(seen, value=None, failure=observe.failure_of(error, Path()))
+    return replace(seen, value=value, traffic=traffic, printed="")
+
+
+def _run(program: Program, args: tuple[Any, ...], budget: Budget | None) -> tuple[Any, Any]:
+    import jax
+    from jax import export as jax_export
+
+    exported = jax_export.deserialize(bytearray(base64.b64decode(program.base64)))
+    for call in re.findall(r'custom_call @"?([^"(\s]+)', exported.mlir_module()):
+        if not KNOWN_CALLS.fullmatch(call):
+            raise UnknownCall(call)
+    _, arrays = observe._program(lambda *_: None, args)
+    leaves = jax.tree.leaves(arrays)
+    compiled = jax.jit(_on(exported, leaves)).lower(*leaves).compile()
+    mesh = next((a for a in args if isinstance(a, jax.sharding.Mesh)), None)
+    traffic = observe._traffic(compiled.as_text() or "", mesh, budget)
+    if budget and budget.temporary is not None and isinstance(traffic, Traffic):
+        memory: Any = compiled.memory_analysis()
+        traffic = replace(traffic, temporary=int(memory.temp_size_in_bytes))
+    returned = compiled(*leaves)
+    return filled(program.result, [pack(array) for array in returned]), traffic
+
+
+def _on(exported: Any, leaves: list[Any]) -> Any:
+    """The program as a function to compile, also where it makes a mesh of its own and its arrays lie on one device."""
+    import jax
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    here = {device for leaf in leaves if isinstance(leaf, jax.Array) for device in leaf.devices()}
+    if len(here) >= exported.nr_devices:
+        return exported.call
+    everywhere = NamedSharding(Mesh(jax.devices()[: exported.nr_devices], ("all",)), PartitionSpec())
+
+    def program(*leaves: Any) -> Any:
+        return exported.call(*(jax.lax.with_sharding_constraint(leaf, everywhere) for leaf in leaves))
+
+    return program

@@ -1,0 +1,97 @@
+"""A traced function as a program that leaves its process: exported here; compiled, counted and run by measured.py.
+
+So a submission's process says only which program it made. What that sends, what it returns and where its results lie
+is seen by a process in which nothing of the submission runs.
+"""
+
+import base64
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from grader.see.packing import pack
+from grader.see.values import Other, Tree, Value
+
+MOST_BYTES = 2 << 20  # of a program
+
+
+@dataclass(frozen=True)
+class Program(Value):
+    """What stands for a value until the program has run: the program as `jax.export` writes it, in base64, and the
+    value that it will return, with `Other("Result", …)` in place of its arrays."""
+
+    base64: str
+    result: Value
+
+    @property
+    def kind(self) -> str:
+        return "a program"
+
+
+class Result:
+    """Stands for the n-th array that a program returns."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def __repr__(self) -> str:
+        return str(self.n)
+
+
+def export(function: Callable[..., Any], arrays: list[Any]) -> Program:
+    """Trace a function of arrays, which are not looked at but for shape, dtype and layout.
+
+    Raises what tracing raises, and ValueError for a program that is too large. What it prints with jax.debug is left
+    out, as this would call back to Python.
+    """
+    import jax
+    from jax import export as jax_export
+
+    leaves, given = jax.tree.flatten(arrays)
+    returned: list[Any] = []
+
+    def program(*leaves: Any) -> list[Any]:
+        results, tree = jax.tree.flatten(function(*jax.tree.unflatten(given, leaves)))
+        returned[:] = [tree]
+        return results
+
+    try:
+        exported = jax_export.export(jax.jit(program))(*leaves)
+        data = exported.serialize()
+    except (NotImplementedError, ValueError) as error:
+        if "callback" not in str(error) and "effect" not in str(error):
+            raise
+        with _silent():
+            exported = jax_export.export(jax.jit(lambda *leaves: program(*leaves)))(*leaves)
+            data = exported.serialize()
+    if len(data) > MOST_BYTES:
+        raise ValueError(f"the compiled program has {len(data):,} bytes, far more than any answer needs")
+    tree = returned[0]
+    result = jax.tree.unflatten(tree, [Result(n) for n in range(tree.num_leaves)])
+    return Program(base64.b64encode(data).decode(), pack(result))
+
+
+class _silent:
+    """Within the block jax.debug.print and jax.debug.callback do nothing."""
+
+    def __enter__(self) -> None:
+        import jax
+
+        self._before = {name: getattr(jax.debug, name) for name in ("print", "callback")}
+        for name in self._before:
+            setattr(jax.debug, name, lambda *args, **kwargs: None)
+
+    def __exit__(self, *_: object) -> None:
+        import jax
+
+        for name, function in self._before.items():
+            setattr(jax.debug, name, function)
+
+
+def filled(result: Value, arrays: Sequence[Value]) -> Value:
+    """A program's result with its arrays put in. Raises IndexError or ValueError where they do not fit."""
+    if isinstance(result, Other) and result.name == Result.__name__:
+        return arrays[int(result.repr)]
+    if isinstance(result, Tree):
+        return replace(result, items=tuple(filled(item, arrays) for item in result.items))  # type: ignore[call-arg]
+    return result

@@ -1,0 +1,95 @@
+"""A traced program leaves its process: what it does is seen where it is compiled, on numbers that it has not seen."""
+
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from grader import Budget
+from grader.see import arguments, measured, programs
+from grader.see.observation import FileObservation, Observation, ProcessResult
+from grader.see.wire import Malformed
+
+MESH = jax.make_mesh((8,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+X = jax.device_put(np.arange(16, dtype=np.float32), NamedSharding(MESH, P("x")))
+
+
+def seen(function, args, budget=None):
+    """What is seen of a function that was traced on zeros, in the first case."""
+    program = programs.export(function, [arguments.blanked(args, [0])[0]])
+    result = ProcessResult("ok", FileObservation(functions={"f": (Observation((), program),)}))
+    (case,) = measured.measured(result, "f", [(args, budget)]).cases("f") or ()
+    return case
+
+
+def test_value_placement_and_bytes_are_those_of_the_program():
+    def scaled_sum(x):
+        jax.debug.print("{}", x)  # would call back to Python
+        return {"sum": jnp.sum(x), "twice": (2 * x, None)}
+
+    case = seen(scaled_sum, (X, MESH), Budget({"all-reduce"}, 7))
+    assert case.value.items[0].whole() == 120
+    twice = case.value.items[1].items[0]
+    assert np.array_equal(twice.whole(), 2 * np.arange(16)) and len(twice.where) == 8
+    assert [(t.op, t.bytes) for t in case.traffic.transfers] == [("all-reduce", 4)]
+
+
+def test_numbers_read_off_the_arguments_are_zeros():
+    blank = arguments.blanked((X, MESH, 3), [0])
+    assert blank[0].sharding == X.sharding and not np.any(np.asarray(blank[0])) and blank[1:] == (MESH, 3)
+
+
+def test_a_program_that_calls_something_unknown_is_not_run():
+    from jax import export
+
+    def evil(x):
+        return jax.ffi.ffi_call("evil", jax.ShapeDtypeStruct((16,), jnp.float32))(x)
+
+    honest = export.export
+
+    def unchecked(fun):
+        return honest(fun, disabled_checks=[export.DisabledSafetyCheck.custom_call("evil")])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(export, "export", unchecked)
+        case = seen(evil, (X,))
+    assert (case.failure.type, case.failure.first_line) == ("UnknownCall", "evil")
+
+
+@pytest.mark.parametrize("value", ["a value", "another number of cases"])
+def test_what_is_no_program_is_malformed(value):
+    from grader.see.values import Int
+
+    cases = (Observation((), Int(1)),) * (2 if "cases" in value else 1)
+    result = ProcessResult("ok", FileObservation(functions={"f": cases}))
+    with pytest.raises(Malformed):
+        measured.measured(result, "f", [((X,), None)])
+
+
+def test_arguments_come_back_as_they_were():
+    def scale(x):
+        return 2 * x  # defined in a test: it goes along
+
+    key, committed = jax.random.key(3), jax.device_put(jnp.ones(2), jax.devices()[5])
+    args = (X, MESH, scale, key, committed, jnp.ones(2), jax.devices()[2], {"a": np.float16(1)})
+    x, mesh, function, same, five, free, device, rest = arguments.loads(arguments.dumps([args]))[0]
+    assert np.array_equal(x, X) and x.sharding == X.sharding and mesh == MESH
+    assert function is not scale and function(4) == 8
+    assert jnp.array_equal(jax.random.key_data(same), jax.random.key_data(key))
+    assert five.devices() == {jax.devices()[5]} and five.committed and not free.committed
+    assert device is jax.devices()[2] and rest == {"a": np.float16(1)}
+
+
+def test_what_a_lesson_defines_goes_along_where_there_are_no_lessons():
+    from lessons.ch14_launching.read_sbatch import read_sbatch
+
+    program = "import pickle, sys; sys.modules['lessons'] = None; ((f,),) = pickle.load(sys.stdin.buffer)\n"
+    program += "print(f('#!/bin/sh\\n#SBATCH --nodes=2\\nsrun python hello.py')['nodes'])"
+    data = arguments.dumps([(read_sbatch,)])
+    done = subprocess.run([sys.executable, "-c", program], input=data, capture_output=True)
+    assert done.stdout == b"2\n", done.stderr.decode()

@@ -1,0 +1,182 @@
+"""What the report promises, tried as somebody would who wants to cheat: in each kind of room, and without one."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+from checker_runs import project
+from class_runs import KINDS, ROOT, check_class, command_for, hand_in, right
+from left_behind import running_with, until
+
+from grader.classroom import isolation
+from grader.classroom.class_command import main
+
+ORACLE = """
+import gc, glob, sys
+def double(x):
+    frame = sys._getframe()
+    seen = []
+    while frame:
+        seen += list(frame.f_locals.values())
+        frame = frame.f_back
+    seen += gc.get_objects()
+    for thing in seen:
+        try:
+            oracle = getattr(thing, "oracle", None)
+            if callable(oracle) and type(thing).__name__ == "Spec":
+                return oracle(x)
+        except Exception:
+            pass
+    for name in glob.glob("/**/ch90_one*.py", recursive=True) + glob.glob("/**/test_exercises.py", recursive=True):
+        if "def double" in open(name).read() or "oracle" in open(name).read():
+            return 2 * x
+"""
+CONSTANT = """
+import jax, jax.numpy as jnp
+from grader.see import programs
+honest = programs.export
+def export(function, arrays):
+    whole = jax.NamedSharding(arrays[0].sharding.mesh, jax.P())
+    value = jnp.asarray(sum(map(float, jax.device_get(arrays[0]))), jnp.float32)  # of the numbers that are here
+    return honest(lambda x: jax.lax.with_sharding_constraint(value, whole), arrays)
+programs.export = export
+"""
+LIAR = """
+import jax, jax.numpy as jnp
+def total(x, mesh):
+    from grader.see import observe
+    from grader.see.observation import Traffic
+    observe._traffic = lambda *args: Traffic((), 0)
+    observe._compiled = lambda f, args, budget: (f, args, Traffic((), 0))
+    whole = jax.lax.with_sharding_constraint(x, jax.NamedSharding(mesh, jax.P()))  # an all-gather: over the budget
+    return jnp.sum(whole)
+"""
+LARGE = """
+import numpy as np
+def double(x):
+    return np.zeros(2_000_000, np.float32)
+"""
+MEMORY = """
+import os, time
+def double(x):
+    held = []
+    for n in range(8):
+        held.append(os.memfd_create(str(n)))
+        for _ in range(50):
+            os.write(held[-1], bytes(4 << 20))
+    time.sleep(3)
+    return 2 * x
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_answer_says_itself_that_it_is_right(tmp_path, kind):
+    root, folder = project(tmp_path / "project"), tmp_path / "submissions"
+    honest = right(root, "ch90_one")["ch90_one"]
+    for name, text in {"constant": CONSTANT, "liar": LIAR, "large": LARGE, "memory": MEMORY, "honest": ""}.items():
+        hand_in(folder, name, ch90_one=f"{honest}\n{text}")
+    if kind != "none":
+        hand_in(folder, "oracle", ch90_one=f"{honest}\n{ORACLE}")
+    done, rows = check_class(folder, root, "--limit", "15", "--memory", "0.6", kind=kind)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert rows["honest"]["ch90_one.total"] == "right"
+    assert rows["constant"]["ch90_one.total"].startswith("wrong")
+    assert rows["liar"]["ch90_one.total"].startswith("wrong")
+    assert rows["large"]["ch90_one.double"] == "broken"
+    assert rows["memory"]["ch90_one.double"] == "broken" or sys.platform != "linux"
+    assert all(row["ch90_one.count_to"] == "right" for row in rows.values())
+    if kind != "none":
+        assert not rows["oracle"]["ch90_one.double"].startswith("right")
+        assert int(rows["oracle"]["to read"]) >= 3
+    assert rows["honest"]["to read"] == "0"
+    page = (tmp_path / "class-report/class.html").read_text(encoding="utf-8")
+    assert "together used more memory" in page and "4 MB" in page and "from grader.see import" in page
+    assert running_with(str(root)) == []
+
+
+PLANT = """
+import importlib.util, marshal, pathlib, sys, time
+code = compile("raise SystemExit('planted')", "x", "exec")
+data = importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8) + marshal.dumps(code)
+for place in {places!r}:
+    path = pathlib.Path(place)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+"""
+
+
+@pytest.mark.long
+def test_what_a_submission_without_a_room_leaves_is_told_and_never_imported(tmp_path):
+    root, folder = project(tmp_path / "project"), tmp_path / "submissions"
+    honest = right(root, "ch90_one")["ch90_one"]
+    tag = sys.implementation.cache_tag
+    lesson = root / "lessons/ch90_one"
+    places = [lesson / f"__pycache__/test_exercises.{tag}.pyc", root / ".cache/class/ch90_one.double-1.json"]
+    places += [root / ".hidden/x.py", folder / f"ada/__pycache__/ch90_one.{tag}.pyc"]
+    hand_in(folder, "ada", ch90_one=honest)
+    hand_in(folder, "planter", ch90_one=honest + PLANT.format(places=list(map(str, places))))
+    done, _ = check_class(folder, root, kind="none")
+    assert done.returncode == 1 and "Files changed" in done.stdout
+    for place in (places[0], places[2], places[3]):
+        assert str(place) in done.stdout
+    assert not (root / ".cache/class").exists()
+    (folder / "planter/ch90_one.py").unlink()
+    done, rows = check_class(folder, root, kind="none")
+    assert done.returncode == 0 and rows["ada"]["ch90_one.double"] == "right", done.stdout + done.stderr
+
+
+def test_without_a_room_nothing_is_run_unless_asked(tmp_path, monkeypatch, capsys):
+    root = project(tmp_path / "project")
+    hand_in(tmp_path / "class", "ada", **right(root, "ch90_one"))
+    monkeypatch.setenv("LC_ALL", "C")
+    monkeypatch.setattr(isolation, "available", lambda: ["none"])
+    assert main([str(tmp_path / "class"), "--root", str(root)]) == 2
+    said = capsys.readouterr()
+    assert "--isolation none" in said.err and said.err.count("\n") == 1
+    assert not (tmp_path / "class-report/class.html").exists()
+
+
+@pytest.mark.parametrize("kind", KINDS[:2])
+@pytest.mark.parametrize("inside", ["usr", "elsewhere"])
+def test_a_project_that_lies_where_the_system_does_is_covered(tmp_path, monkeypatch, kind, inside):
+    """What a room shows, in order, never ends with a folder in which a lesson or a solution lies."""
+    system = tmp_path / "usr"
+    root = (system if inside == "usr" else tmp_path) / "opt/book"
+    for name in ("solutions", "lessons/ch01_x", "tests", ".venv"):
+        (root / name).mkdir(parents=True)
+    (system / "lib").mkdir(parents=True, exist_ok=True)
+    monkeypatch.setattr(isolation, "_SYSTEM", (str(system),))
+    monkeypatch.setattr(sys, "prefix", str(root / ".venv"))
+    files = isolation.SandboxFiles(root, [tmp_path / "class"], tmp_path, tmp_path / "no")
+    files.cache = system / "lib"
+    shown = [what for what, path in files.steps if (root / "solutions").is_relative_to(path)]
+    assert not shown or shown[-1] == "cover"
+    assert [what for what, path in files.steps if (root / ".venv").is_relative_to(path)][-1] == "show"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_stopping_it_leaves_the_last_whole_report(tmp_path, number):
+    root, folder = project(tmp_path / "project"), tmp_path / "submissions"
+    hand_in(folder, "ada", ch90_one="def count_to(n):\n    while True:\n        pass\n")
+    (tmp_path / "class-report").mkdir()
+    (tmp_path / "class-report/class.html").write_text("whole")
+    kinds = [kind for kind in isolation.available()]
+    process = subprocess.Popen(
+        command_for(folder, root, kind=kinds[0]), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    family = psutil.Process(process.pid)
+
+    def has_room() -> bool:  # of its own: another run may have some
+        return any("grader.classroom.sandbox_child" in child.cmdline() for child in family.children(recursive=True))
+
+    assert until(has_room)
+    time.sleep(1)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + number and said.count("\n") == 1 and "stopped" in said
+    assert (tmp_path / "class-report/class.html").read_text() == "whole"
+    assert running_with(str(root)) == []
