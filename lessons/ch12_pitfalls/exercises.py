@@ -4,7 +4,7 @@ each function runs, and is wrong as it stands. Repair it.
 
 Work on your copy, answers/ch12_pitfalls.py; this file stays as it is.
 
-前四个程序不是卡住，就是悄悄给出错误的结果，每个都由两个进程运行；后两个要读卡住的进程留下的
+前 4 个程序不是卡住，就是悄悄给出错误的结果，每个都由两个进程运行；后两个要读卡住的进程留下的
 记录。这里没有空白：每个函数都能运行，但都是错的。请把它们修好。
 
 请在你自己的副本 answers/ch12_pitfalls.py 里修改，本文件保持原样。
