@@ -29,7 +29,7 @@ def who_am_i() -> dict[str, object]:
     设备的 id，从小到大；"everyone" 是所有进程的设备总数。
     """
     # TODO: four questions, four JAX functions.
-    # TODO：四个问题，四个 JAX 函数。
+    # TODO：4 个问题，4 个 JAX 函数。
     raise NotImplementedError
 
 
