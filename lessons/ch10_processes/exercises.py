@@ -4,7 +4,7 @@ When your function runs, `jax.distributed.initialize` has been called in every p
 
 Work on your copy, answers/ch10_processes.py; this file stays as it is.
 
-本章的练习由两个进程运行，每个进程四个设备；第一题由三个进程运行，每个进程两个设备。你的函数运行时，每个进程
+本章的练习由两个进程运行，每个进程 4 个设备；练习 1 由三个进程运行，每个进程 2 个设备。你的函数运行时，每个进程
 都已经调用过 `jax.distributed.initialize`。
 
 请在你自己的副本 answers/ch10_processes.py 里作答，本文件保持原样。
@@ -24,12 +24,12 @@ def who_am_i() -> dict[str, object]:
     are; "mine": the ids of this process's own devices, ascending; "everyone": how
     many devices all processes have together.
 
-    说出自己是哪个进程，哪些设备归谁。返回有四项的字典：
+    说出自己是哪个进程，哪些设备归谁。返回有 4 项的字典：
     "process" 是本进程的编号，从 0 开始；"processes" 是进程总数；"mine" 是本进程自己的
     设备的 id，从小到大；"everyone" 是所有进程的设备总数。
     """
     # TODO: four questions, four JAX functions.
-    # TODO：四个问题，四个 JAX 函数。
+    # TODO：4 个问题，4 个 JAX 函数。
     raise NotImplementedError
 
 
@@ -58,7 +58,7 @@ def print_mean(xs: jax.Array) -> None:
     print nothing. Returns None.
 
     打印全局数组的平均值，只打印一次，而不是每个进程一次。xs 的形状是 [n]，分片在所有
-    进程的设备上。由 0 号进程打印一次，例如 `mean 3.2500`（四位小数），其他进程什么也
+    进程的设备上。由 0 号进程打印一次，例如 `mean 3.2500`（4 位小数），其他进程什么也
     不打印。返回 None。
     """
     # TODO: who has to take part in computing, and who in printing?
@@ -76,7 +76,8 @@ def gather_for_all(mine: np.ndarray) -> np.ndarray:
 
     让每个进程都拿到所有进程的行，按进程编号排列。mine 的形状是 [rows, columns]，是本进程
     自己的行，各进程的形状相同。返回形状为 [processes * rows, columns] 的数组，
-    每个进程的结果都一样，而且本进程能读出全部：NumPy 数组，或者只在本进程设备上的数组。
+    每个进程的结果都一样，而且本进程能读出全部内容，可以是 NumPy 数组，也可以是只在本进程
+    设备上的数组。
     """
     # TODO: multihost_utils has what you need; mind `tiled`.
     # TODO：multihost_utils 里有你要的函数；注意 `tiled`。

@@ -4,7 +4,7 @@ When your function runs, `jax.distributed.initialize` has been called in every p
 
 Work on your copy, answers/ch11_data.py; this file stays as it is.
 
-本章的练习由两个进程运行，每个进程四个设备；第一题由三个进程运行，每个进程两个设备。你的函数运行时，每个进程
+本章的练习由两个进程运行，每个进程 4 个设备；练习 1 由三个进程运行，每个进程 2 个设备。你的函数运行时，每个进程
 都已经调用过 `jax.distributed.initialize`。
 
 请在你自己的副本 answers/ch11_data.py 里作答，本文件保持原样。
@@ -29,8 +29,8 @@ def my_part(count: int) -> np.ndarray:
     Returns this process's numbers, i64[n], ascending; n may be 0.
 
     说出数据集里的哪些样本属于本进程。count 是样本总数，可以是 0；样本从 0 开始编号。
-    每个样本恰好属于一个进程：0 号进程拿最前面的一段，下一个进程接着拿，依此类推。各段的
-    长度最多差一；有差别时，靠前的进程拿得多。这一题由三个进程运行。返回本进程的样本编号，形状是 [n]，从小到大，
+    每个样本恰好属于一个进程，0 号进程拿最前面的一段，下一个进程接着拿，依此类推。各段的
+    长度最多差 1；有差别时，靠前的进程拿得多。这一题由三个进程运行。返回本进程的样本编号，形状是 [n]，从小到大，
     n 可以是 0。
     """
     # TODO: share them all out, also when they do not divide evenly.
@@ -53,11 +53,11 @@ def equal_steps(
 
     把本进程的行切成批次，批次数与其他进程相同。mine 是 f32[rows, columns]，是本进程
     自己的行；别的进程的行数不同，可能一行也没有。size 是一个批次的行数。步数以行数最多的
-    进程为准：它的行要全部用上。一批填满再填下一批，余下的位置填零。返回 (batches, mask)：
-    f32[steps, size, columns] 和 bool[steps, size]；有真实的行处，mask 为 True。
+    进程为准，让它的行全部用上。一批填满再填下一批，余下的位置填零。返回 (batches, mask)，即
+    f32[steps, size, columns] 和 bool[steps, size]；有真实的行处，掩码 mask 为 True。
     """
     # TODO: how many steps? No process knows that alone.
-    # TODO：一共要多少步？没有哪个进程独自知道。
+    # TODO：一共要多少步？光靠本进程是算不出来的。
     raise NotImplementedError
 
 
@@ -73,10 +73,10 @@ def mean_loss(w: np.ndarray, mine: np.ndarray, size: int) -> float:
     of guess and number, averaged over all rows that there are, as if one process had
     them all.
 
-    对所有进程的行求均方误差。w 的形状是 [3]。mine 的形状是 [rows, 4]，是本进程自己的行：
-    三个输入，加上要预测的数；预测值是 `inputs @ w`。别的进程有别的行，行数也不同，可能
-    一行也没有（合起来至少有一行），但都不超过 size；size 是一个进程的设备数的倍数。返回一个数（例如 float），每个进程都一样：
-    对实际存在的每一行，求预测值与要预测的数之差，平方后取平均，就像所有的行都在一个
+    对所有进程的行求均方误差。w 的形状是 [3]。mine 的形状是 [rows, 4]，是本进程自己的行，每行
+    有三个输入和一个要预测的数；预测值是 `inputs @ w`。别的进程有别的行，行数也不同，可能
+    一行也没有（合起来至少有一行），但都不超过 size；size 是一个进程的设备数的倍数。返回一个数（例如 float），每个进程都一样，
+    即对实际存在的每一行，求预测值与要预测的数之差，平方后取平均，就像所有的行都在一个
     进程里一样。
     """
     # TODO: pad to `size`, and keep the padding out of the mean.

@@ -4,7 +4,7 @@ each function runs, and is wrong as it stands. Repair it.
 
 Work on your copy, answers/ch12_pitfalls.py; this file stays as it is.
 
-前四个程序不是卡住，就是悄悄给出错误的结果，每个都由两个进程运行；后两个要读卡住的进程留下的
+前 4 个程序不是卡住，就是悄悄给出错误的结果，每个都由两个进程运行；后两个要读卡住的进程留下的
 记录。这里没有空白：每个函数都能运行，但都是错的。请把它们修好。
 
 请在你自己的副本 answers/ch12_pitfalls.py 里修改，本文件保持原样。
@@ -22,8 +22,8 @@ def sum_by_name(mine: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     every process; the order in which they stand in the dict is not.
     Returns name -> f32[n], the sum over the processes, the same in each.
 
-    把每个参数的梯度在所有进程之间加起来。mine 是“名称 -> f32[n]”，是本进程的梯度：各进程的
-    名称和形状都相同，在字典里的先后顺序却不同。返回“名称 -> f32[n]”，即各进程之和，每个进程
+    把每个参数的梯度在所有进程之间加起来。mine 是“名称 -> f32[n]”，是本进程的梯度。各进程的
+    名称和形状都相同，在字典里的先后顺序却不同。返回“名称 -> f32[n]”，即所有进程的总和，每个进程
     得到的结果都一样。
     """
     # TODO: as it stands, one parameter gets the sum of another.
@@ -42,8 +42,8 @@ def padded_sum(mine: np.ndarray) -> np.ndarray:
     not: each has padded to its own longest example.
     Returns f32[longest n of all], the sum of all rows, the same in each process.
 
-    把所有进程的行加起来，短的用零补到最长的长度。mine 的形状是 [rows, n]，是本进程的行：
-    各进程的 rows 相同，n 却不同，因为各自只填充到自己最长的样本。返回所有行之和，长度是所有
+    把所有进程的行加起来，短的用零补到最长的长度。mine 的形状是 [rows, n]，是本进程的行。
+    各进程的 rows 相同，n 却不同，因为各自只填充到自己最长的样本。返回所有行的总和，长度是所有
     进程中最大的 n，每个进程得到的结果都一样。
     """
     # TODO: as it stands, the processes hand in arrays of different widths.
@@ -59,7 +59,7 @@ def mean_of_batches(batches: list[np.ndarray]) -> float:
     process may have fewer batches than another, or none. There is at least one in all.
     Returns the mean as a number such as a float, the same in each process.
 
-    求所有进程、所有批次里全部数的平均值。batches 是由 f32[n] 组成的列表，是本进程自己的批次：
+    求所有进程、所有批次里全部数的平均值。batches 是由 f32[n] 组成的列表，是本进程自己的批次。
     每个批次都是 n 个数，但各进程的批次数可能不同，也可能一个都没有（合起来至少有一个）。返回平均值，
     是一个数（例如 float），每个进程得到的结果都一样。
     """
@@ -82,8 +82,8 @@ def steps_until_good(losses: np.ndarray, goal: float) -> int:
     first one after which the mean loss of all processes is below goal; all, if none is.
 
     一直训练到各进程损失的平均值低于 goal 为止。losses 的形状是 [steps]，是本进程每一步之后的
-    损失：各进程的 steps 相同，数值不同。返回所走的步数，每个进程得到的结果都一样：走到平均损失
-    第一次低于 goal 的那一步为止（包括这一步）；若始终没有，则走完所有的步。
+    损失；各进程的 steps 相同，数值不同。返回所走的步数，走到平均损失第一次低于 goal 的那一步
+    为止（包括这一步）；若始终没有，则走完所有的步。每个进程得到的结果都一样。
     """
     # TODO: as it stands, each process decides by its own loss.
     # TODO：现在的写法里，每个进程只看自己的损失来决定。
@@ -107,7 +107,7 @@ def first_apart(calls: list[list[tuple[str, int]]]) -> tuple[int, int]:
     and on which line. (If that process left a call out, the fault lies before this one.)
 
     各进程从哪里开始不一致：哪一个进程请求了别的，在哪一行代码？
-    calls 里每个进程有一个列表，进程至少四个；列表按先后记下它请求的调用，即元组（名称，行号），
+    calls 里每个进程有一个列表，进程至少有 4 个；列表按先后记下它请求的调用，即元组（名称，行号），
     名称里带着步数。每个列表到该进程卡住或结束的地方为止，不一定停在同一次调用，也可能在分岔之前就到头了。
     除了一个进程以外，其余的都是对的，所以请求的东西也相同。返回（进程，行号）：第一次与别人不同的调用，
     是谁在哪一行代码里请求的。（如果那个进程漏掉了一次调用，错误就在这次调用之前。）
@@ -136,9 +136,9 @@ def who_is_missing(
     正在等别人的进程，必有一层在 "progress.py" 里，或者在 JAX 的文件里，这些文件的名称以 "jax/" 开头；
     这一层不一定是最里层。
     返回（进程，行号），即没有在等别人的那个进程，以及它在 "incident.py" 里最靠里的那一层的行号。如果
-    大家都在等，就返回 None：没有进程缺席，要查的是设备。
+    大家都在等，就返回 None，因为这时没有进程缺席，要查的是设备。
     """
     # TODO: as it stands, it takes the first process, and the innermost frame.
-    # TODO：现在的写法取了第一个进程、最里层的一帧。
+    # TODO：现在的写法取的是第一个进程、最里层的那一层。
     file, line, function = stacks[0][0]
     return 0, line

@@ -27,9 +27,9 @@ def ring_seconds(size: int, hops: list[tuple[float, float]]) -> float:
 
     环上的各跳并不一样时，一次 all-reduce 需要多长时间？
     size 是每个设备上的字节数，是设备数 n 的倍数，n ≥ 2。hops 按顺序给出环上的 n 跳，每一跳
-    是一个元组：每秒字节数、以秒计的延迟。环是一步一步走的：每一步里，所有设备同时把一小块
-    （size / n 字节）交给下一个设备；一跳先花掉延迟，再按自己的速率传这一小块。这一步最后一跳
-    结束，下一步才开始。把各块加起来要 n-1 步，把和分发出去又要 n-1 步。
+    是一个元组，由每秒字节数和以秒计的延迟组成。环是一步一步走的，每一步里，所有设备同时把一小块
+    （size / n 字节）交给下一个设备；一跳先花掉延迟，再按自己的速率传这一小块。这一步的最后一跳
+    结束，下一步才开始。把各块加起来要 n-1 步，把总和分发出去又要 n-1 步。
     返回总秒数，一个数。
     """
     # TODO: how long does one step take, and how many are there?
@@ -51,7 +51,7 @@ def two_level_psum(x: jax.Array, mesh: Mesh) -> jax.Array:
     在所有设备上求和，并且让主机之间只传很少的数据。
     x 的形状是 [n, m]，n 个设备各持有一行，也就是按 `P(("host", "device"))` 分片。mesh 有两个轴：
     "host"（h 台主机）和 "device"（每台 d 个设备），n = h · d；m 是 d 的倍数。
-    返回同样形状、同样分片的数组，每一行都是 x 所有行的和。
+    返回同样形状、同样分片的数组，每一行都是 x 所有行的总和。
     预算：可用 all-reduce、reduce-scatter 和 all-gather。每个设备沿 "host" 最多发送
     2 (h-1)/h × m / d 个数（每个 4 字节），除此之外最多再发送 2 (d-1)/d × m 个数。
     """
@@ -76,8 +76,8 @@ def mesh_within(
     建一个网格，其中有一个轴从不离开进程。
     devices 是若干进程的全部设备，顺序任意，各进程的设备数相同。sizes 按顺序给出网格的各个轴
     和大小，大小的乘积就是设备数。within 是其中一个轴，它的大小能整除一个进程的设备数。
-    返回具有这些轴、轴的顺序也相同的 Mesh。请按 process_index、同一进程内再按 id 取设备来填网格：
-    within 变化最快，然后是其余各轴里的最后一个，依此类推。
+    返回具有这些轴、轴的顺序也相同的 Mesh。请按 process_index、同一进程内再按 id 取设备来填网格，
+    让 within 变化最快，然后是其余各轴里的最后一个，依此类推。
     """
     # TODO: fill an array whose last axis is `within`, then move that axis.
     # TODO：先填一个以 within 为最后一维的数组，再移动这个轴。
@@ -97,10 +97,10 @@ def bytes_leaving(
     of other processes, an int; 0 where there are none.
 
     有多少字节离开各个进程，去往别的进程？
-    各组同时做 all-reduce，每组是一个环：按组内列出的顺序经过各设备，最后一个再接到第一个。
+    各组同时做 all-reduce，每组是一个环，按组内列出的顺序经过各设备，最后一个再接到第一个。
     groups 里是设备的位置；process 给出每个位置属于哪个进程；size 是每个设备上的字节数，是每组
     长度的倍数。
-    返回一个字典：对 process 里出现的每个进程，给出它的设备发往其他进程的设备的字节数（int），
+    返回一个字典，对 process 里出现的每个进程，给出它的设备发往其他进程的设备的字节数（int），
     没有就是 0。
     """
     # TODO: which hops cross, and what does one hop carry?
