@@ -64,11 +64,11 @@ def shard_to_fit(params: dict, mesh: Mesh, limit: int) -> dict:
     has a copy everywhere.
     Returns the dict, its arrays placed on mesh. The limit can be met.
 
-    只切必须切的数组，让每个设备都放得下自己那份参数。params 是由数组组成的字典，dtype
+    只切必须切的数组，让每个设备都放得下自己要存的参数。params 是由数组组成的字典，dtype
     各不相同，现在都在一个设备上；mesh 只有一个轴 "data"；limit 是一个设备最多能存放的
     参数字节数。按字节数从大到小依次处理（没有两个数组的字节数相同），一旦每个设备存放的字节数
-    不超过 limit 就停下。切一个数组时，沿 "data" 切它的第一个能被设备数整除的维度；没有这样的
-    维度，就保持完整。没有切开的数组，每个设备上各有一份。
+    不超过 limit 就停下。切一个数组时，沿 "data" 切它的第一个能被设备数整除的维；没有这样的
+    维，就保持完整。没有切开的数组，每个设备上各有一份。
     返回同样的字典，数组都已摆放到 mesh 上。limit 一定能够满足。
     """
     # TODO: largest first; count what one device holds.
@@ -89,7 +89,7 @@ def gated_mlp(
     Computes `x + (silu(x @ gate) * (x @ up)) @ down + bias`.
     x: f32[rows, d], rows cut over the mesh's axis "data". gate and up: f32[d, h],
     columns cut over "model". down: f32[h, d], rows cut over "model".
-    bias: f32[d], a copy on every device.
+    bias: f32[d], a copy on every device. (Column parallel, then row parallel, as in Megatron.)
     Returns f32[rows, d], laid out as x is.
     Budget: all-reduces only, of the rows that a device holds: each device sends
     2 (m-1)/m of 4 * d bytes for each of them, m being the size of "model".
@@ -98,7 +98,7 @@ def gated_mlp(
     计算 `x + (silu(x @ gate) * (x @ up)) @ down + bias`。x 的形状是 [rows, d]，按行沿
     mesh 的 "data" 轴切开；gate 和 up 的形状是 [d, h]，按列沿 "model" 轴切开；down 的
     形状是 [h, d]，按行沿 "model" 轴切开；bias 在每个设备上各有一份。
-    返回 f32[rows, d]，布局与 x 相同。
+    （这就是 Megatron 的列切加行切。）返回 f32[rows, d]，布局与 x 相同。
     预算：只用 all-reduce，每个设备持有的每一行算 4 * d 字节；"model" 的大小为 m 时，
     每个设备发送的是这些字节的 2 (m-1)/m。
     """
