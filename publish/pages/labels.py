@@ -33,7 +33,7 @@ def _rules_of(page: str) -> list[tuple[re.Pattern, str]]:
 
 @functools.cache
 def _figures(page: str) -> dict[str, str]:
-    """The words of a lesson's table of published figures, which has both languages in its own file; "": of any lesson."""
+    """The words of a lesson's table of published figures, which its own file has in both languages; "": of all."""
     words: dict[str, str] = {}
     for path in LESSONS.glob(f"{page or '*'}/published.toml"):
         published = tomllib.loads(path.read_text("utf-8"))
