@@ -55,9 +55,9 @@ def mean_gradient_shards(
     reduce-scatter.
 
     对所有设备的梯度求平均，每个设备只留下自己的那一段。
-    gradients 里每个参数的形状是 [n, a, …]，第一维的第 i 项是设备 i 算出的梯度，因此按
+    gradients 里每个参数的形状是 [n, a, …]，第 0 维上下标为 i 的一项是设备 i 算出的梯度，因此按
     `P("x")` 分片；mesh 只有一个轴 "x"，大小为 n；a 是 n 的倍数。
-    返回每个参数在各设备上的平均，形状是 [a, …]，第一维沿 "x" 切开。
+    返回每个参数在各设备上的平均，形状是 [a, …]，第 0 维沿 "x" 切开。
     预算：只用 reduce-scatter，每个设备最多发送自己全部梯度字节数的 (n-1)/n。
     """
     # TODO: on one device, what is needed to have a sum, but only a part of it?
@@ -85,7 +85,7 @@ def to_experts(
     以及每个 token 所属专家的编号。weights 的形状是 [n, d, h]，按 `P("x")` 分片：设备 e
     持有专家 e 的矩阵。mesh 只有一个轴 "x"，大小为 n。在每个设备上，分给各个专家的 token
     数目相同，顺序任意。（真实的模型里并不相同：每个专家有固定的名额，叫容量（capacity），
-    超出的会被丢掉；这里不会。）返回形状为 [k, h]、沿 "x" 切开的数组，第 i 行等于
+    超出的会被丢掉；这里不会。）返回形状为 [k, h]、沿 "x" 切开的数组，下标为 i 的行等于
     `tokens[i] @ weights[expert[i]]`。
     预算：只用 all-to-all；每个设备的 token 送出一次，结果送回一次，也就是发送这两者字节数的
     (n-1)/n。
@@ -108,7 +108,7 @@ def which_collective(before: np.ndarray, after: np.ndarray) -> tuple[str, int]:
     traffic table.
 
     根据前后的数据，说出发生的是哪一种集合通信，以及它的字节数。
-    before 的形状是 [n, k]，n ≥ 2，第 i 行是设备 i 的块；after 的形状是 [n, m]，第 i 行是
+    before 的形状是 [n, k]，n ≥ 2，下标为 i 的行是设备 i 的块；after 的形状是 [n, m]，下标为 i 的行是
     设备 i 之后的数据。其间只做了一次集合通信（tiled=True），沿着一个有 n 个设备的轴。数字是
     随机的，dtype 任意；k 是 n 的倍数，且 k ≥ 2n。归约可能是求和、取最大或取最小；置换时
     可能有设备没有来源，它得到的全是零。

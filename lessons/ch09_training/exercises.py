@@ -40,7 +40,7 @@ def dropout_step(
 
     为带 dropout 的模型做一步数据并行的梯度下降。loss(params, x, y, key) 对它拿到的各行
     求平均，key 决定 dropout 丢掉哪些。params 是 f32 数组，每个设备上各有一份；x 和 y
-    按行切开，沿 mesh 唯一的轴 "data" 分给各设备。沿 "data" 的第 i 个设备处理自己那几行时，
+    按行切开，沿 mesh 唯一的轴 "data" 分给各设备。在 "data" 轴上坐标为 i 的设备处理自己那几行时，
     使用密钥 `jax.random.fold_in(jax.random.key(seed), i)`。
     返回 (params - rate * gradient, value)：value 是各设备损失的平均值，形状为 f32[]，
     gradient 是它的梯度；两者在每个设备上都有一份。
