@@ -135,7 +135,7 @@ def accumulated_gradient(
     某个微批次或某个设备上可能全是填充。
     返回全部微批次的全部有效行的平均损失对 params 的梯度，每个设备上各有一份。
     预算：只用 all-reduce，每个参数 4 字节，另加 16 字节；共 n 个设备时，每个设备发送的是
-    这些字节的 2 (n-1)/n。也就是说，梯度只在设备之间求一次和，而不是每个微批次一次。
+    这些字节的 2 (n-1)/n。也就是说，梯度只在设备之间求和一次，而不是每个微批次一次。
     """
     # TODO: add up gradients of sums, on each device by itself; divide at the end.
     # TODO：各设备先各自累加“损失之和”的梯度，最后再除。
