@@ -27,14 +27,14 @@ def block_sums(
     Budget: each device sends at most 8 (n-1)/n bytes on n devices, by all-reduce: as
     much as it takes to add up 4 bytes.
 
-    求 x 每一块的和，以及整个 x 的和。x 在 mesh 上按 spec 摆放。mesh 有 "x" 和 "y" 两个
+    求 x 每一块的总和，以及整个 x 的总和。x 在 mesh 上按 spec 摆放。mesh 有 "x" 和 "y" 两个
     Explicit 轴；spec 写到其中一个或两个，两个也可能写在同一维上，如 P(("x", "y"), None)；没写到的
-    轴上是副本，副本只算一次。函数会整个用 `jax.jit` 编译。返回 (sums, total)：sums 是各块的和，放在该块的
+    轴上是副本，副本只算一次。函数会整个用 `jax.jit` 编译。返回 (sums, total)：sums 是各块的总和，放在该块的
     位置上，x 分成 a × b 块，它的形状就是 [a, b]，也按 spec 摆放；total 的形状是 []，
     每个设备上都有。预算：只用 all-reduce，共 n 个设备时，每个设备最多发送 8 (n-1)/n 字节，
     正好够把 4 字节的数加起来。
     """
-    # TODO: add up the block, keep both dimensions, then ask along the axes of spec.
+    # TODO: add up the block, keep both dimensions, then sum along the axes of spec.
     # TODO：先把块内加起来，保留两个维，再沿 spec 里的轴求和。
     raise NotImplementedError
 
@@ -46,7 +46,7 @@ def mean_and_variance(
 
     x: f32[rows, columns], laid out P("x", "y") on mesh, whose axes are Explicit. guess:
     f32[], a copy on every device: a number near the mean, such as the mean of the last
-    batch. The variance is that of all N numbers (divided by N). f32 has 24 bits: the
+    batch. The variance is that of all N numbers (divided by N). f32 has 24 significant bits: the
     squares of numbers near 10,000 have no room for a variance near 1. Your function is
     compiled whole, with `jax.jit`.
     Returns (mean, variance), each f32[], on every device.
@@ -54,9 +54,9 @@ def mean_and_variance(
     all-reduce (of 8 bytes).
 
     一批数离零很远，彼此却很接近，求它们的均值和方差。x 的形状是 [rows, columns]，在
-    mesh 上按 P("x", "y") 摆放，两个轴都是 Explicit。guess 的形状是 []，每个设备上各有
-    一份，它与均值相近，例如上一个批次的均值。方差是全部 N 个数的方差（除以 N）。
-    f32 只有 24 位，一万左右的数一平方，就容不下 1 左右的方差了。函数会整个用
+    mesh 上按 P("x", "y") 摆放，两个轴都是 Explicit。guess 的形状是 []，每个设备上都有，
+    它与均值相近，例如上一个批次的均值。方差是全部 N 个数的方差（除以 N）。
+    f32 的有效数字只有 24 个二进制位，10,000 左右的数一平方，就容不下 1 左右的方差了。函数会整个用
     `jax.jit` 编译。依次返回均值和方差，形状都是 []，每个设备上都有。
     预算：只用一次 all-reduce（8 字节的数），共 n 个设备时，每个设备最多发送 16 (n-1)/n 字节。
     """
@@ -77,7 +77,7 @@ def first_largest(x: jax.Array, mesh: Mesh) -> jax.Array:
 
     全体里最大的数在哪里？求它的下标，含义与 `jnp.argmax` 相同。x 的形状是 [N]，
     沿 "x" 切开；mesh 只有这一个轴，其大小能整除 N。最大的数可能出现好几次，在同一个
-    分片里或在不同的分片里：以第一个为准。函数会整个用 `jax.jit` 编译。
+    分片里或在不同的分片里，以第一个为准。函数会整个用 `jax.jit` 编译。
     返回它在整个 x 里的下标，i32，形状是 []，每个设备上都有。
     预算：只用 all-reduce（合计 8 字节的数），共 n 个设备时，每个设备最多发送
     16 (n-1)/n 字节。

@@ -37,7 +37,7 @@ def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
     只按字节数算，所花的时间等于让 2 (n-1) 小块先后走过一条链路。
     """
     # TODO: one round to add the pieces up, one to hand the sums out.
-    # TODO：一圈用来把各小块加起来，一圈用来把总和分发出去。
+    # TODO：一轮用来把各小块加起来，一轮用来把总和分发出去。
     raise NotImplementedError
 
 
@@ -54,10 +54,10 @@ def mean_gradient_shards(
     Budget: each device sends at most (n-1)/n of the bytes of its gradients, by
     reduce-scatter.
 
-    对所有设备的梯度求平均，每个设备只留下自己的那一份。
-    gradients 里每个参数的形状是 [n, a, …]，第一维的第 i 项是设备 i 算出的梯度，因此按
+    对所有设备的梯度求平均，每个设备只留下自己的那一段。
+    gradients 里每个参数的形状是 [n, a, …]，第 0 维上下标为 i 的一项是设备 i 算出的梯度，因此按
     `P("x")` 分片；mesh 只有一个轴 "x"，大小为 n；a 是 n 的倍数。
-    返回每个参数在各设备上的平均，形状是 [a, …]，第一维沿 "x" 切开。
+    返回每个参数在各设备上的平均，形状是 [a, …]，第 0 维沿 "x" 切开。
     预算：只用 reduce-scatter，每个设备最多发送自己全部梯度字节数的 (n-1)/n。
     """
     # TODO: on one device, what is needed to have a sum, but only a part of it?
@@ -68,7 +68,7 @@ def mean_gradient_shards(
 def to_experts(
     tokens: jax.Array, expert: jax.Array, weights: jax.Array, mesh: Mesh
 ) -> jax.Array:
-    """Send every token to its expert, and bring the result home.
+    """Send every token to its expert, and bring the result home: expert parallelism.
 
     tokens: f32[k, d], expert: i32[k], both cut along "x": each device has k / n
     tokens, and for each of them the number of its expert. weights: f32[n, d, h],
@@ -80,12 +80,12 @@ def to_experts(
     Budget: all-to-alls only; the tokens of a device travel once, and so do its results:
     it sends (n-1)/n of the bytes of both.
 
-    把每个 token 送到它的专家那里，再把结果取回来。
+    把每个 token 送到它的专家那里，再把结果取回来，也就是专家并行。
     tokens 的形状是 [k, d]，expert 是 i32[k]，都沿 "x" 切开：每个设备有 k / n 个 token，
     以及每个 token 所属专家的编号。weights 的形状是 [n, d, h]，按 `P("x")` 分片：设备 e
     持有专家 e 的矩阵。mesh 只有一个轴 "x"，大小为 n。在每个设备上，分给各个专家的 token
     数目相同，顺序任意。（真实的模型里并不相同：每个专家有固定的名额，叫容量（capacity），
-    超出的会被丢掉；这里不会。）返回形状为 [k, h]、沿 "x" 切开的数组，第 i 行等于
+    超出的会被丢掉；这里不会。）返回形状为 [k, h]、沿 "x" 切开的数组，下标为 i 的行等于
     `tokens[i] @ weights[expert[i]]`。
     预算：只用 all-to-all；每个设备的 token 送出一次，结果送回一次，也就是发送这两者字节数的
     (n-1)/n。
@@ -108,8 +108,8 @@ def which_collective(before: np.ndarray, after: np.ndarray) -> tuple[str, int]:
     traffic table.
 
     根据前后的数据，说出发生的是哪一种集合通信，以及它的字节数。
-    before 的形状是 [n, k]，n ≥ 2，第 i 行是设备 i 的块；after 的形状是 [n, m]，第 i 行是
-    设备 i 之后的数据。其间只做了一次 tiled 的集合通信，沿着一个有 n 个设备的轴。数字是
+    before 的形状是 [n, k]，n ≥ 2，下标为 i 的行是设备 i 的块；after 的形状是 [n, m]，下标为 i 的行是
+    设备 i 之后的数据。其间只做了一次集合通信（tiled=True），沿着一个有 n 个设备的轴。数字是
     随机的，dtype 任意；k 是 n 的倍数，且 k ≥ 2n。归约可能是求和、取最大或取最小；置换时
     可能有设备没有来源，它得到的全是零。
     返回一个元组，依次是名字和字节数：名字是 "all-reduce"、"all-gather"、"reduce-scatter"、"all-to-all"、

@@ -116,13 +116,13 @@ def collective_matmul(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
     arguments and result a device has room for n // 2 + 1 such parts, two more copies of
     the result, and 1 KiB.
 
-    计算 `x @ w`，但不收集 x：手里的行在做乘法，下一批行正在路上。
+    计算 `x @ w`，但不收集 x，而是一边用手里的行做乘法，一边传下一批行。
     x 按 P("x", None) 摆放，w 按 P(None, "x") 摆放；mesh 只有一个 Explicit 轴 "x"，
     其大小 n 能整除 rows 和 columns。什么都不做的话，每个设备都会收集整个 x。
     函数会用 `jit` 编译。返回值的形状是 [rows, columns]，按 P(None, "x") 摆放。
     预算：只能用 collective-permute，每个设备最多发送自己那部分 x 的字节数的 n - 1 倍。
-    每次 permute 都要有一个不必等它的乘法。除了参数和结果，每个设备还能放下 n // 2 + 1 份
-    这样的行，再加两份结果和 1 KiB。
+    每次 permute 都要有一个不必等它的乘法。除了参数和结果，每个设备还能放下 n // 2 + 1 段
+    这样的行，再加两个结果那么大的空间和 1 KiB。
     """
     # TODO: send the rows around the ring; whose rows do you hold after each step?
     # TODO：让各行绕环传递；每走一步之后，你手里是谁的行？

@@ -40,7 +40,7 @@ def dropout_step(
 
     为带 dropout 的模型做一步数据并行的梯度下降。loss(params, x, y, key) 对它拿到的各行
     求平均，key 决定 dropout 丢掉哪些。params 是 f32 数组，每个设备上各有一份；x 和 y
-    按行切开，沿 mesh 唯一的轴 "data" 分给各设备。沿 "data" 的第 i 个设备处理自己那几行时，
+    按行切开，沿 mesh 唯一的轴 "data" 分给各设备。在 "data" 轴上坐标为 i 的设备处理自己那几行时，
     使用密钥 `jax.random.fold_in(jax.random.key(seed), i)`。
     返回 (params - rate * gradient, value)：value 是各设备损失的平均值，形状为 f32[]，
     gradient 是它的梯度；两者在每个设备上都有一份。
@@ -64,11 +64,11 @@ def shard_to_fit(params: dict, mesh: Mesh, limit: int) -> dict:
     has a copy everywhere.
     Returns the dict, its arrays placed on mesh. The limit can be met.
 
-    只切必须切的数组，让每个设备都放得下自己那份参数。params 是由数组组成的字典，dtype
+    只切必须切的数组，让每个设备都放得下自己要存的参数。params 是由数组组成的字典，dtype
     各不相同，现在都在一个设备上；mesh 只有一个轴 "data"；limit 是一个设备最多能存放的
     参数字节数。按字节数从大到小依次处理（没有两个数组的字节数相同），一旦每个设备存放的字节数
-    不超过 limit 就停下。切一个数组时，沿 "data" 切它的第一个能被设备数整除的维度；没有这样的
-    维度，就保持完整。没有切开的数组，每个设备上各有一份。
+    不超过 limit 就停下。切一个数组时，沿 "data" 切它的第一个能被设备数整除的维；没有这样的
+    维，就保持完整。没有切开的数组，每个设备上各有一份。
     返回同样的字典，数组都已摆放到 mesh 上。limit 一定能够满足。
     """
     # TODO: largest first; count what one device holds.
@@ -89,7 +89,7 @@ def gated_mlp(
     Computes `x + (silu(x @ gate) * (x @ up)) @ down + bias`.
     x: f32[rows, d], rows cut over the mesh's axis "data". gate and up: f32[d, h],
     columns cut over "model". down: f32[h, d], rows cut over "model".
-    bias: f32[d], a copy on every device.
+    bias: f32[d], a copy on every device. (Column parallel, then row parallel, as in Megatron.)
     Returns f32[rows, d], laid out as x is.
     Budget: all-reduces only, of the rows that a device holds: each device sends
     2 (m-1)/m of 4 * d bytes for each of them, m being the size of "model".
@@ -98,7 +98,7 @@ def gated_mlp(
     计算 `x + (silu(x @ gate) * (x @ up)) @ down + bias`。x 的形状是 [rows, d]，按行沿
     mesh 的 "data" 轴切开；gate 和 up 的形状是 [d, h]，按列沿 "model" 轴切开；down 的
     形状是 [h, d]，按行沿 "model" 轴切开；bias 在每个设备上各有一份。
-    返回 f32[rows, d]，布局与 x 相同。
+    （这就是 Megatron 的列切加行切。）返回 f32[rows, d]，布局与 x 相同。
     预算：只用 all-reduce，每个设备持有的每一行算 4 * d 字节；"model" 的大小为 m 时，
     每个设备发送的是这些字节的 2 (m-1)/m。
     """
@@ -135,7 +135,7 @@ def accumulated_gradient(
     某个微批次或某个设备上可能全是填充。
     返回全部微批次的全部有效行的平均损失对 params 的梯度，每个设备上各有一份。
     预算：只用 all-reduce，每个参数 4 字节，另加 16 字节；共 n 个设备时，每个设备发送的是
-    这些字节的 2 (n-1)/n。也就是说，梯度只在设备之间求一次和，而不是每个微批次一次。
+    这些字节的 2 (n-1)/n。也就是说，梯度只在设备之间求和一次，而不是每个微批次一次。
     """
     # TODO: add up gradients of sums, on each device by itself; divide at the end.
     # TODO：各设备先各自累加“损失之和”的梯度，最后再除。

@@ -32,10 +32,10 @@ def _rules_of(page: str) -> list[tuple[re.Pattern, str]]:
 
 
 @functools.cache
-def _figures() -> dict[str, str]:
-    """The words of a lesson's table of published figures, which has both languages in its own file."""
+def _figures(page: str) -> dict[str, str]:
+    """The words of a lesson's table of published figures, which its own file has in both languages; "": of all."""
     words: dict[str, str] = {}
-    for path in LESSONS.glob("*/published.toml"):
+    for path in LESSONS.glob(f"{page or '*'}/published.toml"):
         published = tomllib.loads(path.read_text("utf-8"))
         for columns in (published["columns"], published["measured"], published["reasons"]):
             words |= zip(*(columns[edition] for edition in ("en", "zh-Hans")), strict=True)
@@ -60,8 +60,8 @@ def label(text: str, edition: str, page: str = "") -> str:
     words = bare
     if rule := next((r for r in _rules_of(page) if r[0].fullmatch(bare)), None):
         words = rule[0].sub(rule[1], bare)
-    elif bare in _figures():
-        words = _figures()[bare]
+    elif bare in _figures(page):
+        words = _figures(page)[bare]
     elif " " in bare and bare.endswith("."):
         for find, put in _rules("phrases"):
             words = find.sub(put, words)

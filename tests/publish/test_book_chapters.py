@@ -156,6 +156,8 @@ def test_words_of_one_chapter_are_said_in_that_chapter_alone():
     assert label("I do", "zh-Hans", "ch08_three_ways") == "我"
     assert label("I do", "zh-Hans", "ch03_sharding") == "I do"
     assert label("device 3", "zh-Hans", "ch08_three_ways") == "设备 3"
+    assert label("model", "zh-Hans", "ch07_collectives") == "模型"  # a column of published.toml
+    assert label("model", "zh-Hans", "ch09_training") == "model"  # the axis of a mesh
 
 
 def test_the_chapters_that_measure_say_so():
