@@ -142,15 +142,16 @@ def four_passes(rows, rate):
     for first in 4 * list(range(0, 256, rows)):
         part = slice(first, first + rows)
         g = gradient(trained, batch[part], answers[part])
-        trained = jax.tree.map(lambda p, d, r=rate: p - r * d, trained, g)
+        trained = jax.tree.map(lambda p, d: p - rate * d, trained, g)
     return loss(trained, batch, answers)
 
 
-print("rate    32 rows, 32 steps    256 rows, 4 steps    the same, 8 x rate")
+# %% bigger-batch-losses
+heads = "32 rows, 32 steps", "256 rows, 4 steps", "256 rows, 8 x rate"
+print("rate", *(f"{head:>20}" for head in heads))
 for rate in 0.02, 0.05, 0.8:
-    ways = four_passes(32, rate), four_passes(256, rate)
-    ways += (four_passes(256, 8 * rate),)
-    print(f"{rate:.2f}", *(f"{loss_then:20.1f}" for loss_then in ways))
+    ways = (32, rate), (256, rate), (256, 8 * rate)
+    print(f"{rate:.2f}", *(f"{four_passes(*way):20.1f}" for way in ways))
 
 # %% what-pmap-is
 print(stacked.sharding.mesh)
