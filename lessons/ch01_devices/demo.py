@@ -6,9 +6,6 @@
 # ---
 
 # %% list-devices
-import os
-import subprocess
-import sys
 import time
 
 from minipod import devices, pictures
@@ -32,24 +29,6 @@ print("process", cpu.process_index, "of", jax.process_count())
 # %% local-and-global
 print(jax.device_count(), "in all,", jax.local_device_count(), "local")
 print(jax.local_devices() == jax.devices())
-
-
-# %% ask-python
-def fresh(code, **variables):
-    """What a new Python says to this code, with these variables set."""
-    told = os.environ | {"JAX_PLATFORMS": "cpu"} | variables
-    run = [sys.executable, "-c", "import jax\n" + code]
-    done = subprocess.run(run, env=told, capture_output=True, text=True)
-    return done.stdout.strip() or done.stderr.strip().splitlines()[0]
-
-
-count = "print(len(jax.devices()))"
-flag = "--xla_force_host_platform_device_count=4"
-print("nothing said:       ", fresh(count))
-print("XLA_FLAGS:          ", fresh(count, XLA_FLAGS=flag))
-print("JAX_NUM_CPU_DEVICES:", fresh(count, JAX_NUM_CPU_DEVICES="6"))
-setting = "jax.config.update('jax_num_cpu_devices', 8)\n"
-print("jax.config.update:  ", fresh(setting + count))
 
 
 # %% one-program
@@ -117,10 +96,69 @@ print("its shape:", promise.shape, "| ready:", ready)
 print("one of the numbers:", float(twice[0, 0]))  # this waits
 print("ready:", promise.is_ready())
 
+# %% picture-in-time
+from lessons.ch01_devices.in_time import in_time
+
+in_time(host=1, device=2, steps=4)
+
+# %% queue-cost
+from concurrent.futures import ThreadPoolExecutor
+
+
+def train(steps, host, device, wait):
+    with ThreadPoolExecutor(max_workers=1) as queue:  # one worker, in order
+        start = time.perf_counter()
+        for _ in range(steps):
+            time.sleep(host / 1000)  # the host prepares a batch
+            result = queue.submit(time.sleep, device / 1000)
+            if wait:
+                result.result()
+        result.result()
+        return 1000 * (time.perf_counter() - start)
+
+
+# %% queue-measured
+n, h, d = 4, 100, 200  # steps, milliseconds, milliseconds
+formula = {True: n * (h + d), False: n * max(h, d) + min(h, d)}
+for wait, way in (True, "wait in every step"), (False, "wait at the end"):
+    took = train(n, h, d, wait)
+    print(f"{way:18} {took:5.0f} ms, by the formula {formula[wait]:4}")
+
 # %% too-late
 with expect_error(RuntimeError, "before backends are initialized"):
     jax.config.update("jax_num_cpu_devices", 16)
 
+# %% then-tpu
+first = jax.devices()[0]
+print(repr(first), "| has coordinates:", hasattr(first, "coords"))
+
+# %% ask-python
+import os
+import subprocess
+import sys
+
+
+def fresh(code, **variables):
+    """What a new Python says to this code, with these variables set."""
+    told = os.environ | {"JAX_PLATFORMS": "cpu"} | variables
+    run = [sys.executable, "-c", "import jax\n" + code]
+    done = subprocess.run(run, env=told, capture_output=True, text=True)
+    return done.stdout.strip() or done.stderr.strip().splitlines()[0]
+
+
+count = "print(len(jax.devices()))"
+flag = "--xla_force_host_platform_device_count=4"
+print("nothing said:       ", fresh(count))
+print("XLA_FLAGS:          ", fresh(count, XLA_FLAGS=flag))
+print("JAX_NUM_CPU_DEVICES:", fresh(count, JAX_NUM_CPU_DEVICES="6"))
+setting = "jax.config.update('jax_num_cpu_devices', 8)\n"
+print("jax.config.update:  ", fresh(setting + count))
+
+# %% two-at-once
+print(fresh(count, XLA_FLAGS=flag, JAX_NUM_CPU_DEVICES="6"))
+print(fresh(setting + count, XLA_FLAGS=flag, JAX_NUM_CPU_DEVICES="6"))
+
+# %% too-late-to-say
 late = """
 print(len(jax.devices()))
 import os
@@ -133,11 +171,3 @@ print(fresh(late))
 pasted = "-–xla_force_host_platform_device_count=8"
 print([f"{ord(sign):x}" for sign in pasted[:2]])
 print(fresh(count, XLA_FLAGS=pasted).partition("] ")[2])
-
-# %% two-at-once
-print(fresh(count, XLA_FLAGS=flag, JAX_NUM_CPU_DEVICES="6"))
-print(fresh(setting + count, XLA_FLAGS=flag, JAX_NUM_CPU_DEVICES="6"))
-
-# %% then-tpu
-first = jax.devices()[0]
-print(repr(first), "| has coordinates:", hasattr(first, "coords"))

@@ -29,7 +29,7 @@ def devices_by_host(devices: list, platform: str) -> dict[int, list[int]]:
     返回一个字典：凡是有这个平台的设备的主机，都给出这些设备的 id，从小到大排列。
     """
     # TODO: go through the devices; ask each one, do not count.
-    # TODO：逐个查看设备；问设备自己，不要靠推算。
+    # TODO：逐个查看设备，直接问设备自己，不要靠推算。
     raise NotImplementedError
 
 
@@ -44,7 +44,7 @@ def spread(arrays: list[jax.Array], devices: list) -> list[jax.Array]:
 
     把每个数组放到一个设备上，让各个设备的内存占用尽量均匀。
     arrays 里的数组形状和 dtype 各不相同；devices 是本机的一部分设备，顺序任意。
-    依次处理每个数组：把它整个放到目前已放字节数最少的设备上；如果有好几个，
+    依次处理每个数组，把它整个放到目前已放字节数最少的设备上；如果有好几个，
     就选列表中最靠前的那个。返回放好的数组，顺序不变。
     """
     # TODO: keep count of the bytes; an array knows its own size.
@@ -60,11 +60,11 @@ def where_it_lies(operands: list[tuple[int, bool]], default: int) -> int | None:
     Returns the id of the device of the result, or None if JAX refuses to add them.
 
     若干个数组相加，结果会在哪个设备上？operands 对每个数组给出一对值：
-    所在设备的 id，以及是否 committed；default 是默认设备的 id。
+    所在设备的 id，以及是否固定（committed）；default 是默认设备的 id。
     返回结果所在设备的 id；如果 JAX 拒绝相加，返回 None。
     """
-    # TODO: whose word counts?
-    # TODO：结果在哪里，由谁说了算？
+    # TODO: which operands decide?
+    # TODO：结果在哪里，由哪些操作数决定？
     raise NotImplementedError
 
 
@@ -78,9 +78,9 @@ def run_there(function: Callable, tree: Any, device: jax.Device) -> Any:
 
     无论参数原来在哪里，都让函数在指定的设备上运行。
     tree 是由数组组成的树，数组可能在任何设备上，不一定都在同一个设备上，
-    有的可能是 committed 的。function(tree) 也返回由数组组成的树；它自己还会创建数组，
+    有的可能已经固定（committed）。function(tree) 也返回由数组组成的树；它自己还会创建数组，
     并且会查看参数在哪个设备上，所以请直接调用，不要用 `jit`。
-    返回 function(tree) 的结果：计算发生在 device 上，所有数组也都在那里。
+    返回 function(tree) 的结果。计算要发生在 device 上，所有数组也都要在那里。
     """
     # TODO: two things decide where work is done.
     # TODO：计算在哪里进行，由两件事决定。

@@ -132,6 +132,27 @@ print("parameters:", in_parameters, "bytes")
 print("reduced in a step:", step_traffic[0].bytes, "bytes")
 print("sent by a device:", traffic.total(step_traffic), "bytes")
 
+# %% bigger-batch
+gradient = jax.jit(jax.grad(loss))
+answers = targets.reshape(256, 5)
+
+
+def four_passes(rows, rate):
+    trained = params
+    for first in 4 * list(range(0, 256, rows)):
+        part = slice(first, first + rows)
+        g = gradient(trained, batch[part], answers[part])
+        trained = jax.tree.map(lambda p, d: p - rate * d, trained, g)
+    return loss(trained, batch, answers)
+
+
+# %% bigger-batch-losses
+heads = "32 rows, 32 steps", "256 rows, 4 steps", "256 rows, 8 x rate"
+print("rate", *(f"{head:>20}" for head in heads))
+for rate in 0.02, 0.05, 0.8:
+    ways = (32, rate), (256, rate), (256, 8 * rate)
+    print(f"{rate:.2f}", *(f"{four_passes(*way):20.1f}" for way in ways))
+
 # %% what-pmap-is
 print(stacked.sharding.mesh)
 print(stacked.sharding.spec)

@@ -26,10 +26,10 @@ def parallel_predict(
     loop over them, no copy to the host.
 
     让 predict 同时在 num_devices 个设备上运行，每个设备处理批次中自己的那一段。
-    用一次调用交给所有设备：不要逐个设备循环，也不要把数据拷回主机。
+    请用一次调用交给所有设备，不要逐个设备循环，也不要把数据拷回主机。
     params 是由数组组成的字典，每个设备都需要完整的一份；batch 的形状是 [N, features]，
-    N 是 num_devices 的倍数。返回值的形状是 [num_devices, N / num_devices, outputs]：
-    第 i 个设备持有第 i 段连续行的预测结果。
+    N 是 num_devices 的倍数。返回值的形状是 [num_devices, N / num_devices, outputs]，
+    设备 i 持有下标为 i 的那一段连续行的预测结果。
     """
     # TODO: cut the batch, then pmap predict with the right in_axes.
     # TODO：先切开批次，再用合适的 in_axes 对 predict 做 pmap。
@@ -51,9 +51,9 @@ def train_step(
     all rows of all devices. Same shapes as params, one copy on every device.
 
     在多个设备上做一步梯度下降，结果要与单个设备处理整个批次时相同。
-    loss(params, inputs, targets) 对它拿到的各行求平均；inputs 和 targets 的最前面
-    一维是设备。返回 params 减去 rate 乘以梯度，其中的梯度是损失对全部设备、全部行求得的。
-    形状与 params 相同，每个设备上各有一份。
+    loss(params, inputs, targets) 对它拿到的各行求平均；inputs 和 targets 的第 0 维
+    是设备。返回 params 减去 rate 乘以梯度，其中的梯度是损失对全部设备、全部行求得的。
+    形状与 params 相同，每个设备上各有一个副本。
     """
     # TODO: pmap a step that averages the gradients; look at out_axes.
     # TODO：写出对梯度求平均的一步，再做 pmap；留意 out_axes。
@@ -72,7 +72,7 @@ def masked_mean(x: jax.Array, mask: jax.Array) -> jax.Array:
 
     求 x 中有效元素在所有设备上的平均值，每个设备都要拿到结果。
     mask 中 1 表示有效，0 表示填充。各设备的有效元素个数可以不同，甚至可以是零，
-    但合起来至少有一个。返回 f32[]，每个设备上各有一份。
+    但合起来至少有一个。返回 f32[]，每个设备上各有一个副本。
     预算：只用 all-reduce，共 n 个设备时，每个设备最多发送 16 (n-1)/n 字节，正好够把
     8 字节的数加起来。
     """
@@ -87,15 +87,15 @@ def mixed_predict(
     """pmap predict when some parameters are shared and some belong to one device.
 
     predict(params, inputs) as in parallel_predict. params is a dict of dicts;
-    an array whose name begins with "own_" has one slice per device along axis 0,
+    an array whose name begins with "own_" has one slice per device along dimension 0,
     every other array is shared by all devices (whatever its shape).
     inputs: f32[devices, rows, features].
     Returns f32[devices, rows, outputs], stacked over the devices.
 
-    有些参数由所有设备共享，有些参数每个设备各有一份，请用 `pmap` 运行 predict。
-    params 是字典的字典：名字以 "own_" 开头的数组沿第 0 轴为每个设备各存一份，其余数组
+    有些参数由所有设备共享，有些参数每个设备各有自己的，请用 `pmap` 运行 predict。
+    params 是字典的字典：名字以 "own_" 开头的数组沿第 0 维为每个设备各存一段，其余数组
     不论形状如何，都由所有设备共享。inputs 的形状是 [devices, rows, features]，
-    返回沿设备轴堆叠的结果 [devices, rows, outputs]。
+    返回沿设备堆叠的结果 [devices, rows, outputs]。
     """
     # TODO: build an in_axes tree from the names, not from the shapes.
     # TODO：根据名字而不是形状，建一棵 in_axes 的树。

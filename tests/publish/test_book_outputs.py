@@ -16,7 +16,7 @@ CHAPTERS = [c for c in sync.chapters() if read_page(ROOT / "book/en" / f"{c}.md"
 
 # Cells whose outputs are never the same twice: their form is compared.
 VARYING = {
-    "ch01_devices": {"dispatch"},  # measures
+    "ch01_devices": {"dispatch", "queue-measured"},  # measure
     "ch06_shard_map": {"print-inside"},  # devices print as they come
     "ch10_processes": {
         "behind-proxy",  # times and pids in a log; whichever process gives up first
