@@ -1,16 +1,17 @@
 """Judge mutants as answers are judged, many in one child: each case by case, up to the first that shows it.
 
-A child writes down what it found after each mutant. One that ends the child, or takes too long, is caught by that, and
-those behind it have a new child; so do they after one that has changed a setting of JAX, or has left its peer alone.
+A child writes down what it found after each turn: one mutant on the inputs of one seed. One that ends the child, or
+takes too long, is caught by that, and those behind it have a new child; so do they where one has left its peer alone.
 """
 
 import json
 import signal
 import tempfile
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 
+from grader.author.compiled_once import CompiledOnce
 from grader.author.mutants import Mutant
 from grader.exercise.spec import Settings, Spec
 from grader.judge import reference
@@ -25,50 +26,57 @@ from minipod.cluster import coordinator_store
 WORKING, WAITING = 8, 60  # seconds of the processor, and of the clock, that one mutant has
 SLOWEST = 10  # seconds that each of many takes at most, on a busy machine
 AT_ONCE, CLUSTERS = 2, 5  # children; clusters, whose processes mostly wait for one another
+MANY = 150  # turns of one child: JAX keeps what it has traced
 
 
 class Unjudged(Exception):
     """There is nothing to compare with: the solution itself is not right."""
 
 
-def caught(spec: Spec, settings: Settings, mutants: Sequence[Mutant]) -> list[bool]:
-    """Whether each mutant is judged to be anything but right, on the inputs of the settings' seed."""
-    solution = _solution(spec, settings)
-    right = [result.cases(spec.name) or () for result in solution]
-    found: dict[int, bool] = {}
+def caught(spec: Spec, settings: Settings, seeds: int, mutants: Sequence[Mutant]) -> list[int]:
+    """On how many of so many seeds, from the settings' on, each mutant is judged to be anything but right."""
+    right = _solution(spec, settings, seeds)
+    caught_on = [0] * len(mutants)
     with tempfile.TemporaryDirectory() as folder:
         several = CLUSTERS if spec.processes > 1 else AT_ONCE
-        parts = [list(range(len(mutants)))[k::several] for k in range(several)]
+        of_part = [range(k, len(mutants), several) for k in range(several)]
+        parts = [[(n, k) for n in numbers for k in range(seeds)] for numbers in of_part]
         under_way = [_Part(spec, settings, mutants, right, part, Path(folder) / str(k)) for k, part in enumerate(parts)]
         while any(part.left for part in under_way):
             for part in under_way:
                 part.begin()
             for part in under_way:
-                found |= part.end()
-    return [found[n] for n in range(len(mutants))]
+                for (n, _), is_caught in part.end().items():
+                    caught_on[n] += is_caught
+    return caught_on
 
 
-def _solution(spec: Spec, settings: Settings) -> list[ProcessResult]:
-    path = spec.root / "solutions" / f"{spec.lesson}.py"
-    look = partial(observe.encoded, spec, settings.seed, Target(path, [spec.name], oracle=spec.oracle is not None))
-    results = forked.run(look, spec.processes, spec.devices, settings.limit, settings.memory)
-    solution = [received(result) for result in results]
-    if why := reference.last_words(spec, solution) or reference.fault(spec, solution):
-        raise Unjudged(f"with seed {settings.seed}: {why}")
-    return solution
+Turn = tuple[int, int]  # a mutant's number, and which of the seeds
+Right = list[list[tuple[Observation, ...]]]  # what the solution does: for each seed, in each process
+
+
+def _solution(spec: Spec, settings: Settings, seeds: int) -> Right:
+    target = Target(spec.root / "solutions" / f"{spec.lesson}.py", [spec.name], oracle=spec.oracle is not None)
+
+    def look() -> list[object]:
+        return [observe.encoded(spec, settings.seed + k, target) for k in range(seeds)]
+
+    results = forked.run(look, spec.processes, spec.devices, settings.limit * seeds, settings.memory)
+    right = []
+    for k in range(seeds):
+        of_seed = [replace(r, value=r.value[k]) if r.status == "ok" else r for r in results]
+        solution = [received(result) for result in of_seed]
+        if why := reference.last_words(spec, solution) or reference.fault(spec, solution):
+            raise Unjudged(f"with seed {settings.seed + k}: {why}")
+        right.append([result.cases(spec.name) or () for result in solution])
+    return right
 
 
 class _Part:
-    """Mutants, by number, that are judged one after the other; `left` are those that are not yet."""
+    """Mutants, by number, each on one seed after the other; `left` are the turns that are not judged yet."""
 
     def __init__(
-        self,
-        spec: Spec,
-        settings: Settings,
-        mutants: Sequence[Mutant],
-        right: list[tuple[Observation, ...]],
-        left: list[int],
-        notes: Path,
+        self, spec: Spec, settings: Settings, mutants: Sequence[Mutant], right: Right, left: list[Turn], notes: Path
     ) -> None:
         self.spec, self.settings, self.mutants, self.right = spec, settings, mutants, right
         self.left, self.notes = left, notes
@@ -77,11 +85,11 @@ class _Part:
     def begin(self) -> None:
         """Start a child, or a cluster, on what is left."""
         if self.left:
-            seconds = 2 * WAITING + SLOWEST * len(self.left)
+            seconds = 2 * WAITING + SLOWEST * min(len(self.left), MANY)
             processes, memory = self.spec.processes, self.settings.memory
             self.job = forked.start(self._look, processes, self.spec.devices, seconds, memory)
 
-    def end(self) -> dict[int, bool]:
+    def end(self) -> dict[Turn, bool]:
         """Wait for it: which of those it came to were caught."""
         if not self.left or not self.job:
             return {}
@@ -89,12 +97,12 @@ class _Part:
         if not all(result.ready for result in results):
             raise Unjudged(next((r.text for r in results if r.text), "no cluster could be started"))
         noted = [_read(self._file(rank)) for rank in range(len(results))]
-        done = [n for n in self.left if all(n in notes for notes in noted)]
-        found = {n: self._is_caught([notes[n] for notes in noted]) for n in done}
+        done = [turn for turn in self.left if all(turn in notes for notes in noted)]
+        found = {turn: self._is_caught(turn, [notes[turn] for notes in noted]) for turn in done}
         ended = any(result.status != "ok" for result in results)
         if ended and len(done) < len(self.left):
             found[self.left[len(done)]] = True  # it ended the child, or kept it for too long
-        self.left = [n for n in self.left if n not in found]
+        self.left = [turn for turn in self.left if turn not in found]
         for rank in range(len(results)):
             self._file(rank).unlink(missing_ok=True)
         return found
@@ -108,59 +116,67 @@ class _Part:
 
         for number in (signal.SIGPROF, signal.SIGALRM):
             signal.signal(number, signal.SIG_DFL)
+        settings, programs = dict(jax.config.values), {}
         with self._file(jax.process_index()).open("w", encoding="utf-8") as notes:
-            for n in self.left:
+            for turn in self.left[:MANY]:
                 signal.setitimer(signal.ITIMER_PROF, WORKING)
                 signal.setitimer(signal.ITIMER_REAL, WAITING)
-                cases = self._cases(self.mutants[n])
-                print(json.dumps([n, encode(cases)]), file=notes, flush=True)
-                if not self._goes_on(n, cases):
+                n, _ = turn
+                programs = {n: programs.get(n) or CompiledOnce()}  # those of this mutant alone
+                seen = self._cases(turn, programs[n])
+                for name, value in settings.items():
+                    if jax.config.values.get(name) != value:
+                        jax.config.update(name, value)
+                print(json.dumps([turn, encode(seen)]), file=notes, flush=True)
+                if not self._goes_on(turn, seen):
                     break
         return "done"
 
-    def _cases(self, mutant: Mutant) -> FileObservation:
-        """What it does; in one process only up to the first case that shows it to be wrong."""
-        spec, seed = self.spec, self.settings.seed
-        if spec.processes > 1:
-            return observe.observe_file(spec, seed, Target(mutant.path, [spec.name], mutant.source))
-        spec, drawn = observe.draw(spec, seed)
+    def _cases(self, turn: Turn, compiler: CompiledOnce) -> FileObservation:
+        """What it does, up to the first case that shows it, in any process, to be wrong."""
+        import jax
+
+        (n, k), spec, rank = turn, self.spec, jax.process_index()
+        mutant = self.mutants[n]
+        spec, drawn = observe.draw(spec, self.settings.seed + k)
         try:
             function = getattr(observe.load(mutant.path, mutant.source), spec.name)
         except BaseException as error:
             return FileObservation(load=observe.failure_of(error, mutant.path))
         cases: list[Observation] = []
-        for args, right in zip(drawn, self.right[0], strict=True):
-            cases.append(observe.observe(function, args, spec, mutant.path))
-            if not _is_right(spec, [(right,)], [_result(spec, cases[-1:])]):
+        for args, right in zip(drawn, self.right[k][rank], strict=True):
+            cases.append(observe.observe(function, args, spec, mutant.path, compiler))
+            if cases[-1].changed:
+                compiler.forget()
+            fine = _is_right(spec, [(right,)], [_result(spec, cases[-1:])])
+            if not (fine if spec.processes == 1 else observe.all_fine(fine)):
                 break
         return _result(spec, cases).file
 
-    def _goes_on(self, n: int, seen: FileObservation) -> bool:
+    def _goes_on(self, turn: Turn, seen: FileObservation) -> bool:
         """Whether another mutant would find all as this one did: in a cluster, whether its processes agree on that."""
-        cases = seen.functions.get(self.spec.name) or ()
-        fine = not any(case.changed and case.changed.setting for case in cases)
         if self.spec.processes == 1:
-            return fine
+            return True
         import jax
 
+        cases = seen.functions.get(self.spec.name) or ()
         ends = [f"{case.failure.type} {case.timed_out}" if case.failure else "" for case in cases]
-        mine = json.dumps([fine, bool(seen.load), *ends])
-        coordinator_store.put(f"mutants/{n}/{jax.process_index()}", mine)
+        place = f"mutants/{turn}"
+        coordinator_store.put(f"{place}/{jax.process_index()}", json.dumps([bool(seen.load), *ends]))
         try:
-            told = {coordinator_store.get(f"mutants/{n}/{k}", WAITING) for k in range(jax.process_count())}
+            told = {coordinator_store.get(f"{place}/{k}", WAITING) for k in range(jax.process_count())}
         except Exception:
             return False
-        return fine and len(told) == 1 and "True" not in "".join(ends)
+        return len(told) == 1 and "True" not in "".join(ends)
 
-    def _is_caught(self, files: list[FileObservation]) -> bool:
+    def _is_caught(self, turn: Turn, files: list[FileObservation]) -> bool:
+        """Whether it could not be loaded, stopped before the last case, or is wrong in that one."""
         if any(file.load for file in files):
             return True
-        if self.spec.processes > 1:
-            return not _is_right(self.spec, self.right, [ProcessResult("ok", file) for file in files])
-        (file,) = files
-        cases = file.functions[self.spec.name] or ()
-        right = [self.right[0][: len(cases)]]
-        return not _is_right(self.spec, right, [ProcessResult("ok", file)])
+        right = self.right[turn[1]]
+        if any(len(f.functions[self.spec.name] or ()) < len(cases) for f, cases in zip(files, right, strict=True)):
+            return True
+        return not _is_right(self.spec, right, [ProcessResult("ok", file) for file in files])
 
 
 def _is_right(spec: Spec, right: Sequence[Sequence[Observation]], answer: list[ProcessResult]) -> bool:
@@ -171,13 +187,13 @@ def _result(spec: Spec, cases: Sequence[Observation]) -> ProcessResult:
     return ProcessResult("ok", FileObservation(functions={spec.name: tuple(cases)}))
 
 
-def _read(path: Path) -> dict[int, FileObservation]:
-    """What a child noted, by the mutant's number; the last line may have been cut short."""
+def _read(path: Path) -> dict[Turn, FileObservation]:
+    """What a child noted of each turn; the last line may have been cut short."""
     found = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
         try:
-            n, cases = json.loads(line)
+            (n, k), cases = json.loads(line)
         except ValueError:
             break
-        found[n] = decode(FileObservation, cases)
+        found[n, k] = decode(FileObservation, cases)
     return found
