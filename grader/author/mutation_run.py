@@ -8,7 +8,7 @@ import json
 import signal
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from grader.author.compiled_once import CompiledOnce
@@ -19,13 +19,14 @@ from grader.judge.verdict import Verdict, judge
 from grader.see import observe
 from grader.see.observation import FileObservation, Observation, ProcessResult, received
 from grader.see.observe import Target
-from grader.see.wire import decode, encode
 from minipod import forked
 from minipod.cluster import coordinator_store
+from minipod.forked.child import COLLECTIVE_TIMEOUT
 
 WORKING, WAITING = 8, 60  # seconds of the processor, and of the clock, that one mutant has
+AGAIN = 2  # seconds of both on each other seed, for one that has not come to its end on one
 SLOWEST = 10  # seconds that each of many takes at most, on a busy machine
-AT_ONCE, CLUSTERS = 2, 5  # children; clusters, whose processes mostly wait for one another
+AT_ONCE, CLUSTERS = 2, 8  # children; clusters, whose processes mostly wait for one another
 MANY = 150  # turns of one child: JAX keeps what it has traced
 
 
@@ -42,12 +43,20 @@ def caught(spec: Spec, settings: Settings, seeds: int, mutants: Sequence[Mutant]
         of_part = [range(k, len(mutants), several) for k in range(several)]
         parts = [[(n, k) for n in numbers for k in range(seeds)] for numbers in of_part]
         under_way = [_Part(spec, settings, mutants, right, part, Path(folder) / str(k)) for k, part in enumerate(parts)]
-        while any(part.left for part in under_way):
-            for part in under_way:
-                part.begin()
+
+        def go_on() -> None:
             for part in under_way:
                 for (n, _), is_caught in part.end().items():
                     caught_on[n] += is_caught
+                part.begin()
+
+        forked.on_turn.append(go_on)
+        try:
+            go_on()
+            while at_work := [part.job for part in under_way if part.job]:
+                forked.wait(at_work[0])
+        finally:
+            forked.on_turn.remove(go_on)
     return caught_on
 
 
@@ -72,6 +81,20 @@ def _solution(spec: Spec, settings: Settings, seeds: int) -> Right:
     return right
 
 
+@dataclass
+class _Seen:
+    """Of a mutant on one seed, in one process.
+
+    right   whether every case is, in all processes
+    ends    of each case that was tried the type of the error, "" for none
+    waited  whether it waited in vain for another process
+    """
+
+    right: bool
+    ends: list[str] = field(default_factory=list)
+    waited: bool = False
+
+
 class _Part:
     """Mutants, by number, each on one seed after the other; `left` are the turns that are not judged yet."""
 
@@ -80,28 +103,43 @@ class _Part:
     ) -> None:
         self.spec, self.settings, self.mutants, self.right = spec, settings, mutants, right
         self.left, self.notes = left, notes
+        self.endless: set[int] = set()  # mutants that used up their time on some seed, or waited in vain
+        self.turns: list[Turn] = []  # those of the child, or cluster, that is at work
         self.job: forked.Job | None = None
 
     def begin(self) -> None:
-        """Start a child, or a cluster, on what is left."""
-        if self.left:
-            seconds = 2 * WAITING + SLOWEST * min(len(self.left), MANY)
-            processes, memory = self.spec.processes, self.settings.memory
-            self.job = forked.start(self._look, processes, self.spec.devices, seconds, memory)
+        """Start a child, or a cluster, on what is left, where none is at work."""
+        if self.job or not self.left:
+            return
+        first, _ = self.left[0]
+        again = first in self.endless
+        self.turns = [turn for turn in self.left[:MANY] if turn[0] == first or not again]
+        self.job = forked.start(
+            self._look,
+            self.spec.processes,
+            self.spec.devices,
+            seconds=2 * WAITING + SLOWEST * len(self.turns),
+            memory=self.settings.memory,
+            collective=AGAIN if again else COLLECTIVE_TIMEOUT,
+        )
 
     def end(self) -> dict[Turn, bool]:
-        """Wait for it: which of those it came to were caught."""
-        if not self.left or not self.job:
+        """Where it has ended: which of those it came to were caught."""
+        if not self.job or not self.job.results:
             return {}
-        results = forked.wait(self.job)
+        results, self.job = self.job.results, None
         if not all(result.ready for result in results):
             raise Unjudged(next((r.text for r in results if r.text), "no cluster could be started"))
         noted = [_read(self._file(rank)) for rank in range(len(results))]
-        done = [turn for turn in self.left if all(turn in notes for notes in noted)]
-        found = {turn: self._is_caught(turn, [notes[turn] for notes in noted]) for turn in done}
+        done = [turn for turn in self.turns if all(turn in notes for notes in noted)]
+        found = {turn: not all(notes[turn].right for notes in noted) for turn in done}
         ended = any(result.status != "ok" for result in results)
-        if ended and len(done) < len(self.left):
-            found[self.left[len(done)]] = True  # it ended the child, or kept it for too long
+        self.endless |= {turn[0] for turn in done if any(notes[turn].waited for notes in noted)}
+        if ended and len(done) < len(self.turns):
+            turn = self.turns[len(done)]
+            found[turn] = True  # it ended the child, or kept it for too long
+            if any(r.status == "hung" or r.text in (signal.SIGPROF.name, signal.SIGALRM.name) for r in results):
+                self.endless.add(turn[0])
         self.left = [turn for turn in self.left if turn not in found]
         for rank in range(len(results)):
             self._file(rank).unlink(missing_ok=True)
@@ -118,22 +156,22 @@ class _Part:
             signal.signal(number, signal.SIG_DFL)
         settings, programs = dict(jax.config.values), {}
         with self._file(jax.process_index()).open("w", encoding="utf-8") as notes:
-            for turn in self.left[:MANY]:
-                signal.setitimer(signal.ITIMER_PROF, WORKING)
-                signal.setitimer(signal.ITIMER_REAL, WAITING)
+            for turn in self.turns:
                 n, _ = turn
+                signal.setitimer(signal.ITIMER_PROF, AGAIN if n in self.endless else WORKING)
+                signal.setitimer(signal.ITIMER_REAL, WAITING)
                 programs = {n: programs.get(n) or CompiledOnce()}  # those of this mutant alone
                 seen = self._cases(turn, programs[n])
                 for name, value in settings.items():
                     if jax.config.values.get(name) != value:
                         jax.config.update(name, value)
-                print(json.dumps([turn, encode(seen)]), file=notes, flush=True)
+                print(json.dumps([turn, asdict(seen)]), file=notes, flush=True)
                 if not self._goes_on(turn, seen):
                     break
         return "done"
 
-    def _cases(self, turn: Turn, compiler: CompiledOnce) -> FileObservation:
-        """What it does, up to the first case that shows it, in any process, to be wrong."""
+    def _cases(self, turn: Turn, compiler: CompiledOnce) -> _Seen:
+        """What comes of it, up to the first case that shows it, in any process, to be wrong."""
         import jax
 
         (n, k), spec, rank = turn, self.spec, jax.process_index()
@@ -142,58 +180,47 @@ class _Part:
         try:
             function = getattr(observe.load(mutant.path, mutant.source), spec.name)
         except BaseException as error:
-            return FileObservation(load=observe.failure_of(error, mutant.path))
-        cases: list[Observation] = []
+            return _Seen(right=False, ends=[f"when loaded: {type(error).__name__}"])
+        seen = _Seen(right=True)
         for args, right in zip(drawn, self.right[k][rank], strict=True):
-            cases.append(observe.observe(function, args, spec, mutant.path, compiler))
-            if cases[-1].changed:
+            case = observe.observe(function, args, spec, mutant.path, compiler)
+            if case.changed:
                 compiler.forget()
-            fine = _is_right(spec, [(right,)], [_result(spec, cases[-1:])])
+            seen.ends.append(case.failure.type if case.failure else "")
+            seen.waited |= case.timed_out
+            fine = _is_right(spec, right, case)
             if not (fine if spec.processes == 1 else observe.all_fine(fine)):
+                seen.right = False
                 break
-        return _result(spec, cases).file
+        return seen
 
-    def _goes_on(self, turn: Turn, seen: FileObservation) -> bool:
+    def _goes_on(self, turn: Turn, seen: _Seen) -> bool:
         """Whether another mutant would find all as this one did: in a cluster, whether its processes agree on that."""
         if self.spec.processes == 1:
             return True
         import jax
 
-        cases = seen.functions.get(self.spec.name) or ()
-        ends = [f"{case.failure.type} {case.timed_out}" if case.failure else "" for case in cases]
         place = f"mutants/{turn}"
-        coordinator_store.put(f"{place}/{jax.process_index()}", json.dumps([bool(seen.load), *ends]))
+        coordinator_store.put(f"{place}/{jax.process_index()}", json.dumps([seen.waited, *seen.ends]))
         try:
             told = {coordinator_store.get(f"{place}/{k}", WAITING) for k in range(jax.process_count())}
         except Exception:
             return False
-        return len(told) == 1 and "True" not in "".join(ends)
-
-    def _is_caught(self, turn: Turn, files: list[FileObservation]) -> bool:
-        """Whether it could not be loaded, stopped before the last case, or is wrong in that one."""
-        if any(file.load for file in files):
-            return True
-        right = self.right[turn[1]]
-        if any(len(f.functions[self.spec.name] or ()) < len(cases) for f, cases in zip(files, right, strict=True)):
-            return True
-        return not _is_right(self.spec, right, [ProcessResult("ok", file) for file in files])
+        return len(told) == 1 and not seen.waited
 
 
-def _is_right(spec: Spec, right: Sequence[Sequence[Observation]], answer: list[ProcessResult]) -> bool:
-    return judge(spec, Verdict(spec.exercise, ""), right, answer, spec.name).outcome == "right"
+def _is_right(spec: Spec, right: Observation, case: Observation) -> bool:
+    seen = ProcessResult("ok", FileObservation(functions={spec.name: (case,)}))
+    return judge(spec, Verdict(spec.exercise, ""), [(right,)], [seen], spec.name).outcome == "right"
 
 
-def _result(spec: Spec, cases: Sequence[Observation]) -> ProcessResult:
-    return ProcessResult("ok", FileObservation(functions={spec.name: tuple(cases)}))
-
-
-def _read(path: Path) -> dict[Turn, FileObservation]:
+def _read(path: Path) -> dict[Turn, _Seen]:
     """What a child noted of each turn; the last line may have been cut short."""
     found = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
         try:
-            (n, k), cases = json.loads(line)
+            (n, k), seen = json.loads(line)
         except ValueError:
             break
-        found[n, k] = decode(FileObservation, cases)
+        found[n, k] = _Seen(**seen)
     return found
