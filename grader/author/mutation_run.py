@@ -7,8 +7,10 @@ takes too long, is caught by that, and those behind it have a new child; so do t
 import json
 import signal
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from grader.author.compiled_once import CompiledOnce
@@ -23,7 +25,8 @@ from minipod import forked
 from minipod.cluster import coordinator_store
 from minipod.forked.child import COLLECTIVE_TIMEOUT
 
-WORKING, WAITING = 8, 60  # seconds of the processor, and of the clock, that one mutant has
+WORKING, WAITING = 8, 60  # seconds of the processor, and of the clock, that one mutant has at most on one seed
+SLOWER = 20  # so many times the solution's seconds, and one more, are enough
 AGAIN = 2  # seconds of both on each other seed, for one that has not come to its end on one
 SLOWEST = 10  # seconds that each of many takes at most, on a busy machine
 AT_ONCE, CLUSTERS = 2, 8  # children; clusters, whose processes mostly wait for one another
@@ -36,13 +39,14 @@ class Unjudged(Exception):
 
 def caught(spec: Spec, settings: Settings, seeds: int, mutants: Sequence[Mutant]) -> list[int]:
     """On how many of so many seeds, from the settings' on, each mutant is judged to be anything but right."""
-    right = _solution(spec, settings, seeds)
+    right, seconds = _solution(spec, settings, seeds)
     caught_on = [0] * len(mutants)
     with tempfile.TemporaryDirectory() as folder:
         several = CLUSTERS if spec.processes > 1 else AT_ONCE
         of_part = [range(k, len(mutants), several) for k in range(several)]
         parts = [[(n, k) for n in numbers for k in range(seeds)] for numbers in of_part]
-        under_way = [_Part(spec, settings, mutants, right, part, Path(folder) / str(k)) for k, part in enumerate(parts)]
+        task = _Task(spec, settings, mutants, right, min(WORKING, 1 + SLOWER * seconds))
+        under_way = [_Part(task, part, Path(folder) / str(k)) for k, part in enumerate(parts)]
 
         def go_on() -> None:
             for part in under_way:
@@ -64,21 +68,38 @@ Turn = tuple[int, int]  # a mutant's number, and which of the seeds
 Right = list[list[tuple[Observation, ...]]]  # what the solution does: for each seed, in each process
 
 
-def _solution(spec: Spec, settings: Settings, seeds: int) -> Right:
+def _solution(spec: Spec, settings: Settings, seeds: int) -> tuple[Right, float]:
+    """What it does, and the most seconds of the processor that it takes for one seed, in one process."""
     target = Target(spec.root / "solutions" / f"{spec.lesson}.py", [spec.name], oracle=spec.oracle is not None)
 
-    def look() -> list[object]:
-        return [observe.encoded(spec, settings.seed + k, target) for k in range(seeds)]
+    def look() -> list[tuple[object, float]]:
+        return [_timed(partial(observe.encoded, spec, settings.seed + k, target)) for k in range(seeds)]
 
     results = forked.run(look, spec.processes, spec.devices, settings.limit * seeds, settings.memory)
     right = []
     for k in range(seeds):
-        of_seed = [replace(r, value=r.value[k]) if r.status == "ok" else r for r in results]
+        of_seed = [replace(r, value=r.value[k][0]) if r.status == "ok" else r for r in results]
         solution = [received(result) for result in of_seed]
         if why := reference.last_words(spec, solution) or reference.fault(spec, solution):
             raise Unjudged(f"with seed {settings.seed + k}: {why}")
         right.append([result.cases(spec.name) or () for result in solution])
-    return right
+    return right, max(seconds for result in results for _, seconds in result.value)
+
+
+def _timed(look: Callable[[], object]) -> tuple[object, float]:
+    start = time.process_time()
+    return look(), time.process_time() - start
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What all parts share. working: seconds of the processor that a mutant has on one seed."""
+
+    spec: Spec
+    settings: Settings
+    mutants: Sequence[Mutant]
+    right: Right
+    working: float
 
 
 @dataclass
@@ -98,11 +119,8 @@ class _Seen:
 class _Part:
     """Mutants, by number, each on one seed after the other; `left` are the turns that are not judged yet."""
 
-    def __init__(
-        self, spec: Spec, settings: Settings, mutants: Sequence[Mutant], right: Right, left: list[Turn], notes: Path
-    ) -> None:
-        self.spec, self.settings, self.mutants, self.right = spec, settings, mutants, right
-        self.left, self.notes = left, notes
+    def __init__(self, task: _Task, left: list[Turn], notes: Path) -> None:
+        self.task, self.spec, self.left, self.notes = task, task.spec, left, notes
         self.endless: set[int] = set()  # mutants that used up their time on some seed, or waited in vain
         self.turns: list[Turn] = []  # those of the child, or cluster, that is at work
         self.job: forked.Job | None = None
@@ -119,7 +137,7 @@ class _Part:
             self.spec.processes,
             self.spec.devices,
             seconds=2 * WAITING + SLOWEST * len(self.turns),
-            memory=self.settings.memory,
+            memory=self.task.settings.memory,
             collective=AGAIN if again else COLLECTIVE_TIMEOUT,
         )
 
@@ -158,7 +176,7 @@ class _Part:
         with self._file(jax.process_index()).open("w", encoding="utf-8") as notes:
             for turn in self.turns:
                 n, _ = turn
-                signal.setitimer(signal.ITIMER_PROF, AGAIN if n in self.endless else WORKING)
+                signal.setitimer(signal.ITIMER_PROF, min(self.task.working, AGAIN if n in self.endless else WORKING))
                 signal.setitimer(signal.ITIMER_REAL, WAITING)
                 programs = {n: programs.get(n) or CompiledOnce()}  # those of this mutant alone
                 seen = self._cases(turn, programs[n])
@@ -175,14 +193,14 @@ class _Part:
         import jax
 
         (n, k), spec, rank = turn, self.spec, jax.process_index()
-        mutant = self.mutants[n]
-        spec, drawn = observe.draw(spec, self.settings.seed + k)
+        mutant = self.task.mutants[n]
+        spec, drawn = observe.draw(spec, self.task.settings.seed + k)
         try:
             function = getattr(observe.load(mutant.path, mutant.source), spec.name)
         except BaseException as error:
             return _Seen(right=False, ends=[f"when loaded: {type(error).__name__}"])
         seen = _Seen(right=True)
-        for args, right in zip(drawn, self.right[k][rank], strict=True):
+        for args, right in zip(drawn, self.task.right[k][rank], strict=True):
             case = observe.observe(function, args, spec, mutant.path, compiler)
             if case.changed:
                 compiler.forget()
