@@ -27,7 +27,7 @@ from minipod.forked.child import COLLECTIVE_TIMEOUT
 
 WORKING, WAITING = 8, 60  # seconds of the processor, and of the clock, that one mutant has at most on one seed
 SLOWER = 20  # so many times the solution's seconds, and one more, are enough
-AGAIN = 2  # seconds of both on each other seed, for one that has not come to its end on one
+AGAIN = 4  # a mutant that has not come to its end on one seed has so many times less on each other seed
 SLOWEST = 10  # seconds that each of many takes at most, on a busy machine
 AT_ONCE, CLUSTERS = 2, 8  # children; clusters, whose processes mostly wait for one another
 MANY = 150  # turns of one child: JAX keeps what it has traced
@@ -138,7 +138,7 @@ class _Part:
             self.spec.devices,
             seconds=2 * WAITING + SLOWEST * len(self.turns),
             memory=self.task.settings.memory,
-            collective=AGAIN if again else COLLECTIVE_TIMEOUT,
+            collective=max(COLLECTIVE_TIMEOUT // (AGAIN if again else 1), 2),
         )
 
     def end(self) -> dict[Turn, bool]:
@@ -176,7 +176,7 @@ class _Part:
         with self._file(jax.process_index()).open("w", encoding="utf-8") as notes:
             for turn in self.turns:
                 n, _ = turn
-                signal.setitimer(signal.ITIMER_PROF, min(self.task.working, AGAIN if n in self.endless else WORKING))
+                signal.setitimer(signal.ITIMER_PROF, self.task.working / (AGAIN if n in self.endless else 1))
                 signal.setitimer(signal.ITIMER_REAL, WAITING)
                 programs = {n: programs.get(n) or CompiledOnce()}  # those of this mutant alone
                 seen = self._cases(turn, programs[n])
