@@ -29,7 +29,7 @@ WORKING, WAITING = 8, 60  # seconds of the processor, and of the clock, that one
 SLOWER = 20  # so many times the solution's seconds, and one more, are enough
 AGAIN = 4  # a mutant that has not come to its end on one seed has so many times less on each other seed
 SLOWEST = 10  # seconds that each of many takes at most, on a busy machine
-AT_ONCE, CLUSTERS = 2, 8  # children; clusters, whose processes mostly wait for one another
+AT_ONCE, CLUSTERS = 2, 5  # children; clusters, whose processes mostly wait for one another
 MANY = 150  # turns of one child: JAX keeps what it has traced
 
 
