@@ -62,11 +62,9 @@ def check_mutants(chapter: ChapterFiles, specs: list[Spec], seeds: int, tally: T
     unseen = dict(right)
     for spec in specs:
         mutants = [m for path in [chapter.solution, *chapter.right] if path.exists() for m in mutants_of(path, spec)]
-        times = [0] * len(mutants)
+        settings = Settings(chapter.solution.parent, 0, limit=120.0, memory=2.0)
         try:
-            for seed in range(seeds):
-                settings = Settings(chapter.solution.parent, seed, limit=120.0, memory=2.0)
-                times = [n + c for n, c in zip(times, caught(spec, settings, mutants), strict=True)]
+            times = caught(spec, settings, seeds, mutants)
         except Unjudged as error:
             yield Finding(chapter.place(chapter.solution, spec.name), f"is not right {error}")
             continue

@@ -33,6 +33,8 @@ from minipod.cluster import coordinator_store
 
 PATIENCE = 6.0  # seconds for the other processes after each case; a collective in a check gives up before
 _turns = itertools.count()
+Compiled = tuple[Callable[..., Any], tuple[Any, ...], Traffic | Unreadable]
+Compiler = Callable[[Callable[..., Any], tuple[Any, ...], Budget | None], Compiled]
 
 
 def load(path: Path, source: str | None = None) -> types.ModuleType:
@@ -93,7 +95,7 @@ def _cases(
     for args in drawn:
         if fine:
             seen.append(observe(function, args, spec, path))
-            fine = spec.processes == 1 or _all_fine(not seen[-1].timed_out)
+            fine = spec.processes == 1 or all_fine(not seen[-1].timed_out)
         else:
             seen.append(Observation(_packed(args), failure=Failure("TimeoutError", "Timed out before")))
     return tuple(seen)
@@ -103,7 +105,7 @@ def _packed(args: tuple[Any, ...]) -> tuple[Value, ...]:
     return tuple(pack(arg, data=False) for arg in args)
 
 
-def _all_fine(mine: bool) -> bool:
+def all_fine(mine: bool) -> bool:
     """Whether every process of the cluster has come here and is fine."""
     import jax
 
@@ -132,8 +134,10 @@ def draw(spec: Spec, seed: int) -> tuple[Spec, list[tuple[Any, ...]]]:
     return spec, [tuple(args) for args in spec.cases(rng)]
 
 
-def observe(function: Callable[..., Any], args: tuple[Any, ...], spec: Spec, path: Path) -> Observation:
-    """One case."""
+def observe(
+    function: Callable[..., Any], args: tuple[Any, ...], spec: Spec, path: Path, compiler: Compiler | None = None
+) -> Observation:
+    """One case. compiler: takes the place of `compiled` where how="jit"."""
     before, budget, as_found = _packed(args), _budget(spec, args), Before(args)
     value, failure, traffic, leaves = None, None, None, None
     tee = _Tee(sys.stdout)
@@ -144,7 +148,7 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], spec: Spec, pat
                 value = programs.export(*_program(function, args))
             else:
                 if spec.how == "jit":
-                    run, given, traffic = _compiled(function, args, budget)
+                    run, given, traffic = (compiler or compiled)(function, args, budget)
                 value = pack(run(*given))
                 _wait_for_prints()
         except BaseException as error:  # SystemExit, too: it is the answer's doing
@@ -161,20 +165,27 @@ def _wait_for_prints() -> None:
     jax.effects_barrier()  # jax.debug.print comes late
 
 
-def _compiled(
-    function: Callable[..., Any], args: tuple[Any, ...], budget: Budget | None
-) -> tuple[Callable[..., Any], tuple[Any, ...], Traffic | Unreadable]:
+def compiled(function: Callable[..., Any], args: tuple[Any, ...], budget: Budget | None) -> Compiled:
     """Compiled once: the executable, its arguments, and its traffic."""
     import jax
 
     program, arrays = _program(function, args)
-    compiled = jax.jit(program).lower(*arrays).compile()
+    executable = jax.jit(program).lower(*arrays).compile()
     mesh = next((a for a in args if isinstance(a, jax.sharding.Mesh)), None)
-    seen = _traffic(compiled.as_text() or "", mesh, budget)
+    seen = _traffic(executable.as_text() or "", mesh, budget)
     if budget and budget.temporary is not None and isinstance(seen, Traffic):
-        memory: Any = compiled.memory_analysis()
+        memory: Any = executable.memory_analysis()
         seen = replace(seen, temporary=int(memory.temp_size_in_bytes))
-    return compiled, tuple(arrays), seen
+    return executable, tuple(arrays), seen
+
+
+def is_data(arg: Any) -> bool:
+    """Whether an argument is arrays only, which can be traced."""
+    import jax
+    import numpy as np
+
+    leaves = [] if isinstance(arg, Iterator) else jax.tree.leaves(arg)
+    return bool(leaves) and all(isinstance(leaf, jax.Array | np.ndarray) for leaf in leaves)
 
 
 def _program(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Callable[..., Any], list[Any]]:
@@ -192,13 +203,6 @@ def _program(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Calla
 
 def _places(args: tuple[Any, ...]) -> list[int]:
     """Which of the arguments are arrays, or trees of nothing else."""
-    import jax
-    import numpy as np
-
-    def is_data(arg: Any) -> bool:
-        leaves = [] if isinstance(arg, Iterator) else jax.tree.leaves(arg)
-        return bool(leaves) and all(isinstance(leaf, jax.Array | np.ndarray) for leaf in leaves)
-
     return [i for i, arg in enumerate(args) if is_data(arg)]
 
 

@@ -138,6 +138,12 @@ def renumbered(rng, found, first=None):
     return texts, (order.index(guilty), found["line"])
 
 
+def the_other_way_round(processes, truth):
+    """The same where the guilty process, which was the first, is the last."""
+    guilty, line = truth
+    return processes[::-1], (len(processes) - 1 - guilty, line)
+
+
 def one_ended(rng, calls, truth):
     """The same as if another process had been killed two calls before they
     part: its list ends there, the others come two calls further at most."""
@@ -190,6 +196,7 @@ def test_first_apart(check):
         pairs = zip(calls[truth[0]], calls[truth[0] - 1], strict=False)
         start = next(k for k, (a, b) in enumerate(pairs) if a != b)
         known.append(([names[start:] for names in calls], truth))
+        known.append(the_other_way_round(calls, truth))
         return [(calls,) for calls, _ in known]
 
     def oracle(calls):
@@ -213,6 +220,7 @@ def test_who_is_missing(check):
         known.append((from_a_thread(stacks), truth))
         known.append((in_a_function(stacks), truth))
         known.append((from_a_thread(in_a_function(last)), nobody))
+        known.append(the_other_way_round(*known[2]))
         return [(stacks,) for stacks, _ in known]
 
     def oracle(stacks):

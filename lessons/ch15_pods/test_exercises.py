@@ -1,5 +1,6 @@
 """The checks of ch15_pods: plans that were recorded, and others drawn."""
 
+import functools
 import math
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from minipod.pods.plan import plan
 WEIGHTS = {"all-gather", "reduce-scatter", "all-reduce"}
 
 
+@functools.cache
 def planned(*programs):
     """What plans.json holds of programs, as (rows of the batch, Plan)."""
     found = []
@@ -90,6 +92,9 @@ def test_make_it_fit(check):
         one = int(rng.integers(1, 100))
         sweeps.append({one: synthetic(1.0, float(rng.uniform(2, 15)))})
         sweeps.append({one: synthetic(1.0, float(rng.uniform(17, 30)))})
+        # fifteen sizes that fit, fifteen that do not: one call more for whoever
+        # cuts a list elsewhere than in the middle
+        sweeps.append({8 * n: synthetic(1.0, float(n)) for n in range(1, 31)})
         drawn = []
         for plans in sweeps:
             too_large = {n: p for n, p in plans.items() if not p["fits"]}
@@ -160,7 +165,7 @@ def test_choose_plan(check):
             }
             for i, (chips, over) in enumerate([(4, 0), (2, 1), (8, -1)])
         ]
-        drawn.append((close, 0.25))
+        drawn += [(close, 0.25), (close[::-1], 0.25)]
         return drawn
 
     def oracle(plans, deadline):

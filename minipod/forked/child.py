@@ -73,7 +73,7 @@ def _streams(out: int, pipe: int) -> None:
     sys.stderr = open(2, "w", encoding="utf-8", errors="replace", buffering=1, closefd=False)
 
 
-def _start_jax(rank: int, processes: int, devices: int | None, port: int, memory: float) -> None:
+def _start_jax(rank: int, processes: int, devices: int | None, port: int, memory: float, collective: int) -> None:
     """The backend, in a cluster when there is more than one process; then the limit on memory."""
     import jax
 
@@ -86,7 +86,7 @@ def _start_jax(rank: int, processes: int, devices: int | None, port: int, memory
         jax.config.update("jax_platforms", "cpu")
         jax.config.update("jax_num_cpu_devices", devices)
     if processes > 1:
-        environment.limit_collectives(os.environ, COLLECTIVE_TIMEOUT)
+        environment.limit_collectives(os.environ, collective)
         environment.without_proxy(os.environ)
         environment.silence_proxy_warning()
         gloo.listen_on("127.0.0.1")

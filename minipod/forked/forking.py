@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minipod import processes as _processes
-from minipod.forked.child import CLOSED, READY, SPOILT, serve
+from minipod.forked.child import CLOSED, COLLECTIVE_TIMEOUT, READY, SPOILT, serve
 from minipod.processes.hang import Idle, used_by_computation
 
 KEEP = 64_000  # bytes of output kept of each process
@@ -118,8 +118,12 @@ def start(
     memory: float = 2.0,
     patience: float = PATIENCE,
     then: Callable[[], object] | None = None,
+    collective: int = COLLECTIVE_TIMEOUT,
 ) -> Job:
-    """Like `run`, but returns at once. `then` is called when the job has ended, unless it was stopped."""
+    """Like `run`, but returns at once. `then` is called when the job has ended, unless it was stopped.
+
+    collective  seconds that one waits for the other processes
+    """
     port = _processes.free_port() if processes > 1 else 0
     if not _live:
         _processes.adopt_orphans()
@@ -133,7 +137,7 @@ def start(
     try:
         with _processes.interrupt_later():
             for rank in range(processes):
-                job.members.append(_fork(function, rank, processes, devices, port, memory))
+                job.members.append(_fork(function, rank, processes, devices, port, memory, collective))
     except BaseException:  # no process or no pipe for the second one, for instance
         stop(job)
         raise

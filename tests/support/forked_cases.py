@@ -120,6 +120,13 @@ def test_a_process_that_waits_for_one_that_has_finished_counts_as_hung():
     assert "in psum" in results[0].text
 
 
+@pytest.mark.parametrize(("told", "seconds"), [({}, 5), ({"collective": 1}, 1)])
+def test_a_collective_waits_no_longer_than_is_said(told, seconds):
+    job = forked.start(lambda: os.environ["XLA_FLAGS"].split()[-1], processes=2, devices=1, seconds=60, **told)
+    said = [f"--xla_cpu_collective_timeout_seconds={seconds}"] * 2
+    assert [r.value for r in forked.wait(job)] == said
+
+
 def test_jobs_run_side_by_side_and_keep_their_own_limits():
     slow = forked.start(forever, seconds=1)
     quick = forked.start(lambda: "quick")
