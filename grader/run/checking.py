@@ -267,9 +267,9 @@ def _start(check: Check, target: Target, then: Callable[[], None] | None = None)
 
 def _job(check: Check, target: Target, then: Callable[[], None] | None = None) -> forked.Job:
     spec, settings = check.spec, check.settings
-    limits = {"seconds": settings.limit, "memory": settings.memory}
     look = partial(observe.encoded, spec, settings.seed, target)
-    return forked.start(look, spec.processes, settings.devices(spec), **limits, then=then)
+    devices = settings.devices(spec)
+    return forked.start(look, spec.processes, devices, settings.limit, settings.memory, then=then)
 
 
 def _wait(job: forked.Job) -> list[ProcessResult]:
