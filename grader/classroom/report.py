@@ -184,7 +184,7 @@ def _mistakes(grading: ClassGrading) -> list[str]:
     lang = grading.lang
     often, once = [], []
     for exercise, mistake, who in tally.mistakes(grading):
-        names = (", " if lang == "en" else "、").join(who)
+        names = say("list-comma", lang).join(who)
         (often if len(who) > 1 else once).append(
             f'<tr><th scope="row">{_e(tally.mistake_name(grading, exercise, mistake))}</th><td>{len(who)}</td>'
             f"<td><code>{_e(exercise)}</code></td><td>{_e(names)}</td></tr>"
