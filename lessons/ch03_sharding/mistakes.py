@@ -168,6 +168,10 @@ def pad_and_slice__not_sliced(x, mesh):
     return padded, jax.device_put(padded, NamedSharding(mesh, P()))
 
 
+def pad_and_slice__eight_assumed(x, mesh):
+    return _pad(x, mesh, -x.shape[0] % 8)
+
+
 def _holders(x, index, shards):
     def holds(shard):
         return all(
@@ -221,3 +225,8 @@ def read_layout__end_included(x, index):
         return all(s.indices(n)[0] <= i <= s.indices(n)[1] for s, i, n in parts)
 
     return sorted(s.device.id for s in x.addressable_shards if holds(s))
+
+
+def read_layout__positions_for_ids(x, index):
+    shards = enumerate(x.addressable_shards)
+    return [n for n, shard in shards if _holders(x, index, [shard])]
