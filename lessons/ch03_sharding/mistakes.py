@@ -85,6 +85,13 @@ def spec_for_picture__always_both(x, mesh, picture):
     return jax.device_put(x, NamedSharding(mesh, P("x", "y")))
 
 
+def spec_for_picture__tuples_not_tried(x, mesh, picture):
+    spec = _right_spec(x, mesh, picture)
+    if any(isinstance(entry, tuple) for entry in spec):
+        return None
+    return jax.device_put(x, NamedSharding(mesh, P(*spec)))
+
+
 def bytes_per_device__all_devices(shape, dtype, mesh, spec):
     return math.prod(shape) * jnp.dtype(dtype).itemsize // mesh.size
 

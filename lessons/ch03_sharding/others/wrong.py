@@ -86,6 +86,13 @@ def spec_for_picture__always_both(x, mesh, picture):
     )
 
 
+def spec_for_picture__tuples_not_tried(x, mesh, picture):
+    spec = _right(x, mesh, picture)
+    if any(len(entry or ()) > 1 for entry in spec):
+        return None
+    return _put(x, mesh, *spec)
+
+
 def bytes_per_device__all_devices(shape, dtype, mesh, spec):
     return (
         int(np.prod(shape))
