@@ -198,7 +198,7 @@ def _mistakes(grading: ClassGrading) -> str:
     lang = grading.lang
     often, once = [], []
     for exercise, mistake, who in tally.mistakes(grading):
-        names = (", " if lang == "en" else "、").join(who)
+        names = say("list-comma", lang).join(who)
         (often if len(who) > 1 else once).append(
             f'<tr><th scope="row">{_e(tally.mistake_name(grading, exercise, mistake))}'
             f'<p class="muted">{_e(tally.mistake_text(grading, exercise, mistake))}</p></th><td>{len(who)}</td>'

@@ -1,6 +1,7 @@
 """What the screen asks: yes or no, and which exercise."""
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -12,6 +13,14 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from grader.messages import say
+
+T = TypeVar("T")
+
+
+def _close(dialog: ModalScreen[T], result: T) -> None:
+    """Give the result and go away, once: a second key may have been on its way already."""
+    if dialog.is_active:
+        dialog.dismiss(result)
 
 
 class Confirm(ModalScreen[bool]):
@@ -29,7 +38,7 @@ class Confirm(ModalScreen[bool]):
     def on_key(self, event: Key) -> None:
         """The answer."""
         event.stop()
-        self.dismiss(event.key == "y")
+        _close(self, event.key == "y")
 
 
 class Choice(ModalScreen[str | None]):
@@ -38,7 +47,7 @@ class Choice(ModalScreen[str | None]):
     rows  gives for a width in cells each line or lines of the list, with the exercise or, for a heading, None
     """
 
-    BINDINGS = [Binding("escape,l,q", "dismiss(None)", show=False)]
+    BINDINGS = [Binding("escape,l,q", "close", show=False)]
 
     def __init__(self, rows: Callable[[int], list[tuple[str | None, Content]]], current: str, lang: str) -> None:
         super().__init__()
@@ -81,4 +90,8 @@ class Choice(ModalScreen[str | None]):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Enter."""
-        self.dismiss((event.option_id or "").replace("-", ".") or None)
+        _close(self, (event.option_id or "").replace("-", ".") or None)
+
+    def action_close(self) -> None:
+        """Esc"""
+        _close(self, None)

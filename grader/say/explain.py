@@ -52,10 +52,10 @@ def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang:
         values |= {"memory": f"{memory:g}", "limit": f"{limit:g}", "process": verdict.process}
         values |= verdict.because.values
         remark = say(key, lang, **{k: told(v) if isinstance(v, str) else v for k, v in values.items()})
-    where = [
-        _line("where", say("where", lang, file=file, line=line, code=code.strip()), lang)
-        for line, code in verdict.own or _stack_lines(verdict.stack, verdict.file)
-    ]
+    own = dict.fromkeys(
+        verdict.own or _stack_lines(verdict.stack, verdict.file)
+    )  # a comprehension has a frame of its own
+    where = [_line("where", say("where", lang, file=file, line=n, code=code.strip()), lang) for n, code in own]
     first, last = (diagnosis, remark) if diagnosis else (remark, "")
     return "\n".join(filter(None, [first, *called, *seen, last, *where]))
 
@@ -158,13 +158,13 @@ def _has(traffic: Traffic, lang: str) -> str:
         say("budget-item" if n == 1 else "budget-items", lang, op=op, bytes=number(size), times=n)
         for (op, size), n in counted.items()
     ]
-    return (", " if lang == "en" else "、").join(items)
+    return say("list-comma", lang).join(items)
 
 
 def _allowed(budget: Budget, lang: str) -> str:
     if not budget.ops or not budget.sent:
         return say("budget-nothing", lang)
-    ops = (" or " if lang == "en" else " 或 ").join(sorted(budget.ops))
+    ops = say("list-or", lang).join(sorted(budget.ops))
     return say("budget-single" if budget.single else "budget-allowed", lang, bytes=_bytes(budget.sent, lang), ops=ops)
 
 

@@ -167,6 +167,21 @@ def masked_mean__one_device(x, mask):
     return (x * mask).sum() / mask.sum()
 
 
+def masked_mean__mask_only_counts(x, mask):
+    def mean(x, m):
+        total, count = jax.lax.psum((x.sum(), m.sum()), "batch")
+        return total / count
+
+    return _mean(mean, x, mask)
+
+
+def masked_mean__devices_for_entries(x, mask):
+    def mean(x, m):
+        return jax.lax.psum((x * m).sum(), "batch") / jax.device_count()
+
+    return _mean(mean, x, mask)
+
+
 def mixed_predict__all_shared(predict, params, inputs):
     return jax.pmap(predict, in_axes=(None, 0))(params, inputs)
 

@@ -85,6 +85,13 @@ def spec_for_picture__always_both(x, mesh, picture):
     return jax.device_put(x, NamedSharding(mesh, P("x", "y")))
 
 
+def spec_for_picture__tuples_not_tried(x, mesh, picture):
+    spec = _right_spec(x, mesh, picture)
+    if any(isinstance(entry, tuple) for entry in spec):
+        return None
+    return jax.device_put(x, NamedSharding(mesh, P(*spec)))
+
+
 def bytes_per_device__all_devices(shape, dtype, mesh, spec):
     return math.prod(shape) * jnp.dtype(dtype).itemsize // mesh.size
 
@@ -168,6 +175,10 @@ def pad_and_slice__not_sliced(x, mesh):
     return padded, jax.device_put(padded, NamedSharding(mesh, P()))
 
 
+def pad_and_slice__eight_assumed(x, mesh):
+    return _pad(x, mesh, -x.shape[0] % 8)
+
+
 def _holders(x, index, shards):
     def holds(shard):
         return all(
@@ -221,3 +232,8 @@ def read_layout__end_included(x, index):
         return all(s.indices(n)[0] <= i <= s.indices(n)[1] for s, i, n in parts)
 
     return sorted(s.device.id for s in x.addressable_shards if holds(s))
+
+
+def read_layout__positions_for_ids(x, index):
+    shards = enumerate(x.addressable_shards)
+    return [n for n, shard in shards if _holders(x, index, [shard])]

@@ -33,6 +33,7 @@ def test_product_layout(check):
             ("ij,ij->", P("y", "x"), P("y", "x")),
             ("ij,j->ji", P("y", "x"), P("x")),
             ("ij,jk->ik", P(("y", "x")), P()),
+            ("ij,jk->ik", P("data", "model"), P("model")),  # a name is one axis
         ]
         names = dict(zip("ijkb", rng.permutation(list("mnpq")), strict=True))
         renamed = str.maketrans(names)
@@ -40,6 +41,8 @@ def test_product_layout(check):
 
     def oracle(subscripts, left, right):
         m = mesh(2, 4)
+        if "data" in (*left, *right):
+            m = jax.sharding.Mesh(m.devices, ("data", "model"))
         operands, result = subscripts.split("->")
         arrays = [
             jax.device_put(np.zeros((8,) * len(o)), NamedSharding(m, spec))

@@ -81,6 +81,11 @@ def block_sums__left_to_jit(x, mesh, spec):
     return sums, x.sum()
 
 
+def block_sums__nested_tuple(x, mesh, spec):
+    axes = tuple(entry for entry in spec if entry is not None)
+    return _sums(x, mesh, spec, lambda block: lax.psum(block.sum(), axes))
+
+
 def _moments(x, guess, mesh, function):
     return jax.shard_map(
         function, mesh=mesh, in_specs=(P("x", "y"), P()), out_specs=P()
@@ -215,6 +220,14 @@ def first_largest__whole_length(x, mesh):
 
 def first_largest__left_to_jit(x, mesh):
     return jnp.argmax(x)
+
+
+def first_largest__devices_for_numbers(x, mesh):
+    def choose(wins, at, index, n):
+        index = lax.axis_index("x") * mesh.size + at
+        return lax.pmin(jnp.where(wins, index, n * n), "x")
+
+    return _search(x, mesh, choose)
 
 
 def _steps(x, mesh, function):

@@ -188,6 +188,10 @@ def ring_all_reduce__one_step_short(x, mesh):
     return _on_each(on_each, mesh, x)
 
 
+def ring_all_reduce__second_round_begins_elsewhere(x, mesh):
+    return _rings(x, mesh, _around(mesh.size), 0, -1)
+
+
 def _shards(gradients, mesh, each, out=CUT):
     def on_each(gradients):
         return jax.tree.map(lambda g: each(g[0]), gradients)
@@ -499,3 +503,22 @@ def fastest_mesh__one_large_sum(*args):
 
 def fastest_mesh__exchanged(*args):
     return _fastest(args, result=lambda data, model: (model, data))
+
+
+def fastest_mesh__along_the_other_axis(*args):
+    def time(size, n, link):
+        return _all_reduce(size, args[4] // n, link)
+
+    return _fastest(args, time)
+
+
+def fastest_mesh__cut_by_the_other_axis(*args):
+    link = args[-1]
+
+    def sent(layers, sums, model, data):
+        return sums * _all_reduce(layers * data / model, model, link)
+
+    def gradient(weights, model):
+        return weights * model / args[4]
+
+    return _fastest(args, gradient=gradient, sent=sent)

@@ -82,6 +82,17 @@ def dropout_step__parameters_summed(loss, params, x, y, seed, rate, mesh):
     return _dropout(loss, params, x, y, rate, mesh, key, change)
 
 
+def dropout_step__losses_added(loss, params, x, y, seed, rate, mesh):
+    def step(params, x, y):
+        def total(p):
+            return lax.psum(loss(p, x, y, _own_key(seed)), "data")
+
+        value, gradient = jax.value_and_grad(total)(params)
+        return _descend(params, gradient, rate), value
+
+    return _on_devices(mesh, step, params, x, y)
+
+
 def _dims(w, n):
     return [i for i, size in enumerate(w.shape) if size % n == 0]
 

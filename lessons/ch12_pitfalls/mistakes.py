@@ -155,6 +155,20 @@ def steps_until_good__own_count(losses, goal):
     return _first(losses < goal)
 
 
+def steps_until_good__each_ones_own_step(losses, goal):
+    return int(gather(np.int32(_first(losses < goal))).max())
+
+
+def steps_until_good__mean_over_steps(losses, goal):
+    good = np.flatnonzero(gather(losses).mean(axis=1) < goal)
+    return int(good[0]) + 1 if good.size else len(losses)
+
+
+def steps_until_good__mean_so_far(losses, goal):
+    total = gather(losses).mean(axis=0).cumsum()
+    return _first(total / np.arange(1, len(losses) + 1) < goal)
+
+
 def _part(calls):
     """(position, how often each call was asked for there) where they part."""
     for k in range(max(map(len, calls))):

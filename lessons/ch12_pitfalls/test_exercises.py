@@ -114,6 +114,9 @@ def test_steps_until_good(check):
             everybody.append((np.stack([level, other]), 0.5))
         first = np.float32([[0.25, 2, 1], [0.5, 1, 2]])  # good at once
         everybody.append((first, 0.5))
+        # each is good once, and not at the same step: the mean never is
+        never = np.float32([[0.25, 2, 1, 1], [2, 0.25, 1, 2]])
+        everybody.append((never, 0.5))
         return [(mine(both), goal) for both, goal in everybody]
 
     def oracle(own, goal):

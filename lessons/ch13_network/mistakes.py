@@ -160,3 +160,8 @@ def bytes_leaving__every_device(groups, process, size):
             for i in group:
                 found[process[i]] += 2 * (n - 1) * size // n
     return found
+
+
+def bytes_leaving__index_for_position(groups, process, size):
+    places = [list(range(len(group))) for group in groups]
+    return _leaving(places, process, size)

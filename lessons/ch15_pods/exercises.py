@@ -37,9 +37,10 @@ def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
     """Choose a machine and a mesh for a step: the cheapest in chip-seconds.
 
     plans: the same step, planned for several machines. Each is a dict: "on" is the
-    slice's name, "mesh" its axes with their sizes, "fits" True or False; "memory" has
-    "peak" and "limit", in bytes, and "seconds" has "compute", "memory" and "network".
-    Of a plan that does not fit, the peak and all seconds are None.
+    slice's name, "mesh" its axes, one or several, with their sizes, "fits" True or
+    False; "memory" has "peak" and "limit", in bytes, and "seconds" has "compute",
+    "memory" and "network". Of a plan that does not fit, the peak and all seconds
+    are None.
 
     A step takes the longest of its three times. It costs the number of devices of the
     mesh, times that. Choose among the plans that fit, with a peak of at most 90 % of
@@ -49,7 +50,7 @@ def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
 
     为一步训练选择机器和网格，使芯片数乘以秒数最小。
     plans 是同一步训练在几种机器上的规划，每一项是一个字典："on" 是机器的名字，"mesh" 是
-    各轴的大小，"fits" 表示是否放得下；"memory" 里有 "peak" 和 "limit"，单位是字节；
+    各轴的大小（可以只有一个轴），"fits" 表示是否放得下；"memory" 里有 "peak" 和 "limit"，单位是字节；
     "seconds" 里有 "compute"、"memory" 和 "network" 三个时间，单位是秒。放不下时，
     peak 和三个时间都是 None。
     一步的时间取三者中最长的一个，代价等于网格的设备数乘以这个时间。只在下面这些规划里选：

@@ -121,6 +121,25 @@ def choose_plan__none_counts_as_nothing(plans, deadline):
     return best["on"], best["mesh"]
 
 
+def choose_plan__two_axes(plans, deadline):
+    best, found = math.inf, None
+    for p in plans:
+        memory, mesh = p["memory"], p["mesh"]
+        if p["fits"] and memory["peak"] <= 0.9 * memory["limit"]:
+            step = max(p["seconds"].values())
+            cost = mesh.get("data", 1) * mesh.get("model", 1) * step
+            if step <= deadline and cost < best:
+                best, found = cost, (p["on"], mesh)
+    return found
+
+
+def choose_plan__two_sizes_unpacked(plans, deadline):
+    for plan in plans:
+        if plan["fits"]:
+            _, _ = plan["mesh"].values()
+    return _choose(plans, deadline, lambda chips, step, _: chips * step)
+
+
 def _links(line):
     return sum(2 if ring else 1 for _, ring in line)
 

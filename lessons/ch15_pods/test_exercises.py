@@ -166,6 +166,24 @@ def test_choose_plan(check):
             for i, (chips, over) in enumerate([(4, 0), (2, 1), (8, -1)])
         ]
         drawn += [(close, 0.25), (close[::-1], 0.25)]
+        # a mesh has one axis, or two, or three, of any names
+        for step in (0.01, 0.02):
+            meshes = [
+                ({"data": 2, "fsdp": 4, "model": 2}, 2 * step),  # 32 steps
+                ({"data": 4, "model": 3}, 2 * step),  # 24
+                ({"x": 3}, 10 * step),  # 30
+            ]
+            named = [
+                {
+                    "on": f"pod {i}",
+                    "mesh": mesh,
+                    "fits": True,
+                    "memory": {"peak": 2**30, "limit": room},
+                    "seconds": dict.fromkeys(times, longest),
+                }
+                for i, (mesh, longest) in enumerate(meshes)
+            ]
+            drawn += [(named, 0.25), (named[:2], 0.25)]
         return drawn
 
     def oracle(plans, deadline):

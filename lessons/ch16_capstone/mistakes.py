@@ -226,3 +226,9 @@ def slow_process__itself_among_the_others(begun, ready):
     own = np.median(ready - begun, axis=0)
     slowest = int(own.argmax())
     return slowest if own[slowest] > 2 * np.median(own) else -1
+
+
+def slow_process__fastest_other(begun, ready):
+    own = np.median(ready - begun, axis=0)
+    slowest = int(own.argmax())
+    return slowest if own[slowest] > 2 * own.min() else -1

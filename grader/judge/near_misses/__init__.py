@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from grader.exercise.spec import Spec
+from grader.exercise.statements import functions
 from grader.judge.near_misses import errors, numbers, per_process, places, shapes, trees
 from grader.judge.near_misses.pair import Pair, Setting, pair
 from grader.judge.verdict import Seen, Verdict
@@ -51,7 +52,10 @@ def near_miss(spec: Spec, verdict: Verdict, right: Seen, answer: Seen) -> Messag
     if verdict.reason in ("raised", "load") and (failure := verdict.failure):
         if failure.own and failure.own[-1][1].strip().startswith("raise "):
             return Message("raised-itself")
-        return errors.explained(failure.type, failure.text)
+        said = errors.explained(failure.type, failure.text)
+        if said and said.key == "error-zero" and verdict.args is not None:
+            return errors.by_zero(verdict.args, _parameters(spec))
+        return said
     if verdict.case is None or verdict.reason not in ("differs", "budget"):
         return None
     place, n = verdict.process or 0, verdict.case
@@ -71,6 +75,15 @@ def near_miss(spec: Spec, verdict: Verdict, right: Seen, answer: Seen) -> Messag
     with np.errstate(all="ignore"):
         said = _of_value(spec, answer, right, place, n, found)
     return said or _some_cases(spec, answer, right)
+
+
+def _parameters(spec: Spec) -> list[str]:
+    """How the exercise's statement calls its arguments; empty where it cannot be read."""
+    try:
+        node = functions(spec.folder / "exercises.py").get(spec.name)
+    except (OSError, SyntaxError):
+        return []
+    return [arg.arg for arg in node.args.args] if node else []
 
 
 def _same_numbers(seen: Seen, right: Seen, place: int, n: int, found: Difference) -> bool:
@@ -152,13 +165,22 @@ def first_that_holds(diagnoses: Sequence[Callable[[Pair], Message | None]], pair
         if all(o is not None and o.key == said.key for o in others):
             if single and said.key == "zeros" and len(pairs) < 2:
                 continue  # one 0.0 may be right somewhere else
-            if not single or said.key not in SAME_NUMBER:
-                return said
-            if all(o == said for o in others) and len({p.expected.tobytes() for p in pairs}) > 1:
+            several = len({p.expected.tobytes() for p in pairs}) > 1
+            if single and not several and _by_chance(said, pairs[0]):
+                continue
+            if not single or said.key not in SAME_NUMBER or (several and all(o == said for o in others)):
                 return said
         elif (not single and pairs[0].expected.size > 1) or said.key in SURE:
             here = here or said
     return here
+
+
+SMALL = 64  # a whole number up to here may be n times another by accident
+
+
+def _by_chance(said: Message, p: Pair) -> bool:
+    """Whether a small number is n times the right one, or a part of it: that tells nothing of how it came about."""
+    return said.key.startswith(("times", "part-")) and p.whole and bool((np.abs(p.expected) <= SMALL).all())
 
 
 def multiple(pairs: list[Pair]) -> Message | None:

@@ -1,8 +1,12 @@
 """The usual errors of JAX, told by their type and their words; each has a sentence in messages.toml."""
 
+import itertools
 import re
+from collections.abc import Sequence
 
 from grader.messages import Message
+from grader.see.array_values import Array
+from grader.see.values import Float, Int, Tree, Value, leaves
 
 # The first that is found in "Type: text" counts. Words of JAX 0.10.2 and 0.12.
 USUAL = [
@@ -90,3 +94,29 @@ def _beyond(text: str) -> int | None:
         return None
     named = sources | targets
     return min(named) if min(named) < 0 else max(named)
+
+
+def by_zero(args: Sequence[Value], names: Sequence[str]) -> Message:
+    """Where the zero that something was divided by may come from, among the arguments of these names."""
+    given = dict(zip(names, args, strict=False))
+    zero = [name for name, x in given.items() if any(map(_has_zero, leaves(x).values()))]
+    empty = [name for name, x in given.items() if any(map(_is_empty, (x, *leaves(x).values())))]
+    for key, found in (("input", zero), ("empty", empty)):
+        if found:
+            return Message(f"error-zero-{key}", {"inputs": ", ".join(f"`{name}`" for name in found)})
+    numbers = [(name, x.number) for name, x in given.items() if isinstance(x, Int | Float)]
+    for (one, a), (other, b) in itertools.combinations(numbers, 2):
+        if a == b:
+            return Message("error-zero-equal", {"one": f"`{one}`", "other": f"`{other}`"})
+    return Message("error-zero-computed" if len(given) == len(args) else "error-zero")
+
+
+def _has_zero(x: Value) -> bool:
+    if isinstance(x, Array):
+        numbers = None if x.jax else x.whole()  # what lies on devices is data
+        return numbers is not None and numbers.size > 0 and not numbers.all()
+    return isinstance(x, Int | Float) and x.number == 0
+
+
+def _is_empty(x: Value) -> bool:
+    return 0 in x.shape if isinstance(x, Array) else isinstance(x, Tree) and not x.items

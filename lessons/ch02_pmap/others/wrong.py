@@ -173,6 +173,21 @@ def masked_mean__one_device(x, mask):
     return jnp.average(x, weights=mask)
 
 
+def masked_mean__mask_only_counts(x, mask):
+    def mean(x, m):
+        both = jax.lax.psum(jnp.array([jnp.sum(x), jnp.sum(m)]), "i")
+        return both[0] / both[1]
+
+    return jax.pmap(mean, "i", out_axes=None)(x, mask)
+
+
+def masked_mean__devices_for_entries(x, mask):
+    def mean(x, m):
+        return jax.lax.psum(jnp.vdot(x, m), "i") / len(jax.devices())
+
+    return jax.pmap(mean, "i", out_axes=None)(x, mask)
+
+
 def mixed_predict__all_shared(predict, params, inputs):
     return jax.pmap(lambda x: predict(params, x))(inputs)
 

@@ -86,6 +86,13 @@ def spec_for_picture__always_both(x, mesh, picture):
     )
 
 
+def spec_for_picture__tuples_not_tried(x, mesh, picture):
+    spec = _right(x, mesh, picture)
+    if any(len(entry or ()) > 1 for entry in spec):
+        return None
+    return _put(x, mesh, *spec)
+
+
 def bytes_per_device__all_devices(shape, dtype, mesh, spec):
     return (
         int(np.prod(shape))
@@ -190,6 +197,12 @@ def pad_and_slice__not_sliced(x, mesh):
     )
 
 
+def pad_and_slice__eight_assumed(x, mesh):
+    n = len(x)
+    rows = -(-n // jax.device_count()) * jax.device_count()
+    return _both(jnp.concatenate([x, _zeros(rows - n, x)]), mesh, n)
+
+
 def _inside(block, index, shape, end=0):
     return all(
         s.indices(n)[0] <= i < s.indices(n)[1] + end
@@ -255,3 +268,8 @@ def read_layout__end_included(x, index):
         for d, block in held.items()
         if _inside(block, index, x.shape, end=1)
     )
+
+
+def read_layout__positions_for_ids(x, index):
+    blocks = x.sharding.devices_indices_map(x.shape).values()
+    return [n for n, b in enumerate(blocks) if _inside(b, index, x.shape)]

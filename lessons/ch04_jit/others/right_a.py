@@ -11,7 +11,9 @@ from minipod import traffic
 
 def product_layout(subscripts, left, right):
     """Compile it and look."""
-    mesh = jax.make_mesh((2, 4), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
+    names = sorted(set(jax.tree.leaves([tuple(left), tuple(right)])))
+    sizes, types = (2,) * len(names), (AxisType.Auto,) * len(names)
+    mesh = jax.make_mesh(sizes, tuple(names), axis_types=types)
     operands, result = subscripts.split("->")
     shapes = [
         jax.ShapeDtypeStruct(

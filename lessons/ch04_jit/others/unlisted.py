@@ -55,6 +55,18 @@ def product_layout__as_a_reduce_scatter(subscripts, left, right):
     return P(*entries), axes
 
 
+def product_layout__names_letter_by_letter(subscripts, left, right):
+    operands, result = subscripts.split("->")
+    one, two = operands.split(",")
+    cut = dict(zip(one, left, strict=False))
+    cut |= dict(zip(two, right, strict=False))
+    axes = []
+    for letter, entry in cut.items():
+        if letter not in result:
+            axes += entry or ()
+    return P(*(cut.get(letter) for letter in result)), sorted(axes)
+
+
 def _put(x, mesh, *spec):
     return jax.device_put(x, NamedSharding(mesh, P(*spec)))
 

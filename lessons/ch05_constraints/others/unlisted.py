@@ -38,10 +38,6 @@ def running_totals__as_a_product(x, mesh):
     return _lay(x @ jnp.triu(jnp.ones((n, n))), mesh, ("x", "y"), None)
 
 
-def running_totals__axis_forgotten(x, mesh):
-    return jnp.cumsum(_lay(x, mesh, ("x", "y"), None))
-
-
 def running_totals__without_the_number_itself(x, mesh):
     rows = _lay(x, mesh, ("x", "y"), None)
     return jnp.cumsum(rows, axis=1) - rows

@@ -186,6 +186,10 @@ def ring_all_reduce__one_step_short(x, mesh):
     return run(x)
 
 
+def ring_all_reduce__second_round_begins_elsewhere(x, mesh):
+    return _two_rounds(x, mesh, _next(mesh), mesh.size - 1, ["set"])
+
+
 def mean_gradient_shards__whole_block(gradients, mesh):
     @_map(mesh)
     def run(gradients):
@@ -566,3 +570,21 @@ def fastest_mesh__one_large_sum(*args):
 
 def fastest_mesh__exchanged(*args):
     return _steps(args, turn=-1)
+
+
+def fastest_mesh__along_the_other_axis(*args):
+    def both(time, weights, activations, sums, data, model):
+        return time(weights / model, model), sums * time(
+            activations / data, data
+        )
+
+    return _steps(args, both=both)
+
+
+def fastest_mesh__cut_by_the_other_axis(*args):
+    def both(time, weights, activations, sums, data, model):
+        return time(weights / data, data), sums * time(
+            activations / model, model
+        )
+
+    return _steps(args, both=both)

@@ -45,22 +45,6 @@ def dropout_step__number_of_the_process(loss, params, x, y, seed, rate, mesh):
     return _dropout(loss, params, x, y, mesh, key, lambda p, g: p - rate * g)
 
 
-def dropout_step__losses_added(loss, params, x, y, seed, rate, mesh):
-    def add(value):
-        return lax.psum(lax.pcast(value, "data", to="varying"), "data")
-
-    return _dropout(
-        loss,
-        params,
-        x,
-        y,
-        mesh,
-        lambda: _own(seed),
-        lambda p, g: p - rate * g,
-        add,
-    )
-
-
 def _fits(w, n):
     return [i for i, size in enumerate(w.shape) if size % n == 0]
 

@@ -117,6 +117,20 @@ def dropout_step__parameters_summed(loss, params, x, y, seed, rate, mesh):
     return _checked(own, mesh, params, x, y)
 
 
+def dropout_step__losses_added(loss, params, x, y, seed, rate, mesh):
+    def own(params, x, y):
+        def mean(p):
+            me = lax.axis_index("data")
+            return lax.pmean(loss(p, x, y, _folded(seed)(me)), "data")
+
+        value, gradient = jax.value_and_grad(lambda p: mesh.size * mean(p))(
+            params
+        )
+        return _down(params, gradient, rate), value
+
+    return _checked(own, mesh, params, x, y)
+
+
 def _put(params, mesh, specs):
     return {
         k: jax.device_put(w, NamedSharding(mesh, specs.get(k, P())))

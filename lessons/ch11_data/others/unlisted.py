@@ -19,12 +19,6 @@ def my_part__sizes_only(count):
     )
 
 
-def my_part__by_devices(count):
-    return np.array_split(np.arange(count), jax.device_count())[
-        jax.process_index()
-    ]
-
-
 def my_part__from_one(count):
     return np.array_split(np.arange(1, count + 1), jax.process_count())[
         jax.process_index()

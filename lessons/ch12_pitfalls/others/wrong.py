@@ -182,6 +182,25 @@ def steps_until_good__or_equal(losses, goal):
     return len(losses)
 
 
+def steps_until_good__each_ones_own_step(losses, goal):
+    own = next((n for n, x in enumerate(losses, 1) if x < goal), len(losses))
+    return max(process_allgather(np.array([own])).ravel().tolist())
+
+
+def steps_until_good__mean_over_steps(losses, goal):
+    for n, own in enumerate(process_allgather(losses), 1):
+        if sum(own) / len(own) < goal:
+            return n
+    return len(losses)
+
+
+def steps_until_good__mean_so_far(losses, goal):
+    for n in range(1, len(losses) + 1):
+        if process_allgather(losses[:n]).mean() < goal:
+            return n
+    return len(losses)
+
+
 def _rows(calls):
     for k in range(max(len(c) for c in calls)):
         row = {i: c[k] for i, c in enumerate(calls) if len(c) > k}

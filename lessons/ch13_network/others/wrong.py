@@ -182,3 +182,12 @@ def bytes_leaving__every_device(groups, process, size):
         for p in owners * (len(set(owners)) > 1):
             sent[p] += 2 * size - 2 * size // len(group)
     return sent
+
+
+def bytes_leaving__index_for_position(groups, process, size):
+    return _counted(
+        groups,
+        process,
+        lambda n: 2 * (n - 1) * size // n,
+        lambda group: [(i, (i + 1) % len(group)) for i in range(len(group))],
+    )

@@ -11,12 +11,10 @@ def make_it_fit(plan, rows):
 
 def choose_plan(plans, deadline):
     def cost(p):
-        a, b = p["mesh"]["data"], p["mesh"]["model"]
-        return (
-            a
-            * b
-            * max(p["seconds"][w] for w in ("compute", "memory", "network"))
-        )
+        cost = max(p["seconds"][w] for w in ("compute", "memory", "network"))
+        for axis in p["mesh"]:
+            cost *= p["mesh"][axis]
+        return cost
 
     def possible(p):
         return (

@@ -112,6 +112,22 @@ def choose_plan__none_counts_as_nothing(plans, deadline):
     return _best(kept, lambda p: _step(p) * _chips(p))
 
 
+def choose_plan__two_axes(plans, deadline):
+    def cost(p):
+        first, second, *_ = *p["mesh"].values(), 1
+        return first * second * _step(p)
+
+    return _best([p for p in plans if _ok(p, deadline)], cost)
+
+
+def choose_plan__two_sizes_unpacked(plans, deadline):
+    def cost(p):
+        data, model = tuple(p["mesh"].values())
+        return data * model * _step(p)
+
+    return _best([p for p in plans if _ok(p, deadline)], cost)
+
+
 def _into(line):
     return len(line) + sum(ring for _, ring in line)
 

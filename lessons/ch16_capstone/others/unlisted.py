@@ -113,13 +113,6 @@ def slow_process__counted_from_one(begun, ready):
     return slowest + 1 if own[slowest] > 2 * others else -1
 
 
-def slow_process__against_the_fastest(begun, ready):
-    own = np.median(ready - begun, axis=0)
-    slowest = int(own.argmax())
-    fastest = np.delete(own, slowest).min()
-    return slowest if own[slowest] > 2 * fastest else -1
-
-
 def slow_process__against_the_mean(begun, ready):
     own = np.median(ready - begun, axis=0)
     slowest = int(own.argmax())

@@ -227,3 +227,10 @@ def slow_process__itself_among_the_others(begun, ready):
     middles = np.median(ready - begun, axis=0).tolist()
     typical = statistics.median(middles)
     return middles.index(max(middles)) if max(middles) > 2 * typical else -1
+
+
+def slow_process__fastest_other(begun, ready):
+    middles = [statistics.median(p) for p in (ready - begun).T.tolist()]
+    slowest = max(middles)
+    found = slowest > 2 * sorted(middles)[0]
+    return middles.index(slowest) if found else -1

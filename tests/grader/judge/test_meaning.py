@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from near_cases import GRID, RNG, E, case, diagnosis, of_values, rows
+from near_cases import GRID, MESH, RNG, E, case, diagnosis, of_values, rows
 
 from grader.exercise.spec import Recorder
 from grader.messages import Message
@@ -26,6 +26,16 @@ def test_of_an_id_nothing_is_too_large_or_too_often(got, expected):
     assert of_values(got, expected) is not None  # of a count it may be said
     said = of_values(got, expected, values="id")
     assert said is None or said.key.startswith("ids")
+
+
+def test_of_one_small_number_no_ratio_is_told():
+    """A 1 where 3 processes are counted is no mean, nor is a 1 or a 64 where there are 8 devices."""
+    for got, expected in ((1, 8), (64, 8), (1, 3), (6, 3)):
+        alike = [[case(got)] for _ in range(3)], [[case(expected)] for _ in range(3)]
+        assert diagnosis(*alike, values="count") is None
+        assert of_values([got], [expected], (MESH,)) is None
+    assert of_values([100], [800], (MESH,), values="bytes") == Message("part-devices", {"n": 8})
+    assert of_values([1, 2], [8, 16], (MESH,), values="count") == Message("part-devices", {"n": 8})
 
 
 def test_what_of_ids_is_missing_is_named():

@@ -114,3 +114,13 @@ def test_the_line_of_an_error_that_decides_is_not_cut_off(f, decides):
     seen = failure_of(raised.value, Path(__file__))
     said = told(seen.text, seen.more)
     assert decides in said and "Revise" not in said and len(said.splitlines()) <= 5
+
+
+def test_a_line_that_raises_in_a_comprehension_is_shown_once():
+    """Before Python 3.12 a comprehension has a frame of its own, on the same line."""
+    own = ((3, "    return [1 // n for n in sizes]"),)
+    failure = Failure("ZeroDivisionError", "division by zero", own=own * 2)
+    raised = Observation((), None, failure=failure)
+    spec = Spec("ch90_one", "f", Path(), lambda rng: [])
+    verdict = judge(spec, Verdict(spec.exercise, ""), [[case(1)]], [result([raised])], "f")
+    assert explain(spec, verdict, 20.0, 2.0, "en").count("return [1 // n for n in sizes]") == 1

@@ -9,10 +9,17 @@ import pytest
 from jax import lax
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
+from near_cases import case, result
 
-from grader.judge.near_misses.errors import USUAL, explained
+from grader.exercise.spec import Spec
+from grader.judge.near_misses import near_miss
+from grader.judge.near_misses.errors import USUAL, by_zero, explained
+from grader.judge.verdict import Verdict, judge
 from grader.messages import Message, messages
+from grader.say.explain import explain
+from grader.see.observation import Failure, Observation
 from grader.see.observe import failure_of
+from grader.see.packing import pack
 
 DEVICES = jax.devices()
 MESH = jax.make_mesh((8,), ("x",), axis_types=(AxisType.Explicit,))
@@ -197,7 +204,8 @@ def test_every_usual_error_is_tried_and_has_its_sentence():
         assert explained(*text.split(": ", 1)) == Message(f"error-{key}")
     known = [key for key, _ in USUAL]
     assert sorted(known) == sorted([*PROVOKED, *FROM_ELSEWHERE])
-    said = {f"error-{key}" for key in [*known, "permutation-beyond"]}  # that one is tried below
+    below = ["permutation-beyond", *(f"zero-{key}" for key in ("input", "empty", "equal", "computed"))]
+    said = {f"error-{key}" for key in [*known, *below]}  # those are tried below
     assert said == {key for key in messages() if key.startswith("error-")}
 
 
@@ -213,3 +221,33 @@ def test_pairs_of_a_permute_that_name_a_device_beyond_the_axis(pairs, device):
         mapped(lambda v: lax.ppermute(v, "x", pairs))
     seen = failure_of(raised.value, Path(__file__))
     assert explained(seen.type, seen.text) == Message("error-permutation-beyond", {"device": device})
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ((0, 7), Message("error-zero-input", {"inputs": "`size`"})),
+        ((4, [2, 0]), Message("error-zero-input", {"inputs": "`rows`"})),
+        ((4, np.array([2, 0])), Message("error-zero-input", {"inputs": "`rows`"})),
+        ((4, []), Message("error-zero-empty", {"inputs": "`rows`"})),
+        ((4, np.zeros((0, 3))), Message("error-zero-empty", {"inputs": "`rows`"})),
+        ((4, 4), Message("error-zero-equal", {"one": "`size`", "other": "`rows`"})),
+        ((4, 7), Message("error-zero-computed")),
+        ((4, "x"), Message("error-zero-computed")),
+    ],
+)
+def test_a_division_by_zero_says_which_input_it_may_come_from(args, message):
+    assert by_zero([pack(x) for x in args], ["size", "rows"]) == message
+    assert by_zero([pack(7)], []) == Message("error-zero")  # of what has no name nothing is said
+
+
+def test_a_learner_reads_which_input_is_zero(tmp_path):
+    (tmp_path / "exercises.py").write_text("def f(rows, size): ...\n")
+    spec = Spec("ch90_one", "f", tmp_path, lambda rng: [])
+    failure = Failure("ZeroDivisionError", "division by zero")
+    raised = Observation((pack(8), pack(0)), None, failure=failure)
+    verdict = judge(spec, Verdict(spec.exercise, ""), [[case(1)]], [result([raised])], "f")
+    verdict.near = near_miss(spec, verdict, [[case(1)]], [[raised]])
+    assert explain(spec, verdict, 20.0, 2.0, "en").startswith(
+        "Something is divided by zero, and in these inputs there is a 0: `size`."
+    )

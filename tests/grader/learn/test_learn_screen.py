@@ -261,3 +261,21 @@ def test_without_colour_outcomes_have_words_and_marks(tmp_path, monkeypatch):
         assert all(s is None or s.color is None or s.color.is_default for s in styles)
 
     session(root, play)
+
+
+@pytest.mark.parametrize(("opens", "closes"), [("l", "enter"), ("s", "y")])
+def test_a_key_that_is_pressed_twice_closes_a_dialog_once(tmp_path, opens, closes):
+    """On a busy machine the second one is there before the dialog has gone."""
+    root = project(tmp_path)
+
+    async def play(pilot):
+        await until(pilot, "todo", "0 of 4 solved")
+        await pilot.press(opens)
+        await until(pilot, "Esc back" if opens == "l" else "y yes")
+        for _ in range(2):
+            pilot.app.simulate_key(closes)
+        await until(pilot, "h hint", "q quit")
+        await pilot.pause(0.1)
+        assert len(pilot.app.screen_stack) == 1
+
+    session(root, play)
