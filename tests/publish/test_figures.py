@@ -46,9 +46,9 @@ def test_a_chapter_can_say_what_its_picture_shows():
     [
         ("8 devices (x: 2, y: 4). all-reduce of 8 bytes along x: devices 0, 4; devices 1, 5.",
          "8 devices (x: 2, y: 4). all-reduce of 8 bytes along x", "8 个设备（x: 2, y: 4）：all-reduce，8 字节，沿 x"),
-        ("8 devices (a: 8). 1, all-gather of 16 bytes along a, 4 times: device 0. 2, psum of 4 bytes along a: device 0.",
-         "8 devices (a: 8). all-gather of 16 bytes along a, 4 times; psum of 4 bytes along a",
-         "8 个设备（a: 8）：all-gather，16 字节，沿 a，4 次；psum，4 字节，沿 a"),
+        ("8 devices (a: 8). 1, all-gather of 8 bytes along a, 4 times: device 0. 2, psum of 4 bytes along a: device 0.",
+         "8 devices (a: 8). all-gather of 8 bytes along a, 4 times; psum of 4 bytes along a",
+         "8 个设备（a: 8）：all-gather，8 字节，沿 a，4 次；psum，4 字节，沿 a"),
         ("A mesh of 8 devices, x: 2 × y: 4: at (0, 0) device 0; (0, 1) device 1.", "A mesh of 8 devices, x: 2 × y: 4",
          "8 个设备的网格，x: 2 × y: 4"),
         ("8 devices (x: 8): nothing is sent.", "8 devices (x: 8): nothing is sent", "8 个设备（x: 8）：什么也不发送"),
