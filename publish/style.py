@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from publish.chinese_texts import Sentence, messages, sentences
-from publish.pages.page import ROOT, WRITTEN, read_page, show
+from publish.pages.page import ROOT, WRITTEN, show
 
 DATA = ROOT / "book" / "style.toml"
 COLONS, BARE, GLOSS = "colons per 1,000", "bare title", "no gloss"
@@ -132,7 +132,6 @@ def check(root: Path = ROOT) -> tuple[list[Found], dict[str, Measured]]:
                     found.append(
                         Found(where, COLONS, f"{m.rate:.1f}", f"at most {data()['colons']}: 因为、所以、也就是说")
                     )
-                found += [Found(problem, "form", "", "") for problem in read_page(path, root).problems]
     found += unexplained({where: text for where, text in chinese.items() if "/ch" in where})
     for where, text in messages(root).items():
         found += in_text(where, text, lines=False)
