@@ -5,6 +5,7 @@ import small_book
 import small_chapter
 
 from grader.exercise import chapters
+from publish import sync
 from publish.chapter_lists import lists
 from publish.pages.page import ROOT
 
@@ -91,6 +92,14 @@ def test_a_page_without_a_place_for_the_table_is_named(tmp_path):
         ValueError, match="^what others call its things needs a line «% elsewhere» and a line «% end else"
     ):
         filled(folder, "en", LESSON)
+
+
+def test_another_word_makes_its_page_stale_and_says_so(tmp_path):
+    folder = book(tmp_path)
+    toc = folder / "_toc.yml"
+    toc.write_text(toc.read_text() + "  - chapters:\n      # chapters of part 1\n      # end chapters\n")
+    told = [sentence for path, (_, sentence) in sync.check(folder).stale.items() if path.stem == LESSON]
+    assert told and f"{LESSON}.md: what others call its things is not what lessons/*/chapter.toml say" in told[0]
 
 
 def test_a_caption_of_a_cell_that_is_not_there_is_named(tmp_path):
