@@ -11,7 +11,7 @@ from pathlib import Path
 from grader.exercise import chapters
 from grader.exercise.chapters import Chapter
 from grader.exercise.statements import functions
-from publish import teaching
+from publish import elsewhere, teaching
 from publish.pages import terms
 from publish.pages.page import written
 
@@ -52,9 +52,18 @@ def lists(root: Path) -> Lists:
         blocks[root / "book" / edition / "index.md"] = [Block("% chapters", "% end chapters", items)]
         guide = ["", *teaching.lessons(root, found, edition), ""]
         blocks[root / "book" / edition / f"{teaching.PAGE}.md"] = [Block("% lessons", "% end lessons", guide)]
+        names = ["", *elsewhere.gathered(found, edition), ""]
+        blocks[root / "book" / edition / f"{elsewhere.PAGE}.md"] = [Block(elsewhere.FIRST, elsewhere.LAST, names)]
+        for chapter in found:
+            if chapter.elsewhere:
+                lines = ["", *elsewhere.section(chapter, edition), ""]
+                page = root / "book" / edition / f"{chapter.lesson}.md"
+                blocks[page] = [Block(elsewhere.FIRST, elsewhere.LAST, lines)]
         table = ["", *_table(root, found, edition), ""]
         blocks[root / readme] = [Block("<!-- chapters -->", "<!-- end chapters -->", table)]
-    problems += [sentence for chapter in found for sentence in _untitled(root, chapter)]
+    problems += [
+        sentence for chapter in found for sentence in (*_untitled(root, chapter), *_uncaptioned(root, chapter))
+    ]
     return Lists({path: there for path, there in blocks.items() if path.exists()}, problems)
 
 
@@ -65,6 +74,16 @@ def _untitled(root: Path, chapter: Chapter) -> Iterator[str]:
         if edition not in chapter.title and (root / page).exists():
             where = f"lessons/{chapter.lesson}/{chapters.FILE}: title.{edition}"
             yield f"{where} is missing, and {page} is there: write it"
+
+
+def _uncaptioned(root: Path, chapter: Chapter) -> Iterator[str]:
+    """A caption of a cell that is not there: the picture would say something else."""
+    demo = root / "lessons" / chapter.lesson / "demo.py"
+    there = re.findall(r"(?m)^# %% (\S+)", demo.read_text("utf-8")) if demo.exists() else []
+    for row in chapter.figures:
+        if row.cell not in there:
+            where = f"lessons/{chapter.lesson}/{chapters.FILE}"
+            yield f"{where}: [[figures]] has a caption for «{row.cell}», and demo.py beside it has no such cell"
 
 
 def _part(found: list[Chapter], part: int) -> Block:
@@ -82,7 +101,8 @@ def _between(text: str, block: Block) -> str:
     old = text.split("\n")
     bare = [line.strip() for line in old]
     if block.first not in bare or block.last not in bare[bare.index(block.first) :]:
-        raise ValueError(f"the list of chapters needs a line «{block.first}» and a line «{block.last}» below it")
+        what = "the list of chapters" if block.first != elsewhere.FIRST else "what others call its things"
+        raise ValueError(f"{what} needs a line «{block.first}» and a line «{block.last}» below it")
     start = bare.index(block.first) + 1
     end = bare.index(block.last, start)
     return "\n".join([*old[:start], *block.lines, *old[end:]])

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import nbformat
 
+from grader.exercise import chapters
 from grader.notebook import blank_cells
 from publish import files, progress_line
 from publish.outputs.execute import Executed
@@ -99,13 +100,14 @@ def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> Prepare
     ]
     status.fill(sources)
     titles, pages = notebooks.titles(sources)
+    notebooks.name_chapters(sources, titles)
     shared, tools = _shared(), _tools()
     src_folder, out_folder = build / "src" / edition, build / "html" / edition / "notebooks"
     if files.read(mark := src_folder / ".shared") != shared:
         for made in ("doctrees", "html"):
             shutil.rmtree(build / made / edition, ignore_errors=True)
         files.write(mark, shared)
-    seen = [_sum(shared, json.dumps([titles, [src.name for src in sources]]))]
+    seen = [_sum(shared, json.dumps([titles, [[src.name, *_minutes(src.name)] for src in sources]]))]
     for src in sources:
         first = first_cell.source(edition, src.name, notebooks.address())
         from_what = _sum(
@@ -123,6 +125,12 @@ def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> Prepare
         if stale.name not in wanted:
             stale.unlink(missing_ok=True)
     return Prepared(_sum(*seen), seen[0])
+
+
+def _minutes(name: str) -> list[int]:
+    """What the head of a page says and its notebook does not: minutes to read and to solve, if it is a chapter."""
+    folder = ROOT / "lessons" / name
+    return [(found := chapters.read(folder)).read, found.solve] if chapters.NAME.fullmatch(name) else []
 
 
 def _tools() -> str:

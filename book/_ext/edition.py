@@ -17,6 +17,7 @@ sys.path[:0] = [str(BOOK), str(BOOK.parent)]  # Jupyter Book starts elsewhere
 
 from _ext.bigrams import Bigrams  # noqa: E402
 
+from grader.exercise import chapters  # noqa: E402
 from publish import files  # noqa: E402  (book/ is not a package)
 from publish.pages import terms  # noqa: E402
 
@@ -111,7 +112,11 @@ def page_context(app: Sphinx, page: str, template: str, context: dict, doctree: 
     context["edition"] = edition
     context["words"] = {name: row[edition] for name, row in terms.ui().items()}
     if "body" in context and (found := CHAPTER.match(page)):
-        eyebrow = f'<p class="chapter">{context["words"]["chapter"].format(int(found[1]))}</p>'
+        said = context["words"]["chapter"].format(int(found[1]))
+        if (lesson := BOOK.parent / "lessons" / page).is_dir():
+            chapter = chapters.read(lesson)
+            said += f" · {context['words']['minutes'].format(read=chapter.read, solve=chapter.solve)}"
+        eyebrow = f'<p class="chapter">{said}</p>'
         context["body"] = context["body"].replace("<h1>", f"{eyebrow}<h1>", 1)
     context["numbered"] = lambda html: numbered(str(html), page)
     context["notebook"] = f"{context['content_root']}notebooks/{page}.ipynb" if built and doctree is not None else ""

@@ -7,6 +7,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from grader.exercise import chapter_tables
+from grader.exercise.chapter_tables import Caption, Elsewhere
+
 FILE = "chapter.toml"
 WRITTEN = ("en", "zh-Hans")  # the languages, and editions, that are written by hand; zh-Hant is derived
 NAME = re.compile(r"ch(\d\d)_[a-z][a-z0-9_]*")
@@ -37,6 +40,8 @@ class Chapter:
     measures  its cells take the time: nothing else may run beside them
     labels    what the chapter's own pictures and tables say, and the same in zh-Hans: find, a pattern, and what to put
     teaching  for the instructor's guide
+    figures   what stands below its pictures
+    elsewhere what other systems call its things
     """
 
     lesson: str  # "ch03_sharding", the folder
@@ -48,6 +53,8 @@ class Chapter:
     measures: bool = False
     labels: tuple[tuple[str, str], ...] = ()
     teaching: Teaching | None = None
+    figures: tuple[Caption, ...] = ()
+    elsewhere: tuple[Elsewhere, ...] = ()
 
     def titled(self, language: str) -> str:
         """The title in a language, or in the one that it has."""
@@ -71,7 +78,9 @@ def read(folder: Path) -> Chapter:
         raise ValueError(f"{where}: {sentence}")
     labels = tuple((row["find"], row["zh-Hans"]) for row in facts.pop("labels", []))
     teaching = Teaching(**facts.pop("teaching")) if "teaching" in facts else None
-    return Chapter(folder.name, **facts, labels=labels, teaching=teaching)
+    figures = chapter_tables.captions(facts.pop("figures", []))
+    elsewhere = chapter_tables.elsewhere(facts.pop("elsewhere", []))
+    return Chapter(folder.name, **facts, labels=labels, teaching=teaching, figures=figures, elsewhere=elsewhere)
 
 
 def _wrong(facts: dict[str, Any], number: int) -> Iterator[str]:
@@ -97,6 +106,7 @@ def _wrong(facts: dict[str, Any], number: int) -> Iterator[str]:
         yield "labels is no list: write each as a table «[[labels]]» with find and zh-Hans"
     if "teaching" in facts and not _teaches(facts["teaching"]):
         yield "[teaching] is not whole: it has goal (a text by language), ask (texts by language) and wrong (mistakes)"
+    yield from chapter_tables.wrong(facts)
     for row in labels:
         if set(row) != {"find", "zh-Hans"} or not all(map(_text, row.values())):
             yield "one of [[labels]] is not whole: it has find and zh-Hans, and nothing else"

@@ -10,11 +10,12 @@ import yaml
 
 from grader.notebook import blank_cells
 from publish.outputs.execute import LIMIT, Executed
-from publish.pages import exercise_blocks, first_cell, terms
-from publish.pages.labels import label, translate
+from publish.pages import exercise_blocks, figures, first_cell, terms
+from publish.pages.labels import label
 from publish.pages.page import ROOT, Page
 from publish.pages.plain_markdown import Links, plain
 
+_WIDE = r"[\u3400-\u9fff\uff00-\uffef、。》”]"
 EDITIONS = {"en": "en", "zh-Hans": "zh-Hans", "zh-Hant": "zh-Hans"}  # each edition and the one it is written in
 
 
@@ -75,7 +76,7 @@ def with_outputs(src: Source) -> nbformat.NotebookNode:
     notebook.metadata.pop("jupytext", None)
     notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}
     code = iter(zip(src.page.cells, src.executed.outputs, strict=True))
-    count = 0
+    count = drawn = 0
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"
         if cell.cell_type != "code":
@@ -84,18 +85,22 @@ def with_outputs(src: Source) -> nbformat.NotebookNode:
         count += 1
         cell.metadata = nbformat.NotebookNode({"name": written.name, "tags": list(cell.metadata.get("tags", []))})
         cell.source, cell.execution_count = written.body, count if count <= src.executed.complete else None
-        cell.outputs = [nbformat.from_dict(_output(o, src, count)) for o in outputs]
+        cell.outputs = []
+        for output in outputs:
+            drawn += figures.OPEN in "".join(output.get("data", {}).get("text/html", ""))
+            cell.outputs.append(nbformat.from_dict(_output(output, src, count, written.name, drawn)))
     return notebook
 
 
-def _output(output: dict, src: Source, count: int) -> dict:
+def _output(output: dict, src: Source, count: int, cell: str, drawn: int) -> dict:
+    """An output in the words of the edition. cell, drawn: a picture's cell, and its number on the page."""
     output = {**output}
     if output["output_type"] == "execute_result":
         output["execution_count"] = count
     if "text/html" in output.get("data", {}):
         data = dict(output["data"])
         html = "".join(data["text/html"])
-        data["text/html"] = translate(html, src.edition, src.name)
+        data["text/html"] = figures.shown(html, src.name, cell, drawn, src.edition)
         if "minipod" in html and "<pre" not in html and "text/plain" in data:  # not what a program printed
             data["text/plain"] = label("".join(data["text/plain"]), src.edition, src.name)
         output["data"] = data
@@ -148,6 +153,23 @@ def address() -> str:
     """Where the book is published, the folder above those of the editions; empty where _config.yml does not say."""
     config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8")) if (ROOT / "_config.yml").exists() else {}
     return str((config.get("html") or {}).get("baseurl") or "").rstrip("/")
+
+
+def name_chapters(sources: list[Source], title: dict[str, str]) -> None:
+    """Let a reference to a chapter that has no words of its own say its number, too; an item of a list stays short.
+
+    title: label or page → its title, as `titles` has it.
+    """
+    pattern = r"(?<!- )(?<!\| )\{(doc|ref)\}`((?:sec-)?ch(\d\d)(?:_\w+)?)`"
+    for src in sources:
+        words, found = terms.ui()["chapter_titled"][src.edition], pattern
+        if src.edition != "en":  # 第 3 章 follows Chinese without a space
+            found = rf"(?:(?<={_WIDE}) )?{pattern}(?: (?={_WIDE}))?"
+
+        def named(m: re.Match, words: str = words) -> str:
+            return f"{{{m[1]}}}`{words.format(int(m[3]), title[m[2]].replace('`', ''))} <{m[2]}>`"
+
+        src.text = re.sub(found, named, src.text)
 
 
 def titles(sources: list[Source]) -> tuple[dict[str, str], dict[str, str]]:

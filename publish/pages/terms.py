@@ -45,7 +45,7 @@ def traditional(text: str) -> str:
     """
     converter, rules = _converter()
     out = []
-    for line, code in _with_fences(text):
+    for line, code in with_fences(text):
         if not line.isascii() and (not code or line.lstrip().startswith("# ")):
             line = converter.convert(line)
             for find, put in rules:
@@ -54,7 +54,7 @@ def traditional(text: str) -> str:
     return "\n".join(out)
 
 
-def _with_fences(text: str):
+def with_fences(text: str):
     """Each line with whether it belongs to fenced code (a fence whose info is a `{directive}` of prose does not)."""
     fence = ""
     for line in text.split("\n"):
@@ -73,7 +73,7 @@ def join_lines(text: str) -> str:
     """Join the lines of a Chinese paragraph: a browser shows a line break between two Han characters as a space."""
     out: list[str] = []
     previous_code = True
-    for line, code in _with_fences(text):
+    for line, code in with_fences(text):
         join = (
             not (code or previous_code)
             and not _BLOCK.match(line)

@@ -2,64 +2,17 @@
 
 import ast
 import re
-import tomllib
 
 import pytest
 
-from grader.exercise.statements import HAN, blanks_in, code_comments, split_docstring
+from grader.exercise.statements import HAN, blanks_in
 from minipod.pictures.drawing.svg import LABELS
+from publish.chinese_texts import prose, texts
 from publish.pages import terms
 from publish.pages.labels import label, translate
 from publish.pages.page import ROOT
 
 WIDE = r"\u3400-\u9fff"
-CODE = re.compile(
-    r"`[^`\n]*`|\[[^\]\n]*, [^\]\n]*\]|\$[^$\n]+\$|\{[\w-]+\}(?=`)|\]\([^)\s]*\)|<[^>\n]*>|https?://[^\s）]+"
-)
-
-
-def prose(text: str) -> list[tuple[int, str]]:
-    """The lines of a Markdown text that are Chinese prose, with their numbers; code becomes one letter."""
-    lines = []
-    for number, (line, code) in enumerate(terms._with_fences(text), 1):
-        if not code and HAN.search(line) and not re.match(r"\s*:[\w-]+:", line):
-            lines.append((number, CODE.sub(lambda m: "" if m[0].startswith(("{", "](", "<")) else "C", line)))
-    return lines
-
-
-def chinese() -> dict[str, str]:
-    """Every Simplified text of the project by where it stands: pages, words, messages, docstrings."""
-    found = {}
-    for path in sorted((ROOT / "book" / "zh-Hans").glob("*.md")):
-        found[str(path.relative_to(ROOT))] = path.read_text("utf-8")
-    for folder in ("lessons", "minipod", "book"):
-        for path in sorted((ROOT / folder).rglob("*.toml")):
-            if not path.name.endswith(".zh-Hant.toml") and path.name != "terms.toml":
-                for name, text in words(tomllib.loads(path.read_text("utf-8")), "zh-Hans"):
-                    found[f"{path.relative_to(ROOT)}: {name}"] = text
-    for path in sorted((ROOT / "lessons").rglob("exercises.py")):
-        tree = ast.parse(path.read_text("utf-8"))
-        for node in [tree, *(n for n in tree.body if isinstance(n, ast.FunctionDef))]:
-            where = f"{path.relative_to(ROOT)}: {getattr(node, 'name', 'top')}"
-            found[where] = split_docstring(ast.get_docstring(node) or "")["zh-Hans"]
-            if isinstance(node, ast.FunctionDef):
-                for number, comment in enumerate(code_comments(path, node)):
-                    found[f"{where} {number}"] = comment.parts["zh-Hans"]
-    for name, row in terms.terms()["ui"].items():
-        found[f"book/terms.toml: {name}"] = row["zh-Hans"]
-    readme = ROOT / "README.zh-Hans.md"
-    if readme.exists():
-        found[readme.name] = readme.read_text("utf-8")
-    return found
-
-
-def words(node: dict, key: str, path: str = ""):
-    """Every string under the key of an edition, with the path to it."""
-    for name, value in node.items():
-        if name == key:
-            yield from ((path, v) for v in ([value] if isinstance(value, str) else value))
-        elif isinstance(value, dict):
-            yield from words(value, key, f"{path}.{name}".lstrip("."))
 
 
 def forbidden(text: str, edition: str) -> list[str]:
@@ -75,13 +28,13 @@ def forbidden(text: str, edition: str) -> list[str]:
 
 
 def test_no_forbidden_term_in_simplified_chinese():
-    told = [f"{where}: {t}" for where, text in chinese().items() for t in forbidden(text, "zh-Hans")]
+    told = [f"{where}: {t}" for where, text in texts().items() for t in forbidden(text, "zh-Hans")]
     assert told == []
 
 
 def test_no_forbidden_term_in_traditional_chinese():
     told = []
-    for where, text in chinese().items():
+    for where, text in texts().items():
         told += [f"{where}: {t}" for t in forbidden(terms.traditional(terms.join_lines(text)), "zh-Hant")]
     for name, row in terms.ui().items():
         told += [f"book/terms.toml: {name}: {t}" for t in forbidden(row["zh-Hant"], "zh-Hant")]
@@ -114,18 +67,18 @@ def strip_form(line: str) -> str:
 
 
 def test_punctuation_beside_chinese_is_full_width():
-    told = [f"{where}: {t}" for where, text in chinese().items() for t in half_width(text)]
+    told = [f"{where}: {t}" for where, text in texts().items() for t in half_width(text)]
     assert told == [], "\n".join(told)
 
 
 def test_a_space_stands_between_chinese_and_latin():
-    told = [f"{where}: {t}" for where, text in chinese().items() for t in no_space(text)]
+    told = [f"{where}: {t}" for where, text in texts().items() for t in no_space(text)]
     assert told == [], "\n".join(told)
 
 
 def test_chinese_has_no_italics():
     told = []
-    for where, text in chinese().items():
+    for where, text in texts().items():
         for number, line in prose(text):
             if re.search(rf"(?<![*\w])\*(?![*\s])[^*]*[{WIDE}][^*]*(?<![*\s])\*(?!\*)", line):
                 told.append(f"{where}: line {number}: {line}")

@@ -152,6 +152,8 @@ def pages_with(word: str, edition: str) -> list[str]:
     [
         ("zh-Hans", "集合通信"),
         ("zh-Hant", "集合通訊"),
+        ("zh-Hans", "单机多卡"),
+        ("en", "DDP"),
         ("zh-Hans", "NamedSharding"),
         ("en", "NamedSharding"),
         ("en", "device_put"),

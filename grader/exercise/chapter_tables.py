@@ -1,0 +1,104 @@
+"""What tables of chapter.toml say to readers: captions of pictures, and what other systems call a chapter's things."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+LANGUAGES = {"en", "zh-Hans"}
+
+
+@dataclass(frozen=True)
+class Caption:
+    """What stands below the picture of a cell, by language; without one, it is the picture's own description."""
+
+    cell: str
+    said: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Called:
+    """What a system calls a thing, by language, and where it says so."""
+
+    said: dict[str, str]
+    source: str
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """One thing under the names of three worlds.
+
+    here      as the book calls it, by language
+    torch     in PyTorch, NCCL and what starts them
+    megatron  in Megatron-LM, DeepSpeed and the papers they come from; None where they have no word of their own
+    words     by language what a reader may search for: the entries of the index
+    """
+
+    here: dict[str, str]
+    torch: Called | None
+    megatron: Called | None
+    words: dict[str, list[str]]
+
+
+def captions(rows: list[dict[str, Any]]) -> tuple[Caption, ...]:
+    """The rows of [[figures]], which `wrong` has found to be right."""
+    return tuple(Caption(row["cell"], {key: row[key] for key in LANGUAGES}) for row in rows)
+
+
+def elsewhere(rows: list[dict[str, Any]]) -> tuple[Elsewhere, ...]:
+    """The rows of [[elsewhere]], which `wrong` has found to be right."""
+    return tuple(
+        Elsewhere(row["here"], _called(row.get("torch")), _called(row.get("megatron")), row["words"]) for row in rows
+    )
+
+
+def _called(row: dict[str, str] | None) -> Called | None:
+    return Called({key: row[key] for key in LANGUAGES}, row["source"]) if row else None
+
+
+def wrong(facts: dict[str, Any]) -> Iterator[str]:
+    """What is wrong with [[figures]] and [[elsewhere]], a sentence each."""
+    for row in _rows(facts, "figures"):
+        if not isinstance(row, dict) or set(row) != {"cell", *LANGUAGES} or not all(map(_text, row.values())):
+            yield "one of [[figures]] is not whole: it has cell, en and zh-Hans, and nothing else"
+            return
+    for number, row in enumerate(_rows(facts, "elsewhere"), 1):
+        where = f"[[elsewhere]] {number}"
+        if not isinstance(row, dict):
+            yield f"{where} is no table: write «[[elsewhere]]», and below it here, torch, megatron and words"
+            return
+        if odd := sorted(set(row) - {"here", "torch", "megatron", "words"}):
+            yield f"{where}: nothing is called «{odd[0]}»: it may hold here, torch, megatron and words"
+        for key in ("here", "words"):
+            yield from (f"{where}: {key}.{language} is missing: write it" for language in _lacks(row.get(key)))
+        if not ("torch" in row or "megatron" in row):
+            yield f"{where}: torch and megatron are missing: write at least one of them"
+        for key in ("torch", "megatron"):
+            if key in row:
+                yield from _called_wrong(f"{where}: {key}", row[key])
+
+
+def _called_wrong(where: str, row: Any) -> Iterator[str]:
+    yield from (f"{where}.{language} is missing: write it" for language in _lacks(row))
+    if isinstance(row, dict) and (odd := sorted(set(row) - {*LANGUAGES, "source"})):
+        yield f"{where}: nothing is called «{odd[0]}»: it may hold en, zh-Hans and source"
+    if not isinstance(row, dict) or not str(row.get("source", "")).startswith("https://"):
+        yield f"{where}.source is missing: what is said of another system names the page that says so, https://…"
+
+
+def _rows(facts: dict[str, Any], key: str) -> list[Any]:
+    rows = facts.get(key, [])
+    return rows if isinstance(rows, list) else [rows]
+
+
+def _lacks(table: Any) -> list[str]:
+    """The languages in which a table says nothing."""
+    there = table if isinstance(table, dict) else {}
+    return sorted(language for language in LANGUAGES if not _said(there.get(language)))
+
+
+def _said(value: Any) -> bool:
+    return bool(value) and all(map(_text, value)) if isinstance(value, list) else _text(value)
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())

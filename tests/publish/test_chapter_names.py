@@ -1,0 +1,65 @@
+"""A reference to a chapter says its number and title in every edition; a chapter's head says its number and minutes."""
+
+import re
+from pathlib import Path
+
+import pytest
+import small_book
+
+from grader.exercise import chapters
+from publish.outputs.execute import Executed
+from publish.pages import notebooks
+from publish.pages.notebooks import EDITIONS, Source
+from publish.pages.page import ROOT, Page
+
+TITLES = {"ch04_jit": "`jit`, 交给编译器", "sec-ch04": "`jit`, 交给编译器", "sec-mesh": "网格"}
+
+
+def named(text: str, edition: str) -> str:
+    page = Page(Path("ch05_x.md"), text, text.split("\n"), [], [], [], [])
+    source = Source("ch05_x", edition, text, page, Executed([], 0, 0.0, []))
+    notebooks.name_chapters([source], TITLES)
+    return source.text
+
+
+@pytest.mark.parametrize(
+    ("edition", "text", "said"),
+    [
+        ("en", "see {doc}`ch04_jit`.", "see {doc}`Chapter 4, “jit, 交给编译器” <ch04_jit>`."),
+        ("zh-Hans", "见 {ref}`sec-ch04`。", "见{ref}`第 4 章《jit, 交给编译器》 <sec-ch04>`。"),
+        ("zh-Hans", "正如 {doc}`ch04_jit` 那样", "正如{doc}`第 4 章《jit, 交给编译器》 <ch04_jit>`那样"),
+        ("zh-Hant", "見 {doc}`ch04_jit`。", "見{doc}`第 4 章《jit, 交给编译器》 <ch04_jit>`。"),
+        ("zh-Hans", "用 `jit` {doc}`ch04_jit`", "用 `jit` {doc}`第 4 章《jit, 交给编译器》 <ch04_jit>`"),
+    ],
+)
+def test_a_reference_without_words_says_number_and_title(edition, text, said):
+    assert named(text, edition) == said
+
+
+@pytest.mark.parametrize(
+    "text", ["- {doc}`ch04_jit`：小", "| {doc}`ch04_jit` | 3 |", "{ref}`这里 <sec-ch04>`", "{ref}`sec-mesh`"]
+)
+def test_lists_tables_other_words_and_sections_stay(text):
+    assert named(text, "zh-Hans") == text
+
+
+def test_the_head_of_a_built_chapter_says_number_and_minutes():
+    html = small_book.real_book()
+    found, _ = chapters.read_all(ROOT / "lessons")
+    said = {
+        "en": "{} minutes to read, {} to solve",
+        "zh-Hans": "阅读 {} 分钟，练习 {} 分钟",
+        "zh-Hant": "閱讀 {} 分鐘，練習 {} 分鐘",
+    }
+    assert list(said) == list(EDITIONS)
+    for edition, words in said.items():
+        for chapter in found:
+            page = (html / edition / f"{chapter.lesson}.html").read_text("utf-8")
+            head = re.search(r'<p class="chapter">(.*?)</p>\s*<h1>', page)
+            assert head and head[1].endswith(f" · {words.format(chapter.read, chapter.solve)}"), (
+                edition,
+                chapter.lesson,
+            )
+            numbers = re.findall(r'<figcaption><a href="#([\w-]+)">\w+ (\d+\.\d+)</a>', page)
+            assert [n for _, n in numbers] == [f"{chapter.number}.{i}" for i in range(1, len(numbers) + 1)]
+            assert all(page.count(f'id="{where}"') == 1 for where, _ in numbers)

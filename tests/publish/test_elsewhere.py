@@ -1,0 +1,114 @@
+"""What others call a chapter's things: a table on its page, all of them and an index on a page of their own."""
+
+import pytest
+import small_book
+import small_chapter
+
+from grader.exercise import chapters
+from publish import sync
+from publish.chapter_lists import lists
+from publish.pages.page import ROOT
+
+LESSON = small_chapter.LESSON
+ROW = """
+[[elsewhere]]
+here.en = "split"
+here.zh-Hans = "切开"
+torch.en = "`DDP`"
+torch.zh-Hans = "`DDP`"
+torch.source = "https://pytorch.example/ddp"
+words.en = ["DDP", "batch"]
+words.zh-Hans = ["DDP", "批次"]
+"""
+PAGES = {"en": "% elsewhere\n% end elsewhere\n", "zh-Hans": "前\n\n% elsewhere\n% end elsewhere\n\n后\n"}
+
+
+def book(folder, row=ROW):
+    """The small chapter with a row, its pages, and the page of all chapters."""
+    small_book.make(folder)
+    small_chapter.write(folder)
+    facts = folder / "lessons" / LESSON / chapters.FILE
+    facts.write_text(facts.read_text("utf-8") + row, "utf-8")
+    for edition, text in PAGES.items():
+        for name in (LESSON, "elsewhere"):
+            (folder / "book" / edition / f"{name}.md").write_text(text, "utf-8")
+    return folder
+
+
+def filled(folder, edition, name):
+    path = folder / "book" / edition / f"{name}.md"
+    return lists(folder).fill(path, path.read_text("utf-8"))
+
+
+def test_a_row_is_in_the_table_of_its_chapter_with_its_source(tmp_path):
+    folder = book(tmp_path)
+    number = int(LESSON[2:4])
+    assert lists(folder).problems == []
+    english = filled(folder, "en", LESSON)
+    assert f"(sec-ch{number:02}-elsewhere)=\n## Called elsewhere\n" in english
+    assert "| Here | PyTorch, NCCL |\n|---|---|\n| split | `DDP` [(docs)](https://pytorch.example/ddp) |\n" in english
+    chinese = filled(folder, "zh-Hans", LESSON)
+    assert chinese.startswith("前\n\n% elsewhere\n") and chinese.endswith("\n% end elsewhere\n\n后\n")
+    assert "\n| 切开 | `DDP` [（文档）](https://pytorch.example/ddp) |\n" in chinese
+
+
+def test_a_world_without_a_word_of_its_own_has_a_dash_or_no_column(tmp_path):
+    other = ROW.replace("torch.", "megatron.").replace("DDP", "ZeRO")
+    text = filled(book(tmp_path, ROW + other), "en", LESSON)
+    assert "| Here | PyTorch, NCCL | Megatron, DeepSpeed |\n|---|---|---|\n" in text
+    assert "/ddp) | — |\n| split | — | `ZeRO` [" in text
+
+
+def test_all_rows_and_an_index_of_their_words_are_on_one_page(tmp_path):
+    folder = book(tmp_path)
+    number = int(LESSON[2:4])
+    text = filled(folder, "zh-Hans", "elsewhere")
+    assert f"\n## {{doc}}`{LESSON}`\n" in text and "| 切开 |" in text
+    index = text[text.index("## 索引") :]
+    assert f"\n- DDP：{{ref}}`第 {number} 章 <sec-ch{number:02}-elsewhere>`\n- 批次：{{ref}}`第" in index
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ('here.zh-Hans = "切开"\n', "", "here.zh-Hans is missing: write it"),
+        ('torch.en = "`DDP`"\n', "", "torch.en is missing: write it"),
+        ('words.en = ["DDP", "batch"]\n', "", "words.en is missing: write it"),
+        ("words.en", "word.en", "nothing is called «word»: it may hold here, torch, megatron and words"),
+        ("torch.source", "torch.link", "torch: nothing is called «link»: it may hold en, zh-Hans and source"),
+        ("https://", "", "torch.source is missing: what is said of another system names the page that"),
+    ],
+)  # fmt: skip
+def test_what_a_row_lacks_is_named(tmp_path, old, new, sentence):
+    assert old in ROW
+    (told, *_) = lists(book(tmp_path, ROW.replace(old, new, 1))).problems
+    assert told.startswith(f"lessons/{LESSON}/chapter.toml: [[elsewhere]] 1: {sentence}")
+
+
+def test_a_page_without_a_place_for_the_table_is_named(tmp_path):
+    folder = book(tmp_path)
+    (folder / "book/en" / f"{LESSON}.md").write_text("(sec-small)=\n# Small\n", "utf-8")
+    with pytest.raises(
+        ValueError, match="^what others call its things needs a line «% elsewhere» and a line «% end else"
+    ):
+        filled(folder, "en", LESSON)
+
+
+def test_another_word_makes_its_page_stale_and_says_so(tmp_path):
+    folder = book(tmp_path)
+    toc = folder / "_toc.yml"
+    toc.write_text(toc.read_text() + "  - chapters:\n      # chapters of part 1\n      # end chapters\n")
+    told = [sentence for path, (_, sentence) in sync.check(folder).stale.items() if path.stem == LESSON]
+    assert told and f"{LESSON}.md: what others call its things is not what lessons/*/chapter.toml say" in told[0]
+
+
+def test_a_caption_of_a_cell_that_is_not_there_is_named(tmp_path):
+    folder = book(tmp_path, '\n[[figures]]\ncell = "gone"\nen = "A"\nzh-Hans = "甲"\n')
+    (folder / "lessons" / LESSON / "demo.py").write_text("# %% start\nprint(1)\n")
+    said = "[[figures]] has a caption for «gone», and demo.py beside it has no such cell"
+    assert lists(folder).problems == [f"lessons/{LESSON}/chapter.toml: {said}"]
+
+
+def test_every_chapter_of_the_book_says_what_others_call_its_things():
+    found, _ = chapters.read_all(ROOT / "lessons")
+    assert [c.lesson for c in found if len(c.elsewhere) < 3] == []

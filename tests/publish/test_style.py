@@ -1,0 +1,106 @@
+"""How the Chinese reads, where a machine can see it: what is told, and with page, line and sentence."""
+
+import pytest
+
+from publish import style
+from publish.chinese_texts import sentences, texts
+from publish.pages.page import ROOT
+
+
+def told(text: str) -> list[str]:
+    return [found.kind for found in style.in_text("page.md", text)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong", "right"),
+    [
+        ("和 as a sum", "JAX 问你和应该放在哪里。", "JAX 问你：求和结果应该放在哪里。"),
+        ("和 as a sum", "前两个和在设备 06 上。", "前两个列和在设备 06 上。"),
+        ("和 as a sum", "现在每个设备有一个和，谁也没有副本。", "4 个数的和，各设备都求过和，再求一次和。"),
+        ("和 as a sum", "每个和都只有四分之一。", "每个部分和都只有四分之一，行和列都切开。"),
+        ("counted from zero", "第 0 段在设备 0 上。", "下标为 0 的那一段在设备 0 上，第 0 维切开。"),
+        ("quantity in words", "三十二个数共 128 字节。", "32 个数共 128 字节。"),
+        ("quantity in words", "这里有八个设备。", "这里有 8 个设备，分成两组，写法有四种，选项有四个。"),
+        ("quantity in words", "每个进程四个设备。", "每个进程 4 个设备，四个选项都写上。"),
+        ("quantity in words", "等了五分钟。", "等了 5 分钟，十分顺利。"),
+        ("上路", "上路的只有部分和。", "真正要传的只有部分和。"),
+        ("打招呼", "和编译器打个招呼。", "给编译器加约束。SIGKILL 不打招呼。"),
+        ("轴 of an array", "沿第 0 轴堆叠。", "沿第 0 维堆叠，沿 `x` 轴切开。"),
+        ("half-width quotes", '他说 "错了" 就走。', '他说“错了”就走，`"错了"` 是代码。'),
+        ("half-width quotes", "他说「错了」。", '轴名是 "x" 和 "y"两个。'),
+        ("捐献", "把内存捐献出去。", "把内存捐赠出去。"),
+        ("大 N 倍", "结果会大 8 倍。", "结果是正确值的 8 倍。"),
+        ("大 N 倍", "矩阵大了 1,024 倍。", "矩阵是原来的 1,024 倍，快 10 倍。"),
+    ],
+)
+def test_a_sentence_that_should_be_written_otherwise_is_told(kind, wrong, right):
+    assert told(wrong) == [kind]
+    assert told(right) == []
+
+
+def test_page_line_and_sentence_are_named_and_code_is_no_prose():
+    text = "# 标题\n\n一句话，\n接着说。第 0 段\n在这里。\n\n```python\n# 第 0 段\n```\n\n`第 0 段`\n"
+    (found,) = style.in_text("book/zh-Hans/page.md", text)
+    assert str(found).startswith("book/zh-Hans/page.md:4: counted from zero: «第 0 段在这里。»; say 下标为 0 的")
+
+
+def test_colons_in_mid_sentence_are_counted_and_those_before_code_are_not():
+    text = "甲乙：丙丁。\n\n像下面这样：\n\n```python\nx\n```\n\n| 表：格 |\n\n- 一项：两项"
+    assert style.measured(text) == style.Measured(len("甲乙：丙丁。像下面这样：一项：两项"), 2)
+    assert style.measured("甲" * 999 + "。").rate == 0
+
+
+def test_what_other_files_say_is_not_counted_on_the_page():
+    text = "头\n% exercise: twice\n第 0 段\n% end exercise\n尾\n% elsewhere\n第 0 段\n% end elsewhere"
+    assert style.own(text) == "头\n\n\n\n尾\n\n\n"
+
+
+def test_a_reference_that_hides_its_chapter_is_told():
+    def bare(text: str) -> list[str]:
+        return [found.where for found in style.bare_titles("p.md", text)]
+
+    assert bare("见\n{ref}`交给编译器 <sec-ch04>`") == ["p.md:2"]
+    assert bare("See {doc}`let it do it <ch04_jit>`") == ["p.md:1"]
+    for named in ("{doc}`ch04_jit`", "{ref}`第 4 章《交给编译器》 <sec-ch04>`", "{ref}`chapter 9 <sec-ch09>`"):
+        assert bare(named) == []
+    assert bare("{ref}`上一章 <sec-ch03>`, {ref}`Part II <sec-ch10>`, {ref}`this table <sec-ch04-tpu>`") == []
+
+
+def test_a_term_is_explained_where_it_is_first_used():
+    def missing(*pages: str) -> list[str]:
+        return [found.where for found in style.unexplained({f"p{i}": text for i, text in enumerate(pages)})]
+
+    assert missing("没有这个词。", "**死锁**（deadlock）就是互相等。死锁很糟。") == []
+    assert missing("会死锁。\n\n死锁（deadlock）。") == ["p0:1"]
+    assert missing("会死锁。", "死锁还在。") == ["p0:1"]
+    assert missing("会死锁。", "这是死锁（deadlock）。") == []  # it is taught later, and explained there
+
+
+def test_messages_are_looked_at_too_each_hint_of_them():
+    words = texts(ROOT)
+    assert "第" in words["grader/messages.toml: near-piece-part"]
+    hints = next(text for where, text in words.items() if where.endswith("words.toml: spec_for_picture.hints"))
+    assert hints.count("\n\n") >= 2
+
+
+def test_sentences_know_where_they_begin():
+    found = list(sentences("前一句。后一句\n到这里！\n- 一项\n- 两项"))
+    assert [(s.line, s.text) for s in found] == [(1, "前一句。"), (1, "后一句到这里！"), (3, "一项"), (4, "两项")]
+    assert [s.last for s in found] == [False, True, True, True]
+
+
+def test_the_command_says_where_and_counts(capsys, monkeypatch):
+    found = [style.Found("book/zh-Hans/ch01.md:3", "上路", "上路了。", "发送")]
+    monkeypatch.setattr(style, "check", lambda: (found, {"book/zh-Hans/ch01.md": style.Measured(2000, 4)}))
+    assert style.main([]) == 1
+    first, head, page, total = capsys.readouterr().out.splitlines()
+    assert first == "book/zh-Hans/ch01.md:3: 上路: «上路了。»; say 发送"
+    row = dict(zip(head.split("\t"), page.split("\t"), strict=True))
+    assert (row["where"], row["characters"], row["colons per 1,000"], row["上路"]) == (
+        "book/zh-Hans/ch01.md",
+        "2000",
+        "2.0",
+        "1",
+    )
+    assert total.startswith("all\t2000\t")
+    assert style.main(["book/zh-Hans/ch02"]) == 0
