@@ -156,11 +156,13 @@ def address() -> str:
 
 
 def name_chapters(sources: list[Source], title: dict[str, str]) -> None:
-    """Let a reference to a chapter that has no words of its own say its number, too; an item of a list stays short.
+    """Let a reference to a chapter that has no words of its own say its number, too.
+
+    An item of a list stays short, and where the number stands before the reference (第 3 章《…》) nothing is added.
 
     title: label or page → its title, as `titles` has it.
     """
-    pattern = r"(?<!- )(?<!\| )\{(doc|ref)\}`((?:sec-)?ch(\d\d)(?:_\w+)?)`"
+    pattern = r"(?<!- )(?<!\| )(?<!《)(?<!“)\{(doc|ref)\}`((?:sec-)?ch(\d\d)(?:_\w+)?)`"
     for src in sources:
         words, found = terms.ui()["chapter_titled"][src.edition], pattern
         if src.edition != "en":  # 第 3 章 follows Chinese without a space
