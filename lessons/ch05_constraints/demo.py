@@ -5,7 +5,7 @@
 #       format_name: percent
 # ---
 
-# %% half-used
+# %% a-constraint
 from minipod import devices, pictures, traffic
 from minipod.expect import expect_error
 
@@ -18,43 +18,22 @@ from jax.lax import with_sharding_constraint
 from jax.sharding import AxisType
 
 auto = jax.make_mesh((2, 4), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
-arr = jnp.arange(32.0).reshape(4, 8)
-arr_sharded = jax.device_put(arr, NamedSharding(auto, P("x", "y")))
-
-
-def f_contract(x):
-    return x.sum(axis=0)
-
-
-pictures.sharding(jax.jit(f_contract)(arr_sharded))
-
-
-# %% a-word
-def spread(x, *spec):
-    out = x.sum(axis=0)
-    return with_sharding_constraint(out, NamedSharding(auto, P(*spec)))
 
 
 @jax.jit
-def f_spread(x):
-    return spread(x, ("x", "y"))
+def doubled(x):
+    rows = NamedSharding(auto, P(("x", "y")))
+    return with_sharding_constraint(2 * x, rows)
 
 
-pictures.sharding(f_spread(arr_sharded))
+print("16 rows:", doubled(jnp.ones((16, 4))).sharding.spec)
 
-# %% a-word-costs
-traffic.table(traffic.of(f_spread, arr_sharded))
+# %% silently-not
+for rows in 12, 17:
+    print(f"{rows} rows:", doubled(jnp.ones((rows, 4))).sharding.spec)
 
-
-# %% another-order
-def f_in_place(x):
-    return spread(x, ("y", "x"))
-
-
-traffic.table(traffic.of(f_in_place, arr_sharded))
-
-# %% picture-in-place
-pictures.sharding(jax.jit(f_in_place)(arr_sharded))
+with expect_error(ValueError, "is 17"):
+    jax.jit(jnp.sin, out_shardings=NamedSharding(auto, P("x")))(jnp.ones(17))
 
 
 # %% a-long-way
@@ -101,17 +80,14 @@ def model_told(batch, w1, w2):
     return with_sharding_constraint(out, NamedSharding(auto, P("x", None)))
 
 
-print("out  ", jax.jit(model_told)(batch, w1, w2).sharding.spec)
-traffic.table(traffic.of(model_told, batch, w1, w2))
-
-
-# %% a-larger-batch
 large = jax.device_put(jnp.ones((64, 32)), batch.sharding)
-print("out  ", jax.jit(model)(large, w1, w2).sharding.spec)
-for rows in (batch, large):
-    left_alone = traffic.total(traffic.of(model, rows, w1, w2))
-    told = traffic.total(traffic.of(model_told, rows, w1, w2))
-    print(f"{len(rows)} rows: left alone {left_alone:,} sent, told {told:,}")
+for rows in batch, large:
+    for program in model, model_told:
+        out = jax.jit(program)(rows, w1, w2).sharding.spec
+        sent = traffic.total(traffic.of(program, rows, w1, w2))
+        print(
+            f"{len(rows)} rows, {program.__name__:10} {out!s:12} {sent:,} sent"
+        )
 
 # %% on-tpu
 from pathlib import Path
@@ -123,31 +99,29 @@ print((lesson / "on_tpu.txt").read_text())
 
 # %% three-verbs
 mesh = jax.make_mesh((2, 4), ("x", "y"))
+arr = jnp.arange(32.0).reshape(4, 8)
+managed = jax.device_put(arr, NamedSharding(auto, P("x", "y")))
 explicit = jax.device_put(arr, NamedSharding(mesh, P("x", "y")))
-rows = NamedSharding(auto, P("x"))
 
 
-def by(verb, sharding, x):
-    result = jax.jit(lambda x: verb(2 * x, sharding))(x)
-    return result.sharding.spec
+def by(verb, on, x):
+    moved = jax.jit(lambda x: verb(2 * x, NamedSharding(on, P("x"))))
+    return moved(x).sharding.spec
 
 
-print("constraint:", by(with_sharding_constraint, rows, arr_sharded))
-print("device_put:", by(jax.device_put, rows, arr_sharded))
-print("reshard:   ", by(jax.reshard, NamedSharding(mesh, P("x")), explicit))
+print("constraint:", by(with_sharding_constraint, auto, managed))
+print("device_put:", by(jax.device_put, auto, managed))
+print("reshard:   ", by(jax.reshard, mesh, explicit))
 
 
 # %% in-the-type
 @jax.jit
 def show_types(x):
-    print("x       ", jax.typeof(x))
-    print("2 * x   ", jax.typeof(2 * x))
-    print("x.T     ", jax.typeof(x.T))
-    print("x.sum(0)", jax.typeof(x.sum(axis=0)))
-    return x
+    for name, y in ("2 * x", 2 * x), ("x.T", x.T), ("x.sum(0)", x.sum(0)):
+        print(f"{name:8}", jax.typeof(y))
 
 
-same = show_types(explicit)
+show_types(explicit)
 
 
 # %% the-rule
@@ -163,43 +137,21 @@ with expect_error(Exception, "illegally sharded"):
     column + ones((1, 8), None, "x")
 
 # %% you-decide
+from functools import partial
+
 w = ones((8, 4), "y", None)
 with expect_error(Exception, "Contracting dimensions are sharded"):
     explicit @ w
 
 
-def product(x, w):
-    return jnp.dot(x, w, out_sharding=NamedSharding(mesh, P("x", None)))
+def product(x, w, spec):
+    return jnp.dot(x, w, out_sharding=NamedSharding(mesh, spec))
 
 
-print(jax.typeof(product(explicit, w)))
-traffic.table(traffic.of(product, explicit, w))
-
-
-# %% other-answers
-def answer(spec):
-    def product(x, w):
-        return jnp.dot(x, w, out_sharding=NamedSharding(mesh, spec))
-
-    sent = traffic.of(product, explicit, w)
-    bill = [f"{c.sent} by {c.op}" for c in sent] or "nothing is sent"
-    print(f"{jax.typeof(product(explicit, w))!s:21}", bill)
-
-
-answer(P("x", None))
-answer(P(None, None))
-answer(P("x", None, unreduced={"y"}))
-
-
-# %% set-mesh
-def spread_out(x):
-    return jax.reshard(x.sum(axis=0), P(("y", "x")))
-
-
-with jax.set_mesh(mesh):
-    print(jax.typeof(jax.jit(spread_out)(explicit)))
-    table = traffic.table(traffic.of(spread_out, explicit))
-table
+for spec in P("x", None), P(None, None), P("x", None, unreduced={"y"}):
+    answer = partial(product, spec=spec)
+    bill = [f"{c.sent} by {c.op}" for c in traffic.of(answer, explicit, w)]
+    print(f"{jax.typeof(answer(explicit, w))!s:21}", bill)
 
 
 # %% back-to-auto
@@ -209,24 +161,10 @@ def sorted_rows(x):
 
 
 with jax.set_mesh(mesh):
+    print(jax.typeof(explicit.at[0].get(out_sharding=P("y"))))
     with expect_error(Exception, "must be unsharded"):
         jnp.sort(explicit, axis=1)
     print(jax.typeof(sorted_rows(explicit, out_sharding=P("x", "y"))))
-
-
-# %% not-your-axes
-def ask(x):
-    return with_sharding_constraint(x.sum(axis=0), NamedSharding(mesh, P("x")))
-
-
-with expect_error(ValueError, "can only refer to Auto axes"):
-    jax.jit(ask)(explicit)
-
-# %% cut-through
-with jax.set_mesh(mesh):
-    with expect_error(Exception, "out_sharding"):
-        explicit[0]
-    print(jax.typeof(explicit.at[0].get(out_sharding=P("y"))))
 
 
 # %% overruled
@@ -239,23 +177,16 @@ traffic.table(traffic.of(model_overruled, batch, w1, w2))
 
 
 # %% then-f-contract-2
-@jax.jit
-def f_contract_2(x):
+def f_contract_2(x, mesh):
     out = x.sum(axis=0)
     sharding = jax.sharding.NamedSharding(mesh, P("x"))
     return jax.lax.with_sharding_constraint(out, sharding)
 
 
 with expect_error(ValueError, "can only refer to Auto axes"):
-    f_contract_2(explicit)
-
+    jax.jit(lambda x: f_contract_2(x, mesh))(explicit)
 
 # %% then-two-parts
-def two_parts(x):
-    return spread(x, "x")
-
-
-pictures.sharding(jax.jit(two_parts)(arr_sharded))
-
-# %% then-two-parts-cost
-traffic.table(traffic.of(two_parts, arr_sharded))
+two_parts = jax.jit(lambda x: f_contract_2(x, auto))
+print(two_parts(managed).sharding.spec)
+traffic.table(traffic.of(two_parts, managed))

@@ -267,6 +267,43 @@ measure("64 rows at once", 1)
 measure("4 times 16 rows", 4)
 measure("64 rows, layers rematerialised", 1, lambda *_, **__: False)
 
+# %% donation
+import warnings
+
+from minipod.expect import expect_error
+
+
+def shrink(w):
+    return 0.9 * w
+
+
+old = jax.device_put(jnp.ones((1024, 1024)), NamedSharding(line, P("data")))
+for donated in (), (0,):
+    shrunk = jax.jit(shrink, donate_argnums=donated)
+    memory = shrunk.lower(old).compile().memory_analysis()
+    shared, peak = memory.alias_size_in_bytes, memory.peak_memory_in_bytes
+    print(f"donated {donated!s:4} shared {shared:7,}, at most {peak:9,} bytes")
+
+
+# %% same-place
+def addresses(x):
+    return [s.data.unsafe_buffer_pointer() for s in x.addressable_shards]
+
+
+before = addresses(old)
+new = shrunk(w=old)
+print("the same memory:", addresses(new) == before)
+with expect_error(RuntimeError, "Array has been deleted"):
+    np.asarray(old)
+
+# %% not-usable
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    whole = NamedSharding(line, P())
+    moved = jax.jit(shrink, donate_argnums=0, out_shardings=whole)
+    moved.lower(new).compile()
+print(str(caught[0].message).splitlines()[0])
+
 
 # %% pipeline
 def pipeline(w, x):  # w: my layer. x: f32[parts, rows, LENGTH, WIDTH]
