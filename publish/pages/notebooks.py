@@ -158,7 +158,8 @@ def address() -> str:
 def name_chapters(sources: list[Source], title: dict[str, str]) -> None:
     """Let a reference to a chapter that has no words of its own say its number, too.
 
-    An item of a list stays short, and where the number stands before the reference (第 3 章《…》) nothing is added.
+    An item of a list stays short, and where the number stands before the reference (第 3 章《…》) nothing is added. A
+    reference into a chapter that says its number alone, {ref}`chapter 3 <sec-spec>`, says its title, too, but in tables.
 
     title: label or page → its title, as `titles` has it.
     """
@@ -171,7 +172,13 @@ def name_chapters(sources: list[Source], title: dict[str, str]) -> None:
         def named(m: re.Match, words: str = words) -> str:
             return f"{{{m[1]}}}`{words.format(int(m[3]), title[m[2]].replace('`', ''))} <{m[2]}>`"
 
-        src.text = re.sub(found, named, src.text)
+        def titled(m: re.Match, words: str = words) -> str:
+            number = int(m[1] or m[2])
+            return f"{{ref}}`{words.format(number, title[f'sec-ch{number:02}'].replace('`', ''))} <{m[3]}>`"
+
+        lines = re.sub(found, named, src.text).split("\n")
+        numbered = r"(?<!- )\{ref\}`(?:第 (\d+) 章|[Cc]hapter (\d+)) <([^>`]+)>`"
+        src.text = "\n".join(line if line.startswith("|") else re.sub(numbered, titled, line) for line in lines)
 
 
 def titles(sources: list[Source]) -> tuple[dict[str, str], dict[str, str]]:
