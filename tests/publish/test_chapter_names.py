@@ -29,6 +29,8 @@ def named(text: str, edition: str) -> str:
         ("zh-Hans", "见 {ref}`sec-ch04`。", "见{ref}`第 4 章《jit, 交给编译器》 <sec-ch04>`。"),
         ("zh-Hans", "正如 {doc}`ch04_jit` 那样", "正如{doc}`第 4 章《jit, 交给编译器》 <ch04_jit>`那样"),
         ("zh-Hant", "見 {doc}`ch04_jit`。", "見{doc}`第 4 章《jit, 交给编译器》 <ch04_jit>`。"),
+        ("en", "see {ref}`chapter 4 <sec-mesh>`.", "see {ref}`Chapter 4, “jit, 交给编译器” <sec-mesh>`."),
+        ("zh-Hans", "与 {ref}`第 4 章 <sec-mesh>` 一样", "与 {ref}`第 4 章《jit, 交给编译器》 <sec-mesh>` 一样"),
         ("zh-Hans", "用 `jit` {doc}`ch04_jit`", "用 `jit` {doc}`第 4 章《jit, 交给编译器》 <ch04_jit>`"),
     ],
 )
@@ -37,7 +39,15 @@ def test_a_reference_without_words_says_number_and_title(edition, text, said):
 
 
 @pytest.mark.parametrize(
-    "text", ["- {doc}`ch04_jit`：小", "| {doc}`ch04_jit` | 3 |", "{ref}`这里 <sec-ch04>`", "{ref}`sec-mesh`"]
+    "text",
+    [
+        "| {ref}`第 4 章 <sec-mesh>` |",
+        "第 4 章《{ref}`sec-ch04`》",
+        "- {doc}`ch04_jit`：小",
+        "| {doc}`ch04_jit` | 3 |",
+        "{ref}`这里 <sec-ch04>`",
+        "{ref}`sec-mesh`",
+    ],
 )
 def test_lists_tables_other_words_and_sections_stay(text):
     assert named(text, "zh-Hans") == text
