@@ -99,7 +99,8 @@ def unexplained(pages: dict[str, str]) -> Iterator[Found]:
         explained = re.compile(rf"{term}(?:\*\*)?（[^（）]*(?:{english})[^（）]*）", re.I)
         first: tuple[str, Sentence] | None = None
         for where, text in pages.items():
-            uses = [s for s in sentences(text) if term in s.text]
+            prose = re.sub(r"^#.*$", "", text, flags=re.M)  # a heading explains nothing
+            uses = [s for s in sentences(prose) if term in s.text]
             gloss = next((i for i, s in enumerate(uses) if explained.search(s.text)), None)
             if gloss is not None:
                 if gloss:
