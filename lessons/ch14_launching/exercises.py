@@ -37,7 +37,7 @@ def sbatch_file(
     返回 submit 的返回值。
     """
     # TODO: four options and a line that starts every process.
-    # TODO：四个选项，再加上一条命令，用来启动每个进程。
+    # TODO：4 个选项，再加上一条命令，用来启动每个进程。
     raise NotImplementedError
 
 
@@ -57,7 +57,7 @@ def arguments_by_hand(
     没有启动器时，每个进程该给 `jax.distributed.initialize` 传哪些参数？
     hosts 是各主机的名字，gpus 是每台主机的 GPU 数。a_gpu_each 为 True 时每个 GPU 一个
     进程，为 False 时每台主机一个进程，使用这台主机的全部 GPU。port 是每台主机上都空闲的端口。
-    返回一个列表，每个进程一个字典，按进程编号排列，编号按主机的顺序依次分配："host" 是启动它的主机；
+    返回一个列表，每个进程一个字典，按进程编号排列，编号按主机的顺序依次分配。"host" 是启动它的主机；
     然后是 "coordinator_address"、"num_processes" 和 "process_id"；"local_device_ids" 是
     它使用的 GPU 的列表，按所在主机的编号。
     """
@@ -110,12 +110,12 @@ def what_is_wrong(reports: list[dict], expected: int) -> tuple[str, list[int]]:
     `initialize` 的 "process_id"、"num_processes" 和 "coordinator_address"，以及它的本地
     设备数 "devices"。
     返回 (word, ids)，取下面各项中最先成立的一项，ids 是有关的编号，从小到大，每个只出现一次：
-    ("count", …)：进程得到的 num_processes 不等于 expected；
-    ("twice", …)：不止一个进程拿到的编号；
-    ("missing", …)：小于 expected 而没有进程拿到的编号；
-    ("coordinator", …)：进程的协调器地址与 0 号进程不同；
-    ("devices", …)：进程的设备数与 0 号进程不同；
-    ("fine", [])：一切正常。
+    ("count", …) 表示这些进程得到的 num_processes 不等于 expected；
+    ("twice", …) 表示不止一个进程拿到了这些编号；
+    ("missing", …) 表示这些编号小于 expected，却没有进程拿到；
+    ("coordinator", …) 表示这些进程的协调器地址与 0 号进程不同；
+    ("devices", …) 表示这些进程的设备数与 0 号进程不同；
+    ("fine", []) 表示一切正常。
     """
     # TODO: in this order; who is process 0 in the list?
     # TODO：按这个顺序检查；列表里谁是 0 号进程？

@@ -24,7 +24,7 @@ def make_it_fit(plan: Callable[[int], dict], rows: list[int]) -> int | None:
     用尽量少的编译次数，找出放得下的最大批次。
     rows 是从小到大排列的批次大小。对其中的 n，plan(n) 按 n 行编译这一步，返回一个字典：
     "fits" 表示是否放得下；"memory" 里有 "arguments"、"peak" 和 "limit"，单位是字节，
-    放不下时 peak 为 None。n 行放不下，更多的行也放不下。
+    放不下时 peak 为 None。如果 n 行放不下，更多的行也放不下。
     返回 rows 里放得下的最大一个；一个都放不下时返回 None。
     预算：编译 `len(rows).bit_length()` 次，再多一次就会抛出 RuntimeError。
     """
@@ -49,7 +49,7 @@ def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
     Returns (on, mesh) of the cheapest, or None where there is none.
 
     为一步训练选择机器和网格，使芯片数乘以秒数最小。
-    plans 是同一步训练在几种机器上的规划，每一项是一个字典："on" 是机器的名字，"mesh" 是
+    plans 是同一步训练在几种机器上的规划，每一项是一个字典，其中 "on" 是机器的名字，"mesh" 是
     各轴的大小（可以只有一个轴），"fits" 表示是否放得下；"memory" 里有 "peak" 和 "limit"，单位是字节；
     "seconds" 里有 "compute"、"memory" 和 "network" 三个时间，单位是秒。放不下时，
     peak 和三个时间都是 None。
@@ -57,7 +57,7 @@ def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
     放得下，peak 不超过 limit 的 90 %，并且一步不超过 deadline 秒。代价没有相同的。
     返回代价最小者的 (on, mesh)；一个都没有时返回 None。
     """
-    # TODO: leave out what cannot be had, then take the cheapest.
+    # TODO: leave out what is ruled out, then take the cheapest.
     # TODO：先去掉不能用的，再取代价最小的。
     raise NotImplementedError
 
@@ -86,9 +86,9 @@ def costliest_axis(
     lines 给出每个网格轴占用了环面的哪些线，每条线是芯片数和 ring 组成的元组，ring 表示
     这条线是否闭合。闭合的线用 2 条链路连到一个芯片，不闭合的用 1 条。speed 是一条链路单方向
     每秒的字节数。
-    设轴上共有 n 个芯片：all-gather 或 reduce-scatter 的时间是 b (n-1)/n 字节除以
+    设轴上共有 n 个芯片，那么 all-gather 或 reduce-scatter 的时间是 b (n-1)/n 字节除以
     （speed 乘以这个轴的链路数），all-reduce 是它的两倍。延迟不计。
-    返回 (axis, seconds)：所有集合通信加起来最久的那个轴，以及这个时间。
+    返回 (axis, seconds)，即所有集合通信加起来最久的那个轴，以及这个时间。
     """
     # TODO: seconds for each axis, of all that runs along it.
     # TODO：对每个轴，把沿它进行的所有通信的秒数加起来。

@@ -29,13 +29,13 @@ def next_rows(
     the epoch of these rows, and how many of it are taken then, even if all are.
 
     重启之后，找出某个进程在下一个批次里要读的行。saved 来自检查点，形如
-    `{"epoch": e, "next": n}`：第 e 轮的行按
+    `{"epoch": e, "next": n}`，意思是第 e 轮的行按
     `np.random.default_rng([16, e]).permutation(count)` 的顺序取用，已经取走了 n 行。
     一个批次是这个顺序里接下来的 `size` 行；如果剩下的不足 `size` 行，就丢掉它们，从下一轮
     开始取。process 是本进程的编号，总共有 `processes` 个进程，这个数不一定与保存时相同，
     但 size 能被它整除。0 号进程读批次最前面的一段，1 号进程读接下来的一段，依此类推。
-    返回 (rows, after)：形状为 [size / processes] 的行下标，以及下一个检查点要保存的内容，
-    也就是这些行所在的轮，和这一轮到那时共取走的行数，哪怕这一轮已经取完。
+    返回 (rows, after)。rows 是形状为 [size / processes] 的行下标，after 是下一个检查点要保存的
+    内容，也就是这些行所在的轮，以及这一轮到那时共取走的行数，哪怕这一轮已经取完。
     """
     # TODO: where does the batch begin, and which part of it is ours?
     # TODO：这个批次从哪里开始，哪一段归本进程？
@@ -51,10 +51,10 @@ def stop_after(begun: int, told: bool) -> int:
     Returns a number, the same in every process: the first step that no process
     has begun yet, or 0 if no process was told.
 
-    与其他进程商定：做完哪一步之后，大家一起停下并保存。begun 是本进程已经开始的最后一步；
+    与其他进程商定做完哪一步之后一起停下并保存。begun 是本进程已经开始的最后一步；
     told 表示本进程是否收到过 SIGTERM。别的进程可能在别的步上，收到信号的也可能只有其中一个。
-    所有进程同时调用本函数。返回一个整数，每个进程都一样：还没有任何进程开始的第一步；
-    如果谁也没有收到信号，就返回 0。
+    所有进程同时调用本函数。返回一个整数，每个进程都一样，它是还没有任何进程开始的第一步；
+    如果没有进程收到信号，就返回 0。
     """
     # TODO: no process knows alone who was told, nor how far the others are.
     # TODO：谁收到了信号、别人走到了哪一步，没有哪个进程独自知道。
@@ -96,8 +96,8 @@ def slow_process(begun: np.ndarray, ready: np.ndarray) -> int:
 
     找出让大家都等它的那个进程。begun 和 ready 的形状是 [steps, processes]，单位是秒。
     每一步里，进程记下自己何时开始、何时做完自己的部分，然后等待其他进程。每个进程看的是自己的
-    时钟，各个时钟并不一致。如果某个进程做自己的部分通常要花别人两倍以上的时间，它就是慢的：
-    把它各步用时的中位数，与其他所有进程的中位数的中位数相比。只有一步用时很长，不算慢。
+    时钟，各个时钟并不一致。如果某个进程做自己的部分通常要花别人两倍以上的时间，它就是慢的。
+    判断时，把它各步用时的中位数，与其他所有进程的中位数的中位数相比。只有一步用时很长，不算慢。
     慢的进程至多一个。返回它的编号；没有慢的进程时返回 -1。
     """
     # TODO: what can be compared, when the clocks cannot?
