@@ -104,3 +104,9 @@ def test_the_command_says_where_and_counts(capsys, monkeypatch):
     )
     assert total.startswith("all\t2000\t")
     assert style.main(["book/zh-Hans/ch02"]) == 0
+
+
+def test_the_pages_and_messages_of_this_book_read_so():
+    found, measures = style.check(ROOT)
+    assert len(measures) > 16
+    assert [str(one) for one in found] == [], "\n".join(map(str, found))
