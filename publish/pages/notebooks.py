@@ -158,8 +158,9 @@ def address() -> str:
 def name_chapters(sources: list[Source], title: dict[str, str]) -> None:
     """Let a reference to a chapter that has no words of its own say its number, too.
 
-    An item of a list stays short, and where the number stands before the reference (第 3 章《…》) nothing is added. A
-    reference into a chapter that says its number alone, {ref}`chapter 3 <sec-spec>`, says its title, too; not in tables.
+    An item of a list stays short, and where the number stands before the reference (第 3 章《…》) nothing is added.
+    A reference into a chapter that says its number alone, {ref}`chapter 3 <sec-spec>`, says its title, too, but in
+    tables.
 
     title: label or page → its title, as `titles` has it.
     """
