@@ -31,7 +31,8 @@ def ui() -> dict[str, dict[str, str]]:
 
 
 @functools.cache
-def _converter():
+def converter():
+    """OpenCC to what is written in Taiwan, and the rules of terms.toml that follow it."""
     from opencc import OpenCC
 
     rules = [(re.compile(r["find"]), r["put"]) for r in terms()["traditional"]]
@@ -43,11 +44,11 @@ def traditional(text: str) -> str:
 
     Fenced code stays as it is, but for comments of their own lines; so does all that is not Chinese.
     """
-    converter, rules = _converter()
+    opencc, rules = converter()
     out = []
     for line, code in with_fences(text):
         if not line.isascii() and (not code or line.lstrip().startswith("# ")):
-            line = converter.convert(line)
+            line = opencc.convert(line)
             for find, put in rules:
                 line = find.sub(put, line)
         out.append(line)

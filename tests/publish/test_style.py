@@ -2,7 +2,7 @@
 
 import pytest
 
-from publish import style
+from publish import derived_characters, style
 from publish.chinese_texts import sentences, texts
 from publish.pages.page import ROOT
 
@@ -110,3 +110,14 @@ def test_the_pages_and_messages_of_this_book_read_so():
     found, measures = style.check(ROOT)
     assert len(measures) > 16
     assert [str(one) for one in found] == [], "\n".join(map(str, found))
+
+
+def test_a_character_that_its_surroundings_decided_was_read():
+    """In the Traditional edition; `python -m publish.derived_characters` names the others, and --accept enters them."""
+    new = {context: places[0] for context, places in derived_characters.found().items()}
+    assert {c: where for c, where in new.items() if c not in derived_characters.accepted()} == {}
+
+
+def test_rows_columns_and_the_rarer_characters_are_seen():
+    assert [*derived_characters.contexts("每一行的和，不可行，序列并行")] == ["每一[行→列]的和"]
+    assert [*derived_characters.contexts("下一周")] == ["下一[週]"]
