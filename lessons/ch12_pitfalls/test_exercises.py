@@ -179,6 +179,11 @@ def in_a_function(stacks):
     return [[*s, ("incident.py", 61, "<module>")] for s in renamed]
 
 
+def in_the_program(stacks):
+    """The same where who does not wait stands in the program itself."""
+    return [[f for f in s if f[0] != "incident_data.py"] for s in stacks]
+
+
 def recorded(*faults):
     """The incidents of these kinds that the page does not show."""
     return [i for i in reports.incidents()[2:] if i["fault"] in faults]
@@ -222,6 +227,7 @@ def test_who_is_missing(check):
         (stacks, truth), (last, nobody) = known[1], known[-1]
         known.append((from_a_thread(stacks), truth))
         known.append((in_a_function(stacks), truth))
+        known.append((in_the_program(stacks), truth))
         known.append((from_a_thread(in_a_function(last)), nobody))
         known.append(the_other_way_round(*known[2]))
         return [(stacks,) for stacks, _ in known]
