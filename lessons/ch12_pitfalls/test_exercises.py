@@ -223,12 +223,13 @@ def test_who_is_missing(check):
         for incident, first in zip([shown, *found], firsts, strict=False):
             texts, truth = renumbered(rng, incident, first)
             known.append(([reports.stack(text) for text in texts], truth))
-        # process 0 waits in the second, somebody else is missing
-        (stacks, truth), (last, nobody) = known[1], known[-1]
+        # process 0 waits, somebody else is missing; and nobody is
+        stacks, truth = next(one for one in known if one[1] and one[1][0])
+        all_wait = next(stacks for stacks, truth in known if truth is None)
         known.append((from_a_thread(stacks), truth))
         known.append((in_a_function(stacks), truth))
         known.append((in_the_program(stacks), truth))
-        known.append((from_a_thread(in_a_function(last)), nobody))
+        known.append((from_a_thread(in_a_function(all_wait)), None))
         known.append(the_other_way_round(*known[2]))
         return [(stacks,) for stacks, _ in known]
 
