@@ -59,7 +59,7 @@ def pad_and_slice(x: jax.Array, mesh: Mesh) -> tuple[jax.Array, jax.Array]:
     mesh's size that is ≥ n, the new rows zero and at the end, rows sharded over
     "x". back: the first n rows of padded, f32[n, columns], one copy on every device.
 
-    行数不能整除设备数时，先填充再分片，然后取回原来的行。
+    行数不能被设备数整除时，先填充再分片，然后取回原来的行。
     x 的形状是 [n, columns]，n ≥ 1 可以是任意值；mesh 只有一个轴 "x"。
     返回 (padded, back)。padded 的形状是 [m, columns]，m 是不小于 n 的、设备数的
     最小倍数；新增的行全是零，放在末尾；各行沿 "x" 分片。
