@@ -2,6 +2,7 @@
 
 import ast
 import errno
+import hashlib
 import importlib.util
 import re
 import warnings
@@ -24,6 +25,7 @@ class Answers:
     faults     name -> (line, what Python says) of each function that was blanked out
     fault      the first fault that belongs to no function, or None
     blanked    the text that was blanked out
+    fingerprint  of the bytes that were read
     """
 
     path: Path
@@ -33,11 +35,13 @@ class Answers:
     fault: tuple[int, str] | None = None
     blanked: str = ""
     shapes: dict[str, str] = field(default_factory=dict)  # name -> its code without name and docstring, as ast.dump
+    fingerprint: str = ""
 
 
 def read(path: Path) -> Answers:
     """Parse an answers file. Raises OSError or UnicodeDecodeError when it cannot be read."""
-    answers = Answers(path, _text(path))
+    data = _bytes(path)
+    answers = Answers(path, _text(data), fingerprint=fingerprint(data))
     if _error(answers.source) is not None:
         _blank_out(answers)
     for node in syntax_tree(answers.source).body:
@@ -47,14 +51,23 @@ def read(path: Path) -> Answers:
     return answers
 
 
-def _text(path: Path) -> str:
-    """What Python would read: a byte order mark and a declared encoding count."""
+def fingerprint(data: bytes) -> str:
+    """Tells one answers file from another: of all of it, since functions may use one another."""
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def _bytes(path: Path) -> bytes:
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "this is not a file")
     if path.stat().st_size > LARGEST:
         raise OSError(errno.EFBIG, f"it is larger than {LARGEST // 1000} kB")
+    return path.read_bytes()
+
+
+def _text(data: bytes) -> str:
+    """What Python would read: a byte order mark and a declared encoding count."""
     try:
-        return importlib.util.decode_source(path.read_bytes())
+        return importlib.util.decode_source(data)
     except (SyntaxError, LookupError) as error:  # an encoding that does not exist
         raise OSError(errno.EINVAL, str(error)) from error
 

@@ -1,7 +1,6 @@
 """How far the learner has come: all exercises in order, the last outcomes, hints given."""
 
 import ast
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -34,28 +33,33 @@ def load_state(folder: Path) -> dict[str, Any]:
         return {}
 
 
-def save_state(folder: Path, outcomes: dict[str, str], current: str | None = None) -> None:
-    """Add this run's outcomes, and the exercise at hand, to the state, where the folder can be written."""
+def save_state(folder: Path, outcomes: dict[str, tuple[str, str]], current: str | None = None) -> None:
+    """Add outcomes, and the exercise at hand, to the state, where the folder can be written.
+
+    outcomes  each with the fingerprint of the answers file that had it: by now the file may be another
+    """
     state = load_state(folder)
     if current is not None:
         state["current"] = current
-    for exercise, outcome in outcomes.items():
-        state[exercise] = {"outcome": outcome, "answer": fingerprint(folder, exercise)}
+    for exercise, (outcome, fingerprint) in outcomes.items():
+        state[exercise] = {"outcome": outcome, "answer": fingerprint}
     _write(folder / ".state.json", state)
 
 
 def cached_outcome(folder: Path, exercise: str, state: dict[str, Any]) -> str | None:
     """The exercise's outcome when its answers file has not changed since, else None."""
     entry = state.get(exercise)
-    if isinstance(entry, dict) and entry.get("answer") == fingerprint(folder, exercise):
+    if isinstance(entry, dict) and entry.get("answer") == _fingerprint(folder, exercise):
         return entry.get("outcome")
     return None
 
 
-def fingerprint(folder: Path, exercise: str) -> str:
-    """Of the whole answers file: functions may use one another."""
-    path = folder / f"{exercise.partition('.')[0]}.py"
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.is_file() else ""
+def _fingerprint(folder: Path, exercise: str) -> str:
+    """Of the answers file as it is now; empty where there is none that can be read."""
+    try:
+        return answers.fingerprint((folder / f"{exercise.partition('.')[0]}.py").read_bytes())
+    except OSError:
+        return ""
 
 
 def line_of(folder: Path, exercise: str) -> int:

@@ -116,7 +116,7 @@ class Course:
     def note(self, checked: Checked) -> None:
         """Keep a reply of the checker, also for the next session and for pytest."""
         self.verdicts[checked.exercise], self.outcomes[checked.exercise] = checked, checked.outcome
-        progress.save_state(self.answers, {checked.exercise: checked.outcome})
+        progress.save_state(self.answers, {checked.exercise: (checked.outcome, checked.answer)})
 
     def block(self, exercise: str) -> Block | None:
         """The words for its verdict, the same as pytest's; None while it has none."""

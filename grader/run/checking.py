@@ -51,6 +51,7 @@ class Check:
     verdict: Verdict
     cached: CachedResults = field(default_factory=CachedResults)
     source: str = ""
+    fingerprint: str = ""  # of the answers file
     job: forked.Job | None = None  # of the solution
     after: forked.Job | None = None  # of the answer, once the solution's has ended
     worker: Worker | None = None  # of the cluster that pytest itself was started in
@@ -113,7 +114,7 @@ def examine(spec: Spec, settings: Settings, read: Reader = answers.read) -> Chec
     except (OSError, UnicodeDecodeError) as error:
         settle(verdict, "broken", "file-unreadable", error=getattr(error, "strerror", "") or str(error))
         return check
-    check.source = file.source
+    check.source, check.fingerprint = file.source, file.fingerprint
     verdict.line = file.functions.get(spec.name, 0)
     if spec.name in file.faults:
         verdict.line, words = file.faults[spec.name]

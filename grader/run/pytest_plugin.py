@@ -134,7 +134,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         _start_following(run, pyfuncitem)
     verdict = checking.finish(under_way)
     text = checking.in_words(under_way, run.lang)
-    told = verdict.exercise, verdict.outcome, verdict.mistake, text, verdict.line
+    told = verdict.exercise, verdict.outcome, verdict.mistake, text, verdict.line, under_way.fingerprint
     pyfuncitem.stash[VERDICT] = PytestVerdict(*told, verdict.reason)
     if verdict.outcome == "skipped":
         pytest.skip(text)
@@ -205,8 +205,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         return
     _write_report(config)
     if run.verdicts and not config.option.answers:
-        known = {v.exercise: v.outcome for v in run.verdicts if not (run.settings.machine and v.outcome == "skipped")}
-        progress.save_state(run.settings.answers, known)
+        known = (v for v in run.verdicts if not (run.settings.machine and v.outcome == "skipped"))
+        progress.save_state(run.settings.answers, {v.exercise: (v.outcome, v.answer) for v in known})
     well = ("right", "skipped") if run.settings.machine else ("right",)
     unsolved = run.hint_for or any(v.outcome not in well for v in run.verdicts)
     if unsolved and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):

@@ -6,7 +6,8 @@ JAX is imported here once and no backend is started. Requests and replies are li
 dataclasses inside: see service_messages.py.
 
     {"id": 1, "check": "ch03_sharding.read_layout"}     → {"id": 1, "exercise": …, "outcome": …, "mistake": …,
-                                                           "message": …, "line": …, "seed": …, "seconds": …}
+                                                           "message": …, "line": …, "answer": …, "seed": …,
+                                                           "seconds": …}
     {"prepare": "ch03_sharding.read_layout"}            see its solution and its mistakes while there is
                                                            nothing else to do; no reply
     anything else                                       → {"id": …, "error": …}
@@ -110,7 +111,7 @@ class Service:
         if verdict.outcome in ("right", "skipped") or verdict.reason in ("lesson", "solution-ends"):
             del self._cached[exercise]
         seconds = round(time.monotonic() - began, 3)
-        told = exercise, verdict.outcome, verdict.mistake, message, verdict.line
+        told = exercise, verdict.outcome, verdict.mistake, message, verdict.line, check.fingerprint
         return CheckReply(*told, request.id, settings.seed, seconds)
 
     def _prepare(self, exercise: str) -> None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 class Checked:
     """The outcome, the mistake that was recognised, and the explanation in the learner's language.
 
-    line  of the function in the answers file; 0 where it has none
+    line    of the function in the answers file; 0 where it has none
+    answer  fingerprint of the answers file that was checked; empty where it could not be read
     """
 
     exercise: str
@@ -15,3 +16,4 @@ class Checked:
     mistake: str | None
     message: str
     line: int
+    answer: str

@@ -1,17 +1,21 @@
 """The learner's screen without a screen: one function put back to its blank, moving, state, statements, line breaks."""
 
+import asyncio
 import json
 
 import pytest
 from checker_runs import SAMPLE, answer, project
+from learn_answers import solved
 from rich.cells import cell_len
 from textual.content import Content
 
-from grader.exercise import blanks, progress
+from grader.exercise import answers, blanks, progress
 from grader.exercise.blanks import copy_blanks
 from grader.exercise.statements import statement
 from grader.learn.overview import Course
 from grader.learn.prose import breaks, hanging, marked, wrapped
+from grader.learn.session import Session
+from grader.run.service_messages import CheckReply
 from grader.say.checked import Checked
 
 BLANKS = SAMPLE / "lessons" / "ch90_one" / "exercises.py"
@@ -62,8 +66,12 @@ def course(root, lang="en"):
     return Course(root, lang)
 
 
-def verdict(exercise, outcome, message=""):
-    return Checked(exercise, outcome, None, message, line=7)
+def verdict(root, exercise, outcome, message=""):
+    return Checked(exercise, outcome, None, message, line=7, answer=fingerprint(root, exercise))
+
+
+def fingerprint(root, exercise):
+    return answers.read(root / "answers" / f"{exercise.partition('.')[0]}.py").fingerprint
 
 
 def test_n_steps_from_a_right_answer_to_the_next_that_is_not(tmp_path):
@@ -71,20 +79,20 @@ def test_n_steps_from_a_right_answer_to_the_next_that_is_not(tmp_path):
     assert c.exercises == ["ch90_one.double", "ch90_one.total", "ch90_one.count_to", "ch91_pair.everybody"]
     assert c.current == "ch90_one.double" and c.following() == "ch90_one.total"
     assert c.step(-1) == "ch91_pair.everybody"
-    c.note(verdict("ch90_one.double", "right"))
-    c.note(verdict("ch90_one.total", "right"))
+    c.note(verdict(tmp_path, "ch90_one.double", "right"))
+    c.note(verdict(tmp_path, "ch90_one.total", "right"))
     assert c.following() == "ch90_one.count_to" and c.solved() == "2 of 4 solved"
     c.go("ch90_one.count_to")
-    c.note(verdict("ch90_one.count_to", "right"))
+    c.note(verdict(tmp_path, "ch90_one.count_to", "right"))
     c.go("ch91_pair.everybody")
-    c.note(verdict("ch91_pair.everybody", "right"))
+    c.note(verdict(tmp_path, "ch91_pair.everybody", "right"))
     assert c.following() == "ch90_one.double"
 
 
 def test_what_is_known_survives_a_restart_until_the_file_changes(tmp_path):
     c = course(project(tmp_path))
-    c.note(verdict("ch90_one.double", "right"))
-    c.note(verdict("ch91_pair.everybody", "wrong"))
+    c.note(verdict(tmp_path, "ch90_one.double", "right"))
+    c.note(verdict(tmp_path, "ch91_pair.everybody", "wrong"))
     c.go("ch90_one.count_to")
     again = Course(tmp_path, "en")
     assert again.current == "ch90_one.count_to"
@@ -95,9 +103,39 @@ def test_what_is_known_survives_a_restart_until_the_file_changes(tmp_path):
     assert Course(tmp_path, "en").outcomes == {"ch91_pair.everybody": "wrong"}
 
 
+class Silent:
+    """A view that shows nothing."""
+
+    moved = judged = counted = lambda self: None
+
+    def said(self, sentence: str) -> None:
+        """Heard by nobody."""
+
+
+def reply(session, exercise, outcome, answer):
+    session._replied(CheckReply(exercise, outcome, None, "", 7, answer, id=session._id, seed=0, seconds=0.1))
+
+
+def test_a_reply_on_what_was_there_before_is_no_verdict_on_what_is_saved_by_then(tmp_path):
+    c = course(project(tmp_path))
+    session = Session(c, Silent(), limit=20, memory=2)  # its checker is not started: the replies are ours
+    before = fingerprint(tmp_path, "ch90_one.count_to")
+    session._texts["ch90_one"] = session._read("ch90_one")
+    session._check("ch90_one.count_to")
+    both = solved("count_to", "print(*range(1, n + 1), sep='\\n'); return n", solved("double", "return 2 * x"))
+    answer(tmp_path, "ch90_one", both)
+    reply(session, "ch90_one.count_to", "todo", before)
+    assert c.outcomes["ch90_one.count_to"] == "todo" and not c.is_up_to_date("ch90_one.count_to")
+    asyncio.run(session._saved("ch90_one"))
+    for exercise, outcome in (("ch90_one.double", "right"), ("ch90_one.total", "todo")):
+        assert session._checked == exercise
+        reply(session, exercise, outcome, fingerprint(tmp_path, exercise))
+    assert session._checked == "ch90_one.count_to"
+
+
 def test_the_block_is_that_of_pytest(tmp_path):
     c = course(project(tmp_path), "zh-Hans")
-    c.note(verdict("ch90_one.double", "wrong", "一\n二"))
+    c.note(verdict(tmp_path, "ch90_one.double", "wrong", "一\n二"))
     block = c.block("ch90_one.double")
     assert block and (block.word, block.heading) == ("有误", "ch90_one/double · 两倍 · answers/ch90_one.py:7")
     assert block.lines == ["一", "二"]

@@ -16,7 +16,14 @@ from grader.run.service_messages import (
 )
 from grader.see.wire import Malformed
 
-CHECKED = {"exercise": "ch90_one.double", "outcome": "wrong", "mistake": None, "message": "no", "line": 3}
+CHECKED = {
+    "exercise": "ch90_one.double",
+    "outcome": "wrong",
+    "mistake": None,
+    "message": "no",
+    "line": 3,
+    "answer": "f0",
+}
 REQUESTS = [
     ({"id": 1, "check": "ch90_one.double"}, CheckRequest("ch90_one.double", 1)),
     ({"prepare": "ch90_one.double"}, PrepareRequest("ch90_one.double")),
@@ -26,7 +33,7 @@ REPLIES = [
     ({"ready": True, "exercises": [], "notes": ["a", "b"]}, Ready((), ("a", "b"))),
     (
         {"id": 1, **CHECKED, "seed": 7, "seconds": 0.5},
-        CheckReply("ch90_one.double", "wrong", None, "no", 3, id=1, seed=7, seconds=0.5),
+        CheckReply("ch90_one.double", "wrong", None, "no", 3, "f0", id=1, seed=7, seconds=0.5),
     ),
     ({"id": "a", "superseded": True}, Superseded("a")),
     ({"id": None, "error": "not a request: 3"}, Failed(None, "not a request: 3")),
