@@ -18,7 +18,7 @@ from grader.exercise import chapters
 from grader.notebook import blank_cells
 from publish import files, progress_line
 from publish.outputs.execute import Executed
-from publish.pages import first_cell, notebooks, root_page, status
+from publish.pages import editorial, first_cell, notebooks, root_page, status, web_server
 from publish.pages.notebooks import EDITIONS
 from publish.pages.page import ROOT, read_page, written
 from publish.pages.plain_markdown import Links
@@ -43,6 +43,7 @@ def write_editions(build: Path, editions: list[str], executed: dict[str, Execute
             walls[edition] = time.monotonic() - begin
             progress_line.done(f"{edition}: pages written in {walls[edition]:.1f} s")
         root_page.write(build / "html")
+        web_server.write(build / "html")
     return walls
 
 
@@ -107,7 +108,8 @@ def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> Prepare
         for made in ("doctrees", "html"):
             shutil.rmtree(build / made / edition, ignore_errors=True)
         files.write(mark, shared)
-    seen = [_sum(shared, json.dumps([titles, [[src.name, *_minutes(src.name)] for src in sources]]))]
+    said = [[src.name, editorial.day(edition, src.name), *_minutes(src.name)] for src in sources]
+    seen = [_sum(shared, editorial.version(), json.dumps([titles, said]))]
     for src in sources:
         first = first_cell.source(edition, src.name, notebooks.address())
         from_what = _sum(
@@ -145,7 +147,7 @@ def _shared() -> str:
     """A hash of what Sphinx makes every page with: configuration, look, words, versions."""
     versions = [metadata.version(p) for p in ("jupyter-book", "sphinx-book-theme", "myst-nb", "opencc")]
     paths = [ROOT / name for name in ("_config.yml", "_toc.yml", "book/terms.toml", "publish/files.py")]
-    paths += [ROOT / "publish" / "pages" / name for name in ("terms.py", "write_edition.py")]
+    paths += [ROOT / "publish" / "pages" / name for name in ("terms.py", "editorial.py", "write_edition.py")]
     for kind in ("_ext", "_static", "_templates"):
         paths += (p for p in (ROOT / "book" / kind).rglob("*") if p.is_file() and "__pycache__" not in p.parts)
     return _sum(*versions, *(hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths)))

@@ -1,0 +1,94 @@
+"""What a page says of itself: version, the day its source changed, how to cite it, and words for a search engine."""
+
+import functools
+import subprocess
+import tomllib
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from publish.pages import terms
+from publish.pages.notebooks import EDITIONS, address
+from publish.pages.page import ROOT
+
+LONGEST = 200  # characters of a description
+LOCALES = {"en": "en_US", "zh-Hans": "zh_CN", "zh-Hant": "zh_TW"}
+
+
+@functools.cache
+def version() -> str:
+    """That of pyproject.toml."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+
+
+@functools.cache
+def days(root: Path = ROOT) -> dict[str, str]:
+    """File of the book → the day of the last commit that changed it, 2026-11-23. Empty where there is no history."""
+    command = ["git", "log", "--format=//%cs", "--name-only", "--", "book/en", "book/zh-Hans"]
+    try:
+        said = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):  # no git, or a copy without its history
+        return {}
+    found: dict[str, str] = {}
+    day = ""
+    for line in said.splitlines():
+        if line.startswith("//"):
+            day = line[2:]
+        elif line:
+            found.setdefault(line, day)
+    return found
+
+
+def day(edition: str, page: str) -> str:
+    """When a page's source last changed; empty where nobody knows."""
+    return days().get(f"book/{EDITIONS.get(edition, edition)}/{page}.md", "")
+
+
+@dataclass(frozen=True)
+class About:
+    """A page, for its head and its foot. title: of the page, as text; description: its first paragraph."""
+
+    edition: str
+    page: str
+    title: str
+    description: str
+
+    @property
+    def url(self) -> str:
+        """Where it is published; empty where _config.yml does not say."""
+        return f"{base}/{self.edition}/{self.page}.html" if (base := address()) else ""
+
+    def cite(self) -> str:
+        """A reference to the page, as text."""
+        words = {name: row[self.edition] for name, row in terms.ui().items()}
+        said = words["cite_page" if self.page != "index" else "cite_book"].format(
+            title=self.title, book=words["title"], version=version()
+        )
+        parts = [said, day(self.edition, self.page), self.url]
+        return words["cite_comma"].join(part for part in parts if part) + words["cite_stop"]
+
+    def head(self, editions: list[str]) -> str:
+        """The tags of the head. editions: those that the page is in."""
+        short = self.description
+        tags = [("name", "description", short)] if short else []
+        tags += [("property", "og:title", self.title), ("property", "og:type", "article")]
+        tags += [("property", "og:description", short)] if short else []
+        tags += [("property", "og:site_name", terms.ui()["title"][self.edition])]
+        tags += [("property", "og:locale", LOCALES[self.edition])]
+        lines = []
+        if self.url:
+            tags += [("property", "og:url", self.url)]
+            there = {edition: About(edition, self.page, "", "").url for edition in editions}
+            lines = [f'<link rel="alternate" hreflang="{e}" href="{escape(u)}">' for e, u in there.items()]
+        lines += [f'<meta {kind}="{name}" content="{escape(words)}">' for kind, name, words in tags]
+        return "\n".join(lines)
+
+
+def shortened(text: str) -> str:
+    """As many whole sentences of a paragraph as a description holds, at least the first, cut if it must be."""
+    text = " ".join(text.split())
+    ends = [i + 1 for i, c in enumerate(text) if c in "。？！" or (c in ".?!" and text[i + 1 : i + 2] in ("", " "))]
+    fits = [end for end in ends if end <= LONGEST]
+    if fits:
+        return text[: fits[-1]]
+    return text if len(text) <= LONGEST else text[: LONGEST - 1].rstrip() + "…"
