@@ -1,0 +1,58 @@
+"""Workflows, citation, changelog and both guides for contributors name what is there, and the same version."""
+
+import re
+import tomllib
+
+import pytest
+import yaml
+
+from publish.pages.page import ROOT
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+GUIDES = ("CONTRIBUTING.md", "CONTRIBUTING.zh-Hans.md")
+
+
+def steps(path):
+    """The steps of all jobs."""
+    jobs = yaml.safe_load(path.read_text("utf-8"))["jobs"]
+    return [step for job in jobs.values() for step in job["steps"]]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda p: p.name)
+def test_a_workflow_runs_what_the_makefile_has(path):
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M))
+    commands = [step["run"] for step in steps(path) if "run" in step]
+    for command in commands:
+        for words in re.findall(r"\bmake ([^\n&|;]+)", command):
+            assert {word for word in words.split() if "=" not in word} <= targets, command
+        for script in re.findall(r"\.ci/\w+", command):
+            assert (ROOT / script).is_file(), command
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda p: p.name)
+def test_a_workflow_may_write_only_where_a_job_says_so_and_ends(path):
+    workflow = yaml.safe_load(path.read_text("utf-8"))
+    assert workflow["permissions"] == {"contents": "read"}
+    for job in workflow["jobs"].values():
+        assert "timeout-minutes" in job or "needs" in job
+    assert all(re.fullmatch(r"actions/[\w-]+@v\d+", step["uses"]) for step in steps(path) if "uses" in step)
+
+
+def test_the_citation_and_the_changelog_are_of_this_version():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert citation["version"] == VERSION and citation["cff-version"] == "1.2.0"
+    newest = re.search(r"^## (\S+?),", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
+    assert newest and newest[1] == VERSION
+
+
+def test_both_guides_for_contributors_name_the_same_commands_and_files():
+    def named(guide):
+        text = (ROOT / guide).read_text("utf-8")
+        spans = re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", text, flags=re.S))
+        return {s for s in spans if not re.search(r"--only|^[a-z]{2}(-Hans)?$|….", s)}
+
+    here, there = map(named, GUIDES)
+    assert here == there
+    blocks = [re.findall(r"^(\S.*?)(?:\s+#.*)?$", (ROOT / g).read_text("utf-8").split("```")[1], re.M) for g in GUIDES]
+    assert blocks[0][1:] == blocks[1][1:]
