@@ -7,7 +7,7 @@ PORT ?= 8000
 # Two more than there are cores: half of the tests wait for processes.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(min(6, 2 + (os.cpu_count() or 1)))')
 
-.PHONY: learn book record serve env sync format test test-long check test-newest clean system
+.PHONY: learn book record serve env sync format test test-long check test-newest audit clean system
 
 # FRESH=1 executes every cell here; otherwise what book/outputs/ has for the cells as they are is taken from there.
 book: env  ## write _build/html/{en,zh-Hans,zh-Hant}/
@@ -53,6 +53,10 @@ check: env
 # The browser and Chinese fonts, for the tests that look at pages; the book itself needs neither.
 system:
 	@sh .ci/system
+
+# Needs Node.js, and the npm registry once. PAGES='en/index zh-Hans/ch03_sharding' instead of one of each kind.
+audit: book  ## Lighthouse and axe on the built book: one table
+	@$(BIN)/python -m publish.audit.run_audit $(PAGES)
 
 # The newest Python on this machine, and the newest JAX that it gets.
 test-newest:

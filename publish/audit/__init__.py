@@ -1,0 +1,1 @@
+"""The built book under Lighthouse and axe: `make audit`."""

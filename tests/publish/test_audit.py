@@ -1,0 +1,56 @@
+"""`make audit`: what it says of a page, and of a machine or a book that is not ready; gzip as a host has it."""
+
+import gzip
+import urllib.request
+
+import pytest
+
+from publish.audit import run_audit
+from publish.audit.run_audit import Row, served, table
+
+GOOD = dict.fromkeys(run_audit.SCORES, 100)
+
+
+@pytest.fixture
+def book(tmp_path):
+    (tmp_path / "html" / "en").mkdir(parents=True)
+    for page in ("index.html", "en/index.html"):
+        (tmp_path / "html" / page).write_text("<p>好</p>" * 100, "utf-8")
+    return tmp_path
+
+
+def test_a_page_that_misses_what_is_promised_is_named_with_each_point():
+    assert Row("en/index", "phone", GOOD, 150_000, [], []).misses() == []
+    row = Row("en/index", "phone", GOOD | {"seo": 94}, 150_001, [], ["region (dark): nav"])
+    assert row.misses() == [
+        "en/index, phone: seo 94, less than 95",
+        "en/index, phone: 150,001 bytes, more than 150,000",
+        "en/index, phone: axe: region (dark): nav",
+    ]
+
+
+def test_the_table_has_a_line_for_each_page_and_form():
+    rows = [Row("en/index", form, GOOD, 93_400, [], []) for form in ("phone", "desktop")]
+    assert table(rows).splitlines()[1:] == [
+        "en/index  phone     100   100   100   100     93    0",
+        "en/index  desktop   100   100   100   100     93    0",
+    ]
+
+
+def test_pages_are_served_gzipped_and_what_is_not_there_is_not_found(book):
+    with served(book / "html") as base:
+        with urllib.request.urlopen(f"{base}/en/") as answer:
+            assert answer.headers["Content-Encoding"] == "gzip"
+            assert gzip.decompress(answer.read()).decode() == "<p>好</p>" * 100
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(f"{base}/en/none.html")
+
+
+def test_what_is_missing_is_said_in_a_sentence(book, tmp_path, monkeypatch, capsys):
+    assert run_audit.main(["--build", str(tmp_path / "none")]) == 2
+    assert capsys.readouterr().err == "there is no book yet: run `make book` first\n"
+    assert run_audit.main(["--build", str(book), "en/ch99"]) == 2
+    assert capsys.readouterr().err == "there is no page en/ch99: name one as en/ch03_sharding\n"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert run_audit.main(["--build", str(book), "en/index"]) == 2
+    assert capsys.readouterr().err.startswith("not here: node, npm, chromium;")
