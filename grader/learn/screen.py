@@ -127,7 +127,8 @@ class Learn(App[None]):
 
     def judged(self) -> None:
         self._fill()
-        self._reveal("verdict")
+        if self.course.outcomes.get(self.course.current) != "todo":  # then there is the statement to read
+            self._reveal("verdict")
 
     def counted(self) -> None:
         self._fill()

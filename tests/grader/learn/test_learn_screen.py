@@ -279,3 +279,15 @@ def test_a_key_that_is_pressed_twice_closes_a_dialog_once(tmp_path, opens, close
         assert len(pilot.app.screen_stack) == 1
 
     session(root, play)
+
+
+def test_a_blank_that_was_checked_leaves_the_statement_in_view(tmp_path):
+    root = project(tmp_path)
+
+    async def play(pilot):
+        while "ch90_one.double" not in pilot.app.course.outcomes:
+            await pilot.pause(0.05)
+        await pilot.pause(0.5)  # for what scrolls after that
+        assert "Twice x, laid out as x is." in text(pilot.app) and pilot.app._body.scroll_y == 0
+
+    session(root, play, size=(40, 12))
