@@ -207,5 +207,5 @@ dummy_data = jax.random.normal(key, (256, 10))
 print((w.ravel() == dummy_data.ravel()[:50]).all())
 
 # %% jit-of-pmap
-outside = jax.jit(parallel_predict)(params, cut)
+outside = jax.jit(jax.pmap(predict, in_axes=(None, 0)))(params, cut)
 print(outside.sharding.is_equivalent_to(stacked.sharding, ndim=3))

@@ -82,11 +82,12 @@ while step < args.steps and not told:
             note(step, slow, show=True)
         own = []
 keeping.finish(manager)
-multihost_utils.sync_global_devices("saved")  # nobody leaves before
-faulthandler.cancel_dump_traceback_later()
-if step < args.steps:
+if done := step == args.steps:
+    note(step, f"loss of step {step}: {losses[-1]:.6f}", show=True)
+    if jax.process_index() == 0:
+        (folder / "losses.json").write_text(json.dumps(losses))
+else:
     note(step, f"told to go: step {step} is saved", show=True)
-    sys.exit(AGAIN)
-note(step, f"loss of step {step}: {losses[-1]:.6f}", show=True)
-if jax.process_index() == 0:
-    (folder / "losses.json").write_text(json.dumps(losses))
+multihost_utils.sync_global_devices("noted")  # nobody leaves before
+faulthandler.cancel_dump_traceback_later()
+sys.exit(0 if done else AGAIN)

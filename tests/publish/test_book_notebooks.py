@@ -173,3 +173,14 @@ def test_the_built_notebooks_carry_their_outputs():
             notebook = json.loads((html / edition / "notebooks" / f"{chapter}.ipynb").read_text("utf-8"))
             cells = [c for c in notebook["cells"] if c["cell_type"] == "code" and not c["id"].startswith(ASKED)]
             assert not cells or sum(bool(c["outputs"]) for c in cells) >= len(cells) / 2
+
+
+@pytest.mark.parametrize("name", sync.chapters())
+def test_no_cell_uses_a_name_that_an_exercise_above_it_has_taken(name):
+    """In a notebook the blank is a cell, too: it would be called in place of what the page has defined."""
+    page = read_page(ROOT / "book" / "en" / f"{name}.md")
+    for cell in page.cells:
+        taken = {exercise.name for exercise in page.exercises if exercise.first < cell.first}
+        tree = ast.parse("\n".join(line for line in cell.body.split("\n") if not line.startswith("%")))
+        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        assert not used & taken, f"{name}: cell «{cell.name}» means the exercise's function {used & taken}"

@@ -27,7 +27,9 @@ def count_to(n):
 """
 
 
-@pytest.mark.parametrize("kind", [KINDS[0], *(pytest.param(kind, marks=pytest.mark.long) for kind in KINDS[1:])])
+@pytest.mark.parametrize(
+    "kind", [KINDS[0], *(pytest.param(*kind.values, marks=[*kind.marks, pytest.mark.long]) for kind in KINDS[1:])]
+)
 def test_right_wrong_and_todo_of_three_students_and_one_who_handed_in_nothing(tmp_path, kind):
     root, folder = project(tmp_path / "project"), tmp_path / "submissions"
     hand_in(folder, "ada", **right(root, "ch90_one", "ch91_pair"))
