@@ -18,11 +18,12 @@ from publish.pages.page import written
 
 @dataclass(frozen=True)
 class Block:
-    """The lines that stand between the lines `first` and `last` of a file."""
+    """The lines that stand between the lines `first` and `last` of a file; `what` names them in a sentence."""
 
     first: str
     last: str
     lines: list[str]
+    what: str = "the list of chapters"
 
 
 @dataclass
@@ -53,12 +54,11 @@ def lists(root: Path) -> Lists:
         guide = ["", *teaching.lessons(root, found, edition), ""]
         blocks[root / "book" / edition / f"{teaching.PAGE}.md"] = [Block("% lessons", "% end lessons", guide)]
         names = ["", *elsewhere.gathered(found, edition), ""]
-        blocks[root / "book" / edition / f"{elsewhere.PAGE}.md"] = [Block(elsewhere.FIRST, elsewhere.LAST, names)]
+        blocks[root / "book" / edition / f"{elsewhere.PAGE}.md"] = [_elsewhere(names)]
         for chapter in found:
             if chapter.elsewhere:
                 lines = ["", *elsewhere.section(chapter, edition), ""]
-                page = root / "book" / edition / f"{chapter.lesson}.md"
-                blocks[page] = [Block(elsewhere.FIRST, elsewhere.LAST, lines)]
+                blocks[root / "book" / edition / f"{chapter.lesson}.md"] = [_elsewhere(lines)]
         table = ["", *_table(root, found, edition), ""]
         blocks[root / readme] = [Block("<!-- chapters -->", "<!-- end chapters -->", table)]
     problems += [
@@ -86,6 +86,10 @@ def _uncaptioned(root: Path, chapter: Chapter) -> Iterator[str]:
             yield f"{where}: [[figures]] has a caption for «{row.cell}», and demo.py beside it has no such cell"
 
 
+def _elsewhere(lines: list[str]) -> Block:
+    return Block("% elsewhere", "% end elsewhere", lines, "what others call its things")
+
+
 def _part(found: list[Chapter], part: int) -> Block:
     lines = [f"      - file: {c.lesson}" for c in found if c.part == part]
     return Block(f"# chapters of part {part}", "# end chapters", lines)
@@ -101,8 +105,7 @@ def _between(text: str, block: Block) -> str:
     old = text.split("\n")
     bare = [line.strip() for line in old]
     if block.first not in bare or block.last not in bare[bare.index(block.first) :]:
-        what = "the list of chapters" if block.first != elsewhere.FIRST else "what others call its things"
-        raise ValueError(f"{what} needs a line «{block.first}» and a line «{block.last}» below it")
+        raise ValueError(f"{block.what} needs a line «{block.first}» and a line «{block.last}» below it")
     start = bare.index(block.first) + 1
     end = bare.index(block.last, start)
     return "\n".join([*old[:start], *block.lines, *old[end:]])

@@ -16,30 +16,32 @@ from publish.pages import terms
 from publish.pages.page import ROOT
 
 LIST = ROOT / "book" / "derived_characters.txt"
+TABLE = "列欄"  # what 行 and 列 become by rules of terms.toml where they mean rows and columns
 RARE = "隻髮瞭箇麵乾錶捲迴剋鬆鬥週檯鬱鍾註併儘係繫里覆"  # what 只发了个面 … become in few places
 
 
 def contexts(line: str) -> Iterator[str]:
     """The places of a Simplified line where a character was decided by its surroundings, as «這一[行→列]的和»."""
-    converter, rules = terms.converter()
-    line = converter.convert(line)
-    for find, put in rules[:-2]:
+    opencc, rules = terms.converter()
+    line = opencc.convert(line)
+    for find, put in rules:
+        if put in TABLE:
+            yield from (_around(m, f"{m[0]}→{put}") for m in find.finditer(line))
         line = find.sub(put, line)
-    for m in re.finditer(f"[{RARE}]", line):
-        yield f"{line[max(0, m.start() - 2) : m.start()]}[{m[0]}]{line[m.end() : m.end() + 2]}"
-    for find, put in rules[-2:]:  # of rows and columns
-        for m in find.finditer(line):
-            yield f"{line[max(0, m.start() - 2) : m.start()]}[{m[0]}→{put}]{line[m.end() : m.end() + 2]}"
-        line = find.sub(put, line)
+    yield from (_around(m, m[0]) for m in re.finditer(f"[{RARE}]", line))
 
 
-def found() -> dict[str, list[str]]:
-    """Each context of the book's Chinese prose, and where it stands: place, line and sentence."""
-    places: dict[str, list[str]] = {}
+def _around(m: re.Match[str], said: str) -> str:
+    return f"{m.string[max(0, m.start() - 2) : m.start()]}[{said}]{m.string[m.end() : m.end() + 2]}"
+
+
+def found() -> dict[str, str]:
+    """Each context of the book's Chinese prose, and where it first stands: place, line and sentence."""
+    places: dict[str, str] = {}
     for where, text in texts().items():
         for number, line in prose(terms.join_lines(text)):
             for context in contexts(line):
-                places.setdefault(context.strip(), []).append(f"{where}: line {number}: {line.strip()[:120]}")
+                places.setdefault(context.strip(), f"{where}: line {number}: {line.strip()[:120]}")
     return places
 
 
@@ -59,7 +61,7 @@ def main() -> int:
         return 0
     new = sorted(places.keys() - accepted())
     for context in new:
-        print(f"{context}  {places[context][0]}")
+        print(f"{context}  {places[context]}")
     return 1 if new else 0
 
 

@@ -14,13 +14,12 @@ from pathlib import Path
 
 import nbformat
 
-from grader.exercise import chapters
 from grader.notebook import blank_cells
 from publish import files, progress_line
 from publish.outputs.execute import Executed
 from publish.pages import editorial, first_cell, notebooks, root_page, status, web_server
 from publish.pages.notebooks import EDITIONS
-from publish.pages.page import ROOT, read_page, written
+from publish.pages.page import ROOT, chapter_of, read_page, written
 from publish.pages.plain_markdown import Links
 
 
@@ -131,8 +130,7 @@ def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> Prepare
 
 def _minutes(name: str) -> list[int]:
     """What the head of a page says and its notebook does not: minutes to read and to solve, if it is a chapter."""
-    folder = ROOT / "lessons" / name
-    return [(found := chapters.read(folder)).read, found.solve] if chapters.NAME.fullmatch(name) else []
+    return [chapter.read, chapter.solve] if (chapter := chapter_of(name)) else []
 
 
 def _tools() -> str:

@@ -10,7 +10,6 @@ from grader.exercise.chapters import Chapter
 from publish.pages import terms
 
 PAGE = "elsewhere"
-FIRST, LAST = "% elsewhere", "% end elsewhere"
 
 
 def section(chapter: Chapter, edition: str) -> Iterator[str]:

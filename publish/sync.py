@@ -17,7 +17,7 @@ import yaml
 from grader.exercise import chapters as lessons
 from grader.exercise.languages import unwritten
 from grader.exercise.statements import chinese
-from publish import elsewhere, files
+from publish import files
 from publish.chapter_lists import Lists, lists
 from publish.pages import exercise_blocks, terms
 from publish.pages.page import ROOT, WRITTEN, Page, demo_cells, program_cell, read_page, show, written
@@ -192,9 +192,7 @@ def _file(path: Path, text: str, sentences: str, root: Path, listed: Lists, resu
         result.problems.append(f"{show(path, root)}: {error}")
         return
     if whole != text:
-        names = path.stem == elsewhere.PAGE or lessons.NAME.fullmatch(path.stem)
-        what = "what others call its things" if names else "its list of chapters"
-        said = f"{show(path, root)}: {what} is not what lessons/*/chapter.toml say"
+        said = f"{show(path, root)}: {listed.blocks[path][0].what} is not what lessons/*/chapter.toml say"
         sentences = "\n".join(filter(None, [sentences, said]))
     if sentences:
         result.stale[path] = whole, sentences

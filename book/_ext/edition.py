@@ -17,9 +17,9 @@ sys.path[:0] = [str(BOOK), str(BOOK.parent)]  # Jupyter Book starts elsewhere
 
 from _ext.bigrams import Bigrams  # noqa: E402
 
-from grader.exercise import chapters  # noqa: E402
 from publish import files  # noqa: E402  (book/ is not a package)
 from publish.pages import terms  # noqa: E402
+from publish.pages.page import chapter_of  # noqa: E402
 
 NAMES = {"en": "English", "zh-Hans": "简体", "zh-Hant": "繁體"}
 LANGUAGES = {"en": "en", "zh-Hans": "zh_CN", "zh-Hant": "zh_TW"}
@@ -113,8 +113,7 @@ def page_context(app: Sphinx, page: str, template: str, context: dict, doctree: 
     context["words"] = {name: row[edition] for name, row in terms.ui().items()}
     if "body" in context and (found := CHAPTER.match(page)):
         said = context["words"]["chapter"].format(int(found[1]))
-        if (lesson := BOOK.parent / "lessons" / page).is_dir():
-            chapter = chapters.read(lesson)
+        if chapter := chapter_of(page):
             said += f" · {context['words']['minutes'].format(read=chapter.read, solve=chapter.solve)}"
         eyebrow = f'<p class="chapter">{said}</p>'
         context["body"] = context["body"].replace("<h1>", f"{eyebrow}<h1>", 1)

@@ -195,7 +195,7 @@ def _choose(wanted: str, files: SandboxFiles, lang: str) -> str:
             return kind
         why.append(say("class-room-open" if tried.started == 2 else "class-room-fails", lang, kind=kind))
     if wanted == "auto":
-        raise BadInput("class-no-room", tried=("；" if lang != "en" else "; ").join(why))
+        raise BadInput("class-no-room", tried=say("list-semicolon", lang).join(why))
     raise BadInput("class-isolation-fails", kind=wanted)
 
 

@@ -8,12 +8,12 @@ import os
 import resource
 import select
 import signal
-import sys
 import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 from minipod import processes
+from minipod.forked.child import limit_memory
 from minipod.processes import json_lines
 
 LARGEST = 32 << 20  # bytes of what a child hands back
@@ -54,23 +54,14 @@ def _serve(function: Callable[[], Any], its: int, seconds: float, memory: float)
             os.dup2(null, stream)
         os.closerange(3, its)
         os.closerange(its + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-        _limit(seconds, memory)
+        used = math.ceil(seconds) + 1  # the kernel counts from the start of this process
+        resource.setrlimit(resource.RLIMIT_CPU, (used, used))
+        limit_memory(memory)
         json_lines.send(its, json_lines.encode(function()))
     except BaseException:
         pass  # what is missing is told by the parent
     finally:
         os._exit(0)
-
-
-def _limit(seconds: float, memory: float) -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    used = math.ceil(seconds) + 1  # the kernel counts from the start of this process
-    resource.setrlimit(resource.RLIMIT_CPU, (used, used))
-    if sys.platform == "linux":
-        with open("/proc/self/status", encoding="ascii") as status:
-            now = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmData"))
-        most = now + int(memory * 2**30)
-        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 def _received(pipe: int, deadline: float) -> bytes:

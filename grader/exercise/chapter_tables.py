@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-LANGUAGES = {"en", "zh-Hans"}
+WRITTEN = ("en", "zh-Hans")  # the languages, and editions, that are written by hand; zh-Hant is derived
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Elsewhere:
 
 def captions(rows: list[dict[str, Any]]) -> tuple[Caption, ...]:
     """The rows of [[figures]], which `wrong` has found to be right."""
-    return tuple(Caption(row["cell"], {key: row[key] for key in LANGUAGES}) for row in rows)
+    return tuple(Caption(row["cell"], {language: row[language] for language in WRITTEN}) for row in rows)
 
 
 def elsewhere(rows: list[dict[str, Any]]) -> tuple[Elsewhere, ...]:
@@ -52,13 +52,13 @@ def elsewhere(rows: list[dict[str, Any]]) -> tuple[Elsewhere, ...]:
 
 
 def _called(row: dict[str, str] | None) -> Called | None:
-    return Called({key: row[key] for key in LANGUAGES}, row["source"]) if row else None
+    return Called({language: row[language] for language in WRITTEN}, row["source"]) if row else None
 
 
 def wrong(facts: dict[str, Any]) -> Iterator[str]:
     """What is wrong with [[figures]] and [[elsewhere]], a sentence each."""
     for row in _rows(facts, "figures"):
-        if not isinstance(row, dict) or set(row) != {"cell", *LANGUAGES} or not all(map(_text, row.values())):
+        if not isinstance(row, dict) or set(row) != {"cell", *WRITTEN} or not all(map(is_text, row.values())):
             yield "one of [[figures]] is not whole: it has cell, en and zh-Hans, and nothing else"
             return
     for number, row in enumerate(_rows(facts, "elsewhere"), 1):
@@ -79,7 +79,7 @@ def wrong(facts: dict[str, Any]) -> Iterator[str]:
 
 def _called_wrong(where: str, row: Any) -> Iterator[str]:
     yield from (f"{where}.{language} is missing: write it" for language in _lacks(row))
-    if isinstance(row, dict) and (odd := sorted(set(row) - {*LANGUAGES, "source"})):
+    if isinstance(row, dict) and (odd := sorted(set(row) - {*WRITTEN, "source"})):
         yield f"{where}: nothing is called «{odd[0]}»: it may hold en, zh-Hans and source"
     if not isinstance(row, dict) or not str(row.get("source", "")).startswith("https://"):
         yield f"{where}.source is missing: what is said of another system names the page that says so, https://…"
@@ -93,12 +93,13 @@ def _rows(facts: dict[str, Any], key: str) -> list[Any]:
 def _lacks(table: Any) -> list[str]:
     """The languages in which a table says nothing."""
     there = table if isinstance(table, dict) else {}
-    return sorted(language for language in LANGUAGES if not _said(there.get(language)))
+    return [language for language in WRITTEN if not _said(there.get(language))]
 
 
 def _said(value: Any) -> bool:
-    return bool(value) and all(map(_text, value)) if isinstance(value, list) else _text(value)
+    return bool(value) and all(map(is_text, value)) if isinstance(value, list) else is_text(value)
 
 
-def _text(value: Any) -> bool:
+def is_text(value: Any) -> bool:
+    """Whether it is a string that says something."""
     return isinstance(value, str) and bool(value.strip())

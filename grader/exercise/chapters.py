@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from grader.exercise import chapter_tables
-from grader.exercise.chapter_tables import Caption, Elsewhere
+from grader.exercise.chapter_tables import WRITTEN, Caption, Elsewhere, is_text
 
 FILE = "chapter.toml"
-WRITTEN = ("en", "zh-Hans")  # the languages, and editions, that are written by hand; zh-Hant is derived
 NAME = re.compile(r"ch(\d\d)_[a-z][a-z0-9_]*")
 
 
@@ -95,9 +94,9 @@ def _wrong(facts: dict[str, Any], number: int) -> Iterator[str]:
     if facts["number"] != number:
         yield f"number is {facts['number']}, the folder's name says {number}: write «number = {number}»"
     title = facts.get("title")
-    if not isinstance(title, dict) or not any(_text(title.get(language)) for language in WRITTEN):
+    if not isinstance(title, dict) or not any(is_text(title.get(language)) for language in WRITTEN):
         yield 'the title is missing: write «title.en = "…"» and «title.zh-Hans = "…"», or one of them'
-    elif wrong := [key for key, text in title.items() if key not in WRITTEN or not _text(text)]:
+    elif wrong := [key for key, text in title.items() if key not in WRITTEN or not is_text(text)]:
         yield f"title.{wrong[0]} is no title: write it for {' or '.join(WRITTEN)}, between quotation marks"
     if not isinstance(facts.get("measures", False), bool):
         yield "measures is no true or false: write «measures = true» where cells take the time, else leave it out"
@@ -108,7 +107,7 @@ def _wrong(facts: dict[str, Any], number: int) -> Iterator[str]:
         yield "[teaching] is not whole: it has goal (a text by language), ask (texts by language) and wrong (mistakes)"
     yield from chapter_tables.wrong(facts)
     for row in labels:
-        if set(row) != {"find", "zh-Hans"} or not all(map(_text, row.values())):
+        if set(row) != {"find", "zh-Hans"} or not all(map(is_text, row.values())):
             yield "one of [[labels]] is not whole: it has find and zh-Hans, and nothing else"
         try:
             re.compile(row["find"])
@@ -123,11 +122,7 @@ def _teaches(table: Any) -> bool:
     if not isinstance(goal, dict) or not isinstance(ask, dict) or not set(goal) == set(ask) <= set(WRITTEN):
         return False
     lists = [*ask.values(), wrong]
-    return all(map(_text, goal.values())) and all(isinstance(one, list) and all(map(_text, one)) for one in lists)
-
-
-def _text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip())
+    return all(map(is_text, goal.values())) and all(isinstance(one, list) and all(map(is_text, one)) for one in lists)
 
 
 def lessons_in(lessons: Path) -> list[str]:

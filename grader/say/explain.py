@@ -52,9 +52,8 @@ def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang:
         values |= {"memory": f"{memory:g}", "limit": f"{limit:g}", "process": verdict.process}
         values |= verdict.because.values
         remark = say(key, lang, **{k: told(v) if isinstance(v, str) else v for k, v in values.items()})
-    own = dict.fromkeys(
-        verdict.own or _stack_lines(verdict.stack, verdict.file)
-    )  # a comprehension has a frame of its own
+    # Each line once: a comprehension has a frame of its own.
+    own = dict.fromkeys(verdict.own or _stack_lines(verdict.stack, verdict.file))
     where = [_line("where", say("where", lang, file=file, line=n, code=code.strip()), lang) for n, code in own]
     first, last = (diagnosis, remark) if diagnosis else (remark, "")
     return "\n".join(filter(None, [first, *called, *seen, last, *where]))

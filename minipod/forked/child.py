@@ -102,11 +102,11 @@ def _start_jax(rank: int, processes: int, devices: int | None, port: int, memory
             shutdown_timeout_seconds=5,
         )
     jax.devices()
-    _limit(int(memory * 2**30) if jax.default_backend() == "cpu" else None)
+    limit_memory(memory if jax.default_backend() == "cpu" else None)
 
 
-def _limit(memory: int | None) -> None:
-    """No core files, and `memory` bytes beyond what the process has now. macOS does not keep to the latter.
+def limit_memory(memory: float | None) -> None:
+    """No core files, and `memory` GiB beyond what this process has now. macOS does not keep to the latter.
 
     None: no limit, since the driver of a GPU or a TPU maps as much as the device has.
     """
@@ -116,7 +116,8 @@ def _limit(memory: int | None) -> None:
     if sys.platform == "linux" and memory is not None:
         with open("/proc/self/status", encoding="ascii") as status:
             now = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmData"))
-        resource.setrlimit(resource.RLIMIT_DATA, (now + memory, now + memory))
+        most = now + int(memory * 2**30)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 def _dump_on_signal(pipe: int) -> None:

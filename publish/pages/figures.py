@@ -6,10 +6,10 @@ What a cell drew is recorded as minipod made it; here it gets what only a page k
 import html
 import re
 
-from grader.exercise import chapters
 from minipod.pictures.drawing.svg import PALETTE
 from publish.pages import terms
-from publish.pages.labels import LESSONS, label, translate
+from publish.pages.labels import label, translate
+from publish.pages.page import chapter_of
 
 OPEN, CLOSE = '<figure class="minipod">', "</figure>"
 
@@ -67,19 +67,18 @@ def captioned(markup: str, alt: str, page: str, cell: str, number: int, edition:
     alt     what the picture says of itself, in English
     number  its place among the pictures of the page
     """
-    chapter = chapters.NAME.fullmatch(page)
-    if not chapter or OPEN not in markup:
+    if not (chapter := chapter_of(page)):
         return markup
     where = f"fig-{cell}"
     said = re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(caption(alt, page, cell, edition), quote=False))
-    name = terms.ui()["figure"][edition].format(int(chapter[1]), number)
+    name = terms.ui()["figure"][edition].format(chapter.number, number)
     words = f'<figcaption><a href="#{where}">{name}</a> {said}</figcaption>'
     return markup.replace(OPEN, f'<figure class="minipod" id="{where}">', 1).replace(CLOSE, words + CLOSE, 1)
 
 
 def caption(alt: str, page: str, cell: str, edition: str) -> str:
     """What the chapter says of the picture of this cell, or else the beginning of what the picture says of itself."""
-    for row in chapters.read(LESSONS / page).figures if (LESSONS / page / chapters.FILE).exists() else ():
+    for row in chapter.figures if (chapter := chapter_of(page)) else ():
         if row.cell == cell:
             said = row.said["en" if edition == "en" else "zh-Hans"]
             return terms.traditional(said) if edition == "zh-Hant" else said

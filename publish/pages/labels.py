@@ -4,12 +4,9 @@ import functools
 import html
 import re
 import tomllib
-from pathlib import Path
 
-from grader.exercise import chapters
 from publish.pages import terms
-
-LESSONS = Path(__file__).resolve().parents[2] / "lessons"
+from publish.pages.page import ROOT, chapter_of
 
 _PIECES = re.compile(
     r"<(?P<verbatim>pre|code|style|script)\b.*?</(?P=verbatim)>"
@@ -27,7 +24,7 @@ def _rules(kind: str) -> list[tuple[re.Pattern, str]]:
 @functools.cache
 def _rules_of(page: str) -> list[tuple[re.Pattern, str]]:
     """A chapter's own labels, before those that all chapters share."""
-    own = chapters.read(LESSONS / page).labels if (LESSONS / page / chapters.FILE).exists() else ()
+    own = chapter.labels if (chapter := chapter_of(page)) else ()
     return [*((re.compile(find), put) for find, put in own), *_rules("labels")]
 
 
@@ -35,7 +32,7 @@ def _rules_of(page: str) -> list[tuple[re.Pattern, str]]:
 def _figures(page: str) -> dict[str, str]:
     """The words of a lesson's table of published figures, which its own file has in both languages; "": of all."""
     words: dict[str, str] = {}
-    for path in LESSONS.glob(f"{page or '*'}/published.toml"):
+    for path in ROOT.glob(f"lessons/{page or '*'}/published.toml"):
         published = tomllib.loads(path.read_text("utf-8"))
         for columns in (published["columns"], published["measured"], published["reasons"]):
             words |= zip(*(columns[edition] for edition in ("en", "zh-Hans")), strict=True)

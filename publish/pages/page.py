@@ -15,7 +15,8 @@ from markdown_it.token import Token
 from mdit_py_plugins.colon_fence import colon_fence_plugin
 from mdit_py_plugins.front_matter import front_matter_plugin
 
-from grader.exercise.chapters import WRITTEN
+from grader.exercise import chapters
+from grader.exercise.chapters import WRITTEN, Chapter
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -69,6 +70,13 @@ def written(name: str, edition: str, root: Path = ROOT) -> Path:
     """The file of a page in this edition; where that is not written yet, in another that is."""
     paths = [root / "book" / e / f"{name}.md" for e in (edition, *WRITTEN)]
     return next((path for path in paths if path.exists()), paths[0])
+
+
+@functools.cache  # asked for every picture of every edition
+def chapter_of(name: str) -> Chapter | None:
+    """The chapter that a page of the book belongs to, None for a page of none. ValueError as `chapters.read`."""
+    folder = ROOT / "lessons" / name
+    return chapters.read(folder) if (folder / chapters.FILE).exists() else None
 
 
 def read_page(path: Path, root: Path = ROOT) -> Page:

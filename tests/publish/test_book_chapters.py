@@ -57,7 +57,7 @@ def test_another_title_makes_the_lists_stale_and_sync_fills_them(tmp_path):
     folder = book(tmp_path)
     facts = folder / "lessons" / LESSON / "chapter.toml"
     facts.write_text(facts.read_text("utf-8").replace("Small", "Tiny"), "utf-8")
-    said = "its list of chapters is not what lessons/*/chapter.toml say"
+    said = "the list of chapters is not what lessons/*/chapter.toml say"
     assert state(folder) == ([], [f"book/en/index.md: {said}", f"README.md: {said}"], [])
     assert state(fill(folder)) == ([], [], [])
     assert "| Tiny |" in (folder / "README.md").read_text("utf-8")
