@@ -50,7 +50,7 @@ def lines(edition: Edition) -> Iterator[str]:
         yield ""
         for error in sorted((e for e in found if e.kind == kind), key=lambda e: e.heading.lower()):
             yield f"({label(error)})="
-            yield f"### {places.literal(error.heading)}"
+            yield f"### {places.verbatim(error.heading)}"
             yield ""
             if error.heading != error.text:
                 yield from ("```text", *error.lines, "```", "")

@@ -10,11 +10,11 @@ from publish.reference.places import Edition
 
 LINE = re.compile(r"(?m)^% reference: (\w+)$")
 MAKERS: dict[str, Callable[[Edition], Iterator[str]]] = {
-    "cheat_sheet": cheat_sheet.lines,
     "errors": errors.lines,
     "glossary": glossary.lines,
     "mistakes": known_mistakes.lines,
     "names": names.lines,
+    "sheet": cheat_sheet.lines,
     "then_and_now": then_and_now.lines,
     "toolkit": toolkit.lines,
 }

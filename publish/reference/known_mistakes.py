@@ -18,12 +18,10 @@ def lines(edition: Edition) -> Iterator[str]:
         if not chapter or not (boxes or source.page.exercises):
             continue
         yield f"(sec-mistakes-ch{chapter[1]})="
-        yield f"## {int(chapter[1])} · {{doc}}`{source.name}`"
+        yield f"## {int(chapter[1])} · {edition.page(source.name)}"
         yield ""
-        titles = {box.line: box.title for box in places.boxes(source.page)}
         for box in boxes:
-            title = titles[box.line]
-            yield f"- {edition.link(box.label, edition.text_of(title))}"
+            yield f"- {edition.link(box.label, edition.text_of(box.title))}"
         yield ""
         words = lesson_words(ROOT / "lessons" / source.name)
         for exercise in source.page.exercises:
@@ -31,7 +29,7 @@ def lines(edition: Edition) -> Iterator[str]:
             if not said or not said.mistakes:
                 continue
             title = edition.titles[exercise_blocks.label(exercise.name)].replace("`", "")
-            yield f":::{{dropdown}} {title} ({len(said.mistakes)})"
+            yield f":::{{dropdown}} {edition.words('mistakes_known').format(title, len(said.mistakes))}"
             yield edition.words("mistakes_exercise").format(edition.link(exercise_blocks.label(exercise.name)))
             yield ""
             for mistake in said.mistakes.values():

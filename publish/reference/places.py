@@ -68,6 +68,10 @@ class Edition:
         title = re.sub(r"[`*]", "", title or self.titles[label]).replace("<", "‹").replace(">", "›")
         return f"{{ref}}`{title} <{label}>`"
 
+    def page(self, name: str) -> str:
+        """A link to a page, which says its title in the list of headings, too."""
+        return f"{{doc}}`{re.sub('[`<>]', '', self.titles[name])} <{name}>`"
+
     def links(self, found: Iterable[tuple[str, str]]) -> str:
         """Links to sections (page, label), by chapter: «3 · A mesh, Copies; 5 · Constraint».
 
@@ -139,3 +143,10 @@ def shown_in(page: Page, cell: Cell) -> str:
 def literal(text: str) -> str:
     """The text as it is, in Markdown."""
     return re.sub(r"([\\`*_{}\[\]<>$#|~])", r"\\\1", text)
+
+
+def verbatim(text: str) -> str:
+    """The text as code in Markdown, with its quotation marks as they are."""
+    fence = max((len(run) for run in re.findall("`+", text)), default=0) + 1
+    space = " " * (text.startswith("`") or text.endswith("`"))
+    return f"{'`' * fence}{space}{text}{space}{'`' * fence}"

@@ -33,12 +33,12 @@ def _both(said: str | dict[str, str]) -> dict[str, str]:
 
 def lines(edition: Edition) -> Iterator[str]:
     """The page: the table, then the boxes by chapter."""
-    head = [edition.words(f"then_{name}") for name in ("then", "now", "where")]
+    head = [edition.words(name) for name in ("then_then", "then_now", "table_chapter")]
     yield f"| {' | '.join(head)} |"
     yield "|---|---|---|"
     for row in rows():
         number = int(row.label.partition("ch")[2][:2]) if row.label.startswith("box-ch") else edition.chapter(row.label)
-        link = edition.link(row.label, edition.words("chapter").format(number))
+        link = edition.link(row.label, str(number))
         yield f"| {edition.text(row.then)} | {edition.text(row.now)} | {link} |"
     yield ""
     yield "(sec-then-boxes)="

@@ -67,7 +67,7 @@ def label(name: str, kind: str = "api") -> str:
 
 @functools.cache
 def labels() -> dict[str, str]:
-    """The label of each thing that the page explains, by dotted name. Labels know no capitals: `Run` and `run` differ."""
+    """The label of each thing explained, by dotted name. Labels know no capitals, and `Run` is not `run`."""
     return {e.name: label(e.name, "class" if e.is_class else "api") for module in modules() for e in module.entries}
 
 
@@ -119,8 +119,8 @@ def _signature(node: ast.FunctionDef | ast.ClassDef) -> str:
         bases = ", ".join(ast.unparse(base) for base in node.bases)
         head = f"class {node.name}({bases})" if bases else f"class {node.name}"
         return "\n".join([head, *(f"    {line}" for text in inside for line in text.split("\n"))])
-    bare = ast.FunctionDef(**{**vars(node), "body": [ast.Expr(ast.Constant(...))], "decorator_list": []})
-    text = ast.unparse(ast.fix_missing_locations(bare)).split("\n")[0].removesuffix(":")
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    text = f"def {node.name}({ast.unparse(node.args)}){returns}"
     is_property = any(isinstance(d, ast.Name) and d.id in ("property", "cached_property") for d in node.decorator_list)
     if is_property and node.returns:
         return f"{node.name}: {ast.unparse(node.returns)}"
