@@ -21,6 +21,7 @@ from publish.pages import editorial, first_cell, notebooks, root_page, status, w
 from publish.pages.notebooks import EDITIONS
 from publish.pages.page import ROOT, chapter_of, read_page, written
 from publish.pages.plain_markdown import Links
+from publish.reference import fill as reference
 
 
 def write_editions(build: Path, editions: list[str], executed: dict[str, Executed]) -> dict[str, float]:
@@ -101,6 +102,8 @@ def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> Prepare
     status.fill(sources)
     titles, pages = notebooks.titles(sources)
     notebooks.name_chapters(sources, titles)
+    reference.fill(sources)
+    titles, pages = notebooks.titles(sources)
     shared, tools = _shared(), _tools()
     src_folder, out_folder = build / "src" / edition, build / "html" / edition / "notebooks"
     if files.read(mark := src_folder / ".shared") != shared:

@@ -22,6 +22,7 @@ from publish.pages import terms  # noqa: E402
 from publish.pages.page import chapter_of  # noqa: E402
 
 NAMES = {"en": "English", "zh-Hans": "简体", "zh-Hant": "繁體"}
+REFERENCE = ("errors", "glossary", "mistakes", "names", "sheet", "then_and_now", "toolkit")
 LANGUAGES = {"en": "en", "zh-Hans": "zh_CN", "zh-Hant": "zh_TW"}
 UNUSED = ("fontawesome", ".map", "LICENSE", "play-solid", "images/logo_", "/locales/", "macros.html", ".png")
 # The icon font in the theme's style sheet: 100 KB that book.css makes needless.
@@ -107,6 +108,8 @@ def numbered(html: str, page: str) -> str:
 
 def page_context(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
     edition = edition_of(app)
+    if page in REFERENCE:
+        app.add_css_file("reference.css")  # on this page alone
     built = Path(app.outdir).name == edition  # by publish/build.py, which lays the editions side by side
     context["editions"] = NAMES if built else {edition: NAMES[edition]}
     context["edition"] = edition

@@ -1,0 +1,36 @@
+"""Put into the pages that ask for it, by a line `% reference: glossary`, what is made for them."""
+
+import re
+from collections.abc import Callable, Iterator
+
+from publish.pages import notebooks
+from publish.pages.notebooks import Source
+from publish.reference import cheat_sheet, errors, glossary, known_mistakes, names, places, then_and_now, toolkit
+from publish.reference.places import Edition
+
+LINE = re.compile(r"(?m)^% reference: (\w+)$")
+MAKERS: dict[str, Callable[[Edition], Iterator[str]]] = {
+    "errors": errors.lines,
+    "glossary": glossary.lines,
+    "mistakes": known_mistakes.lines,
+    "names": names.lines,
+    "sheet": cheat_sheet.lines,
+    "then_and_now": then_and_now.lines,
+    "toolkit": toolkit.lines,
+}
+
+
+def fill(sources: list[Source]) -> None:
+    """Fill the pages of one edition. ValueError for a line that nobody can fill."""
+    if not any(LINE.search(source.text) for source in sources):
+        return
+    for source in sources:
+        source.text = places.with_labels(source)
+    edition = Edition(sources, notebooks.titles(sources)[0])
+    for source in sources:
+        for asked in LINE.findall(source.text):
+            if asked not in MAKERS:
+                known = ", ".join(MAKERS)
+                raise ValueError(f"{source.name}: nothing is made for «% reference: {asked}», only for {known}")
+            made = "\n".join(MAKERS[asked](edition))
+            source.text = source.text.replace(f"% reference: {asked}", made)

@@ -1,0 +1,49 @@
+"""The terms of the book in three scripts: words of book/terms.toml, definitions and sections of book/glossary.toml."""
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from publish.pages import terms
+from publish.pages.page import ROOT
+from publish.reference.places import Edition
+
+FILE = ROOT / "book" / "glossary.toml"
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term in each script, what it means by language, and the section that teaches it."""
+
+    words: dict[str, str]
+    says: dict[str, str]
+    label: str
+
+
+def entries() -> list[Term]:
+    """The terms in the order of their English names. ValueError for one whose Chinese nobody says."""
+    known = {row["en"]: row for row in terms.terms()["glossary"]}
+    found = []
+    for en, row in tomllib.loads(FILE.read_text("utf-8")).items():
+        words = known.get(row.get("term", en)) or row
+        if "zh-Hans" not in words:
+            raise ValueError(f"book/glossary.toml: «{en}» needs zh-Hans: book/terms.toml does not have it")
+        hans = words["zh-Hans"]
+        words = {"en": en, "zh-Hans": hans, "zh-Hant": words.get("zh-Hant") or terms.traditional(hans)}
+        found.append(Term(words, row["says"], row["label"]))
+    return sorted(found, key=lambda term: term.words["en"].lower())
+
+
+def lines(edition: Edition) -> Iterator[str]:
+    """The page: the term in the reader's script, the others beside it, its meaning, where it is taught."""
+    for term in entries():
+        first = term.words[edition.name]
+        others = dict.fromkeys(word for word in term.words.values() if word != first)
+        yield f"({label(term)})="
+        yield f"**{first}** · {' · '.join(others)}" if others else f"**{first}**"
+        yield f": {edition.text(term.says)} → {edition.link(term.label)}"
+        yield ""
+
+
+def label(term: Term) -> str:
+    return "term-" + term.words["en"].lower().replace(" ", "-")

@@ -1,0 +1,46 @@
+"""The mistakes that the book knows: boxes of its pages, and what the checker says of wrong answers to each exercise."""
+
+from collections.abc import Iterator
+
+from grader.exercise import chapters
+from grader.exercise.lesson_words import lesson_words
+from publish.pages import exercise_blocks
+from publish.pages.page import ROOT
+from publish.reference import places
+from publish.reference.places import Edition
+
+
+def lines(edition: Edition) -> Iterator[str]:
+    """The page: by chapter the boxes, then by exercise, folded, each known mistake with its words."""
+    for source in edition.sources:
+        chapter = chapters.NAME.fullmatch(source.name)
+        boxes = [box for box in places.boxes(source.page) if box.kind == "mistake"]
+        if not chapter or not (boxes or source.page.exercises):
+            continue
+        yield f"(sec-mistakes-ch{chapter[1]})="
+        yield f"## {int(chapter[1])} · {edition.page(source.name)}"
+        yield ""
+        for box in boxes:
+            yield f"- {edition.link(box.label, edition.text_of(box.title))}"
+        yield ""
+        words = lesson_words(ROOT / "lessons" / source.name)
+        for exercise in source.page.exercises:
+            said = words.get(exercise.name)
+            if not said or not said.mistakes:
+                continue
+            title = edition.titles[exercise_blocks.label(exercise.name)].replace("`", "")
+            yield f":::{{dropdown}} {edition.words('mistakes_known').format(title, len(said.mistakes))}"
+            yield edition.words("mistakes_exercise").format(edition.link(exercise_blocks.label(exercise.name)))
+            yield ""
+            for mistake in said.mistakes.values():
+                name, text = (_in(edition, words) for words in (mistake.name, mistake.text))
+                yield f"- **{name}**{edition.words('elsewhere_colon')}{' '.join(text.split())}"
+            yield ":::"
+            yield ""
+
+
+def _in(edition: Edition, said) -> str:
+    """In the edition's language, else in the other that there is."""
+    language = "en" if edition.name == "en" else "zh-Hans"
+    text = said[language if language in said else next(iter(said))]
+    return edition.text_of(text)

@@ -1,0 +1,33 @@
+"""The page of names: every name of JAX and of minipod that the book's code uses, and where."""
+
+from collections.abc import Iterator
+
+from publish.reference import toolkit
+from publish.reference.places import Edition
+from publish.reference.usage import Found, used
+
+
+def lines(edition: Edition) -> Iterator[str]:
+    """The page: for each module its names, and where they are used."""
+    found = used(edition)
+    explained = toolkit.labels()
+    for module in modules(found):
+        yield f"({label(module)})="
+        yield f"## `{module}`"
+        yield ""
+        for name in sorted(n for n in found if n.rpartition(".")[0] == module):
+            short = f"`{name.rpartition('.')[2]}`"
+            if name in explained:
+                short = f"{{ref}}`{name.rpartition('.')[2]} <{explained[name]}>`"
+            yield short
+            yield f": {edition.links(found[name])}"
+            yield ""
+
+
+def label(module: str) -> str:
+    return "names-" + module.replace(".", "-").replace("_", "-")
+
+
+def modules(found: Found) -> list[str]:
+    """What the names are grouped by, JAX first."""
+    return sorted({name.rpartition(".")[0] for name in found}, key=lambda m: (m.split(".")[0], m))

@@ -1,0 +1,152 @@
+"""Where things stand: the sections of an edition's pages, the cells below them, and links to both."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from grader.exercise import chapters
+from publish.pages import terms
+from publish.pages.notebooks import Source
+from publish.pages.page import Cell, Page
+
+BOX = re.compile(r":::\{admonition\} (.+)")
+KINDS = ("mistake", "then-and-now")
+MANY = 8  # links by title that a reader can look through
+_LABEL = re.compile(r"\(((?:sec|ex)-[^()\s]+)\)=\s*")
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box «Common mistake: …» or «Then and now: …» of a page.
+
+    line   index of its first line
+    kind   "mistake" or "then-and-now"
+    title  what follows the colon, in the page's language
+    cell   the cell that stands right below it ("": none)
+    label  leads to it, or to its section where it has no cell
+    """
+
+    line: int
+    kind: str
+    title: str
+    cell: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Edition:
+    """The pages of an edition and the title of each page and label."""
+
+    sources: list[Source]
+    titles: dict[str, str]
+
+    @property
+    def name(self) -> str:
+        return self.sources[0].edition
+
+    def words(self, name: str) -> str:
+        """A string of the page furniture, in this edition."""
+        return terms.ui()[name][self.name]
+
+    def text(self, said: dict[str, str]) -> str:
+        """What is said in both written languages, as this edition says it."""
+        return terms.traditional(said["zh-Hans"]) if self.name == "zh-Hant" else said[self.name]
+
+    def text_of(self, text: str) -> str:
+        """What the written page of this edition says, in its script."""
+        return terms.traditional(text) if self.name == "zh-Hant" else text
+
+    def chapter(self, label: str) -> int:
+        """The chapter in which a label stands. ValueError where it is in none."""
+        for source in self.sources:
+            if label in source.page.labels and (found := chapters.NAME.fullmatch(source.name)):
+                return int(found[1])
+        raise ValueError(f"no chapter has the label «{label}»")
+
+    def link(self, label: str, title: str = "") -> str:
+        """A link to a label, under its own title or another."""
+        title = re.sub(r"[`*]", "", title or self.titles[label]).replace("<", "‹").replace(">", "›")
+        return f"{{ref}}`{title} <{label}>`"
+
+    def page(self, name: str) -> str:
+        """A link to a page, which says its title in the list of headings, too."""
+        return f"{{doc}}`{re.sub('[`<>]', '', self.titles[name])} <{name}>`"
+
+    def links(self, found: Iterable[tuple[str, str]]) -> str:
+        """Links to sections (page, label), by chapter: «3 · A mesh, Copies; 5 · Constraint».
+
+        Of more than MANY the first by its title, then the first of each further chapter by its number.
+        """
+        by_page: dict[str, list[str]] = {}
+        for page, label in found:
+            labels = by_page.setdefault(page, [])
+            labels += [label] * (label not in labels)
+        pages = sorted(by_page, key=lambda page: not chapters.NAME.fullmatch(page))  # chapters before other pages
+        if sum(map(len, by_page.values())) <= MANY:
+            return self.words("reference_between").join(self._part(page, by_page[page]) for page in pages)
+        first, *others = [page for page in pages if chapters.NAME.fullmatch(page)]
+        more = " ".join(self.link(by_page[page][0], str(int(page[2:4]))) for page in others)
+        return f"{self._part(first, by_page[first][:1])}{self.words('reference_more').format(more)}"
+
+    def _part(self, page: str, labels: list[str]) -> str:
+        several = self.words("reference_and").join(map(self.link, labels))
+        number = chapters.NAME.fullmatch(page)
+        return f"{int(number[1])} · {several}" if number else several
+
+
+def of(page: Page, line: int) -> str:
+    """The label of the section, or of the exercise, in which a line of a page stands."""
+    found = ""
+    for above in page.lines[: line + 1]:
+        if m := _LABEL.fullmatch(above):
+            found = m[1]
+    return found
+
+
+def boxes(page: Page) -> Iterator[Box]:
+    """The boxes of a page that tell of a mistake or of what has changed, in their order."""
+    cells = {cell.first: cell.name for cell in page.cells}
+    for line, text in enumerate(page.lines):
+        kind = page.lines[line + 1].removeprefix(":class: ") if line + 1 < len(page.lines) else ""
+        if (found := BOX.fullmatch(text)) and kind in KINDS:
+            end = next(i for i in range(line + 1, len(page.lines)) if page.lines[i] == ":::")
+            below = next((i for i in range(end + 1, len(page.lines)) if page.lines[i].strip()), -1)
+            cell = cells.get(below, "")
+            title = re.sub(r"^[^:：]+[:：] ?", "", found[1])
+            yield Box(line, kind, title, cell, box_label(page, cell) if cell else of(page, line))
+
+
+def box_label(page: Page, cell: str) -> str:
+    """The label of the box above a cell."""
+    chapter = chapters.NAME.fullmatch(page.path.stem)
+    name = re.sub(r"\W|_", "-", cell.removesuffix(".py"))
+    return f"box-ch{chapter[1] if chapter else '00'}-{name}"
+
+
+def with_labels(source: Source) -> str:
+    """The text of a source with a label above each box that has a cell below it, so that links can lead there."""
+    found = [box for box in boxes(source.page) if box.cell]
+    lines = source.text.split("\n")
+    for box in reversed(found):  # Chinese lines have been joined: the box is found by its cell
+        at = next(i for i, line in enumerate(lines) if line == f":cell: {box.cell}" or line == f":program: {box.cell}")
+        top = max(i for i in range(at) if BOX.fullmatch(lines[i]))
+        lines[top:top] = [f"({box.label})="]
+    return "\n".join(lines)
+
+
+def shown_in(page: Page, cell: Cell) -> str:
+    """The label that leads nearest to a cell: that of the box above it, else of its section."""
+    above = [box.label for box in boxes(page) if box.cell == cell.name]
+    return above[0] if above else of(page, cell.first)
+
+
+def literal(text: str) -> str:
+    """The text as it is, in Markdown."""
+    return re.sub(r"([\\`*_{}\[\]<>$#|~])", r"\\\1", text)
+
+
+def verbatim(text: str) -> str:
+    """The text as code in Markdown, with its quotation marks as they are."""
+    fence = max((len(run) for run in re.findall("`+", text)), default=0) + 1
+    space = " " * (text.startswith("`") or text.endswith("`"))
+    return f"{'`' * fence}{space}{text}{space}{'`' * fence}"

@@ -1,0 +1,167 @@
+"""minipod's own API, from signatures and docstrings: read, not imported."""
+
+import ast
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from publish.pages.page import ROOT
+from publish.reference.places import Edition
+from publish.reference.usage import used
+
+PACKAGE = ROOT / "minipod"
+_FIELDS = re.compile(r"(\w[\w.*, ]*?) {2,}(\S.*)")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Something public of a module: dotted name, its kind, its signature, its docstring."""
+
+    name: str
+    signature: str
+    doc: str
+
+    @property
+    def is_class(self) -> bool:
+        return self.signature.startswith("class ")
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module that the book's code imports from, and its public things."""
+
+    name: str
+    doc: str
+    entries: list[Entry]
+
+
+def lines(edition: Edition) -> Iterator[str]:
+    """The page: for each module its docstring and its functions and classes, with the sections that use them."""
+    uses = used(edition)
+    for module in modules():
+        if not any(entry.name in uses for entry in module.entries):
+            continue  # it is for minipod itself
+        yield f"({label(module.name)})="
+        yield f"## `{module.name}`"
+        yield ""
+        yield from _markdown(module.doc)
+        yield ""
+        for entry in module.entries:
+            yield f"({labels()[entry.name]})="
+            yield f"### `{entry.name.removeprefix('minipod.')}`"
+            yield ""
+            yield f"```python\n{entry.signature}\n```"
+            yield ""
+            yield from _markdown(entry.doc)
+            yield ""
+            if where := uses.get(entry.name):
+                yield edition.words("toolkit_used").format(edition.links(where))
+                yield ""
+
+
+def label(name: str, kind: str = "api") -> str:
+    return f"{kind}-" + name.replace(".", "-").replace("_", "-").lower()
+
+
+@functools.cache
+def labels() -> dict[str, str]:
+    """The label of each thing explained, by dotted name. Labels know no capitals, and `Run` is not `run`."""
+    return {e.name: label(e.name, "class" if e.is_class else "api") for module in modules() for e in module.entries}
+
+
+@functools.cache
+def modules() -> list[Module]:
+    """The modules at the top of minipod: files, and packages by what they offer in `__all__`."""
+    found = []
+    for path in sorted(PACKAGE.iterdir()):
+        if path.suffix == ".py" and not path.stem.startswith("_"):
+            tree = ast.parse(path.read_text("utf-8"))
+            public = [node for node in tree.body if (name := _name(node)) and not name.startswith("_")]
+            entries = [_entry(f"minipod.{path.stem}", node) for node in public]
+        elif (init := path / "__init__.py").exists():
+            tree = ast.parse(init.read_text("utf-8"))
+            entries = [_entry(f"minipod.{path.name}", node) for node in _offered(tree)]
+        else:
+            continue
+        if entries:
+            found.append(Module(f"minipod.{path.stem}", ast.get_docstring(tree) or "", entries))
+    return found
+
+
+def _name(node: ast.AST) -> str:
+    return node.name if isinstance(node, ast.FunctionDef | ast.ClassDef) else ""
+
+
+def _offered(init: ast.Module) -> Iterator[ast.AST]:
+    """The functions and classes that a package's __init__ takes from its modules, in their order."""
+    for node in init.body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            path = ROOT / Path(*node.module.split(".")).with_suffix(".py")
+            if not path.exists():
+                continue
+            there = {_name(n): n for n in ast.parse(path.read_text("utf-8")).body}
+            yield from (there[alias.name] for alias in node.names if alias.name in there)
+
+
+def _entry(module: str, node: ast.AST) -> Entry:
+    assert isinstance(node, ast.FunctionDef | ast.ClassDef)
+    return Entry(f"{module}.{node.name}", _signature(node), ast.get_docstring(node) or "")
+
+
+def _signature(node: ast.FunctionDef | ast.ClassDef) -> str:
+    """One line, or one for each parameter where it would be long."""
+    if isinstance(node, ast.ClassDef):
+        fields = [ast.unparse(n) for n in node.body if isinstance(n, ast.AnnAssign) and not _hidden(n)]
+        methods = [n for n in node.body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")]
+        inside = [*fields, *(_signature(n) for n in methods)]
+        bases = ", ".join(ast.unparse(base) for base in node.bases)
+        head = f"class {node.name}({bases})" if bases else f"class {node.name}"
+        return "\n".join([head, *(f"    {line}" for text in inside for line in text.split("\n"))])
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    text = f"def {node.name}({ast.unparse(node.args)}){returns}"
+    is_property = any(isinstance(d, ast.Name) and d.id in ("property", "cached_property") for d in node.decorator_list)
+    if is_property and node.returns:
+        return f"{node.name}: {ast.unparse(node.returns)}"
+    if len(text) <= 80:
+        return text
+    parts, depth, start = [], 0, text.index("(") + 1
+    at = start
+    for i in range(start, len(text)):
+        depth += (text[i] in "([{") - (text[i] in ")]}")
+        if depth < 0:
+            parts.append(text[at:i].strip())
+            return "\n".join([text[:start], *(f"    {part}," for part in parts if part), text[i:]])
+        if text[i] == "," and depth == 0:
+            parts.append(text[at:i].strip())
+            at = i + 1
+    return text
+
+
+def _hidden(node: ast.AnnAssign) -> bool:
+    return isinstance(node.target, ast.Name) and node.target.id.startswith("_")
+
+
+def _markdown(doc: str) -> Iterator[str]:
+    """A docstring as Markdown: paragraphs, code that is indented, and lists of fields «name   what it is»."""
+    for block in re.split(r"\n\s*\n", doc.strip()):
+        rows = block.split("\n")
+        if all(row.startswith("    ") for row in rows):
+            yield from ("```python", *(row[4:] for row in rows), "```", "")
+        elif all(_FIELDS.fullmatch(row) or row[0] == " " for row in rows) and rows[0][0] != " ":
+            for row in rows:
+                m = _FIELDS.fullmatch(row)
+                yield f"- `{m[1].strip()}`: {_text(m[2])}" if m else f"  {_text(row.strip())}"
+            yield ""
+        else:
+            yield _text(" ".join(row.strip() for row in rows))
+            yield ""
+
+
+def _text(text: str) -> str:
+    """Prose of a docstring: what Markdown would read as its own is escaped, outside of code."""
+    pieces = re.split(r"(`[^`]*`)", text)
+    return "".join(
+        piece if piece.startswith("`") else re.sub(r"([\\*_{}\[\]<>$#|~])", r"\\\1", piece) for piece in pieces
+    )

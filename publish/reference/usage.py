@@ -1,0 +1,81 @@
+"""Which names of JAX and of minipod a page's cells, programs and exercises use, and in which section."""
+
+import ast
+import functools
+import re
+from collections.abc import Iterator
+
+from publish.pages.page import ROOT, Page
+from publish.reference import places
+from publish.reference.places import Edition
+
+ROOTS = ("jax", "minipod")
+Found = dict[str, list[tuple[str, str]]]  # dotted name → page and label of each section, in the book's order
+
+
+def used(edition: Edition) -> Found:
+    """The names of the edition's pages."""
+    found: Found = {}
+    for source in edition.sources:
+        for name, where in _of_page(source.page):
+            places_of = found.setdefault(name, [])
+            if (source.name, where) not in places_of:
+                places_of.append((source.name, where))
+    return found
+
+
+def _of_page(page: Page) -> Iterator[tuple[str, str]]:
+    """Name and label of a section, in the order of the page. All cells of a page share what they import."""
+    pieces = [(cell.first, cell.body, cell.kind == "program") for cell in page.cells]
+    blanks = ROOT / "lessons" / page.path.stem / "exercises.py"
+    functions = _functions(blanks.read_text("utf-8")) if page.exercises and blanks.exists() else {}
+    pieces += [(e.first + 1, functions[e.name], True) for e in page.exercises if e.name in functions]
+    shared: dict[str, str] = {}
+    for line, code, alone in sorted(pieces):
+        if code.startswith("%%writefile"):
+            code = code.partition("\n")[2]
+        where = places.of(page, line)
+        for name in in_code(code, {} if alone else shared):
+            yield name, where
+
+
+@functools.cache
+def _functions(text: str) -> dict[str, str]:
+    """Each function of a file of blanks, below what the file imports."""
+    tree = ast.parse(text)
+    imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    above = "\n".join(ast.unparse(node) for node in imports)
+    return {node.name: f"{above}\n#\n{ast.unparse(node)}" for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def in_code(code: str, imported: dict[str, str]) -> list[str]:
+    """The dotted names of ROOTS that a piece of code uses, each once, in order.
+
+    imported: local name → what it stands for; what the code imports is added. A module counts only by what is used
+    of it, an imported name as soon as it is used.
+    """
+    tree = ast.parse(re.sub(r"(?m)^[%!].*$", "", code))
+    own = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                imported[alias.asname or alias.name.partition(".")[0]] = (
+                    alias.name if alias.asname else alias.name.partition(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            for alias in node.names:
+                imported[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+    used, inner = [], set()
+    for node in ast.walk(tree):
+        if id(node) in inner:
+            continue
+        chain, at = [], node
+        while isinstance(at, ast.Attribute):
+            inner.add(id(at.value))
+            chain.append(at.attr)
+            at = at.value
+        if isinstance(at, ast.Name) and at.id in imported and not (at.id in own and isinstance(node, ast.Name)):
+            name = ".".join([imported[at.id], *reversed(chain)])
+            if name.split(".")[0] in ROOTS and "__" not in name:
+                used.append(name)
+    return list(dict.fromkeys(used))

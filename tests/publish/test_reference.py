@@ -1,0 +1,222 @@
+"""The pages to look things up in: every link resolves, every name exists, every line runs, nothing is said twice."""
+
+import ast
+import functools
+import importlib
+import inspect
+import json
+import re
+import tomllib
+
+import jax
+import pytest
+
+from minipod import cluster
+from publish import sync
+from publish.outputs.execute import Executed
+from publish.pages import notebooks, terms
+from publish.pages.notebooks import EDITIONS
+from publish.pages.page import ROOT, read_page, written
+from publish.reference import cheat_sheet, errors, fill, glossary, places, then_and_now, toolkit, usage
+
+PAGES = ("errors", "glossary", "mistakes", "names", "sheet", "then_and_now", "toolkit")
+
+
+def unfilled(edition: str) -> list[notebooks.Source]:
+    """The pages of an edition with the outputs that are recorded."""
+    found = []
+    for name in sync.chapters():
+        page, recording = read_page(written(name, EDITIONS[edition])), ROOT / "book" / "outputs" / f"{name}.json"
+        cells = json.loads(recording.read_text("utf-8"))["cells"] if recording.exists() else []
+        outputs = [cell["outputs"] for cell in cells] or [[] for _ in page.cells]
+        found.append(notebooks.source(page, edition, Executed(outputs, 0, 0.0, [])))
+    return found
+
+
+@functools.cache
+def book(edition: str = "en") -> places.Edition:
+    sources = unfilled(edition)
+    fill.fill(sources)
+    return places.Edition(sources, notebooks.titles(sources)[0])
+
+
+def text(page: str, edition: str = "en") -> str:
+    return next(source.text for source in book(edition).sources if source.name == page)
+
+
+def section(label: str, edition: str) -> str:
+    """What a page says from a label of a heading to the next heading of its kind, with the boxes and code in it."""
+    for source in book(edition).sources:
+        if f"({label})=" in source.text:
+            rest = source.text.partition(f"({label})=")[2].lstrip()
+            level = len(rest) - len(rest.lstrip("#")) or 5
+            return re.split(rf"(?m)^#{{1,{level}}} ", rest.lstrip("# "), maxsplit=1)[0]
+    raise AssertionError(f"no page has the label {label}")
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_every_link_leads_somewhere_and_no_label_stands_twice(edition):
+    sources = book(edition).sources
+    prose = [(source.name, re.sub(r"(?ms)^(`{3,}).*?^\1$", "", source.text)) for source in sources]
+    labels = [m.lower() for _, text in prose for m in re.findall(r"(?m)^\(([^()\s]+)\)=", text)]
+    assert sorted(labels) == sorted(set(labels))
+    for name, text in prose:
+        asked = re.findall(r"\{ref\}`(?:[^`<]*<)?([^`<>]+)>?`", text)
+        assert [label for label in asked if label.lower() not in labels] == [], name
+        assert set(re.findall(r"\{doc\}`(?:[^`<]*<)?([^`<>]+)>?`", text)) <= set(sync.chapters()), name
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_is_filled_and_has_a_notebook(page, edition):
+    assert "% reference" not in text(page, edition) and len(text(page, edition)) > 1500
+    source = next(source for source in book(edition).sources if source.name == page)
+    titles, pages = notebooks.titles(book(edition).sources)
+    notebooks.to_take_away(notebooks.with_outputs(source), source, notebooks.Links(titles, pages, page))
+
+
+def test_a_line_that_nobody_can_fill_is_told():
+    sources = unfilled("en")
+    sources[0].text += "\n% reference: glosary\n"
+    with pytest.raises(ValueError, match="nothing is made for «% reference: glosary», only for errors, glossary"):
+        fill.fill(sources)
+
+
+def there(name: str):
+    """What a dotted name stands for, whatever of it are modules."""
+    parts = name.split(".")
+    found = importlib.import_module(parts[0])
+    for at, part in enumerate(parts[1:], 2):
+        if not hasattr(found, part):
+            importlib.import_module(".".join(parts[:at]))
+        found = getattr(found, part)
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:jax.experimental.shard_map:DeprecationWarning")
+def test_every_name_exists():
+    for name in usage.used(book()):
+        there(name)
+
+
+def test_names_are_found_however_they_were_imported():
+    code = """
+import jax, jax.numpy as jnp
+from jax import lax
+from jax.sharding import PartitionSpec as P
+def f(x):
+    devices = jax.devices()
+    return lax.psum(jnp.sin(x), "x"), P("x").index, devices, lax
+"""
+    named = ["jax.devices", "jax.lax", "jax.lax.psum", "jax.numpy.sin", "jax.sharding.PartitionSpec"]
+    assert {*usage.in_code(code, {})} == {*named}
+    assert usage.in_code("%%time\ndevices.simulate(8)", {"devices": "minipod.devices"}) == ["minipod.devices.simulate"]
+    assert usage.in_code("np.ones(3)", {"np": "numpy"}) == []
+
+
+def test_a_name_leads_to_the_sections_that_use_it():
+    found = usage.used(book())
+    assert found["jax.lax.psum_scatter"][0] == ("ch07_collectives", "sec-half")
+    assert ("ch03_sharding", "sec-copies") not in found["jax.make_mesh"]
+    assert ("ch10_processes", "sec-psum-by-pmap") in found["jax.lax.psum"]  # in a program of its own
+    assert ("ch03_sharding", "ex-read-layout") in found["jax.Array"]
+
+
+@functools.cache
+def expected() -> list[tuple[str, str]]:
+    """Page and words of each error that a cell says it expects."""
+    found = []
+    for source in book().sources:
+        for cell in source.page.cells:
+            for call in ast.walk(ast.parse(cell.body)) if cell.kind == "cell" else []:
+                if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "expect_error" and len(call.args) > 1:
+                    found.append((source.name, ast.literal_eval(call.args[1])))
+    return found
+
+
+def test_every_error_that_a_cell_expects_is_on_the_page_of_errors():
+    assert len(expected()) > 30
+    shown = errors.shown(book())
+    for page, words in expected():
+        assert [e for e in shown if " ".join(words.split()) in e.text and page in dict(e.places)], (page, words)
+
+
+def test_an_error_is_read_whole_and_nothing_after_it():
+    printed = (
+        "[0] step 2 Traceback (most recent call last):\n"
+        "[0] RuntimeError: jax.distributed.initialize() must be called before any JAX calls\n"
+        "[0] that might initialise the XLA backend.\n[0] 4 devices\n"
+        "DeprecationWarning\nf is deprecated\nsrun: error: host1: task 1: Killed\nloss (ValueError): 3\n"
+    )
+    assert [" ".join(lines) for _, lines in errors.in_text(printed)] == [
+        "RuntimeError: jax.distributed.initialize() must be called before any JAX calls that might initialise the XLA "
+        "backend.",
+        "DeprecationWarning: f is deprecated",
+        "srun: error: host1: task 1: Killed",
+    ]
+
+
+@pytest.mark.parametrize("row", then_and_now.rows(), ids=lambda row: row.then["en"])
+def test_what_has_changed_is_shown_where_the_row_leads(row):
+    where = section(row.label, "en") + next(s.text for s in book().sources if f"({row.label})=" in s.text)
+    for code in re.findall(r"`([^`]+)`", row.then["en"] + row.now["en"]):
+        for word in re.findall(r"[A-Za-z_]\w{3,}", code):
+            assert word in where, word
+    assert [re.findall(r"`[^`]+`", t["en"]) for t in (row.then, row.now)] == [
+        re.findall(r"`[^`]+`", t["zh-Hans"]) for t in (row.then, row.now)
+    ] or sorted(re.findall(r"`[^`]+`", row.now["en"])) == sorted(re.findall(r"`[^`]+`", row.now["zh-Hans"]))
+
+
+def test_every_line_of_the_cheat_sheet_runs():
+    space: dict = {}
+    for group in cheat_sheet.groups():
+        for call in group.calls:
+            if group.where == "top":
+                exec(call.code, space)
+            elif group.where == "inside":
+                body = eval(f"lambda s: (({call.code}), s)[1]", space)
+                jax.shard_map(body, **space["one"])(space["b"])
+
+
+def test_every_line_for_several_processes_runs(tmp_path):
+    top, several = ([g for g in cheat_sheet.groups() if g.where == where] for where in ("top", "processes"))
+    imports = [c.code for g in top for c in g.calls if re.match("import|from", c.code)]
+    lines = [c.code for g in several for c in g.calls]
+    first = next(i for i, line in enumerate(lines) if line.startswith("jax.distributed"))
+    program = tmp_path / "sheet.py"
+    mine = ["import numpy as np", "mine = np.ones((4, 2)) * jax.process_index()"]
+    program.write_text(
+        "\n".join([*imports, *lines[: first + 1], *mine, *lines[first + 1 :], "print(d.shape)"]), "utf-8"
+    )
+    run = cluster.run(program, processes=2, devices=4)
+    assert [out.split() for out in run.outputs] == [["(8,", "2)"]] * 2
+
+
+@pytest.mark.parametrize("call", [c for g in cheat_sheet.groups() for c in g.calls], ids=lambda call: call.code)
+def test_a_line_of_the_cheat_sheet_leads_to_a_page_that_uses_it(call):
+    page = next(s.text for s in book().sources if f"({call.label})=" in s.text)
+    names = [node.attr for node in ast.walk(ast.parse(call.code)) if isinstance(node, ast.Attribute)]
+    assert [n for n in names if n not in page] == []
+
+
+@pytest.mark.parametrize("term", glossary.entries(), ids=lambda term: term.words["en"])
+def test_a_term_stands_in_the_section_that_teaches_it(term):
+    english = section(term.label, "en").lower()
+    stem = re.sub(r"(ation|ing|ed|e|y|s)$", "", term.words["en"].lower().split(" (")[0])
+    assert stem in english.replace("\n", " ") or stem.replace("-", " ") in english
+    assert term.words["zh-Hans"] in section(term.label, "zh-Hans") or term.words["en"] in section(term.label, "zh-Hans")
+
+
+def test_no_term_is_translated_twice():
+    known = {row["en"] for row in terms.terms()["glossary"]}
+    rows = tomllib.loads(glossary.FILE.read_text("utf-8"))
+    assert [name for name, row in rows.items() if "zh-Hans" in row and (name in known or "term" in row)] == []
+
+
+def test_the_api_is_as_python_sees_it():
+    for module in toolkit.modules():
+        for entry in module.entries:
+            found = there(entry.name)
+            assert (inspect.cleandoc(found.__doc__ or "")) == entry.doc or inspect.isclass(found)
+            if inspect.isfunction(found):
+                assert all(name in entry.signature for name in inspect.signature(found).parameters)
