@@ -11,6 +11,7 @@ BOOK = Path(__file__).resolve().parents[2] / "book"
 _WIDE = r"[\u2e80-\u9fff\uff00-\uffef\u3000-\u303f“”‘’…—]"
 _ENDS_WIDE = re.compile(_WIDE + r"[*`]*$")
 _ENDS_STOP = re.compile(r"[，。：；？！、（）]$")  # no space after these, whatever comes next
+_AFTER_CODE = re.compile(r"(.*?\S {2,})(# .*)")  # a comment at the end of a line
 _FENCE = re.compile(r"\s*(?:> ?)*(`{3,}|~{3,})(.*)")
 _BLOCK = re.compile(r"\s*(#|:::|%|\||\(\S+\)=|:[\w-]+:|[-*+] |\d+\. |>|$)")
 
@@ -42,16 +43,20 @@ def converter():
 def traditional(text: str) -> str:
     """Simplified to Traditional Chinese as it is written in Taiwan: OpenCC, then the rules of terms.toml.
 
-    Fenced code stays as it is, but for comments of their own lines; so does all that is not Chinese.
+    Fenced code stays as it is, but for its comments; so does all that is not Chinese.
     """
     opencc, rules = converter()
     out = []
     for line, code in with_fences(text):
-        if not line.isascii() and (not code or line.lstrip().startswith("# ")):
+        start = ""
+        if code and not line.lstrip().startswith("# "):
+            found = _AFTER_CODE.fullmatch(line)
+            start, line = found.groups() if found else (line, "")
+        if not line.isascii():
             line = opencc.convert(line)
             for find, put in rules:
                 line = find.sub(put, line)
-        out.append(line)
+        out.append(start + line)
     return "\n".join(out)
 
 

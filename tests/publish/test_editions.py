@@ -97,6 +97,36 @@ def test_code_is_never_converted():
     assert terms.traditional(text) == "執行程式：\n```python\nprint('程序')\n```\n程式"
 
 
+def test_comments_in_code_are_converted_alone_or_after_code():
+    text = "```shell\n# 运行程序\necho '程序'     # 在那台机器上\necho '# 程序'\n```"
+    assert terms.traditional(text) == "```shell\n# 執行程式\necho '程序'     # 在那台機器上\necho '# 程序'\n```"
+
+
+@pytest.mark.parametrize(
+    "simplified, taiwan",
+    {
+        "一台笔记本上的 8 个设备": "一台筆電上的 8 個裝置",
+        "下载成笔记本": "下載成筆記本",
+        "每个进程只读自己的行": "每個行程只讀自己的列",
+        "文件夹只读": "資料夾唯讀",
+        "每份报告各列了一次编号，列在本章的一节": "每份報告各列了一次編號，列在本章的一節",
+        "它的各列在每个设备上不同": "它的各欄在每個裝置上不同",
+        "第 {line} 行，第 3 行": "第 {line} 行，第 3 列",
+        "只留下标志，下标为 0": "只留下標誌，索引為 0",
+        "都会报错，没有报错，报错说得很清楚": "都會回報錯誤，沒有錯誤訊息，錯誤訊息說得很清楚",
+        "编译后程序的通信量": "編譯後程式的通訊量",
+        "每条记录，这条消息，一条链路，一条命令": "每筆記錄，這則訊息，一條鏈路，一個指令",
+        "通信库、数据库和代码库": "通訊函式庫、資料庫和程式碼庫",
+        "两个核，请换一个内核，核对轴名": "兩個核心，請換一個核心，核對軸名",
+        "密钥（key）取决于密钥和位置": " key 取決於 key 和位置",
+        "在 GPU 上就是显存": "在 GPU 上就是 GPU 記憶體",
+        "实参和参数": "引數和參數",
+    }.items(),
+)
+def test_a_word_becomes_what_its_sentence_asks_for_in_taiwan(simplified, taiwan):
+    assert terms.traditional(simplified) == taiwan
+
+
 def test_lines_of_a_chinese_paragraph_are_joined_and_nothing_else_is():
     text = "第一行，\n第二行。\n\n# 标题\n正文 `a`\n`b` 后\n- 项一\n- 项二\n```\n代\n码\n```\n:::{note}\n里面\n:::\n"
     joined = "第一行，第二行。\n\n# 标题\n正文 `a`\n`b` 后\n- 项一\n- 项二\n```\n代\n码\n```\n:::{note}\n里面\n:::\n"
