@@ -112,11 +112,12 @@ def _between(text: str, block: Block) -> str:
 
 
 def _items(found: list[Chapter], edition: str) -> Iterator[str]:
-    """The list of a front page."""
+    """The list of a front page: each chapter with its minutes, and below it what one will be able to do."""
     item = terms.ui()["chapter_item"][edition]
     for chapter in found:
-        title = chapter.titled(edition)
-        yield "- " + item.format(page=f"{{doc}}`{chapter.lesson}`", title=title, read=chapter.read, solve=chapter.solve)
+        able = chapter.titled(edition)
+        yield "- " + item.format(page=f"{{doc}}`{chapter.lesson}`", read=chapter.read, solve=chapter.solve)
+        yield from ("", f"  {able[:1].upper()}{able[1:]}{'.' if edition == 'en' else '。'}")
 
 
 def _table(root: Path, found: list[Chapter], edition: str) -> Iterator[str]:

@@ -15,6 +15,7 @@ from sphinx.application import Sphinx
 BOOK = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(BOOK), str(BOOK.parent)]  # Jupyter Book starts elsewhere
 
+from _ext import without_script  # noqa: E402
 from _ext.bigrams import Bigrams  # noqa: E402
 
 from publish import files  # noqa: E402  (book/ is not a package)
@@ -46,7 +47,7 @@ def configure(app: Sphinx, config) -> None:
     config.templates_path = [str(BOOK / "_templates")]
     config.html_static_path = [str(BOOK / "_static")]
     config.html_favicon = str(BOOK / "_static" / "icon.svg")
-    config.html_css_files = ["book.css", "boxes.css", "chinese.css"]
+    config.html_css_files = ["book.css", "boxes.css", "chinese.css", ("print.css", {"media": "print"})]
     config.html_js_files = ["book.js"]
     config.togglebutton_hint = config.togglebutton_hint_hide = ""
     config.copybutton_prompt_text = "$ "
@@ -97,12 +98,16 @@ CHAPTER = re.compile(r"ch(\d+)_")
 
 
 def numbered(html: str, page: str) -> str:
-    """The list of pages with each chapter's number, which its file name says (ch02_pmap), before its title."""
+    """The list of pages with each chapter's number, which its file name says (ch02_pmap), before its title.
+
+    A long name in a title may break after its underscores.
+    """
 
     def number(m: re.Match) -> str:
         found = CHAPTER.match(page if m[2] == "#" else m[2].rpartition("/")[2])
         return f'{m[1]}<span class="number">{int(found[1])}</span>' if found else m[1]
 
+    html = re.sub(r">[^<>]*_[^<>]*<", lambda m: m[0].replace("_", "_<wbr>"), html)
     return re.sub(r'(<a class="(?:current )?reference internal" href="([^"]*)">)', number, html)
 
 
@@ -120,8 +125,10 @@ def page_context(app: Sphinx, page: str, template: str, context: dict, doctree: 
             said += f" · {context['words']['minutes'].format(read=chapter.read, solve=chapter.solve)}"
         eyebrow = f'<p class="chapter">{said}</p>'
         context["body"] = context["body"].replace("<h1>", f"{eyebrow}<h1>", 1)
+    if page == "index":
+        app.add_css_file("cover.css", priority=900)  # after book.css
     context["numbered"] = lambda html: numbered(str(html), page)
-    context["notebook"] = f"{context['content_root']}notebooks/{page}.ipynb" if built and doctree is not None else ""
+    context["notebook"] = f"{context['content_root']}notebooks/{page}.ipynb" if built and doctree is not None and page != "index" else ""
 
 
 def prune(app: Sphinx, error: Exception | None) -> None:
@@ -129,6 +136,7 @@ def prune(app: Sphinx, error: Exception | None) -> None:
     if error is None and app.builder.format == "html":
         sheet = Path(app.outdir, "_static", "styles", "pydata-sphinx-theme.css")
         files.write(sheet, ICONS.sub("", sheet.read_text("utf-8")))
+        without_script.write(Path(app.outdir, "_static"))
         for path in sorted(Path(app.outdir, "_static").rglob("*"), reverse=True):
             if path.is_file() and any(part in path.as_posix() for part in UNUSED):
                 path.unlink()

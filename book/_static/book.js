@@ -29,3 +29,22 @@ document.addEventListener("DOMContentLoaded", () => {
     });
   }
 });
+
+// Each copy button says what it copies: the file's name, or the first line that is no import.
+document.addEventListener("DOMContentLoaded", () => {
+  const words = document.querySelector("[data-copy]")?.dataset.copy ?? "{}";
+  for (const button of document.querySelectorAll(".copybtn")) {
+    const file = button.closest(".literal-block-wrapper")?.querySelector(".caption-text");
+    const lines = (button.previousElementSibling?.textContent ?? "").split("\n").filter((line) => line.trim());
+    const line = lines.find((line) => !/^(import|from|#|"""|@)/.test(line)) ?? lines[0] ?? "";
+    button.setAttribute("aria-label", words.replace("{}", (file?.textContent ?? line).trim().slice(0, 60)));
+  }
+});
+
+// Hints and solutions are printed, and folded again afterwards.
+addEventListener("beforeprint", () => {
+  for (const folded of document.querySelectorAll("article details:not([open])")) {
+    folded.open = true;
+    addEventListener("afterprint", () => { folded.open = false; }, { once: true });
+  }
+});

@@ -20,6 +20,7 @@ _TURNED = re.compile(
     r'(<text\b[^>]*?) text-anchor="middle" transform="translate\(([\d.-]+) ([\d.-]+)\) rotate\(-90\)">'
     r"([^<]*[\u3400-\u9fff][^<]*)</text>"
 )
+_WIDTH = re.compile(r"max-width:min\(100%,([\d.]+px)\)")
 _LEAD = re.compile(r"An array .+? shards? \(.+?\): (?=device)|A mesh .+?: at (?=\()")
 _REST = re.compile(r"(?:[:：] at|[:：.。 ])+$")
 _SENT = re.compile(r"(?:\d+, )?([\w-]+ of [\d,]+ bytes?.*?)(?=: (?:from )?devices? \d)")
@@ -31,6 +32,7 @@ def shown(markup: str, page: str, cell: str, number: int, edition: str) -> str:
     number: the place of its picture, if it is one, among those of the page.
     """
     words = translate(coloured(markup), edition, page)
+    words = _WIDTH.sub(r"--natural:\1;\g<0>", words)  # for the style sheet, which lets no word become too small
     return captioned(upright(words), description(markup), page, cell, number, edition) if OPEN in markup else words
 
 

@@ -68,6 +68,8 @@ def _box(kind: str, argument: str, lines: list[str], links: Links, names: dict[s
     if kind in ("figure", "image"):
         caption = plain(body, links, names)
         return [f"![{options.get('alt', caption)}]({argument})", "", caption]
+    if kind == "div":
+        return [plain(body, links, names), ""]
     if kind in ("list-table", "table"):
         return [f"**{title}**", "", plain(body, links, names)] if title else [plain(body, links, names)]
     if kind not in BOXES:
