@@ -146,7 +146,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("pages", metavar="PAGE", nargs="*", help="such as en/ch03_sharding (default: of each kind)")
     parser.add_argument("--build", type=Path, default=ROOT / "_build", help="the folder it was built in (_build)")
     options = parser.parse_args(arguments)
-    folder, pages = options.build / "html", options.pages or list(PAGES)
+    folder = options.build / "html"
+    pages: list[str] = options.pages or [*PAGES]
     if not (folder / "index.html").exists():
         return _no("there is no book yet: run `make book` first")
     if unknown := [page for page in options.pages if not (folder / f"{page}.html").is_file()]:
