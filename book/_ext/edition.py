@@ -1,6 +1,6 @@
 """What an edition needs beyond Jupyter Book.
 
-Language and strings, section ids that all editions share, MathML, search by bigrams, and no file that no page loads.
+Language and strings, section ids that all editions share, MathML, and no file that no page loads.
 """
 
 import re
@@ -8,14 +8,11 @@ import sys
 from pathlib import Path
 
 from docutils import nodes
-from sphinx import search
 from sphinx.addnodes import toctree
 from sphinx.application import Sphinx
 
 BOOK = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(BOOK), str(BOOK.parent)]  # Jupyter Book starts elsewhere
-
-from _ext.bigrams import Bigrams  # noqa: E402
 
 from grader.exercise import chapters  # noqa: E402
 from publish import files  # noqa: E402  (book/ is not a package)
@@ -23,7 +20,7 @@ from publish.pages import terms  # noqa: E402
 
 NAMES = {"en": "English", "zh-Hans": "简体", "zh-Hant": "繁體"}
 LANGUAGES = {"en": "en", "zh-Hans": "zh_CN", "zh-Hant": "zh_TW"}
-UNUSED = ("fontawesome", ".map", "LICENSE", "play-solid", "images/logo_", "/locales/", "macros.html", ".png")
+UNUSED = ("searchtools.js", "language_data.js", "fontawesome", ".map", "LICENSE", "play-solid", "images/logo_", "/locales/", "macros.html", ".png")
 # The icon font in the theme's style sheet: 100 KB that book.css makes needless.
 ICONS = re.compile(
     r"""@font-face\{[^}]*Font Awesome[^}]*\}|(?:\.fa-[\w-]+::?before,?)+\{content:"\\[\w]+"\}|@keyframes fa-.*?\}\}"""
@@ -45,8 +42,8 @@ def configure(app: Sphinx, config) -> None:
     config.templates_path = [str(BOOK / "_templates")]
     config.html_static_path = [str(BOOK / "_static")]
     config.html_favicon = str(BOOK / "_static" / "icon.svg")
-    config.html_css_files = ["book.css", "boxes.css", "chinese.css"]
-    config.html_js_files = ["book.js"]
+    config.html_css_files = ["book.css", "boxes.css", "chinese.css", "search.css"]
+    config.html_js_files = ["book.js", ("search_box.js", {"defer": "defer"})]
     config.togglebutton_hint = config.togglebutton_hint_hide = ""
     config.copybutton_prompt_text = "$ "
     config.html_theme_options = {
@@ -148,7 +145,6 @@ def mathml(display: str):
 
 
 def setup(app: Sphinx) -> dict:
-    search.languages["zh"] = Bigrams
     app.add_html_math_renderer("mathml", (mathml("inline"), None), (mathml("block"), None))
     app.connect("config-inited", configure, priority=1)
     app.connect("doctree-read", stable_ids, priority=100)  # before Sphinx collects the contents
