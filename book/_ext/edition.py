@@ -1,6 +1,6 @@
 """What an edition needs beyond Jupyter Book.
 
-Language and strings, section ids that all editions share, MathML, search by bigrams, and no file that no page loads.
+Language and strings, section ids that all editions share, MathML, and no file that no page loads.
 """
 
 import re
@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 from docutils import nodes
-from sphinx import search
 from sphinx.addnodes import toctree
 from sphinx.application import Sphinx
 
@@ -16,7 +15,6 @@ BOOK = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(BOOK), str(BOOK.parent)]  # Jupyter Book starts elsewhere
 
 from _ext import without_script  # noqa: E402
-from _ext.bigrams import Bigrams  # noqa: E402
 
 from publish import files  # noqa: E402  (book/ is not a package)
 from publish.pages import terms  # noqa: E402
@@ -25,7 +23,18 @@ from publish.pages.page import chapter_of  # noqa: E402
 NAMES = {"en": "English", "zh-Hans": "简体", "zh-Hant": "繁體"}
 REFERENCE = ("errors", "glossary", "mistakes", "names", "sheet", "then_and_now", "toolkit")
 LANGUAGES = {"en": "en", "zh-Hans": "zh_CN", "zh-Hant": "zh_TW"}
-UNUSED = ("fontawesome", ".map", "LICENSE", "play-solid", "images/logo_", "/locales/", "macros.html", ".png")
+UNUSED = (
+    "searchtools.js",
+    "language_data.js",
+    "fontawesome",
+    ".map",
+    "LICENSE",
+    "play-solid",
+    "images/logo_",
+    "/locales/",
+    "macros.html",
+    ".png",
+)
 # The icon font in the theme's style sheet: 100 KB that book.css makes needless.
 ICONS = re.compile(
     r"""@font-face\{[^}]*Font Awesome[^}]*\}|(?:\.fa-[\w-]+::?before,?)+\{content:"\\[\w]+"\}|@keyframes fa-.*?\}\}"""
@@ -47,8 +56,8 @@ def configure(app: Sphinx, config) -> None:
     config.templates_path = [str(BOOK / "_templates")]
     config.html_static_path = [str(BOOK / "_static")]
     config.html_favicon = str(BOOK / "_static" / "icon.svg")
-    config.html_css_files = ["book.css", "boxes.css", "chinese.css", ("print.css", {"media": "print"})]
-    config.html_js_files = ["book.js"]
+    config.html_css_files = ["book.css", "boxes.css", "chinese.css", "search.css", ("print.css", {"media": "print"})]
+    config.html_js_files = ["book.js", ("search_box.js", {"defer": "defer"})]
     config.togglebutton_hint = config.togglebutton_hint_hide = ""
     config.copybutton_prompt_text = "$ "
     config.html_theme_options = {
@@ -128,7 +137,9 @@ def page_context(app: Sphinx, page: str, template: str, context: dict, doctree: 
     if page == "index":
         app.add_css_file("cover.css", priority=900)  # after book.css
     context["numbered"] = lambda html: numbered(str(html), page)
-    context["notebook"] = f"{context['content_root']}notebooks/{page}.ipynb" if built and doctree is not None and page != "index" else ""
+    context["notebook"] = (
+        f"{context['content_root']}notebooks/{page}.ipynb" if built and doctree is not None and page != "index" else ""
+    )
 
 
 def prune(app: Sphinx, error: Exception | None) -> None:
@@ -158,7 +169,6 @@ def mathml(display: str):
 
 
 def setup(app: Sphinx) -> dict:
-    search.languages["zh"] = Bigrams
     app.add_html_math_renderer("mathml", (mathml("inline"), None), (mathml("block"), None))
     app.connect("config-inited", configure, priority=1)
     app.connect("doctree-read", stable_ids, priority=100)  # before Sphinx collects the contents

@@ -1,9 +1,4 @@
 "use strict";
-// A page opened from disk may not fetch other pages, and search would, for the summaries of its results.
-if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS === "object") {
-  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
-}
-
 // The language switch keeps the section: the one in view, or the one that was asked for and is still near.
 function sectionInView() {
   const line = innerHeight * 0.4;

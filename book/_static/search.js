@@ -1,0 +1,186 @@
+"use strict";
+// The search itself, without the page: makeSearch(index) gives find(query). The index is made by publish/search/.
+// BM25 over sections and exercises. A term is a word's stem, a pair of Han characters, or the number of a group of words
+// that mean the same (#12): whichever of them a text has, in whichever script, it has #12. Terms are ORed.
+
+// A section's title, the titles of boxes in it, its prose, its code and output. BM25 of each: what it counts, how soon
+// repeating a word stops to count, how much a long one loses.
+const FIELDS = [[2.4, 0.6, 0.5], [0.7, 0.6, 0.4], [1, 1.6, 0.45], [0.6, 1.6, 0.45]];
+const LESS = [[/^(elsewhere|teaching|status)$/, /./, 0.5], [/./, /-(keep|exercises|elsewhere|then-and-now)$/, 0.75]];
+const HAN = /[\u3400-\u9fff]/;
+
+// The stem of an English word: deadlocks, sharded, padding, communicate and communication meet in one spelling each.
+function stem(word) {
+  let s = word;
+  if (s.length < 4 || !/^[a-z]+$/.test(s)) return s;
+  s = s.replace(/sses$/, "ss").replace(/ies$/, "y").replace(/([^su])s$/, "$1");
+  const cut = s.replace(/(ation|ating|ated|ate|ing|ed)$/, "");
+  if (cut !== s && cut.length > 2 && /[aeiouy]/.test(cut)) s = cut.replace(/([^aeiouls])\1$/, "$1");
+  return s.length > 4 ? s.replace(/(or|er|e)$/, "") : s;
+}
+
+// The terms of a text, in order, each with where it stands: {term, word, start, end}. An identifier is also its parts.
+function terms(text, fold) {
+  const found = [];
+  for (const run of text.matchAll(/[\u3400-\u9fff]+|[A-Za-z0-9_\u00c0-\u024f]+/g)) {
+    const start = run.index, word = run[0];
+    if (HAN.test(word)) {
+      const chars = [...word].map((c) => fold.get(c) ?? c);
+      if (chars.length === 1) found.push({ term: chars[0], word: chars[0], start, end: start + 1 });
+      for (let i = 0; i + 1 < chars.length; i++) {
+        found.push({ term: chars[i] + chars[i + 1], word: chars[i] + chars[i + 1], start: start + i, end: start + i + 2 });
+      }
+      continue;
+    }
+    const parts = [...word.matchAll(/[A-Z]+(?![a-z])|[A-Z]?[a-z\u00c0-\u024f]+|\d+/g)];
+    const whole = word.toLowerCase();
+    if (parts.length > 1) found.push({ term: stem(whole), word: whole, start, end: start + word.length, whole: true });
+    for (const part of parts) {
+      const low = part[0].toLowerCase(), at = start + part.index;
+      found.push({ term: stem(low), word: low, start: at, end: at + low.length });
+    }
+  }
+  return found;
+}
+
+// Whether a is b with one letter more, less, changed, or two neighbours exchanged.
+function near(a, b) {
+  if (Math.abs(a.length - b.length) > 1 || a === b) return a === b;
+  let i = 0, j = 0;
+  while (i < a.length && a[i] === b[i]) i++;
+  while (j < a.length - i && j < b.length - i && a.at(-1 - j) === b.at(-1 - j)) j++;
+  const x = a.slice(i, a.length - j), y = b.slice(i, b.length - j);
+  return x.length < 2 && y.length < 2 || x.length === 2 && x[0] === y[1] && x[1] === y[0];
+}
+
+function makeSearch(index) {
+  const fold = new Map(), folds = [...index.fold];
+  for (let i = 0; i < folds.length; i += 2) fold.set(folds[i], folds[i + 1]);
+  const read = (text) => terms(text, fold);
+
+  // The spellings of each group by their first term: [[the terms of a spelling, "#group"], …].
+  const spellings = new Map();
+  index.same.forEach((group, number) => {
+    for (const spelling of group) {
+      const row = read(spelling).filter((t) => !t.whole).map((t) => t.term);
+      if (!row.length) continue;
+      if (!spellings.has(row[0])) spellings.set(row[0], []);
+      spellings.get(row[0]).push([row, "#" + number]);
+    }
+  });
+  // The terms of a text and the groups that it names.
+  function withGroups(found) {
+    const simple = found.filter((t) => !t.whole), groups = [];
+    simple.forEach((t, i) => {
+      for (const [row, group] of spellings.get(t.term) ?? []) {
+        const last = simple[i + row.length - 1];
+        if (last && row.every((term, n) => simple[i + n].term === term)) {
+          groups.push({ term: group, word: group, start: t.start, end: last.end });
+        }
+      }
+    });
+    return found.concat(groups);
+  }
+
+  const holds = new Map(); // term → Map of document → how often, weighted
+  const words = new Map(); // a word as it is written → its term
+  const lengths = index.docs.map((doc, number) => FIELDS.map((_, part) => {
+    const found = withGroups(read(doc[2 + part]));
+    for (const { term, word } of found) {
+      if (!holds.has(term)) holds.set(term, new Map());
+      const often = holds.get(term).get(number) ?? [0, 0, 0, 0];
+      often[part]++;
+      holds.get(term).set(number, often);
+      words.set(word, term);
+    }
+    return found.length;
+  }));
+  const means = FIELDS.map((_, part) => Math.max(1, lengths.reduce((sum, row) => sum + row[part], 0) / lengths.length));
+  const bm25 = (doc, often) => FIELDS.reduce((sum, [counts, k, b], part) => sum + (often[part] && counts * often[part]
+    / (often[part] + k * (1 - b + b * lengths[doc][part] / means[part]))), 0);
+  const rank = index.docs.map(([page, anchor]) =>
+    LESS.reduce((all, [pages, anchors, less]) => all * (pages.test(page) && anchors.test(anchor) ? less : 1), 1));
+  const idf = (term) => Math.log(1 + index.docs.length / ((holds.get(term)?.size ?? 0) + 0.5));
+
+  const stops = new Set(index.stop.filter((w) => !HAN.test(w)));
+  const hanStops = new RegExp(index.stop.filter((w) => HAN.test(w)).sort((a, b) => b.length - a.length).join("|"), "g");
+  const simplified = (text) => [...text].map((c) => fold.get(c) ?? c).join("");
+
+  // What a query asks for: [[[term, weight], …], …], one list of equals for each of its words.
+  function wanted(query) {
+    const text = simplified(query.slice(0, 600));
+    const bare = text.replace(hanStops, " ");
+    let found = read(bare).filter((t) => !stops.has(t.word));
+    if (!found.length) found = read(text);
+    const seen = new Set(), open = !/\s$/.test(query);
+    const every = withGroups(found).filter((t) => !seen.has(t.term) && seen.add(t.term));
+    return every.map((t) => {
+      if (holds.has(t.term) && !(open && t === found.at(-1) && HAN.test(t.word) && t.word.length === 1)) return [[t.term, 1]];
+      const like = new Map();
+      for (const [word, term] of words) {
+        const begins = open && found.at(-1).end === t.end && word.startsWith(t.word);
+        const close = t.word.length > 3 && found.length < 13 && !HAN.test(t.word) && near(t.word, word);
+        if (begins || close) like.set(term, close ? 0.7 : 0.6);
+      }
+      return [...like];
+    });
+  }
+
+  // The best sections for a query: [{doc, score, terms}], the best first, `limit` at most.
+  function find(query, limit = 12) {
+    const asked = wanted(query), scores = new Map();
+    const worth = asked.map((like) => Math.max(0, ...like.map(([term]) => idf(term))));
+    const all = worth.reduce((a, b) => a + b, 0);
+    asked.forEach((like, n) => {
+      const best = new Map();
+      for (const [term, weight] of like) {
+        for (const [doc, often] of holds.get(term)) {
+          best.set(doc, Math.max(best.get(doc) ?? 0, weight * idf(term) * bm25(doc, often)));
+        }
+      }
+      for (const [doc, score] of best) {
+        const row = scores.get(doc) ?? { doc, score: 0, covered: 0 };
+        row.score += score;
+        row.covered += worth[n];
+        scores.set(doc, row);
+      }
+    });
+    const terms = new Set(asked.flat().map(([term]) => term));
+    const pairs = read(simplified(query).replace(hanStops, " ")).filter((t) => !t.whole);
+    const list = [...scores.values()];
+    for (const row of list) row.score *= rank[row.doc] * (0.4 + 0.6 * row.covered / all);
+    list.sort((a, b) => b.score - a.score);
+    for (const row of list.slice(0, 40)) row.score *= 1 + 0.5 * together(row.doc, pairs);
+    return list.sort((a, b) => b.score - a.score || a.doc - b.doc).slice(0, limit).map(({ doc, score }) => ({ doc, score, terms }));
+  }
+
+  // How much of a query's neighbours are neighbours in a document, too: 0 to 1.
+  function together(doc, asked) {
+    if (asked.length < 2) return 0;
+    const has = new Set();
+    for (const text of index.docs[doc].slice(2)) {
+      read(text).filter((t) => !t.whole).reduce((before, t) => (has.add(before + " " + t.term), t.term), "");
+    }
+    let hits = 0;
+    for (let i = 1; i < asked.length; i++) hits += has.has(asked[i - 1].term + " " + asked[i].term);
+    return hits / (asked.length - 1);
+  }
+
+  // Where a text has one of these terms: [[start, end], …] in order, joined where they touch.
+  function places(text, wantedTerms) {
+    const rows = withGroups(read(text)).filter((t) => wantedTerms.has(t.term)).map((t) => [t.start, t.end]);
+    return rows.sort((a, b) => a[0] - b[0]).reduce((all, [start, end]) => {
+      if (all.length && start <= all.at(-1)[1]) all.at(-1)[1] = Math.max(end, all.at(-1)[1]);
+      else all.push([start, end]);
+      return all;
+    }, []);
+  }
+
+  // Words of the book that look like what was typed, for a query that finds nothing.
+  const similar = (query) => [...new Set(read(query).flatMap((t) => t.word.length > 3
+    ? [...words.keys()].filter((w) => w.length > 3 && w.slice(0, 3) === t.word.slice(0, 3)) : []))].slice(0, 4);
+
+  return { find, places, similar, wanted: (query) => new Set(wanted(query).flat().map(([term]) => term)) };
+}
+
+if (typeof module === "object") module.exports = { makeSearch, near, stem, terms };
