@@ -77,7 +77,7 @@ def configure(app: Sphinx, config) -> None:
     }
     config.html_context = {**config.html_context, "default_mode": "auto"}
     config.nb_execution_cache_path = str(BOOK.parent / "_build" / "jupyter-cache")
-    config.html_sidebars = {"**": ["navbar-logo.html", "search-button-field.html", "sbt-sidebar-nav.html"]}
+    config.html_sidebars = {"**": ["masthead.html", "sbt-sidebar-nav.html"]}
 
 
 def translate_captions(app: Sphinx, doctree: nodes.document) -> None:
