@@ -126,7 +126,9 @@ def page_context(app: Sphinx, page: str, template: str, context: dict, doctree: 
     if page == "index":
         app.add_css_file("cover.css", priority=900)  # after book.css
     context["numbered"] = lambda html: numbered(str(html), page)
-    context["notebook"] = f"{context['content_root']}notebooks/{page}.ipynb" if built and doctree is not None and page != "index" else ""
+    context["notebook"] = (
+        f"{context['content_root']}notebooks/{page}.ipynb" if built and doctree is not None and page != "index" else ""
+    )
 
 
 def prune(app: Sphinx, error: Exception | None) -> None:
