@@ -21,6 +21,9 @@ def browser():
         yield running
 
 
+PROSE = "document.querySelector('article section > p:not(.chapter)')"
+
+
 def seen(browser, html, page, width=1440, height=900, dark=False):
     browser.look(width, height, dark)
     browser.open(f"{html.as_uri()}/{page}.html")
@@ -70,7 +73,8 @@ PIXEL = """new Promise(done => { const image = new Image(); image.onload = () =>
 @pytest.mark.parametrize("what", [".cell_input pre", "table.minipod"])
 def test_what_is_wider_than_a_phone_has_a_shadow_where_it_goes_on(browser, html, what, dark):
     seen(browser, html, "en/ch07_collectives", 390, 844, dark)
-    wide = f"""window.wide = [...document.querySelectorAll('article {what}')].find(e => e.scrollWidth > e.clientWidth + 30)
+    wide = f"""window.wide = [...document.querySelectorAll('article {what}')]
+            .find(element => element.scrollWidth > element.clientWidth + 30)
         for (const element of [wide, ...wide.querySelectorAll('*')]) element.style.color = 'transparent'
         wide.scrollIntoView({{behavior: 'instant', block: 'center'}})"""
 
@@ -179,8 +183,11 @@ def test_a_chinese_title_breaks_at_its_punctuation(browser, html, page):
 
 def test_a_chinese_quotation_mark_is_as_wide_as_a_character(browser, html):
     seen(browser, html, "zh-Hans/ch03_sharding")
-    width = """(text => { const span = document.createElement('span'); span.textContent = text
-        document.querySelector('article p:not(.chapter)').append(span); return span.getBoundingClientRect().width / 17 })"""
+    width = f"""(text => {{
+        const span = Object.assign(document.createElement('span'), {{textContent: text}})
+        {PROSE}.append(span)
+        return span.getBoundingClientRect().width / 17
+    }})"""
     if not 0.95 < browser.run(f"{width}('字')") < 1.05:
         pytest.skip("there is no Chinese font on this machine")
     assert browser.run(f"{width}('字“字')") == pytest.approx(3, abs=0.05)
