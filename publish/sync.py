@@ -17,7 +17,7 @@ import yaml
 from grader.exercise import chapters as lessons
 from grader.exercise.languages import unwritten
 from grader.exercise.statements import chinese
-from publish import files
+from publish import files, front_picture
 from publish.chapter_lists import Lists, lists
 from publish.pages import exercise_blocks, terms
 from publish.pages.page import ROOT, WRITTEN, Page, demo_cells, program_cell, read_page, show, written
@@ -168,6 +168,9 @@ def check(root: Path = ROOT) -> Result:
     for path, text in words.items():
         if not path.exists() or path.read_text("utf-8") != text:
             result.stale[path] = text, f"{show(path, root)} is not what the file beside it says"
+    for path, text in front_picture.pictures(root).items():
+        if not path.exists() or path.read_text("utf-8") != text:
+            result.stale[path] = text, f"{show(path, root)} is not the picture that the front page shows"
     result.problems[:] = dict.fromkeys(result.problems)
     result.unwritten += [sentence for name in there for sentence in unwritten(root, name)]
     return result

@@ -48,7 +48,7 @@ def test_a_chapter_comes_into_every_list(tmp_path):
     assert state(folder) == ([], [], [])
     assert sync.chapters(folder) == ["index", "first", LESSON]
     front = (folder / "book/zh-Hans/index.md").read_text("utf-8")
-    assert f"\n- {{doc}}`{LESSON}`：小（阅读 5 分钟，练习 5 分钟）\n" in front
+    assert f"\n- {{doc}}`{LESSON}` · 5\u00a0+\u00a05\u00a0分钟\n\n  小。\n" in front
     row = f"| [`{LESSON}`](book/en/{LESSON}.md) | Small | 5 | 1 | 5 |"
     assert f"\n{row}\n\n<!-- end chapters -->\n\nmore\n" in (folder / "README.md").read_text("utf-8")
 
@@ -130,7 +130,9 @@ def test_one_language_is_enough_and_the_other_is_named(tmp_path):
         f"book/zh-Hans/{LESSON}.md is missing",
     ]
     assert stale and state(fill(folder)) == ([], [], unwritten)
-    assert f"`{LESSON}`：Small（" in (folder / "book/zh-Hans/index.md").read_text("utf-8")
+    assert f"`{LESSON}` · 5\u00a0+\u00a05\u00a0分钟\n\n  Small。\n" in (folder / "book/zh-Hans/index.md").read_text(
+        "utf-8"
+    )
 
 
 def test_an_exercise_in_one_language_stands_on_the_other_page_with_a_note(tmp_path):

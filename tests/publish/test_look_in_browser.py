@@ -1,0 +1,205 @@
+"""How the pages look, measured in a headless Chromium: lines, focus, edges, themes, paper, the front page."""
+
+import re
+
+import chromium
+import pytest
+import small_book
+from chromium import Browser
+
+pytestmark = pytest.mark.skipif(chromium.executable() is None, reason="there is no Chromium on this machine")
+
+
+@pytest.fixture(scope="module")
+def html():
+    return small_book.real_book()
+
+
+@pytest.fixture
+def browser():
+    with Browser() as running:
+        yield running
+
+
+PROSE = "document.querySelector('article section > p:not(.chapter)')"
+
+
+def seen(browser, html, page, width=1440, height=900, dark=False):
+    browser.look(width, height, dark)
+    browser.open(f"{html.as_uri()}/{page}.html")
+    return browser
+
+
+# Letters in a line of each paragraph of four lines or more.
+LETTERS = """[...document.querySelectorAll('article section > p')].map(p => {
+    const lines = Math.round(p.getBoundingClientRect().height / parseFloat(getComputedStyle(p).lineHeight))
+    return [lines, p.textContent.length / lines]
+}).filter(([lines]) => lines > 3).map(([lines, letters]) => letters)"""
+
+
+def test_a_line_is_as_long_as_is_good_to_read(browser, html):
+    english = seen(browser, html, "en/ch09_training").run(LETTERS)
+    assert len(english) > 4 and 55 < sum(english) / len(english) < 78, english
+    columns = "(p => p.clientWidth / parseFloat(getComputedStyle(p).fontSize))(document.querySelector('article section > p:not(.chapter)'))"
+    for page in ("zh-Hans/ch03_sharding", "zh-Hant/ch09_training"):
+        assert 32 <= seen(browser, html, page).run(columns) <= 38
+
+
+# What can be focused and is in sight, and shows nothing when it is.
+UNSEEN = """[...document.querySelectorAll('a[href], button, input, summary, [tabindex="0"]')].filter(element => {
+    if (!element.checkVisibility({visibilityProperty: true})) return false
+    element.focus({focusVisible: true, preventScroll: true})
+    const {outlineStyle, outlineWidth, opacity} = getComputedStyle(element)
+    return document.activeElement === element && 
+        (outlineStyle === 'none' || parseFloat(outlineWidth) < 2 || opacity < .9)
+}).map(element => element.outerHTML.slice(0, 120))"""
+
+
+@pytest.mark.parametrize("page", ["en/index", "zh-Hans/ch03_sharding"])
+def test_what_has_the_focus_shows_it(browser, html, page):
+    seen(browser, html, page)
+    assert browser.run("document.querySelectorAll('a[href], button').length") > 20
+    assert browser.run(UNSEEN) == []
+
+
+PIXEL = """new Promise(done => { const image = new Image(); image.onload = () => {
+    const canvas = Object.assign(document.createElement('canvas'), {width: image.width, height: image.height})
+    const draw = canvas.getContext('2d'); draw.drawImage(image, 0, 0)
+    done([...draw.getImageData(image.width - 2, 4, 1, 1).data].slice(0, 3))
+}; image.src = 'data:image/png;base64,%s' })"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("what", [".cell_input pre", "table.minipod"])
+def test_what_is_wider_than_a_phone_has_a_shadow_where_it_goes_on(browser, html, what, dark):
+    seen(browser, html, "en/ch07_collectives", 390, 844, dark)
+    wide = f"""window.wide = [...document.querySelectorAll('article {what}')]
+            .find(element => element.scrollWidth > element.clientWidth + 30)
+        for (const element of [wide, ...wide.querySelectorAll('*')]) element.style.color = 'transparent'
+        wide.scrollIntoView({{behavior: 'instant', block: 'center'}})"""
+
+    def edge(left: int) -> list[int]:
+        """The colour halfway down the right edge, when scrolled so far."""
+        browser.run(f"wide.scrollLeft = {left}")
+        clip = "(r => ({x: r.x, y: r.y + scrollY + r.height / 2, width: r.width, height: 12, scale: 1}))"
+        box = browser.run(f"{clip}(wide.getBoundingClientRect())")
+        return browser.run(PIXEL % browser.call("Page.captureScreenshot", format="png", clip=box)["data"])
+
+    browser.run(wide)
+    ground = [int(n) for n in re.findall(r"\d+", browser.run("getComputedStyle(wide).backgroundColor"))[:3]]
+    assert edge(99999) == ground
+    assert sum(abs(a - b) for a, b in zip(edge(0), ground, strict=True)) > 60
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_colours_and_highlighting_without_javascript(browser, html, dark):
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    seen(browser, html, "en/ch03_sharding", dark=dark)
+    assert browser.run("document.documentElement.dataset.theme") == "auto"
+    colour = "getComputedStyle(document.querySelector('{}')).{}"
+    red = int(re.findall(r"\d+", browser.run(colour.format("body", "backgroundColor")))[0])
+    assert (red < 60) is dark
+    text, keyword = (browser.run(colour.format(at, "color")) for at in ("article p", ".highlight .kn"))
+    assert len({text, keyword, "rgb(0, 0, 0)"}) == 3
+    assert browser.run("document.querySelector('.primary-toggle').checkVisibility()") is False  # would do nothing
+
+
+def test_the_theme_of_another_day_is_never_shown(browser, html):
+    seen(browser, html, "en/start")
+    browser.run("localStorage.setItem('mode', 'auto'); localStorage.setItem('theme', 'light')")
+    watch = """window.themes = []; new MutationObserver(() => {
+        if (document.body) themes.push(document.documentElement.dataset.theme)
+    }).observe(document, {subtree: true, childList: true, attributes: true})"""
+    browser.call("Page.addScriptToEvaluateOnNewDocument", source=watch)
+    seen(browser, html, "en/start", dark=True)
+    assert set(browser.run("themes")) == {"dark"}
+    browser.run("localStorage.clear()")
+
+
+def test_each_page_has_one_title(html):
+    pages = [p for edition in ("en", "zh-Hans", "zh-Hant") for p in (html / edition).glob("*.html")]
+    assert len(pages) > 50
+    assert [str(p.relative_to(html)) for p in pages if len(re.findall("<h1[ >]", p.read_text("utf-8"))) != 1] == []
+
+
+def test_paper_has_the_title_the_hints_and_the_solutions(browser, html):
+    seen(browser, html, "en/ch03_sharding", 800)
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    assert browser.run("document.querySelector('article h1').getBoundingClientRect().top") < 100
+    folded = "[...document.querySelectorAll('details > :not(summary)')].map(e => e.getBoundingClientRect().height > 10)"
+    assert len(found := browser.run(folded)) > 10 and all(found)
+    assert (
+        browser.run("[...document.querySelectorAll('.bd-sidebar, .switches, .copybtn')].some(e => e.checkVisibility())")
+        is False
+    )
+
+
+SMALL = """[...document.querySelectorAll('svg.minipod')].flatMap(svg => {
+    const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width
+    return [...svg.querySelectorAll('text')].map(text => parseFloat(getComputedStyle(text).fontSize) * scale)
+})"""
+
+
+@pytest.mark.parametrize("page", ["en/ch07_collectives", "zh-Hans/ch09_training"])
+def test_the_words_of_pictures_can_be_read_on_a_phone(browser, html, page):
+    sizes = seen(browser, html, page, 390, 844).run(SMALL)
+    assert len(sizes) > 40 and min(sizes) > 10.4
+    assert browser.run("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_list_of_pages_opens_at_the_current_one_and_keeps_the_title(browser, html):
+    seen(browser, html, "en/ch16_capstone", 1024, 768)
+    in_sight = """(r => r.top >= 0 && r.bottom <= innerHeight)(
+        document.querySelector('.bd-sidebar-primary {}').getBoundingClientRect())"""
+    browser.wait_for(in_sight.format("li.current > a"))
+    assert browser.run(in_sight.format(".navbar-brand"))
+
+
+def test_copy_buttons_say_what_they_copy(browser, html):
+    names = seen(browser, html, "zh-Hans/ch09_training").run(
+        "[...document.querySelectorAll('.copybtn')].map(b => b.ariaLabel)"
+    )
+    assert len(names) > 30 and all(name.startswith("复制：") for name in names)
+    assert "复制：model.py" in names and len(set(names)) > 0.8 * len(names)
+
+
+# A title's pieces between which its lines may break, and where they do: the last character of each line but the last.
+BROKEN = """[...document.querySelectorAll('article :is(h1, h2)')].flatMap(title => {
+    const text = document.createTreeWalker(title, NodeFilter.SHOW_TEXT), range = document.createRange(), all = []
+    for (let node; node = text.nextNode();) for (let i = 0; i < node.length; i++) {
+        range.setStart(node, i); range.setEnd(node, i + 1)
+        const box = range.getClientRects()[0]
+        if (box && node.parentElement.className !== 'headerlink') all.push([node.data[i], box.top])
+    }
+    return all.slice(0, -1).filter(([c, top], i) => all[i + 1][1] > top + 9).map(([c]) => [c, title.textContent])
+})"""
+
+
+@pytest.mark.parametrize("page", ["zh-Hans/ch09_training", "zh-Hant/ch03_sharding", "zh-Hant/ch07_collectives"])
+def test_a_chinese_title_breaks_at_its_punctuation(browser, html, page):
+    broken = seen(browser, html, page, 390, 844).run(BROKEN)
+    assert broken and [where for where in broken if where[0] not in "：，、？；。） " and len(where[1]) < 24] == []
+
+
+def test_a_chinese_quotation_mark_is_as_wide_as_a_character(browser, html):
+    seen(browser, html, "zh-Hans/ch03_sharding")
+    width = f"""(text => {{
+        const span = Object.assign(document.createElement('span'), {{textContent: text}})
+        {PROSE}.append(span)
+        return span.getBoundingClientRect().width / 17
+    }})"""
+    if not 0.95 < browser.run(f"{width}('字')") < 1.05:
+        pytest.skip("there is no Chinese font on this machine")
+    assert browser.run(f"{width}('字“字')") == pytest.approx(3, abs=0.05)
+
+
+@pytest.mark.parametrize("width, height", [(1440, 900), (1024, 768), (390, 844)])
+def test_the_front_page_says_on_one_screen_what_it_is_and_where_to_begin(browser, html, width, height):
+    for edition in ("en", "zh-Hans", "zh-Hant"):
+        seen(browser, html, f"{edition}/index", width, height)
+        inside = f"""(r => r.width > 0 && r.top >= 0 && r.bottom <= {height})(
+            document.querySelector('{{}}').getBoundingClientRect())"""
+        for what in ("h1", "h1 + p", ".begin a", ".languages", *(["#sec-index svg"] if width > 1000 else [])):
+            assert browser.run(inside.format(what)), (edition, what)
+        chapters = browser.run("[...document.querySelectorAll('#sec-able li a')].map(a => a.getAttribute('href'))")
+        assert [c[:4] for c in chapters] == [f"ch{n:02}" for n in range(1, len(chapters) + 1)] and len(chapters) > 15
