@@ -1,7 +1,7 @@
 """The index of an edition: its sections and exercises as a script, which a page opened from disk may load, too.
 
-What is in it: `docs`, rows of [page, anchor, title, titles of boxes, prose, code]; `pages`, the title of each page;
-`same`, groups of spellings; `stop`; `fold`, pairs of characters. book/_static/search.js makes words of all that.
+What is in it: `docs`, rows of [page, anchor, title, titles of boxes, prose, errors, names in code]; `pages`, the title of
+each page; `same`, groups of spellings; `stop`; `fold`, pairs of characters. book/_static/search.js makes words of that.
 """
 
 import json
@@ -13,6 +13,9 @@ from publish.search import synonyms
 from publish.search.sections import Section, sections
 
 NAME = "search_index.js"
+LONGEST_ERROR = 300
+_ERROR = re.compile(r"\w(?:Error|Exception)\b\)?(?:: | \(without)|[A-Z]{4,}_[A-Z]{4,}|[Tt]imed out|Warning:")
+_NAME = re.compile(r"[A-Za-z_\u3400-\u9fff][\w\u3400-\u9fff]{2,}")
 
 
 def write(folder: Path, pages: list[str]) -> None:
@@ -37,13 +40,28 @@ def script(found: dict[str, list[Section]]) -> str:
 
 
 def _texts(section: Section) -> list[str]:
-    code = [_plain(re.sub(r"[^\w\s]{4,}|\b\d[\d.,e+-]*\b", " ", text)) for text in section.code]  # no rules, no figures
-    return [
-        _plain(section.title),
-        " · ".join(map(_plain, section.inner)),
-        _plain("".join(section.prose)),
-        "\n".join(filter(None, code)),
-    ]
+    """What a section adds to its row. Of code and output: the errors, word for word, and each other word once.
+
+    That is a third of all of it, and nobody asks for more of a program than its names.
+    """
+    title, inner, prose = _plain(section.title), " · ".join(map(_plain, section.inner)), _plain("".join(section.prose))
+    errors, names = [], dict[str, None]()
+    for line in (line for text in section.code for line in _paragraphs(text)):
+        if _ERROR.search(line):
+            errors.append(_plain(line)[:LONGEST_ERROR])
+        else:
+            names |= dict.fromkeys(_NAME.findall(line))
+    said = set(_NAME.findall(f"{title} {inner} {prose}"))
+    return [title, inner, prose, "\n".join(dict.fromkeys(errors)), " ".join(name for name in names if name not in said)]
+
+
+def _paragraphs(text: str) -> list[str]:
+    """The lines of code or output; those of a message that was wrapped are joined."""
+    return re.sub(r"(\w+(?:Error|Exception)\b.*)\n(.+)(?:\n(.+))?", _joined, text).split("\n")
+
+
+def _joined(found: re.Match) -> str:
+    return " ".join(filter(None, found.groups()))
 
 
 def _plain(text: str) -> str:

@@ -15,8 +15,13 @@ def groups() -> list[list[str]]:
     Sources: [[glossary]] of book/terms.toml, [[elsewhere]] of the chapters, [[same]] of book/search.toml.
     """
     rows = [[*row["en"].split(", "), row["zh-Hans"], row["zh-Hant"]] for row in terms()["glossary"]]
+    ours = {_bare(word) for row in rows for word in row}
     for folder in sorted(path.parent for path in (ROOT / "lessons").glob(f"ch*/{chapters.FILE}")):
-        rows += [[w for words in row.words.values() for w in words] for row in chapters.read(folder).elsewhere]
+        for row in chapters.read(folder).elsewhere:
+            if (
+                sum(_bare(word) in ours for word in row.words["en"]) < 2
+            ):  # else its words are not one thing, but several
+                rows.append([word for words in row.words.values() for word in words])
     for row in extra()["same"]:
         rows.append(row["words"])
     full = ([*row, *(traditional(word) for word in row if not word.isascii())] for row in rows)
@@ -40,6 +45,12 @@ def characters(text: str) -> str:
     every = "".join(map(chr, range(0x4E00, 0xA000)))
     folded = simple.convert(every)
     if len(folded) != len(every):
-        raise ValueError("OpenCC no longer converts single characters one by one: publish/search/synonyms.py relies on it")
+        raise ValueError(
+            "OpenCC no longer converts single characters one by one: publish/search/synonyms.py relies on it"
+        )
     wanted = set(simple.convert("".join(sorted({c for c in text if "\u4e00" <= c < "\ua000"}))))
     return "".join(t + s for t, s in zip(every, folded, strict=True) if t != s and s in wanted)
+
+
+def _bare(word: str) -> str:
+    return word.lower().replace("_", "-").removesuffix("s")
