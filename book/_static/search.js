@@ -122,6 +122,7 @@ function makeSearch(index) {
   function wanted(query) {
     const text = simplified(query.slice(0, 600)), open = !/\s$/.test(query);
     let found = read(text.replace(hanStops, (words) => " ".repeat(words.length))).filter((t) => !stops.has(t.word));
+    if (found.some((t) => t.word.length > 1)) found = found.filter((t) => t.word.length > 1 || !HAN.test(t.word)); // 有什么用
     if (!found.length) found = read(text);
     const known = (t) => holds.has(t.term) || found.length < 13 && [...words.keys()].some((word) => near(t.term, word));
     const whole = found.filter((t) => t.whole && known(t)); // with_sharding_constraint does not ask for «with»

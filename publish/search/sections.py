@@ -14,7 +14,7 @@ LONGEST = 1500  # characters taken of one code cell, output or solution
 
 @dataclass
 class Section:
-    """One place that can be linked to. `inner`: the titles of boxes in it. `code`: cells, outputs, tables and solutions.
+    """One place that can be linked to. `inner`: titles of boxes in it. `code`: cells, outputs, tables and solutions.
 
     Hints are left out: an excerpt would give them away.
     """
