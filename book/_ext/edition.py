@@ -23,18 +23,8 @@ from publish.pages.page import chapter_of  # noqa: E402
 NAMES = {"en": "English", "zh-Hans": "简体", "zh-Hant": "繁體"}
 REFERENCE = ("errors", "glossary", "mistakes", "names", "sheet", "then_and_now", "toolkit")
 LANGUAGES = {"en": "en", "zh-Hans": "zh_CN", "zh-Hant": "zh_TW"}
-UNUSED = (
-    "searchtools.js",
-    "language_data.js",
-    "fontawesome",
-    ".map",
-    "LICENSE",
-    "play-solid",
-    "images/logo_",
-    "/locales/",
-    "macros.html",
-    ".png",
-)
+UNUSED = ("fontawesome", ".map", "LICENSE", "play-solid", "images/logo_", "/locales/", "macros.html", ".png")
+UNUSED += ("searchtools.js", "language_data.js")
 # The icon font in the theme's style sheet: 100 KB that book.css makes needless.
 ICONS = re.compile(
     r"""@font-face\{[^}]*Font Awesome[^}]*\}|(?:\.fa-[\w-]+::?before,?)+\{content:"\\[\w]+"\}|@keyframes fa-.*?\}\}"""

@@ -3,10 +3,15 @@
 // BM25 over sections and exercises. A term is a word's stem, a pair of Han characters, or the number of a group of words
 // that mean the same (#12): whichever of them a text has, in whichever script, it has #12. Terms are ORed.
 
-// A section's title, the titles of boxes in it, its prose, its code and output. BM25 of each: what it counts, how soon
-// repeating a word stops to count, how much a long one loses.
-const FIELDS = [[2.4, 0.6, 0.5], [0.7, 0.6, 0.4], [1, 1.6, 0.45], [0.6, 1.6, 0.45]];
-const LESS = [[/^(elsewhere|teaching|status)$/, /./, 0.5], [/./, /-(keep|exercises|elsewhere|then-and-now)$/, 0.75]];
+// A section's title, the titles of boxes in it, its prose, errors shown in it, names in its code, the title of its page.
+// BM25 of each: what it counts, how soon repeating a word stops to count, how much a long one loses.
+const FIELDS = [[2.4, 0.6, 0.6], [0.7, 0.6, 0.4], [1, 1.6, 0.45], [0.8, 1.6, 0.3], [0.5, 0.6, 0.45], [0.7, 0.6, 0.5]];
+// Which pages and sections are asked for more, or less, than their words say: a chapter is, a list of references is not.
+const RANKS = [[/./, /^sec-ch\d+$/, 1.4], [/./, /^ex-/, 0.85], [/^(elsewhere|teaching|status)$/, /./, 0.5],
+  [/./, /-(keep|exercises|elsewhere|then-and-now)$/, 0.75]];
+const EARLY = 0.2; // what stands first in the book, where things are explained, against what stands last
+const FIRST = 0.3; // more for a title that begins with what was asked for
+const SAME = 0.8, PART = 0.4; // a word of the same meaning; one word of several that mean something together
 const HAN = /[\u3400-\u9fff]/;
 
 // The stem of an English word: deadlocks, sharded, padding, communicate and communication meet in one spelling each.
@@ -82,13 +87,14 @@ function makeSearch(index) {
     return found.concat(groups);
   }
 
+  const texts = (doc) => [...doc.slice(2), doc[2] === index.pages[doc[0]] ? "" : index.pages[doc[0]]];
   const holds = new Map(); // term → Map of document → how often, weighted
   const words = new Map(); // a word as it is written → its term
   const lengths = index.docs.map((doc, number) => FIELDS.map((_, part) => {
-    const found = withGroups(read(doc[2 + part]));
+    const found = withGroups(read(texts(doc)[part]));
     for (const { term, word } of found) {
       if (!holds.has(term)) holds.set(term, new Map());
-      const often = holds.get(term).get(number) ?? [0, 0, 0, 0];
+      const often = holds.get(term).get(number) ?? FIELDS.map(() => 0);
       often[part]++;
       holds.get(term).set(number, often);
       words.set(word, term);
@@ -98,38 +104,58 @@ function makeSearch(index) {
   const means = FIELDS.map((_, part) => Math.max(1, lengths.reduce((sum, row) => sum + row[part], 0) / lengths.length));
   const bm25 = (doc, often) => FIELDS.reduce((sum, [counts, k, b], part) => sum + (often[part] && counts * often[part]
     / (often[part] + k * (1 - b + b * lengths[doc][part] / means[part]))), 0);
-  const rank = index.docs.map(([page, anchor]) =>
-    LESS.reduce((all, [pages, anchors, less]) => all * (pages.test(page) && anchors.test(anchor) ? less : 1), 1));
+  const rank = index.docs.map(([page, anchor], number) => RANKS.reduce(
+    (all, [pages, anchors, rank]) => all * (pages.test(page) && anchors.test(anchor) ? rank : 1),
+    1 + EARLY * (1 - number / index.docs.length)));
+  const begins = index.docs.map((doc) => { // the terms with which its title begins
+    const found = withGroups(read(doc[2].replace(/^.*? · /, ""))); // after «Exercise 1 ·»
+    return found.filter((t) => t.start === found[0].start).map((t) => t.term);
+  });
   const idf = (term) => Math.log(1 + index.docs.length / ((holds.get(term)?.size ?? 0) + 0.5));
 
   const stops = new Set(index.stop.filter((w) => !HAN.test(w)));
   const hanStops = new RegExp(index.stop.filter((w) => HAN.test(w)).sort((a, b) => b.length - a.length).join("|"), "g");
   const simplified = (text) => [...text].map((c) => fold.get(c) ?? c).join("");
 
-  // What a query asks for: [[[term, weight], …], …], one list of equals for each of its words.
+  // What a query asks for: [[[term, weight], …], …], for each thing the terms that say it. A word and its group are one
+  // thing; of a group of several words (data parallelism) the words by themselves count less.
   function wanted(query) {
-    const text = simplified(query.slice(0, 600));
-    const bare = text.replace(hanStops, " ");
-    let found = read(bare).filter((t) => !stops.has(t.word));
+    const text = simplified(query.slice(0, 600)), open = !/\s$/.test(query);
+    let found = read(text.replace(hanStops, (words) => " ".repeat(words.length))).filter((t) => !stops.has(t.word));
+    if (found.some((t) => t.word.length > 1)) found = found.filter((t) => t.word.length > 1 || !HAN.test(t.word)); // 有什么用
     if (!found.length) found = read(text);
-    const seen = new Set(), open = !/\s$/.test(query);
-    const every = withGroups(found).filter((t) => !seen.has(t.term) && seen.add(t.term));
-    return every.map((t) => {
-      if (holds.has(t.term) && !(open && t === found.at(-1) && HAN.test(t.word) && t.word.length === 1)) return [[t.term, 1]];
-      const like = new Map();
-      for (const [word, term] of words) {
-        const begins = open && found.at(-1).end === t.end && word.startsWith(t.word);
-        const close = t.word.length > 3 && found.length < 13 && !HAN.test(t.word) && near(t.word, word);
-        if (begins || close) like.set(term, close ? 0.7 : 0.6);
-      }
-      return [...like];
-    });
+    const known = (t) => holds.has(t.term) || found.length < 13 && [...words.keys()].some((word) => near(t.term, word));
+    const whole = found.filter((t) => t.whole && known(t)); // with_sharding_constraint does not ask for «with»
+    const groups = withGroups(found).slice(found.length).filter((t) => holds.has(t.term));
+    const within = (t, spans) => spans.some((s) => s.start <= t.start && t.end <= s.end && s.end - s.start > t.end - t.start);
+    const things = new Map();
+    for (const t of found.filter((t) => t.whole || !within(t, whole))) {
+      things.set(t.term, [...(things.get(t.term) ?? []), ...like(t, open && t.end === found.at(-1).end, found.length < 13)
+        .map(([term, weight]) => [term, within(t, groups) ? weight * PART : weight])]);
+    }
+    for (const g of groups) {
+      const same = found.find((t) => t.start === g.start && t.end === g.end);
+      const name = same && things.has(same.term) ? same.term : `${g.start}-${g.end}`;
+      things.set(name, [...(things.get(name) ?? []), [g.term, same ? SAME : 1]]);
+    }
+    return [...things.values()];
+  }
+
+  // The terms that a word may mean: itself; if the book has it not, what is written nearly so; what it begins, while typing.
+  function like(t, open, short) {
+    const found = new Map(holds.has(t.term) ? [[t.term, 1]] : []);
+    if (found.size && !(open && HAN.test(t.word) && t.word.length === 1)) return [...found];
+    for (const [word, term] of words) {
+      const close = short && t.word.length > 3 && !HAN.test(t.word) && near(t.word, word);
+      if (close || open && word.startsWith(t.word)) found.set(term, close ? 0.7 : 0.6);
+    }
+    return [...found];
   }
 
   // The best sections for a query: [{doc, score, terms}], the best first, `limit` at most.
   function find(query, limit = 12) {
     const asked = wanted(query), scores = new Map();
-    const worth = asked.map((like) => Math.max(0, ...like.map(([term]) => idf(term))));
+    const worth = asked.map((like) => Math.max(0, ...like.map(([term, weight]) => weight * idf(term))));
     const all = worth.reduce((a, b) => a + b, 0);
     asked.forEach((like, n) => {
       const best = new Map();
@@ -148,7 +174,10 @@ function makeSearch(index) {
     const terms = new Set(asked.flat().map(([term]) => term));
     const pairs = read(simplified(query).replace(hanStops, " ")).filter((t) => !t.whole);
     const list = [...scores.values()];
-    for (const row of list) row.score *= rank[row.doc] * (0.4 + 0.6 * row.covered / all);
+    for (const row of list) {
+      row.score *= rank[row.doc] * (0.4 + 0.6 * row.covered / all);
+      row.score *= 1 + FIRST * Math.max(0, ...asked.map((like, n) => like.some(([t]) => begins[row.doc].includes(t)) ? worth[n] / all : 0));
+    }
     list.sort((a, b) => b.score - a.score);
     for (const row of list.slice(0, 40)) row.score *= 1 + 0.5 * together(row.doc, pairs);
     return list.sort((a, b) => b.score - a.score || a.doc - b.doc).slice(0, limit).map(({ doc, score }) => ({ doc, score, terms }));

@@ -14,7 +14,10 @@ LONGEST = 1500  # characters taken of one code cell, output or solution
 
 @dataclass
 class Section:
-    """One place that can be linked to. `inner`: the titles of boxes in it. `code`: cells, outputs and solutions."""
+    """One place that can be linked to. `inner`: titles of boxes in it. `code`: cells, outputs, tables and solutions.
+
+    Hints are left out: an excerpt would give them away.
+    """
 
     anchor: str
     title: str = ""
@@ -64,7 +67,9 @@ class _Article(HTMLParser):
             return "title" if tag in _HEADINGS or parent else "inner"  # an exercise's own title is its box's
         if tag in ("pre", "table"):
             return "code"
-        return around if around in ("title", "inner", "code") else "prose"
+        if tag == "details" and self._here().anchor.startswith("ex-"):
+            return "hint"
+        return around if around in ("title", "inner", "code", "hint") else "prose"
 
     def handle_endtag(self, tag: str) -> None:
         while self._open and self._open.pop()[0] != tag:
@@ -72,7 +77,7 @@ class _Article(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         kind = self._open[-1][2] if self._open else ""
-        if kind in ("", "skipped"):
+        if kind in ("", "skipped", "hint"):
             return
         here = self._here()
         if kind == "title":

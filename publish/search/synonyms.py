@@ -1,32 +1,65 @@
 """Words that mean the same, in three scripts, and characters that are the same, simplified and traditional."""
 
 import functools
+import re
 import tomllib
+from collections import Counter
 
 from grader.exercise import chapters
 from publish.pages.page import ROOT
-from publish.pages.terms import BOOK, terms, traditional
+from publish.pages.terms import BOOK, converter, terms, traditional
+
+_ALONE = str.maketrans("行列着", "列栏著")  # characters that the edition exchanges in any word
+OFTEN = 3  # a word that the book writes less often needs no synonym of its own
 
 
 @functools.cache
 def groups() -> list[list[str]]:
     """Each group's spellings: a term of the glossary, a thing's names elsewhere, or what readers say for it.
 
-    Sources: [[glossary]] of book/terms.toml, [[elsewhere]] of the chapters, [[same]] of book/search.toml.
+    Sources: [[glossary]] of book/terms.toml, [[elsewhere]] of the chapters, [[same]] of book/search.toml, and OpenCC.
     """
     rows = [[*row["en"].split(", "), row["zh-Hans"], row["zh-Hant"]] for row in terms()["glossary"]]
+    ours = {_bare(word) for row in rows for word in row}
     for folder in sorted(path.parent for path in (ROOT / "lessons").glob(f"ch*/{chapters.FILE}")):
-        rows += [[w for words in row.words.values() for w in words] for row in chapters.read(folder).elsewhere]
-    for row in extra()["same"]:
-        rows.append(row["words"])
+        for row in chapters.read(folder).elsewhere:
+            several = sum(_bare(word) in ours for word in row.words["en"]) > 1  # all_gather, all_reduce, …
+            rows += [] if several else [[word for words in row.words.values() for word in words]]
+    rows += [row["words"] for row in extra()["same"]]
     full = ([*row, *(traditional(word) for word in row if not word.isascii())] for row in rows)
-    return [found for row in full if len(found := list(dict.fromkeys(row))) > 1]
+    return [found for row in [*full, *regional()] if len(found := list(dict.fromkeys(row))) > 1]
+
+
+def _bare(word: str) -> str:
+    return word.lower().replace("_", "-").removesuffix("s")
 
 
 @functools.cache
 def extra() -> dict:
     """The whole of book/search.toml."""
     return tomllib.loads((BOOK / "search.toml").read_text("utf-8"))
+
+
+@functools.cache
+def regional() -> list[list[str]]:
+    """Pairs of a word that the Simplified pages write and what Taiwan says for it, where more than characters differ.
+
+    异步 and 非同步, 流水线 and 管線: the shortest runs of two to four characters of which the edition makes others.
+    """
+    from opencc import OpenCC
+
+    pages = "".join(path.read_text("utf-8") for path in sorted((BOOK / "zh-Hans").glob("*.md")))
+    runs = re.findall("[\u4e00-\u9fff]{2,}", pages)
+    simple, (taiwan, rules), pairs = OpenCC("t2s"), converter(), dict[str, str]()
+    for size in (2, 3, 4):
+        counts = Counter(run[i : i + size] for run in runs for i in range(len(run) - size + 1))
+        words = [w for w, n in counts.items() if n >= OFTEN and not any(pair in w for pair in pairs)]
+        text = taiwan.convert("\n".join(words))
+        for find, put in rules:
+            text = find.sub(put, text)
+        made = zip(words, text.split("\n"), simple.convert(text).split("\n"), strict=True)
+        pairs |= {word: theirs for word, theirs, folded in made if folded not in (word, word.translate(_ALONE))}
+    return [[word, theirs] for word, theirs in pairs.items()]
 
 
 def characters(text: str) -> str:
@@ -40,8 +73,6 @@ def characters(text: str) -> str:
     every = "".join(map(chr, range(0x4E00, 0xA000)))
     folded = simple.convert(every)
     if len(folded) != len(every):
-        raise ValueError(
-            "OpenCC no longer converts single characters one by one: publish/search/synonyms.py relies on it"
-        )
+        raise ValueError("OpenCC makes other than one character of one: publish/search/synonyms.py relies on it")
     wanted = set(simple.convert("".join(sorted({c for c in text if "\u4e00" <= c < "\ua000"}))))
     return "".join(t + s for t, s in zip(every, folded, strict=True) if t != s and s in wanted)
