@@ -1,10 +1,10 @@
 """One page to print: the calls that the book teaches, a line each, from book/cheat_sheet.toml."""
 
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from publish.pages.page import ROOT
+from publish.reference import places
 from publish.reference.places import Edition
 
 FILE = ROOT / "book" / "cheat_sheet.toml"
@@ -30,7 +30,7 @@ class Group:
 
 def groups() -> list[Group]:
     """The groups in the order of the file, in which every line runs after those above it."""
-    found = tomllib.loads(FILE.read_text("utf-8"))["group"]
+    found = places.read(FILE)["group"]
     return [
         Group(group["title"], [Call(**call) for call in group["call"]], group.get("where", "top")) for group in found
     ]

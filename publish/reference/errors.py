@@ -68,11 +68,11 @@ def shown(edition: Edition) -> list[Shown]:
     found: dict[str, Shown] = {}
     for source in edition.sources:
         for cell, outputs in zip(source.page.cells, source.executed.outputs, strict=False):
-            where = (source.name, places.shown_in(source.page, cell))
             for output in outputs:
                 data = output.get("data", {}).get("text/plain", "")
                 for kind, text in in_text("".join(output.get("text", "")) or "".join(data)):
                     error = found.setdefault(_TASK.sub("", text[0]), Shown(kind, text))
+                    where = (source.name, places.shown_in(source.page, cell))
                     if where not in error.places:
                         error.places.append(where)
     return list(found.values())

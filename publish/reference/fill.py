@@ -32,5 +32,10 @@ def fill(sources: list[Source]) -> None:
             if asked not in MAKERS:
                 known = ", ".join(MAKERS)
                 raise ValueError(f"{source.name}: nothing is made for «% reference: {asked}», only for {known}")
-            made = "\n".join(MAKERS[asked](edition))
+            try:
+                made = "\n".join(MAKERS[asked](edition))
+            except KeyError as error:
+                raise ValueError(f"{source.name}: a row lacks «{error.args[0]}»") from None
+            except ValueError as error:
+                raise ValueError(f"{source.name}: {error}") from None
             source.text = source.text.replace(f"% reference: {asked}", made)

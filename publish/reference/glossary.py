@@ -1,11 +1,11 @@
 """The terms of the book in three scripts: words of book/terms.toml, definitions and sections of book/glossary.toml."""
 
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from publish.pages import terms
 from publish.pages.page import ROOT
+from publish.reference import places
 from publish.reference.places import Edition
 
 FILE = ROOT / "book" / "glossary.toml"
@@ -24,7 +24,7 @@ def entries() -> list[Term]:
     """The terms in the order of their English names. ValueError for one whose Chinese nobody says."""
     known = {row["en"]: row for row in terms.terms()["glossary"]}
     found = []
-    for en, row in tomllib.loads(FILE.read_text("utf-8")).items():
+    for en, row in places.read(FILE).items():
         words = known.get(row.get("term", en)) or row
         if "zh-Hans" not in words:
             raise ValueError(f"book/glossary.toml: «{en}» needs zh-Hans: book/terms.toml does not have it")

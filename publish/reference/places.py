@@ -1,13 +1,17 @@
 """Where things stand: the sections of an edition's pages, the cells below them, and links to both."""
 
+import functools
 import re
+import tomllib
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from grader.exercise import chapters
 from publish.pages import terms
 from publish.pages.notebooks import Source
-from publish.pages.page import Cell, Page
+from publish.pages.page import Cell, Page, show
 
 BOX = re.compile(r":::\{admonition\} (.+)")
 KINDS = ("mistake", "then-and-now")
@@ -64,7 +68,9 @@ class Edition:
         raise ValueError(f"no chapter has the label «{label}»")
 
     def link(self, label: str, title: str = "") -> str:
-        """A link to a label, under its own title or another."""
+        """A link to a label, under its own title or another. ValueError for a label that no page has."""
+        if label not in self.titles:
+            raise ValueError(f"no page has the label «{label}»")
         title = re.sub(r"[`*]", "", title or self.titles[label]).replace("<", "‹").replace(">", "›")
         return f"{{ref}}`{title} <{label}>`"
 
@@ -94,13 +100,25 @@ class Edition:
         return f"{int(number[1])} · {several}" if number else several
 
 
+def read(path: Path) -> dict:
+    """A TOML file of the book. ValueError, naming it, where it cannot be read."""
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{show(path)}: cannot be read: {error}") from None
+
+
 def of(page: Page, line: int) -> str:
-    """The label of the section, or of the exercise, in which a line of a page stands."""
-    found = ""
-    for above in page.lines[: line + 1]:
-        if m := _LABEL.fullmatch(above):
-            found = m[1]
-    return found
+    """The label of the section, or of the exercise, in which a line of a page stands ("": above the first)."""
+    lines, labels = _sections(page.text)
+    at = bisect_right(lines, line)
+    return labels[at - 1] if at else ""
+
+
+@functools.cache
+def _sections(text: str) -> tuple[list[int], list[str]]:
+    found = [(line, m[1]) for line, text in enumerate(text.split("\n")) if (m := _LABEL.fullmatch(text))]
+    return [line for line, _ in found], [label for _, label in found]
 
 
 def boxes(page: Page) -> Iterator[Box]:

@@ -1,6 +1,5 @@
 """What has changed in JAX: rows of book/then_and_now.toml, and below them every box «Then and now» of the pages."""
 
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -23,7 +22,7 @@ class Row:
 
 def rows() -> list[Row]:
     """The rows in the order of the file."""
-    table = tomllib.loads(FILE.read_text("utf-8"))["row"]
+    table = places.read(FILE)["row"]
     return [Row(_both(row["then"]), _both(row["now"]), row["label"]) for row in table]
 
 

@@ -3,9 +3,9 @@
 import ast
 import functools
 import re
-from collections.abc import Iterator
+from pathlib import Path
 
-from publish.pages.page import ROOT, Page
+from publish.pages.page import ROOT, read_page, written
 from publish.reference import places
 from publish.reference.places import Edition
 
@@ -14,18 +14,21 @@ Found = dict[str, list[tuple[str, str]]]  # dotted name → page and label of ea
 
 
 def used(edition: Edition) -> Found:
-    """The names of the edition's pages."""
+    """The names of the edition's pages. Code and labels are those of every edition: the English page speaks for all."""
     found: Found = {}
     for source in edition.sources:
-        for name, where in _of_page(source.page):
+        english = written(source.name, "en")
+        for name, label in _of_page(english, read_page(english).text):
             places_of = found.setdefault(name, [])
-            if (source.name, where) not in places_of:
-                places_of.append((source.name, where))
+            if (source.name, label) not in places_of:
+                places_of.append((source.name, label))
     return found
 
 
-def _of_page(page: Page) -> Iterator[tuple[str, str]]:
+@functools.cache
+def _of_page(path: Path, text: str) -> list[tuple[str, str]]:
     """Name and label of a section, in the order of the page. All cells of a page share what they import."""
+    page, found = read_page(path), []
     pieces = [(cell.first, cell.body, cell.kind == "program") for cell in page.cells]
     blanks = ROOT / "lessons" / page.path.stem / "exercises.py"
     functions = _functions(blanks.read_text("utf-8")) if page.exercises and blanks.exists() else {}
@@ -35,8 +38,8 @@ def _of_page(page: Page) -> Iterator[tuple[str, str]]:
         if code.startswith("%%writefile"):
             code = code.partition("\n")[2]
         where = places.of(page, line)
-        for name in in_code(code, {} if alone else shared):
-            yield name, where
+        found += [(name, where) for name in in_code(code, {} if alone else shared)]
+    return found
 
 
 @functools.cache

@@ -82,6 +82,17 @@ def test_a_line_that_nobody_can_fill_is_told():
         fill.fill(sources)
 
 
+def test_a_label_that_does_not_exist_is_told_with_its_page(tmp_path, monkeypatch):
+    wrong = glossary.FILE.read_text("utf-8").replace('label = "sec-mesh"', 'label = "sec-mash"')
+    (tmp_path / "glossary.toml").write_text(wrong, "utf-8")
+    monkeypatch.setattr(glossary, "FILE", tmp_path / "glossary.toml")
+    with pytest.raises(ValueError, match="glossary: no page has the label «sec-mash»"):
+        fill.fill(unfilled("en"))
+    (tmp_path / "glossary.toml").write_text("[axis\n", "utf-8")
+    with pytest.raises(ValueError, match=r"glossary: \S+glossary.toml: cannot be read: .+line 1"):
+        fill.fill(unfilled("en"))
+
+
 def there(name: str):
     """What a dotted name stands for, whatever of it are modules."""
     parts = name.split(".")
