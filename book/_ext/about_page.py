@@ -13,7 +13,7 @@ sys.path[:0] = [str(BOOK), str(BOOK.parent)]  # Jupyter Book starts elsewhere
 
 from _ext.edition import NAMES, edition_of  # noqa: E402
 
-from publish.pages import editorial  # noqa: E402
+from publish.pages import editorial, terms  # noqa: E402
 
 
 def first_paragraph(doctree: nodes.document) -> str:
@@ -26,12 +26,12 @@ def first_paragraph(doctree: nodes.document) -> str:
 
 
 def about(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
-    if doctree is None:
+    if doctree is None and page != "search":
         return
     edition = edition_of(app)
     editions = list(NAMES) if Path(app.outdir).name == edition else [edition]
     title = unescape(re.sub(r"<[^>]+>", "", context.get("title", "")))  # without the tags around its code
-    description = editorial.shortened(first_paragraph(doctree))
+    description = editorial.shortened(first_paragraph(doctree)) if doctree else terms.ui()["search"][edition]
     found = editorial.About(edition, page, title, description)
     context["metatags"] = context.get("metatags", "") + "\n" + found.head(editions)
     context["cite"] = found.cite()

@@ -40,7 +40,8 @@ LETTERS = """[...document.querySelectorAll('article section > p')].map(p => {
 def test_a_line_is_as_long_as_is_good_to_read(browser, html):
     english = seen(browser, html, "en/ch09_training").run(LETTERS)
     assert len(english) > 4 and 55 < sum(english) / len(english) < 78, english
-    columns = "(p => p.clientWidth / parseFloat(getComputedStyle(p).fontSize))(document.querySelector('article section > p:not(.chapter)'))"
+    first = "document.querySelector('article section > p:not(.chapter)')"
+    columns = f"(p => p.clientWidth / parseFloat(getComputedStyle(p).fontSize))({first})"
     for page in ("zh-Hans/ch03_sharding", "zh-Hant/ch09_training"):
         assert 32 <= seen(browser, html, page).run(columns) <= 38
 
