@@ -1,0 +1,78 @@
+"""Of the style sheets that others wrote, only the rules that a page of this edition can meet: a third of their bytes.
+
+A rule stays where each class that its selector names stands on a page, or in a script, which may put it there.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+BOOK = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(BOOK), str(BOOK.parent)]  # Jupyter Book starts elsewhere
+
+from _ext.without_script import rules  # noqa: E402
+
+from publish import files  # noqa: E402
+
+SHEETS = ("styles/pydata-sphinx-theme.css", "styles/sphinx-book-theme.css", "sphinx-design.min.css", "mystnb.*.css")
+MARK = "/* only what this book uses */\n"
+_CLASSES = re.compile(r'\bclass="([^"]*)"')
+_WORDS = re.compile(r"[A-Za-z_][\w-]*")
+_NAMED = re.compile(r"\.(-?[A-Za-z_][\w-]*)")
+_EITHER = re.compile(r":(?:not|is|where|has)\([^()]*(?:\([^()]*\)[^()]*)*\)")  # a class in there need not be met
+
+
+def used(folder: Path) -> set[str]:
+    """The classes on the pages of a folder, and every word of its scripts."""
+    found: set[str] = set()
+    for page in folder.glob("*.html"):
+        found.update(*map(str.split, set(_CLASSES.findall(page.read_text("utf-8")))))
+    for script in (folder / "_static").rglob("*.js"):
+        if script.name != "search_index.js":
+            found.update(_WORDS.findall(script.read_text("utf-8")))
+    return found
+
+
+def slim(css: str, words: set[str]) -> str:
+    """A style sheet without the rules that nothing meets."""
+    out: list[str] = []
+    inside: tuple[str, ...] = ()
+    for around, selector, body in rules(css):
+        frames = bool(around) and around[-1].startswith(("@keyframes", "@-webkit-keyframes"))
+        kept = selector if frames else ",".join(_met(selector, words))
+        if not kept:
+            continue
+        if around != inside:
+            out.append("}" * len(inside) + "".join(f"{outer}{{" for outer in around))
+            inside = around
+        out.append(f"{kept}{{{body}}}")
+    return "".join(out) + "}" * len(inside)
+
+
+def _met(selectors: str, words: set[str]) -> Iterator[str]:
+    for selector in re.split(r",(?![^()]*\))", selectors):
+        if words.issuperset(_NAMED.findall(_EITHER.sub("", selector))):
+            yield selector.strip()
+
+
+def slim_all(app: Sphinx, error: Exception | None) -> None:
+    """Write the sheets anew. What they were is kept with Sphinx's own: a page may need another rule next time."""
+    if error is not None or app.builder.format != "html":
+        return
+    words = used(Path(app.outdir))
+    for sheet in [path for name in SHEETS for path in Path(app.outdir, "_static").glob(name)]:
+        kept = Path(app.doctreedir, f"{sheet.name}.whole")
+        css = sheet.read_text("utf-8")
+        if css.startswith(MARK):
+            css = kept.read_text("utf-8")
+        else:
+            files.write(kept, css)
+        files.write(sheet, MARK + slim(css, words))
+
+
+def setup(app: Sphinx) -> dict:
+    app.connect("build-finished", slim_all, priority=950)  # after what edition.py takes out
+    return {"parallel_read_safe": True, "parallel_write_safe": True, "version": "1"}
