@@ -40,7 +40,7 @@ def sheet(css: str) -> str:
             for outer in reversed(around):
                 rule = f"{outer}{{{rule}}}"
             said["dark" if themes == {"dark"} else "light"].append(rule)
-    dark = ["@media (prefers-color-scheme:dark){", *said["dark"], "}"] if said["dark"] else []
+    dark = ["@media screen and (prefers-color-scheme:dark){", *said["dark"], "}"] if said["dark"] else []
     return "\n".join([*said["light"], *dark, ""])
 
 

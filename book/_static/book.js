@@ -36,8 +36,11 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 });
 
-// Hints and solutions are printed, and folded again afterwards.
+// Hints and solutions are printed, on white paper; afterwards all is as it was.
 addEventListener("beforeprint", () => {
+  const { dataset } = document.documentElement, { theme } = dataset;
+  dataset.theme = "light";
+  addEventListener("afterprint", () => { dataset.theme = theme; }, { once: true });
   for (const folded of document.querySelectorAll("article details:not([open])")) {
     folded.open = true;
     addEventListener("afterprint", () => { folded.open = false; }, { once: true });

@@ -15,15 +15,19 @@ _PAGE = """<!doctype html>
   :root {{ color-scheme: light dark; }}
   body {{ font: 1.1rem/1.6 system-ui, "PingFang SC", "Noto Sans CJK SC", sans-serif; margin: 20vh auto 0;
     max-width: 34rem; padding: 0 1.5rem; }}
+  h1 {{ font-size: 1rem; font-weight: 400; opacity: .7; }}
   ul {{ list-style: none; padding: 0; }}
   li {{ margin: 1.2rem 0; }}
   a {{ display: block; text-decoration: none; color: inherit; border-left: .25rem solid #3b6ea5; padding-left: 1rem; }}
   a:hover, a:focus {{ border-color: currentColor; }}
   strong {{ display: block; font-size: 1.3rem; font-weight: 600; }}
 </style>
+<main>
+<h1>{title}</h1>
 <ul>
 {links}
 </ul>
+</main>
 <script>
   // The reader's own choice (the language switch stores it), else the languages of the browser.
   let edition = null;

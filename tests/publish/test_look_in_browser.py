@@ -15,10 +15,17 @@ def html():
     return small_book.real_book()
 
 
-@pytest.fixture
-def browser():
+@pytest.fixture(scope="module")
+def one_browser():
     with Browser() as running:
         yield running
+
+
+@pytest.fixture
+def browser(one_browser):
+    one_browser.open("about:blank")
+    yield one_browser
+    one_browser.call("Emulation.setScriptExecutionDisabled", value=False)
 
 
 PROSE = "document.querySelector('article section > p:not(.chapter)')"
@@ -40,8 +47,7 @@ LETTERS = """[...document.querySelectorAll('article section > p')].map(p => {
 def test_a_line_is_as_long_as_is_good_to_read(browser, html):
     english = seen(browser, html, "en/ch09_training").run(LETTERS)
     assert len(english) > 4 and 55 < sum(english) / len(english) < 78, english
-    first = "document.querySelector('article section > p:not(.chapter)')"
-    columns = f"(p => p.clientWidth / parseFloat(getComputedStyle(p).fontSize))({first})"
+    columns = f"(p => p.clientWidth / parseFloat(getComputedStyle(p).fontSize))({PROSE})"
     for page in ("zh-Hans/ch03_sharding", "zh-Hant/ch09_training"):
         assert 32 <= seen(browser, html, page).run(columns) <= 38
 
@@ -133,6 +139,17 @@ def test_paper_has_the_title_the_hints_and_the_solutions(browser, html):
         browser.run("[...document.querySelectorAll('.bd-sidebar, .switches, .copybtn')].some(e => e.checkVisibility())")
         is False
     )
+
+
+def test_printing_from_a_dark_page_is_black_on_white_and_leaves_it_as_it_was(browser, html):
+    seen(browser, html, "en/ch03_sharding", dark=True)
+    state = "[document.documentElement.dataset.theme, document.querySelectorAll('article details[open]').length]"
+    before = browser.run(state)
+    browser.run("dispatchEvent(new Event('beforeprint'))")
+    theme, opened = browser.run(state)
+    assert (before, theme) == (["dark", 0], "light") and opened > 10
+    browser.run("dispatchEvent(new Event('afterprint'))")
+    assert browser.run(state) == before
 
 
 SMALL = """[...document.querySelectorAll('svg.minipod')].flatMap(svg => {
