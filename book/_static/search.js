@@ -209,7 +209,8 @@ function makeSearch(index) {
   const similar = (query) => [...new Set(read(query).flatMap((t) => t.word.length > 3
     ? [...words.keys()].filter((w) => w.length > 3 && w.slice(0, 3) === t.word.slice(0, 3)) : []))].slice(0, 4);
 
-  return { find, places, similar, wanted: (query) => new Set(wanted(query).flat().map(([term]) => term)) };
+  const holding = (term) => [...holds.get(term)?.keys() ?? []]; // the documents that have a term
+  return { find, places, similar, holding, wanted: (query) => new Set(wanted(query).flat().map(([term]) => term)) };
 }
 
 if (typeof module === "object") module.exports = { makeSearch, near, stem, terms };
