@@ -7,11 +7,14 @@ PORT ?= 8000
 # Two more than there are cores: half of the tests wait for processes.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(min(6, 2 + (os.cpu_count() or 1)))')
 
-.PHONY: learn book record serve env sync format test test-long check test-newest audit clean system
+.PHONY: learn book pdf epub zip record serve env sync format test test-long check test-newest audit clean system
 
 # FRESH=1 executes every cell here; otherwise what book/outputs/ has for the cells as they are is taken from there.
 book: env  ## write _build/html/{en,zh-Hans,zh-Hant}/
 	@$(BIN)/python -m publish.build $(if $(FRESH),--fresh) $(EDITIONS)
+
+pdf epub zip: book  ## the book to take along, in _build/: PDF (with Chromium), EPUB, the site as one zip; EDITIONS=en
+	@$(BIN)/python -m publish.print $@ $(EDITIONS)
 
 record: env  ## execute the cells of all PAGES, write their outputs to book/outputs/; PODS=1: the plans, with libtpu
 	@$(BIN)/python -m $(if $(PODS),publish.record_plans,publish.record $(PAGES))

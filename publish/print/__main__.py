@@ -1,0 +1,56 @@
+"""python -m publish.print pdf|epub|zip [--build FOLDER] [EDITION…]: the book to take along.
+
+It is made of the pages that `make book` wrote.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from publish import files, progress_line
+from publish.pages.notebooks import EDITIONS
+from publish.pages.page import ROOT, show
+from publish.print import articles, epub, paper, site, whole
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m publish.print", description="Make the book to take along.")
+    parser.add_argument("kind", choices=("pdf", "epub", "zip"), help="what to make of the pages")
+    parser.add_argument("editions", metavar="EDITION", nargs="*", help=f"of {', '.join(EDITIONS)} (default: all)")
+    parser.add_argument("--build", type=Path, default=ROOT / "_build", metavar="FOLDER", help="default: _build")
+    options = parser.parse_args(arguments)
+    if wrong := [a for a in options.editions if a not in EDITIONS]:
+        print(f"no edition is called «{wrong[0]}»: choose from {', '.join(EDITIONS)}", file=sys.stderr)
+        return 2
+    build, editions = options.build.resolve(), [e for e in EDITIONS if e in (options.editions or EDITIONS)]
+    try:
+        if lacking := [e for e in editions if not (build / "html" / e / "index.html").exists()]:
+            raise ValueError(f"there is no {lacking[0]} edition in {show(build / 'html')}: run `make book` first")
+        if options.kind == "zip":
+            _say(site.write(build, editions))
+        for edition in editions if options.kind != "zip" else []:
+            _one(build, edition, paper.write if options.kind == "pdf" else epub.write)
+        return 0
+    except OSError as error:
+        progress_line.problem(files.sentence(error, f"make {options.kind}"))
+    except (ValueError, RuntimeError) as error:
+        progress_line.problem(str(error))
+    return 1
+
+
+def _one(build: Path, edition: str, write: Callable[[whole.Book, Path], tuple[Path, str]]) -> None:
+    begin = time.monotonic()
+    progress_line.step(f"{edition}: reading the pages")
+    book = whole.put_together(build / "html", edition, articles.order())
+    path, what = write(book, build)
+    _say(path, f", {what}" if what else "", f", {time.monotonic() - begin:.1f} s")
+
+
+def _say(path: Path, *more: str) -> None:
+    progress_line.done(f"{show(path)}: {path.stat().st_size / 1e6:.1f} MB{''.join(more)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

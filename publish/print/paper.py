@@ -1,0 +1,137 @@
+"""An edition as PDF: one long page, which Chromium prints.
+
+Chromium, because it draws the book's pictures and formulas as the site shows them, sets Chinese by its rules, and
+writes bookmarks, links and tags into the file; WeasyPrint knows no MathML. It cannot say on which page a link ends: the
+book is printed, pypdf reads where the links go, and it is printed again with these numbers.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+from pygments.formatters import HtmlFormatter
+from pypdf import PdfReader
+
+from minipod.processes import kill_group
+from publish import files, progress_line
+from publish.print import front
+from publish.print.whole import LANGUAGES, XHTML, Book, filename, full_title
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run --no-pdf-header-footer".split()
+LIMIT = 900.0  # seconds for one printing: a long book on a busy machine
+HERE = Path(__file__).parent
+
+
+def executable() -> str | None:
+    """The path of a Chromium on this machine, or None."""
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+def write(book: Book, build: Path) -> tuple[Path, str]:
+    """`BUILD/one-program-many-devices-VERSION-EDITION.pdf`, and how many pages it has.
+
+    RuntimeError where Chromium or Chinese fonts are missing, or where it fails.
+    """
+    chromium = executable()
+    if not chromium:
+        raise RuntimeError("there is no Chromium here, which prints the PDF: install Debian's package `chromium`")
+    if book.edition != "en" and not _chinese_fonts():
+        raise RuntimeError("there is no Chinese font here to print with: install Debian's package `fonts-noto-cjk`")
+    done, numbers = build / filename(book.edition, "pdf"), {}
+    with tempfile.TemporaryDirectory(prefix="print-") as scratch:
+        source, made = Path(scratch, "book.xhtml"), Path(scratch, "book.pdf")
+        for turn in (1, 2, 3):
+            files.write(source, page(book, numbers))
+            progress_line.step(f"{book.edition}: printing, turn {turn}")
+            _print(chromium, source, made)
+            reader = PdfReader(made)
+            found = {
+                str(n)[1:]: 1 + (reader.get_destination_page_number(d) or 0)
+                for n, d in reader.named_destinations.items()
+            }
+            if found == numbers:  # what it says is where it is
+                break
+            numbers = found
+        files.write_bytes(done, made.read_bytes())
+    return done, f"{len(reader.pages)} pages"
+
+
+def page(book: Book, numbers: dict[str, int]) -> str:
+    """The whole book as one XHTML file. numbers: id → the page that it is on, as far as it is known."""
+    html = Element("html", {"xmlns": XHTML, "lang": LANGUAGES[book.edition], "xml:lang": LANGUAGES[book.edition]})
+    head = SubElement(html, "head")
+    SubElement(head, "title").text = book.title
+    SubElement(head, "style").text = style(book)
+    body = SubElement(html, "body")
+    body.append(front.cover(book))
+    body.append(front.contents(book))
+    part = ""
+    for article in book.articles:
+        if article.part != part and article.part:
+            SubElement(SubElement(body, "section", {"class": "part"}), "p", {"class": "part-title"}).text = article.part
+        part = article.part
+        article.body.set("style", f"page: {article.name}")
+        body.append(article.body)
+    for link in html.iter("a"):
+        if {"entry", "numbered", "across"} & set((link.get("class") or "").split()):
+            link.set("data-page", str(numbers.get(link.get("href", "")[1:], 888)))
+    return ElementTree.tostring(html, "unicode")
+
+
+def style(book: Book) -> str:
+    """The style sheets, and what differs from page to page: the line above each."""
+    before, after = (_quoted(words) for words in book.words["print_page"].split("{}"))
+    sheets = [(HERE / name).read_text("utf-8") for name in ("common.css", "paper.css")]
+    sheets.append(colours())
+    sheets.append(f"a:is(.numbered, .across)::after {{ content: {before} attr(data-page) {after}; }}")
+    for article in book.articles:
+        title = _quoted(full_title(article, book.words))
+        sheets.append(f"@page {article.name} {{ @top-left {{ content: {title}; }} }}")
+    sheets.append(f"@page {{ @top-right {{ content: {_quoted(book.title)}; }} }}")
+    return "\n".join(sheets)
+
+
+def _quoted(text: str) -> str:
+    """A string of CSS."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def colours() -> str:
+    """Code in the colours that it has on a light page."""
+    return HtmlFormatter(style="a11y-light").get_style_defs("pre")
+
+
+def _chinese_fonts() -> bool:
+    """Whether fontconfig knows a font for Chinese; True where there is no fontconfig to ask (macOS has its own)."""
+    if not shutil.which("fc-list"):
+        return True
+    return bool(subprocess.run(["fc-list", ":lang=zh"], capture_output=True, check=False).stdout.strip())
+
+
+def _print(chromium: str, source: Path, made: Path) -> None:
+    """One printing. RuntimeError with Chromium's last line where there is no PDF after it."""
+    command = [chromium, *FLAGS, f"--user-data-dir={made.parent / 'profile'}", "--generate-pdf-document-outline"]
+    command += [f"--print-to-pdf={made}", source.as_uri()]
+    made.unlink(missing_ok=True)
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        env={**os.environ, "DBUS_SESSION_BUS_ADDRESS": "disabled:"},
+    ) as process:
+        try:
+            said = process.communicate(timeout=LIMIT)[0].decode("utf-8", "replace").strip()
+        except subprocess.TimeoutExpired:
+            raise RuntimeError(f"Chromium has not printed the book in {LIMIT:.0f} s") from None
+        finally:
+            kill_group(process.pid)
+    if not made.exists():
+        raise RuntimeError(f"Chromium could not print the book: {(said or 'it gave no reason').splitlines()[-1]}")

@@ -1,0 +1,214 @@
+"""The articles of an edition as one book: hints and solutions at its end, links within it, lines that can wrap."""
+
+import copy
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from xml.etree.ElementTree import Element, SubElement
+
+from publish.pages import terms
+from publish.pages.notebooks import address
+from publish.pages.page import ROOT
+from publish.print import articles
+from publish.print.articles import Article
+
+SOLUTIONS = "solutions"
+XHTML = "http://www.w3.org/1999/xhtml"
+LANGUAGES = {"en": "en", "zh-Hans": "zh-CN", "zh-Hant": "zh-TW"}
+
+
+@dataclass
+class Book:
+    """An edition. `words`: the strings of terms.toml in its language; `articles`: the solutions are the last one."""
+
+    edition: str
+    words: dict[str, str]
+    articles: list[Article]
+
+    @property
+    def title(self) -> str:
+        return self.words["title"]
+
+
+def version() -> str:
+    """The version of the project, as its package has it."""
+    return metadata.version("one-program-many-devices")
+
+
+def filename(edition: str, ending: str) -> str:
+    """What an edition is called on a reader's disk."""
+    return f"one-program-many-devices-{version()}-{edition}.{ending}"
+
+
+def made_at() -> int:
+    """Seconds since 1970: SOURCE_DATE_EPOCH where it is set, else when the last commit was made, else now."""
+    if said := os.environ.get("SOURCE_DATE_EPOCH", ""):
+        return int(said)
+    command = ["git", "log", "-1", "--format=%ct"]
+    done = (
+        subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False) if shutil.which("git") else None
+    )
+    return int(done.stdout) if done and done.stdout.strip().isdigit() else int(time.time())
+
+
+def put_together(html: Path, edition: str, pages: list[tuple[str, str]]) -> Book:
+    """The book of these (part, page), from `HTML/EDITION/`. OSError or ValueError where a page is missing."""
+    said = {name: row[edition] for name, row in terms.ui().items()}
+    found = [articles.read(html, edition, name, part) for part, name in pages]
+    solutions = _fold(found, said)
+    found += [solutions] if solutions.headings else []
+    for article in found:
+        _unfold(article.body)
+        for pre in list(article.body.iter("pre")):
+            _lines(pre)
+    _link(found, edition)
+    return Book(edition, said, found)
+
+
+def places(found: list[Article]) -> dict[str, Article]:
+    """Each id of the book and the article that it is in."""
+    return {e.get("id", ""): article for article in found for e in article.body.iter() if e.get("id")}
+
+
+def full_title(article: Article, said: dict[str, str]) -> str:
+    """A page's title with the number of its chapter."""
+    return f"{said['chapter'].format(article.number)} · {article.title}" if article.number else article.title
+
+
+def _fold(found: list[Article], said: dict[str, str]) -> Article:
+    """Move hints and solutions of all exercises to an article of their own, with links there and back."""
+    body = Element("section", {"id": f"{SOLUTIONS}.top", "class": "page solutions"})
+    SubElement(body, "h1").text = said["print_solutions"]
+    SubElement(body, "p").text = said["print_solutions_why"]
+    made = Article(SOLUTIONS, said["print_solutions"], 0, "", body)
+    for article in found:
+        section = None
+        for box in article.body.iter("div"):
+            folded = [d for d in box if d.tag == "details"]
+            if not folded or "exercise" not in (box.get("class") or "").split():
+                continue
+            if section is None:
+                here = f"{SOLUTIONS}.{article.name}"
+                section = SubElement(body, "section", {"id": here})
+                SubElement(section, "h2").text = full_title(article, said)
+                made.headings.append((2, here, full_title(article, said)))
+            section.append(_exercise(box, folded, said))
+    return made
+
+
+def _exercise(box: Element, folded: list[Element], said: dict[str, str]) -> Element:
+    """What was folded in an exercise; in its place stands a link."""
+    there, title = box.get("id", ""), next((articles.words(p) for p in box if p.tag == "p"), "")
+    here = f"{SOLUTIONS}.{there}"
+    section = Element("section", {"id": here, "class": "solved"})
+    back = SubElement(SubElement(section, "h3"), "a", {"href": f"#{there}", "class": "numbered"})
+    back.text = title
+    for details in folded:
+        box.remove(details)
+        section.append(_opened(details))
+    link = SubElement(SubElement(box, "p", {"class": "folded"}), "a", {"href": f"#{here}", "class": "numbered"})
+    link.text = said["print_solutions"]
+    return section
+
+
+def _unfold(body: Element) -> None:
+    for parent, child in articles.parents(body):
+        if child.tag == "details":
+            articles.put(parent, child, _opened(child))
+
+
+def _opened(details: Element) -> Element:
+    """A folded part as a block with its summary above it."""
+    block = Element("div", {"class": "opened"})
+    for child in details:
+        new = copy.copy(child)
+        if child.tag == "summary":
+            new = Element("p", {"class": "summary"})
+            new.text = articles.words(child)
+        block.append(new)
+    return block
+
+
+def _lines(pre: Element) -> None:
+    """Each line of a listing in a block of its own, which the style sheet can hang where it is too long."""
+    lines = [Element("span", {"class": "line"})]
+    for kind, value in _pieces(pre):
+        if kind == "text":
+            first, *others = value.split("\n")
+            _say(lines[-1], first)
+            for text in others:
+                lines.append(Element("span", {"class": "line"}))
+                _say(lines[-1], text)
+        else:
+            lines[-1].append(value)
+    while len(lines) > 1 and not "".join(lines[-1].itertext()):
+        lines.pop()
+    attributes = {**pre.attrib, "class": f"{pre.get('class') or ''} lines".strip()}
+    tail = pre.tail
+    pre.clear()
+    pre.attrib, pre.tail = attributes, tail
+    for line in lines:
+        _say(line, "\n")  # inside: between blocks it would be an empty line
+        pre.append(line)
+
+
+def _pieces(element: Element) -> Iterator[tuple[str, str | Element]]:
+    """Text and elements in a listing; an element that goes over several lines, once for each of them."""
+    if element.text:
+        yield "text", element.text
+    for child in element:
+        if "\n" not in "".join(child.itertext()):
+            alone = copy.copy(child)
+            alone.tail = None
+            yield "element", alone
+        else:
+            for kind, value in _pieces(child):
+                for number, text in enumerate(value.split("\n")) if kind == "text" else [(0, value)]:
+                    if number:
+                        yield "text", "\n"
+                    wrap = Element(child.tag, {k: v for k, v in child.attrib.items() if k != "id"})
+                    if isinstance(text, str):
+                        wrap.text = text
+                    else:
+                        wrap.append(text)
+                    if text != "":
+                        yield "element", wrap
+        if child.tail:
+            yield "text", child.tail
+
+
+def _say(line: Element, text: str) -> None:
+    if len(line):
+        line[-1].tail = (line[-1].tail or "") + text
+    else:
+        line.text = (line.text or "") + text
+
+
+def _link(found: list[Article], edition: str) -> None:
+    """Links go to places in the book, to the web or, if the book has an address, to the site; others become text."""
+    there, names, site = places(found), {a.name for a in found}, address()
+    for article in found:
+        for child in list(article.body.iter("a")):
+            if not (href := child.get("href")):
+                continue
+            if page := re.fullmatch(r"(?:\./)?([\w-]+)\.html(?:#(.*))?", href):
+                href = f"#{page[1]}.{page[2] or 'top'}" if page[1] in names else href
+            if href.startswith("#"):
+                name = href[1:].partition(".")[0]
+                href = href if href[1:] in there else f"#{name}.top"
+                if there[href[1:]] is not article:
+                    child.set("class", f"{child.get('class') or ''} across".strip())
+            elif not re.match(r"https?://|mailto:", href):
+                if not site:
+                    child.tag, child.attrib = "span", {}
+                    continue
+                href = f"{site}/{os.path.normpath(f'{edition}/{href}')}"
+            child.set("href", href)
+            for key in ("title", "download", "hreflang", "target", "rel"):
+                child.attrib.pop(key, None)
