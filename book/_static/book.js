@@ -46,3 +46,11 @@ addEventListener("beforeprint", () => {
     addEventListener("afterprint", () => { folded.open = false; }, { once: true });
   }
 });
+
+// The list of pages keeps its place from page to page; the current page is in sight wherever one comes from.
+addEventListener("load", () => {
+  const list = document.querySelector(".bd-sidebar-primary"), here = list?.querySelector("li.current > a");
+  if (!here) return;
+  const place = here.getBoundingClientRect(), room = list.getBoundingClientRect();
+  if (place.top < room.top + 80 || place.bottom > room.bottom) list.scrollTop += place.top - room.top - room.height / 3;
+});
