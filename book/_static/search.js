@@ -55,7 +55,7 @@ function near(a, b) {
   while (i < a.length && a[i] === b[i]) i++;
   while (j < a.length - i && j < b.length - i && a.at(-1 - j) === b.at(-1 - j)) j++;
   const x = a.slice(i, a.length - j), y = b.slice(i, b.length - j);
-  return x.length < 2 && y.length < 2 || x.length === 2 && x[0] === y[1] && x[1] === y[0];
+  return x.length < 2 && y.length < 2 || x.length === 2 && y.length === 2 && x[0] === y[1] && x[1] === y[0];
 }
 
 function makeSearch(index) {
