@@ -7,7 +7,7 @@
 // BM25 of each: what it counts, how soon repeating a word stops to count, how much a long one loses.
 const FIELDS = [[2.4, 0.6, 0.6], [0.7, 0.6, 0.4], [1, 1.6, 0.45], [0.8, 1.6, 0.3], [0.5, 0.6, 0.45], [0.7, 0.6, 0.5]];
 // Which pages and sections are asked for more, or less, than their words say: a chapter is, a list of references is not.
-const RANKS = [[/./, /^sec-ch\d+$/, 1.4], [/./, /^ex-/, 0.85], [/^(elsewhere|teaching|status)$/, /./, 0.5],
+const RANKS = [[/./, /^sec-ch\d+$/, 1.4], [/./, /^ex-/, 0.85], [/^(?!ch\d|start$|index$)/, /./, 0.5],
   [/./, /-(keep|exercises|elsewhere|then-and-now)$/, 0.75]];
 const EARLY = 0.2; // what stands first in the book, where things are explained, against what stands last
 const FIRST = 0.3; // more for a title that begins with what was asked for
@@ -55,7 +55,7 @@ function near(a, b) {
   while (i < a.length && a[i] === b[i]) i++;
   while (j < a.length - i && j < b.length - i && a.at(-1 - j) === b.at(-1 - j)) j++;
   const x = a.slice(i, a.length - j), y = b.slice(i, b.length - j);
-  return x.length < 2 && y.length < 2 || x.length === 2 && x[0] === y[1] && x[1] === y[0];
+  return x.length < 2 && y.length < 2 || x.length === 2 && y.length === 2 && x[0] === y[1] && x[1] === y[0];
 }
 
 function makeSearch(index) {

@@ -45,7 +45,7 @@
   }
 
   function option(panel, search, { doc, terms }, number) {
-    const [page, anchor, title, , prose, errors] = window.searchIndex.docs[doc];
+    const [page, anchor, title, inner, prose, errors] = window.searchIndex.docs[doc];
     const link = document.createElement("a"), head = document.createElement("b"), text = document.createElement("span");
     const find = new URLSearchParams({ find: panel.querySelector("input").value }).toString();
     link.href = `${panel.dataset.root}${page}.html?${find}#${anchor}`;
@@ -53,8 +53,8 @@
     head.append(...marked(title, search.places(title, terms)));
     const chapter = /^ch(\d+)_/.exec(page), where = document.createElement("small");
     where.textContent = (chapter ? panel.dataset.chapter.replace("{}", +chapter[1]) + " · " : "") + window.searchIndex.pages[page];
-    const inProse = search.places(prose, terms), inErrors = search.places(errors, terms);
-    const [shown, places] = inErrors.length > inProse.length ? [errors, inErrors] : [prose, inProse];
+    const [shown, places] = [prose, errors, inner].map((part) => [part, search.places(part, terms)])
+      .reduce((best, row) => (row[1].length > best[1].length ? row : best));
     text.append(...excerpt(shown, places, document.documentElement.lang.startsWith("zh") ? 90 : 170));
     link.append(head, where, text);
     const item = document.createElement("li");

@@ -54,6 +54,8 @@ def regional() -> list[list[str]]:
     for size in (2, 3, 4):
         counts = Counter(run[i : i + size] for run in runs for i in range(len(run) - size + 1))
         words = [w for w, n in counts.items() if n >= OFTEN and not any(pair in w for pair in pairs)]
+        if not words:  # of a small book
+            continue
         text = taiwan.convert("\n".join(words))
         for find, put in rules:
             text = find.sub(put, text)

@@ -1,4 +1,4 @@
-"""The built pages in a headless Chromium: they load nothing from elsewhere, keep the section, and can be searched."""
+"""The built pages in a headless Chromium: they load nothing from elsewhere, and keep the section."""
 
 import functools
 import http.server
@@ -9,9 +9,6 @@ import chromium
 import pytest
 import small_book
 from chromium import Browser
-
-from publish.pages import terms
-from publish.pages.notebooks import EDITIONS as WRITTEN_IN
 
 EDITIONS = ("en", "zh-Hans")
 needs_chromium = pytest.mark.skipif(chromium.executable() is None, reason="there is no Chromium on this machine")
@@ -133,48 +130,6 @@ def test_the_language_switch_keeps_the_fragment(browser, base):
     browser.run("document.querySelector('.languages a[data-edition=en]').click()")
     browser.wait_for("location.href.includes('/en/') && document.readyState === 'complete'")
     assert browser.run("location.hash") == f"#{exercise}"
-
-
-def pages_with(word: str, edition: str) -> list[str]:
-    """The pages of an edition whose source has a word."""
-    found = []
-    for path in sorted((small_book.ROOT / "book" / WRITTEN_IN[edition]).glob("*.md")):
-        text = path.read_text("utf-8")
-        if word in (terms.traditional(terms.join_lines(text)) if edition == "zh-Hant" else text):
-            found.append(path.stem)
-    assert found
-    return found
-
-
-@needs_chromium
-@pytest.mark.parametrize(
-    "edition, query",
-    [
-        ("zh-Hans", "集合通信"),
-        ("zh-Hant", "集合通訊"),
-        ("zh-Hans", "单机多卡"),
-        ("en", "DDP"),
-        ("zh-Hans", "NamedSharding"),
-        ("en", "NamedSharding"),
-        ("en", "device_put"),
-        ("zh-Hans", "device_put"),
-        ("zh-Hant", "jax.device_put"),
-        ("en", "jax.device_put"),
-    ],
-)
-def test_search_finds_every_page_that_has_the_word(browser, base, edition, query):
-    browser.look(1280)
-    browser.open(f"{base}/{edition}/search.html?q={query}")
-    for page in pages_with(query, edition):
-        browser.wait_for(f"document.querySelector('#search-results a[href*=\"{page}.html\"]') !== null")
-    quiet(browser, base)
-
-
-@needs_chromium
-def test_search_does_not_find_what_is_not_there(browser, base):
-    browser.open(f"{base}/zh-Hans/search.html?q=葡萄牙")
-    browser.wait_for("document.querySelector('.search-summary')?.textContent.length > 20")
-    assert browser.run("document.querySelectorAll('#search-results li a').length") == 0
 
 
 @needs_chromium
