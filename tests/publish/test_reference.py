@@ -1,15 +1,19 @@
 """The pages to look things up in: every link resolves, every name exists, every line runs, nothing is said twice."""
 
 import ast
+import base64
 import functools
+import gzip
 import importlib
 import inspect
 import json
 import re
 import tomllib
 
+import chromium
 import jax
 import pytest
+import small_book
 
 from minipod import cluster
 from publish import sync
@@ -199,7 +203,7 @@ def test_every_line_for_several_processes_runs(tmp_path):
     program.write_text(
         "\n".join([*imports, *lines[: first + 1], *mine, *lines[first + 1 :], "print(d.shape)"]), "utf-8"
     )
-    run = cluster.run(program, processes=2, devices=4)
+    run = cluster.run(program, processes=2, devices=4, limit=300)
     assert [out.split() for out in run.outputs] == [["(8,", "2)"]] * 2
 
 
@@ -231,3 +235,27 @@ def test_the_api_is_as_python_sees_it():
             assert (inspect.cleandoc(found.__doc__ or "")) == entry.doc or inspect.isclass(found)
             if inspect.isfunction(found):
                 assert all(name in entry.signature for name in inspect.signature(found).parameters)
+
+
+@pytest.fixture(scope="module")
+def html():
+    return small_book.real_book()
+
+
+def test_no_page_is_heavy(html):
+    """An entry of mistakes or of the API that is long shall not make the page slow: 60 KB of 150 are the page's."""
+    sizes = {f"{e}/{p}": len(gzip.compress((html / e / f"{p}.html").read_bytes())) for e in EDITIONS for p in PAGES}
+    assert {page: size for page, size in sizes.items() if size > 60_000} == {}
+
+
+@pytest.mark.skipif(chromium.executable() is None, reason="there is no Chromium on this machine")
+def test_the_cheat_sheet_is_one_page_of_paper_and_no_page_scrolls_sideways(html):
+    with chromium.Browser() as browser:
+        for edition in EDITIONS:
+            for page in PAGES:
+                browser.look(390)
+                browser.open((html / edition / f"{page}.html").as_uri())
+                assert browser.run("document.documentElement.scrollWidth") == 390, f"{edition}/{page}"
+            browser.open((html / edition / "sheet.html").as_uri())
+            paper = browser.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)  # inches: A4
+            assert len(re.findall(rb"/Type\s*/Page\b", base64.b64decode(paper["data"]))) == 1, edition
