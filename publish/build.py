@@ -15,6 +15,7 @@ from publish import files, package, progress_line, sync
 from publish.editions import write_editions
 from publish.outputs import recordings
 from publish.outputs.execute import Executed, chapter, measures, waiting
+from publish.pages import source_links
 from publish.pages.notebooks import EDITIONS
 from publish.pages.page import ROOT, Page, read_page, show, written
 
@@ -77,6 +78,7 @@ def make(build: Path, editions: list[str], fresh: bool = False) -> int:
     progress_line.step("building the package")
     if package.write(build):
         progress_line.done(f"package built: {package.filename()}")
+    source_links.write_environment(build / "html", source_links.repository())
     walls = write_editions(build, editions, executed)
     first = editions[0]
     cells = " · ".join(f"{e} {ran if e == first else 0}" for e in editions)

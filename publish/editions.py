@@ -148,7 +148,8 @@ def _shared() -> str:
     """A hash of what Sphinx makes every page with: configuration, look, words, versions."""
     versions = [metadata.version(p) for p in ("jupyter-book", "sphinx-book-theme", "myst-nb", "opencc")]
     paths = [ROOT / name for name in ("_config.yml", "_toc.yml", "book/terms.toml", "publish/files.py")]
-    paths += [ROOT / "publish" / "pages" / name for name in ("terms.py", "editorial.py", "write_edition.py")]
+    names = ("source_links.py", "terms.py", "editorial.py", "write_edition.py")
+    paths += [ROOT / "publish" / "pages" / name for name in names]
     paths += [ROOT / "book" / "search.toml", *(ROOT / "publish" / "search").glob("*.py")]
     for kind in ("_ext", "_static", "_templates"):
         paths += (p for p in (ROOT / "book" / kind).rglob("*") if p.is_file() and "__pycache__" not in p.parts)

@@ -17,7 +17,7 @@ sys.path[:0] = [str(BOOK), str(BOOK.parent)]  # Jupyter Book starts elsewhere
 from _ext import without_script  # noqa: E402
 
 from publish import files  # noqa: E402  (book/ is not a package)
-from publish.pages import terms  # noqa: E402
+from publish.pages import source_links, terms  # noqa: E402
 from publish.pages.page import chapter_of  # noqa: E402
 
 NAMES = {"en": "English", "zh-Hans": "简体", "zh-Hant": "繁體"}
@@ -117,11 +117,17 @@ def page_context(app: Sphinx, page: str, template: str, context: dict, doctree: 
     built = Path(app.outdir).name == edition  # by publish/build.py, which lays the editions side by side
     context["editions"] = NAMES if built else {edition: NAMES[edition]}
     context["edition"] = edition
+    context["sources"] = sources = (
+        source_links.links(source_links.repository(), edition, page) if doctree is not None else {}
+    )
     context["words"] = {name: row[edition] for name, row in terms.ui().items()}
     if "body" in context and (found := CHAPTER.match(page)):
         said = context["words"]["chapter"].format(int(found[1]))
         if chapter := chapter_of(page):
             said += f" · {context['words']['minutes'].format(read=chapter.read, solve=chapter.solve)}"
+        for service in ("colab", "binder"):
+            if (href := sources.get(service)) and built:
+                said += f' <a class="service screen-only" href="{href}">{context["words"][service]}</a>'
         eyebrow = f'<p class="chapter">{said}</p>'
         context["body"] = context["body"].replace("<h1>", f"{eyebrow}<h1>", 1)
     if page == "index":

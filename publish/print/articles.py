@@ -58,7 +58,8 @@ def read(html: Path, edition: str, name: str, part: str = "") -> Article:
     found = re.search(r"<article\b.*?</article>", text, re.S)
     if not found:
         raise ValueError(f"{edition}/{name}.html has no article: run `make book`")
-    article = next(e for e in tinyhtml5.parse(found[0]).iter() if e.tag.endswith("}article"))
+    document: Element = tinyhtml5.parse(found[0])  # pyright: ignore[reportAssignmentType]
+    article = next(e for e in document.iter() if e.tag.endswith("}article"))
     _plain_names(article)
     _clean(article)
     _own_ids(article, name)

@@ -51,7 +51,8 @@ def gathered(html: Path, editions: list[str]) -> dict[str, bytes]:
         for edition in editions:
             files.write(Path(scratch, edition, "index.html"), "")
         root_page.write(Path(scratch))
-        found["index.html"] = Path(scratch, "index.html").read_bytes()
+        page = Path(scratch, "index.html").read_text("utf-8")
+    found["index.html"] = page.replace('"en/_static/', f'"{editions[0]}/_static/').encode()
     return found
 
 

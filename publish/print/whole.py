@@ -138,15 +138,15 @@ def _opened(details: Element) -> Element:
 def _lines(pre: Element) -> None:
     """Each line of a listing in a block of its own, which the style sheet can hang where it is too long."""
     lines = [Element("span", {"class": "line"})]
-    for kind, value in _pieces(pre):
-        if kind == "text":
-            first, *others = value.split("\n")
-            _say(lines[-1], first)
-            for text in others:
-                lines.append(Element("span", {"class": "line"}))
-                _say(lines[-1], text)
-        else:
-            lines[-1].append(value)
+    for piece in _pieces(pre):
+        if isinstance(piece, Element):
+            lines[-1].append(piece)
+            continue
+        first, *others = piece.split("\n")
+        _say(lines[-1], first)
+        for text in others:
+            lines.append(Element("span", {"class": "line"}))
+            _say(lines[-1], text)
     while len(lines) > 1 and not "".join(lines[-1].itertext()):
         lines.pop()
     attributes = {**pre.attrib, "class": f"{pre.get('class') or ''} lines".strip()}
@@ -158,29 +158,31 @@ def _lines(pre: Element) -> None:
         pre.append(line)
 
 
-def _pieces(element: Element) -> Iterator[tuple[str, str | Element]]:
+def _pieces(element: Element) -> Iterator[str | Element]:
     """Text and elements in a listing; an element that goes over several lines, once for each of them."""
     if element.text:
-        yield "text", element.text
+        yield element.text
     for child in element:
         if "\n" not in "".join(child.itertext()):
             alone = copy.copy(child)
             alone.tail = None
-            yield "element", alone
+            yield alone
         else:
-            for kind, value in _pieces(child):
-                for number, text in enumerate(value.split("\n")) if kind == "text" else [(0, value)]:
-                    if number:
-                        yield "text", "\n"
-                    wrap = Element(child.tag, {k: v for k, v in child.attrib.items() if k != "id"})
-                    if isinstance(text, str):
-                        wrap.text = text
-                    else:
-                        wrap.append(text)
-                    if text != "":
-                        yield "element", wrap
+            for piece in _pieces(child):
+                parts = re.split("(\n)", piece) if isinstance(piece, str) else [piece]
+                yield from (part if part == "\n" else _again(child, part) for part in parts if part != "")
         if child.tail:
-            yield "text", child.tail
+            yield child.tail
+
+
+def _again(element: Element, content: str | Element) -> Element:
+    """An element like this one around another content."""
+    copied = Element(element.tag, {k: v for k, v in element.attrib.items() if k != "id"})
+    if isinstance(content, str):
+        copied.text = content
+    else:
+        copied.append(content)
+    return copied
 
 
 def _say(line: Element, text: str) -> None:

@@ -1,0 +1,221 @@
+"""PDF, EPUB and zip of a small book of two built pages: what is in them, and what is said where a thing is missing."""
+
+import io
+import re
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import small_book
+from pypdf import PdfReader
+
+from publish.pages import terms
+from publish.print import __main__ as command
+from publish.print import articles, epub, paper, site, whole
+
+SVG = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9" aria-labelledby="t"><title id="t">A picture</title>
+<clipPath id="c"><path d="M0 0h9"/></clipPath><g clip-path="url(#c)"><text>0</text></g></svg>"""
+FIRST = f"""<html><body><nav>furniture</nav><article class="bd-article"><section id="sec-one">
+<p class="chapter">Chapter 1 <a class="service screen-only" href="https://colab.example">Colab</a></p>
+<h1>One<a class="headerlink" href="#sec-one">#</a></h1>
+<p>See <a class="reference internal" href="ch02_two.html#sec-there">there</a>, <a href="#sec-under">below</a>,
+<a href="status.html">status</a>, <a href="https://example.org/x">the web</a> and
+<a href="notebooks/a.ipynb">a file</a>.</p>
+<section id="sec-under"><h2>Under</h2><figure id="fig-a">{SVG}</figure>
+<div class="highlight"><pre><span></span><span class="k">def</span> f():
+    <span class="sd">'''one
+two'''</span>
+
+    return 1
+</pre></div>
+<div class="exercise admonition" id="ex-sum"><p class="admonition-title">Exercise 1 · Sum</p><p>Add.</p>
+<details class="sd-dropdown"><summary>Hint 1<span class="sd-summary-state-marker">v</span></summary>
+<div><p>Try.</p></div></details>
+<details class="sd-dropdown"><summary>Solution</summary><div><pre>sum(x)</pre></div></details></div>
+</section></section></article></body></html>"""
+SECOND = """<article><section id="sec-two"><h1>Two 第二</h1><section id="sec-there"><h2>There</h2>
+<p>x &lt; y <code><span class="pre">a</span> <span class="pre">b</span></code></p></section></section></article>"""
+PAGES = [("Part I · One host, many devices", "ch01_one"), ("Part I · One host, many devices", "ch02_two")]
+
+
+@pytest.fixture
+def build(tmp_path):
+    for edition in ("en", "zh-Hans", "zh-Hant"):
+        folder = tmp_path / "html" / edition
+        folder.mkdir(parents=True)
+        (folder / "ch01_one.html").write_text(FIRST, "utf-8")
+        (folder / "ch02_two.html").write_text(SECOND, "utf-8")
+        (folder / "_static").mkdir()
+        (folder / "_static" / "icon.svg").write_text("<svg/>")
+        (folder / "index.html").write_text('<a href="ch01_one.html">One</a>', "utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def book(build):
+    return whole.put_together(build / "html", "en", PAGES)
+
+
+def ids(body):
+    return [e.get("id") for e in body.iter() if e.get("id")]
+
+
+def test_no_two_ids_are_the_same_and_every_link_in_the_book_has_its_end(book):
+    found = [id for article in book.articles for id in ids(article.body)]
+    assert len(found) == len(set(found)) > 8
+    inner = [e.get("href")[1:] for a in book.articles for e in a.body.iter() if (e.get("href") or "").startswith("#")]
+    assert "ch02_two.sec-there" in inner
+    assert set(inner) <= set(found)
+
+
+def test_links_that_paper_cannot_follow_are_words(book):
+    hrefs = [e.get("href") for e in book.articles[0].body.iter("a")]
+    assert hrefs.count("https://example.org/x") == 1
+    assert [h for h in hrefs if not h.startswith(("#", "https://example.org"))] == []
+    assert "and a file" in articles.words(book.articles[0].body)
+
+
+def test_furniture_stays_on_the_screen(book):
+    text = articles.words(book.articles[0].body)
+    assert [word for word in ("furniture", "#", "Colab") if word in text] == []
+
+
+def test_hints_and_solutions_stand_at_the_end_with_links_there_and_back(book):
+    chapter, _, solutions = book.articles
+    assert "Try." not in articles.words(chapter.body)
+    assert "sum(x)" in articles.words(solutions.body)
+    assert re.search(r"Hint 1 ?Try\..*Solution ?sum", articles.words(solutions.body))
+    there = [e.get("href") for e in chapter.body.iter("a") if "numbered" in (e.get("class") or "")]
+    back = [e.get("href") for e in solutions.body.iter("a")]
+    assert (there, back) == (["#solutions.ch01_one.ex-sum"], ["#ch01_one.ex-sum"])
+
+
+def test_lines_of_a_listing_are_blocks_and_its_text_is_the_same(book):
+    pre = next(book.articles[0].body.iter("pre"))
+    lines = [e for e in pre if e.get("class") == "line"]
+    assert len(lines) == 5
+    assert "".join(pre.itertext()) == "def f():\n    '''one\ntwo'''\n\n    return 1\n"
+    assert [e.get("class") for e in lines[2]] == ["sd"]  # the second line of a string keeps its colour
+
+
+def test_pictures_refer_to_parts_of_themselves(book):
+    svg = next(book.articles[0].body.iter("svg"))
+    assert svg.get("viewBox") == "0 0 9 9"
+    assert svg.get("aria-labelledby") == "ch01_one.t"
+    assert next(svg.iter("g")).get("clip-path") == "url(#ch01_one.c)"
+
+
+def test_epub_is_well_formed_lists_its_files_and_is_the_same_twice(book, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    data = epub.packed(epub.contained(book))
+    assert data == epub.packed(epub.contained(book))
+    with zipfile.ZipFile(io.BytesIO(data)) as packed:
+        names = packed.namelist()
+        assert names[0] == "mimetype" and packed.getinfo("mimetype").compress_type == zipfile.ZIP_STORED
+        texts = {name: packed.read(name).decode() for name in names}
+    for name in names:
+        if name.endswith((".xhtml", ".opf", ".svg", ".xml")):
+            ElementTree.fromstring(texts[name])
+    listed = {f"book/{href}" for href in re.findall(r'<item [^>]*href="([^"]+)"', texts["book/package.opf"])}
+    assert listed == set(names) - {"mimetype", "META-INF/container.xml", "book/package.opf"}
+    assert "2023-11-14T22:13:20Z" in texts["book/package.opf"]
+    for name in (n for n in names if n.endswith(".xhtml")):
+        for file, _, id in (link.partition("#") for link in re.findall(r'<a [^>]*href="([^":]+)"', texts[name])):
+            assert f'id="{id}"' in texts[f"book/{file}" if file else name], (name, file, id)
+
+
+@pytest.mark.skipif(paper.executable() is None, reason="there is no Chromium on this machine")
+def test_pdf_says_on_which_page_each_link_ends_and_has_bookmarks(book, tmp_path):
+    path, said = paper.write(book, tmp_path)
+    reader = PdfReader(path)
+    pages = [page.extract_text() for page in reader.pages]
+    assert said == f"{len(pages)} pages"
+    at = {name: 1 + reader.get_destination_page_number(d) for name, d in reader.named_destinations.items()}
+    contents = next(text for text in pages if text.lstrip().startswith(("Contents", "One Program")) and "There" in text)
+    assert str(at["/ch02_two.sec-there"]) in contents.replace("There", "").split()
+    first = next(text for text in pages if "See there" in text)
+    assert f"(page {at['/ch02_two.sec-there']})" in first
+    assert "Chapter 1 · One" in first  # above the page
+    assert {"One", "Two 第二", "Under"} <= {o["/Title"] for o in _flat(reader.outline)}
+
+
+def _flat(outline):
+    return [one for item in outline for one in (_flat(item) if isinstance(item, list) else [item])]
+
+
+def test_what_is_missing_is_one_sentence(book, build, monkeypatch, capsys):
+    monkeypatch.setattr(paper, "NAMES", ("no-such-browser",))
+    with pytest.raises(
+        RuntimeError, match="^there is no Chromium here, which prints the PDF: install Debian's package"
+    ):
+        paper.write(book, build)
+    assert command.main(["epub", "en", "--build", str(build / "nowhere")]) == 1
+    assert "there is no en edition in" in capsys.readouterr().err
+    assert command.main(["epub", "klingon"]) == 2
+    assert "no edition is called «klingon»" in capsys.readouterr().err
+    assert sorted(p.name for p in build.iterdir()) == ["html"]
+
+
+def test_zip_links_only_to_what_is_in_it(build):
+    page = build / "html" / "en" / "index.html"
+    page.write_text(
+        '<a data-edition="zh-Hans" href="../zh-Hans/index.html">简体</a><a href="index.html?x#y">One</a>', "utf-8"
+    )
+    for path in build.glob("html/*/ch*.html"):
+        path.write_text('<a href="index.html">up</a>')
+    content = site.gathered(build / "html", ["en"])
+    assert site.dangling(content) == []
+    assert "简体" not in content["en/index.html"].decode()
+    assert "zh-Hans/" not in content["index.html"].decode().partition("<script>")[0]
+    only = site.gathered(build / "html", ["zh-Hant"])
+    assert site.dangling(only) == [] and "zh-Hant/_static/icon.svg" in only
+    page.write_text('<a href="/absolute.html">a</a> <img src="lost.svg">', "utf-8")
+    said = site.dangling(site.gathered(build / "html", ["en"]))
+    assert said == [
+        "en/index.html links to /absolute.html, which is not in the zip",
+        "en/index.html links to lost.svg, which is not in the zip",
+    ]
+
+
+def test_every_page_of_the_book_is_in_it_or_left_out_by_name():
+    names = [name for _, name in articles.order()]
+    assert names[:2] == ["start", "ch01_devices"] and names.count("ch16_capstone") == 1
+    assert not set(names) & set(articles.LEFT_OUT)
+
+
+def test_words_of_the_printed_book_are_there_in_every_edition():
+    for name in ("print_contents", "print_solutions", "print_page", "print_version", "to_source", "colab"):
+        assert set(terms.ui()[name]) == {"en", "zh-Hans", "zh-Hant"}, name
+
+
+EPUBCHECK = Path("/usr/share/java/epubcheck.jar")
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not (EPUBCHECK.exists() and shutil.which("java")), reason="Debian's package epubcheck is not here")
+@pytest.mark.parametrize("edition", ["en", "zh-Hans", "zh-Hant"])
+def test_epubcheck_finds_no_error_in_the_whole_book(edition, tmp_path):
+    book = whole.put_together(small_book.real_book(), edition, articles.order())
+    path, _ = epub.write(book, tmp_path)
+    done = subprocess.run(["java", "-jar", EPUBCHECK, path], capture_output=True, text=True, timeout=1200, check=False)
+    assert "0 fatals / 0 errors / 0 warnings" in done.stdout, (done.stdout + done.stderr)[-3000:]
+
+
+@pytest.mark.long
+@pytest.mark.skipif(paper.executable() is None, reason="there is no Chromium on this machine")
+@pytest.mark.parametrize("edition", ["en", "zh-Hans"])
+def test_the_whole_book_is_printed_with_a_bookmark_for_each_page_of_the_site(edition, tmp_path):
+    book = whole.put_together(small_book.real_book(), edition, articles.order())
+    reader = PdfReader(paper.write(book, tmp_path)[0])
+    assert len(reader.pages) > 250
+    titles = {o["/Title"] for o in _flat(reader.outline)}
+    assert {article.title for article in book.articles} <= {" ".join(t.split()) for t in titles}
+
+
+@pytest.mark.long
+def test_the_whole_site_opens_from_a_zip():
+    for editions in (["en", "zh-Hans", "zh-Hant"], ["zh-Hant"]):
+        assert site.dangling(site.gathered(small_book.real_book(), editions)) == []

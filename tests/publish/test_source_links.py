@@ -1,0 +1,58 @@
+"""Links to the repository, Colab and Binder: all where an address is configured, none where it is not."""
+
+import pytest
+
+from publish.pages import source_links
+from publish.pages.source_links import Repository
+
+GITHUB = Repository("https://github.com/someone/book")
+
+
+def configured(folder, text):
+    (folder / "_config.yml").write_text(text)
+    return source_links.repository(folder)
+
+
+def test_no_address_no_links(tmp_path):
+    for text in ("title: A book\n", 'repository:\n  url: ""\n', "repository:\n"):
+        assert source_links.links(configured(tmp_path, text), "en", "ch03_sharding") == {}
+    assert source_links.links(source_links.repository(tmp_path / "nowhere"), "en", "ch03_sharding") == {}
+
+
+def test_the_book_as_it_is_names_no_repository():
+    assert source_links.repository().url == ""
+
+
+def test_links_of_a_page_on_github(tmp_path):
+    found = configured(tmp_path, "repository:\n  url: https://github.com/someone/book.git/\n  branch: dev\n")
+    assert source_links.links(found, "zh-Hant", "ch03_sharding") == {
+        "source": "https://github.com/someone/book",
+        "edit": "https://github.com/someone/book/edit/dev/book/zh-Hans/ch03_sharding.md",
+        "colab": "https://colab.research.google.com/github/someone/book/blob/gh-pages/zh-Hant/notebooks/ch03_sharding.ipynb",
+        "binder": "https://mybinder.org/v2/gh/someone/book/gh-pages?labpath=zh-Hant/notebooks/ch03_sharding.ipynb",
+    }
+
+
+@pytest.mark.parametrize(
+    ("found", "kinds"),
+    [
+        (Repository("https://github.com/someone/book", published=""), {"source", "edit"}),
+        (Repository("https://gitlab.example.org/someone/book"), {"source", "edit"}),
+        (Repository("https://git.example.org/book"), {"source"}),
+    ],
+)
+def test_other_hosts_get_what_they_have(found, kinds):
+    assert set(source_links.links(found, "en", "start")) == kinds
+
+
+def test_an_address_that_is_none_is_one_sentence(tmp_path):
+    with pytest.raises(ValueError, match="repository.url is «someone/book»: give its address"):
+        configured(tmp_path, "repository:\n  url: someone/book\n")
+
+
+def test_binder_gets_its_python_and_the_package_only_where_it_is_linked(tmp_path):
+    source_links.write_environment(tmp_path, Repository())
+    assert list(tmp_path.iterdir()) == []
+    source_links.write_environment(tmp_path, GITHUB)
+    assert (tmp_path / "requirements.txt").read_text().startswith("./one_program_many_devices-")
+    assert (tmp_path / "runtime.txt").read_text() == "python-3.12\n"
