@@ -17,8 +17,9 @@ LOCALES = {"en": "en_US", "zh-Hans": "zh_CN", "zh-Hant": "zh_TW"}
 
 @functools.cache
 def version() -> str:
-    """That of pyproject.toml."""
-    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    """That of pyproject.toml; empty for pages without a project."""
+    project = ROOT / "pyproject.toml"
+    return tomllib.loads(project.read_text("utf-8"))["project"]["version"] if project.exists() else ""
 
 
 @functools.cache

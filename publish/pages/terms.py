@@ -62,17 +62,16 @@ def traditional(text: str) -> str:
 
 def with_fences(text: str):
     """Each line with whether it belongs to fenced code (a fence whose info is a `{directive}` of prose does not)."""
-    fence = ""
+    fence, code = "", False  # the fence that is open, and whether what it holds is code
     for line in text.split("\n"):
         m = _FENCE.match(line)
-        if fence:
-            yield line, True
-            if m and m[1].startswith(fence) and not m[2].strip():
-                fence = ""
-        else:
-            code = bool(m) and (not m[2].startswith("{") or m[2].startswith("{code"))
-            fence = m[1] if m and code else ""
+        if m and not fence:
+            fence, code = m[1], not m[2].startswith("{") or m[2].startswith("{code")
             yield line, code
+        else:
+            yield line, code
+            if m and fence and m[1].startswith(fence) and not m[2].strip():
+                fence, code = "", False
 
 
 def join_lines(text: str) -> str:

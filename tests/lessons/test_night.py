@@ -96,13 +96,15 @@ print(keeping.restore(manager, jax.eval_shape(draw, key))[2])
 """
 # Runs the program where process 1 is killed when it is about to save step 20.
 KILLED_SAVING = """
-import os, runpy, signal, sys
+import os, runpy, signal, sys, threading
 program, *sys.argv[1:] = sys.argv[1:]
 sys.path.insert(0, os.path.dirname(program))
 import ending, keeping
 save = keeping.save
 def dies(manager, step, state, rest):
     if step == 20 and os.environ["MINIPOD_PROCESS"] == "1":
+        while not (manager.directory / "10").exists():  # still written in the background
+            threading.Event().wait(0.05)
         os.kill(os.getpid(), signal.SIGKILL)
     save(manager, step, state, rest)
 keeping.save = dies

@@ -180,3 +180,9 @@ def test_the_blanks_of_a_reader_of_traditional_chinese_are_in_it(lesson):
         elif isinstance(one, ast.Expr):
             continue  # the docstring of the file
         assert ast.dump(one) == ast.dump(other)
+
+
+def test_what_follows_a_directive_between_backticks_is_prose():
+    text = "网格\n\n```{explorer} array=8,16\n:whole:\n```\n\n网格的轴\n\n```python\n网格\n```\n\n网格"
+    derived = terms.traditional(text).split("\n")
+    assert [line for line in derived if "格" in line] == ["網格", "網格的軸", "网格", "網格"]
