@@ -16,12 +16,11 @@ sys.path[:0] = [str(BOOK), str(BOOK.parent)]  # Jupyter Book starts elsewhere
 
 from _ext import without_script  # noqa: E402
 
-from publish import files  # noqa: E402  (book/ is not a package)
+from publish import files, reference  # noqa: E402  (book/ is not a package)
 from publish.pages import source_links, terms  # noqa: E402
 from publish.pages.page import chapter_of  # noqa: E402
 
 NAMES = {"en": "English", "zh-Hans": "简体", "zh-Hant": "繁體"}
-REFERENCE = ("errors", "glossary", "mistakes", "names", "sheet", "then_and_now", "toolkit")
 LANGUAGES = {"en": "en", "zh-Hans": "zh_CN", "zh-Hant": "zh_TW"}
 UNUSED = ("fontawesome", ".map", "LICENSE", "play-solid", "images/logo_", "/locales/", "macros.html", ".png")
 UNUSED += ("searchtools.js", "language_data.js")
@@ -93,6 +92,21 @@ def plain_emphasis(app: Sphinx, doctree: nodes.document) -> None:
             node.replace_self(nodes.strong(node.rawsource, "", *node.children))
 
 
+def close_up(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """No space where Chinese runs on into the Chinese of a link: in a page's source one stands beside each link."""
+    if edition_of(app) == "en":
+        return
+    for link in list(doctree.findall(nodes.reference)):
+        at, around = link.parent.index(link), link.parent
+        text = link.astext()
+        if at and isinstance(before := around[at - 1], nodes.Text) and re.search(r"[\u3400-\u9fff] $", before):
+            if re.match(r"[\u3400-\u9fff]", text):
+                around[at - 1] = nodes.Text(before[:-1])
+        if at + 1 < len(around) and isinstance(after := around[at + 1], nodes.Text):
+            if re.match(r" [\u3400-\u9fff]", after) and re.search(r"[\u3400-\u9fff]$", text):
+                around[at + 1] = nodes.Text(after[1:])
+
+
 CHAPTER = re.compile(r"ch(\d+)_")
 
 
@@ -112,7 +126,7 @@ def numbered(html: str, page: str) -> str:
 
 def page_context(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
     edition = edition_of(app)
-    if page in REFERENCE:
+    if page in reference.PAGES:
         app.add_css_file("reference.css")  # on this page alone
     built = Path(app.outdir).name == edition  # by publish/build.py, which lays the editions side by side
     context["editions"] = NAMES if built else {edition: NAMES[edition]}
@@ -136,6 +150,20 @@ def page_context(app: Sphinx, page: str, template: str, context: dict, doctree: 
     context["notebook"] = (
         f"{context['content_root']}notebooks/{page}.ipynb" if built and doctree is not None and page != "index" else ""
     )
+
+
+def scripts_wait(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
+    """No script holds the page back: each runs, in order, when the page has been read.
+
+    What the theme notes for its own search, which is not ours, would need the options before that: it is left out.
+    """
+    scripts = [
+        script for script in context["script_files"] if "DOCUMENTATION_OPTIONS" not in script.attributes.get("body", "")
+    ]
+    for script in scripts:
+        if script.filename:
+            script.attributes["defer"] = "defer"
+    context["script_files"] = scripts
 
 
 def prune(app: Sphinx, error: Exception | None) -> None:
@@ -170,6 +198,8 @@ def setup(app: Sphinx) -> dict:
     app.connect("doctree-read", stable_ids, priority=100)  # before Sphinx collects the contents
     app.connect("doctree-read", plain_emphasis)
     app.connect("doctree-read", translate_captions, priority=900)
+    app.connect("doctree-resolved", close_up, priority=900)  # when links have their words
     app.connect("html-page-context", page_context)
+    app.connect("html-page-context", scripts_wait, priority=990)  # when all have named theirs
     app.connect("build-finished", prune, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True, "version": "1"}

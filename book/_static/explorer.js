@@ -78,12 +78,13 @@ function traffic(it) {
     if (second.error) return second;
     const names = e => e === "-" ? "None" : `(${[...e].map(a => `'${a}'`).join(", ")}${e.length === 1 ? "," : ""})`;
     const [rows, left] = it.spec, [right, columns] = it.second, out = [rows, columns];
+    const result = layout([it.array[0], it.columns], it.mesh, out);
+    if (result.error) return result; // JAX makes the sharding of the result before it multiplies
     if (left !== right) {
       if (left === "-" || right === "-") return {};
       return { error: `dot_general requires contracting dimensions to have consistent sharding, got ${names(left)} and ${names(right)}.` };
     }
-    const result = layout([it.array[0], it.columns], it.mesh, out);
-    return result.error ? result : one("all-reduce", real([left])[0], result.bytes);
+    return one("all-reduce", real([left])[0], result.bytes);
   }
   return { bill: [] };
 }

@@ -8,7 +8,7 @@
 const FIELDS = [[2.4, 0.6, 0.6], [0.7, 0.6, 0.4], [1, 1.6, 0.45], [0.8, 1.6, 0.3], [0.5, 0.6, 0.45], [0.7, 0.6, 0.5]];
 // Which pages and sections are asked for more, or less, than their words say: a chapter is, a list of references is not.
 const RANKS = [[/./, /^sec-ch\d+$/, 1.4], [/./, /^ex-/, 0.85], [/^(?!ch\d|start$|index$)/, /./, 0.5],
-  [/./, /-(keep|exercises|elsewhere|then-and-now)$/, 0.75]];
+  [/^errors$/, /./, 0.5], [/./, /-(keep|exercises|elsewhere|then-and-now)$/, 0.75]];
 const EARLY = 0.2; // what stands first in the book, where things are explained, against what stands last
 const FIRST = 0.3; // more for a title that begins with what was asked for
 const SAME = 0.8, PART = 0.4; // a word of the same meaning; one word of several that mean something together

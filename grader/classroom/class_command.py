@@ -91,7 +91,7 @@ def _check(options: argparse.Namespace, lang: str, console: Console) -> int:
         raise BadInput("class-installed")
     out = (options.out or folder.resolve().parent / "class-report").absolute()
     limit, memory = _positive(options.limit, "--limit"), _positive(options.memory, "--memory")
-    jobs = int(_positive(options.jobs or str(os.cpu_count() or 1), "--jobs", whole=True))
+    jobs = int(_positive(options.jobs or str(_cores()), "--jobs", whole=True))
     wanted = _seed(options.seed)
     catalogue = Catalogue(root / "lessons")
     students, others = find(folder, sorted({e.partition(".")[0] for e in catalogue.exercises}))
@@ -138,6 +138,11 @@ def _lessons(wanted: str | None, root: Path, students: list[Student], folder: Pa
     if not lessons:
         raise BadInput("class-no-lesson", lesson=shown(wanted))
     return lessons
+
+
+def _cores() -> int:
+    """Those that this process may use; where the system does not say, those of the machine."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _positive(value: str, option: str, whole: bool = False) -> float:

@@ -2,3 +2,5 @@
 
 A page of book/ that has a line `% reference: names` gets there, when the book is built, what names.py finds.
 """
+
+PAGES = ("errors", "glossary", "mistakes", "names", "sheet", "then_and_now", "toolkit")

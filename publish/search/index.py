@@ -9,13 +9,14 @@ import re
 from pathlib import Path
 
 from grader.exercise import chapters
-from publish import files
+from publish import files, reference
 from publish.pages.page import ROOT
 from publish.search import synonyms
 from publish.search.sections import Section, sections
 
 NAME = "search_index.js"
 LONGEST_ERROR = 300  # characters
+LEAD = 250  # characters of a section of the pages to look things up in: the rest stands in the chapters, too
 _ERROR = re.compile(r"\w(?:Error|Exception)\b\)?(?:: | \(without)|[A-Z]{4,}_[A-Z]{4,}|[Tt]imed out|Warning:")
 _WRAPPED = re.compile(r"(\w+(?:Error|Exception)\b.*)\n(.+)(?:\n(.+))?")  # `minipod.expect` takes up to three lines
 _NAME = re.compile(r"[A-Za-z_\u3400-\u9fff][\w\u3400-\u9fff]{2,}")
@@ -33,7 +34,7 @@ def write(folder: Path, pages: list[str]) -> None:
 
 def script(found: dict[str, list[Section]]) -> str:
     """The index of pages, each by its sections, the first of which has the page's title."""
-    docs = [[page, s.anchor, *_texts(s)] for page, rows in found.items() for s in rows]
+    docs = [[page, s.anchor, *_row(page, s)] for page, rows in found.items() for s in rows]
     same, stop = synonyms.groups(), synonyms.extra()["stop"]
     index = {
         "pages": {page: _plain(rows[0].title) for page, rows in found.items()},
@@ -50,6 +51,11 @@ def _elsewhere(page: str) -> list[str]:
     folder = ROOT / "lessons" / page
     rows = chapters.read(folder).elsewhere if chapters.NAME.fullmatch(page) and folder.is_dir() else ()
     return list(dict.fromkeys(word for row in rows for words in row.words.values() for word in words))
+
+
+def _row(page: str, section: Section) -> list[str]:
+    title, inner, prose, errors, names = _texts(section)
+    return [title, inner, prose[:LEAD], errors, ""] if page in reference.PAGES else [title, inner, prose, errors, names]
 
 
 def _texts(section: Section) -> list[str]:

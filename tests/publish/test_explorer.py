@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "book" / "_static" / "explorer.js"
+IN_JAX = ROOT / "tests" / "support" / "explorer_in_jax.py"
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="there is no node here to run explorer.js")
 
 
@@ -68,7 +69,7 @@ def differences(count: int, seed: int) -> tuple[list, int]:
     draw = random.Random(seed)
     states = [state(draw) for _ in range(count)]
     ours = in_node("{layout: e.layout(it.array, it.mesh, it.spec), traffic: e.traffic(it)}", states)
-    theirs = run([sys.executable, str(ROOT / "tests" / "support" / "explorer_in_jax.py")], states)
+    theirs = run([sys.executable, str(IN_JAX)], states)
     return [
         (it, us, jax)
         for it, us, jax in zip(states, ours, theirs, strict=True)
@@ -95,6 +96,17 @@ def test_explorer_says_what_jax_says_500_times():
     found, predicted = differences(500, seed=2026)
     assert found == []
     assert predicted >= 350
+
+
+@needs_node
+def test_a_result_that_would_be_cut_twice_along_one_axis_is_refused_before_anything_is_multiplied():
+    whole = {"array": [16, 16], "mesh": [2], "spec": ["x", "-"], "do": "matmul", "second": ["-", "x"], "columns": 16}
+    inner = {**whole, "mesh": [2, 2], "spec": ["x", "y"]}
+    for said in in_node("e.traffic(it)", [whole, inner]):
+        assert "duplicate entries for `x`" in said["error"]
+    assert [jax["traffic"]["error"] for jax in run([sys.executable, str(IN_JAX)], [whole, inner])] == [
+        said["error"] for said in in_node("e.traffic(it)", [whole, inner])
+    ]
 
 
 @needs_node

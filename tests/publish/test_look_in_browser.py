@@ -129,11 +129,23 @@ def test_each_page_has_one_title(html):
     assert [str(p.relative_to(html)) for p in pages if len(re.findall("<h1[ >]", p.read_text("utf-8"))) != 1] == []
 
 
+def test_chinese_runs_into_a_chinese_link_without_a_space(html):
+    beside = re.compile(r'[\u3400-\u9fff] <a class="reference[^>]*>(?:<span[^>]*>)?[\u3400-\u9fff]')
+    pages = {path.stem: path.read_text("utf-8") for path in (html / "zh-Hans").glob("*.html")}
+    assert [(name, m[0]) for name, text in pages.items() for m in beside.finditer(text)] == []
+
+
+def test_no_script_of_its_own_file_holds_a_page_back(html):
+    heads = [re.findall(r"<script [^>]*src=[^>]*>", p.read_text("utf-8")) for p in (html / "en").glob("*.html")]
+    assert min(map(len, heads)) > 3 and [tag for tags in heads for tag in tags if "defer" not in tag] == []
+
+
 def test_paper_has_the_title_the_hints_and_the_solutions(browser, html):
     seen(browser, html, "en/ch03_sharding", 800)
     browser.call("Emulation.setEmulatedMedia", media="print")
     assert browser.run("document.querySelector('article h1').getBoundingClientRect().top") < 100
-    folded = "[...document.querySelectorAll('details > :not(summary)')].map(e => e.getBoundingClientRect().height > 10)"
+    inside = "[...document.querySelectorAll('article details:not(.explorer *) > :not(summary)')]"
+    folded = f"{inside}.map(e => e.getBoundingClientRect().height > 10)"
     assert len(found := browser.run(folded)) > 10 and all(found)
     assert (
         browser.run("[...document.querySelectorAll('.bd-sidebar, .switches, .copybtn')].some(e => e.checkVisibility())")

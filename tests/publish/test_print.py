@@ -187,7 +187,7 @@ def test_every_page_of_the_book_is_in_it_or_left_out_by_name():
 
 
 def test_words_of_the_printed_book_are_there_in_every_edition():
-    for name in ("print_contents", "print_solutions", "print_page", "print_version", "to_source", "colab"):
+    for name in ("print_contents", "print_solutions", "print_page", "version", "to_source", "colab"):
         assert set(terms.ui()[name]) == {"en", "zh-Hans", "zh-Hant"}, name
 
 

@@ -106,6 +106,30 @@ def test_the_command_says_where_and_counts(capsys, monkeypatch):
     assert style.main(["book/zh-Hans/ch02"]) == 0
 
 
+def test_pages_and_messages_are_read_each_for_its_kind(tmp_path):
+    """A book with one fault of each kind: in sentences, colons, glosses and titles of pages, and in a message."""
+    for edition, text in {
+        "zh-Hans": "第 0 段。" + "甲：乙。" * 9 + "会死锁。见 {ref}`交给编译器 <sec-ch04>`",
+        "en": "See {ref}`let it do it <sec-ch04>`",
+    }.items():
+        page = tmp_path / "book" / edition / "ch01_one.md"
+        page.parent.mkdir(parents=True)
+        page.write_text(text, "utf-8")
+    words = tmp_path / "grader" / "messages.toml"
+    words.parent.mkdir()
+    words.write_text('sent.en = "sent"\nsent.zh-Hans = "上路了。"\n', "utf-8")
+    found, measures = style.check(tmp_path)
+    assert {(one.where.partition(":")[0], one.kind) for one in found} == {
+        ("book/en/ch01_one.md", style.BARE),
+        ("book/zh-Hans/ch01_one.md", style.BARE),
+        ("book/zh-Hans/ch01_one.md", "counted from zero"),
+        ("book/zh-Hans/ch01_one.md", style.COLONS),
+        ("book/zh-Hans/ch01_one.md", style.GLOSS),
+        ("grader/messages.toml", "上路"),
+    }
+    assert list(measures) == ["book/zh-Hans/ch01_one.md"]
+
+
 def test_the_pages_and_messages_of_this_book_read_so():
     found, measures = style.check(ROOT)
     assert len(measures) > 16

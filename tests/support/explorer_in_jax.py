@@ -46,7 +46,7 @@ def said(it: dict) -> dict:
             second = (shape[1], it["columns"])
             lies(it["second"]).shard_shape(second)
             y = jax.ShapeDtypeStruct(second, "float32", sharding=lies(it["second"]))
-            out = lies([it["spec"][0], it["second"][1]]) if it["spec"][1] == it["second"][0] else None
+            out = lies([it["spec"][0], it["second"][1]])
             both = jax.jit(lambda x, y: jnp.matmul(x, y, out_sharding=out))
             bill = traffic.of(both, x, y, mesh=mesh) if total > 1 else both.lower(x, y) and []
         else:
