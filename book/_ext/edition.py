@@ -85,28 +85,6 @@ def stable_ids(app: Sphinx, doctree: nodes.document) -> None:
         section["ids"].sort(key=lambda i: i not in explicit)
 
 
-def plain_emphasis(app: Sphinx, doctree: nodes.document) -> None:
-    """Chinese has no italics: emphasis is bold."""
-    if edition_of(app) != "en":
-        for node in list(doctree.findall(nodes.emphasis)):
-            node.replace_self(nodes.strong(node.rawsource, "", *node.children))
-
-
-def close_up(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    """No space where Chinese runs on into the Chinese of a link: in a page's source one stands beside each link."""
-    if edition_of(app) == "en":
-        return
-    for link in list(doctree.findall(nodes.reference)):
-        at, around = link.parent.index(link), link.parent
-        text = link.astext()
-        if at and isinstance(before := around[at - 1], nodes.Text) and re.search(r"[\u3400-\u9fff] $", before):
-            if re.match(r"[\u3400-\u9fff]", text):
-                around[at - 1] = nodes.Text(before[:-1])
-        if at + 1 < len(around) and isinstance(after := around[at + 1], nodes.Text):
-            if re.match(r" [\u3400-\u9fff]", after) and re.search(r"[\u3400-\u9fff]$", text):
-                around[at + 1] = nodes.Text(after[1:])
-
-
 CHAPTER = re.compile(r"ch(\d+)_")
 
 
@@ -196,9 +174,7 @@ def setup(app: Sphinx) -> dict:
     app.add_html_math_renderer("mathml", (mathml("inline"), None), (mathml("block"), None))
     app.connect("config-inited", configure, priority=1)
     app.connect("doctree-read", stable_ids, priority=100)  # before Sphinx collects the contents
-    app.connect("doctree-read", plain_emphasis)
     app.connect("doctree-read", translate_captions, priority=900)
-    app.connect("doctree-resolved", close_up, priority=900)  # when links have their words
     app.connect("html-page-context", page_context)
     app.connect("html-page-context", scripts_wait, priority=990)  # when all have named theirs
     app.connect("build-finished", prune, priority=900)

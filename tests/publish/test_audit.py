@@ -1,9 +1,11 @@
 """`make audit`: what it says of a page, and of a machine or a book that is not ready; gzip as a host has it."""
 
 import gzip
+import re
 import urllib.request
 
 import pytest
+import small_book
 
 from publish.audit import run_audit
 from publish.audit.run_audit import Row, served, table
@@ -54,3 +56,24 @@ def test_what_is_missing_is_said_in_a_sentence(book, tmp_path, monkeypatch, caps
     monkeypatch.setenv("PATH", str(tmp_path))
     assert run_audit.main(["--build", str(book), "en/index"]) == 2
     assert capsys.readouterr().err.startswith("not here: node, npm, chromium;")
+
+
+def test_a_first_visit_to_any_page_of_the_book_is_light():
+    """Page, scripts and style sheets, gzipped, each once: less than the audit allows. No other file is fetched."""
+    heavy = {}
+    for edition in ("en", "zh-Hans", "zh-Hant"):
+        folder = small_book.real_book() / edition
+        sizes = {
+            path: len(gzip.compress(path.read_bytes()))
+            for path in folder.rglob("*.*")
+            if path.suffix in run_audit.TEXTS
+        }
+        for page in folder.glob("*.html"):
+            asked = re.findall(
+                r'<(?:script|link)\b[^>]*\b(?:src|href)="(_static/[^"?]+\.(?:js|css))', page.read_text("utf-8")
+            )
+            weight = sizes[page] + sum(sizes[folder / name] for name in set(asked))
+            assert len(asked) > 8
+            if weight > run_audit.HEAVIEST:
+                heavy[f"{edition}/{page.stem}"] = weight
+    assert heavy == {}

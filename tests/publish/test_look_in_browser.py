@@ -135,6 +135,12 @@ def test_chinese_runs_into_a_chinese_link_without_a_space(html):
     assert [(name, m[0]) for name, text in pages.items() for m in beside.finditer(text)] == []
 
 
+def test_a_quotation_is_opened_where_it_begins_whatever_stands_before(html):
+    wrong = re.compile(r"[，。：；！？、（][”」][\w.-]+[”」]")
+    pages = [p for edition in ("zh-Hans", "zh-Hant") for p in (html / edition).glob("*.html")]
+    assert [(p.stem, m[0]) for p in pages for m in wrong.finditer(p.read_text("utf-8"))] == []
+
+
 def test_no_script_of_its_own_file_holds_a_page_back(html):
     heads = [re.findall(r"<script [^>]*src=[^>]*>", p.read_text("utf-8")) for p in (html / "en").glob("*.html")]
     assert min(map(len, heads)) > 3 and [tag for tags in heads for tag in tags if "defer" not in tag] == []
