@@ -7,7 +7,7 @@ PORT ?= 8000
 # Two more than there are cores: half of the tests wait for processes.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(min(6, 2 + (os.cpu_count() or 1)))')
 
-.PHONY: learn book pdf epub zip record serve env sync format test test-long check test-newest audit clean system
+.PHONY: learn book pdf epub zip record serve env sync format test test-long mutants check test-newest audit clean system
 
 # FRESH=1 executes every cell here; otherwise what book/outputs/ has for the cells as they are is taken from there.
 book: env  ## write _build/html/{en,zh-Hans,zh-Hant}/
@@ -40,11 +40,15 @@ format: env  ## lay out the code: 80 columns in lessons/ and solutions/, 120 els
 # As root it first installs the programs that some tests use from the system, and says which and why: SYSTEM=no does not.
 test: env check  ## style, types, pages, lessons, tools
 	@sh .ci/system $(if $(filter no,$(SYSTEM)),--missing)
-	@$(BIN)/python -m pytest tests -m "not long" -n $(WORKERS) --dist worksteal
+	@$(BIN)/python -m pytest tests -m "not long and not mutants" -n $(WORKERS) --dist worksteal
 
 # What takes minutes or makes environments of its own, and what says in another way what `make test` says.
 test-long: env
 	@$(BIN)/python -m pytest tests -m long -n $(WORKERS) --dist loadfile
+
+# Each small change of each right answer, over ten seeds: it must be told from the answer (CONTRIBUTING.md).
+mutants: env
+	@$(BIN)/python -m pytest tests -m mutants -n $(WORKERS) --dist worksteal
 
 check: env
 	$(BIN)/ruff check .

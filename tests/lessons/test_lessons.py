@@ -58,7 +58,7 @@ def test_all_that_the_author_of_a_chapter_wrote_holds(chapter, how):
     assert run.stdout.startswith(f"{chapter}: everything holds"), "in one language only: " + run.stdout
 
 
-@pytest.mark.long
+@pytest.mark.mutants
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_no_small_change_of_a_right_answer_passes_on_any_seed(chapter):
     """But for those that are right, too, which the chapter's others/same.toml lists."""
