@@ -6,6 +6,10 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.application import Sphinx
 
+_HAN = r"[\u3400-\u9fff]"
+_OPENS, _CLOSES = re.compile(r"[\u3400-\u9fff《]"), re.compile(r"[\u3400-\u9fff》]$")
+_QUOTED = re.compile(r"(?<=[，。：；！？、（])(?:”([\w.-]+)”|」([\w.-]+)」)")
+
 
 def chinese(app: Sphinx) -> bool:
     """Whether the pages are: an edition is the name of the folder they lie in."""
@@ -24,17 +28,13 @@ def close_up(app: Sphinx, doctree: nodes.document, page: str) -> None:
     if not chinese(app):
         return
     for link in list(doctree.findall(nodes.reference)):
-        at, around = link.parent.index(link), link.parent
-        text = link.astext()
-        if at and isinstance(before := around[at - 1], nodes.Text) and re.search(r"[\u3400-\u9fff] $", before):
-            if re.match(r"[\u3400-\u9fff]", text):
-                around[at - 1] = nodes.Text(before[:-1])
-        if at + 1 < len(around) and isinstance(after := around[at + 1], nodes.Text):
-            if re.match(r" [\u3400-\u9fff]", after) and re.search(r"[\u3400-\u9fff]$", text):
-                around[at + 1] = nodes.Text(after[1:])
-
-
-_QUOTED = re.compile(r"(?<=[，。：；！？、（])(?:”([\w.-]+)”|」([\w.-]+)」)")
+        around, text = link.parent, link.astext()
+        at = around.index(link)
+        before, after = around[at - 1] if at else None, around[at + 1] if at + 1 < len(around) else None
+        if isinstance(before, nodes.Text) and _OPENS.match(text) and re.search(f"{_HAN} $", before):
+            around[at - 1] = nodes.Text(before[:-1])
+        if isinstance(after, nodes.Text) and _CLOSES.search(text) and re.match(f" {_HAN}", after):
+            around[at + 1] = nodes.Text(after[1:])
 
 
 def opening_quotes(app: Sphinx, doctree: nodes.document) -> None:

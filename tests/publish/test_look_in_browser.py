@@ -130,7 +130,7 @@ def test_each_page_has_one_title(html):
 
 
 def test_chinese_runs_into_a_chinese_link_without_a_space(html):
-    beside = re.compile(r'[\u3400-\u9fff] <a class="reference[^>]*>(?:<span[^>]*>)?[\u3400-\u9fff]')
+    beside = re.compile(r'[\u3400-\u9fff] <a class="reference[^>]*>(?:<span[^>]*>)?[\u3400-\u9fff《]')
     pages = {path.stem: path.read_text("utf-8") for path in (html / "zh-Hans").glob("*.html")}
     assert [(name, m[0]) for name, text in pages.items() for m in beside.finditer(text)] == []
 
