@@ -83,8 +83,11 @@ def test_mean_gradient_shards(check):
 def test_to_experts(check):
     def cases(rng):
         drawn = []
-        for size, d, h in ((4, 3, 5), (8, 6, 2)):
-            m, each = mesh(rng, size), int(rng.integers(2, 4))
+        for size, each, d, h in (
+            (4, 3, 3, 5),
+            (8, int(rng.integers(2, 4)), 6, 2),
+        ):
+            m = mesh(rng, size)
             chosen = np.repeat(np.arange(size, dtype=np.int32), each)
             expert = [rng.permutation(chosen) for _ in range(size)]
             tokens = normal(rng, size * size * each, d)

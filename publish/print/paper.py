@@ -10,12 +10,14 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from pygments.formatters import HtmlFormatter
-from pypdf import PdfReader
+from pypdf import PdfReader, PdfWriter
+from pypdf.generic import NameObject, TextStringObject
 
 from minipod.processes import kill_group
 from publish import files, progress_line
@@ -58,8 +60,34 @@ def write(book: Book, build: Path) -> tuple[Path, str]:
             if found == numbers:  # what it says is where it is
                 break
             numbers = found
+        _name_bookmarks(made, _headings(source))
         files.write_bytes(done, made.read_bytes())
     return done, f"{len(reader.pages)} pages"
+
+
+def _name_bookmarks(made: Path, titles: Iterable[str]) -> None:
+    """The titles into the bookmarks as they are. Where a heading is broken into lines, Chromium leaves out the space
+    between; where it moved to the next page, to stay with its text, Chromium writes it twice.
+    """
+    known = {"".join(title.split()): " ".join(title.split()) for title in titles}
+    writer = PdfWriter(clone_from=made)
+    todo = [writer.get_outline_root().get("/First")]
+    while todo:
+        if (reference := todo.pop()) is None:
+            continue
+        item = reference.get_object()
+        said = "".join(str(item["/Title"]).split())
+        title = known.get(said) or known.get(said[: len(said) // 2])
+        if title:
+            item[NameObject("/Title")] = TextStringObject(title)
+        todo += [item.get("/Next"), item.get("/First")]
+    writer.write(made)
+
+
+def _headings(source: Path) -> Iterator[str]:
+    for level in ("h1", "h2", "h3", "h4"):
+        for heading in ElementTree.parse(source).iter(f"{{{XHTML}}}{level}"):
+            yield " ".join(heading.itertext())
 
 
 def page(book: Book, numbers: dict[str, int]) -> str:
