@@ -49,6 +49,7 @@ VARYING = {
         "sixteen-logs",
         "what-saving-costs",
         "hangs",
+        "killed",
         "asked-every-tenth",
     },
 }
