@@ -113,7 +113,9 @@
   function use(panel) {
     const input = panel.querySelector("input"), list = panel.querySelector("ul");
     let typing;
-    input.addEventListener("focus", () => ready(panel).catch(() => {}), { once: true });
+    for (const begins of ["pointerdown", "keydown"]) { // a page that is only looked at loads no index
+      input.addEventListener(begins, () => ready(panel).catch(() => {}), { once: true });
+    }
     input.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(show, 60, panel); });
     input.addEventListener("keydown", (event) => {
       if (event.isComposing) return; // Enter and arrows belong to the input method
