@@ -23,6 +23,7 @@ from grader.see.values import (
     Other,
     Set,
     Sharding,
+    Slice,
     Spec,
     Struct,
     Text,
@@ -137,9 +138,20 @@ def _tree(x: Tree, lang: str) -> str:
             return f"[{', '.join(items)}]"
         case Set():
             return "{" + ", ".join(items) + "}"
+        case Tuple(parts) if parts and all(isinstance(part, Slice) for part in parts):
+            return f"[{', '.join(map(_range, parts))}]"  # an index, as it is written between brackets
         case Tuple():
             return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+        case Slice():
+            return f"slice({', '.join(items[:-1] if items[-1] == 'None' else items)})"
     return f"{x.kind}({', '.join(items)})"
+
+
+def _range(x: Value) -> str:
+    """A slice as it is written between brackets: `0:12`, `:`, `::2`."""
+    assert isinstance(x, Slice)
+    start, stop, step = ("" if isinstance(item, Nothing) else str(getattr(item, "number", "?")) for item in x.items)
+    return f"{start}:{stop}" + (f":{step}" if step else "")
 
 
 def spec_text(entries: Sequence[Entry]) -> str:

@@ -228,7 +228,8 @@ def only_some_leaves(got: Value, expected: Value, tolerance: float) -> Message |
     wrong = [path for path in right if difference(mine[path], right[path], tolerance)]
     if not 0 < len(wrong) < len(right):
         return None
-    return Message("some-parts" if len(wrong) > 1 else "one-part", {"parts": ", ".join(wrong[:4]), "n": len(right)})
+    named = ", ".join(wrong if len(wrong) < 6 else [*wrong[:4], "…"])
+    return Message("some-parts" if len(wrong) > 1 else "one-part", {"parts": named})
 
 
 def _matched(mine: Sequence[Value], right: Sequence[Value], tolerance: float) -> bool:

@@ -47,7 +47,7 @@ def test_what_of_ids_is_missing_is_named():
 def test_each_part_of_a_value_has_its_meaning():
     means = {"process": "id", "processes": "count"}
     right, wrong = {"process": 3, "processes": 8}, {"process": 4, "processes": 8}
-    assert of_values([wrong], [right], values=means) == Message("one-part", {"parts": "['process']", "n": 2})
+    assert of_values([wrong], [right], values=means) == Message("one-part", {"parts": "['process']"})
     assert of_values([("a", 4), ("b", 5)], [("a", 3), ("b", 4)], values=("label", "index")) == Message("one-more")
     assert of_values([("a", 4), ("b", 5)], [("a", 3), ("b", 4)], values=("label", "id")) != Message("one-more")
 
@@ -144,3 +144,10 @@ def test_a_process_whose_devices_are_wrong_is_named():
             cases[process] = [type(case())((), half(x, process))]
     found = diagnosis(mine, solution)
     assert found in (Message("one-process", {"process": 0}), Message("right-in", {"processes": "1"}))
+
+
+def test_of_many_parts_that_differ_the_words_do_not_say_that_the_others_are_right():
+    right = dict.fromkeys("abcdefgh", 1)
+    wrong = right | {key: 7 * n * n + 5 for n, key in enumerate("abcdefg")}
+    named = of_values([wrong], [right]).values["parts"]
+    assert named == "['a'], ['b'], ['c'], ['d'], …"

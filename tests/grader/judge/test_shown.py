@@ -124,3 +124,11 @@ def test_a_line_that_raises_in_a_comprehension_is_shown_once():
     spec = Spec("ch90_one", "f", Path(), lambda rng: [])
     verdict = judge(spec, Verdict(spec.exercise, ""), [[case(1)]], [result([raised])], "f")
     assert explain(spec, verdict, 20.0, 2.0, "en").count("return [1 // n for n in sizes]") == 1
+
+
+def test_a_layout_is_shown_as_its_indices_are_written():
+    picture = {d: (slice(4 * d.id, 4 * d.id + 4), slice(None)) for d in DEVICES[:2]}
+    assert shown.show(pack(picture), "en") == "{CpuDevice(id=0): [0:4, :], CpuDevice(id=1): [4:8, :]}"
+    assert shown.show(pack((slice(0, 8, 2),)), "en") == "[0:8:2]"
+    assert shown.show(pack([slice(3, 5)]), "en") == "[slice(3, 5)]"
+    assert shown.show(pack(()), "en") == "()"
