@@ -17,8 +17,9 @@ import yaml
 from grader.exercise import chapters as lessons
 from grader.exercise.languages import unwritten
 from grader.exercise.statements import chinese
-from publish import files, front_picture
-from publish.chapter_lists import Lists, lists
+from publish import files
+from publish.lists import front_picture
+from publish.lists.chapter_lists import Lists, lists
 from publish.pages import exercise_blocks, terms
 from publish.pages.page import ROOT, WRITTEN, Page, demo_cells, program_cell, read_page, show, written
 

@@ -18,13 +18,15 @@ from typing import NoReturn
 from rich.console import Console
 
 import minipod
-from grader.classroom import changed_files, isolation, run_files, sandbox_pool, tally
+from grader.classroom import changed_files, run_files
 from grader.classroom.grading import OWN_MEMORY, ClassGrading
-from grader.classroom.isolation import SandboxFiles
-from grader.classroom.progress_lines import ProgressLines
-from grader.classroom.report import ClassRun, write_page
+from grader.classroom.results import tally
+from grader.classroom.results.class_page import ClassRun, write_page
+from grader.classroom.results.progress_lines import ProgressLines
+from grader.classroom.results.spreadsheet import write_csv
 from grader.classroom.run_files import RunFiles
-from grader.classroom.spreadsheet import write_csv
+from grader.classroom.sandbox import isolation, sandbox_pool
+from grader.classroom.sandbox.isolation import SandboxFiles
 from grader.classroom.submissions import BadInput, Student, find, shown
 from grader.exercise import chapters
 from grader.exercise.exercises import Catalogue

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from grader.classroom import integrity, prepared, reading, sandbox_pool
-from grader.classroom.isolation import SandboxFiles
+from grader.classroom import integrity, prepared, reading
 from grader.classroom.prepared import Prepared
-from grader.classroom.sandbox_messages import Measure, Results, See, Task
-from grader.classroom.sandbox_pool import Answer, Question
+from grader.classroom.sandbox import sandbox_pool
+from grader.classroom.sandbox.isolation import SandboxFiles
+from grader.classroom.sandbox.sandbox_messages import Measure, Results, See, Task
+from grader.classroom.sandbox.sandbox_pool import Answer, Question
 from grader.classroom.submissions import Student
 from grader.exercise.exercises import Catalogue
 from grader.exercise.spec import Settings

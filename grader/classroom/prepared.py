@@ -17,7 +17,8 @@ from typing import Any
 from grader.exercise.spec import Settings, Spec
 from grader.judge.mistakes import LIMIT, see_all
 from grader.run import checking
-from grader.see import arguments, observe
+from grader.see import observe
+from grader.see import serialized_arguments as arguments
 from grader.see.observation import ProcessResult
 from grader.see.wire import Malformed, decode, encode
 from minipod import forked

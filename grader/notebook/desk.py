@@ -22,7 +22,7 @@ from grader.messages import LANGUAGES, locale_language, pick, say
 from grader.notebook import blank_cells
 from grader.notebook.cells import Gathered, NotRun, Unseen, gather
 from grader.notebook.checker import Checker, Lost
-from grader.notebook.shown import COLOURS, OTHER, Code, Said
+from grader.notebook.displayed import COLOURS, OTHER, Code, Said
 from grader.run.service_messages import Failed
 
 PACKAGE = "one-program-many-devices"

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 
 from publish.pages import notebooks
 from publish.pages.notebooks import Source
-from publish.reference import cheat_sheet, errors, glossary, known_mistakes, names, places, then_and_now, toolkit
+from publish.reference import cheat_sheet, glossary, known_mistakes, names, places, then_and_now, toolkit
+from publish.reference import error_table as errors
 from publish.reference.places import Edition
 
 LINE = re.compile(r"(?m)^% reference: (\w+)$")

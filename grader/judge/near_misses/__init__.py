@@ -11,7 +11,9 @@ import numpy as np
 
 from grader.exercise.spec import Spec
 from grader.exercise.statements import functions
-from grader.judge.near_misses import errors, numbers, per_process, places, shapes, trees
+from grader.judge.near_misses import numbers, per_process, shapes, trees
+from grader.judge.near_misses import placements as places
+from grader.judge.near_misses import raised as errors
 from grader.judge.near_misses.pair import Pair, Setting, pair
 from grader.judge.verdict import Seen, Verdict
 from grader.messages import Message

@@ -8,9 +8,9 @@ from checker_runs import project
 from class_runs import KINDS, check_class, hand_in, outcomes, right
 from left_behind import running_with
 
-from grader.classroom import isolation, sandbox_pool
-from grader.classroom.isolation import SandboxFiles
-from grader.classroom.sandbox_messages import Try
+from grader.classroom.sandbox import isolation, sandbox_pool
+from grader.classroom.sandbox.isolation import SandboxFiles
+from grader.classroom.sandbox.sandbox_messages import Try
 
 ISOLATED = KINDS[:2]
 BOMB = """

@@ -11,7 +11,8 @@ from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from grader import Budget
-from grader.see import arguments, measured, programs
+from grader.see import measured, programs
+from grader.see import serialized_arguments as arguments
 from grader.see.observation import FileObservation, Observation, ProcessResult
 from grader.see.wire import Malformed
 

@@ -9,7 +9,7 @@ import unicodedata
 from class_runs import hand_in
 
 from grader.classroom import changed_files, integrity
-from grader.classroom.memory_watch import held
+from grader.classroom.sandbox.memory_watch import held
 from grader.classroom.submissions import find
 
 BLANK = "import jax\nfrom minipod.traffic import Link\n"

@@ -9,10 +9,11 @@ import chromium
 import pytest
 from class_submissions import NAMES
 
-from grader.classroom import integrity, tally
+from grader.classroom import integrity
 from grader.classroom.grading import OUTCOMES, ClassGrading, Outcome
-from grader.classroom.report import ClassRun, write_page
-from grader.classroom.spreadsheet import write_csv
+from grader.classroom.results import tally
+from grader.classroom.results.class_page import ClassRun, write_page
+from grader.classroom.results.spreadsheet import write_csv
 from grader.classroom.submissions import Student
 from grader.exercise.spec import Settings
 

@@ -11,8 +11,8 @@ from checker_runs import project
 from class_runs import KINDS, ROOT, check_class, command_for, hand_in, right
 from left_behind import running_with, until
 
-from grader.classroom import isolation
 from grader.classroom.class_command import main
+from grader.classroom.sandbox import isolation
 
 ORACLE = """
 import gc, glob, sys
@@ -171,7 +171,9 @@ def test_stopping_it_leaves_the_last_whole_report(tmp_path, number):
     family = psutil.Process(process.pid)
 
     def has_room() -> bool:  # of its own: another run may have some
-        return any("grader.classroom.sandbox_child" in child.cmdline() for child in family.children(recursive=True))
+        return any(
+            "grader.classroom.sandbox.sandbox_child" in child.cmdline() for child in family.children(recursive=True)
+        )
 
     assert until(has_room)
     time.sleep(1)

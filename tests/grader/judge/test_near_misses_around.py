@@ -10,7 +10,8 @@ from checker_runs import answer, check, project
 from near_cases import DEVICES, GRID, E, case, diagnosis, of_values, rows
 
 from grader.exercise.spec import Budget, Spec
-from grader.judge.near_misses import near_miss, places
+from grader.judge.near_misses import near_miss
+from grader.judge.near_misses import placements as places
 from grader.judge.verdict import Verdict
 from grader.messages import Message, messages
 from grader.say.explain import near_words

@@ -13,7 +13,7 @@ from near_cases import case, result
 
 from grader.exercise.spec import Spec
 from grader.judge.near_misses import near_miss
-from grader.judge.near_misses.errors import USUAL, by_zero, explained
+from grader.judge.near_misses.raised import USUAL, by_zero, explained
 from grader.judge.verdict import Verdict, judge
 from grader.messages import Message, messages
 from grader.say.explain import explain

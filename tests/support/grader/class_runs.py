@@ -12,7 +12,7 @@ from pathlib import Path
 import projects
 import pytest
 
-from grader.classroom import isolation
+from grader.classroom.sandbox import isolation
 
 ROOT = Path(__file__).resolve().parents[3]
 KINDS = [

@@ -1,6 +1,6 @@
 """The program inside a sandbox: sees one student's answers, each in children forked from it, and says what it saw.
 
-python -m grader.classroom.sandbox_child --cache FOLDER [--processes 512] [--parent PID]
+python -m grader.classroom.sandbox.sandbox_child --cache FOLDER [--processes 512] [--parent PID]
 
 Requests and replies, see sandbox_messages.py, are lines of JSON on stdin and stdout; the first line sent is Ready.
 """
@@ -15,10 +15,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from grader.classroom.sandbox_messages import Measure, Reach, Ready, Reply, Request, Results, See, Try
+from grader.classroom.sandbox.sandbox_messages import Measure, Reach, Ready, Reply, Request, Results, See, Try
 from grader.exercise.spec import Spec
 from grader.run.warm_up import warm_up
-from grader.see import arguments, observe
+from grader.see import observe
+from grader.see import serialized_arguments as arguments
 from grader.see.measured import measured
 from grader.see.observation import ProcessResult, received
 from grader.see.observe import Target
@@ -35,7 +36,7 @@ START = 90.0  # seconds for a pair of processes to start, on a machine that is b
 
 def main() -> None:
     """Until stdin ends."""
-    parser = argparse.ArgumentParser(prog="python -m grader.classroom.sandbox_child", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m grader.classroom.sandbox.sandbox_child", description=__doc__)
     parser.add_argument("--cache", type=Path, required=True, help="of compiled operations; only read")
     parser.add_argument("--processes", type=int, help="the most processes and threads of this user")
     parser.add_argument("--parent", type=int, help="end with this process")

@@ -7,10 +7,10 @@ import pytest
 
 from grader.exercise.statements import HAN, blanks_in
 from minipod.pictures.drawing.svg import LABELS
-from publish.chinese_texts import prose, texts
 from publish.pages import terms
 from publish.pages.labels import label, translate
 from publish.pages.page import ROOT
+from publish.text.chinese_texts import prose, texts
 
 WIDE = r"\u3400-\u9fff"
 

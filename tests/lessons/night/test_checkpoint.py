@@ -12,7 +12,7 @@ import pytest
 
 from minipod import cluster
 
-LESSON = Path(__file__).resolve().parents[2] / "lessons/ch11_data"
+LESSON = Path(__file__).resolve().parents[3] / "lessons/ch11_data"
 LONG = pytest.mark.long
 ROUNDING = 1e-5  # relative: sums over another number of devices add up in another order
 # Runs a program whose process WHO cannot write files of more than 100 bytes: a disk that is full on one host only.

@@ -16,10 +16,10 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from grader.classroom import isolation, memory_watch
-from grader.classroom.isolation import SandboxFiles
-from grader.classroom.sandbox_child import LONGEST, TRIES
-from grader.classroom.sandbox_messages import Reach, Ready, Reply, Request, Try
+from grader.classroom.sandbox import isolation, memory_watch
+from grader.classroom.sandbox.isolation import SandboxFiles
+from grader.classroom.sandbox.sandbox_child import LONGEST, TRIES
+from grader.classroom.sandbox.sandbox_messages import Reach, Ready, Reply, Request, Try
 from grader.see.wire import Malformed, decode, encode
 from minipod import processes
 from minipod.processes import json_lines
@@ -61,7 +61,7 @@ class Sandbox:
         line = [
             sys.executable,
             "-m",
-            "grader.classroom.sandbox_child",
+            "grader.classroom.sandbox.sandbox_child",
             "--cache",
             str(files.cache),
         ]

@@ -17,7 +17,7 @@ import pytest
 
 from minipod import cluster
 
-LESSON = Path(__file__).resolve().parents[2] / "lessons/ch16_capstone"
+LESSON = Path(__file__).resolve().parents[3] / "lessons/ch16_capstone"
 LONG = pytest.mark.long
 STEPS, EVERY = 60, 10
 ROUNDING = 1e-5  # relative: another number of devices adds up in another order

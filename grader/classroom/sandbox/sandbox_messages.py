@@ -10,7 +10,7 @@ class Task:
     """What a sandbox has to know of an exercise: nothing by which an answer could tell what is right.
 
     how        "call", or "export": the function is traced on arrays of zeros, and the program is what comes back
-    arguments  for each process, the cases as `grader.see.arguments` writes them, in base64
+    arguments  for each process, the cases as `grader.see.serialized_arguments` writes them, in base64
     """
 
     lesson: str
@@ -41,7 +41,7 @@ class See(Request):
 class Measure(Request):
     """Compile, count and run the programs of a reply to See; asked only of a sandbox that runs no submission.
 
-    cases  true arguments and budgets, as `grader.see.arguments` writes them, in base64
+    cases  true arguments and budgets, as `grader.see.serialized_arguments` writes them, in base64
     reply  the line that came, as it is
     """
 

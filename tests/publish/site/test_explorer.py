@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = ROOT / "book" / "_static" / "explorer.js"
 IN_JAX = ROOT / "tests" / "support" / "explorer_in_jax.py"
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="there is no node here to run explorer.js")

@@ -19,9 +19,9 @@ from lessons.ch14_launching.launchers import environment
 from minipod.hosts import slurm
 from minipod.processes import free_port
 
-LESSON = Path(__file__).resolve().parents[2] / "lessons/ch14_launching"
+LESSON = Path(__file__).resolve().parents[3] / "lessons/ch14_launching"
 HELLO = LESSON.parent / "ch10_processes/hello.py"
-SCHEMA = Path(__file__).resolve().parents[1] / "data/jobset.schema.json"
+SCHEMA = Path(__file__).resolve().parents[2] / "data/jobset.schema.json"
 SBATCH = sorted(path.name for path in LESSON.glob("*.sbatch"))
 SCRIPTS = sorted(path.name for path in (*LESSON.glob("*.sh"), *LESSON.glob("*.sbatch")))
 FEW = ["--cpus-per-task=1"]  # our nodes have eight CPUs in all

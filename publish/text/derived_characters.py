@@ -1,4 +1,4 @@
-"""Characters of the Traditional edition that what stands around them decides: `python -m publish.derived_characters`.
+"""python -m publish.text.derived_characters: those of the Traditional edition that what stands around them decides.
 
 Simplified 行 is 行 or 列 in Taiwan, 只 is 只 or 隻, 了 is 了 or 瞭. The rules that decide see a few characters only, so
 each place where they decided against the usual was read once and stands in book/derived_characters.txt, with two
@@ -11,9 +11,9 @@ import re
 import sys
 from collections.abc import Iterator
 
-from publish.chinese_texts import prose, texts
 from publish.pages import terms
 from publish.pages.page import ROOT
+from publish.text.chinese_texts import prose, texts
 
 LIST = ROOT / "book" / "derived_characters.txt"
 TABLE = "列欄"  # what 行 and 列 become by rules of terms.toml where they mean rows and columns
@@ -52,11 +52,11 @@ def accepted() -> set[str]:
 
 def main() -> int:
     """Name what was not read yet; 1 where there is any."""
-    parser = argparse.ArgumentParser(prog="python -m publish.derived_characters", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m publish.text.derived_characters", description=__doc__)
     parser.add_argument("--accept", action="store_true", help="they have been read, and are right")
     places = found()
     if parser.parse_args().accept:
-        head = "# Read, and right: see publish/derived_characters.py, which writes this file.\n"
+        head = "# Read, and right: see publish/text/derived_characters.py, which writes this file.\n"
         LIST.write_text(head + "".join(f"{context}\n" for context in sorted(places)), "utf-8")
         return 0
     new = sorted(places.keys() - accepted())

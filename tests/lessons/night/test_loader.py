@@ -46,7 +46,7 @@ def test_two_processes_stop_and_go_on(tmp_path, monkeypatch, saved, same):
     (tmp_path / "data/index.txt").write_text("a.npy\nb.npy")
     for name, rows in (("a", 27), ("b", 7)):
         np.save(tmp_path / f"data/{name}.npy", np.arange(4.0 * rows, dtype=np.float32).reshape(rows, 4))
-    program = f"{cluster.find(__file__).parents[2]}/lessons/ch11_data/goes_on.py"
+    program = f"{cluster.find(__file__).parents[3]}/lessons/ch11_data/goes_on.py"
     whole, _, later = [cluster.run(program, *a.split(), saved).outputs for a in ("w 8", "s 4", "s 8")]
     assert [text.splitlines()[4:] == text_.splitlines() for text, text_ in zip(whole, later, strict=True)] == [same] * 2
 
@@ -59,7 +59,7 @@ def test_four_processes_take_the_states_of_two_without_a_word(tmp_path, monkeypa
     (tmp_path / "data/index.txt").write_text("a.npy b.npy c.npy d.npy")
     for name in "abcd":
         np.save(tmp_path / f"data/{name}.npy", np.ones((9, 4), np.float32))
-    program = f"{cluster.find(__file__).parents[2]}/lessons/ch11_data/goes_on.py"
+    program = f"{cluster.find(__file__).parents[3]}/lessons/ch11_data/goes_on.py"
     cluster.run(program, "s", "4", "used")
     done = cluster.run(program, "s", "5", "used", processes=4, devices=2)
     assert [text.split()[:2] for text in done.outputs] == [["step", "5"]] * 4

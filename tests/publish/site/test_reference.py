@@ -21,7 +21,8 @@ from publish.outputs.execute import Executed
 from publish.pages import notebooks, terms
 from publish.pages.notebooks import EDITIONS
 from publish.pages.page import ROOT, read_page, written
-from publish.reference import cheat_sheet, errors, fill, glossary, places, then_and_now, toolkit, usage
+from publish.reference import cheat_sheet, fill, glossary, places, then_and_now, toolkit, usage
+from publish.reference import error_table as errors
 
 PAGES = ("errors", "glossary", "mistakes", "names", "sheet", "then_and_now", "toolkit")
 

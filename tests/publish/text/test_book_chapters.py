@@ -5,7 +5,7 @@ import small_chapter
 
 from grader.exercise import chapters
 from publish import sync
-from publish.chapter_lists import lists
+from publish.lists.chapter_lists import lists
 from publish.outputs.execute import measures
 from publish.pages.labels import label
 from publish.pages.page import ROOT

@@ -7,8 +7,8 @@ import unicodedata
 from pathlib import Path
 
 from grader.classroom.grading import ClassGrading
+from grader.classroom.results.tally import short, solved
 from grader.classroom.run_files import write
-from grader.classroom.tally import short, solved
 
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # https://owasp.org/www-community/attacks/CSV_Injection
 

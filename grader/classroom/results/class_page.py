@@ -7,14 +7,14 @@ from itertools import groupby
 from pathlib import Path
 from statistics import median
 
-from grader.classroom import tally
 from grader.classroom.grading import OUTCOMES, ClassGrading, Outcome
-from grader.classroom.integrity_words import integrity_words
+from grader.classroom.results import tally
+from grader.classroom.results.integrity_words import integrity_words
 from grader.classroom.run_files import write
 from grader.classroom.submissions import shown
 from grader.messages import say
 
-STYLE = Path(__file__).with_name("report.css")
+STYLE = Path(__file__).with_name("class_page.css")
 MARKS = {"right": "✓", "wrong": "✗", "hung": "∞", "broken": "!", "todo": "○", "skipped": "»", "absent": "–"}
 
 

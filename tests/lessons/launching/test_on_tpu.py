@@ -14,7 +14,7 @@ from minipod import traffic
 from minipod.devices import simulate
 
 simulate(8)
-LESSONS = Path(__file__).resolve().parents[2] / "lessons"
+LESSONS = Path(__file__).resolve().parents[3] / "lessons"
 
 
 def recorded(chapter: str) -> dict[str, int]:

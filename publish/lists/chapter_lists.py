@@ -11,7 +11,7 @@ from pathlib import Path
 from grader.exercise import chapters
 from grader.exercise.chapters import Chapter
 from grader.exercise.statements import functions
-from publish import elsewhere, teaching
+from publish.lists import elsewhere, teaching
 from publish.pages import terms
 from publish.pages.page import written
 

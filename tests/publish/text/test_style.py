@@ -2,9 +2,9 @@
 
 import pytest
 
-from publish import derived_characters, style
-from publish.chinese_texts import sentences, texts
 from publish.pages.page import ROOT
+from publish.text import derived_characters, style
+from publish.text.chinese_texts import sentences, texts
 
 
 def told(text: str) -> list[str]:
@@ -137,7 +137,7 @@ def test_the_pages_and_messages_of_this_book_read_so():
 
 
 def test_a_character_that_its_surroundings_decided_was_read():
-    """In the Traditional edition; `python -m publish.derived_characters` names the others, and --accept enters them."""
+    """In the Traditional edition; `publish.text.derived_characters` names the others, and with --accept enters them."""
     accepted = derived_characters.accepted()
     assert {c: where for c, where in derived_characters.found().items() if c not in accepted} == {}
 

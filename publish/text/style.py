@@ -1,4 +1,4 @@
-"""python -m publish.style [--counts] [WHERE…]: how the Chinese of pages and messages reads, where a machine can see it.
+"""python -m publish.text.style [--counts] [WHERE…]: the Chinese of pages and messages, where a machine can see faults.
 
 Prints place and sentence of all that book/style.toml does not want, then the counts by page; `--counts`: these alone.
 WHERE: only what begins so, e.g. book/zh-Hans/ch03 or lessons/ch03. Exit status 1 where anything was found.
@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from publish.chinese_texts import Sentence, messages, sentences
 from publish.pages.page import ROOT, WRITTEN, show
+from publish.text.chinese_texts import Sentence, messages, sentences
 
 DATA = ROOT / "book" / "style.toml"
 COLONS, BARE, GLOSS = "colons per 1,000", "bare title", "no gloss"
@@ -161,7 +161,7 @@ def _group(where: str) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m publish.style", description="How the Chinese reads, counted.")
+    parser = argparse.ArgumentParser(prog="python -m publish.text.style", description="How the Chinese reads, counted.")
     parser.add_argument("--counts", action="store_true", help="only the counts by page")
     parser.add_argument("where", nargs="*", metavar="WHERE", help="only what begins so: book/zh-Hans/ch03")
     options = parser.parse_args(arguments)

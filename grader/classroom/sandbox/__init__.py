@@ -1,0 +1,1 @@
+"""Where a submission runs: processes that see nothing but its own file."""
