@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from lessons.ch12_pitfalls.faults import FAULTS, HERE, LIMITS, _long
+from lessons.ch12_pitfalls.faults import FAULTS, HERE, LIMITS, Fault, _long
 from minipod import cluster
 
 HUNG = 30  # seconds after which a fault counts as not noticed
@@ -25,13 +25,27 @@ def running(program: str) -> list[str]:
     return [line for line in found.splitlines() if f"{HERE}/{program}" in line and "minipod.cluster.inside" in line]
 
 
-@pytest.mark.parametrize("turn", [1, *(pytest.param(turn, marks=pytest.mark.long) for turn in (2, 3))])
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_a_fault_is_noticed_and_named(fault, turn):
+def name(fault: Fault) -> str:
+    return fault.name
+
+
+def noticed(fault: Fault) -> None:
     done = fault.run()
     assert fault.shown_by(done), f"{done.first_failure}\n{done}"
     assert done.seconds < HUNG
     assert running(fault.program) == []
+
+
+@pytest.mark.parametrize("fault", {fault.program: fault for fault in reversed(FAULTS)}.values(), ids=name)
+def test_a_fault_of_each_program_is_noticed_and_named(fault):
+    noticed(fault)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("turn", [1, 2, 3])
+@pytest.mark.parametrize("fault", FAULTS, ids=name)
+def test_a_fault_is_noticed_and_named(fault, turn):
+    noticed(fault)
 
 
 def test_another_order_lies_and_nothing_says_so():

@@ -148,7 +148,8 @@ def test_of_two_at_once_the_second_waits_and_finds_it_made(tmp_path: Path):
     assert second.communicate(timeout=LIMIT)[0] == "" and (first.returncode, second.returncode) == (0, 0)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_one_that_was_ended_half_way_does_not_count_as_done(tmp_path: Path, number: signal.Signals):
     folder = tiny(tmp_path / "p")
     (folder / "wait").touch()

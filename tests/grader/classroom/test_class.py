@@ -51,6 +51,7 @@ def test_right_wrong_and_todo_of_three_students_and_one_who_handed_in_nothing(tm
     assert running_with(str(root)) == []
 
 
+@pytest.mark.long
 def test_an_exercise_that_a_submission_lacks_is_todo_and_nothing_is_written(tmp_path):
     root, folder = project(tmp_path / "project"), tmp_path / "submissions"
     mine = "def double(x):\n    return 2 * x  # total\n"
@@ -127,6 +128,7 @@ def test_what_is_not_an_answers_file_is_named_and_never_followed(tmp_path):
         find(folder / "roster.txt", [])
 
 
+@pytest.mark.long
 def test_what_lies_in_the_working_folder_is_not_imported(tmp_path):
     root, folder = project(tmp_path / "project"), tmp_path / "submissions"
     hand_in(folder, "ada", ch91_pair="def everybody(x):\n    raise NotImplementedError\n")

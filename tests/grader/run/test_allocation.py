@@ -42,7 +42,7 @@ def root(tmp_path: Path) -> Path:
 
 
 @needs_mpi
-@pytest.mark.parametrize("kind", ["right", "hangs in one"])
+@pytest.mark.parametrize("kind", ["right", pytest.param("hangs in one", marks=pytest.mark.long)])
 def test_under_mpirun_one_reports_and_all_end(root: Path, kind: str):
     text, code, says = ANSWERS[kind]
     answer(root, "ch91_pair", text)

@@ -213,6 +213,10 @@ def test_pytest_keeps_its_own_ways(root):
     assert missing["message"].startswith("part/ch90_one.py has no function total")
     stopped = check(root, "--answers=part", "-x")
     assert list(stopped.rows) == ["ch90_one.double", "ch90_one.total"]
+
+
+@pytest.mark.long
+def test_pytest_spreads_the_exercises_and_does_without_forks(root):
     spread = check(root, "--solutions", "-n2")
     assert (spread.code, outcomes(spread)) == (0, dict.fromkeys(ALL, "right"))
     unforked = check(root, "--solutions", "--no-fork")

@@ -66,6 +66,7 @@ def test_the_service_leaves_them_aside_and_says_so(root):
         service.stdin.close()
 
 
+@pytest.mark.long
 def test_a_class_is_checked_without_them(root):
     (root / "submissions").mkdir()
     answer(root, "ch90_one", (root / "solutions/ch90_one.py").read_text(), "submissions/ada")

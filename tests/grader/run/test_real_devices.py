@@ -43,6 +43,7 @@ def test_on_eight_what_can_be_checked_is_and_what_needs_processes_is_not(root: P
     assert "start pytest by `srun` or `mpirun`" in checked.rows["ch91_pair.everybody"]["message"]
 
 
+@pytest.mark.long
 def test_on_four_what_needs_eight_says_so_in_one_line(root: Path):
     checked = real(root, 4, "--solutions", "lessons/ch90_one")
     assert checked.code == 0

@@ -68,16 +68,16 @@ def test_restored_in_as_many_processes_the_losses_are_equal_to_the_bit(here):
     assert losses("stopped")[10:].tolist() == losses("whole")[10:].tolist()
 
 
-@pytest.mark.parametrize(
-    ("processes", "devices"), [(4, 2), *(pytest.param(*one, marks=LONG) for one in ((1, 8), (1, 1)))]
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("processes", "devices"), [(4, 2), (1, 8), (1, 1)])
 def test_restored_in_another_number_they_are_equal_to_rounding(here, processes, devices):
     run = train("stopped", 20, processes, devices)
     assert all("begins after step 10" in printed for printed in run.outputs)
     np.testing.assert_allclose(losses("stopped")[10:], losses("whole")[10:], rtol=ROUNDING)
 
 
-@pytest.mark.parametrize("who", [0, pytest.param(1, marks=LONG)])
+@pytest.mark.long
+@pytest.mark.parametrize("who", [0, 1])
 def test_a_process_that_cannot_write_says_so_and_the_step_before_is_kept(here, who):
     Path("no_room.py").write_text(NO_ROOM)
     run = cluster.run("no_room.py", str(who), str(LESSON / "train.py"), "stopped", "20", check=False)

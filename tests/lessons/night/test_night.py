@@ -171,7 +171,8 @@ def here(undisturbed, tmp_path, monkeypatch):
     assert running(tmp_path) == []
 
 
-@pytest.mark.parametrize("who", [1, pytest.param(0, marks=LONG)])
+@LONG
+@pytest.mark.parametrize("who", [0, 1])
 def test_told_to_go_all_save_the_same_step_and_the_next_start_loses_nothing(here, who, monkeypatch):
     for name in ("GRACE", "IDLE"):  # who leaves last is not ended for it, on a busy machine either
         monkeypatch.setattr(f"minipod.cluster.launch.{name}", 60.0)

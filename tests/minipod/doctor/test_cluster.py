@@ -50,6 +50,7 @@ def test_two_that_are_alike_are_well_and_one_reports():
     assert found["hop"]["value"].startswith("an all-reduce of 4 bytes takes ")
 
 
+@pytest.mark.long
 def test_planted_another_jax(tmp_path: Path):
     (tmp_path / "jax-0.9.9.dist-info").mkdir()
     (tmp_path / "jax-0.9.9.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: jax\nVersion: 0.9.9\n")
@@ -58,6 +59,7 @@ def test_planted_another_jax(tmp_path: Path):
     assert run.codes == [1, 1]
 
 
+@pytest.mark.long
 def test_planted_another_python_behind_a_clock_that_is_wrong(tmp_path: Path):
     code = "import platform, time\nplatform.python_version = lambda: '3.99.0'\n"
     code += "right = time.time\ntime.time = lambda: right() + 120\n"
@@ -78,6 +80,7 @@ def test_planted_other_flags_a_proxy_and_other_devices(tmp_path: Path):
     assert named(found["jax_num_cpu_devices"]) and found["computing"]["state"] == "fault"
 
 
+@pytest.mark.long
 def test_planted_other_numbers_of_devices():
     code = "import os, sys; os.environ['JAX_NUM_CPU_DEVICES'] = str(3 + 2 * int(os.environ['MINIPOD_PROCESS'])); "
     code += (

@@ -27,6 +27,7 @@ def test_under_mpirun_two_compute_and_one_reports(tmp_path: Path):
     assert {found[key]["state"] for key in ("versions", "settings", "devices", "clocks", "hop")} == {"well"}
 
 
+@pytest.mark.long
 @needs_mpi
 def test_under_mpirun_other_flags_and_devices_in_one_process_are_named(tmp_path: Path):
     counts = (["-x", f"XLA_FLAGS=--xla_force_host_platform_device_count={n}"] for n in (3, 5))
@@ -36,6 +37,7 @@ def test_under_mpirun_other_flags_and_devices_in_one_process_are_named(tmp_path:
     assert found["devices"]["value"].startswith("3 in process 0 (") and found["devices"]["state"] == "note"
 
 
+@pytest.mark.long
 @needs_mpi
 def test_under_mpirun_a_process_that_never_comes_is_named_and_all_end(tmp_path: Path):
     done = mpirun([*DOCTOR, "--limit=6"], ["sleep", "300"], cwd=tmp_path)
@@ -54,6 +56,7 @@ def test_under_srun_two_compute_and_one_reports(tmp_path: Path, monkeypatch: pyt
     assert {found[key]["state"] for key in ("versions", "settings", "devices", "clocks", "hop")} == {"well"}
 
 
+@pytest.mark.long
 @needs_mpi
 def test_under_mpirun_each_doctor_says_which_process_it_is(tmp_path: Path):
     done = mpirun([PYTHON, "-m", "minipod", "doctor"], cwd=tmp_path, env=clean(PYTHONIOENCODING="ascii"))

@@ -70,7 +70,10 @@ def test_who_cannot_even_dispatch_any_more_is_found():
     assert waits(steps("dispatches"))
 
 
-@pytest.mark.parametrize("case", ["sleeps", "starts a program", "waits for a thread", "locks"])
+@pytest.mark.parametrize(
+    "case",
+    ["locks", *(pytest.param(c, marks=pytest.mark.long) for c in ("sleeps", "starts a program", "waits for a thread"))],
+)
 def test_who_does_something_else_is_let_finish(case: str):
     run = steps(case)
     assert run.ok and run.outputs == ["done\n", ""], run

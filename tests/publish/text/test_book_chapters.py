@@ -1,5 +1,6 @@
 """What chapter.toml says comes into the order of the book and the tables; one language is enough to make the book."""
 
+import pytest
 import small_book
 import small_chapter
 
@@ -145,6 +146,7 @@ def test_an_exercise_in_one_language_stands_on_the_other_page_with_a_note(tmp_pa
     assert "here it is in Chinese" not in (folder / "book/zh-Hans" / f"{LESSON}.md").read_text("utf-8")
 
 
+@pytest.mark.long
 def test_the_book_is_made_where_one_language_is_missing(tmp_path):
     folder = book(tmp_path, machine=True)
     (folder / "book/zh-Hans" / f"{LESSON}.md").unlink()

@@ -134,6 +134,7 @@ def test_the_next_build_tries_the_failed_pages_alone_and_mends_them(failing):
     assert last.returncode == 0 and not last.stderr and boxes(page(folder, "raises", "zh-Hant")) == []
 
 
+@pytest.mark.long
 def test_a_kernel_that_does_not_start_is_a_failed_page(tmp_path):
     folder = small_book.make(tmp_path / "book", machine=True)
     assert small_book.tool(folder, "sync").returncode == 0

@@ -1,5 +1,6 @@
 """`make audit`: what it says of a page, and of a machine or a book that is not ready; gzip as a host has it."""
 
+import functools
 import gzip
 import re
 import urllib.request
@@ -63,16 +64,12 @@ def test_a_first_visit_to_any_page_of_the_book_is_light():
     heavy = {}
     for edition in ("en", "zh-Hans", "zh-Hant"):
         folder = small_book.real_book() / edition
-        sizes = {
-            path: len(gzip.compress(path.read_bytes()))
-            for path in folder.rglob("*.*")
-            if path.suffix in run_audit.TEXTS
-        }
+        weigh = functools.cache(lambda path: len(gzip.compress(path.read_bytes())))
         for page in folder.glob("*.html"):
             asked = re.findall(
                 r'<(?:script|link)\b[^>]*\b(?:src|href)="(_static/[^"?]+\.(?:js|css))', page.read_text("utf-8")
             )
-            weight = sizes[page] + sum(sizes[folder / name] for name in set(asked))
+            weight = weigh(page) + sum(weigh(folder / name) for name in set(asked))
             assert len(asked) > 8
             if weight > run_audit.HEAVIEST:
                 heavy[f"{edition}/{page.stem}"] = weight

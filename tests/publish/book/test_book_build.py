@@ -105,6 +105,7 @@ def test_what_a_lesson_reads_belongs_to_the_key_and_its_words_do_not(tmp_path):
     assert len({before, with_figures, key(page, folder)}) == 3
 
 
+@pytest.mark.long
 def test_the_readers_own_settings_change_no_output(tmp_path):
     folder = small_book.make(tmp_path, machine=True)
     demo = folder / "lessons/first/demo.py"
@@ -202,6 +203,7 @@ def test_who_builds_for_the_first_time_reads_before_the_last_cell_has_run(tmp_pa
     assert executed(rest) == "cells executed by edition: en 2 · zh-Hans 0 · zh-Hant 0"
 
 
+@pytest.mark.long
 def test_nothing_goes_on_when_the_build_is_killed(tmp_path):
     folder = small_book.make(tmp_path, machine=True)
     assert small_book.tool(folder, "sync").returncode == 0

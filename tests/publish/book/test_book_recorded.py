@@ -79,6 +79,7 @@ def test_a_recorded_book_executes_nothing_and_says_when_and_with_what_it_was_rec
     assert f"{made['on']} 錄製" in (folder / "_build/html/zh-Hant/index.html").read_text("utf-8")
 
 
+@pytest.mark.long
 def test_fresh_executes_every_cell_and_leaves_the_recordings(folder):
     before = {path: path.read_bytes() for path in (folder / "book/outputs").iterdir()}
     result = small_book.tool(folder, "build", "--fresh", "en")
@@ -168,6 +169,7 @@ def test_a_recording_of_no_page_is_named(folder):
     assert result.returncode == 0 and "note: book/outputs/third.json is of no page" in result.stdout
 
 
+@pytest.mark.long
 def test_what_failed_is_not_recorded_and_the_rest_is(folder):
     before = (folder / "book/outputs/first.json").read_bytes()
     demo = folder / "lessons/first/demo.py"

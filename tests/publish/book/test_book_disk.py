@@ -12,7 +12,6 @@ import small_book
 
 from publish import files
 
-LONG = pytest.mark.long
 NO_OUTPUT = '{"outputs": 3, "ran": 1, "seconds": 1, "notes": []}'
 FULL = r"cannot write (\S+): No space left on device; free some space and run `make book` again\n"
 
@@ -71,7 +70,8 @@ MOMENTS = {  # what has been built before, bytes left, where it stops
 }
 
 
-@pytest.mark.parametrize("moment", ["cells", *(pytest.param(m, marks=LONG) for m in ("notebooks", "pages"))])
+@pytest.mark.long
+@pytest.mark.parametrize("moment", ["cells", "notebooks", "pages"])
 def test_a_full_disk_is_one_sentence_and_the_next_build_works(built, disk, moment):
     before, leave, where = MOMENTS[moment]
     for part in before:
@@ -87,6 +87,7 @@ def test_a_full_disk_is_one_sentence_and_the_next_build_works(built, disk, momen
     assert is_whole(built, disk)
 
 
+@pytest.mark.long
 def test_a_read_only_folder_is_one_sentence(built, disk):
     mount(disk, "-o", "remount,ro")
     result = build(built, disk)
@@ -94,6 +95,7 @@ def test_a_read_only_folder_is_one_sentence(built, disk):
     assert "Read-only file system; make it writable for you, or build elsewhere" in result.stderr
 
 
+@pytest.mark.long
 def test_neither_home_nor_tmpdir_must_be_writable(built, disk, tmp_path):
     mount(disk, "-o", "remount,ro")
     result = build(built, tmp_path / "elsewhere", HOME=str(disk), TMPDIR=str(disk))
@@ -109,7 +111,8 @@ def test_nowhere_to_put_temporary_files_is_one_sentence():
     )
 
 
-@pytest.mark.parametrize("damage", ["empty", *(pytest.param(damage, marks=LONG) for damage in ("half", "noise"))])
+@pytest.mark.long
+@pytest.mark.parametrize("damage", ["empty", "half", "noise"])
 def test_what_was_kept_and_is_damaged_counts_as_absent(built, tmp_path, damage):
     kept = tmp_path / "kept"
     shutil.copytree(built / "_build", kept)
@@ -125,7 +128,8 @@ def test_what_was_kept_and_is_damaged_counts_as_absent(built, tmp_path, damage):
     assert again.returncode == 0 and "pages written" not in again.stdout
 
 
-@pytest.mark.parametrize("text", [NO_OUTPUT, *(pytest.param(text, marks=LONG) for text in ("[]", "{}", "null"))])
+@pytest.mark.long
+@pytest.mark.parametrize("text", [NO_OUTPUT, "[]", "{}", "null"])
 def test_a_cache_that_is_something_else_counts_as_absent(built, tmp_path, text):
     kept = tmp_path / "kept"
     shutil.copytree(built / "_build", kept)
@@ -135,6 +139,7 @@ def test_a_cache_that_is_something_else_counts_as_absent(built, tmp_path, text):
     assert result.returncode == 0 and "cells executed by edition: en 2" in result.stdout, result.stderr
 
 
+@pytest.mark.long
 def test_a_damaged_environment_of_sphinx_counts_as_absent(built, tmp_path):
     kept = tmp_path / "kept"
     shutil.copytree(built / "_build", kept)
