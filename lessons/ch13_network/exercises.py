@@ -25,10 +25,10 @@ def ring_seconds(size: int, hops: list[tuple[float, float]]) -> float:
     the pieces up and n-1 to hand the sums out.
     Returns the seconds, a number.
 
-    环上的各跳并不一样时，一次 all-reduce 需要多长时间？
+    环上各跳有快有慢时，一次 all-reduce 需要多长时间？
     size 是每个设备上的字节数，是设备数 n 的倍数，n ≥ 2。hops 按顺序给出环上的 n 跳，每一跳
     是一个元组，由每秒字节数和以秒计的延迟组成。环是一步一步走的，每一步里，所有设备同时把一小块
-    （size / n 字节）交给下一个设备；一跳先花掉延迟，再按自己的速率传这一小块。这一步的最后一跳
+    （size / n 字节）交给下一个设备；一跳先等过自己的延迟，再按自己的速率传这一小块。这一步的最后一跳
     结束，下一步才开始。把各块加起来要 n-1 步，把总和分发出去又要 n-1 步。
     返回总秒数，一个数。
     """
