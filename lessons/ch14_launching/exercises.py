@@ -31,8 +31,8 @@ def sbatch_file(
 
     写一份批处理脚本，用 Slurm 在集群上启动一个程序。
     program 是 Python 文件，nodes 是机器数，a_node 是每台机器上的进程数，minutes 是作业的
-    时限（分钟）。submit(text) 接收整份脚本（一个字符串），返回一个字典，说明 Slurm 会怎样执行它。这个函数不需要
-真的 Slurm；遇到 `sbatch` 会拒绝的内容，就抛出 ValueError。
+    时限（分钟）。submit(text) 接收整份脚本（一个字符串），返回一个字典，说明 Slurm 会怎样执行它。它不需要
+    真的 Slurm；遇到 `sbatch` 会拒绝的内容，就抛出 ValueError。
     一个进程失败时，其余进程也要结束；进程打印的内容要立刻写进日志。
     返回 submit 的返回值。
     """
@@ -81,7 +81,7 @@ def which_launcher(environ: dict[str, str]) -> tuple[str, int, int] | None:
     environ 是一个进程的环境变量，其中可能有好几个启动器留下的变量。
     返回 (name, process_id, num_processes)，即不带参数的 `jax.distributed.initialize()`
     会得到的结果，name 是 "ompi"、"slurm" 或 "gketpu"；它找不到启动器时，返回 None。最多只有
-一个 TPU 切片；设了 TPU_WORKER_HOSTNAMES 或 TPU_PROCESS_ADDRESSES 的主机才有 TPU；程序也
+    一个 TPU 切片；设了 TPU_WORKER_HOSTNAMES 或 TPU_PROCESS_ADDRESSES 的主机才有 TPU；程序也
     不会在 Kubernetes 之外的 Google 虚拟机上运行。
     """
     # TODO: ask the detectors in JAX's order; what does each of them need?

@@ -51,6 +51,8 @@ VARYING = {
         "hangs",
         "killed",
         "asked-every-tenth",
+        "unusable",
+        "full",
     },
 }
 

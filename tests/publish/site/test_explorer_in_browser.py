@@ -2,7 +2,6 @@
 
 import chromium
 import pytest
-import small_book
 from chromium import Browser
 
 pytestmark = pytest.mark.skipif(chromium.executable() is None, reason="there is no Chromium on this machine")
@@ -10,17 +9,6 @@ pytestmark = pytest.mark.skipif(chromium.executable() is None, reason="there is 
 STATE = "array=8,16&mesh=2,4&spec=x,-"
 FACTS = "[...document.querySelectorAll('.explorer dd')].map(e => e.textContent)"
 SHOWN = "document.querySelector('.explorer .shown').textContent"
-
-
-@pytest.fixture(scope="module")
-def html():
-    return small_book.real_book()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with Browser() as running:
-        yield running
 
 
 def opened(browser: Browser, html, query: str = STATE, edition: str = "en", width: int = 1280) -> None:

@@ -4,28 +4,15 @@ import re
 
 import chromium
 import pytest
-import small_book
-from chromium import Browser
 
 pytestmark = pytest.mark.skipif(chromium.executable() is None, reason="there is no Chromium on this machine")
 
 
-@pytest.fixture(scope="module")
-def html():
-    return small_book.real_book()
-
-
-@pytest.fixture(scope="module")
-def one_browser():
-    with Browser() as running:
-        yield running
-
-
 @pytest.fixture
-def browser(one_browser):
-    one_browser.open("about:blank")
-    yield one_browser
-    one_browser.call("Emulation.setScriptExecutionDisabled", value=False)
+def browser(browser):
+    browser.open("about:blank")
+    yield browser
+    browser.call("Emulation.setScriptExecutionDisabled", value=False)
 
 
 PROSE = "document.querySelector('article section > p:not(.chapter)')"

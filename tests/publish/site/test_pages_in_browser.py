@@ -7,22 +7,9 @@ import threading
 
 import chromium
 import pytest
-import small_book
-from chromium import Browser
 
 EDITIONS = ("en", "zh-Hans")
 needs_chromium = pytest.mark.skipif(chromium.executable() is None, reason="there is no Chromium on this machine")
-
-
-@pytest.fixture(scope="module")
-def html():
-    return small_book.real_book()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with Browser() as running:
-        yield running
 
 
 @pytest.fixture(scope="module", params=["file", "http"])

@@ -6,23 +6,10 @@ import threading
 
 import chromium
 import pytest
-import small_book
-from chromium import Browser
 
 pytestmark = pytest.mark.skipif(chromium.executable() is None, reason="there is no Chromium on this machine")
 
 KEY = "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: '%s', bubbles: true, cancelable: true}))"
-
-
-@pytest.fixture(scope="module")
-def html():
-    return small_book.real_book()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with Browser() as running:
-        yield running
 
 
 def ask(browser, query: str) -> None:
