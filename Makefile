@@ -40,11 +40,11 @@ format: env  ## lay out the code: 80 columns in lessons/ and solutions/, 120 els
 # As root it first installs the programs that some tests use from the system, and says which and why: SYSTEM=no does not.
 test: env check  ## style, types, pages, lessons, tools
 	@sh .ci/system $(if $(filter no,$(SYSTEM)),--missing)
-	@$(BIN)/python -m pytest tests -m "not long and not mutants" -n $(WORKERS) --dist worksteal
+	@$(BIN)/python -m pytest tests -m "not long and not mutants" -n $(WORKERS) --dist worksteal -rs
 
 # What takes minutes or makes environments of its own, and what says in another way what `make test` says.
 test-long: env
-	@$(BIN)/python -m pytest tests -m long -n $(WORKERS) --dist loadfile
+	@$(BIN)/python -m pytest tests -m long -n $(WORKERS) --dist loadfile -rs
 
 # Each small change of each right answer, over ten seeds: it must be told from the answer (CONTRIBUTING.md).
 mutants: env
