@@ -44,7 +44,7 @@ def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
 
     A step takes the longest of its three times. It costs the number of devices of the
     mesh, times that. Choose among the plans that fit, with a peak of at most 90 % of
-    the limit, and whose step takes at most `deadline` seconds. No two cost the same.
+    the limit, and whose step takes at most `deadline` seconds. No two of these cost the same.
 
     Returns (on, mesh) of the cheapest, or None where there is none.
 
@@ -54,7 +54,7 @@ def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
     "seconds" 里有 "compute"、"memory" 和 "network" 三个时间，单位是秒。放不下时，
     peak 和三个时间都是 None。
     一步的时间取三者中最长的一个，代价等于网格的设备数乘以这个时间。只在下面这些规划里选：
-    放得下，peak 不超过 limit 的 90 %，并且一步不超过 deadline 秒。各规划的代价互不相同。
+    放得下，peak 不超过 limit 的 90 %，并且一步不超过 deadline 秒。这些规划的代价互不相同。
     返回代价最小者的 (on, mesh)；一个都没有时返回 None。
     """
     # TODO: leave out what is ruled out, then take the cheapest.
