@@ -84,6 +84,8 @@ class Device:
 
     id: int
     process_index: int
+    platform: str = "cpu"
+    device_kind: str = "cpu"
 
 
 @pytest.mark.processes(2, devices=4)
