@@ -69,7 +69,7 @@ def first_largest(x: jax.Array, mesh: Mesh) -> jax.Array:
     """Where is the largest number of all? Its index, as `jnp.argmax` counts.
 
     x: f32[N], cut along "x", the only axis of mesh, whose size divides N. The largest
-    number may occur several times, in one shard or in several: the first one counts.
+    number may occur several times, in one shard or in several: the first one counts. None is NaN.
     Your function is compiled whole, with `jax.jit`.
     Returns the index in the whole of x, i32[], on every device.
     Budget: each device sends at most 16 (n-1)/n bytes on n devices, by all-reduce (8
@@ -77,7 +77,7 @@ def first_largest(x: jax.Array, mesh: Mesh) -> jax.Array:
 
     全体里最大的数在哪里？求它的下标，含义与 `jnp.argmax` 相同。x 的形状是 [N]，
     沿 "x" 切开；mesh 只有这一个轴，其大小能整除 N。最大的数可能出现好几次，在同一个
-    分片里或在不同的分片里，以第一个为准。函数会整个用 `jax.jit` 编译。
+    分片里或在不同的分片里，以第一个为准。没有 NaN。函数会整个用 `jax.jit` 编译。
     返回它在整个 x 里的下标，i32，形状是 []，每个设备上都有。
     预算：只用 all-reduce（合计 8 字节的数），共 n 个设备时，每个设备最多发送
     16 (n-1)/n 字节。
