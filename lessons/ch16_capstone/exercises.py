@@ -66,15 +66,16 @@ def newest_whole(folder: dict[str, dict[str, int]]) -> int:
 
     folder: the names in the checkpoints' folder, in no order; for each the files in
     it and their bytes. A checkpoint is called "step-" and a whole number, nothing
-    after it; its parts are "part-0", "part-1", …, as many as there were processes.
+    after it; its parts are the files whose names begin with "part-": "part-0", "part-1",
+    …, as many as there were processes.
     Its number under "expected" is how many bytes the parts have together; that is
     written last, so it is missing where the writing was cut off. Other files do not
     count. What else lies in the folder is none of ours.
     Returns the step of the newest whole checkpoint, or 0 if there is none.
 
     找出最新的完整检查点。folder 是检查点文件夹里的各个名字，顺序不定；每个名字对应其中的
-    文件和各自的字节数。检查点的名字是 "step-" 加一个整数，后面没有别的；它的各部分叫
-    "part-0"、"part-1"……，当时有几个进程就有几个。"expected" 记的是各部分一共应有多少字节，
+    文件和各自的字节数。检查点的名字是 "step-" 加一个整数，后面没有别的；名字以 "part-"
+    开头的文件（"part-0"、"part-1"……）是它的各部分，当时有几个进程就有几个。"expected" 记的是各部分一共应有多少字节，
     它最后才写，所以写到一半就中断的检查点里没有它。其他文件不算在内；文件夹里其余的东西与我们
     无关。返回最新的完整检查点的步数；一个也没有时返回 0。
     """
