@@ -32,7 +32,7 @@ def block_sums(
     轴上是副本，副本只算一次。函数会整个用 `jax.jit` 编译。返回 (sums, total)：sums 是各块的总和，放在该块的
     位置上，x 分成 a × b 块，它的形状就是 [a, b]，也按 spec 摆放；total 的形状是 []，
     每个设备上都有。预算：只用 all-reduce，共 n 个设备时，每个设备最多发送 8 (n-1)/n 字节，
-    正好够把 4 字节的数加起来。
+    正好够做一次 4 字节的 all-reduce。
     """
     # TODO: add up the block, keep both dimensions, then sum along the axes of spec.
     # TODO：先把块内加起来，保留两个维，再沿 spec 里的轴求和。
@@ -58,7 +58,7 @@ def mean_and_variance(
     它与均值相近，例如上一个批次的均值。方差是全部 N 个数的方差（除以 N）。
     f32 的有效数字只有 24 个二进制位，10,000 左右的数一平方，就容不下 1 左右的方差了。函数会整个用
     `jax.jit` 编译。依次返回均值和方差，形状都是 []，每个设备上都有。
-    预算：只用一次 all-reduce（8 字节的数），共 n 个设备时，每个设备最多发送 16 (n-1)/n 字节。
+    预算：只用一次 8 字节的 all-reduce，共 n 个设备时，每个设备最多发送 16 (n-1)/n 字节。
     """
     # TODO: what do the distances from guess tell, and how few numbers must travel?
     # TODO：与 guess 的差能告诉你什么，最少要传几个数？

@@ -100,7 +100,8 @@ def which_collective(before: np.ndarray, after: np.ndarray) -> tuple[str, int]:
 
     before: [n, k] with n ≥ 2, row i is the block of device i. after: [n, m], row i is
     what device i had afterwards, all with one tiled collective along one axis of n
-    devices. The numbers are random, of any dtype; k is a multiple of n, k ≥ 2n.
+    devices. The numbers are random, of any dtype but bool and bf16 (which the table
+    shows as the wider type that is sent); k is a multiple of n, k ≥ 2n.
     A reduction may take the sum, the largest or the smallest, a permute may leave
     devices without a source: they have zeros.
     Returns (name, bytes): one of "all-reduce", "all-gather", "reduce-scatter",
@@ -110,7 +111,8 @@ def which_collective(before: np.ndarray, after: np.ndarray) -> tuple[str, int]:
     根据前后的数据，说出发生的是哪一种集合通信，以及它的字节数。
     before 的形状是 [n, k]，n ≥ 2，下标为 i 的行是设备 i 的块；after 的形状是 [n, m]，下标为 i 的行是
     设备 i 之后的数据。其间只做了一次集合通信（tiled=True），沿着一个有 n 个设备的轴。数字是
-    随机的，dtype 任意；k 是 n 的倍数，且 k ≥ 2n。归约可能是求和、取最大或取最小；置换时
+    随机的，dtype 任意，但不会是 bool 或 bf16（这两种在表里
+    按发送时更宽的类型计）；k 是 n 的倍数，且 k ≥ 2n。归约可能是求和、取最大或取最小；置换时
     可能有设备没有来源，它得到的全是零。
     返回一个元组，依次是名字和字节数：名字是 "all-reduce"、"all-gather"、"reduce-scatter"、"all-to-all"、
     "collective-permute" 之一；字节数与通信量表中“字节”一栏的含义相同。
