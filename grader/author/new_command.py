@@ -5,7 +5,6 @@ All of it is written or nothing, and nothing is overwritten.
 
 import argparse
 import contextlib
-import keyword
 import re
 import sys
 from collections.abc import Sequence
@@ -19,8 +18,8 @@ from grader.exercise.chapters import WRITTEN
 from grader.home import HERE, is_installed
 
 DESCRIPTION = (
-    "Make every place of a new exercise in a chapter that there is (`new ch03 twice`), or the files of a new chapter "
-    "(`new ch17_pipelines`). `python -m lessons check ch03` then says what is still to be filled in."
+    "Make every place of a new exercise in a chapter that there is (`new ch03 'rows_of(x, mesh)'`), or the files of a "
+    "new chapter (`new ch17_pipelines`). `python -m lessons check ch03` then says what is still to be filled in."
 )
 
 
@@ -28,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command; 2 where nothing could be made, with a sentence that says why."""
     parser = argparse.ArgumentParser(prog="python -m lessons new", description=DESCRIPTION)
     parser.add_argument("chapter", metavar="CHAPTER", help="ch03, or for a new one its folder: ch17_pipelines")
-    parser.add_argument("name", metavar="NAME", nargs="?", help="the function that the new exercise asks for")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="the function to write: twice, or 'rows_of(x, mesh)'")
     parser.add_argument("--only", choices=WRITTEN, help="write the places of one language; `check` names the others")
     parser.add_argument("--root", type=Path, default=HERE, help="holds lessons/, solutions/, book/ (default: these)")
     options = parser.parse_args(arguments)
@@ -87,16 +86,14 @@ def new_chapter(root: Path, lesson: str, languages: list[str]) -> dict[str, str]
     return texts
 
 
-def new_exercise(root: Path, wanted: str, name: str, languages: list[str]) -> dict[str, str]:
+def new_exercise(root: Path, wanted: str, asked: str, languages: list[str]) -> dict[str, str]:
     """The files of a chapter with one more exercise: path below root → text. ValueError where there cannot be one."""
     lessons = root / "lessons"
     found = chapters.named(lessons, wanted)
     if not found:
         raise ValueError(f"There is no chapter {wanted}; there are {', '.join(chapters.lessons_in(lessons))}.")
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name) or "__" in name or name[:5] == "test_":
-        raise ValueError(
-            f"«{name}» cannot be an exercise: its name is a Python name in small letters, without __ and not test_…"
-        )
+    function = templates.Signature.read(asked)
+    name = function.name
     chapter = ChapterFiles(root, found[0])
     for lesson in chapters.lessons_in(lessons):  # a page links to an exercise by its name alone
         other = ChapterFiles(root, lesson)
@@ -106,14 +103,14 @@ def new_exercise(root: Path, wanted: str, name: str, languages: list[str]) -> di
     for path in (chapter.blanks, chapter.solution, chapter.checks):
         if path.exists() and re.search(rf"\b{name}\b", _code(_read(chapter, path))):
             raise ValueError(f"«{name}» is a name that {chapter.place(path)} uses already: choose another.")
-    stubs = templates.wrong_answers(name)
+    stubs = templates.wrong_answers(function)
     added = {
-        chapter.blanks: templates.blank(name, languages),
-        chapter.checks: templates.test(name),
-        chapter.solution: templates.answer(name),
+        chapter.blanks: templates.blank(function, languages),
+        chapter.checks: templates.test(function),
+        chapter.solution: templates.solution(function),
         chapter.mistakes: stubs,
         chapter.words: templates.words(name, languages),
-        **dict.fromkeys(chapter.right, templates.answer(name)),
+        **dict.fromkeys(chapter.right, templates.answer(function)),
         chapter.wrong: stubs,
         chapter.unlisted: stubs,
     }

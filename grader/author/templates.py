@@ -1,13 +1,17 @@
 """What `new` writes: stubs that are whole Python, TOML and Markdown, each marked FILL IN until somebody has."""
 
+import ast
 import json
+import keyword
+import re
+from dataclasses import dataclass
 
 MARK = "FILL IN"
 STUBS = ("one", "two", "three")  # mistakes and wrong answers begin with these names
 
 _ENGLISH = f"""{MARK}: what is asked, in a sentence.
 
-x: {MARK}. Returns {MARK}."""
+%s: {MARK}. Returns {MARK}."""
 _CHINESE = f"{MARK}：先用一句话说明要做什么，再说明参数和返回值。"
 FRONT = """---
 jupytext:
@@ -21,31 +25,71 @@ kernelspec:
 """
 
 
-def blank(name: str, languages: list[str]) -> str:
-    parts = {"en": _ENGLISH, "zh-Hans": _CHINESE}
+@dataclass(frozen=True)
+class Signature:
+    """The function that an exercise asks for.
+
+    names  of its arguments · written  the arguments as the author wrote them, with their types
+    """
+
+    name: str
+    names: tuple[str, ...] = ("x",)
+    written: str = "x"
+
+    @classmethod
+    def read(cls, text: str) -> "Signature":
+        """From `twice` or `rows_of(x: jax.Array, i)`. ValueError where that cannot be an exercise."""
+        name = text.partition("(")[0].strip()
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name) or "__" in name or name[:5] == "test_":
+            raise ValueError(
+                f"«{name}» cannot be an exercise: its name is a Python name in small letters, without __ and not test_…"
+            )
+        if "(" not in text:
+            return cls(name)
+        try:
+            (function,) = ast.parse(f"def {text}: ...").body
+        except (SyntaxError, ValueError):
+            function = None
+        if not isinstance(function, ast.FunctionDef) or not function.args.args:
+            raise ValueError(f"«{text}» is not how a function and its arguments are written: {name}(x, mesh)")
+        return cls(name, tuple(arg.arg for arg in function.args.args), ast.unparse(function.args))
+
+
+def blank(function: Signature, languages: list[str]) -> str:
+    parts = {"en": _ENGLISH % ", ".join(function.names), "zh-Hans": _CHINESE}
     words = "\n\n".join(parts[language] for language in languages)
     doc = "\n".join(f"    {line}".rstrip() for line in words.split("\n")).strip()
     begin = {"en": f"TODO: {MARK}: where to begin", "zh-Hans": f"TODO：{MARK}：从哪里开始"}
     todo = "".join(f"    # {begin[language]}\n" for language in languages)
-    return f'def {name}(x):\n    """{doc}\n    """\n{todo}    raise NotImplementedError\n'
+    return f'def {function.name}({function.written}):\n    """{doc}\n    """\n{todo}    raise NotImplementedError\n'
 
 
-def test(name: str) -> str:
-    return f"""def test_{name}(check):
+def test(function: Signature) -> str:
+    drawn = "".join(f"                rng.normal(size=n),  # {name}\n" for name in function.names)
+    return f"""def test_{function.name}(check):
     # {MARK}: inputs in two shapes and mesh sizes, an oracle in NumPy
     check(
-        lambda rng: [(rng.normal(size=n),) for n in (4, 8)],
-        oracle=lambda x: x,
+        lambda rng: [
+            (
+{drawn}            )
+            for n in (4, 8)
+        ],
+        oracle=lambda {", ".join(function.names)}: {function.names[0]},
     )
 """
 
 
-def answer(name: str) -> str:
-    return f"def {name}(x):\n    return x  # {MARK}\n"
+def solution(function: Signature) -> str:
+    return f"def {function.name}({function.written}):\n    return {function.names[0]}  # {MARK}\n"
 
 
-def wrong_answers(name: str) -> str:
-    return "\n\n".join(answer(f"{name}__{stub}") for stub in STUBS)
+def answer(function: Signature, stub: str = "") -> str:
+    name = f"{function.name}__{stub}" if stub else function.name
+    return f"def {name}({', '.join(function.names)}):\n    return {function.names[0]}  # {MARK}\n"
+
+
+def wrong_answers(function: Signature) -> str:
+    return "\n\n".join(answer(function, stub) for stub in STUBS)
 
 
 def words(name: str, languages: list[str]) -> str:

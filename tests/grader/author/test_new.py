@@ -69,6 +69,19 @@ def test_each_place_is_named_until_it_is_filled_in(chapter):
     assert unfilled(chapter) == []
 
 
+def test_the_arguments_that_are_given_stand_in_every_place(chapter):
+    assert make(chapter.root, "ch95", "rows_of(x: list, i)") == 0
+    for path in (chapter.blanks, chapter.solution):
+        assert "def rows_of(x: list, i):" in path.read_text("utf-8")
+    assert "\n    x, i: FILL IN. Returns" in chapter.blanks.read_text("utf-8")
+    for path in chapter.right:
+        assert "def rows_of(x, i):\n    return x" in path.read_text("utf-8")
+    assert chapter.mistakes.read_text("utf-8").count("__one(x, i):") == 1
+    command = [sys.executable, "-m", "lessons", "check", "ch95", f"--root={chapter.root}"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert [line for line in run.stdout.splitlines()[:-1] if "the template's" not in line] == []
+
+
 def test_check_names_the_places_and_judges_the_other_exercises(chapter):
     make(chapter.root, "ch95", "thrice")
     chapter.right[0].write_text(chapter.right[0].read_text().replace("n + n", "n"))
@@ -128,6 +141,8 @@ def test_what_is_made_is_formatted(chapter):
         (["ch95", "twice"], f"lessons/{LESSON}/exercises.py has a function twice already: choose another name."),
         (["ch95", "2nd"], "«2nd» cannot be an exercise: its name is a Python name in small letters, "),
         (["ch95", "class"], "«class» cannot be an exercise: "),
+        (["ch95", "rows_of(x, 2)"], "«rows_of(x, 2)» is not how a function and its arguments are written: rows_of("),
+        (["ch95", "rows_of()"], "«rows_of()» is not how a function and its arguments are written: rows_of(x, mesh)"),
         (["ch95", "twice__again"], "«twice__again» cannot be an exercise: "),
         (["ch95", "test_it"], "«test_it» cannot be an exercise: "),
         (["ch95"], "There is a chapter ch95_small already; `new ch95 NAME` adds an exercise to it."),
