@@ -129,7 +129,7 @@ def accumulated_gradient(
     the devices once, not once in every microbatch.
 
     在多个设备上，分成若干微批次求一个大批次的梯度。losses(params, x, y) 对每一行给出一个
-    损失，形状为 f32[rows]，一次不接受多于一个微批次的行数。x 的形状是
+    损失，形状为 f32[rows]，一次最多接受一个微批次的行数。x 的形状是
     [micro, rows, features]，y 的形状是 [micro, rows, outputs]，real 的形状是
     [micro, rows]，1 表示有效行，0 表示填充；rows 这一维沿 mesh 唯一的轴 "data" 切开。
     某个微批次或某个设备上可能全是填充。

@@ -43,7 +43,7 @@ def global_sum(mine: np.ndarray) -> float:
 
     把所有进程的数加起来，每个进程都要得到总和。mine 的形状是 [n]，是本进程自己的数；
     各进程的 n 相同，且是本进程设备数的倍数，数值则各不相同。返回全部进程的总和，
-    每个进程返回的值都一样：要一个数（例如 float），不要分布在多个进程的设备上的数组。
+    每个进程返回的值都一样：是一个数（例如 float），不是分布在多个进程的设备上的数组。
     """
     # TODO: make one global array of everyone's part, and sum that.
     # TODO：把各进程的部分拼成一个全局数组，再对它求和。
@@ -57,7 +57,7 @@ def print_mean(xs: jax.Array) -> None:
     Process 0 prints one line, such as `mean 3.2500` (four decimals); the others
     print nothing. Returns None.
 
-    打印全局数组的平均值，只打印一次，而不是每个进程一次。xs 的形状是 [n]，分片在所有
+    打印全局数组的平均值，只打印一次，而不是每个进程一次。xs 的形状是 [n]，分布在所有
     进程的设备上。由 0 号进程打印一次，例如 `mean 3.2500`（4 位小数），其他进程什么也
     不打印。返回 None。
     """

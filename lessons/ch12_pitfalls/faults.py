@@ -126,8 +126,8 @@ FAULTS = (
 
 
 def matrix(recorded: Path = HERE / "recorded.json") -> Table:
-    """Every fault run now, four at a time, beside what was recorded without
-    limits (record.py): seconds until all have ended, and the first failure."""
+    """Every fault run now, four at a time, beside what record_faults.py saw
+    without limits: seconds until all have ended, and the first failure."""
     long = json.loads(recorded.read_text())["faults"]
     with ThreadPoolExecutor(4) as pool:
         runs = list(pool.map(Fault.run, FAULTS))

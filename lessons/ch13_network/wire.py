@@ -1,5 +1,5 @@
 """Runs of this chapter's programs on two hosts: here and now where hosts can be
-made, else as they went when recorded.json was written (by record.py)."""
+made, else as they went when recorded.json was written (by record_wire.py)."""
 
 import functools
 import json

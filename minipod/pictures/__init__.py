@@ -7,6 +7,7 @@ Each function returns a `Picture` (drawing/svg.py): shown by itself in a noteboo
 """
 
 from minipod.pictures.call_order import calls
+from minipod.pictures.chips_and_links import torus
 from minipod.pictures.communication import traffic
 from minipod.pictures.curves import curve
 from minipod.pictures.drawing.svg import LABELS, Picture, colour, load
@@ -16,7 +17,6 @@ from minipod.pictures.hosts_and_devices import devices, hosts
 from minipod.pictures.placement import mesh, sharding
 from minipod.pictures.plans import plans
 from minipod.pictures.rings import ring
-from minipod.pictures.torus import torus
 
 __all__ = [
     "LABELS", "Picture", "all_reduce", "calls", "colour", "curve", "devices", "flow", "hosts", "load", "mesh", "plans",

@@ -55,7 +55,8 @@ class Layout:
         for at, group in self.holders.items():
             verb = "holds" if len(group) == 1 else "each hold"
             each.append(f"{numbers('device', [d.id for d in group])} {verb} {self._where(at)}")
-        return f"{what} in {len(self.holders)} shards ({grid}): {join(each)}."
+        several = f" ({grid})" if len(self.parts) > 1 else ""
+        return f"{what} in {len(self.holders)} shards{several}: {join(each)}."
 
     def _where(self, at: tuple[int, ...]) -> str:
         rank = len(self.shape)

@@ -1,7 +1,7 @@
 """Devices that are not here: what a mesh and its shardings are made of while a program is traced for a slice.
 
 They answer what JAX asks of a device before it compiles. Nothing can be put on them, and none needs libtpu; the child
-that compiles has the real ones (`minipod.pods.child`).
+that compiles has the real ones (`minipod.pods.compile_process`).
 """
 
 from collections.abc import Sequence

@@ -110,14 +110,14 @@ class Child:
         )
         settings["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), settings.get("PYTHONPATH"))))
         self._said = tempfile.TemporaryFile()
-        command = [sys.executable, "-P", "-m", "minipod.pods.child", str(os.getpid())]
+        command = [sys.executable, "-P", "-m", "minipod.pods.compile_process", str(os.getpid())]
         self._process = Program(command, stdout=subprocess.PIPE, stderr=self._said, env=settings)
         assert self._process.stdin and self._process.stdout
         self._requests, self._answers = self._process.stdin, self._process.stdout
         self._reader = json_lines.Reader(self._answers.fileno())
 
     def ask(self, traced: Traced) -> dict[str, Any]:
-        """What the compiler says of a program: see `minipod.pods.child.compiled`.
+        """What the compiler says of a program: see `minipod.pods.compile_process.compiled`.
 
         RuntimeError, in one sentence, where the compiler refuses the program or dies of it; TimeoutError after `LIMIT`
         seconds. After either the child is gone.

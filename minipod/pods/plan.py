@@ -109,12 +109,6 @@ class Plan:
         """Two columns: what, and how much."""
         return Table(("", self.title), tuple(self._rows()), left=(0,), kind="plan")
 
-    def overlap_table(self) -> Table:
-        """A row for each asynchronous collective of the text: its start, the matrix products before it is done."""
-        rows = tuple((o.name, o.op, str(o.products), f"{o.flops:.3g}") for o in self.overlaps)
-        columns = ("start", "collective", "products meanwhile", "FLOPs")
-        return Table(columns, rows, left=(0, 1), kind="overlap", empty="no collective is asynchronous")
-
     @property
     def title(self) -> str:
         axes = ", ".join(f"{name}={size}" for name, size in self.mesh.shape.items())

@@ -14,14 +14,14 @@ from publish.pages.page import chapter_of
 OPEN, CLOSE = '<figure class="minipod">', "</figure>"
 
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.S)
-_SHARDS = re.compile(r"An array .+? in (\d+) shards? ")
+_SHARDS = re.compile(r"An array .+? in (\d+) shards?\b")
 _CELL = re.compile(r'class="cell c\d+"(/>(?:<path\b[^>]*/>)?<text\b[^>]*>(?:devices? )?(\d+))')
 _TURNED = re.compile(
     r'(<text\b[^>]*?) text-anchor="middle" transform="translate\(([\d.-]+) ([\d.-]+)\) rotate\(-90\)">'
     r"([^<]*[\u3400-\u9fff][^<]*)</text>"
 )
 _WIDTH = re.compile(r"max-width:min\(100%,([\d.]+px)\)")
-_LEAD = re.compile(r"An array .+? shards? \(.+?\): (?=device)|A mesh .+?: at (?=\()")
+_LEAD = re.compile(r"An array .+? shards?(?: \(.+?\))?: (?=device)|A mesh .+?: at (?=\()")
 _REST = re.compile(r"(?:[:：] at|[:：.。 ])+$")
 _SENT = re.compile(r"(?:\d+, )?([\w-]+ of [\d,]+ bytes?.*?)(?=: (?:from )?devices? \d)")
 

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import psutil
 import pytest
-from left_behind import until
+from still_running import until
 
 from minipod import forked
 from minipod.processes import children

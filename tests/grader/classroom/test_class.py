@@ -9,7 +9,7 @@ import class_submissions
 import pytest
 from checker_runs import project
 from class_runs import KINDS, ROOT, check_class, hand_in, outcomes, right
-from left_behind import running_with
+from still_running import running_with
 
 from grader.classroom.class_command import main
 from grader.classroom.submissions import BadInput, find, shown

@@ -6,7 +6,7 @@ from collections import deque
 import pytest
 from checker_runs import project
 from class_runs import KINDS, check_class, hand_in, outcomes, right
-from left_behind import running_with
+from still_running import running_with
 
 from grader.classroom.sandbox import isolation, sandbox_pool
 from grader.classroom.sandbox.isolation import SandboxFiles

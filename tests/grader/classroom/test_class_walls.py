@@ -9,7 +9,7 @@ import psutil
 import pytest
 from checker_runs import project
 from class_runs import KINDS, ROOT, check_class, command_for, hand_in, right
-from left_behind import running_with, until
+from still_running import running_with, until
 
 from grader.classroom.class_command import main
 from grader.classroom.sandbox import isolation

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 from checker_runs import answer, project
 from learn_answers import BLANKS, solved
-from left_behind import running_with
 from rich.cells import cell_len
+from still_running import running_with
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from checker_runs import HERE, answer, project
 from learn_answers import BLANKS, solved
-from left_behind import running_with
+from still_running import running_with
 
 from grader.learn.learn_command import main
 

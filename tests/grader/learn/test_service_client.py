@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 import pytest
-from left_behind import DEADLINE, left_running
+from still_running import DEADLINE, left_running
 
 from grader.learn.service_client import Client
 from grader.run.service_messages import Ready, Reply

@@ -5,8 +5,8 @@ import os
 
 import pytest
 import unbreakable_cases as cases
-from left_behind import left_running
 from notebook_runs import run
+from still_running import left_running
 
 SOME = ("segfault", "pauses", "ten_gb", "right")
 LONG = 100  # seconds

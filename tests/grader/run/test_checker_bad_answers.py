@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from checker_runs import TESTS, answer, check, project
-from left_behind import DEADLINE, left_running, until
+from still_running import DEADLINE, left_running, until
 
 # name: (the answer, outcome, words in English, words in Chinese); the task is 2 * x of an f32[8] over 8 devices
 BAD = {

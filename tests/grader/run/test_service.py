@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from checker_runs import answer, project
-from left_behind import left_running, until
+from still_running import left_running, until
 
 from grader.exercise.exercises import Catalogue
 from minipod.processes import children

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import unbreakable_cases as cases
 from checker_runs import answer, check, project
-from left_behind import left_running
+from still_running import left_running
 
 ROOT = Path(__file__).parents[3]
 PAIRS = [False, True]

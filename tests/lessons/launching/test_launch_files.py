@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from left_behind import running_with, until
+from still_running import running_with, until
 
 from lessons.ch14_launching.launchers import environment
 from minipod.hosts import slurm

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from left_behind import until
+from still_running import until
 
 from lessons.ch14_launching import detect, launchers
 from lessons.ch14_launching.record_launchers import HERE, PROGRAMS

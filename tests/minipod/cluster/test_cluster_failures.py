@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from left_behind import DEADLINE, left_running, until
+from still_running import DEADLINE, left_running, until
 
 from minipod import cluster
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from left_behind import until
+from still_running import until
 
 from minipod import hosts
 from minipod.__main__ import main

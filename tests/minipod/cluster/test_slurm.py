@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from left_behind import running_with, until
+from still_running import running_with, until
 
 from minipod.hosts import slurm
 

@@ -185,7 +185,7 @@ def test_nothing_is_printed_and_nothing_is_left_running(capfd, product):
 
     pods.compile(*flat(pod_programs.product(pods.mesh("v5e:2x2", data=4))))
     assert capfd.readouterr() == ("", "")
-    assert not [p for p in psutil.Process().children() if "minipod.pods.child" in " ".join(p.cmdline())]
+    assert not [p for p in psutil.Process().children() if "minipod.pods.compile_process" in " ".join(p.cmdline())]
 
 
 def test_a_batched_product_counts_as_written(product):

@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import left_behind
 import pytest
+import still_running
 
 from minipod import cluster, hosts
 
@@ -19,7 +19,7 @@ import os, sys
 import jax
 import numpy as np
 sys.path.insert(0, {tests!r})
-from left_behind import listening
+from still_running import listening
 jax.distributed.initialize(
     os.environ["MINIPOD_COORDINATOR"], 2, int(os.environ["MINIPOD_PROCESS"]), initialization_timeout=100
 )
@@ -32,7 +32,7 @@ print(jax.jit(lambda x: x.sum())(x), *sorted(listening(os.getpid())))
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "p.py").write_text(PROGRAM.format(tests=str(Path(left_behind.__file__).parent)))
+    (tmp_path / "p.py").write_text(PROGRAM.format(tests=str(Path(still_running.__file__).parent)))
     return tmp_path
 
 

@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from left_behind import DEADLINE, left_running, until
+from still_running import DEADLINE, left_running, until
 
 from minipod.processes import Program, end_child, fork
 

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 import small_book
-from left_behind import running_with, until
+from still_running import running_with, until
 
 from publish.outputs.execute import key
 from publish.pages.page import read_page

@@ -51,6 +51,8 @@ def test_a_chapter_can_say_what_its_picture_shows():
          "8 个设备（a: 8）：all-gather，8 字节，沿 a，4 次；psum，4 字节，沿 a"),
         ("A mesh of 8 devices, x: 2 × y: 4: at (0, 0) device 0; (0, 1) device 1.", "A mesh of 8 devices, x: 2 × y: 4",
          "8 个设备的网格，x: 2 × y: 4"),
+        ("An array float32[8] P('x') in 4 shards: devices 0, 4 each hold elements 0–1.",
+         "An array float32[8] P('x') in 4 shards", "数组 float32[8] P('x')，共 4 个分片"),
         ("8 devices (x: 8): nothing is sent.", "8 devices (x: 8): nothing is sent", "8 个设备（x: 8）：什么也不发送"),
     ],
 )  # fmt: skip
@@ -60,11 +62,11 @@ def test_a_caption_leaves_out_who_holds_what(alt, english, chinese):
 
 
 def test_blocks_have_the_colour_of_their_device():
-    alt = "An array float32[8] P(('y', 'x')) in 4 shards (4): device 0 holds element 0."
+    alt = "An array float32[8] P(('y', 'x')) in 4 shards: device 0 holds element 0."
     assert colours(figures.coloured(picture(alt, blocks(["0", "2", "device 1", "3, 7"])))) == [0, 2, 1, 3]
-    alt = "An array float32[8] P('x') in 4 shards (4): device 0 holds element 0."
+    alt = "An array float32[8] P('x') in 4 shards: device 0 holds element 0."
     assert colours(figures.coloured(picture(alt, blocks(["0", "1", "2048", "2049"])))) == [0, 1, 2, 3]
-    many = "An array float32[16] P('x') in 16 shards (16): device 0 holds element 0."
+    many = "An array float32[16] P('x') in 16 shards: device 0 holds element 0."
     assert colours(figures.coloured(picture(many, blocks(["3", "1"])))) == [0, 1]
     assert colours(figures.coloured(picture("8 devices (x: 8).", blocks(["3", "1"])))) == [0, 1]
 

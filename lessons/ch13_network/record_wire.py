@@ -1,6 +1,6 @@
 """Write recorded.json: what the programs print where hosts can be made.
 
-.venv/bin/python -m lessons.ch13_network.record
+.venv/bin/python -m lessons.ch13_network.record_wire
 """
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""Record compiled programs: python tests/data/record.py KIND, in an environment that can compile for it.
+"""Record compiled programs: python tests/data/record_programs.py KIND, in an environment that can compile for it.
 
   cpu-0.10, cpu-0.12   this machine's CPU, with that jax
   tpu                  jax 0.10.2 with libtpu 0.0.51: TPU slices that are not there (v5e, v6e, v4)

@@ -1,5 +1,5 @@
 """Run every fault as JAX has it by default, without limits, and note how long
-that takes: `python lessons/ch12_pitfalls/record.py` (twenty minutes).
+that takes: `python lessons/ch12_pitfalls/record_faults.py` (twenty minutes).
 
 Six at a time, for most of them wait most of the time. Writes recorded.json.
 What has not ended after 400 s counts as hanging.

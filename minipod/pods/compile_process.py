@@ -1,6 +1,7 @@
 """The process that compiles: it has libtpu, and says what came of it in one line of JSON.
 
-`python -m minipod.pods.child PARENT`: a request a line on standard input, an answer a line on standard output.
+`python -m minipod.pods.compile_process PARENT`: a request a line on standard input, an answer
+a line on standard output.
 """
 
 import base64
