@@ -112,9 +112,9 @@ def collective_matmul(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
     device would gather all of x. The function is compiled with `jit`.
     Returns f32[rows, columns], laid out P(None, "x").
     Budget: each device sends at most n - 1 times the bytes of its part of x, by
-    collective-permute only. Each permute has a product that does not wait for it. Beside
-    arguments and result a device has room for n // 2 + 1 such parts, two more copies of
-    the result, and 1 KiB.
+    collective-permute only. Each permute has a product that does not wait for it. Besides
+    the arguments and the result a device has room for n // 2 + 1 such parts, two more
+    copies of the result, and 1 KiB.
 
     计算 `x @ w`，但不收集 x，而是一边用手里的行做乘法，一边传下一批行。
     x 按 P("x", None) 摆放，w 按 P(None, "x") 摆放；mesh 只有一个 Explicit 轴 "x"，

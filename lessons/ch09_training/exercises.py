@@ -117,7 +117,7 @@ def accumulated_gradient(
 ) -> dict:
     """The gradient of one big batch, taken in microbatches, over several devices.
 
-    losses(params, x, y) gives one loss for each row, f32[rows]. It refuses more
+    losses(params, x, y) gives one loss for each row, f32[rows]. It accepts no more
     rows than one microbatch has.
     x: f32[micro, rows, features], y: f32[micro, rows, outputs], and
     real: f32[micro, rows], 1 for a real row, 0 for padding; rows is cut over the

@@ -34,6 +34,7 @@ VARYING = {
         "three-and-five",
         "a-hundred",
         "with-a-timeout",
+        "late-found",  # in which of two calls a process waits
         "own-decision",
         "one-raises",
         "killed-suspended-slow",
