@@ -24,7 +24,7 @@ def my_part(count: int) -> np.ndarray:
     count: how many examples there are, 0 or more; they are numbered from 0.
     Every example belongs to exactly one process. The first process has the
     first examples, the next one those that follow. No part is larger than another
-    by more than one, and where they differ, the first processes have the larger.
+    by more than one, and where they differ, the first processes have the larger ones.
     Three processes are asked here.
     Returns this process's numbers, i64[n], ascending; n may be 0.
 
