@@ -117,8 +117,8 @@ def scale(tree):
 
 
 def combine(tree):
-    total = tree["a"] + tree["b"]["c"].sum()
-    return total, jnp.arange(4.0) + len(tree), place(total)
+    total, own = tree["a"] + tree["b"]["c"].sum(), jnp.arange(4.0) + len(tree)
+    return total, own, place(total), place(own)
 
 
 def test_run_there(check):
@@ -145,6 +145,6 @@ def test_run_there(check):
         if function is scale:
             return {"y": 2 * host["x"], "ran on": where}
         total = host["a"] + host["b"]["c"].sum()
-        return total, np.arange(4.0) + len(tree), where
+        return total, np.arange(4.0) + len(tree), where, where
 
     check(cases, oracle=oracle, compare=("value", "placement"))

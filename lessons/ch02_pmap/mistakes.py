@@ -182,6 +182,15 @@ def masked_mean__devices_for_entries(x, mask):
     return _mean(mean, x, mask)
 
 
+def masked_mean__empty_left_out(x, mask):
+    def mean(x, m):
+        local = (x * m).sum() / jnp.maximum(m.sum(), 1)
+        total, some = jax.lax.psum((local, (m.sum() > 0) * 1.0), "batch")
+        return total / some
+
+    return _mean(mean, x, mask)
+
+
 def mixed_predict__all_shared(predict, params, inputs):
     return jax.pmap(predict, in_axes=(None, 0))(params, inputs)
 

@@ -102,7 +102,7 @@ def test_masked_mean(check):
 
 
 def mixed(params, inputs):
-    first, second = params["first"], params["second"]
+    first, second = params["first"], params["own_second"]
     hidden = inputs @ first["w"] + first["own_b"] + first["owner"]
     return hidden * second["own_scale"] @ second["down_own_w"]
 
@@ -118,12 +118,14 @@ def test_mixed_predict(check):
                     rng, outputs
                 ),  # shared, whatever its name suggests
             }
-            second = {
+            second = {  # no array: its name says nothing of what is in it
                 "own_scale": normal(rng, devices, outputs),
                 "down_own_w": normal(rng, outputs, 3),
             }
             inputs = normal(rng, devices, rows, devices)
-            drawn.append((mixed, {"first": first, "second": second}, inputs))
+            drawn.append(
+                (mixed, {"first": first, "own_second": second}, inputs)
+            )
         return drawn
 
     def oracle(predict, params, inputs):
@@ -131,7 +133,7 @@ def test_mixed_predict(check):
             k: {n: np.asarray(a) for n, a in d.items()}
             for k, d in params.items()
         }
-        first, second = p["first"], p["second"]
+        first, second = p["first"], p["own_second"]
         hidden = np.asarray(inputs) @ first["w"] + first["own_b"][:, None]
         hidden = (hidden + first["owner"]) * second["own_scale"][:, None]
         return hidden @ second["down_own_w"]

@@ -82,6 +82,8 @@ def test_bytes_per_device(check):
                 P(("x", "z"), "y"),
             ),
             ((4 * k[2], 5), "float16", mesh(4), P()),
+            ((2 * k[3], 3), "float8_e4m3fn", mesh(2), P("x")),
+            ((2, 4 * k[0]), "bool", mesh(4), P(None, "x")),
             ((6 * k[0], 4), "float32", named, P(("data", "model"))),
             ((4, 6 * k[1]), "int8", named, P("model", "data")),
         ]

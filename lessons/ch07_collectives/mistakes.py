@@ -262,6 +262,13 @@ def mean_gradient_shards__whole_block(gradients, mesh):
     return _on_each(on_each, mesh, gradients)
 
 
+def mean_gradient_shards__own_blocks(gradients, mesh):
+    def each(g):
+        return g.reshape(mesh.size, -1, *g.shape[1:]).mean(axis=0)
+
+    return _shards(gradients, mesh, each)
+
+
 def _send(blocks):
     return lax.all_to_all(blocks, "x", 0, 0, tiled=True)
 

@@ -146,6 +146,8 @@ def term(p: Pair) -> Message | None:
     for key, x in (("same-term", d), ("same-factor", p.got / np.where(p.expected == 0, np.nan, p.expected))):
         if not np.isfinite(x).all() or not x.all():
             continue
+        if key == "same-factor" and np.ptp(x) <= 4 * p.tolerance * np.max(np.abs(x)):
+            continue  # one factor for all: `times` says which
         allowed = 4 * max(p.slack if key == "same-term" else p.tolerance * np.max(np.abs(x)), 1e-12)
         vary = [a for a in p.long_axes(3) if np.max(np.ptp(p.expected, axis=a)) > allowed]  # else it says nothing
         same = [a for a in vary if np.max(np.ptp(x, axis=a)) <= allowed]

@@ -98,6 +98,10 @@ def where_it_lies__owner_or_default(operands, default):
     return (owners.pop() if owners else None) or default
 
 
+def run_there__moved_before_and_after(function, tree, device):
+    return jax.device_put(function(jax.device_put(tree, device)), device)
+
+
 def run_there__numpy_arguments(function, tree, device):
     with jax.default_device(device):
         return function(jax.tree.map(np.asarray, tree))

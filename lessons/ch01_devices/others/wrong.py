@@ -130,6 +130,15 @@ def spread__not_moved(arrays, devices):
     return arrays
 
 
+def spread__last_array_only(arrays, devices):
+    last, placed = dict.fromkeys(devices, 0), []
+    for array in arrays:
+        device = min(devices, key=lambda d: last[d])
+        last.update({device: array.nbytes})
+        placed.append(jax.device_put(array, device))
+    return placed
+
+
 def where_it_lies__first_operand(operands, default):
     (device, _), *_ = operands
     return device

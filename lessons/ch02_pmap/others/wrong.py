@@ -188,6 +188,16 @@ def masked_mean__devices_for_entries(x, mask):
     return jax.pmap(mean, "i", out_axes=None)(x, mask)
 
 
+def masked_mean__empty_left_out(x, mask):
+    def mean(x, m):
+        n = jnp.count_nonzero(m)
+        own = jnp.vdot(x, m) / jnp.where(n > 0, n, 1)
+        devices = jax.lax.psum(jnp.where(n > 0, 1, 0), "i")
+        return jax.lax.psum(own, "i") / devices
+
+    return jax.pmap(mean, "i", out_axes=None)(x, mask)
+
+
 def mixed_predict__all_shared(predict, params, inputs):
     return jax.pmap(lambda x: predict(params, x))(inputs)
 

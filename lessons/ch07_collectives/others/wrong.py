@@ -294,6 +294,16 @@ def mean_gradient_shards__last_dimension(gradients, mesh):
     return {name: one(g) for name, g in gradients.items()}
 
 
+def mean_gradient_shards__own_blocks(gradients, mesh):
+    @_map(mesh)
+    def run(own):
+        return jax.tree.map(
+            lambda g: sum(jnp.split(g[0], mesh.size)) / mesh.size, own
+        )
+
+    return run(gradients)
+
+
 def to_experts__stayed_at_home(tokens, expert, weights, mesh):
     run = _map(mesh)(
         lambda tokens, weights: jnp.einsum("td,xdh->th", tokens, weights)

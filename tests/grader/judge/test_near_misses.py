@@ -255,3 +255,8 @@ def test_a_term_that_every_row_lacks_alike_says_nothing_where_all_rows_are_alike
     got = expected + np.tile(RNG.normal(size=5).astype(np.float32), (16, 1))
     found = of_values([rows(got)], [rows(expected)])
     assert found is None or found.key != "same-term"
+
+
+def test_one_factor_in_each_case_is_not_a_factor_of_each_part():
+    """A mean for a sum: 1/16 of it here, 1/8 there."""
+    assert of_values([E / 16, E[:8] / 8], [E, E[:8]]) == Message("times", {"c": "1/16"})

@@ -89,6 +89,15 @@ BUDGETS = {
 }
 
 
+def test_who_sums_and_then_gathers_is_not_told_to_sum_first():
+    """Summed by a reduce-scatter on the way to another layout, say, and then gathered: nothing is combined after it."""
+    limit = Budget({"all-reduce"}, 4)
+    bill = (Transfer("all-reduce", 4, 1), Transfer("all-gather", 4, 1))
+    mine = case(rows(E), traffic=Traffic(bill, 8), budget=limit)
+    right = case(rows(E), traffic=Traffic((Transfer("all-reduce", 4, 1),), 4), budget=limit)
+    assert diagnosis([[mine]], [[right]]) == Message("budget-op", {"op": "all-gather", "right": "all-reduce"})
+
+
 @pytest.mark.parametrize("key", BUDGETS)
 def test_what_costs_too_much(key):
     bill, solution, ops, most = BUDGETS[key]
