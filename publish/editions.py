@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -27,24 +28,34 @@ from publish.reference import fill as reference
 def write_editions(build: Path, editions: list[str], executed: dict[str, Executed]) -> dict[str, float]:
     """Write the editions that have changed. Returns each one's seconds (0: unchanged).
 
-    One after the other: two at a time take no less on two cores. Each in a process of its own (see write_edition.py).
-    RuntimeError with the warnings of an edition that cannot be written.
+    Each in a process of its own (see write_edition.py), two at a time. RuntimeError with the warnings of an edition
+    that cannot be written.
     """
-    walls: dict[str, float] = {}
-    for edition in editions:
-        begin = time.monotonic()
-        progress_line.step(f"{edition}: preparing pages")
-        prepared, done = prepare(build, edition, executed), build / "html" / edition / ".stamp"
-        walls[edition] = 0.0
-        if (before := files.read(done).split()) != [prepared.stamp, prepared.names]:
-            done.unlink(missing_ok=True)
-            _write_pages(build, edition, only_changed=before[1:] == [prepared.names])
-            files.write(done, f"{prepared.stamp} {prepared.names}")
-            walls[edition] = time.monotonic() - begin
-            progress_line.done(f"{edition}: pages written in {walls[edition]:.1f} s")
-        root_page.write(build / "html")
-        web_server.write(build / "html")
+    walls = dict.fromkeys(editions, 0.0)
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        writing: list[Future[None]] = []
+        for edition in editions:
+            progress_line.step(f"{edition}: preparing pages")
+            prepared, done = prepare(build, edition, executed), build / "html" / edition / ".stamp"
+            if (before := files.read(done).split()) != [prepared.stamp, prepared.names]:
+                done.unlink(missing_ok=True)
+                writing.append(pool.submit(_write_edition, build, edition, prepared, before, walls))
+        try:
+            for one in writing:
+                one.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+            root_page.write(build / "html")
+            web_server.write(build / "html")
     return walls
+
+
+def _write_edition(build: Path, edition: str, prepared: "Prepared", before: list[str], walls: dict[str, float]) -> None:
+    begin = time.monotonic()
+    _write_pages(build, edition, only_changed=before[1:] == [prepared.names])
+    files.write(build / "html" / edition / ".stamp", f"{prepared.stamp} {prepared.names}")
+    walls[edition] = time.monotonic() - begin
+    progress_line.done(f"{edition}: pages written in {walls[edition]:.1f} s")
 
 
 def _write_pages(build: Path, edition: str, only_changed: bool) -> None:

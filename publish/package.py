@@ -3,6 +3,7 @@
 Built by setuptools from a copy, without a network, and only when one of its files has changed.
 """
 
+import functools
 import hashlib
 import os
 import shutil
@@ -21,6 +22,7 @@ _BUILD = "import sys, setuptools.build_meta as backend; backend.build_wheel(sys.
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*", "others")
 
 
+@functools.cache
 def filename() -> str:
     """Its name: pip wants the version in it."""
     return f"one_program_many_devices-{metadata.version('one-program-many-devices')}-py3-none-any.whl"

@@ -8,6 +8,7 @@ Read from the code, never imported: `import` and `from … import` anywhere in i
 import ast
 import functools
 import hashlib
+import os
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,8 +99,8 @@ def _mentioned(code: str) -> Mentioned:
 
 def _named(what: Mentioned, beside: Path, lesson: Path, root: Path) -> list[Path]:
     """The files of this repository among what is named in code that lies in the folder `beside`."""
-    bare_names = {text for text in what.strings if "/" not in text}
-    found = [path for folder in {beside, lesson} for name in bare_names if (path := folder / name).is_file()]
+    both = {beside, lesson}
+    found = [path for folder in both for name in what.strings & _listed(folder) if (path := folder / name).is_file()]
     for name in what.modules | {text for text in what.strings if text.startswith(DOTTED)}:
         bare = name.lstrip(".")
         if up := len(name) - len(bare):
@@ -107,7 +108,7 @@ def _named(what: Mentioned, beside: Path, lesson: Path, root: Path) -> list[Path
         elif name.partition(".")[0] in OURS:
             found += [path for path in _files(root, name) if path != root / DESK]
         else:  # a program imports its neighbours by their bare names
-            found += [path for folder in {beside, lesson} for path in _files(folder, name)]
+            found += [path for folder in both for path in _files(folder, name)]
     return found
 
 
@@ -115,6 +116,23 @@ def _files(folder: Path, dotted: str) -> list[Path]:
     """The file of a module and those of the packages around it; nothing for what is no module there."""
     found, at = [], folder
     for part in filter(None, dotted.split(".")):
-        found += [path for path in (at / f"{part}.py", at / part / "__init__.py") if path.is_file()]
+        there = _listed(at)
+        found += [at / f"{part}.py"] if f"{part}.py" in there else []
+        if part not in there:
+            break
         at /= part
+        found += [at / "__init__.py"] if "__init__.py" in _listed(at) else []
     return found
+
+
+def _listed(folder: Path) -> frozenset[str]:
+    """What lies in a folder; nothing where there is none."""
+    try:
+        return _names(folder, folder.stat().st_mtime_ns)
+    except OSError:
+        return frozenset()
+
+
+@functools.cache
+def _names(folder: Path, _changed: int) -> frozenset[str]:
+    return frozenset(os.listdir(folder))

@@ -112,8 +112,10 @@ def chapter(page: Page, root: Path, build: Path, afresh: bool = False) -> Execut
     """
     if not page.cells:
         return Executed([], 0, 0.0, [])
+    if not afresh and (found := _recorded(page, root)):
+        return found
     kept = build / "cells" / f"{page.path.stem}-{key(page, root)}.json"
-    if not afresh and (found := _recorded(page, root) or _kept(kept, len(page.cells))):
+    if not afresh and (found := _kept(kept, len(page.cells))):
         return found
     result = fresh(page, root)
     if not result.failure:

@@ -1,5 +1,6 @@
 """An exercise as a page shows it: statement, blank, hints and the folded solution, pulled from the lesson."""
 
+import functools
 import re
 import tomllib
 from pathlib import Path
@@ -7,6 +8,8 @@ from pathlib import Path
 from grader.exercise import languages
 from grader.exercise.function_text import without_docstring
 from grader.exercise.statements import code_in, functions, markdown
+
+_words = functools.cache(tomllib.loads)  # a chapter's exercises share them
 
 
 def block(root: Path, chapter: str, name: str, number: int, edition: str, ui: dict[str, dict[str, str]]) -> str:
@@ -16,7 +19,7 @@ def block(root: Path, chapter: str, name: str, number: int, edition: str, ui: di
         if not path.exists() or name not in functions(path):
             raise ValueError(f"exercise «{name}»: {path.relative_to(root)} has no function of that name")
     words = root / "lessons" / chapter / "words.toml"
-    table = tomllib.loads(words.read_text("utf-8")).get(name, {}) if words.exists() else {}
+    table = _words(words.read_text("utf-8")).get(name, {}) if words.exists() else {}
     where = f"exercise «{name}»: {words.relative_to(root)}"
     try:
         asked, language = languages.statement(functions(blanks)[name], edition)

@@ -1,6 +1,7 @@
 """The notebooks of an edition: one for Sphinx to render, one for readers to take away, in which exercises are cells."""
 
 import copy
+import functools
 import re
 from dataclasses import dataclass
 
@@ -151,8 +152,12 @@ def _with_exercises(cell: nbformat.NotebookNode, src: Source) -> list[nbformat.N
 
 def address() -> str:
     """Where the book is published, the folder above those of the editions; empty where _config.yml does not say."""
-    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8")) if (ROOT / "_config.yml").exists() else {}
-    return str((config.get("html") or {}).get("baseurl") or "").rstrip("/")
+    return _address((ROOT / "_config.yml").read_text("utf-8")) if (ROOT / "_config.yml").exists() else ""
+
+
+@functools.cache
+def _address(config: str) -> str:
+    return str((yaml.safe_load(config).get("html") or {}).get("baseurl") or "").rstrip("/")
 
 
 def name_chapters(sources: list[Source], title: dict[str, str]) -> None:
