@@ -54,7 +54,7 @@ def equal_steps(
     把本进程的行切成批次，批次数与其他进程相同。mine 是 f32[rows, columns]，是本进程
     自己的行；别的进程的行数不同，可能一行也没有。size 是一个批次的行数。步数以行数最多的
     进程为准，让它的行全部用上。一批填满再填下一批，余下的位置填零。返回 (batches, mask)，即
-    f32[steps, size, columns] 和 bool[steps, size]；有真实的行处，掩码 mask 为 True。
+    f32[steps, size, columns] 和 bool[steps, size]；有真实行的位置，掩码 mask 为 True。
     """
     # TODO: how many steps? No process knows that alone.
     # TODO：一共要多少步？光靠本进程是算不出来的。
@@ -95,8 +95,8 @@ def restore(
     sharding: where the array is to lie, over the devices of all processes.
     Returns the whole as one global array with this sharding, which may cut columns.
 
-    有一个数组是由不同数量的进程保存的，把它重新拼起来。blocks 是一个数组的各个片段，形状都是
-    [rows, columns]，顺序不定，高矮不一；名字说明片段从哪一行开始："rows-12" 从第 12 行
+    有一个数组，保存它的进程数与现在不同，把它重新拼起来。blocks 是一个数组的各个片段，形状都是
+    [rows, columns]，顺序不定，行数不一；名字说明片段从哪一行开始："rows-12" 从第 12 行
     开始。每个进程都有全部片段。sharding 说明数组该放在哪里，覆盖所有进程的设备。返回拼好
     的整体，是一个全局数组，分片方式如 sharding 所给（也可能按列切开）。
     """

@@ -106,10 +106,10 @@ def first_apart(calls: list[list[tuple[str, int]]]) -> tuple[int, int]:
     Returns (process, line) of the first call that is not the others': who asked for it,
     and on which line. (If that process left a call out, the fault lies before this one.)
 
-    各进程从哪里开始不一致：哪一个进程请求了别的，在哪一行代码？
+    各进程从哪里开始不一致：哪一个进程的请求与别人不同，在哪一行代码？
     calls 里每个进程有一个列表，进程至少有 4 个；列表按先后记下它请求的调用，即元组（名称，行号），
     名称里带着步数。每个列表到该进程卡住或结束的地方为止，不一定停在同一次调用，也可能在分岔之前就到头了。
-    除了一个进程以外，其余的都是对的，所以请求的东西也相同。返回（进程，行号）：第一次与别人不同的调用，
+    除一个进程以外，其余的都是对的，所以请求的调用也相同。返回（进程，行号）：第一次与别人不同的调用，
     是谁在哪一行代码里请求的。（如果那个进程漏掉了一次调用，错误就在这次调用之前。）
     """
     # TODO: as it stands, it blames the call at which process 0 got stuck.
