@@ -58,9 +58,13 @@ def coloured(markup: str) -> str:
 
 def upright(markup: str) -> str:
     """A picture whose Chinese words at the side stand upright, one below the other: turned, they would lie."""
-    return _TURNED.sub(
-        r'\1 text-anchor="middle" style="writing-mode:vertical-rl" transform="translate(\2 \3)">\4</text>', markup
-    )
+
+    def stood(m: re.Match[str]) -> str:
+        words = m[4].replace("：", " ")  # which would be turned
+        place = f'style="writing-mode:vertical-rl" transform="translate({m[2]} {m[3]})"'
+        return f'{m[1]} text-anchor="middle" {place}>{words}</text>'
+
+    return _TURNED.sub(stood, markup)
 
 
 def captioned(markup: str, alt: str, page: str, cell: str, number: int, edition: str) -> str:

@@ -44,6 +44,7 @@ if not all(map(find_spec, ("jax", "lessons", "minipod"))):
     importlib.invalidate_caches()
     if not find_spec("lessons"):
         raise Stop({restart!r})
+    print({ready!r})
 
 import lessons
 
