@@ -137,6 +137,29 @@ def where_it_lies__zero_is_the_default(operands, default):
     return owners.pop() if owners else 0
 
 
+def where_it_lies__mixed_refused(operands, default):
+    owners = {device for device, committed in operands if committed}
+    where = {device for device, _ in operands}
+    if not owners:
+        return default
+    return owners.pop() if len(where) == 1 else None
+
+
+def where_it_lies__zero_is_nothing(operands, default):
+    owners = {device for device, committed in operands if committed}
+    if len(owners) > 1:
+        return None
+    return (owners.pop() if owners else 0) or default
+
+
+def where_it_lies__together_stays(operands, default):
+    owners = {device for device, committed in operands if committed}
+    where = {device for device, _ in operands}
+    if owners:
+        return owners.pop() if len(owners) == 1 else None
+    return where.pop() if len(where) == 1 else default
+
+
 def run_there__moved_afterwards(function, tree, device):
     return jax.device_put(function(tree), device)
 

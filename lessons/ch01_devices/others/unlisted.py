@@ -91,13 +91,6 @@ def where_it_lies__raised(operands, default):
     return owners.pop() if owners else default
 
 
-def where_it_lies__owner_or_default(operands, default):
-    owners = {device for device, committed in operands if committed}
-    if len(owners) > 1:
-        return None
-    return (owners.pop() if owners else None) or default
-
-
 def run_there__moved_before_and_after(function, tree, device):
     return jax.device_put(function(jax.device_put(tree, device)), device)
 

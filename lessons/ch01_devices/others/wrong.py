@@ -175,6 +175,33 @@ def where_it_lies__zero_is_the_default(operands, default):
     return None if owners[1:] else (owners or [0])[0]
 
 
+def where_it_lies__mixed_refused(operands, default):
+    owners = [device for device, committed in operands if committed]
+    if owners and any(device != owners[0] for device, _ in operands):
+        return None
+    return (owners or [default])[0]
+
+
+def where_it_lies__zero_is_nothing(operands, default):
+    owner = None
+    for device, committed in operands:
+        if committed and owner is not None and owner != device:
+            return None
+        owner = device if committed else owner
+    if owner:
+        return owner
+    return default
+
+
+def where_it_lies__together_stays(operands, default):
+    owners = [device for device, committed in operands if committed]
+    if not owners and all(device == operands[0][0] for device, _ in operands):
+        return operands[0][0]
+    if any(device != owners[0] for device in owners):
+        return None
+    return (owners or [default])[0]
+
+
 def run_there__moved_afterwards(function, tree, device):
     result = function(tree)
     return jax.tree.map(lambda leaf: jax.device_put(leaf, device), result)
