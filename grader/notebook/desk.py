@@ -41,6 +41,7 @@ class Desk:
         self.lang, self.chapter = locale_language(), ""
         self._exercises = all_exercises(root / "lessons")
         self._hints: dict[str, int] = {}  # how many were given of each exercise
+        self._right: set[str] = set()  # those that were right when they were last checked here
         self._checker: Checker | None = None
 
     def begin(self, language: str = "", chapter: str = "", digest: str = "") -> Said | None:
@@ -125,9 +126,20 @@ class Desk:
         name = exercise.partition(".")[2]
         title = pick(exercise_words(self.root / "lessons", exercise).title, self.lang, "")
         head = " · ".join(filter(None, [name, title]))
-        if outcome not in ("right", "skipped"):
+        self._right = self._right | {exercise} if outcome == "right" else self._right - {exercise}
+        if outcome == "right":
+            message = self._after(exercise, name)
+        elif outcome != "skipped":
             message = f"{message}\n{say('notebook-next', self.lang, name=name)}"
         return Said(message, self.lang, head, say(outcome, self.lang), COLOURS.get(outcome, OTHER))
+
+    def _after(self, exercise: str, name: str) -> str:
+        """How far the chapter is, and what comes next in it."""
+        lesson = exercise.partition(".")[0]
+        own = [e for e in self._exercises if e.startswith(f"{lesson}.")]
+        left = [e.partition(".")[2] for e in own if e not in self._right]
+        key = "notebook-right" if left else "notebook-all-right"
+        return say(key, self.lang, name=name, k=len(own) - len(left), n=len(own), next=next(iter(left), ""))
 
     def _hint(self, exercise: str) -> Said:
         label, name = exercise.replace(".", "/"), exercise.partition(".")[2]

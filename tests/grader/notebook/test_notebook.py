@@ -4,6 +4,7 @@ import pytest
 from notebook_runs import ROOT, run
 
 from grader.exercise.lesson_words import lesson_words
+from grader.exercise.statements import functions
 from grader.messages import LANGUAGES, pick, say
 from grader.notebook import blank_cells
 
@@ -59,7 +60,10 @@ def test_a_notebook_says_what_learn_says(tmp_path, lang):
         assert whole in shown[label] and shown[label].endswith(more)
     assert say("where", lang, file="", line="", code="return n / 0")[2:] in shown["raises"]
     assert say("notebook-place", lang, cell=8, line=3) in shown["raises"]
-    assert shown["right"] == f"{say('right', lang)}  {head}"
+    names = list(functions(LESSON / "exercises.py"))
+    to_do = next(name for name in names if name != NAME)
+    after = say("notebook-right", lang, name=NAME, k=1, n=len(names), next=to_do)
+    assert shown["right"] == f"{say('right', lang)}  {head}\n  {after}"
     own = lesson_words(ROOT / "lessons/ch10_processes")["global_sum"].mistakes["global_sum__own_only"]
     assert pick(own.text, lang) in shown["pair"]
     hints = shown["hints"].split("|")[:-1]
