@@ -46,7 +46,7 @@ def two_level_psum(x: jax.Array, mesh: Mesh) -> jax.Array:
     Returns f32[n, m] with the same sharding, in which every row is the sum of all
     rows of x.
     Budget: all-reduce, reduce-scatter and all-gather. Along "host" each device sends
-    at most 2 (h-1)/h × m / d numbers of 4 bytes, and 2 (d-1)/d × m beside these.
+    at most 2 (h-1)/h × m / d numbers of 4 bytes, and 2 (d-1)/d × m more besides.
 
     在所有设备上求和，并且让主机之间只传很少的数据。
     x 的形状是 [n, m]，n 个设备各持有一行，也就是按 `P(("host", "device"))` 分片。mesh 有两个轴：

@@ -43,7 +43,7 @@ def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
     are None.
 
     A step takes the longest of its three times. It costs the number of devices of the
-    mesh, times that. Choose among the plans that fit, with a peak of at most 90 % of
+    mesh times the time that it takes. Choose among the plans that fit, with a peak of at most 90 % of
     the limit, and whose step takes at most `deadline` seconds. No two of these cost the same.
 
     Returns (on, mesh) of the cheapest, or None where there is none.
