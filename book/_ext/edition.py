@@ -40,6 +40,7 @@ def configure(app: Sphinx, config) -> None:
     """Language, title, strings and templates of this edition, before the theme reads them."""
     edition, words = edition_of(app), terms.ui()
     config.language = LANGUAGES[edition]
+    config.smartquotes = edition == "en"  # Chinese quotes are typed as they should be, and "x" in a sentence is code
     config.html_title = config.project = words["title"][edition]
     config.author = words["authors"][edition]
     config.templates_path = [str(BOOK / "_templates")]

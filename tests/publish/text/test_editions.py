@@ -4,6 +4,7 @@ import ast
 import re
 
 import pytest
+import small_book
 
 from grader.exercise.statements import HAN, blanks_in
 from minipod.pictures.drawing.svg import LABELS
@@ -186,3 +187,10 @@ def test_what_follows_a_directive_between_backticks_is_prose():
     text = "网格\n\n```{explorer} array=8,16\n:whole:\n```\n\n网格的轴\n\n```python\n网格\n```\n\n网格"
     derived = terms.traditional(text).split("\n")
     assert [line for line in derived if "格" in line] == ["網格", "網格的軸", "网格", "網格"]
+
+
+def test_quotes_in_chinese_stay_as_they_were_typed():
+    """Sphinx would make 「x」 of the "x" in a hint, which is code."""
+    html = small_book.real_book()
+    for edition in ("zh-Hans", "zh-Hant"):
+        assert "切、被 &quot;y&quot;" in (html / edition / "ch03_sharding.html").read_text("utf-8")
