@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from projects import copy
 
 from lessons.ch14_launching import detect, neighbours
 from minipod.cluster import run
@@ -66,7 +67,8 @@ def python(tmp_path_factory) -> str:
     folder = tmp_path_factory.mktemp("neighbours")
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     python = str(folder / "bin/python")
-    done = pip(python, "--editable", ".[neighbours]")
+    project = copy(tmp_path_factory.mktemp("installed") / "project")  # pip writes into the folder that it installs
+    done = pip(python, f"{project}[neighbours]")
     assert done.returncode == 0, done.stderr[-2000:]
     return python
 

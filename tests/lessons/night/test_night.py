@@ -281,7 +281,8 @@ def test_a_disk_that_refuses_to_read_is_not_a_checkpoint_cut_off(here, file):
 def test_a_peer_killed_while_all_save_leaves_a_night_that_is_started_again(here):
     Path("killed_saving.py").write_text(KILLED_SAVING)
     run = cluster.run("killed_saving.py", str(LESSON / "night.py"), "peer", str(STEPS), check=False)
-    assert "cannot write checkpoint 20 (JaxRuntimeError" in run.outputs[0]
+    if run.codes[0] == 1:  # else JAX has ended it before it could say so
+        assert "cannot write checkpoint 20 (JaxRuntimeError" in run.outputs[0]
     assert run.codes[0] in (1, -signal.SIGKILL, -signal.SIGTERM), "2 would need a person"
     assert begun_after(night("peer")) == 10 and losses("peer") == losses("whole")
 
