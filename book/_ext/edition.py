@@ -5,9 +5,11 @@ Language and strings, section ids that all editions share, MathML, and no file t
 
 import re
 import sys
+from gettext import NullTranslations
 from pathlib import Path
 
 from docutils import nodes
+from sphinx import locale
 from sphinx.addnodes import toctree
 from sphinx.application import Sphinx
 
@@ -68,6 +70,28 @@ def configure(app: Sphinx, config) -> None:
     config.html_context = {**config.html_context, "default_mode": "auto"}
     config.nb_execution_cache_path = str(BOOK.parent / "_build" / "jupyter-cache")
     config.html_sidebars = {"**": ["masthead.html", "sbt-sidebar-nav.html"]}
+
+
+class OurWords(NullTranslations):
+    """What Sphinx and the theme say of themselves, in the words of an edition; what is not among them, as they say it.
+
+    Their own Chinese is patchy, and the theme's is Simplified in both scripts.
+    """
+
+    def __init__(self, edition: str, theirs: NullTranslations):
+        super().__init__()
+        self.add_fallback(theirs)
+        rows = (row for name, row in terms.ui().items() if name.startswith("theme_"))
+        self.ours = {row["en"]: row[edition] for row in rows}
+
+    def gettext(self, message: str) -> str:
+        return self.ours.get(message) or super().gettext(message)
+
+
+def translate_theme(app: Sphinx, config) -> None:
+    """Put `OurWords` where Sphinx looks for a translation."""
+    where = ("general", "sphinx")
+    app.translator = locale.translators[where] = OurWords(edition_of(app), locale.translators[where])
 
 
 def translate_captions(app: Sphinx, doctree: nodes.document) -> None:
@@ -174,6 +198,7 @@ def mathml(display: str):
 def setup(app: Sphinx) -> dict:
     app.add_html_math_renderer("mathml", (mathml("inline"), None), (mathml("block"), None))
     app.connect("config-inited", configure, priority=1)
+    app.connect("config-inited", translate_theme, priority=2)
     app.connect("doctree-read", stable_ids, priority=100)  # before Sphinx collects the contents
     app.connect("doctree-read", translate_captions, priority=900)
     app.connect("html-page-context", page_context)

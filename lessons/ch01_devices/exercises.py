@@ -26,7 +26,7 @@ def devices_by_host(devices: list, platform: str) -> dict[int, list[int]]:
     devices 就像 `jax.devices()` 给出的列表，只不过来自一台你手边没有的机器。
     每个设备都有 `id`、`platform`（例如 "tpu" 或 "cpu"）和 `process_index`（所在主机的编号）。
     列表的顺序是任意的，id 也不一定连续。
-    返回一个字典：凡是有这个平台的设备的主机，都给出这些设备的 id，从小到大排列。
+    返回一个字典：凡是有这个平台的设备，它所在的主机都列出这些设备的 id，从小到大排列。
     """
     # TODO: go through the devices; ask each one, do not count.
     # TODO：逐个查看设备，直接问设备自己，不要靠推算。

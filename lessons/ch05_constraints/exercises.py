@@ -47,12 +47,12 @@ def running_totals(x: jax.Array, mesh: Mesh) -> jax.Array:
     沿每一行求累积和，但不要把整行收集到每个设备上。
     x 在 mesh 上按 P("x", "y") 分片，"x" 和 "y" 都是 Auto 轴；行数是设备总数的倍数。
     函数会用 `jit` 编译。返回从左到右的累积和，形状不变，
-    每个设备持有若干完整的行，布局为 P(("x", "y"), None)。
+    每个设备持有若干整行，布局为 P(("x", "y"), None)。
     预算：只能用 all-to-all；"y" 的大小为 b 时，每个设备最多发送自己那部分 x 的字节数的
     (b-1)/b。
     """
     # TODO: a cumulative sum needs whole rows; say how to deal them out.
-    # TODO：求累积和需要完整的行；说明这些行怎样分给各设备。
+    # TODO：求累积和需要整行；说明这些行怎样分给各设备。
     raise NotImplementedError
 
 

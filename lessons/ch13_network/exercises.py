@@ -69,8 +69,8 @@ def mesh_within(
     sizes: the axes of the mesh with their sizes, in order; their product is the number
     of devices. within: one of the axes; its size divides the number of devices of a
     process.
-    Returns the Mesh with these axes in this order. Take the devices by process_index,
-    in a process by id, and fill the mesh so that `within` moves fastest, then the
+    Returns the Mesh with these axes in this order. Sort the devices by process_index,
+    those of one process by id, and fill the mesh so that `within` moves fastest, then the
     last of the other axes, and so on.
 
     建一个网格，其中有一个轴从不离开进程。

@@ -20,8 +20,8 @@ def sbatch_file(
     """Write the batch script that starts a program on a cluster with Slurm.
 
     program: a Python file. nodes: on how many machines. a_node: processes on each.
-    minutes: after which Slurm is to end the job. submit(text) takes the script, all of
-    it in one text, and returns a dict of what Slurm would do with it; it needs no
+    minutes: after which Slurm is to end the job. submit(text) takes the whole script
+    as one string, and returns a dict of what Slurm would do with it; it needs no
     Slurm, and raises ValueError for what `sbatch` would refuse.
 
     When one process fails, the others are to end, too, and what a process prints is to
@@ -93,7 +93,7 @@ def what_is_wrong(reports: list[dict], expected: int) -> tuple[str, list[int]]:
     """Say why a launch hangs, from what its processes know.
 
     expected: how many processes were to be started. reports: one dict from each process
-    that was, in any order, with what it would hand to `initialize`, "process_id",
+    that did start, in any order, with what it would hand to `initialize`, "process_id",
     "num_processes" and "coordinator_address", and "devices", how many local devices it has.
 
     Returns (word, ids), the first of these that holds, with the ids of those concerned,

@@ -23,10 +23,12 @@ def next_rows(
     the order `np.random.default_rng([16, e]).permutation(count)`, and n of them have
     been taken. A batch is the next `size` rows of this order; where fewer than
     `size` are left, they are dropped, and the next epoch begins. process: our number,
-    of `processes`, which need not be as many as before; size divides by it. Process 0
+    of `processes`, which need not be as many as before; size is a multiple
+    of processes. Process 0
     reads the first part of the batch, process 1 the part after it, and so on.
     Returns (rows, after): i64[size / processes], and what the next checkpoint holds:
-    the epoch of these rows, and how many of it are taken then, even if all are.
+    the epoch of these rows, and how many of its rows are taken by then,
+    even if all are.
 
     重启之后，找出某个进程在下一个批次里要读的行。saved 来自检查点，形如
     `{"epoch": e, "next": n}`，意思是第 e 轮的行按

@@ -57,6 +57,13 @@ def test_pages_refer_to_no_other_host(html):
     assert found == []
 
 
+def test_what_the_theme_says_of_a_chinese_page_is_chinese(html):
+    english = re.compile(r'(?:title|aria-label)="[a-zA-Z]+(?: [a-z]+)+"|>(?:Skip to|previous<|Listing )')
+    for page in ("start", "ch03_sharding", "genindex", "search"):
+        assert english.findall((html / "zh-Hans" / f"{page}.html").read_text("utf-8")) == []
+        assert english.search((html / "en" / f"{page}.html").read_text("utf-8"))
+
+
 @needs_chromium
 @pytest.mark.parametrize("page", ["index", "start", "ch03_sharding", "ch10_processes", "ch14_launching", "teaching"])
 def test_no_error_no_outside_request_and_nothing_wider_than_a_phone(browser, base, page):

@@ -8,7 +8,7 @@ import small_book
 
 from grader.exercise.statements import HAN, blanks_in
 from minipod.pictures.drawing.svg import LABELS
-from publish.pages import terms
+from publish.pages import figures, terms
 from publish.pages.labels import label, translate
 from publish.pages.page import ROOT
 from publish.text.chinese_texts import prose, texts
@@ -114,7 +114,11 @@ def test_comments_in_code_are_converted_alone_or_after_code():
         "它的各列在每个设备上不同": "它的各欄在每個裝置上不同",
         "第 {line} 行，第 3 行": "第 {line} 行，第 3 列",
         "只留下标志，下标为 0": "只留下標誌，索引為 0",
-        "都会报错，没有报错，报错说得很清楚": "都會回報錯誤，沒有錯誤訊息，錯誤訊息說得很清楚",
+        "都会报错，没有报错，报错说得很清楚": "都會出錯，沒有錯誤訊息，錯誤訊息說得很清楚",
+        "JAX 会报错": "JAX 會丟出錯誤",
+        "打印了一次，打印形状，两次打印之间": "印了一次，印出形狀，兩次列印之間",
+        "一个芯片，8 个芯片，几个设备": "一顆晶片，8 顆晶片，幾個裝置",
+        "共享的偏置，共享内存": "共用的偏差項，共享記憶體",
         "编译后程序的通信量": "編譯後程式的通訊量",
         "每条记录，这条消息，一条链路，一条命令": "每筆記錄，這則訊息，一條鏈路，一個指令",
         "通信库、数据库和代码库": "通訊函式庫、資料庫和程式碼庫",
@@ -156,6 +160,16 @@ def test_the_description_of_a_picture_is_translated_whole():
     chinese = "数组 float32[4,8] P('x')，共 2 个分片（2 × 1）：设备 0–3 各持有第 0–1 行；设备 4 持有第 2 行。"
     assert label(english, "zh-Hans") == chinese
     assert label("device 2048", "zh-Hant") == "裝置 2048"
+
+
+def test_every_recorded_picture_says_in_chinese_what_it_shows():
+    english = []
+    for path in sorted((ROOT / "book" / "outputs").glob("*.json")):
+        for markup in re.findall(r"<figure class=.{2}minipod.*?</figure>", path.read_text("utf-8")):
+            said = figures.description(markup.replace('\\"', '"'))
+            if re.search("[a-z]{3} [a-z]{3}", said) and not HAN.search(label(said, "zh-Hans", path.stem)):
+                english.append(f"{path.stem}: {said[:80]}")
+    assert english == []
 
 
 def test_the_table_of_published_figures_is_in_the_readers_language():
