@@ -11,7 +11,7 @@ import numpy as np
 
 from grader.exercise.spec import Spec
 from grader.exercise.statements import functions
-from grader.judge.near_misses import numbers, per_process, shapes, trees
+from grader.judge.near_misses import changes, numbers, per_process, shapes, trees
 from grader.judge.near_misses import placements as places
 from grader.judge.near_misses import raised as errors
 from grader.judge.near_misses.pair import Pair, Setting, pair
@@ -70,6 +70,8 @@ def near_miss(spec: Spec, verdict: Verdict, right: Seen, answer: Seen) -> Messag
     if isinstance(found, PrintedDifference):
         return places.printed([p[n].printed for p in answer], [p[n].printed for p in right], place)
     assert found is not None
+    if said := changes.kept([c.value for c in answer[place]], [c.value for c in right[place]], spec.tolerance):
+        return said
     if found.kind == "placement" and found.device is not None:
         return places.placement(found.got, found.expected)
     if found.kind == "placement" and _same_numbers(answer, right, place, n, found):

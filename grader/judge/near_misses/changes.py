@@ -1,9 +1,38 @@
-"""Numbers that are wrong by what an argument explains: each function is one diagnosis, or None."""
+"""Numbers that are wrong by what an argument explains, or as if there were none: each function is one diagnosis."""
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from grader.judge.near_misses.pair import Pair
 from grader.messages import Message
+from grader.see.array_values import size
+from grader.see.compare import difference
+from grader.see.values import Float, Int, Value
+
+TELLING = 64  # a whole number up to here may come back from every call by accident
+
+
+def kept(got: Sequence[Value | None], right: Sequence[Value | None], tolerance: float) -> Message | None:
+    """Every call gave what the first one, and it alone, should give: kept from it, or written for it.
+
+    got, right  of one process the value of each case, in the order of the calls
+    """
+    first = got[0]
+    if first is None or right[0] is None or not _telling(first):
+        return None
+    others = [r for r in right[1:] if r is not None and difference(first, r, tolerance)]
+    if difference(first, right[0], tolerance) or len(others) < (1 if size(first) > 4 else 2):
+        return None
+    same = all(x is not None and difference(x, first, 0.0) is None for x in got[1:])
+    return Message("kept") if same else None
+
+
+def _telling(x: Value) -> bool:
+    """Whether a value says more than a small number, a name or a flag."""
+    if isinstance(x, Float | Int):
+        return not float(x.number).is_integer() or abs(x.number) > TELLING
+    return size(x) > 2
 
 
 def change(p: Pair) -> Message | None:

@@ -173,6 +173,17 @@ def test_whole_numbers_are_compared_over_all_inputs():
     assert of_values([4, 17], [4, 8]) == Message("some-cases", {"right": 1, "n": 2})
 
 
+def test_what_every_call_gives_alike_was_kept_from_the_first():
+    assert of_values([400, 400, 400], [400, 96, 160]) == Message("kept")
+    assert of_values([[4, 2, 5]] * 3, [[4, 2, 5], [2, 6, 9], [1, 1, 0]]) == Message("kept")
+    kept = [
+        ([4, 4, 4], [4, 8, 3]),
+        ([400, 400], [400, 96]),
+        ([96, 96, 96], [400, 96, 160]),
+    ]  # small, too few, not first
+    assert all(of_values(got, right) != Message("kept") for got, right in kept)
+
+
 def test_zero_may_be_the_number_of_a_process():
     assert of_values([0, 0], [4, 3]) is None
     assert of_values([(0, 0), (0, 0)], [(4, 37), (1, 34)]) is None

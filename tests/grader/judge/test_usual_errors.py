@@ -43,6 +43,13 @@ def leak():
     return kept[0] + 1
 
 
+def leak_into_the_next():
+    kept = {}
+    for n in (4, 8):
+        given = jnp.ones((n, n))
+        jax.jit(lambda *pair: kept.setdefault("product", jnp.matmul(*pair))).lower(given, given).compile()(given, given)
+
+
 def donated():
     jax.jit(lambda v: v + 1, donate_argnums=0)(x := jnp.ones(8))
     return x + 1
@@ -83,7 +90,7 @@ PROVOKED = {
         lambda: jax.jit(jnp.nonzero)(X),
         lambda: jax.jit(lambda v: v.reshape(v.sum(), -1))(X),
     ],
-    "leaked": [leak],
+    "leaked": [leak, leak_into_the_next],
     "pmap-sizes": [
         lambda: jax.pmap(lambda p, v: v)(jnp.ones(3), jnp.ones((8, 2))),
         lambda: jax.pmap(lambda v: v)(jnp.ones((16, 2))),
@@ -126,6 +133,7 @@ PROVOKED = {
         lambda: mapped(lambda v: v, x=jnp.ones(9)),
         lambda: NamedSharding(MESH, P("x")).shard_shape((9,)),
     ],
+    "array-outside": [lambda: (lambda kept: jax.jit(lambda x: kept)(X))(put(X, "x"))],
     "no-mesh": [
         lambda: jax.device_put(X, P("x")),
         lambda: jax.jit(lambda v: lax.with_sharding_constraint(v, P("x")))(X),
