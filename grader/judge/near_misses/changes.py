@@ -31,7 +31,7 @@ def kept(got: Sequence[Value | None], right: Sequence[Value | None], tolerance: 
 def _telling(x: Value) -> bool:
     """Whether a value says more than a small number, a name or a flag."""
     if isinstance(x, Float | Int):
-        return not float(x.number).is_integer() or abs(x.number) > TELLING
+        return x.number % 1 != 0 or abs(x.number) > TELLING
     return size(x) > 2
 
 
