@@ -19,7 +19,7 @@ from grader.exercise.lesson_words import exercise_words
 from grader.exercise.progress import all_exercises
 from grader.home import HERE
 from grader.messages import LANGUAGES, locale_language, pick, say
-from grader.notebook import blank_cells
+from grader.notebook import blank_cells, displayed
 from grader.notebook.cells import Gathered, NotRun, Unseen, gather
 from grader.notebook.checker import Checker, Lost
 from grader.notebook.displayed import COLOURS, OTHER, Code, Said
@@ -115,7 +115,8 @@ class Desk:
         if answers.is_blank(answers.read(path), *self._blank(exercise)):
             return self._verdict(exercise, "todo", say("todo-text", self.lang))
         try:
-            reply = checker.check(exercise)
+            with displayed.meanwhile(self._say("notebook-checking", name=name, limit=f"{self.limit:g}")):
+                reply = checker.check(exercise)
         except Lost as error:
             return self._say("notebook-lost", error=error)
         if isinstance(reply, Failed):

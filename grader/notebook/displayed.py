@@ -2,6 +2,9 @@
 
 import html
 import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 COLOURS = {"right": "#2e7d32", "wrong": "#c62828", "broken": "#c62828", "hung": "#c62828"}
@@ -43,3 +46,28 @@ class Code:
 
     def _repr_markdown_(self) -> str:
         return f"```python\n{self.text}\n```"
+
+
+class _Nothing:
+    """What takes a sentence's place when it no longer holds."""
+
+    def __repr__(self) -> str:
+        return ""
+
+    def _repr_html_(self) -> str:
+        return "<span hidden></span>"
+
+
+@contextmanager
+def meanwhile(said: Said) -> Iterator[None]:
+    """Show a sentence below the cell while something goes on. In a terminal's IPython, where it would stay: nothing."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    if ipython is None or shell is None or not hasattr(shell, "kernel"):
+        yield
+        return
+    shown = ipython.display.display(said, display_id=True)
+    try:
+        yield
+    finally:
+        shown.update(_Nothing())

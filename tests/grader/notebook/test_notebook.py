@@ -74,6 +74,7 @@ def test_a_notebook_says_what_learn_says(tmp_path, lang):
     assert shown["unknown"].startswith(say("notebook-unknown", lang, name="bytes_device", known=f"`{NAME}`")[:-1])
     assert shown["other"] == say("notebook-other", lang, package="one-program-many-devices")
     assert shown["language"] == say("bad-language", lang, value="fr", languages="en, zh-Hans, zh-Hant")
+    assert "…" not in shown["right"]  # that it is being checked is said meanwhile, and then taken back
     assert ran["wrong"].kinds == {"text/plain", "text/html"} and ran["solution"].kinds == {
         "text/plain",
         "text/markdown",
