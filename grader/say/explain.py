@@ -98,7 +98,7 @@ def _difference(found: Difference | PrintedDifference, none: bool, lang: str) ->
         lines = [_line(label, text, lang) for label, text in zip(("got", "expected"), texts, strict=True)]
         return "differs-printed", lines, say("differs-printed", lang)
     path, *row = found.inside or (found.path,)
-    at = f"{path} " if path else ""
+    at = f"result{path}: " if path else ""
     got, expected = (show(x, lang) for x in row) if row else _beside(found, lang)
     if found.kind == "placement" and found.device is not None:
         held = {k: _held(v, found.device, lang) for k, v in (("got", found.got), ("expected", found.expected))}
