@@ -63,8 +63,8 @@ def mean_of_batches(batches: list[np.ndarray]) -> float:
     每个批次都是 n 个数，但各进程的批次数可能不同，也可能一个都没有（合起来至少有一个）。返回平均值，
     是一个数（例如 float），每个进程得到的结果都一样。
     """
-    # TODO: as it stands, the one with more batches waits for the other for ever.
-    # TODO：现在的写法里，批次多的进程会永远等下去。
+    # TODO: as it stands, the one with more batches waits for the other in vain.
+    # TODO：现在的写法里，批次多的进程会等不到对方。
     total, count = 0.0, 0
     for batch in batches:
         everyone = multihost_utils.process_allgather(batch)
