@@ -1,0 +1,55 @@
+"""What a page says in passing and no cell of it shows, tried here."""
+
+import subprocess
+import sys
+import time
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from minipod.processes import free_port
+from minipod.processes.environment import clean
+
+ALONE = """import sys
+import jax
+import jax.numpy as jnp
+jax.distributed.initialize(sys.argv[1], 2, int(sys.argv[2]))
+if jax.process_index() == 0:
+    print(jax.pmap(lambda x: jax.lax.psum(x, "i"), axis_name="i")(jnp.ones(4)))
+"""
+
+
+@pytest.mark.long
+def test_a_first_sum_of_one_process_is_given_up_after_half_a_minute(tmp_path):
+    """Chapter 10 says so of its program, which is run here without this book's launcher and its limits."""
+    (tmp_path / "alone.py").write_text(ALONE)
+    variables = clean(JAX_PLATFORMS="cpu", XLA_FLAGS="--xla_force_host_platform_device_count=4")
+    address, begun = f"127.0.0.1:{free_port()}", time.monotonic()
+    command = [sys.executable, str(tmp_path / "alone.py"), address]
+    both = [
+        subprocess.Popen([*command, str(n)], env=variables, stdout=-1, stderr=-2, text=True, start_new_session=True)
+        for n in range(2)
+    ]
+    try:
+        said = both[0].communicate(timeout=150)[0]
+    finally:
+        for process in both:
+            process.kill()
+            process.communicate()
+    assert both[0].returncode == 1 and "Gloo context initialization failed: DEADLINE_EXCEEDED" in said
+    assert 29 < time.monotonic() - begun < 120
+
+
+def test_padding_with_nan_leaves_a_masked_sum_alone_and_spoils_its_gradient():
+    """Chapter 11, of the mean with a mask."""
+    x = np.ones((4, 4), np.float32)
+    x[3] = np.nan
+    mask = np.arange(4) < 3
+
+    def loss(w):
+        return jnp.sum((x[:, :3] @ w - x[:, 3]) ** 2, where=mask)
+
+    value, gradient = jax.value_and_grad(loss)(jnp.float32([1, -2, 3]))
+    assert value == 3 and np.isnan(gradient).all()
