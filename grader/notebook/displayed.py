@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-COLOURS = {"right": "#2e7d32", "wrong": "#c62828", "broken": "#c62828", "hung": "#c62828"}
-OTHER = "#b26a00"
+GREEN, RED, OTHER = "#2e7d32", "#c62828", "#b26a00"  # 3 : 1 on light and on dark, so for bars and marks, not words
+COLOURS = {"right": GREEN, "wrong": RED, "broken": RED, "hung": RED}
+_MARKS = {GREEN: "✓", RED: "✗"}
 _BOX = "border-left: 4px solid {colour}; padding: 0.2em 0 0.2em 0.9em; margin: 0.3em 0"
 _LINES = "white-space: pre-wrap; overflow-wrap: anywhere; margin: 0.3em 0 0; background: none; color: inherit"
 
@@ -28,7 +29,9 @@ class Said:
         return "\n".join([head, *(f"  {line}" for line in lines)] if head else lines)
 
     def _repr_html_(self) -> str:
-        word = f'<strong style="color: {self.colour}">{html.escape(self.word)}</strong> ' if self.word else ""
+        word = f"<strong>{html.escape(self.word)}</strong> " if self.word else ""
+        if word and (mark := _MARKS.get(self.colour)):
+            word = f'<strong aria-hidden="true" style="color: {self.colour}">{mark}</strong> {word}'
         head = f"<div>{word}{html.escape(self.head)}</div>" if self.head or word else ""
         if body := re.sub(r"`([^`\n]+)`", r"<code>\1</code>", html.escape(self.text, quote=False)):
             body = f'<pre style="{_LINES}">{body}</pre>' if word else f'<div style="white-space: pre-line">{body}</div>'
