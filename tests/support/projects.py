@@ -102,5 +102,7 @@ def command(*arguments: str) -> list[str]:
 
 def environment(**variables: str) -> dict[str, str]:
     """This one without pip's settings and without what an outer make left."""
-    own = {k: v for k, v in os.environ.items() if not k.startswith(("PIP_", "MAKE", "PYTHON", "MFLAGS", "VENV", "WORKERS"))}
+    own = {
+        k: v for k, v in os.environ.items() if not k.startswith(("PIP_", "MAKE", "PYTHON", "MFLAGS", "VENV", "WORKERS"))
+    }
     return own | {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1"} | variables
