@@ -184,6 +184,11 @@ def shard_to_fit__uncut_counted(params, mesh, limit):
     return _cut(params, mesh, names)
 
 
+def shard_to_fit__below_the_limit(params, mesh, limit):
+    order = _largest_first(params)
+    return _cut(params, mesh, _enough(params, mesh, limit - 1, order))
+
+
 def _gated(block, arrays, mesh, check=True):
     columns, rows = P(None, "model"), P("model")
     ins, outs = (P("data"), columns, columns, rows, P()), P("data")
@@ -353,5 +358,24 @@ def accumulated_gradient__all_at_once(losses, params, x, y, real, mesh):
         one = jax.grad(lambda p, x, y, m: jnp.sum(losses(p, x, y) * m))
         total, n = lax.psum((one(params, *rows), real.sum()), "data")
         return _scaled(total, 1 / n)
+
+    return _accumulate(device, params, x, y, real, mesh)
+
+
+def accumulated_gradient__every_part_alike(losses, params, x, y, real, mesh):
+    def device(params, x, y, real):
+        g = _gradients(losses, params, x, y, real)
+        rows = jnp.maximum(real.sum(1), 1)
+        return lax.pmean(_scaled(g, 1 / rows / len(rows)), "data")
+
+    return _accumulate(device, params, x, y, real, mesh)
+
+
+def accumulated_gradient__mask_only_counted(losses, params, x, y, real, mesh):
+    def device(params, x, y, real):
+        g = _gradients(losses, params, x, y, jnp.ones_like(real))
+        mine = jax.tree.map(lambda g: g.sum(0), g)
+        total, rows = lax.psum((mine, real.sum()), "data")
+        return _scaled(total, 1 / rows)
 
     return _accumulate(device, params, x, y, real, mesh)

@@ -43,6 +43,17 @@ def my_part__devices_for_processes(count):
     return parts[jax.process_index()]
 
 
+def my_part__rounded_up(count):
+    each = -(-count // jax.process_count())
+    first = jax.process_index() * each
+    return np.arange(min(first, count), min(first + each, count))
+
+
+def my_part__last_ones_larger(count):
+    me, n = jax.process_index(), jax.process_count()
+    return np.arange(me * count // n, (me + 1) * count // n)
+
+
 def _cut(mine, size, steps):
     mask = np.arange(steps * size).reshape(steps, size) < len(mine)
     batches = np.zeros((steps, size, mine.shape[1]), mine.dtype)
@@ -175,3 +186,9 @@ def restore__not_global(blocks, sharding):
 
 def restore__everyone_has_all(blocks, sharding):
     return _global_array(_whole(blocks), NamedSharding(sharding.mesh, P()))
+
+
+def restore__own_rows(blocks, sharding):
+    parts = np.array_split(_whole(blocks), jax.process_count())
+    mine = parts[jax.process_index()]
+    return jax.make_array_from_process_local_data(sharding, mine)

@@ -278,3 +278,15 @@ def who_is_missing__stands_elsewhere(stacks):
     lines = [_in_program(stack) for stack in stacks]
     rare = min(lines, key=lines.count)
     return lines.index(rare), rare
+
+
+def who_is_missing__innermost_alone(stacks):
+    for process, ((file, _, _), *_) in enumerate(stacks):
+        if file != "progress.py" and not file.startswith("jax/"):
+            return process, _in_program(stacks[process])
+
+
+def who_is_missing__jax_in_the_name(stacks):
+    for process, stack in enumerate(stacks):
+        if not any("jax" in f or f == "progress.py" for f, _, _ in stack):
+            return process, _in_program(stack)

@@ -117,6 +117,23 @@ def mesh_within__slowest(devices, sizes, within):
     return Mesh(grid, tuple(sizes))
 
 
+def mesh_within__by_id_alone(devices, sizes, within):
+    ordered = sorted(devices, key=lambda d: d.id)
+    order = [axis for axis in sizes if axis != within] + [within]
+    grid = np.array(ordered).reshape([sizes[axis] for axis in order])
+    grid = np.moveaxis(grid, -1, list(sizes).index(within))
+    return Mesh(grid, tuple(sizes))
+
+
+def mesh_within__axes_swapped(devices, sizes, within):
+    ordered = sorted(devices, key=lambda d: (d.process_index, d.id))
+    order = [axis for axis in sizes if axis != within] + [within]
+    grid = np.array(ordered).reshape([sizes[axis] for axis in order])
+    at = list(sizes).index(within)
+    grid = grid.swapaxes(at, -1).reshape(tuple(sizes.values()))
+    return Mesh(grid, tuple(sizes))
+
+
 def _leaving(groups, process, size, carried=None, closed=True, both=False):
     found = dict.fromkeys(process, 0)
     for group in groups:

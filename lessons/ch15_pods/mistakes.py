@@ -69,6 +69,10 @@ def make_it_fit__all_of_it_grows(plan, rows):
     return max(n for n in rows if n <= most)
 
 
+def make_it_fit__from_the_largest(plan, rows):
+    return next((n for n in reversed(rows) if plan(n)["fits"]), None)
+
+
 def _choose(plans, deadline, cost, most=0.9, late=True):
     found = []
     for i, p in enumerate(plans):
@@ -138,6 +142,17 @@ def choose_plan__two_sizes_unpacked(plans, deadline):
         if plan["fits"]:
             _, _ = plan["mesh"].values()
     return _choose(plans, deadline, lambda chips, step, _: chips * step)
+
+
+def choose_plan__all_three_in_turn(plans, deadline):
+    def in_turn(p):
+        total = sum(p["seconds"].values()) if p["fits"] else None
+        return p | {"seconds": dict.fromkeys(p["seconds"], total)}
+
+    def cost(chips, step, _):
+        return chips * step
+
+    return _choose([*map(in_turn, plans)], deadline, cost)
 
 
 def _links(line):

@@ -218,6 +218,21 @@ def shard_to_fit__uncut_counted(params, mesh, limit):
     return _greedy(params, mesh, limit, lambda k: -params[k].nbytes, cost=cost)
 
 
+def shard_to_fit__below_the_limit(params, mesh, limit):
+    held, specs = sum(w.nbytes for w in params.values()), {}
+    for name in sorted(params, key=lambda name: -params[name].nbytes):
+        w = params[name]
+        dims = [i for i, n in enumerate(w.shape) if n % mesh.size == 0]
+        specs[name] = P()
+        if held >= limit and dims:
+            specs[name] = P(*[None] * dims[0], "data")
+            held -= w.nbytes - w.nbytes // mesh.size
+    return {
+        name: jax.device_put(params[name], NamedSharding(mesh, spec))
+        for name, spec in specs.items()
+    }
+
+
 def _mlp(block, mesh, *arrays):
     ins = (P("data"), P(None, "model"), P(None, "model"), P("model"), P())
     return jax.shard_map(
@@ -434,3 +449,45 @@ def accumulated_gradient__all_at_once(losses, params, x, y, real, mesh):
         return _by(g, 1 / n)
 
     return _run(device, mesh, params, x, y, real)
+
+
+def accumulated_gradient__every_part_alike(losses, params, x, y, real, mesh):
+    def mean(p, x, y, m):
+        return jnp.sum(losses(p, x, y) * m) / jnp.maximum(m.sum(), 1.0)
+
+    def device(params, x, y, real):
+        total = jax.tree.map(jnp.zeros_like, params)
+        for part in zip(x, y, real, strict=True):
+            g = jax.grad(mean)(params, *part)
+            total = jax.tree.map(lambda a, b: a + b / len(x), total, g)
+        return lax.pmean(total, "data")
+
+    cut = P(None, "data")
+    return jax.shard_map(
+        device,
+        mesh=mesh,
+        in_specs=(P(), cut, cut, cut),
+        out_specs=P(),
+        check_vma=False,
+    )(params, x, y, real)
+
+
+def accumulated_gradient__mask_only_counted(losses, params, x, y, real, mesh):
+    def device(params, x, y, real):
+        total = jax.tree.map(jnp.zeros_like, params)
+        summed = jax.grad(lambda p, x, y: losses(p, x, y).sum())
+        for rows, labels in zip(x, y, strict=True):
+            g = summed(params, rows, labels)
+            total = jax.tree.map(jnp.add, total, g)
+        total = lax.psum(total, "data")
+        n = lax.psum(real.sum(), "data")
+        return jax.tree.map(lambda g: g / n, total)
+
+    cut = P(None, "data")
+    return jax.shard_map(
+        device,
+        mesh=mesh,
+        in_specs=(P(), cut, cut, cut),
+        out_specs=P(),
+        check_vma=False,
+    )(params, x, y, real)

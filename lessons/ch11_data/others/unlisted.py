@@ -25,10 +25,9 @@ def my_part__from_one(count):
     ]
 
 
-def my_part__rounded_up(count):
-    each = -(-count // jax.process_count())
-    first = jax.process_index() * each
-    return np.arange(count)[first : first + each]
+def my_part__a_list(count):
+    parts = np.array_split(np.arange(count), jax.process_count())
+    return parts[jax.process_index()].tolist()
 
 
 def _padded(mine, size, offset=0):

@@ -53,6 +53,18 @@ def my_part__devices_for_processes(count):
     return np.arange(first, first + each + (me < more))
 
 
+def my_part__rounded_up(count):
+    size = math.ceil(count / jax.process_count())
+    whole = np.arange(count)
+    return whole[size * jax.process_index() :][:size]
+
+
+def my_part__last_ones_larger(count):
+    n = jax.process_count()
+    begin = [k * count // n for k in range(n + 1)]
+    return np.arange(*begin[jax.process_index() :][:2])
+
+
 def _fill(rows, size, steps):
     batches = np.zeros((steps * size, rows.shape[1]), np.float32)
     rows = rows[: steps * size]
@@ -207,4 +219,14 @@ def restore__not_global(blocks, sharding):
 def restore__everyone_has_all(blocks, sharding):
     return jax.device_put(
         np.vstack(_pieces(blocks)), NamedSharding(sharding.mesh, P(None))
+    )
+
+
+def restore__own_rows(blocks, sharding):
+    names = sorted(blocks, key=lambda name: int(name.split("-")[1]))
+    whole = np.concatenate([blocks[name] for name in names])
+    each = len(whole) // jax.process_count()
+    first = jax.process_index() * each
+    return jax.make_array_from_process_local_data(
+        sharding, whole[first : first + each]
     )

@@ -65,6 +65,6 @@ def who_is_missing(stacks):
         process: [n for file, n, _ in stack if file.endswith("incident.py")]
         for process, stack in enumerate(stacks)
         if "progress.py" not in [file for file, _, _ in stack]
-        and not any("jax/" in file for file, _, _ in stack)
+        and not any(file[:4] == "jax/" for file, _, _ in stack)
     }
     return next(((i, lines[0]) for i, lines in free.items()), None)

@@ -130,11 +130,13 @@ def who_is_missing__always_where_it_reads(stacks):
     return None
 
 
-def who_is_missing__looks_at_the_innermost(stacks):
+def who_is_missing__line_first(stacks):
     for process, stack in enumerate(stacks):
-        first = stack[0][0]
-        if first != "progress.py" and not first.startswith("jax/"):
-            return process, [n for f, n, _ in stack if f == "incident.py"][0]
+        if not any(
+            f == "progress.py" or f.startswith("jax/") for f, _, _ in stack
+        ):
+            lines = [n for f, n, _ in stack if f == "incident.py"]
+            return lines[0], process
 
 
 def who_is_missing__outermost_line(stacks):

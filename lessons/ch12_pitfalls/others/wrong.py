@@ -257,7 +257,7 @@ def first_apart__stops_with_the_shortest(calls):
 def _away(stacks):
     for process, stack in enumerate(stacks):
         text = " ".join(file for file, _, _ in stack)
-        if "progress.py" not in text and "jax/" not in text:
+        if "progress.py" not in text and " jax/" not in f" {text}":
             return process
 
 
@@ -278,7 +278,7 @@ def who_is_missing__somebody_always(stacks):
 
 
 def who_is_missing__only_jax_waits(stacks):
-    calm = [k for k, s in enumerate(stacks) if "jax/" not in str(s)]
+    calm = [k for k, s in enumerate(stacks) if "('jax/" not in str(s)]
     return (calm[0], _ours(stacks[calm[0]])) if calm else None
 
 
@@ -305,3 +305,23 @@ def who_is_missing__stands_elsewhere(stacks):
     lines = [_ours(stack) for stack in stacks]
     counts = [lines.count(line) for line in lines]
     return counts.index(min(counts)), lines[counts.index(min(counts))]
+
+
+def who_is_missing__innermost_alone(stacks):
+    for process, frames in enumerate(stacks):
+        top = frames[0][0]
+        if not (top == "progress.py" or top.startswith("jax/")):
+            return process, next(
+                line for f, line, _ in frames if f == "incident.py"
+            )
+    return None
+
+
+def who_is_missing__jax_in_the_name(stacks):
+    for process, frames in enumerate(stacks):
+        files = " ".join(file for file, _, _ in frames)
+        if "jax" not in files and "progress.py" not in files:
+            return process, next(
+                line for f, line, _ in frames if f == "incident.py"
+            )
+    return None

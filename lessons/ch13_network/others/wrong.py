@@ -132,6 +132,24 @@ def mesh_within__slowest(devices, sizes, within):
     return Mesh(np.moveaxis(grid, 0, list(sizes).index(within)), tuple(sizes))
 
 
+def mesh_within__by_id_alone(devices, sizes, within):
+    by_id = {device.id: device for device in devices}
+    line = np.array([by_id[i] for i in sorted(by_id)])
+    others = [size for axis, size in sizes.items() if axis != within]
+    grid = line.reshape(*others, sizes[within])
+    return Mesh(np.moveaxis(grid, -1, [*sizes].index(within)), tuple(sizes))
+
+
+def mesh_within__axes_swapped(devices, sizes, within):
+    line = sorted(devices, key=lambda d: (d.process_index, d.id))
+    others = [size for axis, size in sizes.items() if axis != within]
+    grid = np.array(line).reshape(*others, sizes[within])
+    axes = [*range(grid.ndim)]
+    at = [*sizes].index(within)
+    axes[at], axes[-1] = axes[-1], axes[at]
+    return Mesh(grid.transpose(axes).reshape(*sizes.values()), tuple(sizes))
+
+
 def _counted(
     groups,
     process,

@@ -1,5 +1,6 @@
 """Every known mistake of ch15_pods once more, spelled differently."""
 
+import math
 from itertools import takewhile
 from math import ceil, prod
 
@@ -53,6 +54,13 @@ def make_it_fit__all_of_it_grows(plan, rows):
         return None
     each = memory["peak"] / rows[0]
     return [n for n in rows if n * each <= memory["limit"]][-1]
+
+
+def make_it_fit__from_the_largest(plan, rows):
+    for k in range(len(rows) - 1, -1, -1):
+        if plan(rows[k])["fits"]:
+            return rows[k]
+    return None
 
 
 def _ok(p, deadline, most=0.9):
@@ -126,6 +134,19 @@ def choose_plan__two_sizes_unpacked(plans, deadline):
         return data * model * _step(p)
 
     return _best([p for p in plans if _ok(p, deadline)], cost)
+
+
+def choose_plan__all_three_in_turn(plans, deadline):
+    found, least = None, math.inf
+    for p in plans:
+        if not p["fits"] or p["memory"]["peak"] > 0.9 * p["memory"]["limit"]:
+            continue
+        step = p["seconds"]["compute"] + p["seconds"]["memory"]
+        step += p["seconds"]["network"]
+        if step <= deadline and math.prod(p["mesh"].values()) * step < least:
+            least = math.prod(p["mesh"].values()) * step
+            found = p["on"], p["mesh"]
+    return found
 
 
 def _into(line):
