@@ -67,12 +67,14 @@ def masked_mean(x: jax.Array, mask: jax.Array) -> jax.Array:
     A device may hold any number of real entries, even none; together they hold
     at least one.
     Returns f32[], one copy on every device.
+    The function is compiled with `jit`.
     Budget: each device sends at most 16 (n-1)/n bytes on n devices, by all-reduce:
     as much as it takes to add up 8 bytes.
 
     求 x 中有效元素在所有设备上的平均值，每个设备都要拿到结果。
     mask 中 1 表示有效，0 表示填充。各设备的有效元素个数可以不同，甚至可以是零，
     但合起来至少有一个。返回 f32[]，每个设备上各有一个副本。
+    函数会用 `jit` 编译。
     预算：只用 all-reduce，共 n 个设备时，每个设备最多发送 16 (n-1)/n 字节，正好够把
     8 字节的数加起来。
     """

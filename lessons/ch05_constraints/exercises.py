@@ -89,6 +89,7 @@ def dense(x: jax.Array, w: jax.Array, b: jax.Array, mesh: Mesh) -> jax.Array:
     x: f32[rows, features], P("x", "y"); w: f32[features, outputs], P("y", None);
     b: f32[outputs], a copy on every device.
     Returns f32[rows, outputs], P("x", None).
+    The function is compiled with `jit`.
     Budget: one all-reduce along "y", and nothing else, of a device's part of the
     result: each device sends 2 (k-1)/k of that part's bytes, k being the size of "y".
 
@@ -96,6 +97,7 @@ def dense(x: jax.Array, w: jax.Array, b: jax.Array, mesh: Mesh) -> jax.Array:
     mesh 有 Explicit 轴 "x" 和 "y"，没有用 `set_mesh` 设置过网格。
     x 按 P("x", "y") 分片，w 按 P("y", None)，b 在每个设备上各有一份。
     返回值的形状是 [rows, outputs]，按 P("x", None) 分片。
+    函数会用 `jit` 编译。
     预算：只能沿 "y" 做一次 all-reduce，对象是一个设备所持有的那部分结果；"y" 的大小为 k 时，
     每个设备发送的字节数是它的 2 (k-1)/k。
     """

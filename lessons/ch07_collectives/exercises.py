@@ -24,6 +24,7 @@ def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
     one axis, "x", of size n ≥ 2; m is a multiple of n.
     Returns f32[n, m] with the same sharding, in which every row is the sum of all
     rows of x.
+    The function is compiled with `jit`.
     Budget: each device sends at most 2 (n-1)/n of its row's bytes, by
     collective-permutes, in a loop or one by one: 2 (n-1) pieces of m / n numbers. Each
     goes to a neighbour: on a ring of TPU v4, by the bytes alone, they take as long as
@@ -32,6 +33,7 @@ def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
     让数据分成小块绕环传递，把所有设备上的行加起来。
     x 的形状是 [n, m]，n 个设备各持有一行，也就是按 `P("x")` 分片；mesh 只有一个轴
     "x"，大小 n ≥ 2；m 是 n 的倍数。返回同样形状、同样分片的数组，每一行都是 x 所有行的总和。
+    函数会用 `jit` 编译。
     预算：只用 collective-permute（循环或逐次写出都可以），每个设备最多发送自己那一行字节数的
     2 (n-1)/n，也就是 2 (n-1) 小块，每块 m / n 个数。每一小块都传给邻居：在 TPU v4 的环上，
     只按字节数算，所花的时间等于让 2 (n-1) 小块先后走过一条链路。
@@ -51,6 +53,7 @@ def mean_gradient_shards(
     has one axis, "x", of size n; a is a multiple of n.
     Returns for each parameter the mean over the devices, f32[a, …], its first
     dimension cut along "x".
+    The function is compiled with `jit`.
     Budget: each device sends at most (n-1)/n of the bytes of its gradients, by
     reduce-scatter.
 
@@ -58,6 +61,7 @@ def mean_gradient_shards(
     gradients 里每个参数的形状是 [n, a, …]，第 0 维上下标为 i 的一项是设备 i 算出的梯度，因此按
     `P("x")` 分片；mesh 只有一个轴 "x"，大小为 n；a 是 n 的倍数。
     返回每个参数在各设备上的平均，形状是 [a, …]，第 0 维沿 "x" 切开。
+    函数会用 `jit` 编译。
     预算：只用 reduce-scatter，每个设备最多发送自己全部梯度字节数的 (n-1)/n。
     """
     # TODO: on one device, what is needed to have a sum, but only a part of it?
@@ -77,6 +81,7 @@ def to_experts(
     a real model they are not equal: an expert has room for a fixed number, its
     capacity, and what comes above that is dropped. Here nothing is.)
     Returns f32[k, h], cut along "x", with row i equal to `tokens[i] @ weights[expert[i]]`.
+    The function is compiled with `jit`.
     Budget: all-to-alls only; the tokens of a device travel once, and so do its results:
     it sends (n-1)/n of the bytes of both.
 
@@ -87,6 +92,7 @@ def to_experts(
     数目相同，顺序任意。（真实的模型里并不相同：每个专家有固定的名额，叫容量（capacity），
     超出的会被丢掉；这里不会。）返回形状为 [k, h]、沿 "x" 切开的数组，下标为 i 的行等于
     `tokens[i] @ weights[expert[i]]`。
+    函数会用 `jit` 编译。
     预算：只用 all-to-all；每个设备的 token 送出一次，结果送回一次，也就是发送这两者字节数的
     (n-1)/n。
     """

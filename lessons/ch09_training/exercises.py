@@ -35,6 +35,7 @@ def dropout_step(
     for the rows that it holds.
     Returns (params - rate * gradient, value). value is the mean of the devices'
     losses, f32[], and gradient is its gradient; both lie on every device.
+    The function is compiled with `jit`.
     Budget: all-reduces only, of 4 bytes for each parameter and of 16 more: each device
     sends 2 (n-1)/n of these bytes on n devices.
 
@@ -44,6 +45,7 @@ def dropout_step(
     使用密钥 `jax.random.fold_in(jax.random.key(seed), i)`。
     返回 (params - rate * gradient, value)：value 是各设备损失的平均值，形状为 f32[]，
     gradient 是它的梯度；两者在每个设备上都有一份。
+    函数会用 `jit` 编译。
     预算：只用 all-reduce，每个参数 4 字节，另加 16 字节；共 n 个设备时，每个设备发送的是
     这些字节的 2 (n-1)/n。
     """
@@ -91,6 +93,7 @@ def gated_mlp(
     columns cut over "model". down: f32[h, d], rows cut over "model".
     bias: f32[d], a copy on every device. (Column parallel, then row parallel, as in Megatron.)
     Returns f32[rows, d], laid out as x is.
+    The function is compiled with `jit`.
     Budget: all-reduces only, of the rows that a device holds: each device sends
     2 (m-1)/m of 4 * d bytes for each of them, m being the size of "model".
 
@@ -99,6 +102,7 @@ def gated_mlp(
     mesh 的 "data" 轴切开；gate 和 up 的形状是 [d, h]，按列沿 "model" 轴切开；down 的
     形状是 [h, d]，按行沿 "model" 轴切开；bias 在每个设备上各有一份。
     （这就是 Megatron 的列切加行切。）返回 f32[rows, d]，布局与 x 相同。
+    函数会用 `jit` 编译。
     预算：只用 all-reduce，每个设备持有的每一行算 4 * d 字节；"model" 的大小为 m 时，
     每个设备发送的是这些字节的 2 (m-1)/m。
     """
@@ -124,6 +128,7 @@ def accumulated_gradient(
     mesh's only axis, "data". A microbatch, or a device, may hold only padding.
     Returns the gradient, with respect to params, of the mean loss over all real
     rows of all microbatches, on every device.
+    The function is compiled with `jit`.
     Budget: all-reduces only, of 4 bytes for each parameter and of 16 more: each device
     sends 2 (n-1)/n of these bytes on n devices. The gradients are summed over
     the devices once, not once in every microbatch.
@@ -134,6 +139,7 @@ def accumulated_gradient(
     [micro, rows]，1 表示有效行，0 表示填充；rows 这一维沿 mesh 唯一的轴 "data" 切开。
     某个微批次或某个设备上可能全是填充。
     返回全部微批次的全部有效行的平均损失对 params 的梯度，每个设备上各有一份。
+    函数会用 `jit` 编译。
     预算：只用 all-reduce，每个参数 4 字节，另加 16 字节；共 n 个设备时，每个设备发送的是
     这些字节的 2 (n-1)/n。也就是说，梯度只在设备之间求和一次，而不是每个微批次一次。
     """

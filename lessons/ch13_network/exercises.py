@@ -45,6 +45,7 @@ def two_level_psum(x: jax.Array, mesh: Mesh) -> jax.Array:
     in each), n = h · d; m is a multiple of d.
     Returns f32[n, m] with the same sharding, in which every row is the sum of all
     rows of x.
+    The function is compiled with `jit`.
     Budget: all-reduce, reduce-scatter and all-gather. Along "host" each device sends
     at most 2 (h-1)/h × m / d numbers of 4 bytes, and 2 (d-1)/d × m more besides.
 
@@ -52,6 +53,7 @@ def two_level_psum(x: jax.Array, mesh: Mesh) -> jax.Array:
     x 的形状是 [n, m]，n 个设备各持有一行，也就是按 `P(("host", "device"))` 分片。mesh 有两个轴：
     "host"（h 台主机）和 "device"（每台 d 个设备），n = h · d；m 是 d 的倍数。
     返回同样形状、同样分片的数组，每一行都是 x 所有行的总和。
+    函数会用 `jit` 编译。
     预算：可用 all-reduce、reduce-scatter 和 all-gather。每个设备沿 "host" 最多发送
     2 (h-1)/h × m / d 个数（每个 4 字节），除此之外最多再发送 2 (d-1)/d × m 个数。
     """

@@ -145,6 +145,7 @@ def test_bytes_leaving(check):
             drawn.append((shuffled, process, size))
         gaps = [7, 4, 4, 0, 7, 0]  # not all processes are here
         drawn.append(([[0, 1, 2], [3, 4, 5]], gaps, 42))
+        drawn.append(([[0, 2, 1, 3]], [0, 0, 1, 1], 96))  # every hop crosses
         return drawn
 
     def oracle(groups, process, size):

@@ -122,6 +122,7 @@ def test_which_launcher(check):
             mpi(r(3) + 4, 8, r(3)),
             tpu(r(4), 5),
             tpu(r(3), 4, addresses=True),
+            tpu(r(3), 6) | tpu(r(3), 4, addresses=True),
             # mpirun inside of a job: mpirun started its helpers with srun
             slurm(1, 2, 0, 2) | mpi(r(3) + 4, 8, r(3)),
             # the batch script itself is no step of the job
@@ -178,6 +179,10 @@ def test_what_is_wrong(check):
         n = int(rng.integers(6, 9))
         a, b = sorted(int(i) for i in rng.permutation(range(2, n - 1))[:2])
         elsewhere = {"coordinator_address": "node02:6543"}
+        other_port = {"coordinator_address": "node01:6544"}
+        from_one = [
+            r | {"process_id": r["process_id"] + 1} for r in reports(rng, n)
+        ]
         alone = reports(rng, n, process_id=0, num_processes=1, at=range(n))
         odd = reports(rng, n, num_processes=n + 1, at=[b])
         (one_more,) = (r for r in odd if r["process_id"] == b)
@@ -191,7 +196,9 @@ def test_what_is_wrong(check):
             (last, n),
             (first, n),
             (reports(rng, n, process_id=1, at=[a, b]), n),
+            (from_one, n),
             (reports(rng, n, at=[b, a], **elsewhere), n),
+            (reports(rng, n, at=[b], **other_port), n),
             # most have another address than process 0
             (reports(rng, n, at=range(1, n), **elsewhere), n),
             (reports(rng, n, at=[a, b], devices=3), n),

@@ -50,6 +50,7 @@ def test_stop_after(check):
             ((c + 1, True), (c, True)),
             ((c + 50, False), (c + 52, False)),
             ((b + 90, True), (b + 95, False)),
+            ((2**24 + 1, False), (2**24 - 3, True)),  # no float32
         ]
         everybody.update({each[jax.process_index()]: each for each in drawn})
         assert len(everybody) == len(drawn)
@@ -85,6 +86,8 @@ def test_newest_whole(check):
             ({"step-5": more, "step-7-copy": w[0], "best-9": w[2]},),
             ({"step-3": short, "step-2.tmp": w[0]},),
             ({"step-9": {}, "step-5": w[0]},),
+            ({"step-1_0": w[0], "step-7 ": w[1], "step-4": w[3]},),
+            ({"step-11": whole(rng, 11), "step-6": w[0]},),
             ({},),
         ]  # fmt: skip
 
@@ -119,6 +122,7 @@ def test_slow_process(check):
         return begun, begun + own
 
     def cases(rng):
+        still = np.zeros((3, 4))
         return [
             in_each_step(0.25, 0.5, 0.25),  # just twice as long
             in_each_step(1.5, 2.625, 1.0),
@@ -132,6 +136,14 @@ def test_slow_process(check):
             times(rng, 8, 5, slow=5, factor=1.6),
             times(rng, 4, 25, by=[1, 1, 0.4, 1]),  # a fast one; nobody slow
             times(rng, 4, 25, by=[1.8, 1, 2.35, 1]),  # two lag, one is slow
+            # the others' medians are 1, 1, 1.75; half of their times above 1.5
+            (
+                still,
+                still[:, :4]
+                + [[3, 0.5, 0.5, 1.75], [3, 1, 1, 1.75], [3, 9, 9, 1.75]],
+            ),
+            # in one of three steps more than twice as long; its median is
+            (still[:, :2], still[:, :2] + [[1, 1], [5, 1], [5, 3]]),
         ]
 
     def oracle(begun, ready):

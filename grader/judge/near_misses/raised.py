@@ -11,7 +11,7 @@ from grader.see.values import Float, Int, Tree, Value, leaves
 # The first that is found in "Type: text" counts. Words of JAX 0.10.2 and 0.12.
 USUAL = [
     ("host-copy", r"^TracerArrayConversionError|(?s:^Concretization.*(`(float|int)` function|(item|tolist)\(\)))"),
-    ("placement-of-tracer", r"(?s)^Concretization.*(addressable_|devices\(\)|sharding)"),
+    ("placement-of-tracer", r"(?s)^Concretization.*(addressable_|devices\(\)|sharding)|not available on traced array"),
     ("traced-if", r"^(TracerBoolConversionError|.*truth value of an array)"),
     ("traced-size", r"^(NonConcreteBoolean|TracerIntegerConversion|Concretization|.*concrete values of integer)"),
     ("leaked", r"^UnexpectedTracerError|^TypeError: Computation compiled for \d+ inputs"),
