@@ -182,3 +182,18 @@ def bytes_leaving__every_device(groups, process, size):
 def bytes_leaving__index_for_position(groups, process, size):
     places = [list(range(len(group))) for group in groups]
     return _leaving(places, process, size)
+
+
+def bytes_leaving__all_devices_in_one_ring(groups, process, size):
+    n = len(process)
+    return _leaving(
+        groups, process, size, carried=lambda _: 2 * (n - 1) * size // n
+    )
+
+
+def bytes_leaving__one_piece_a_hop(groups, process, size):
+    return _leaving(groups, process, size, carried=lambda n: size // n)
+
+
+def bytes_leaving__whole_array_in_each_step(groups, process, size):
+    return _leaving(groups, process, size, carried=lambda n: 2 * (n - 1) * size)

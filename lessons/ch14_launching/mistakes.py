@@ -291,7 +291,9 @@ def _wrong(reports, expected, words=WORDS, ids=None, zero=None):
         ("coordinator", "coordinator_address"),
         ("devices", "devices"),
     ):
-        found[word] = {i for i, r in by_id.items() if r[key] != zero.get(key)}
+        found[word] = {
+            i for i, r in by_id.items() if zero and r[key] != zero[key]
+        }
     for word in words:
         if found[word]:
             return word, sorted(found[word])

@@ -15,7 +15,7 @@ def make_it_fit(plan: Callable[[int], dict], rows: list[int]) -> int | None:
 
     rows: batch sizes, increasing. plan(n), for one of these n, compiles the step for
     n rows and returns a dict: "fits" is True or False, "memory" has "arguments",
-    "peak" and "limit", in bytes; where it does not fit, the peak is None.
+    "peak" and "limit", in bytes; where it does not fit, the first two are None.
     If n rows do not fit, no more rows do.
 
     Returns the largest of rows that fits, or None where none does.
@@ -24,7 +24,7 @@ def make_it_fit(plan: Callable[[int], dict], rows: list[int]) -> int | None:
     用尽量少的编译次数，找出放得下的最大批次。
     rows 是从小到大排列的批次大小。对其中的 n，plan(n) 按 n 行编译这一步，返回一个字典：
     "fits" 表示是否放得下；"memory" 里有 "arguments"、"peak" 和 "limit"，单位是字节，
-    放不下时 peak 为 None。如果 n 行放不下，更多的行也放不下。
+    放不下时前两项为 None。如果 n 行放不下，更多的行也放不下。
     返回 rows 里放得下的最大一个；一个都放不下时返回 None。
     预算：编译 `len(rows).bit_length()` 次，再多一次就会抛出 RuntimeError。
     """

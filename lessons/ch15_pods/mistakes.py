@@ -155,6 +155,18 @@ def choose_plan__all_three_in_turn(plans, deadline):
     return _choose([*map(in_turn, plans)], deadline, cost)
 
 
+def choose_plan__sizes_added(plans, deadline):
+    best = None
+    for p in plans:
+        memory = p["memory"]
+        if p["fits"] and memory["peak"] <= 0.9 * memory["limit"]:
+            step = max(p["seconds"].values())
+            cost = sum(p["mesh"].values()) * step
+            if step <= deadline and (best is None or cost < best[0]):
+                best = cost, p["on"], p["mesh"]
+    return best and best[1:]
+
+
 def _links(line):
     return sum(2 if ring else 1 for _, ring in line)
 
@@ -220,6 +232,19 @@ def costliest_axis__most_bytes(collectives, lines, speed):
     return axis, sent / (_links(lines[axis]) * speed)
 
 
+def costliest_axis__chips_added(collectives, lines, speed):
+    return _costliest(
+        collectives, lines, speed, chips=lambda line: sum(n for n, _ in line)
+    )
+
+
+def costliest_axis__own_part_sent(collectives, lines, speed):
+    def whole(c, sent):
+        return (2 if c["op"] == "all-reduce" else 1) * c["bytes"] * c["times"]
+
+    return _costliest(collectives, lines, speed, run=whole)
+
+
 def rows_to_hide__nothing_grows(rows, compute, network, step):
     way = network["data"] + network["model"]
     return math.ceil(rows * way / compute / step) * step
@@ -268,3 +293,9 @@ def rows_to_hide__in_turn(rows, compute, network, step):
     if gained <= 0:
         return None
     return math.ceil(network["model"] / gained / step) * step
+
+
+def rows_to_hide__side_by_side(rows, compute, network, step):
+    if compute < network["model"]:
+        return None
+    return math.ceil(rows * network["data"] / compute / step) * step

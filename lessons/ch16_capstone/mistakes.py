@@ -232,3 +232,10 @@ def slow_process__fastest_other(begun, ready):
     own = np.median(ready - begun, axis=0)
     slowest = int(own.argmax())
     return slowest if own[slowest] > 2 * own.min() else -1
+
+
+def slow_process__mean_of_the_others(begun, ready):
+    own = np.median(ready - begun, axis=0)
+    slowest = int(own.argmax())
+    others = np.delete(own, slowest).mean()
+    return slowest if own[slowest] > 2 * others else -1

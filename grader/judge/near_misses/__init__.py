@@ -202,7 +202,7 @@ def multiple(pairs: list[Pair]) -> Message | None:
         same = all(other and first and other.key == first.key for other in said.values())
         return first if same else Message("times", {"c": numbers.ratio(ratios[0], near)})
     for key, times in (("multiple", ratios), ("fraction", [1 / r for r in ratios])):
-        if all(np.real(t) > 1.5 and abs(t - round(np.real(t))) <= near * abs(t) for t in times):
+        if all(1.5 < np.real(t) <= SMALL and abs(t - round(np.real(t))) <= near * abs(t) for t in times):
             return Message(key, {"n": round(np.real(times[0]))})
     return None
 

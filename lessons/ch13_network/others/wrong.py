@@ -209,3 +209,34 @@ def bytes_leaving__index_for_position(groups, process, size):
         lambda n: 2 * (n - 1) * size // n,
         lambda group: [(i, (i + 1) % len(group)) for i in range(len(group))],
     )
+
+
+def bytes_leaving__all_devices_in_one_ring(groups, process, size):
+    total = sum(len(group) for group in groups)
+    sent = {p: 0 for p in process}
+    for group in groups:
+        for k, here in enumerate(group):
+            there = process[group[(k + 1) % len(group)]]
+            if there != process[here]:
+                sent[process[here]] += 2 * size * (total - 1) // total
+    return sent
+
+
+def bytes_leaving__one_piece_a_hop(groups, process, size):
+    sent = {p: 0 for p in process}
+    for group in groups:
+        for k, here in enumerate(group):
+            there = process[group[(k + 1) % len(group)]]
+            if there != process[here]:
+                sent[process[here]] += size // len(group)
+    return sent
+
+
+def bytes_leaving__whole_array_in_each_step(groups, process, size):
+    sent = {p: 0 for p in process}
+    for group in groups:
+        for k, here in enumerate(group):
+            there = process[group[(k + 1) % len(group)]]
+            if there != process[here]:
+                sent[process[here]] += (2 * len(group) - 2) * size
+    return sent

@@ -404,10 +404,10 @@ def what_is_wrong__counted_from_one(reports, expected):
 
 
 def what_is_wrong__how_many_came(reports, expected):
-    said = dict(_say(reports, expected))
-    if said["missing"]:
-        said["missing"] = range(expected)[len(reports) :]
-    return _told(said.items())
+    told = _told(_say(reports, expected))
+    if told[0] == "missing":
+        return "missing", [*range(expected)[len(reports) :]]
+    return told
 
 
 def what_is_wrong__missing_first(reports, expected):

@@ -149,6 +149,18 @@ def choose_plan__all_three_in_turn(plans, deadline):
     return found
 
 
+def choose_plan__sizes_added(plans, deadline):
+    def allowed(p):
+        room = p["fits"] and p["memory"]["peak"] <= 0.9 * p["memory"]["limit"]
+        return room and max(p["seconds"].values()) <= deadline
+
+    def cost(p):
+        return sum(p["mesh"].values()) * max(p["seconds"].values())
+
+    cheapest = min(filter(allowed, plans), key=cost, default=None)
+    return (cheapest["on"], cheapest["mesh"]) if cheapest else None
+
+
 def _into(line):
     return len(line) + sum(ring for _, ring in line)
 
@@ -212,6 +224,29 @@ def costliest_axis__most_bytes(collectives, lines, speed):
     return axis, total / _into(lines[axis]) / speed
 
 
+def costliest_axis__chips_added(collectives, lines, speed):
+    took = dict.fromkeys(lines, 0.0)
+    for c in collectives:
+        n = links = 0
+        for chips, ring in lines[c["axis"]]:
+            n, links = n + chips, links + 1 + ring
+        part = c["bytes"] - c["bytes"] / n
+        part *= 1 + (c["op"] == "all-reduce")
+        took[c["axis"]] += c["times"] * part / links / speed
+    most = max(took, key=took.__getitem__)
+    return most, took[most]
+
+
+def costliest_axis__own_part_sent(collectives, lines, speed):
+    took = dict.fromkeys(lines, 0.0)
+    for c in collectives:
+        links = sum(1 + ring for _, ring in lines[c["axis"]])
+        sent = c["bytes"] * c["times"] * (1 + (c["op"] == "all-reduce"))
+        took[c["axis"]] += sent / (links * speed)
+    most = max(took, key=took.__getitem__)
+    return most, took[most]
+
+
 def _up(rows, step):
     return int(-(-rows // step)) * step
 
@@ -260,3 +295,10 @@ def rows_to_hide__in_turn(rows, compute, network, step):
     if compute <= network["data"]:
         return None
     return _up(rows * network["model"] / (compute - network["data"]), step)
+
+
+def rows_to_hide__side_by_side(rows, compute, network, step):
+    if network["model"] > compute:
+        return None
+    steps = rows * network["data"] / (compute * step)
+    return step * -int(-steps // 1)

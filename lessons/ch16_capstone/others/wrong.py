@@ -234,3 +234,12 @@ def slow_process__fastest_other(begun, ready):
     slowest = max(middles)
     found = slowest > 2 * sorted(middles)[0]
     return middles.index(slowest) if found else -1
+
+
+def slow_process__mean_of_the_others(begun, ready):
+    own = [float(np.median(p)) for p in (ready - begun).T]
+    for p, mine in enumerate(own):
+        rest = own[:p] + own[p + 1 :]
+        if mine > 2 * sum(rest) / len(rest):
+            return p
+    return -1
