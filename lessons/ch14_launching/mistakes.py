@@ -200,6 +200,13 @@ def arguments_by_hand__round_robin(hosts, gpus, a_gpu_each, port):
     ]
 
 
+def arguments_by_hand__process_id_for_gpu(hosts, gpus, a_gpu_each, port):
+    def change(row, n, each):
+        return {"local_device_ids": [n]} if each > 1 else {}
+
+    return _by_hand(hosts, gpus, a_gpu_each, port, change)
+
+
 def _slurm(environ, needs, rank="SLURM_PROCID", size="SLURM_NTASKS"):
     if all(f"SLURM_{name}" in environ for name in needs):
         return "slurm", int(environ[rank]), int(environ[size])

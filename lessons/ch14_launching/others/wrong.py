@@ -241,6 +241,20 @@ def arguments_by_hand__round_robin(hosts, gpus, a_gpu_each, port):
     ]
 
 
+def arguments_by_hand__process_id_for_gpu(hosts, gpus, a_gpu_each, port):
+    each = gpus if a_gpu_each else 1
+    return [
+        {
+            "host": hosts[i // each],
+            "coordinator_address": hosts[0] + ":" + str(port),
+            "num_processes": each * len(hosts),
+            "process_id": i,
+            "local_device_ids": [i] if each > 1 else [*range(gpus)],
+        }
+        for i in range(each * len(hosts))
+    ]
+
+
 def _found(environ, kind):
     if kind == "ompi" and environ.get("OMPI_MCA_orte_hnp_uri"):
         return (
