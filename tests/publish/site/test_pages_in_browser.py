@@ -141,8 +141,8 @@ def test_the_root_page_leads_to_an_edition(browser, base):
     browser.open(f"{base}/index.html")
     browser.wait_for("/\\/(en|zh-Hans|zh-Hant)\\/index.html$/.test(location.pathname)")
     browser.open(f"{base}/en/index.html")
-    browser.run("document.querySelector('.languages a[data-edition=zh-Hant]').click()")
+    choose = "document.querySelector('.languages a[data-edition=zh-Hant]')?.click()"
+    browser.wait_for(f"{choose}, localStorage.getItem('edition') === 'zh-Hant'")
     browser.wait_for("location.pathname.endsWith('/zh-Hant/index.html')")
-    browser.wait_for("localStorage.getItem('edition') === 'zh-Hant'")  # another process of the browser may write it late
     browser.open(f"{base}/index.html")
     browser.wait_for("location.pathname.endsWith('/zh-Hant/index.html')")
