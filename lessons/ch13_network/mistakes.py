@@ -49,6 +49,19 @@ def ring_seconds__sum_of_the_hops(size, hops):
     return 2 * (n - 1) * sum(t + size / n / rate for rate, t in hops)
 
 
+def ring_seconds__lowest_rate_alone(size, hops):
+    rate, latency = min(hops)
+    n = len(hops)
+    return 2 * (n - 1) * (latency + size / n / rate)
+
+
+def ring_seconds__latency_once_a_round(size, hops):
+    n = len(hops)
+    rate = min(rate for rate, _ in hops)
+    latency = max(latency for _, latency in hops)
+    return 2 * (latency + (n - 1) * size / n / rate)
+
+
 def _sum(x, mesh, total):
     cut = P(("host", "device"))
     return jax.shard_map(

@@ -167,6 +167,18 @@ def choose_plan__sizes_added(plans, deadline):
     return best and best[1:]
 
 
+def choose_plan__axes_counted(plans, deadline):
+    best = None
+    for p in plans:
+        memory = p["memory"]
+        if p["fits"] and memory["peak"] <= 0.9 * memory["limit"]:
+            step = max(p["seconds"].values())
+            cost = len(p["mesh"]) * step
+            if step <= deadline and (best is None or cost < best[0]):
+                best = cost, p["on"], p["mesh"]
+    return best and best[1:]
+
+
 def _links(line):
     return sum(2 if ring else 1 for _, ring in line)
 

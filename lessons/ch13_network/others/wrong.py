@@ -58,6 +58,18 @@ def ring_seconds__sum_of_the_hops(size, hops):
     return float(2 * (n - 1) * (latencies + size / n / rates).sum())
 
 
+def ring_seconds__lowest_rate_alone(size, hops):
+    slowest = sorted(hops, key=lambda hop: hop[0])[0]
+    steps = 2 * len(hops) - 2
+    return steps * (slowest[1] + size / (len(hops) * slowest[0]))
+
+
+def ring_seconds__latency_once_a_round(size, hops):
+    rates, latencies = zip(*hops, strict=True)
+    pieces = 2 * (len(hops) - 1) * size / len(hops)
+    return pieces / min(rates) + 2 * max(latencies)
+
+
 def _mapped(total, x, mesh):
     spec = P(("host", "device"), None)
     return jax.jit(

@@ -161,6 +161,18 @@ def choose_plan__sizes_added(plans, deadline):
     return (cheapest["on"], cheapest["mesh"]) if cheapest else None
 
 
+def choose_plan__axes_counted(plans, deadline):
+    def allowed(p):
+        room = p["fits"] and p["memory"]["peak"] <= 0.9 * p["memory"]["limit"]
+        return room and max(p["seconds"].values()) <= deadline
+
+    def cost(p):
+        return len([*p["mesh"]]) * max(p["seconds"].values())
+
+    cheapest = min(filter(allowed, plans), key=cost, default=None)
+    return (cheapest["on"], cheapest["mesh"]) if cheapest else None
+
+
 def _into(line):
     return len(line) + sum(ring for _, ring in line)
 
