@@ -60,7 +60,7 @@ def test_stop_after(check):
         each = everybody[begun, told]
         if not any(told for _, told in each):
             return 0
-        step = 1
+        step = min(begun for begun, _ in each)
         while any(begun >= step for begun, _ in each):
             step += 1
         return step
