@@ -56,7 +56,17 @@ def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang:
     own = dict.fromkeys(verdict.own or _stack_lines(verdict.stack, verdict.file))
     where = [_line("where", say("where", lang, file=file, line=n, code=code.strip()), lang) for n, code in own]
     first, last = (diagnosis, remark) if diagnosis else (remark, "")
-    return "\n".join(filter(None, [first, *called, *seen, last, *where]))
+    beside = [] if verdict.mistake or verdict.likely else _right_on(spec, verdict, called, lang)
+    return "\n".join(filter(None, [first, *called, *seen, *beside, last, *where]))
+
+
+def _right_on(spec: Exercise, verdict: Verdict, called: list[str], lang: str) -> list[str]:
+    """A call that gives what it should, to be held beside the one that does not."""
+    args = verdict.near.values.get("args") if verdict.near else None
+    if not isinstance(args, tuple) or not args:
+        return []
+    text = shown.call(spec.name, args, lang)
+    return [] if called and text in called[0] else [_line("right", text, lang)]
 
 
 def _diagnosis(spec: Exercise, verdict: Verdict, lang: str) -> str:

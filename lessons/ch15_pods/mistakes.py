@@ -257,6 +257,16 @@ def costliest_axis__own_part_sent(collectives, lines, speed):
     return _costliest(collectives, lines, speed, run=whole)
 
 
+def costliest_axis__all_axes_together(collectives, lines, speed):
+    each = {
+        axis: _costliest(
+            [c for c in collectives if c["axis"] == axis], lines, speed
+        )[1]
+        for axis in {c["axis"] for c in collectives}
+    }
+    return max(each, key=lambda axis: each[axis]), sum(each.values())
+
+
 def rows_to_hide__nothing_grows(rows, compute, network, step):
     way = network["data"] + network["model"]
     return math.ceil(rows * way / compute / step) * step

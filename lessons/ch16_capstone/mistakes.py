@@ -95,6 +95,13 @@ def next_rows__in_file_order(saved, count, size, process, processes):
     return _split(batch, process, processes), after
 
 
+def next_rows__split_before_batching(saved, count, size, process, processes):
+    epoch, first = _begin(saved, count, size)
+    mine = np.array_split(_order(epoch, count), processes)[process]
+    share, at = size // processes, first // processes
+    return mine[at : at + share], {"epoch": epoch, "next": first + size}
+
+
 def _gathered(begun, told):
     mine = np.array([[begun, told]])
     everyone = multihost_utils.process_allgather(mine, tiled=True)
@@ -242,6 +249,13 @@ def slow_process__fastest_other(begun, ready):
 
 def slow_process__mean_of_the_others(begun, ready):
     own = np.median(ready - begun, axis=0)
+    slowest = int(own.argmax())
+    others = np.delete(own, slowest).mean()
+    return slowest if own[slowest] > 2 * others else -1
+
+
+def slow_process__means_throughout(begun, ready):
+    own = (ready - begun).mean(axis=0)
     slowest = int(own.argmax())
     others = np.delete(own, slowest).mean()
     return slowest if own[slowest] > 2 * others else -1

@@ -17,7 +17,7 @@ from grader.judge.near_misses import raised as errors
 from grader.judge.near_misses.pair import Pair, Setting, pair
 from grader.judge.verdict import Seen, Verdict
 from grader.messages import Message
-from grader.see.array_values import Array
+from grader.see.array_values import Array, size
 from grader.see.compare import Difference, PrintedDifference, difference
 from grader.see.observation import Traffic
 from grader.see.values import Bool, Dict, Float, Int, Mesh, Nothing, Text, Tree, Tuple, Value, leaves
@@ -254,7 +254,12 @@ def _all_numbers(x: Value) -> bool:
 
 
 def _some_cases(spec: Spec, seen: Seen, right: Seen) -> Message | None:
-    """How many of the inputs give the right value."""
+    """How many of the inputs give the right value, and the smallest of them."""
     every = [[(p[n].value, q[n].value) for p, q in zip(seen, right, strict=True)] for n in range(len(seen[0]))]
     fine = [all(a and b and not difference(a, b, spec.tolerance) for a, b in case) for case in every]
-    return Message("some-cases", {"right": sum(fine), "n": len(fine)}) if 0 < sum(fine) < len(fine) else None
+    if not 0 < sum(fine) < len(fine):
+        return None
+    args = min(
+        (case.args or () for case, well in zip(seen[0], fine, strict=True) if well), key=lambda x: sum(map(size, x))
+    )
+    return Message("some-cases", {"right": sum(fine), "n": len(fine), "args": args})

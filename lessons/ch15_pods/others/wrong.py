@@ -259,6 +259,11 @@ def costliest_axis__own_part_sent(collectives, lines, speed):
     return most, took[most]
 
 
+def costliest_axis__all_axes_together(collectives, lines, speed):
+    found = _sums(collectives, lines, speed, _passes)
+    return _added(found)[0], sum(map(sum, found.values()))
+
+
 def _up(rows, step):
     return int(-(-rows // step)) * step
 

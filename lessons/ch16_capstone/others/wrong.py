@@ -94,6 +94,16 @@ def next_rows__in_file_order(saved, count, size, process, processes):
     }
 
 
+def next_rows__split_before_batching(saved, count, size, process, processes):
+    epoch, at = _where(saved, count, size)
+    own = [
+        list(part) for part in np.array_split(_rows(epoch, count), processes)
+    ]
+    own = own[process][at // processes :]
+    after = {"epoch": epoch, "next": at + size}
+    return np.array(own[: size // processes]), after
+
+
 def _all(number):
     return [int(n) for n in multihost_utils.process_allgather(np.int32(number))]
 
@@ -248,4 +258,12 @@ def slow_process__mean_of_the_others(begun, ready):
         rest = own[:p] + own[p + 1 :]
         if mine > 2 * sum(rest) / len(rest):
             return p
+    return -1
+
+
+def slow_process__means_throughout(begun, ready):
+    took = ready - begun
+    for i in range(took.shape[1]):
+        if took[:, i].mean() > 2 * np.delete(took, i, axis=1).mean():
+            return i
     return -1

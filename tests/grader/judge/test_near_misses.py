@@ -170,7 +170,7 @@ def test_whole_numbers_are_compared_over_all_inputs():
     assert of_values([3, 7], [5, 8]) is None
     assert of_values([4, 7], [4, 8]) == Message("one-less")
     assert of_values([9, 4], [3, 2]) == Message("function-missing", {"name": "sqrt"})
-    assert of_values([4, 17], [4, 8]) == Message("some-cases", {"right": 1, "n": 2})
+    assert of_values([4, 17], [4, 8]) == Message("some-cases", {"right": 1, "n": 2, "args": ()})
 
 
 def test_what_every_call_gives_alike_was_kept_from_the_first():

@@ -8,6 +8,7 @@ import pytest
 from near_cases import DEVICES, E, case, result, rows
 
 from grader.exercise.spec import Spec
+from grader.judge.near_misses import near_miss
 from grader.judge.verdict import Verdict, judge
 from grader.say import shown
 from grader.say.errors import told
@@ -88,6 +89,20 @@ def test_the_smallest_of_the_wrong_cases_is_shown_and_an_odd_error_is_not():
         Spec("ch90_one", "f", Path(), lambda rng: []), Verdict("ch90_one.f", ""), right, [result(mine)], "f"
     )
     assert (verdict.case, verdict.reason) == (2, "differs")
+
+
+def test_beside_a_call_that_is_wrong_stands_the_smallest_that_is_right():
+    def told_of(got, expected, args):
+        spec = Spec("ch90_one", "f", Path(), lambda rng: [])
+        mine, right = ([case(v, a) for v, a in zip(values, args, strict=True)] for values in (got, expected))
+        verdict = judge(spec, Verdict(spec.exercise, ""), [right], [result(mine)], "f")
+        verdict.near = near_miss(spec, verdict, [right], [mine])
+        return explain(spec, verdict, 20.0, 2.0, "en").splitlines()
+
+    said = told_of([5, 7, 2], [5, 7, 4], [([1, 2, 3],), ([1, 2],), ([1, 2, 3, 4],)])
+    assert said[0].startswith("With 2 of the 3 inputs tried the answer is right")
+    assert said[-1] == "right on  f([1, 2])"
+    assert not any(line.startswith("right on") for line in told_of([9, 9], [5, 7], [([1],), ([2],)]))
 
 
 def test_every_argument_has_its_share_of_the_line():

@@ -134,7 +134,9 @@ def test_with_a_collective_timeout_the_program_gets_the_error_and_the_cause_is_n
         if all("step 1" in printed for printed in run.outputs):
             break
     assert run.first_failure and run.first_failure.startswith("process 0 raised JaxRuntimeError: ")
-    assert "Timed out" in run.first_failure and run.first_failure.endswith("after process 1 had finished")
+    # the other may be gone before the time is up
+    assert any(words in run.first_failure for words in ("Timed out", "Connection closed by peer"))
+    assert run.first_failure.endswith("after process 1 had finished")
 
 
 def test_honest_work_after_the_other_has_finished_is_left_alone(marker: str):
