@@ -26,6 +26,10 @@ _CODE = re.compile(
     r"|\b[A-Za-z]\w*(?:_\w+|\.\w+)+",  # num_devices, jax.P
     re.A,
 )
+_CODE_OR_WORD = re.compile(
+    rf"{_CODE.pattern}|(?m:(?:^|(?<=[,;.] )))(?P<listed>\w+)(?=: )|\b(?P<word>\w+)\b",  # x: …; y: …
+    re.A,
+)
 _ITEM = re.compile(r"(?<=[.。：])\n(?=[a-z_]\w*(?:(?:,| and) [a-z_]\w*)*: )", re.A)
 
 
@@ -44,10 +48,13 @@ def markdown(text: str, names: list[str]) -> str:
     text = re.sub(r"(?m)(?<=[^\n])\n(?=Returns\b|Budget\b)", "\n\n", text)
     text = _ITEM.sub("\n\n", text)
     chosen = names if HAN.search(text) else [n for n in names if len(n) == 1]  # English has words such as «batch»
-    known = "|".join(map(re.escape, chosen)) or "(?!)"
-    listed = "|".join(map(re.escape, names)) or "(?!)"
-    words = re.compile(rf"{_CODE.pattern}|\b(?:{known})\b|(?m:(?:^|(?<=[,;.] )))(?:{listed})(?=: )", re.A)
-    return words.sub(lambda m: m[0] if m[0].startswith("`") else f"`{m[0]}`", text)
+
+    def as_code(m: re.Match[str]) -> str:
+        word = m["word"] or m["listed"]
+        plain = m[0].startswith("`") or (word and word not in (names if m["listed"] else chosen))
+        return m[0] if plain else f"`{m[0]}`"
+
+    return _CODE_OR_WORD.sub(as_code, text)
 
 
 def functions(path: Path) -> dict[str, ast.FunctionDef]:

@@ -33,11 +33,28 @@ def ui() -> dict[str, dict[str, str]]:
 
 @functools.cache
 def converter():
-    """OpenCC to what is written in Taiwan, and the rules of terms.toml that follow it."""
+    """OpenCC to what is written in Taiwan, and the rules of terms.toml that follow it: what to find, what to put.
+
+    Most are plain words, which need no pattern: those are strings.
+    """
     from opencc import OpenCC
 
-    rules = [(re.compile(r["find"]), r["put"]) for r in terms()["traditional"]]
-    return OpenCC("s2twp"), rules
+    rows = [(row["find"], row["put"]) for row in terms()["traditional"]]
+    plain = {find for find, put in rows if re.escape(find) == find and "\\" not in put}
+    return OpenCC("s2twp"), [(find if find in plain else re.compile(find), put) for find, put in rows]
+
+
+def exchanged(text: str) -> str:
+    """A text without code, whole."""
+    opencc, rules = converter()
+    text = opencc.convert(text)
+    for find, put in rules:
+        text = text.replace(find, put) if isinstance(find, str) else find.sub(put, text)
+    return text
+
+
+# the same line stands in the words of a lesson and on its page, and is asked for in several steps of a build
+_exchanged_line = functools.cache(exchanged)
 
 
 def traditional(text: str) -> str:
@@ -45,7 +62,6 @@ def traditional(text: str) -> str:
 
     Fenced code stays as it is, but for its comments; so does all that is not Chinese.
     """
-    opencc, rules = converter()
     out = []
     for line, code in with_fences(text):
         start = ""
@@ -53,9 +69,7 @@ def traditional(text: str) -> str:
             found = _AFTER_CODE.fullmatch(line)
             start, line = found.groups() if found else (line, "")
         if not line.isascii():
-            line = opencc.convert(line)
-            for find, put in rules:
-                line = find.sub(put, line)
+            line = _exchanged_line(line)
         out.append(start + line)
     return "\n".join(out)
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 from grader.exercise import chapters
 from publish.pages.page import ROOT
-from publish.pages.terms import BOOK, converter, terms, traditional
+from publish.pages.terms import BOOK, exchanged, terms, traditional
 
 _ALONE = str.maketrans("行列着", "列栏著")  # characters that the edition exchanges in any word
 OFTEN = 3  # a word that the book writes less often needs no synonym of its own
@@ -50,15 +50,13 @@ def regional() -> list[list[str]]:
 
     pages = "".join(path.read_text("utf-8") for path in sorted((BOOK / "zh-Hans").glob("*.md")))
     runs = re.findall("[\u4e00-\u9fff]{2,}", pages)
-    simple, (taiwan, rules), pairs = OpenCC("t2s"), converter(), dict[str, str]()
+    simple, pairs = OpenCC("t2s"), dict[str, str]()
     for size in (2, 3, 4):
         counts = Counter(run[i : i + size] for run in runs for i in range(len(run) - size + 1))
         words = [w for w, n in counts.items() if n >= OFTEN and not any(pair in w for pair in pairs)]
         if not words:  # of a small book
             continue
-        text = taiwan.convert("\n".join(words))
-        for find, put in rules:
-            text = find.sub(put, text)
+        text = exchanged("\n".join(words))
         made = zip(words, text.split("\n"), simple.convert(text).split("\n"), strict=True)
         pairs |= {word: theirs for word, theirs, folded in made if folded not in (word, word.translate(_ALONE))}
     return [[word, theirs] for word, theirs in pairs.items()]

@@ -26,8 +26,8 @@ def contexts(line: str) -> Iterator[str]:
     line = opencc.convert(line)
     for find, put in rules:
         if put in TABLE:
-            yield from (_around(m, f"{m[0]}→{put}") for m in find.finditer(line))
-        line = find.sub(put, line)
+            yield from (_around(m, f"{m[0]}→{put}") for m in re.finditer(find, line))
+        line = re.sub(find, put, line)
     yield from (_around(m, m[0]) for m in re.finditer(f"[{RARE}]", line))
 
 
