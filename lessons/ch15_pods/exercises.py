@@ -22,7 +22,7 @@ def make_it_fit(plan: Callable[[int], dict], rows: list[int]) -> int | None:
     Budget: `len(rows).bit_length()` compilations; one more raises RuntimeError.
 
     用尽量少的编译次数，找出放得下的最大批次。
-    rows 是从小到大排列的批次大小。对其中的 n，plan(n) 按 n 行编译这一步，返回一个字典：
+    rows 是从小到大排列的批次大小。对其中的 n，plan(n) 用 n 行的批次编译这一步，返回一个字典：
     "fits" 表示是否放得下；"memory" 里有 "arguments"、"peak" 和 "limit"，单位是字节，
     放不下时前两项为 None。如果 n 行放不下，更多的行也放不下。
     返回 rows 里放得下的最大一个；一个都放不下时返回 None。
