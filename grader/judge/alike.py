@@ -9,7 +9,7 @@ from grader.judge.verdict import Seen, Verdict, judge_case, over_budget
 from grader.see.array_values import Array, size
 from grader.see.compare import LEFT_ALONE, difference, masked, placement
 from grader.see.observation import Failure, Observation, ProcessResult, Traffic
-from grader.see.values import Float, Value, leaves
+from grader.see.values import Float, Nothing, Value, leaves
 
 # Faults that JAX reports in several ways, by type of mesh or by which of its layers finds them first.
 FAULTS = {
@@ -114,7 +114,8 @@ def _over(case: Observation) -> str:
 class Agreement:
     """On which cases a wrong answer and a mistake did the same, and were wrong; and on which they did not.
 
-    A case in which one of them raises, in any process, counts for neither.
+    A case in which one of them raises, in any process, or has nothing to return where there is an answer, counts for
+    neither.
 
     telling  whether a value says so much that two are hardly the same by accident; one id or one word does not
     """
@@ -134,7 +135,11 @@ def agreement(spec: Spec, right: Seen, answer: Sequence[ProcessResult], mistake:
     alike, apart, telling = set(), set(), False
     for n in range(len(right[0])):
         a, b, solution = ([(cases or ())[n] for cases in seen] for seen in (mine, its, right))
-        if any(case.failure for case in (*a, *b)):
+        if any(
+            case.failure or _gave_up(case, its_right)
+            for seen in (a, b)
+            for case, its_right in zip(seen, solution, strict=True)
+        ):
             continue
         if not all(_nearly_same(spec, *three) for three in zip(a, b, solution, strict=True)):
             apart.add(n)
@@ -142,6 +147,11 @@ def agreement(spec: Spec, right: Seen, answer: Sequence[ProcessResult], mistake:
             alike.add(n)
             telling |= any(case.value and _says_much(case.value) for case in a)
     return Agreement(frozenset(alike), frozenset(apart), telling)
+
+
+def _gave_up(case: Observation, right: Observation) -> bool:
+    """Whether None came back where that is not the answer: most functions that find nothing end so."""
+    return isinstance(case.value, Nothing) and not isinstance(right.value, Nothing)
 
 
 def _says_much(x: Value) -> bool:

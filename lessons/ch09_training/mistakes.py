@@ -93,6 +93,23 @@ def dropout_step__losses_added(loss, params, x, y, seed, rate, mesh):
     return _on_devices(mesh, step, params, x, y)
 
 
+def dropout_step__one_key_for_all(loss, params, x, y, seed, rate, mesh):
+    key = jax.random.fold_in(jax.random.key(seed), 0)
+    value, gradient = jax.value_and_grad(loss)(params, x, y, key)
+    return _descend(params, gradient, rate), value
+
+
+def dropout_step__value_after_the_step(loss, params, x, y, seed, rate, mesh):
+    def step(params, x, y):
+        def mean_loss(p):
+            return lax.pmean(loss(p, x, y, _own_key(seed)), "data")
+
+        new = _descend(params, jax.grad(mean_loss)(params), rate)
+        return new, mean_loss(new)
+
+    return _on_devices(mesh, step, params, x, y)
+
+
 def _dims(w, n):
     return [i for i, size in enumerate(w.shape) if size % n == 0]
 
@@ -189,6 +206,16 @@ def shard_to_fit__below_the_limit(params, mesh, limit):
     return _cut(params, mesh, _enough(params, mesh, limit - 1, order))
 
 
+def shard_to_fit__first_dimension_alone(params, mesh, limit):
+    held, names = sum(w.nbytes for w in params.values()), []
+    for name in _largest_first(params):
+        w = params[name]
+        if held > limit and w.ndim and w.shape[0] % mesh.size == 0:
+            names.append(name)
+            held -= w.nbytes - w.nbytes // mesh.size
+    return _cut(params, mesh, names)
+
+
 def _gated(block, arrays, mesh, check=True):
     columns, rows = P(None, "model"), P("model")
     ins, outs = (P("data"), columns, columns, rows, P()), P("data")
@@ -257,6 +284,22 @@ def gated_mlp__weights_gathered(x, gate, up, down, bias, mesh):
     def block(x, gate, up, down, bias):
         hidden = _hidden(x, whole(gate, 1), whole(up, 1))
         return x + hidden @ whole(down, 0) + bias
+
+    return _gated(block, (x, gate, up, down, bias), mesh, check=False)
+
+
+def gated_mlp__sigmoid(x, gate, up, down, bias, mesh):
+    def block(x, gate, up, down, bias):
+        hidden = jax.nn.sigmoid(x @ gate) * (x @ up)
+        return x + lax.psum(hidden @ down, "model") + bias
+
+    return _gated(block, (x, gate, up, down, bias), mesh)
+
+
+def gated_mlp__rows_mixed(x, gate, up, down, bias, mesh):
+    def block(x, gate, up, down, bias):
+        part = _hidden(x, gate, up) @ down
+        return x + lax.psum(part, ("data", "model")) + bias
 
     return _gated(block, (x, gate, up, down, bias), mesh, check=False)
 

@@ -39,6 +39,10 @@ def who_am_i__devices_for_processes():
     return _facts(processes=jax.device_count())
 
 
+def who_am_i__two_processes_assumed():
+    return _facts(everyone=2 * jax.local_device_count())
+
+
 def _everyone(mine):
     mesh = jax.make_mesh((jax.device_count(),), ("i",))
     return jax.make_array_from_process_local_data(
@@ -79,6 +83,10 @@ def global_sum__fetched(mine):
 
 def global_sum__array(mine):
     return _everyone(mine).sum()
+
+
+def global_sum__own_times_processes(mine):
+    return float(mine.sum()) * jax.process_count()
 
 
 def print_mean__everyone(xs):

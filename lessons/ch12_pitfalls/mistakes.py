@@ -22,6 +22,11 @@ def sum_by_name__sorted_by_size(mine):
     return {name: gather(mine[name]).sum(axis=0) for name in names}
 
 
+def sum_by_name__sorted_by_hash(mine):
+    names = sorted(mine, key=hash)
+    return {name: gather(mine[name]).sum(axis=0) for name in names}
+
+
 def _agree(own, among):
     """One whole number out of those of all processes."""
     return int(among(gather(np.int32(own))))
@@ -103,6 +108,12 @@ def mean_of_batches__one_never_comes(batches):
     return float(total / count)
 
 
+def mean_of_batches__batches_counted(batches):
+    own = np.float32([np.sum(batches), len(batches)])
+    total, count = gather(own).sum(axis=0)
+    return float(total / count)
+
+
 def steps_until_good__own_decision(losses, goal):
     steps = 0
     for loss in losses:
@@ -167,6 +178,10 @@ def steps_until_good__mean_over_steps(losses, goal):
 def steps_until_good__mean_so_far(losses, goal):
     total = gather(losses).mean(axis=0).cumsum()
     return _first(total / np.arange(1, len(losses) + 1) < goal)
+
+
+def steps_until_good__never_is_the_first(losses, goal):
+    return int(np.argmax(gather(losses).mean(axis=0) < goal)) + 1
 
 
 def _part(calls):
@@ -290,3 +305,10 @@ def who_is_missing__jax_in_the_name(stacks):
     for process, stack in enumerate(stacks):
         if not any("jax" in f or f == "progress.py" for f, _, _ in stack):
             return process, _in_program(stack)
+
+
+def who_is_missing__outermost(stacks):
+    for process, stack in enumerate(stacks):
+        if not _waits(stack):
+            ours = [line for file, line, _ in stack if file == "incident.py"]
+            return process, ours[-1]

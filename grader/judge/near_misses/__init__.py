@@ -194,6 +194,8 @@ def multiple(pairs: list[Pair]) -> Message | None:
     both = [(p.got.item(), p.expected.item()) for p in pairs]
     if len(set(both)) < 2 or any(a == 0 or b == 0 or not np.isfinite([a, b]).all() or a == b for a, b in both):
         return None
+    if all(p.whole and 1 in map(abs, two) for p, two in zip(pairs, both, strict=True)):
+        return None  # 1 divides every number
     near = max(p.tolerance for p in pairs)
     ratios = [a / b for a, b in both]
     if not any(isinstance(r, complex) for r in ratios) and np.ptp(ratios) <= near * abs(ratios[0]):

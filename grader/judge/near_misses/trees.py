@@ -51,6 +51,8 @@ def other_kind(got: Value, expected: Value, tolerance: float) -> Message | None:
         return None
     if (ids := _devices(got)) is not None and ids == _integers(expected):
         return Message("device-objects")
+    if isinstance(got, List | Tuple | Set) and isinstance(expected, Int) and 1 < len(got.items) == expected.number:
+        return Message("how-many", {"got": got.kind, "n": expected.number})
     kinds = {"got": got.kind, "expected": expected.kind}
     if isinstance(got, Array) and got.partial and not (isinstance(expected, Array) and expected.partial):
         return Message("not-fetched")

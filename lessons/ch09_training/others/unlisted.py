@@ -122,34 +122,10 @@ def _gated(block, mesh, *arrays):
     )
 
 
-def gated_mlp__sigmoid(x, gate, up, down, bias, mesh):
-    def block(x, gate, up, down, bias):
-        return (
-            x
-            + lax.psum((jax.nn.sigmoid(x @ gate) * (x @ up)) @ down, "model")
-            + bias
-        )
-
-    return _gated(block, mesh, x, gate, up, down, bias)
-
-
 def gated_mlp__no_way_around(x, gate, up, down, bias, mesh):
     def block(x, gate, up, down, bias):
         return (
             lax.psum((jax.nn.silu(x @ gate) * (x @ up)) @ down, "model") + bias
-        )
-
-    return _gated(block, mesh, x, gate, up, down, bias)
-
-
-def gated_mlp__over_both_axes(x, gate, up, down, bias, mesh):
-    def block(x, gate, up, down, bias):
-        return (
-            x
-            + lax.psum(
-                (jax.nn.silu(x @ gate) * (x @ up)) @ down, ("data", "model")
-            )
-            + bias
         )
 
     return _gated(block, mesh, x, gate, up, down, bias)

@@ -131,6 +131,19 @@ def dropout_step__losses_added(loss, params, x, y, seed, rate, mesh):
     return _checked(own, mesh, params, x, y)
 
 
+def dropout_step__one_key_for_all(loss, params, x, y, seed, rate, mesh):
+    value, pull = jax.vjp(lambda p: loss(p, x, y, _folded(seed)(0)), params)
+    (gradient,) = pull(jnp.ones_like(value))
+    return _down(params, gradient, rate), value
+
+
+def dropout_step__value_after_the_step(loss, params, x, y, seed, rate, mesh):
+    _, gradient = _mean(_each(loss, params, x, y, mesh, _folded(seed)))
+    new = _down(params, gradient, rate)
+    value, _ = _mean(_each(loss, new, x, y, mesh, _folded(seed)))
+    return new, value
+
+
 def _put(params, mesh, specs):
     return {
         k: jax.device_put(w, NamedSharding(mesh, specs.get(k, P())))
@@ -233,6 +246,17 @@ def shard_to_fit__below_the_limit(params, mesh, limit):
     }
 
 
+def shard_to_fit__first_dimension_alone(params, mesh, limit):
+    n, specs = mesh.size, {}
+    for name in sorted(params, key=lambda k: params[k].nbytes, reverse=True):
+        cut = [w.nbytes // (n if k in specs else 1) for k, w in params.items()]
+        if sum(cut) <= limit:
+            break
+        if len(params[name].shape) and not params[name].shape[0] % n:
+            specs[name] = P("data")
+    return _put(params, mesh, specs)
+
+
 def _mlp(block, mesh, *arrays):
     ins = (P("data"), P(None, "model"), P(None, "model"), P("model"), P())
     return jax.shard_map(
@@ -326,6 +350,21 @@ def gated_mlp__weights_gathered(x, gate, up, down, bias, mesh):
     everywhere = NamedSharding(mesh, P())
     gate, up, down = (jax.reshard(w, everywhere) for w in (gate, up, down))
     return x + _part(x, gate, up, down) + bias
+
+
+def gated_mlp__sigmoid(x, gate, up, down, bias, mesh):
+    def block(x, g, u, d, b):
+        open_ = 1 / (1 + jnp.exp(-(x @ g)))
+        return lax.psum((open_ * (x @ u)) @ d, "model") + b + x
+
+    return _mlp(block, mesh, x, gate, up, down, bias)
+
+
+def gated_mlp__rows_mixed(x, gate, up, down, bias, mesh):
+    def block(x, g, u, d, b):
+        return b + x + lax.psum(_part(x, g, u, d), ("model", "data"))
+
+    return _mlp(block, mesh, x, gate, up, down, bias)
 
 
 def _sums(losses, params, x, y, weight):

@@ -85,14 +85,6 @@ def mean_loss__half(w, mine, size):
     return float(total / count / 2)
 
 
-def mean_loss__not_squared(w, mine, size):
-    facts = multihost_utils.process_allgather(
-        np.array([_errors(w, mine).sum(), len(mine)], np.float32)
-    )
-    total, count = facts.sum(axis=0)
-    return float(total / count)
-
-
 def _whole(blocks):
     return np.concatenate(
         [

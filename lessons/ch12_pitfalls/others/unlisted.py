@@ -51,12 +51,6 @@ def padded_sum__mean_of_rows(mine):
     return process_allgather(row).sum(axis=0)
 
 
-def mean_of_batches__numpy_scalar_sum(batches):
-    own = np.float32([sum(float(b.sum()) for b in batches), len(batches)])
-    total, count = process_allgather(own).sum(axis=0)
-    return float(total / count)
-
-
 def mean_of_batches__process_0_only(batches):
     own = np.float32(
         [sum(float(b.sum()) for b in batches), sum(b.size for b in batches)]

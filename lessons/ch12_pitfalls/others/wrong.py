@@ -31,6 +31,13 @@ def sum_by_name__sorted_by_size(mine):
     return sums
 
 
+def sum_by_name__sorted_by_hash(mine):
+    sums = {}
+    for _, name in sorted((hash(name), name) for name in mine):
+        sums[name] = sum(np.asarray(process_allgather(mine[name])))
+    return sums
+
+
 def padded_sum__to_the_shortest(mine):
     width = process_allgather(np.array(mine.shape)).min(axis=0)[1]
     return process_allgather(mine[:, :width]).sum(axis=(0, 1))
@@ -121,6 +128,12 @@ def mean_of_batches__one_never_comes(batches):
     return float(total / count)
 
 
+def mean_of_batches__batches_counted(batches):
+    total = sum(float(batch.sum()) for batch in batches)
+    every = process_allgather(np.float32([[total, len(batches)]]), tiled=True)
+    return float(every[:, 0].sum() / every[:, 1].sum())
+
+
 def steps_until_good__own_decision(losses, goal):
     step = 0
     while step < len(losses):
@@ -199,6 +212,11 @@ def steps_until_good__mean_so_far(losses, goal):
         if process_allgather(losses[:n]).mean() < goal:
             return n
     return len(losses)
+
+
+def steps_until_good__never_is_the_first(losses, goal):
+    good = list(np.asarray(process_allgather(losses)).mean(axis=0) < goal)
+    return good.index(max(good)) + 1
 
 
 def _rows(calls):
@@ -325,3 +343,13 @@ def who_is_missing__jax_in_the_name(stacks):
                 line for f, line, _ in frames if f == "incident.py"
             )
     return None
+
+
+def who_is_missing__outermost(stacks):
+    process = _away(stacks)
+    if process is not None:
+        return process, next(
+            line
+            for file, line, _ in reversed(stacks[process])
+            if file == "incident.py"
+        )

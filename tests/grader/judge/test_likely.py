@@ -36,6 +36,12 @@ def test_an_error_on_an_edge_does_not_hide_a_mistake():
     assert found and found.name == "mean"
 
 
+def test_to_find_nothing_does_not_hide_a_mistake():
+    right = [(1, 45), (3, 39), (0, 12)]
+    found = likely([(2, 45), (1, 39), (0, 0)], right, shortest=[(2, 45), (1, 39), None])
+    assert found and found.name == "shortest" and not found.certain
+
+
 def test_one_case_that_is_rounded_otherwise_does_not_hide_a_mistake():
     right = [("all-reduce", E), ("all-gather", E[:8]), ("permute", E[:4])]
     wrong = [("all-reduce", 2 * E), ("all-gather", 2 * E[:8]), ("permute", 2 * E[:4])]

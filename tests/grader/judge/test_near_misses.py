@@ -126,6 +126,7 @@ KINDS = {
     "text": ("4", 4),
     "pieces": ([E[:8], E[8:]], E),
     "device-objects": (DEVICES[:3], [0, 1, 2]),
+    "how-many": ([0, 1, 2048, 2049], 4),
     "without-names": ((2.5, 4.0, 1.5), DICT),
     "keys-missing": ({"w": 1.5, "b": 2.5}, DICT),
     "keys-extra": (DICT | {"d": 1}, DICT),
@@ -163,6 +164,7 @@ def test_whole_numbers_are_compared_over_all_inputs():
     assert of_values([24, 40], [96, 160], ("float32", MESH)) == Message("part-itemsize", {"n": 4})
     assert of_values([30, 10], [15, 2]) == Message("multiple", {"n": 2})
     assert of_values([2, 2], [6, 10]) == Message("fraction", {"n": 3})
+    assert of_values([1, 1], [6, 10]) is None  # every number is a multiple of 1
     assert of_values([24, 40], [3, 5], (MESH,)) == Message("times-devices", {"n": 8})
     assert of_values([24, 40], [3, 5], (GRID,)) == Message("times-devices", {"n": 8})
     assert of_values([3, 6], [5, 10]) == Message("times", {"c": "0.6"})
