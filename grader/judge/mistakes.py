@@ -134,6 +134,8 @@ def _see(
     yield from ((name, seen[name]) for name in names if name in seen)
     alone = [n for n in left if n not in seen and (n in quick or notes.says(n) is None or (slow and notes.says(n)))]
     yield from _see_alone(spec, settings, alone, notes, settings.limit if settings.machine else LIMIT)
+    if slow:  # it may have failed on an edge alone, and do elsewhere what a quick one does
+        _see_together(spec, settings, [n for n in _quick(spec, notes, names) if n not in seen], seen)
 
 
 def _see_alone(

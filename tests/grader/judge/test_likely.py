@@ -103,3 +103,23 @@ def test_a_learner_reads_that_it_is_only_likely(tmp_path):
         "expected  2.0",
     ]
     assert chinese[0] == "就这个例子看，像是：两倍——乘了二。"
+
+
+MEANS = """import numpy as np
+from jax.experimental import multihost_utils
+
+
+def mean_of_batches(batches):
+    own = np.concatenate(batches).mean()  # of no batches: an error, and the other process waits
+    return float(multihost_utils.process_allgather(np.float32(own)).mean())
+"""
+
+
+def test_who_fails_on_an_edge_and_leaves_the_other_waiting_still_learns_what_else_is_wrong(tmp_path):
+    from grader.exercise.exercises import Catalogue
+    from grader.exercise.spec import Settings
+
+    (tmp_path / "ch12_pitfalls.py").write_text(MEANS)
+    spec = Catalogue(Path(__file__).parents[3] / "lessons").spec("ch12_pitfalls.mean_of_batches")
+    verdict = checking.finish(checking.begin(spec, Settings(tmp_path, 5)))
+    assert (verdict.outcome, verdict.likely) == ("wrong", "mean_of_batches__mean_of_means")
