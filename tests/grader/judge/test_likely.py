@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import pytest
+from checker_runs import answer, check, project
 from near_cases import E, case
 
-from grader.exercise.spec import Spec
+from grader.exercise.exercises import Catalogue
+from grader.exercise.spec import Settings, Spec
 from grader.judge.alike import agreement
-from grader.judge.mistakes import _likely
+from grader.judge.mistakes import _likely, _Notes
 from grader.run import checking
 from grader.see.observation import Failure, FileObservation, Observation, ProcessResult
 
@@ -81,9 +83,6 @@ CHAPTER = {
 
 def test_a_learner_reads_that_it_is_only_likely(tmp_path):
     """The error on 0 is the answer's own; what it does otherwise is a known mistake, which is shown where it tells."""
-    from grader.exercise.exercises import Catalogue
-    from grader.exercise.spec import Settings
-
     chapter = tmp_path / "lessons" / "ch97_half"
     chapter.mkdir(parents=True)
     for name, text in CHAPTER.items():
@@ -105,21 +104,22 @@ def test_a_learner_reads_that_it_is_only_likely(tmp_path):
     assert chinese[0] == "就这个例子看，像是：两倍——乘了二。"
 
 
-MEANS = """import numpy as np
+LEFT_ALONE = """import jax
 from jax.experimental import multihost_utils
 
 
-def mean_of_batches(batches):
-    own = np.concatenate(batches).mean()  # of no batches: an error, and the other process waits
-    return float(multihost_utils.process_allgather(np.float32(own)).mean())
+def everybody(x):
+    if len(x) == 5 and jax.process_index() == 1:
+        raise ValueError("an edge")
+    multihost_utils.process_allgather(x)
+    return float(x.sum())
 """
 
 
+@pytest.mark.long
 def test_who_fails_on_an_edge_and_leaves_the_other_waiting_still_learns_what_else_is_wrong(tmp_path):
-    from grader.exercise.exercises import Catalogue
-    from grader.exercise.spec import Settings
-
-    (tmp_path / "ch12_pitfalls.py").write_text(MEANS)
-    spec = Catalogue(Path(__file__).parents[3] / "lessons").spec("ch12_pitfalls.mean_of_batches")
-    verdict = checking.finish(checking.begin(spec, Settings(tmp_path, 5)))
-    assert (verdict.outcome, verdict.likely) == ("wrong", "mean_of_batches__mean_of_means")
+    root = project(tmp_path)
+    answer(root, "ch91_pair", LEFT_ALONE)
+    _Notes(Catalogue(root / "lessons").spec("ch91_pair.everybody")).add("everybody__own", slow=False)
+    said = check(root, "lessons/ch91_pair", "--limit=6").text
+    assert "As far as this case shows, this looks like: only its own" in said
