@@ -15,7 +15,7 @@ from minipod import cluster
 from minipod.doctor import Finding
 from minipod.doctor.findings import all_well
 from minipod.doctor.gathered import Gathered, findings
-from minipod.processes import environment
+from minipod.processes import environment, free_port
 
 
 def doctors(*options: str, **planted: str | None) -> tuple[cluster.Run, dict[str, dict[str, str]]]:
@@ -120,8 +120,6 @@ def test_planted_a_process_whose_jax_fails_on_the_way(tmp_path: Path):
 
 def launched(limit: int, *commands: list[str]) -> list[subprocess.Popen[str]]:
     """Doctors as a launcher would start them, each with a command in front of it."""
-    from minipod.processes import free_port
-
     env = environment.clean(JAX_PLATFORMS="cpu", MINIPOD_COORDINATOR=f"127.0.0.1:{free_port()}")
     env |= {"MINIPOD_PROCESSES": str(len(commands)), "MINIPOD_LIMIT": "150"}
     doctor = [sys.executable, "-m", "minipod", "doctor", "--cluster", "--json", f"--limit={limit}"]
@@ -201,10 +199,11 @@ def test_planted_another_job_on_the_coordinators_port():
 
 @pytest.mark.parametrize("number", ["1", "0"])
 def test_without_the_other_process_it_ends_within_the_limit(number: str):
-    env = environment.clean(MINIPOD_COORDINATOR="127.0.0.1:19999", MINIPOD_PROCESSES="2", MINIPOD_LIMIT="60")
+    address = f"127.0.0.1:{free_port()}"  # both may be tried at once, and must not meet
+    env = environment.clean(MINIPOD_COORDINATOR=address, MINIPOD_PROCESSES="2", MINIPOD_LIMIT="60")
     command = [sys.executable, "-m", "minipod", "doctor", "--cluster", "--limit=2"]
     done = subprocess.run(command, env=env | {"MINIPOD_PROCESS": number}, capture_output=True, text=True, timeout=60)
-    alone = "minipod: process 1: process 0 could not be reached at 127.0.0.1:19999 within 2 s (Connection refused)\n"
+    alone = f"minipod: process 1: process 0 could not be reached at {address} within 2 s (Connection refused)\n"
     if number == "1":
         assert (done.returncode, done.stdout, done.stderr) == (1, "", alone)
     else:
