@@ -148,7 +148,8 @@ def product(x, w, spec):
     return jnp.dot(x, w, out_sharding=NamedSharding(mesh, spec))
 
 
-for spec in P("x", None), P(None, None), P("x", None, unreduced={"y"}):
+last = P("x", None, unreduced={"y"})
+for spec in P("x", None), P("x", "y"), P(None, None), last:
     answer = partial(product, spec=spec)
     bill = [f"{c.sent} by {c.op}" for c in traffic.of(answer, explicit, w)]
     print(f"{jax.typeof(answer(explicit, w))!s:21}", bill)
