@@ -9,7 +9,7 @@ import argparse
 import re
 import sys
 
-from publish.pages.page import ROOT
+from publish.page import ROOT
 
 LIST = ROOT / "book" / "addresses.txt"
 HEAD = "# Never changed, only added to: see publish/addresses.py, which writes this file.\n"

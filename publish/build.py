@@ -15,9 +15,9 @@ from publish import files, package, progress_line, sync
 from publish.editions import write_editions
 from publish.outputs import recordings
 from publish.outputs.execute import Executed, chapter, measures, waiting
+from publish.page import ROOT, Page, read_page, show, written
 from publish.pages import source_links
 from publish.pages.notebooks import EDITIONS
-from publish.pages.page import ROOT, Page, read_page, show, written
 
 EARLY = 30.0  # seconds of executing after which what is there is written
 

@@ -18,9 +18,9 @@ import nbformat
 from grader.notebook import blank_cells
 from publish import files, progress_line
 from publish.outputs.execute import Executed
+from publish.page import ROOT, chapter_of, read_page, written
 from publish.pages import editorial, first_cell, notebooks, root_page, status, web_server
 from publish.pages.notebooks import EDITIONS
-from publish.pages.page import ROOT, chapter_of, read_page, written
 from publish.pages.plain_markdown import Links
 from publish.reference import fill as reference
 

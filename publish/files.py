@@ -4,7 +4,7 @@ import errno
 import os
 from pathlib import Path
 
-from publish.pages.page import show
+from publish.page import show
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)

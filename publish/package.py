@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 
 from publish import files
-from publish.pages.page import ROOT
+from publish.page import ROOT
 
 FOLDERS = ("grader", "lessons", "minipod", "solutions", "LICENSES")
 FILES = ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in")

@@ -7,7 +7,7 @@ import time
 from publish import files, progress_line, sync
 from publish.build import execute as in_turn
 from publish.outputs import execute, recordings
-from publish.pages.page import ROOT, Page, show
+from publish.page import ROOT, Page, show
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -16,7 +16,7 @@ from minipod.pods.command import prepared
 from minipod.pods.compiler import Missing, versions
 from minipod.pods.making import compiled
 from publish import progress_line
-from publish.pages.page import ROOT, show
+from publish.page import ROOT, show
 
 LIST = "plans.txt"
 

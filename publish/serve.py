@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from publish.pages.page import ROOT
+from publish.page import ROOT
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

@@ -20,8 +20,8 @@ from grader.exercise.statements import chinese
 from publish import files
 from publish.lists import front_picture
 from publish.lists.chapter_lists import Lists, lists
+from publish.page import ROOT, WRITTEN, Page, demo_cells, program_cell, read_page, show, written
 from publish.pages import exercise_blocks, terms
-from publish.pages.page import ROOT, WRITTEN, Page, demo_cells, program_cell, read_page, show, written
 
 
 @dataclass

@@ -19,8 +19,8 @@ sys.path[:0] = [str(BOOK), str(BOOK.parent)]  # Jupyter Book starts elsewhere
 from _ext import without_script  # noqa: E402
 
 from publish import files, reference  # noqa: E402  (book/ is not a package)
+from publish.page import chapter_of  # noqa: E402
 from publish.pages import source_links, terms  # noqa: E402
-from publish.pages.page import chapter_of  # noqa: E402
 
 NAMES = {"en": "English", "zh-Hans": "简体", "zh-Hant": "繁體"}
 LANGUAGES = {"en": "en", "zh-Hans": "zh_CN", "zh-Hant": "zh_TW"}

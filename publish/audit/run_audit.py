@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from publish import progress_line
-from publish.pages.page import ROOT
+from publish.page import ROOT
 from publish.serve import Quiet
 
 NPM = "lighthouse@12.8.2"  # brings axe-core and puppeteer-core along; 13 wants Node 22

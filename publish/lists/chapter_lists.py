@@ -12,8 +12,8 @@ from grader.exercise import chapters
 from grader.exercise.chapters import Chapter
 from grader.exercise.statements import functions
 from publish.lists import elsewhere, teaching
+from publish.page import written
 from publish.pages import terms
-from publish.pages.page import written
 
 
 @dataclass(frozen=True)

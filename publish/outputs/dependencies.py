@@ -13,7 +13,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from publish.pages.page import Page
+from publish.page import Page
 
 OURS = ("minipod", "grader", "lessons")
 TOOLS = ("minipod", "grader")

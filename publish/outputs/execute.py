@@ -23,7 +23,7 @@ from grader.exercise import chapters
 from minipod.processes.environment import clean
 from publish import files, progress_line
 from publish.outputs import dependencies, recordings
-from publish.pages.page import Page, show
+from publish.page import Page, show
 
 WORDS = ("words.", "chapter.")  # what editions say, not what cells do
 LIMIT = 300  # seconds a cell may take, on a slow machine, too

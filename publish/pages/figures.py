@@ -7,9 +7,9 @@ import html
 import re
 
 from minipod.pictures.drawing.svg import PALETTE
+from publish.page import chapter_of
 from publish.pages import terms
 from publish.pages.labels import label, translate
-from publish.pages.page import chapter_of
 
 OPEN, CLOSE = '<figure class="minipod">', "</figure>"
 

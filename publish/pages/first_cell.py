@@ -3,8 +3,8 @@
 from grader.messages import say
 from grader.notebook.blank_cells import digest
 from publish import package
+from publish.page import ROOT
 from publish.pages import terms
-from publish.pages.page import ROOT
 
 _CODE = """
 # {needs}

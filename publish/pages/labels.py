@@ -5,8 +5,8 @@ import html
 import re
 import tomllib
 
+from publish.page import ROOT, chapter_of
 from publish.pages import terms
-from publish.pages.page import ROOT, chapter_of
 
 _PIECES = re.compile(
     r"<(?P<verbatim>pre|code|style|script)\b.*?</(?P=verbatim)>"

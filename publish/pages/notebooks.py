@@ -11,9 +11,9 @@ import yaml
 
 from grader.notebook import blank_cells
 from publish.outputs.execute import LIMIT, Executed
+from publish.page import ROOT, Page
 from publish.pages import exercise_blocks, figures, first_cell, terms
 from publish.pages.labels import label
-from publish.pages.page import ROOT, Page
 from publish.pages.plain_markdown import Links, plain
 
 _WIDE = r"[\u3400-\u9fff\uff00-\uffef、。》”]"

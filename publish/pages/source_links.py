@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import yaml
 
 from publish import files, package
+from publish.page import ROOT
 from publish.pages.notebooks import EDITIONS
-from publish.pages.page import ROOT
 
 _GITHUB = "github.com"
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from jupyter_book.sphinx import build_sphinx
 
 from minipod.processes import die_with_parent
+from publish.page import ROOT
 from publish.pages.notebooks import address
-from publish.pages.page import ROOT
 
 
 def write(edition: str, build: Path, only_changed: bool = False) -> int:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from publish import files, progress_line
+from publish.page import ROOT, show
 from publish.pages.notebooks import EDITIONS
-from publish.pages.page import ROOT, show
 from publish.print import articles, epub, paper, site, whole
 
 

@@ -10,8 +10,8 @@ import tinyhtml5
 import yaml
 
 from grader.exercise import chapters
+from publish.page import ROOT
 from publish.pages import terms
-from publish.pages.page import ROOT
 
 # Pages that do nothing on paper: the cover has its own place, and the explorer wants a hand.
 LEFT_OUT = ("index", "explorer", "search")

@@ -12,9 +12,9 @@ from importlib import metadata
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement
 
+from publish.page import ROOT
 from publish.pages import terms
 from publish.pages.notebooks import address
-from publish.pages.page import ROOT
 from publish.print import articles
 from publish.print.articles import Article
 

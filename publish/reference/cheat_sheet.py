@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from publish.pages.page import ROOT
+from publish.page import ROOT
 from publish.reference import places
 from publish.reference.places import Edition
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from publish.page import ROOT
 from publish.pages import terms
-from publish.pages.page import ROOT
 from publish.reference import places
 from publish.reference.places import Edition
 

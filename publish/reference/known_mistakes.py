@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from grader.exercise import chapters
 from grader.exercise.lesson_words import lesson_words
+from publish.page import ROOT
 from publish.pages import exercise_blocks
-from publish.pages.page import ROOT
 from publish.reference import places
 from publish.reference.places import Edition
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.exercise import chapters
+from publish.page import Cell, Page, show
 from publish.pages import terms
 from publish.pages.notebooks import Source
-from publish.pages.page import Cell, Page, show
 
 BOX = re.compile(r":::\{admonition\} (.+)")
 KINDS = ("mistake", "then-and-now")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from publish.pages.page import ROOT
+from publish.page import ROOT
 from publish.reference.places import Edition
 from publish.reference.usage import used
 

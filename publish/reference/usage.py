@@ -5,7 +5,7 @@ import functools
 import re
 from pathlib import Path
 
-from publish.pages.page import ROOT, read_page, written
+from publish.page import ROOT, read_page, written
 from publish.reference import places
 from publish.reference.places import Edition
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from grader.exercise import chapters
 from publish import files, reference
-from publish.pages.page import ROOT
+from publish.page import ROOT
 from publish.search import synonyms
 from publish.search.sections import Section, sections
 

@@ -6,7 +6,7 @@ import tomllib
 from collections import Counter
 
 from grader.exercise import chapters
-from publish.pages.page import ROOT
+from publish.page import ROOT
 from publish.pages.terms import BOOK, exchanged, terms, traditional
 
 _ALONE = str.maketrans("行列着", "列栏著")  # characters that the edition exchanges in any word

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.exercise.statements import HAN, code_comments, split_docstring
+from publish.page import ROOT
 from publish.pages import terms
-from publish.pages.page import ROOT
 
 _CODE = re.compile(
     r"`[^`\n]*`|\[[^\]\n]*, [^\]\n]*\]|\$[^$\n]+\$|\{[\w-]+\}(?=`)|\]\([^)\s]*\)|<[^>\n]*>|https?://[^\s）]+"

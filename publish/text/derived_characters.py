@@ -11,8 +11,8 @@ import re
 import sys
 from collections.abc import Iterator
 
+from publish.page import ROOT
 from publish.pages import terms
-from publish.pages.page import ROOT
 from publish.text.chinese_texts import prose, texts
 
 LIST = ROOT / "book" / "derived_characters.txt"

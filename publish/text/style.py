@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from publish.pages.page import ROOT, WRITTEN, show
+from publish.page import ROOT, WRITTEN, show
 from publish.text.chinese_texts import Sentence, messages, sentences
 
 DATA = ROOT / "book" / "style.toml"

@@ -6,7 +6,7 @@ import tomllib
 import pytest
 import yaml
 
-from publish.pages.page import ROOT
+from publish.page import ROOT
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]

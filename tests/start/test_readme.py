@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from publish.pages.page import demo_cells
+from publish.page import demo_cells
 
 ROOT = Path(__file__).resolve().parents[2]
 READMES = {"en": "README.md", "zh-Hans": "README.zh-Hans.md"}

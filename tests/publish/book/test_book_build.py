@@ -14,7 +14,7 @@ import small_book
 from still_running import running_with, until
 
 from publish.outputs.execute import key
-from publish.pages.page import read_page
+from publish.page import read_page
 
 EDITIONS = ("en", "zh-Hans", "zh-Hant")
 

@@ -9,7 +9,7 @@ import pytest
 from publish import sync
 from publish.outputs import execute, recordings
 from publish.outputs.execute import chapter, measures
-from publish.pages.page import ROOT, read_page
+from publish.page import ROOT, read_page
 
 NOW = ("start", "ch03_sharding", "ch10_processes")  # `make test`; the others take minutes: `make test-long`
 CHAPTERS = [c for c in sync.chapters() if read_page(ROOT / "book/en" / f"{c}.md").cells]

@@ -11,7 +11,7 @@ from publish import sync
 from publish.outputs import execute, recordings
 from publish.outputs.dependencies import _sum_of_code, reached, sum_of
 from publish.outputs.execute import Executed
-from publish.pages.page import ROOT, read_page
+from publish.page import ROOT, read_page
 
 
 @pytest.fixture(scope="module")

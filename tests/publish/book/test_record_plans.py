@@ -7,7 +7,7 @@ import pytest
 from minipod.pods import compiler, making, recorded
 from minipod.pods.command import prepared
 from publish import record_plans
-from publish.pages.page import ROOT
+from publish.page import ROOT
 
 WANTED = [(path, each) for path in record_plans.lists(ROOT) for each in record_plans.wanted(path)]
 NAMES = [f"{each.program.rpartition(':')[2]} on {each.on}" for _, each in WANTED]

@@ -13,9 +13,9 @@ from nbclient import NotebookClient
 from grader.exercise.statements import functions
 from publish import sync
 from publish.outputs.execute import ENVIRONMENT, Executed
+from publish.page import ROOT, read_page
 from publish.pages import notebooks, terms
 from publish.pages.notebooks import EDITIONS
-from publish.pages.page import ROOT, read_page
 from publish.pages.plain_markdown import Links, plain
 
 LONG = pytest.mark.long

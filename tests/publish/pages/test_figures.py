@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+from publish.page import ROOT
 from publish.pages import figures
-from publish.pages.page import ROOT
 
 
 def picture(alt: str, body: str = "") -> str:

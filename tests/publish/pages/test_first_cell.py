@@ -10,9 +10,9 @@ from pathlib import Path
 from grader.messages import say
 from grader.notebook.desk import Desk
 from publish import package
+from publish.page import ROOT
 from publish.pages import first_cell, terms
 from publish.pages.notebooks import EDITIONS
-from publish.pages.page import ROOT
 
 BOOK = "https://host.invalid/book"
 PIP = "import subprocess, types\nsubprocess.run = lambda *_, **__: types.SimpleNamespace(returncode={}, stderr={!r})"

@@ -2,7 +2,7 @@
 
 import sys
 
-from publish.pages.page import ROOT
+from publish.page import ROOT
 
 sys.path.insert(0, str(ROOT / "book"))
 from _ext import slim_styles  # noqa: E402

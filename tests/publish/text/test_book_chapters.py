@@ -8,8 +8,8 @@ from grader.exercise import chapters
 from publish import sync
 from publish.lists.chapter_lists import lists
 from publish.outputs.execute import measures
+from publish.page import ROOT
 from publish.pages.labels import label
-from publish.pages.page import ROOT
 
 LESSON = small_chapter.LESSON
 HEAD = "(sec-small)=\n# Small\n\nProse.\n\n```{code-cell}\n:cell: start\n```\n"

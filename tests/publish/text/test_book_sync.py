@@ -5,7 +5,7 @@ import small_book
 
 from grader.exercise import statements
 from publish import sync
-from publish.pages.page import ROOT, read_page
+from publish.page import ROOT, read_page
 
 
 def edit(folder, name, old, new, edition="en"):

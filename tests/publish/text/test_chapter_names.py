@@ -8,9 +8,9 @@ import small_book
 
 from grader.exercise import chapters
 from publish.outputs.execute import Executed
+from publish.page import ROOT, Page
 from publish.pages import notebooks
 from publish.pages.notebooks import EDITIONS, Source
-from publish.pages.page import ROOT, Page
 
 TITLES = {"ch04_jit": "`jit`, 交给编译器", "sec-ch04": "`jit`, 交给编译器", "sec-mesh": "网格"}
 

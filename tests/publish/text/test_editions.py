@@ -8,9 +8,9 @@ import small_book
 
 from grader.exercise.statements import HAN, blanks_in
 from minipod.pictures.drawing.svg import LABELS
+from publish.page import ROOT
 from publish.pages import figures, terms
 from publish.pages.labels import label, translate
-from publish.pages.page import ROOT
 from publish.text.chinese_texts import prose, texts
 
 WIDE = r"\u3400-\u9fff"

@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from publish.page import ROOT
 from publish.pages import editorial, web_server
-from publish.pages.page import ROOT
 
 BASE = "https://host.invalid/book"
 

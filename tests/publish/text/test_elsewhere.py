@@ -7,7 +7,7 @@ import small_chapter
 from grader.exercise import chapters
 from publish import sync
 from publish.lists.chapter_lists import lists
-from publish.pages.page import ROOT
+from publish.page import ROOT
 
 LESSON = small_chapter.LESSON
 ROW = """

@@ -2,7 +2,7 @@
 
 import pytest
 
-from publish.pages.page import ROOT
+from publish.page import ROOT
 from publish.text import derived_characters, style
 from publish.text.chinese_texts import sentences, texts
 

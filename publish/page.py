@@ -18,7 +18,7 @@ from mdit_py_plugins.front_matter import front_matter_plugin
 from grader.exercise import chapters
 from grader.exercise.chapters import WRITTEN, Chapter
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 
 _MARKDOWN = MarkdownIt("commonmark").use(front_matter_plugin).use(colon_fence_plugin).disable("inline")
 _OPTION = re.compile(r":([\w-]+):\s*(.*)")
