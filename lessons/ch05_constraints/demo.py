@@ -20,17 +20,51 @@ from jax.sharding import AxisType
 auto = jax.make_mesh((2, 4), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
 
 
-@jax.jit
+eighths = NamedSharding(auto, P(("x", "y")))
+
+
 def doubled(x):
-    rows = NamedSharding(auto, P(("x", "y")))
-    return with_sharding_constraint(2 * x, rows)
+    return with_sharding_constraint(2 * x, eighths)
 
 
-print("16 rows:", doubled(jnp.ones((16, 4))).sharding.spec)
+print("16 rows:", jax.jit(doubled)(jnp.ones((16, 4))).sharding.spec)
 
-# %% silently-not
-for rows in 12, 17:
-    print(f"{rows} rows:", doubled(jnp.ones((rows, 4))).sharding.spec)
+
+# %% padded-inside
+def total(x, w):
+    return jnp.exp(doubled(x) @ w).sum()
+
+
+def shared(n, flops):
+    each = round(flops / (2 * w.size))  # one row times w: 2 * 256 * 512 FLOPs
+    idle = 1 - n / (8 * each)
+    print(f"{n} rows: {each} on each of 8 devices, {idle:.0%} padding", end="")
+
+
+w = jnp.ones((256, 512))
+for n in 16, 12, 17:
+    x = jnp.zeros((n, 256))  # exp(0) is 1: this sum counts rows
+    program = jax.jit(total).lower(x, w).compile()
+    shared(n, program.cost_analysis()["flops"])
+    print(f"; counted: {program(x, w) / 512:.0f}")
+
+# %% padded-on-tpu
+from pathlib import Path
+
+import minipod
+from minipod.pods.recorded import plans
+
+lesson = Path(minipod.__file__).parents[1] / "lessons/ch05_constraints"
+for n in 16, 12, 17:
+    (plan,) = plans(lesson, f"rows_{n}", "v5e:2x4")
+    shared(n, plan.flops["f32"])
+    print()
+
+# %% even-at-the-edge
+for n in 17, 6:
+    x = jnp.ones((n, 4))
+    sent = traffic.total(traffic.of(doubled, x))
+    print(f"{n} rows: {jax.jit(doubled)(x).sharding.spec}, {sent} bytes sent")
 
 with expect_error(ValueError, "is 17"):
     jax.jit(jnp.sin, out_shardings=NamedSharding(auto, P("x")))(jnp.ones(17))
@@ -90,11 +124,6 @@ for rows in batch, large:
         )
 
 # %% on-tpu
-from pathlib import Path
-
-import minipod
-
-lesson = Path(minipod.__file__).parents[1] / "lessons/ch05_constraints"
 print((lesson / "on_tpu.txt").read_text())
 
 # %% three-verbs

@@ -19,8 +19,8 @@ def layout(data=None, model=None):
     }
 
 
-def parallel(specs):
-    """The step, on the mesh that is set, and the specs of its state."""
+def parallel(specs, mesh=None):
+    """The step, on this mesh or the one that is set; its state's specs."""
 
     def whole(name, w):
         if "data" not in specs[name]:
@@ -41,4 +41,5 @@ def parallel(specs):
 
     places = {"p": specs, "m": specs, "v": specs, "n": P()}
     ins, outs = (places, P("data")), (places, P())
-    return jax.shard_map(step, in_specs=ins, out_specs=outs), places
+    step = jax.shard_map(step, mesh=mesh, in_specs=ins, out_specs=outs)
+    return step, places

@@ -3,28 +3,18 @@
 from collections import Counter
 from pathlib import Path
 
-from minipod import pods
 from minipod.pods import recorded
-from minipod.pods.plan import plan
 
 HERE = Path(__file__).parent
 HEAD = f"{'':17}   GiB  compute  memory network  longest (ms)"
 
 
 def planned(name, on, **axes):
-    """The plans of a program on a slice: of one mesh, or of all there are."""
-    found = []
-    for entry in recorded.load(HERE):
-        slice_name, _, rest = entry["place"].partition(", ")
-        pairs = rest.partition(":")[0].split(", ")
-        sizes = {k: int(n) for k, n in (each.split("=") for each in pairs)}
-        if name in entry["names"] and slice_name == on:
-            mesh = pods.mesh(on, **sizes)
-            facts, by = entry["facts"], entry["versions"]
-            found.append(plan(name, on, mesh, facts, by, recorded=True))
+    """The plan of a program on a slice and mesh; without one, all there are."""
+    found = recorded.plans(HERE, name, on, **axes)
     if not axes:
         return found
-    (one,) = (p for p in found if dict(p.mesh.shape) == axes)
+    (one,) = found
     return one
 
 

@@ -13,7 +13,9 @@ from typing import Any
 
 import jax
 
+from minipod.pods.absent import mesh
 from minipod.pods.compiler import Missing, Traced, missing
+from minipod.pods.plan import Plan, plan
 
 FILE = "plans.json"
 
@@ -69,6 +71,18 @@ def load(folder: Path) -> list[dict[str, Any]]:
         return []
     except (ValueError, TypeError, KeyError):
         raise ValueError(f"{path} holds no recorded plans: `make record PODS=1` writes it again") from None
+
+
+def plans(folder: Path, name: str, on: str, **axes: int) -> list[Plan]:
+    """What is recorded in a folder of the program of this name on this slice: for one mesh, or for all there are."""
+    found = []
+    for each in load(folder):
+        slice_name, _, rest = each["place"].partition(", ")
+        pairs = (pair.split("=") for pair in rest.partition(":")[0].split(", "))
+        sizes = {axis: int(size) for axis, size in pairs}
+        if name in each["names"] and slice_name == on and axes in ({}, sizes):
+            found.append(plan(name, on, mesh(on, **sizes), each["facts"], each["versions"], recorded=True))
+    return found
 
 
 def entry(traced: Traced, facts: dict[str, Any], versions: dict[str, str]) -> dict[str, Any]:

@@ -8,6 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import NamedSharding, P
+from jax.lax import with_sharding_constraint
+from jax.sharding import AxisType
 
 from minipod.processes import free_port
 from minipod.processes.environment import clean
@@ -53,3 +56,28 @@ def test_padding_with_nan_leaves_a_masked_sum_alone_and_spoils_its_gradient():
 
     value, gradient = jax.value_and_grad(loss)(jnp.float32([1, -2, 3]))
     assert value == 3 and np.isnan(gradient).all()
+
+
+def test_rows_that_nobody_asked_to_cut_are_computed_whole_by_each_device():
+    """Chapter 5, of the seventeen rows without a constraint."""
+    program = jax.jit(lambda x, w: jnp.exp(2 * x @ w).sum()).lower(jnp.zeros((17, 256)), jnp.ones((256, 512)))
+    assert round(program.compile().cost_analysis()["flops"] / (2 * 256 * 512)) == 17
+
+
+def test_what_is_left_of_an_uneven_result_depends_on_the_version():
+    """Chapter 5, of twelve rows that are returned, and of six over the second axis."""
+    mesh = jax.make_mesh((2, 4), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
+
+    def returned(rows, spec, **options):
+        on = NamedSharding(mesh, spec)
+        function = jax.jit(lambda x: with_sharding_constraint(2 * x, on), **options)
+        return function(jnp.ones((rows, 4))).sharding
+
+    halves = {"out_shardings": NamedSharding(mesh, P("x"))}
+    assert returned(12, P(("x", "y")), **halves).spec == returned(6, P("y"), **halves).spec == P("x")
+    if jax.__version_info__ < (0, 11):
+        assert returned(12, P(("x", "y"))).spec == P("x")
+        return
+    with pytest.raises(ValueError, match="is not div"):
+        returned(12, P(("x", "y")))
+    assert not hasattr(returned(6, P("y")), "spec")
