@@ -195,6 +195,28 @@ for name, program in programs.items():
     print(f"{name:13}", *(f"{n / 1e3:7,.0f}" for n in kb), end=" ")
     print(f"{sum(c.times for c in found):8} {us[0]:5.1f} µs {us[1]:5.1f} µs")
 
+# %% peaks-on-a-tpu
+from minipod.pods.recorded import plans
+
+
+def on_tpu(name):  # bytes: held, new, temp, and all three
+    (plan,) = plans(lesson, name, "v5e:2x4")
+    m = plan.memory
+    parts = m["arguments"], m["outputs"] - m["aliased"], m["temporaries"]
+    return *parts, sum(parts)
+
+
+print("KB, TPU v5e    held     new    temp    peak")
+for name in "dp", "fsdp", "tp", "fsdp_tp":
+    print(f"{name:11}", *(f"{n / 1e3:7,.0f}" for n in on_tpu(f"{name}_kept")))
+
+# %% peaks-of-a-large-model
+print("201 M parameters, the state donated: MB at the peak")
+print("rows           16    512")
+for name in "dp", "fsdp", "tp":
+    sizes = (f"large_{name}_donated{rows}" for rows in ("", "_512"))
+    print(f"{name:10}", *(f"{on_tpu(size)[-1] / 1e6:6,.0f}" for size in sizes))
+
 # %% thirty-two-times
 k = 32  # WIDTH and HIDDEN, and so the matrices of the layers k times k
 large = held_and_sent(k * rest, k * k * cut, k * x)
@@ -281,8 +303,9 @@ old = jax.device_put(jnp.ones((1024, 1024)), NamedSharding(line, P("data")))
 for donated in (), (0,):
     shrunk = jax.jit(shrink, donate_argnums=donated)
     memory = shrunk.lower(old).compile().memory_analysis()
-    shared, peak = memory.alias_size_in_bytes, memory.peak_memory_in_bytes
-    print(f"donated {donated!s:4} shared {shared:7,}, at most {peak:9,} bytes")
+    shared = memory.alias_size_in_bytes
+    both = memory.argument_size_in_bytes + memory.output_size_in_bytes - shared
+    print(f"donated {donated!s:4} shared {shared:7,}, together {both:9,} bytes")
 
 
 # %% same-place
@@ -415,6 +438,13 @@ with jax.set_mesh(meshes["DP"]):
         print("donated:", bool(donated))
         bytes_of("Adam", donated, adam, state["p"])
         bytes_of("DP's step", donated, parallel(layout())[0], rows)
+
+# %% donation-on-a-tpu
+print("TPU v5e            kept       donated")
+for name in "dp", "fsdp", "large_dp", "large_fsdp":
+    kept, donated = (on_tpu(f"{name}_{how}")[-1] for how in ("kept", "donated"))
+    saved = 1 - donated / kept
+    print(f"{name:10} {kept:13,} {donated:13,}  {saved:4.0%} saved")
 
 # %% then-other-numbers
 now = jax.random.normal(key, (3,))

@@ -1,4 +1,4 @@
-"""The steps of this chapter, for `minipod plan`: each with and without donation.
+"""The steps of this chapter for `minipod plan`, with and without donation.
 
     minipod plan lessons/ch09_training/on_tpu.py:dp_kept --on v5e:2x4 \
         --mesh data=8,model=1
@@ -42,7 +42,9 @@ def program(mesh, shapes, specs, rows, donate):
         sharding = NamedSharding(mesh, spec)
         return jax.ShapeDtypeStruct(array.shape, array.dtype, sharding=sharding)
 
-    params = {n: jax.ShapeDtypeStruct(s, jnp.float32) for n, s in shapes.items()}
+    params = {
+        n: jax.ShapeDtypeStruct(s, jnp.float32) for n, s in shapes.items()
+    }
     state = jax.tree.map(on, jax.eval_shape(start, params), places)
     tokens = on(jnp.zeros((rows, LENGTH + 1), jnp.int32), P("data"))
     return jax.jit(step, donate_argnums=(0,) if donate else ()), (state, tokens)

@@ -81,3 +81,12 @@ def test_what_is_left_of_an_uneven_result_depends_on_the_version():
     with pytest.raises(ValueError, match="is not div"):
         returned(12, P(("x", "y")))
     assert not hasattr(returned(6, P("y")), "spec")
+
+
+def test_the_peak_that_the_cpu_compiler_tells_leaves_the_temporaries_out():
+    """Chapter 9, where it donates."""
+    step = jax.jit(lambda w: w - jax.grad(lambda w: jnp.sum(jnp.sin(jnp.sin(w @ w) @ w)))(w))
+    memory = step.lower(jnp.ones((256, 256))).compile().memory_analysis()
+    beside = memory.argument_size_in_bytes + memory.output_size_in_bytes
+    assert memory.temp_size_in_bytes >= 256 * 256 * 4
+    assert memory.peak_memory_in_bytes < beside + memory.temp_size_in_bytes
