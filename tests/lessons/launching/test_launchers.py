@@ -2,8 +2,10 @@
 
 import functools
 import json
+import os
 import socket
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -152,6 +154,14 @@ def test_a_process_that_dies_ends_the_others_and_the_job():
     state, log = job_of_two(HERE / "one_dies.py", JAX_PLATFORMS="cpu")
     assert state == "FAILED"
     assert "0: step 1 is done" in log and "step 2" not in log  # said at once, not lost with the process
+
+
+@pytest.mark.long
+def test_a_python_without_jax_is_named_and_nothing_is_started(tmp_path: Path):
+    (tmp_path / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "$@"\n')
+    (tmp_path / "python").chmod(0o755)
+    state, log = job_of_two(CH10 / "hello.py", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    assert (state, log) == ("FAILED", f"{tmp_path}/python has no JAX: activate before sbatch\n")
 
 
 @pytest.mark.long
