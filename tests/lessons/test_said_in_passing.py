@@ -90,3 +90,30 @@ def test_the_peak_that_the_cpu_compiler_tells_leaves_the_temporaries_out():
     beside = memory.argument_size_in_bytes + memory.output_size_in_bytes
     assert memory.temp_size_in_bytes >= 256 * 256 * 4
     assert memory.peak_memory_in_bytes < beside + memory.temp_size_in_bytes
+
+
+def in_eight() -> tuple[jax.sharding.Mesh, jax.Array]:
+    mesh = jax.make_mesh((8,), ("data",))
+    return mesh, jax.device_put(jnp.ones((64, 64)), NamedSharding(mesh, P("data")))
+
+
+def test_a_donated_array_may_be_taken_over_by_another_dtype_or_layout_of_its_size():
+    """Chapter 4, where it donates."""
+    mesh, x = in_eight()
+    for function, spec in ((lambda x: (x > 0).astype(jnp.int32), P("data")), (lambda x: 2 * x, P(None, "data"))):
+        step = jax.jit(function, donate_argnums=0, out_shardings=NamedSharding(mesh, spec)).lower(x).compile()
+        assert step.memory_analysis().alias_size_in_bytes == x.nbytes / 8
+
+
+def test_device_put_moves_between_memories_inside_a_function():
+    """Chapter 5, of the three verbs."""
+    to_host = jax.jit(lambda x: jax.device_put(2 * x, jax.memory.Space.Host))
+    assert to_host(in_eight()[1]).sharding.memory_kind == "pinned_host"
+
+
+def test_only_indexing_asks_where_a_part_of_a_cut_dimension_shall_lie():
+    """Chapter 3, of seventeen rows that were padded."""
+    _, x = in_eight()
+    with pytest.raises(Exception, match="out_sharding"):
+        x[:16]
+    assert jax.typeof(jax.lax.slice(x, (0, 0), (16, 64))).sharding.spec == P("data", None)
