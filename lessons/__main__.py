@@ -8,6 +8,7 @@ if sys.path[0] in ("", os.getcwd()) and os.path.realpath(os.getcwd()) != HOME:
     # `python -m` puts it there: a rich.py among submissions would be imported
     del sys.path[0]
 
+NEEDS = {"learn": "learn", "check": "learn", "class": "class"}  # extras
 USAGE = (
     "python -m lessons learn | check [CHAPTER …] | class FOLDER"
     " | new CHAPTER [NAME] (each has --help)"
@@ -19,6 +20,15 @@ def main() -> int:
     command, *arguments = sys.argv[1:] or [""]
     if sys.platform == "win32":
         return tell("windows")
+    if command == "class":
+        import tempfile
+
+        # bytecode that an earlier submission may have left is not read
+        sys.pycache_prefix = tempfile.mkdtemp(prefix="class-pycache-")
+    from minipod.distribution import missing
+
+    if lacking := missing(NEEDS.get(command, "")):
+        return tell("not-installed", packages=" ".join(lacking))
     if command == "learn":
         from grader.learn.learn_command import main as run
     elif command == "author" or (command == "check" and of_author(arguments)):
@@ -29,10 +39,6 @@ def main() -> int:
     elif command == "check":
         from grader.run.check_command import main as run
     elif command == "class":
-        import tempfile
-
-        # bytecode that an earlier submission may have left is not read
-        sys.pycache_prefix = tempfile.mkdtemp(prefix="class-pycache-")
         from grader.classroom.class_command import main as run
     elif command == "new":
         from grader.author.new_command import main as run
@@ -65,11 +71,11 @@ def of_author(arguments: list[str]) -> bool:
     return bool(chapters) and ours and not is_installed(HERE)
 
 
-def tell(message: str) -> int:
+def tell(message: str, **values: str) -> int:
     """Say why nothing can be done, in the learner's language; exit code 2."""
     from grader.messages import locale_language, say
 
-    print(say(message, locale_language()), file=sys.stderr)
+    print(say(message, locale_language(), **values), file=sys.stderr)
     return 2
 
 
