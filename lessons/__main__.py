@@ -25,13 +25,18 @@ def main() -> int:
 
         # bytecode that an earlier submission may have left is not read
         sys.pycache_prefix = tempfile.mkdtemp(prefix="class-pycache-")
+    from grader.home import HERE, is_installed
     from minipod.distribution import missing
 
+    if command == "class" and is_installed(HERE):
+        return tell("class-installed")
     if lacking := missing(NEEDS.get(command, "")):
         return tell("not-installed", packages=" ".join(lacking))
     if command == "learn":
         from grader.learn.learn_command import main as run
-    elif command == "author" or (command == "check" and of_author(arguments)):
+    elif command == "author" or (
+        command == "check" and of_author(arguments, is_installed(HERE))
+    ):
         from grader.author.author_command import main as run
 
         if command == "author":
@@ -51,13 +56,11 @@ def main() -> int:
     return run(arguments)
 
 
-def of_author(arguments: list[str]) -> bool:
+def of_author(arguments: list[str], installed: bool) -> bool:
     """Whether `check` is to look at chapters themselves, not at your answers.
 
     In a checkout it does where chapters are named, and no option of pytest.
     """
-    from grader.home import HERE, is_installed
-
     chapters = [a for a in arguments if not a.startswith("-")]
     options = [a for a in arguments if a.startswith("-")]
     of_ours = (
@@ -68,7 +71,7 @@ def of_author(arguments: list[str]) -> bool:
         "--root=",
     )
     ours = all(option.startswith(of_ours) for option in options)
-    return bool(chapters) and ours and not is_installed(HERE)
+    return bool(chapters) and ours and not installed
 
 
 def tell(message: str, **values: str) -> int:
