@@ -20,6 +20,23 @@ def test_the_versions_promised_and_tried_are_those_that_are_installed_and_pinned
     assert PROJECT["requires-python"] == f">={distribution.dotted(distribution.OLDEST_PYTHON)}"
 
 
+def test_every_package_that_is_asked_for_is_pinned():
+    asked = [
+        *PROJECT["dependencies"],
+        *(
+            line
+            for e in ("test", "book", "class", "chapters", "learn", "pictures", "pods", "launchers")
+            for line in PROJECT["optional-dependencies"][e]
+        ),
+    ]
+
+    def named(lines: list[str]) -> set[str]:
+        return {re.split(r"[^\w.-]", line)[0].replace("_", "-").lower() for line in lines}
+
+    pinned = named((ROOT / "constraints.txt").read_text("utf-8").splitlines())
+    assert named(asked) - pinned == {distribution.NAME}
+
+
 def test_its_version_is_the_projects(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
