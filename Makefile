@@ -7,7 +7,7 @@ PORT ?= 8000
 # Two more than there are cores: half of the tests wait for processes.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(min(6, 2 + (os.cpu_count() or 1)))')
 
-.PHONY: learn book pdf epub zip record serve env sync format test test-long mutants check pins env-newest test-newest audit clean system
+.PHONY: learn book pdf epub zip record verify release-check release serve env sync format test test-long mutants check pins env-newest test-newest audit clean system
 
 # FRESH=1 executes every cell here; otherwise what book/outputs/ has for the cells as they are is taken from there.
 book: env  ## write _build/html/{en,zh-Hans,zh-Hant}/
@@ -18,6 +18,18 @@ pdf epub zip: book  ## the book to take along, in _build/: PDF (with Chromium), 
 
 record: env  ## execute the cells of all PAGES, write their outputs to book/outputs/; PODS=1: the plans, with libtpu
 	@$(BIN)/python -m $(if $(PODS),publish.record_plans,publish.record $(PAGES))
+
+verify: env  ## execute what does not measure, and compare with book/outputs/: which outputs differ, by page and cell
+	@$(BIN)/python -m publish.verify $(PAGES)
+
+# Whether this commit can be released: tag, changelog, clean tree, the wheel in empty environments. RELEASING.md.
+release-check: env
+	@$(BIN)/python -m publish.release '$(TAG)'
+	@WHEEL="$$(echo _build/release/*.whl)" $(BIN)/python -m pytest tests/start/test_package.py -m long -q
+
+# All that a release attaches, in _build/release/. Nothing is uploaded: .github/workflows/release.yml does that.
+release: release-check pdf epub
+	@cp _build/*-'$(TAG:v%=%)'-*.pdf _build/*-'$(TAG:v%=%)'-*.epub _build/release/ && ls _build/release
 
 serve: env  ## show the book on 127.0.0.1
 	@$(BIN)/python -m publish.serve --port $(PORT)

@@ -1,6 +1,8 @@
 """The wheel and the source distribution are whole: what works in a checkout works from them, in an empty folder."""
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -11,6 +13,8 @@ from pathlib import Path
 
 import pytest
 from projects import ROOT, copy, exercises
+
+from publish.pages import first_cell
 
 LIMIT = 600
 CARRIED = ("grader", "lessons", "minipod", "solutions")
@@ -44,17 +48,18 @@ def test_each_kind_of_file_is_packaged():
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if given := os.environ.get("WHEEL"):  # the one that a release would attach
+        return Path(given).resolve()
     above = tmp_path_factory.mktemp("wheel")
     copy(above / "project")
     pip("wheel", "--no-deps", "./project", "-w", "dist", cwd=above)
     return next((above / "dist").glob("*.whl"))
 
 
-def installed(wheel: Path, extras: str) -> Path:
-    """A Python with the wheel and what it depends on, and nothing else. Skips where no package index is in reach."""
-    venv = wheel.parents[1] / f"venv{extras}"
+def installed(venv: Path, *packages: str) -> Path:
+    """A Python with these packages and what they depend on. Skips where no package index is in reach."""
     subprocess.run([sys.executable, "-m", "venv", venv], check=True, timeout=LIMIT)
-    command = [venv / "bin/python", "-m", "pip", "-q", "install", "--retries", "1", f"{wheel}{extras}"]
+    command = [venv / "bin/python", "-m", "pip", "-q", "install", "--retries", "1", *packages]
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=LIMIT)
     if done.returncode and "connection broken" in done.stderr:
         pytest.skip("no package index can be reached, and the wheel's dependencies come from there")
@@ -63,13 +68,13 @@ def installed(wheel: Path, extras: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def bare(wheel: Path) -> Path:
-    return installed(wheel, "")
+def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return installed(tmp_path_factory.mktemp("bare"), str(wheel))
 
 
 @pytest.fixture(scope="module")
-def python(wheel: Path) -> Path:
-    return installed(wheel, "[learn]")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return installed(tmp_path_factory.mktemp("learn"), f"{wheel}[learn]")
 
 
 @pytest.mark.long
@@ -127,6 +132,39 @@ def test_an_installed_package_checks_answers_in_the_current_folder(python: Path,
     assert f"of {exercises()} solved" in said
     assert {p: p.stat().st_mtime_ns for p in library.rglob("*") if p.is_file()} == before
     assert {p.name for p in tmp_path.iterdir()} == {"answers", ".cache", ".pytest_cache"}
+
+
+NOTEBOOK = """
+import nbformat, sys
+from nbclient import NotebookClient
+cells = [nbformat.v4.new_code_cell(open(name).read()) for name in sys.argv[1:]]
+notebook = NotebookClient(nbformat.v4.new_notebook(cells=cells), timeout=600).execute()
+print(*(o.get("text", "") or o["data"]["text/plain"] for cell in notebook.cells for o in cell.outputs), sep="\\n")
+"""
+
+
+@pytest.mark.long
+def test_the_first_cell_of_a_notebook_brings_what_its_answers_are_checked_with(wheel: Path, tmp_path: Path):
+    python = installed(tmp_path / "jupyter", "nbclient", "ipykernel")
+    shutil.copy(wheel, tmp_path)
+    solution = (ROOT / "solutions/ch01_devices.py").read_text("utf-8")
+    check = 'lessons.check("devices_by_host")'
+    for name, cell in (("first", first_cell.source("en", "ch01_devices", "")), ("answer", solution), ("check", check)):
+        (tmp_path / name).write_text(cell, "utf-8")
+    said = run(python, "-c", NOTEBOOK, "first", "answer", "check", cwd=tmp_path, HOME=str(tmp_path))
+    assert "Installed: the answers on this page can be checked now." in said
+    assert "devices_by_host" in said and "1 of 4" in said
+
+
+@pytest.mark.long
+def test_a_class_is_checked_from_a_checkout_with_what_its_extra_brings(wheel: Path, tmp_path: Path):
+    python = installed(tmp_path / "class", f"{wheel}[class]")
+    project = copy(tmp_path / "project")
+    (project / "submissions/ada").mkdir(parents=True)
+    shutil.copy(ROOT / "solutions/ch01_devices.py", project / "submissions/ada")
+    said = run(python, "-m", "lessons", "class", "submissions", cwd=project)
+    table = (project / "class-report/class.csv").read_text("utf-8-sig")
+    assert "ada" in table and table.count("right") >= exercises("ch01_devices"), said + table
 
 
 @pytest.mark.long
