@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         _say(_in_words(error))
         return 2
-    except ValueError as error:
+    except (ValueError, distribution.Missing) as error:
         _say(str(error))
         return 2
 
@@ -171,8 +171,6 @@ def _plan(options: argparse.Namespace) -> int:
 
 
 def _draw(options: argparse.Namespace) -> int:
-    if lacking := distribution.missing("pictures"):
-        raise ValueError(f"pictures need packages that are not installed: `pip install {' '.join(lacking)}`")
     from minipod.devices import simulate
     from minipod.pictures import devices
 

@@ -8,6 +8,13 @@ OLDEST_PYTHON, OLDEST_JAX = (3, 11), (0, 10)
 NEWEST_JAX = (0, 12)  # the tests have passed with it (constraints.txt); no other line says which is the newest tried
 
 
+class Missing(ImportError):
+    """Packages of an extra are not installed; the message says in one sentence which."""
+
+    def __init__(self, extra: str) -> None:
+        super().__init__(f"{extra} need packages that are not installed: `pip install {' '.join(missing(extra))}`")
+
+
 def version() -> str:
     """minipod's own; "unknown" in a folder that pip knows nothing of."""
     try:
