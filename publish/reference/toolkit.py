@@ -150,7 +150,7 @@ def _hidden(node: ast.AnnAssign) -> bool:
 
 def _markdown(doc: str) -> Iterator[str]:
     """A docstring as Markdown: paragraphs, code that is indented, and lists of fields «name   what it is»."""
-    for block in re.split(r"\n\s*\n", doc.strip()):
+    for block in re.split(r"\n\s*\n", doc.strip()) if doc else []:
         rows = block.split("\n")
         if all(row.startswith("    ") for row in rows):
             yield from ("```python", *(row[4:] for row in rows), "```", "")
