@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from minipod import distribution
+
 LIMITS = {
     errno.EMFILE: ": this shell allows too few open files (`ulimit -n 1024` allows more)",
     errno.EAGAIN: ": this shell allows too few processes (`ulimit -u`), or the machine has no room for more",
@@ -45,13 +47,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         _say(_in_words(error))
         return 2
-    except ValueError as error:
+    except (ValueError, distribution.Missing) as error:
         _say(str(error))
         return 2
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="minipod", description="A pod on a laptop: simulated devices, several processes.")
+    parser.add_argument("--version", action="version", version=f"minipod {distribution.version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
 
     run = commands.add_parser("run", help="run a program in several processes on this machine, as a cluster would")

@@ -1,5 +1,7 @@
 """Simulate several CPU devices in one process, before JAX starts, or say clearly that it is too late."""
 
+__all__ = ["simulate"]
+
 
 def simulate(devices: int = 8) -> None:
     """Give this process `devices` simulated CPU devices, on a machine with a GPU or a TPU too.

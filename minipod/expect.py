@@ -5,6 +5,8 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+__all__ = ["expect_error", "quote"]
+
 WIDTH, LINES = 78, 3  # a quotation is at most three lines of 78 columns
 
 

@@ -22,6 +22,8 @@ import numpy as np
 
 from minipod.cluster import coordinator_store
 
+__all__ = ["OutOfStep", "fingerprint", "meet", "watched"]
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 _TURN = 0.2  # seconds between two looks at whether a missing process has finished
 _calls = itertools.count(1)

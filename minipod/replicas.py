@@ -20,6 +20,8 @@ import numpy as np
 
 from minipod.guard import meet
 
+__all__ = ["ReplicasDiffer", "same_replicas"]
+
 
 class ReplicasDiffer(RuntimeError):
     """Devices hold different values where an array says that they hold the same. The message says which, and where."""

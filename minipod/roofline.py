@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from minipod.chips import Chip
 
+__all__ = ["BOUNDS", "Seconds", "compute_seconds", "memory_seconds"]
+
 BOUNDS = ("compute", "memory", "network")
 
 

@@ -4,6 +4,8 @@ import html
 import unicodedata
 from dataclasses import dataclass
 
+__all__ = ["Table"]
+
 
 @dataclass(frozen=True)
 class Table:

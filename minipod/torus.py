@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+__all__ = ["Torus", "box", "layout", "layouts", "said", "torus_of"]
+
 
 def layout(shape: Sequence[int], cores: int, axes: Mapping[str, int]) -> np.ndarray:
     """The number of the device at each place of the mesh, `int[sizes of axes]`.

@@ -73,28 +73,26 @@ def run(
     check_open_files(processes)
     command = ["-m", find_module(str(program))] if module else [str(find(program))]
     coordinator = f"{address}:{check_port(port) if port else free_port()}"
-    own = list(env) if isinstance(env, Sequence) else [env or {}] * processes
-    if len(own) != processes:
-        raise ValueError(f"{len(own)} environments for {processes} processes: one each is needed")
-    settings = {
-        "JAX_PLATFORMS": "cpu",
-        "JAX_NUM_CPU_DEVICES": str(devices),
-        "PYTHONUNBUFFERED": "1",
-        "MINIPOD_COORDINATOR": coordinator,
-        "MINIPOD_PROCESSES": str(processes),
-        "MINIPOD_LIMIT": str(math.ceil(limit)),
-        "JAX_COORDINATOR_BIND_ADDRESS": coordinator,  # for a program that does not say it; JAX's default is everywhere
-    }
+    environments = _environments(env, processes)
+    for index, variables in enumerate(environments):
+        variables |= {
+            "JAX_PLATFORMS": "cpu",
+            "JAX_NUM_CPU_DEVICES": str(devices),
+            "PYTHONUNBUFFERED": "1",
+            "MINIPOD_COORDINATOR": coordinator,
+            "MINIPOD_PROCESSES": str(processes),
+            "MINIPOD_PROCESS": str(index),
+            "MINIPOD_LIMIT": str(math.ceil(limit)),
+            "JAX_COORDINATOR_BIND_ADDRESS": coordinator,  # where a program does not say it; JAX's default: everywhere
+        }
+        environment.without_proxy(variables, address)
+        if collective_timeout:
+            environment.limit_collectives(variables, collective_timeout)
     members: list[Member] = []
     with slots(processes, MACHINE), selectors.DefaultSelector() as channels:
         began = time.monotonic()
         try:
-            for index in range(processes):
-                asked = {**os.environ, **own[index], **settings, "MINIPOD_PROCESS": str(index)}
-                variables = {name: value for name, value in asked.items() if value is not None}
-                environment.without_proxy(variables, address)
-                if collective_timeout:
-                    environment.limit_collectives(variables, collective_timeout)
+            for index, variables in enumerate(environments):
                 place = places[index] if places else ()
                 members.append(start(index, [*command, *arguments], variables, channels, show, place))
             late = _watch(members, channels, began + limit, math.inf if survivors else collective_timeout or 0)
@@ -102,17 +100,7 @@ def run(
             _ask_where(stuck, channels)
             failure = first_failure(members, stuck, limit if late else None)
         finally:
-            for member in members:
-                member.stop()  # or the last to be ended would tell of the end of the first
-            for member in members:
-                member.popen.let_go()
-            for member in members:
-                member.end()
-            end = time.monotonic() + 1.0
-            while channels.get_map() and time.monotonic() < end:  # what is still in the pipes
-                _pump(channels, 0.05)
-            for key in list(channels.get_map().values()):  # held open by something that escaped
-                os.close(key.fd)
+            _end(members, channels)
     result = Run(
         outputs=[m.printed() for m in members],
         codes=[m.code for m in members],
@@ -124,6 +112,32 @@ def run(
     if check and failure:
         raise ClusterError(result)
     return result
+
+
+def _environments(
+    env: Mapping[str, str | None] | Sequence[Mapping[str, str | None]] | None, processes: int
+) -> list[dict[str, str]]:
+    """Of each process: this one's, with what `run` was given in `env`. ValueError for another number of them."""
+    own = list(env) if isinstance(env, Sequence) else [env or {}] * processes
+    if len(own) != processes:
+        raise ValueError(f"{len(own)} environments for {processes} processes: one each is needed")
+    asked = [{**os.environ, **more} for more in own]
+    return [{name: value for name, value in each.items() if value is not None} for each in asked]
+
+
+def _end(members: list[Member], channels: selectors.BaseSelector) -> None:
+    """End all at once, and take what is still in their pipes."""
+    for member in members:
+        member.stop()  # or the last to be ended would tell of the end of the first
+    for member in members:
+        member.popen.let_go()
+    for member in members:
+        member.end()
+    end = time.monotonic() + 1.0
+    while channels.get_map() and time.monotonic() < end:
+        _pump(channels, 0.05)
+    for key in list(channels.get_map().values()):  # held open by something that escaped
+        os.close(key.fd)
 
 
 def _watch(members: list[Member], channels: selectors.BaseSelector, end: float, patience: float) -> bool:

@@ -2,7 +2,6 @@
 
 import contextlib
 import linecache
-import math
 import os
 import re
 import selectors
@@ -54,7 +53,7 @@ class Member:
     _partial: bool = False  # whether it goes on
     _noisy: bool = False  # whether the last native line was noise
     _lines: dict[str, Lines] = field(default_factory=dict)
-    _asked_at: float = -math.inf
+    _asked_at: float | None = None  # when `hangs` last asked for its stack; None: not yet, or nobody could answer
 
     def __post_init__(self) -> None:
         self._family = Idle(lambda: used_by_family(self.popen.pid))
@@ -115,23 +114,25 @@ class Member:
     def hangs(self, seconds: float) -> bool:
         """Whether it has stood in a wait of JAX, and computed nothing, for so many seconds; call it often.
 
-        One that has gone its way out so far that Python is no more stands in JAX, too.
+        One call asks for its stack, a later one reads the answer, and asks again where that shows no wait of JAX.
         """
         if self._computation.seconds() < seconds:
             return False
         if self.suspended():
             return True
         now = time.monotonic()
-        if self.stack and self._asked_at > -math.inf and now > self._asked_at + ANSWER / 4:  # all of it has come
-            source = next((source_line(file, line) for file, line, _ in self.stack if is_own(file)), "")
-            self.hung = stands_in_jax(self.report["pid"], self.stack, source)
-            if self.hung:
-                return True
-        if now > self._asked_at + ANSWER:
-            if not self.stack and not self.working and self._asked_at > -math.inf:
-                return True
-            self._asked_at = now if self.ask_where() else -math.inf
-        return False
+        waited = 0.0 if self._asked_at is None else now - self._asked_at
+        if self.stack and waited > ANSWER / 4:  # all of it has come
+            self.hung = self._stands_in_jax()
+        elif not self.stack and waited > ANSWER and not self.working:
+            return True  # on its way out, and Python is no more: what it waits in is JAX's
+        if not self.hung and (self._asked_at is None or waited > ANSWER):
+            self._asked_at = now if self.ask_where() else None
+        return self.hung
+
+    def _stands_in_jax(self) -> bool:
+        source = next((source_line(file, line) for file, line, _ in self.stack if is_own(file)), "")
+        return stands_in_jax(self.report["pid"], self.stack, source)
 
     def stop(self) -> None:
         """Let it do nothing more; it is not ended yet."""

