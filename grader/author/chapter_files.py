@@ -25,6 +25,12 @@ class Finding:
     text: str
     unreadable: bool = False
 
+    @classmethod
+    def read(cls, sentence: str) -> "Finding":
+        """From `where: what`, as another tool says it."""
+        where, _, text = sentence.partition(": ")
+        return cls(where, text)
+
     def __str__(self) -> str:
         return f"{self.where}: {' '.join(self.text.split())}"
 
@@ -139,8 +145,7 @@ def _facts(chapter: ChapterFiles) -> Iterator[Finding]:
     try:
         chapters.read(chapter.folder)
     except ValueError as error:
-        where, _, text = str(error).partition(": ")
-        yield Finding(where, text)
+        yield Finding.read(str(error))
 
 
 def _exercises(chapter: ChapterFiles) -> Iterator[Finding]:

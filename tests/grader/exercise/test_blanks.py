@@ -218,9 +218,13 @@ def test_many_files_are_counted_and_not_listed(lessons, tmp_path):
 
 
 def test_a_todo_in_one_language_is_named(lessons):
-    said = unwritten(lessons.parent, "ch95_small")
-    assert "lessons/ch95_small/exercises.py: the TODO of `thrice` has no part in zh-Hans" in said
-    assert not any("`twice`" in sentence for sentence in said)
+    left_out, wrong = unwritten(lessons.parent, "ch95_small")
+    todo = "lessons/ch95_small/exercises.py: the TODO of `thrice` has no part in zh-Hans"
+    assert f'{todo}: write it, or «only = "en"» below [thrice] in words.toml' in wrong
+    assert not left_out and not any("`twice`" in sentence for sentence in wrong)
+    (lessons / "ch95_small" / "words.toml").write_text('[thrice]\nonly = "en"\n')
+    left_out, wrong = unwritten(lessons.parent, "ch95_small")
+    assert todo in left_out and not wrong
 
 
 def test_a_further_language_is_words_and_no_code(lessons, tmp_path):
