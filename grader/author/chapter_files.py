@@ -12,6 +12,7 @@ from grader.exercise import chapters
 from grader.exercise.chapters import WRITTEN
 
 MISTAKES, HINTS, UNLISTED = 3, 3, 10  # the fewest: of an exercise, of an exercise, of a chapter
+ELSEWHERE = 3  # of a chapter, too
 
 
 @dataclass(frozen=True)
@@ -143,9 +144,17 @@ def _unreadable(chapter: ChapterFiles) -> Iterator[Finding]:
 
 def _facts(chapter: ChapterFiles) -> Iterator[Finding]:
     try:
-        chapters.read(chapter.folder)
+        facts = chapters.read(chapter.folder)
     except ValueError as error:
         yield Finding.read(str(error))
+        return
+    where = chapter.place(chapter.facts)
+    if facts.teaching is None:
+        yield Finding(where, "[teaching] is missing: what to say to instructors, as the neighbours have it")
+    if (several := len(facts.elsewhere)) < ELSEWHERE:
+        yield Finding(
+            where, f"has {several} tables [[elsewhere]]; {ELSEWHERE} are the least: what others call its things"
+        )
 
 
 def _exercises(chapter: ChapterFiles) -> Iterator[Finding]:

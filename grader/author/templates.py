@@ -119,7 +119,12 @@ def chapter(lesson: str, number: int, part: int, languages: list[str]) -> dict[s
     folder = f"lessons/{lesson}"
     facts = [f"number = {number}", f"part = {part}", "read = 15  # minutes", "solve = 20"]
     facts += [*_each("title", MARK, languages), *_only(languages[0] if len(languages) == 1 else "")]
-    facts += ["draft = true  # not in the book yet: `check` says when this line can go"]
+    facts += ["draft = true  # not in the book yet: `check` says when this line can go", "", "[teaching]"]
+    facts += [*_each("goal", MARK, languages), *_each("ask", [MARK], languages)]
+    facts += ["wrong = []  # the mistakes to expect, «exercise.mistake»"]
+    for _ in range(3):
+        facts += ["", "[[elsewhere]]", *_each("here", MARK, languages), *_each("torch", MARK, languages)]
+        facts += [f'torch.source = "https://{MARK}"', *_each("words", [MARK], languages)]
     copy = f"Work on your copy, answers/{lesson}.py; this file stays as it is."
     chinese = f"本章的练习。\n\n请在你自己的副本 answers/{lesson}.py 里作答，本文件保持原样。"
     derived = "zh-Hant is derived from zh-Hans by `make sync`."
@@ -146,4 +151,5 @@ def chapter(lesson: str, number: int, part: int, languages: list[str]) -> dict[s
 def _page(label: str, language: str) -> str:
     exercises = {"en": "Exercises", "zh-Hans": "练习"}[language]
     cell = "```{code-cell}\n:cell: first\n```\n"
-    return f"{FRONT}\n({label})=\n# {MARK}\n\n{MARK}\n\n{cell}\n({label}-exercises)=\n## {exercises}\n"
+    head = f"{FRONT}\n({label})=\n# {MARK}\n\n{MARK}\n\n{cell}\n({label}-exercises)=\n## {exercises}\n"
+    return f"{head}\n% elsewhere\n% end elsewhere\n"

@@ -5,7 +5,6 @@ import small_book
 import small_chapter
 
 from grader.author.templates import MARK
-from grader.exercise import chapters
 from grader.exercise.progress import all_exercises
 from publish import addresses, sync
 from publish.lists.chapter_lists import lists
@@ -22,6 +21,7 @@ def book(folder, machine=False):
     """The small book and the small chapter, everything filled; with `machine` it can be built there."""
     small_book.make(folder, machine)
     chapter = small_chapter.write(folder)
+    chapter.facts.write_text(small_chapter.FACTS, "utf-8")  # the other tables have tests of their own
     for page in chapter.pages:
         page.write_text(small_book.FRONT + HEAD + PLACE, "utf-8")
     (folder / "lessons" / LESSON / "demo.py").write_text("# %% start\nprint(1)\n")
@@ -193,11 +193,6 @@ def test_what_a_chapter_says_to_instructors_comes_into_their_guide(tmp_path):
     facts.write_text(facts.read_text("utf-8").replace("twice.squared", "twice.cubed"), "utf-8")
     sentence = f"lessons/{LESSON}/chapter.toml: wrong: words.toml has no mistake «twice.cubed»"
     assert lists(folder).problems == [sentence]
-
-
-def test_of_every_chapter_instructors_are_told():
-    found, _ = chapters.read_all(ROOT / "lessons")
-    assert [c.lesson for c in found if c.teaching is None or set(c.teaching.goal) != {"en", "zh-Hans"}] == []
 
 
 def test_a_language_that_is_said_to_be_left_out_and_is_not_is_a_sentence(tmp_path):
