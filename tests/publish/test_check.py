@@ -38,7 +38,7 @@ def quiet(monkeypatch):
 
 
 def test_where_nothing_is_to_be_mended_one_line_says_so(quiet, capsys):
-    assert check.main() == 0
+    assert check.main([]) == 0
     assert capsys.readouterr().out.startswith("nothing to mend (")
 
 
@@ -49,7 +49,7 @@ def test_each_finding_is_a_line_and_what_is_left_out_is_a_note(quiet, capsys, mo
     monkeypatch.setattr(house, "faults", lambda root: iter(["minipod/a.py:1: up"]))
     monkeypatch.setattr(style, "check", lambda: ([style.Found("p.md:3", "上路", "上路了。", "发送")], {}))
     monkeypatch.setattr(check, "code", lambda: iter(["a.py:1:1: F401"]))
-    assert check.main() == 1
+    assert check.main([]) == 1
     assert capsys.readouterr().out.splitlines()[:-1] == [
         "a.py:1:1: F401",
         "minipod/a.py:1: up",
@@ -64,7 +64,7 @@ def test_each_finding_is_a_line_and_what_is_left_out_is_a_note(quiet, capsys, mo
 
 def test_without_pyright_the_others_count(quiet, capsys):
     quiet("")
-    assert check.main() == 0
+    assert check.main([]) == 0
     assert capsys.readouterr().out.startswith("note: types are not looked at: pyright could not fetch its program")
 
 
