@@ -7,7 +7,7 @@ PORT ?= 8000
 # Two more than there are cores: half of the tests wait for processes.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(min(6, 2 + (os.cpu_count() or 1)))')
 
-.PHONY: learn book pdf epub zip record serve env sync format test test-long mutants check test-newest audit clean system
+.PHONY: learn book pdf epub zip record serve env sync format test test-long mutants check pins env-newest test-newest audit clean system
 
 # FRESH=1 executes every cell here; otherwise what book/outputs/ has for the cells as they are is taken from there.
 book: env  ## write _build/html/{en,zh-Hans,zh-Hant}/
@@ -25,7 +25,7 @@ serve: env  ## show the book on 127.0.0.1
 learn: env  ## solve the exercises: each save is checked; OPTIONS='--lang zh-Hans', OPTIONS=--plain
 	@$(BIN)/python -m lessons learn $(OPTIONS)
 
-env:  ## only make the environment
+env:  ## only make the environment; PINS=no: of the newest versions, not of those in constraints.txt
 	@$(BIN)/python .ci/env.py --whole '$(VENV)' 2>/dev/null || { \
 		$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; this is " + sys.version.split()[0] + ". Say which one: make PYTHON=python3.12 …")' \
 		&& $(PYTHON) .ci/env.py '$(VENV)'; }
@@ -61,15 +61,21 @@ system:
 audit: book  ## Lighthouse and axe on the built book: one table
 	@$(BIN)/python -m publish.audit.run_audit $(PAGES)
 
-# The newest Python on this machine, and the newest JAX that it gets.
-test-newest:
+# constraints.txt anew, for Python 3.11.0 and all that is newer: the newest of everything. Needs uv: `pip install uv`.
+pins:
+	uv pip compile --quiet --upgrade --universal --python-version 3.11.0 --extra test --extra pods --extra launchers \
+		--no-annotate --custom-compile-command "make pins" pyproject.toml --output-file constraints.txt
+
+# The newest Python on this machine, with the newest of everything: no pin holds.
+env-newest:
 	@newest=$$(for p in "$$HOME"/.pyenv/versions/3.1[1-9]*/bin/python /usr/local/bin/python3.1[1-9] /usr/bin/python3.1[1-9]; do \
 		[ ! -x "$$p" ] || echo "$$("$$p" -c 'import sys; print("%d.%02d" % sys.version_info[:2])') $$p"; done \
 		| sort | tail -1 | cut -d' ' -f2-); \
 	newest=$${newest:-$(PYTHON)}; echo "with $$newest"; \
-	$(MAKE) env VENV=.venv-newest PYTHON="$$newest" \
-	&& .venv-newest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade jax jaxlib \
-	&& $(MAKE) test VENV=.venv-newest PYTHON="$$newest"
+	$(MAKE) env VENV=.venv-newest PYTHON="$$newest" PINS=no
+
+test-newest: env-newest
+	@$(MAKE) test VENV=.venv-newest PINS=no
 
 clean:  ## remove what was built; answers/ stays
 	rm -rf _build .cache .pytest_cache .ruff_cache *.egg-info

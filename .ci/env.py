@@ -18,11 +18,13 @@ import sys
 import tomllib
 from collections import deque
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 OLDEST = (3, 11)
+PINNED = os.environ.get("PINS") != "no"
 LAST = 25  # lines of a failed installation that are shown
 LOOK = "import sys, sysconfig; print(*sys.version_info[:2], sys.prefix, sysconfig.get_path('purelib'), sep='\\n')"
 
@@ -50,7 +52,7 @@ def main(folder: Path) -> None:
 
 
 def make(folder: Path, again: bool) -> None:
-    """Install what pyproject.toml asks for, at the versions of constraints.txt; `.ready` comes last."""
+    """Install what pyproject.toml asks for, at the versions of constraints.txt or the newest; `.ready` comes last."""
     if again or not (folder / "pyvenv.cfg").exists():
         _do([sys.executable, "-I", "-m", "venv", *["--clear"] * again, str(folder)], "Python")
     pip = [str(folder / "bin/python"), "-I", "-m", "pip", "--disable-pip-version-check", "--no-input", "install"]
@@ -58,7 +60,8 @@ def make(folder: Path, again: bool) -> None:
     scratch.mkdir(exist_ok=True)
     try:
         _do([*pip, "--upgrade", "pip"], "pip", scratch, quiet=True)
-        _do([*pip, "--constraint", "constraints.txt", "--editable", ".[book,test]"], "pip", scratch)
+        versions = ["--constraint", "constraints.txt"] if PINNED else ["--upgrade", "--upgrade-strategy", "eager"]
+        _do([*pip, *versions, "--editable", ".[test]"], "pip", scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     fresh = folder / ".ready.new"
@@ -70,7 +73,7 @@ def wanted() -> str:
     """A sum of what the environment is made from; what pyproject.toml says to other tools is no part of it."""
     said = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     parts = [said.get("build-system"), said.get("project"), said.get("tool", {}).get("setuptools")]
-    parts.append((ROOT / "constraints.txt").read_text("utf-8"))
+    parts.append((ROOT / "constraints.txt").read_text("utf-8") if PINNED else str(date.today()))  # or of which day
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 

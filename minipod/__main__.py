@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from minipod import distribution
+
 LIMITS = {
     errno.EMFILE: ": this shell allows too few open files (`ulimit -n 1024` allows more)",
     errno.EAGAIN: ": this shell allows too few processes (`ulimit -u`), or the machine has no room for more",
@@ -52,6 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="minipod", description="A pod on a laptop: simulated devices, several processes.")
+    parser.add_argument("--version", action="version", version=f"minipod {distribution.version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
 
     run = commands.add_parser("run", help="run a program in several processes on this machine, as a cluster would")
@@ -168,6 +171,8 @@ def _plan(options: argparse.Namespace) -> int:
 
 
 def _draw(options: argparse.Namespace) -> int:
+    if lacking := distribution.missing("pictures"):
+        raise ValueError(f"pictures need packages that are not installed: `pip install {' '.join(lacking)}`")
     from minipod.devices import simulate
     from minipod.pictures import devices
 

@@ -10,9 +10,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from importlib import metadata
 from pathlib import Path
 
+from minipod import distribution
 from publish import files
 from publish.page import ROOT
 
@@ -25,7 +25,7 @@ _LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*", "others")
 @functools.cache
 def filename() -> str:
     """Its name: pip wants the version in it."""
-    return f"one_program_many_devices-{metadata.version('one-program-many-devices')}-py3-none-any.whl"
+    return f"one_program_many_devices-{distribution.version()}-py3-none-any.whl"
 
 
 def write(build: Path, root: Path = ROOT) -> bool:

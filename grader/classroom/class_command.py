@@ -31,7 +31,6 @@ from grader.classroom.submissions import BadInput, Student, find, shown
 from grader.exercise import chapters
 from grader.exercise.exercises import Catalogue
 from grader.exercise.spec import Settings
-from grader.home import is_installed
 from grader.messages import LANGUAGES, locale_language, say
 from grader.run.warm_up import warm_up
 from minipod import forked
@@ -89,8 +88,6 @@ def _parser() -> argparse.ArgumentParser:
 def _check(options: argparse.Namespace, lang: str, console: Console) -> int:
     began = time.monotonic()
     root, folder = options.root.resolve(), options.submissions.absolute()
-    if is_installed(root):
-        raise BadInput("class-installed")
     out = (options.out or folder.resolve().parent / "class-report").absolute()
     limit, memory = _positive(options.limit, "--limit"), _positive(options.memory, "--memory")
     jobs = int(_positive(options.jobs or str(_cores()), "--jobs", whole=True))

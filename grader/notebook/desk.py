@@ -12,8 +12,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from packaging.requirements import Requirement
-
 from grader.exercise import answers, function_text
 from grader.exercise.lesson_words import exercise_words
 from grader.exercise.progress import all_exercises
@@ -24,8 +22,8 @@ from grader.notebook.cells import Gathered, NotRun, Unseen, gather
 from grader.notebook.checker import Checker, Lost
 from grader.notebook.displayed import COLOURS, OTHER, Code, Said
 from grader.run.service_messages import Failed
+from minipod import distribution
 
-PACKAGE = "one-program-many-devices"
 SUBJECT = ("jax", "jaxlib")  # what the package is about must be of a version that it is written for
 
 
@@ -56,10 +54,14 @@ class Desk:
             self._checker.end()
             self._checker = None
         self.lang, self.chapter = language or self.lang, chapter
-        if misfit := _misfit():
-            return self._say("notebook-jax", needs=misfit[0], found=misfit[1])
+        for name in SUBJECT:
+            found, oldest = metadata.version(name), distribution.OLDEST_JAX
+            if distribution.numbers(found) < oldest:
+                return self._say("notebook-jax", needs=f"{name}>={distribution.dotted(oldest)}", found=found)
         if digest and digest != blank_cells.digest(self.root / "lessons" / chapter):
-            return self._say("notebook-other", package=PACKAGE)
+            return self._say("notebook-other", package=distribution.NAME)
+        if distribution.is_untried(jax := metadata.version("jax")):
+            return self._say("notebook-untried", found=jax, newest=distribution.dotted(distribution.NEWEST_JAX))
         return None
 
     def check(self, exercise: str) -> Said:
@@ -176,20 +178,6 @@ def _shell() -> Any:
     """IPython's shell; None where no notebook is."""
     ipython = sys.modules.get("IPython")
     return ipython.get_ipython() if ipython else None
-
-
-def _misfit() -> tuple[str, str] | None:
-    """What the package needs and what is here instead: a JAX that it is not written for."""
-    try:
-        wanted = [Requirement(line) for line in metadata.requires(PACKAGE) or []]
-    except metadata.PackageNotFoundError:
-        return None  # run from a folder of the project
-    for need in wanted:
-        if need.name in SUBJECT and need.marker is None:
-            version = metadata.version(need.name)
-            if not need.specifier.contains(version, prereleases=True):
-                return str(need), version
-    return None
 
 
 def _placed(message: str, path: Path, file: Gathered, lang: str) -> str:

@@ -11,9 +11,11 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tests.support import slurm
+
 from minipod import cluster, hosts
 from minipod.cluster import Run
-from minipod.hosts import namespaces, slurm
+from minipod.hosts import namespaces
 from minipod.processes import kill_group
 
 HERE = Path(__file__).parent

@@ -18,8 +18,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from tests.support import slurm
+
 from lessons.ch14_launching import launchers
-from minipod.hosts import slurm
 from minipod.processes import kill_group
 
 HERE = Path(__file__).parent

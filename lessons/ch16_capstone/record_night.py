@@ -2,7 +2,7 @@
 
 .venv/bin/python -m lessons.ch16_capstone.record_night   (as root, 4 minutes)
 
-Slurm's daemons run on two pretend hosts of this machine (minipod.hosts.slurm).
+Slurm's daemons run on two pretend hosts of this machine (tests.support.slurm).
 «same» is preempted by an urgent job, then one of its processes is killed; it
 goes on with two processes of four devices each time. «moved» is cancelled twice
 and goes on with four processes of two devices, then with one of one.
@@ -23,9 +23,10 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
+from tests.support import slurm
+from tests.support.slurm import Slurm
+
 from lessons.ch16_capstone.read_logs import entries
-from minipod.hosts import slurm
-from minipod.hosts.slurm import Slurm
 
 HERE = Path(__file__).parent
 STEPS = 90

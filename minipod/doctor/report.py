@@ -14,7 +14,7 @@ from typing import Any
 
 from minipod.doctor.accelerators import accelerators, hardware
 from minipod.doctor.findings import Finding
-from minipod.doctor.installed import graphviz, package, pods, python, system
+from minipod.doctor.installed import graphviz, minipod, package, pods, python, system
 from minipod.doctor.launcher import coordinator, launcher
 from minipod.doctor.look import in_short
 from minipod.doctor.machine import clock, cores, host_name, memory, open_files
@@ -35,7 +35,7 @@ print(jax.jit(jax.shard_map(one, mesh=mesh, in_specs=(), out_specs=jax.P()))())
 
 def examine() -> list[Finding]:
     """Everything about this machine. Takes a few seconds: it starts JAX three times."""
-    findings = [python(), *map(package, ("jax", "jaxlib")), system()]
+    findings = [minipod(), python(), *map(package, ("jax", "jaxlib")), system()]
     if platform.system() == "Windows":  # nothing below is of use there
         return findings
     with ThreadPoolExecutor() as pool:

@@ -2,10 +2,12 @@
 
 from grader.messages import say
 from grader.notebook.blank_cells import digest
+from minipod import distribution
 from publish import package
 from publish.page import ROOT
 from publish.pages import terms
 
+_MODULES = ("jax", "lessons", "minipod", "graphviz", "orbax", "pytest")  # of the base and of each extra in `chapters`
 _CODE = """
 # {needs}
 BOOK = {address!r}  # {where}
@@ -13,6 +15,7 @@ PACKAGE = {package!r}
 
 import importlib
 import os
+import pathlib
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -27,14 +30,16 @@ if sys.platform == "win32":
     raise Stop({windows!r})
 if sys.version_info < (3, 11):
     raise Stop({python!r} + sys.version.split()[0])
-if not all(map(find_spec, ("jax", "lessons", "minipod"))):
+if not all(map(find_spec, {modules!r})):
     places = [os.path.join(folder, PACKAGE) for folder in (".", "../..", BOOK)]
     found = next(filter(os.path.exists, places), places[-1] if "://" in BOOK else "")
     if not found:
         raise Stop({nowhere!r})
+    if "://" not in found:
+        found = pathlib.Path(found).absolute().as_uri()
     print({installing!r}, flush=True)
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-color", "--retries", "2"]
-    pip = subprocess.run([*install, found], capture_output=True, text=True)
+    pip = subprocess.run([*install, "{name}[chapters] @ " + found], capture_output=True, text=True)
     if pip.returncode and "connection broken" in pip.stderr:
         raise Stop({offline!r})
     if pip.returncode:
@@ -58,5 +63,6 @@ def source(edition: str, name: str, address: str) -> str:
     arguments = [edition, name, digest(ROOT / "lessons" / name)]
     begin = ", ".join(repr(a) for a in (arguments if all(arguments) else [edition]))
     values = {"address": address, "package": package.filename(), "begin": begin, "windows": say("windows", edition)}
+    values |= {"modules": _MODULES, "name": distribution.NAME}
     words = {key: text.replace("PACKAGE", package.filename()) for key, text in words.items()}
     return _CODE.format(**words, **values).strip()

@@ -8,10 +8,10 @@ import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement
 
+from minipod import distribution
 from publish.page import ROOT
 from publish.pages import terms
 from publish.pages.notebooks import address
@@ -38,7 +38,7 @@ class Book:
 
 def version() -> str:
     """The version of the project, as its package has it."""
-    return metadata.version("one-program-many-devices")
+    return distribution.version()
 
 
 def filename(edition: str, ending: str) -> str:

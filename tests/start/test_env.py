@@ -118,6 +118,16 @@ def test_a_failed_installation_says_why_and_does_not_count_as_done(tmp_path: Pat
     assert not (folder / ".venv/.ready").exists()
 
 
+@pytest.mark.long
+def test_pins_hold_unless_they_are_lifted(tmp_path: Path):
+    folder = tiny(tmp_path / "p")
+    (folder / "constraints.txt").write_text("tiny==99\n")
+    assert "tiny" in make(folder, "env").stdout and not (folder / ".venv/.ready").exists()
+    assert make(folder, "env", "PINS=no").returncode == 0
+    assert make(folder, "env", "PINS=no").stdout == ""
+    assert "making the environment" in make(folder, "env").stdout, "one with the newest of everything is not pinned"
+
+
 def test_without_a_network_it_says_so_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     folder = tiny(tmp_path / "p")
     (folder / "requires").write_text("Requires-Dist: jax\n")

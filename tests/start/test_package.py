@@ -1,8 +1,8 @@
 """The wheel and the source distribution are whole: what works in a checkout works from them, in an empty folder."""
 
+import re
 import subprocess
 import sys
-import sysconfig
 import tarfile
 import tomllib
 import zipfile
@@ -52,22 +52,55 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next((above / "dist").glob("*.whl"))
 
 
+def installed(wheel: Path, extras: str) -> Path:
+    """A Python with the wheel and what it depends on, and nothing else. Skips where no package index is in reach."""
+    venv = wheel.parents[1] / f"venv{extras}"
+    subprocess.run([sys.executable, "-m", "venv", venv], check=True, timeout=LIMIT)
+    command = [venv / "bin/python", "-m", "pip", "-q", "install", "--retries", "1", f"{wheel}{extras}"]
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=LIMIT)
+    if done.returncode and "connection broken" in done.stderr:
+        pytest.skip("no package index can be reached, and the wheel's dependencies come from there")
+    assert done.returncode == 0, done.stderr
+    return venv / "bin/python"
+
+
+@pytest.fixture(scope="module")
+def bare(wheel: Path) -> Path:
+    return installed(wheel, "")
+
+
 @pytest.fixture(scope="module")
 def python(wheel: Path) -> Path:
-    """A Python with the wheel, and all else of this environment."""
-    venv = wheel.parents[1] / "venv"
-    subprocess.run([sys.executable, "-m", "venv", venv], check=True, timeout=LIMIT)
-    python = venv / "bin/python"
-    run(python, "-m", "pip", "install", "--no-deps", "--no-index", wheel, cwd=venv)
-    library = next(venv.glob("lib/python*/site-packages"))
-    (library / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    return python
+    return installed(wheel, "[learn]")
 
 
 @pytest.mark.long
 def test_the_wheel_carries_every_file(wheel: Path):
     carried = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert carried == {name for name in files(*CARRIED) if "/others/" not in name}
+
+
+@pytest.mark.long
+def test_the_base_alone_runs_minipod_and_says_what_else_to_install(bare: Path, tmp_path: Path):
+    minipod = bare.with_name("minipod")
+    there = re.findall(r"^([\w.-]+)", run(bare, "-m", "pip", "list", "--format=freeze", cwd=tmp_path), re.M)
+    assert not {*there} & {"pytest", "textual", "graphviz", "wasmtime", "orbax-checkpoint", "cloudpickle", "packaging"}
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert run(minipod, "--version", cwd=tmp_path) == f"minipod {version}\n"
+    report = run(minipod, "doctor", cwd=tmp_path)
+    assert f"✓ minipod      {version}\n" in report and "add 1 and 1 to 2.0, 2.0" in report
+    assert "Graphviz: no pictures without it: `pip install graphviz" in report
+    table = run(minipod, "traffic", ROOT / "tests/data/cpu-0.12-layer.hlo", cwd=tmp_path)
+    assert "all-reduce" in table and "bytes" in table
+    said = run(minipod, "run", "-n", "2", "-d", "2", "-m", "lessons.ch10_processes.hello", cwd=tmp_path)
+    assert "[1] I am process 1 of 2" in said
+    run(bare, "-c", "import minipod.pods, minipod.hosts, minipod.roofline", cwd=tmp_path)
+    for command, lacking in (("learn", "pytest textual"), ("check", "pytest textual")):
+        said = run(bare, "-m", "lessons", command, cwd=tmp_path, code=2)
+        assert said.startswith(f"This needs packages that are not installed: run `pip install {lacking}")
+        assert said.count("\n") == 1
+    said = run(minipod, "draw", cwd=tmp_path, code=2)
+    assert said.startswith("minipod: pictures need packages that are not installed: `pip install graphviz")
 
 
 @pytest.mark.long

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from minipod.hosts import slurm
+import slurm
+
 from minipod.processes import environment
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,11 +12,11 @@ from typing import Any
 
 import jsonschema
 import pytest
+import slurm
 import yaml
 from still_running import running_with, until
 
 from lessons.ch14_launching.launchers import environment
-from minipod.hosts import slurm
 from minipod.processes import free_port
 
 LESSON = Path(__file__).resolve().parents[3] / "lessons/ch14_launching"

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import slurm
 from still_running import until
 
 from lessons.ch14_launching import detect, launchers
 from lessons.ch14_launching.record_launchers import HERE, PROGRAMS
 from minipod import hosts
 from minipod.cluster import Run, arguments
-from minipod.hosts import slurm
 from minipod.processes import kill_group
 
 CH10 = HERE.parent / "ch10_processes"

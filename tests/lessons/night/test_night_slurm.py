@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import slurm
 
 from lessons.ch16_capstone import record_night
-from minipod.hosts import slurm
 
 ROUNDING = 1e-5  # relative: another number of devices adds up in another order
 WHY_NOT = slurm.why_not()

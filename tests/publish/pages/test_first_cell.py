@@ -9,6 +9,7 @@ from pathlib import Path
 
 from grader.messages import say
 from grader.notebook.desk import Desk
+from minipod import distribution
 from publish import package
 from publish.page import ROOT
 from publish.pages import first_cell, terms
@@ -55,9 +56,10 @@ def test_it_says_which_python_and_which_system_it_is_for(tmp_path):
 
 def test_it_takes_the_package_from_beside_the_notebook_else_from_the_book(tmp_path):
     ask = "import subprocess\ndef run(command, **_): raise Exception('Stop: ' + command[-1])\nsubprocess.run = run"
-    assert stops(tmp_path, "en", BOOK, ask) == f"{BOOK}/{package.filename()}"
+    wanted = f"{distribution.NAME}[chapters] @ "
+    assert stops(tmp_path, "en", BOOK, ask) == f"{wanted}{BOOK}/{package.filename()}"
     (tmp_path / package.filename()).touch()
-    assert stops(tmp_path, "en", BOOK, ask) == f"./{package.filename()}"
+    assert stops(tmp_path, "en", BOOK, ask) == f"{wanted}{(tmp_path / package.filename()).as_uri()}"
 
 
 def test_a_jax_that_the_book_is_not_for_is_named(monkeypatch):
@@ -68,6 +70,8 @@ def test_a_jax_that_the_book_is_not_for_is_named(monkeypatch):
     assert Desk().begin("zh-Hans").text == say("notebook-jax", "zh-Hans", needs="jaxlib>=0.10", found="0.9.1")
     found["jaxlib"] = "0.12.0.1"
     assert Desk().begin("en") is None
+    found["jax"] = "0.13.1"
+    assert Desk().begin("zh-Hans").text == say("notebook-untried", "zh-Hans", found="0.13.1", newest="0.12")
 
 
 def test_the_start_page_links_the_package():
