@@ -9,7 +9,7 @@ from contribution import CHAPTER, run
 from grader.exercise import chapters
 
 BOTH, ENGLISH, CHINESE = ("en", "zh-Hans"), ("en",), ("zh-Hans",)
-GREEN = ["tests/lessons/test_languages.py", "tests/publish/text", "tests/publish/test_house.py"]
+TESTS = ["tests/lessons/test_languages.py", "tests/publish/text", "tests/publish/test_house.py"]
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_an_exercise_is_green(checkout, languages):
     contribution.fill(checkout, "ch03_sharding", languages)
     holds(checkout, "ch03")
     in_step(checkout, languages)
-    tests(checkout)
+    green(checkout)
 
 
 @pytest.mark.long
@@ -70,7 +70,7 @@ def test_a_chapter_is_a_draft_until_it_holds_and_is_green_then(checkout, languag
     facts.write_text(re.sub("(?m)^draft.*\n", "", facts.read_text("utf-8")), "utf-8")
     in_step(checkout, languages)
     assert all(CHAPTER in path.read_text("utf-8") for path in listed)
-    tests(checkout)
+    green(checkout)
 
 
 def holds(folder, chapter):
@@ -79,6 +79,6 @@ def holds(folder, chapter):
     return checked.stdout
 
 
-def tests(folder):
-    done = run(folder, "pytest", "-q", "-n", "2", "-m", "not long and not mutants", "-p", "no:cacheprovider", *GREEN)
+def green(folder):
+    done = run(folder, "pytest", "-q", "-n", "2", "-m", "not long and not mutants", "-p", "no:cacheprovider", *TESTS)
     assert done.returncode == 0, done.stdout
