@@ -62,12 +62,8 @@ test-long: env
 mutants: env
 	@$(BIN)/python -m pytest tests -m mutants -n $(WORKERS) --dist worksteal
 
-check: env
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	@if $(BIN)/pyright --version >/dev/null 2>&1; then echo $(BIN)/pyright; $(BIN)/pyright --pythonpath $(BIN)/python; \
-		else echo "skipped: pyright could not fetch its program from the npm registry"; fi
-	$(BIN)/python -m publish.sync --check
+check: env  ## all that can be said without running anything: code, types, floors, imports, pages, Chinese
+	@$(BIN)/python -m publish.check
 
 # The browser and Chinese fonts, for the tests that look at pages; the book itself needs neither.
 system:

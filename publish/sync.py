@@ -1,8 +1,9 @@
 """python -m publish.sync [--check]: fill the pages from the lessons, and derive the Traditional Chinese of their words.
 
-Filled are the bodies of code cells (from demo.py, by name), programs, exercises, and the lists of chapters. `--check`
-writes nothing and fails, naming page and cell, where something is stale, unknown, unused or out of order, or where the
-editions differ. What is written in one language only is named; nothing fails for it.
+Filled are the bodies of code cells (from demo.py, by name), programs, exercises, the lists of chapters, and that of the
+addresses that were published. `--check` writes nothing and fails, naming page and cell, where something is stale,
+unknown, unused, out of order or not filled in, where an address is gone, or where the editions differ. What a chapter
+leaves out in one language, as its `only` says, is named; nothing fails for it. Drafts are left alone.
 """
 
 import argparse
@@ -14,10 +15,13 @@ from pathlib import Path
 
 import yaml
 
+from grader.author.chapter_files import ChapterFiles
+from grader.author.templates import MARK
+from grader.author.unfilled import unfilled
 from grader.exercise import chapters as lessons
 from grader.exercise.languages import unwritten
 from grader.exercise.statements import chinese
-from publish import files
+from publish import addresses, files
 from publish.lists import front_picture
 from publish.lists.chapter_lists import Lists, lists
 from publish.page import ROOT, WRITTEN, Page, demo_cells, program_cell, read_page, show, written
@@ -30,7 +34,7 @@ class Result:
 
     stale      what each file should hold and does not: path → text, sentence
     problems   what no sync can mend
-    unwritten  what one of the written languages lacks
+    unwritten  what is left out in one of the languages
     """
 
     stale: dict[Path, tuple[str, str]]
@@ -137,8 +141,9 @@ def check(root: Path = ROOT) -> Result:
     """Look at every page, every words file and every list of chapters."""
     listed = lists(root)
     names, result = chapters(root, listed), Result({}, [*listed.problems], [])
-    there = lessons.lessons_in(root / "lessons")
+    there = lessons.lessons_in(root / "lessons", drafts=False)
     owner: dict[str, Path] = {}  # English pages: which one has a label
+    texts: dict[str, list[str]] = {}  # each page's, as they should be
     for name in names:
         found: dict[str, Page] = {}
         for edition in WRITTEN:
@@ -146,6 +151,7 @@ def check(root: Path = ROOT) -> Result:
             if path.exists():
                 found[edition] = read_page(path, root)
                 _page(found[edition], edition, root, listed, result)
+                texts.setdefault(name, []).append(result.stale.get(path, (found[edition].text, ""))[0])
             elif name not in there or not written(name, edition, root).exists():
                 by = f"lessons/{name} needs" if name in there else "_toc.yml names"
                 result.problems.append(f"{show(path, root)} is missing: {by} it")
@@ -157,7 +163,11 @@ def check(root: Path = ROOT) -> Result:
         if len(found) > 1:
             result.problems += editions_differ(found, root)
     for path in sorted(root.glob("book/*/*.md")):
-        if path.parent.name in WRITTEN and path.stem not in names:
+        if (
+            path.parent.name in WRITTEN
+            and path.stem not in names
+            and not lessons.is_draft(root / "lessons" / path.stem)
+        ):
             result.problems.append(_stray(path, root))
     for path in [path for path in listed.blocks if path.suffix != ".md" or path.parent == root]:
         _file(path, path.read_text("utf-8"), "", root, listed, result)
@@ -172,9 +182,26 @@ def check(root: Path = ROOT) -> Result:
     for path, text in front_picture.pictures(root).items():
         if not path.exists() or path.read_text("utf-8") != text:
             result.stale[path] = text, f"{show(path, root)} is not the picture that the front page shows"
+    text, gone = addresses.listed(root, texts)
+    result.problems += [] if result.problems else gone  # it may be the label that one of the pages lacks
+    if text:
+        result.stale[root / addresses.LIST] = text, f"{addresses.LIST} does not have every address of the pages"
+    for name in there:
+        result.problems += _unfilled(root, name)
+        left_out, wrong = unwritten(root, name)
+        result.problems += wrong
+        result.unwritten += left_out
     result.problems[:] = dict.fromkeys(result.problems)
-    result.unwritten += [sentence for name in there for sentence in unwritten(root, name)]
     return result
+
+
+def _unfilled(root: Path, lesson: str) -> list[str]:
+    """One sentence where a chapter of the book is still as `new` made it."""
+    if not (found := unfilled(ChapterFiles(root, lesson))):
+        return []
+    places = f"{len(found)} places still say" if len(found) > 1 else "a place still says"
+    cure = f"`python -m lessons check {lesson[:4]}` names each; a chapter to be has «draft = true» in {lessons.FILE}"
+    return [f"lessons/{lesson}: {places} «{MARK}», first {found[0]}: {cure}"]
 
 
 def _page(page: Page, edition: str, root: Path, listed: Lists, result: Result) -> None:
@@ -243,14 +270,19 @@ def main(arguments: list[str] | None = None) -> int:
         for _, sentences in result.stale.values():
             print(re.sub("$", ": run `make sync`", sentences, flags=re.M), file=sys.stderr)
         return 1 if result.problems or result.stale else 0
-    for path, (text, _) in result.stale.items():
-        try:
-            files.write(path, text)
-        except OSError as error:
-            print(files.sentence(error, "make sync"), file=sys.stderr)
-            return 1
-        print(f"filled {show(path)}")
+    try:
+        fill(result)
+    except OSError as error:
+        print(files.sentence(error, "make sync"), file=sys.stderr)
+        return 1
     return 1 if result.problems else 0
+
+
+def fill(result: Result) -> None:
+    """Write what is stale, and say so. OSError, which names the file that cannot be written."""
+    for path, (text, _) in result.stale.items():
+        files.write(path, text)
+        print(f"filled {show(path)}")
 
 
 if __name__ == "__main__":

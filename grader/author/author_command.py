@@ -9,6 +9,7 @@ import argparse
 import dataclasses
 import itertools
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -178,13 +179,22 @@ def _judged(chapter: ChapterFiles, judge: Callable[[list[Spec]], Iterator[Findin
         return
     left = exercises_left(chapter, functions(chapter.blanks))
     try:
-        catalogue = Catalogue(chapter.root / "lessons")
-        wanted = [name for name in catalogue.exercises if name.startswith(f"{chapter.lesson}.")]
-        specs = [catalogue.spec(name) for name in wanted if name.partition(".")[2] not in left]
+        catalogue = Catalogue(chapter.root / "lessons", chapter.lesson)
+        specs = [catalogue.spec(name) for name in catalogue.exercises if name.partition(".")[2] not in left]
     except Exception as error:
         yield Finding(chapter.place(chapter.checks), f"cannot be run: {type(error).__name__}: {error}")
     else:
         yield from judge(specs)
+
+
+def _chinese(chapter: ChapterFiles) -> Iterator[Finding]:
+    """Sentences of the chapter to write otherwise. Pages are read by a floor above: a command of it is asked."""
+    if not (chapter.root / "publish").is_dir():
+        return
+    where = [f"lessons/{chapter.lesson}", *(chapter.place(page) for page in chapter.pages)]
+    command = [sys.executable, "-m", "publish.text.style", *where]
+    run = subprocess.run(command, cwd=chapter.root, capture_output=True, text=True)
+    yield from map(Finding.read, run.stdout.splitlines())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -230,18 +240,23 @@ def _report(chapter: ChapterFiles, spellings: bool) -> int:
     """Print the findings on a chapter as they come, then how many and in how long; whether there are any."""
     start, found = time.monotonic(), 0
     missing = incomplete(chapter)
+    left_out, wrong = unwritten(chapter.root, chapter.lesson)
+    missing += map(Finding.read, wrong)
     readable = not any(finding.unreadable for finding in missing)
     judge = partial(judge_chapter, chapter, spellings=spellings)
-    for finding in itertools.chain(missing, unfilled(chapter), _judged(chapter, judge) if readable else []):
+    judged = _judged(chapter, judge) if readable else []
+    for finding in itertools.chain(missing, unfilled(chapter), _chinese(chapter), judged):
         print(finding, flush=True)
         found += 1
-    for sentence in unwritten(chapter.root, chapter.lesson):  # who writes one language has finished all the same
+    for sentence in left_out:
         print(f"not yet in both languages: {sentence}")
     several = [functions(chapter.blanks), mistakes_of(chapter.mistakes), mistakes_of(chapter.unlisted)]
     counts = "exercises: {}, mistakes: {}, unlisted wrong answers: {}".format(*map(len, several))
     counts += "" if spellings else "; without second spellings"
     result = f"to be mended: {found}" if found else "everything holds"
     print(f"{chapter.lesson}: {result} ({counts}; {time.monotonic() - start:.0f} s)")
+    if not found and chapters.is_draft(chapter.folder):
+        print(f"take «draft = true» out of {chapter.place(chapter.facts)}: `make sync` then puts it into the book")
     if (chapter.root / "answers" / f"{chapter.lesson}.py").exists():
         print(say("check-yours", locale_language(), chapter=chapter.lesson), file=sys.stderr)
     return int(found > 0)

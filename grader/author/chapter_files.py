@@ -12,6 +12,7 @@ from grader.exercise import chapters
 from grader.exercise.chapters import WRITTEN
 
 MISTAKES, HINTS, UNLISTED = 3, 3, 10  # the fewest: of an exercise, of an exercise, of a chapter
+ELSEWHERE = 3  # of a chapter, too
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,12 @@ class Finding:
     where: str
     text: str
     unreadable: bool = False
+
+    @classmethod
+    def read(cls, sentence: str) -> "Finding":
+        """From `where: what`, as another tool says it."""
+        where, _, text = sentence.partition(": ")
+        return cls(where, text)
 
     def __str__(self) -> str:
         return f"{self.where}: {' '.join(self.text.split())}"
@@ -137,10 +144,17 @@ def _unreadable(chapter: ChapterFiles) -> Iterator[Finding]:
 
 def _facts(chapter: ChapterFiles) -> Iterator[Finding]:
     try:
-        chapters.read(chapter.folder)
+        facts = chapters.read(chapter.folder)
     except ValueError as error:
-        where, _, text = str(error).partition(": ")
-        yield Finding(where, text)
+        yield Finding.read(str(error))
+        return
+    where = chapter.place(chapter.facts)
+    if facts.teaching is None:
+        yield Finding(where, "[teaching] is missing: what to say to instructors, as the neighbours have it")
+    if (several := len(facts.elsewhere)) < ELSEWHERE:
+        yield Finding(
+            where, f"has {several} tables [[elsewhere]]; {ELSEWHERE} are the least: what others call its things"
+        )
 
 
 def _exercises(chapter: ChapterFiles) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from grader.author.chapter_files import ChapterFiles, functions
 from grader.exercise import chapters
 from grader.exercise.blanks import write_whole
 from grader.exercise.chapters import WRITTEN
+from grader.exercise.languages import written_in
 from grader.home import HERE, is_installed
 
 DESCRIPTION = (
@@ -28,18 +29,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m lessons new", description=DESCRIPTION)
     parser.add_argument("chapter", metavar="CHAPTER", help="ch03, or for a new one its folder: ch17_pipelines")
     parser.add_argument("name", metavar="NAME", nargs="?", help="the function to write: twice, or 'rows_of(x, mesh)'")
-    parser.add_argument("--only", choices=WRITTEN, help="write the places of one language; `check` names the others")
+    parser.add_argument("--only", choices=WRITTEN, help="leave out the words of the other language, and say so")
+    parser.add_argument(
+        "--mistakes", nargs="+", metavar="WHY", default=list(templates.STUBS), help="what is done wrong, a name each"
+    )
     parser.add_argument("--root", type=Path, default=HERE, help="holds lessons/, solutions/, book/ (default: these)")
     options = parser.parse_args(arguments)
-    languages: list[str] = [options.only] if options.only else [*WRITTEN]
     root = options.root.resolve()
     try:
         if is_installed(root):
             raise ValueError("Chapters are written in a checkout of the project; this is an installed copy.")
         if options.name is None:
-            texts = new_chapter(root, options.chapter, languages)
+            texts = new_chapter(root, options.chapter, [options.only] if options.only else [*WRITTEN])
         else:
-            texts = new_exercise(root, options.chapter, options.name, languages)
+            texts = new_exercise(root, options.chapter, options.name, options.only, options.mistakes)
         _write(root, texts)
     except ValueError as error:
         print(error, file=sys.stderr)
@@ -86,8 +89,12 @@ def new_chapter(root: Path, lesson: str, languages: list[str]) -> dict[str, str]
     return texts
 
 
-def new_exercise(root: Path, wanted: str, asked: str, languages: list[str]) -> dict[str, str]:
-    """The files of a chapter with one more exercise: path below root → text. ValueError where there cannot be one."""
+def new_exercise(root: Path, wanted: str, asked: str, only: str | None, mistakes: Sequence[str]) -> dict[str, str]:
+    """The files of a chapter with one more exercise: path below root → text. ValueError where there cannot be one.
+
+    only      the language that it is written in; None: those of the chapter
+    mistakes  their names
+    """
     lessons = root / "lessons"
     found = chapters.named(lessons, wanted)
     if not found:
@@ -103,16 +110,21 @@ def new_exercise(root: Path, wanted: str, asked: str, languages: list[str]) -> d
     for path in (chapter.blanks, chapter.solution, chapter.checks):
         if path.exists() and re.search(rf"\b{name}\b", _code(_read(chapter, path))):
             raise ValueError(f"«{name}» is a name that {chapter.place(path)} uses already: choose another.")
-    stubs = templates.wrong_answers(function)
+    for why in mistakes:
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", why):
+            raise ValueError(f"«{why}» cannot be a mistake: its name is in small letters, such as wrong_axis")
+    of_chapter = written_in(lessons / chapter.lesson)
+    languages = [only] if only else [*of_chapter]
+    stubs = templates.wrong_answers(function, mistakes)
     added = {
         chapter.blanks: templates.blank(function, languages),
         chapter.checks: templates.test(function),
         chapter.solution: templates.solution(function),
         chapter.mistakes: stubs,
-        chapter.words: templates.words(name, languages),
+        chapter.words: templates.words(name, languages, mistakes, only if only and len(of_chapter) > 1 else ""),
         **dict.fromkeys(chapter.right, templates.answer(function)),
         chapter.wrong: stubs,
-        chapter.unlisted: stubs,
+        chapter.unlisted: templates.wrong_answers(function),
     }
     texts = {chapter.place(path): _appended(chapter, path, text) for path, text in added.items()}
     pages = [page for page in chapter.pages if page.exists()]

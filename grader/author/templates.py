@@ -4,10 +4,11 @@ import ast
 import json
 import keyword
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 MARK = "FILL IN"
-STUBS = ("one", "two", "three")  # mistakes and wrong answers begin with these names
+STUBS = ("one", "two", "three")  # the names of wrong answers where the author gives none
 
 _ENGLISH = f"""{MARK}: what is asked, in a sentence.
 
@@ -88,16 +89,21 @@ def answer(function: Signature, stub: str = "") -> str:
     return f"def {name}({', '.join(function.names)}):\n    return {function.names[0]}  # {MARK}\n"
 
 
-def wrong_answers(function: Signature) -> str:
-    return "\n\n".join(answer(function, stub) for stub in STUBS)
+def wrong_answers(function: Signature, names: Sequence[str] = STUBS) -> str:
+    return "\n\n".join(answer(function, name) for name in names)
 
 
-def words(name: str, languages: list[str]) -> str:
-    lines = [f"[{name}]", *_each("title", MARK, languages), *_each("hints", [MARK] * 3, languages)]
-    for stub in STUBS:
+def words(name: str, languages: list[str], mistakes: Sequence[str], only: str = "") -> str:
+    """only: the language that the exercise is written in, where its chapter is in both."""
+    lines = [f"[{name}]", *_only(only), *_each("title", MARK, languages), *_each("hints", [MARK] * 3, languages)]
+    for stub in mistakes:
         lines += ["", f"[{name}.mistakes.{stub}]"]
         lines += [line for key in ("name", "text") for line in _each(key, MARK, languages)]
     return "\n".join(lines) + "\n"
+
+
+def _only(language: str) -> list[str]:
+    return [f'only = "{language}"'] if language else []
 
 
 def _each(key: str, value: object, languages: list[str]) -> list[str]:
@@ -111,14 +117,21 @@ def exercise_on_page(name: str) -> str:
 def chapter(lesson: str, number: int, part: int, languages: list[str]) -> dict[str, str]:
     """The files of a chapter without exercises yet, by path below the project."""
     folder = f"lessons/{lesson}"
-    title = "\n".join(_each("title", MARK, languages))
+    facts = [f"number = {number}", f"part = {part}", "read = 15  # minutes", "solve = 20"]
+    facts += [*_each("title", MARK, languages), *_only(languages[0] if len(languages) == 1 else "")]
+    facts += ["draft = true  # not in the book yet: `check` says when this line can go", "", "[teaching]"]
+    facts += [*_each("goal", MARK, languages), *_each("ask", [MARK], languages)]
+    facts += ["wrong = []  # the mistakes to expect, «exercise.mistake»"]
+    for _ in range(3):
+        facts += ["", "[[elsewhere]]", *_each("here", MARK, languages), *_each("torch", MARK, languages)]
+        facts += [f'torch.source = "https://{MARK}"', *_each("words", [MARK], languages)]
     copy = f"Work on your copy, answers/{lesson}.py; this file stays as it is."
     chinese = f"本章的练习。\n\n请在你自己的副本 answers/{lesson}.py 里作答，本文件保持原样。"
     derived = "zh-Hant is derived from zh-Hans by `make sync`."
     about = [f"The exercises of {lesson}.\n\n{copy}"] * ("en" in languages) + [chinese] * ("zh-Hans" in languages)
     join = "\n\n"
     files = {
-        f"{folder}/chapter.toml": f"number = {number}\npart = {part}\nread = 15  # minutes\nsolve = 20\n{title}\n",
+        f"{folder}/chapter.toml": "\n".join(facts) + "\n",
         f"{folder}/demo.py": f"# %% first\nfrom minipod import devices\n\ndevices.simulate(8)  # {MARK}\n",
         f"{folder}/exercises.py": f'"""{join.join(about)}\n"""\n',
         f"{folder}/test_exercises.py": f'"""The checks of {lesson}."""\n',
@@ -138,4 +151,5 @@ def chapter(lesson: str, number: int, part: int, languages: list[str]) -> dict[s
 def _page(label: str, language: str) -> str:
     exercises = {"en": "Exercises", "zh-Hans": "练习"}[language]
     cell = "```{code-cell}\n:cell: first\n```\n"
-    return f"{FRONT}\n({label})=\n# {MARK}\n\n{MARK}\n\n{cell}\n({label}-exercises)=\n## {exercises}\n"
+    head = f"{FRONT}\n({label})=\n# {MARK}\n\n{MARK}\n\n{cell}\n({label}-exercises)=\n## {exercises}\n"
+    return f"{head}\n% elsewhere\n% end elsewhere\n"

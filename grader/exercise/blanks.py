@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.exercise import answers, function_text
+from grader.exercise.chapters import given_out
 from grader.exercise.statements import blanks_in
 from grader.exercise.statements import functions as exercises_in
 from grader.messages import say
@@ -75,7 +76,7 @@ def copy_blanks(lessons: Path, folder: Path, lang: str = "en") -> list[str]:
     lang  what is said in them is said in it
     """
     copied = []
-    for blanks in sorted(lessons.glob("ch*/exercises.py")):
+    for blanks in given_out(lessons, "exercises.py"):
         target = folder / f"{blanks.parent.name}.py"
         if not target.exists():
             folder.mkdir(exist_ok=True)
@@ -88,7 +89,7 @@ def add_missing(lessons: Path, folder: Path, lang: str = "en") -> list[Added]:
     """Add the blanks of the exercises that an answers file lacks at its end: the chapter has gained them since, or they
     were deleted. A file that cannot be read is left to the check, which says so. lang: as of `copy_blanks`."""
     found = []
-    for blanks in sorted(lessons.glob("ch*/exercises.py")):
+    for blanks in given_out(lessons, "exercises.py"):
         path = folder / f"{blanks.parent.name}.py"
         try:
             file = answers.read(path)

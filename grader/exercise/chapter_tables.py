@@ -41,25 +41,37 @@ class Elsewhere:
 
 def captions(rows: list[dict[str, Any]]) -> tuple[Caption, ...]:
     """The rows of [[figures]], which `wrong` has found to be right."""
-    return tuple(Caption(row["cell"], {language: row[language] for language in WRITTEN}) for row in rows)
+    return tuple(Caption(row["cell"], _both(row)) for row in rows)
 
 
 def elsewhere(rows: list[dict[str, Any]]) -> tuple[Elsewhere, ...]:
     """The rows of [[elsewhere]], which `wrong` has found to be right."""
     return tuple(
-        Elsewhere(row["here"], _called(row.get("torch")), _called(row.get("megatron")), row["words"]) for row in rows
+        Elsewhere(_both(row["here"]), _called(row.get("torch")), _called(row.get("megatron")), _both(row["words"]))
+        for row in rows
     )
 
 
 def _called(row: dict[str, str] | None) -> Called | None:
-    return Called({language: row[language] for language in WRITTEN}, row["source"]) if row else None
+    return Called(_both(row), row["source"]) if row else None
 
 
-def wrong(facts: dict[str, Any]) -> Iterator[str]:
-    """What is wrong with [[figures]] and [[elsewhere]], a sentence each."""
+def _both(row: dict[str, Any]) -> dict[str, Any]:
+    """What a row says in each language; in one that the chapter is not written in yet, the other's."""
+    said = next(row[language] for language in WRITTEN if language in row)
+    return {language: row.get(language, said) for language in WRITTEN}
+
+
+def languages(facts: dict[str, Any]) -> tuple[str, ...]:
+    """Those that a chapter or an exercise is written in: both, or the one that `only` names."""
+    return (facts["only"],) if facts.get("only") in WRITTEN else WRITTEN
+
+
+def wrong(facts: dict[str, Any], languages: tuple[str, ...] = WRITTEN) -> Iterator[str]:
+    """What is wrong with [[figures]] and [[elsewhere]] in these languages, a sentence each."""
     for row in _rows(facts, "figures"):
-        if not isinstance(row, dict) or set(row) != {"cell", *WRITTEN} or not all(map(is_text, row.values())):
-            yield "one of [[figures]] is not whole: it has cell, en and zh-Hans, and nothing else"
+        if not isinstance(row, dict) or set(row) != {"cell", *languages} or not all(map(is_text, row.values())):
+            yield f"one of [[figures]] is not whole: it has cell, {' and '.join(languages)}, and nothing else"
             return
     for number, row in enumerate(_rows(facts, "elsewhere"), 1):
         where = f"[[elsewhere]] {number}"
@@ -69,16 +81,18 @@ def wrong(facts: dict[str, Any]) -> Iterator[str]:
         if odd := sorted(set(row) - {"here", "torch", "megatron", "words"}):
             yield f"{where}: nothing is called «{odd[0]}»: it may hold here, torch, megatron and words"
         for key in ("here", "words"):
-            yield from (f"{where}: {key}.{language} is missing: write it" for language in _lacks(row.get(key)))
+            yield from (
+                f"{where}: {key}.{language} is missing: write it" for language in _lacks(row.get(key), languages)
+            )
         if not ("torch" in row or "megatron" in row):
             yield f"{where}: torch and megatron are missing: write at least one of them"
         for key in ("torch", "megatron"):
             if key in row:
-                yield from _called_wrong(f"{where}: {key}", row[key])
+                yield from _called_wrong(f"{where}: {key}", row[key], languages)
 
 
-def _called_wrong(where: str, row: Any) -> Iterator[str]:
-    yield from (f"{where}.{language} is missing: write it" for language in _lacks(row))
+def _called_wrong(where: str, row: Any, languages: tuple[str, ...]) -> Iterator[str]:
+    yield from (f"{where}.{language} is missing: write it" for language in _lacks(row, languages))
     if isinstance(row, dict) and (odd := sorted(set(row) - {*WRITTEN, "source"})):
         yield f"{where}: nothing is called «{odd[0]}»: it may hold en, zh-Hans and source"
     if not isinstance(row, dict) or not str(row.get("source", "")).startswith("https://"):
@@ -90,10 +104,10 @@ def _rows(facts: dict[str, Any], key: str) -> list[Any]:
     return rows if isinstance(rows, list) else [rows]
 
 
-def _lacks(table: Any) -> list[str]:
-    """The languages in which a table says nothing."""
+def _lacks(table: Any, languages: tuple[str, ...]) -> list[str]:
+    """Those of the languages in which a table says nothing."""
     there = table if isinstance(table, dict) else {}
-    return [language for language in WRITTEN if not _said(there.get(language))]
+    return [language for language in languages if not _said(there.get(language))]
 
 
 def _said(value: Any) -> bool:

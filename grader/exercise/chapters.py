@@ -41,6 +41,8 @@ class Chapter:
     teaching  for the instructor's guide
     figures   what stands below its pictures
     elsewhere what other systems call its things
+    only      the one language that it is written in so far; "": in both
+    draft     not in the book yet, nor among the exercises
     """
 
     lesson: str  # "ch03_sharding", the folder
@@ -54,6 +56,8 @@ class Chapter:
     teaching: Teaching | None = None
     figures: tuple[Caption, ...] = ()
     elsewhere: tuple[Elsewhere, ...] = ()
+    only: str = ""
+    draft: bool = False
 
     def titled(self, language: str) -> str:
         """The title in a language, or in the one that it has."""
@@ -105,7 +109,11 @@ def _wrong(facts: dict[str, Any], number: int) -> Iterator[str]:
         yield "labels is no list: write each as a table «[[labels]]» with find and zh-Hans"
     if "teaching" in facts and not _teaches(facts["teaching"]):
         yield "[teaching] is not whole: it has goal (a text by language), ask (texts by language) and wrong (mistakes)"
-    yield from chapter_tables.wrong(facts)
+    if facts.get("only", WRITTEN[0]) not in WRITTEN:
+        yield f'only is none of the languages: write «only = "{WRITTEN[0]}"», or leave it out where both are written'
+    if not isinstance(facts.get("draft", False), bool):
+        yield "draft is no true or false: write «draft = true» until the chapter is whole, then leave it out"
+    yield from chapter_tables.wrong(facts, chapter_tables.languages(facts))
     for row in labels:
         if set(row) != {"find", "zh-Hans"} or not all(map(is_text, row.values())):
             yield "one of [[labels]] is not whole: it has find and zh-Hans, and nothing else"
@@ -125,9 +133,22 @@ def _teaches(table: Any) -> bool:
     return all(map(is_text, goal.values())) and all(isinstance(one, list) and all(map(is_text, one)) for one in lists)
 
 
-def lessons_in(lessons: Path) -> list[str]:
-    """The folders of chapters, whole or half made, in order."""
-    return [p.name for p in sorted(lessons.glob("ch[0-9]*")) if p.is_dir()]
+def lessons_in(lessons: Path, drafts: bool = True) -> list[str]:
+    """The folders of chapters, whole or half made, in order; with drafts or without."""
+    return [p.name for p in sorted(lessons.glob("ch[0-9]*")) if p.is_dir() and (drafts or not is_draft(p))]
+
+
+def given_out(lessons: Path, file: str) -> list[Path]:
+    """This file of each chapter that has it and is no draft, in order."""
+    return [path for path in sorted(lessons.glob(f"ch*/{file}")) if not is_draft(path.parent)]
+
+
+def is_draft(folder: Path) -> bool:
+    """Whether its chapter.toml keeps a chapter out of the book; where that cannot be read, it does not."""
+    try:
+        return tomllib.loads((folder / FILE).read_text(encoding="utf-8")).get("draft") is True
+    except (OSError, ValueError):
+        return False
 
 
 def named(lessons: Path, wanted: str) -> list[str]:
@@ -137,10 +158,10 @@ def named(lessons: Path, wanted: str) -> list[str]:
 
 
 def read_all(lessons: Path) -> tuple[list[Chapter], list[str]]:
-    """The chapters in order, and a sentence for each that cannot be read."""
+    """The chapters of the book in order, and a sentence for each that cannot be read."""
     chapters: list[Chapter] = []
     problems: list[str] = []
-    for name in lessons_in(lessons):
+    for name in lessons_in(lessons, drafts=False):
         try:
             chapters.append(read(lessons / name))
         except ValueError as error:

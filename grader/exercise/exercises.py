@@ -5,16 +5,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from grader.exercise.progress import all_exercises
+from grader.exercise.progress import TESTS, all_exercises, exercises_of
 from grader.exercise.spec import Recorder, Spec
 
 
 class Catalogue:
-    """The specs of the exercises below `lessons`. A lesson's tests are imported when one is first asked for."""
+    """The specs of the exercises below `lessons`. A lesson's tests are imported when one is first asked for.
 
-    def __init__(self, lessons: Path) -> None:
+    lesson: of this one alone, be it a draft.
+    """
+
+    def __init__(self, lessons: Path, lesson: str = "") -> None:
         self.lessons = lessons
-        self.exercises = all_exercises(lessons)
+        self.exercises = exercises_of(lessons / lesson / TESTS) if lesson else all_exercises(lessons)
         self._tests: dict[str, Any] = {}
 
     def spec(self, exercise: str) -> Spec:

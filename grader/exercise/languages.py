@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from grader.exercise.chapters import FILE, WRITTEN
+from grader.exercise.chapter_tables import WRITTEN, languages
+from grader.exercise.chapters import FILE
 from grader.exercise.statements import code_comments, functions, split_docstring
 
 
@@ -23,17 +24,41 @@ def statement(node: ast.FunctionDef | ast.Module, language: str) -> tuple[str, s
     return either(split_docstring(ast.get_docstring(node) or ""), language)
 
 
-def unwritten(root: Path, lesson: str) -> list[str]:
-    """What a chapter says in one language and not in the other, a sentence each. What cannot be read is left out."""
-    folder = root / "lessons" / lesson
-    found: list[str] = []
-    for name in (FILE, "words.toml"):
-        path = folder / name
-        try:
-            facts = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+def written_in(folder: Path, exercise: str = "") -> tuple[str, ...]:
+    """The languages of a chapter, or of one of its exercises: both, or what chapter.toml or words.toml call `only`."""
+    table = _read(folder / "words.toml").get(exercise)
+    own = languages(table) if isinstance(table, dict) else WRITTEN
+    return languages(_read(folder / FILE)) if own == WRITTEN else own
+
+
+def unwritten(root: Path, lesson: str) -> tuple[list[str], list[str]]:
+    """What a chapter leaves out in one language as its `only` says; what is missing without that. A sentence each.
+
+    What cannot be read is left out: others tell of it.
+    """
+    folder, left_out, wrong = root / "lessons" / lesson, [], []
+    found = list(_unwritten(root, folder))
+    for exercise, language, sentence in found:
+        if language not in written_in(folder, exercise):
+            left_out.append(sentence)
             continue
-        found += [f"{_place(path, root)}: {key} is missing" for key in _gaps(facts, [])]
+        (other,) = (each for each in WRITTEN if each != language)
+        where = f"below [{exercise}] in words.toml" if exercise else f"in {FILE}"
+        wrong.append(f'{sentence}: write it, or «only = "{other}"» {where}')
+    for exercise in ["", *_read(folder / "words.toml")]:
+        own = _read(folder / "words.toml").get(exercise) if exercise else _read(folder / FILE)
+        if isinstance(own, dict) and "only" in own and not any(exercise in ("", gap[0]) for gap in found):
+            where = f"words.toml: [{exercise}]" if exercise else f"{FILE}:"
+            wrong.append(f"{_place(folder, root)}/{where} says «only», and it is in both languages: delete that line")
+    return left_out, wrong
+
+
+def _unwritten(root: Path, folder: Path) -> Iterator[tuple[str, str, str]]:
+    """(exercise, "" for the chapter, language, sentence) for all that is in one language and not in the other."""
+    for keys in _gaps(_read(folder / FILE), []):
+        yield "", keys[-1], f"{_place(folder / FILE, root)}: {'.'.join(keys)} is missing"
+    for keys in _gaps(_read(folder / "words.toml"), []):
+        yield keys[0], keys[-1], f"{_place(folder / 'words.toml', root)}: {'.'.join(keys)} is missing"
     blanks = folder / "exercises.py"
     try:
         nodes = functions(blanks)
@@ -45,17 +70,26 @@ def unwritten(root: Path, lesson: str) -> list[str]:
         for what, parts in texts:
             missing = [language for language in WRITTEN if not parts[language]]
             if len(missing) == 1:
-                found.append(f"{_place(blanks, root)}: the {what} of `{name}` has no part in {missing[0]}")
-    pages = [root / "book" / language / f"{lesson}.md" for language in WRITTEN]
-    if any(page.exists() for page in pages):
-        found += [f"{_place(page, root)} is missing" for page in pages if not page.exists()]
-    return found
+                place = _place(blanks, root)
+                yield name, missing[0], f"{place}: the {what} of `{name}` has no part in {missing[0]}"
+    pages = {language: root / "book" / language / f"{folder.name}.md" for language in WRITTEN}
+    if any(page.exists() for page in pages.values()):
+        for language in [language for language, page in pages.items() if not page.exists()]:
+            yield "", language, f"{_place(pages[language], root)} is missing"
 
 
-def _gaps(node: dict[str, Any], keys: list[str]) -> Iterator[str]:
-    """The keys, with dots, of tables that say something in one of the languages and not in the other."""
+def _read(path: Path) -> dict[str, Any]:
+    """What a TOML file says; nothing where it cannot be read."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def _gaps(node: dict[str, Any], keys: list[str]) -> Iterator[list[str]]:
+    """The keys of tables that say something in one of the languages and not in the other."""
     if any(node.get(language) for language in WRITTEN):
-        yield from (".".join([*keys, language]) for language in WRITTEN if not node.get(language))
+        yield from ([*keys, language] for language in WRITTEN if not node.get(language))
         return
     for key, value in node.items():
         if isinstance(value, dict):

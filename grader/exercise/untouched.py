@@ -7,6 +7,7 @@ from pathlib import Path
 
 from grader.exercise import answers, function_text
 from grader.exercise.blanks import write_whole
+from grader.exercise.chapters import given_out
 from grader.exercise.statements import HAN, blanks_in
 from grader.messages import LANGUAGES
 
@@ -17,7 +18,7 @@ def translate(lessons: Path, folder: Path, lang: str) -> None:
     """Put each blank in the answers files that is still as it was given out, in another language or in several, into
     this one; likewise a file's docstring. What a learner has changed in any way stays. A file that cannot be read or
     written is left to the check, which says so."""
-    for blanks in sorted(lessons.glob("ch*/exercises.py")):
+    for blanks in given_out(lessons, "exercises.py"):
         path = folder / f"{blanks.parent.name}.py"
         with contextlib.suppress(OSError, UnicodeDecodeError, SyntaxError):
             if path.is_file():

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from grader.exercise import answers, blanks, progress
+from grader.exercise import answers, blanks, chapters, progress
 from grader.exercise.spec import Recorder
 from grader.home import HERE, home
 from grader.messages import languages, say
@@ -93,6 +93,11 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 def check(request: pytest.FixtureRequest) -> Recorder:
     """What an exercise's test calls once; see grader/exercise/spec.py."""
     return recorder_of(request.node)
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """A draft's exercises are nobody's yet."""
+    return True if collection_path.is_dir() and chapters.is_draft(collection_path) else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

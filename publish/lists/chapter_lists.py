@@ -44,7 +44,7 @@ def lists(root: Path) -> Lists:
     """The lists of the chapters below `root`; a file that is not there is left out."""
     found, problems = chapters.read_all(root / "lessons")
     problems += [sentence for chapter in found for sentence in teaching.unknown(root, chapter)]
-    if not found or problems:
+    if problems or not chapters.lessons_in(root / "lessons"):
         return Lists(problems=problems)
     toc = root / "_toc.yml"
     blocks = {toc: [_part(found, part) for part in _parts(toc, found)]}

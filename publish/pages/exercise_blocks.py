@@ -41,7 +41,7 @@ def block(root: Path, chapter: str, name: str, number: int, edition: str, ui: di
         f"::::{{admonition}} {ui['exercise'][edition]} {number} · {title}",
         ":class: exercise",
         "",
-        *([] if used == {edition} else [f"*{ui['only_other'][edition]}*", ""]),
+        *([] if used == {edition} else [ui["only_other"][edition], ""]),
         markdown(asked, [a.arg for a in functions(blanks)[name].args.args]),
         "",
         "\n".join(["```python", *code_in(without_docstring(blanks, name).split("\n"), edition), "```"]),

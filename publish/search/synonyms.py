@@ -21,8 +21,8 @@ def groups() -> list[list[str]]:
     """
     rows = [[*row["en"].split(", "), row["zh-Hans"], row["zh-Hant"]] for row in terms()["glossary"]]
     ours = {_bare(word) for row in rows for word in row}
-    for folder in sorted(path.parent for path in (ROOT / "lessons").glob(f"ch*/{chapters.FILE}")):
-        for row in chapters.read(folder).elsewhere:
+    for chapter in chapters.read_all(ROOT / "lessons")[0]:
+        for row in chapter.elsewhere:
             several = sum(_bare(word) in ours for word in row.words["en"]) > 1  # all_gather, all_reduce, …
             rows += [] if several else [[word for words in row.words.values() for word in words]]
     rows += [row["words"] for row in extra()["same"]]

@@ -1,7 +1,7 @@
 """python -m publish.text.style [--counts] [WHERE…]: the Chinese of pages and messages, where a machine can see faults.
 
-Prints place and sentence of all that book/style.toml does not want, then the counts by page; `--counts`: these alone.
-WHERE: only what begins so, e.g. book/zh-Hans/ch03 or lessons/ch03. Exit status 1 where anything was found.
+Prints place and sentence of all that book/style.toml does not want; `--counts`: how many, by page. WHERE: only what
+begins so, e.g. book/zh-Hans/ch03 or lessons/ch03. Exit status 1 where anything was found.
 """
 
 import argparse
@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from publish.page import ROOT, WRITTEN, show
-from publish.text.chinese_texts import Sentence, messages, sentences
+from publish.text import typography
+from publish.text.chinese_texts import Sentence, messages, sentences, texts
 
 DATA = ROOT / "book" / "style.toml"
 COLONS, BARE, GLOSS = "colons per 1,000", "bare title", "no gloss"
@@ -136,6 +137,8 @@ def check(root: Path = ROOT) -> tuple[list[Found], dict[str, Measured]]:
     found += unexplained({where: text for where, text in chinese.items() if "/ch" in where})
     for where, text in messages(root).items():
         found += in_text(where, text, lines=False)
+    for where, text in texts(root).items():
+        found += (Found(f"{where}:{number}", kind, said, say) for number, kind, said, say in typography.faults(text))
     return found, measures
 
 
@@ -168,9 +171,10 @@ def main(arguments: list[str] | None = None) -> int:
     wanted = tuple(options.where) or ("",)
     found, measures = check()
     found = [one for one in found if one.where.startswith(wanted)]
+    if options.counts:
+        print(table(found, {where: m for where, m in measures.items() if where.startswith(wanted)}))
     for one in [] if options.counts else found:
         print(one)
-    print(table(found, {where: m for where, m in measures.items() if where.startswith(wanted)}))
     return 1 if found else 0
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from grader.author.chapter_files import functions
+from grader.exercise.chapters import given_out
 
 ROOT = Path(__file__).resolve().parents[2]
-CHAPTERS = sorted(p.parent.name for p in ROOT.glob("lessons/ch*/exercises.py"))
+CHAPTERS = [path.parent.name for path in given_out(ROOT / "lessons", "exercises.py")]
 LONG = pytest.mark.long
 SCRIPTS = ("start",)  # run in every `make test`, in which the book executes the cells of three
 
@@ -55,7 +56,7 @@ def test_all_that_the_author_of_a_chapter_wrote_holds(chapter, how):
     command = [sys.executable, "-m", "lessons", "check", chapter, *how]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1800)
     assert run.returncode == 0, run.stdout + run.stderr
-    assert run.stdout.startswith(f"{chapter}: everything holds"), "in one language only: " + run.stdout
+    assert run.stdout.splitlines()[-1].startswith(f"{chapter}: everything holds")
 
 
 @pytest.mark.mutants

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from small_chapter import LESSON, MISTAKES, SECOND, UNLISTED, named, words, write
+from small_chapter import FACTS, LESSON, MISTAKES, SECOND, UNLISTED, named, words, write
 
 from grader.author.chapter_files import ChapterFiles, incomplete
 from grader.exercise import chapters
@@ -194,6 +194,7 @@ def _without(text: str) -> str:
         ("words", words(MISTAKES).replace(', "n + n"]', "]", 1), ["twice has 2 hints in en; 3 are needed"]),
         ("words", _without("name"), ["twice.mistakes.squared.name is missing"]),
         ("facts", "number = 95\npart = 1\n", ["chapter.toml: read is missing: write «read = 15»"]),
+        ("facts", FACTS, ["[teaching] is missing", "has 0 tables [[elsewhere]]; 3 are the least"]),
         ("words", words(SECOND | {"more": ""}), ["words for twice__more is one too many"]),
     ],
 )

@@ -100,7 +100,8 @@ def test_who_writes_one_language_has_finished_when_the_other_is_all_that_is_name
         path.write_text(path.read_text("utf-8").replace(MARK, "done"), "utf-8")
     assert (incomplete(chapter), unfilled(chapter)) == ([], [])
     words = f"lessons/{LESSON}/words.toml: thrice."
-    said = unwritten(chapter.root, LESSON)
+    said, wrong = unwritten(chapter.root, LESSON)
+    assert wrong == []
     assert said[:2] == [f"{words}title.zh-Hans is missing", f"{words}hints.zh-Hans is missing"]
     for number, what in ((-2, "docstring"), (-1, "TODO")):
         assert said[number] == f"lessons/{LESSON}/exercises.py: the {what} of `thrice` has no part in zh-Hans"

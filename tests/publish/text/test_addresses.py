@@ -1,27 +1,40 @@
 """An address that was published stays: what others linked to is found there."""
 
-from publish import addresses
+import small_book
+
+from publish import addresses, sync
+
+PAGES = ("en", "zh-Hans")
 
 
-def test_every_address_of_the_book_is_listed_and_none_is_gone(capsys):
-    assert addresses.main([]) == 0, capsys.readouterr().out
+def entered(folder):
+    sync.fill(sync.check(folder))
+    return (folder / addresses.LIST).read_text("utf-8").splitlines()[1:]
 
 
-def test_a_label_that_goes_is_named_and_is_not_taken_out(tmp_path, monkeypatch, capsys):
-    kept = tmp_path / "addresses.txt"
-    monkeypatch.setattr(addresses, "LIST", kept)
-    monkeypatch.setattr(addresses, "on_pages", lambda edition: {"ch03", "ch03#a", "ch03#b"})
-    assert addresses.main([]) == 1 and "ch03#a is new" in capsys.readouterr().out
-    assert addresses.main(["--accept"]) == 0 and addresses.main([]) == 0
-    before = kept.read_text()
-    monkeypatch.setattr(addresses, "on_pages", lambda edition: {"ch03", "ch03#b", "ch03#c"})
-    capsys.readouterr()
-    assert addresses.main(["--accept"]) == 1
-    assert capsys.readouterr().out.startswith("ch03#a is gone") and kept.read_text() == before
+def rename(folder, label, to, editions=PAGES):
+    for edition in editions:
+        page = folder / "book" / edition / "first.md"
+        page.write_text(page.read_text("utf-8").replace(f"({label})=", f"({to})="), "utf-8")
 
 
-def test_a_label_in_one_edition_only_is_no_address(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(addresses, "LIST", tmp_path / "none.txt")
-    monkeypatch.setattr(addresses, "on_pages", lambda edition: {"ch03", f"ch03#{edition}"})
-    assert addresses.main([]) == 1
-    assert capsys.readouterr().out == "ch03 is new: enter it with --accept\n"
+def test_new_addresses_enter_by_themselves_and_one_that_goes_is_named_and_stays(tmp_path):
+    folder = small_book.make(tmp_path)
+    before = ["first", "first#sec-first", "first#sec-second", "index", "index#sec-index"]
+    assert entered(folder) == before
+    assert (sync.check(folder).problems, sync.check(folder).stale) == ([], {})
+    rename(folder, "sec-second", "sec-third")
+    gone = "first#sec-second is gone from the pages: links to it from elsewhere break; put the label back"
+    assert sync.check(folder).problems == [gone]
+    assert entered(folder) == sorted([*before, "first#sec-third"])
+
+
+def test_a_label_in_one_edition_only_is_no_address(tmp_path):
+    folder = small_book.make(tmp_path)
+    rename(folder, "sec-second", "sec-third", ["en"])
+    assert entered(folder) == ["first", "first#sec-first", "index", "index#sec-index"]
+
+
+def test_of_a_page_in_one_language_each_label_is_an_address():
+    text, gone = addresses.listed(small_book.ROOT / "nowhere", {"one": ["(sec-one)=\n# One"]})
+    assert (text.splitlines()[1:], gone) == (["one", "one#sec-one"], [])

@@ -4,8 +4,9 @@ import pytest
 import small_book
 import small_chapter
 
-from grader.exercise import chapters
-from publish import sync
+from grader.author.templates import MARK
+from grader.exercise.progress import all_exercises
+from publish import addresses, sync
 from publish.lists.chapter_lists import lists
 from publish.outputs.execute import measures
 from publish.page import ROOT
@@ -20,6 +21,7 @@ def book(folder, machine=False):
     """The small book and the small chapter, everything filled; with `machine` it can be built there."""
     small_book.make(folder, machine)
     chapter = small_chapter.write(folder)
+    chapter.facts.write_text(small_chapter.FACTS, "utf-8")  # the other tables have tests of their own
     for page in chapter.pages:
         page.write_text(small_book.FRONT + HEAD + PLACE, "utf-8")
     (folder / "lessons" / LESSON / "demo.py").write_text("# %% start\nprint(1)\n")
@@ -34,8 +36,7 @@ def book(folder, machine=False):
 
 
 def fill(folder):
-    for path, (text, _) in sync.check(folder).stale.items():
-        path.write_text(text, "utf-8")
+    sync.fill(sync.check(folder))
     return folder
 
 
@@ -122,14 +123,20 @@ def test_one_language_is_enough_and_the_other_is_named(tmp_path):
     blanks.write_text(blanks.read_text("utf-8").replace("\n    n 的两倍。\n", ""), "utf-8")
     (folder / "book/zh-Hans" / f"{LESSON}.md").unlink()
     problems, stale, unwritten = state(folder)
-    assert problems == []
-    assert unwritten == [
+    cure = [', or «only = "en"» in chapter.toml', ', or «only = "en"» below [twice] in words.toml']
+    left_out = [
         f"lessons/{LESSON}/chapter.toml: title.zh-Hans is missing",
         f"lessons/{LESSON}/words.toml: twice.title.zh-Hans is missing",
         f"lessons/{LESSON}/words.toml: twice.hints.zh-Hans is missing",
         f"lessons/{LESSON}/exercises.py: the docstring of `twice` has no part in zh-Hans",
         f"book/zh-Hans/{LESSON}.md is missing",
     ]
+    cures = [f": write it{cure[several]}" for several in (0, 1, 1, 1, 0)]
+    assert (problems, unwritten) == ([a + b for a, b in zip(left_out, cures, strict=True)], [])
+    facts = lesson / "chapter.toml"
+    facts.write_text(facts.read_text("utf-8") + 'only = "en"\n', "utf-8")
+    problems, stale, unwritten = state(folder)
+    assert (problems, unwritten) == ([], left_out)
     assert stale and state(fill(folder)) == ([], [], unwritten)
     assert f"`{LESSON}` · 5\u00a0+\u00a05\u00a0分钟\n\n  Small。\n" in (folder / "book/zh-Hans/index.md").read_text(
         "utf-8"
@@ -142,7 +149,7 @@ def test_an_exercise_in_one_language_stands_on_the_other_page_with_a_note(tmp_pa
     blanks.write_text(blanks.read_text("utf-8").replace("Twice n.\n\n    ", ""), "utf-8")
     fill(folder)
     page = (folder / "book/en" / f"{LESSON}.md").read_text("utf-8")
-    assert "*This is not in English yet; here it is in Chinese.*\n\n`n` 的两倍。" in page
+    assert "\nThis is not in English yet; here it is in Chinese.\n\n`n` 的两倍。" in page
     assert "here it is in Chinese" not in (folder / "book/zh-Hans" / f"{LESSON}.md").read_text("utf-8")
 
 
@@ -188,6 +195,35 @@ def test_what_a_chapter_says_to_instructors_comes_into_their_guide(tmp_path):
     assert lists(folder).problems == [sentence]
 
 
-def test_of_every_chapter_instructors_are_told():
-    found, _ = chapters.read_all(ROOT / "lessons")
-    assert [c.lesson for c in found if c.teaching is None or set(c.teaching.goal) != {"en", "zh-Hans"}] == []
+def test_a_language_that_is_said_to_be_left_out_and_is_not_is_a_sentence(tmp_path):
+    folder = book(tmp_path)
+    words = folder / "lessons" / LESSON / "words.toml"
+    words.write_text(words.read_text("utf-8").replace("[twice]\n", '[twice]\nonly = "zh-Hans"\n', 1), "utf-8")
+    said = "words.toml: [twice] says «only», and it is in both languages: delete that line"
+    assert state(folder)[0] == [f"lessons/{LESSON}/{said}"]
+
+
+def test_a_draft_is_in_no_list_and_nothing_is_wrong_with_it(tmp_path):
+    folder = book(tmp_path)
+    facts = folder / "lessons" / LESSON / "chapter.toml"
+    facts.write_text(facts.read_text("utf-8") + "draft = true\n", "utf-8")
+    (folder / "book/zh-Hans" / f"{LESSON}.md").unlink()
+    sync.fill(sync.check(folder))
+    told = [f"{place} is gone from the pages" for place in (LESSON, f"{LESSON}#ex-twice", f"{LESSON}#sec-small")]
+    assert [problem.partition(":")[0] for problem in state(folder)[0]] == told  # it was in the book already
+    (folder / addresses.LIST).unlink()
+    sync.fill(sync.check(folder))
+    assert state(folder) == ([], [], [])
+    assert sync.chapters(folder) == ["index", "first"]
+    lists = [*folder.glob("book/*/index.md"), *folder.glob("README*"), folder / addresses.LIST, folder / "_toc.yml"]
+    assert len(lists) == 6 and not any(LESSON in path.read_text("utf-8") for path in lists)
+    assert all_exercises(folder / "lessons") == []
+
+
+def test_a_chapter_that_is_not_filled_in_is_one_sentence(tmp_path):
+    folder = book(tmp_path)
+    page = folder / "book/en" / f"{LESSON}.md"
+    page.write_text(page.read_text("utf-8").replace("Prose.", f"{MARK}\n\n{MARK}: more"), "utf-8")
+    (said,) = state(folder)[0]
+    assert said.startswith(f"lessons/{LESSON}: 2 places still say «{MARK}», first book/en/{LESSON}.md:13: is still ")
+    assert said.endswith("; a chapter to be has «draft = true» in chapter.toml")

@@ -1,89 +1,27 @@
 """Both Chinese editions hold to one term per idea and to Chinese typography; words in pictures are translated."""
 
-import ast
 import re
 
 import pytest
 import small_book
 
-from grader.exercise.statements import HAN, blanks_in
+from grader.exercise.statements import HAN
 from minipod.pictures.drawing.svg import LABELS
 from publish.page import ROOT
 from publish.pages import figures, terms
 from publish.pages.labels import label, translate
-from publish.text.chinese_texts import prose, texts
-
-WIDE = r"\u3400-\u9fff"
-
-
-def forbidden(text: str, edition: str) -> list[str]:
-    """Where a text uses a word that the glossary forbids in this edition."""
-    told = []
-    for row in terms.terms()["glossary"]:
-        pattern = row.get("not", {}).get(edition)
-        for number, line in prose(text) if pattern else []:
-            for allowed in row.get("but", []):
-                line = line.replace(allowed, "")
-            told += [f"line {number}: «{m[0]}»; say {row[edition]}" for m in re.finditer(pattern, line)]
-    return told
-
-
-def test_no_forbidden_term_in_simplified_chinese():
-    told = [f"{where}: {t}" for where, text in texts().items() for t in forbidden(text, "zh-Hans")]
-    assert told == []
-
-
-def test_no_forbidden_term_in_traditional_chinese():
-    told = []
-    for where, text in texts().items():
-        told += [f"{where}: {t}" for t in forbidden(terms.traditional(terms.join_lines(text)), "zh-Hant")]
-    for name, row in terms.ui().items():
-        told += [f"book/terms.toml: {name}: {t}" for t in forbidden(row["zh-Hant"], "zh-Hant")]
-    assert told == []
+from publish.text import typography
 
 
 def test_the_lint_finds_what_it_looks_for():
-    assert forbidden("用單卡的設備執行進程", "zh-Hant") and forbidden("集体通信", "zh-Hans")
-    assert not forbidden("損失函數在 `函數` 裡", "zh-Hant")
-    assert half_width("这样,不行") and half_width("这样(不行)") and not half_width("这样，`f(x, y)` 可以")
-    assert no_space("用JAX写") and no_space("用`jax`写") and not no_space("用 `jax` 写 3 行")
+    def told(text: str) -> list[str]:
+        return [kind for _, kind, _, _ in typography.faults(text)]
 
-
-def half_width(text: str) -> list[str]:
-    """Half-width punctuation beside a Chinese character."""
-    mark = rf"[{WIDE}][,;:!?()]|[,;:!?()][{WIDE}]|[{WIDE}]\.(?!\w)"
-    return [f"line {n}: «{m[0]}»" for n, line in prose(text) for m in re.finditer(mark, strip_form(line))]
-
-
-def no_space(text: str) -> list[str]:
-    """A Chinese character beside a Latin letter, a digit or code without a space between."""
-    side = rf"[{WIDE}](?:\*\*)?[A-Za-z0-9]|[A-Za-z0-9%](?:\*\*)?[{WIDE}]"
-    return [f"line {n}: «{m[0]}»" for n, line in prose(text) for m in re.finditer(side, strip_form(line))]
-
-
-def strip_form(line: str) -> str:
-    """A line without what is Markdown or a name to fill in, not prose."""
-    line = re.sub(r"^\s*(\(\S+\)=|:{3,}\{\w+\}|#+|[-*]|\d+\.)\s*", "", line)
-    return re.sub(r"\{\w*\}", " ", line)
-
-
-def test_punctuation_beside_chinese_is_full_width():
-    told = [f"{where}: {t}" for where, text in texts().items() for t in half_width(text)]
-    assert told == [], "\n".join(told)
-
-
-def test_a_space_stands_between_chinese_and_latin():
-    told = [f"{where}: {t}" for where, text in texts().items() for t in no_space(text)]
-    assert told == [], "\n".join(told)
-
-
-def test_chinese_has_no_italics():
-    told = []
-    for where, text in texts().items():
-        for number, line in prose(text):
-            if re.search(rf"(?<![*\w])\*(?![*\s])[^*]*[{WIDE}][^*]*(?<![*\s])\*(?!\*)", line):
-                told.append(f"{where}: line {number}: {line}")
-    assert told == []
+    assert [*typography.forbidden("用單卡的設備執行進程", "zh-Hant")] and told("集体通信")[0] == "term in zh-Hans"
+    assert not [*typography.forbidden("損失函數在 `函數` 裡", "zh-Hant")]
+    assert told("这样,不行") == told("(不行)")[:1] == ["half-width punctuation"] and not told("这样，`f(x, y)` 可以")
+    assert set(told("用JAX写")) == set(told("用`jax`写")) == {"no space"} and not told("用 `jax` 写 3 行")
+    assert told("第一行\n这是 *斜体* 的") == ["italics"] and not told("这是**粗体**的，2 * 3")
 
 
 @pytest.mark.parametrize("row", terms.terms()["glossary"], ids=lambda r: r["en"])
@@ -179,22 +117,6 @@ def test_the_table_of_published_figures_is_in_the_readers_language():
     folded = '<details class="minipod"><summary>why each of them agrees, rounds or errs</summary><td>With (n-1)/n.</td>'
     assert ">每一个为何一致、近似或有误<" in translate(folded, "zh-Hans")
     assert ">带上了 (n-1)/n。<" in translate(folded, "zh-Hans")
-
-
-@pytest.mark.parametrize("lesson", sorted(path.parent.name for path in ROOT.glob("lessons/ch*/exercises.py")))
-def test_the_blanks_of_a_reader_of_traditional_chinese_are_in_it(lesson):
-    blanks = ROOT / "lessons" / lesson / "exercises.py"
-    text, derived = blanks.read_text("utf-8"), blanks_in(blanks, "zh-Hant")
-    chinese = [line for line in derived.split("\n") if HAN.search(line)]
-    assert chinese and not re.search("[们进这个时设备数组维说]", "".join(chinese))
-    assert all(sum(2 if HAN.match(c) else 1 for c in line) <= 92 for line in chinese)
-    for one, other in zip(ast.parse(text).body, ast.parse(derived).body, strict=True):
-        if isinstance(one, ast.FunctionDef) and isinstance(other, ast.FunctionDef):
-            assert ast.get_docstring(one) != ast.get_docstring(other)
-            del one.body[0], other.body[0]
-        elif isinstance(one, ast.Expr):
-            continue  # the docstring of the file
-        assert ast.dump(one) == ast.dump(other)
 
 
 def test_what_follows_a_directive_between_backticks_is_prose():

@@ -3,7 +3,7 @@
 import pytest
 
 from publish.page import ROOT
-from publish.text import derived_characters, style
+from publish.text import style
 from publish.text.chinese_texts import sentences, texts
 
 
@@ -93,7 +93,9 @@ def test_the_command_says_where_and_counts(capsys, monkeypatch):
     found = [style.Found("book/zh-Hans/ch01.md:3", "上路", "上路了。", "发送")]
     monkeypatch.setattr(style, "check", lambda: (found, {"book/zh-Hans/ch01.md": style.Measured(2000, 4)}))
     assert style.main([]) == 1
-    first, head, page, total = capsys.readouterr().out.splitlines()
+    (first,) = capsys.readouterr().out.splitlines()
+    assert style.main(["--counts"]) == 1
+    head, page, total = capsys.readouterr().out.splitlines()
     assert first == "book/zh-Hans/ch01.md:3: 上路: «上路了。»; say 发送"
     row = dict(zip(head.split("\t"), page.split("\t"), strict=True))
     assert (row["where"], row["characters"], row["colons per 1,000"], row["上路"]) == (
@@ -134,14 +136,3 @@ def test_the_pages_and_messages_of_this_book_read_so():
     found, measures = style.check(ROOT)
     assert len(measures) > 16
     assert [str(one) for one in found] == [], "\n".join(map(str, found))
-
-
-def test_a_character_that_its_surroundings_decided_was_read():
-    """In the Traditional edition; `publish.text.derived_characters` names the others, and with --accept enters them."""
-    accepted = derived_characters.accepted()
-    assert {c: where for c, where in derived_characters.found().items() if c not in accepted} == {}
-
-
-def test_rows_columns_and_the_rarer_characters_are_seen():
-    assert [*derived_characters.contexts("每一行的和，不可行，序列并行")] == ["每一[行→列]的和"]
-    assert [*derived_characters.contexts("下一周")] == ["下一[週]"]

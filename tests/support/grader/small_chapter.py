@@ -12,6 +12,23 @@ solve = 5
 title.en = "Small"
 title.zh-Hans = "小"
 """
+WHOLE = (
+    """
+[teaching]
+goal.en = "Double."
+goal.zh-Hans = "加倍。"
+ask.en = ["Why?"]
+ask.zh-Hans = ["为什么？"]
+wrong = ["twice.squared"]
+"""
+    + 3
+    * """
+[[elsewhere]]
+here = {en = "twice", zh-Hans = "两倍"}
+torch = {en = "`mul`", zh-Hans = "`mul`", source = "https://pytorch.example/mul"}
+words = {en = ["mul"], zh-Hans = ["mul"]}
+"""
+)
 BLANKS = '''def twice(n: int) -> int:
     """Twice n.
 
@@ -61,7 +78,7 @@ def write(root: Path) -> ChapterFiles:
     """The whole chapter in the project `root`."""
     chapter = ChapterFiles(root, LESSON)
     texts = {
-        chapter.facts: FACTS,
+        chapter.facts: FACTS + WHOLE,
         chapter.folder / "demo.py": "# %% start\n",
         chapter.blanks: BLANKS,
         chapter.checks: CHECKS,
