@@ -13,8 +13,8 @@ from pathlib import Path
 from grader.author import templates
 from grader.author.chapter_files import ChapterFiles, functions
 from grader.exercise import chapters
-from grader.exercise.blanks import write_whole
 from grader.exercise.chapters import WRITTEN
+from grader.files import write_whole
 from grader.home import HERE, is_installed
 
 DESCRIPTION = (

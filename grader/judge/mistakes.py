@@ -4,7 +4,6 @@ import contextlib
 import functools
 import hashlib
 import json
-import os
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import partial
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from grader.exercise import answers
 from grader.exercise.spec import Settings, Spec
+from grader.files import write_private
 from grader.judge.alike import Agreement, agreement, same_behaviour
 from grader.judge.verdict import Seen, Verdict, judge
 from grader.see import observe
@@ -234,10 +234,5 @@ class _Notes:
         if self.times.get(name) == times:
             return
         self.times[name] = times
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            fresh = self.path.with_suffix(f".{os.getpid()}")
-            fresh.write_text(json.dumps({"key": self.key, "times": self.times}), encoding="utf-8")
-            os.replace(fresh, self.path)
-        except OSError:
-            pass  # a project that cannot be written to: then nothing is remembered
+        with contextlib.suppress(OSError):  # a project that cannot be written to: then nothing is remembered
+            write_private(self.path, json.dumps({"key": self.key, "times": self.times}).encode())

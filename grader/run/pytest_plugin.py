@@ -206,7 +206,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     _write_report(config)
     if run.verdicts and not config.option.answers:
         known = (v for v in run.verdicts if not (run.settings.machine and v.outcome == "skipped"))
-        progress.save_state(run.settings.answers, {v.exercise: (v.outcome, v.answer) for v in known})
+        outcomes = {v.exercise: (v.outcome, v.answer) for v in known}
+        run.warning = progress.save_state(run.settings.answers, outcomes, run.lang)
     well = ("right", "skipped") if run.settings.machine else ("right",)
     unsolved = run.hint_for or any(v.outcome not in well for v in run.verdicts)
     if unsolved and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):

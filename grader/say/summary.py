@@ -38,11 +38,14 @@ def write(terminal: "pytest.TerminalReporter", run: "PytestRun", hint: bool) -> 
     following = run.hint_for or _next(run, verdicts)
     terminal.write_line("")
     if hint and following:
-        lessons = run.root / "lessons"
-        terminal.write_line(progress.next_hint(lessons, run.settings.answers, following, run.lang), yellow=True)
+        text, warning = progress.next_hint(run.root / "lessons", run.settings.answers, following, run.lang)
+        terminal.write_line(text, yellow=True)
         terminal.write_line(" · ".join(_where(run, following)))
-        return
-    terminal.write_line(_progress(run, verdicts, following), bold=True)
+    else:
+        terminal.write_line(_progress(run, verdicts, following), bold=True)
+        warning = ""
+    if run.warning or warning:
+        terminal.write_line(run.warning or warning, yellow=True)
 
 
 @dataclass(frozen=True)
