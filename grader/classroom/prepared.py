@@ -20,6 +20,7 @@ from grader.judge.mistakes import LIMIT, see_all
 from grader.run import checking
 from grader.see import observe
 from grader.see import serialized_arguments as arguments
+from grader.see.compiled import budget_of, places_of
 from grader.see.observation import ProcessResult
 from grader.see.wire import Malformed, decode, encode
 from minipod import forked
@@ -83,8 +84,8 @@ def _drawn(spec: Spec, seed: int) -> dict[str, str]:
     spec, drawn = observe.draw(spec, seed)
     if spec.how != "jit":
         return {"arguments": _text(arguments.dumps(drawn)), "cases": ""}
-    cases: Any = [(args, observe._budget(spec, args)) for args in drawn]
-    blank = [arguments.blanked(args, observe._places(args)) for args in drawn]
+    cases: Any = [(args, budget_of(spec, args)) for args in drawn]
+    blank = [arguments.blanked(args, places_of(args)) for args in drawn]
     return {"arguments": _text(arguments.dumps(blank)), "cases": _text(arguments.dumps(cases))}
 
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from grader.exercise.spec import Spec
+from grader.judge.compare import Difference, PrintedDifference, difference, placement
 from grader.messages import Message, number
 from grader.see.array_values import size
-from grader.see.compare import Difference, PrintedDifference, difference, placement
 from grader.see.observation import CodeLine, Failure, Observation, ProcessResult, Unreadable
 from grader.see.values import Nothing, Value
 

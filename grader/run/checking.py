@@ -17,6 +17,7 @@ from grader.exercise import answers
 from grader.exercise.lesson_words import exercise_words
 from grader.exercise.spec import Settings, Spec
 from grader.judge import reference
+from grader.judge.alike import masked
 from grader.judge.mistakes import recognise, see_quick
 from grader.judge.near_misses import near_miss
 from grader.judge.verdict import Seen, Verdict, judge, settle, show, wrong_cases
@@ -24,7 +25,6 @@ from grader.run import own_devices
 from grader.run.outer_cluster import Worker
 from grader.say.explain import explain
 from grader.see import observe
-from grader.see.compare import masked
 from grader.see.observation import CodeLine, ProcessResult, is_complete, received
 from grader.see.observe import Target
 from minipod import forked

@@ -11,6 +11,7 @@ import numpy as np
 
 from grader.exercise.spec import Spec
 from grader.exercise.statements import functions
+from grader.judge.compare import Difference, PrintedDifference, difference
 from grader.judge.near_misses import changes, numbers, per_process, shapes, trees
 from grader.judge.near_misses import placements as places
 from grader.judge.near_misses import raised as errors
@@ -18,7 +19,6 @@ from grader.judge.near_misses.pair import Pair, Setting, pair
 from grader.judge.verdict import Seen, Verdict
 from grader.messages import Message
 from grader.see.array_values import Array, size
-from grader.see.compare import Difference, PrintedDifference, difference
 from grader.see.observation import Traffic
 from grader.see.values import Bool, Dict, Float, Int, Mesh, Nothing, Text, Tree, Tuple, Value, leaves
 
