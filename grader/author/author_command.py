@@ -23,11 +23,10 @@ from grader.exercise.exercises import Catalogue
 from grader.exercise.languages import unwritten
 from grader.exercise.spec import Settings, Spec
 from grader.home import HERE
-from grader.judge import mistakes
 from grader.judge.alike import same_behaviour
 from grader.judge.verdict import Verdict
 from grader.messages import locale_language, say
-from grader.run import checking
+from grader.run import checking, mistakes_seen
 from grader.run.warm_up import warm_up
 from grader.see.observation import ProcessResult
 from minipod.processes import environment
@@ -75,7 +74,7 @@ def judge_chapter(chapter: ChapterFiles, specs: list[Spec], spellings: bool = Tr
             yield solution.finding(chapter, "right")
             continue  # there is nothing to compare with
         if chapter.mistakes.exists():
-            mistakes.see_all(spec, settings, cached.mistakes)
+            mistakes_seen.see_all(spec, settings, cached.mistakes)
             yield from _alike(chapter, spec, cached)
         for path in chapter.right:
             for judged in _judge(spec, settings, cached, path, [spec.name]):

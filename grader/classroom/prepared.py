@@ -16,8 +16,8 @@ from typing import Any
 
 from grader.exercise.spec import Settings, Spec
 from grader.files import write_private
-from grader.judge.mistakes import LIMIT, see_all
 from grader.run import checking
+from grader.run.mistakes_seen import LIMIT, see_all
 from grader.see import observe
 from grader.see import serialized_arguments as arguments
 from grader.see.compiled import budget_of, places_of
@@ -73,8 +73,7 @@ def _see(spec: Spec, settings: Settings) -> Prepared:
         raise Unpacked(wrong.text or wrong.status)
     seen = checking.CachedResults()
     checking.prepare(spec, settings, seen)
-    if (spec.folder / "mistakes.py").exists():
-        see_all(spec, replace(settings, limit=min(settings.limit, LIMIT)), seen.mistakes)
+    see_all(spec, replace(settings, limit=min(settings.limit, LIMIT)), seen.mistakes)
     told = tuple(result.value["arguments"] for result in drawn)
     return Prepared(seen.solution or [], seen.mistakes, told, drawn[0].value["cases"])
 

@@ -9,8 +9,8 @@ from grader.exercise.lesson_words import exercise_words, lesson_words
 from grader.exercise.statements import nearest, statement
 from grader.home import home
 from grader.messages import pick, read, say
+from grader.say.blocks import Block, block, place
 from grader.say.checked import Checked
-from grader.say.summary import Block, block, place
 
 
 @dataclass

@@ -18,10 +18,10 @@ from grader.exercise.lesson_words import exercise_words
 from grader.exercise.spec import Settings, Spec
 from grader.judge import reference
 from grader.judge.alike import masked
-from grader.judge.mistakes import recognise, see_quick
+from grader.judge.mistakes import recognise
 from grader.judge.near_misses import near_miss
 from grader.judge.verdict import Seen, Verdict, judge, settle, show, wrong_cases
-from grader.run import own_devices
+from grader.run import mistakes_seen, own_devices
 from grader.run.outer_cluster import Worker
 from grader.say.explain import explain
 from grader.see import observe
@@ -146,7 +146,7 @@ def prepare(spec: Spec, settings: Settings, cached: CachedResults) -> None:
         check = Check(spec, settings, Verdict(spec.exercise, ""), cached)
         cached.solution = _wait(_job(check, _solution(check)))
     if not cached.prepared:
-        see_quick(spec, settings, cached.mistakes)
+        mistakes_seen.see_quick(spec, settings, cached.mistakes)
         cached.prepared = True
 
 
@@ -205,8 +205,9 @@ def conclude(check: Check, answer: Sequence[ProcessResult]) -> Verdict:
 
 def _name(check: Check, right: Seen, answer: list[ProcessResult]) -> None:
     """Note the mistake behind a wrong answer; where it is only likely, the case that is shown is one that tells."""
-    spec, verdict = check.spec, check.verdict
-    found = recognise(spec, check.settings, right, answer, verdict.file, check.cached.mistakes)
+    spec, verdict, seen = check.spec, check.verdict, check.cached.mistakes
+    with contextlib.closing(mistakes_seen.look(spec, check.settings, seen, mistakes_seen.is_slow(answer))) as looking:
+        found = recognise(spec, right, answer, verdict.file, seen, looking)
     if found is None or found.certain:
         verdict.mistake = found.name if found else None
         return

@@ -13,8 +13,9 @@ from grader.exercise.spec import Budget, Spec
 from grader.judge.compare import difference, placement
 from grader.judge.verdict import _duration, over_budget
 from grader.say.explain import show
-from grader.see.compiled import observe, traffic_in
+from grader.see.compiled import traffic_in
 from grader.see.observation import FileObservation, Observation, ProcessResult, Traffic, is_complete
+from grader.see.observe import observe
 from grader.see.packing import pack
 from grader.see.wire import decode, encode
 from minipod.traffic import LINKS
