@@ -76,8 +76,10 @@ def judge_chapter(chapter: ChapterFiles, specs: list[Spec], spellings: bool = Tr
         if chapter.mistakes.exists():
             mistakes_seen.see_all(spec, settings, cached.mistakes)
             yield from _alike(chapter, spec, cached)
+        yield from _written_once(chapter, spec)
         for path in chapter.right:
-            for judged in _judge(spec, settings, cached, path, [spec.name]):
+            there = path not in chapter.optional or spec.name in functions(path)
+            for judged in _judge(spec, settings, cached, path, [spec.name] if there else []):
                 if judged.verdict.outcome != "right":
                     yield judged.finding(chapter, "right")
         named = itertools.chain(
@@ -92,6 +94,19 @@ def judge_chapter(chapter: ChapterFiles, specs: list[Spec], spellings: bool = Tr
             if (judged.verdict.outcome, judged.verdict.mistake) != ("wrong", None):
                 yield judged.finding(chapter, "wrong without a name")
     yield from _general(chapter, unlisted)
+
+
+def _written_once(chapter: ChapterFiles, spec: Spec) -> Iterator[Finding]:
+    """What has to be written in one more way. A mistake where the same value can be had with other traffic, or by
+    other means; a right answer also where the value is not all that is compared."""
+    tells = spec.processes > 1 or spec.how == "jit" or spec.on_device
+    again = {chapter.wrong: _of(spec, chapter.mistakes) if tells else []}
+    again[chapter.right[1]] = [spec.name] if tells or set(spec.compare) != {"value"} else []
+    for path, names in again.items():
+        for name in names:
+            if name not in functions(path):
+                text = f"has no {name}: {spec.name} is judged by more than a value, so write it in one more way"
+                yield Finding(chapter.place(path), text)
 
 
 def _of(spec: Spec, path: Path) -> list[str]:

@@ -110,8 +110,7 @@ def new_exercise(root: Path, wanted: str, asked: str, languages: list[str]) -> d
         chapter.solution: templates.solution(function),
         chapter.mistakes: stubs,
         chapter.words: templates.words(name, languages),
-        **dict.fromkeys(chapter.right, templates.answer(function)),
-        chapter.wrong: stubs,
+        chapter.right[0]: templates.answer(function),
         chapter.unlisted: stubs,
     }
     texts = {chapter.place(path): _appended(chapter, path, text) for path, text in added.items()}
