@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from grader.exercise.spec import Spec
 from grader.judge.compare import difference, placement
-from grader.judge.verdict import Seen, Verdict, judge_case, over_budget
+from grader.judge.verdict import Seen, judge_case, over_budget
 from grader.see.array_values import Array, size
 from grader.see.observation import LEFT_ALONE, Failure, Observation, ProcessResult, Traffic
 from grader.see.values import Float, Nothing, Value, leaves
@@ -174,7 +174,7 @@ def _left(case: Observation) -> object:
 
 
 def _is_right(spec: Spec, case: Observation, right: Observation) -> bool:
-    return judge_case(spec, Verdict(spec.exercise, ""), case, right)
+    return judge_case(spec, case, right) is None
 
 
 def masked(text: str) -> str:

@@ -212,7 +212,7 @@ def _name(check: Check, right: Seen, answer: list[ProcessResult]) -> None:
         verdict.mistake = found.name if found else None
         return
     if verdict.case not in found.cases:
-        wrong = wrong_cases(spec, verdict, right, answer, spec.name)
+        wrong = wrong_cases(spec, right, answer, spec.name)
         raised = {one.case for one in wrong if one.failure}
         if verdict.failure and len(raised) > len(found.cases):
             return  # the error is what there is to mend
