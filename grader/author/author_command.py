@@ -36,8 +36,8 @@ SEED, LIMIT, MEMORY = 11, 120.0, 2.0  # seconds even on a busy machine: who wait
 # Dozens of answers are compiled, and each runs a few times: compiling costs more than what it saves.
 QUICKLY = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
 DESCRIPTION = (
-    "Check everything of a chapter: solutions and other right answers pass, every mistake and its second "
-    "spelling gets its name, no two mistakes behave alike, unlisted wrong answers are caught, and nothing is missing. "
+    "Check everything of a chapter: solutions and other right answers pass, every mistake gets its name however it is "
+    "spelled, no two mistakes behave alike, unlisted wrong answers are caught, and nothing is missing. "
     "One line a finding."
 )
 
