@@ -24,11 +24,10 @@ from grader.exercise.exercises import Catalogue
 from grader.exercise.languages import unwritten
 from grader.exercise.spec import Settings, Spec
 from grader.home import HERE
-from grader.judge import mistakes
 from grader.judge.alike import same_behaviour
 from grader.judge.verdict import Verdict
 from grader.messages import locale_language, say
-from grader.run import checking
+from grader.run import checking, mistakes_seen
 from grader.run.warm_up import warm_up
 from grader.see.observation import ProcessResult
 from minipod.processes import environment
@@ -38,8 +37,8 @@ SEED, LIMIT, MEMORY = 11, 120.0, 2.0  # seconds even on a busy machine: who wait
 # Dozens of answers are compiled, and each runs a few times: compiling costs more than what it saves.
 QUICKLY = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
 DESCRIPTION = (
-    "Check everything of a chapter: solutions and other right answers pass, every mistake and its second "
-    "spelling gets its name, no two mistakes behave alike, unlisted wrong answers are caught, and nothing is missing. "
+    "Check everything of a chapter: solutions and other right answers pass, every mistake gets its name however it is "
+    "spelled, no two mistakes behave alike, unlisted wrong answers are caught, and nothing is missing. "
     "One line a finding."
 )
 
@@ -76,10 +75,12 @@ def judge_chapter(chapter: ChapterFiles, specs: list[Spec], spellings: bool = Tr
             yield solution.finding(chapter, "right")
             continue  # there is nothing to compare with
         if chapter.mistakes.exists():
-            mistakes.see_all(spec, settings, cached.mistakes)
+            mistakes_seen.see_all(spec, settings, cached.mistakes)
             yield from _alike(chapter, spec, cached)
+        yield from _written_once(chapter, spec)
         for path in chapter.right:
-            for judged in _judge(spec, settings, cached, path, [spec.name]):
+            there = path not in chapter.optional or spec.name in functions(path)
+            for judged in _judge(spec, settings, cached, path, [spec.name] if there else []):
                 if judged.verdict.outcome != "right":
                     yield judged.finding(chapter, "right")
         named = itertools.chain(
@@ -94,6 +95,19 @@ def judge_chapter(chapter: ChapterFiles, specs: list[Spec], spellings: bool = Tr
             if (judged.verdict.outcome, judged.verdict.mistake) != ("wrong", None):
                 yield judged.finding(chapter, "wrong without a name")
     yield from _general(chapter, unlisted)
+
+
+def _written_once(chapter: ChapterFiles, spec: Spec) -> Iterator[Finding]:
+    """What has to be written in one more way. A mistake where the same value can be had with other traffic, or by
+    other means; a right answer also where the value is not all that is compared."""
+    tells = spec.processes > 1 or spec.how == "jit" or spec.on_device
+    again = {chapter.wrong: _of(spec, chapter.mistakes) if tells else []}
+    again[chapter.right[1]] = [spec.name] if tells or set(spec.compare) != {"value"} else []
+    for path, names in again.items():
+        for name in names:
+            if name not in functions(path):
+                text = f"has no {name}: {spec.name} is judged by more than a value, so write it in one more way"
+                yield Finding(chapter.place(path), text)
 
 
 def _of(spec: Spec, path: Path) -> list[str]:

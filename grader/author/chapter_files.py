@@ -74,12 +74,12 @@ class ChapterFiles:
 
     @property
     def right(self) -> list[Path]:
-        """The exercises solved in other ways."""
+        """The exercises solved in another way, and in a third where the way of writing tells."""
         return [self.others / "right_a.py", self.others / "right_b.py"]
 
     @property
     def wrong(self) -> Path:
-        """The known mistakes written a second time."""
+        """Known mistakes written a second time, where the way of writing tells."""
         return self.others / "wrong.py"
 
     @property
@@ -98,9 +98,14 @@ class ChapterFiles:
 
     @property
     def python(self) -> list[Path]:
-        """Every Python file that a chapter has to have."""
+        """Every Python file that a chapter has to have, then those that some need not."""
         own = [self.folder / "demo.py", self.blanks, self.checks, self.mistakes]
-        return [*own, self.solution, *self.right, self.wrong, self.unlisted]
+        return [*own, self.solution, self.right[0], self.unlisted, self.right[1], self.wrong]
+
+    @property
+    def optional(self) -> list[Path]:
+        """Of these, what a chapter has where an exercise asks for it."""
+        return [self.right[1], self.wrong]
 
     def place(self, path: Path, function: str = "") -> str:
         """How a finding names a file of the chapter, or a function in it."""
@@ -135,7 +140,8 @@ def _unreadable(chapter: ChapterFiles) -> Iterator[Finding]:
         try:
             parse(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            yield Finding(chapter.place(path), "is missing")
+            if path not in chapter.optional:
+                yield Finding(chapter.place(path), "is missing")
         except SyntaxError as error:
             yield Finding(chapter.place(path), f"line {error.lineno}: {error.msg}", True)
         except (OSError, ValueError) as error:
@@ -176,7 +182,8 @@ def _mistakes(chapter: ChapterFiles) -> Iterator[Finding]:
         few = sum(mistake.startswith(f"{name}__") for mistake in known)
         if few < MISTAKES:
             yield Finding(chapter.place(chapter.mistakes), f"{name} has {few} mistakes; {MISTAKES} are the least")
-    yield from _same(chapter, chapter.wrong, sorted(mistakes_of(chapter.wrong)), sorted(known))
+    again = mistakes_of(chapter.wrong)
+    yield from _same(chapter, chapter.wrong, sorted(again), sorted({*known} & {*again}))
     several = len(mistakes_of(chapter.unlisted))
     if chapter.unlisted.exists() and several < UNLISTED:
         yield Finding(chapter.place(chapter.unlisted), f"holds {several} wrong answers; {UNLISTED} are the least")

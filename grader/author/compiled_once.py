@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from grader.exercise.spec import Budget
-from grader.see import observe
+from grader.see.compiled import Compiled, compiled, is_data
 from grader.see.observation import Traffic, Unreadable
 
 
 class CompiledOnce:
-    """An `observe.Compiler` for one function, which keeps what came of it: a program, or the error.
+    """An `Compiler` for one function, which keeps what came of it: a program, or the error.
 
     A function that can be compiled is traced with arrays of which it sees shapes, types and shardings, and with
     arguments that are no arrays. Where all of these are the same, so is what comes of it.
@@ -18,12 +18,12 @@ class CompiledOnce:
     def __init__(self) -> None:
         self._kept: list[tuple[list[object], tuple[Callable[..., Any], Traffic | Unreadable] | BaseException]] = []
 
-    def __call__(self, function: Callable[..., Any], args: tuple[Any, ...], budget: Budget | None) -> observe.Compiled:
+    def __call__(self, function: Callable[..., Any], args: tuple[Any, ...], budget: Budget | None) -> Compiled:
         traced = [budget, *map(_as_traced, args)]
         found = next((outcome for before, outcome in self._kept if _same(before, traced)), None)
         if found is None:
             try:
-                run, _, seen = observe.compiled(function, args, budget)
+                run, _, seen = compiled(function, args, budget)
                 found = run, seen
             except BaseException as error:
                 found = error
@@ -31,7 +31,7 @@ class CompiledOnce:
         if isinstance(found, BaseException):
             raise found
         run, seen = found
-        return run, tuple(leaf for leaf in args if observe.is_data(leaf)), seen
+        return run, tuple(leaf for leaf in args if is_data(leaf)), seen
 
     def forget(self) -> None:
         """Keep nothing: tracing did more than make a program."""
@@ -42,7 +42,7 @@ def _as_traced(arg: Any) -> object:
     """All that JAX takes of an argument to trace a function."""
     import jax
 
-    if not observe.is_data(arg):
+    if not is_data(arg):
         return repr(arg), arg  # 1, 1.0 and True are equal
     leaves, tree = jax.tree.flatten(arg)
     return tree, [_array(leaf) for leaf in leaves]

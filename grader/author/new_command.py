@@ -13,9 +13,9 @@ from pathlib import Path
 from grader.author import templates
 from grader.author.chapter_files import ChapterFiles, functions
 from grader.exercise import chapters
-from grader.exercise.blanks import write_whole
 from grader.exercise.chapters import WRITTEN
 from grader.exercise.languages import written_in
+from grader.files import write_whole
 from grader.home import HERE, is_installed
 
 DESCRIPTION = (
@@ -122,8 +122,7 @@ def new_exercise(root: Path, wanted: str, asked: str, only: str | None, mistakes
         chapter.solution: templates.solution(function),
         chapter.mistakes: stubs,
         chapter.words: templates.words(name, languages, mistakes, only if only and len(of_chapter) > 1 else ""),
-        **dict.fromkeys(chapter.right, templates.answer(function)),
-        chapter.wrong: stubs,
+        chapter.right[0]: templates.answer(function),
         chapter.unlisted: templates.wrong_answers(function),
     }
     texts = {chapter.place(path): _appended(chapter, path, text) for path, text in added.items()}

@@ -138,8 +138,6 @@ def chapter(lesson: str, number: int, part: int, languages: list[str]) -> dict[s
         f"{folder}/mistakes.py": f'"""Known wrong answers of {lesson}, as code; words.toml explains them."""\n',
         f"{folder}/words.toml": f"# Hints, and what each known mistake means. {derived}\n",
         f"{folder}/others/right_a.py": '"""Right, written another way."""\n',
-        f"{folder}/others/right_b.py": '"""Right, written another way again."""\n',
-        f"{folder}/others/wrong.py": f'"""Every known mistake of {lesson} once more, spelled differently."""\n',
         f"{folder}/others/unlisted.py": f'"""Wrong answers of {lesson} that its mistakes.py does not know."""\n',
         f"solutions/{lesson}.py": f'"""{lesson}, solved."""\n',
     }

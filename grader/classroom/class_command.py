@@ -31,6 +31,7 @@ from grader.classroom.submissions import BadInput, Student, find, shown
 from grader.exercise import chapters
 from grader.exercise.exercises import Catalogue
 from grader.exercise.spec import Settings
+from grader.files import write_private
 from grader.messages import LANGUAGES, locale_language, say
 from grader.run.warm_up import warm_up
 from minipod import forked
@@ -168,7 +169,7 @@ def _prepare_out(out: Path, folder: Path) -> None:
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
         out.chmod(0o700)  # grades are nobody else's business
         for name in (PAGE, TABLE):
-            run_files.write(out / f".{name}", "")
+            write_private(out / f".{name}", b"")
             (out / f".{name}").unlink()
     except OSError as error:
         raise BadInput("class-out-unwritable", out=shown(str(out)), error=error.strerror) from None

@@ -21,6 +21,7 @@ from grader.classroom.sandbox.isolation import SandboxFiles
 from grader.classroom.sandbox.sandbox_messages import Measure, Results, See, Task
 from grader.classroom.sandbox.sandbox_pool import Answer, Question
 from grader.classroom.submissions import Student
+from grader.exercise import progress
 from grader.exercise.exercises import Catalogue
 from grader.exercise.spec import Settings
 from grader.judge.verdict import Verdict
@@ -29,7 +30,7 @@ from grader.run import checking
 from grader.see.observation import FileObservation, Observation, ProcessResult
 from grader.see.wire import Malformed, decode, encode
 
-OUTCOMES = ("right", "wrong", "hung", "broken", "todo", "skipped", "absent")
+OUTCOMES = (*progress.OUTCOMES, "absent")
 Tell = Callable[[str, int, int], object]  # (step, how many are done, of how many)
 OWN_MEMORY = 0.75  # GiB that the processes of a sandbox may hold together beside what the answer's may
 JUDGING = 60.0, 2.0  # seconds and GiB for reading and judging one reply

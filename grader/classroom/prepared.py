@@ -4,10 +4,10 @@ Seen once for a seed and kept in .cache/class, as long as the lesson, the soluti
 """
 
 import base64
+import contextlib
 import hashlib
 import importlib.metadata
 import json
-import os
 import platform
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from grader.exercise.spec import Settings, Spec
-from grader.judge.mistakes import LIMIT, see_all
+from grader.files import write_private
 from grader.run import checking
+from grader.run.mistakes_seen import LIMIT, see_all
 from grader.see import observe
 from grader.see import serialized_arguments as arguments
+from grader.see.compiled import budget_of, places_of
 from grader.see.observation import ProcessResult
 from grader.see.wire import Malformed, decode, encode
 from minipod import forked
@@ -58,7 +60,8 @@ def prepare(spec: Spec, settings: Settings) -> Prepared:
     except (OSError, ValueError, Malformed):
         made = _see(spec, settings)
     if all(result.status == "ok" for result in made.solution):
-        _keep(path, json.dumps(encode(made)))
+        with contextlib.suppress(OSError):  # a project that cannot be written to: then nothing is remembered
+            write_private(path, json.dumps(encode(made)).encode())
     return made
 
 
@@ -70,8 +73,7 @@ def _see(spec: Spec, settings: Settings) -> Prepared:
         raise Unpacked(wrong.text or wrong.status)
     seen = checking.CachedResults()
     checking.prepare(spec, settings, seen)
-    if (spec.folder / "mistakes.py").exists():
-        see_all(spec, replace(settings, limit=min(settings.limit, LIMIT)), seen.mistakes)
+    see_all(spec, replace(settings, limit=min(settings.limit, LIMIT)), seen.mistakes)
     told = tuple(result.value["arguments"] for result in drawn)
     return Prepared(seen.solution or [], seen.mistakes, told, drawn[0].value["cases"])
 
@@ -81,8 +83,8 @@ def _drawn(spec: Spec, seed: int) -> dict[str, str]:
     spec, drawn = observe.draw(spec, seed)
     if spec.how != "jit":
         return {"arguments": _text(arguments.dumps(drawn)), "cases": ""}
-    cases: Any = [(args, observe._budget(spec, args)) for args in drawn]
-    blank = [arguments.blanked(args, observe._places(args)) for args in drawn]
+    cases: Any = [(args, budget_of(spec, args)) for args in drawn]
+    blank = [arguments.blanked(args, places_of(args)) for args in drawn]
     return {"arguments": _text(arguments.dumps(blank)), "cases": _text(arguments.dumps(cases))}
 
 
@@ -98,15 +100,3 @@ def _key(spec: Spec, settings: Settings) -> str:
         if path.is_file():
             about.update(f"{path.name}\0".encode() + path.read_bytes())
     return about.hexdigest()[:20]
-
-
-def _keep(path: Path, text: str) -> None:
-    """Write it whole or not at all; what was kept of this exercise before is of no use any more."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fresh = path.with_suffix(f".{os.getpid()}")
-        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(fresh, path)
-    except OSError:
-        pass  # a project that cannot be written to: then nothing is remembered

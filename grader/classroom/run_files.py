@@ -15,6 +15,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from grader.files import write_private
+
 _OPERATION = re.compile(r"jit_([a-z_0-9]+)-[0-9a-f]+-cache")
 OPEN = "open"  # says that submissions could write here
 _made: list[Path] = []
@@ -90,18 +92,5 @@ def seed(root: Path, folder: Path) -> int:
         return int(path.read_text(encoding="ascii"))
     drawn = random.SystemRandom().randrange(10**6)
     with contextlib.suppress(OSError):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write(path, f"{drawn}\n")
+        write_private(path, f"{drawn}\n".encode())
     return drawn
-
-
-def write(path: Path, text: str) -> None:
-    """Write a file whole or not at all, for this user only. Raises OSError."""
-    fresh = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as file:
-            file.write(text.encode("utf-8"))
-        os.replace(fresh, path)
-    except OSError:
-        fresh.unlink(missing_ok=True)
-        raise

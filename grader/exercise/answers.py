@@ -68,7 +68,9 @@ def _text(data: bytes) -> str:
     """What Python would read: a byte order mark and a declared encoding count."""
     try:
         return importlib.util.decode_source(data)
-    except (SyntaxError, LookupError) as error:  # an encoding that does not exist
+    except UnicodeDecodeError:
+        raise
+    except (SyntaxError, LookupError, ValueError) as error:  # an encoding that does not exist, or is none for a file
         raise OSError(errno.EINVAL, str(error)) from error
 
 

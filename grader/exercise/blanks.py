@@ -4,7 +4,6 @@ Whatever else stands in a file stays as it is, byte for byte.
 """
 
 import ast
-import contextlib
 import datetime
 import errno
 import io
@@ -17,6 +16,7 @@ from grader.exercise import answers, function_text
 from grader.exercise.chapters import given_out
 from grader.exercise.statements import blanks_in
 from grader.exercise.statements import functions as exercises_in
+from grader.files import write_whole
 from grader.messages import say
 
 FEW = 3  # files that a sentence names; of more it says how many
@@ -150,29 +150,6 @@ def reset(path: Path, blanks: Path, name: str, lang: str = "en") -> Path | None:
     kept.write_bytes(old.encode())
     write_whole(path, "".join([*lines[:first], blank, *lines[end:]]).encode())
     return kept
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Make or replace a file, whole or not at all; its permissions stay, and a link goes on to lead to it.
-
-    Raises OSError, also for a file that is marked read-only: its owner does not want it to change.
-    """
-    path = Path(os.path.realpath(path))
-    mode = path.stat().st_mode & 0o777 if path.exists() else None
-    if mode is not None:
-        if not mode & 0o222:
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-        os.close(os.open(path, os.O_WRONLY))  # raises what writing into it would
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")  # another process may be doing the same
-    try:
-        fresh.write_bytes(data)
-        if mode is not None:
-            fresh.chmod(mode)
-        os.replace(fresh, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            fresh.unlink()
-        raise
 
 
 def _needed(text: str, file: answers.Answers, names: list[str]) -> list[str]:

@@ -77,7 +77,7 @@ def read(folder: Path) -> Chapter:
         raise ValueError(f"{where}: there is no such file: write one as lessons/ch01_devices/{FILE} is") from None
     except (OSError, ValueError) as error:
         raise ValueError(f"{where}: cannot be read: {' '.join(str(error).split())}") from None
-    for sentence in _wrong(facts, int(found[1])):
+    if sentence := next(_wrong(facts, int(found[1])), None):
         raise ValueError(f"{where}: {sentence}")
     labels = tuple((row["find"], row["zh-Hans"]) for row in facts.pop("labels", []))
     teaching = Teaching(**facts.pop("teaching")) if "teaching" in facts else None
@@ -87,26 +87,16 @@ def read(folder: Path) -> Chapter:
 
 
 def _wrong(facts: dict[str, Any], number: int) -> Iterator[str]:
-    """What is wrong with the facts, a sentence each; the first is enough to tell."""
+    """What is wrong with the facts, a sentence each, of every table by itself."""
     known = [f.name for f in fields(Chapter) if f.name != "lesson"]
     for key in facts:
         if key not in known:
             yield f"nothing is called «{key}»: it may hold {', '.join(known)}"
-    for key, example in (("number", number), ("part", 1), ("read", 15), ("solve", 20)):
-        if not isinstance(facts.get(key), int) or isinstance(facts[key], bool) or facts[key] < 1:
-            yield f"{key} is {'missing' if key not in facts else 'no whole number above 0'}: write «{key} = {example}»"
-    if facts["number"] != number:
-        yield f"number is {facts['number']}, the folder's name says {number}: write «number = {number}»"
-    title = facts.get("title")
-    if not isinstance(title, dict) or not any(is_text(title.get(language)) for language in WRITTEN):
-        yield 'the title is missing: write «title.en = "…"» and «title.zh-Hans = "…"», or one of them'
-    elif wrong := [key for key, text in title.items() if key not in WRITTEN or not is_text(text)]:
-        yield f"title.{wrong[0]} is no title: write it for {' or '.join(WRITTEN)}, between quotation marks"
+    yield from _wrong_numbers(facts, number)
+    yield from _wrong_title(facts.get("title"))
     if not isinstance(facts.get("measures", False), bool):
         yield "measures is no true or false: write «measures = true» where cells take the time, else leave it out"
-    labels = facts.get("labels", [])
-    if not isinstance(labels, list) or not all(isinstance(row, dict) for row in labels):
-        yield "labels is no list: write each as a table «[[labels]]» with find and zh-Hans"
+    yield from _wrong_labels(facts.get("labels", []))
     if "teaching" in facts and not _teaches(facts["teaching"]):
         yield "[teaching] is not whole: it has goal (a text by language), ask (texts by language) and wrong (mistakes)"
     if facts.get("only", WRITTEN[0]) not in WRITTEN:
@@ -114,9 +104,31 @@ def _wrong(facts: dict[str, Any], number: int) -> Iterator[str]:
     if not isinstance(facts.get("draft", False), bool):
         yield "draft is no true or false: write «draft = true» until the chapter is whole, then leave it out"
     yield from chapter_tables.wrong(facts, chapter_tables.languages(facts))
+
+
+def _wrong_numbers(facts: dict[str, Any], number: int) -> Iterator[str]:
+    for key, example in (("number", number), ("part", 1), ("read", 15), ("solve", 20)):
+        if not isinstance(facts.get(key), int) or isinstance(facts[key], bool) or facts[key] < 1:
+            yield f"{key} is {'missing' if key not in facts else 'no whole number above 0'}: write «{key} = {example}»"
+        elif key == "number" and facts[key] != number:
+            yield f"number is {facts[key]}, the folder's name says {number}: write «number = {number}»"
+
+
+def _wrong_title(title: Any) -> Iterator[str]:
+    if not isinstance(title, dict) or not any(is_text(title.get(language)) for language in WRITTEN):
+        yield 'the title is missing: write «title.en = "…"» and «title.zh-Hans = "…"», or one of them'
+    elif wrong := [key for key, text in title.items() if key not in WRITTEN or not is_text(text)]:
+        yield f"title.{wrong[0]} is no title: write it for {' or '.join(WRITTEN)}, between quotation marks"
+
+
+def _wrong_labels(labels: Any) -> Iterator[str]:
+    if not isinstance(labels, list) or not all(isinstance(row, dict) for row in labels):
+        yield "labels is no list: write each as a table «[[labels]]» with find and zh-Hans"
+        return
     for row in labels:
         if set(row) != {"find", "zh-Hans"} or not all(map(is_text, row.values())):
             yield "one of [[labels]] is not whole: it has find and zh-Hans, and nothing else"
+            continue
         try:
             re.compile(row["find"])
         except re.error as error:

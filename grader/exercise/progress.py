@@ -1,16 +1,22 @@
 """How far the learner has come: all exercises in order, the last outcomes, hints given."""
 
 import ast
+import contextlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 from grader.exercise import answers
 from grader.exercise.chapters import given_out
 from grader.exercise.lesson_words import exercise_words
+from grader.files import alone_in, write_whole
 from grader.messages import nearest_first, pick, say
 
 TESTS = "test_exercises.py"
+STATE, HINTS = ".state.json", ".hints.json"  # beside the answers
+OUTCOMES = ("right", "wrong", "hung", "broken", "todo", "skipped")
+ASIDE = ".unreadable"  # behind the name of a record of which nothing could be made
 
 
 def all_exercises(lessons: Path) -> list[str]:
@@ -34,31 +40,28 @@ def _takes_check(test: ast.FunctionDef) -> bool:
 
 def load_state(folder: Path) -> dict[str, Any]:
     """The last outcome of each exercise with the fingerprint of the answer that had it. Empty when unreadable."""
-    try:
-        state = json.loads((folder / ".state.json").read_text(encoding="utf-8"))
-        return state if isinstance(state, dict) else {}
-    except (OSError, ValueError):
-        return {}
+    with contextlib.suppress(OSError, ValueError):
+        return _read(folder / STATE)
+    return {}
 
 
-def save_state(folder: Path, outcomes: dict[str, tuple[str, str]], current: str | None = None) -> None:
-    """Add outcomes, and the exercise at hand, to the state, where the folder can be written.
+def save_state(folder: Path, outcomes: dict[str, tuple[str, str]], lang: str, current: str | None = None) -> str:
+    """Add outcomes, and the exercise at hand, to the state. Returns what the learner should know, in a sentence; empty
+    when all is well.
 
     outcomes  each with the fingerprint of the answers file that had it: by now the file may be another
     """
-    state = load_state(folder)
-    if current is not None:
-        state["current"] = current
-    for exercise, (outcome, fingerprint) in outcomes.items():
-        state[exercise] = {"outcome": outcome, "answer": fingerprint}
-    _write(folder / ".state.json", state)
+    new: dict[str, Any] = {} if current is None else {"current": current}
+    new |= {exercise: {"outcome": outcome, "answer": print_} for exercise, (outcome, print_) in outcomes.items()}
+    return _add(folder / STATE, new, lang)
 
 
 def cached_outcome(folder: Path, exercise: str, state: dict[str, Any]) -> str | None:
     """The exercise's outcome when its answers file has not changed since, else None."""
     entry = state.get(exercise)
     if isinstance(entry, dict) and entry.get("answer") == _fingerprint(folder, exercise):
-        return entry.get("outcome")
+        outcome = entry.get("outcome")
+        return outcome if outcome in OUTCOMES else None
     return None
 
 
@@ -90,28 +93,50 @@ def page_of(root: Path, exercise: str, lang: str) -> str:
 
 def hints_given(folder: Path) -> dict[str, int]:
     """How many hints the learner has seen of each exercise. Empty when unreadable."""
-    try:
-        given = json.loads((folder / ".hints.json").read_text(encoding="utf-8"))
-        return given if isinstance(given, dict) else {}
-    except (OSError, ValueError):
-        return {}
+    with contextlib.suppress(OSError, ValueError):
+        given = _read(folder / HINTS)
+        return {exercise: count for exercise, count in given.items() if type(count) is int and count >= 0}
+    return {}
 
 
-def next_hint(lessons: Path, folder: Path, exercise: str, lang: str) -> str:
-    """The exercise's next hint, and note that it was given; after the last one, the last again."""
+def next_hint(lessons: Path, folder: Path, exercise: str, lang: str) -> tuple[str, str]:
+    """The exercise's next hint, noted as given; after the last one, the last again. Beside it, what `save_state`
+    returns."""
     hints = pick(exercise_words(lessons, exercise).hints, lang, [])
     label = exercise.replace(".", "/")
     if not hints:
-        return say("hint-none", lang, exercise=label)
-    given = hints_given(folder)
-    count = min(given.get(exercise, 0) + 1, len(hints))
-    _write(folder / ".hints.json", given | {exercise: count})
+        return say("hint-none", lang, exercise=label), ""
+    count = min(hints_given(folder).get(exercise, 0) + 1, len(hints))
+    warning = _add(folder / HINTS, {exercise: count}, lang)
     text = say("hint", lang, n=count, total=len(hints), exercise=label, text=hints[count - 1])
-    return text if count < len(hints) else text + "\n" + say("hint-last", lang)
+    return (text if count < len(hints) else text + "\n" + say("hint-last", lang)), warning
 
 
-def _write(path: Path, data: Any) -> None:
+def _read(path: Path) -> dict[str, Any]:
+    """A record, empty where there is none yet. Raises OSError, or ValueError where nothing can be made of it."""
     try:
-        path.write_text(json.dumps(data, indent=1), encoding="utf-8")
-    except OSError:
-        pass  # a folder of submissions may be read-only: then nothing is remembered
+        record = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if not isinstance(record, dict):
+        raise ValueError("not an object")
+    return record
+
+
+def _add(path: Path, entries: dict[str, Any], lang: str) -> str:
+    """Add entries to a record, whatever others add meanwhile. One that cannot be read is laid aside, not lost."""
+    warning = ""
+    try:
+        with alone_in(path.parent):
+            try:
+                record = _read(path)
+            except ValueError:
+                kept = path.with_name(path.name + ASIDE)
+                os.replace(path, kept)
+                record, warning = {}, say("record-aside", lang, file=path.name, kept=kept.name)
+            write_whole(path, json.dumps(record | entries, indent=1).encode())
+    except OSError as error:
+        return say("record-lost", lang, file=path.name, error=error.strerror or str(error))
+    return warning

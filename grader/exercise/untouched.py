@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 from grader.exercise import answers, function_text
-from grader.exercise.blanks import write_whole
 from grader.exercise.chapters import given_out
 from grader.exercise.statements import HAN, blanks_in
+from grader.files import write_whole
 from grader.messages import LANGUAGES
 
 IMPORTS = "import"  # the name of what stands before the first function

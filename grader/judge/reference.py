@@ -1,8 +1,8 @@
 """The reference solution: whether it comes to its end on this machine, and is right."""
 
 from grader.exercise.spec import Spec
+from grader.judge.compare import difference
 from grader.judge.verdict import over_budget
-from grader.see.compare import difference
 from grader.see.observation import Observation, ProcessResult, Truth
 from grader.see.values import Text
 

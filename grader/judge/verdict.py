@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from grader.exercise.spec import Spec
+from grader.judge.compare import Difference, PrintedDifference, difference, placement
 from grader.messages import Message, number
 from grader.see.array_values import size
-from grader.see.compare import Difference, PrintedDifference, difference, placement
 from grader.see.observation import CodeLine, Failure, Observation, ProcessResult, Unreadable
 from grader.see.values import Nothing, Value
 
@@ -50,6 +50,21 @@ class Verdict:
         return self.because.key
 
 
+@dataclass(frozen=True)
+class Fault:
+    """Why one case is not right, in the names of `Verdict`."""
+
+    outcome: str
+    because: Message
+    failure: Failure | None = None
+    own: tuple[CodeLine, ...] = ()
+    observation: Observation | None = None
+    difference: Difference | PrintedDifference | None = None
+    process: int | None = None
+    case: int | None = None
+    args: tuple[Value, ...] | None = None
+
+
 def judge(
     spec: Spec,
     verdict: Verdict,
@@ -66,11 +81,9 @@ def judge(
     first   whether the first wrong case will do, where it is not shown to anybody
     """
     several = len(answer) > 1
-    if any(result.status == "hung" for result in answer) and (found := _own_error(answer, name)):
-        verdict.process, n, case = found  # why another process waits
-        judge_case(spec, verdict, case, right[verdict.process][n])
-        verdict.args, verdict.case = case.args, n
-        return verdict
+    verdict.none = any(isinstance(case.value, Nothing) for cases in right for case in cases)
+    if any(result.status == "hung" for result in answer) and (own := _own_error(spec, right, answer, name)):
+        return show(verdict, own)  # why another process waits
     # what ended a process comes before what its peers met because of it
     order = sorted(range(len(answer)), key=lambda i: answer[i].status == "left")
     for i in order:
@@ -85,44 +98,43 @@ def judge(
             return settle(verdict, "broken", _reason(result), error=result.text)
         if error := result.file.load:
             verdict.line = (error.own[-1][0] or 0) if error.own else verdict.line
-            return _failed(verdict, "broken", "load-exit" if error.kind == "exit" else "load", error)
+            fault = _failed("broken", "load-exit" if error.kind == "exit" else "load", error)
+            return show(verdict, replace(fault, process=verdict.process))
         if result.cases(name) is None:
             return settle(verdict, "todo", "function-missing")
-    if wrong := wrong_cases(spec, verdict, right, answer, name, first):
-        show(verdict, wrong[0] if wrong[0].outcome != "wrong" else _clearest(wrong))
-        return verdict
+    if wrong := wrong_cases(spec, right, answer, name, first):
+        return show(verdict, wrong[0] if wrong[0].outcome != "wrong" else _clearest(wrong))
     verdict.process = None
     return settle(verdict, "right", "right")
 
 
 def wrong_cases(
-    spec: Spec, verdict: Verdict, right: Seen, answer: Sequence[ProcessResult], name: str, first: bool = False
-) -> list[Verdict]:
-    """What the verdict were if it showed this case, for each case that is not right, in each process."""
+    spec: Spec, right: Seen, answer: Sequence[ProcessResult], name: str, first: bool = False
+) -> list[Fault]:
+    """Each case that is not right, in each process."""
     seen = [result.cases(name) or () for result in answer]
     cases = [(i, n) for n in range(len(right[0])) for i in range(len(answer))]
     # an error of the learner's own comes before a wait for the process that had it
     cases.sort(key=lambda c: (c[1], seen[c[0]][c[1]].timed_out))
-    none = any(isinstance(case.value, Nothing) for cases in right for case in cases)
-    blank = replace(verdict, none=none, outcome="", failure=None, observation=None, own=(), difference=None)
-    found = []
+    found: list[Fault] = []
     for i, n in cases:
-        one = replace(blank, process=i if len(answer) > 1 else None, args=seen[i][n].args, case=n)
-        if not judge_case(spec, one, seen[i][n], right[i][n]):
-            found.append(one)
-            if first or one.outcome != "wrong":  # not begun, or ended: there the others say nothing
+        if fault := judge_case(spec, seen[i][n], right[i][n]):
+            found.append(replace(fault, process=i if len(answer) > 1 else None, case=n, args=seen[i][n].args))
+            if first or fault.outcome != "wrong":  # not begun, or ended: there the others say nothing
                 break
     return found
 
 
-def show(verdict: Verdict, case: Verdict) -> None:
-    """Let the verdict be what this case shows."""
-    vars(verdict).update(vars(case))
+def show(verdict: Verdict, fault: Fault) -> Verdict:
+    """Let the verdict be what this case shows, and return it."""
+    for field in fields(Fault):
+        setattr(verdict, field.name, getattr(fault, field.name))
+    return verdict
 
 
-def _clearest(wrong: list[Verdict]) -> Verdict:
+def _clearest(wrong: list[Fault]) -> Fault:
     """The smallest of the wrong cases, of those that are wrong in the commoner way: by an error, or by a value."""
-    if any(one.reason == "waited" for one in wrong):
+    if any(one.because.key == "waited" for one in wrong):
         return wrong[0]  # what follows a wait in vain was not tried
     wrong = [one for one in wrong if one.outcome == "wrong"]
     raised, returned = ([one for one in wrong if (one.failure is not None) is kind] for kind in (True, False))
@@ -131,16 +143,16 @@ def _clearest(wrong: list[Verdict]) -> Verdict:
     return min(likes, key=_size)
 
 
-def _size(one: Verdict) -> int:
+def _size(one: Fault) -> int:
     return sum(map(size, one.args or ()))
 
 
-def _own_error(answer: Sequence[ProcessResult], name: str) -> tuple[int, int, Observation] | None:
-    """The first error that is not a wait in vain: its process, its case, and what was seen."""
+def _own_error(spec: Spec, right: Seen, answer: Sequence[ProcessResult], name: str) -> Fault | None:
+    """The first error that is not a wait in vain."""
     for i, result in enumerate(answer):
         for n, case in enumerate(result.cases(name) or ()):
-            if case.failure and not case.timed_out:
-                return i, n, case
+            if case.failure and not case.timed_out and (fault := judge_case(spec, case, right[i][n])):
+                return replace(fault, process=i, case=n, args=case.args)
     return None
 
 
@@ -151,41 +163,43 @@ def _reason(result: ProcessResult) -> str:
     return "crashed" if result.status == "died" and result.text.startswith("SIG") else result.status
 
 
-def judge_case(spec: Spec, verdict: Verdict, case: Observation, right: Observation) -> bool:
-    """Judge one case; True when it is right."""
+def judge_case(spec: Spec, case: Observation, right: Observation) -> Fault | None:
+    """Why one case is not right; None when it is."""
     if error := case.failure:
         if error.kind == "blank":
-            settle(verdict, "todo", "todo")
-        elif error.kind == "exit":
-            _failed(verdict, "broken", "exit", error)
-        elif error.type in ("MemoryError", "_ArrayMemoryError") or "RESOURCE_EXHAUSTED" in error.text:
-            _failed(verdict, "broken", "memory", error)
-        else:
-            _failed(verdict, "wrong", "waited" if error.is_timeout else "raised", error)
-        return False
-    assert case.value and right.value
-    found: Difference | PrintedDifference | None = None
-    if "value" in spec.compare:
-        found = difference(case.value, right.value, spec.tolerance)
-    if not found and "placement" in spec.compare:
-        found = placement(case.value, right.value)
-    if not found and "printed" in spec.compare and case.printed != right.printed:
-        found = PrintedDifference(case.printed, right.printed)
-    if found:
-        verdict.difference = found
-        settle(verdict, "wrong", "differs")
-        return False
+            return Fault("todo", Message("todo"))
+        if error.kind == "exit":
+            return _failed("broken", "exit", error)
+        if error.type in ("MemoryError", "_ArrayMemoryError") or "RESOURCE_EXHAUSTED" in error.text:
+            return _failed("broken", "memory", error)
+        return _failed("wrong", "waited" if error.is_timeout else "raised", error)
+    if found := _differs(spec, case, right):
+        return Fault("wrong", Message("differs"), difference=found)
     if over := over_budget(case):
-        verdict.outcome, verdict.because, verdict.observation = "wrong", over, case
-        return False
+        return Fault("wrong", over, observation=case)
     if case.leaves_devices:
-        settle(verdict, "wrong", case.leaves_devices)
-        return False
+        return Fault("wrong", Message(case.leaves_devices))
     if change := case.changed:
         key = "setting-changed" if change.setting else "argument-changed"
-        settle(verdict, "wrong", key, setting=change.setting, place=change.argument or 0)
-        return False
-    return True
+        return Fault("wrong", Message(key, {"setting": change.setting, "place": change.argument or 0}))
+    return None
+
+
+def _failed(outcome: str, reason: str, failure: Failure) -> Fault:
+    message = Message(reason, {"type": failure.type, "text": failure.text})
+    return Fault(outcome, message, failure=failure, own=failure.own)
+
+
+def _differs(spec: Spec, case: Observation, right: Observation) -> Difference | PrintedDifference | None:
+    """The first of what is compared that is not as the solution has it."""
+    assert case.value and right.value
+    if "value" in spec.compare and (found := difference(case.value, right.value, spec.tolerance)):
+        return found
+    if "placement" in spec.compare and (found := placement(case.value, right.value)):
+        return found
+    if "printed" in spec.compare and case.printed != right.printed:
+        return PrintedDifference(case.printed, right.printed)
+    return None
 
 
 def over_budget(case: Observation) -> Message | None:
@@ -230,8 +244,3 @@ def settle(verdict: Verdict, outcome: str, reason: str, **values: object) -> Ver
     """Note the outcome and why, with the values that the message shows, and return the verdict."""
     verdict.outcome, verdict.because = outcome, Message(reason, values)
     return verdict
-
-
-def _failed(verdict: Verdict, outcome: str, reason: str, failure: Failure) -> Verdict:
-    verdict.failure, verdict.own = failure, failure.own
-    return settle(verdict, outcome, reason, type=failure.type, text=failure.text)

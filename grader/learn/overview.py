@@ -9,8 +9,8 @@ from grader.exercise.lesson_words import exercise_words, lesson_words
 from grader.exercise.statements import nearest, statement
 from grader.home import home
 from grader.messages import pick, read, say
+from grader.say.blocks import Block, block, place
 from grader.say.checked import Checked
-from grader.say.summary import Block, block, place
 
 
 @dataclass
@@ -20,6 +20,7 @@ class Course:
     outcomes  the last known one of each exercise; an answers file may have changed since
     verdicts  the checker's replies of this session
     hints     those asked for in this session
+    warning   why what is known could not be noted, in a sentence; empty while it could
     """
 
     root: Path
@@ -31,6 +32,7 @@ class Course:
     outcomes: dict[str, str] = field(default_factory=dict)
     verdicts: dict[str, Checked] = field(default_factory=dict)
     hints: dict[str, list[str]] = field(default_factory=dict)
+    warning: str = ""
 
     def __post_init__(self) -> None:
         """Read what earlier sessions noted. Raises OSError, SyntaxError or ValueError when there are no lessons."""
@@ -57,7 +59,7 @@ class Course:
     def go(self, exercise: str) -> None:
         """Make an exercise the one at hand, also for the next session."""
         self.current = exercise
-        progress.save_state(self.answers, {}, exercise)
+        self._save({}, exercise)
 
     def step(self, by: int) -> str:
         """The exercise that many places on, round the end."""
@@ -105,7 +107,8 @@ class Course:
 
     def hint(self) -> str:
         """The next hint for the exercise at hand; after the last one, the last again."""
-        text = progress.next_hint(self.root / "lessons", self.answers, self.current, self.lang)
+        text, warning = progress.next_hint(self.root / "lessons", self.answers, self.current, self.lang)
+        self.warning = warning or self.warning
         given = self.hints.setdefault(self.current, [])
         if text not in given:
             given.append(text)
@@ -116,7 +119,10 @@ class Course:
     def note(self, checked: Checked) -> None:
         """Keep a reply of the checker, also for the next session and for pytest."""
         self.verdicts[checked.exercise], self.outcomes[checked.exercise] = checked, checked.outcome
-        progress.save_state(self.answers, {checked.exercise: (checked.outcome, checked.answer)})
+        self._save({checked.exercise: (checked.outcome, checked.answer)})
+
+    def _save(self, outcomes: dict[str, tuple[str, str]], current: str | None = None) -> None:
+        self.warning = progress.save_state(self.answers, outcomes, self.lang, current) or self.warning
 
     def block(self, exercise: str) -> Block | None:
         """The words for its verdict, the same as pytest's; None while it has none."""

@@ -75,6 +75,7 @@ class Session:
         """Move to an exercise and check it if its verdict is not known."""
         self.course.go(exercise)
         self.view.moved()
+        self._warn()
         up_to_date = self.course.is_up_to_date(exercise)
         shown = exercise in self.course.verdicts or self.course.outcomes.get(exercise) in ("right", "todo")
         if not (up_to_date and shown):
@@ -149,6 +150,7 @@ class Session:
         self._tried.add(exercise)
         was_right = self.course.is_right(exercise)
         self.course.note(reply)
+        self._warn()
         if exercise == self.course.current:
             self.view.judged()
             for exercise in (self.course.current, self.course.following()):
@@ -159,6 +161,12 @@ class Session:
             if was_right and not self.course.is_right(exercise):
                 self.view.said(say("learn-broke", self.course.lang, exercise=exercise.replace(".", "/")))
         self._check_next()
+
+    def _warn(self) -> None:
+        """Say once that nothing is noted for the next session."""
+        if self.course.warning and self.course.warning not in self._noted:
+            self._noted.append(self.course.warning)
+            self.view.said(self.course.warning)
 
     def _checker_ended(self, error: str) -> None:
         self._deaths += 1

@@ -17,14 +17,14 @@ from grader.exercise import answers
 from grader.exercise.lesson_words import exercise_words
 from grader.exercise.spec import Settings, Spec
 from grader.judge import reference
-from grader.judge.mistakes import recognise, see_quick
+from grader.judge.alike import masked
+from grader.judge.mistakes import recognise
 from grader.judge.near_misses import near_miss
 from grader.judge.verdict import Seen, Verdict, judge, settle, show, wrong_cases
-from grader.run import own_devices
+from grader.run import mistakes_seen, own_devices
 from grader.run.outer_cluster import Worker
 from grader.say.explain import explain
 from grader.see import observe
-from grader.see.compare import masked
 from grader.see.observation import CodeLine, ProcessResult, is_complete, received
 from grader.see.observe import Target
 from minipod import forked
@@ -44,7 +44,10 @@ class CachedResults:
 
 @dataclass
 class Check:
-    """One exercise under way: `begin` starts its children, `finish` waits and judges."""
+    """One exercise under way: `begin` starts its children, `finish` waits and judges.
+
+    see  waits for the solution, which goes to `cached`, then for the answer: what its processes saw
+    """
 
     spec: Spec
     settings: Settings
@@ -52,9 +55,7 @@ class Check:
     cached: CachedResults = field(default_factory=CachedResults)
     source: str = ""
     fingerprint: str = ""  # of the answers file
-    job: forked.Job | None = None  # of the solution
-    after: forked.Job | None = None  # of the answer, once the solution's has ended
-    worker: Worker | None = None  # of the cluster that pytest itself was started in
+    see: Callable[[], list[ProcessResult]] | None = None
 
 
 Reader = Callable[[Path], answers.Answers]
@@ -87,17 +88,13 @@ def begin(
     if worker and worker.failed_in:
         settle(check.verdict, "skipped", "cluster-lost", exercise=worker.failed_in)
     elif worker:
-        check.worker = worker
-    elif settings.fork and check.cached.solution:
-        check.after = _start(check, _answer(check))
+        check.see = partial(_in_cluster, check, worker)
     elif settings.fork:
-
-        def answer() -> None:
-            check.after = _start(check, _answer(check))
-
-        check.job = _start(check, _solution(check), then=answer)
+        check.see = _in_children(check)
     elif spec.processes > 1:
         settle(check.verdict, "skipped", "no-fork")
+    else:
+        check.see = partial(_here, check)
     return check
 
 
@@ -146,29 +143,53 @@ def prepare(spec: Spec, settings: Settings, cached: CachedResults) -> None:
         check = Check(spec, settings, Verdict(spec.exercise, ""), cached)
         cached.solution = _wait(_job(check, _solution(check)))
     if not cached.prepared:
-        see_quick(spec, settings, cached.mistakes)
+        mistakes_seen.see_quick(spec, settings, cached.mistakes)
         cached.prepared = True
 
 
 def finish(check: Check) -> Verdict:
     """Wait for the solution, see the answer, and judge."""
-    verdict, spec, cached = check.verdict, check.spec, check.cached
-    if verdict.outcome:
-        return verdict
-    if check.job or check.after:
-        if check.job:
-            cached.solution = _wait(check.job)
-        answer = _wait(check.after) if check.after else []
-        if verdict.outcome:  # no process could be started for the answer
-            return verdict
-    elif check.worker:
-        cached.solution = [] if check.worker.failed_in else check.worker.see(spec, _solution(check))
-        if check.worker.failed_in:
-            return settle(verdict, "skipped", "cluster-lost", exercise=check.worker.failed_in)
-        answer = check.worker.see(spec, _answer(check))
+    answer = check.see() if check.see and not check.verdict.outcome else []
+    return check.verdict if check.verdict.outcome else conclude(check, answer)
+
+
+def _in_children(check: Check) -> Callable[[], list[ProcessResult]]:
+    """Start the solution's children, and once they have ended the answer's; at once where the solution is known."""
+    jobs: dict[str, forked.Job | None] = {}
+
+    def answer() -> None:
+        jobs["answer"] = _start(check, _answer(check))
+
+    def see() -> list[ProcessResult]:
+        if solution := jobs.get("solution"):
+            check.cached.solution = _wait(solution)
+        return _wait(job) if (job := jobs.get("answer")) else []
+
+    if check.cached.solution:
+        answer()
     else:
-        cached.solution, answer = _here(check, _solution(check)), _here(check, _answer(check))
-    return conclude(check, answer)
+        jobs["solution"] = _start(check, _solution(check), then=answer)
+    return see
+
+
+def _in_cluster(check: Check, worker: Worker) -> list[ProcessResult]:
+    """In the processes of the cluster that pytest itself was started in."""
+    check.cached.solution = [] if worker.failed_in else worker.see(check.spec, _solution(check))
+    if worker.failed_in:
+        settle(check.verdict, "skipped", "cluster-lost", exercise=worker.failed_in)
+        return []
+    return worker.see(check.spec, _answer(check))
+
+
+def _here(check: Check) -> list[ProcessResult]:
+    """Without a fork, for debuggers: in this very process."""
+    from minipod.devices import simulate
+
+    if not check.settings.machine:
+        simulate(check.spec.devices)
+    seen = [observe.observe_file(check.spec, check.settings.seed, t) for t in (_solution(check), _answer(check))]
+    check.cached.solution, answer = ([ProcessResult("ok", file)] for file in seen)
+    return answer
 
 
 def conclude(check: Check, answer: Sequence[ProcessResult]) -> Verdict:
@@ -205,13 +226,14 @@ def conclude(check: Check, answer: Sequence[ProcessResult]) -> Verdict:
 
 def _name(check: Check, right: Seen, answer: list[ProcessResult]) -> None:
     """Note the mistake behind a wrong answer; where it is only likely, the case that is shown is one that tells."""
-    spec, verdict = check.spec, check.verdict
-    found = recognise(spec, check.settings, right, answer, verdict.file, check.cached.mistakes)
+    spec, verdict, seen = check.spec, check.verdict, check.cached.mistakes
+    with contextlib.closing(mistakes_seen.look(spec, check.settings, seen, mistakes_seen.is_slow(answer))) as looking:
+        found = recognise(spec, right, answer, verdict.file, seen, looking)
     if found is None or found.certain:
         verdict.mistake = found.name if found else None
         return
     if verdict.case not in found.cases:
-        wrong = wrong_cases(spec, verdict, right, answer, spec.name)
+        wrong = wrong_cases(spec, right, answer, spec.name)
         raised = {one.case for one in wrong if one.failure}
         if verdict.failure and len(raised) > len(found.cases):
             return  # the error is what there is to mend
@@ -275,12 +297,3 @@ def _job(check: Check, target: Target, then: Callable[[], None] | None = None) -
 
 def _wait(job: forked.Job) -> list[ProcessResult]:
     return [received(result) for result in forked.wait(job)]
-
-
-def _here(check: Check, target: Target) -> list[ProcessResult]:
-    """Without a fork, for debuggers: in this very process."""
-    from minipod.devices import simulate
-
-    if not check.settings.machine:
-        simulate(check.spec.devices)
-    return [ProcessResult("ok", observe.observe_file(check.spec, check.settings.seed, target))]

@@ -14,12 +14,12 @@ from grader.exercise import answers, blanks, chapters, progress
 from grader.exercise.spec import Recorder
 from grader.home import HERE, home
 from grader.messages import languages, say
-from grader.run import checking, outer_cluster, own_devices
+from grader.run import checking, outer_cluster, own_devices, summary
 from grader.run.lesson_items import arguments_of, exercise_of, is_check, is_for_cluster, recorder_of, spec_of
 from grader.run.options import lang_of, settings_of
 from grader.run.pytest_run import PytestRun, PytestVerdict, ReportRow
 from grader.run.warm_up import warm_up
-from grader.say import summary
+from grader.say.blocks import MARKS
 from minipod import forked
 from minipod.cluster.place import TwoLaunchers, place
 from minipod.processes import environment
@@ -168,9 +168,9 @@ def pytest_report_teststatus(report: Any, config: pytest.Config) -> Any:
     if _helps():
         return "", "", ""  # process 0 tells
     verdict = _verdict(report)
-    if not verdict or verdict.outcome not in summary.MARKS:
+    if not verdict or verdict.outcome not in MARKS:
         return None
-    letter, colour = summary.MARKS[verdict.outcome]
+    letter, colour = MARKS[verdict.outcome]
     word = say(verdict.outcome, config.stash[RUN].lang)
     return word, letter, (word.upper(), {colour: True})
 
@@ -211,7 +211,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     _write_report(config)
     if run.verdicts and not config.option.answers:
         known = (v for v in run.verdicts if not (run.settings.machine and v.outcome == "skipped"))
-        progress.save_state(run.settings.answers, {v.exercise: (v.outcome, v.answer) for v in known})
+        outcomes = {v.exercise: (v.outcome, v.answer) for v in known}
+        run.warning = progress.save_state(run.settings.answers, outcomes, run.lang)
     well = ("right", "skipped") if run.settings.machine else ("right",)
     unsolved = run.hint_for or any(v.outcome not in well for v in run.verdicts)
     if unsolved and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):

@@ -37,6 +37,7 @@ class PytestRun:
     notes: list[str] = field(default_factory=list)  # what was done to the answers before the run, for its header
     started: dict[str, checking.Check] = field(default_factory=dict)
     verdicts: list[PytestVerdict] = field(default_factory=list)
+    warning: str = ""  # why the outcomes could not be noted, in a sentence
     hint_for: str | None = None  # with --hint: the exercise, when no check is needed to know it
     warm: bool = False
     worker: outer_cluster.Worker | None = None  # when pytest itself was started in a cluster

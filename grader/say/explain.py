@@ -7,13 +7,13 @@ from pathlib import Path
 from grader.exercise.lesson_words import exercise_words
 from grader.exercise.spec import Budget
 from grader.exercise.spec import Spec as Exercise
+from grader.judge.compare import Difference, PrintedDifference
 from grader.judge.verdict import Verdict
 from grader.messages import Message, number, pick, say
 from grader.say import shown
 from grader.say.errors import told
 from grader.say.shown import show
 from grader.see.array_values import Array
-from grader.see.compare import Difference, PrintedDifference
 from grader.see.observation import CodeLine, Traffic
 from grader.see.values import Nothing, Text, Value
 

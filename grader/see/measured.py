@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from grader.exercise.spec import Budget
-from grader.see import observe
-from grader.see.observation import FileObservation, Observation, ProcessResult, Traffic
+from grader.see.compiled import counted, places_of
+from grader.see.observation import FileObservation, Observation, ProcessResult
+from grader.see.observe import failure_of
 from grader.see.packing import pack
 from grader.see.programs import Program, filled
 from grader.see.wire import Malformed
@@ -49,7 +50,7 @@ def _case(seen: Observation, args: tuple[Any, ...], budget: Budget | None) -> Ob
     try:
         value, traffic = _run(seen.value, args, budget)
     except Exception as error:
-        return replace(seen, value=None, failure=observe.failure_of(error, Path()))
+        return replace(seen, value=None, failure=failure_of(error, Path()))
     return replace(seen, value=value, traffic=traffic, printed="")
 
 
@@ -61,15 +62,9 @@ def _run(program: Program, args: tuple[Any, ...], budget: Budget | None) -> tupl
     for call in re.findall(r'custom_call @"?([^"(\s]+)', exported.mlir_module()):
         if not KNOWN_CALLS.fullmatch(call):
             raise UnknownCall(call)
-    _, arrays = observe._program(lambda *_: None, args)
-    leaves = jax.tree.leaves(arrays)
-    compiled = jax.jit(_on(exported, leaves)).lower(*leaves).compile()
-    mesh = next((a for a in args if isinstance(a, jax.sharding.Mesh)), None)
-    traffic = observe._traffic(compiled.as_text() or "", mesh, budget)
-    if budget and budget.temporary is not None and isinstance(traffic, Traffic):
-        memory: Any = compiled.memory_analysis()
-        traffic = replace(traffic, temporary=int(memory.temp_size_in_bytes))
-    returned = compiled(*leaves)
+    leaves = jax.tree.leaves([args[i] for i in places_of(args)])
+    executable, traffic = counted(_on(exported, leaves), leaves, args, budget)
+    returned = executable(*leaves)
     return filled(program.result, [pack(array) for array in returned]), traffic
 
 

@@ -8,23 +8,21 @@ import sys
 import traceback
 import types
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.exercise.spec import Budget, Spec
+from grader.exercise.spec import Spec
 from grader.see import programs
+from grader.see.compiled import Compiler, budget_of, compiled, of_arrays
 from grader.see.left_behind import Before
 from grader.see.observation import (
     CodeLine,
     Failure,
     FileObservation,
     Observation,
-    Traffic,
-    Transfer,
     Truth,
-    Unreadable,
 )
 from grader.see.packing import pack
 from grader.see.values import Value
@@ -33,8 +31,6 @@ from minipod.cluster import coordinator_store
 
 PATIENCE = 6.0  # seconds for the other processes after each case; a collective in a check gives up before
 _turns = itertools.count()
-Compiled = tuple[Callable[..., Any], tuple[Any, ...], Traffic | Unreadable]
-Compiler = Callable[[Callable[..., Any], tuple[Any, ...], Budget | None], Compiled]
 
 
 def load(path: Path, source: str | None = None) -> types.ModuleType:
@@ -138,14 +134,14 @@ def observe(
     function: Callable[..., Any], args: tuple[Any, ...], spec: Spec, path: Path, compiler: Compiler | None = None
 ) -> Observation:
     """One case. compiler: takes the place of `compiled` where how="jit"."""
-    before, budget, as_found = _packed(args), _budget(spec, args), Before(args)
+    before, budget, as_found = _packed(args), budget_of(spec, args), Before(args)
     value, failure, traffic, leaves = None, None, None, None
     tee = _Tee(sys.stdout)
     with contextlib.redirect_stdout(tee):
         try:
             run, given = function, args
             if spec.how == "export":
-                value = programs.export(*_program(function, args))
+                value = programs.export(*of_arrays(function, args))
             else:
                 if spec.how == "jit":
                     run, given, traffic = (compiler or compiled)(function, args, budget)
@@ -165,47 +161,6 @@ def _wait_for_prints() -> None:
     jax.effects_barrier()  # jax.debug.print comes late
 
 
-def compiled(function: Callable[..., Any], args: tuple[Any, ...], budget: Budget | None) -> Compiled:
-    """Compiled once: the executable, its arguments, and its traffic."""
-    import jax
-
-    program, arrays = _program(function, args)
-    executable = jax.jit(program).lower(*arrays).compile()
-    mesh = next((a for a in args if isinstance(a, jax.sharding.Mesh)), None)
-    seen = _traffic(executable.as_text() or "", mesh, budget)
-    if budget and budget.temporary is not None and isinstance(seen, Traffic):
-        memory: Any = executable.memory_analysis()
-        seen = replace(seen, temporary=int(memory.temp_size_in_bytes))
-    return executable, tuple(arrays), seen
-
-
-def is_data(arg: Any) -> bool:
-    """Whether an argument is arrays only, which can be traced."""
-    import jax
-    import numpy as np
-
-    leaves = [] if isinstance(arg, Iterator) else jax.tree.leaves(arg)
-    return bool(leaves) and all(isinstance(leaf, jax.Array | np.ndarray) for leaf in leaves)
-
-
-def _program(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Callable[..., Any], list[Any]]:
-    """The function as one of its arrays only, which can be traced, and these arrays."""
-    places = _places(args)
-
-    def program(*arrays: Any) -> Any:
-        full = list(args)
-        for i, array in zip(places, arrays, strict=True):
-            full[i] = array
-        return function(*full)
-
-    return program, [args[i] for i in places]
-
-
-def _places(args: tuple[Any, ...]) -> list[int]:
-    """Which of the arguments are arrays, or trees of nothing else."""
-    return [i for i, arg in enumerate(args) if is_data(arg)]
-
-
 def _leaves_devices(function: Callable[..., Any], args: tuple[Any, ...]) -> str | None:
     """How a function that was called leaves the devices on the way, as a key of messages.toml; None if it does not.
 
@@ -214,7 +169,7 @@ def _leaves_devices(function: Callable[..., Any], args: tuple[Any, ...]) -> str 
     """
     import jax
 
-    program, arrays = _program(function, args)
+    program, arrays = of_arrays(function, args)
     errors = jax.errors
     needs_numbers = (
         errors.TracerArrayConversionError,
@@ -231,30 +186,6 @@ def _leaves_devices(function: Callable[..., Any], args: tuple[Any, ...]) -> str 
     moves = [step.params["devices"] for step in steps if step.primitive.name == "device_put"]
     single = [place for places in moves for place in places if isinstance(place, jax.Device)]
     return "piece-by-piece" if len(single) > 1 else None
-
-
-def _traffic(text: str, mesh: Any = None, budget: Budget | None = None) -> Traffic | Unreadable:
-    from minipod import traffic
-    from minipod.hlo import hiding
-    from minipod.hlo import text as hlo
-
-    limit = budget or Budget(set(), 0)
-    try:
-        found = traffic.read(text, mesh if limit.along or limit.on else None)
-        known = all(c.times is not None for c in found)
-        crossing = {axis: [c for c in found if c.axes is None or axis in c.axes] for axis in limit.along}
-        along = {axis: traffic.total(part) if known else None for axis, part in crossing.items()}
-        transfers = tuple(Transfer(c.op, c.bytes, c.times) for c in found)
-        link = replace(traffic.LINKS[limit.on], latency=0.0, start=0.0) if limit.on else None
-        seconds = float(traffic.seconds(found, link, mesh)) if link and known else None
-        exposed = len(hiding.exposed(hlo.parse(text))) if limit.hidden else None
-        return Traffic(transfers, traffic.total(found) if known else None, along, seconds, exposed=exposed)
-    except ValueError as error:
-        return Unreadable(str(error)[:300])
-
-
-def _budget(spec: Spec, args: tuple[Any, ...]) -> Budget | None:
-    return spec.budget if isinstance(spec.budget, Budget) or spec.budget is None else spec.budget(*args)
 
 
 def failure_of(error: BaseException, path: Path) -> Failure:

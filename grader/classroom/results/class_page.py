@@ -10,8 +10,8 @@ from statistics import median
 from grader.classroom.grading import OUTCOMES, ClassGrading, Outcome
 from grader.classroom.results import tally
 from grader.classroom.results.integrity_words import integrity_words
-from grader.classroom.run_files import write
 from grader.classroom.submissions import shown
+from grader.files import write_private
 from grader.messages import say
 
 STYLE = Path(__file__).with_name("class_page.css")
@@ -57,7 +57,7 @@ def write_page(path: Path, run: ClassRun) -> None:
         f'<!doctype html>\n<html lang="{lang}">\n<meta charset="utf-8">\n<title>{_e(heading)}</title>\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>\n{style}</style>\n<body>\n'
     )
-    write(path, page + "\n".join(body) + "\n</body>\n</html>\n")
+    write_private(path, (page + "\n".join(body) + "\n</body>\n</html>\n").encode())
 
 
 def _e(text: object) -> str:

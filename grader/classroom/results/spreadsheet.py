@@ -8,7 +8,7 @@ from pathlib import Path
 
 from grader.classroom.grading import ClassGrading
 from grader.classroom.results.tally import short, solved
-from grader.classroom.run_files import write
+from grader.files import write_private
 
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # https://owasp.org/www-community/attacks/CSV_Injection
 
@@ -24,7 +24,7 @@ def write_csv(path: Path, grading: ClassGrading) -> None:
         ]
         telling = str(sum(map(len, grading.telling.get(student, {}).values())))
         rows.writerow(map(_text, [student, str(solved(grading, student)), str(len(outcomes)), *cells, telling]))
-    write(path, "\ufeff" + file.getvalue())  # the mark makes Excel read UTF-8
+    write_private(path, ("\ufeff" + file.getvalue()).encode())  # the mark makes Excel read UTF-8
 
 
 def _text(cell: str) -> str:

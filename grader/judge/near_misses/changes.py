@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from grader.judge.compare import difference
 from grader.judge.near_misses.pair import Pair
 from grader.messages import Message
 from grader.see.array_values import size
-from grader.see.compare import difference
 from grader.see.values import Float, Int, Value
 
 TELLING = 64  # a whole number up to here may come back from every call by accident

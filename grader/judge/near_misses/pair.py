@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from grader.judge.compare import scale_of, slack
 from grader.see.array_values import Array, Bounds
-from grader.see.compare import scale_of, slack
 from grader.see.values import Bool, Complex, Float, Int, List, Tuple, Value
 
 MOST_ROWS = 2048  # of an axis along which something is looked for

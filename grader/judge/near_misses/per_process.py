@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from grader.judge.compare import difference
 from grader.judge.near_misses.pair import Setting, numbers, pair
 from grader.judge.near_misses.shapes import COMBINATIONS
 from grader.judge.near_misses.trees import part_at
 from grader.messages import Message
 from grader.see.array_values import Array
-from grader.see.compare import difference
 from grader.see.observation import Observation
 from grader.see.values import Value
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from grader.judge.compare import difference
 from grader.judge.near_misses.pair import Setting, numbers, pair
 from grader.messages import Message
 from grader.see.array_values import Array
-from grader.see.compare import difference
 from grader.see.values import (
     Bool,
     Device,

@@ -5,18 +5,6 @@ import heapq
 import jax
 
 
-def devices_by_host(devices, platform):
-    hosts = {d.process_index for d in devices if d.platform == platform}
-    return {
-        h: sorted(
-            d.id
-            for d in devices
-            if (d.process_index, d.platform) == (h, platform)
-        )
-        for h in sorted(hosts)
-    }
-
-
 def spread(arrays, devices):
     heap = [(0, i) for i in range(len(devices))]
     placed = []
@@ -25,21 +13,6 @@ def spread(arrays, devices):
         placed.append(jax.device_put(a, devices[i]))
         heapq.heappush(heap, (held + a.nbytes, i))
     return placed
-
-
-def where_it_lies(operands, default):
-    terms = []
-    for device, committed in operands:
-        with jax.default_device(jax.devices()[device]):
-            one = jax.numpy.ones(2)
-        terms.append(
-            jax.device_put(one, jax.devices()[device]) if committed else one
-        )
-    with jax.default_device(jax.devices()[default]):
-        try:
-            return next(iter(jax.jit(lambda *t: sum(t))(*terms).devices())).id
-        except ValueError:
-            return None
 
 
 def run_there(function, tree, device):

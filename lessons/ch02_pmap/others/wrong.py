@@ -1,10 +1,9 @@
-"""Every known mistake of ch02_pmap once more, spelled differently: it must be given the same name."""
+"""Mistakes of ch02_pmap once more, spelled differently, where that may tell: the name must be the same."""
 
 import functools
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 
 def parallel_predict__params_mapped(predict, params, batch, num_devices):
@@ -39,63 +38,12 @@ def parallel_predict__axes_swapped(predict, params, batch, num_devices):
     return jax.pmap(lambda x, p: predict(p, x), in_axes=(None, 0))(cut, params)
 
 
-def train_step__rate_ignored(loss, params, inputs, targets, rate):
-    def step(x, y):
-        g = jax.lax.psum(jax.grad(loss)(params, x, y), "i")
-        return {k: params[k] - 0.1 * g[k] / len(inputs) for k in params}
-
-    return jax.pmap(step, "i", out_axes=None)(inputs, targets)
-
-
 def train_step__no_axis_name(loss, params, inputs, targets, rate):
     def step(x, y):
         g = jax.lax.pmean(jax.grad(loss)(params, x, y), "batch")
         return {k: params[k] - rate * g[k] for k in params}
 
     return jax.pmap(step, out_axes=None)(inputs, targets)
-
-
-def train_step__no_pmean(loss, params, inputs, targets, rate):
-    def step(x, y):
-        g = jax.grad(loss)(params, x, y)
-        return {k: params[k] - rate * g[k] for k in params}
-
-    return jax.pmap(step, out_axes=None)(inputs, targets)
-
-
-def train_step__psum(loss, params, inputs, targets, rate):
-    def step(x, y):
-        g = jax.lax.psum(jax.grad(loss)(params, x, y), "i")
-        return {k: params[k] - rate * g[k] for k in params}
-
-    return jax.pmap(step, "i", out_axes=None)(inputs, targets)
-
-
-def train_step__stacked(loss, params, inputs, targets, rate):
-    def step(x, y):
-        g = jax.grad(loss)(params, x, y)
-        return {k: jax.lax.pmean(params[k] - rate * g[k], "i") for k in params}
-
-    return jax.pmap(step, "i")(inputs, targets)
-
-
-def train_step__uphill(loss, params, inputs, targets, rate):
-    def step(x, y):
-        g = jax.lax.pmean(jax.grad(loss)(params, x, y), "i")
-        return {k: params[k] + rate * g[k] for k in params}
-
-    return jax.pmap(step, "i", out_axes=None)(inputs, targets)
-
-
-def train_step__one_device(loss, params, inputs, targets, rate):
-    parts = [
-        jax.grad(loss)(params, x, y)
-        for x, y in zip(inputs, targets, strict=True)
-    ]
-    return {
-        k: params[k] - rate * sum(g[k] for g in parts) / len(parts)
-        for k in params
-    }
 
 
 def masked_mean__mean_of_means(x, mask):
@@ -227,15 +175,3 @@ def mixed_predict__list(predict, params, inputs):
         for k, d in params.items()
     }
     return jax.pmap(predict, in_axes=list((axes, 0)))(params, inputs)
-
-
-def mixed_predict__vmap(predict, params, inputs):
-    def own(i):
-        return {
-            k: {n: a[i] if n.startswith("own_") else a for n, a in d.items()}
-            for k, d in params.items()
-        }
-
-    return jnp.stack(
-        [predict(own(i), inputs[i]) for i in np.arange(len(inputs))]
-    )

@@ -1,4 +1,4 @@
-"""Right, written another way again: counting mesh axes, shard_map, constraints in a loop."""
+"""Right, written another way again: shard_map, constraints in a loop."""
 
 from collections import OrderedDict
 
@@ -7,23 +7,6 @@ import numpy as np
 from jax import lax
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
-
-
-def product_layout(subscripts, left, right):
-    one, rest = subscripts.split(",")
-    two, result = rest.split("->")
-    owner = {}  # the letter that each mesh axis cuts
-    for letters, spec in ((one, left), (two, right)):
-        for letter, entry in zip(letters, spec, strict=False):
-            for axis in (entry,) if isinstance(entry, str) else entry or ():
-                owner.setdefault(axis, letter)
-    spec = []
-    for letter in result:
-        axes = tuple(axis for axis, cut in owner.items() if cut == letter)
-        spec.append(axes if len(axes) > 1 else axes[0] if axes else None)
-    return P(*spec), sorted(
-        axis for axis, letter in owner.items() if letter not in result
-    )
 
 
 def quiet_product(a, b, mesh, spec):

@@ -1,4 +1,4 @@
-"""ch07_collectives solved a third way: halving and doubling, one long vector, a dispatch matrix, a try of each."""
+"""ch07_collectives solved a third way: halving and doubling, one long vector, a dispatch matrix."""
 
 import jax
 import jax.numpy as jnp
@@ -77,38 +77,3 @@ def to_experts(tokens, expert, weights, mesh):
     return jax.shard_map(run, mesh=mesh, in_specs=cut, out_specs=cut)(
         tokens, expert, weights
     )
-
-
-def which_collective(before, after):
-    n, (k, m) = len(before), (before.shape[1], after.shape[1])
-    bytes_ = int(max(k, m) * before.dtype.itemsize)
-    if m == n * k:
-        return "all-gather", bytes_
-    if m * n == k:
-        return "reduce-scatter", bytes_
-    if np.ptp(after.astype(float), axis=0).max() == 0:
-        return "all-reduce", bytes_
-    piece = k // n
-    swapped = all(
-        np.array_equal(
-            after[i, j * piece : (j + 1) * piece],
-            before[j, i * piece : (i + 1) * piece],
-        )
-        for i in range(n)
-        for j in range(n)
-    )
-    return ("all-to-all" if swapped else "collective-permute"), bytes_
-
-
-def fastest_mesh(weights, activations, sums, room, devices, link):
-    n = np.arange(1, devices + 1)
-    model = n[(devices % n == 0) & (weights <= room * n)]
-    data = devices // model
-
-    def time(size, n):
-        wire = size * (n - 1) / n / link.bytes_per_second
-        return np.where(n > 1, 2 * np.maximum(wire, link.latency), 0)
-
-    total = time(weights / model, data) + sums * time(activations / data, model)
-    best = total.argmin()
-    return (int(data[best]), int(model[best])), float(total[best])

@@ -1,8 +1,7 @@
-"""Every known mistake of ch09_training once more, spelled differently: it must be given the same name."""
+"""Mistakes of ch09_training once more, spelled differently, where that may tell: the name must be the same."""
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import P, lax
 from jax.sharding import NamedSharding
 
@@ -176,85 +175,10 @@ def _greedy(params, mesh, limit, key, spec=_first, cost=None):
     return _put(params, mesh, specs)
 
 
-def shard_to_fit__everything(params, mesh, limit):
-    return _greedy(params, mesh, -1, lambda k: k)
-
-
-def shard_to_fit__nothing(params, mesh, limit):
-    return _put(params, mesh, {})
-
-
-def shard_to_fit__by_elements(params, mesh, limit):
-    return _greedy(params, mesh, limit, lambda k: -params[k].size)
-
-
-def shard_to_fit__smallest_first(params, mesh, limit):
-    return _greedy(params, mesh, limit, lambda k: params[k].nbytes)
-
-
-def shard_to_fit__largest_dimension(params, mesh, limit):
-    def spec(w, n):
-        fits = [size if size % n == 0 else 0 for size in w.shape]
-        return P(*[None] * int(np.argmax(fits)), "data")
-
-    return _greedy(params, mesh, limit, lambda k: -params[k].nbytes, spec)
-
-
-def shard_to_fit__last_dimension(params, mesh, limit):
-    def spec(w, n):
-        return next(
-            P(*[None] * i, "data")
-            for i in reversed(range(w.ndim))
-            if w.shape[i] % n == 0
-        )
-
-    return _greedy(params, mesh, limit, lambda k: -params[k].nbytes, spec)
-
-
 def shard_to_fit__first_or_nothing(params, mesh, limit):
     return _greedy(
         params, mesh, limit, lambda k: -params[k].nbytes, lambda w, n: P("data")
     )
-
-
-def shard_to_fit__gone_when_cut(params, mesh, limit):
-    def cost(w, spec):
-        return 0 if spec and len(spec) else w.nbytes
-
-    return _greedy(params, mesh, limit, lambda k: -params[k].nbytes, cost=cost)
-
-
-def shard_to_fit__uncut_counted(params, mesh, limit):
-    def cost(w, spec):
-        return w.nbytes if spec is None else w.nbytes // mesh.size
-
-    return _greedy(params, mesh, limit, lambda k: -params[k].nbytes, cost=cost)
-
-
-def shard_to_fit__below_the_limit(params, mesh, limit):
-    held, specs = sum(w.nbytes for w in params.values()), {}
-    for name in sorted(params, key=lambda name: -params[name].nbytes):
-        w = params[name]
-        dims = [i for i, n in enumerate(w.shape) if n % mesh.size == 0]
-        specs[name] = P()
-        if held >= limit and dims:
-            specs[name] = P(*[None] * dims[0], "data")
-            held -= w.nbytes - w.nbytes // mesh.size
-    return {
-        name: jax.device_put(params[name], NamedSharding(mesh, spec))
-        for name, spec in specs.items()
-    }
-
-
-def shard_to_fit__first_dimension_alone(params, mesh, limit):
-    n, specs = mesh.size, {}
-    for name in sorted(params, key=lambda k: params[k].nbytes, reverse=True):
-        cut = [w.nbytes // (n if k in specs else 1) for k, w in params.items()]
-        if sum(cut) <= limit:
-            break
-        if len(params[name].shape) and not params[name].shape[0] % n:
-            specs[name] = P("data")
-    return _put(params, mesh, specs)
 
 
 def _mlp(block, mesh, *arrays):

@@ -47,26 +47,3 @@ def mean_of_batches(batches):
 def steps_until_good(losses, goal):
     good = process_allgather(losses).mean(axis=0) < goal
     return int(good.argmax()) + 1 if good.any() else good.size
-
-
-def first_apart(calls):
-    def like(one, other):  # how many calls two lists have in common
-        pairs = zip(one, other, strict=False)
-        return next((k for k, (a, b) in enumerate(pairs) if a != b), 1000)
-
-    several = range(len(calls))
-    process = min(several, key=lambda i: sum(like(calls[i], c) for c in calls))
-    k = min(like(calls[process], c) for c in calls)
-    return process, calls[process][k][1]
-
-
-def who_is_missing(stacks):
-    for process in range(len(stacks)):
-        text = "".join(f" {file}" for file, _, _ in stacks[process])
-        if " progress.py" in text or " jax/" in text:
-            continue
-        lines = {}
-        for file, line, _ in stacks[process]:
-            lines.setdefault(file, line)  # the innermost of each file
-        return process, lines["incident.py"]
-    return None

@@ -51,7 +51,7 @@ def test_each_answer_that_is_judged_otherwise_than_its_author_says_is_a_line(cha
     chapter.wrong.write_text(named("twice", SECOND | {"added": "n * 2", "power": "n", "halved": "n // 2 * 1.5"}))
     chapter.unlisted.write_text(named("twice", UNLISTED | {"is_right": "2 * n", "is_known": "n / 2"}))
     chapter.right[0].write_text("def twice(n):\n    return n + n + n\n")
-    chapter.right[1].write_text("def thrice(n):\n    return 3 * n\n")
+    chapter.right[1].write_text("def twice(n):\n    return n * 2 + 1\n")
     said = check(chapter.root, LESSON)
     assert said.status == 1, said
     expected = {
@@ -60,7 +60,7 @@ def test_each_answer_that_is_judged_otherwise_than_its_author_says_is_a_line(cha
         "lessons/ch95_small/mistakes.py twice__added: is right, not wrong and called twice__added",
         "lessons/ch95_small/mistakes.py twice__power: is wrong and called twice__squared, not wrong and called ",
         f"{OTHERS}/right_a.py twice: is wrong without a name, not right: It is right up to a factor: 1.5 times",
-        f"{OTHERS}/right_b.py twice: is todo, not right: ",
+        f"{OTHERS}/right_b.py twice: is wrong without a name, not right: ",
         f"{OTHERS}/wrong.py twice__added: is right, not wrong and called twice__added",
         f"{OTHERS}/wrong.py twice__power: is wrong without a name, not wrong and called twice__power: ",
         f"{OTHERS}/wrong.py twice__halved: is wrong without a name, not wrong and called twice__halved: ",
@@ -98,6 +98,26 @@ def test_too_many_unlisted_answers_of_which_only_the_difference_is_told_are_a_li
     assert all(f"twice__{why}: " in line for why in odd)
 
 
+@pytest.mark.parametrize(
+    ("option", "lacks"),
+    [
+        ("", []),
+        (', compare=("value", "printed")', [f"{OTHERS}/right_b.py: has no twice"]),
+        (
+            ", on_device=True",
+            [*(f"{OTHERS}/wrong.py: has no twice__{why}" for why in MISTAKES), f"{OTHERS}/right_b.py: has no twice"],
+        ),
+    ],
+    ids=["a value", "and what is printed", "on devices"],
+)
+def test_what_is_judged_by_more_than_a_value_is_written_in_one_more_way(chapter, option, lacks):
+    for path in chapter.optional:
+        path.unlink()
+    chapter.checks.write_text(chapter.checks.read_text().replace("2 * n)", f"2 * n{option})"))
+    lines = check(chapter.root, LESSON).lines
+    assert [line.partition(": twice is judged by more than a value")[0] for line in lines] == lacks
+
+
 def test_a_solution_that_is_wrong_is_the_only_line(chapter):
     chapter.solution.write_text("def twice(n):\n    return 3 * n\n")
     said = check(chapter.root, LESSON)
@@ -113,7 +133,7 @@ def test_of_a_half_made_chapter_the_missing_files_are_named(chapter):
         path.unlink()
     chapter.blanks.write_text(kept)
     said = check(chapter.root, "ch95")
-    missing = [path for path in [*chapter.python, chapter.words] if path != chapter.blanks]
+    missing = [p for p in [*chapter.python, chapter.words] if p not in (chapter.blanks, *chapter.optional)]
     assert said.lines == [f"{chapter.place(path)}: is missing" for path in missing]
     counts = "exercises: 1, mistakes: 0, unlisted wrong answers: 0"
     assert (said.status, said.errors, said.last) == (1, "", f"{LESSON}: to be mended: {len(missing)} ({counts}; … s)")
@@ -182,7 +202,6 @@ def _without(text: str) -> str:
         ),
         ("mistakes", named("half", MISTAKES), ["mistakes.py half__squared: belongs to no exercise"]),
         ("wrong", named("twice", SECOND | {"more": "n"}), ["twice__more is one too many"]),
-        ("wrong", named("twice", {"squared": "n**2"}), ["has no twice__as_text", "has no twice__halved"]),
         ("wrong", named("twice", SECOND) * 2, ["has twice__as_text, twice__halved, twice__squared twice"]),
         ("unlisted", named("twice", {"one": "n"}), ["holds 1 wrong answers; 10 are the least"]),
         ("unlisted", named("twice", UNLISTED) + named("half", SECOND), ["half__squared: belongs to no exercise"]),

@@ -37,7 +37,7 @@ def test_every_place_of_an_exercise_is_made_below_what_is_there(chapter):
     after = files(chapter.root)
     changed = {name for name in after if after[name] != before.get(name)}
     places = [chapter.blanks, chapter.checks, chapter.solution, chapter.mistakes, chapter.words]
-    places += [*chapter.right, chapter.wrong, chapter.unlisted, *chapter.pages]
+    places += [chapter.right[0], chapter.unlisted, *chapter.pages]
     assert changed == {chapter.place(path) for path in places}
     assert all(after[name].startswith(before[name].rstrip("\n")) for name in changed)
     assert incomplete(chapter) == []
@@ -49,8 +49,8 @@ def test_each_place_is_named_until_it_is_filled_in(chapter):
     python = [
         "exercises.py thrice",
         "test_exercises.py test_thrice",
-        *(f"{file}.py thrice__{stub}" for file in ("mistakes", "others/wrong") for stub in ("one", "two", "three")),
-        *(f"others/right_{x}.py thrice" for x in "ab"),
+        *(f"{file}.py thrice__{stub}" for file in ("mistakes", "others/unlisted") for stub in ("one", "two", "three")),
+        "others/right_a.py thrice",
     ]
     expected = [f"lessons/{LESSON}/{place}: line" for place in python]
     expected += [f"solutions/{LESSON}.py thrice: line"]
@@ -74,8 +74,7 @@ def test_the_arguments_that_are_given_stand_in_every_place(chapter):
     for path in (chapter.blanks, chapter.solution):
         assert "def rows_of(x: list, i):" in path.read_text("utf-8")
     assert "\n    x, i: FILL IN. Returns" in chapter.blanks.read_text("utf-8")
-    for path in chapter.right:
-        assert "def rows_of(x, i):\n    return x" in path.read_text("utf-8")
+    assert "def rows_of(x, i):\n    return x" in chapter.right[0].read_text("utf-8")
     assert chapter.mistakes.read_text("utf-8").count("__one(x, i):") == 1
     command = [sys.executable, "-m", "lessons", "check", "ch95", f"--root={chapter.root}"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
@@ -111,7 +110,8 @@ def test_who_writes_one_language_has_finished_when_the_other_is_all_that_is_name
 def test_the_files_of_a_chapter_are_made_and_can_have_an_exercise(chapter, capsys):
     assert make(chapter.root, "ch96_large") == 0
     made = ChapterFiles(chapter.root, "ch96_large")
-    assert all(path.exists() for path in [*made.python, made.words, made.facts, *made.pages])
+    python = [path for path in made.python if path not in made.optional]
+    assert all(path.exists() for path in [*python, made.words, made.facts, *made.pages])
     assert [str(f) for f in incomplete(made)] == [
         "lessons/ch96_large/exercises.py: holds no exercise",
         "lessons/ch96_large/others/unlisted.py: holds 0 wrong answers; 10 are the least",
@@ -119,7 +119,7 @@ def test_the_files_of_a_chapter_are_made_and_can_have_an_exercise(chapter, capsy
     assert make(chapter.root, "ch96", "fourfold") == 0
     assert [f.text for f in incomplete(made)] == ["holds 3 wrong answers; 10 are the least"]
     assert any(line.startswith("book/en/ch96_large.md:") for line in map(str, unfilled(made)))
-    for path in made.python:
+    for path in python:
         ast.parse(path.read_text("utf-8"))
 
 
@@ -162,10 +162,10 @@ def test_what_cannot_be_made_is_one_sentence_and_nothing_is_written(chapter, cap
 
 
 def test_a_chapter_that_lacks_a_file_gets_no_exercise(chapter, capsys):
-    chapter.wrong.unlink()
+    chapter.unlisted.unlink()
     before = files(chapter.root)
     assert make(chapter.root, "ch95", "thrice") == 2
-    assert capsys.readouterr().err.startswith(f"lessons/{LESSON}/others/wrong.py is missing: ")
+    assert capsys.readouterr().err.startswith(f"lessons/{LESSON}/others/unlisted.py is missing: ")
     assert files(chapter.root) == before
 
 

@@ -47,10 +47,10 @@ programs.export = export
 LIAR = """
 import jax, jax.numpy as jnp
 def total(x, mesh):
-    from grader.see import observe
+    from grader.see import compiled, observe
     from grader.see.observation import Traffic
-    observe._traffic = lambda *args: Traffic((), 0)
-    observe._compiled = lambda f, args, budget: (f, args, Traffic((), 0))
+    compiled.traffic_in = lambda *args: Traffic((), 0)
+    compiled.compiled = observe.compiled = lambda f, args, budget: (f, args, Traffic((), 0))
     whole = jax.lax.with_sharding_constraint(x, jax.NamedSharding(mesh, jax.P()))  # an all-gather: over the budget
     return jnp.sum(whole)
 """

@@ -9,8 +9,9 @@ from near_cases import E, case
 from grader.exercise.exercises import Catalogue
 from grader.exercise.spec import Settings, Spec
 from grader.judge.alike import agreement
-from grader.judge.mistakes import _likely, _Notes
+from grader.judge.mistakes import _likely
 from grader.run import checking
+from grader.run.mistakes_seen import Notes
 from grader.see.observation import Failure, FileObservation, Observation, ProcessResult
 
 SPEC = Spec("ch90_one", "f", Path(), lambda rng: [])
@@ -120,6 +121,6 @@ def everybody(x):
 def test_who_fails_on_an_edge_and_leaves_the_other_waiting_still_learns_what_else_is_wrong(tmp_path):
     root = project(tmp_path)
     answer(root, "ch91_pair", LEFT_ALONE)
-    _Notes(Catalogue(root / "lessons").spec("ch91_pair.everybody")).add("everybody__own", slow=False)
+    Notes(Catalogue(root / "lessons").spec("ch91_pair.everybody")).add("everybody__own", slow=False)
     said = check(root, "lessons/ch91_pair", "--limit=6").text
     assert "As far as this case shows, this looks like: only its own" in said

@@ -10,11 +10,12 @@ from jax.sharding import PartitionSpec as P
 
 from grader.exercise import answers
 from grader.exercise.spec import Budget, Spec
+from grader.judge.compare import difference, placement
 from grader.judge.verdict import _duration, over_budget
 from grader.say.explain import show
-from grader.see.compare import difference, placement
+from grader.see.compiled import traffic_in
 from grader.see.observation import FileObservation, Observation, ProcessResult, Traffic, is_complete
-from grader.see.observe import _traffic, observe
+from grader.see.observe import observe
 from grader.see.packing import pack
 from grader.see.wire import decode, encode
 from minipod.traffic import LINKS
@@ -130,7 +131,7 @@ def test_a_budget_counts_the_costliest_branch_of_a_condition():
 
     x = jax.device_put(np.ones(32, np.float32), jax.NamedSharding(mesh, P("i")))
     text = jax.jit(program).lower(True, x).compile().as_text()
-    seen = _traffic(text or "")
+    seen = traffic_in(text or "")
     assert isinstance(seen, Traffic)
     assert sorted(transfer.bytes for transfer in seen.transfers) == [4, 16]
     assert seen.total == 28  # 2 × 7/8 × 16

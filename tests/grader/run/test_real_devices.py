@@ -133,7 +133,7 @@ def test_one_child_at_a_time_has_the_devices(root: Path, monkeypatch: pytest.Mon
         most[0] = max(most[0], len(forking._live))
         return job
 
-    for place in (checking.forked, __import__("grader.judge.mistakes", fromlist=["x"]).forked):
+    for place in (checking.forked, __import__("grader.run.mistakes_seen", fromlist=["x"]).forked):
         monkeypatch.setattr(place, "start", counted)
     answer(root, "ch90_one", "def double(x):\n    return 3 * x\n", "three")
     settings = Settings(root / "three", 1, machine=CPU)

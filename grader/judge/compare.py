@@ -1,6 +1,5 @@
 """Compare values. `difference` says the first thing that differs, or None."""
 
-import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -168,12 +167,3 @@ def _first_apart(a: np.ndarray, b: np.ndarray, tolerance: float, scale: float) -
         wide = np.complex128 if "c" in (a.dtype.kind, b.dtype.kind) else np.float64
         apart = ~np.isclose(a.astype(wide), b.astype(wide), rtol=tolerance, atol=tolerance * scale, equal_nan=True)
     return tuple(int(i) for i in np.argwhere(apart)[0]) if np.any(apart) else None
-
-
-LEFT_ALONE = re.compile("Gloo|Timed out|Connection closed")  # a collective gave up: its peer did not come
-
-
-def masked(text: str) -> str:
-    """An error's first line without what varies: numbers, paths, addresses."""
-    line = text.strip().splitlines()[0] if text.strip() else ""
-    return re.sub(r"(/\S+|0x[0-9a-f]+|\d+)", "#", line)[:200]

@@ -1,0 +1,75 @@
+"""Files that are written whole or not at all, and changed by one process at a time."""
+
+import contextlib
+import errno
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+PATIENCE = 10.0  # seconds for another process to finish a change, which takes milliseconds
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Make or replace a file, whole or not at all; its permissions stay, and a link goes on to lead to it.
+
+    Raises OSError, also for a file that is marked read-only: its owner does not want it to change.
+    """
+    path = Path(os.path.realpath(path))
+    mode = path.stat().st_mode & 0o777 if path.exists() else None
+    if mode is not None:
+        if not mode & 0o222:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        os.close(os.open(path, os.O_WRONLY))  # raises what writing into it would
+    _replace(path, data, mode)
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Make or replace a file of a cache, whole or not at all, for this user only; its folder is made. Raises OSError.
+
+    A link that stands there is replaced: it may lead anywhere.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _replace(path, data, 0o600)
+
+
+def _replace(path: Path, data: bytes, mode: int | None) -> None:
+    """Write beside, then replace; on an error nothing is left beside."""
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")  # another process may be doing the same
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+    try:
+        with open(os.open(fresh, flags, 0o666 if mode is None else 0o600), "wb") as file:
+            file.write(data)
+        if mode is not None:
+            fresh.chmod(mode)
+        os.replace(fresh, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            fresh.unlink()
+        raise
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Be the only process that is in here for a folder. Raises OSError where that takes too long.
+
+    Where a file system has no locks it goes on without one.
+    """
+    place, end = os.open(folder, os.O_RDONLY), time.monotonic() + PATIENCE
+    try:
+        while True:
+            try:
+                fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise TimeoutError(errno.ETIMEDOUT, "another process has been writing there for too long") from None
+                time.sleep(0.01)
+            except OSError:
+                break
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            fcntl.flock(place, fcntl.LOCK_UN)  # a child that was forked meanwhile holds it, too
+        os.close(place)

@@ -1,0 +1,288 @@
+"""What a value that differs nearly is: one look after another, from what is sure to what is likely."""
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from grader.exercise.spec import Spec
+from grader.judge.compare import Difference, difference
+from grader.judge.near_misses import numbers, per_process, shapes, trees
+from grader.judge.near_misses.pair import Pair, Setting, pair
+from grader.judge.verdict import Seen
+from grader.messages import Message
+from grader.see.array_values import Array
+from grader.see.observation import Observation
+from grader.see.values import Bool, Dict, Float, Int, Mesh, Nothing, Text, Tree, Tuple, Value, leaves
+
+Both = tuple[Value, Value]  # what came back, what was expected
+SURE = {"not-finite", "not-finite-only", "not-finite-all"}  # of one number in one case
+AMOUNTS = ("data", "count", "bytes", "seconds")  # which can be twice as large
+SAME_NUMBER = {
+    "times",
+    "more",
+    "less",
+    "function-missing",
+    "function-extra",
+}  # of one number they mean something when they are the same for several inputs
+LOOKS = (trees.other_kind, trees.names, trees.elements, trees.numbers_of_one_kind, trees.spelling, trees.layout)
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A wrong value, of one process in one case, beside all others.
+
+    found  what differs first in it
+    """
+
+    spec: Spec
+    seen: Seen
+    right: Seen
+    place: int
+    case: int
+    found: Difference
+
+    @property
+    def tolerance(self) -> float:
+        return self.spec.tolerance
+
+    @property
+    def whole(self) -> tuple[Value | None, Value | None]:
+        """What came back and what was expected, the whole of it."""
+        return self.seen[self.place][self.case].value, self.right[self.place][self.case].value
+
+    @property
+    def part(self) -> Both:
+        """Of these, what differs first."""
+        return self.found.got, self.found.expected
+
+    @property
+    def row(self) -> Both:
+        """The list of texts or numbers in which that stands; else the part itself."""
+        return self.found.inside[1:] if self.found.inside else self.part
+
+    @functools.cached_property
+    def parts(self) -> list[Both]:
+        """The whole, the row and the part, as far as they are not the same."""
+        found = [self.row, self.part] if self.found.inside else [self.part]
+        got, expected = self.whole
+        if self.found.path and got and expected and self.row != (got, expected):
+            found.insert(0, (got, expected))
+        return found
+
+    @functools.cached_property
+    def alone(self) -> bool:
+        """Whether nothing else is wrong than the row."""
+        got, expected = self.whole
+        at = self.found.inside[0] if self.found.inside else self.found.path
+        return got is None or expected is None or trees.others_right(got, expected, at, self.tolerance)
+
+    @property
+    def everywhere(self) -> tuple[list[Observation], list[Observation]]:
+        """What every process saw in this case, and what it should have."""
+        return [p[self.case] for p in self.seen], [p[self.case] for p in self.right]
+
+    @functools.cached_property
+    def pairs(self) -> list[tuple[str, list[Pair]]]:
+        """What the numbers mean, and they as arrays, from the outside in, where there are any."""
+        paths = [self.found.path]
+        if self.found.inside and self.found.inside[0] and _all_numbers(self.row[1]):
+            paths.insert(0, self.found.inside[0])
+        if self.found.path and _all_numbers(self.parts[0][1]):
+            paths.insert(0, "")
+        shown = self.place, self.case
+        pairs = [(self.spec.meaning(path), _pairs(self.spec, self.seen, self.right, shown, path)) for path in paths]
+        return [(meaning, several) for meaning, several in pairs if meaning and several]
+
+
+def _joined(wrong: Wrong) -> Message | None:
+    return per_process.joined(*wrong.everywhere, wrong.found.path, wrong.place, wrong.tolerance)
+
+
+def _other_ids(wrong: Wrong) -> Message | None:
+    return trees.other_ids(*wrong.row) if wrong.spec.meaning(wrong.found.path) == "id" else None
+
+
+def _in_tree(wrong: Wrong) -> Message | None:
+    for got, expected in wrong.parts:
+        for look in LOOKS:
+            said = look(got, expected, wrong.tolerance)
+            # of a part it may be said that all its elements are right where nothing else is wrong
+            if said and (said.key != "elements-order" or (got, expected) != wrong.row or wrong.alone):
+                return said
+    return None
+
+
+def _an_argument(wrong: Wrong) -> Message | None:
+    return trees.an_argument(wrong.found.got, wrong.seen[wrong.place][wrong.case].args)
+
+
+def _strongly(wrong: Wrong) -> Message | None:
+    looks = ((_strong(m) if several[0].one_shape else shapes.STRONG, several) for m, several in wrong.pairs)
+    return next(filter(None, (first_that_holds(*look) for look in looks)), None)
+
+
+def _multiple(wrong: Wrong) -> Message | None:
+    return next(filter(None, (multiple(several) for means, several in wrong.pairs if means in AMOUNTS)), None)
+
+
+def _some_leaves(wrong: Wrong) -> Message | None:
+    return trees.only_some_leaves(*wrong.parts[0], wrong.tolerance) if wrong.found.path else None
+
+
+def _weakly(wrong: Wrong) -> Message | None:
+    looks = ((numbers.WEAK if several[0].one_shape else shapes.WEAK, several) for _, several in wrong.pairs)
+    return next(filter(None, (first_that_holds(*look) for look in looks)), None)
+
+
+def _apart(wrong: Wrong) -> Message | None:
+    return per_process.apart(*wrong.everywhere, wrong.found.path, wrong.tolerance)
+
+
+def _other_kind(wrong: Wrong) -> Message | None:
+    got, expected = wrong.part
+    if got.kind == expected.kind or isinstance(got, Nothing) or isinstance(expected, Nothing):
+        return None  # of None it is said already
+    return Message("other-kind", {"got": got.kind, "expected": expected.kind})
+
+
+# In the tree, in the numbers, then how much of them.
+_FIRST = (_joined, _other_ids, _in_tree, _an_argument)
+_THEN = (_strongly, _multiple, _some_leaves, _weakly, _apart, _other_kind)
+
+
+def of_value(wrong: Wrong) -> Message | None:
+    """The first that can be said of a wrong value."""
+    return next(filter(None, (look(wrong) for look in _FIRST + _THEN)), None)
+
+
+def _strong(meaning: str) -> Sequence[Callable[[Pair], Message | None]]:
+    """What may be said of numbers that mean this."""
+    if meaning in ("id", "label"):
+        return numbers.OF_IDS
+    if meaning == "index":
+        return numbers.OF_INDICES
+    return numbers.STRONG if meaning == "data" else numbers.OF_AMOUNTS
+
+
+def first_that_holds(diagnoses: Sequence[Callable[[Pair], Message | None]], pairs: list[Pair]) -> Message | None:
+    """The first diagnosis that holds for every pair, else the first that holds for the first pair.
+
+    One number tells little: there a diagnosis has to hold for every pair.
+    """
+    here = None
+    single = max(p.expected.size for p in pairs) == 1
+    for diagnose in diagnoses:
+        first = diagnose(pairs[0])
+        if first is None:
+            continue
+        others = [diagnose(p) if p.one_shape == pairs[0].one_shape else None for p in pairs[1:]]
+        if all(other is not None and other.key == first.key for other in others):
+            if not single or _tells([first, *others], pairs):
+                return first
+        elif here is None and (first.key in SURE or (not single and pairs[0].expected.size > 1)):
+            here = first
+    return here
+
+
+def _tells(said: list[Message | None], pairs: list[Pair]) -> bool:
+    """Whether it is no accident that this can be said of single numbers."""
+    first = said[0]
+    assert first is not None
+    different = len({p.expected.tobytes() for p in pairs}) > 1
+    if first.key == "zeros" and len(pairs) < 2:
+        return False  # one 0.0 may be right somewhere else
+    if not different and _by_chance(first, pairs[0]):
+        return False
+    return first.key not in SAME_NUMBER or (different and all(other == first for other in said))
+
+
+SMALL = 64  # a whole number up to here may be n times another by accident
+
+
+def _by_chance(said: Message, p: Pair) -> bool:
+    """Whether a small number is n times the right one, or a part of it: that tells nothing of how it came about."""
+    return said.key.startswith(("times", "part-")) and p.whole and bool((np.abs(p.expected) <= SMALL).all())
+
+
+def multiple(pairs: list[Pair]) -> Message | None:
+    """Single numbers, each of them several times what it should be, or part of it, by another factor every time."""
+    if len(pairs) < 2 or any(p.expected.size != 1 or p.got.size != 1 for p in pairs):
+        return None
+    both = [(p.got.item(), p.expected.item()) for p in pairs]
+    if len(set(both)) < 2 or not all(_has_ratio(a, b) for a, b in both):
+        return None
+    if all(p.whole and 1 in map(abs, two) for p, two in zip(pairs, both, strict=True)):
+        return None  # 1 divides every number
+    near = max(p.tolerance for p in pairs)
+    ratios = [a / b for a, b in both]
+    if not any(isinstance(r, complex) for r in ratios) and np.ptp(ratios) <= near * abs(ratios[0]):
+        return _one_factor(ratios[0], near, pairs)
+    for key, times in (("multiple", ratios), ("fraction", [1 / r for r in ratios])):
+        if all(_is_small_whole(t, near) for t in times):
+            return Message(key, {"n": round(np.real(times[0]))})
+    return None
+
+
+def _has_ratio(a: complex, b: complex) -> bool:
+    return a != 0 and b != 0 and a != b and bool(np.isfinite([a, b]).all())
+
+
+def _is_small_whole(times: complex, near: float) -> bool:
+    return 1.5 < np.real(times) <= SMALL and abs(times - round(np.real(times))) <= near * abs(times)
+
+
+def _one_factor(ratio: float, near: float, pairs: list[Pair]) -> Message | None:
+    """What the factor is, where that is the same for every number of devices; else how much it is."""
+    said = [numbers.factor_words(ratio, p) for p in {p.setting.devices: p for p in pairs}.values()]
+    if all(one and said[0] and one.key == said[0].key for one in said):
+        return said[0]
+    return Message("times", {"c": numbers.ratio(ratio, near)})
+
+
+def setting_of(spec: Spec, args: tuple[Value, ...], expected: Value | None) -> Setting:
+    """How many devices a case is about: of the expected array, the mesh or the arrays given, else all there are."""
+    given = leaves(Tuple(args)).values()
+    right = leaves(expected).values() if expected else ()
+    meshes = [dict(x.axes) for x in given if isinstance(x, Mesh)]
+    counts = [x.count for x in right if isinstance(x, Array)] + [math.prod(m.values()) for m in meshes]
+    counts += [x.count for x in given if isinstance(x, Array)]
+    devices = next((c for c in counts if c > 1), spec.devices * spec.processes)
+    sizes = {size for x in given if isinstance(x, Text) and (size := _itemsize(x.text))}
+    small = tuple((n, path, x) for n, path, part in trees.arrays_given(args) if (x := part.whole()) is not None)
+    return Setting(devices, spec.processes, meshes[0] if meshes else {}, frozenset(sizes), small)
+
+
+def _itemsize(name: str) -> int | None:
+    try:
+        return np.dtype(name).itemsize if name.isalnum() and len(name) > 2 else None
+    except TypeError:
+        return None
+
+
+def _pairs(spec: Spec, seen: Seen, right: Seen, shown: tuple[int, int], path: str) -> list[Pair]:
+    """The wrong cases at one place of the tree as arrays, the one that is shown first; none where it has no numbers."""
+    found = []
+    every = [(i, n) for n in range(len(seen[0])) for i in range(len(seen))]
+    for i, n in sorted(every, key=lambda c: c != shown):
+        mine, its = ([trees.part_at(p[n].value, path) for p in x] for x in (seen, right))
+        got, expected = mine[i], its[i]
+        if got is None or expected is None:
+            continue
+        if (i, n) == shown or difference(got, expected, spec.tolerance):
+            both = pair(mine, its, i, spec.tolerance, setting_of(spec, seen[i][n].args, right[i][n].value))
+            if both is not None and both.like(both.got, both.expected):
+                both = None  # what is wrong is not the numbers
+            if both is not None and both.expected.size and both.got.size:
+                found.append(both)
+            elif (i, n) == shown:
+                return []
+    return found
+
+
+def _all_numbers(x: Value) -> bool:
+    if not isinstance(x, Tree) or isinstance(x, Dict):
+        return False
+    return bool(x.items) and all(isinstance(item, Int | Float | Bool) for item in x.items)

@@ -1,0 +1,39 @@
+"""What is said about one answer, for a terminal: a heading that an editor opens, and why."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.exercise.lesson_words import exercise_words
+from grader.home import home
+from grader.messages import pick, say
+from grader.say.checked import Checked
+
+MARKS = {"todo": ("t", "yellow"), "wrong": ("w", "red"), "broken": ("b", "red"), "hung": ("h", "red")}
+
+
+@dataclass(frozen=True)
+class Block:
+    """What is said about one answer: the outcome's word with its colour, which exercise and where, and why."""
+
+    word: str
+    colour: str
+    heading: str
+    lines: list[str]
+
+
+def block(root: Path, folder: Path, lang: str, checked: Checked) -> Block:
+    """The words for an exercise of the project at `root`, on an answer in `folder`."""
+    words = exercise_words(root / "lessons", checked.exercise)
+    title = f" · {pick(words.title, lang)}" if words.title else ""
+    _, colour = MARKS.get(checked.outcome, ("s", "yellow"))
+    where = place(root, folder, checked.exercise, checked.line)
+    heading = f"{checked.exercise.replace('.', '/')}{title} · {where}"
+    return Block(say(checked.outcome, lang), colour, heading, checked.message.splitlines())
+
+
+def place(root: Path, folder: Path, exercise: str, line: int) -> str:
+    """Where an answer stands, as editors open it: `answers/ch03_sharding.py:14`."""
+    path = folder / f"{exercise.partition('.')[0]}.py"
+    base = home(root)
+    shown = path.relative_to(base) if path.is_relative_to(base) else path
+    return f"{shown}:{line}" if line else str(shown)

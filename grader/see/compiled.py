@@ -1,0 +1,86 @@
+"""What the compiler makes of a function: the program, and what it sends. Traced with its arrays only."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from grader.exercise.spec import Budget, Spec
+from grader.see.observation import Traffic, Transfer, Unreadable
+
+Compiled = tuple[Callable[..., Any], tuple[Any, ...], Traffic | Unreadable]
+Compiler = Callable[[Callable[..., Any], tuple[Any, ...], Budget | None], Compiled]
+
+
+def budget_of(spec: Spec, args: tuple[Any, ...]) -> Budget | None:
+    """What the exercise allows for these arguments."""
+    return spec.budget if isinstance(spec.budget, Budget) or spec.budget is None else spec.budget(*args)
+
+
+def compiled(function: Callable[..., Any], args: tuple[Any, ...], budget: Budget | None) -> Compiled:
+    """Compiled once: the executable, its arguments, and its traffic."""
+    program, arrays = of_arrays(function, args)
+    executable, seen = counted(program, arrays, args, budget)
+    return executable, tuple(arrays), seen
+
+
+def counted(
+    program: Callable[..., Any], arrays: list[Any], args: tuple[Any, ...], budget: Budget | None
+) -> tuple[Any, Traffic | Unreadable]:
+    """A program of these arrays, compiled, and what it sends. args: the exercise's; a mesh among them names axes."""
+    import jax
+
+    executable = jax.jit(program).lower(*arrays).compile()
+    mesh = next((a for a in args if isinstance(a, jax.sharding.Mesh)), None)
+    seen = traffic_in(executable.as_text() or "", mesh, budget)
+    if budget and budget.temporary is not None and isinstance(seen, Traffic):
+        memory: Any = executable.memory_analysis()
+        seen = replace(seen, temporary=int(memory.temp_size_in_bytes))
+    return executable, seen
+
+
+def is_data(arg: Any) -> bool:
+    """Whether an argument is arrays only, which can be traced."""
+    import jax
+    import numpy as np
+
+    leaves = [] if isinstance(arg, Iterator) else jax.tree.leaves(arg)
+    return bool(leaves) and all(isinstance(leaf, jax.Array | np.ndarray) for leaf in leaves)
+
+
+def of_arrays(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Callable[..., Any], list[Any]]:
+    """The function as one of its arrays only, which can be traced, and these arrays."""
+    places = places_of(args)
+
+    def program(*arrays: Any) -> Any:
+        full = list(args)
+        for i, array in zip(places, arrays, strict=True):
+            full[i] = array
+        return function(*full)
+
+    return program, [args[i] for i in places]
+
+
+def places_of(args: tuple[Any, ...]) -> list[int]:
+    """Which of the arguments are arrays, or trees of nothing else."""
+    return [i for i, arg in enumerate(args) if is_data(arg)]
+
+
+def traffic_in(text: str, mesh: Any = None, budget: Budget | None = None) -> Traffic | Unreadable:
+    """What a compiled program's text sends, or why that cannot be told. budget: says what is counted beside."""
+    from minipod import traffic
+    from minipod.hlo import hiding
+    from minipod.hlo import text as hlo
+
+    limit = budget or Budget(set(), 0)
+    try:
+        found = traffic.read(text, mesh if limit.along or limit.on else None)
+        known = all(c.times is not None for c in found)
+        crossing = {axis: [c for c in found if c.axes is None or axis in c.axes] for axis in limit.along}
+        along = {axis: traffic.total(part) if known else None for axis, part in crossing.items()}
+        transfers = tuple(Transfer(c.op, c.bytes, c.times) for c in found)
+        link = replace(traffic.LINKS[limit.on], latency=0.0, start=0.0) if limit.on else None
+        seconds = float(traffic.seconds(found, link, mesh)) if link and known else None
+        exposed = len(hiding.exposed(hlo.parse(text))) if limit.hidden else None
+        return Traffic(transfers, traffic.total(found) if known else None, along, seconds, exposed=exposed)
+    except ValueError as error:
+        return Unreadable(str(error)[:300])

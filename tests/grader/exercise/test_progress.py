@@ -1,0 +1,170 @@
+"""What is noted of a learner's progress stays: with two at once, on a full disk, killed while saving, found torn."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from checker_runs import HERE, answer, check, project
+
+from grader.exercise import progress
+from grader.learn.overview import Course
+from grader.learn.session import Session
+
+EXERCISE = "ch90_one.double"
+TIMES = 100
+SAVES = f"""
+import itertools, sys
+from pathlib import Path
+from grader.exercise import progress
+folder, name, endless = Path(sys.argv[1]), sys.argv[2], len(sys.argv) > 3
+for n in itertools.count() if endless else range({TIMES}):
+    said = progress.save_state(folder, {{f"ch90_one.{{name}}{{n % {TIMES}}}": ("right", "0" * 16)}}, "en")
+    assert said == "", said
+    if n == 0:
+        print("at it", flush=True)
+"""
+OLD = {f"ch90_one.old{n}": {"outcome": "right", "answer": "0" * 16} for n in range(60)}
+
+
+def saving(folder, *words):
+    command = [sys.executable, "-c", SAVES, str(folder), *words]
+    return subprocess.Popen(command, cwd=HERE.parent, stdout=subprocess.PIPE, text=True)
+
+
+def noted(folder):
+    return json.loads((folder / ".state.json").read_text())
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / ".state.json").write_text(json.dumps(OLD))
+    return tmp_path
+
+
+def test_two_that_save_at_once_lose_nothing(folder):
+    both = [saving(folder, name) for name in ("a", "b")]
+    assert [process.communicate(timeout=120) and process.returncode for process in both] == [0, 0]
+    assert noted(folder).keys() == {*OLD, *(f"ch90_one.{name}{n}" for name in "ab" for n in range(TIMES))}
+    assert [path.name for path in folder.iterdir()] == [".state.json"]
+
+
+def test_a_kill_while_saving_loses_nothing(folder):
+    for n in range(8):
+        process = saving(folder, "a", "endless")
+        assert process.stdout is not None and process.stdout.readline() == "at it\n"
+        time.sleep(0.011 * n)  # at another place of it each time
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert noted(folder).keys() >= {*OLD, "ch90_one.a0"}
+
+
+@pytest.fixture
+def full():
+    """Nothing longer than a hundred bytes can be written, as on a disk that is full."""
+    before, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_a_full_disk_keeps_the_old_record_and_says_so(folder, full):
+    said = progress.save_state(folder, {EXERCISE: ("right", "1" * 16)}, "en")
+    assert said == (
+        "answers/.state.json, which says how far you are, could not be written (File too large): what was noted before "
+        "stays, what is new is forgotten at the end."
+    )
+    assert noted(folder) == OLD
+    assert [path.name for path in folder.iterdir()] == [".state.json"]
+
+
+def test_pytest_says_it_once_and_gives_its_verdicts(tmp_path):
+    root = project(tmp_path)
+    answer(root, "ch90_one", (root / "solutions/ch90_one.py").read_text())
+    (root / "answers/.state.json").write_text(json.dumps(OLD))
+    (root / "answers/.state.json").chmod(0o444)
+    done = check(root, "--hint")
+    assert "3 passed, 1 todo" in done.text, done.text
+    assert done.text.count("could not be written (Permission denied)") == 1, done.text
+    assert noted(root / "answers") == OLD
+
+
+class View:
+    """Keeps what it is told."""
+
+    def __init__(self):
+        self.sentences = []
+
+    moved = judged = counted = lambda self: None
+
+    def said(self, sentence):
+        self.sentences.append(sentence)
+
+
+def test_the_learners_screen_says_it_once(tmp_path):
+    root = project(tmp_path)
+    (root / "answers").mkdir()
+    (root / "answers/.state.json").mkdir()  # nothing can take its place
+    view = View()
+    session = Session(Course(root, "en"), view, 20, 2)
+    session.go("ch90_one.total")
+    session.go("ch90_one.double")
+    assert [s.partition(",")[0] for s in view.sentences] == ["answers/.state.json"] and "could not" in view.sentences[0]
+
+
+@pytest.mark.parametrize("torn", ['{"ch90_one.double": {"outc', "", "[]", "\x00" * 40, "[" * 100_000])
+def test_a_torn_record_is_laid_aside_and_said(folder, torn):
+    (folder / ".state.json").write_text(torn)
+    assert progress.load_state(folder) == {}
+    said = progress.save_state(folder, {EXERCISE: ("right", "1" * 16)}, "en")
+    assert said.startswith("answers/.state.json") and "kept as answers/.state.json.unreadable" in said
+    assert (folder / ".state.json.unreadable").read_text() == torn
+    assert noted(folder) == {EXERCISE: {"outcome": "right", "answer": "1" * 16}}
+    assert progress.save_state(folder, {}, "en") == ""
+
+
+def test_who_waits_too_long_says_so(folder, monkeypatch):
+    import fcntl
+
+    from grader import files
+
+    monkeypatch.setattr(files, "PATIENCE", 0.05)
+    held = os.open(folder, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    said = progress.save_state(folder, {EXERCISE: ("right", "1" * 16)}, "en")
+    os.close(held)
+    assert "another process has been writing there for too long" in said
+    assert noted(folder) == OLD
+
+
+@pytest.mark.parametrize("odd", ["null", '"2"', "-7", "2.5", "[1]", "true", "{}"])
+def test_odd_numbers_of_hints_count_for_none(tmp_path, odd):
+    root = project(tmp_path)
+    (root / "answers").mkdir()
+    (root / "answers/.hints.json").write_text(f'{{"{EXERCISE}": {odd}}}')
+    text, warning = progress.next_hint(root / "lessons", root / "answers", EXERCISE, "en")
+    assert text.startswith("Hint 1 of 2") and warning == ""
+    assert progress.hints_given(root / "answers") == {EXERCISE: 1}
+
+
+@pytest.mark.parametrize("odd", ["null", "7", "[]", '"weird"', "{}"])
+def test_an_odd_outcome_is_none(folder, odd):
+    print_ = progress._fingerprint(folder, EXERCISE)
+    state = json.loads(f'{{"{EXERCISE}": {{"outcome": {odd}, "answer": "{print_}"}}}}')
+    assert progress.cached_outcome(folder, EXERCISE, state) is None
+
+
+@pytest.mark.parametrize("coding", ["punycode", "undefined", "nosuch"])
+def test_a_file_in_no_encoding_is_one_sentence_and_the_others_are_checked(tmp_path, coding):
+    root = project(tmp_path)
+    answer(root, "ch90_one", f"# coding: {coding}\n" + (root / "solutions/ch90_one.py").read_text())
+    answer(root, "ch91_pair", (root / "solutions/ch91_pair.py").read_text())
+    done = check(root)
+    assert "INTERNALERROR" not in done.text and "Traceback" not in done.text, done.text
+    assert done.rows["ch91_pair.everybody"]["outcome"] == "right"
+    assert done.rows[EXERCISE]["message"].startswith("answers/ch90_one.py cannot be read: ")
