@@ -42,12 +42,12 @@ def record(names: list[str]) -> int:
 
 def _record(page: Page) -> execute.Executed:
     """Execute one page, and write its recording at once: who interrupts the rest has this one."""
-    path, key = recordings.where(page.path.stem, ROOT), execute.code_key(page, ROOT)
+    path, of = recordings.where(page.path.stem, ROOT), execute.sources(page, ROOT)
     result = execute.fresh(page, ROOT)
     if result.failure:
         progress_line.problem(f"\n{result.failure.report}\n{show(path)} stays as it was")
     elif page.cells:
-        recordings.write(page, ROOT, recordings.Recording(key, recordings.now(), result.seconds, result.outputs))
+        recordings.write(page, ROOT, recordings.Recording(of, recordings.now(), result.seconds, result.outputs))
         progress_line.done(f"{show(path)}: recorded in {result.seconds:.1f} s")
     return result
 

@@ -85,7 +85,7 @@ def texts(outputs: list[dict]) -> list[str]:
 @pytest.mark.parametrize("name", [n if n in NOW else pytest.param(n, marks=pytest.mark.long) for n in CHAPTERS])
 def test_a_page_executed_here_gives_what_is_recorded(name):
     page = read_page(ROOT / "book/en" / f"{name}.md")
-    recorded = recordings.read(page, ROOT, execute.code_key(page, ROOT))
+    recorded = recordings.read(page, ROOT, execute.sources(page, ROOT))
     assert recorded, f"the outputs of {name} are not recorded: `make record PAGES={name}`"
     result = execute.fresh(page, ROOT)
     assert not result.failure, result.failure.report
