@@ -7,7 +7,7 @@ PORT ?= 8000
 # Two more than there are cores: half of the tests wait for processes.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(min(6, 2 + (os.cpu_count() or 1)))')
 
-.PHONY: learn book pdf epub zip record serve env sync format test test-long mutants check test-newest audit clean system
+.PHONY: learn book pdf epub zip record verify serve env sync format test test-long mutants check test-newest audit clean system
 
 # FRESH=1 executes every cell here; otherwise what book/outputs/ has for the cells as they are is taken from there.
 book: env  ## write _build/html/{en,zh-Hans,zh-Hant}/
@@ -16,8 +16,14 @@ book: env  ## write _build/html/{en,zh-Hans,zh-Hant}/
 pdf epub zip: book  ## the book to take along, in _build/: PDF (with Chromium), EPUB, the site as one zip; EDITIONS=en
 	@$(BIN)/python -m publish.print $@ $(EDITIONS)
 
-record: env  ## execute the cells of all PAGES, write their outputs to book/outputs/; PODS=1: the plans, with libtpu
-	@$(BIN)/python -m $(if $(PODS),publish.record_plans,publish.record $(PAGES))
+# WHAT=list says of everything recorded how old it is, what it needs, and what has changed since; WHAT=ch13_wire or
+# WHAT='*_plans' runs those recorders instead (book/recordings.toml).
+record: env  ## execute the cells of all PAGES, write their outputs to book/outputs/
+	@$(BIN)/python -m publish.record $(if $(WHAT),--what '$(WHAT)') $(PAGES)
+
+# After a change in the tools: each cell whose outputs are now others, on PAGES or all that do not measure.
+verify: env  ## execute the cells, compare with what is recorded; SINCE=main: pages that reach what changed since
+	@$(BIN)/python -m publish.verify $(if $(SINCE),--since '$(SINCE)') $(PAGES)
 
 serve: env  ## show the book on 127.0.0.1
 	@$(BIN)/python -m publish.serve --port $(PORT)

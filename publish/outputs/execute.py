@@ -21,7 +21,7 @@ from traitlets.config import Config
 from grader.exercise import chapters
 from minipod.processes.environment import clean
 from publish import files, progress_line
-from publish.outputs import dependencies, recordings
+from publish.outputs import dependencies, ledger, recordings
 from publish.page import Page, show
 
 WORDS = ("words.", "chapter.")  # what editions say, not what cells do
@@ -125,6 +125,8 @@ def _recorded(page: Page, root: Path) -> Executed | None:
     except ValueError as error:
         progress_line.done(f"note: {error}: not used (`make record PAGES={page.path.stem}` writes it anew)")
         return None
+    if found and (other := ledger.of_other_versions(found.made, ledger.read(root).versions)):
+        progress_line.done(f"note: {show(recordings.where(page.path.stem, root), root)} {other}")
     return Executed(found.outputs, 0, found.seconds, [], made=found.made) if found else None
 
 
@@ -136,6 +138,23 @@ def _kept(path: Path, count: int) -> Executed | None:
     except (ValueError, TypeError):
         return None
     return found if whole else None
+
+
+def page_entry(page: Page, root: Path) -> ledger.Entry:
+    """A page's recording, as a table says it."""
+    name, promised = page.path.stem, ledger.read(root).versions
+    try:
+        of, state = recordings.read(page, root, sources(page, root)), ""
+    except recordings.Other as other:
+        of = other.recording
+        state = ", ".join(recordings.changed(of.of, sources(page, root)))
+    except ValueError as error:
+        of, state = None, str(error)
+    if not of:
+        return ledger.Entry(name, "", "", [], state)
+    versions = ", ".join([f"python {of.made.python}", f"jax {of.made.packages['jax']}"])
+    state = state or ledger.of_other_versions(of.made, promised)
+    return ledger.Entry(name, of.made.on, versions, ["idle"] if measures(name, root) else [], state)
 
 
 def waiting(page: Page) -> Executed:

@@ -59,10 +59,11 @@ def now() -> Made:
 
 def versions() -> dict[str, str]:
     """The installed packages that outputs come from."""
-    return {package: _version(package) for package in PACKAGES}
+    return {package: version(package) for package in PACKAGES}
 
 
-def _version(package: str) -> str:
+def version(package: str) -> str:
+    """Of an installed package; "" for one that is missing."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -130,12 +131,13 @@ def _numbered(output: dict) -> dict:
 def _split(output: dict) -> dict:
     """Long strings as lists: a line, or a piece of markup, each."""
     if "text" in output:
-        return {**output, "text": _pieces(output["text"])}
-    data = {kind: _pieces(text) if isinstance(text, str) else text for kind, text in output.get("data", {}).items()}
+        return {**output, "text": pieces(output["text"])}
+    data = {kind: pieces(text) if isinstance(text, str) else text for kind, text in output.get("data", {}).items()}
     return {**output, "data": data}
 
 
-def _pieces(text: str) -> list[str]:
+def pieces(text: str) -> list[str]:
+    """A line, or a piece of markup, each."""
     return re.split(r"(?<=\n)(?=.|\n)|(?<=>)(?=<)", text)
 
 

@@ -95,6 +95,10 @@ def test_make_passes_fresh_and_pages_on():
     assert "-m publish.build --fresh en" in said
     said = subprocess.run([*make, "record", "PAGES=ch10_processes"], capture_output=True, text=True, timeout=120).stdout
     assert "-m publish.record ch10_processes" in said
+    said = subprocess.run([*make, "record", "WHAT=*_plans"], capture_output=True, text=True, timeout=120).stdout
+    assert "-m publish.record --what '*_plans'" in said
+    said = subprocess.run([*make, "verify", "SINCE=main"], capture_output=True, text=True, timeout=120).stdout
+    assert "-m publish.verify --since 'main'" in said
 
 
 @pytest.mark.parametrize(
