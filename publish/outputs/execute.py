@@ -142,19 +142,19 @@ def _kept(path: Path, count: int) -> Executed | None:
 
 def page_entry(page: Page, root: Path) -> ledger.Entry:
     """A page's recording, as a table says it."""
-    name, promised = page.path.stem, ledger.read(root).versions
+    name, now, state = page.path.stem, sources(page, root), ""
     try:
-        of, state = recordings.read(page, root, sources(page, root)), ""
+        found = recordings.read(page, root, now)
     except recordings.Other as other:
-        of = other.recording
-        state = ", ".join(recordings.changed(of.of, sources(page, root)))
+        found = other.recording
+        state = ", ".join(recordings.changed(found.of, now))
     except ValueError as error:
-        of, state = None, str(error)
-    if not of:
+        found, state = None, str(error)
+    if not found:
         return ledger.Entry(name, "", "", [], state)
-    versions = ", ".join([f"python {of.made.python}", f"jax {of.made.packages['jax']}"])
-    state = state or ledger.of_other_versions(of.made, promised)
-    return ledger.Entry(name, of.made.on, versions, ["idle"] if measures(name, root) else [], state)
+    made, needs = found.made, ["idle"] if measures(name, root) else []
+    state = state or ledger.of_other_versions(made, ledger.read(root).versions)
+    return ledger.Entry(name, made.on, f"python {made.python}, jax {made.packages['jax']}", needs, state)
 
 
 def waiting(page: Page) -> Executed:

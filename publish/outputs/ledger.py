@@ -6,7 +6,7 @@ recorded.json: a hash of the program and of each file that it reaches, and one o
 
 import json
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +59,19 @@ def read(root: Path) -> Ledger:
         return Ledger()
     try:
         found = tomllib.loads((root / LEDGER).read_text("utf-8"))
-        rows = {name: Row(name, **row) for name, row in found.get("recorders", {}).items()}
+        rows = {name: _row(name, row) for name, row in found.get("recorders", {}).items()}
         return Ledger(found["pages"]["versions"], found["pages"].get("varying", {}), rows)
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{LEDGER}: {error}") from None
+
+
+def _row(name: str, row: dict[str, Any]) -> Row:
+    known = [each.name for each in fields(Row) if each.name != "name"]
+    if unknown := [key for key in row if key not in known]:
+        raise ValueError(f"[recorders.{name}] has «{unknown[0]}», which is none of {', '.join(known)}")
+    if missing := [key for key in known if key not in (*row, "also", "arguments")]:
+        raise ValueError(f"[recorders.{name}] does not say «{missing[0]}»")
+    return Row(name, **row)
 
 
 def fault(row: Row, root: Path) -> str:

@@ -162,6 +162,14 @@ def test_a_recording_edited_by_hand_is_not_shown(folder, outputs, capsys):
     assert "first.json was changed after it was recorded: not used (`make record" in capsys.readouterr().out
 
 
+def test_a_recording_of_other_versions_than_promised_is_shown_and_named(folder, outputs, capsys):
+    (folder / "book/recordings.toml").write_text('[pages]\nversions = { jax = "0.9.0" }\n')
+    assert outputs().ran == 0
+    said = capsys.readouterr().out
+    assert said.startswith("note: book/outputs/first.json was recorded with jax ") and said.count("\n") == 1
+    assert "and the book is to be with jax 0.9.0" in said
+
+
 def test_a_recording_of_no_page_is_named(folder):
     shutil.copy(folder / "book/outputs/first.json", folder / "book/outputs/third.json")
     result = small_book.tool(folder, "build", "en")

@@ -91,6 +91,11 @@ def test_what_is_wrong_is_one_sentence_before_anything_runs(folder, monkeypatch,
     row(folder, need="py-spy")
     monkeypatch.setenv("PATH", "")
     assert said("it") == "it needs py-spy: install it with pip\n"
+    text = (folder / ledger.LEDGER).read_text()
+    (folder / ledger.LEDGER).write_text(text.replace("minutes = 1\n", ""))
+    assert said("it") == "book/recordings.toml: [recorders.it] does not say «minutes»\n"
+    (folder / ledger.LEDGER).write_text(text.replace("minutes", "hours"))
+    assert said("it").startswith("book/recordings.toml: [recorders.it] has «hours», which is none of by, writes, ")
     (folder / ledger.LEDGER).write_text("[pages\n")
     assert said("it").startswith("book/recordings.toml: ")
     row(folder)
