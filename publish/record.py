@@ -1,26 +1,40 @@
-"""python -m publish.record [PAGE…]: execute pages here, and write their outputs to book/outputs/ (default: all)."""
+"""python -m publish.record [PAGE…]: execute pages here, and write their outputs to book/outputs/ (default: all).
+
+With `--what NAME` it is one of the recorders of book/recordings.toml that runs, or several: `--what '*_plans'`. `--what
+list` says of everything recorded when it was, with which versions, what that needs, and what has changed since.
+"""
 
 import argparse
+import datetime
+import fnmatch
+import subprocess
 import sys
 import time
 
+from minipod.processes.environment import clean
 from publish import files, progress_line, sync
 from publish.build import execute as in_turn
-from publish.outputs import execute, recordings
-from publish.page import ROOT, Page, show
+from publish.outputs import dependencies, execute, ledger, needs, recordings
+from publish.page import ROOT, Page, read_page, show, written
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m publish.record", description="Execute and record pages.")
     parser.add_argument("pages", metavar="PAGE", nargs="*", help="such as ch03_sharding (default: all)")
-    wanted, names = parser.parse_args(arguments).pages, sync.chapters()
+    parser.add_argument("--what", metavar="NAME", help="a recorder instead, or «list»")
+    options = parser.parse_args(arguments)
+    wanted, names = options.pages, sync.chapters()
     if unknown := [name for name in wanted if name not in names]:
         print(f"no page is called «{unknown[0]}»: choose from {', '.join(names)}", file=sys.stderr)
         return 2
     try:
+        if options.what:
+            return listed() if options.what == "list" else run(options.what)
         return record([name for name in names if not wanted or name in wanted])
     except OSError as error:
         progress_line.problem(files.sentence(error, "make record"))
+    except ValueError as error:
+        progress_line.problem(str(error))
     return 1
 
 
@@ -42,14 +56,53 @@ def record(names: list[str]) -> int:
 
 def _record(page: Page) -> execute.Executed:
     """Execute one page, and write its recording at once: who interrupts the rest has this one."""
-    path, key = recordings.where(page.path.stem, ROOT), execute.code_key(page, ROOT)
+    path, of = recordings.where(page.path.stem, ROOT), execute.sources(page, ROOT)
     result = execute.fresh(page, ROOT)
     if result.failure:
         progress_line.problem(f"\n{result.failure.report}\n{show(path)} stays as it was")
     elif page.cells:
-        recordings.write(page, ROOT, recordings.Recording(key, recordings.now(), result.seconds, result.outputs))
+        recordings.write(page, ROOT, recordings.Recording(of, recordings.now(), result.seconds, result.outputs))
         progress_line.done(f"{show(path)}: recorded in {result.seconds:.1f} s")
     return result
+
+
+def run(what: str) -> int:
+    """Run the recorders of that name, or pattern, one after the other, and note what they were recorded from.
+
+    ValueError, in one sentence, before anything runs, where there is none, its program is missing, or what it needs is.
+    """
+    rows = ledger.read(ROOT).rows
+    chosen = [row for name, row in rows.items() if fnmatch.fnmatchcase(name, what)]
+    if not chosen:
+        raise ValueError(f"nothing recorded is called «{what}»: choose from list, {', '.join(rows)}")
+    for row in chosen:
+        if said := ledger.fault(row, ROOT):
+            raise ValueError(said)
+        if lacking := needs.lacking(row.needs):
+            raise ValueError(f"{row.name} needs {'; and '.join(lacking)}")
+    for row in chosen:
+        progress_line.done(f"{row.name}: {row.by} runs, about {row.minutes} min")
+        before = dependencies.sums_of(ledger.written(row, ROOT), ROOT)
+        command = [sys.executable, str(ROOT / row.by), *row.arguments]
+        if code := subprocess.run(command, cwd=ROOT, env=clean(PYTHONPATH=str(ROOT)), check=False).returncode:
+            raise ValueError(f"{row.by} ended with {code}: nothing is noted of {row.name}")
+        entry = ledger.keep(row, ROOT, recordings.now())
+        other = recordings.changed(before, entry.wrote)
+        progress_line.done(f"{row.name}: {', '.join(other)} changed" if other else f"{row.name}: as before")
+    return 0
+
+
+def listed() -> int:
+    """Print a row for each page and each recorder."""
+    today, rows = datetime.date.today(), [("what", "recorded", "days", "with", "needs", "since then")]
+    pages = [page for name in sync.chapters() if (page := read_page(written(name, "en"))).cells]
+    for each in [*(execute.page_entry(page, ROOT) for page in pages), *ledger.recorders(ROOT)]:
+        days = str((today - datetime.date.fromisoformat(each.on)).days) if each.on else ""
+        rows.append((each.name, each.on or "never", days, each.versions, ", ".join(each.needs), each.state))
+    widths = [max(len(row[i]) for row in rows) for i in range(5)]
+    for row in rows:
+        print("  ".join(text.ljust(width) for text, width in zip(row, [*widths, 0], strict=True)).rstrip())
+    return 0
 
 
 if __name__ == "__main__":

@@ -1,30 +1,44 @@
-"""python -m publish.record_plans: make every plan that a lesson's plans.txt names, and keep it in plans.json beside.
+"""python -m publish.record_plans [LESSON…]: what compilers say of programs for machines that are not here.
 
-A line of plans.txt is what one gives to `minipod plan`, its file in the same folder. What is different from what was
-recorded before is printed, figure by figure. It needs libtpu and flatbuffers, the extra `pods`; for h100 also JAX's
-CUDA plug-in.
+A line of a lesson's plans.txt is what one gives to `minipod plan`, its file in the same folder: the plan goes to
+plans.json. A file NAME_tpu.py has `report(ask, version)`, whose text goes to NAME_tpu.txt; `ask(function, *arguments)`
+is the compiler's answer (`minipod.pods.compile_process`). What is different from what was recorded before is printed.
+It needs libtpu and flatbuffers, the extra `pods`; for h100 also JAX's CUDA plug-in.
 """
 
 import argparse
+import difflib
 import json
+import runpy
 import sys
 from pathlib import Path
 from typing import Any
 
+import jax
+
 from minipod.pods import recorded
 from minipod.pods.command import prepared
-from minipod.pods.compiler import Missing, versions
+from minipod.pods.compiler import Child, Missing, trace, versions
 from minipod.pods.making import compiled
-from publish import progress_line
+from publish import files, progress_line
 from publish.page import ROOT, show
 
 LIST = "plans.txt"
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """The exit status: 1 where a plan could neither be made nor kept."""
+    parser = argparse.ArgumentParser(prog="python -m publish.record_plans")
+    parser.add_argument("lessons", metavar="LESSON", nargs="*", help="such as ch15_pods (default: all that have any)")
+    wanted = parser.parse_args(arguments).lessons
+
+    def chosen(paths: list[Path]) -> list[Path]:
+        return [path for path in paths if not wanted or path.parent.name in wanted]
+
     try:
-        return int(not all([record(path) for path in lists(ROOT)]))
+        for path in chosen(reports(ROOT)):
+            record_report(path)
+        return int(not all([record(path) for path in chosen(lists(ROOT))]))
     except (ValueError, RuntimeError, OSError) as error:
         progress_line.problem(str(error))
         return 1
@@ -33,6 +47,32 @@ def main() -> int:
 def lists(root: Path) -> list[Path]:
     """Every plans.txt, in the order of the chapters."""
     return sorted(root.glob(f"lessons/*/{LIST}"))
+
+
+def reports(root: Path) -> list[Path]:
+    """Every NAME_tpu.py, in the order of the chapters."""
+    return sorted(root.glob("lessons/*/*_tpu.py"))
+
+
+def record_report(path: Path) -> None:
+    """Write what a program reports of the TPU's compiler, and say which lines are others than before."""
+    jax.config.update("jax_platforms", "cpu")  # or JAX would look for a TPU here
+    sys.path.insert(0, str(path.parent))  # as when it is run
+    try:
+        with Child("tpu") as child:
+            text = runpy.run_path(str(path))["report"](
+                lambda function, *arguments: child.ask(trace(function, *arguments)), versions()["libtpu"]
+            )
+    finally:
+        sys.path.remove(str(path.parent))
+        for name, module in list(sys.modules.items()):  # another lesson has a model.py, too
+            if Path(getattr(module, "__file__", None) or "/").parent == path.parent:
+                del sys.modules[name]
+    into = path.with_suffix(".txt")
+    found = difflib.ndiff(files.read(into).splitlines(), text.splitlines())
+    files.write(into, text + "\n")
+    lines = [line for line in found if line.startswith(("- ", "+ "))]
+    progress_line.done("\n".join([f"{show(into)}: {'other than before' if lines else 'as before'}", *lines]))
 
 
 def wanted(path: Path) -> list[argparse.Namespace]:

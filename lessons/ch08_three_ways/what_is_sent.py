@@ -5,7 +5,7 @@ from minipod import traffic
 from minipod.hlo import hiding, text
 
 
-def report(mesh) -> str:
+def report(mesh, compiled=compiled) -> str:
     """The collectives of each program, the bytes that a device sends, and how
     many of the collectives in the text have a product to hide behind."""
     lines = [f"{'program':21}{'sent':>13}  hidden  collectives"]

@@ -36,12 +36,13 @@ def compiled(
 ) -> Any:
     """Compile an exported program (base64) for the devices of a topology with these numbers, in a mesh of these axes.
 
-    `{"memory": {…}, "text": …}`, bytes for each device; `{"full": message}` where it does not fit; `{"error": message}`
-    where the compiler refuses it for another reason. Without a text, `"text"` is null and `"silent"` says why.
+    `{"memory": {…}, "layouts": […], "text": …}`, bytes for each device, and a spec for each result; `{"full": message}`
+    where it does not fit; `{"error": message}` where the compiler refuses it for another reason. Without a text,
+    `"text"` is null and `"silent"` says why.
     """
     import jax
     import numpy as np
-    from jax import export
+    from jax import P, export
     from jax.experimental import topologies
     from jax.sharding import AxisType, Mesh
 
@@ -68,10 +69,14 @@ def compiled(
     stats: Any = ready.memory_analysis()
     memory = {name: getattr(stats, f"{name}_size_in_bytes") for name in MEMORY}
     memory["peak"] = getattr(stats, "peak_memory_in_bytes", None)
+    found: dict[str, Any] = {"memory": memory}
+    for aval, sharding in zip(exported.out_avals, jax.tree.leaves(ready.output_shardings), strict=True):
+        spec = tuple(getattr(sharding, "spec", ()))
+        found.setdefault("layouts", []).append(str(P(*spec, *[None] * (aval.ndim - len(spec)))))
     try:
-        return {"memory": memory, "text": ready.as_text(), "silent": None}
+        return {**found, "text": ready.as_text(), "silent": None}
     except Exception as error:  # for TPU7x the compiler has no text of most programs
-        return {"memory": memory, "text": None, "silent": str(error)}
+        return {**found, "text": None, "silent": str(error)}
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Plans that were compiled earlier, for those who have no libtpu: `plans.json`, beside the file of the program.
 
-`make record PODS=1` renews them: it makes every plan that a lesson's `plans.txt` names, a line each as one would give
-it to `minipod plan`. A recording is found by slice, mesh, arguments, and the program as JAX traces it. Another JAX may
+A lesson's `plans.txt` names them, a line each as one would give it to `minipod plan`, and the book's recorder makes
+them where libtpu is. A recording is found by slice, mesh, arguments, and the program as JAX traces it. Another JAX may
 write the same program in other words: then that of the same name is taken, and says its versions.
 """
 
@@ -52,8 +52,8 @@ def find(traced: Traced, folder: Path | None) -> dict[str, Any]:
         return alike[0]
     if alike:
         raise Stale(
-            f"what is recorded for {traced.name} on {traced.on} is of another program: where libtpu is, "
-            "`make record PODS=1` renews it"
+            f"what is recorded for {traced.name} on {traced.on} is of another program: `pip install "
+            f"{' '.join(missing(traced.on.generation.platform))}` to have this one compiled"
         )
     raise Missing(
         f"nothing is recorded for {traced.name} on {traced.on}, and nothing can be compiled: `pip install "
@@ -70,7 +70,7 @@ def load(folder: Path) -> list[dict[str, Any]]:
     except FileNotFoundError:
         return []
     except (ValueError, TypeError, KeyError):
-        raise ValueError(f"{path} holds no recorded plans: `make record PODS=1` writes it again") from None
+        raise ValueError(f"{path} holds no recorded plans: put back the one that came with the program") from None
 
 
 def plans(folder: Path, name: str, on: str, **axes: int) -> list[Plan]:

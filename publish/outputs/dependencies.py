@@ -1,8 +1,8 @@
-"""What the outputs of a page can depend on: the modules and programs of this repository that its cells reach.
+"""What a page says beside its words: the programs and data of the lessons that its cells, or a recorder, reach.
 
 Read from the code, never imported: `import` and `from … import` anywhere in it, and strings that name a module
-("minipod.cluster.inside", which is started with -m) or a file beside the code or in the lesson ("hello.py",
-"recorded.json").
+("lessons.ch13_network.wire") or a file beside the code or in the lesson ("hello.py", "recorded.json"). The tools are no
+part of it: that minipod still gives the same outputs is what `make verify` finds out.
 """
 
 import ast
@@ -15,11 +15,9 @@ from pathlib import Path
 
 from publish.page import Page
 
-OURS = ("minipod", "grader", "lessons")
+SAID = ("lessons", "solutions")
 TOOLS = ("minipod", "grader")
-HAVE_DOCSTRINGS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 DESK = Path("lessons", "__init__.py")  # hands readers of notebooks to the checker; no cell's output is made there
-DOTTED = tuple(f"{name}." for name in OURS)
 
 _PARSING = threading.Lock()  # Python 3.11's parser counts its depth for all threads together
 
@@ -32,42 +30,38 @@ class Mentioned:
     strings: frozenset[str]
 
 
-def reached(page: Page, root: Path) -> list[Path]:
-    """The files that the cells of a page import, start or read by name, and what those reach in turn; in order."""
+def reached(page: Page, root: Path, rooms: tuple[str, ...] = SAID) -> list[Path]:
+    """The files in these rooms that the cells of a page import, start or read by name, and what those reach."""
     lesson = root / "lessons" / page.path.stem
-    found: set[Path] = set()
-    todo = [path for cell in page.cells for path in _named(_mentioned(_code(cell.body)), lesson, lesson, root)]
+    named = [path for cell in page.cells for path in _named(_mentioned(_code(cell.body)), lesson, lesson, root, rooms)]
+    return reached_from(named, lesson, root, rooms)
+
+
+def reached_from(files: list[Path], lesson: Path, root: Path, rooms: tuple[str, ...] = SAID) -> list[Path]:
+    """These files, and what they import, start or read by name; in order."""
+    found, todo = set[Path](), list(files)
     while todo:
         if (path := todo.pop()) in found:
             continue
         found.add(path)
         if path.suffix == ".py":
-            todo += _named(_mentioned_in(path, path.stat().st_mtime_ns), path.parent, lesson, root)
+            todo += _named(_mentioned_in(path, path.stat().st_mtime_ns), path.parent, lesson, root, rooms)
     return sorted(found)
+
+
+def sums_of(files: set[Path], root: Path) -> dict[str, str]:
+    """A hash of each file, by its path in the repository."""
+    return {path.relative_to(root).as_posix(): sum_of(path.read_bytes()) for path in sorted(files)}
+
+
+def sum_of(data: bytes) -> str:
+    """What a recording keeps of a file."""
+    return hashlib.sha256(data).hexdigest()[:20]
 
 
 def _code(body: str) -> str:
     """A cell without the line that makes a file of it."""
     return body.partition("\n")[2] if body.startswith("%%") else body
-
-
-def sum_of(path: Path, root: Path) -> str:
-    """A hash of a file. Of the book's tools it is one of the code: docstrings and blank lines do not count."""
-    if path.suffix == ".py" and path.relative_to(root).parts[0] in TOOLS:
-        return _sum_of_code(path, path.stat().st_mtime_ns)
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-@functools.cache
-def _sum_of_code(path: Path, _changed: int) -> str:
-    text = path.read_text("utf-8", "replace")
-    lines: list[str] = text.splitlines()
-    for node in ast.walk(_tree(text) or ast.Module([], [])):
-        if isinstance(node, HAVE_DOCSTRINGS) and ast.get_docstring(node, clean=False) is not None:
-            first, last = node.body[0].lineno, node.body[0].end_lineno or 0
-            if first > getattr(node, "lineno", 0):  # on lines of its own
-                lines[first - 1 : last] = [""] * (last - first + 1)
-    return hashlib.sha256("\n".join(line for line in lines if line.strip()).encode()).hexdigest()
 
 
 @functools.cache
@@ -97,15 +91,15 @@ def _mentioned(code: str) -> Mentioned:
     return Mentioned(frozenset(modules), frozenset(strings))
 
 
-def _named(what: Mentioned, beside: Path, lesson: Path, root: Path) -> list[Path]:
+def _named(what: Mentioned, beside: Path, lesson: Path, root: Path, rooms: tuple[str, ...]) -> list[Path]:
     """The files of this repository among what is named in code that lies in the folder `beside`."""
     both = {beside, lesson}
     found = [path for folder in both for name in what.strings & _listed(folder) if (path := folder / name).is_file()]
-    for name in what.modules | {text for text in what.strings if text.startswith(DOTTED)}:
+    for name in what.modules | {text for text in what.strings if text.partition(".")[0] in rooms and "." in text}:
         bare = name.lstrip(".")
         if up := len(name) - len(bare):
             found += _files([beside, *beside.parents][up - 1], bare)
-        elif name.partition(".")[0] in OURS:
+        elif name.partition(".")[0] in rooms:
             found += [path for path in _files(root, name) if path != root / DESK]
         else:  # a program imports its neighbours by their bare names
             found += [path for folder in both for path in _files(folder, name)]

@@ -1,10 +1,9 @@
 """The outputs of a chapter for all editions: as recorded in the tree, or from executing its cells in a scratch folder.
 
-What jupyter-cache does not see, a change in a module, a program or a version, is part of the key here.
+A recording is of what the page says; outputs that were made here, and are no recording, also of the tools and versions.
 """
 
 import atexit
-import hashlib
 import json
 import os
 import re
@@ -22,7 +21,7 @@ from traitlets.config import Config
 from grader.exercise import chapters
 from minipod.processes.environment import clean
 from publish import files, progress_line
-from publish.outputs import dependencies, recordings
+from publish.outputs import dependencies, ledger, recordings
 from publish.page import Page, show
 
 WORDS = ("words.", "chapter.")  # what editions say, not what cells do
@@ -82,27 +81,21 @@ def measures(name: str, root: Path) -> bool:
     return (folder / chapters.FILE).exists() and chapters.read(folder).measures
 
 
-def code_key(page: Page, root: Path) -> str:
-    """What the outputs of a page come from in this repository, whatever executes it: cells, modules, programs, data."""
+def sources(page: Page, root: Path) -> dict[str, str]:
+    """What a page says, each with a hash: its cells, the lessons' files that they reach, and its lesson's data."""
     read = [p for kind in ("toml", "txt", "json") for p in (root / "lessons" / page.path.stem).rglob(f"*.{kind}")]
     read = [p for p in read if not p.name.startswith(WORDS) and p.parent.name != "others"]
-    used = {*dependencies.reached(page, root), *read}
-    facts = {
-        "cells": [[c.kind, c.name, c.body] for c in page.cells],
-        "files": {p.relative_to(root).as_posix(): dependencies.sum_of(p, root) for p in used},
-        "environment": ENVIRONMENT,
-    }
-    return _sum(facts)
+    cells = json.dumps([[c.kind, c.name, c.body] for c in page.cells])
+    files = {*dependencies.reached(page, root), *read}
+    return {recordings.CELLS: dependencies.sum_of(cells.encode()), **dependencies.sums_of(files, root)}
 
 
 def key(page: Page, root: Path) -> str:
-    """What the outputs of a page depend on when they are made here: its code, versions, options."""
+    """What the outputs of a page depend on when they are made here: what it says, tools, versions, options."""
     here = recordings.now()
-    return _sum([code_key(page, root), here.python, here.packages, bool(shutil.which("dot")), OPTIONS])
-
-
-def _sum(facts: object) -> str:
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:20]
+    tools = {path for room in dependencies.TOOLS for path in (root / room).rglob("*.py")}
+    made = [sources(page, root), dependencies.sums_of(tools, root), ENVIRONMENT, here.python, here.packages]
+    return dependencies.sum_of(json.dumps([*made, bool(shutil.which("dot")), OPTIONS], sort_keys=True).encode())
 
 
 def chapter(page: Page, root: Path, build: Path, afresh: bool = False) -> Executed:
@@ -128,10 +121,12 @@ def chapter(page: Page, root: Path, build: Path, afresh: bool = False) -> Execut
 
 def _recorded(page: Page, root: Path) -> Executed | None:
     try:
-        found = recordings.read(page, root, code_key(page, root))
+        found = recordings.read(page, root, sources(page, root))
     except ValueError as error:
         progress_line.done(f"note: {error}: not used (`make record PAGES={page.path.stem}` writes it anew)")
         return None
+    if found and (other := ledger.of_other_versions(found.made, ledger.read(root).versions)):
+        progress_line.done(f"note: {show(recordings.where(page.path.stem, root), root)} {other}")
     return Executed(found.outputs, 0, found.seconds, [], made=found.made) if found else None
 
 
@@ -143,6 +138,23 @@ def _kept(path: Path, count: int) -> Executed | None:
     except (ValueError, TypeError):
         return None
     return found if whole else None
+
+
+def page_entry(page: Page, root: Path) -> ledger.Entry:
+    """A page's recording, as a table says it."""
+    name, now, state = page.path.stem, sources(page, root), ""
+    try:
+        found = recordings.read(page, root, now)
+    except recordings.Other as other:
+        found = other.recording
+        state = ", ".join(recordings.changed(found.of, now))
+    except ValueError as error:
+        found, state = None, str(error)
+    if not found:
+        return ledger.Entry(name, "", "", [], state)
+    made, needs = found.made, ["idle"] if measures(name, root) else []
+    state = state or ledger.of_other_versions(made, ledger.read(root).versions)
+    return ledger.Entry(name, made.on, f"python {made.python}, jax {made.packages['jax']}", needs, state)
 
 
 def waiting(page: Page) -> Executed:

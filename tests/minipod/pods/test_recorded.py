@@ -51,7 +51,9 @@ def test_nothing_recorded_says_what_to_install(no_libtpu, tmp_path):
 
 def test_a_recording_of_another_program_is_not_taken(no_libtpu, tmp_path):
     keep(tmp_path, program="0" * 16)
-    with pytest.raises(RuntimeError, match="is of another program: where libtpu is, `make record PODS=1` renews it"):
+    with pytest.raises(
+        RuntimeError, match="is of another program: `pip install no-such-package` to have this one compiled"
+    ):
         making.make(traced(), tmp_path)
 
 
@@ -65,7 +67,7 @@ def test_a_recording_of_other_versions_is_taken_and_names_them(no_libtpu, tmp_pa
 @pytest.mark.parametrize("content", ["", "{", "[3]", '{"a": 1}', '[{"place": "v5e"}]'])
 def test_a_file_that_holds_no_recordings_is_named(no_libtpu, tmp_path, content):
     (tmp_path / recorded.FILE).write_text(content)
-    with pytest.raises(ValueError, match="plans.json holds no recorded plans: `make record PODS=1` writes it again"):
+    with pytest.raises(ValueError, match="plans.json holds no recorded plans: put back the one"):
         making.make(traced(), tmp_path)
 
 

@@ -9,7 +9,7 @@ import small_book
 
 from publish import sync
 from publish.outputs import execute, recordings
-from publish.outputs.dependencies import _sum_of_code, reached, sum_of
+from publish.outputs.dependencies import SAID, TOOLS, reached
 from publish.outputs.execute import Executed
 from publish.page import ROOT, read_page
 
@@ -95,36 +95,35 @@ def test_make_passes_fresh_and_pages_on():
     assert "-m publish.build --fresh en" in said
     said = subprocess.run([*make, "record", "PAGES=ch10_processes"], capture_output=True, text=True, timeout=120).stdout
     assert "-m publish.record ch10_processes" in said
+    said = subprocess.run([*make, "record", "WHAT=*_plans"], capture_output=True, text=True, timeout=120).stdout
+    assert "-m publish.record --what '*_plans'" in said
+    said = subprocess.run([*make, "verify", "SINCE=main"], capture_output=True, text=True, timeout=120).stdout
+    assert "-m publish.verify --since 'main'" in said
 
 
-@pytest.mark.parametrize("module", ["minipod/doctor/report.py", "lessons/first/exercises.py", "minipod/unused.py"])
-def test_a_line_of_what_no_cell_imports_executes_nothing(folder, outputs, module, capsys):
+@pytest.mark.parametrize(
+    "module", ["minipod/pictures/drawing/svg.py", "minipod/__init__.py", "lessons/first/exercises.py"]
+)
+def test_a_line_of_a_tool_or_of_what_no_cell_names_executes_nothing(folder, outputs, module, capsys):
     (folder / module).touch()
     append(folder / module, "\n# changed\n")
     assert outputs().ran == 0 and outputs().made and not capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    "module", ["minipod/pictures/hosts_and_devices.py", "minipod/pictures/drawing/svg.py", "minipod/__init__.py"]
-)
-def test_a_line_of_what_a_cell_imports_executes_its_page(folder, outputs, module, capsys):
-    append(folder / module, "\n# changed\n")
-    assert outputs().ran == 2 and not outputs().made
-    said = capsys.readouterr().out.splitlines()
-    assert set(said) == {
-        "note: book/outputs/first.json is of other code: not used (`make record PAGES=first` writes it anew)"
-    }
-
-
-def test_a_page_that_does_not_import_the_changed_module_stays_recorded(folder):
-    append(folder / "minipod/pictures/hosts_and_devices.py", "\n# changed\n")
-    page = read_page(folder / "book/en/other.md", folder)
-    assert execute.chapter(page, folder, folder / "_build").ran == 0
-
-
-def test_data_that_a_lesson_reads_belongs_to_the_recording(folder, outputs):
+def test_a_line_of_what_a_cell_says_executes_its_page_and_is_named(folder, outputs, capsys):
     (folder / "lessons/first/figures.toml").write_text("a = 1\n")
-    assert outputs().ran == 2
+    page = folder / "book/en/first.md"
+    page.write_text(page.read_text("utf-8").replace("print(1 + 1)", "print(1 + 2)"), "utf-8")
+    assert outputs().ran == 2 and not outputs().made
+    said = "note: book/outputs/first.json is of other code (its cells, lessons/first/figures.toml changed): not used "
+    assert set(capsys.readouterr().out.splitlines()) == {said + "(`make record PAGES=first` writes it anew)"}
+
+
+def test_what_was_executed_here_is_executed_again_with_other_tools(folder):
+    page = read_page(folder / "book/en/first.md", folder)
+    before = execute.key(page, folder)
+    append(folder / "minipod/torus.py", "# changed\n")
+    assert execute.key(page, folder) != before
 
 
 def _cut(text: str) -> str:
@@ -163,6 +162,14 @@ def test_a_recording_edited_by_hand_is_not_shown(folder, outputs, capsys):
     assert "first.json was changed after it was recorded: not used (`make record" in capsys.readouterr().out
 
 
+def test_a_recording_of_other_versions_than_promised_is_shown_and_named(folder, outputs, capsys):
+    (folder / "book/recordings.toml").write_text('[pages]\nversions = { jax = "0.9.0" }\n')
+    assert outputs().ran == 0
+    said = capsys.readouterr().out
+    assert said.startswith("note: book/outputs/first.json was recorded with jax ") and said.count("\n") == 1
+    assert "and the book is to be with jax 0.9.0" in said
+
+
 def test_a_recording_of_no_page_is_named(folder):
     shutil.copy(folder / "book/outputs/first.json", folder / "book/outputs/third.json")
     result = small_book.tool(folder, "build", "en")
@@ -190,7 +197,7 @@ def test_only_the_pages_that_are_asked_for_are_recorded(folder):
     assert result.returncode == 0, result.stderr
     assert (folder / "book/outputs/first.json").read_text() == "spoilt"
     page = read_page(folder / "book/en/other.md", folder)
-    found = recordings.read(page, folder, execute.code_key(page, folder))
+    found = recordings.read(page, folder, execute.sources(page, folder))
     assert found and found.outputs[0][0]["text"] == "of the other\n"
 
 
@@ -206,55 +213,45 @@ def test_what_is_written_is_read_back_as_it_was(tmp_path):
     data = {"text/html": texts[1], "application/json": {"a": [1]}}
     kept = [[{"output_type": "stream", "name": "stdout", "text": text} for text in texts]]
     kept.append([{"output_type": "execute_result", "data": data, "metadata": {}}])
-    recording = recordings.Recording("key", recordings.now(), 1.5, kept)
+    recording = recordings.Recording({"its cells": "1"}, recordings.now(), 1.5, kept)
     recordings.write(page, tmp_path, recording)
-    assert recordings.read(page, tmp_path, "key") == recording
+    assert recordings.read(page, tmp_path, {"its cells": "1"}) == recording
 
 
 def test_what_cells_reach_is_followed_through_imports_and_names(tmp_path):
     small_book.make(tmp_path)
     sources = {
-        "minipod/__init__.py": "",
-        "minipod/used.py": "def later():\n    from minipod.deep import inner\n    return '-m', 'minipod.child'\n",
-        "minipod/deep/__init__.py": "",
-        "minipod/deep/inner.py": "from . import beside\nfrom ..far import x\n",
-        "minipod/deep/beside.py": "import minipod.used",
-        "minipod/far.py": "syntax error",
-        "minipod/child.py": "",
-        "minipod/other.py": "",
+        "lessons/__init__.py": "",
+        "lessons/other/__init__.py": "",
+        "lessons/other/used.py": "def f():\n    import lessons.other.deep.inner\n    return '-m', 'lessons.child'\n",
+        "lessons/other/deep/__init__.py": "",
+        "lessons/other/deep/inner.py": "from . import beside\nfrom ..far import x\n",
+        "lessons/other/deep/beside.py": "import lessons.other.used, minipod.torus",
+        "lessons/other/far.py": "syntax error",
+        "lessons/child.py": "",
         "lessons/first/hello.py": "import neighbour\n",
         "lessons/first/neighbour.py": "open('data.txt')",
         "lessons/first/data.txt": "",
-        "lessons/first/never.py": "",
+        "solutions/first.py": "",
     }
-    for name, text in sources.items():
+    never = {"lessons/other/other.py": "", "lessons/first/never.py": "", "solutions/other.py": ""}
+    tools = {"minipod/__init__.py": "", "minipod/torus.py": "from grader import run", "grader/run.py": ""}
+    for name, text in (sources | never | tools).items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     page = tmp_path / "book/en/first.md"
-    cell = "import json, minipod.used\nrun('hello.py')"
+    cell = "import json, lessons.other.used, solutions.first\nrun('hello.py')"
     page.write_text(page.read_text().replace(":cell: draw\n", f":cell: draw\n{cell}\n"))
-    found = {path.relative_to(tmp_path).as_posix() for path in reached(read_page(page, tmp_path), tmp_path)}
-    assert found == {*sources} - {"minipod/other.py", "lessons/first/never.py"}
+
+    def found(*rooms: str) -> set[str]:
+        return {p.relative_to(tmp_path).as_posix() for p in reached(read_page(page, tmp_path), tmp_path, rooms)}
+
+    assert found(*SAID) == {*sources} - {"lessons/__init__.py"}  # which only hands readers of notebooks to the checker
+    assert found(*SAID, *TOOLS) == found(*SAID) | {*tools}
 
 
-def test_what_a_tool_says_of_itself_is_no_part_of_what_it_does(tmp_path):
-    tool, program = tmp_path / "minipod/tool.py", tmp_path / "lessons/tool.py"
-
-    def sums(text: str) -> tuple[str, str]:
-        for path in (tool, program):
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text)
-        _sum_of_code.cache_clear()
-        return sum_of(tool, tmp_path), sum_of(program, tmp_path)
-
-    first = sums('"""A tool."""\n\ndef one():\n    """One.\n\n    More of it.\n    """\n    return "1"\n')
-    other = sums('"""Tool."""\ndef one():\n    """Returns one."""\n\n    return "1"\n')
-    assert (first[0] == other[0], first[1] == other[1]) == (True, False)
-    for text in ('def one():\n    return "2"\n', 'def one(): "1"\n', "def one(:\n"):
-        assert sums(text)[0] not in (first[0], other[0]), text
-
-
-def test_no_page_of_the_book_depends_on_the_doctor():
+def test_no_page_of_the_book_is_keyed_by_a_tool():
     for name in sync.chapters():
         page = read_page(ROOT / "book/en" / f"{name}.md")
-        assert ROOT / "minipod/doctor/report.py" not in reached(page, ROOT)
+        rooms = {path.partition("/")[0] for path in execute.sources(page, ROOT)}
+        assert rooms <= {"its cells", "lessons", "solutions"}, name

@@ -1,10 +1,4 @@
-"""What a TPU's compiler makes of FSDP by hand and by constraints: fsdp_tpu.txt.
-
-Run it in an environment with the extra `pods`; no TPU is needed.
-"""
-
-from importlib.metadata import version
-from pathlib import Path
+"""What a TPU's compiler makes of FSDP by hand and by constraints."""
 
 import jax
 import jax.numpy as jnp
@@ -13,13 +7,10 @@ import numpy as np
 from adam import start
 from constraints import by_constraints
 from jax import NamedSharding, P
-from jax.experimental import topologies
-from jax.sharding import AxisType, Mesh
+from jax.sharding import AxisType
 from parallel import layout, parallel
 
-from minipod import traffic
-
-CHIPS = topologies.get_topology_desc(platform="tpu", topology_name="v5e:2x4")
+from minipod import pods, traffic
 
 
 def gathered_alone(primitive, *_, **__):
@@ -27,12 +18,12 @@ def gathered_alone(primitive, *_, **__):
     return not primitive.name.startswith("all_gather")
 
 
-def compiled(kind, keep=model.not_whole):
-    """The step and its bill: by hand on Explicit axes, or by constraints."""
+def compiled(ask, kind, keep=model.not_whole):
+    """The bytes beside the step's state, and its bill: by hand on Explicit
+    axes, or by constraints."""
     *others, _ = model.loss.__defaults__ or ()
     model.loss.__defaults__ = *others, keep
-    devices = np.array(CHIPS.devices).reshape(8, 1)
-    mesh = Mesh(devices, ("data", "model"), axis_types=(kind,) * 2)
+    mesh = pods.mesh("v5e:2x4", (kind,) * 2, data=8, model=1)
     step, places = parallel(layout("data"))
     if kind == AxisType.Auto:
         step = by_constraints(layout("data"))
@@ -47,8 +38,8 @@ def compiled(kind, keep=model.not_whole):
     jitted = jax.jit(step, donate_argnums=0, out_shardings=(out, None))
     arguments = jax.tree.map(on, state, places), on(tokens, P("data"))
     with jax.set_mesh(mesh):
-        program = jitted.lower(*arguments).compile()
-    return program, traffic.read(program.as_text() or "", mesh)
+        answer = ask(jitted, *arguments)
+    return answer["memory"]["temp"], traffic.read(answer["text"], mesh)
 
 
 FORMS = {
@@ -56,11 +47,14 @@ FORMS = {
     "by constraints": (AxisType.Auto,),
     "the same, weights kept whole": (AxisType.Auto, gathered_alone),
 }
-with Path(__file__).with_name("fsdp_tpu.txt").open("w") as file:
-    print("TPU v5e, 8 chips, libtpu", version("libtpu"), file=file)
+
+
+def report(ask, version):
+    """The bills of the chapter's model, then the memory of a large one."""
+    lines = [f"TPU v5e, 8 chips, libtpu {version}"]
     for name in ("by constraints", "by hand"):
-        _, bill = compiled(*FORMS[name])
-        print(f"\n{name}\n{traffic.table(bill)}", file=file)
+        _, bill = compiled(ask, *FORMS[name])
+        lines.append(f"\n{name}\n{traffic.table(bill)}")
     width, hidden, layers = 1024, 4096, 16
     model.SHAPES |= {
         "embed": (256, width),
@@ -73,8 +67,8 @@ with Path(__file__).with_name("fsdp_tpu.txt").open("w") as file:
     }
     size = sum(int(np.prod(shape)) for shape in model.SHAPES.values())
     head = f"{size:,} parameters"
-    print(f"\n{head:35}{'beside the state':>17} {'sent':>14}", file=file)
+    lines.append(f"\n{head:35}{'beside the state':>17} {'sent':>14}")
     for name, form in FORMS.items():
-        program, bill = compiled(*form)
-        beside = program.memory_analysis().temp_size_in_bytes  # type: ignore[union-attr]
-        print(f"{name:35}{beside:>17,} {traffic.total(bill):>14,}", file=file)
+        beside, bill = compiled(ask, *form)
+        lines.append(f"{name:35}{beside:>17,} {traffic.total(bill):>14,}")
+    return "\n".join(lines)

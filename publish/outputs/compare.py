@@ -1,0 +1,84 @@
+"""Whether cells that are executed again give what is recorded: in text and in pictures, line by line."""
+
+import math
+import re
+import shutil
+from collections.abc import Container
+
+from publish.outputs.recordings import pieces
+from publish.page import Page
+
+NUMBER = re.compile(r"(-?\d+\.\d*(?:e[-+]?\d+)?|-?\d+e[-+]?\d+)")
+
+LONG = 160  # of a line, what a message shows
+
+
+def differences(
+    page: Page, before: list[list[dict]], after: list[list[dict]], varying: Container[str], measures: bool = False
+) -> dict[str, str]:
+    """Cell → how its outputs differ from those `before`, for each that does: `line 3: - 8 devices + 9 devices`.
+
+    Of cells that are `varying`, never the same twice, the form of the text is compared; of a page that `measures` only
+    which kinds of output there are.
+    """
+    found = {}
+    for cell, old, new in zip(page.cells, before, after, strict=True):
+        if [_kinds(o) for o in old] != [_kinds(o) for o in new]:
+            found[cell.name] = f"its outputs were {_listed(old)} and are {_listed(new)}"
+        elif not measures and (said := _lines_differ(old, new, cell.name in varying)):
+            found[cell.name] = said
+    return found
+
+
+def _kinds(output: dict) -> list[str]:
+    return [output["output_type"], *sorted(output.get("data", {}))]
+
+
+def _listed(outputs: list[dict]) -> str:
+    return ", ".join(" ".join(_kinds(o)) for o in outputs) or "none"
+
+
+def _lines_differ(old: list[dict], new: list[dict], varies: bool) -> str:
+    for before, after in zip(old, new, strict=True):
+        ours, theirs = (form(_text(o)) if varies else _lines(o) for o in (before, after))
+        for number, (a, b) in enumerate(zip(ours, theirs, strict=False), 1):
+            if not close(a, b):
+                return f"line {number}: - {a[:LONG]} + {b[:LONG]}"
+        if len(ours) != len(theirs):
+            return f"it had {len(ours)} lines and has {len(theirs)}"
+        if not varies and _rest(before) != _rest(after):
+            return f"- {_rest(before)} + {_rest(after)}"
+    return ""
+
+
+def _rest(output: dict) -> dict:
+    return {name: value for name, value in output.items() if name not in ("text", "data", "execution_count")}
+
+
+def _lines(output: dict) -> list[str]:
+    """A line, or a piece of markup, each, of what an output says in each of its forms."""
+    data = output.get("data", {})
+    texts = [output.get("text", ""), *(str(data[kind]) for kind in sorted(data))]
+    if "<svg" in data.get("text/html", "") and shutil.which("dot"):  # it places nodes a little otherwise than wasm does
+        texts[1 + sorted(data).index("text/html")] = "\n".join(re.findall(r">([^<>]+)<", data["text/html"]))
+    return [line.strip() for text in texts if text for line in pieces(text)]
+
+
+def _text(output: dict) -> str:
+    return "\n".join((output.get("text", ""), output.get("data", {}).get("text/plain", "")))
+
+
+def form(text: str) -> list[str]:
+    """Which lines there are, without numbers, widths and order; of a failure only that it is one, whoever was first."""
+    text = re.sub(r"(both processes|process \d+) (aborted|raised|was killed|ended with).*", "failed", text)
+    text = re.sub(r"JaxRuntimeError: .*", "JaxRuntimeError", text)
+    text = re.sub(r"(process \d+) (was|is|is still) (waiting|busy)( in `.*?` \(.*?\))?", r"\1 was there", text)
+    return sorted({re.sub(r"\s+", " ", re.sub(r"\d+(\.\d+)?", "#", line)) for line in text.splitlines()})
+
+
+def close(ours: str, theirs: str) -> bool:
+    """Whether two texts differ at most in the last digits of numbers, which another processor may add up otherwise."""
+    a, b = NUMBER.split(ours), NUMBER.split(theirs)
+    words = [[re.sub(r"\s+", " ", word) for word in parts[::2]] for parts in (a, b)]
+    numbers = zip(map(float, a[1::2]), map(float, b[1::2]), strict=False)
+    return words[0] == words[1] and all(math.isclose(x, y, rel_tol=1e-5, abs_tol=2e-6) for x, y in numbers)

@@ -1,0 +1,54 @@
+"""What a recorder needs of the machine, by the word that its row in book/recordings.toml has for it."""
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Callable
+
+from minipod import hosts
+from minipod.pods import compiler
+
+
+def lacking(needs: list[str]) -> list[str]:
+    """Why what a row needs is not here, a clause each; [] where all of it is."""
+    return [why for need in needs if (why := NEEDS[need]())]
+
+
+def _libtpu() -> str:
+    packages = " ".join(compiler.missing("tpu"))
+    return packages and f"libtpu: `pip install {packages}`"
+
+
+def _root() -> str:
+    return "" if os.geteuid() == 0 else "to be run as root"
+
+
+def _idle() -> str:
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    return f"a machine with nothing else to do: the load is {load:.1f} on {cores} cores" if load > cores / 4 else ""
+
+
+def _hosts() -> str:
+    why = hosts.why_not(delay=True)
+    return why and f"hosts of its own: {why}" or ""
+
+
+def _program(name: str, package: str) -> Callable[[], str]:
+    return lambda: "" if shutil.which(name) else f"{name}: install {package}"
+
+
+def _neighbours() -> str:
+    missing = [name for name in ("flax", "haiku", "mpi4jax") if not importlib.util.find_spec(name)]
+    return f"{', '.join(missing)}: `pip install '.[neighbours]'`" if missing else ""
+
+
+NEEDS: dict[str, Callable[[], str]] = {
+    "libtpu": _libtpu,
+    "root": _root,
+    "idle": _idle,
+    "hosts": _hosts,
+    "slurm": _program("slurmctld", "Debian's slurm-wlm"),
+    "openmpi": _program("mpirun", "Debian's openmpi-bin"),
+    "py-spy": _program("py-spy", "it with pip"),
+    "neighbours": _neighbours,
+}

@@ -1,0 +1,104 @@
+"""python -m publish.verify [--since COMMIT] [PAGE…]: whether cells still give what is recorded, a line a difference.
+
+Pages that measure are left out; `make record` on a machine with nothing else to do is for those. A recording of what
+the page said before is taken over as it is where its outputs come out the same.
+"""
+
+import argparse
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+from publish import build, progress_line, sync
+from publish.outputs import dependencies, execute, ledger, recordings
+from publish.outputs.compare import differences
+from publish.outputs.execute import Executed, measures
+from publish.page import ROOT, Page, read_page, show, written
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m publish.verify", description="Execute pages, and compare.")
+    parser.add_argument("pages", metavar="PAGE", nargs="*", help="such as ch03_sharding (default: all)")
+    parser.add_argument("--since", metavar="COMMIT", help="only pages that reach what has changed since")
+    options, names = parser.parse_args(arguments), sync.chapters()
+    if unknown := [name for name in options.pages if name not in names]:
+        print(f"no page is called «{unknown[0]}»: choose from {', '.join(names)}", file=sys.stderr)
+        return 2
+    try:
+        chosen = [name for name in names if name in options.pages or not options.pages]
+        return verify(reaching(changed_since(options.since), chosen) if options.since else chosen)
+    except ValueError as error:
+        progress_line.problem(str(error))
+    return 1
+
+
+def verify(names: list[str]) -> int:
+    """Execute pages, two at a time, and say which cells give something else than is recorded: then 1."""
+    start, measured = time.monotonic(), [name for name in names if measures(name, ROOT)]
+    names = [n for n in names if n not in measured and read_page(written(n, "en")).cells]
+    varying, found = ledger.read(ROOT).varying, dict[str, int]()
+
+    def one(page: Page) -> Executed:
+        name = page.path.stem
+        kept = recorded(page)
+        result = execute.fresh(page, ROOT)
+        if result.failure:
+            found[name] = 1
+            progress_line.done(result.failure.report)
+        elif kept is None:
+            found[name] = 1
+            progress_line.done(f"{name} is not recorded: `make record PAGES={name}`")
+        else:
+            said = differences(page, kept.outputs, result.outputs, varying.get(name, ()))
+            found[name] = len(said)
+            for cell, how in said.items():
+                progress_line.done(f"{name}, cell {cell}: {how}")
+            if not said and kept.of != (of := execute.sources(page, ROOT)):
+                path = recordings.write(page, ROOT, replace(kept, of=of))
+                progress_line.done(f"{show(path)}: the same outputs, and now of what the page says")
+        return result
+
+    build.execute(names, one)
+    cells, pages = sum(found.values()), [name for name in names if found[name]]
+    progress_line.done(
+        f"{len(names)} pages executed in {time.monotonic() - start:.0f} s: "
+        + (f"{cells} cells differ, on {', '.join(pages)}" if cells else "all as recorded")
+    )
+    if measured:
+        progress_line.done(f"left out, for they measure: {', '.join(measured)}")
+    return int(bool(cells))
+
+
+def recorded(page: Page) -> recordings.Recording | None:
+    """A page's recording, also where it is of what the same cells said before. ValueError for one that is damaged."""
+    try:
+        return recordings.read(page, ROOT, execute.sources(page, ROOT))
+    except recordings.Other as other:
+        return other.recording if len(other.recording.outputs) == len(page.cells) else None
+
+
+def changed_since(commit: str) -> set[str]:
+    """The files that are not as they were in a commit. ValueError, in one sentence, where git does not know it."""
+    command = ["git", "diff", "--name-only", commit, "--"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    if done.returncode:
+        raise ValueError(f"git cannot compare with «{commit}»: {done.stderr.strip().splitlines()[0]}")
+    return set(done.stdout.split())
+
+
+def reaching(files: set[str], names: list[str]) -> list[str]:
+    """Those of the pages whose cells reach one of these files, in tools and lessons."""
+    pages = {name: read_page(written(name, "en")) for name in names}
+    rooms = (*dependencies.SAID, *dependencies.TOOLS)
+    return [
+        name
+        for name, page in pages.items()
+        if files & {*(p.relative_to(ROOT).as_posix() for p in dependencies.reached(page, ROOT, rooms))}
+        or files & {*execute.sources(page, ROOT)}
+        or f"lessons/{name}/demo.py" in files
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
