@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jax.sharding import Mesh
 
+from minipod.drawing.grids import WIDE, draw
+from minipod.drawing.lanes import Place, Stage
+from minipod.drawing.phrases import Phrase, devices, few, several, told
+from minipod.drawing.svg import Canvas, Picture, text_width
 from minipod.hlo.collectives import OPS, Collective
-from minipod.pictures.drawing.grids import WIDE, draw
-from minipod.pictures.drawing.lanes import Place, Stage
-from minipod.pictures.drawing.phrases import few, join, numbers
-from minipod.pictures.drawing.svg import Canvas, Picture, text_width
 from minipod.pictures.placement import checked, grids
 
 PANELS, DEVICES, PER_ROW = 4, 16, 8
@@ -43,9 +43,9 @@ def traffic(found: Sequence[Collective], mesh: Mesh) -> Picture:
     checked(mesh)
     ids = [d.id for d in mesh.devices.flat]
     kinds = _merged(found, len(ids))
-    alt = f"{len(ids)} device{'s' * (len(ids) != 1)} ({', '.join(f'{n}: {s}' for n, s in mesh.shape.items())})"
+    over = ["along axes", ["count", len(ids)], ", ".join(f"{n}: {s}" for n, s in mesh.shape.items())]
     if not kinds:
-        return draw(grids(mesh), [], ["nothing is sent"], f"{alt}: nothing is sent.", 0.0)
+        return draw(grids(mesh), [], ["nothing is sent"], told("traffic", ["colon", over, ["nothing"]]), 0.0)
     panels, numbered = [_Panel(c, mesh) for c in kinds[:PANELS]], len(kinds) > 1
     long = all([panel.stage.measure(panel.left) for panel in panels])
     canvas = Canvas()
@@ -55,8 +55,11 @@ def traffic(found: Sequence[Collective], mesh: Mesh) -> Picture:
     notes = [f"and {rest} more collective{'s' * (rest != 1)}"] if rest > 0 else []
     for note in notes + ["each number is a device"] * (not long):
         canvas.text(0, canvas.height + 15, note, "small soft", "start")
-    said = [f"{i + 1}, {_said(c, ids)}" if numbered else _said(c, ids) for i, c in enumerate(kinds[:PANELS])]
-    return canvas.picture(". ".join([alt, *said, *(note.capitalize() for note in notes)]) + ".")
+    heads = [_what(c) for c in kinds[:PANELS]]
+    said = [["colon", head, _who(c, ids)] for head, c in zip(heads, kinds, strict=False)]
+    says = [over, *(["numbered", i, s] for i, s in enumerate(said, 1))] if numbered else [over, *said]
+    says += [["more", rest]] * (rest > 0)
+    return canvas.picture(told("traffic", *says, caption=["caption", over, ["list", *heads]]))
 
 
 def _merged(found: Sequence[Collective], size: int) -> list[Collective]:
@@ -218,17 +221,20 @@ def _chains(pairs: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
     return chains
 
 
-def _said(c: Collective, ids: Sequence[int]) -> str:
-    """One collective as a sentence: `all-reduce of 16 bytes along x: devices 0, 4; devices 1, 5`."""
-    words = [f"{c.op} of {c.bytes:,} byte{'s' * (c.bytes != 1)}"]
-    if c.axes:
-        words[0] += f" along {c.axes[0] if len(c.axes) == 1 else '(' + ', '.join(c.axes) + ')'}"
+def _what(c: Collective) -> Phrase:
+    """`all-reduce of 16 bytes along x, 4 times`."""
+    axes = ", ".join(map(str, c.axes or ()))
+    axes = f"({axes})" if len(c.axes or ()) > 1 else axes
+    words: list[Phrase] = [["sends along", c.bytes, c.op, axes] if axes else ["sends", c.bytes, c.op]]
     if c.times != 1:
-        words.append("in a loop of unknown length" if c.times is None else f"{c.times:,} times")
+        words.append(["loop"] if c.times is None else ["times", c.times])
     if c.branch:
-        words.append(f"only in branch {'/'.join(str(number) for _, number in c.branch)}")
+        words.append(["branch", "/".join(str(number) for _, number in c.branch)])
+    return ["clauses", *words]
+
+
+def _who(c: Collective, ids: Sequence[int]) -> Phrase:
+    """`devices 0, 4; devices 1, 5`."""
     if c.op == "collective-permute":
-        who = "from device " + join([f"{ids[a]} to {ids[b]}" for a, b in c.groups])
-    else:
-        who = join([numbers("device", [ids[i] for i in g]) for g in c.groups])
-    return f"{', '.join(words)}: {who}"
+        return ["from", several([["to", ids[a], ids[b]] for a, b in c.groups])]
+    return several([devices([ids[i] for i in g]) for g in c.groups])

@@ -10,6 +10,7 @@ import nbformat
 import yaml
 
 from grader.notebook import blank_cells
+from minipod.drawing import svg
 from publish.outputs.execute import LIMIT, Executed
 from publish.page import ROOT, Page
 from publish.pages import exercise_blocks, figures, first_cell, terms
@@ -103,7 +104,9 @@ def _output(output: dict, src: Source, count: int, cell: str, drawn: int) -> dic
         html = "".join(data["text/html"])
         data["text/html"] = figures.shown(html, src.name, cell, drawn, src.edition)
         if "minipod" in html and "<pre" not in html and "text/plain" in data:  # not what a program printed
-            data["text/plain"] = label("".join(data["text/plain"]), src.edition, src.name)
+            said, text = svg.data(html), "".join(data["text/plain"])
+            told = figures.description(said, src.edition, src.name) if said else label(text, src.edition, src.name)
+            data["text/plain"] = told
         output["data"] = data
     return output
 

@@ -105,7 +105,7 @@ def test_a_line_of_what_no_cell_imports_executes_nothing(folder, outputs, module
 
 
 @pytest.mark.parametrize(
-    "module", ["minipod/pictures/hosts_and_devices.py", "minipod/pictures/drawing/svg.py", "minipod/__init__.py"]
+    "module", ["minipod/pictures/hosts_and_devices.py", "minipod/drawing/svg.py", "minipod/__init__.py"]
 )
 def test_a_line_of_what_a_cell_imports_executes_its_page(folder, outputs, module, capsys):
     append(folder / module, "\n# changed\n")

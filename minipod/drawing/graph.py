@@ -17,7 +17,7 @@ try:
 except ModuleNotFoundError:
     raise distribution.Missing("pictures") from None
 
-from minipod.pictures.drawing.svg import Picture, finish, number
+from minipod.drawing.svg import Picture, Said, finish, number
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _KEPT = {"points", "d", "x", "y", "cx", "cy", "rx", "ry", "text-anchor"}
@@ -66,8 +66,8 @@ def layout(source: str) -> bytes:
         wasmtime.Engine = engine  # type: ignore[misc]
 
 
-def render(g: graphviz.Digraph, alt: str) -> Picture:
-    """Lay `g` out and return it as a Picture in our style."""
+def render(g: graphviz.Digraph, said: Said) -> Picture:
+    """Lay `g` out and return it as a Picture in our style; said: `phrases.told`, or a text in English."""
     root = ET.fromstring(layout(g.source))
     x, y, width, height = (float(v) for v in root.attrib["viewBox"].split())
     page = root.find(f"{_SVG}g")
@@ -76,7 +76,7 @@ def render(g: graphviz.Digraph, alt: str) -> Picture:
     dx, dy = (float(v) for v in page.attrib["transform"].split("translate(")[1].rstrip(")").replace(",", " ").split())
     parts = [part for group in page.iter(f"{_SVG}g") if group is not page for part in _dress(group)]
     body = f'<g transform="translate({number(dx)} {number(dy)})">{"".join(parts)}</g>'
-    return finish(body, (x, y, width, height), alt)
+    return finish(body, (x, y, width, height), said)
 
 
 def _dress(group: ET.Element) -> list[str]:
