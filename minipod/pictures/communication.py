@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from jax.sharding import Mesh
@@ -13,6 +13,7 @@ from minipod.drawing.phrases import Phrase, devices, few, several, told
 from minipod.drawing.svg import Canvas, Picture, text_width
 from minipod.hlo.collectives import OPS, Collective
 from minipod.pictures.placement import checked, grids
+from minipod.traffic import bill
 
 PANELS, DEVICES, PER_ROW = 4, 16, 8
 PAIRS = 4  # devices in a group among which an all-to-all is drawn pair by pair; a bundle of lines stands for more
@@ -42,7 +43,7 @@ def traffic(found: Sequence[Collective], mesh: Mesh) -> Picture:
     """
     checked(mesh)
     ids = [d.id for d in mesh.devices.flat]
-    kinds = _merged(found, len(ids))
+    kinds = bill.merged(_moving(found, len(ids)))
     over = ["along axes", ["count", len(ids)], ", ".join(f"{n}: {s}" for n, s in mesh.shape.items())]
     if not kinds:
         return draw(grids(mesh), [], ["nothing is sent"], told("traffic", ["colon", over, ["nothing"]]), 0.0)
@@ -62,11 +63,11 @@ def traffic(found: Sequence[Collective], mesh: Mesh) -> Picture:
     return canvas.picture(told("traffic", *says, caption=["caption", over, ["list", *heads]]))
 
 
-def _merged(found: Sequence[Collective], size: int) -> list[Collective]:
-    """Equal collectives once, their times added."""
+def _moving(found: Sequence[Collective], size: int) -> list[Collective]:
+    """Those in which something moves; TypeError or ValueError for what a mesh of so many devices cannot show."""
     if isinstance(found, Collective) or not isinstance(found, Sequence):
         raise TypeError(f"expected the list that minipod.traffic.of returns, got {type(found).__name__}")
-    alike: dict[Collective, list[int | None]] = {}
+    moving = []
     for c in found:
         if not isinstance(c, Collective):
             raise TypeError(f"expected the list that minipod.traffic.of returns, found {type(c).__name__} in it")
@@ -76,11 +77,8 @@ def _merged(found: Sequence[Collective], size: int) -> list[Collective]:
             raise ValueError(
                 f"the program runs on {highest + 1} devices or more, the mesh has {size}: give the program's own mesh"
             )
-        alike.setdefault(replace(c, times=None), []).append(c.times)
-    return [
-        replace(c, times=None if None in times else sum(n or 0 for n in times))
-        for c, times in alike.items()
-    ]  # fmt: skip
+        moving.append(c)
+    return moving
 
 
 class _Panel:
@@ -181,27 +179,41 @@ def _scene(c: Collective, mesh: Mesh) -> Scene:
     if len(ids) <= DEVICES:
         long = {n: s for n, s in sizes.items() if s > 1} or dict(list(sizes.items())[:1])
         return Scene(long, [*ids], list(c.groups))
-    permute = c.op == "collective-permute"
-    groups = _chains(c.groups) if permute else [g for g in c.groups if len(g) > 1]
-    first, names = groups[0], c.axes or ()
-    along = {n: sizes[n] for n in names} if not permute or len(names) == 1 else {}
-    if math.prod(along.values()) != len(first) or len(first) > DEVICES:
-        along = {n: len(first) for n in names[:1]} if len(names) == 1 else {}
-    elif not permute:
-        first = tuple(sorted(first))
-    shown = few(len(first), DEVICES if len(along) > 1 or len(first) <= DEVICES else PER_ROW)
-    drawn = [None if i is None else ids[first[i]] for i in shown]
-    at = {first[i]: k for k, i in enumerate(shown) if i is not None}
-    if permute:
-        # The arrows into and out of the ellipsis lead to its place
-        gap = shown.index(None) if None in shown else 0
-        inside = set(first)
-        pairs = {(at.get(a, gap), at.get(b, gap)) for a, b in c.groups if a in inside and b in inside}
-        members = sorted(p for p in pairs if p[0] != p[1])
-    else:
-        members = [tuple(at[i] for i in first if i in at)]
-    alike = len({len(g) for g in groups}) == 1
-    return Scene(along if len(along) > 1 else {n: len(drawn) for n in along}, drawn, members, len(groups) - 1, alike)
+    return _one_chain(c, ids) if c.op == "collective-permute" else _one_group(c, ids, sizes)
+
+
+def _one_chain(c: Collective, ids: list[int]) -> Scene:
+    """The first ring or chain of a permute; the arrows into and out of the ellipsis lead to its place."""
+    chains = _chains(c.groups)
+    drawn, at = _row(chains[0], ids)
+    gap = drawn.index(None) if None in drawn else 0
+    at = dict.fromkeys(chains[0], gap) | at
+    pairs = {(at[a], at[b]) for a, b in c.groups if a in at and b in at}
+    axes = {n: len(drawn) for n in c.axes or ()} if len(c.axes or ()) == 1 else {}
+    return Scene(axes, drawn, sorted(p for p in pairs if p[0] != p[1]), len(chains) - 1, _alike(chains))
+
+
+def _one_group(c: Collective, ids: list[int], sizes: dict[str, int]) -> Scene:
+    """The first group: as a grid where it is a box of several axes, else as a row."""
+    groups = [g for g in c.groups if len(g) > 1]
+    drawn, at = _row(sorted(groups[0]), ids)
+    axes = {n: sizes[n] for n in c.axes or ()}
+    if len(axes) == 1:
+        axes = dict.fromkeys(axes, len(drawn))
+    elif math.prod(axes.values()) != len(drawn) or None in drawn:
+        axes = {}
+    return Scene(axes, drawn, [tuple(at[i] for i in groups[0] if i in at)], len(groups) - 1, _alike(groups))
+
+
+def _row(members: Sequence[int], ids: list[int]) -> tuple[list[int | None], dict[int, int]]:
+    """The devices that are drawn of these positions in the mesh, None for an ellipsis; position → its place there."""
+    shown = few(len(members), DEVICES if len(members) <= DEVICES else PER_ROW)
+    drawn = [None if i is None else ids[members[i]] for i in shown]
+    return drawn, {members[i]: place for place, i in enumerate(shown) if i is not None}
+
+
+def _alike(groups: Sequence[Sequence[int]]) -> bool:
+    return len(set(map(len, groups))) == 1
 
 
 def _chains(pairs: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
