@@ -106,6 +106,18 @@ def test_the_host_picture_is_whole_with_either_graphviz(dot, monkeypatch):
     assert "host 1 has devices 2048–2051" in picture.alt and "hands the combined result back" in picture.alt
 
 
+def test_without_graphviz_only_what_it_draws_is_missing_and_says_so():
+    code = (
+        "import sys; sys.modules['graphviz'] = None\n"
+        "from minipod import pictures; import jax.numpy as jnp\n"
+        "print(pictures.sharding(jnp.ones(8))); pictures.devices()\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert run.stdout == "An array float32[8], not divided: device 0 holds all of it.\n"
+    said = "minipod.distribution.Missing: pictures need packages that are not installed: "
+    assert run.stderr.splitlines()[-1].startswith(said)
+
+
 def test_a_thousand_devices_are_summarised():
     code = (
         "import jax; from minipod import pictures; from minipod.devices import simulate; simulate(1024)\n"

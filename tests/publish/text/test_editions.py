@@ -6,7 +6,6 @@ import re
 import pytest
 import small_book
 
-from grader.exercise.statements import HAN
 from minipod.drawing import svg
 from minipod.drawing.svg import LABELS
 from publish.page import ROOT
