@@ -1,6 +1,6 @@
 """A picture of host and device in time: steps waited for, and steps queued."""
 
-from minipod.pictures.drawing.svg import Canvas, Picture, text_width
+from minipod.drawing import Canvas, Picture, text_width
 
 WIDE, TALL, ROW = 300.0, 24.0, 30.0  # the longer way; a box; lane to lane
 MOST = 8  # steps that are drawn

@@ -150,7 +150,7 @@ lesson = Path(minipod.__file__).parents[1] / "lessons/ch08_three_ways"
 print((lesson / "found_tpu.txt").read_text())
 
 # %% which
-from minipod.pictures.drawing import graph
+from minipod.drawing import graph
 
 messages, layout = "Who writes the messages?", "Who decides the layout?"
 guess = "Does the compiler guess well?"

@@ -1,7 +1,6 @@
 """A picture of a launch, from what JAX's detectors answered in each process."""
 
-from minipod.pictures.drawing import graph
-from minipod.pictures.drawing.svg import Picture, text_width
+from minipod.drawing import Picture, graph, text_width
 
 
 def launch(launcher: str, program: str, processes: list[dict]) -> Picture:

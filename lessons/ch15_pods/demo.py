@@ -12,7 +12,6 @@ import minipod
 from minipod import pictures, pods, torus, traffic
 from minipod.chips import chip
 from minipod.expect import expect_error
-from minipod.pods.facts import rows
 
 lesson = Path(minipod.__file__).parents[1] / "lessons/ch15_pods"
 sys.path.append(str(lesson))
@@ -51,7 +50,7 @@ for on in ("v5e:4x4", "v5e:16x16", "v5p:4x4x4"):
     closes = chip(pods.slice_of(on).generation.chip).carrier.closes
     for axes in pods.layouts(on, "data", "model"):
         lies = torus.torus_of(pods.mesh(on, **axes), closes)
-        line = torus.said(lies.lines(rows(axes, ["data"])[0]))
+        line = torus.said(lies.lines(pods.rows(axes, ["data"])[0]))
         print(f"{on:9} {axes['data']:3} × {axes['model']:3} data on: {line}")
 
 # %% no-such-layout

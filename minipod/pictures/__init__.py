@@ -2,15 +2,15 @@
 a program's traffic, the calls of several processes, a ring through hosts, an all-reduce, a torus of chips; and of
 numbers: curves, plans by memory and time.
 
-Each function returns a `Picture` (drawing/svg.py): shown by itself in a notebook, `print` gives its alt text,
-`save(path)` writes an SVG file. Graphviz draws devices and hosts (drawing/graph.py); the rest is exact SVG of ours.
+Each function returns a `Picture` (minipod/drawing/svg.py): shown by itself in a notebook, `print` gives its alt text,
+`save(path)` writes an SVG file. What they are drawn with, for a picture of one's own, is `minipod.drawing`.
 """
 
+from minipod.drawing.svg import LABELS, Picture, colour, load
 from minipod.pictures.call_order import calls
 from minipod.pictures.chips_and_links import torus
 from minipod.pictures.communication import traffic
 from minipod.pictures.curves import curve
-from minipod.pictures.drawing.svg import LABELS, Picture, colour, load
 from minipod.pictures.flows import flow
 from minipod.pictures.halves import all_reduce
 from minipod.pictures.hosts_and_devices import devices, hosts

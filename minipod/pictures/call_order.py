@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from minipod.pictures.drawing import graph
-from minipod.pictures.drawing.svg import Picture, text_width
+from minipod.drawing import graph
+from minipod.drawing.phrases import Phrase, told
+from minipod.drawing.svg import Picture, text_width
 
 MOST = 12  # calls that are drawn of each process
 _NOBODY = "nobody comes"
@@ -37,15 +38,17 @@ def calls(processes: Sequence[Sequence[str]]) -> Picture:
         if row >= 0:
             for i, name in enumerate(names):
                 g.edge(f"call_{i}_{row - 1}", name, style="invis", weight="10")
-    return graph.render(g, _alt(columns, rows))
+    return graph.render(g, told("calls", *_says(columns, rows)))
 
 
 def _said(names: list[str], row: int) -> str:
     return names[row] if row < len(names) else _NOBODY
 
 
-def _alt(columns: list[list[str]], rows: int) -> str:
-    each = [f"process {i} calls {', '.join(names) or 'nothing'}" for i, names in enumerate(columns)]
+def _says(columns: list[list[str]], rows: int) -> list[Phrase]:
+    keys = ["calls first"] + ["calls"] * len(columns)
+    each = [
+        [key, i, ", ".join(names) or ["no call"]] for i, (key, names) in enumerate(zip(keys, columns, strict=False))
+    ]
     apart = next((row for row in range(rows) if len({_said(names, row) for names in columns}) > 1), None)
-    found = "All calls meet their like." if apart is None else f"They part at call {apart + 1}."
-    return f"P{'; '.join(each)[1:]}. {found}"
+    return [["list", *each], ["alike"] if apart is None else ["part", apart + 1]]

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from minipod.pictures.drawing.phrases import join
-from minipod.pictures.drawing.svg import Canvas, Picture, number, text_width
+from minipod.drawing.phrases import Phrase, several, told
+from minipod.drawing.svg import Canvas, Picture, number, text_width
 from minipod.pictures.placement import checked
 from minipod.torus import Torus, torus_of
 
@@ -45,7 +45,7 @@ def torus(mesh: Any, closes: int = 16) -> Picture:
                 canvas.shard(left + x * step, top + y * step, side, 24, row)
                 canvas.text(left + x * step + side / 2, top + y * step + 12, word, "code on")
     canvas.text(16, 8, "each box is a chip, each number a device", "small", "start")
-    return canvas.picture(_alt(mesh, lies, words, said))
+    return canvas.picture(told("torus", _says(mesh, lies, words, said)))
 
 
 def _row(mesh: Any, lies: Torus, place: tuple[int, ...]) -> int:
@@ -90,7 +90,7 @@ def _walk(
         canvas.add("path", d="".join(path), class_="wire l0", style="stroke-width:5")
 
 
-def _alt(mesh: Any, lies: Torus, words: dict[tuple[int, ...], str], said: str) -> str:
+def _says(mesh: Any, lies: Torus, words: dict[tuple[int, ...], str], said: str) -> Phrase:
     names = ", ".join(f"{name}={size}" for name, size in mesh.shape.items())
     order = [words[(*place, 0, 0)[:3]] for place in dict.fromkeys(lies.coords)]
-    return f"A torus of {said} chips under the mesh {names}, in its order: {join(order, 12)}."
+    return ["torus", said, names, several(order, 12)]

@@ -2,17 +2,18 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from jax.sharding import Mesh
 
+from minipod.drawing.grids import WIDE, draw
+from minipod.drawing.lanes import Place, Stage
+from minipod.drawing.phrases import Phrase, devices, few, several, told
+from minipod.drawing.svg import Canvas, Picture, text_width
 from minipod.hlo.collectives import OPS, Collective
-from minipod.pictures.drawing.grids import WIDE, draw
-from minipod.pictures.drawing.lanes import Place, Stage
-from minipod.pictures.drawing.phrases import few, join, numbers
-from minipod.pictures.drawing.svg import Canvas, Picture, text_width
 from minipod.pictures.placement import checked, grids
+from minipod.traffic import bill
 
 PANELS, DEVICES, PER_ROW = 4, 16, 8
 PAIRS = 4  # devices in a group among which an all-to-all is drawn pair by pair; a bundle of lines stands for more
@@ -42,10 +43,10 @@ def traffic(found: Sequence[Collective], mesh: Mesh) -> Picture:
     """
     checked(mesh)
     ids = [d.id for d in mesh.devices.flat]
-    kinds = _merged(found, len(ids))
-    alt = f"{len(ids)} device{'s' * (len(ids) != 1)} ({', '.join(f'{n}: {s}' for n, s in mesh.shape.items())})"
+    kinds = bill.merged(_moving(found, len(ids)))
+    over = ["along axes", ["count", len(ids)], ", ".join(f"{n}: {s}" for n, s in mesh.shape.items())]
     if not kinds:
-        return draw(grids(mesh), [], ["nothing is sent"], f"{alt}: nothing is sent.", 0.0)
+        return draw(grids(mesh), [], ["nothing is sent"], told("traffic", ["colon", over, ["nothing"]]), 0.0)
     panels, numbered = [_Panel(c, mesh) for c in kinds[:PANELS]], len(kinds) > 1
     long = all([panel.stage.measure(panel.left) for panel in panels])
     canvas = Canvas()
@@ -55,15 +56,18 @@ def traffic(found: Sequence[Collective], mesh: Mesh) -> Picture:
     notes = [f"and {rest} more collective{'s' * (rest != 1)}"] if rest > 0 else []
     for note in notes + ["each number is a device"] * (not long):
         canvas.text(0, canvas.height + 15, note, "small soft", "start")
-    said = [f"{i + 1}, {_said(c, ids)}" if numbered else _said(c, ids) for i, c in enumerate(kinds[:PANELS])]
-    return canvas.picture(". ".join([alt, *said, *(note.capitalize() for note in notes)]) + ".")
+    heads = [_what(c) for c in kinds[:PANELS]]
+    said = [["colon", head, _who(c, ids)] for head, c in zip(heads, kinds, strict=False)]
+    says = [over, *(["numbered", i, s] for i, s in enumerate(said, 1))] if numbered else [over, *said]
+    says += [["more", rest]] * (rest > 0)
+    return canvas.picture(told("traffic", *says, caption=["caption", over, ["list", *heads]]))
 
 
-def _merged(found: Sequence[Collective], size: int) -> list[Collective]:
-    """Equal collectives once, their times added."""
+def _moving(found: Sequence[Collective], size: int) -> list[Collective]:
+    """Those in which something moves; TypeError or ValueError for what a mesh of so many devices cannot show."""
     if isinstance(found, Collective) or not isinstance(found, Sequence):
         raise TypeError(f"expected the list that minipod.traffic.of returns, got {type(found).__name__}")
-    alike: dict[Collective, list[int | None]] = {}
+    moving = []
     for c in found:
         if not isinstance(c, Collective):
             raise TypeError(f"expected the list that minipod.traffic.of returns, found {type(c).__name__} in it")
@@ -73,11 +77,8 @@ def _merged(found: Sequence[Collective], size: int) -> list[Collective]:
             raise ValueError(
                 f"the program runs on {highest + 1} devices or more, the mesh has {size}: give the program's own mesh"
             )
-        alike.setdefault(replace(c, times=None), []).append(c.times)
-    return [
-        replace(c, times=None if None in times else sum(n or 0 for n in times))
-        for c, times in alike.items()
-    ]  # fmt: skip
+        moving.append(c)
+    return moving
 
 
 class _Panel:
@@ -178,27 +179,41 @@ def _scene(c: Collective, mesh: Mesh) -> Scene:
     if len(ids) <= DEVICES:
         long = {n: s for n, s in sizes.items() if s > 1} or dict(list(sizes.items())[:1])
         return Scene(long, [*ids], list(c.groups))
-    permute = c.op == "collective-permute"
-    groups = _chains(c.groups) if permute else [g for g in c.groups if len(g) > 1]
-    first, names = groups[0], c.axes or ()
-    along = {n: sizes[n] for n in names} if not permute or len(names) == 1 else {}
-    if math.prod(along.values()) != len(first) or len(first) > DEVICES:
-        along = {n: len(first) for n in names[:1]} if len(names) == 1 else {}
-    elif not permute:
-        first = tuple(sorted(first))
-    shown = few(len(first), DEVICES if len(along) > 1 or len(first) <= DEVICES else PER_ROW)
-    drawn = [None if i is None else ids[first[i]] for i in shown]
-    at = {first[i]: k for k, i in enumerate(shown) if i is not None}
-    if permute:
-        # The arrows into and out of the ellipsis lead to its place
-        gap = shown.index(None) if None in shown else 0
-        inside = set(first)
-        pairs = {(at.get(a, gap), at.get(b, gap)) for a, b in c.groups if a in inside and b in inside}
-        members = sorted(p for p in pairs if p[0] != p[1])
-    else:
-        members = [tuple(at[i] for i in first if i in at)]
-    alike = len({len(g) for g in groups}) == 1
-    return Scene(along if len(along) > 1 else {n: len(drawn) for n in along}, drawn, members, len(groups) - 1, alike)
+    return _one_chain(c, ids) if c.op == "collective-permute" else _one_group(c, ids, sizes)
+
+
+def _one_chain(c: Collective, ids: list[int]) -> Scene:
+    """The first ring or chain of a permute; the arrows into and out of the ellipsis lead to its place."""
+    chains = _chains(c.groups)
+    drawn, at = _row(chains[0], ids)
+    gap = drawn.index(None) if None in drawn else 0
+    at = dict.fromkeys(chains[0], gap) | at
+    pairs = {(at[a], at[b]) for a, b in c.groups if a in at and b in at}
+    axes = {n: len(drawn) for n in c.axes or ()} if len(c.axes or ()) == 1 else {}
+    return Scene(axes, drawn, sorted(p for p in pairs if p[0] != p[1]), len(chains) - 1, _alike(chains))
+
+
+def _one_group(c: Collective, ids: list[int], sizes: dict[str, int]) -> Scene:
+    """The first group: as a grid where it is a box of several axes, else as a row."""
+    groups = [g for g in c.groups if len(g) > 1]
+    drawn, at = _row(sorted(groups[0]), ids)
+    axes = {n: sizes[n] for n in c.axes or ()}
+    if len(axes) == 1:
+        axes = dict.fromkeys(axes, len(drawn))
+    elif math.prod(axes.values()) != len(drawn) or None in drawn:
+        axes = {}
+    return Scene(axes, drawn, [tuple(at[i] for i in groups[0] if i in at)], len(groups) - 1, _alike(groups))
+
+
+def _row(members: Sequence[int], ids: list[int]) -> tuple[list[int | None], dict[int, int]]:
+    """The devices that are drawn of these positions in the mesh, None for an ellipsis; position → its place there."""
+    shown = few(len(members), DEVICES if len(members) <= DEVICES else PER_ROW)
+    drawn = [None if i is None else ids[members[i]] for i in shown]
+    return drawn, {members[i]: place for place, i in enumerate(shown) if i is not None}
+
+
+def _alike(groups: Sequence[Sequence[int]]) -> bool:
+    return len(set(map(len, groups))) == 1
 
 
 def _chains(pairs: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
@@ -218,17 +233,20 @@ def _chains(pairs: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
     return chains
 
 
-def _said(c: Collective, ids: Sequence[int]) -> str:
-    """One collective as a sentence: `all-reduce of 16 bytes along x: devices 0, 4; devices 1, 5`."""
-    words = [f"{c.op} of {c.bytes:,} byte{'s' * (c.bytes != 1)}"]
-    if c.axes:
-        words[0] += f" along {c.axes[0] if len(c.axes) == 1 else '(' + ', '.join(c.axes) + ')'}"
+def _what(c: Collective) -> Phrase:
+    """`all-reduce of 16 bytes along x, 4 times`."""
+    axes = ", ".join(map(str, c.axes or ()))
+    axes = f"({axes})" if len(c.axes or ()) > 1 else axes
+    words: list[Phrase] = [["sends along", c.bytes, c.op, axes] if axes else ["sends", c.bytes, c.op]]
     if c.times != 1:
-        words.append("in a loop of unknown length" if c.times is None else f"{c.times:,} times")
+        words.append(["loop"] if c.times is None else ["times", c.times])
     if c.branch:
-        words.append(f"only in branch {'/'.join(str(number) for _, number in c.branch)}")
+        words.append(["branch", "/".join(str(number) for _, number in c.branch)])
+    return ["clauses", *words]
+
+
+def _who(c: Collective, ids: Sequence[int]) -> Phrase:
+    """`devices 0, 4; devices 1, 5`."""
     if c.op == "collective-permute":
-        who = "from device " + join([f"{ids[a]} to {ids[b]}" for a, b in c.groups])
-    else:
-        who = join([numbers("device", [ids[i] for i in g]) for g in c.groups])
-    return f"{', '.join(words)}: {who}"
+        return ["from", several([["to", ids[a], ids[b]] for a, b in c.groups])]
+    return several([devices([ids[i] for i in g]) for g in c.groups])

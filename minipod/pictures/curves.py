@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from jax.core import Tracer
 
-from minipod.pictures.drawing.axes import Axis, axis
-from minipod.pictures.drawing.svg import DASHES, LINES, Canvas, Picture, number, text_width
+from minipod.drawing.axes import Axis, axis
+from minipod.drawing.phrases import Phrase, told
+from minipod.drawing.svg import DASHES, LINES, Canvas, Picture, number, text_width
 
 MOST = len(LINES)  # curves in one chart
 WIDE, TALL = 400.0, 210.0  # the picture's width, the height of the plot
@@ -55,7 +56,7 @@ def curve(
     beside = names <= 140
     top = 22.0 if beside else 22.0 + LINE * len(finite)
     right = WIDE - (names if beside else 8.0)
-    _frame(canvas, across, up, left, right, top, xlabel, ylabel)
+    frame(canvas, across, up, left, right, top, xlabel, ylabel)
 
     def place(points: Points) -> Points:
         return [(left + across.at(a) * (right - left), top + (1 - up.at(b)) * TALL) for a, b in _thin(points)]
@@ -65,16 +66,17 @@ def curve(
         _line(canvas, points, i, len(lines), marked=not dots)
         for x0, y0 in place(points_of.get(name, [])):
             if math.isfinite(y0):
-                _marker(canvas, x0, y0, i)
+                marker(canvas, x0, y0, i)
     if beside:
         _names_beside(canvas, places, right, top)
     else:
         for i, name in enumerate(places):
             y = 22.0 + LINE * i
             canvas.add("path", d=f"M{number(left)} {number(y)}h26", class_=_look(i))
-            _marker(canvas, left + 13, y, i)
+            marker(canvas, left + 13, y, i)
             canvas.text(left + 33, y, name, "", "start")
-    return canvas.picture(" ".join([_alt(lines, xlabel, ylabel), *([_alt(points_of, "", "")] if dots else [])]))
+    says: list[Phrase] = [["over", ["word", ylabel], ["word", xlabel], _says(lines)]]
+    return canvas.picture(told("curve", *says, *([["points", _says(points_of)]] if dots else [])))
 
 
 def _read(series: Any, x: Sequence[float] | None, logx: bool, logy: bool) -> dict[str, Points]:
@@ -129,7 +131,7 @@ def _thin(points: Points) -> Points:
     return kept
 
 
-def _frame(
+def frame(
     canvas: Canvas, across: Axis, up: Axis, left: float, right: float, top: float, xlabel: str, ylabel: str
 ) -> None:
     """Thin lines at the ticks of the values, the numbers, the names of both axes."""
@@ -170,10 +172,10 @@ def _line(canvas: Canvas, points: Points, i: int, of: int, marked: bool) -> None
     known = [p for p in points if math.isfinite(p[1])]
     if of > 1 or len(known) == 1:
         for k in range(min(MARKERS, len(known))):
-            _marker(canvas, *known[int((k + (i + 0.5) / of) / MARKERS * len(known)) % len(known)], i)
+            marker(canvas, *known[int((k + (i + 0.5) / of) / MARKERS * len(known)) % len(known)], i)
 
 
-def _marker(canvas: Canvas, x: float, y: float, i: int) -> None:
+def marker(canvas: Canvas, x: float, y: float, i: int) -> None:
     shape = (
         f"M{x - 3.6:.1f} {y:.1f}a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0 -7.2 0Z",
         f"M{x - 3.4:.1f} {y - 3.4:.1f}h6.8v6.8h-6.8Z",
@@ -203,17 +205,17 @@ def _names_beside(canvas: Canvas, places: Mapping[str, Points], right: float, to
         canvas.text(right + 11, level, name, "", "start")
 
 
-def _alt(lines: Mapping[str, Points], xlabel: str, ylabel: str) -> str:
-    """The first, the last and the lowest value of each curve; without labels, of the points."""
-    said = []
+def _says(lines: Mapping[str, Points]) -> Phrase:
+    """The first, the last and the lowest value of each curve."""
+    said: list[Phrase] = []
     for name, points in lines.items():
         known = [p for p in points if math.isfinite(p[1])]
-        (x0, y0), (x1, y1), (x, y) = known[0], known[-1], min(known, key=lambda p: p[1])
-        words = f"{name} from {_short(y0)} at {_short(x0)} to {_short(y1)} at {_short(x1)}"
-        words += f", lowest {_short(y)} at {_short(x)}"
-        bad = next((p[0] for p in points if not math.isfinite(p[1])), None)
-        said.append(words + (f", not finite at {_short(bad)}" if bad is not None else ""))
-    return f"{f'{ylabel} over {xlabel}' if xlabel else 'Points'}: {'; '.join(said)}."
+        ends = [_short(value) for x, y in (known[0], known[-1], min(known, key=lambda p: p[1])) for value in (y, x)]
+        said.append(["curve", ["word", name], *ends])
+        bad = next((x for x, y in points if not math.isfinite(y)), None)
+        if bad is not None:
+            said[-1] = ["gap", said[-1], _short(bad)]
+    return ["list", *said]
 
 
 def _short(value: float) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 
 import jax
 
-from minipod.pictures.drawing.phrases import few
-from minipod.pictures.drawing.svg import Canvas, Picture, text_width
+from minipod.drawing.phrases import few, told
+from minipod.drawing.svg import Canvas, Picture, text_width
 
 MOST = 8  # rows; more devices are drawn as the first ones, an ellipsis and the last
 HIGH, ARROW = 34.0, 40.0  # the height of a row; the room for arrows between two columns
@@ -144,7 +144,6 @@ def _draw(named: str, ids: list[int], split: list[Stream], copied: list[Stream],
         canvas.arrow([(middle + inner + 2, mid), (right - 3, mid)])
         canvas.shard(right, y, result, HIGH, k)
         canvas.text(right + result / 2, mid, f"out[{k}]", "code on")
-    said = [f"{s.name} ({s.kind}) is split, one part for each of {len(ids)} devices" for s in split]
-    said += [f"{s.name} ({s.kind}) is copied to every device" for s in copied]
-    alt = f"{named}, mapped: {'; '.join(said)}; the outputs are stacked ({out.kind})."
-    return canvas.picture(alt)
+    said = [["split", len(ids), s.name, ["word", s.kind]] for s in split]
+    said += [["copied", s.name, ["word", s.kind]] for s in copied]
+    return canvas.picture(told("flow", ["flow", named, ["list", *said, ["stacked", ["word", out.kind]]]]))

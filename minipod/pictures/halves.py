@@ -1,6 +1,7 @@
 """An all-reduce as its two halves: why it sends twice what a reduce-scatter or an all-gather of the same array does."""
 
-from minipod.pictures.drawing.svg import Canvas, Picture
+from minipod.drawing.phrases import told
+from minipod.drawing.svg import Canvas, Picture
 
 LEAST, MOST = 2, 5  # devices: more would not fit on a phone
 WIDE, TALL, ROW = 80.0, 20.0, 30.0  # a device's array; from one device to the next
@@ -38,12 +39,8 @@ def all_reduce(devices: int = 4) -> Picture:
     one, both = devices - 1, 2 * (devices - 1)
     canvas.text(0, TOP + tall + 26, f"each device sends 2 × {one} pieces, its array has {devices}",
                 "small", "start")  # fmt: skip
-    alt = (
-        f"An all-reduce over {devices} devices in two halves. After a reduce-scatter each device holds the sum of one "
-        f"piece, after an all-gather the sums of all {devices}. Each half makes a device send {one} of {devices} "
-        f"pieces, both together {both}."
-    )
-    return canvas.picture(alt)
+    says = ["halves", devices], ["after", devices], ["each half", one, devices, both]
+    return canvas.picture(told("all_reduce", *says))
 
 
 def _sum(canvas: Canvas, x: float, y: float, wide: float, devices: int) -> None:

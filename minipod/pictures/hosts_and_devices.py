@@ -5,9 +5,10 @@ from typing import Any, Protocol
 
 import jax
 
-from minipod.pictures.drawing import graph
-from minipod.pictures.drawing.phrases import few, join, numbers
-from minipod.pictures.drawing.svg import Picture, text_width
+from minipod.drawing import graph
+from minipod.drawing.phrases import Phrase, few, several, told
+from minipod.drawing.phrases import devices as named
+from minipod.drawing.svg import Picture, text_width
 
 PER_ROW = 4  # devices side by side in a host: words stay readable on a phone
 
@@ -36,7 +37,7 @@ def devices(devices: Sequence[Device] | None = None) -> Picture:
         if above:
             g.edge(above, names[0], style="invis", weight="10")
         above = names[(len(names) - 1) // PER_ROW * PER_ROW]
-    return graph.render(g, _alt_devices(groups))
+    return graph.render(g, told("devices", _says(groups)))
 
 
 def hosts(devices: Sequence[Device] | None = None, function: str = "f", collective: str = "psum") -> Picture:
@@ -60,11 +61,7 @@ def hosts(devices: Sequence[Device] | None = None, function: str = "f", collecti
     graph.node(g, "back", "combined result", "plain", text_width("combined result") + 8, 22)
     g.edge("function", "back", dir="back", weight="0", **{"class": "dash"})
     g.edge("back", "collective", dir="none", weight="0", **{"class": "dash"})
-    words = (
-        f"{function} is mapped to every device; {collective} combines the results of all of them "
-        "and hands the combined result back."
-    )
-    return graph.render(g, f"{_alt_devices(groups)} {words}")
+    return graph.render(g, told("hosts", _says(groups), ["mapped", function, collective]))
 
 
 def _host(g: Any, groups: Groups, host: int | None, most: int, per_row: int = 0) -> list[str]:
@@ -121,8 +118,7 @@ def _by_host(devices: Sequence[Device] | None) -> Groups:
     return dict(sorted(groups.items()))
 
 
-def _alt_devices(groups: Groups) -> str:
+def _says(groups: Groups) -> Phrase:
     total = sum(map(len, groups.values()))
-    each = [f"host {p} has {numbers('device', [d.id for d in members])}" for p, members in groups.items()]
-    plural = "s" * (len(groups) != 1)
-    return f"{total} device{'s' * (total != 1)} on {len(groups)} host{plural}: {join(each)}."
+    each = [["has", p, named([d.id for d in members])] for p, members in groups.items()]
+    return ["on", ["count", total], ["hosts", len(groups)], several(each)]

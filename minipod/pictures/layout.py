@@ -9,7 +9,8 @@ import numpy as np
 from jax.core import Tracer
 from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec, Sharding
 
-from minipod.pictures.drawing.phrases import join, numbers
+from minipod.drawing.phrases import Phrase, devices, several, told
+from minipod.drawing.svg import PALETTE
 
 Part = tuple[int, int]  # start and stop in one dimension
 
@@ -27,7 +28,15 @@ class Layout:
     holders: dict[tuple[int, ...], list[Any]]
 
     def shard(self, at: tuple[int, ...]) -> tuple[list[Any], int]:
-        """The devices that hold the shard at index `at`, and its number: shards are counted row by row."""
+        """The devices that hold the shard at index `at`, and the number of its colour.
+
+        One device has one colour in all pictures: a shard takes that of its first device, by its place among them
+        where several processes number theirs far apart. More shards than colours are counted row by row.
+        """
+        first = sorted(group[0].id for group in self.holders.values())
+        if at in self.holders and len(first) <= len(PALETTE):
+            own = self.holders[at][0].id
+            return self.holders[at], first.index(own) if first[-1] >= len(PALETTE) else own
         number = 0
         for i, parts in zip(at, self.parts, strict=True):
             number = number * len(parts) + i
@@ -41,32 +50,32 @@ class Layout:
         piece = ",".join(str(parts[0][1] - parts[0][0]) for parts in self.parts)
         return [f"each device holds {self.kind.partition('[')[0]}[{piece}]"] if self.shape and devices > 1 else []
 
-    def alt(self) -> str:
-        """The picture in words: the grid of shards, and what each device holds."""
-        what = " ".join(["An array" if self.shape else "A single number", self.kind, self.spec]).rstrip()
-        everyone = sorted((d for group in self.holders.values() for d in group), key=lambda d: d.id)
+    def said(self) -> dict[str, Phrase]:
+        """The picture as phrases: the grid of shards, and what each device holds."""
+        what: Phrase = ["array" if self.shape else "number", f"{self.kind} {self.spec}".rstrip()]
+        everyone = devices(sorted(d.id for group in self.holders.values() for d in group))
         if not math.prod(self.shape):
-            return f"{what} without elements on {numbers('device', [d.id for d in everyone])}."
+            return told("sharding", ["empty", what, everyone])
         if len(self.holders) == 1:
-            verb = "holds" if len(everyone) == 1 else "each hold"
-            return f"{what}, not divided: {numbers('device', [d.id for d in everyone])} {verb} all of it."
-        grid = " × ".join(str(len(p)) for p in self.parts)
+            verb = "holds" if everyone[1] == 1 else "each hold"
+            return told("sharding", ["colon", ["undivided", what], [verb, everyone, ["all"]]])
+        grid = [" × ".join(str(len(p)) for p in self.parts)] if len(self.parts) > 1 else []
+        cut = ["grid of shards" if grid else "shards", len(self.holders), what, *grid]
         each = []
         for at, group in self.holders.items():
             verb = "holds" if len(group) == 1 else "each hold"
-            each.append(f"{numbers('device', [d.id for d in group])} {verb} {self._where(at)}")
-        several = f" ({grid})" if len(self.parts) > 1 else ""
-        return f"{what} in {len(self.holders)} shards{several}: {join(each)}."
+            each.append([verb, devices([d.id for d in group]), self._where(at)])
+        return told("sharding", ["colon", cut, several(each)], caption=cut)
 
-    def _where(self, at: tuple[int, ...]) -> str:
+    def _where(self, at: tuple[int, ...]) -> Phrase:
         rank = len(self.shape)
         names = ["element"] if rank == 1 else ["slice"] * (rank - 2) + ["row", "column"]
         said = []
         for noun, index, parts in zip(names, at, self.parts, strict=True):
             start, stop = parts[index]
             if len(parts) > 1 or rank == 1:
-                said.append(f"{noun} {start}" if stop - start == 1 else f"{noun}s {start}–{stop - 1}")
-        return ", ".join(said)
+                said.append([noun, stop - start, f"{start}" if stop - start == 1 else f"{start}–{stop - 1}"])
+        return ["clauses", *said]
 
 
 def layout(array_or_sharding: Any, shape: Sequence[int] | None = None) -> Layout:

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from minipod.pictures.curves import TALL, WIDE, _frame, _marker
-from minipod.pictures.drawing.axes import axis
-from minipod.pictures.drawing.phrases import join
-from minipod.pictures.drawing.svg import Canvas, Picture, number, text_width
+from minipod.drawing.axes import axis
+from minipod.drawing.phrases import Phrase, several, told
+from minipod.drawing.svg import Canvas, Picture, number, text_width
+from minipod.pictures.curves import TALL, WIDE, frame, marker
 from minipod.roofline import BOUNDS
 
 MOST, LINE = 16, 15.0  # plans; from one line of small print to the next
@@ -30,15 +30,15 @@ def plans(plans: Sequence[Any]) -> Picture:
     top = 22.0 + 17 * len(kinds)
     left, right = max(text_width(tick, 12, True) for _, tick in up.ticks) + 9, WIDE
     canvas = Canvas()
-    _frame(canvas, across, up, left, right, top, "percent of the memory", "milliseconds")
+    frame(canvas, across, up, left, right, top, "percent of the memory", "milliseconds")
     for row, kind in enumerate(kinds):
         y = 24.0 + 17 * row
-        _marker(canvas, left + 6, y, BOUNDS.index(kind))
+        marker(canvas, left + 6, y, BOUNDS.index(kind))
         canvas.text(left + 16, y, f"bound by {kind}", "small", "start")
     taken: list[tuple[float, float, float]] = []  # labels that are drawn: left, right, middle
     for plan, (x, y) in sorted(zip(fitting, points, strict=True), key=lambda each: each[1][1]):
         px, py = left + across.at(x) * (right - left), top + (1 - up.at(y)) * TALL
-        _marker(canvas, px, py, BOUNDS.index(plan.bound))
+        marker(canvas, px, py, BOUNDS.index(plan.bound))
         word, wide = name(plan), text_width(name(plan), 12, True)
         start = px + 9 if px + 9 + wide <= right else px - 9 - wide
         level, near = py, start - 2 if start > px else start + wide + 2
@@ -54,9 +54,12 @@ def plans(plans: Sequence[Any]) -> Picture:
         canvas.text(0, y, "these do not fit", "small", "start")
         for row, word in enumerate(missing):
             canvas.text(12, y + LINE * (row + 1), word, "code", "start")
-    said = [f"{name(p)}, {x:.0f} %, {y:.3g} ms, bound by {p.bound}" for p, (x, y) in zip(fitting, points, strict=True)]
-    said += [f"{word}, does not fit" for word in missing]
-    return canvas.picture(f"Plans, percent of the memory and milliseconds of a step: {join(said, MOST)}.")
+    said: list[Phrase] = [
+        ["plan", name(p), f"{x:.0f}", f"{y:.3g}", ["word", f"bound by {p.bound}"]]
+        for p, (x, y) in zip(fitting, points, strict=True)
+    ]
+    said += [["unfit", word] for word in missing]
+    return canvas.picture(told("plans", ["plans", several(said, MOST)]))
 
 
 def name(plan: Any) -> str:

@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from minipod.pictures.drawing.phrases import few, join
-from minipod.pictures.drawing.svg import Canvas, Picture, number, text_width
+from minipod.drawing.phrases import few, told
+from minipod.drawing.svg import Canvas, Picture, number, text_width
 
 MOST, HOSTS = 16, 2  # devices; hosts: more would not fit on a phone
 TALL, ROW, GAP, TOP = 28.0, 44.0, 96.0, 30.0  # a device, from one to the next, between hosts, a host's name
@@ -43,10 +43,10 @@ def ring(devices: Sequence[Any]) -> Picture:
         x, y = places[d.id]
         canvas.rect(x, y, wide, TALL, "device tint")
         canvas.text(x + wide / 2, y + TALL / 2, f"device {d.id}")
-    said = f"{len(crossing)} of {len(hops)} hops cross between hosts"
-    canvas.text(0, canvas.height + 16, said, "small", "start")
-    shown = ["…" if i is None else str(order[i].id) for i in few(len(order), 10)]
-    return canvas.picture(f"A ring through devices {join(shown, 10).replace(';', ',')} and back: {said}.")
+    note = f"{len(crossing)} of {len(hops)} hops cross between hosts"
+    canvas.text(0, canvas.height + 16, note, "small", "start")
+    shown = ", ".join("…" if i is None else str(order[i].id) for i in few(len(order), 10))
+    return canvas.picture(told("ring", ["ring", shown, len(crossing), len(hops)]))
 
 
 def _hop(canvas: Canvas, a: tuple[float, float], b: tuple[float, float], wide: float, inside: bool) -> None:

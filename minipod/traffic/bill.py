@@ -142,18 +142,22 @@ def costliest(costs: Sequence[tuple[Branch, Cost]]) -> Cost | int:
     return always + sum(max(map(costliest, branches.values())) for branches in inside.values())
 
 
+def merged(collectives: Sequence[Collective]) -> list[Collective]:
+    """Equal collectives once, where the first of them is, their times added: a loop and its unrolled form agree."""
+    alike: dict[Collective, list[int | None]] = {}
+    for c in collectives:
+        alike.setdefault(replace(c, times=None), []).append(c.times)
+    return [replace(c, times=None if None in n else sum(filter(None, n))) for c, n in alike.items()]
+
+
 def table(collectives: Sequence[Collective]) -> Table:
-    """One row per collective; equal ones share a row, and their times add up, so a loop and its unrolled form agree.
+    """One row per collective; equal ones share a row, and their times add up.
 
     bytes: the array worked on. sent: what a device sends for it, over all times; their sum stands below.
     Without axes the column shows the groups. A row in a branch says so: «all-reduce (branch 1)».
     """
-    alike: dict[Collective, list[int | None]] = {}
-    for c in collectives:
-        alike.setdefault(replace(c, times=None), []).append(c.times)
     rows = []
-    for c, times in alike.items():
-        c = replace(c, times=None if None in times else sum(n or 0 for n in times))
+    for c in merged(collectives):
         branch = f" (branch {'/'.join(str(number) for _, number in c.branch)})" if c.branch else ""
         rows.append((c.op + branch, _axes(c), _number(c.bytes), _number(c.times), _number(c.sent)))
     unknown = any(c.times is None for c in collectives)

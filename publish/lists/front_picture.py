@@ -5,9 +5,8 @@ import re
 import tempfile
 from pathlib import Path
 
-from minipod.pictures.drawing.svg import Picture
-from publish.pages.figures import coloured, upright
-from publish.pages.labels import translate
+from minipod.drawing import Picture
+from publish.pages.figures import in_words
 
 RECORDED = "book/outputs/index.json"
 FILES = {"en": "book/front_page.svg", "zh-Hans": "book/front_page.zh-Hans.svg"}
@@ -22,7 +21,7 @@ def pictures(root: Path) -> dict[Path, str]:
     svg = next((m[0] for html in shown if (m := re.search("<svg.*</svg>", html, re.S))), None)
     if svg is None:
         return {}
-    return {root / path: _alone(upright(translate(coloured(svg), edition, ""))) for edition, path in FILES.items()}
+    return {root / path: _alone(in_words(svg, edition)) for edition, path in FILES.items()}
 
 
 def _alone(svg: str) -> str:

@@ -9,7 +9,7 @@ from publish.page import ROOT, chapter_of
 from publish.pages import terms
 
 _PIECES = re.compile(
-    r"<(?P<verbatim>pre|code|style|script)\b.*?</(?P=verbatim)>"
+    r"<(?P<verbatim>pre|code|style|script|title|metadata)\b.*?</(?P=verbatim)>"
     r"|(?P<name>aria-label|alt|title)=(?P<value>\"[^\"]*\"|'[^']*')"
     r"|(?<=>)(?P<text>[^<>]*[A-Za-z][^<>]*)(?=<)",
     re.S,
@@ -17,15 +17,15 @@ _PIECES = re.compile(
 
 
 @functools.cache
-def _rules(kind: str) -> list[tuple[re.Pattern, str]]:
-    return [(re.compile(row["find"]), row["zh-Hans"]) for row in terms.terms()[kind]]
+def _shared() -> list[tuple[re.Pattern, str]]:
+    return [(re.compile(row["find"]), row["zh-Hans"]) for row in terms.terms()["labels"]]
 
 
 @functools.cache
 def _rules_of(page: str) -> list[tuple[re.Pattern, str]]:
     """A chapter's own labels, before those that all chapters share."""
     own = chapter.labels if (chapter := chapter_of(page)) else ()
-    return [*((re.compile(find), put) for find, put in own), *_rules("labels")]
+    return [*((re.compile(find), put) for find, put in own), *_shared()]
 
 
 @functools.cache
@@ -47,10 +47,7 @@ def _figures(page: str) -> dict[str, str]:
 
 @functools.cache
 def label(text: str, edition: str, page: str = "") -> str:
-    """One label, or the sentences that describe a picture, in the words of the page's chapter and of terms.toml.
-
-    What neither knows stays.
-    """
+    """One label in the words of the page's chapter and of terms.toml; what neither knows stays."""
     bare = text.strip()
     if edition == "en" or not bare:
         return text
@@ -59,9 +56,6 @@ def label(text: str, edition: str, page: str = "") -> str:
         words = rule[0].sub(rule[1], bare)
     elif bare in _figures(page):
         words = _figures(page)[bare]
-    elif " " in bare and bare.endswith("."):
-        for find, put in _rules("phrases"):
-            words = find.sub(put, words)
     return text.replace(bare, terms.traditional(words) if edition == "zh-Hant" else words)
 
 

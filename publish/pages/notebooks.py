@@ -4,19 +4,23 @@ import copy
 import functools
 import re
 from dataclasses import dataclass
+from functools import partial
 
 import jupytext
 import nbformat
 import yaml
 
 from grader.notebook import blank_cells
+from minipod.drawing import svg
 from publish.outputs.execute import LIMIT, Executed
 from publish.page import ROOT, Page
 from publish.pages import exercise_blocks, figures, first_cell, terms
 from publish.pages.labels import label
 from publish.pages.plain_markdown import Links, plain
 
-_WIDE = r"[\u3400-\u9fff\uff00-\uffef、。》”]"
+_WIDE = re.compile(r"[\u3400-\u9fff\uff00-\uffef、。》”]")
+_CHAPTER = re.compile(r"( ?)(\{(?:doc|ref)\})`((?:sec-)?ch(\d\d)(?:_\w+)?)`( ?)")  # without words of its own
+_NUMBERED = re.compile(r"\{ref\}`(?:第 (\d+) 章|[Cc]hapter (\d+)) <([^>`]+)>`")
 EDITIONS = {"en": "en", "zh-Hans": "zh-Hans", "zh-Hant": "zh-Hans"}  # each edition and the one it is written in
 
 
@@ -103,7 +107,9 @@ def _output(output: dict, src: Source, count: int, cell: str, drawn: int) -> dic
         html = "".join(data["text/html"])
         data["text/html"] = figures.shown(html, src.name, cell, drawn, src.edition)
         if "minipod" in html and "<pre" not in html and "text/plain" in data:  # not what a program printed
-            data["text/plain"] = label("".join(data["text/plain"]), src.edition, src.name)
+            said, text = svg.data(html), "".join(data["text/plain"])
+            told = figures.description(said, src.edition, src.name) if said else label(text, src.edition, src.name)
+            data["text/plain"] = told
         output["data"] = data
     return output
 
@@ -161,7 +167,7 @@ def _address(config: str) -> str:
 
 
 def name_chapters(sources: list[Source], title: dict[str, str]) -> None:
-    """Let a reference to a chapter that has no words of its own say its number, too.
+    """Let a reference to a chapter that has no words of its own say its number and its title.
 
     An item of a list stays short, and where the number stands before the reference (第 3 章《…》) nothing is added.
     A reference into a chapter that says its number alone, {ref}`chapter 3 <sec-spec>`, says its title, too, but in
@@ -169,22 +175,29 @@ def name_chapters(sources: list[Source], title: dict[str, str]) -> None:
 
     title: label or page → its title, as `titles` has it.
     """
-    pattern = r"(?<!- )(?<!\| )(?<!《)(?<!“)\{(doc|ref)\}`((?:sec-)?ch(\d\d)(?:_\w+)?)`"
     for src in sources:
-        words, found = terms.ui()["chapter_titled"][src.edition], pattern
-        if src.edition != "en":  # 第 3 章 follows Chinese without a space
-            found = rf"(?:(?<={_WIDE}) )?{pattern}(?: (?={_WIDE}))?"
+        named = partial(_named, terms.ui()["chapter_titled"][src.edition], title, src.edition != "en")
+        numbered = partial(_numbered, terms.ui()["chapter_titled"][src.edition], title)
+        src.text = _NUMBERED.sub(numbered, _CHAPTER.sub(named, src.text))
 
-        def named(m: re.Match, words: str = words) -> str:
-            return f"{{{m[1]}}}`{words.format(int(m[3]), title[m[2]].replace('`', ''))} <{m[2]}>`"
 
-        def titled(m: re.Match, words: str = words) -> str:
-            number = int(m[1] or m[2])
-            return f"{{ref}}`{words.format(number, title[f'sec-ch{number:02}'].replace('`', ''))} <{m[3]}>`"
+def _named(words: str, title: dict[str, str], chinese: bool, m: re.Match[str]) -> str:
+    """A reference to a chapter with its number and title; in Chinese 第 3 章 follows Chinese without a space."""
+    if m.string.endswith(("- ", "| ", "《", "“"), 0, m.start(2)):
+        return m[0]
+    before = "" if chinese and _WIDE.match(m.string, m.start() - 1) else m[1]
+    after = "" if chinese and _WIDE.match(m.string, m.end()) else m[5]
+    said = words.format(int(m[4]), title[m[3]].replace("`", ""))
+    return f"{before}{m[2]}`{said} <{m[3]}>`{after}"
 
-        lines = re.sub(found, named, src.text).split("\n")
-        numbered = r"(?<!- )\{ref\}`(?:第 (\d+) 章|[Cc]hapter (\d+)) <([^>`]+)>`"
-        src.text = "\n".join(line if line.startswith("|") else re.sub(numbered, titled, line) for line in lines)
+
+def _numbered(words: str, title: dict[str, str], m: re.Match[str]) -> str:
+    """A reference that says a chapter's number, with the chapter's title."""
+    line = m.string.rfind("\n", 0, m.start()) + 1
+    if m.string.startswith("|", line) or m.string.endswith("- ", 0, m.start()):
+        return m[0]
+    number = int(m[1] or m[2])
+    return f"{{ref}}`{words.format(number, title[f'sec-ch{number:02}'].replace('`', ''))} <{m[3]}>`"
 
 
 def titles(sources: list[Source]) -> tuple[dict[str, str], dict[str, str]]:

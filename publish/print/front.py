@@ -3,7 +3,7 @@
 from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement
 
-from minipod.pictures.drawing.svg import LINES, ON_COLOUR, PALETTE
+from minipod.drawing.svg import LINES, ON_COLOUR, PALETTE
 from publish.print.whole import Book, full_title, version
 
 

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -15,8 +16,8 @@ from jax.sharding import PartitionSpec as P
 from picture_gallery import GALLERY, PARAMS, SVG, TWO_HOSTS, labels, mesh, on, predict
 
 from minipod import pictures
-from minipod.pictures.drawing import svg
-from publish.pages.labels import label
+from minipod.drawing import svg
+from publish.pages import figures
 
 every = pytest.mark.parametrize("picture", GALLERY.values(), ids=GALLERY.keys())
 
@@ -42,7 +43,7 @@ def test_every_label_is_in_the_vocabulary_or_is_code_or_a_number(picture):
 
 @every
 def test_the_description_is_translated_whole(picture):
-    said = label(picture.alt, "zh-Hans")
+    said = figures.description(svg.data(picture.svg), "zh-Hans")
     english = (
         r"(devices?|host(?!:)|hosts|holds?|each|shards?|rows?|columns?|slices?|elements?|mesh|array|of|along|times|bytes?"
         r"|loop|branch|from|to|over|lowest|finite|more|and|nothing|sent|split|copied|stacked|mapped|divided|number|one)"
@@ -105,6 +106,18 @@ def test_the_host_picture_is_whole_with_either_graphviz(dot, monkeypatch):
     assert "host 1 has devices 2048–2051" in picture.alt and "hands the combined result back" in picture.alt
 
 
+def test_without_graphviz_only_what_it_draws_is_missing_and_says_so():
+    code = (
+        "import sys; sys.modules['graphviz'] = None\n"
+        "from minipod import pictures; import jax.numpy as jnp\n"
+        "print(pictures.sharding(jnp.ones(8))); pictures.devices()\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert run.stdout == "An array float32[8], not divided: device 0 holds all of it.\n"
+    said = "minipod.distribution.Missing: pictures need packages that are not installed: "
+    assert run.stderr.splitlines()[-1].startswith(said)
+
+
 def test_a_thousand_devices_are_summarised():
     code = (
         "import jax; from minipod import pictures; from minipod.devices import simulate; simulate(1024)\n"
@@ -160,6 +173,31 @@ def test_each_shard_has_one_colour_and_names_all_its_copies():
     assert cells == ["cell c0", "cell c1", "cell c2", "cell c3"]
     assert [s for s in labels(picture) if re.fullmatch(r"\d, \d", s)] == ["0, 4", "1, 5", "2, 6", "3, 7"]
     assert "each number is a device" in labels(picture) and "each device holds [8,2]" in labels(picture)
+
+
+@pytest.mark.parametrize("spec", SPECS[:-1], ids=str)
+def test_a_shard_has_the_colour_of_the_first_device_that_holds_it(spec):
+    sharding = NamedSharding(mesh(2, 4), spec)
+    first: dict[str, int] = {}  # the oracle: JAX's own map
+    for device, index in sharding.devices_indices_map((8, 8)).items():
+        first[str(index)] = min(device.id, first.get(str(index), device.id))
+    drawn = blocks(pictures.sharding(sharding, (8, 8)))
+    assert sorted(colour for colour, _ in drawn) == sorted(first.values())
+    assert all(colour == devices[0] for colour, devices in drawn)
+    assert sorted(i for _, devices in drawn for i in devices) == list(range(8))
+
+
+def test_devices_of_several_processes_are_coloured_in_their_order_and_many_shards_are_counted():
+    far = NamedSharding(Mesh(np.array(TWO_HOSTS)[::-1], ("x",)), P("x"))
+    assert blocks(pictures.sharding(far, (8,)))[:2] == [(7, [2051]), (6, [2050])]
+    sixteen = Mesh(np.array([*TWO_HOSTS, *(replace(d, id=d.id + 4) for d in TWO_HOSTS)]), ("x",))
+    assert [c for c, _ in blocks(pictures.sharding(NamedSharding(sixteen, P("x")), (16,)))] == [0, 1, 2, 3, 4, 5, 7]
+
+
+def blocks(picture: pictures.Picture) -> list[tuple[int, list[int]]]:
+    """The colour and the devices of each block, as they are drawn."""
+    cells = [e.attrib for e in ET.fromstring(picture.svg).iter(f"{SVG}rect") if e.attrib.get("data-devices")]
+    return [(int(c["class"].removeprefix("cell c")), [*map(int, c["data-devices"].split())]) for c in cells]
 
 
 def test_colours_are_the_same_for_a_shard_whatever_the_spec():

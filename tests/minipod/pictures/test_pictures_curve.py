@@ -10,7 +10,7 @@ import pytest
 from picture_gallery import LOSS, SVG, curves, labels
 
 from minipod import pictures
-from minipod.pictures.drawing.axes import axis
+from minipod.drawing.axes import axis
 
 STEPS = np.arange(50)
 

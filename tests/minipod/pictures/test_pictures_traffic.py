@@ -16,8 +16,8 @@ from jax.sharding import PartitionSpec as P
 from picture_gallery import SVG, all_ops, along, labels, mesh, pod, ring, rows
 
 from minipod import pictures, traffic
+from minipod.drawing import svg
 from minipod.hlo.collectives import Collective
-from minipod.pictures.drawing import svg
 
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 Point = tuple[float, float]

