@@ -1,6 +1,9 @@
 """Workflows, citation, changelog and both guides for contributors name what is there, and the same version."""
 
+import os
 import re
+import shutil
+import subprocess
 import tomllib
 
 import pytest
@@ -72,3 +75,18 @@ def test_both_guides_for_contributors_name_the_same_commands_and_files():
     assert here == there
     blocks = [re.findall(r"^(\S.*?)(?:\s+#.*)?$", (ROOT / g).read_text("utf-8").split("```")[1], re.M) for g in GUIDES]
     assert blocks[0][1:] == blocks[1][1:]
+
+
+@pytest.mark.parametrize("fails", ["", "verify", "env-newest"])
+def test_the_weekly_report_quotes_what_fails_and_nothing_else(tmp_path, fails):
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci/weekly", tmp_path / ".ci")
+    make = tmp_path / "make"
+    make.write_text(f'#!/bin/sh\necho "$1 says: ch04_jit, cell 7 differs"; test "$1" != "{fails}"\n')
+    make.chmod(0o755)
+    env = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", ".ci/weekly"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+    report = (tmp_path / "_build/weekly.md").read_text()
+    assert (done.returncode, done.stdout) == (bool(fails), report)
+    assert report.count("ch04_jit, cell 7 differs") == bool(fails) and report.count("\n## ") == 4
+    assert not fails or f"failed\n\n```text\n{fails} says: ch04_jit" in report
