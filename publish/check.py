@@ -31,14 +31,21 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             looks: list[Callable[[], Iterator[str]]] = [code, layout, lambda: house.faults(ROOT), pages, chinese]
             looks += [] if no_types else [lambda: types(typing.communicate()[0])]
-            for look in looks:
-                for line in look():
-                    print(line, flush=True)
-                    found += 1
+            for line in (line for look in looks for line in _readable(look)):
+                print(line, flush=True)
+                found += 1
         finally:
             typing.kill()
     print(f"{f'to be mended: {found}' if found else 'nothing to mend'} ({time.monotonic() - start:.0f} s)")
     return 1 if found else 0
+
+
+def _readable(look: Callable[[], Iterator[str]]) -> Iterator[str]:
+    """What a look finds, up to a file that is neither Python nor TOML; which one it is, ruff and sync say."""
+    try:
+        yield from look()
+    except (SyntaxError, ValueError) as error:
+        yield f"what comes after this cannot be read: {' '.join(str(error).split())}"
 
 
 def code() -> Iterator[str]:

@@ -139,7 +139,11 @@ def _is_beside(root: Path, path: Path, name: str) -> bool:
 def _imports(root: Path, folder: str) -> Iterator[Import]:
     """Those of every Python file below a folder, but what is imported for types only."""
     for path in sorted((root / folder).rglob("*.py")):
-        for node in _run(ast.parse(path.read_text("utf-8"))):
+        try:
+            tree = ast.parse(path.read_text("utf-8"))
+        except SyntaxError:  # which ruff tells
+            continue
+        for node in _run(tree):
             if isinstance(node, ast.Import):
                 yield from (Import(path.relative_to(root), node.lineno, alias.name) for alias in node.names)
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

@@ -68,6 +68,15 @@ def test_without_pyright_the_others_count(quiet, capsys):
     assert capsys.readouterr().out.startswith("note: types are not looked at: pyright could not fetch its program")
 
 
+def test_a_file_that_cannot_be_read_is_a_line(quiet, capsys, monkeypatch):
+    def unreadable(*_):
+        raise SyntaxError("invalid syntax (<unknown>, line 3)")
+
+    monkeypatch.setattr(style, "check", unreadable)
+    assert check.main([]) == 1
+    assert capsys.readouterr().out.startswith("what comes after this cannot be read: invalid syntax (<unknown>, line 3")
+
+
 def test_what_ruff_says_is_a_line_each(tmp_path, monkeypatch):
     monkeypatch.setattr(check, "ROOT", tmp_path)
     (tmp_path / "one.py").write_text("import os\n\nx = [1,2]\n")
