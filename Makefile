@@ -19,11 +19,11 @@ pdf epub zip: book  ## the book to take along, in _build/: PDF (with Chromium), 
 # WHAT=list says of everything recorded how old it is, what it needs, and what has changed since; WHAT=ch13_wire or
 # WHAT='*_plans' runs those recorders instead (book/recordings.toml).
 record: env  ## execute the cells of all PAGES, write their outputs to book/outputs/
-	@$(BIN)/python -m publish.record $(if $(WHAT),--what '$(WHAT)') $(PAGES)
+	@$(BIN)/python -m publish.record$(if $(WHAT), --what '$(WHAT)') $(PAGES)
 
 # After a change in the tools: each cell whose outputs are now others, on PAGES or all that do not measure.
 verify: env  ## execute the cells, compare with what is recorded; SINCE=main: pages that reach what changed since
-	@$(BIN)/python -m publish.verify $(if $(SINCE),--since '$(SINCE)') $(PAGES)
+	@$(BIN)/python -m publish.verify$(if $(SINCE), --since '$(SINCE)') $(PAGES)
 
 # Whether this commit can be released: tag, changelog, clean tree, the wheel in empty environments. RELEASING.md.
 release-check: env
