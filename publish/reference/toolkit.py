@@ -112,7 +112,7 @@ def _entry(module: str, node: ast.AST) -> Entry:
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return Entry(f"{module}.{name}", _signature(node), ast.get_docstring(node) or "")
     text = ast.unparse(node)
-    return Entry(f"{module}.{name}", text if len(text) <= 80 else f"{text.partition(' = ')[0]} = …", "")
+    return Entry(f"{module}.{name}", text if len(text) <= 80 else f"{text.partition(' = ')[0]} = ...", "")
 
 
 def _signature(node: ast.FunctionDef | ast.ClassDef) -> str:

@@ -246,6 +246,7 @@ def test_the_api_is_as_python_sees_it():
         for entry in module.entries:
             found = there(entry.name)
             if not (inspect.isfunction(found) or inspect.isclass(found)):
+                assert entry.signature.startswith(entry.name.rpartition(".")[2]) and ast.parse(entry.signature)
                 continue
             assert (inspect.cleandoc(found.__doc__ or "")) == entry.doc or inspect.isclass(found)
             if inspect.isfunction(found):
