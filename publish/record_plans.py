@@ -54,23 +54,26 @@ def reports(root: Path) -> list[Path]:
     return sorted(root.glob("lessons/*/*_tpu.py"))
 
 
-def record_report(path: Path) -> None:
-    """Write what a program reports of the TPU's compiler, and say which lines are others than before."""
+def report(path: Path) -> str:
+    """What a program reports of the TPU's compiler. Missing (an OSError) without libtpu."""
     jax.config.update("jax_platforms", "cpu")  # or JAX would look for a TPU here
     sys.path.insert(0, str(path.parent))  # as when it is run
     try:
         with Child("tpu") as child:
-            text = runpy.run_path(str(path))["report"](
-                lambda function, *arguments: child.ask(trace(function, *arguments)), versions()["libtpu"]
-            )
+            made = runpy.run_path(str(path))["report"]
+            return made(lambda function, *given: child.ask(trace(function, *given)), versions()["libtpu"]) + "\n"
     finally:
         sys.path.remove(str(path.parent))
         for name, module in list(sys.modules.items()):  # another lesson has a model.py, too
             if Path(getattr(module, "__file__", None) or "/").parent == path.parent:
                 del sys.modules[name]
-    into = path.with_suffix(".txt")
+
+
+def record_report(path: Path) -> None:
+    """Write what a program reports, and say which lines are others than before."""
+    into, text = path.with_suffix(".txt"), report(path)
     found = difflib.ndiff(files.read(into).splitlines(), text.splitlines())
-    files.write(into, text + "\n")
+    files.write(into, text)
     lines = [line for line in found if line.startswith(("- ", "+ "))]
     progress_line.done("\n".join([f"{show(into)}: {'other than before' if lines else 'as before'}", *lines]))
 

@@ -45,6 +45,17 @@ def test_the_compiler_makes_it_again(path, each):
     assert record_plans.differences(kept["facts"], json.loads(json.dumps(found))) == []
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("path", record_plans.reports(ROOT), ids=lambda path: path.parent.name)
+def test_the_compiler_reports_it_again(path):
+    if lacking := compiler.missing("tpu"):
+        pytest.skip(f"not installed here: {' '.join(lacking)}")
+    kept, here = path.with_suffix(".txt").read_text("utf-8"), compiler.versions()["libtpu"]
+    if not kept.splitlines()[0].endswith(f"libtpu {here}"):
+        pytest.skip(f"recorded with another libtpu, and here is {here}")
+    assert record_plans.report(path) == kept
+
+
 def test_a_difference_is_said_figure_by_figure():
     old = {"memory": {"peak": 10, "limit": 3}, "collectives": [{"bytes": 1}], "flops": {"bf16": 5}}
     new = {"memory": {"peak": 12, "limit": 3}, "collectives": [{"bytes": 2}], "flops": {"f32": 5}}
