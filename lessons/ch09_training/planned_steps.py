@@ -1,6 +1,6 @@
 """The steps of this chapter for `minipod plan`, with and without donation.
 
-    minipod plan lessons/ch09_training/on_tpu.py:dp_kept --on v5e:2x4 \
+    minipod plan lessons/ch09_training/planned_steps.py:dp_kept --on v5e:2x4 \
         --mesh data=8,model=1
 
 `dp_kept` keeps the old state, `dp_donated` gives it up; `large_…` is the same
