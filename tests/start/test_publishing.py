@@ -73,7 +73,9 @@ def test_both_guides_for_contributors_name_the_same_commands_and_files():
 
     here, there = map(named, GUIDES)
     assert here == there
-    blocks = [re.findall(r"^(\S.*?)(?:\s+#.*)?$", (ROOT / g).read_text("utf-8").split("```")[1], re.M) for g in GUIDES]
+    blocks = [
+        re.findall(r"^([^\s#].*?)(?:\s+#.*)?$", (ROOT / g).read_text("utf-8").split("```")[1], re.M) for g in GUIDES
+    ]
     assert blocks[0][1:] == blocks[1][1:]
 
 

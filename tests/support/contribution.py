@@ -53,9 +53,8 @@ TEST = """def test_rows_of(check):
 
     check(cases, oracle=lambda x, mesh: x.shape[0] // mesh.devices.shape[0])
 """
-RIGHT = 'len(x) // mesh.shape["x"]', 'x.shape[0] // mesh.shape["x"]', "len(x) // len(mesh.devices)"
+RIGHT = 'len(x) // mesh.shape["x"]', 'x.shape[0] // mesh.shape["x"]'
 WRONG = "len(x)", "len(x) // mesh.size", 'x.shape[1] // mesh.shape["x"]'
-AGAIN = "x.shape[0]", "x.shape[0] // mesh.devices.size", 'len(x[0]) // mesh.shape["x"]'
 UNLISTED = (
     'len(x) // mesh.shape["y"]',
     "-len(x)", 'len(x) // mesh.shape["x"] + 1', 'len(x) / mesh.shape["x"]', "None", "x[:1]",
@@ -102,9 +101,7 @@ def fill(folder: Path, lesson: str, languages: tuple[str, ...]) -> None:
     _end(here / "test_exercises.py", TEST, "def test_rows_of(")
     _end(solutions / f"{lesson}.py", head + returns.format(RIGHT[0]))
     _end(here / "others/right_a.py", head + returns.format(RIGHT[1]))
-    _end(here / "others/right_b.py", head + returns.format(RIGHT[2]))
     _end(here / "mistakes.py", _functions(MISTAKES, WRONG))
-    _end(here / "others/wrong.py", _functions(MISTAKES, AGAIN))
     _end(here / "others/unlisted.py", _functions([f"other_{n}" for n in range(10)], UNLISTED))
     words = here / "words.toml"
     text = words.read_text("utf-8")

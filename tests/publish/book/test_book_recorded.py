@@ -101,9 +101,7 @@ def test_make_passes_fresh_and_pages_on():
     assert "-m publish.verify --since 'main'" in said
 
 
-@pytest.mark.parametrize(
-    "module", ["minipod/drawing/svg.py", "minipod/__init__.py", "lessons/first/exercises.py"]
-)
+@pytest.mark.parametrize("module", ["minipod/drawing/svg.py", "minipod/__init__.py", "lessons/first/exercises.py"])
 def test_a_line_of_a_tool_or_of_what_no_cell_names_executes_nothing(folder, outputs, module, capsys):
     (folder / module).touch()
     append(folder / module, "\n# changed\n")
