@@ -87,13 +87,15 @@ def torus_of(mesh: Any, closes: int) -> Torus | None:
         return None
     coords = tuple(tuple(device.coords) for device in devices)
     shape = tuple(max(c[i] for c in coords) + 1 for i in range(len(coords[0])))
-    if prod(shape) != len({*coords}):
-        closed = [False] * len(shape)
-    elif closes == 4:
-        closed = [all(n % 4 == 0 for n in shape)] * len(shape)
-    else:
-        closed = [n > 2 and n % closes == 0 for n in shape]
+    closed = rings(shape, closes) if prod(shape) == len({*coords}) else [False] * len(shape)
     return Torus(shape, tuple(closed), coords)
+
+
+def rings(shape: Sequence[int], closes: int) -> list[bool]:
+    """Which axes of a torus of this shape are rings. closes: as for `torus_of`. Two devices have one link, no ring."""
+    if closes == 4:
+        return [all(n % 4 == 0 for n in shape)] * len(shape)
+    return [n > 2 and n % closes == 0 for n in shape]
 
 
 def said(lines: Sequence[tuple[int, bool]]) -> str:

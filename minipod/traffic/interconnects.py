@@ -14,7 +14,8 @@ class Link:
     shape: "torus": each mesh axis is a line of devices with links to both neighbours, closed into a ring where
         `closes` says so; both directions and several axes work at once, so a closed axis is a bidirectional ring.
         "ring": all devices in one ring that is used in one direction. "switch": everybody reaches everybody in a hop.
-    closes: of a torus, an axis whose size is a multiple of this, and more than 2, is closed into a ring.
+    closes: of a torus, an axis whose size is a multiple of this, and more than 2, is closed into a ring; 4 means whole
+        cubes of 4 × 4 × 4, which are all closed where every axis is a multiple of 4, and else not at all.
     latency: seconds a hop; 0 where the source prints none, and then only bytes count.
     start: seconds that every collective takes before its first hop.
     in_a_ring: of a switch: the library that works over it goes round in a ring, so n devices are n-1 hops and not 1.

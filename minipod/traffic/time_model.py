@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from minipod.hlo.collectives import Collective
-from minipod.torus import Torus
+from minipod.torus import Torus, rings
 from minipod.traffic.interconnects import Link
 
 __all__ = ["seconds"]
@@ -32,8 +32,9 @@ def seconds(c: Collective, link: Link, mesh: dict[str, int] | None = None, torus
     Hops: 1 to a switch (n-1 where a library goes round in a ring), n-1 on a one-way ring, on a torus the sum over the
     axes of n//2 (closed) or n-1 (open). With `torus` the devices lie where their coordinates say, and the axes are
     those of the box that a group fills; ValueError where it fills none. Otherwise `mesh` (axis name → size, in order)
-    are the axes of the torus; without it, or where the groups are no rows of it, a group is one axis. Nothing else is
-    in the way, and the reduction itself costs nothing.
+    are the axes of the torus; without it, or where the groups are no rows of it, a group is one axis. Which are rings
+    says `minipod.torus.rings`: of v4 and its like all axes or none. Nothing else is in the way; reducing
+    itself costs nothing.
 
     Source: Austin et al., «How to Scale Your Model», parts 3 (all-gather over one and several axes, latency,
     all-to-all) and 12 (switches); part 3 leaves (n-1)/n out, the limit for many devices.
@@ -69,13 +70,10 @@ def _lines(c: Collective, link: Link, mesh: dict[str, int] | None, torus: Torus 
             raise ValueError(f"devices that share a chip share its links, too: the time of this {c.op} is not known")
         return found[0] or []
     known = mesh is not None and c.axes is not None and prod(mesh[a] for a in c.axes) == n
-    sizes = [mesh[a] for a in c.axes] if known and mesh and c.axes else [n]
-    return [(size, _closed(size, link)) for size in sizes]
-
-
-def _closed(size: int, link: Link) -> bool:
-    """Is an axis of a torus a ring? Two devices have one link between them, whatever the rest."""
-    return link.shape == "torus" and size > 2 and size % link.closes == 0
+    if not (known and mesh and c.axes):
+        return [(n, *rings([n], link.closes))]
+    closed = dict(zip(mesh, rings([*mesh.values()], link.closes), strict=True))
+    return [(mesh[axis], closed[axis]) for axis in c.axes]
 
 
 def _hops(size: int, closed: bool, link: Link) -> int:
@@ -102,7 +100,7 @@ def _permute(c: Collective, link: Link, sizes: Sequence[int], torus: Torus | Non
     if torus:
         sizes, closed = torus.shape, list(torus.closed)
     else:
-        closed = [_closed(size, link) for size in sizes]
+        closed = rings(sizes, link.closes) if link.shape == "torus" else [False] * len(sizes)
     load: dict[tuple, Fraction] = defaultdict(Fraction)
     longest = 0
     for pair in c.groups:

@@ -93,6 +93,15 @@ def test_an_axis_closes_where_its_size_is_a_multiple():
     assert sizes == pytest.approx({2: 1, 4: 1.5, 6: 5, 8: 3.5})
 
 
+def test_axes_of_cubes_close_all_or_none():
+    """On a v4 of 2 x 2 x 4 the axis of four is a line: no whole cube of 4 x 4 x 4, no optical switch."""
+    cubes = replace(TORUS, closes=4)
+    four = collective("all-gather", 4000, 4, axes=("z",))
+    line, ring = 4000 * 3 / 4 / 1000, 4000 * 3 / 4 / 1000 / 2
+    assert time_model.seconds(four, cubes, {"x": 2, "y": 2, "z": 4}) == pytest.approx(line)
+    assert time_model.seconds(four, cubes, {"x": 4, "y": 8, "z": 4}) == pytest.approx(ring)
+
+
 def test_two_devices_have_one_link_between_them():
     assert time_model.seconds(collective("all-gather", 2000, 2), TORUS) == 1.0
 
@@ -138,8 +147,10 @@ def test_a_compiled_program_takes_the_time_of_its_shapes():
         lambda a: lax.psum(a, "x"), mesh=mesh, in_specs=P("x", "y"), out_specs=P(None, "y"), check_vma=False
     )
     found = traffic.of(summed, jax.ShapeDtypeStruct((4096, 4096), jnp.float32))
-    # 1,024 × 2,048 × 4 bytes a device; twice 3/4 of them, in both directions of a ring
-    assert traffic.seconds(found, "TPU v4", mesh) == pytest.approx(2 * 0.75 * 1024 * 2048 * 4 / 9e10)
+    # 1,024 × 2,048 × 4 bytes a device; twice 3/4 of them. 4 × 2 has no whole cube, so in one direction
+    one_way = 2 * 0.75 * 1024 * 2048 * 4 / 4.5e10
+    assert traffic.seconds(found, "TPU v4", mesh) == pytest.approx(one_way)
+    assert traffic.seconds(found, replace(link("TPU v4"), closes=2), mesh) == pytest.approx(one_way / 2)
 
 
 def test_a_loop_of_unknown_length_has_no_time():
