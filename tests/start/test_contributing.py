@@ -8,7 +8,7 @@ from contribution import CHAPTER, run
 
 from grader.exercise import chapters
 
-BOTH, ENGLISH, CHINESE = ("en", "zh-Hans"), ("en",), ("zh-Hans",)
+BOTH, ENGLISH = ("en", "zh-Hans"), ("en",)
 TESTS = ["tests/lessons/test_languages.py", "tests/publish/text", "tests/publish/test_house.py"]
 
 
@@ -43,7 +43,7 @@ def test_an_exercise_in_english_only_is_in_step_when_it_is_filled_in_and_not_bef
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("languages", [BOTH, ENGLISH, CHINESE], ids="-".join)
+@pytest.mark.parametrize("languages", [BOTH, ENGLISH], ids="-".join)
 def test_an_exercise_is_green(checkout, languages):
     assert contribution.new(checkout, "ch03", *only(languages)).returncode == 0
     contribution.fill(checkout, "ch03_sharding", languages)
@@ -53,7 +53,7 @@ def test_an_exercise_is_green(checkout, languages):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("languages", [BOTH, ENGLISH, CHINESE], ids="-".join)
+@pytest.mark.parametrize("languages", [BOTH, ENGLISH], ids="-".join)
 def test_a_chapter_is_a_draft_until_it_holds_and_is_green_then(checkout, languages):
     before = run(checkout, "publish.sync", "--check")
     assert before.returncode == 0, before.stderr
