@@ -71,9 +71,15 @@ def _lines(c: Collective, link: Link, mesh: dict[str, int] | None, torus: Torus 
         return found[0] or []
     known = mesh is not None and c.axes is not None and prod(mesh[a] for a in c.axes) == n
     if not (known and mesh and c.axes):
-        return [(n, *rings([n], link.closes))]
-    closed = dict(zip(mesh, rings([*mesh.values()], link.closes), strict=True))
+        return [(n, *_rings([n], link))]
+    closed = dict(zip(mesh, _rings([*mesh.values()], link), strict=True))
     return [(mesh[axis], closed[axis]) for axis in c.axes]
+
+
+def _rings(sizes: Sequence[int], link: Link) -> list[bool]:
+    """Which axes of a mesh that is the torus are rings. An axis of size 1 is none of the torus."""
+    closed = iter(rings([n for n in sizes if n > 1], link.closes))
+    return [n > 1 and next(closed) for n in sizes]
 
 
 def _hops(size: int, closed: bool, link: Link) -> int:
@@ -100,7 +106,7 @@ def _permute(c: Collective, link: Link, sizes: Sequence[int], torus: Torus | Non
     if torus:
         sizes, closed = torus.shape, list(torus.closed)
     else:
-        closed = rings(sizes, link.closes) if link.shape == "torus" else [False] * len(sizes)
+        closed = _rings(sizes, link) if link.shape == "torus" else [False] * len(sizes)
     load: dict[tuple, Fraction] = defaultdict(Fraction)
     longest = 0
     for pair in c.groups:
