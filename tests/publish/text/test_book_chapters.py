@@ -157,6 +157,8 @@ def test_an_exercise_in_one_language_stands_on_the_other_page_with_a_note(tmp_pa
 def test_the_book_is_made_where_one_language_is_missing(tmp_path):
     folder = book(tmp_path, machine=True)
     (folder / "book/zh-Hans" / f"{LESSON}.md").unlink()
+    facts = folder / "lessons" / LESSON / "chapter.toml"
+    facts.write_text('only = "en"\n' + facts.read_text("utf-8"), "utf-8")
     done = small_book.tool(fill(folder), "build", "zh-Hant")
     assert done.returncode == 0, done.stdout + done.stderr
     html = (folder / "_build/html/zh-Hant" / f"{LESSON}.html").read_text("utf-8")
