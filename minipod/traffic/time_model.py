@@ -71,7 +71,7 @@ def _lines(c: Collective, link: Link, mesh: dict[str, int] | None, torus: Torus 
         return found[0] or []
     known = mesh is not None and c.axes is not None and prod(mesh[a] for a in c.axes) == n
     if not (known and mesh and c.axes):
-        return [(n, *_rings([n], link))]
+        return [(n, _rings([n], link)[0])]
     closed = dict(zip(mesh, _rings([*mesh.values()], link), strict=True))
     return [(mesh[axis], closed[axis]) for axis in c.axes]
 
