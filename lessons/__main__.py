@@ -65,7 +65,7 @@ def of_author(arguments: list[str], installed: bool) -> bool:
     options = [a for a in arguments if a.startswith("-")]
     of_ours = (
         "--optimized",
-        "--first-spellings",
+        "--shorter",
         "--mutants",
         "--seeds=",
         "--root=",

@@ -61,10 +61,10 @@ class Judged:
         return Finding(chapter.place(self.file, self.function), f"is {found}, not {expected}{said}")
 
 
-def judge_chapter(chapter: ChapterFiles, specs: list[Spec], spellings: bool = True) -> Iterator[Finding]:
+def judge_chapter(chapter: ChapterFiles, specs: list[Spec], shorter: bool = False) -> Iterator[Finding]:
     """What does not hold in a chapter, exercise by exercise; of files that are missing nothing is judged.
 
-    Without `spellings` the mistakes' second spellings are left out.
+    shorter: without the mistakes' second spellings, third ways of being right, and unlisted wrong answers.
     """
     unlisted: list[Judged] = []
     for spec in specs:
@@ -78,19 +78,20 @@ def judge_chapter(chapter: ChapterFiles, specs: list[Spec], spellings: bool = Tr
             mistakes_seen.see_all(spec, settings, cached.mistakes)
             yield from _alike(chapter, spec, cached)
         yield from _written_once(chapter, spec)
-        for path in chapter.right:
+        for path in chapter.right[:1] if shorter else chapter.right:
             there = path not in chapter.optional or spec.name in functions(path)
             for judged in _judge(spec, settings, cached, path, [spec.name] if there else []):
                 if judged.verdict.outcome != "right":
                     yield judged.finding(chapter, "right")
         named = itertools.chain(
             _judge_seen(chapter, spec, settings, cached),
-            _judge(spec, settings, cached, chapter.wrong, _of(spec, chapter.wrong) if spellings else []),
+            _judge(spec, settings, cached, chapter.wrong, [] if shorter else _of(spec, chapter.wrong)),
         )
         for judged in named:
             if judged.verdict.mistake != judged.function or judged.verdict.outcome not in ("wrong", "hung"):
                 yield judged.finding(chapter, f"wrong and called {judged.function}")
-        for judged in _judge(spec, settings, cached, chapter.unlisted, _of(spec, chapter.unlisted)):
+        of_nobody = [] if shorter else _of(spec, chapter.unlisted)
+        for judged in _judge(spec, settings, cached, chapter.unlisted, of_nobody):
             unlisted.append(judged)
             if (judged.verdict.outcome, judged.verdict.mistake) != ("wrong", None):
                 yield judged.finding(chapter, "wrong without a name")
@@ -217,7 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("chapters", nargs="+", metavar="CHAPTER", help="such as ch03")
     parser.add_argument("--root", type=Path, default=HERE, help="holds lessons/, solutions/, tests/ (default: these)")
     parser.add_argument("--optimized", action="store_true", help="compile the answers as a learner's are: slower")
-    parser.add_argument("--first-spellings", action="store_true", help="leave out the mistakes' second spellings")
+    parser.add_argument("--shorter", action="store_true", help="without second spellings, third ways, unlisted answers")
     parser.add_argument("--mutants", action="store_true", help="instead: do they see a small change of a right answer?")
     parser.add_argument("--seeds", type=int, default=SEEDS, metavar="N", help=f"… on so many seeds (default: {SEEDS})")
     options = parser.parse_args(arguments)
@@ -240,7 +241,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ |= QUICKLY
     warm_up(root / ".cache" / "jax")
     try:
-        holds = partial(_report, spellings=not options.first_spellings)
+        holds = partial(_report, shorter=options.shorter)
         report = partial(_report_mutants, seeds=options.seeds) if options.mutants else holds
         return max([report(chapter) for chapter in chosen])
     except KeyboardInterrupt:
@@ -250,14 +251,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _report(chapter: ChapterFiles, spellings: bool) -> int:
+def _report(chapter: ChapterFiles, shorter: bool) -> int:
     """Print the findings on a chapter as they come, then how many and in how long; whether there are any."""
     start, found = time.monotonic(), 0
     missing = incomplete(chapter)
     left_out, wrong = unwritten(chapter.root, chapter.lesson)
     missing += map(Finding.read, wrong)
     readable = not any(finding.unreadable for finding in missing)
-    judge = partial(judge_chapter, chapter, spellings=spellings)
+    judge = partial(judge_chapter, chapter, shorter=shorter)
     judged = _judged(chapter, judge) if readable else []
     for finding in itertools.chain(missing, unfilled(chapter), _chinese(chapter), judged):
         print(finding, flush=True)
@@ -266,7 +267,7 @@ def _report(chapter: ChapterFiles, spellings: bool) -> int:
         print(f"not yet in both languages: {sentence}")
     several = [functions(chapter.blanks), mistakes_of(chapter.mistakes), mistakes_of(chapter.unlisted)]
     counts = "exercises: {}, mistakes: {}, unlisted wrong answers: {}".format(*map(len, several))
-    counts += "" if spellings else "; without second spellings"
+    counts += "; without second spellings, third ways and unlisted answers" * shorter
     result = f"to be mended: {found}" if found else "everything holds"
     print(f"{chapter.lesson}: {result} ({counts}; {time.monotonic() - start:.0f} s)")
     if not found and chapters.is_draft(chapter.folder):

@@ -48,7 +48,7 @@ def test_every_blank_is_todo(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "how", [("--first-spellings",), pytest.param(("--optimized",), marks=LONG)], ids=["quickly", "as-a-learners"]
+    "how", [("--shorter",), pytest.param(("--optimized",), marks=LONG)], ids=["quickly", "as-a-learners"]
 )
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_all_that_the_author_of_a_chapter_wrote_holds(chapter, how):
