@@ -61,7 +61,7 @@ def one_sentence(what):
         who = f"process {jax.process_index()}"
         print(who, what, f"({reason})", file=stderr, flush=True)
         # Process 0 goes last: without it JAX ends the others, with much ado.
-        time.sleep(1 if jax.process_index() else 2)
+        time.sleep(1 if jax.process_index() else 5)
         os._exit(1)
     sys.stderr = stderr
     logging.disable(logging.NOTSET)

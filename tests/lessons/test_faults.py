@@ -79,6 +79,7 @@ def test_the_transport_says_which_chunk_came_for_which():
     assert any("32 vs 28" in text for text in done.outputs)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("program", REPAIRED)
 def test_the_repaired_program_is_right_in_both_processes(program):
     arguments, printed = REPAIRED[program]

@@ -68,6 +68,7 @@ def test_in_a_stall_all_processes_ask_for_the_same_and_stand_on_the_same_line():
     assert len({tuple(n for file, n in stack if file.endswith("one_stalls.py")) for stack in lines}) == 1
 
 
+@pytest.mark.long
 def test_own_seeds_and_a_model_axis_across_make_replicas_that_differ():
     done = cluster.run(HERE / "own_seed.py")
     weights = [re.search(r"weights: (.+)", text) for text in done.outputs]

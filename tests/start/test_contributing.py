@@ -30,6 +30,7 @@ def in_step(folder, languages):
     assert ("note: not yet in both languages" in checked.stdout) == (languages != BOTH)
 
 
+@pytest.mark.long
 def test_an_exercise_in_english_only_is_in_step_when_it_is_filled_in_and_not_before(checkout):
     made = contribution.new(checkout, "ch03", "--only", "en")
     assert made.returncode == 0, made.stderr

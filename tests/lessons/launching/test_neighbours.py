@@ -33,12 +33,14 @@ def recorded() -> dict:
     return json.loads(neighbours.FILE.read_text("utf-8"))["printed"]
 
 
+@pytest.mark.long
 def test_three_ways_give_one_number(recorded):
     by_jax = run(str(LESSON / "sum_jax.py"), processes=2, devices=4)
     by_rpc = run(str(LESSON / "sum_rpc.py"), f"127.0.0.1:{free_port()}", processes=2, devices=4)
     assert totals(by_jax.outputs) == totals(by_rpc.outputs) == totals(recorded["sum_mpi.py"]) == [[TOTAL]] * 2
 
 
+@pytest.mark.long
 def test_plain_jax_has_the_recorded_losses_and_the_libraries_have_the_same(recorded):
     plain = run(str(LESSON / "step_plain.py"), processes=2, devices=4).outputs
     assert losses(plain[0]) == losses(plain[1])

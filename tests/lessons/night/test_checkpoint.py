@@ -63,6 +63,7 @@ def here(trained, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.long
 def test_restored_in_as_many_processes_the_losses_are_equal_to_the_bit(here):
     train("stopped", 20)
     assert losses("stopped")[10:].tolist() == losses("whole")[10:].tolist()
@@ -89,6 +90,7 @@ def test_a_process_that_cannot_write_says_so_and_the_step_before_is_kept(here, w
 
 
 @LONG
+@pytest.mark.long
 def test_a_full_disk_loses_nothing(here):
     disk = Path("disk")
     disk.mkdir()
@@ -110,6 +112,7 @@ def test_a_full_disk_loses_nothing(here):
 
 
 @LONG
+@pytest.mark.long
 @pytest.mark.parametrize("pattern", ["default/d/*", "default/_METADATA"])
 def test_a_truncated_checkpoint_is_named_and_the_one_before_can_be_restored(here, pattern):
     train("stopped", 20)

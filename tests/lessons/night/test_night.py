@@ -259,6 +259,7 @@ def in_one_process(program: str, *args: object) -> str:
     return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.long
 def test_a_checkpoint_that_orbax_cannot_restore_is_never_taken_for_whole(here):
     lines = [line.split("\t") for line in in_one_process(DAMAGED, "whole/steps/60").splitlines()]
     assert [line[2:] for line in lines[:2]] == [["False", "True"]] * 2, "undamaged"

@@ -62,7 +62,10 @@ def test_cleansed_of_settings_and_not_of_where_a_process_is():
     assert environment.cleanse(env) == {}
 
 
-@pytest.mark.parametrize("name", ["http_proxy", "https_proxy", "grpc_proxy", "HTTPS_PROXY", "ALL_PROXY"])
+OTHER_PROXIES = [pytest.param(name, marks=pytest.mark.long) for name in ("https_proxy", "grpc_proxy", "HTTPS_PROXY")]
+
+
+@pytest.mark.parametrize("name", ["http_proxy", "ALL_PROXY", *OTHER_PROXIES])
 def test_a_proxy_that_nobody_reaches_stops_no_cluster(here: Path, monkeypatch: pytest.MonkeyPatch, name: str):
     monkeypatch.setenv(name, NOWHERE)
     (here / "p.py").write_text(PSUM)

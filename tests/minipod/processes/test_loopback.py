@@ -58,8 +58,11 @@ exec "$@"
 
 @pytest.mark.parametrize(
     "names",
-    ["127.0.0.1 localhost\\n10.99.0.1 odd-name\\n", "127.0.0.1 localhost\\n10.99.0.77 odd-name\\n", ""],
-    ids=["the network card", "an address that is gone", "nothing"],
+    [
+        pytest.param("127.0.0.1 localhost\\n10.99.0.1 odd-name\\n", id="the network card", marks=pytest.mark.long),
+        pytest.param("127.0.0.1 localhost\\n10.99.0.77 odd-name\\n", id="an address that is gone"),
+        pytest.param("", id="nothing", marks=pytest.mark.long),
+    ],
 )
 def test_whatever_the_name_of_the_machine_resolves_to(here: Path, names: str):
     inside = ["unshare", "--net", "--uts", "--mount", "sh", "-c", NAMED, "sh"]

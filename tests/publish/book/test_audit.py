@@ -59,6 +59,7 @@ def test_what_is_missing_is_said_in_a_sentence(book, tmp_path, monkeypatch, caps
     assert capsys.readouterr().err.startswith("not here: node, npm, chromium;")
 
 
+@pytest.mark.long
 def test_a_first_visit_to_any_page_of_the_book_is_light():
     """Page, scripts and style sheets, gzipped, each once: less than the audit allows. No other file is fetched."""
     heavy = {}

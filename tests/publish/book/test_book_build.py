@@ -81,6 +81,7 @@ def _files(folder):
     return {name: re.sub(rb"\?v=[0-9a-f]{8}", b"", content) for name, content in found.items()}
 
 
+@pytest.mark.long
 def test_a_line_of_pictures_executes_the_pages_that_use_minipod(built, tmp_path):
     folder = copy(built, tmp_path)
     pictures = folder / "minipod/pictures/hosts_and_devices.py"
@@ -136,6 +137,7 @@ def test_a_stale_page_fails_the_build(built, tmp_path):
     assert result.returncode == 1 and "book/en/first.md" in result.stderr and "«add»" in result.stderr
 
 
+@pytest.mark.long
 def test_a_reference_to_nothing_fails_the_build(built, tmp_path):
     folder = copy(built, tmp_path)
     for edition in ("en", "zh-Hans"):

@@ -15,6 +15,7 @@ PAGES = {
     "warns": ("print('before')", "import warnings\n\nwarnings.warn('old name', stacklevel=1)", "print('after')"),
 }
 EDITIONS = ("en", "zh-Hans", "zh-Hant")
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +114,6 @@ def test_the_status_table_leads_to_the_failed_cells(failing):
     assert ">出錯<" in page(failing[0], "index", "zh-Hant")
 
 
-@pytest.mark.long
 def test_the_next_build_tries_the_failed_pages_alone_and_mends_them(failing):
     folder, _ = failing
     for name in PAGES:
@@ -134,7 +134,6 @@ def test_the_next_build_tries_the_failed_pages_alone_and_mends_them(failing):
     assert last.returncode == 0 and not last.stderr and boxes(page(folder, "raises", "zh-Hant")) == []
 
 
-@pytest.mark.long
 def test_a_kernel_that_does_not_start_is_a_failed_page(tmp_path):
     folder = small_book.make(tmp_path / "book", machine=True)
     assert small_book.tool(folder, "sync").returncode == 0

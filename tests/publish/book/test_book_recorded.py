@@ -168,6 +168,7 @@ def test_a_recording_of_other_versions_than_promised_is_shown_and_named(folder, 
     assert "and the book is to be with jax 0.9.0" in said
 
 
+@pytest.mark.long
 def test_a_recording_of_no_page_is_named(folder):
     shutil.copy(folder / "book/outputs/first.json", folder / "book/outputs/third.json")
     result = small_book.tool(folder, "build", "en")
