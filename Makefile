@@ -4,6 +4,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 VENV ?= .venv
 BIN := $(VENV)/bin
 PORT ?= 8000
+# Hundreds of processes import our modules: compiled once, they are kept, also where the environment says otherwise.
 # Two more than there are cores: half of the tests wait for processes.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(min(6, 2 + (os.cpu_count() or 1)))')
 
@@ -55,11 +56,11 @@ format: env  ## lay out the code: 80 columns in lessons/ and solutions/, 120 els
 # As root it first installs the programs that some tests use from the system, and says which and why: SYSTEM=no does not.
 test: env check  ## style, types, pages, lessons, tools
 	@sh .ci/system $(if $(filter no,$(SYSTEM)),--missing)
-	@$(BIN)/python -m pytest tests -m "not long and not mutants" -n $(WORKERS) --dist worksteal -rs
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest tests -m "not long and not mutants" -n $(WORKERS) --dist worksteal -rs
 
 # What takes minutes or makes environments of its own, and what says in another way what `make test` says.
 test-long: env
-	@$(BIN)/python -m pytest tests -m long -n $(WORKERS) --dist loadfile -rs
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest tests -m long -n $(WORKERS) --dist loadfile -rs
 
 # Each small change of each right answer, over ten seeds: it must be told from the answer (CONTRIBUTING.md).
 mutants: env

@@ -92,7 +92,12 @@ def test_the_explorer_finds_every_exercise_of_the_book(tmp_path):
 
 @pytest.mark.parametrize(
     ("inside", "rootdir", "name"),
-    [(".", True, "double"), (".", True, "total"), ("lessons", True, "total"), ("lessons/ch90_one", False, "total")],
+    [
+        (".", True, "double"),
+        pytest.param(".", True, "total", marks=pytest.mark.long),
+        pytest.param("lessons", True, "total", marks=pytest.mark.long),
+        ("lessons/ch90_one", False, "total"),
+    ],
 )
 def test_one_exercise_runs_by_its_node_id_from_anywhere(tmp_path, inside, rootdir, name):
     root = project(tmp_path / "project")

@@ -158,7 +158,7 @@ def test_a_project_that_lies_where_the_system_does_is_covered(tmp_path, monkeypa
     assert [what for what, path in files.steps if (root / ".venv").is_relative_to(path)][-1] == "show"
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
 def test_stopping_it_leaves_the_last_whole_report(tmp_path, number):
     root, folder = project(tmp_path / "project"), tmp_path / "submissions"
     hand_in(folder, "ada", ch90_one="def count_to(n):\n    while True:\n        pass\n")

@@ -199,7 +199,7 @@ def test_a_solution_is_shown_at_once_where_the_answer_is_right(tmp_path):
     session(root, play)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (60, 20), (40, 16)])
+@pytest.mark.parametrize("size", [*(pytest.param(s, marks=pytest.mark.long) for s in [(80, 24), (60, 20)]), (40, 16)])
 def test_of_many_chapters_the_current_one_is_shown_and_titles_are_wrapped_below_themselves(tmp_path, size):
     root = project(tmp_path)
     words = root / "lessons/ch90_one/words.toml"
@@ -228,7 +228,9 @@ def test_of_many_chapters_the_current_one_is_shown_and_titles_are_wrapped_below_
     session(root, play, size=size)
 
 
-@pytest.mark.parametrize(("lang", "words"), [("zh-Hans", "每个设备都拿到结果"), ("en", "The sum of x")])
+@pytest.mark.parametrize(
+    ("lang", "words"), [("zh-Hans", "每个设备都拿到结果"), pytest.param("en", "The sum of x", marks=pytest.mark.long)]
+)
 def test_a_narrow_screen_and_a_resize(tmp_path, lang, words):
     root = project(tmp_path)
     exercises = root / "lessons" / "ch90_one" / "exercises.py"
@@ -263,7 +265,7 @@ def test_without_colour_outcomes_have_words_and_marks(tmp_path, monkeypatch):
     session(root, play)
 
 
-@pytest.mark.parametrize(("opens", "closes"), [("l", "enter"), ("s", "y")])
+@pytest.mark.parametrize(("opens", "closes"), [("l", "enter"), pytest.param("s", "y", marks=pytest.mark.long)])
 def test_a_key_that_is_pressed_twice_closes_a_dialog_once(tmp_path, opens, closes):
     """On a busy machine the second one is there before the dialog has gone."""
     root = project(tmp_path)

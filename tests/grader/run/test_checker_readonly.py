@@ -61,7 +61,7 @@ def test_what_is_missing_in_the_answers_is_said_and_the_rest_is_checked(root):
     assert "answers/ch91_pair.py does not exist" in said and "Traceback" not in said
 
 
-@pytest.mark.parametrize("kind", ["read-only", "a file"])
+@pytest.mark.parametrize("kind", ["read-only", pytest.param("a file", marks=pytest.mark.long)])
 def test_without_a_compilation_cache_everything_is_checked(root, kind):
     answered(root)
     cache = root / ".cache"

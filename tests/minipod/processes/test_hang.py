@@ -60,7 +60,9 @@ def waits(run: cluster.Run) -> bool:
     )
 
 
-@pytest.mark.parametrize("busy", [(), ("busy",)], ids=["alone", "beside a busy thread"])
+@pytest.mark.parametrize(
+    "busy", [pytest.param((), id="alone"), pytest.param(("busy",), id="beside a busy thread", marks=pytest.mark.long)]
+)
 @pytest.mark.parametrize("case", ["blocks", "reads"])
 def test_who_waits_in_a_collective_for_one_that_has_finished_is_found(case: str, busy: tuple[str, ...]):
     assert waits(steps(case, *busy))
@@ -79,7 +81,7 @@ def test_who_does_something_else_is_let_finish(case: str):
     assert run.ok and run.outputs == ["done\n", ""], run
 
 
-@pytest.mark.parametrize("case", ["blocks", "reads"])
+@pytest.mark.parametrize("case", ["blocks", pytest.param("reads", marks=pytest.mark.long)])
 def test_elsewhere_than_on_linux_too(case: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(hang, "_kind_of_wait", lambda pid: "")  # the kernel says nothing
     monkeypatch.setattr(hang.psutil.Process, "threads", denied)

@@ -31,6 +31,7 @@ LETTERS = """[...document.querySelectorAll('article section > p')].map(p => {
 }).filter(([lines]) => lines > 3).map(([lines, letters]) => letters)"""
 
 
+@pytest.mark.long
 def test_a_line_is_as_long_as_is_good_to_read(browser, html):
     english = seen(browser, html, "en/ch09_training").run(LETTERS)
     assert len(english) > 4 and 55 < sum(english) / len(english) < 78, english
