@@ -4,7 +4,6 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 VENV ?= .venv
 BIN := $(VENV)/bin
 PORT ?= 8000
-# Hundreds of processes import our modules: compiled once, they are kept, also where the environment says otherwise.
 # Two more than there are cores: half of the tests wait for processes.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(min(6, 2 + (os.cpu_count() or 1)))')
 
@@ -53,6 +52,8 @@ format: env  ## lay out the code: 80 columns in lessons/ and solutions/, 120 els
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
+# Hundreds of processes import our modules, and pytest rewrites each test: compiled once, they are kept, whatever the
+# environment says of bytecode.
 # As root it first installs the programs that some tests use from the system, and says which and why: SYSTEM=no does not.
 test: env check  ## style, types, pages, lessons, tools
 	@sh .ci/system $(if $(filter no,$(SYSTEM)),--missing)
