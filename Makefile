@@ -4,10 +4,12 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 VENV ?= .venv
 BIN := $(VENV)/bin
 PORT ?= 8000
+python = $(firstword $(wildcard $(HOME)/.pyenv/versions/$(1).*/bin/python /usr/local/bin/python$(1)) python$(1))
 # Two more than there are cores: half of the tests wait for processes.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(min(6, 2 + (os.cpu_count() or 1)))')
+CHOSEN = not long and not mutants
 
-.PHONY: learn book pdf epub zip record verify release-check release serve env sync format test test-long mutants check pins env-newest test-newest audit clean system
+.PHONY: learn book pdf epub zip record record-both verify release-check release serve env sync format test test-long mutants check pins env-newest test-newest audit clean system
 
 # FRESH=1 executes every cell here; otherwise what book/outputs/ has for the cells as they are is taken from there.
 book: env  ## write _build/html/{en,zh-Hans,zh-Hant}/
@@ -20,6 +22,12 @@ pdf epub zip: book  ## the book to take along, in _build/: PDF (with Chromium), 
 # WHAT='*_plans' runs those recorders instead (book/recordings.toml).
 record: env  ## execute the cells of all PAGES, write their outputs to book/outputs/
 	@$(BIN)/python -m publish.record$(if $(WHAT), --what '$(WHAT)') $(PAGES)
+
+# The two pairs of book/recordings.toml, in environments of their own: what the newest JAX prints is what the book shows,
+# and what the oldest prints otherwise stands below it.
+record-both:
+	@$(MAKE) record VENV=.venv-3.13 PYTHON='$(call python,3.13)'
+	@$(MAKE) record VENV=.venv-3.11 PYTHON='$(call python,3.11)'
 
 # After a change in the tools: each cell whose outputs are now others, on PAGES or all that do not measure.
 verify: env  ## execute the cells, compare with what is recorded; SINCE=main: pages that reach what changed since
@@ -57,7 +65,7 @@ format: env  ## lay out the code: 80 columns in lessons/ and solutions/, 120 els
 # As root it first installs the programs that some tests use from the system, and says which and why: SYSTEM=no does not.
 test: env check  ## style, types, pages, lessons, tools
 	@sh .ci/system $(if $(filter no,$(SYSTEM)),--missing)
-	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest tests -m "not long and not mutants" -n $(WORKERS) --dist worksteal -rs
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest tests -m "$(CHOSEN)" -n $(WORKERS) --dist worksteal -rs
 
 # What takes minutes or makes environments of its own, and what says in another way what `make test` says.
 test-long: env
@@ -91,8 +99,9 @@ env-newest:
 	newest=$${newest:-$(PYTHON)}; echo "with $$newest"; \
 	$(MAKE) env VENV=.venv-newest PYTHON="$$newest" PINS=no
 
+# There every page is executed, too, and compared with what the book shows.
 test-newest: env-newest
-	@$(MAKE) test VENV=.venv-newest PINS=no
+	@$(MAKE) test VENV=.venv-newest PINS=no CHOSEN='(not long or page) and not mutants'
 
 clean:  ## remove what was built; answers/ stays
 	rm -rf _build .cache .pytest_cache .ruff_cache *.egg-info

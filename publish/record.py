@@ -1,5 +1,7 @@
 """python -m publish.record [PAGE…]: execute pages here, and write their outputs to book/outputs/ (default: all).
 
+With the oldest promised JAX (book/recordings.toml) it writes what that gives otherwise than the newest.
+
 With `--what NAME` it is one of the recorders of book/recordings.toml that runs, or several: `--what '*_plans'`. `--what
 list` says of everything recorded when it was, with which versions, what that needs, and what has changed since.
 """
@@ -15,6 +17,8 @@ from minipod.processes.environment import clean
 from publish import files, progress_line, sync
 from publish.build import execute as in_turn
 from publish.outputs import dependencies, execute, ledger, needs, recordings
+from publish.outputs.compare import differences
+from publish.outputs.execute import measures
 from publish.page import ROOT, Page, read_page, show, written
 
 
@@ -61,9 +65,29 @@ def _record(page: Page) -> execute.Executed:
     if result.failure:
         progress_line.problem(f"\n{result.failure.report}\n{show(path)} stays as it was")
     elif page.cells:
-        recordings.write(page, ROOT, recordings.Recording(of, recordings.now(), result.seconds, result.outputs))
+        recording = recordings.Recording(of, recordings.now(), result.seconds, result.outputs)
+        path = recordings.write(page, ROOT, recording, _otherwise(page, recording))
         progress_line.done(f"{show(path)}: recorded in {result.seconds:.1f} s")
     return result
+
+
+def _otherwise(page: Page, recording: recordings.Recording) -> dict[str, str] | None:
+    """With the oldest JAX, where the page is recorded with the newest one: the cells that differ, each with how."""
+    book, name = ledger.read(ROOT), page.path.stem
+    try:
+        newest = recordings.read(page, ROOT, recording.of)
+    except ValueError:
+        return None
+    if (
+        not newest
+        or ledger.of_versions(newest.made, book.oldest)
+        or not ledger.of_versions(recording.made, book.oldest)
+    ):
+        return None
+    said = differences(page, newest.outputs, recording.outputs, book.varying.get(name, ()), measures(name, ROOT))
+    for cell, how in said.items():
+        progress_line.done(f"{name}, cell {cell}: {how}")
+    return said
 
 
 def run(what: str) -> int:

@@ -15,6 +15,7 @@ from pathlib import Path
 import yaml
 
 from publish import files, package
+from publish.outputs import ledger
 from publish.page import ROOT, show
 
 
@@ -54,6 +55,8 @@ def problems(tag: str, root: Path = ROOT) -> Iterator[str]:
         yield f"CHANGELOG.md has no section «## {version}, YEAR-MONTH-DAY»: call the one «[Unreleased]» so"
     elif not told:
         yield f"the section {version} of CHANGELOG.md is empty: say what users will notice"
+    if other := ledger.pages_of_other_versions(root):
+        yield f"not recorded with the versions of {ledger.LEDGER}: {', '.join(other)}; run `make record-both`"
     try:
         changed = _git(root, "status", "--porcelain").splitlines()
         of_tag, here = _git(root, "rev-list", "-n1", tag, "--"), _git(root, "rev-parse", "HEAD")

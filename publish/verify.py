@@ -50,7 +50,7 @@ def verify(names: list[str]) -> int:
             found[name] = 1
             progress_line.done(f"{name} is not recorded: `make record PAGES={name}`")
         else:
-            said = differences(page, kept.outputs, result.outputs, varying.get(name, ()))
+            said = differences(page, execute.expected(page, ROOT, kept), result.outputs, varying.get(name, ()))
             found[name] = len(said)
             for cell, how in said.items():
                 progress_line.done(f"{name}, cell {cell}: {how}")

@@ -43,9 +43,9 @@ for name, on_request in detect.order():
 answers = detect.asked(*detect.MADE_UP.values())
 for launcher, a in zip(detect.MADE_UP, answers, strict=True):
     who = f"{a['process_id']} of {a['num_processes']} at"
-    told = f"{who} {a['coordinator_address']}"
-    told = told if a["detector"] else a.get("error", "")
-    print(f"{launcher:17}{a['detector'] or 'nobody':8}{told}")
+    told = f"{who} {a['coordinator_address']}" if a["detector"] else ""
+    found = a["detector"] or "nobody"
+    print(f"{launcher:17}{found:8}{a.get('error', told)}")
 
 # %% nobody
 import jax
@@ -62,7 +62,8 @@ for mpi in ("Open MPI 4", "Open MPI 5"):
         mpis = detect.MADE_UP[mpi] | {"OMPI_COMM_WORLD_RANK": rank}
         (a,) = detect.asked(left | mpis)
         told = f"{a['detector']} {a['process_id']} of {a['num_processes']}"
-        print(f"{mpi}, process {rank}:", told if a["detector"] else "nobody")
+        told = a.get("error", told) if a["detector"] else "nobody"
+        print(f"{mpi}, process {rank}:", told)
 
 # %% sbatch-file
 from pathlib import Path

@@ -37,7 +37,7 @@ for variables in json.loads(sys.argv[1]):
     try:
         said = dict(zip(names, ask(None, None, None, None, None, 10)))
     except RuntimeError as error:  # JAX 0.12 asks mpi4py about Open MPI 5
-        kind, said = None, dict.fromkeys(names) | {"error": str(error)}
+        said = dict.fromkeys(names) | {"error": str(error)}
     answers.append({"detector": kind and kind.name} | said)
 print(json.dumps([order, answers]))
 """

@@ -74,15 +74,15 @@ def which_launcher(environ: dict[str, str]) -> tuple[str, int, int] | None:
     Returns (name, process_id, num_processes) as a bare `jax.distributed.initialize()`
     would take them, name being "ompi", "slurm" or "gketpu", or None where it would find
     no launcher. There is one slice of TPUs at most, a host has TPUs if
-    TPU_WORKER_HOSTNAMES or TPU_PROCESS_ADDRESSES is set, and nothing runs on
-    Google's virtual machines outside of Kubernetes.
+    TPU_WORKER_HOSTNAMES or TPU_PROCESS_ADDRESSES is set, nothing runs on Google's
+    virtual machines outside of Kubernetes, and no detector asks `mpi4py`.
 
     只看环境变量，判断 JAX 会采用哪个启动器。
     environ 是一个进程的环境变量，其中可能有好几个启动器留下的变量。
     返回 (name, process_id, num_processes)，即不带参数的 `jax.distributed.initialize()`
     会得到的结果，name 是 "ompi"、"slurm" 或 "gketpu"；它找不到启动器时，返回 None。最多只有
-    一个 TPU 切片；设了 TPU_WORKER_HOSTNAMES 或 TPU_PROCESS_ADDRESSES 的主机才有 TPU；程序也
-    不会在 Kubernetes 之外的 Google 虚拟机上运行。
+    一个 TPU 切片；设了 TPU_WORKER_HOSTNAMES 或 TPU_PROCESS_ADDRESSES 的主机才有 TPU；程序
+    不会在 Kubernetes 之外的 Google 虚拟机上运行；检测器也不去问 `mpi4py`。
     """
     # TODO: ask the detectors in JAX's order; what does each of them need?
     # TODO：按 JAX 的顺序逐个问各检测器；每个检测器需要什么？

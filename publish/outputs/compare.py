@@ -5,7 +5,7 @@ import re
 import shutil
 from collections.abc import Container
 
-from publish.outputs.recordings import pieces
+from publish.outputs.recordings import pieces, text
 from publish.page import Page
 
 NUMBER = re.compile(r"(-?\d+\.\d*(?:e[-+]?\d+)?|-?\d+e[-+]?\d+)")
@@ -40,7 +40,7 @@ def _listed(outputs: list[dict]) -> str:
 
 def _lines_differ(old: list[dict], new: list[dict], varies: bool) -> str:
     for before, after in zip(old, new, strict=True):
-        ours, theirs = (form(_text(o)) if varies else _lines(o) for o in (before, after))
+        ours, theirs = (form(text(o)) if varies else _lines(o) for o in (before, after))
         for number, (a, b) in enumerate(zip(ours, theirs, strict=False), 1):
             if not close(a, b):
                 return f"line {number}: - {a[:LONG]} + {b[:LONG]}"
@@ -61,11 +61,10 @@ def _lines(output: dict) -> list[str]:
     texts = [output.get("text", ""), *(str(data[kind]) for kind in sorted(data))]
     if "<svg" in data.get("text/html", "") and shutil.which("dot"):  # it places nodes a little otherwise than wasm does
         texts[1 + sorted(data).index("text/html")] = "\n".join(re.findall(r">([^<>]+)<", data["text/html"]))
-    return [line.strip() for text in texts if text for line in pieces(text)]
-
-
-def _text(output: dict) -> str:
-    return "\n".join((output.get("text", ""), output.get("data", {}).get("text/plain", "")))
+    # A picture's ids are of all that it says, the last digits, too.
+    return [
+        re.sub(r"\bminipod-[0-9a-f]{8}-", "minipod-", line.strip()) for text in texts if text for line in pieces(text)
+    ]
 
 
 def form(text: str) -> list[str]:
@@ -79,6 +78,6 @@ def form(text: str) -> list[str]:
 def close(ours: str, theirs: str) -> bool:
     """Whether two texts differ at most in the last digits of numbers, which another processor may add up otherwise."""
     a, b = NUMBER.split(ours), NUMBER.split(theirs)
-    words = [[re.sub(r"\s+", " ", word) for word in parts[::2]] for parts in (a, b)]
+    words = [[re.sub(r"\s+", " ", re.sub(r" +]", "]", word)) for word in parts[::2]] for parts in (a, b)]
     numbers = zip(map(float, a[1::2]), map(float, b[1::2]), strict=False)
     return words[0] == words[1] and all(math.isclose(x, y, rel_tol=1e-5, abs_tol=2e-6) for x, y in numbers)

@@ -55,6 +55,7 @@ class Executed:
     ran      how many cells ran now (0: the outputs are kept ones)
     seconds  how long they took when they ran
     made     when and with what they were recorded (None: executed on this machine)
+    oldest   what the oldest JAX gives otherwise (None: not recorded, or executed on this machine)
     waiting  they have not run yet: the outputs are empty
     failure  what happened to the first cell that failed, if one did
     """
@@ -66,6 +67,7 @@ class Executed:
     waiting: bool = False
     failure: Failure | None = None
     made: recordings.Made | None = None
+    oldest: recordings.Otherwise | None = None
 
     @property
     def complete(self) -> int:
@@ -120,14 +122,15 @@ def chapter(page: Page, root: Path, build: Path, afresh: bool = False) -> Execut
 
 
 def _recorded(page: Page, root: Path) -> Executed | None:
+    found, oldest, of = None, None, sources(page, root)
     try:
-        found = recordings.read(page, root, sources(page, root))
+        found = recordings.read(page, root, of)
+        oldest = recordings.otherwise(page, root, of)
     except ValueError as error:
         progress_line.done(f"note: {error}: not used (`make record PAGES={page.path.stem}` writes it anew)")
-        return None
     if found and (other := ledger.of_other_versions(found.made, ledger.read(root).versions)):
         progress_line.done(f"note: {show(recordings.where(page.path.stem, root), root)} {other}")
-    return Executed(found.outputs, 0, found.seconds, [], made=found.made) if found else None
+    return Executed(found.outputs, 0, found.seconds, [], made=found.made, oldest=oldest) if found else None
 
 
 def _kept(path: Path, count: int) -> Executed | None:
@@ -138,6 +141,16 @@ def _kept(path: Path, count: int) -> Executed | None:
     except (ValueError, TypeError):
         return None
     return found if whole else None
+
+
+def expected(page: Page, root: Path, recording: recordings.Recording) -> list[list[dict]]:
+    """What the cells are to give here: what is recorded, with the oldest JAX what that gives otherwise."""
+    oldest = ledger.read(root).oldest
+    if not oldest or not ledger.of_versions(recordings.now(), oldest):
+        return recording.outputs
+    there = recordings.otherwise(page, root, recording.of)
+    cells = there.cells if there else {}
+    return [cells.get(cell.name, kept) for cell, kept in zip(page.cells, recording.outputs, strict=True)]
 
 
 def page_entry(page: Page, root: Path) -> ledger.Entry:
@@ -267,6 +280,8 @@ def _tidy(cell, kind: str, scratch: str) -> list[dict]:
     kept: list[dict] = []
     for output in cell.outputs:
         output = json.loads(json.dumps(output).replace(f"{scratch}/", "").replace(scratch, "."))
+        if "text" in output:  # JAX 0.12 prints where it was when it could not lay out a result
+            output["text"] = re.sub(r"/\S+/ipykernel_\d+/\d+\.py(?=:\d)", "<cell>", output["text"])
         output.pop("execution_count", None)
         if output["output_type"] == "stream" and kept and kept[-1].get("name") == output["name"]:
             kept[-1]["text"] += output["text"]

@@ -46,9 +46,10 @@ class Kept:
 
 @dataclass(frozen=True)
 class Ledger:
-    """The versions that the pages are recorded with, their cells that vary, and a row for each recorder."""
+    """The versions that the pages are recorded with, the oldest that are promised, cells that vary, recorders."""
 
     versions: dict[str, str] = field(default_factory=dict)
+    oldest: dict[str, str] = field(default_factory=dict)
     varying: dict[str, list[str]] = field(default_factory=dict)
     rows: dict[str, Row] = field(default_factory=dict)
 
@@ -60,7 +61,8 @@ def read(root: Path) -> Ledger:
     try:
         found = tomllib.loads((root / LEDGER).read_text("utf-8"))
         rows = {name: _row(name, row) for name, row in found.get("recorders", {}).items()}
-        return Ledger(found["pages"]["versions"], found["pages"].get("varying", {}), rows)
+        pages = found["pages"]
+        return Ledger(pages["versions"], pages.get("oldest", {}), pages.get("varying", {}), rows)
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{LEDGER}: {error}") from None
 
@@ -130,11 +132,26 @@ def stale(row: Row, entry: Kept | None, root: Path) -> list[str]:
 
 def of_other_versions(made: Made, promised: dict[str, str]) -> str:
     """That a recording is not of the versions promised, as the end of a sentence; "" where it is."""
-    there = {"python": ".".join(made.python.split(".")[:2]), **made.packages}
-    if all(there.get(name) == number for name, number in promised.items()):
+    if of_versions(made, promised):
         return ""
-    was, is_to_be = (", ".join(f"{name} {of.get(name)}" for name in promised) for of in (there, promised))
+    was, is_to_be = (", ".join(f"{name} {of.get(name)}" for name in promised) for of in (_numbers(made), promised))
     return f"was recorded with {was}, and the book is to be with {is_to_be} ({LEDGER})"
+
+
+def of_versions(made: Made, promised: dict[str, str]) -> bool:
+    """Whether outputs were made with these versions: of Python its first two numbers, of packages the whole one."""
+    return _numbers(made).items() >= promised.items()
+
+
+def pages_of_other_versions(root: Path) -> list[str]:
+    """The pages that are not recorded with the newest versions, by name."""
+    promised, found = read(root).versions, (root / "book" / "outputs").glob("*.json")
+    made = {path.stem: Made(**json.loads(path.read_text("utf-8"))["made"]) for path in found}
+    return sorted(name for name, on in made.items() if not of_versions(on, promised))
+
+
+def _numbers(made: Made) -> dict[str, str]:
+    return {"python": ".".join(made.python.split(".")[:2]), **made.packages}
 
 
 @dataclass(frozen=True)

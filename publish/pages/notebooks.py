@@ -12,6 +12,7 @@ import yaml
 
 from grader.notebook import blank_cells
 from minipod.drawing import svg
+from publish.outputs import recordings
 from publish.outputs.execute import LIMIT, Executed
 from publish.page import ROOT, Page
 from publish.pages import exercise_blocks, figures, first_cell, terms
@@ -45,15 +46,18 @@ def source(page: Page, edition: str, executed: Executed) -> Source:
 
 
 def _marked(page: Page, edition: str, executed: Executed) -> str:
-    """The text of a page; where outputs are missing it says so under the title, and why beside the failed cell."""
+    """The text of a page; where outputs are missing it says so under the title, and why beside the failed cell.
+
+    Below a cell that gives something else with the oldest JAX stands a box with that.
+    """
     words, name, failure = {key: row[edition] for key, row in terms.ui().items()}, page.path.stem, executed.failure
     text, above = page.text, words["waiting"] if executed.waiting else ""
+    if executed.oldest:
+        text = _with_oldest(page, executed.oldest, words)
     if failure:
         where = failure_label(name)
         above = words["warned_page" if failure.what == "warned" else "failed_page"].format(where)
-        fence = max(["```", *(run + "`" for run in re.findall("`+", failure.reason))], key=len)
-        reason = re.sub("(?m)^:", "    :", failure.reason)  # closes no box
-        block = f"\n\n{fence}text\n{reason}\n{fence}" if reason else ""
+        block = f"\n\n{_fenced(failure.reason)}" if failure.reason else ""
         happened = words[f"failed_{failure.what}"].format(LIMIT) + block
         box = _box("warning", words["failed"], f"{happened}\n\n{words['failed_help'].format(name)}")
         after = page.cells[failure.cell].last + 1
@@ -68,6 +72,26 @@ def _marked(page: Page, edition: str, executed: Executed) -> str:
 
 def _box(kind: str, title: str, text: str) -> str:
     return f":::{{admonition}} {title}\n:class: {kind}\n{text}\n:::"
+
+
+def _fenced(text: str) -> str:
+    fence = max(["```", *(run + "`" for run in re.findall("`+", text))], key=len)
+    text = re.sub("(?m)^:", "    :", text)  # closes no box
+    return f"{fence}text\n{text}\n{fence}"
+
+
+def _with_oldest(page: Page, oldest: recordings.Otherwise, words: dict[str, str]) -> str:
+    lines, title = [*page.lines], words["oldest"].format(oldest.made.packages["jax"])
+    for cell in reversed([cell for cell in page.cells if cell.name in oldest.cells]):
+        said = "\n".join(map(recordings.text, oldest.cells[cell.name])).rstrip() or words["oldest_nothing"]
+        box = f":::{{dropdown}} {title}\n{_fenced(said)}\n:::"
+        lines[cell.last + 1 : cell.last + 1] = ["", f"({oldest_label(page.path.stem, cell.name)})=", box]
+    return "\n".join(lines)
+
+
+def oldest_label(name: str, cell: str) -> str:
+    """The label of the box with what the oldest JAX gives for a cell."""
+    return f"oldest-{name.replace('_', '-')}-{cell}"
 
 
 def failure_label(name: str) -> str:
@@ -205,7 +229,7 @@ def titles(sources: list[Source]) -> tuple[dict[str, str], dict[str, str]]:
     title: dict[str, str] = {}
     page: dict[str, str] = {}
     for src in sources:
-        pattern = r"^\(([^()\s]+)\)=\s*\n+(?:#+ +(.+)|:{3,}\{admonition\} +(.+))$"
+        pattern = r"^\(([^()\s]+)\)=\s*\n+(?:#+ +(.+)|:{3,}\{(?:admonition|dropdown)\} +(.+))$"
         for name, heading, box in re.findall(pattern, src.text, re.M):
             title[name], page[name] = heading or box, src.name
         if first := re.search(r"^# +(.+)$", src.text, re.M):

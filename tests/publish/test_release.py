@@ -1,12 +1,14 @@
 """What is wrong with a release is said in a sentence each, before anything is built."""
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from publish import release
+from publish import files, release
+from publish.outputs import recordings
 from publish.page import ROOT
 
 TAG = "v1.2.3"
@@ -33,7 +35,15 @@ def project(tmp_path: Path) -> Path:
 
 
 def write(name: str, text: str):
-    return lambda folder: (folder / name).write_text(text)
+    return lambda folder: files.write(folder / name, text)
+
+
+def record_otherwise(folder: Path) -> None:
+    made = recordings.now()
+    write("book/recordings.toml", "[pages]\nversions = { jax = '99' }\n")(folder)
+    for name, jax in (("ch01", "99"), ("ch02", made.packages["jax"])):
+        text = json.dumps({"made": {**vars(made), "packages": {"jax": jax}}})
+        write(f"book/outputs/{name}.json", text)(folder)
 
 
 def tag_elsewhere(folder: Path) -> None:
@@ -49,6 +59,10 @@ WRONG = {
     "no day": (write("CHANGELOG.md", "## 1.2.3, not released yet\n\n- More.\n"), UNTOLD),
     "nothing said": (write("CHANGELOG.md", CHANGES.replace("- More.\n- And more.\n", "")), "is empty: say what users"),
     "a new file": (write("notes.txt", "x"), "the files are not those of the commit (notes.txt): commit or remove"),
+    "an older recording": (
+        record_otherwise,
+        "not recorded with the versions of book/recordings.toml: ch02; run `make record-both`",
+    ),
     "a tag elsewhere": (
         tag_elsewhere,
         "v1.2.3 is another commit than the one that is checked out: git checkout v1.2.3",

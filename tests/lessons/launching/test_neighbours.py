@@ -52,11 +52,11 @@ def test_detectors_say_what_the_page_says():
     found: dict[str, dict] = dict(zip(detect.MADE_UP, detect.asked(*detect.MADE_UP.values()), strict=True))
     numbers = {name: (a["detector"], a["process_id"], a["num_processes"]) for name, a in found.items()}
     nobody = (None, None, None)
+    assert numbers.pop("Open MPI 5") in (nobody, ("ompi", None, None))  # JAX 0.12 wants mpi4py for the rest
     assert numbers == {
         "srun": ("slurm", 5, 8),
         "the batch script": nobody,
         "Open MPI 4": ("ompi", 5, 8),
-        "Open MPI 5": nobody,
         "GKE, TPU": ("gketpu", 5, 8),
         "by hand": nobody,
     }

@@ -10,12 +10,14 @@ from publish.outputs.compare import close, differences
 from publish.outputs.execute import chapter, measures
 from publish.page import ROOT, read_page
 
-NOW = ("start", "ch03_sharding")  # `make test`; the others take minutes: `make test-long`
+NOW = ("start", "ch03_sharding")  # `make test`; the others are long
 CHAPTERS = [c for c in sync.chapters() if read_page(ROOT / "book/en" / f"{c}.md").cells]
 
-VARYING = ledger.read(ROOT).varying
+BOOK = ledger.read(ROOT)
+VARYING = BOOK.varying
 
 
+@pytest.mark.page
 @pytest.mark.parametrize("name", [n if n in NOW else pytest.param(n, marks=pytest.mark.long) for n in CHAPTERS])
 def test_a_page_executed_here_gives_what_is_recorded(name):
     page = read_page(ROOT / "book/en" / f"{name}.md")
@@ -23,9 +25,14 @@ def test_a_page_executed_here_gives_what_is_recorded(name):
     assert recorded, f"the outputs of {name} are not recorded: `make record PAGES={name}`"
     result = execute.fresh(page, ROOT)
     assert not result.failure, result.failure.report
-    same_versions = recorded.made.packages == recordings.versions()  # others may say the same in other words
-    only_kinds = measures(name, ROOT) or not same_versions
-    assert differences(page, recorded.outputs, result.outputs, VARYING.get(name, ()), only_kinds) == {}
+    # A JAX that nobody has recorded with may say the same in other words.
+    tried = any(ledger.of_versions(recordings.now(), of) for of in (BOOK.versions, BOOK.oldest))
+    only_kinds = measures(name, ROOT) or not tried
+    expected = execute.expected(page, ROOT, recorded)
+    found = differences(page, expected, result.outputs, VARYING.get(name, ()), only_kinds)
+    if found and found.keys() <= {*VARYING.get(name, ())}:  # on a busy machine one process ends before the other speaks
+        found = differences(page, expected, execute.fresh(page, ROOT).outputs, VARYING.get(name, ()), only_kinds)
+    assert found == {}
 
 
 @pytest.mark.parametrize(
@@ -84,7 +91,7 @@ def test_the_book_is_recorded(name, tmp_path, monkeypatch):
     """Who changes a cell, or a file of its lesson, records its page again: a newcomer's book takes seconds."""
     monkeypatch.setattr(execute, "fresh", lambda page, root: pytest.fail(f"not recorded: `make record PAGES={name}`"))
     made = chapter(read_page(ROOT / "book/en" / f"{name}.md"), ROOT, tmp_path).made
-    assert made and ledger.of_other_versions(made, ledger.read(ROOT).versions) == ""
+    assert made and any(ledger.of_versions(made, of) for of in (BOOK.versions, BOOK.oldest))
 
 
 def test_no_recording_names_this_machine():

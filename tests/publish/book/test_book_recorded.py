@@ -1,11 +1,13 @@
 """Recorded outputs: taken where they are of the same code, executed where they are not, written by `make record`."""
 
+import dataclasses
 import json
 import shutil
 import subprocess
 
 import pytest
 import small_book
+from bs4 import BeautifulSoup
 
 from publish import sync
 from publish.outputs import execute, recordings
@@ -166,6 +168,80 @@ def test_a_recording_of_other_versions_than_promised_is_shown_and_named(folder, 
     said = capsys.readouterr().out
     assert said.startswith("note: book/outputs/first.json was recorded with jax ") and said.count("\n") == 1
     assert "and the book is to be with jax 0.9.0" in said
+
+
+@pytest.fixture
+def of_two(folder):
+    """The small book as recorded with a JAX of the future, which gives 3 for the cell «add»; ours is the oldest."""
+    here, page = recordings.now(), read_page(folder / "book/en/first.md", folder)
+    oldest = here.packages["jax"]
+    numbers = f'[pages]\nversions = {{ jax = "99" }}\noldest = {{ jax = "{oldest}" }}\n'
+    (folder / "book/recordings.toml").write_text(numbers)
+    kept = recordings.read(page, folder, execute.sources(page, folder))
+    assert kept
+    outputs = [kept.outputs[0], [{**kept.outputs[1][0], "text": "3\n"}]]
+    made = dataclasses.replace(here, packages={**here.packages, "jax": "99"})
+    recordings.write(page, folder, dataclasses.replace(kept, made=made, outputs=outputs))
+    return folder
+
+
+def test_with_the_oldest_jax_only_what_differs_is_recorded_and_verified(of_two):
+    newest = (of_two / "book/outputs/first.json").read_bytes()
+    result = small_book.tool(of_two, "record", "first")
+    assert result.returncode == 0, result.stderr
+    assert "first, cell add: line 1: - 3 + 2" in result.stdout
+    assert "book/outputs/oldest/first.json: recorded in" in result.stdout
+    found = json.loads((of_two / "book/outputs/oldest/first.json").read_text("utf-8"))
+    assert found["cells"] == [
+        {"name": "add", "outputs": [{"output_type": "stream", "name": "stdout", "text": ["2\n"]}]}
+    ]
+    assert (of_two / "book/outputs/first.json").read_bytes() == newest
+    result = small_book.tool(of_two, "verify", "first")
+    assert result.returncode == 0 and "all as recorded" in result.stdout, result.stdout
+    (of_two / "book/outputs/oldest/first.json").unlink()
+    assert "first, cell add: line 1: - 3 + 2" in small_book.tool(of_two, "verify", "first").stdout
+
+
+def test_what_the_oldest_jax_gives_otherwise_stands_below_its_cell_and_in_the_status_table(of_two):
+    for edition in ("en", "zh-Hans"):
+        append(of_two / "book" / edition / "index.md", "\n% status table\n")
+    assert small_book.tool(of_two, "record", "first").returncode == 0
+    result = small_book.tool(of_two, "build")
+    assert result.returncode == 0, result.stderr
+    oldest = recordings.now().packages["jax"]
+    for edition, title, column, unknown in (
+        ("en", f"With JAX {oldest} this cell gives", f"Otherwise with JAX {oldest}", "not tried"),
+        ("zh-Hans", f"在 JAX {oldest} 上，这个单元格的输出是", f"JAX {oldest} 上输出不同的单元格", "未试"),
+    ):
+        page = BeautifulSoup((of_two / f"_build/html/{edition}/first.html").read_text("utf-8"), "html.parser")
+        (box,) = (d for d in page.find_all("details") if title in d.summary.get_text())
+        assert box.pre.get_text().strip() == "2" and box.find_previous("pre").get_text().strip() == "3"
+        status = BeautifulSoup((of_two / f"_build/html/{edition}/index.html").read_text("utf-8"), "html.parser")
+        rows = [[cell.get_text().strip() for cell in row.find_all(["th", "td"])] for row in status.find_all("tr")]
+        assert [row[-1] for row in rows] == [column, "add", unknown, ""]
+        (link,) = (a for a in status.find_all("a") if a.get_text() == "add")
+        assert page.find(id=link["href"].removeprefix("first.html#"))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: "{", "is damaged"),
+        (lambda text: text.replace("3\\n", "4\\n"), "first.json was changed after it was recorded"),
+        (
+            lambda text: text.replace('"its cells": "', '"its cells": "1'),
+            "first.json is of other code (its cells changed)",
+        ),
+    ],
+)
+def test_what_the_oldest_jax_gave_is_left_out_where_it_does_not_fit(of_two, outputs, capsys, change, said):
+    page = read_page(of_two / "book/en/first.md", of_two)
+    newest = recordings.read(page, of_two, execute.sources(page, of_two))
+    path = recordings.write(page, of_two, newest, {"add"})
+    assert outputs().oldest.cells == {"add": newest.outputs[1]}
+    path.write_text(change(path.read_text("utf-8")), "utf-8")
+    assert outputs().oldest is None and outputs().outputs == newest.outputs
+    assert f"note: book/outputs/oldest/first.json {said}: not used" in capsys.readouterr().out
 
 
 @pytest.mark.long
