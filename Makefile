@@ -9,7 +9,7 @@ python = $(firstword $(wildcard $(HOME)/.pyenv/versions/$(1).*/bin/python /usr/l
 WORKERS = $(shell $(BIN)/python -c 'import os; print(min(6, 2 + (os.cpu_count() or 1)))')
 CHOSEN = not long and not mutants
 
-.PHONY: learn book pdf epub zip record record-both verify release-check release serve env sync format test test-long mutants check pins env-newest test-newest audit clean system
+.PHONY: learn book pdf epub zip record record-both verify release-check release serve env sync format test test-long mutants check pins env-newest test-newest audit speed clean system
 
 # FRESH=1 executes every cell here; otherwise what book/outputs/ has for the cells as they are is taken from there.
 book: env  ## write _build/html/{en,zh-Hans,zh-Hant}/
@@ -85,6 +85,10 @@ system:
 # Needs Node.js, and the npm registry once. PAGES='en/index zh-Hans/ch03_sharding' instead of one of each kind.
 audit: book  ## Lighthouse and axe on the built book: one table
 	@$(BIN)/python -m publish.audit.run_audit $(PAGES)
+
+# The check of a chapter beside what is not ours of it, in turns: ratios, for no clock is like another. No test asks.
+speed: env  ## how many times (import jax + an empty pytest) pytest lessons/ch03_sharding takes; CHAPTERS='ch03 ch07'
+	@$(BIN)/python -m publish.audit.speed $(CHAPTERS)
 
 # constraints.txt anew, for Python 3.11.0 and all that is newer: the newest of everything. Needs uv: `pip install uv`.
 pins:

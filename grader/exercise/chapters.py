@@ -158,7 +158,8 @@ def given_out(lessons: Path, file: str) -> list[Path]:
 def is_draft(folder: Path) -> bool:
     """Whether its chapter.toml keeps a chapter out of the book; where that cannot be read, it does not."""
     try:
-        return tomllib.loads((folder / FILE).read_text(encoding="utf-8")).get("draft") is True
+        text = (folder / FILE).read_text(encoding="utf-8")
+        return "draft" in text and tomllib.loads(text).get("draft") is True  # most need not be parsed
     except (OSError, ValueError):
         return False
 

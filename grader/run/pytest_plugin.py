@@ -18,7 +18,7 @@ from grader.run import checking, outer_cluster, own_devices, summary
 from grader.run.lesson_items import arguments_of, exercise_of, is_check, is_for_cluster, recorder_of, spec_of
 from grader.run.options import lang_of, settings_of
 from grader.run.pytest_run import PytestRun, PytestVerdict, ReportRow
-from grader.run.warm_up import warm_up
+from grader.run.warm_up import for_good, warm_up
 from grader.say.blocks import MARKS
 from minipod import forked
 from minipod.cluster.place import TwoLaunchers, place
@@ -98,6 +98,13 @@ def check(request: pytest.FixtureRequest) -> Recorder:
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """A draft's exercises are nobody's yet."""
     return True if collection_path.is_dir() and chapters.is_draft(collection_path) else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Any:
+    """The lessons' tests are imported here, and with them JAX."""
+    with for_good():
+        return (yield)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,9 +1,11 @@
 """What one `pytest lessons/` holds from its start to its last words, and what it reports."""
 
+import functools
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grader.exercise import progress
 from grader.exercise.spec import Settings
 from grader.run import checking, outer_cluster
 from grader.say.checked import Checked
@@ -42,3 +44,8 @@ class PytestRun:
     warm: bool = False
     worker: outer_cluster.Worker | None = None  # when pytest itself was started in a cluster
     own_cache: tempfile.TemporaryDirectory[str] | None = None
+
+    @functools.cached_property
+    def all_exercises(self) -> list[str]:
+        """Those of every lesson, in the book's order: found once, for it means reading all of their tests."""
+        return progress.all_exercises(self.root / "lessons")

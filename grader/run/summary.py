@@ -11,7 +11,7 @@ from grader.say.checked import Checked
 
 def in_order(run: PytestRun) -> list[PytestVerdict]:
     """The verdicts in the book's order; under xdist they come in any."""
-    order = {name: n for n, name in enumerate(progress.all_exercises(run.root / "lessons"))}
+    order = {name: n for n, name in enumerate(run.all_exercises)}
     return sorted(run.verdicts, key=lambda v: order.get(v.exercise, len(order)))
 
 
@@ -49,7 +49,7 @@ def _block(terminal: pytest.TerminalReporter, run: PytestRun, checked: Checked) 
 
 
 def _progress(run: PytestRun, verdicts: list[PytestVerdict], following: str | None) -> str:
-    total = len(progress.all_exercises(run.root / "lessons"))
+    total = len(run.all_exercises)
     solved = sum(v.outcome == "right" for v in verdicts)
     key = "solved-all" if len(verdicts) >= total else "solved-some"
     parts = [say(key, run.lang, solved=solved, checked=len(verdicts), total=total)]
@@ -70,7 +70,7 @@ def _next(run: PytestRun, verdicts: list[PytestVerdict]) -> str | None:
     done = {v.exercise for v in verdicts}
     folder = run.settings.answers
     state = progress.load_state(folder)
-    for exercise in progress.all_exercises(run.root / "lessons"):
+    for exercise in run.all_exercises:
         if exercise not in done and progress.cached_outcome(folder, exercise, state) != "right":
             return exercise
     return None

@@ -1,1 +1,1 @@
-"""The built book under Lighthouse and axe: `make audit`."""
+"""What is measured: the built book under Lighthouse and axe (`make audit`), how fast a check is (`make speed`)."""

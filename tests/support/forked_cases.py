@@ -63,6 +63,15 @@ def nothing_is_left():
     assert set(children()) <= before
 
 
+def test_a_child_on_simulated_devices_looks_for_no_plugins(monkeypatch):
+    def look(**_):
+        raise AssertionError("JAX looks into every package that is installed")
+
+    monkeypatch.setattr("importlib.metadata.entry_points", look)
+    (result,) = forked.run(lambda: jax.device_count())
+    assert (result.status, result.value) == ("ok", 8), result.text
+
+
 def test_a_child_has_the_simulated_devices_and_returns_data():
     (result,) = forked.run(lambda: [jax.device_count(), {"a": None}], devices=3)
     assert (result.status, result.value) == ("ok", [3, {"a": None}])
