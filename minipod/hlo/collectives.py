@@ -77,7 +77,12 @@ def collectives(program: Program, mesh: Mapping[str, int] | None = None) -> list
         if name not in walker.reached and (lost := next(filter(begins, computation.values()), None)):
             raise quoted(f"this collective stands in {name}, and nothing known calls that", lost.line)
     found = walker.walk(program.entry, Place())
-    return [c for c in found if any(len(set(group)) > 1 for group in c.groups)]
+    return [c for c in found if moves(c)]
+
+
+def moves(collective: Collective) -> bool:
+    """Is there a group of several devices, or a pair that is not twice the same?"""
+    return any(len(set(group)) > 1 for group in collective.groups)
 
 
 def begins(instruction: Instruction) -> bool:

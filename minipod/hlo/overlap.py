@@ -7,9 +7,9 @@ they compute, and one that ends it.
 
 from dataclasses import dataclass
 
-from minipod.hlo.calls import base, called
+from minipod.hlo.calls import base, called, callees_first
 from minipod.hlo.collectives import OPS, begins, part_of
-from minipod.hlo.text import Computation, Instruction, Program
+from minipod.hlo.text import Computation, Instruction, Program, reading
 from minipod.hlo.work import products
 
 
@@ -27,7 +27,8 @@ class Overlap:
 def overlaps(program: Program) -> list[Overlap]:
     """Every asynchronous collective, in the order in which they start. Those that run alone have 0 products."""
     found = []
-    for computation in program.computations.values():
+    reached = callees_first(program, program.entry)
+    for computation in (computation for name, computation in program.computations.items() if name in reached):
         lines = list(computation.values())
         for i, line in enumerate(lines):
             if op := _starts(program, computation, line):
@@ -85,9 +86,12 @@ def _channels(program: Program, computation: Computation, line: Instruction) -> 
 
 
 def _flops(program: Program, computation: Computation, line: Instruction) -> int:
-    """Of the matrix products in one instruction and in what it calls, once."""
-    total = products(computation, line)[1]
-    if not begins(line):
-        for inside in _inside(program, computation, line):
-            total += sum(_flops(program, inside, each) for each in inside.values())
-    return total
+    """Of the matrix products in one instruction and in what it calls, once; of branches the costliest."""
+    with reading(line):
+        total = products(computation, line)[1]
+    if begins(line):
+        return total
+    calls = [
+        sum(_flops(program, inside, each) for each in inside.values()) for inside in _inside(program, computation, line)
+    ]
+    return total + (max(calls, default=0) if base(line.opcode) == "conditional" else sum(calls))

@@ -61,7 +61,7 @@ def read(text: str, axes: Mapping[str, int]) -> dict[str, Any]:
         sent = collectives(program, axes)
         found["collectives"] = [_kept(c) for c in sent]
         found["overlaps"] = [vars(o) for o in overlaps(program)]
-        done = work(program, sent)
+        done = work(program)
         found |= {"flops": done.flops, "moved": done.moved}
     except ValueError as reason:
         found["silent"] = str(reason)

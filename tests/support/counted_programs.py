@@ -121,9 +121,15 @@ def _loop(random: Random, fresh: Iterator[int], depth: int, tame: bool, counted:
         return _plain(random, fresh, depth, tame)
     while True:
         loop = _odd(random, counted)
-        if not tame or all(_soon(turns(loop, outer)) for outer in (range(12) if loop.outer else (0,))):
+        if not tame or (not _falls(loop) and all(_soon(turns(loop, i)) for i in (range(12) if loop.outer else (0,)))):
             break
     return replace(loop, body=_body(random, fresh, depth, tame, False))
+
+
+def _falls(loop: While) -> bool:
+    """Does an unsigned number count down? XLA (0.10.2) may abort there."""
+    falling = [loop.stepped_as or loop.type] * (loop.step == "-") + [loop.tested_as or loop.type] * (loop.second < 0)
+    return any(type.startswith("u") for type in falling)
 
 
 def _soon(found: tuple[list[int] | float | None, bool]) -> bool:
@@ -207,8 +213,14 @@ def turns(loop: Counted | While, outer: int = 0) -> tuple[list[int] | float | No
 
 def sizes(plan: Plan) -> list[int]:
     """The sizes of all `Sent`s, in order."""
-    inside = {Sent: lambda n: [n.size], Either: lambda n: [s for b in n.branches for s in sizes(b)]}
-    return [s for node in plan for s in inside.get(type(node), lambda n: sizes(n.body))(node)]
+    found: list[int] = []
+    for node in plan:
+        if isinstance(node, Sent):
+            found.append(node.size)
+        else:
+            for inner in node.branches if isinstance(node, Either) else (node.body,):
+                found += sizes(inner)
+    return found
 
 
 def counted(plan: Plan, outer: int = 0) -> dict[int, float | None]:
@@ -236,16 +248,33 @@ def counted(plan: Plan, outer: int = 0) -> dict[int, float | None]:
     return found
 
 
-def plain(plan: Plan) -> set[int]:
-    """The sizes of the `Sent`s that stand in `fori_loop`s and scans only, in branches or not."""
+def readable(plan: Plan, whiles: bool = True) -> set[int]:
+    """The sizes of the `Sent`s around which each loop is one that has to be known: `fori_loop`s and scans, and where a
+    `while` loop adds, ends, and nothing wraps, that too."""
     found: set[int] = set()
     for node in plan:
         if isinstance(node, Sent):
             found.add(node.size)
         elif isinstance(node, Either):
-            found |= set().union(*map(plain, node.branches))
-        elif isinstance(node, Counted):
-            found |= plain(node.body)
+            found |= set().union(*(readable(branch, whiles) for branch in node.branches))
+        elif isinstance(node, Counted) or (whiles and _adds(node)):
+            found |= readable(node.body, whiles)
+    return found
+
+
+def _adds(loop: While) -> bool:
+    counter, cut = turns(loop)
+    return isinstance(counter, list) and not cut and loop.step != "*" and not loop.outer and not loop.data
+
+
+def conditionals(plan: Plan) -> list[tuple[Plan, ...]]:
+    """The branches of each conditional."""
+    found: list[tuple[Plan, ...]] = []
+    for node in plan:
+        if isinstance(node, Either):
+            found += [node.branches, *(inner for branch in node.branches for inner in conditionals(branch))]
+        elif not isinstance(node, Sent):
+            found += conditionals(node.body)
     return found
 
 
@@ -267,7 +296,12 @@ def _run(plan: Plan, arrays: Arrays, outer: jax.Array) -> Arrays:
             arrays = arrays | {node.size: lax.ppermute(arrays[node.size], "x", RING)}
         else:
             mine = {size: arrays[size] for size in sizes((node,))}
-            arrays = arrays | {Either: _either, Counted: _counted, While: _while}[type(node)](node, mine, outer)
+            if isinstance(node, Either):
+                arrays = arrays | _either(node, mine, outer)
+            elif isinstance(node, Counted):
+                arrays = arrays | _counted(node, mine)
+            else:
+                arrays = arrays | _while(node, mine, outer)
     return arrays
 
 
@@ -278,7 +312,7 @@ def _either(node: Either, arrays: Arrays, outer: jax.Array) -> Arrays:
     return lax.switch(which, run, arrays)
 
 
-def _counted(node: Counted, arrays: Arrays, outer: jax.Array) -> Arrays:
+def _counted(node: Counted, arrays: Arrays) -> Arrays:
     if node.kind == "fori":
         bounds = (np.dtype(node.type).type(end) for end in (node.start, node.stop))
         return lax.fori_loop(*bounds, lambda i, a: _run(node.body, a, i), arrays)
