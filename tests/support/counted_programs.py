@@ -199,6 +199,7 @@ def turns(loop: Counted | While, outer: int = 0) -> tuple[list[int] | float | No
     i = cut(outer, loop.type) if loop.outer == "start" else loop.start
     bound = cut(outer, compared) if loop.outer == "bound" else loop.bound
     test, step, by = TESTS[loop.test][0], STEPS[loop.step][0], wrapped(loop.by, stepped)
+    second = wrapped(loop.second, compared)
     seen: dict[tuple[int, int], None] = {}  # in order
     wide = np.iinfo(loop.type).bits > 16
     while len(seen) < (LONGEST_WIDE if wide else LONGEST) and (i, bound) not in seen:
@@ -207,7 +208,7 @@ def turns(loop: Counted | While, outer: int = 0) -> tuple[list[int] | float | No
             return [i for i, _ in seen], any(cuts)
         seen[i, bound] = None
         i = cut(cut(step(cut(i, stepped), by), stepped), loop.type)
-        bound = cut(bound + loop.second, compared)
+        bound = cut(bound + second, compared)
     return (None if (i, bound) in seen or not wide else inf), any(cuts)
 
 

@@ -88,7 +88,7 @@ def agree(said: int | None, true: float | None) -> bool:
 
 
 def compare(made: Plan) -> Counter[str]:
-    """Nothing told is false, and what has to be known is told. How many were known, unknown, and unknown to Python too."""
+    """Nothing told is false, and what has to be known is told. How many were known, how many unknown, and to whom."""
     said, true = told(before_xla(made), made), counted(made)
     assert {size: (n, true[size]) for size, n in said.items() if not agree(n, true[size])} == {}
     assert [size for size in readable(made) if said[size] is None] == []
