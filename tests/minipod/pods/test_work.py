@@ -118,6 +118,34 @@ def test_what_stands_between_a_start_and_its_done_overlaps():
     assert (second.op, second.products) == ("collective-permute", 0)
 
 
+def test_of_branches_between_a_start_and_its_done_the_costliest_overlaps():
+    dot = "dot({0}, %k), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}"
+    branches = "".join(
+        f"%{name} (x: bf16[64,64]) -> bf16[64,64] {{\n  %k = bf16[64,64]{{1,0}} parameter(0)\n{lines}\n}}\n\n"
+        for name, lines in {
+            "one": f"  ROOT %a = bf16[64,64]{{1,0}} {dot.format('%k')}",
+            "two": f"  %a = bf16[64,64]{{1,0}} {dot.format('%k')}\n  ROOT %b = bf16[64,64]{{1,0}} {dot.format('%a')}",
+        }.items()
+    )
+    line = "%w = bf16[64,64]{1,0} conditional(%i, %v, %v), branch_computations={%one, %two}\n  %done ="
+    whole = SCHEDULED.replace("%done =", line, 1).replace("ENTRY", branches + "ENTRY")
+    first, _ = overlap.overlaps(text.parse(whole))
+    assert (first.products, first.flops) == (3, PLAIN + BATCHED + 2 * 2 * 64**3)
+
+
+def test_what_is_called_from_many_places_is_read_once():
+    """Each of 60 computations calls the one before it twice: 2⁶⁰ calls."""
+    more = "%f0 (q: bf16[8]) -> bf16[8] {\n  ROOT %q = bf16[8]{0} parameter(0)\n}\n\n"
+    for i in range(1, 60):
+        calls = "".join(f"  %{n} = bf16[8]{{0}} call(%q), to_apply=%f{i - 1}\n" for n in "bc")
+        more += f"%f{i} (q: bf16[8]) -> bf16[8] {{\n  %q = bf16[8]{{0}} parameter(0)\n{calls}}}\n\n"
+    whole = SCHEDULED.replace("%done =", "%v = bf16[8]{0} call(%w), to_apply=%f59\n  %done =", 1)
+    whole = whole.replace("%start =", "%w = bf16[8]{0} parameter(4)\n  %start =", 1).replace("ENTRY", more + "ENTRY")
+    many, plain = text.parse(whole), text.parse(SCHEDULED)
+    assert work.work(many).flops == work.work(plain).flops
+    assert overlap.overlaps(many) == overlap.overlaps(plain)
+
+
 def test_what_stays_in_fast_memory_and_collectives_that_are_under_way_are_counted_once():
     found = work.work(text.parse(SCHEDULED))
     p, out, x, y, c = (2 * n for n in (64 * 128, 64 * 256, 8 * 128 * 64, 8 * 32 * 64, 8 * 128 * 32))
