@@ -148,10 +148,12 @@ def _shown(run: Callable[..., Any], options: argparse.Namespace, **more: Any) ->
 def _traffic(options: argparse.Namespace) -> int:
     if options.file != "-" and not Path(options.file).is_file():
         raise FileNotFoundError(f"{options.file}: there is no such file")
-    from minipod.traffic import read, table
+    from minipod.traffic import read, table, total
 
     text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text(encoding="utf-8")
-    print(table(read(text)))
+    collectives = read(text)
+    print(table(collectives), flush=True)
+    total(collectives)  # where a loop cannot be counted, the table has a «?», and this says so
     return 0
 
 

@@ -77,7 +77,12 @@ def collectives(program: Program, mesh: Mapping[str, int] | None = None) -> list
         if name not in walker.reached and (lost := next(filter(begins, computation.values()), None)):
             raise quoted(f"this collective stands in {name}, and nothing known calls that", lost.line)
     found = walker.walk(program.entry, Place())
-    return [c for c in found if any(len(set(group)) > 1 for group in c.groups)]
+    return [c for c in found if moves(c)]
+
+
+def moves(collective: Collective) -> bool:
+    """Is there a group of several devices, or a pair that is not twice the same?"""
+    return any(len(set(group)) > 1 for group in collective.groups)
 
 
 def begins(instruction: Instruction) -> bool:
@@ -161,8 +166,11 @@ class Walker:
             fused = place.fused or base(line.opcode) == "fusion"
             scattered = place.scattered or "AllReduceScatterFusion" in line.rest
             given = tuple(here.get(name) for name in handed_over(computation, line))
-            for callee in (callee for names in calls.values() for callee in names):
-                yield callee, replace(place, fused=fused, scattered=scattered), given
+            for key, names in calls.items():
+                # What has a body is a loop, whatever it is called
+                times = None if key in ("condition", "body") else place.times
+                there = replace(place, times=times, fused=fused, scattered=scattered)
+                yield from ((callee, there, given) for callee in names)
 
     def counts(self, line: Instruction, place: Place) -> bool:
         """Does this collective begin here, or does it go on with one that was started in another fusion?"""

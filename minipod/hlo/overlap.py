@@ -5,11 +5,12 @@ write a collective either as `…-start` and `…-done`, or as a fusion that sta
 they compute, and one that ends it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from minipod.hlo.calls import base, called
+from minipod.hlo.calls import base, called, callees_first
 from minipod.hlo.collectives import OPS, begins, part_of
-from minipod.hlo.text import Computation, Instruction, Program
+from minipod.hlo.text import Computation, Instruction, Program, reading
 from minipod.hlo.work import products
 
 
@@ -26,15 +27,18 @@ class Overlap:
 
 def overlaps(program: Program) -> list[Overlap]:
     """Every asynchronous collective, in the order in which they start. Those that run alone have 0 products."""
-    found = []
-    for computation in program.computations.values():
+    found, costs = [], {}
+    for name in callees_first(program, program.entry):
+        computation = program.computations[name]
+        costs[name] = sum(_flops(program, computation, line, costs) for line in computation.values())
+    for computation in (computation for name, computation in program.computations.items() if name in costs):
         lines = list(computation.values())
         for i, line in enumerate(lines):
             if op := _starts(program, computation, line):
                 end = _end(program, computation, lines, i)
-                costs = [_flops(program, computation, between) for between in lines[i + 1 : end]]
-                costs = [cost for cost in costs if cost]
-                found.append(Overlap(op, line.name, len(costs), sum(costs)))
+                between = [_flops(program, computation, line, costs) for line in lines[i + 1 : end]]
+                between = [cost for cost in between if cost]
+                found.append(Overlap(op, line.name, len(between), sum(between)))
     return found
 
 
@@ -84,10 +88,11 @@ def _channels(program: Program, computation: Computation, line: Instruction) -> 
     return {i.attributes["channel_id"] for i in lines if "channel_id" in i.attributes}
 
 
-def _flops(program: Program, computation: Computation, line: Instruction) -> int:
-    """Of the matrix products in one instruction and in what it calls, once."""
-    total = products(computation, line)[1]
-    if not begins(line):
-        for inside in _inside(program, computation, line):
-            total += sum(_flops(program, inside, each) for each in inside.values())
-    return total
+def _flops(program: Program, computation: Computation, line: Instruction, costs: Mapping[str, int]) -> int:
+    """Of the matrix products in one instruction and in what it calls (`costs`), once; of branches the costliest."""
+    with reading(line):
+        total = products(computation, line)[1]
+    if begins(line):
+        return total
+    calls = [costs[name] for names in called(program, computation, line).values() for name in names]
+    return total + (max(calls, default=0) if base(line.opcode) == "conditional" else sum(calls))

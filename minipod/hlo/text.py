@@ -4,8 +4,10 @@ JAX has no supported way to ask a compiled program what it does but its text, `c
 grammar and knows nothing of collectives. Source: openxla.org/xla/hlo_dumps and XLA's own printer.
 """
 
+import contextlib
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -147,6 +149,16 @@ def quoted(reason: object, line: str) -> ValueError:
     """The error for a line that cannot be read: why, and the line itself, cut where it gets long."""
     line = line.strip()
     return ValueError(f"{reason}: {line if len(line) <= 300 else line[:299] + '…'}")
+
+
+@contextlib.contextmanager
+def reading(line: Instruction) -> Iterator[None]:
+    """Whatever a line lacks that something is read from is an error that quotes it."""
+    try:
+        yield
+    except (ValueError, LookupError, ArithmeticError) as reason:
+        why = {KeyError: f"there is no {reason}", IndexError: "a part of it is missing"}.get(type(reason), str(reason))
+        raise quoted(f"this {line.opcode} cannot be read ({why})", line.line) from None
 
 
 def parse(text: str) -> Program:

@@ -7,19 +7,20 @@
 - Bytes: every array that an instruction outside a fusion reads or writes, once; of one that is only sliced or updated
   in place, that part. What the compiler keeps in the chip's fast memory (a layout with `S(…)`) is not counted. So this
   is an estimate of the least that must move. What collectives read and write counts, too.
+- Of a conditional's branches one runs, so the costliest counts: in FLOPs the one that multiplies most, in bytes the one
+  that moves most.
 - What a custom kernel does by itself is not seen.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
-from minipod.hlo.calls import called
-from minipod.hlo.collectives import OPS, Collective, Place, Walker, begins
+from minipod.hlo.calls import base, called
+from minipod.hlo.collectives import OPS, Collective, Place, Walker, begins, moves, part_of
 from minipod.hlo.loops import Value
-from minipod.hlo.text import Computation, Instruction, Program, size, split
+from minipod.hlo.text import Computation, Instruction, Program, quoted, reading, size, split
 
 _SHAPE = re.compile(r"([a-z]\w*)\[([\d,]*)\]")
 _GEMM = re.compile(r"gemm|matmul|dot", re.I)
@@ -43,33 +44,52 @@ class Work:
     moved: int
 
 
-def work(program: Program, collectives: list[Collective]) -> Work:
-    """ValueError where a loop runs an unknown number of times, and for a product that is not understood."""
-    walker = Walker(program, None)
-    flops: Counter[str] = Counter()
-    moved = 0
-    for computation, line, place in _instructions(walker, program.entry, Place()):
-        if place.times is None:
-            raise ValueError("a loop of this program runs an unknown number of times, so nothing in it can be counted")
-        kind, count = products(computation, line)
-        if count:
-            flops[kind] += count * place.times
-        if not place.fused:
-            moved += _moved(program, computation, line) * place.times
-    moved += sum(_of_collective(c) * (c.times or 0) for c in collectives)
-    return Work(dict(flops), moved)
+def work(program: Program) -> Work:
+    """ValueError, quoting the line, for a loop that runs an unknown number of times, and for what is not understood."""
+    return _Counting(program).once(program.entry, Place())
 
 
-def _instructions(
-    walker: Walker, name: str, place: Place, given: tuple[Value, ...] = ()
-) -> Iterator[tuple[Computation, Instruction, Place]]:
-    """Every instruction that the program runs, with what is around it. Of a conditional, every branch."""
-    computation, here = walker.program.computations[name], walker.values.of(name, given)
-    for line in computation.values():
-        yield computation, line, place
-        if not begins(line):
-            for callee, there, handed in walker.calls(computation, line, place, here):
-                yield from _instructions(walker, callee, there, handed)
+class _Counting:
+    """What computations of a program do, each counted once: a program may call one of them in many places."""
+
+    def __init__(self, program: Program):
+        self.program, self.walker = program, Walker(program, None)
+        self.known: dict[tuple[str, Place, tuple[Value, ...]], Work] = {}
+
+    def once(self, name: str, place: Place, given: tuple[Value, ...] = ()) -> Work:
+        """Of one run of the computation `name`, called with the arguments `given`, and of all that it calls."""
+        key = name, replace(place, times=1, branch=()), given
+        if key not in self.known:
+            self.known[key] = self._once(*key)
+        return self.known[key]
+
+    def _once(self, name: str, place: Place, given: tuple[Value, ...]) -> Work:
+        computation, here = self.program.computations[name], self.walker.values.of(name, given)
+        place = replace(place, part=part_of(computation) or place.part)
+        flops: Counter[str] = Counter()
+        moved = 0
+        for line in computation.values():
+            with reading(line):
+                kind, count = products(computation, line)
+                flops[kind] += count
+                moved += 0 if place.fused else _moved(self.program, computation, line)
+            if begins(line):
+                if self.walker.counts(line, place) and moves(c := self.walker.collective(line, computation, place)):
+                    moved += _of_collective(c)
+                continue
+            inside: list[Work] = []
+            for callee, there, handed in self.walker.calls(computation, line, place, here):
+                if there.times is None:
+                    raise quoted("this loop runs an unknown number of times, so its work is not known", line.line)
+                one = self.once(callee, there, handed)
+                inside.append(Work({kind: n * there.times for kind, n in one.flops.items()}, one.moved * there.times))
+            if base(line.opcode) == "conditional" and inside:
+                most = max(inside, key=lambda branch: sum(branch.flops.values()))
+                inside = [Work(most.flops, max(branch.moved for branch in inside))]
+            for one in inside:
+                flops.update(one.flops)
+                moved += one.moved
+        return Work(dict(+flops), moved)
 
 
 def dimensions(shape: str) -> tuple[str, tuple[int, ...]]:

@@ -55,13 +55,13 @@ def facts(answer: Mapping[str, Any], on: Slice, axes: Mapping[str, int]) -> dict
 
 def read(text: str, axes: Mapping[str, int]) -> dict[str, Any]:
     """What the text says: FLOPs, bytes, collectives, what overlaps. `silent` names the first thing not understood."""
-    program = hlo.parse(text)
     found: dict[str, Any] = {}
     try:
+        program = hlo.parse(text)
         sent = collectives(program, axes)
         found["collectives"] = [_kept(c) for c in sent]
         found["overlaps"] = [vars(o) for o in overlaps(program)]
-        done = work(program, sent)
+        done = work(program)
         found |= {"flops": done.flops, "moved": done.moved}
     except ValueError as reason:
         found["silent"] = str(reason)

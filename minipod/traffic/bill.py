@@ -85,7 +85,10 @@ def total(collectives: Sequence[Collective]) -> int | float:
     An int where it is whole; the sum is exact, and only the result is rounded to a float.
     ValueError if one of the `times` is unknown: a budget over it cannot be checked.
     """
-    costs = [(c.branch, c.sent_exactly(_times(c, "a budget over it cannot be checked"))) for c in collectives]
+    costs = [
+        (c.branch, c.sent_exactly(_times(c, "there is no sum, and a budget over it cannot be checked")))
+        for c in collectives
+    ]
     return ring.plain(Fraction(costliest(costs)))
 
 

@@ -108,6 +108,19 @@ def test_a_loop_of_unknown_length_has_no_total():
     assert str(traffic.table(collectives)).endswith("?")
 
 
+def test_a_loop_whose_counter_is_tested_in_eight_bits_is_not_taken_for_one_that_runs_once():
+    """It runs 200 times: 257, 514, … are 1, 2, … in eight bits."""
+
+    def block(x):
+        turn = lambda s: (s[0] + 257, lax.psum(x + 0 * s[0].astype(x.dtype), "x"))  # noqa: E731
+        return lax.while_loop(lambda s: s[0].astype(jnp.uint8) < 200, turn, (jnp.int32(0), x))[1]
+
+    collectives = traffic.of(mapped(block), jnp.ones(64))
+    assert seen(collectives) == [("all-reduce", ("x",), 32, None)]
+    with pytest.raises(ValueError, match="32 bytes runs an unknown number of times"):
+        traffic.total(collectives)
+
+
 def test_branches_are_alternatives_and_the_costliest_counts():
     def either(flag, x):
         return lax.cond(flag[0], lambda v: lax.psum(v, "x"), lambda v: v + lax.psum(v[:5], "x").sum(), x)

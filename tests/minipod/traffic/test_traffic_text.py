@@ -208,6 +208,80 @@ def test_where_the_compiler_wrote_no_trip_count_the_counter_is_read(expected, op
     assert loop(**options) == expected
 
 
+def typed(kind, start, by, bound, direction="LT", tested=None, op="add", test="", second=0):
+    """A loop with a counter of an integer type; in the condition it may be converted first, or the bound may move."""
+    tested, state = tested or kind, f"({kind}[], {tested or kind}[], f32[4])"
+    text = f"""
+%body (s: {state}) -> {state} {{
+  %s = {state} parameter(0)
+  %i = {kind}[] get-tuple-element(%s), index=0
+  %k = {tested}[] get-tuple-element(%s), index=1
+  %x = f32[4] get-tuple-element(%s), index=2
+  %n = {kind}[] constant({by})
+  %m = {tested}[] constant({second})
+  %l = {tested}[] {"add(%k, %m)" if second else "copy(%k)"}
+  %j = {kind}[] {op}(%i, %n)
+  %a = f32[4] all-reduce(%x), {GROUPS}
+  ROOT %t = {state} tuple(%j, %l, %a)
+}}
+
+%test (s: {state}) -> pred[] {{
+  %s = {state} parameter(0)
+  %h = {kind}[] get-tuple-element(%s), index=0
+  %i = {tested}[] convert(%h)
+  %k = {tested}[] get-tuple-element(%s), index=1
+  ROOT %c = pred[] {test or f"compare(%i, %k), direction={direction}"}
+}}
+"""
+    lines = [f"%z = {kind}[] constant({start})", f"%k = {tested}[] constant({bound})"]
+    lines += [f"%t = {state} tuple(%z, %k, %p)", f"%w = {state} while(%t), condition=%test, body=%body"]
+    (c,) = traffic.read(program(*lines, more=text))
+    return c.times
+
+
+@pytest.mark.parametrize(
+    "times, arguments, more",
+    [
+        # the bound is reached before the type's end, or not
+        (255, ("u8", 0, 1, 255), {}),
+        (127, ("s8", 0, 1, 127), {}),
+        (None, ("u8", 0, 2, 255), {}),  # 254, 0, 2, …
+        (None, ("s8", 0, 1, 127), {"direction": "LE"}),
+        (None, ("s8", 0, -1, -128), {"direction": "GE"}),
+        (128, ("s8", 0, -1, -128), {"direction": "GT"}),
+        (None, ("u8", 3, 1, 0), {"op": "subtract", "direction": "GE"}),
+        (3, ("u8", 3, 1, 0), {"op": "subtract", "direction": "GT"}),
+        (None, ("u8", 250, 10, 4), {"direction": "NE"}),  # it does end: 250, 4
+        (2**31 - 1, ("s32", 0, 1, 2**31 - 1), {}),
+        (None, ("s32", 0, 1, 2**31 - 1), {"direction": "LE"}),
+        (2**32 - 1, ("u32", 0, 1, 2**32 - 1), {}),
+        # a conversion to a narrower type, or to one of the other sign
+        (200, ("s32", 0, 1, 200), {"tested": "u8"}),
+        (None, ("s32", 0, 257, 200), {"tested": "u8"}),  # 200 turns: 0, 1, 2, … are tested
+        (7, ("s32", 0, 1, 7), {"tested": "s4"}),
+        (None, ("s32", 0, 1, 7), {"tested": "s4", "direction": "LE"}),  # never
+        (None, ("s32", -3, 1, 5), {"tested": "u32"}),  # none
+        (5, ("s32", 0, 1, 5), {"tested": "u32"}),
+        (None, ("u8", 0, 200, 100), {"tested": "s8"}),
+        (8, ("s32", -3, 1, 5), {"tested": "s64"}),
+        (None, ("s32", 0, 1, 1), {"tested": "pred", "test": "convert(%h)"}),
+        # two counters, one that stands still, and directions
+        (5, ("s32", 0, 1, 10), {"second": -1}),
+        (None, ("s32", 0, 1, 10), {"second": 1}),
+        (1, ("s32", 4, 1, 4), {"direction": "EQ"}),
+        (0, ("s32", 4, 1, 5), {"direction": "EQ"}),
+        (None, ("s32", 4, 0, 4), {"direction": "EQ"}),
+        (0, ("s32", 4, 0, 4), {}),
+        # what the condition asks besides
+        (None, ("s32", 0, 1, 9), {"test": "compare(%i, %k), direction=LT, type=UNSIGNED"}),
+        (None, ("s32", 0, 1, 9), {"test": "custom-call(%i), custom_call_target=\"?\""}),
+        (None, ("pred", "true", "true", "true"), {"direction": "EQ"}),
+    ],
+)  # fmt: skip
+def test_where_a_counter_may_wrap_its_loop_is_unknown(times, arguments, more):
+    assert typed(*arguments, **more) == times
+
+
 @pytest.mark.parametrize(
     "line",
     [

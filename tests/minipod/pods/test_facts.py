@@ -1,0 +1,50 @@
+"""What a plan keeps of a compiled program's text, where that is not understood: the rest, and one sentence."""
+
+from pathlib import Path
+
+import pytest
+
+from minipod.pods.absent import mesh
+from minipod.pods.facts import facts
+from minipod.pods.plan import plan
+from minipod.pods.slices import slice_of
+
+DATA = Path(__file__).parents[2] / "data"
+ON, AXES = "v5e:2x4", {"x": 8}
+MEMORY = dict.fromkeys(("argument", "output", "alias", "temp", "peak"), 2**20)
+
+
+def planned(text: str):
+    found = facts({"text": text, "memory": MEMORY, "silent": None}, slice_of(ON), AXES)
+    return plan("program", ON, mesh(ON, **AXES), found, {"jax": "0"})
+
+
+def unknown_loop(text: str) -> str:
+    """The counter is compared with what the data say."""
+    lines = text.splitlines()
+    return "\n".join(line.replace(" compare(", " custom-call(") if "pred[]" in line else line for line in lines) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "said", "sent_is_known"),
+    [
+        (lambda text: text, "", True),
+        (unknown_loop, "no figure: this loop runs an unknown number of times, so its work is not known: %while", False),
+        (lambda text: text.replace("collective-permute-start(", "collective-shuffle-start("),
+         "no figure: the collective collective-shuffle-start is not understood: ", False),
+        (lambda text: text.replace("source_target_pairs={{0,1}", "source_target_pairs={{a,b}"),
+         "no figure: this collective-permute cannot be read (this spelling of replica_groups is not ", False),
+        (lambda text: text.replace(" = f32[1024]", " is f32[1024]"),
+         "no figure: this line of a compiled program is not «name = shape operation(…)»: ", False),
+        (lambda text: text.replace("ENTRY ", "START "),
+         "no figure: this is not the whole text of a compiled program (", False),
+    ],
+)  # fmt: skip
+def test_a_plan_of_text_that_is_not_understood_says_so_in_one_sentence(change, said, sent_is_known):
+    text = (DATA / "tpu-ring.hlo").read_text()
+    assert change(text) != text or not said
+    made = planned(change(text))
+    notes = [note for note in made.notes if note.startswith("no figure: ")]
+    assert len(notes) == bool(said) and all(note.startswith(said) and "\n" not in note for note in notes)
+    assert made.fits and (made.flops is not None) == (not said) and (made.sent is not None) == sent_is_known
+    assert "fits" in str(made)

@@ -1,0 +1,68 @@
+"""Text of programs that is damaged, or of a compiler not seen before: read, or refused in one sentence."""
+
+from collections.abc import Callable
+from random import Random
+
+import pytest
+from hlo_variants import damaged, recordings
+
+from minipod import traffic
+from minipod.hlo import hiding, overlap, text, work
+
+# What is said of a text as a whole; everything else quotes the line that is not understood.
+WHOLE = (
+    "this is not the whole text of a compiled program",
+    "this program is lowered but not compiled",
+    "the computations of this program stand ",
+    "the mesh ",
+    "a loop around this ",
+)
+
+
+def bill(program: str):
+    collectives = traffic.read(program)
+    str(traffic.table(collectives))
+    traffic.total(collectives)
+
+
+DOORS: dict[str, Callable[[str], object]] = {
+    "bill": bill,
+    "hiding": lambda program: hiding.exposed(text.parse(program)),
+    "work": lambda program: work.work(text.parse(program)),
+    "overlap": lambda program: overlap.overlaps(text.parse(program)),
+}
+
+
+def refused(door: str, program: str) -> str:
+    """The sentence with which a text is refused; "" if it is read. Whatever else is raised fails the test."""
+    try:
+        DOORS[door](program)
+    except ValueError as reason:
+        return str(reason)
+    return ""
+
+
+def judged(count: int, seed: int) -> dict[str, int]:
+    """So many damaged texts of each recorded one, at every door. How many were refused there."""
+    random, found = Random(seed), dict.fromkeys(DOORS, 0)
+    for name, whole in recordings().items():
+        for turn in range(count):
+            program = damaged(whole, random)
+            lines = [line if len(line) <= 300 else f"{line[:299]}…" for line in map(str.strip, program.splitlines())]
+            for door in DOORS:
+                if said := refused(door, program):
+                    found[door] += 1
+                    where = (name, turn, door, said)
+                    assert "\n" not in said, where
+                    assert said.startswith(WHOLE) or any(said.endswith(f": {line}") for line in lines), where
+    return found
+
+
+def test_damaged_text_is_read_or_refused_in_one_sentence():
+    assert min(judged(1, seed=1).values()) > 10
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(100, 110))
+def test_five_thousand_damaged_texts_are_read_or_refused_in_one_sentence(seed):
+    assert min(judged(9, seed).values()) > 90
