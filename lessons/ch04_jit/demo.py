@@ -145,6 +145,9 @@ for name, program in ("whole", whole), ("cut", cut):
 numbers = jax.device_get([whole(key), cut(key)])
 print("same numbers:", jax.tree.map(np.array_equal, *numbers))
 
+# %% born-on-tpu
+print((lesson / "init_tpu.txt").read_text())
+
 # %% captured
 weights = place((256, 256), "x", "y")
 batch = place((8, 256), "x")

@@ -48,4 +48,11 @@ def report(ask, version):
         sums = jax.jit(partial(jnp.sum, axis=0), out_shardings=wanted)
         x = empty((4, columns), P("x", "y"))
         note(f"{columns} column sums, {spec}", sums, x)
+    everywhere = NamedSharding(mesh, P())
+    asked = jax.jit(jnp.matmul, out_shardings=everywhere)
+    within = jax.jit(lambda a, b: asked(a, b))
+    for k in 64, 8:
+        factors = empty((24, k), P(("x", "y"))), empty((k, 72 - k), P())
+        for name, program in ("by itself", asked), ("within another", within):
+            note(f"24 × {k} @ {k} × {72 - k}, {name}", program, *factors)
     return "\n".join(lines)

@@ -1,9 +1,12 @@
 """What the TPU's compiler makes of the chapter's model and sums."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 from jax import NamedSharding, P
 from jax.lax import with_sharding_constraint
+from jax.sharding import AxisType
 
 from minipod import pods, traffic
 
@@ -47,4 +50,17 @@ def report(ask, version):
     x = empty((4, 8), "x", "y")
     for spec in ("x", "y"), ("y", "x"), "x":
         note("sums", lambda x, spec=spec: ask_for(x.sum(axis=0), spec), x)
+    sales = empty((16, 32), "x", "y")
+    note("totals", lambda x: jnp.cumsum(x, axis=1), sales)
+
+    def totals_by_row(x):
+        return jnp.cumsum(ask_for(x, ("x", "y"), None), axis=1)
+
+    note("totals_by_row", totals_by_row, sales)
+    mesh = pods.mesh("v5e:2x4", (AxisType.Explicit,) * 2, x=2, y=4)
+    w = empty((8, 4), "y", None)
+    for spec in ("x", None), ("x", "y"), (None, None):
+        wanted = NamedSharding(mesh, P(*spec))
+        product = partial(jnp.dot, out_sharding=wanted)
+        note("product", product, empty((4, 8), "x", "y"), w)
     return "\n".join(lines)

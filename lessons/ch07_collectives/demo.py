@@ -83,6 +83,14 @@ print("the same sums:", np.array_equal(one(long), two(long)))
 print(f"at once: {bill.op} of {bill.bytes:,} bytes, {bill.sent:,} sent")
 traffic.table(traffic.of(two, long))
 
+# %% on-tpu
+from pathlib import Path
+
+import minipod
+
+lesson = Path(minipod.__file__).parents[1] / "lessons/ch07_collectives"
+print((lesson / "on_tpu.txt").read_text())
+
 # %% ppermute
 show(lambda block: lax.ppermute(block, "x", [(0, 1), (1, 2), (2, 3), (3, 0)]))
 

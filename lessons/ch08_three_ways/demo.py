@@ -140,13 +140,16 @@ for name, (f, on) in ways.items():
 with expect_error(ValueError, "does not match the specs of the input"):
     layer_sharded(*copies(mesh))
 
+# %% ways-on-a-tpu
+lesson = Path(minipod.__file__).parents[1] / "lessons/ch08_three_ways"
+print((lesson / "ways_tpu.txt").read_text())
+
 # %% found-here
 from lessons.ch08_three_ways import what_is_sent
 
 print(what_is_sent.report(auto))
 
 # %% found-on-a-tpu
-lesson = Path(minipod.__file__).parents[1] / "lessons/ch08_three_ways"
 print((lesson / "found_tpu.txt").read_text())
 
 # %% which

@@ -195,7 +195,7 @@ for name, program in programs.items():
     print(f"{name:13}", *(f"{n / 1e3:7,.0f}" for n in kb), end=" ")
     print(f"{sum(c.times for c in found):8} {us[0]:5.1f} µs {us[1]:5.1f} µs")
 
-# %% peaks-on-a-tpu
+# %% on-a-tpu
 from minipod.pods.recorded import plans
 
 
@@ -206,9 +206,22 @@ def on_tpu(name):  # bytes: held, new, temp, and all three
     return *parts, sum(parts)
 
 
-print("KB, TPU v5e    held     new    temp    peak")
-for name in "dp", "fsdp", "tp", "fsdp_tp":
-    print(f"{name:11}", *(f"{n / 1e3:7,.0f}" for n in on_tpu(f"{name}_kept")))
+# %% peaks-on-a-tpu
+on_v5e = {
+    "DP": "dp_kept",
+    "FSDP": "fsdp_kept",
+    "only a layout": "only_layout",
+    "FSDP, auto": "auto",
+    "kept whole": "whole",
+    "TP": "tp_kept",
+    "FSDP × TP": "fsdp_tp_kept",
+}
+print("KB, TPU v5e      held     new    temp    peak    sent messages")
+for name, planned in on_v5e.items():
+    (plan,) = plans(lesson, planned, "v5e:2x4")
+    kb = (*on_tpu(planned), traffic.total(plan.collectives))
+    print(f"{name:13}", *(f"{n / 1e3:7,.0f}" for n in kb), end=" ")
+    print(f"{sum(c.times for c in plan.collectives):8}")
 
 # %% peaks-of-a-large-model
 print("201 M parameters, the state donated: MB at the peak")
@@ -258,21 +271,9 @@ def dice_over(n):
 print([bool((dice_over(n) == dice_over(1)).all()) for n in (1, 2, 8)])
 
 
-# %% accumulate
-def accumulated(params, tokens, parts, keep=None):
-    keep = {"keep": keep} if keep else {}
-
-    def add(total, part):
-        value, g = jax.value_and_grad(loss)(params, part, **keep)
-        return jax.tree.map(jnp.add, total, (value, g)), None
-
-    nothing = jnp.float32(0), jax.tree.map(jnp.zeros_like, params)
-    pieces = tokens.reshape(parts, -1, LENGTH + 1)
-    total, _ = lax.scan(add, nothing, pieces)
-    return jax.tree.map(lambda x: x / parts, total)
-
-
 # %% less-memory
+from accumulated import accumulated
+
 big, params = jnp.asarray(batch(0, rows=64)), jax.device_put(begin["p"])
 
 
@@ -288,6 +289,10 @@ def measure(name, *static):
 measure("64 rows at once", 1)
 measure("4 times 16 rows", 4)
 measure("64 rows, layers rematerialised", 1, lambda *_, **__: False)
+
+# %% less-memory-on-a-tpu
+for name in "at_once", "in_parts", "rematerialised":
+    print(f"TPU v5e, {name:15} {on_tpu(name)[2] / 1e6:5.1f} MB")
 
 # %% donation
 import warnings

@@ -6,10 +6,11 @@
     minipod.traffic.sent("all-reduce", 4, 8)    # and for one that is not compiled: 7
     minipod.traffic.seconds(collectives, "TPU v5e", mesh)  # the time, estimated
 
-Bytes are those of the program as it was compiled: the CPU compiler turns bf16 into f32 and says so. What a Pallas
-kernel or another custom call sends by itself cannot be seen.
+Bytes are those of the program as it was compiled, and a table says for what: the CPU compiler turns bf16 into f32, the
+TPU's gathers f32 as bf16. What a Pallas kernel or another custom call sends by itself cannot be seen.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -23,20 +24,32 @@ from minipod.torus import torus_of
 from minipod.traffic import time_model
 from minipod.traffic.interconnects import Link, link
 
-__all__ = ["Collective", "Table", "of", "read", "seconds", "sent", "table", "total"]
+__all__ = ["Bill", "Collective", "Table", "of", "read", "seconds", "sent", "table", "total"]
 
 COLUMNS = ("collective", "axes", "bytes", "times", "sent")
 EMPTY = "no collective: nothing is sent"
 SUM = "each device sends"
 Cost = TypeVar("Cost", Fraction, float)
 UNKNOWN = "?"  # in a loop that runs an unknown number of times
+_TILED = re.compile(r"\{[\d,]*:T\(")  # the layout f32[64,128]{1,0:T(8,128)}: only TPUs have tiles
 
 
-def read(hlo_text: str, mesh: Any = None) -> list[Collective]:
+class Bill(list[Collective]):
+    """The collectives of one program, a list like any other.
+
+    compiled_for: the kind of machine that the program was compiled for, "CPU", "TPU" or "GPU"; empty where that is not
+    known, and in a list made from this one. Another compiler may send other bytes for the same function.
+    """
+
+    compiled_for: str = ""
+
+
+def read(hlo_text: str, mesh: Any = None) -> Bill:
     """The collectives of a compiled program's text, `compiled.as_text()`, in the order in which they are written.
 
-    `mesh` (a `Mesh` or `AbstractMesh`) only gives `axes`. A computation that is called twice counts twice; a
-    collective in which nothing moves, such as a sum along an axis of size 1, does not count.
+    `mesh` (a `Mesh` or `AbstractMesh`) gives `axes`, and the devices of a `Mesh` are those compiled for, unless the
+    text is a TPU's, which shows. A computation that is called twice counts twice; a collective in which nothing moves,
+    such as a sum along an axis of size 1, does not count.
     ValueError, quoting the line, for anything that looks like a collective and is not understood.
     """
     if not isinstance(hlo_text, str):
@@ -49,10 +62,12 @@ def read(hlo_text: str, mesh: Any = None) -> list[Collective]:
             f"the mesh {shape} has {prod(shape.values())} devices, the program was compiled for {devices}: "
             "give the mesh on which its arrays lie"
         )
-    return collectives(program, shape)
+    bill = Bill(collectives(program, shape))
+    bill.compiled_for = "TPU" if _TILED.search(hlo_text) else _kind(mesh)
+    return bill
 
 
-def of(function: Callable[..., Any], *args: Any, mesh: Any = None) -> list[Collective]:
+def of(function: Callable[..., Any], *args: Any, mesh: Any = None) -> Bill:
     """The collectives of `function`, compiled for `args` (arrays, NumPy arrays or ShapeDtypeStructs) but not run.
 
     `function` may be jitted already. Without `mesh`, the mesh of the first argument that has a NamedSharding is
@@ -71,12 +86,23 @@ def of(function: Callable[..., Any], *args: Any, mesh: Any = None) -> list[Colle
         raise ValueError(
             "an AbstractMesh has no devices to compile for: give a Mesh, after minipod.devices.simulate(devices)"
         ) from None
+    placed = jax.tree.leaves((compiled.input_shardings, compiled.output_shardings))
     if mesh is None:
-        shardings = [getattr(leaf, "sharding", None) for leaf in jax.tree.leaves(args)]
-        shardings += jax.tree.leaves((compiled.input_shardings, compiled.output_shardings))
+        shardings = [getattr(leaf, "sharding", None) for leaf in jax.tree.leaves(args)] + placed
         named = (s.mesh for s in shardings if isinstance(s, jax.sharding.NamedSharding))
         mesh = next((m for m in named if m.axis_names), None)
-    return read(compiled.as_text(), mesh)
+    bill = read(compiled.as_text(), mesh)
+    bill.compiled_for = next((_kind(sharding) for sharding in placed), bill.compiled_for)
+    return bill
+
+
+def _kind(placed: Any) -> str:
+    """What the devices of a mesh or sharding are: CPU, TPU or GPU; empty for an AbstractMesh, which has none."""
+    import jax
+
+    if isinstance(placed, jax.sharding.Sharding):
+        return next(iter(placed.device_set)).platform.upper()
+    return next(iter(placed.devices.flat)).platform.upper() if isinstance(placed, jax.sharding.Mesh) else ""
 
 
 def total(collectives: Sequence[Collective]) -> int | float:
@@ -157,15 +183,17 @@ def table(collectives: Sequence[Collective]) -> Table:
     """One row per collective; equal ones share a row, and their times add up.
 
     bytes: the array worked on. sent: what a device sends for it, over all times; their sum stands below.
-    Without axes the column shows the groups. A row in a branch says so: «all-reduce (branch 1)».
+    Without axes the column shows the groups. A row in a branch says so: «all-reduce (branch 1)». Of a `Bill` that
+    knows it, the table says what the program was compiled for.
     """
+    whose = f" (compiled for {compiled_for})" if (compiled_for := getattr(collectives, "compiled_for", "")) else ""
     rows = []
     for c in merged(collectives):
         branch = f" (branch {'/'.join(str(number) for _, number in c.branch)})" if c.branch else ""
         rows.append((c.op + branch, _axes(c), _number(c.bytes), _number(c.times), _number(c.sent)))
     unknown = any(c.times is None for c in collectives)
-    below = SUM, _number(None if unknown else total(collectives))
-    return Table(COLUMNS, tuple(rows), left=(0, 1), kind="traffic", empty=EMPTY, sum=below)
+    below = SUM + whose, _number(None if unknown else total(collectives))
+    return Table(COLUMNS, tuple(rows), left=(0, 1), kind="traffic", empty=EMPTY + whose, sum=below)
 
 
 def _axes(c: Collective) -> str:

@@ -10,7 +10,7 @@ from jax import lax
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from minipod import traffic
+from minipod import pods, traffic
 from minipod.devices import simulate
 
 simulate(8)
@@ -229,18 +229,46 @@ def test_a_table_shows_each_kind_once_in_text_and_html():
     assert [line.split() for line in str(shown).splitlines()] == [
         ["collective", "axes", "bytes", "times", "sent"],
         ["all-reduce", "x", "24", "1", "42"],
-        ["each", "device", "sends:", "42"],
+        ["each", "device", "sends", "(compiled", "for", "CPU):", "42"],
     ]
     assert '<table class="minipod traffic">' in shown._repr_html_()
     assert '<td>all-reduce</td><td>x</td><td style="text-align: right">24</td>' in shown._repr_html_()
-    assert (
-        '<th scope="row" colspan="4">each device sends</th><td style="text-align: right">42</td>' in shown._repr_html_()
-    )
+    below = '<th scope="row" colspan="4">each device sends (compiled for CPU)</th><td style="text-align: right">42</td>'
+    assert below in shown._repr_html_()
 
 
 def test_an_empty_table_says_that_nothing_is_sent():
     assert str(traffic.table([])) == "no collective: nothing is sent"
     assert "no collective: nothing is sent" in traffic.table([])._repr_html_()
+    alone = traffic.of(lambda x: x + 1, jnp.ones(8))
+    assert str(traffic.table(alone)) == "no collective: nothing is sent (compiled for CPU)"
+
+
+def test_a_table_says_what_the_program_was_compiled_for():
+    x = jax.device_put(jnp.ones((8, 6)), NamedSharding(mesh(), P("x")))
+    here = jax.jit(lambda x: x.sum(0)).lower(x).compile().as_text()
+    tiled = (  # as the TPU's compiler writes it
+        "HloModule jit_f, entry_computation_layout={(f32[6]{0:T(128)})->f32[6]{0:T(128)}}, num_partitions=8\n\n"
+        "ENTRY %main (p: f32[6]) -> f32[6] {\n"
+        "  %p = f32[6]{0:T(128)} parameter(0)\n"
+        "  ROOT %all-reduce = f32[6]{0:T(128)} all-reduce(%p), channel_id=1, replica_groups=[1,8]<=[8], "
+        "use_global_device_ids=true, to_apply=%add\n"
+        "}\n"
+    )
+    there = pods.mesh("v5e:2x4", x=8)
+    bills = {
+        "given arrays": (traffic.of(lambda x: x.sum(0), x), "CPU"),
+        "given a mesh": (traffic.read(here, mesh()), "CPU"),
+        "a mesh of other devices": (traffic.read(here, pods.mesh("h100:8", x=8)), "GPU"),
+        "a text that shows it": (traffic.read(tiled, mesh()), "TPU"),
+        "a text with its mesh": (traffic.read(tiled, there), "TPU"),
+        "a mesh without devices": (traffic.read(here, mesh().abstract_mesh), ""),
+        "nothing but a text": (traffic.read(here), ""),
+        "a part of it": (traffic.of(lambda x: x.sum(0), x)[:1], ""),
+    }
+    for name, (bill, kind) in bills.items():
+        last = str(traffic.table(bill)).splitlines()[-1]
+        assert last == f"each device sends{f' (compiled for {kind})' if kind else ''}: 42", name
 
 
 def test_what_devices_send_is_exact_and_an_int_where_it_is_whole():

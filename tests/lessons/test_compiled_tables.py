@@ -1,0 +1,220 @@
+"""What compilers decided, as the pages print it: each table says of which compiler it is, and where the order of its
+rows explains something, the TPU's compile, as recorded, has the same order, or both stand on the page.
+
+compiled_tables.toml lists all of them. An order that differs has to name, as `differs`, the section in which the TPU's
+rows stand (in the output of the cell `shown`), and the sentences there explain only what both show."""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minipod import traffic
+from minipod.pods.recorded import plans
+from publish.page import ROOT, demo_cells
+
+LIST = tomllib.loads(Path(__file__).with_name("compiled_tables.toml").read_text("utf-8"))
+COUNTS = re.compile(
+    r"memory_analysis|cost_analysis|traffic\.(table|of|read|total)|_tpu\.txt|plans\(|on_tpu\(|automatic\(|train_on\("
+    r"|bytes_of\(|measure\(|\bshow\(|what_is_sent|bill_of"
+)
+NUMBER = re.compile(r"(?<![\w.@\[])\d[\d,]*(?:\.\d+)?")
+
+
+def text_of(outputs: list[dict]) -> str:
+    parts = [o.get("text") or o.get("data", {}).get("text/plain") or [] for o in outputs]
+    return "".join("".join(part) + "\n" for part in parts)
+
+
+def printed(page: str) -> dict[str, str]:
+    cells = json.loads((ROOT / f"book/outputs/{page}.json").read_text("utf-8"))["cells"]
+    return {cell["name"]: text_of(cell["outputs"]) for cell in cells}
+
+
+def numbers(row: str, text: str) -> list[list[float]]:
+    """The numbers of each row of that name, and those of the lines indented below it."""
+    found: list[list[float]] = []
+    mine = False
+    for line in text.splitlines():
+        after = re.match(re.escape(row) + r"(?![\w\],])", line)
+        if after or not line.startswith(" "):
+            mine = bool(after)
+            if after:
+                found.append([])
+        if mine:
+            rest = line[after.end() :] if after else line
+            found[-1] += [float(n.replace(",", "")) for n in NUMBER.findall(rest)]
+    return found
+
+
+def figure(row: str, text: str, number: int | str) -> float:
+    """One number of a row; a row that comes again is «name #2». Of a row without any, nothing is sent: 0."""
+    name, _, again = row.partition(" #")
+    found = [each for each in numbers(name, text) if each] or numbers(name, text)
+    assert found, f"no row «{row}»"
+    chosen = found[int(again or 1) - 1]
+    return float(sum(chosen)) if number == "sum" else chosen[int(number)]
+
+
+def on_tpu(order: Mapping[str, Any], name: str, cells: Mapping[str, str]) -> float:
+    """A figure of the TPU's compile, from the file or the cell in which it is recorded."""
+    file, number = order["recorded"], order.get("tpu_number", -1)
+    if file in cells:
+        return figure(name, cells[file], number)
+    if not file.endswith("plans.json"):
+        return figure(name, (ROOT / file).read_text("utf-8"), number)
+    (plan,) = plans(ROOT / Path(file).parent, name, "v5e:2x4")
+    m = plan.memory
+    parts = {"held": m["arguments"], "new": m["outputs"] - m["aliased"], "temp": m["temporaries"]}
+    bill = plan.collectives or []
+    sent = {"sent": traffic.total(bill), "messages": sum(c.times or 0 for c in bill)}
+    return float((parts | sent | {"peak": sum(parts.values())})[order["by"]])
+
+
+def sections(page: str, edition: str) -> dict[str, str]:
+    text = (ROOT / f"book/{edition}/{page}.md").read_text("utf-8")
+    parts = re.split(r"^\((sec-[\w-]+)\)=$", text, flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def sign(a: float, b: float) -> int:
+    return (a > b) - (a < b)
+
+
+def stands(value: float, text: str) -> bool:
+    forms = (f"{value:,.0f}", f"{value:.0f}", f"{value / 1e3:,.0f}", f"{value / 1e6:,.0f}", f"{value / 1e6:.1f}")
+    return any(re.search(rf"(?<![\d,.]){re.escape(form)}(?![\d,]*\d)", text) for form in forms)
+
+
+def wrong(order: Mapping[str, Any], cells: Mapping[str, str], pages: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """What is wrong with one order; `cells` is what the page prints, `pages` are its sections in each edition."""
+    here, there = {}, {}
+    for row, name in order["rows"].items():
+        cell, _, line = row.rpartition(" | ")
+        here[row] = figure(line, cells[cell or order["cell"]], order.get("number", -1))
+        there[row] = on_tpu(order, name, cells)
+    others = [
+        f"by {order['by']}, «{a}» and «{b}» are {here[a]:,} and {here[b]:,}, on a TPU {there[a]:,} and {there[b]:,}"
+        for a, b in combinations(here, 2)
+        if sign(here[a], here[b]) != sign(there[a], there[b])
+    ]
+    if "differs" not in order:
+        return others
+    if not others:
+        return [f"by {order['by']} the order is the same: delete «differs»"]
+    shown = cells.get(order["shown"], "")
+    found = [f"{row}: the TPU's {n:,} is not in «{order['shown']}»" for row, n in there.items() if not stands(n, shown)]
+    for edition, parts in pages.items():
+        if f":cell: {order['shown']}\n" not in parts.get(order["differs"], ""):
+            found.append(f"{edition}: no cell «{order['shown']}» in {order['differs']}")
+        if not {"CPU", "TPU"} <= set(re.findall("[CT]PU", parts.get(order["differs"], ""))):
+            found.append(f"{edition}: {order['differs']} does not name both compilers")
+    return found
+
+
+def both(page: str) -> dict[str, dict[str, str]]:
+    return {edition: sections(page, edition) for edition in ("en", "zh-Hans")}
+
+
+@pytest.mark.parametrize("order", LIST["order"], ids=lambda o: f"{o['page'][:4]} {o['by']} {len(o['rows'])}")
+def test_an_order_that_explains_is_the_tpu_s_or_both_stand_on_the_page(order):
+    assert wrong(order, printed(order["page"]), both(order["page"])) == []
+
+
+# As chapter 9 had it, before the TPU's rows stood beside it (the recording and the page of commit c0e707e).
+OLD = """KB               held     new    temp    peak    sent messages     time by bytes
+DP              2,777   2,777   2,400   7,954   1,620        5  75.0 µs   3.6 µs
+FSDP              347     347   3,283   3,978   2,308       55 598.2 µs   5.1 µs
+TP                715     713   6,575   8,003   3,670       16 240.0 µs   8.2 µs
+FSDP × TP         505     504   4,733   5,741   2,007       71 559.8 µs   4.5 µs
+"""
+OLD_ROWS = {"DP": "dp_kept", "FSDP": "fsdp_kept", "TP": "tp_kept", "FSDP × TP": "fsdp_tp_kept"}
+OLD_ORDER = {
+    "page": "ch09_training",
+    "cell": "what-it-takes",
+    "by": "peak",
+    "number": 3,
+    "recorded": "lessons/ch09_training/plans.json",
+    "rows": OLD_ROWS,
+}
+
+
+def test_the_old_table_of_chapter_9_fails():
+    found = wrong(OLD_ORDER, {"what-it-takes": OLD}, {})
+    assert len(found) == 4 and sum("«TP»" in line for line in found) == 3
+    assert found[0] == "by peak, «DP» and «TP» are 7,954.0 and 8,003.0, on a TPU 8,064,000.0 and 2,877,440.0"
+    by_sent = wrong(OLD_ORDER | {"by": "sent", "number": 4}, {"what-it-takes": OLD}, {})
+    assert len(by_sent) == 1 and "«FSDP» and «FSDP × TP»" in by_sent[0]
+
+
+def test_saying_that_it_differs_is_not_enough():
+    """The old page, had it only been put on the list: the TPU's rows have to stand there, in both editions."""
+    order = OLD_ORDER | {"differs": "sec-ch09-both", "shown": "peaks-on-a-tpu"}
+    old = {"en": {"sec-ch09-both": ":cell: what-it-takes\n"}}
+    found = wrong(order, {"what-it-takes": OLD}, old)
+    assert sum("is not in «peaks-on-a-tpu»" in line for line in found) == 4
+    assert found[4:] == [
+        "en: no cell «peaks-on-a-tpu» in sec-ch09-both",
+        "en: sec-ch09-both does not name both compilers",
+    ]
+    agree = OLD_ORDER | {"differs": "sec-ch09-both", "shown": "", "rows": {k: OLD_ROWS[k] for k in ("DP", "FSDP")}}
+    assert wrong(agree, {"what-it-takes": OLD}, old) == ["by peak the order is the same: delete «differs»"]
+
+
+def counting() -> set[tuple[str, str]]:
+    """Every cell of a lesson whose code asks what a compiler made."""
+    return {
+        (demo.parent.name, name)
+        for demo in ROOT.glob("lessons/*/demo.py")
+        for name, code in demo_cells(demo).items()
+        if COUNTS.search(code)
+    }
+
+
+def listed() -> dict[tuple[str, str], str]:
+    """Every cell on the list, and how it says which compiler it asked."""
+    found = {(t["page"], cell): t["says"] for t in LIST["table"] for cell in t["cells"]}
+    assert len(found) == sum(len(t["cells"]) for t in LIST["table"])
+    return found
+
+
+def test_every_cell_that_counts_is_on_the_list():
+    assert set(listed()) == counting()
+
+
+NAMED = re.compile(r"CPU|TPU|H100")
+
+
+def test_every_table_says_which_compiler_it_is_of():
+    unsaid = []
+    for (page, cell), says in listed().items():
+        assert says in ("itself", "prose", "page", "beside", "no output")
+        text = printed(page)[cell]
+        if says == "itself" and "(compiled for" not in text:
+            unsaid.append(f"{page}, {cell}: its output does not say what it was compiled for")
+        if (says == "no output") != (not text):
+            unsaid.append(f"{page}, {cell}: «no output» is not so")
+        for edition in ("en", "zh-Hans"):
+            around = [part for part in sections(page, edition).values() if f":cell: {cell}\n" in part]
+            if says == "prose" and not NAMED.search(prose(" ".join(around))):
+                unsaid.append(f"{page}, {cell}: its section in {edition} names no compiler")
+            above = (ROOT / f"book/{edition}/{page}.md").read_text("utf-8").partition(f":cell: {cell}\n")[0]
+            if says == "page" and not NAMED.search(prose(above)):
+                unsaid.append(f"{page}, {cell}: nothing above it in {edition} names a compiler")
+    assert unsaid == []
+
+
+def prose(markdown: str) -> str:
+    return re.sub(r"^```\{code-cell\}.*?^```$", "", markdown, flags=re.M | re.S)
+
+
+def test_an_order_is_of_cells_on_the_list():
+    cells = {
+        (o["page"], row.rpartition(" | ")[0] or o["cell"]) for o in LIST["order"] for row in o["rows"]
+    } - set(listed())  # fmt: skip
+    assert {cell for _, cell in cells} <= {"thirty-two-times"}  # by formula
