@@ -156,8 +156,9 @@ def _counter(value: Value, start: tuple, after: tuple) -> _Counter | None:
     if not isinstance(value, Slot):
         return None
     first, step = _at(start, value.index), _at(after, value.index)
-    known = isinstance(first, int) and isinstance(step, Slot) and step.index == value.index
-    return _Counter(first, value, step) if known else None
+    if isinstance(first, int) and isinstance(step, Slot) and step.index == value.index:
+        return _Counter(first, value, step)
+    return None
 
 
 def _range(scalar: re.Match[str]) -> tuple[int, int]:
