@@ -61,10 +61,9 @@ def _lines(output: dict) -> list[str]:
     texts = [output.get("text", ""), *(str(data[kind]) for kind in sorted(data))]
     if "<svg" in data.get("text/html", "") and shutil.which("dot"):  # it places nodes a little otherwise than wasm does
         texts[1 + sorted(data).index("text/html")] = "\n".join(re.findall(r">([^<>]+)<", data["text/html"]))
+    lines = [line.strip().removesuffix(".") for text in texts if text for line in pieces(text)]  # Python 3.13 adds one
     # A picture's ids are of all that it says, the last digits, too.
-    return [
-        re.sub(r"\bminipod-[0-9a-f]{8}-", "minipod-", line.strip()) for text in texts if text for line in pieces(text)
-    ]
+    return [re.sub(r"\bminipod-[0-9a-f]{8}-", "minipod-", line) for line in lines]
 
 
 def form(text: str) -> list[str]:
