@@ -13,7 +13,7 @@ from grader.exercise.chapters import given_out
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = [path.parent.name for path in given_out(ROOT / "lessons", "exercises.py")]
 LONG = pytest.mark.long
-SCRIPTS = ("start",)  # run in every `make test`, in which the book executes the cells of three
+SCRIPTS = ("start",)  # run in every `make test`, in which the book executes the cells of two
 
 
 def exercises(chapter: str) -> list[str]:
