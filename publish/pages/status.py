@@ -1,5 +1,7 @@
 """What it took to make the book: the tables that stand in for `% status table` and `% recorders table` of a page."""
 
+from collections.abc import Iterator
+
 from publish.outputs import ledger, recordings
 from publish.outputs.recordings import Made
 from publish.page import ROOT
@@ -22,10 +24,9 @@ def fill(sources: list[Source]) -> None:
 def table(sources: list[Source], edition: str) -> str:
     """Per page the code cells and programs that ran, its exercises, the seconds of its last execution, and where.
 
-    Where a cell failed, a link to it stands in place of the seconds. Then the cells that give something else with the
-    oldest JAX, and below the table with what the pages were executed.
+    Where a cell failed, a link to it stands in place of the seconds. Then with what the pages were executed, and a list
+    of the cells that give something else with the oldest JAX.
     """
-    jax = ledger.read(ROOT).oldest.get("jax", "")
     words = {name: row[edition] for name, row in terms.ui().items()}
     rows, seconds, recorded = [], 0.0, list[Made]()
     for src in sources:
@@ -41,24 +42,30 @@ def table(sources: list[Source], edition: str) -> str:
         where = words["status_recorded"].format(made.on) if made else words["status_here"]
         said = words["status_warned" if failure.what == "warned" else "status_failed"] if failure else ""
         how_long = f"{{ref}}`{said} <{failure_label(src.name)}>`" if said else took
-        rows.append([f"{{doc}}`{src.name}`", *counts, how_long, where, *([_oldest(src, words)] if jax else [])])
+        rows.append([f"{{doc}}`{src.name}`", *counts, how_long, where])
     sums = [sum(row[column] for row in rows) for column in (1, 2, 3)]
-    last = [words["status_oldest"].format(jax)] if jax else []
-    total = [words["status_total"], *sums, seconds, "", *([""] if jax else [])]
+    total = [words["status_total"], *sums, seconds, ""]
     head = [words[f"status_{name}"] for name in ("page", "cells", "programs", "exercises", "seconds", "outputs")]
-    lines = [[*head, *last], ["---", *["---:"] * 4, "---", *["---" for _ in last]], *rows, total]
+    lines = [head, ["---", *["---:"] * 4, "---"], *rows, total]
     made = [words["status_recorded_with"].format(m.on, _versions(m), m.platform) for m in recorded]
     if len(rows) > sum(bool(src.executed.made) for src in sources):
         here = recordings.now()
         made.append(words["status_here_with"].format(_versions(here), here.platform))
-    return "\n\n".join(["\n".join(_line(cells) for cells in lines), *made]) + "\n"
+    return "\n\n".join(["\n".join(_line(cells) for cells in lines), *made, *_oldest(sources, words)]) + "\n"
 
 
-def _oldest(src: Source, words: dict[str, str]) -> str:
-    """Links to what the oldest JAX gives otherwise, a cell each."""
-    if not src.executed.oldest:
-        return words["status_oldest_unknown"]
-    return ", ".join(f"{{ref}}`{cell} <{oldest_label(src.name, cell)}>`" for cell in src.executed.oldest.cells)
+def _oldest(sources: list[Source], words: dict[str, str]) -> Iterator[str]:
+    """Links to what the oldest JAX gives otherwise, and the pages of which that is not known."""
+    tried = {src.name: src.executed.oldest for src in sources if src.executed.oldest}
+    if not tried:
+        return
+    yield words["status_oldest"].format(", ".join(sorted({each.made.packages["jax"] for each in tried.values()})))
+    rows = {
+        name: ", ".join(f"{{ref}}`{cell} <{oldest_label(name, cell)}>`" for cell in each.cells)
+        for name, each in tried.items()
+    }
+    rows |= {src.name: words["status_oldest_unknown"] for src in sources if src.page.cells and src.name not in tried}
+    yield "\n".join(f"- {{doc}}`{name}`: {said}" for name, said in rows.items() if said)
 
 
 def recorders(edition: str) -> str:
