@@ -61,11 +61,12 @@ def _oldest(sources: list[Source], words: dict[str, str]) -> Iterator[str]:
         return
     yield words["status_oldest"].format(", ".join(sorted({each.made.packages["jax"] for each in tried.values()})))
     rows = {
-        name: ", ".join(f"{{ref}}`{cell} <{oldest_label(name, cell)}>`" for cell in each.cells)
+        name: words["recorder_between"].join(f"{{ref}}`{cell} <{oldest_label(name, cell)}>`" for cell in each.cells)
         for name, each in tried.items()
     }
     rows |= {src.name: words["status_oldest_unknown"] for src in sources if src.page.cells and src.name not in tried}
-    yield "\n".join(f"- {{doc}}`{name}`: {said}" for name, said in rows.items() if said)
+    item = "- " + words["status_oldest_of"]
+    yield "\n".join(item.format(f"{{doc}}`{name}`", said) for name, said in rows.items() if said)
 
 
 def recorders(edition: str) -> str:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import shutil
 import subprocess
 
@@ -219,7 +220,7 @@ def test_what_the_oldest_jax_gives_otherwise_stands_below_its_cell_and_in_the_st
         status = BeautifulSoup((of_two / f"_build/html/{edition}/index.html").read_text("utf-8"), "html.parser")
         (words,) = (p for p in status.find_all("p") if above in p.get_text())
         told = [item.get_text().strip() for item in words.find_next_sibling("ul").find_all("li")]
-        assert [text.rpartition(": ")[2] for text in told] == ["add", unknown]
+        assert [re.split("[:：]", text)[1].strip() for text in told] == ["add", unknown]
         (link,) = (a for a in status.find_all("a") if a.get_text() == "add")
         assert page.find(id=link["href"].removeprefix("first.html#"))
 
