@@ -74,7 +74,7 @@ def test_text_of_a_compiler_not_seen_before_is_one_sentence(known, new, capsys, 
 def test_a_loop_of_a_kind_not_seen_before_is_not_taken_for_a_call(capsys, tmp_path):
     text = (DATA / "tpu-ring.hlo").read_text()
     code, out, err = asked(text.replace(" while(", " repeat("), capsys, tmp_path)
-    assert code == 2 and out.splitlines()[-1] == "each device sends: ?"
+    assert code == 2 and out.splitlines()[-1] == "each device sends (compiled for TPU): ?"
     assert err.startswith(
         "minipod: a loop around this collective-permute of 4,096 bytes runs an unknown number of times"
     )

@@ -229,10 +229,10 @@ def test_what_the_oldest_jax_gives_otherwise_stands_below_its_cell_and_in_the_st
     ("change", "said"),
     [
         (lambda text: "{", "is damaged"),
-        (lambda text: text.replace("3\\n", "4\\n"), "first.json was changed after it was recorded"),
+        (lambda text: text.replace("3\\n", "4\\n"), "was changed after it was recorded"),
         (
             lambda text: text.replace('"its cells": "', '"its cells": "1'),
-            "first.json is of other code (its cells changed)",
+            "is of other code (its cells changed)",
         ),
     ],
 )
