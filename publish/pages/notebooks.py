@@ -84,7 +84,7 @@ def _with_oldest(page: Page, oldest: recordings.Otherwise, words: dict[str, str]
     lines, title = [*page.lines], words["oldest"].format(oldest.made.packages["jax"])
     for cell in reversed([cell for cell in page.cells if cell.name in oldest.cells]):
         said = "\n".join(map(recordings.text, oldest.cells[cell.name])).rstrip() or words["oldest_nothing"]
-        box = f":::{{dropdown}} {title}\n{_fenced(said)}\n:::"
+        box = f":::{{dropdown}} {title}\n:class-container: oldest\n{_fenced(said)}\n:::"
         lines[cell.last + 1 : cell.last + 1] = ["", f"({oldest_label(page.path.stem, cell.name)})=", box]
     return "\n".join(lines)
 

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 _VOID = {"br", "hr", "img", "input", "link", "meta", "source", "wbr", "col"}
 _SKIPPED = {"script", "style", "svg", "nav", "math"}
 _SPANS = re.compile(r"</?span\b[^>]*>")  # of highlighted code: most of a page's tags, and none of its structure
-_FURNITURE = {"headerlink", "chapter", "sd-summary-title"}
+_FURNITURE = {"headerlink", "chapter", "sd-summary-title", "oldest"}  # oldest: an output nearly as the one above it
 _HEADINGS = ("h1", "h2", "h3", "h4")
 LONGEST = 1500  # characters taken of one code cell, output or solution
 

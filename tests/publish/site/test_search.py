@@ -24,6 +24,7 @@ PAGE = """<article class="bd-article"><section id="sec-a"><p class="chapter">Cha
 <div class="mistake admonition"><p class="admonition-title">A <em>box</em></p><p>In it.</p></div>
 <section id="sec-b"><h2>Below</h2>
 <div class="cell"><pre><span class="k">x</span> = 1</pre></div><svg><text>no</text></svg>
+<details class="oldest"><summary>With JAX 0.10.2</summary><pre>x = 2</pre></details>
 <div class="exercise admonition" id="ex-c"><p class="admonition-title">Exercise 1</p><p>Do.</p>
 <details><summary>Hint</summary><p>Secret.</p><pre>solve()</pre></details></div>
 <p>More.</p></section></section></article><section id="sec-d"><h2>Not of the article</h2></section>"""
