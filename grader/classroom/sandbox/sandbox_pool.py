@@ -127,8 +127,8 @@ class Sandbox:
         """Whether its processes together hold more than its request may have. used: bytes by process, of all."""
         return bool(self._allowed) and used.get(self.pid, 0) > self._allowed * 2**30
 
-    def close(self, others: frozenset[int] = frozenset()) -> None:
-        """End the sandbox and whatever it left, but for the sandboxes `others`."""
+    def close(self, others: frozenset[int]) -> None:
+        """End the sandbox and whatever it left: every child of ours, but for `others`."""
         self._process.end()
         if self._process.stdout:
             self._process.stdout.close()
@@ -140,6 +140,7 @@ class Sandbox:
 def run_all(kind: str, files: SandboxFiles, work: list[Work], jobs: int, arrived: Arrived) -> None:
     """Ask it all, `jobs` sandboxes at a time; one that ends costs the request under way, and a new one goes on."""
     processes.adopt_orphans()
+    before = frozenset(processes.children())  # of the program that asks
     waiting = deque(item for item in work if item)
     open_: dict[Sandbox, tuple[Work, Question | None]] = {}  # with the request under way
     watch = memory_watch.Watch()
@@ -159,7 +160,7 @@ def run_all(kind: str, files: SandboxFiles, work: list[Work], jobs: int, arrived
                         continue
                 except SandboxLost as error:
                     question = question or item.popleft()  # one that never opens ends, too
-                    _shut(sandbox, open_)
+                    _shut(sandbox, open_, before)
                     if item:
                         waiting.appendleft(item)
                     arrived(question.answer, str(error))
@@ -169,22 +170,23 @@ def run_all(kind: str, files: SandboxFiles, work: list[Work], jobs: int, arrived
                     sandbox.ask(following.make(), TRIES * following.limit + GRACE, following.memory)
                     open_[sandbox] = item, following
                 else:
-                    _shut(sandbox, open_)
+                    _shut(sandbox, open_, before)
                 if question is not None:
                     arrived(question.answer, line)
     finally:
         for sandbox in list(open_):
-            _shut(sandbox, open_)
+            _shut(sandbox, open_, before)
 
 
-def _shut(sandbox: Sandbox, open_: dict[Sandbox, tuple[Work, Question | None]]) -> None:
+def _shut(sandbox: Sandbox, open_: dict[Sandbox, tuple[Work, Question | None]], before: frozenset[int]) -> None:
     del open_[sandbox]
-    sandbox.close(frozenset(other.pid for other in open_))
+    sandbox.close(before.union(other.pid for other in open_))
 
 
 def attempt(kind: str, files: SandboxFiles, paths: list[str]) -> Reach:
     """What a sandbox of this kind can do and reach, as sandbox_child.py says. Raises SandboxLost when none opens."""
     processes.adopt_orphans()
+    before = frozenset(processes.children())
     sandbox = Sandbox(kind, files)
     try:
         _await(sandbox)
@@ -196,7 +198,7 @@ def attempt(kind: str, files: SandboxFiles, paths: list[str]) -> Reach:
     except (ValueError, RecursionError):
         raise SandboxLost("class-sandbox-nonsense") from None
     finally:
-        sandbox.close()
+        sandbox.close(before)
 
 
 def _await(sandbox: Sandbox) -> bytes:

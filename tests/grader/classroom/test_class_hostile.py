@@ -1,5 +1,6 @@
 """Submissions that read, write, kill, fork, fill and loop: everybody else's outcome stands, and nothing is left."""
 
+import subprocess
 import sys
 from collections import deque
 
@@ -172,7 +173,11 @@ def test_a_sandbox_that_ends_costs_one_answer_and_what_it_says_is_not_read(tmp_p
     work = [deque(question(student, name) for name in names) for student in ("ada", "bo", "cy")]
     told = {}
     files = SandboxFiles(tmp_path, [], tmp_path, tmp_path)
+    ours = subprocess.Popen(["sleep", "60"])  # of the program that asks, and none of the class's business
     sandbox_pool.run_all("none", files, work, 2, lambda answer, line: told.update({answer: line}))
+    assert ours.poll() is None
+    ours.kill()
+    assert ours.wait() < 0
     for student in ("ada", "bo", "cy"):
         assert {name: told[student, name] for name in names} == {
             **{name: name.encode() for name in names},

@@ -22,7 +22,7 @@ _server: tuple[Program, json_lines.Reader] | None = None
 def pytest(arguments: list[str], folder: Path, env: dict[str, str], seconds: float) -> subprocess.CompletedProcess:
     """`python -m pytest ARGUMENTS` in a folder: its status and what it printed. Raises as subprocess.run does."""
     global _server
-    if _server is None:
+    if _server is None or _server[0].poll() is not None:  # a test may have ended every child of its process
         path = os.pathsep.join([str(Path(__file__).parent), env["PYTHONPATH"]])
         started = Program([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, env=env | {"PYTHONPATH": path})
         atexit.register(started.let_go)
