@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.exercise.spec import Spec
-from grader.judge.compare import difference, placement
+from grader.judge.compare import copies, difference, placement
 from grader.judge.verdict import Seen, judge_case, over_budget
 from grader.see.array_values import Array, size
 from grader.see.observation import LEFT_ALONE, Failure, Observation, ProcessResult, Traffic
@@ -79,6 +79,8 @@ def _same_value(spec: Spec, a: Observation, b: Observation) -> bool:
     if a.value is None or b.value is None:
         return False
     aspects = set(spec.compare)
+    if (copies(a.value, spec.tolerance) is None) != (copies(b.value, spec.tolerance) is None):
+        return False
     if aspects & {"value", "placement"} and difference(a.value, b.value, spec.tolerance):
         return False
     if "placement" in aspects and (placement(a.value, b.value) or placement(b.value, a.value)):

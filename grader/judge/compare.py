@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.see.array_values import Array
+from grader.see.array_values import Array, Block
 from grader.see.values import Dict, List, Node, Number, Tree, Tuple, Value
 
 
@@ -13,9 +13,10 @@ from grader.see.values import Dict, List, Node, Number, Tree, Tuple, Value
 class Difference:
     """What differs first.
 
-    kind  "type", "shape", "dtype", "numbers", "equal" (not equal), "keys", "length", "placement"
+    kind  "type", "shape", "dtype", "numbers", "equal" (not equal), "keys", "length", "placement", "copies"
     path  where inside a tree: `["w"][0]`, empty for the value itself
-    got, expected  the parts; at: the index of the first number that differs; device: the first that holds another block
+    got, expected  the parts; at: the index of the first number that differs; device: the first with another block,
+        or other numbers than the device `first` that should hold the same; `numbers` are what the two hold there
     inside  of one of several texts or numbers in a row, the row: its path, what came back, what was expected
     """
 
@@ -25,6 +26,7 @@ class Difference:
     path: str = ""
     at: str = ""
     device: int | None = None
+    first: int | None = None
     numbers: tuple[str, str] = ("", "")  # got and expected at that index
     inside: tuple[str, Value, Value] | None = None
 
@@ -63,6 +65,36 @@ def difference(got: Value, expected: Value, tolerance: float, strict: bool = Tru
             )
             return replace(found, inside=(path, got, expected)) if row else found
     return None
+
+
+def copies(got: Value, tolerance: float, path: str = "") -> Difference | None:
+    """The first array of which two devices that should hold the same hold other numbers, further apart than rounding.
+
+    Bytes of what no rounding touches are compared exactly: whole numbers, truth values.
+    """
+    if isinstance(got, Array):
+        for device, block in got.copies:
+            first = min(d for d, bounds in got.where.items() if bounds == block.bounds)
+            one = _held_by(got, first, block)
+            if one is None:
+                continue
+            other = got.numbers(block)
+            if (at := _first_apart(other, one, tolerance, scale_of(one))) is not None:
+                index = [i + a for i, (a, _) in zip(at, block.bounds, strict=True)]
+                numbers = f"{other[at].item():.6g}", f"{one[at].item():.6g}"
+                return Difference("copies", got, got, path, str(index) if index else "", device, first, numbers)
+    for label, item in zip(got.labels, got.items, strict=True) if isinstance(got, Tree) else ():
+        if found := copies(item, tolerance, f"{path}[{label!r}]"):
+            return found
+    return None
+
+
+def _held_by(x: Array, device: int, like: Block) -> np.ndarray | None:
+    """What the first device with this block holds of it; None where another process does."""
+    if not x.partial:
+        whole = x.whole()
+        return None if whole is None else whole[tuple(slice(a, b) for a, b in like.bounds)]
+    return next((x.numbers(block) for block in x.blocks if block.bounds == like.bounds), None)
 
 
 LARGE = (Tree, Array)  # what is better shown by itself

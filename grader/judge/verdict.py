@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 from grader.exercise.spec import Spec
-from grader.judge.compare import Difference, PrintedDifference, difference, placement
+from grader.judge.compare import Difference, PrintedDifference, copies, difference, placement
 from grader.messages import Message, number
 from grader.see.array_values import size
 from grader.see.observation import CodeLine, Failure, Observation, ProcessResult, Unreadable
@@ -193,6 +193,8 @@ def _failed(outcome: str, reason: str, failure: Failure) -> Fault:
 def _differs(spec: Spec, case: Observation, right: Observation) -> Difference | PrintedDifference | None:
     """The first of what is compared that is not as the solution has it."""
     assert case.value and right.value
+    if found := copies(case.value, spec.tolerance):
+        return found
     if "value" in spec.compare and (found := difference(case.value, right.value, spec.tolerance)):
         return found
     if "placement" in spec.compare and (found := placement(case.value, right.value)):

@@ -35,6 +35,7 @@ class Array(Value):
     """An array of NumPy, or of JAX, which has a placement unless it is traced.
 
     blocks   the array as one block; or `partial`, of an array over several processes this one's blocks
+    copies   of devices that hold other bytes than the first device with the same block: the device, and what it holds
     objects  in place of blocks where they are texts, dates, records
     first    its first numbers on one line, only to be shown
     """
@@ -45,6 +46,7 @@ class Array(Value):
     traced: bool = False
     partial: bool = False
     blocks: tuple[Block, ...] = ()
+    copies: tuple[tuple[int, Block], ...] = ()
     objects: tuple[Value, ...] | None = None
     placement: Placement | None = None
     first: str = field(default="", compare=False)
@@ -87,12 +89,14 @@ class Array(Value):
             raise ValueError("where does it lie?")
         if not self.partial and [block.bounds for block in self.blocks] != [everywhere] * numbers:
             raise ValueError("one block was expected")
+        if any(self.where.get(device) != block.bounds for device, block in self.copies):
+            raise ValueError("a copy lies where none was expected")
         for bounds in [*self.where.values(), *(block.bounds for block in self.blocks)]:
             if len(bounds) != len(self.shape) or any(
                 not 0 <= a <= b <= n for (a, b), n in zip(bounds, self.shape, strict=True)
             ):
                 raise ValueError("a block lies outside the array")
-        for block in self.blocks:
+        for block in [*self.blocks, *(block for _, block in self.copies)]:
             if block.base64 is not None:
                 self.numbers(block)
 

@@ -127,13 +127,28 @@ def _jax_array(x: Any, data: bool) -> Value:
     spec = tuple(map(_entry, x.sharding.spec)) if isinstance(x.sharding, NamedSharding) else None
     placement = Placement(len(x.sharding.device_set), x.sharding.is_fully_replicated, tuple(where), spec)
     if x.is_fully_addressable:
-        return dataclasses.replace(_array(np.asarray(x), data), jax=True, placement=placement)
+        return dataclasses.replace(
+            _array(np.asarray(x), data), jax=True, placement=placement, copies=_drifted(x) if data else ()
+        )
     shards = sorted(x.addressable_shards, key=lambda s: s.device.id)
     parts = [(_bounds(s.index, x.shape), np.asarray(s.data)) for s in shards]
     blocks = tuple(_block(bounds, part, data) for bounds, part in parts)
     first = _first(parts[0][1]) + "…" if parts else ""
-    about = {"jax": True, "partial": True, "placement": placement}
+    about = {"jax": True, "partial": True, "placement": placement, "copies": _drifted(x) if data else ()}
     return Array(x.dtype.name, tuple(x.shape), blocks=blocks, first=first, **about)
+
+
+def _drifted(x: Any) -> tuple[tuple[int, Block], ...]:
+    """The copies that are none: what a device holds where an earlier one with the same block holds other bytes."""
+    if x.sharding.num_devices == 1:
+        return ()
+    first: dict[Bounds, bytes] = {}
+    found = []
+    for shard in sorted(x.addressable_shards, key=lambda s: s.device.id):
+        bounds, part = _bounds(shard.index, x.shape), np.asarray(shard.data)
+        if part.tobytes() != first.setdefault(bounds, part.tobytes()):
+            found.append((int(shard.device.id), _block(bounds, part, True)))
+    return tuple(found)
 
 
 def _bounds(index: tuple[slice, ...], shape: tuple[int, ...]) -> Bounds:

@@ -48,6 +48,8 @@ def near_miss(spec: Spec, verdict: Verdict, right: Seen, answer: Seen) -> Messag
     if isinstance(found, PrintedDifference):
         return places.printed([p[n].printed for p in answer], [p[n].printed for p in right], place)
     assert found is not None
+    if found.kind == "copies":
+        return None  # what differs says it all
     if said := changes.kept([c.value for c in answer[place]], [c.value for c in right[place]], spec.tolerance):
         return said
     if found.kind == "placement" and found.device is not None:
