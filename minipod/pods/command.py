@@ -4,6 +4,7 @@ import contextlib
 import importlib.util
 import re
 import sys
+import sysconfig
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -79,7 +80,9 @@ def axes_of(text: str) -> dict[str, int]:
 
 
 def _imported(file: Path, name: str) -> Callable[[Any], Any]:
-    sys.path.insert(0, str(file.resolve().parent))  # as when it is run
+    folder = file.resolve().parent
+    sys.path.insert(0, str(folder))  # as when it is run
+    _set_aside(folder)
     spec = importlib.util.spec_from_file_location(file.stem, file)
     if spec is None or spec.loader is None:
         raise ValueError("it is no Python program")
@@ -89,6 +92,15 @@ def _imported(file: Path, name: str) -> Callable[[Any], Any]:
     if not callable(found := getattr(module, name, None)):
         raise ValueError(f"it has no function {name}")
     return found
+
+
+def _set_aside(folder: Path) -> None:
+    """Forget the modules of another program that are called as what lies beside this one: both may have a `model`."""
+    installed = {Path(path) for key, path in sysconfig.get_paths().items() if key in ("stdlib", "purelib", "platlib")}
+    for beside in folder.glob("*.py"):
+        where = getattr(sys.modules.get(beside.stem), "__file__", None)
+        if where and Path(where).resolve() != beside and not installed & {*Path(where).parents}:
+            del sys.modules[beside.stem]
 
 
 @contextlib.contextmanager

@@ -1,12 +1,14 @@
 """`minipod plan` on the command line: a table, JSON, and one sentence for each mistake."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from minipod.__main__ import main
 from minipod.pods import compiler
+from minipod.pods.command import prepared
 
 ROOT = Path(__file__).parents[3]
 PROGRAMS = ROOT / "tests/support/pod_programs.py"
@@ -82,3 +84,22 @@ def test_a_mistake_is_one_sentence(capsys, program, on, mesh, said):
 def test_a_program_that_is_none_is_one_sentence(capsys, program, said):
     code, out, err = plan(capsys, program)
     assert code == 2 and said in err and err.count("\n") == 1
+
+
+def test_two_programs_may_each_have_a_module_of_the_same_name(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.path", [*sys.path])
+    made = []
+    for rows in (8, 16):
+        folder = tmp_path / str(rows)
+        folder.mkdir()
+        (folder / "beside_it.py").write_text(f"ROWS = {rows}\n")
+        (folder / "whole.py").write_text(
+            "import beside_it, jax, json\n"
+            "everywhere = lambda mesh: jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())\n"
+            "def program(mesh):\n"
+            "    x = jax.ShapeDtypeStruct((beside_it.ROWS,), 'float32', sharding=everywhere(mesh))\n"
+            "    return lambda x: x + 1, (x,)\n"
+        )
+        (folder / "json.py").write_text("raise SystemExit('Python has one of that name already')\n")
+        made.append(prepared(f"{folder}/whole.py:program", "v5e:2x2", "data=4"))
+    assert [traced.leaves[0].shape for traced in made] == [(8,), (16,)]

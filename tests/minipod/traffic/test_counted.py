@@ -28,6 +28,8 @@ from minipod.hlo.text import size as text_size
 
 LOOPS = 50  # in one program: what takes time is done once
 DEVICES = 8
+# Of jaxlib 0.12's nanobind, as it makes the type of a profile's events: as an error it would end Python.
+pytestmark = pytest.mark.filterwarnings("ignore:builtin type event_stats:DeprecationWarning")
 
 
 @pytest.fixture(autouse=True)
