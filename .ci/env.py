@@ -205,6 +205,8 @@ def _same(one: Path, other: Path) -> bool:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 2 or sys.argv[-1].startswith("-") or sys.argv[1:-1] not in ([], ["--whole"]):
+        sys.exit(__doc__)
     place = Path(os.path.abspath(sys.argv[-1]))
     try:
         if sys.argv[1] == "--whole":

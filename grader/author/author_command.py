@@ -25,6 +25,7 @@ from grader.exercise.languages import unwritten
 from grader.exercise.spec import Settings, Spec
 from grader.home import HERE
 from grader.judge.alike import same_behaviour
+from grader.judge.compare import Difference
 from grader.judge.verdict import Verdict
 from grader.messages import locale_language, say
 from grader.run import checking, mistakes_seen
@@ -181,11 +182,18 @@ def _alike(chapter: ChapterFiles, spec: Spec, cached: checking.CachedResults) ->
 
 def _general(chapter: ChapterFiles, unlisted: list[Judged]) -> Iterator[Finding]:
     """Too many unlisted wrong answers of which nothing is said but what differs."""
-    general = [judged for judged in unlisted if judged.verdict.near is None and judged.verdict.likely is None]
+    general = [judged for judged in unlisted if not _is_told(judged.verdict)]
     if len(general) > (1 - SPECIFIC) * len(unlisted):
         said = " · ".join(f"{judged.function}: {judged.message}" for judged in general)
         text = f"{len(general)} of {len(unlisted)} are told only what differs, more than {1 - SPECIFIC:.0%}: {said}"
         yield Finding(chapter.place(chapter.unlisted), text)
+
+
+def _is_told(verdict: Verdict) -> bool:
+    """Whether more is said than what differs; of copies that drift apart, what differs is what is wrong."""
+    found = verdict.difference
+    of_copies = isinstance(found, Difference) and found.kind == "copies"
+    return bool(verdict.near or verdict.likely) or of_copies or verdict.reason in ("work", "not-donated")
 
 
 def _judged(chapter: ChapterFiles, judge: Callable[[list[Spec]], Iterator[Finding]]) -> Iterator[Finding]:

@@ -50,6 +50,7 @@ class Spec:
     budget: Budget | Callable[..., Budget] | None = None
     tolerance: float = 1e-5
     on_device: bool = False
+    work: bool = False
     values: Meaning = "data"
     processes: int = 1
     devices: int = 8
@@ -112,7 +113,7 @@ class Recorder:
     """The fixture `check`. Calling it notes what is to be checked; the work is done after the test function returns.
 
     check(cases, *, oracle=None, compare=("value",), how="call", budget=None, tolerance=1e-5, on_device=False,
-          values="data")
+          work=False, values="data")
 
     cases      cases(rng) -> argument tuples, at least two; runs in a child where the devices are, with
                rng: np.random.Generator from the run's seed
@@ -124,6 +125,8 @@ class Recorder:
     tolerance  relative to the largest number of the expected array
     on_device  the answer, which is called, is also traced: one that copies to the host, or that moves piece after
                piece to single devices, is wrong even where its numbers are right
+    work       the answer, which is called, is also compiled, and its devices' matrix products are counted: more than
+               `verdict.MOST_WORK` times the solution's are wrong, as they are wherever how="jit"
     values     what its numbers are, which decides what may be said of wrong ones: "data", "count", "index" (counted
                from 0), "bytes", "seconds", "id" (of a device, a process, a step) or "label"; of a tuple one for each
                element, of dicts, in lists or not, a dict with one for each key
@@ -139,7 +142,7 @@ class Recorder:
     def __call__(self, cases: Callable[..., Any], **options: Any) -> None:
         spec = Spec(self.lesson, self.name, self.folder, cases, processes=self.processes, devices=self.devices)
         for key, value in options.items():
-            if key not in ("oracle", "compare", "how", "budget", "tolerance", "on_device", "values"):
+            if key not in ("oracle", "compare", "how", "budget", "tolerance", "on_device", "work", "values"):
                 raise TypeError(f"check() of {spec.exercise} has no option {key!r}")
             setattr(spec, key, value)
         if spec.how not in ("call", "jit"):

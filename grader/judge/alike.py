@@ -171,8 +171,8 @@ def _nearly_same(spec: Spec, a: Observation, b: Observation, right: Observation)
 
 
 def _left(case: Observation) -> object:
-    """What it left, that it should not have: the devices, on the way, or things changed."""
-    return case.leaves_devices, case.changed
+    """What it left, that it should not have: the devices, on the way, things changed; and what it gave up."""
+    return case.leaves_devices, case.changed, case.given_up
 
 
 def _is_right(spec: Spec, case: Observation, right: Observation) -> bool:

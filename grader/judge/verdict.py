@@ -8,7 +8,7 @@ from grader.exercise.spec import Spec
 from grader.judge.compare import Difference, PrintedDifference, copies, difference, placement
 from grader.messages import Message, number
 from grader.see.array_values import size
-from grader.see.observation import CodeLine, Failure, Observation, ProcessResult, Unreadable
+from grader.see.observation import CodeLine, Failure, Observation, ProcessResult, Traffic, Unreadable
 from grader.see.values import Nothing, Value
 
 Seen = Sequence[Sequence[Observation]]  # of one function: per process its cases
@@ -177,8 +177,12 @@ def judge_case(spec: Spec, case: Observation, right: Observation) -> Fault | Non
         return Fault("wrong", Message("differs"), difference=found)
     if over := over_budget(case):
         return Fault("wrong", over, observation=case)
+    if much := too_much_work(case, right):
+        return Fault("wrong", much)
     if case.leaves_devices:
         return Fault("wrong", Message(case.leaves_devices))
+    if kept := set(right.given_up) - set(case.given_up):
+        return Fault("wrong", Message("not-donated", {"place": min(kept)}))
     if change := case.changed:
         key = "setting-changed" if change.setting else "argument-changed"
         return Fault("wrong", Message(key, {"setting": change.setting, "place": change.argument or 0}))
@@ -228,6 +232,19 @@ def over_budget(case: Observation) -> Message | None:
     if budget.temporary is not None and (traffic.temporary or 0) > budget.temporary:
         return Message("budget-temporary", {"has": traffic.temporary, "most": budget.temporary})
     return None
+
+
+MOST_WORK = 1.5  # times the solution's: what is computed again in a backward pass is a third more
+
+
+def too_much_work(case: Observation, right: Observation) -> Message | None:
+    """Whether each device multiplies more than it has to: nothing is divided, or some of it twice."""
+    if not (isinstance(case.traffic, Traffic) and isinstance(right.traffic, Traffic)):
+        return None
+    has, enough = case.traffic.flops, right.traffic.flops
+    if not has or not enough or has <= MOST_WORK * enough:
+        return None
+    return Message("work", {"times": f"{has / enough:.1f}", "has": number(has), "enough": number(enough)})
 
 
 def is_more(a: float, b: float) -> bool:

@@ -35,9 +35,9 @@ class Array(Value):
     """An array of NumPy, or of JAX, which has a placement unless it is traced.
 
     blocks   the array as one block; or `partial`, of an array over several processes this one's blocks
-    copies   of devices that hold other bytes than the first device with the same block: the device, and what it holds
     objects  in place of blocks where they are texts, dates, records
     first    its first numbers on one line, only to be shown
+    copies   of devices that hold other bytes than the first device with the same block: the device, and what it holds
     """
 
     dtype: str
@@ -46,10 +46,10 @@ class Array(Value):
     traced: bool = False
     partial: bool = False
     blocks: tuple[Block, ...] = ()
-    copies: tuple[tuple[int, Block], ...] = ()
     objects: tuple[Value, ...] | None = None
     placement: Placement | None = None
     first: str = field(default="", compare=False)
+    copies: tuple[tuple[int, Block], ...] = ()
 
     @property
     def kind(self) -> str:

@@ -1,5 +1,6 @@
 """What the compiler makes of a function: the program, and what it sends. Traced with its arrays only."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from grader.exercise.spec import Budget, Spec
 from grader.see.observation import Traffic, Transfer, Unreadable
 
+MULTIPLIES = re.compile(r"dot_general|conv_general_dilated|ragged_dot")
 Compiled = tuple[Callable[..., Any], tuple[Any, ...], Traffic | Unreadable]
 Compiler = Callable[[Callable[..., Any], tuple[Any, ...], Budget | None], Compiled]
 
@@ -36,6 +38,42 @@ def counted(
         memory: Any = executable.memory_analysis()
         seen = replace(seen, temporary=int(memory.temp_size_in_bytes))
     return executable, seen
+
+
+def work_of(function: Callable[..., Any], args: tuple[Any, ...]) -> Traffic | None:
+    """What a device multiplies in a function that was called: its operations one after another, as they run, each
+    program among them compiled for the arrays that it is given. None where it cannot be traced or run so.
+    """
+    import jax
+
+    program, arrays = of_arrays(function, args)
+    try:
+        closed = jax.make_jaxpr(program)(*arrays)
+        return Traffic((), None, flops=_step_by_step(closed, jax.tree.leaves(arrays)))
+    except Exception:
+        return None
+
+
+def _step_by_step(closed: Any, leaves: list[Any]) -> int:
+    """Run a traced function's operations; what a device multiplies in all. Raises ValueError where that is unknown."""
+    import jax
+    from jax.extend.core import Literal, jaxpr_as_fun
+
+    jaxpr, flops = closed.jaxpr, 0
+    known = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*closed.consts, *leaves), strict=True))
+    for step in jaxpr.eqns:
+        given = dict.fromkeys(v for v in step.invars if not isinstance(v, Literal))
+        alone = jaxpr.replace(eqns=[step], constvars=[], invars=[*given], outvars=step.outvars, debug_info=None)
+        run = jaxpr_as_fun(closed.replace(jaxpr=alone, consts=[]))
+        values = [known[v] for v in given]
+        if MULTIPLIES.search(str(step)):
+            run = jax.jit(run).lower(*values).compile()
+            found = _flops(run.as_text() or "")
+            if found is None:
+                raise ValueError("a loop runs an unknown number of times")
+            flops += found
+        known |= zip(step.outvars, run(*values), strict=True)
+    return flops
 
 
 def is_data(arg: Any) -> bool:
@@ -81,6 +119,18 @@ def traffic_in(text: str, mesh: Any = None, budget: Budget | None = None) -> Tra
         link = replace(traffic.LINKS[limit.on], latency=0.0, start=0.0) if limit.on else None
         seconds = float(traffic.seconds(found, link, mesh)) if link and known else None
         exposed = len(hiding.exposed(hlo.parse(text))) if limit.hidden else None
-        return Traffic(transfers, traffic.total(found) if known else None, along, seconds, exposed=exposed)
+        total = traffic.total(found) if known else None
+        return Traffic(transfers, total, along, seconds, exposed=exposed, flops=_flops(text))
     except ValueError as error:
         return Unreadable(str(error)[:300])
+
+
+def _flops(text: str) -> int | None:
+    """What a device multiplies and adds in matrix products; None where that cannot be told."""
+    from minipod.hlo import text as hlo
+    from minipod.hlo.work import work
+
+    try:
+        return sum(work(hlo.parse(text)).flops.values())
+    except ValueError:
+        return None

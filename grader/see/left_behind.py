@@ -1,5 +1,6 @@
 """What a function must leave as it found it: the lists, dicts and NumPy arrays it was given, and JAX's settings."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,20 @@ class Before:
                 return Change(argument=place)
         now = _settings()
         return next((Change(setting=name) for name, value in self.settings.items() if now.get(name) != value), None)
+
+
+def given_up(args: tuple[Any, ...]) -> tuple[int, ...]:
+    """The arguments, by number, that have arrays of JAX, all of them deleted: donated, and their memory taken over."""
+    import jax
+
+    found = []
+    for place, arg in enumerate(args):
+        # An iterator is not looked into: it may be used up.
+        leaves = [] if isinstance(arg, Iterator) else jax.tree.leaves(arg)
+        arrays = [leaf for leaf in leaves if isinstance(leaf, jax.Array)]
+        if arrays and all(array.is_deleted() for array in arrays):
+            found.append(place)
+    return tuple(found)
 
 
 def _state(x: Any) -> object:

@@ -59,6 +59,7 @@ class Transfer:
 class Traffic:
     """What a device of a compiled program sends, all of it and along some axes; None where that is not known.
 
+    flops: of a device's matrix products, by `minipod.hlo.work`; None where a loop runs an unknown number of times.
     Where its budget asks for them: seconds, and temporary as there; exposed: how many collectives nothing can hide.
     """
 
@@ -68,6 +69,7 @@ class Traffic:
     seconds: float | None = None
     temporary: int | None = None
     exposed: int | None = None
+    flops: int | None = None
 
     @property
     def count(self) -> int:
@@ -86,9 +88,10 @@ class Unreadable:
 class Observation:
     """One case: what went in, and the value or the failure.
 
-    traffic  of a compiled program
+    traffic  of a compiled program, and what it computes
     leaves_devices  how a value came about that left the devices on the way, one of LEAVES_DEVICES
     changed  what the function should have left as it was
+    given_up  the arguments, by number, whose arrays all are deleted after the call, as donation does
     """
 
     args: tuple[Value, ...]
@@ -99,6 +102,7 @@ class Observation:
     traffic: Traffic | Unreadable | None = None
     leaves_devices: str | None = None
     changed: Change | None = None
+    given_up: tuple[int, ...] = ()
 
     @property
     def timed_out(self) -> bool:

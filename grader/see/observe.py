@@ -15,8 +15,8 @@ from typing import Any
 
 from grader.exercise.spec import Spec
 from grader.see import programs
-from grader.see.compiled import Compiler, budget_of, compiled, of_arrays
-from grader.see.left_behind import Before
+from grader.see.compiled import Compiler, budget_of, compiled, of_arrays, work_of
+from grader.see.left_behind import Before, given_up
 from grader.see.observation import (
     CodeLine,
     Failure,
@@ -150,9 +150,12 @@ def observe(
         except BaseException as error:  # SystemExit, too: it is the answer's doing
             value, failure = None, failure_of(error, path)
     changed = as_found.change() if value is not None else None
+    gone = given_up(args) if value is not None else ()
+    if spec.work and value is not None:
+        traffic = work_of(function, args)
     if spec.on_device and value is not None:
         leaves = _leaves_devices(function, args)
-    return Observation(before, value, failure, tee.text(), budget, traffic, leaves, changed)
+    return Observation(before, value, failure, tee.text(), budget, traffic, leaves, changed, gone)
 
 
 def _wait_for_prints() -> None:

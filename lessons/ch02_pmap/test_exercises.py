@@ -39,7 +39,13 @@ def test_parallel_predict(check):
         w, b, batch = (np.asarray(a) for a in (params["w"], params["b"], batch))
         return (batch @ w + b).reshape(devices, -1, w.shape[1])
 
-    check(cases, oracle=oracle, compare=("value", "placement"), on_device=True)
+    check(
+        cases,
+        oracle=oracle,
+        compare=("value", "placement"),
+        on_device=True,
+        work=True,
+    )
 
 
 def test_train_step(check):
@@ -67,7 +73,13 @@ def test_train_step(check):
         new = {"w": w - rate * x.T @ error, "b": b - rate * error.sum(0)}
         return {k: v.astype(np.float32) for k, v in new.items()}
 
-    check(cases, oracle=oracle, compare=("value", "placement"), tolerance=1e-4)
+    check(
+        cases,
+        oracle=oracle,
+        compare=("value", "placement"),
+        work=True,
+        tolerance=1e-4,
+    )
 
 
 def test_masked_mean(check):
@@ -142,5 +154,6 @@ def test_mixed_predict(check):
         cases,
         oracle=oracle,
         compare=("value", "placement"),
+        work=True,
         tolerance=1e-4,
     )

@@ -87,3 +87,56 @@ def mixed_predict__first_inputs_for_all(predict, params, inputs):
     }
     same = jnp.broadcast_to(inputs[:1], inputs.shape)
     return jax.pmap(predict, in_axes=(axes, 0))(params, same)
+
+
+def _spread(x, n):
+    mesh = jax.make_mesh((n,), ("d",), devices=jax.devices()[:n])
+    spec = jax.sharding.PartitionSpec("d")
+    return jax.device_put(x, jax.sharding.NamedSharding(mesh, spec))
+
+
+def parallel_predict__one_device_then_spread(
+    predict, params, batch, num_devices
+):
+    out = predict(params, batch)
+    return _spread(out.reshape(num_devices, -1, out.shape[-1]), num_devices)
+
+
+def parallel_predict__all_on_each(predict, params, batch, num_devices):
+    rows = batch.shape[0] // num_devices
+
+    def own(params, batch):
+        start = lax.axis_index("batch") * rows
+        return lax.dynamic_slice_in_dim(predict(params, batch), start, rows)
+
+    f = jax.pmap(own, "batch", in_axes=None, axis_size=num_devices)
+    return f(params, batch)
+
+
+def train_step__on_one_device(loss, params, inputs, targets, rate):
+    def whole(params):
+        each = [
+            loss(params, x, y) for x, y in zip(inputs, targets, strict=True)
+        ]
+        return sum(each) / len(each)
+
+    g = jax.grad(whole)(params)
+    mesh = jax.make_mesh(
+        (len(inputs),), ("d",), devices=jax.devices()[: len(inputs)]
+    )
+    everywhere = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
+    new = jax.tree.map(lambda p, d: p - rate * d, params, g)
+    return jax.device_put(new, everywhere)
+
+
+def mixed_predict__one_after_the_other(predict, params, inputs):
+    outs = []
+    for i, rows in enumerate(inputs):
+        own = {
+            layer: {
+                k: a[i] if k.startswith("own_") else a for k, a in d.items()
+            }
+            for layer, d in params.items()
+        }
+        outs.append(predict(own, rows))
+    return _spread(jnp.stack(outs), len(inputs))

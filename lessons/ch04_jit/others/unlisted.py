@@ -171,3 +171,11 @@ def two_steps_in_place__temporary_memory(update, state, batch):
     return step(
         step(state, batch), batch
     ), step.memory_analysis().temp_size_in_bytes
+
+
+def two_steps_in_place__donating_only_compiled(update, state, batch):
+    layout = jax.tree.map(lambda a: a.sharding, state)
+    donating = jax.jit(update, donate_argnums=0, out_shardings=layout)
+    memory = donating.lower(state, batch).compile().memory_analysis()
+    step = jax.jit(update, out_shardings=layout)
+    return step(step(state, batch), batch), memory.alias_size_in_bytes

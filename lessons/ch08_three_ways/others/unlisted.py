@@ -162,3 +162,30 @@ def collective_matmul__side_by_side(x, w, mesh):
         return jnp.concatenate(found, axis=1)
 
     return _ring(x, w, mesh, part)
+
+
+def mlp_by_constraints__everything_everywhere(x, w1, b1, w2, b2, mesh):
+    h = _lay(jnp.tanh(x @ w1 + b1), mesh, "data", None)
+    out = _lay(h @ w2 + b2, mesh, "data", None)
+    return _lay(h, mesh, "data", "model"), out
+
+
+def mlp_by_hand__everything_everywhere(x, w1, b1, w2, b2, mesh):
+    def part(x, w1, b1, w2, b2):
+        h = jnp.tanh(x @ w1 + b1)
+        own = h.shape[1] // lax.axis_size("model")
+        start = lax.axis_index("model") * own
+        return lax.dynamic_slice_in_dim(h, start, own, 1), h @ w2 + b2
+
+    return jax.shard_map(
+        part,
+        mesh=mesh,
+        in_specs=(P("data"), P(), P(), P(), P()),
+        out_specs=(P("data", "model"), P("data")),
+    )(x, w1, b1, w2, b2)
+
+
+def mlp_explicit__everything_everywhere(x, w1, b1, w2, b2, mesh):
+    h = jnp.tanh(x @ w1 + b1)
+    out = h @ w2 + b2
+    return jax.reshard(h, _at(mesh, "data", "model")), out

@@ -1,12 +1,18 @@
 """Which of several things that went wrong is told."""
 
+import base64
 from pathlib import Path
+
+import numpy as np
+import pytest
 
 from grader.exercise.spec import Spec
 from grader.judge.verdict import Verdict, judge
 from grader.messages import say
+from grader.say.explain import explain
+from grader.see.array_values import Array, Block, Placement
 from grader.see.left_behind import Change
-from grader.see.observation import Failure, FileObservation, Observation, ProcessResult
+from grader.see.observation import Failure, FileObservation, Observation, ProcessResult, Traffic
 from grader.see.values import Int
 
 SPEC = Spec("ch90_pair", "f", Path("lessons/ch90_pair"), lambda rng: [], processes=2, devices=4)
@@ -47,3 +53,53 @@ def test_arguments_are_counted_from_0():
     because = told(seen(changed, changed), seen(RIGHT, RIGHT)).because
     assert "argument 0 (counted from 0) is no longer" in say(because.key, "en", **because.values)
     assert "第 0 个参数（从 0 数起）被改动了" in say(because.key, "zh-Hans", **because.values)
+
+
+ONE = Spec("ch90_one", "f", Path("lessons/ch90_one"), lambda rng: [])
+
+
+def alone(case, right):
+    return judge(ONE, Verdict("ch90_one.f", ""), [[right]], [seen(case)], "f")
+
+
+def computes(flops):
+    return Observation((), Int(1), traffic=Traffic((), None, flops=flops))
+
+
+@pytest.mark.parametrize(
+    "flops, outcome", [(100, "right"), (150, "right"), (151, "wrong"), (400, "wrong"), (50, "right"), (None, "right")]
+)
+def test_half_as_much_again_is_allowed_and_no_more(flops, outcome):
+    assert alone(computes(flops), computes(100)).outcome == outcome
+
+
+def test_too_much_work_says_how_many_times():
+    because = alone(computes(400), computes(100)).because
+    assert "4.0 times its share: 400 FLOPs" in say(because.key, "en", **because.values)
+    assert "4.0 倍" in say(because.key, "zh-Hans", **because.values)
+
+
+def test_what_was_to_be_donated_is_gone():
+    gone, still_there = Observation((), Int(1), given_up=(1,)), Observation((), Int(1))
+    assert alone(gone, gone).outcome == alone(gone, still_there).outcome == "right"
+    because = alone(still_there, gone).because
+    assert because.key == "not-donated"
+    assert "argument 1 (counted from 0) is still there" in say(because.key, "en", **because.values)
+
+
+def shard(device, bounds, *numbers):
+    return device, Block(bounds, base64.b64encode(np.array(numbers, np.float32).tobytes()).decode())
+
+
+def test_copies_that_differ_by_more_than_rounding_are_wrong_before_anything_else():
+    whole = ((0, 2),)
+    where = Placement(2, True, ((0, whole), (1, whole)))
+    about = {"jax": True, "blocks": (shard(0, whole, 1.0, 2.0)[1],), "placement": where}
+    right = Observation((), Array("float32", (2,), **about))
+    for second, outcome in ((2.000001, "right"), (2.5, "wrong")):
+        drifted = Observation((), Array("float32", (2,), copies=(shard(1, whole, 1.0, second),), **about))
+        verdict = alone(drifted, right)
+        assert verdict.outcome == outcome
+    text = explain(ONE, verdict, 20.0, 2.0, "en")
+    assert "at [1] device 0 holds 2 and device 1 holds 2.5" in text
+    assert "在 [1] 处，设备 0 上是 2，设备 1 上是 2.5" in explain(ONE, verdict, 20.0, 2.0, "zh-Hans")
