@@ -82,7 +82,8 @@ def _unlike(node: ast.FunctionDef) -> Iterator[str]:
             if only:
                 yield f"says {', '.join(sorted(only))} in {language} only, in the paragraph {of}"
     said = {name for paragraph in english for name in about(paragraph)}
-    if missing := [argument.arg for argument in node.args.args if argument.arg not in said]:
+    missing = [argument.arg for argument in node.args.args if argument.arg not in said]
+    if missing and len(missing) < len(node.args.args):  # what is said in a sentence needs no lines
         yield f"has no line «{missing[0]}: …»"
 
 
