@@ -19,7 +19,7 @@ from grader.author.chapter_files import ChapterFiles
 from grader.author.templates import MARK
 from grader.author.unfilled import unfilled
 from grader.exercise import chapters as lessons
-from grader.exercise.languages import unwritten
+from grader.exercise.languages import unlike, unwritten
 from grader.exercise.statements import chinese
 from publish import addresses, files
 from publish.lists import front_picture
@@ -189,7 +189,7 @@ def check(root: Path = ROOT) -> Result:
     for name in there:
         result.problems += _unfilled(root, name)
         left_out, wrong = unwritten(root, name)
-        result.problems += wrong
+        result.problems += [*wrong, *unlike(root, name)]
         result.unwritten += left_out
     result.problems[:] = dict.fromkeys(result.problems)
     return result

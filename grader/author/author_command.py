@@ -21,7 +21,7 @@ from grader.author.mutant_check import SEEDS, Tally, check_mutants
 from grader.author.unfilled import exercises_left, unfilled
 from grader.exercise import answers, chapters
 from grader.exercise.exercises import Catalogue
-from grader.exercise.languages import unwritten
+from grader.exercise.languages import unlike, unwritten
 from grader.exercise.spec import Settings, Spec
 from grader.home import HERE
 from grader.judge.alike import same_behaviour
@@ -264,7 +264,7 @@ def _report(chapter: ChapterFiles, shorter: bool) -> int:
     start, found = time.monotonic(), 0
     missing = incomplete(chapter)
     left_out, wrong = unwritten(chapter.root, chapter.lesson)
-    missing += map(Finding.read, wrong)
+    missing += map(Finding.read, [*wrong, *unlike(chapter.root, chapter.lesson)])
     readable = not any(finding.unreadable for finding in missing)
     judge = partial(judge_chapter, chapter, shorter=shorter)
     judged = _judged(chapter, judge) if readable else []

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 MARK = "FILL IN"
 STUBS = ("one", "two", "three")  # the names of wrong answers where the author gives none
 
-_ENGLISH = f"""{MARK}: what is asked, in a sentence.
-
-%s: {MARK}. Returns {MARK}."""
-_CHINESE = f"{MARK}：先用一句话说明要做什么，再说明参数和返回值。"
+# A sentence that says what is asked; a line for each argument; what is returned.
+_STATED = {
+    "en": (f"{MARK}: what is asked, in a sentence.", f"%s: {MARK}.", f"Returns {MARK}."),
+    "zh-Hans": (f"{MARK}：用一句话说明要做什么。", f"%s：{MARK}。", f"返回 {MARK}。"),
+}
 FRONT = """---
 jupytext:
   text_representation:
@@ -57,8 +58,10 @@ class Signature:
 
 
 def blank(function: Signature, languages: list[str]) -> str:
-    parts = {"en": _ENGLISH % ", ".join(function.names), "zh-Hans": _CHINESE}
-    words = "\n\n".join(parts[language] for language in languages)
+    stated = (_STATED[language] for language in languages)
+    words = "\n\n".join(
+        "\n".join([what, "", *(line % name for name in function.names), end]) for what, line, end in stated
+    )
     doc = "\n".join(f"    {line}".rstrip() for line in words.split("\n")).strip()
     begin = {"en": f"TODO: {MARK}: where to begin", "zh-Hans": f"TODO：{MARK}：从哪里开始"}
     todo = "".join(f"    # {begin[language]}\n" for language in languages)

@@ -1,4 +1,5 @@
-"""What of a chapter is written in one language only, by file and key; who reads the other is shown that one."""
+"""What of a chapter is written in one language only, by file and key; who reads the other is shown that one. What an
+exercise states in one of the two and not in the other."""
 
 import ast
 import tomllib
@@ -8,7 +9,7 @@ from typing import Any
 
 from grader.exercise.chapter_tables import WRITTEN, languages
 from grader.exercise.chapters import FILE
-from grader.exercise.statements import code_comments, functions, split_docstring
+from grader.exercise.statements import about, code_comments, functions, kind, paragraphs, split_docstring, typed
 
 
 def either(table: dict[str, Any], language: str) -> tuple[Any, str]:
@@ -51,6 +52,39 @@ def unwritten(root: Path, lesson: str) -> tuple[list[str], list[str]]:
             where = f"words.toml: [{exercise}]" if exercise else f"{FILE}:"
             wrong.append(f"{_place(folder, root)}/{where} says «only», and it is in both languages: delete that line")
     return left_out, wrong
+
+
+def unlike(root: Path, lesson: str) -> list[str]:
+    """In what an exercise's statement is not the same in both languages: paragraphs, arguments, types, layouts.
+
+    A sentence each; what is in one language only, or cannot be read, is left out: others tell of it.
+    """
+    blanks = root / "lessons" / lesson / "exercises.py"
+    try:
+        nodes = functions(blanks)
+    except (OSError, SyntaxError, ValueError):
+        return []
+    place = _place(blanks, root)
+    return [f"{place}: the docstring of `{name}` {what}" for name, node in nodes.items() for what in _unlike(node)]
+
+
+def _unlike(node: ast.FunctionDef) -> Iterator[str]:
+    parts = split_docstring(ast.get_docstring(node) or "")
+    if not all(parts.values()):
+        return
+    english, chinese = (paragraphs(parts[language]) for language in WRITTEN)
+    kinds, others = ([kind(paragraph) for paragraph in part] for part in (english, chinese))
+    if kinds != others:
+        yield f"has the paragraphs {' · '.join(kinds)} in English, and in Chinese {' · '.join(others)}"
+        return
+    for of, one, other in zip(kinds, map(typed, english), map(typed, chinese), strict=True):
+        for only, language in ((one - other, "English"), (other - one, "Chinese")):
+            if only:
+                yield f"says {', '.join(sorted(only))} in {language} only, in the paragraph {of}"
+    said = {name for paragraph in english for name in about(paragraph)}
+    missing = [argument.arg for argument in node.args.args if argument.arg not in said]
+    if missing and len(missing) < len(node.args.args):  # what is said in a sentence needs no lines
+        yield f"has no line «{missing[0]}: …»"
 
 
 def _unwritten(root: Path, folder: Path) -> Iterator[tuple[str, str, str]]:

@@ -22,12 +22,16 @@ _CODE = (
     r"`[^`]*`"  # is code already
     r'|"[^"\n\u3400-\u9fff]*"'  # "x"
     r"|\b[a-z]\w*\[[^\]]*\]|\[[^\]\u3400-\u9fff]*\]"  # f32[N, features], [N, features]
-    r"|(?:(?<=Returns )|(?<=返回 ))\([^()]*\)"  # Returns (padded, back)
+    r"|(?:(?<=Returns )|(?<=返回 )|(?<=回傳 ))\([^()]*\)"  # Returns (padded, back)
     r"|\b[A-Za-z]\w*(?:\.\w+)*\((?:[^()\u3400-\u9fff]|\([^()\u3400-\u9fff]*\))*\)"  # P('x'), P(('x', 'y'), None)
     r"|\b[A-Za-z]\w*(?:_\w+|\.\w+)+"  # num_devices, jax.P
 )
-_CODE_OR_WORD = rf"{_CODE}|(?m:(?:^|(?<=[,;.] )))(?P<listed>\w+)(?=: )|\b(?P<word>\w+)\b"  # x: …; y: …
-_ITEM = r"(?<=[.。：])\n(?=[a-z_]\w*(?:(?:,| and) [a-z_]\w*)*: )"
+_CODE_OR_WORD = rf"{_CODE}|(?m:(?:^|(?<=[,;.] )))(?P<listed>\w+)(?=: |：)|\b(?P<word>\w+)\b"  # x: …; y: …
+_TYPED = r"\b(?:bool|[a-z]{1,4}\d+)\[[^\]]*\]|\bP\((?:[^()]|\([^()]*\))*\)"  # f32[n, m], P("x", None)
+_HEAD = r"([a-z_]\w*(?:(?:, | and |、)[a-z_]\w*)*)(?:: |：)"  # x: …, gate and up: …
+# Where a line begins that begins a paragraph: behind a sentence, with the names of arguments or of results, with what
+# is returned, or with the budget; and the items of a list. Another paragraph has an empty line above it.
+_BEGINS = rf"(?:(?<=[.。:：])|(?<=[.。][)）]))\n(?={_HEAD}|Returns\b|Budget\b|返回|预算)|\n(?=- )"
 
 
 def split_docstring(text: str) -> dict[str, str]:
@@ -37,13 +41,36 @@ def split_docstring(text: str) -> dict[str, str]:
     return {"en": "\n".join(lines[:cut]).strip(), "zh-Hans": "\n".join(lines[cut:]).strip()}
 
 
-def markdown(text: str, names: list[str]) -> str:
-    """A docstring's part as Markdown: arguments and «Returns» as paragraphs of their own, what looks like code as code.
+def paragraphs(text: str) -> list[str]:
+    """The paragraphs of a docstring's part, in any language: each argument and each result has one of its own."""
+    return re.split(r"\n\n+", re.sub(_BEGINS, "\n\n", text, flags=re.A))
 
-    `names` are the function's arguments: code where a list of arguments names them and, in Chinese, everywhere.
+
+def about(paragraph: str) -> list[str]:
+    """The arguments or results that a paragraph is about."""
+    head = re.match(_HEAD, paragraph, re.A)
+    return re.split(", | and |、", head[1]) if head else []
+
+
+def kind(paragraph: str) -> str:
+    """What a paragraph is about: "x, w" for these arguments or results, "Returns", "Budget", else "…"."""
+    word = re.match(r"(Returns\b|返回)|(Budget\b|预算)", paragraph)
+    return ", ".join(about(paragraph)) or ("…" if not word else "Returns" if word[1] else "Budget")
+
+
+def typed(paragraph: str) -> set[str]:
+    """The shapes with a dtype that a paragraph states, and the layouts: `f32[n, m]`, `P("x", None)`."""
+    return set(re.findall(_TYPED, " ".join(paragraph.split()), re.A))
+
+
+def markdown(text: str, names: list[str]) -> str:
+    """A docstring's part as Markdown: each argument and result a paragraph of its own, what looks like code as code.
+
+    `names` are the function's arguments: they and the results are code where a line is about them and, in Chinese,
+    everywhere.
     """
-    text = re.sub(r"(?m)(?<=[^\n])\n(?=Returns\b|Budget\b)", "\n\n", text)
-    text = re.sub(_ITEM, "\n\n", text, flags=re.A)
+    found = paragraphs(text)
+    names = [*names, *(name for each in found for name in about(each))]
     chosen = names if HAN.search(text) else [n for n in names if len(n) == 1]  # English has words such as «batch»
 
     def as_code(m: re.Match[str]) -> str:
@@ -51,7 +78,13 @@ def markdown(text: str, names: list[str]) -> str:
         plain = m[0].startswith("`") or (word and word not in (names if m["listed"] else chosen))
         return m[0] if plain else f"`{m[0]}`"
 
-    return re.sub(_CODE_OR_WORD, as_code, text, flags=re.A)
+    def marked(paragraph: str) -> str:
+        head = re.match(_HEAD, paragraph, re.A)
+        end = head.end(1) if head else 0
+        named = re.sub(r"\b(?!and\b)\w+", r"`\g<0>`", paragraph[:end], flags=re.A)
+        return named + re.sub(_CODE_OR_WORD, as_code, paragraph[end:], flags=re.A)
+
+    return "\n\n".join(map(marked, found))
 
 
 def functions(path: Path) -> dict[str, ast.FunctionDef]:
@@ -67,12 +100,12 @@ def nearest(parts: Mapping[str, str], lang: str) -> str:
 
 def chinese(blanks: Path) -> dict[str, dict[str, str | list[str]]]:
     """What is in Chinese in the file of blanks, of each exercise that has some and of the file: under `statement` the
-    docstring's part, a line for each paragraph, under `comments` each of the comments in the code."""
+    docstring's part, a line for each paragraph and an empty one between two, under `comments` each of the code's."""
     tree, found = ast.parse(blanks.read_text("utf-8")), {}
     for node in [tree, *_functions(tree)]:
         said: dict[str, str | list[str]] = {}
         if part := split_docstring(ast.get_docstring(node) or "")["zh-Hans"]:
-            said["statement"] = joined(part)
+            said["statement"] = joined("\n\n".join(paragraphs(part)))
         if isinstance(node, ast.FunctionDef):
             parts = [comment.parts["zh-Hans"] for comment in code_comments(blanks, node)]
             if any(parts):

@@ -17,15 +17,20 @@ import jax.numpy as jnp  # noqa: F401 (for your answers)
 def devices_by_host(devices: list, platform: str) -> dict[int, list[int]]:
     """Which host has which devices of one platform?
 
-    devices: like the list `jax.devices()`, but of a machine that you do not have. Each
-    has an `id`, a `platform` such as "tpu" or "cpu", and a `process_index`, the number
-    of its host. They may stand in any order, and ids need not be consecutive.
-    Returns for every host that has devices of this platform their ids, ascending.
+    devices: like the list `jax.devices()`, but of a machine that you do not have.
+    Each has an `id`, a `platform` such as "tpu" or "cpu", and a `process_index`,
+    the number of its host. They may stand in any order, and ids need not be
+    consecutive.
+    platform: the platform that is asked for.
+    Returns a dict: for every host that has devices of this platform, the list of
+    their ids, ascending.
 
     某个平台的设备，分别在哪台主机上？
-    devices 就像 `jax.devices()` 给出的列表，只不过来自一台你手边没有的机器。
-    每个设备都有 `id`、`platform`（例如 "tpu" 或 "cpu"）和 `process_index`（所在主机的编号）。
-    列表的顺序是任意的，id 也不一定连续。
+
+    devices：就像 `jax.devices()` 给出的列表，只不过来自一台你手边没有的机器。每个设备都有
+    `id`、`platform`（例如 "tpu" 或 "cpu"）和 `process_index`（所在主机的编号）。列表的顺序
+    是任意的，id 也不一定连续。
+    platform：要查的平台。
     返回一个字典：凡是有这个平台的设备，它所在的主机都列出这些设备的 id，从小到大排列。
     """
     # TODO: go through the devices; ask each one, do not count.
@@ -36,16 +41,22 @@ def devices_by_host(devices: list, platform: str) -> dict[int, list[int]]:
 def spread(arrays: list[jax.Array], devices: list) -> list[jax.Array]:
     """Put each array on one device, so that the devices' memories fill evenly.
 
-    arrays: of any shapes and dtypes. devices: some of this machine's, in any order.
+    arrays: of any shapes and dtypes.
+    devices: some of this machine's, in any order.
+
     Go through the arrays in order; each goes, whole, to the device that holds the
     fewest bytes of those placed so far, and to the first such device in the list
     when there are several.
     Returns the arrays, in the same order, each on its device.
 
     把每个数组放到一个设备上，让各个设备的内存占用尽量均匀。
-    arrays 里的数组形状和 dtype 各不相同；devices 是本机的一部分设备，顺序任意。
-    依次处理每个数组，把它整个放到目前已放字节数最少的设备上；如果有好几个，
-    就选列表中最靠前的那个。返回放好的数组，顺序不变。
+
+    arrays：若干个数组，形状和 dtype 各不相同。
+    devices：本机的一部分设备，顺序任意。
+
+    依次处理每个数组，把它整个放到目前已放字节数最少的设备上；如果有好几个，就选列表中最靠
+    前的那个。
+    返回放好的数组，顺序不变，每个数组都在各自的设备上。
     """
     # TODO: keep count of the bytes; an array knows its own size.
     # TODO：记下每个设备已经放了多少字节；数组知道自己有多大。
@@ -59,8 +70,10 @@ def where_it_lies(operands: list[tuple[int, bool]], default: int) -> int | None:
     default: the id of the default device.
     Returns the id of the device of the result, or None if JAX refuses to add them.
 
-    若干个数组相加，结果会在哪个设备上？operands 对每个数组给出一对值：
-    所在设备的 id，以及是否固定（committed）；default 是默认设备的 id。
+    若干个数组相加，结果会在哪个设备上？
+
+    operands：相加的每个数组有一对值，即所在设备的 id，以及是否固定（committed）。
+    default：默认设备的 id。
     返回结果所在设备的 id；如果 JAX 拒绝相加，返回 None。
     """
     # TODO: which operands decide?
@@ -71,15 +84,20 @@ def where_it_lies(operands: list[tuple[int, bool]], default: int) -> int | None:
 def run_there(function: Callable, tree: Any, device: jax.Device) -> Any:
     """Run a function on one device, whatever its arguments were on before.
 
-    tree: a tree of arrays, on any devices, perhaps committed, perhaps not all on the
-    same. function(tree) returns a tree of arrays; it makes arrays of its own, too,
-    and it looks where its arguments lie, so call it as it is, without `jit`.
+    function: function(tree) returns a tree of arrays; it makes arrays of its own,
+    too, and it looks where its arguments lie, so call it as it is, without `jit`.
+    tree: a tree of arrays, on any devices, perhaps committed, perhaps not all on
+    the same.
+    device: where to run it.
     Returns function(tree), computed on device; all of its arrays lie there.
 
     无论参数原来在哪里，都让函数在指定的设备上运行。
-    tree 是由数组组成的树，数组可能在任何设备上，不一定都在同一个设备上，
-    有的可能已经固定（committed）。function(tree) 也返回由数组组成的树；它自己还会创建数组，
-    并且会查看参数在哪个设备上，所以请直接调用，不要用 `jit`。
+
+    function：function(tree) 返回由数组组成的树；它自己还会创建数组，并且会查看参数在哪个设
+    备上，所以请直接调用，不要用 `jit`。
+    tree：由数组组成的树，数组可能在任何设备上，不一定都在同一个设备上，有的可能已经固定
+    （committed）。
+    device：让函数在这个设备上运行。
     返回 function(tree) 的结果。计算要发生在 device 上，所有数组也都要在那里。
     """
     # TODO: two things decide where work is done.

@@ -18,18 +18,23 @@ def parallel_predict(
 ) -> jax.Array:
     """Run predict on num_devices devices at once, each on its own slice of the batch.
 
-    predict(params, inputs) maps inputs f32[n, features] to f32[n, outputs].
+    predict: predict(params, inputs) maps inputs f32[n, features] to
+    f32[n, outputs].
     params: a dict of arrays; every device needs all of them.
-    batch: f32[N, features]; N is a multiple of num_devices.
+    batch: f32[N, features], on one device; N is a multiple of num_devices.
+    num_devices: how many devices are to take part.
     Returns f32[num_devices, N / num_devices, outputs]: device i holds the
-    predictions for the i-th slice of consecutive rows. One call for all devices: no
-    loop over them, no copy to the host.
+    predictions for the i-th slice of consecutive rows, and these alone.
 
     让 predict 同时在 num_devices 个设备上运行，每个设备处理批次中自己的那一段。
-    请用一次调用交给所有设备，不要逐个设备循环，也不要把数据拷回主机。
-    params 是由数组组成的字典，每个设备都需要完整的一份；batch 的形状是 [N, features]，
-    N 是 num_devices 的倍数。返回值的形状是 [num_devices, N / num_devices, outputs]，
-    设备 i 持有下标为 i 的那一段连续行的预测结果。
+
+    predict：predict(params, inputs) 由 f32[n, features] 的输入算出 f32[n, outputs]
+    的输出。
+    params：由数组组成的字典，每个设备都需要完整的一份。
+    batch：f32[N, features]，在一个设备上；N 是 num_devices 的倍数。
+    num_devices：参与计算的设备数。
+    返回 f32[num_devices, N / num_devices, outputs]。设备 i 持有下标为 i 的那一段连续行的预
+    测结果，而且只持有这一段。
     """
     # TODO: cut the batch, then pmap predict with the right in_axes.
     # TODO：先切开批次，再用合适的 in_axes 对 predict 做 pmap。
@@ -45,15 +50,23 @@ def train_step(
 ) -> dict:
     """One step of gradient descent over several devices, equal to one device's step.
 
-    loss(params, inputs, targets) is a mean over the rows that it is given.
-    inputs: f32[devices, rows, features]; targets: f32[devices, rows, outputs].
+    loss: loss(params, inputs, targets) is a mean over the rows that it is given.
+    params: a dict of arrays, the parameters.
+    inputs: f32[devices, rows, features].
+    targets: f32[devices, rows, outputs].
+    rate: the learning rate.
     Returns params - rate * gradient, where the gradient is that of the loss over
     all rows of all devices. Same shapes as params, one copy on every device.
 
     在多个设备上做一步梯度下降，结果要与单个设备处理整个批次时相同。
-    loss(params, inputs, targets) 对它拿到的各行求平均；inputs 和 targets 的第 0 维
-    是设备。返回 params 减去 rate 乘以梯度，其中的梯度是损失对全部设备、全部行求得的。
-    形状与 params 相同，每个设备上各有一个副本。
+
+    loss：loss(params, inputs, targets) 对它拿到的各行求平均。
+    params：由数组组成的字典，也就是模型参数。
+    inputs：f32[devices, rows, features]。
+    targets：f32[devices, rows, outputs]。
+    rate：学习率。
+    返回 params - rate * 梯度，其中的梯度是损失对全部设备、全部行求得的。形状与 params 相
+    同，每个设备上各有一个副本。
     """
     # TODO: pmap a step that averages the gradients; look at out_axes.
     # TODO：写出对梯度求平均的一步，再做 pmap；留意 out_axes。
@@ -63,20 +76,23 @@ def train_step(
 def masked_mean(x: jax.Array, mask: jax.Array) -> jax.Array:
     """Mean of the real entries of x over all devices, known to every device.
 
-    x: f32[devices, rows]; mask: f32[devices, rows], 1 for real and 0 for padding.
-    A device may hold any number of real entries, even none; together they hold
-    at least one.
-    Returns f32[], one copy on every device.
-    The function is compiled with `jit`.
+    x: f32[devices, rows], on one device: your function spreads the rows of x and
+    mask over so many devices.
+    mask: f32[devices, rows], on one device, too; 1 for real and 0 for padding. A
+    device may get any number of real entries, even none; together they have at
+    least one.
+    Returns f32[], one copy on every device. The function is compiled with `jit`.
     Budget: each device sends at most 16 (n-1)/n bytes on n devices, by all-reduce:
     as much as it takes to add up 8 bytes.
 
     求 x 中有效元素在所有设备上的平均值，每个设备都要拿到结果。
-    mask 中 1 表示有效，0 表示填充。各设备的有效元素个数可以不同，甚至可以是零，
-    但合起来至少有一个。返回 f32[]，每个设备上各有一个副本。
-    函数会用 `jit` 编译。
-    预算：只用 all-reduce，共 n 个设备时，每个设备最多发送 16 (n-1)/n 字节，正好够把
-    8 字节的数加起来。
+
+    x：f32[devices, rows]，在一个设备上；由你的函数把 x 和 mask 的各行分给这么多个设备。
+    mask：f32[devices, rows]，也在一个设备上；1 表示有效，0 表示填充。各设备分到的有效元素
+    个数可以不同，甚至可以是零，但合起来至少有一个。
+    返回 f32[]，每个设备上各有一个副本。函数会用 `jit` 编译。
+    预算：只用 all-reduce，共 n 个设备时，每个设备最多发送 16 (n-1)/n 字节，正好够把 8 字节
+    的数加起来。
     """
     # TODO: what must be added up over the devices before you may divide?
     # TODO：做除法之前，先要在设备之间把什么加起来？
@@ -88,16 +104,20 @@ def mixed_predict(
 ) -> jax.Array:
     """pmap predict when some parameters are shared and some belong to one device.
 
-    predict(params, inputs) as in parallel_predict. params is a dict of dicts;
-    an array whose name begins with "own_" has one slice per device along dimension 0,
-    every other array is shared by all devices (whatever its shape).
+    predict: predict(params, inputs) as in parallel_predict.
+    params: a dict of dicts; an array whose name begins with "own_" has one slice
+    per device along dimension 0, every other array is shared by all devices
+    (whatever its shape).
     inputs: f32[devices, rows, features].
     Returns f32[devices, rows, outputs], stacked over the devices.
 
     有些参数由所有设备共享，有些参数每个设备各有自己的，请用 `pmap` 运行 predict。
-    params 是字典的字典：名字以 "own_" 开头的数组沿第 0 维为每个设备各存一段，其余数组
-    不论形状如何，都由所有设备共享。inputs 的形状是 [devices, rows, features]，
-    返回沿设备堆叠的结果 [devices, rows, outputs]。
+
+    predict：predict(params, inputs) 与 parallel_predict 里的相同。
+    params：字典的字典。名字以 "own_" 开头的数组沿第 0 维为每个设备各存一段，其余数组不论形
+    状如何，都由所有设备共享。
+    inputs：f32[devices, rows, features]。
+    返回 f32[devices, rows, outputs]，由各设备的结果沿第 0 维堆叠而成。
     """
     # TODO: build an in_axes tree from the names, not from the shapes.
     # TODO：根据名字而不是形状，建一棵 in_axes 的树。

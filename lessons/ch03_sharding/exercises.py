@@ -18,14 +18,19 @@ def spec_for_picture(
 ) -> jax.Array:
     """Lay x out on a mesh exactly as a picture shows it.
 
-    x: f32[rows, columns], on one device. mesh has the two axes "x" and "y".
+    x: f32[rows, columns], on one device.
+    mesh: with the two axes "x" and "y".
     picture: for every device the block of x that it holds, rows and columns as
-    slices, such as `(slice(0, 2), slice(None))`. Two devices may hold the same block.
+    slices, such as `(slice(0, 2), slice(None))`. Two devices may hold the same
+    block.
     Returns x with a NamedSharding that gives every device its block.
 
-    把 x 按图上的样子摆放到 mesh 上。x 的形状是 [rows, columns]，现在在一个设备上；
-    mesh 有 "x" 和 "y" 两个轴。picture 写明每个设备持有 x 的哪一块：行和列各一个
-    slice，例如 `(slice(0, 2), slice(None))`。两个设备可以持有同一块。
+    把 x 按图上的样子摆放到 mesh 上。
+
+    x：f32[rows, columns]，在一个设备上。
+    mesh：有 "x" 和 "y" 两个轴。
+    picture：写明每个设备持有 x 的哪一块，行和列各一个 slice，例如
+    `(slice(0, 2), slice(None))`。两个设备可以持有同一块。
     返回用 NamedSharding 摆放好的 x，每个设备持有的块都与图上一致。
     """
     # TODO: find the PartitionSpec; there are not many to choose from.
@@ -38,13 +43,20 @@ def bytes_per_device(
 ) -> int:
     """How many bytes of an array does each device of mesh hold, under this spec?
 
-    shape: the global shape, divisible as the spec asks. dtype: a name such as
-    "float32" or "bfloat16". The array may be far too large to create.
+    shape: the global shape, divisible as the spec asks. The array may be far too
+    large to create.
+    dtype: a name such as "float32" or "bfloat16".
+    mesh: its axes are those that the spec names, and perhaps others.
+    spec: a PartitionSpec.
     Returns the number of bytes on one device, an int (it is the same on all).
 
     在这种分区方式（spec）下，mesh 的每个设备要存放数组的多少字节？
-    shape 是全局形状，一定能按 spec 整除；dtype 是 "float32"、"bfloat16" 这样的名字。
-    数组可能非常大，不要真的把它创建出来。返回一个设备上的字节数（int，各设备相同）。
+
+    shape：全局形状，一定能按 spec 整除。数组可能非常大，不要真的把它创建出来。
+    dtype："float32"、"bfloat16" 这样的名字。
+    mesh：它的轴就是 spec 里写到的那些，可能还有别的。
+    spec：一个 PartitionSpec。
+    返回一个设备上的字节数（int，各设备相同）。
     """
     # TODO: the shape of one shard, times the size of one element.
     # TODO：一个分片的形状，乘以一个元素的大小。
@@ -54,16 +66,21 @@ def bytes_per_device(
 def pad_and_slice(x: jax.Array, mesh: Mesh) -> tuple[jax.Array, jax.Array]:
     """Spread rows that do not divide evenly over a mesh, and get them back.
 
-    x: f32[n, columns] with any n ≥ 1, on one device. mesh has one axis, "x".
-    Returns (padded, back). padded: f32[m, columns], m the smallest multiple of the
-    mesh's size that is ≥ n, the new rows zero and at the end, rows sharded over
-    "x". back: the first n rows of padded, f32[n, columns], one copy on every device.
+    x: f32[n, columns] with any n ≥ 1, on one device.
+    mesh: with one axis, "x".
+    Returns (padded, back).
+    padded: f32[m, columns], m the smallest multiple of the mesh's size that is ≥ n,
+    the new rows zero and at the end, rows sharded over "x".
+    back: f32[n, columns], the first n rows of padded, one copy on every device.
 
     行数不能被设备数整除时，先填充再分片，然后取回原来的行。
-    x 的形状是 [n, columns]，n ≥ 1 可以是任意值；mesh 只有一个轴 "x"。
-    返回 (padded, back)。padded 的形状是 [m, columns]，m 是不小于 n 的、设备数的
-    最小倍数；新增的行全是零，放在末尾；各行沿 "x" 分片。
-    back 是 padded 的前 n 行，每个设备上各有一份。
+
+    x：f32[n, columns]，n ≥ 1 可以是任意值，在一个设备上。
+    mesh：只有一个轴 "x"。
+    返回 (padded, back)。
+    padded：f32[m, columns]，m 是不小于 n 的、设备数的最小倍数；新增的行全是零，放在末尾；
+    各行沿 "x" 分片。
+    back：f32[n, columns]，也就是 padded 的前 n 行，每个设备上各有一份。
     """
     # TODO: pad, spread, and take the real rows back.
     # TODO：先填充，再分片，最后取回原来的行。
@@ -74,11 +91,15 @@ def read_layout(x: jax.Array, index: tuple[int, ...]) -> list[int]:
     """Which devices hold the element x[index]?
 
     x: an array with any sharding, on any devices, in any order, with any number of
-    dimensions. index: one non-negative integer for each dimension.
+    dimensions.
+    index: one non-negative integer for each dimension.
     Returns the ids of all devices that hold this element, in ascending order.
 
-    元素 x[index] 存放在哪些设备上？x 可以有任意维数、任意分片方式，设备的顺序也可以
-    任意。index 对每一维给出一个非负整数。返回持有该元素的所有设备的 id，从小到大排列。
+    元素 x[index] 存放在哪些设备上？
+
+    x：可以有任意维数、任意分片方式，在任意的设备上，设备的顺序也可以任意。
+    index：对每一维给出一个非负整数。
+    返回持有该元素的所有设备的 id，从小到大排列。
     """
     # TODO: ask the shards, not the spec.
     # TODO：去问各个分片，不要问 spec。

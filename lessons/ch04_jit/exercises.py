@@ -19,21 +19,24 @@ def product_layout(subscripts: str, left: P, right: P) -> tuple[P, list[str]]:
     """Predict how the compiler lays out a product, and what it must add up.
 
     subscripts: two operands and a result, as `jnp.einsum` takes them, such as
-    "ij,jk->ik". left and right: the specs of the operands; entries at the end may
-    be missing. An entry is None, an axis, or a tuple of axes. A letter that stands in
-    both operands is cut alike in both, and no axis cuts two letters.
-
-    Returns (spec, axes). spec: the PartitionSpec of the result, one entry for each
-    of its letters, in their order. axes: the mesh axes along which the devices
-    must add up partial sums, sorted by name.
+    "ij,jk->ik".
+    left and right: the specs of the operands; entries at the end may be missing. An
+    entry is None, an axis, or a tuple of axes. A letter that stands in both
+    operands is cut alike in both, and no axis cuts two letters.
+    Returns (spec, axes).
+    spec: the PartitionSpec of the result, one entry for each of its letters, in
+    their order.
+    axes: the mesh axes along which the devices must add up partial sums, sorted by
+    name.
 
     预测编译器会怎样摆放一个乘积，以及它必须在哪些轴上求和。
-    subscripts 写明两个操作数和结果，写法与 `jnp.einsum` 相同，例如 "ij,jk->ik"。
-    left 和 right 是两个操作数的分区方式，末尾的项可以省略；一项可以是 None、一个轴，
-    或几个轴组成的元组。两个操作数里都有的字母，切法一定相同；一个轴也不会切两个字母。
 
-    返回 (spec, axes)。spec 是结果的 PartitionSpec，结果的每个字母依次占一项。
-    axes 是设备之间必须把部分和相加的那些网格轴，按名字排序。
+    subscripts：两个操作数和结果，写法与 `jnp.einsum` 相同，例如 "ij,jk->ik"。
+    left、right：两个操作数的分区方式，末尾的项可以省略；一项可以是 None、一个轴，或几个轴
+    组成的元组。两个操作数里都有的字母，切法一定相同；一个轴也不会切两个字母。
+    返回 (spec, axes)。
+    spec：结果的 PartitionSpec，结果的每个字母依次占一项。
+    axes：设备之间必须把部分和相加的那些网格轴，按名字排序。
     """
     # TODO: whose letter is it, and does it survive?
     # TODO：这个字母属于谁，结果里还有它吗？
@@ -45,22 +48,28 @@ def quiet_product(
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Lay out two matrices so that multiplying them sends nothing.
 
-    left: f32[m, k], right: f32[k, n], both on one device. mesh has the Auto axes
-    "x" and "y". spec: the layout that the product shall have; entries at the end
-    may be missing. Both matrices and the product divide evenly.
-
-    Returns (left, right, product). left and right: laid out on mesh so that jit
-    computes the product in the layout `spec` without any message, and no device
-    holds rows of the one or columns of the other that it does not need.
-    product: f32[m, n], laid out by spec.
+    left: f32[m, k], on one device.
+    right: f32[k, n], on one device, too.
+    mesh: with the Auto axes "x" and "y".
+    spec: the layout that the product shall have; entries at the end may be missing.
+    Both matrices and the product divide evenly.
+    Returns (left, right, product).
+    left and right: laid out on mesh so that `jax.jit` would compute their product
+    in the layout `spec` without any message, and no device holds rows of the one or
+    columns of the other that it does not need.
+    product: f32[m, n], the product, laid out by spec. How you compute it, with
+    `jit` or without, is up to you.
 
     给两个矩阵排好布局，使它们相乘时什么也不用发送。
-    left 的形状是 [m, k]，right 的形状是 [k, n]，都在一个设备上；mesh 有 "x" 和 "y"
-    两个 Auto 轴。spec 是乘积应有的布局，末尾的项可以省略。两个矩阵和乘积都能整除。
 
-    返回 (left, right, product)。left 和 right 摆放在 mesh 上，使得 jit 算出的乘积
-    正好是 spec 的布局，一个字节也不用发送；同时没有设备持有自己用不到的 left 的行或
-    right 的列。product 的形状是 [m, n]，布局为 spec。
+    left：f32[m, k]，在一个设备上。
+    right：f32[k, n]，也在一个设备上。
+    mesh：有 "x" 和 "y" 两个 Auto 轴。
+    spec：乘积应有的布局，末尾的项可以省略。两个矩阵和乘积都能整除。
+    返回 (left, right, product)。
+    left、right：摆放在 mesh 上，使得用 `jax.jit` 计算它们的乘积时，结果正好是 spec 的布
+    局，一个字节也不用发送；同时没有设备持有自己用不到的 left 的行或 right 的列。
+    product：f32[m, n]，即乘积，布局为 spec。用不用 `jit` 来算，由你决定。
     """
     # TODO: which rows of left, and which columns of right, does a block need?
     # TODO：算一块乘积，需要 left 的哪些行、right 的哪些列？
@@ -70,22 +79,23 @@ def quiet_product(
 def known_to_all(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
     """Multiply x by w, give every device the whole product, and send little.
 
-    x: f32[m, k], its rows cut along "x"; w: f32[k, n], a copy on every device.
-    mesh has one Auto axis, "x", whose size divides m. k may be smaller than n, or
-    larger. Your function is compiled whole, with `jax.jit`.
-
-    Returns `x @ w`, f32[m, n], the whole of it on every device.
-    Budget: each device sends at most (d-1)/d × m × min(k, n) × 4 bytes on d devices,
-    by all-gather: the smaller of the two matrices, gathered once.
+    x: f32[m, k], its rows cut along "x". k may be smaller than n, or larger.
+    w: f32[k, n], a copy on every device.
+    mesh: with one Auto axis, "x", whose size divides m.
+    Returns `x @ w`, f32[m, n], the whole of it on every device. Your function is
+    compiled whole, with `jax.jit`.
+    Budget: each device sends at most (d-1)/d × m × min(k, n) × 4 bytes on d
+    devices, by all-gather: the smaller of the two matrices, gathered once.
 
     计算 x 乘 w，让每个设备都拿到完整的乘积，而且要少发送。
-    x 的形状是 [m, k]，各行沿 "x" 切开；w 的形状是 [k, n]，每个设备上都有一份。
-    mesh 只有一个 Auto 轴 "x"，它的大小能整除 m。k 可能小于 n，也可能大于 n。
-    你的函数会整个交给 `jax.jit` 编译。
 
-    返回 `x @ w`，形状是 [m, n]，每个设备上都有完整的一份。
-    预算：只用 all-gather，共 d 个设备时，每个设备最多发送 (d-1)/d × m × min(k, n) × 4 字节，
-    也就是把两个矩阵中较小的那个收集一次。
+    x：f32[m, k]，各行沿 "x" 切开。k 可能小于 n，也可能大于 n。
+    w：f32[k, n]，每个设备上各有一份。
+    mesh：只有一个 Auto 轴 "x"，它的大小能整除 m。
+    返回 `x @ w`，即 f32[m, n]，每个设备上都有完整的一份。你的函数会整个交给
+    `jax.jit` 编译。
+    预算：只用 all-gather，共 d 个设备时，每个设备最多发送 (d-1)/d × m × min(k, n) × 4 字
+    节，也就是把两个矩阵中较小的那个收集一次。
     """
     # TODO: gather the smaller one: x, or the product?
     # TODO：收集较小的那个：是 x，还是乘积？
@@ -97,27 +107,32 @@ def two_steps_in_place(
 ) -> tuple[dict[str, jax.Array], int]:
     """Take two training steps in the memory of one state.
 
-    update: update(state, batch) -> new state, a dict with the same names, shapes
-    and dtypes; not compiled yet. state: arrays on a mesh with one Auto axis, "x",
-    each with a layout of its own. batch: an array on the same mesh, not donated.
+    update: update(state, batch) returns the new state, a dict with the same names,
+    shapes and dtypes; not compiled yet.
+    state: arrays on a mesh with one Auto axis, "x", each with a layout of its own.
+    batch: an array on the same mesh, not donated.
 
     Compile update so that each array of the new state has the layout of the old
     one, and takes over its memory. Then take two steps with the same batch.
-
-    Returns (state, bytes). state: after two steps, laid out as it came. bytes:
-    how much memory input and output share, on one device, according to the
+    Returns (state, bytes).
+    state: after two steps, laid out as it came.
+    bytes: how much memory input and output share, on one device, according to the
     compiled program's `memory_analysis()`.
 
     用一份状态的内存走两步训练。
-    update(state, batch) 返回新的状态：名字、形状、dtype 都不变的字典；它还没有编译。
-    state 里的数组都在同一个网格上，网格只有一个 Auto 轴 "x"，各个数组的布局不一定
-    相同。batch 是同一个网格上的数组，不捐赠。
 
-    编译 update，让新状态的每个数组保持原来的布局，并接管旧数组的内存。然后用同一个
-    batch 走两步。
+    update：update(state, batch) 返回新的状态，它是名字、形状、dtype 都不变的字典。update
+    还没有编译。
+    state：由数组组成的字典，都在同一个网格上，网格只有一个 Auto 轴 "x"，各个数组的布局不一
+    定相同。
+    batch：同一个网格上的数组，不捐赠。
 
-    返回 (state, bytes)。state 是走完两步之后的状态，布局与传入时相同。bytes 是编译好的
-    程序的 `memory_analysis()` 所报告的、一个设备上输入与输出共用的内存字节数。
+    编译 update，让新状态的每个数组保持原来的布局，并接管旧数组的内存。然后用同一个 batch
+    走两步。
+    返回 (state, bytes)。
+    state：走完两步之后的状态，布局与传入时相同。
+    bytes：编译好的程序的 `memory_analysis()` 所报告的、一个设备上输入与输出共用的内存
+    字节数。
     """
     # TODO: donate the state, and say where the new one shall lie.
     # TODO：捐赠旧的状态，并说明新的状态放在哪里。

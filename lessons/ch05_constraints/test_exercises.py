@@ -36,7 +36,7 @@ def test_spread_sums(check):
         compare=("value", "placement"),
         how="jit",
         budget=lambda x, mesh: Budget(
-            {"all-reduce"},
+            {"all-reduce", "reduce-scatter"},
             sent(
                 "all-reduce",
                 4 * x.shape[1] // mesh.shape["y"],

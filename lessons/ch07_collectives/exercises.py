@@ -20,23 +20,24 @@ from minipod.traffic import Link
 def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
     """Add up over all devices, by passing pieces around a ring.
 
-    x: f32[n, m], one row on each of the n devices: sharded with `P("x")`. mesh has
-    one axis, "x", of size n ≥ 2; m is a multiple of n.
+    x: f32[n, m], one row on each of the n devices: sharded with `P("x")`; m is a
+    multiple of n.
+    mesh: with one Explicit axis, "x", of size n ≥ 2.
     Returns f32[n, m] with the same sharding, in which every row is the sum of all
-    rows of x.
-    The function is compiled with `jit`.
+    rows of x. The function is compiled with `jit`.
     Budget: each device sends at most 2 (n-1)/n of its row's bytes, by
-    collective-permutes, in a loop or one by one: 2 (n-1) pieces of m / n numbers. Each
-    goes to a neighbour: on a ring of TPU v4, by the bytes alone, they take as long as
-    2 (n-1) pieces over one link.
+    collective-permutes, in a loop or one by one: 2 (n-1) pieces of m / n numbers.
+    Each goes to a neighbour: on a ring of TPU v4, by the bytes alone, they take as
+    long as 2 (n-1) pieces over one link.
 
     让数据分成小块绕环传递，把所有设备上的行加起来。
-    x 的形状是 [n, m]，n 个设备各持有一行，也就是按 `P("x")` 分片；mesh 只有一个轴
-    "x"，大小 n ≥ 2；m 是 n 的倍数。返回同样形状、同样分片的数组，每一行都是 x 所有行的总和。
-    函数会用 `jit` 编译。
-    预算：只用 collective-permute（循环或逐次写出都可以），每个设备最多发送自己那一行字节数的
-    2 (n-1)/n，也就是 2 (n-1) 小块，每块 m / n 个数。每一小块都传给邻居：在 TPU v4 的环上，
-    只按字节数算，所花的时间等于让 2 (n-1) 小块先后走过一条链路。
+
+    x：f32[n, m]，n 个设备各持有一行，也就是按 `P("x")` 分片；m 是 n 的倍数。
+    mesh：只有一个 Explicit 轴 "x"，大小 n ≥ 2。
+    返回 f32[n, m]，分片方式不变，每一行都是 x 所有行的总和。函数会用 `jit` 编译。
+    预算：只用 collective-permute（循环或逐次写出都可以），每个设备最多发送自己那一行字节数
+    的 2 (n-1)/n，也就是 2 (n-1) 小块，每块 m / n 个数。每一小块都传给邻居，所以在 TPU v4
+    的环上，只按字节数算，所花的时间等于让 2 (n-1) 小块先后走过一条链路。
     """
     # TODO: one round to add the pieces up, one to hand the sums out.
     # TODO：一轮用来把各小块加起来，一轮用来把总和分发出去。
@@ -49,19 +50,20 @@ def mean_gradient_shards(
     """The mean of all devices' gradients, of which each device keeps one piece.
 
     gradients: for each parameter f32[n, a, …]; entry i along the first dimension is
-    the gradient that device i has computed, so they are sharded with `P("x")`. mesh
-    has one axis, "x", of size n; a is a multiple of n.
+    the gradient that device i has computed, so they are sharded with `P("x")`; a is
+    a multiple of n.
+    mesh: with one Explicit axis, "x", of size n.
     Returns for each parameter the mean over the devices, f32[a, …], its first
-    dimension cut along "x".
-    The function is compiled with `jit`.
+    dimension cut along "x". The function is compiled with `jit`.
     Budget: each device sends at most (n-1)/n of the bytes of its gradients, by
     reduce-scatter.
 
     对所有设备的梯度求平均，每个设备只留下自己的那一段。
-    gradients 里每个参数的形状是 [n, a, …]，第 0 维上下标为 i 的一项是设备 i 算出的梯度，因此按
-    `P("x")` 分片；mesh 只有一个轴 "x"，大小为 n；a 是 n 的倍数。
-    返回每个参数在各设备上的平均，形状是 [a, …]，第 0 维沿 "x" 切开。
-    函数会用 `jit` 编译。
+
+    gradients：每个参数是一个 f32[n, a, …]，第 0 维上下标为 i 的一项是设备 i 算出的梯度，因
+    此按 `P("x")` 分片；a 是 n 的倍数。
+    mesh：只有一个 Explicit 轴 "x"，大小为 n。
+    返回每个参数在各设备上的平均，即 f32[a, …]，第 0 维沿 "x" 切开。函数会用 `jit` 编译。
     预算：只用 reduce-scatter，每个设备最多发送自己全部梯度字节数的 (n-1)/n。
     """
     # TODO: on one device, what is needed to have a sum, but only a part of it?
@@ -74,27 +76,31 @@ def to_experts(
 ) -> jax.Array:
     """Send every token to its expert, and bring the result home: expert parallelism.
 
-    tokens: f32[k, d], expert: i32[k], both cut along "x": each device has k / n
-    tokens, and for each of them the number of its expert. weights: f32[n, d, h],
-    sharded with `P("x")`: device e has the matrix of expert e. mesh has one axis, "x",
-    of size n. Each device has equally many tokens for each expert, in any order. (In
-    a real model they are not equal: an expert has room for a fixed number, its
-    capacity, and what comes above that is dropped. Here nothing is.)
-    Returns f32[k, h], cut along "x", with row i equal to `tokens[i] @ weights[expert[i]]`.
-    The function is compiled with `jit`.
-    Budget: all-to-alls only; the tokens of a device travel once, and so do its results:
-    it sends (n-1)/n of the bytes of both.
+    tokens: f32[k, d], cut along "x": each device has k / n tokens.
+    expert: i32[k], cut along "x", too: for each token the number of its expert.
+    Each device has equally many tokens for each expert, in any order. (In a real
+    model they are not equal: an expert has room for a fixed number, its capacity,
+    and what comes above that is dropped. Here nothing is.)
+    weights: f32[n, d, h], sharded with `P("x")`: device e has the matrix of
+    expert e.
+    mesh: with one Explicit axis, "x", of size n.
+    Returns f32[k, h], cut along "x", with row i equal to
+    `tokens[i] @ weights[expert[i]]`. The function is compiled with `jit`.
+    Budget: all-to-alls only; the tokens of a device travel once, and so do its
+    results: it sends at most (n-1)/n of the bytes of both.
 
     把每个 token 送到它的专家那里，再把结果取回来，也就是专家并行。
-    tokens 的形状是 [k, d]，expert 是 i32[k]，都沿 "x" 切开：每个设备有 k / n 个 token，
-    以及每个 token 所属专家的编号。weights 的形状是 [n, d, h]，按 `P("x")` 分片：设备 e
-    持有专家 e 的矩阵。mesh 只有一个轴 "x"，大小为 n。在每个设备上，分给各个专家的 token
-    数目相同，顺序任意。（真实的模型里并不相同：每个专家有固定的名额，叫容量（capacity），
-    超出的会被丢掉；这里不会。）返回形状为 [k, h]、沿 "x" 切开的数组，下标为 i 的行等于
-    `tokens[i] @ weights[expert[i]]`。
-    函数会用 `jit` 编译。
-    预算：只用 all-to-all；每个设备的 token 送出一次，结果送回一次，也就是发送这两者字节数的
-    (n-1)/n。
+
+    tokens：f32[k, d]，沿 "x" 切开，每个设备有 k / n 个 token。
+    expert：i32[k]，也沿 "x" 切开，是每个 token 所属专家的编号。在每个设备上，分给各个专
+    家的 token 数目相同，顺序任意。（真实的模型里并不相同：每个专家有固定的名额，叫容量
+    （capacity），超出的会被丢掉；这里不会。）
+    weights：f32[n, d, h]，按 `P("x")` 分片，设备 e 持有专家 e 的矩阵。
+    mesh：只有一个 Explicit 轴 "x"，大小为 n。
+    返回 f32[k, h]，沿 "x" 切开，下标为 i 的行等于 `tokens[i] @ weights[expert[i]]`。函数会
+    用 `jit` 编译。
+    预算：只用 all-to-all；每个设备的 token 送出一次，结果送回一次，也就是最多发送这两者字
+    节数的 (n-1)/n。
     """
     # TODO: sort, send, multiply, send back, and undo the sorting.
     # TODO：排序，送出，相乘，送回，再还原顺序。
@@ -104,24 +110,29 @@ def to_experts(
 def which_collective(before: np.ndarray, after: np.ndarray) -> tuple[str, int]:
     """Name the collective that has happened, and its bytes.
 
-    before: [n, k] with n ≥ 2, row i is the block of device i. after: [n, m], row i is
-    what device i had afterwards, all with one tiled collective along one axis of n
-    devices. The numbers are random, of any dtype but bool and bf16 (which the table
-    shows as the wider type that is sent); k is a multiple of n, k ≥ 2n.
-    A reduction may take the sum, the largest or the smallest, a permute may leave
-    devices without a source: they have zeros.
-    Returns (name, bytes): one of "all-reduce", "all-gather", "reduce-scatter",
-    "all-to-all" and "collective-permute", and the bytes as in the column “bytes” of a
-    traffic table.
+    before: [n, k] with n ≥ 2, row i is the block of device i; k is a multiple of n,
+    k ≥ 2n. The numbers are random, of any dtype but bool and bf16 (which the table
+    shows as the wider type that is sent).
+    after: [n, m], row i is what device i had afterwards, all with one tiled
+    collective along one axis of n devices. A reduction may take the sum, the
+    largest or the smallest, a permute may leave devices without a source: they have
+    zeros.
+    Returns (name, bytes).
+    name: one of "all-reduce", "all-gather", "reduce-scatter", "all-to-all" and
+    "collective-permute".
+    bytes: as in the column “bytes” of a traffic table.
 
     根据前后的数据，说出发生的是哪一种集合通信，以及它的字节数。
-    before 的形状是 [n, k]，n ≥ 2，下标为 i 的行是设备 i 的块；after 的形状是 [n, m]，下标为 i 的行是
-    设备 i 之后的数据。其间只做了一次集合通信（tiled=True），沿着一个有 n 个设备的轴。数字是
-    随机的，dtype 任意，但不会是 bool 或 bf16（这两种在表里
-    按发送时更宽的类型计）；k 是 n 的倍数，且 k ≥ 2n。归约可能是求和、取最大或取最小；置换时
-    可能有设备没有来源，它得到的全是零。
-    返回一个元组，依次是名字和字节数：名字是 "all-reduce"、"all-gather"、"reduce-scatter"、"all-to-all"、
-    "collective-permute" 之一；字节数与通信量表中“字节”一栏的含义相同。
+
+    before：[n, k]，n ≥ 2，下标为 i 的行是设备 i 的块；k 是 n 的倍数，且 k ≥ 2n。数字是随机
+    的，dtype 任意，但不会是 bool 或 bf16（这两种在表里按发送时更宽的类型计）。
+    after：[n, m]，下标为 i 的行是设备 i 之后的数据。其间只做了一次集合通信（tiled=True），
+    沿着一个有 n 个设备的轴。归约可能是求和、取最大或取最小；置换时可能有设备没有来源，它得
+    到的全是零。
+    返回 (name, bytes)。
+    name："all-reduce"、"all-gather"、"reduce-scatter"、"all-to-all"、
+    "collective-permute" 之一。
+    bytes：字节数，与通信量表中“字节”一栏的含义相同。
     """
     # TODO: look at the shapes first, then at the numbers.
     # TODO：先看形状，再看数值。
@@ -138,22 +149,35 @@ def fastest_mesh(
 ) -> tuple[tuple[int, int], float]:
     """Choose the mesh on which a training step talks least, among those that fit.
 
-    The devices, all on one switch, are to form a mesh of data × model of them. weights
-    and activations are bytes. Each device holds weights / model bytes, at most room.
-    A step has one all-reduce of weights / model bytes along "data", for the gradients,
-    and sums all-reduces of activations / data bytes each along "model".
-    An all-reduce of b bytes over n devices takes 2 max(b (n-1)/n / link.bytes_per_second,
-    link.latency) seconds, and over one device none. They come one after the other.
-    Returns `((data, model), seconds)`: the mesh that fits and takes the least time, and
-    this time. Exactly one is the fastest.
+    weights: bytes. Each device holds weights / model bytes of them.
+    activations: bytes; a device has activations / data of them.
+    sums: how many all-reduces of activations a step has.
+    room: at most so many bytes of weights fit on a device.
+    devices: how many there are, all on one switch; they are to form a mesh of data
+    × model of them.
+    link: an all-reduce of b bytes over n devices takes 2 max(b (n-1)/n /
+    link.bytes_per_second, link.latency) seconds, and over one device none.
+
+    A step has one all-reduce of weights / model bytes along "data", for the
+    gradients, and sums all-reduces of activations / data bytes each along "model".
+    They come one after the other.
+    Returns `((data, model), seconds)`: the mesh that fits and takes the least time,
+    and this time. Exactly one is the fastest.
 
     在放得下的网格里，选出训练一步通信时间最短的那一个。
-    所有设备接在同一台交换机上，要排成 data × model 的网格。weights 和 activations 都是
-    字节数。每个设备持有 weights / model 字节，不能超过 room。一步里，沿 "data" 对梯度做一次
-    all-reduce，大小为 weights / model 字节；沿 "model" 做 sums 次 all-reduce，每次
-    activations / data 字节。n 个设备对 b 字节做一次 all-reduce，用时 2 max(b (n-1)/n /
-    link.bytes_per_second, link.latency) 秒；只有一个设备时不花时间。各次依次进行。
-    返回 `((data, model), seconds)`：放得下而且用时最短的网格，以及它的用时。最快的只有一个。
+
+    weights：权重的字节数。每个设备持有其中的 weights / model 字节。
+    activations：激活值的字节数，每个设备有 activations / data 字节。
+    sums：一步里对激活值做几次 all-reduce。
+    room：一个设备最多放得下多少字节的权重。
+    devices：设备数，都接在同一台交换机上，要排成 data × model 的网格。
+    link：n 个设备对 b 字节做一次 all-reduce，用时 2 max(b (n-1)/n / link.bytes_per_second,
+    link.latency) 秒；只有一个设备时不花时间。
+
+    一步里，沿 "data" 对梯度做一次 all-reduce，大小为 weights / model 字节；沿 "model" 做
+    sums 次 all-reduce，每次 activations / data 字节。各次依次进行。
+    返回 `((data, model), seconds)`，即放得下而且用时最短的网格，以及它的用时。最快的只
+    有一个。
     """
     # TODO: which pairs are there, which fit, and what does each take?
     # TODO：有哪些组合，哪些放得下，各要多长时间？

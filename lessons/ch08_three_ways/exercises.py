@@ -24,23 +24,40 @@ def mlp_by_constraints(
 ) -> tuple[jax.Array, jax.Array]:
     """Two layers whose hidden features are cut, written with constraints.
 
-    mesh has the Auto axes "data" and "model". x: f32[rows, features], laid out
-    P("data", None); w1: f32[features, hidden], b1: f32[hidden], w2: f32[hidden, features],
-    b2: f32[features], each a copy on every device; "data" divides rows, "model" divides
-    features and hidden. The function is compiled with `jit`.
-    Returns (h, out): `h = tanh(x @ w1 + b1)`, laid out P("data", "model"), and
-    `out = h @ w2 + b2`, laid out P("data", None).
-    Budget: one all-reduce along "model", and nothing else, of a device's part of out:
-    each device sends 2 (m-1)/m of that part's bytes, m being the size of "model".
+    x: f32[rows, features], laid out P("data", None); "data" divides rows, "model"
+    divides features and hidden.
+    w1: f32[features, hidden], a copy on every device.
+    b1: f32[hidden], a copy on every device.
+    w2: f32[hidden, features], a copy on every device.
+    b2: f32[features], a copy on every device.
+    mesh: with the Auto axes "data" and "model".
+    Returns (h, out). The function is compiled with `jit`.
+    h: f32[rows, hidden], `tanh(x @ w1 + b1)`, laid out P("data", "model").
+    out: f32[rows, features], `h @ w2 + b2`, laid out P("data", None).
 
-    两层网络，隐藏层的特征切开，用约束来写。mesh 有 Auto 轴 "data" 和 "model"。
-    x 的形状是 [rows, features]，按 P("data", None) 摆放；w1 是 [features, hidden]，
-    b1 是 [hidden]，w2 是 [hidden, features]，b2 是 [features]，它们在每个设备上各有一份。
-    "data" 能整除 rows，"model" 能整除 features 和 hidden。函数会用 `jit` 编译。
-    返回 (h, out)：`h = tanh(x @ w1 + b1)`，按 P("data", "model") 摆放；
-    `out = h @ w2 + b2`，按 P("data", None) 摆放。
-    预算：只能沿 "model" 做一次 all-reduce，对象是一个设备所持有的那部分 out；"model" 的大小
-    为 m 时，每个设备发送的字节数是它的 2 (m-1)/m。
+    The work is divided along "model" as along "data": each device computes only its
+    own share of h, and of `h @ w2` what its share adds.
+    Budget: each device sends at most as much as for one all-reduce along "model" of
+    its part of out, 2 (m-1)/m of that part's bytes, m being the size of "model", by
+    all-reduce only.
+
+    两层网络，隐藏层的特征切开，用约束来写。
+
+    x：f32[rows, features]，按 P("data", None) 摆放。"data" 的大小能整除 rows，"model" 的大
+    小能整除 features 和 hidden。
+    w1：f32[features, hidden]，每个设备上各有一份。
+    b1：f32[hidden]，每个设备上各有一份。
+    w2：f32[hidden, features]，每个设备上各有一份。
+    b2：f32[features]，每个设备上各有一份。
+    mesh：有 "data" 和 "model" 两个 Auto 轴。
+    返回 (h, out)。函数会用 `jit` 编译。
+    h：f32[rows, hidden]，即 `tanh(x @ w1 + b1)`，按 P("data", "model") 摆放。
+    out：f32[rows, features]，即 `h @ w2 + b2`，按 P("data", None) 摆放。
+
+    计算量也要沿 "model" 分摊，就像沿 "data" 一样：每个设备只计算 h 中自己的那一块，以及这
+    一块在 `h @ w2` 里的那一部分。
+    预算：只能用 all-reduce，每个设备发送的字节数最多与沿 "model" 对自己那部分 out 做一次
+    all-reduce 相同；"model" 的大小为 m 时，就是这部分字节数的 2 (m-1)/m。
     """
     # TODO: say where h, w2 and out shall lie; the compiler finds the rest.
     # TODO：说明 h、w2 和 out 放在哪里，其余的由编译器决定。
@@ -57,18 +74,39 @@ def mlp_by_hand(
 ) -> tuple[jax.Array, jax.Array]:
     """The same two layers, the same inputs, the same budget: with `jax.shard_map`.
 
-    Inputs, results and mesh (Auto axes "data" and "model") as in mlp_by_constraints:
-    x lies P("data", None), all else is a copy on every device; the function is compiled
-    whole with `jit`. Returns (h, out), laid out P("data", "model") and P("data", None).
-    Budget: one all-reduce along "model", and nothing else, of a device's part of out:
-    each device sends 2 (m-1)/m of that part's bytes, m being the size of "model".
+    x: f32[rows, features], laid out P("data", None), the sizes as in
+    mlp_by_constraints.
+    w1: f32[features, hidden], a copy on every device.
+    b1: f32[hidden], a copy on every device.
+    w2: f32[hidden, features], a copy on every device.
+    b2: f32[features], a copy on every device.
+    mesh: with the Auto axes "data" and "model".
+    Returns (h, out). The function is compiled whole, with `jit`.
+    h: f32[rows, hidden], laid out P("data", "model").
+    out: f32[rows, features], laid out P("data", None).
+
+    The work is divided along "model" as along "data": each device computes only its
+    own share of h, and of `h @ w2` what its share adds.
+    Budget: each device sends at most as much as for one all-reduce along "model" of
+    its part of out, 2 (m-1)/m of that part's bytes, m being the size of "model", by
+    all-reduce only.
 
     同样的两层、同样的输入、同样的预算，改用 `jax.shard_map`。
-    输入、结果和 mesh（Auto 轴 "data" 和 "model"）都与 mlp_by_constraints 相同：
-    x 按 P("data", None) 摆放，其余的在每个设备上各有一份；函数会整个用 `jit` 编译。
-    返回 (h, out)，分别按 P("data", "model") 和 P("data", None) 摆放。
-    预算：只能沿 "model" 做一次 all-reduce，对象是一个设备所持有的那部分 out；"model" 的大小
-    为 m 时，每个设备发送的字节数是它的 2 (m-1)/m。
+
+    x：f32[rows, features]，按 P("data", None) 摆放，各维的大小与 mlp_by_constraints 相同。
+    w1：f32[features, hidden]，每个设备上各有一份。
+    b1：f32[hidden]，每个设备上各有一份。
+    w2：f32[hidden, features]，每个设备上各有一份。
+    b2：f32[features]，每个设备上各有一份。
+    mesh：有 "data" 和 "model" 两个 Auto 轴。
+    返回 (h, out)。函数会整个用 `jit` 编译。
+    h：f32[rows, hidden]，按 P("data", "model") 摆放。
+    out：f32[rows, features]，按 P("data", None) 摆放。
+
+    计算量也要沿 "model" 分摊，就像沿 "data" 一样：每个设备只计算 h 中自己的那一块，以及这
+    一块在 `h @ w2` 里的那一部分。
+    预算：只能用 all-reduce，每个设备发送的字节数最多与沿 "model" 对自己那部分 out 做一次
+    all-reduce 相同；"model" 的大小为 m 时，就是这部分字节数的 2 (m-1)/m。
     """
     # TODO: write what one device does with its rows and its hidden features.
     # TODO：写出一个设备用自己的行和自己的隐藏特征做什么。
@@ -85,19 +123,40 @@ def mlp_explicit(
 ) -> tuple[jax.Array, jax.Array]:
     """The same two layers, the same inputs, the same budget: on Explicit axes.
 
-    As mlp_by_constraints, but the axes "data" and "model" are Explicit; no mesh has been
-    set with `set_mesh`. x lies P("data", None), all else is a copy on every device; the
-    function is compiled with `jit`.
-    Returns (h, out), laid out P("data", "model") and P("data", None).
-    Budget: one all-reduce along "model", and nothing else, of a device's part of out:
-    each device sends 2 (m-1)/m of that part's bytes, m being the size of "model".
+    x: f32[rows, features], laid out P("data", None), the sizes as in
+    mlp_by_constraints.
+    w1: f32[features, hidden], a copy on every device.
+    b1: f32[hidden], a copy on every device.
+    w2: f32[hidden, features], a copy on every device.
+    b2: f32[features], a copy on every device.
+    mesh: with the Explicit axes "data" and "model"; no mesh has been set with
+    `set_mesh`.
+    Returns (h, out). The function is compiled with `jit`.
+    h: f32[rows, hidden], laid out P("data", "model").
+    out: f32[rows, features], laid out P("data", None).
+
+    The work is divided along "model" as along "data": each device computes only its
+    own share of h, and of `h @ w2` what its share adds.
+    Budget: each device sends at most as much as for one all-reduce along "model" of
+    its part of out, 2 (m-1)/m of that part's bytes, m being the size of "model", by
+    all-reduce only.
 
     同样的两层、同样的输入、同样的预算，这次用 Explicit 轴。
-    与 mlp_by_constraints 相同，只是 "data" 和 "model" 都是 Explicit 轴，没有用
-    `set_mesh` 设置过网格。x 按 P("data", None) 摆放，其余的在每个设备上各有一份；
-    函数会用 `jit` 编译。返回 (h, out)，分别按 P("data", "model") 和 P("data", None) 摆放。
-    预算：只能沿 "model" 做一次 all-reduce，对象是一个设备所持有的那部分 out；"model" 的大小
-    为 m 时，每个设备发送的字节数是它的 2 (m-1)/m。
+
+    x：f32[rows, features]，按 P("data", None) 摆放，各维的大小与 mlp_by_constraints 相同。
+    w1：f32[features, hidden]，每个设备上各有一份。
+    b1：f32[hidden]，每个设备上各有一份。
+    w2：f32[hidden, features]，每个设备上各有一份。
+    b2：f32[features]，每个设备上各有一份。
+    mesh：有 "data" 和 "model" 两个 Explicit 轴，没有用 `set_mesh` 设置过网格。
+    返回 (h, out)。函数会用 `jit` 编译。
+    h：f32[rows, hidden]，按 P("data", "model") 摆放。
+    out：f32[rows, features]，按 P("data", None) 摆放。
+
+    计算量也要沿 "model" 分摊，就像沿 "data" 一样：每个设备只计算 h 中自己的那一块，以及这
+    一块在 `h @ w2` 里的那一部分。
+    预算：只能用 all-reduce，每个设备发送的字节数最多与沿 "model" 对自己那部分 out 做一次
+    all-reduce 相同；"model" 的大小为 m 时，就是这部分字节数的 2 (m-1)/m。
     """
     # TODO: change the types of the weights, then answer the question of the product.
     # TODO：先改变权重的类型，再回答乘积提出的问题。
@@ -105,24 +164,29 @@ def mlp_explicit(
 
 
 def collective_matmul(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
-    """`x @ w` without gathering x: multiply the rows you have while the next ones travel.
+    """`x @ w` without gathering x: multiply the rows you have while the next ones
+    travel.
 
-    x: f32[rows, features], P("x", None); w: f32[features, columns], P(None, "x") on mesh,
-    whose only axis "x" is Explicit; its size n divides rows and columns. Left alone, every
-    device would gather all of x. The function is compiled with `jit`.
-    Returns f32[rows, columns], laid out P(None, "x").
+    x: f32[rows, features], P("x", None). Left alone, every device would gather all
+    of x.
+    w: f32[features, columns], P(None, "x").
+    mesh: with one Explicit axis, "x", whose size n divides rows and columns.
+    Returns f32[rows, columns], laid out P(None, "x"). The function is compiled with
+    `jit`.
     Budget: each device sends at most n - 1 times the bytes of its part of x, by
-    collective-permute only. Each permute has a product that does not wait for it. Besides
-    the arguments and the result a device has room for n // 2 + 1 such parts, two more
-    copies of the result, and 1 KiB.
+    collective-permute only. Each permute has a product that does not wait for it.
+    Besides the arguments and the result a device has room for n // 2 + 1 such
+    parts, two more copies of the result, and 1 KiB.
 
     计算 `x @ w`，但不收集 x，而是一边用手里的行做乘法，一边传下一批行。
-    x 按 P("x", None) 摆放，w 按 P(None, "x") 摆放；mesh 只有一个 Explicit 轴 "x"，
-    其大小 n 能整除 rows 和 columns。什么都不做的话，每个设备都会收集整个 x。
-    函数会用 `jit` 编译。返回值的形状是 [rows, columns]，按 P(None, "x") 摆放。
-    预算：只能用 collective-permute，每个设备最多发送自己那部分 x 的字节数的 n - 1 倍。
-    每次 permute 都要有一个不必等它的乘法。除了参数和结果，每个设备还能放下 n // 2 + 1 段
-    这样的行，再加两个结果那么大的空间和 1 KiB。
+
+    x：f32[rows, features]，按 P("x", None) 摆放。什么都不做的话，每个设备都会收集整个 x。
+    w：f32[features, columns]，按 P(None, "x") 摆放。
+    mesh：只有一个 Explicit 轴 "x"，它的大小 n 能整除 rows 和 columns。
+    返回 f32[rows, columns]，按 P(None, "x") 摆放。函数会用 `jit` 编译。
+    预算：只能用 collective-permute，每个设备最多发送自己那部分 x 的字节数的 n - 1 倍。每次
+    permute 都要有一个不必等它的乘法。除了参数和结果，每个设备还能放下 n // 2 + 1 段这样的
+    行，再加两个结果那么大的空间和 1 KiB。
     """
     # TODO: send the rows around the ring; whose rows do you hold after each step?
     # TODO：让各行绕环传递；每走一步之后，你手里是谁的行？

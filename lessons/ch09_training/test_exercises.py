@@ -97,6 +97,7 @@ def test_shard_to_fit(check):
             by_size = sorted(params, key=lambda k: -params[k].nbytes)
             assert len({w.nbytes for w in params.values()}) == len(params)
             held = sum(w.nbytes for w in params.values())
+            drawn.append((params, line(n), held))  # nothing has to be cut
             one_less = held - int(rng.integers(1, 50))
             drawn.append((params, line(n), one_less))  # one cut is enough
             share = held - params["kernel"].nbytes + int(rng.integers(1, 50))

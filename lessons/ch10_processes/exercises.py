@@ -20,13 +20,18 @@ def who_am_i() -> dict[str, object]:
     """Say which process this is, and which devices belong to whom.
 
     Returns a dict with four entries:
-    "process": this process's number, 0 for the first; "processes": how many there
-    are; "mine": the ids of this process's own devices, ascending; "everyone": how
-    many devices all processes have together.
+    - "process": this process's number, 0 for the first;
+    - "processes": how many there are;
+    - "mine": a list of the ids of this process's own devices, ascending;
+    - "everyone": how many devices all processes have together.
 
-    说出自己是哪个进程，哪些设备归谁。返回有 4 项的字典：
-    "process" 是本进程的编号，从 0 开始；"processes" 是进程总数；"mine" 是本进程自己的
-    设备的 id，从小到大；"everyone" 是所有进程的设备总数。
+    说出自己是哪个进程，哪些设备归谁。
+
+    返回有 4 项的字典：
+    - "process" 是本进程的编号，从 0 开始；
+    - "processes" 是进程总数；
+    - "mine" 是一个列表，列出本进程自己的设备的 id，从小到大；
+    - "everyone" 是所有进程的设备总数。
     """
     # TODO: four questions, four JAX functions.
     # TODO：4 个问题，4 个 JAX 函数。
@@ -41,9 +46,12 @@ def global_sum(mine: np.ndarray) -> float:
     Returns the sum over all processes, the same in each: a number such as a float,
     not an array that lies on the devices of several processes.
 
-    把所有进程的数加起来，每个进程都要得到总和。mine 的形状是 [n]，是本进程自己的数；
-    各进程的 n 相同，且是本进程设备数的倍数，数值则各不相同。返回全部进程的总和，
-    每个进程返回的值都一样：是一个数（例如 float），不是分布在多个进程的设备上的数组。
+    把所有进程的数加起来，每个进程都要得到总和。
+
+    mine：f32[n]，是本进程自己的数。各进程的 n 相同，且是本进程设备数的倍数，数值则各
+    不相同。
+    返回全部进程的总和，每个进程返回的值都一样：是一个数（例如 float），不是分布在多个进程
+    的设备上的数组。
     """
     # TODO: make one global array of everyone's part, and sum that.
     # TODO：把各进程的部分拼成一个全局数组，再对它求和。
@@ -54,12 +62,14 @@ def print_mean(xs: jax.Array) -> None:
     """Print the mean of a global array, once, not once per process.
 
     xs: f32[n], sharded over the devices of all processes.
-    Process 0 prints one line, such as `mean 3.2500` (four decimals); the others
-    print nothing. Returns None.
+    Returns None. Process 0 prints one line: the word `mean`, a space, and the mean
+    with four decimals, as in `mean 3.2500`. The others print nothing.
 
-    打印全局数组的平均值，只打印一次，而不是每个进程一次。xs 的形状是 [n]，分布在所有
-    进程的设备上。由 0 号进程打印一次，例如 `mean 3.2500`（4 位小数），其他进程什么也
-    不打印。返回 None。
+    打印全局数组的平均值，只打印一次，而不是每个进程一次。
+
+    xs：f32[n]，分布在所有进程的设备上。
+    返回 None。0 号进程打印一行：单词 `mean`、一个空格、保留 4 位小数的平均值，格式如
+    `mean 3.2500`。其他进程什么也不打印。
     """
     # TODO: who has to take part in computing, and who in printing?
     # TODO：谁必须参与计算，谁必须参与打印？
@@ -69,15 +79,16 @@ def print_mean(xs: jax.Array) -> None:
 def gather_for_all(mine: np.ndarray) -> np.ndarray:
     """Give every process the rows of all processes, in the order of the processes.
 
-    mine: f32[rows, columns], this process's own rows; the shape is the same in every
-    process.
+    mine: f32[rows, columns], this process's own rows; the shape is the same in
+    every process.
     Returns f32[processes * rows, columns], the same in each process: an array that
     the process can read whole, of NumPy or on its own devices.
 
-    让每个进程都拿到所有进程的行，按进程编号排列。mine 的形状是 [rows, columns]，是本进程
-    自己的行，各进程的形状相同。返回形状为 [processes * rows, columns] 的数组，
-    每个进程的结果都一样，而且本进程能读出全部内容，可以是 NumPy 数组，也可以是只在本进程
-    设备上的数组。
+    让每个进程都拿到所有进程的行，按进程编号排列。
+
+    mine：f32[rows, columns]，是本进程自己的行，各进程的形状相同。
+    返回 f32[processes * rows, columns]，每个进程的结果都一样，而且本进程能读出全部内容，可
+    以是 NumPy 数组，也可以是只在本进程设备上的数组。
     """
     # TODO: multihost_utils has what you need; mind `tiled`.
     # TODO：multihost_utils 里有你要的函数；注意 `tiled`。

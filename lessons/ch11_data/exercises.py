@@ -22,16 +22,20 @@ def my_part(count: int) -> np.ndarray:
     """Say which examples of a data set belong to this process.
 
     count: how many examples there are, 0 or more; they are numbered from 0.
-    Every example belongs to exactly one process. The first process has the
-    first examples, the next one those that follow. No part is larger than another
-    by more than one, and where they differ, the first processes have the larger ones.
-    Three processes are asked here.
-    Returns this process's numbers, i64[n], ascending; n may be 0.
 
-    说出数据集里的哪些样本属于本进程。count 是样本总数，可以是 0；样本从 0 开始编号。
-    每个样本恰好属于一个进程，0 号进程拿最前面的一段，下一个进程接着拿，依此类推。各段的
-    长度最多差 1；有差别时，靠前的进程拿得多。这一题由三个进程运行。返回本进程的样本编号，形状是 [n]，从小到大，
-    n 可以是 0。
+    Every example belongs to exactly one process. The first process has the first
+    examples, the next one those that follow. No part is larger than another by more
+    than one, and where they differ, the first processes have the larger ones. Three
+    processes are asked here.
+    Returns i64[n], this process's numbers, ascending; n may be 0.
+
+    说出数据集里的哪些样本属于本进程。
+
+    count：样本总数，可以是 0；样本从 0 开始编号。
+
+    每个样本恰好属于一个进程，0 号进程拿最前面的一段，下一个进程接着拿，依此类推。各段的长
+    度最多差 1；有差别时，靠前的进程拿得多。这一题由三个进程运行。
+    返回 i64[n]，即本进程的样本编号，从小到大；n 可以是 0。
     """
     # TODO: share them all out, also when they do not divide evenly.
     # TODO：全部分完，不能整除时也要一个不漏。
@@ -45,16 +49,24 @@ def equal_steps(
     """Cut this process's rows into batches: as many as every other process has.
 
     mine: f32[rows, columns], this process's own rows; the others have another
-    number of them, perhaps none. size: the rows of one batch.
+    number of them, perhaps none.
+    size: the rows of one batch.
+
     The number of steps is what the process with the most rows needs for all of its
     rows. Fill one batch after the other; what is left over holds zeros.
-    Returns (batches, mask): f32[steps, size, columns], and bool[steps, size], True
-    where there is a row.
+    Returns (batches, mask).
+    batches: f32[steps, size, columns].
+    mask: bool[steps, size], True where there is a row.
 
-    把本进程的行切成批次，批次数与其他进程相同。mine 是 f32[rows, columns]，是本进程
-    自己的行；别的进程的行数不同，可能一行也没有。size 是一个批次的行数。步数以行数最多的
-    进程为准，让它的行全部用上。一批填满再填下一批，余下的位置填零。返回 (batches, mask)，即
-    f32[steps, size, columns] 和 bool[steps, size]；有真实行的位置，掩码 mask 为 True。
+    把本进程的行切成批次，批次数与其他进程相同。
+
+    mine：f32[rows, columns]，是本进程自己的行。别的进程的行数不同，可能一行也没有。
+    size：一个批次的行数。
+
+    步数以行数最多的进程为准，让它的行全部用上。一批填满再填下一批，余下的位置填零。
+    返回 (batches, mask)。
+    batches：f32[steps, size, columns]。
+    mask：bool[steps, size]，有真实行的位置为 True。
     """
     # TODO: how many steps? No process knows that alone.
     # TODO：一共要多少步？光靠本进程是算不出来的。
@@ -64,20 +76,25 @@ def equal_steps(
 def mean_loss(w: np.ndarray, mine: np.ndarray, size: int) -> float:
     """Compute the mean squared error over the rows of all processes.
 
-    w: f32[3]. mine: f32[rows, 4], this process's own rows, three inputs and the
-    number to be guessed, where the guess is `inputs @ w`. The others have other
-    rows, and another number of them; a process may have none, but not all do, and
-    no process has more than `size`. size: a multiple of the number of devices of a
-    process.
-    Returns a number such as a float, the same in each process: the squared difference
-    of guess and number, averaged over all rows that there are, as if one process had
-    them all.
+    w: f32[3].
+    mine: f32[rows, 4], this process's own rows, three inputs and the number to be
+    guessed, where the guess is `inputs @ w`. The others have other rows, and
+    another number of them; a process may have none, but not all do, and no process
+    has more than `size`.
+    size: a multiple of the number of devices of a process.
+    Returns a number such as a float, the same in each process: the squared
+    difference of guess and number, averaged over all rows that there are, as if one
+    process had them all.
 
-    对所有进程的行求均方误差。w 的形状是 [3]。mine 的形状是 [rows, 4]，是本进程自己的行，每行
-    有三个输入和一个要预测的数；预测值是 `inputs @ w`。别的进程有别的行，行数也不同，可能
-    一行也没有（合起来至少有一行），但都不超过 size；size 是一个进程的设备数的倍数。返回一个数（例如 float），每个进程都一样，
-    即对实际存在的每一行，求预测值与要预测的数之差，平方后取平均，就像所有的行都在一个
-    进程里一样。
+    对所有进程的行求均方误差。
+
+    w：f32[3]。
+    mine：f32[rows, 4]，是本进程自己的行，每行有三个输入和一个要预测的数；预测值是
+    `inputs @ w`。别的进程有别的行，行数也不同，可能一行也没有（合起来至少有一行），但都不
+    超过 size。
+    size：一个进程的设备数的倍数。
+    返回一个数（例如 float），每个进程都一样，即对实际存在的每一行，求预测值与要预测的数之
+    差，平方后取平均，就像所有的行都在一个进程里一样。
     """
     # TODO: pad to `size`, and keep the padding out of the mean.
     # TODO：填充到 size 行，填充的行不能算进平均值。
@@ -95,10 +112,12 @@ def restore(
     sharding: where the array is to lie, over the devices of all processes.
     Returns the whole as one global array with this sharding, which may cut columns.
 
-    有一个数组，保存它的进程数与现在不同，把它重新拼起来。blocks 是一个数组的各个片段，形状都是
-    [rows, columns]，顺序不定，行数不一；名字说明片段从哪一行开始："rows-12" 从第 12 行
-    开始。每个进程都有全部片段。sharding 说明数组该放在哪里，覆盖所有进程的设备。返回拼好
-    的整体，是一个全局数组，分片方式如 sharding 所给（也可能按列切开）。
+    有一个数组，保存它的进程数与现在不同，把它重新拼起来。
+
+    blocks：这个数组的各个片段，每个是 f32[rows, columns]，顺序不定，行数不一。名字说明片段
+    从哪一行开始："rows-12" 从第 12 行开始。每个进程都有全部片段。
+    sharding：数组该放在哪里，覆盖所有进程的设备。
+    返回拼好的整体，是一个全局数组，分片方式如 sharding 所给（也可能按列切开）。
     """
     # TODO: the pieces in the right order, then one array of everybody.
     # TODO：先把各片段按正确的顺序拼好，再由所有进程建成一个数组。

@@ -22,9 +22,11 @@ def sum_by_name(mine: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     every process; the order in which they stand in the dict is not.
     Returns name -> f32[n], the sum over the processes, the same in each.
 
-    把每个参数的梯度在所有进程之间加起来。mine 是“名称 -> f32[n]”，是本进程的梯度。各进程的
-    名称和形状都相同，在字典里的先后顺序却不同。返回“名称 -> f32[n]”，即所有进程的总和，每个进程
-    得到的结果都一样。
+    把每个参数的梯度在所有进程之间加起来。
+
+    mine：“名称 -> f32[n]”，是本进程的梯度。各进程的名称和形状都相同，在字典里的先后顺序
+    却不同。
+    返回“名称 -> f32[n]”，即所有进程的总和，每个进程得到的结果都一样。
     """
     # TODO: as it stands, one parameter gets the sum of another.
     # TODO：现在的写法会让一个参数得到另一个参数的总和。
@@ -40,11 +42,14 @@ def padded_sum(mine: np.ndarray) -> np.ndarray:
 
     mine: f32[rows, n], this process's rows. rows is the same in every process, n is
     not: each has padded to its own longest example.
-    Returns f32[longest n of all], the sum of all rows, the same in each process.
+    Returns f32[longest], the sum of all rows, as long as the largest n of all
+    processes, the same in each process.
 
-    把所有进程的行加起来，短的用零补到最长的长度。mine 的形状是 [rows, n]，是本进程的行。
-    各进程的 rows 相同，n 却不同，因为各自只填充到自己最长的样本。返回所有行的总和，长度是所有
-    进程中最大的 n，每个进程得到的结果都一样。
+    把所有进程的行加起来，短的用零补到最长的长度。
+
+    mine：f32[rows, n]，是本进程的行。各进程的 rows 相同，n 却不同，因为各自只填充到自己最
+    长的样本。
+    返回 f32[longest]，即所有行的总和，长度是所有进程中最大的 n，每个进程得到的结果都一样。
     """
     # TODO: as it stands, the processes hand in arrays of different widths.
     # TODO：现在的写法里，各进程交出的数组宽度不同。
@@ -55,13 +60,16 @@ def padded_sum(mine: np.ndarray) -> np.ndarray:
 def mean_of_batches(batches: list[np.ndarray]) -> float:
     """The mean of all numbers in all batches of all processes.
 
-    batches: a list of f32[n], this process's own; every batch has n numbers, but one
-    process may have fewer batches than another, or none. There is at least one in all.
+    batches: a list of f32[n], this process's own; every batch has n numbers, but
+    one process may have fewer batches than another, or none. There is at least one
+    in all.
     Returns the mean as a number such as a float, the same in each process.
 
-    求所有进程、所有批次里全部数的平均值。batches 是由 f32[n] 组成的列表，是本进程自己的批次。
-    每个批次都是 n 个数，但各进程的批次数可能不同，也可能一个都没有（合起来至少有一个）。返回平均值，
-    是一个数（例如 float），每个进程得到的结果都一样。
+    求所有进程、所有批次里全部数的平均值。
+
+    batches：由 f32[n] 组成的列表，是本进程自己的批次。每个批次都是 n 个数，但各进程的批次
+    数可能不同，也可能一个都没有（合起来至少有一个）。
+    返回平均值，是一个数（例如 float），每个进程得到的结果都一样。
     """
     # TODO: as it stands, the one with more batches waits for the other in vain.
     # TODO：现在的写法里，批次多的进程会等不到对方。
@@ -78,12 +86,17 @@ def steps_until_good(losses: np.ndarray, goal: float) -> int:
 
     losses: f32[steps], this process's loss after each step; steps is the same in
     every process, the losses differ.
+    goal: the same number in every process.
     Returns the number of steps made, the same in each process: up to and with the
-    first one after which the mean loss of all processes is below goal; all, if none is.
+    first one after which the mean loss of all processes is below goal; all, if
+    none is.
 
-    一直训练到各进程损失的平均值低于 goal 为止。losses 的形状是 [steps]，是本进程每一步之后的
-    损失；各进程的 steps 相同，数值不同。返回所走的步数，走到平均损失第一次低于 goal 的那一步
-    为止（包括这一步）；若始终没有，则走完所有的步。每个进程得到的结果都一样。
+    一直训练到各进程损失的平均值低于 goal 为止。
+
+    losses：f32[steps]，是本进程每一步之后的损失。各进程的 steps 相同，数值不同。
+    goal：一个数，每个进程都一样。
+    返回所走的步数，走到平均损失第一次低于 goal 的那一步为止（包括这一步）；若始终没有，则
+    走完所有的步。每个进程得到的结果都一样。
     """
     # TODO: as it stands, each process decides by its own loss.
     # TODO：现在的写法里，每个进程只看自己的损失来决定。
@@ -99,18 +112,23 @@ def steps_until_good(losses: np.ndarray, goal: float) -> int:
 def first_apart(calls: list[list[tuple[str, int]]]) -> tuple[int, int]:
     """Where do the processes part: which one asks for something else, on which line?
 
-    calls: for each process, four or more, what it asked for: (name, line), in its own
-    order; names carry the step. A list ends where its process got stuck or ended, not
-    all at the same call, and perhaps before they part. All processes but one are right,
-    and so ask for the same.
-    Returns (process, line) of the first call that is not the others': who asked for it,
-    and on which line. (If that process left a call out, the fault lies before this one.)
+    calls: for each process, four or more, what it asked for: (name, line), in its
+    own order; names carry the step. Two calls are the same if name and line are. A
+    list ends where its process got stuck or ended, not all at the same call, and
+    perhaps before they part; at the place where they part, three lists or more
+    still have a call. All processes but one are right, and so ask for the same.
+    Returns (process, line) of the first call that is not the others': who asked for
+    it, and on which line. (If that process left a call out, the fault lies before
+    this one.)
 
     各进程从哪里开始不一致：哪一个进程的请求与别人不同，在哪一行代码？
-    calls 里每个进程有一个列表，进程至少有 4 个；列表按先后记下它请求的调用，即元组（名称，行号），
-    名称里带着步数。每个列表到该进程卡住或结束的地方为止，不一定停在同一次调用，也可能在分岔之前就到头了。
-    除一个进程以外，其余的都是对的，所以请求的调用也相同。返回（进程，行号）：第一次与别人不同的调用，
-    是谁在哪一行代码里请求的。（如果那个进程漏掉了一次调用，错误就在这次调用之前。）
+
+    calls：每个进程有一个列表，进程至少有 4 个；列表按先后记下它请求的调用，即元组（名称，
+    行号），名称里带着步数。名称和行号都相同，才算同一个调用。每个列表到该进程卡住或结束的
+    地方为止，不一定停在同一次调用，也可能在分岔之前就到头了；在分岔的地方，至少有 3 个列表
+    还有调用。除一个进程以外，其余的都是对的，所以请求的调用也相同。
+    返回（进程，行号），也就是第一次与别人不同的调用，是谁在哪一行代码里请求的。（如果那个
+    进程漏掉了一次调用，错误就在这次调用之前。）
     """
     # TODO: as it stands, it blames the call at which process 0 got stuck.
     # TODO：现在的写法只怪 0 号进程卡住的那次调用。
@@ -123,20 +141,21 @@ def who_is_missing(
 ) -> tuple[int, int] | None:
     """Who does not come to the next call, and on which line of incident.py is it?
 
-    stacks: for each process, where its main thread stands, as (file, line, function),
-    the innermost frame first. Whoever waits for the others has a frame in
-    "progress.py", or in a file of JAX, whose name begins with "jax/"; it need not be
-    the innermost.
-    Returns (process, line) of the one that does not wait for the others; line is that
-    of its innermost frame in "incident.py". None if all wait: then no process is missing,
-    and a device is to be looked at.
+    stacks: for each process, where its main thread stands, as
+    (file, line, function), the innermost frame first. Whoever waits for the others
+    has a frame in "progress.py", or in a file of JAX, whose name begins with
+    "jax/"; it need not be the innermost.
+    Returns (process, line) of the one that does not wait for the others; line is
+    that of its innermost frame in "incident.py". None if all wait: then no process
+    is missing, and a device is to be looked at.
 
     谁没有来参加下一次调用，它停在 incident.py 的哪一行代码？
-    stacks 是每个进程的主线程停住的地方，由元组（文件，行号，函数）组成，最里层的在最前面。
-    正在等别人的进程，必有一层在 "progress.py" 里，或者在 JAX 的文件里，这些文件的名称以 "jax/" 开头；
-    这一层不一定是最里层。
-    返回（进程，行号），即没有在等别人的那个进程，以及它在 "incident.py" 里最靠里的那一层的行号。如果
-    大家都在等，就返回 None，因为这时没有进程缺席，要查的是设备。
+
+    stacks：每个进程的主线程停住的地方，由元组（文件，行号，函数）组成，最里层的在最前面。
+    正在等别人的进程，必有一层在 "progress.py" 里，或者在 JAX 的文件里，这些文件的名称以
+    "jax/" 开头；这一层不一定是最里层。
+    返回（进程，行号），即没有在等别人的那个进程，以及它在 "incident.py" 里最靠里的那一层的
+    行号。如果大家都在等，就返回 None，因为这时没有进程缺席，要查的是设备。
     """
     # TODO: as it stands, it takes the first process, and the innermost frame.
     # TODO：现在的写法取的是第一个进程、最里层的那一层。

@@ -17,19 +17,24 @@ from jax.sharding import PartitionSpec as P  # noqa: F401
 def ring_seconds(size: int, hops: list[tuple[float, float]]) -> float:
     """How long will an all-reduce take, on a ring whose hops are not alike?
 
-    size: bytes on each device, a multiple of the number of devices n ≥ 2. hops: for
-    each of the n hops of the ring, in order, (bytes per second, seconds of latency).
-    The ring goes in steps. In a step every device hands one piece, size / n bytes, to
-    the next, all at once; a hop needs its latency, then the piece at its rate. The
-    next step begins when the last hop of this one is done. There are n-1 steps to add
-    the pieces up and n-1 to hand the sums out.
+    size: bytes on each device, a multiple of the number of devices n ≥ 2.
+    hops: for each of the n hops of the ring, in order, (bytes per second, seconds
+    of latency).
+
+    The ring goes in steps. In a step every device hands one piece, size / n bytes,
+    to the next, all at once; a hop needs its latency, then the piece at its rate.
+    The next step begins when the last hop of this one is done. There are n-1 steps
+    to add the pieces up and n-1 to hand the sums out.
     Returns the seconds, a number.
 
     环上各跳有快有慢时，一次 all-reduce 需要多长时间？
-    size 是每个设备上的字节数，是设备数 n 的倍数，n ≥ 2。hops 按顺序给出环上的 n 跳，每一跳
-    是一个元组，由每秒字节数和以秒计的延迟组成。环是一步一步走的，每一步里，所有设备同时把一小块
-    （size / n 字节）交给下一个设备；一跳先等过自己的延迟，再按自己的速率传这一小块。这一步的最后一跳
-    结束，下一步才开始。把各块加起来要 n-1 步，把总和分发出去又要 n-1 步。
+
+    size：每个设备上的字节数，是设备数 n 的倍数，n ≥ 2。
+    hops：按顺序给出环上的 n 跳，每一跳是一个元组，由每秒字节数和以秒计的延迟组成。
+
+    环是一步一步走的，每一步里，所有设备同时把一小块（size / n 字节）交给下一个设备；一跳先
+    等过自己的延迟，再按自己的速率传这一小块。这一步的最后一跳结束，下一步才开始。把各块加
+    起来要 n-1 步，把总和分发出去又要 n-1 步。
     返回总秒数，一个数。
     """
     # TODO: how long does one step take, and how many are there?
@@ -41,19 +46,21 @@ def two_level_psum(x: jax.Array, mesh: Mesh) -> jax.Array:
     """Add up over all devices, and send little between hosts.
 
     x: f32[n, m], one row on each of the n devices: sharded with
-    `P(("host", "device"))`. mesh has the axes "host" (h hosts) and "device" (d devices
-    in each), n = h · d; m is a multiple of d.
+    `P(("host", "device"))`; m is a multiple of d.
+    mesh: with the Explicit axes "host" (h hosts) and "device" (d devices in each),
+    n = h · d.
     Returns f32[n, m] with the same sharding, in which every row is the sum of all
-    rows of x.
-    The function is compiled with `jit`.
-    Budget: all-reduce, reduce-scatter and all-gather. Along "host" each device sends
-    at most 2 (h-1)/h × m / d numbers of 4 bytes, and 2 (d-1)/d × m more besides.
+    rows of x. The function is compiled with `jit`.
+    Budget: all-reduce, reduce-scatter and all-gather. Along "host" each device
+    sends at most 2 (h-1)/h × m / d numbers of 4 bytes, and 2 (d-1)/d × m more
+    besides.
 
     在所有设备上求和，并且让主机之间只传很少的数据。
-    x 的形状是 [n, m]，n 个设备各持有一行，也就是按 `P(("host", "device"))` 分片。mesh 有两个轴：
-    "host"（h 台主机）和 "device"（每台 d 个设备），n = h · d；m 是 d 的倍数。
-    返回同样形状、同样分片的数组，每一行都是 x 所有行的总和。
-    函数会用 `jit` 编译。
+
+    x：f32[n, m]，n 个设备各持有一行，也就是按 `P(("host", "device"))` 分片；m 是 d
+    的倍数。
+    mesh：有 "host"（h 台主机）和 "device"（每台 d 个设备）两个 Explicit 轴，n = h · d。
+    返回 f32[n, m]，分片方式不变，每一行都是 x 所有行的总和。函数会用 `jit` 编译。
     预算：可用 all-reduce、reduce-scatter 和 all-gather。每个设备沿 "host" 最多发送
     2 (h-1)/h × m / d 个数（每个 4 字节），除此之外最多再发送 2 (d-1)/d × m 个数。
     """
@@ -68,18 +75,20 @@ def mesh_within(
     """A mesh in which one axis never leaves a process.
 
     devices: all devices of several processes, in any order, equally many from each.
-    sizes: the axes of the mesh with their sizes, in order; their product is the number
-    of devices. within: one of the axes; its size divides the number of devices of a
-    process.
-    Returns the Mesh with these axes in this order. Sort the devices by process_index,
-    those of one process by id, and fill the mesh so that `within` moves fastest, then the
-    last of the other axes, and so on.
+    sizes: the axes of the mesh with their sizes, in order; their product is the
+    number of devices.
+    within: one of the axes; its size divides the number of devices of a process.
+    Returns the Mesh with these axes in this order. Sort the devices by
+    process_index, those of one process by id, and fill the mesh so that `within`
+    moves fastest, then the last of the other axes, and so on.
 
     建一个网格，其中有一个轴从不离开进程。
-    devices 是若干进程的全部设备，顺序任意，各进程的设备数相同。sizes 按顺序给出网格的各个轴
-    和大小，大小的乘积就是设备数。within 是其中一个轴，它的大小能整除一个进程的设备数。
-    返回具有这些轴、轴的顺序也相同的 Mesh。请按 process_index、同一进程内再按 id 取设备来填网格，
-    让 within 变化最快，然后是其余各轴里的最后一个，依此类推。
+
+    devices：若干进程的全部设备，顺序任意，各进程的设备数相同。
+    sizes：按顺序给出网格的各个轴和大小，大小的乘积就是设备数。
+    within：其中一个轴，它的大小能整除一个进程的设备数。
+    返回具有这些轴、轴的顺序也相同的 Mesh。请按 process_index、同一进程内再按 id 取设备来填
+    网格，让 within 变化最快，然后是其余各轴里的最后一个，依此类推。
     """
     # TODO: fill an array whose last axis is `within`, then move that axis.
     # TODO：先填一个以 within 为最后一维的数组，再移动这个轴。
@@ -91,19 +100,22 @@ def bytes_leaving(
 ) -> dict[int, int]:
     """How many bytes leave each process for another?
 
-    An all-reduce runs in each of the groups at once, as a ring through the devices in
-    the order in which the group lists them, and from the last to the first. groups:
-    device positions; process: the process of each position; size: bytes on each
-    device, a multiple of every group's length.
-    Returns for every process in `process` the bytes that its devices send to devices
-    of other processes, an int; 0 where there are none.
+    An all-reduce runs in each of the groups at once, as a ring through the devices
+    in the order in which the group lists them, and from the last to the first.
+    groups: device positions.
+    process: the process of each position.
+    size: bytes on each device, a multiple of every group's length.
+    Returns for every process in `process` the bytes that its devices send to
+    devices of other processes, an int; 0 where there are none.
 
     有多少字节离开各个进程，去往别的进程？
+
     各组同时做 all-reduce，每组是一个环，按组内列出的顺序经过各设备，最后一个再接到第一个。
-    groups 里是设备的位置；process 给出每个位置属于哪个进程；size 是每个设备上的字节数，是每组
-    长度的倍数。
-    返回一个字典，对 process 里出现的每个进程，给出它的设备发往其他进程的设备的字节数（int），
-    没有就是 0。
+    groups：各组里设备的位置。
+    process：每个位置属于哪个进程。
+    size：每个设备上的字节数，是每组长度的倍数。
+    返回一个字典，对 process 里出现的每个进程，给出它的设备发往其他进程的设备的字节数
+    （int），没有就是 0。
     """
     # TODO: which hops cross, and what does one hop carry?
     # TODO：哪些跳会跨进程，一跳要传多少字节？

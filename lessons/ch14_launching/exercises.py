@@ -19,20 +19,27 @@ def sbatch_file(
 ) -> dict:
     """Write the batch script that starts a program on a cluster with Slurm.
 
-    program: a Python file. nodes: on how many machines. a_node: processes on each.
-    minutes: after which Slurm is to end the job. submit(text) takes the whole script
-    as one string, and returns a dict of what Slurm would do with it; it needs no
-    Slurm, and raises ValueError for what `sbatch` would refuse.
+    program: a Python file.
+    nodes: on how many machines.
+    a_node: processes on each.
+    minutes: after which Slurm is to end the job.
+    submit: submit(text) takes the whole script as one string, and returns a dict of
+    what Slurm would do with it; it needs no Slurm, and raises ValueError for what
+    `sbatch` would refuse.
 
-    When one process fails, the others are to end, too, and what a process prints is to
-    be in the log at once.
-
+    When one process fails, the others are to end, too, and what a process prints is
+    to be in the log at once.
     Returns what submit returned.
 
     写一份批处理脚本，用 Slurm 在集群上启动一个程序。
-    program 是 Python 文件，nodes 是机器数，a_node 是每台机器上的进程数，minutes 是作业的
-    时限（分钟）。submit(text) 接收整份脚本（一个字符串），返回一个字典，说明 Slurm 会怎样执行它。它不需要
-    真的 Slurm；遇到 `sbatch` 会拒绝的内容，就抛出 ValueError。
+
+    program：一个 Python 文件。
+    nodes：机器数。
+    a_node：每台机器上的进程数。
+    minutes：作业的时限，以分钟计。
+    submit：submit(text) 接收整份脚本（一个字符串），返回一个字典，说明 Slurm 会怎样执行
+    它。它不需要真的 Slurm；遇到 `sbatch` 会拒绝的内容，就抛出 ValueError。
+
     一个进程失败时，其余进程也要结束；进程打印的内容要立刻写进日志。
     返回 submit 的返回值。
     """
@@ -46,20 +53,26 @@ def arguments_by_hand(
 ) -> list[dict]:
     """Say what each process hands to `jax.distributed.initialize`, without a launcher.
 
-    hosts: their names. gpus: how many GPUs each host has. a_gpu_each: True for one
-    process a GPU, False for one process a host, with all of its GPUs. port: free on
-    every host.
-
+    hosts: their names.
+    gpus: how many GPUs each host has.
+    a_gpu_each: True for one process a GPU, False for one process a host, with all
+    of its GPUs.
+    port: free on every host.
     Returns a list with a dict for each process, in the order of their numbers, host
     after host: "host", where it is started; "coordinator_address", "num_processes",
-    "process_id"; and "local_device_ids", the list of its GPUs, as its host counts them.
+    "process_id"; and "local_device_ids", the list of its GPUs, as its host counts
+    them.
 
     没有启动器时，每个进程该给 `jax.distributed.initialize` 传哪些参数？
-    hosts 是各主机的名字，gpus 是每台主机的 GPU 数。a_gpu_each 为 True 时每个 GPU 一个
-    进程，为 False 时每台主机一个进程，使用这台主机的全部 GPU。port 是每台主机上都空闲的端口。
-    返回一个列表，每个进程一个字典，按进程编号排列，编号按主机的顺序依次分配。"host" 是启动它的主机；
-    然后是 "coordinator_address"、"num_processes" 和 "process_id"；"local_device_ids" 是
-    它使用的 GPU 的列表，按所在主机的编号。
+
+    hosts：各主机的名字。
+    gpus：每台主机的 GPU 数。
+    a_gpu_each：为 True 时每个 GPU 一个进程，为 False 时每台主机一个进程，使用这台主机的全
+    部 GPU。
+    port：每台主机上都空闲的端口。
+    返回一个列表，每个进程一个字典，按进程编号排列，编号按主机的顺序依次分配。"host" 是启动
+    它的主机；然后是 "coordinator_address"、"num_processes" 和 "process_id"；
+    "local_device_ids" 是它使用的 GPU 的列表，按所在主机的编号。
     """
     # TODO: who starts where, with which number and which GPUs?
     # TODO：谁在哪台主机上启动，编号是几，用哪些 GPU？
@@ -69,18 +82,20 @@ def arguments_by_hand(
 def which_launcher(environ: dict[str, str]) -> tuple[str, int, int] | None:
     """Find out which launcher JAX will believe, from the environment alone.
 
-    environ: the variables of one process. More than one launcher may have left some.
-
-    Returns (name, process_id, num_processes) as a bare `jax.distributed.initialize()`
-    would take them, name being "ompi", "slurm" or "gketpu", or None where it would find
-    no launcher. There is one slice of TPUs at most, a host has TPUs if
-    TPU_WORKER_HOSTNAMES or TPU_PROCESS_ADDRESSES is set, nothing runs on Google's
-    virtual machines outside of Kubernetes, and no detector asks `mpi4py`.
+    environ: the variables of one process. More than one launcher may have left
+    some.
+    Returns (name, process_id, num_processes) as a bare
+    `jax.distributed.initialize()` would take them, name being "ompi", "slurm" or
+    "gketpu", or None where it would find no launcher. There is one slice of TPUs at
+    most, a host has TPUs if TPU_WORKER_HOSTNAMES or TPU_PROCESS_ADDRESSES is set,
+    nothing runs on Google's virtual machines outside of Kubernetes, and no detector
+    asks `mpi4py`.
 
     只看环境变量，判断 JAX 会采用哪个启动器。
-    environ 是一个进程的环境变量，其中可能有好几个启动器留下的变量。
-    返回 (name, process_id, num_processes)，即不带参数的 `jax.distributed.initialize()`
-    会得到的结果，name 是 "ompi"、"slurm" 或 "gketpu"；它找不到启动器时，返回 None。最多只有
+
+    environ：一个进程的环境变量，其中可能有好几个启动器留下的变量。
+    返回 (name, process_id, num_processes)，即不带参数的 `jax.distributed.initialize()` 会
+    得到的结果，name 是 "ompi"、"slurm" 或 "gketpu"；它找不到启动器时，返回 None。最多只有
     一个 TPU 切片；设了 TPU_WORKER_HOSTNAMES 或 TPU_PROCESS_ADDRESSES 的主机才有 TPU；程序
     不会在 Kubernetes 之外的 Google 虚拟机上运行；检测器也不去问 `mpi4py`。
     """
@@ -92,30 +107,32 @@ def which_launcher(environ: dict[str, str]) -> tuple[str, int, int] | None:
 def what_is_wrong(reports: list[dict], expected: int) -> tuple[str, list[int]]:
     """Say why a launch hangs, from what its processes know.
 
-    expected: how many processes were to be started. reports: one dict from each process
-    that did start, in any order, with what it would hand to `initialize`, "process_id",
-    "num_processes" and "coordinator_address", and "devices", how many local devices it has.
-
-    Returns (word, ids), the first of these that holds, with the ids of those concerned,
-    ascending, each once:
-    ("count", …) processes that were told another num_processes than expected;
-    ("twice", …) ids that more than one process has;
-    ("missing", …) ids below expected that no process has;
-    ("coordinator", …) processes with another address than process 0;
-    ("devices", …) processes with another number of devices than process 0;
-    ("fine", []) if all is well.
+    reports: one dict from each process that did start, in any order, with what it
+    would hand to `initialize`, "process_id", "num_processes" and
+    "coordinator_address", and "devices", how many local devices it has.
+    expected: how many processes were to be started.
+    Returns (word, ids), the first of these that holds, with the ids of those
+    concerned, ascending, each once:
+    - ("count", …) processes that were told another num_processes than expected;
+    - ("twice", …) ids that more than one process has;
+    - ("missing", …) ids below expected that no process has;
+    - ("coordinator", …) processes with another address than process 0;
+    - ("devices", …) processes with another number of devices than process 0;
+    - ("fine", []) if all is well.
 
     根据各进程知道的情况，说明启动为什么卡住。
-    expected 是应当启动的进程数。reports 里，每个已经启动的进程有一个字典，先后不定，写着它会传给
-    `initialize` 的 "process_id"、"num_processes" 和 "coordinator_address"，以及它的本地
-    设备数 "devices"。
-    返回 (word, ids)，取下面各项中最先成立的一项，ids 是有关的编号，从小到大，每个只出现一次：
-    ("count", …) 表示这些进程得到的 num_processes 不等于 expected；
-    ("twice", …) 表示不止一个进程拿到了这些编号；
-    ("missing", …) 表示这些编号小于 expected，却没有进程拿到；
-    ("coordinator", …) 表示这些进程的协调器地址与 0 号进程不同；
-    ("devices", …) 表示这些进程的设备数与 0 号进程不同；
-    ("fine", []) 表示一切正常。
+
+    reports：每个已经启动的进程有一个字典，先后不定，写着它会传给 `initialize` 的
+    "process_id"、"num_processes" 和 "coordinator_address"，以及它的本地设备数 "devices"。
+    expected：应当启动的进程数。
+    返回 (word, ids)，取下面各项中最先成立的一项，ids 是有关的编号，从小到大，每个只出
+    现一次：
+    - ("count", …) 表示这些进程得到的 num_processes 不等于 expected；
+    - ("twice", …) 表示不止一个进程拿到了这些编号；
+    - ("missing", …) 表示这些编号小于 expected，却没有进程拿到；
+    - ("coordinator", …) 表示这些进程的协调器地址与 0 号进程不同；
+    - ("devices", …) 表示这些进程的设备数与 0 号进程不同；
+    - ("fine", []) 表示一切正常。
     """
     # TODO: in this order; who is process 0 in the list?
     # TODO：按这个顺序检查；列表里谁是 0 号进程？

@@ -13,20 +13,23 @@ from collections.abc import Callable
 def make_it_fit(plan: Callable[[int], dict], rows: list[int]) -> int | None:
     """Find the largest batch that fits, with few compilations.
 
-    rows: batch sizes, increasing. plan(n), for one of these n, compiles the step for
-    n rows and returns a dict: "fits" is True or False, "memory" has "arguments",
-    "peak" and "limit", in bytes; where it does not fit, the first two are None.
-    If n rows do not fit, no more rows do.
-
+    plan: plan(n), for one of the batch sizes, compiles the step for n rows and
+    returns a dict: "fits" is True or False, "memory" has "arguments", "peak" and
+    "limit", in bytes; where it does not fit, the first two are None. If n rows do
+    not fit, no more rows do.
+    rows: batch sizes, increasing.
     Returns the largest of rows that fits, or None where none does.
-    Budget: `len(rows).bit_length()` compilations; one more raises RuntimeError.
+    Budget: at most `len(rows).bit_length()` compilations; one more raises
+    RuntimeError.
 
     用尽量少的编译次数，找出放得下的最大批次。
-    rows 是从小到大排列的批次大小。对其中的 n，plan(n) 用 n 行的批次编译这一步，返回一个字典：
-    "fits" 表示是否放得下；"memory" 里有 "arguments"、"peak" 和 "limit"，单位是字节，
-    放不下时前两项为 None。如果 n 行放不下，更多的行也放不下。
+
+    plan：plan(n) 用 n 行的批次编译这一步，n 是 rows 中的一个；它返回一个字典："fits" 表示
+    是否放得下；"memory" 里有 "arguments"、"peak" 和 "limit"，单位是字节，放不下时前两项为
+    None。如果 n 行放不下，更多的行也放不下。
+    rows：从小到大排列的批次大小。
     返回 rows 里放得下的最大一个；一个都放不下时返回 None。
-    预算：编译 `len(rows).bit_length()` 次，再多一次就会抛出 RuntimeError。
+    预算：最多编译 `len(rows).bit_length()` 次，再多一次就会抛出 RuntimeError。
     """
     # TODO: each compilation should rule out half of what is left.
     # TODO：每次编译都应该排除剩下的一半。
@@ -41,18 +44,22 @@ def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
     False; "memory" has "peak" and "limit", in bytes, and "seconds" has "compute",
     "memory" and "network". Of a plan that does not fit, the peak and all seconds
     are None.
+    deadline: the most seconds that the step may take.
 
-    A step takes the longest of its three times. It costs the number of devices of the
-    mesh times the time that it takes. Choose among the plans that fit, with a peak of at most 90 % of
-    the limit, and whose step takes at most `deadline` seconds. No two of these cost the same.
-
+    A step takes the longest of its three times. It costs the number of devices of
+    the mesh times the time that it takes. Choose among the plans that fit, with a
+    peak of at most 90 % of the limit, and whose step takes at most `deadline`
+    seconds. No two of these cost the same.
     Returns (on, mesh) of the cheapest, or None where there is none.
 
     为一步训练选择机器和网格，使芯片数乘以秒数最小。
-    plans 是同一步训练在几种机器上的规划，每一项是一个字典，其中 "on" 是机器的名字，"mesh" 是
-    各轴的大小（可以只有一个轴），"fits" 表示是否放得下；"memory" 里有 "peak" 和 "limit"，单位是字节；
-    "seconds" 里有 "compute"、"memory" 和 "network" 三个时间，单位是秒。放不下时，
-    peak 和三个时间都是 None。
+
+    plans：同一步训练在几种机器上的规划，每一项是一个字典，其中 "on" 是机器的名字，"mesh"
+    是各轴的大小（可以只有一个轴），"fits" 表示是否放得下；"memory" 里有 "peak" 和
+    "limit"，单位是字节；"seconds" 里有 "compute"、"memory" 和 "network" 三个时间，单位是
+    秒。放不下时，peak 和三个时间都是 None。
+    deadline：这一步最多可以用多少秒。
+
     一步的时间取三者中最长的一个，代价等于网格的设备数乘以这个时间。只在下面这些规划里选：
     放得下，peak 不超过 limit 的 90 %，并且一步不超过 deadline 秒。这些规划的代价互不相同。
     返回代价最小者的 (on, mesh)；一个都没有时返回 None。
@@ -68,24 +75,30 @@ def costliest_axis(
     """Find the mesh axis on which a step spends most of its network time.
 
     collectives: each is `{"op": …, "bytes": b, "times": t, "axis": a}`: it runs t
-    times along the mesh axis a, on an array of b bytes, as in a traffic table. op is
-    "all-gather", "reduce-scatter" or "all-reduce".
+    times along the mesh axis a, on an array of b bytes, as in a traffic table. op
+    is "all-gather", "reduce-scatter" or "all-reduce".
     lines: mesh axis → the lines of the torus that it takes, each (chips, ring);
-    ring says whether the line is closed. A line reaches a chip by 2 links if it is
-    closed, by 1 if not. speed: bytes a second of a link, in one direction.
-    With n chips on the axis, an all-gather or a reduce-scatter takes b (n-1)/n bytes
-    over speed times the axis's links; an all-reduce takes twice that.
-    Leave latencies out.
+    ring says whether the line is closed. The product of its lines' chips is the
+    number of chips on the axis. A line reaches a chip by 2 links if it is closed,
+    by 1 if not; an axis has the links of all its lines together.
+    speed: bytes a second of a link, in one direction.
 
-    Returns (axis, seconds): the axis whose collectives take longest together.
+    With n chips on the axis, an all-gather or a reduce-scatter takes b (n-1)/n
+    bytes over speed times the axis's links; an all-reduce takes twice that. Leave
+    latencies out.
+    Returns (axis, seconds): the axis whose collectives take longest together, and
+    how long they take.
 
     找出一步训练的网络时间主要花在哪个网格轴上。
-    collectives 的每一项为 `{"op": …, "bytes": b, "times": t, "axis": a}`，表示沿网格
-    轴 a 执行 t 次，数组为 b 字节，含义与通信量表相同。op 是 "all-gather"、
-    "reduce-scatter" 或 "all-reduce"。
-    lines 给出每个网格轴占用了环面的哪些线，每条线是芯片数和 ring 组成的元组，ring 表示
-    这条线是否闭合。闭合的线用 2 条链路连到一个芯片，不闭合的用 1 条。speed 是一条链路单方向
-    每秒的字节数。
+
+    collectives：每一项为 `{"op": …, "bytes": b, "times": t, "axis": a}`，表示沿网格轴 a 执
+    行 t 次，数组为 b 字节，含义与通信量表相同。op 是 "all-gather"、"reduce-scatter" 或
+    "all-reduce"。
+    lines：每个网格轴占用了环面的哪些线，每条线是芯片数和 ring 组成的元组，ring 表示这条线
+    是否闭合。各条线的芯片数相乘，就是轴上的芯片数。闭合的线用 2 条链路连到一个芯片，不闭合
+    的用 1 条；轴的链路数是各条线的链路数之和。
+    speed：一条链路单方向每秒的字节数。
+
     设轴上共有 n 个芯片，那么 all-gather 或 reduce-scatter 的时间是 b (n-1)/n 字节除以
     （speed 乘以这个轴的链路数），all-reduce 是它的两倍。延迟不计。
     返回 (axis, seconds)，即所有集合通信加起来最久的那个轴，以及这个时间。
@@ -100,18 +113,22 @@ def rows_to_hide(
 ) -> int | None:
     """Say from which batch on the arithmetic takes as long as the network.
 
-    For a batch of `rows` rows, the arithmetic takes `compute` seconds, and the network
-    network["data"] along "data", where weights and their gradients travel, and
-    network["model"] along "model", where activations do; one after the other.
-    The mesh stays as it is. network["data"] is above 0.
-
-    Returns the smallest multiple of step for which the arithmetic takes at least
-    as long as the network, or None if there is none, however large the batch.
+    rows: of the batch that the times are for.
+    compute: the seconds of the arithmetic.
+    network: network["data"] is the seconds along "data", where weights and their
+    gradients travel, above 0; network["model"] those along "model", where
+    activations do; one after the other.
+    step: the batch is to be a multiple of it. The mesh stays as it is.
+    Returns the smallest multiple of step for which the arithmetic takes at least as
+    long as the network, or None if there is none, however large the batch.
 
     从多大的批次开始，计算的时间不少于网络的时间？
-    批次为 rows 行时，计算需要 compute 秒；网络沿 "data" 轴需要 network["data"] 秒，
-    走的是权重和它们的梯度，沿 "model" 轴需要 network["model"] 秒，走的是激活值，
-    两者先后进行。网格不变。network["data"] 大于 0。
+
+    rows：下面这些时间所对应的批次的行数。
+    compute：计算需要的秒数。
+    network：network["data"] 是沿 "data" 轴的秒数，走的是权重和它们的梯度，大于 0；
+    network["model"] 是沿 "model" 轴的秒数，走的是激活值；两者先后进行。
+    step：批次要是它的倍数。网格不变。
     返回使计算时间不少于网络时间的最小批次，它是 step 的倍数；批次再大也做不到时返回 None。
     """
     # TODO: which of the three times grow with the batch?

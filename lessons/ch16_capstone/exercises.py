@@ -19,25 +19,34 @@ def next_rows(
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Find the rows of the next batch that a process reads after a restart.
 
-    saved: from the checkpoint, `{"epoch": e, "next": n}`. In epoch e the rows come in
-    the order `np.random.default_rng([16, e]).permutation(count)`, and n of them have
-    been taken. A batch is the next `size` rows of this order; where fewer than
-    `size` are left, they are dropped, and the next epoch begins. process: our number,
-    of `processes`, which need not be as many as before; size is a multiple
-    of processes. Process 0
-    reads the first part of the batch, process 1 the part after it, and so on.
-    Returns (rows, after): i64[size / processes], and what the next checkpoint holds:
-    the epoch of these rows, and how many of its rows are taken by then,
-    even if all are.
+    saved: from the checkpoint, `{"epoch": e, "next": n}`: of the rows of epoch e, n
+    have been taken.
+    count: how many rows there are. In epoch e they come in the order
+    `np.random.default_rng([16, e]).permutation(count)`.
+    size: the rows of a batch, a multiple of processes. A batch is the next `size`
+    rows of this order; where fewer than `size` are left, they are dropped, and the
+    next epoch begins.
+    process: our number. Process 0 reads the first part of the batch, process 1 the
+    part after it, and so on.
+    processes: how many there are now, not necessarily as many as before.
+    Returns (rows, after).
+    rows: i64[size / processes].
+    after: what the next checkpoint holds: the epoch of these rows, and how many of
+    its rows are taken by then, even if all are.
 
-    重启之后，找出某个进程在下一个批次里要读的行。saved 来自检查点，形如
-    `{"epoch": e, "next": n}`，意思是第 e 轮的行按
-    `np.random.default_rng([16, e]).permutation(count)` 的顺序取用，已经取走了 n 行。
-    一个批次是这个顺序里接下来的 `size` 行；如果剩下的不足 `size` 行，就丢掉它们，从下一轮
-    开始取。process 是本进程的编号，总共有 `processes` 个进程，这个数不一定与保存时相同，
-    但 size 能被它整除。0 号进程读批次最前面的一段，1 号进程读接下来的一段，依此类推。
-    返回 (rows, after)。rows 是形状为 [size / processes] 的行下标，after 是下一个检查点要保存的
-    内容，也就是这些行所在的轮，以及这一轮到那时共取走的行数，哪怕这一轮已经取完。
+    重启之后，找出某个进程在下一个批次里要读的行。
+
+    saved：来自检查点，形如 `{"epoch": e, "next": n}`，意思是第 e 轮的行已经取走了 n 行。
+    count：总行数。第 e 轮的行按 `np.random.default_rng([16, e]).permutation(count)` 的顺
+    序取用。
+    size：一个批次的行数，是 processes 的倍数。一个批次是这个顺序里接下来的 size 行；如果剩
+    下的不足 size 行，就丢掉它们，从下一轮开始取。
+    process：本进程的编号。0 号进程读批次最前面的一段，1 号进程读接下来的一段，依此类推。
+    processes：现在的进程总数，不一定与保存时相同。
+    返回 (rows, after)。
+    rows：i64[size / processes]，即要读的行的下标。
+    after：下一个检查点要保存的内容，也就是这些行所在的轮，以及这一轮到那时共取走的行数，哪
+    怕这一轮已经取完。
     """
     # TODO: where does the batch begin, and which part of it is ours?
     # TODO：这个批次从哪里开始，哪一段归本进程？
@@ -47,16 +56,18 @@ def next_rows(
 def stop_after(begun: int, told: bool) -> int:
     """Agree with the other processes on the step after which all stop and save.
 
-    begun: the last step that this process has begun. told: whether this process has
-    been sent SIGTERM. The others stand at other steps, and perhaps only one of them
-    was told. All call this at the same time.
-    Returns a number, the same in every process: the first step that no process
-    has begun yet, or 0 if no process was told.
+    begun: the last step that this process has begun. The others stand at other
+    steps.
+    told: whether this process has been sent SIGTERM. Perhaps only one of them was.
+    Returns a number, the same in every process: the first step that no process has
+    begun yet, or 0 if no process was told. All call this at the same time.
 
-    与其他进程商定做完哪一步之后一起停下并保存。begun 是本进程已经开始的最后一步；
-    told 表示本进程是否收到过 SIGTERM。别的进程可能在别的步上，收到信号的也可能只有其中一个。
-    所有进程同时调用本函数。返回一个整数，每个进程都一样，它是还没有任何进程开始的第一步；
-    如果没有进程收到信号，就返回 0。
+    与其他进程商定做完哪一步之后一起停下并保存。
+
+    begun：本进程已经开始的最后一步。别的进程可能在别的步上。
+    told：本进程是否收到过 SIGTERM。收到信号的可能只有其中一个进程。
+    返回一个整数，每个进程都一样，它是还没有任何进程开始的第一步；如果没有进程收到信号，就
+    返回 0。所有进程同时调用本函数。
     """
     # TODO: no process knows alone who was told, nor how far the others are.
     # TODO：谁收到了信号、别人走到了哪一步，没有哪个进程独自知道。
@@ -67,19 +78,29 @@ def newest_whole(folder: dict[str, dict[str, int]]) -> int:
     """Find the newest checkpoint that is whole.
 
     folder: the names in the checkpoints' folder, in no order; for each the files in
-    it and their bytes. A checkpoint is called "step-" and a whole number, nothing
-    after it; its parts are the files whose names begin with "part-": "part-0", "part-1",
-    …, as many as there were processes.
-    Its number under "expected" is how many bytes the parts have together; that is
-    written last, so it is missing where the writing was cut off. Other files do not
-    count. What else lies in the folder is none of ours.
+    it and their bytes.
+
+    A checkpoint is called "step-" and a whole number above 0, nothing after it. Its
+    parts are all files in it whose names begin with "part-": "part-0", "part-1", …
+    Its number under "expected" is how many bytes the parts should have together;
+    that is written last, so it is missing where the writing was cut off. Other
+    files do not count. What else lies in the folder is none of ours.
+
+    A checkpoint is whole if its parts together have exactly as many bytes as
+    expected: no fewer, and no more.
     Returns the step of the newest whole checkpoint, or 0 if there is none.
 
-    找出最新的完整检查点。folder 是检查点文件夹里的各个名字，顺序不定；每个名字对应其中的
-    文件和各自的字节数。检查点的名字是 "step-" 加一个整数，后面没有别的；名字以 "part-"
-    开头的文件（"part-0"、"part-1"……）是它的各部分，当时有几个进程就有几个。"expected" 记的是各部分一共应有多少字节，
-    它最后才写，所以写到一半就中断的检查点里没有它。其他文件不算在内；文件夹里其余的东西与我们
-    无关。返回最新的完整检查点的步数；一个也没有时返回 0。
+    找出最新的完整检查点。
+
+    folder：检查点文件夹里的各个名字，顺序不定；每个名字对应其中的文件和各自的字节数。
+
+    检查点的名字是 "step-" 加一个大于 0 的整数，后面没有别的。其中名字以 "part-" 开头的文
+    件（"part-0"、"part-1"……）全都是它的各部分。"expected" 记的是各部分一共应有多少字节，
+    它最后才写，所以写到一半就中断的检查点里没有它。其他文件不算在内；文件夹里其余的东西与
+    我们无关。
+
+    各部分的字节数合起来恰好等于 expected，检查点才是完整的，少了不行，多了也不行。
+    返回最新的完整检查点的步数；一个也没有时返回 0。
     """
     # TODO: which names are checkpoints, and which of them are whole?
     # TODO：哪些名字是检查点，其中哪些是完整的？
@@ -89,19 +110,26 @@ def newest_whole(folder: dict[str, dict[str, int]]) -> int:
 def slow_process(begun: np.ndarray, ready: np.ndarray) -> int:
     """Find the process for which all others wait.
 
-    begun, ready: f64[steps, processes], seconds. In each step a process notes when it
-    begins and when its own part is ready; then it waits for the others. Every process
-    reads its own clock, and the clocks differ. A process is slow if its own part
-    typically takes more than twice as long as that of the others: compare its median
-    over the steps with the median of the medians of all other processes. A single
-    long step makes nobody slow. At most one process is slow.
+    begun: f64[steps, processes], in seconds: when each process began each step.
+    ready: f64[steps, processes], in seconds: when its own part was ready; then it
+    waits for the others. Every process reads its own clock, and the clocks differ.
+
+    A process is slow if its own part typically takes more than twice as long as
+    that of the others: compare its median over the steps with the median of the
+    medians of all other processes. A single long step makes nobody slow. At most
+    one process is slow.
     Returns its number, or -1 if none is slow.
 
-    找出让大家都等它的那个进程。begun 和 ready 的形状是 [steps, processes]，单位是秒。
-    每一步里，进程记下自己何时开始、何时做完自己的部分，然后等待其他进程。每个进程看的是自己的
-    时钟，各个时钟并不一致。如果某个进程做自己的部分通常要花别人两倍以上的时间，它就是慢的。
-    判断时，把它各步用时的中位数，与其他所有进程的中位数的中位数相比。只有一步用时很长，不算慢。
-    慢的进程至多一个。返回它的编号；没有慢的进程时返回 -1。
+    找出让大家都等它的那个进程。
+
+    begun：f64[steps, processes]，单位是秒，即每一步里各进程何时开始。
+    ready：f64[steps, processes]，单位是秒，即它何时做完自己的部分，之后就等待其他进程。每
+    个进程看的是自己的时钟，各个时钟并不一致。
+
+    如果某个进程做自己的部分通常要花别人两倍以上的时间，它就是慢的。判断时，把它各步用
+    时的中位数，与其他所有进程的中位数的中位数相比。只有一步用时很长，不算慢。慢的进程
+    至多一个。
+    返回它的编号；没有慢的进程时返回 -1。
     """
     # TODO: what can be compared, when the clocks cannot?
     # TODO：各进程的时钟不一致，有什么是可以比较的？

@@ -6,8 +6,8 @@ import re
 import pytest
 
 from grader.exercise import answers, chapters
-from grader.exercise.languages import unwritten, written_in
-from grader.exercise.statements import HAN, blanks_in
+from grader.exercise.languages import unlike, unwritten, written_in
+from grader.exercise.statements import HAN, blanks_in, statement, typed
 from grader.messages import LANGUAGES, say
 from publish.page import ROOT
 
@@ -28,6 +28,20 @@ def test_what_is_left_out_in_one_language():
     left_out = [row for path in ROOT.glob("lessons/ch*") for row in unwritten(ROOT, path.name)[0]]
     if left_out:
         pytest.skip(f"to be written: {'; '.join(left_out)}")
+
+
+@pytest.mark.parametrize("blanks", BLANKS)
+def test_statements_have_the_same_paragraphs_types_and_layouts_in_both_languages(blanks):
+    assert unlike(ROOT, blanks.parent.name) == []
+
+
+@pytest.mark.parametrize("blanks", BLANKS)
+def test_statements_are_shown_with_the_same_paragraphs_and_types_in_every_edition(blanks):
+    for node in functions(blanks.read_text("utf-8")):
+        shown = [statement(ROOT / "lessons", f"{blanks.parent.name}.{node.name}", lang) for lang in LANGUAGES]
+        assert len({text.count("\n\n") for text in shown}) == 1, shown
+        assert len({frozenset(typed(text)) for text in shown}) == 1, shown
+        assert all("\n" not in part for text in shown for part in text.split("\n\n"))
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)

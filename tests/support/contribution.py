@@ -17,11 +17,13 @@ CHAPTER = "ch17_rows"
 ASKED = {
     "en": """How many rows of x has each device of mesh, when axis "x" cuts them?
 
-    x: f32[rows, columns], on one device. mesh has the axes "x" and "y".
+    x: f32[rows, columns], on one device.
+    mesh: with the axes "x" and "y".
     Returns the number of rows on one device, an int (it is the same on all).""",
     "zh-Hans": """沿 "x" 轴切开 x 的行之后，mesh 的每个设备持有多少行？
 
-    x 的形状是 [rows, columns]，现在在一个设备上；mesh 有 "x" 和 "y" 两个轴。
+    x：f32[rows, columns]，在一个设备上。
+    mesh：有 "x" 和 "y" 两个轴。
     返回一个设备上的行数（int，各设备相同）。""",
 }
 TODO = {"en": "TODO: divide by one number of the mesh.", "zh-Hans": "TODO：除以网格的一个数。"}

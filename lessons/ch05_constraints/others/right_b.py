@@ -8,10 +8,9 @@ from jax.sharding import PartitionSpec as P
 
 
 def spread_sums(x, mesh):
+    # nobody needs the whole sum: half of what the budget allows
     def part(block):
-        total = lax.psum(block.sum(axis=0), "x")
-        size = total.shape[0] // lax.axis_size("x")
-        return lax.dynamic_slice_in_dim(total, lax.axis_index("x") * size, size)
+        return lax.psum_scatter(block.sum(axis=0), "x", tiled=True)
 
     return jax.shard_map(
         part, mesh=mesh, in_specs=P("x", "y"), out_specs=P(("y", "x"))

@@ -24,15 +24,6 @@ def spread_sums__spec_without_mesh(x, mesh):
     return with_sharding_constraint(x.sum(axis=0), P(("y", "x")))
 
 
-def spread_sums__scattered_by_hand(x, mesh):
-    def part(block):
-        return lax.psum_scatter(block.sum(axis=0), "x", tiled=True)
-
-    return jax.shard_map(
-        part, mesh=mesh, in_specs=P("x", "y"), out_specs=P(("y", "x"))
-    )(x)
-
-
 def running_totals__as_a_product(x, mesh):
     n = x.shape[1]
     return _lay(x @ jnp.triu(jnp.ones((n, n))), mesh, ("x", "y"), None)

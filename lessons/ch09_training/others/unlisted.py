@@ -88,6 +88,16 @@ def shard_to_fit__smallest_that_is_enough(params, mesh, limit):
     return jax.device_put(params, _cut(params, mesh, names))
 
 
+def shard_to_fit__one_at_least(params, mesh, limit):
+    held, names = sum(w.nbytes for w in params.values()), []
+    for name in _by_size(params):
+        names.append(name)
+        held -= _saved(params[name], mesh.size)
+        if held <= limit:
+            break
+    return jax.device_put(params, _cut(params, mesh, names))
+
+
 def shard_to_fit__layouts_returned(params, mesh, limit):
     held, names = sum(w.nbytes for w in params.values()), []
     for name in _by_size(params):

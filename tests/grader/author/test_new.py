@@ -73,7 +73,9 @@ def test_the_arguments_that_are_given_stand_in_every_place(chapter):
     assert make(chapter.root, "ch95", "rows_of(x: list, i)") == 0
     for path in (chapter.blanks, chapter.solution):
         assert "def rows_of(x: list, i):" in path.read_text("utf-8")
-    assert "\n    x, i: FILL IN. Returns" in chapter.blanks.read_text("utf-8")
+    blank = chapter.blanks.read_text("utf-8")
+    assert "\n\n    x: FILL IN.\n    i: FILL IN.\n    Returns FILL IN.\n\n" in blank
+    assert "\n\n    x：FILL IN。\n    i：FILL IN。\n    返回 FILL IN。\n" in blank
     assert "def rows_of(x, i):\n    return x" in chapter.right[0].read_text("utf-8")
     assert chapter.mistakes.read_text("utf-8").count("__one(x, i):") == 1
     command = [sys.executable, "-m", "lessons", "check", "ch95", f"--root={chapter.root}"]
