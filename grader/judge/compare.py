@@ -162,6 +162,8 @@ def _arrays(got: Array, expected: Array, tolerance: float, strict: bool, path: s
     whole = expected.whole()
     right = {block.bounds: expected.numbers(block) for block in expected.blocks}
     scale = max(map(scale_of, right.values()), default=0.0)
+    if strict and got.partial and {block.bounds for block in got.blocks} != right.keys():
+        return Difference("placement", got, expected, path)
     for block in got.blocks:
         inside = tuple(slice(a, b) for a, b in block.bounds)
         want = right.get(block.bounds) if whole is None else whole[inside]

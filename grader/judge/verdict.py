@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields, replace
 from grader.exercise.spec import Spec
 from grader.judge.compare import Difference, PrintedDifference, copies, difference, placement
 from grader.messages import Message, number
-from grader.see.array_values import size
+from grader.see.array_values import Array, size
 from grader.see.observation import CodeLine, Failure, Observation, ProcessResult, Traffic, Unreadable
-from grader.see.values import Nothing, Value
+from grader.see.values import Nothing, Tree, Value
 
 Seen = Sequence[Sequence[Observation]]  # of one function: per process its cases
 
@@ -133,14 +133,23 @@ def show(verdict: Verdict, fault: Fault) -> Verdict:
 
 
 def _clearest(wrong: list[Fault]) -> Fault:
-    """The smallest of the wrong cases, of those that are wrong in the commoner way: by an error, or by a value."""
+    """The smallest of the wrong cases, of those that are wrong in the commoner way: by an error, or by a value.
+
+    One that has nothing in it, or an axis of length 1, tells least: there many things are so by accident.
+    """
     if any(one.because.key == "waited" for one in wrong):
         return wrong[0]  # what follows a wait in vain was not tried
     wrong = [one for one in wrong if one.outcome == "wrong"]
     raised, returned = ([one for one in wrong if (one.failure is not None) is kind] for kind in (True, False))
     first = raised if wrong[0].failure else returned
     likes = max((first, raised, returned), key=len)
-    return min(likes, key=_size)
+    return min(likes, key=lambda one: (any(map(_is_thin, one.args or ())), _size(one)))
+
+
+def _is_thin(x: Value) -> bool:
+    if isinstance(x, Array):
+        return any(n < 2 for n in x.shape)
+    return isinstance(x, Tree) and (not x.items or any(map(_is_thin, x.items)))
 
 
 def _size(one: Fault) -> int:

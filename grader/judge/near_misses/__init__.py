@@ -1,7 +1,7 @@
 """What a wrong answer nearly is, when no known mistake explains it: one sentence's worth, or nothing.
 
-Computed from what was seen of the answer and the solution, over all cases: a diagnosis that holds for all that are
-wrong comes before one that holds only for the case that is shown.
+Computed from what was seen of the answer and the solution, over all cases: a diagnosis has to hold for all that are
+wrong.
 """
 
 import numpy as np

@@ -23,12 +23,19 @@ def not_finite(p: Pair) -> Message | None:
 
 
 def zeros(p: Pair) -> Message | None:
-    """Nothing but zeros; of one whole number it says nothing, nor of Python's: 0 may be somebody's number."""
-    return None if p.got.any() or (p.whole and not (p.array and p.got.size > 1)) else Message("zeros")
+    """Nothing but zeros; of an array of one number it says nothing, nor of whole ones: 0 may be somebody's number."""
+    mute = p.got.size == 1 if p.array else p.whole
+    return None if p.got.any() or mute else Message("zeros")
 
 
 def factor(p: Pair) -> Message | None:
     """Right up to a factor."""
+    c = factor_of(p)
+    return None if c is None else factor_words(c, p)
+
+
+def factor_of(p: Pair) -> float | None:
+    """The factor up to which it is right; None where there is none."""
     if not np.any(p.expected) or not np.isfinite(p.expected).all():
         return None
     most = np.unravel_index(np.argmax(np.abs(p.expected)), p.expected.shape)
@@ -37,7 +44,7 @@ def factor(p: Pair) -> Message | None:
         return None
     if isinstance(c, complex) and abs(c.imag) > p.tolerance * abs(c):
         return None
-    return factor_words(c.real, p)
+    return c.real
 
 
 def factor_words(c: float, p: Pair) -> Message | None:

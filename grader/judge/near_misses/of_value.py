@@ -150,7 +150,7 @@ def _other_kind(wrong: Wrong) -> Message | None:
 
 # In the tree, in the numbers, then how much of them.
 _FIRST = (_joined, _other_ids, _in_tree, _an_argument)
-_THEN = (_strongly, _multiple, _some_leaves, _weakly, _apart, _other_kind)
+_THEN = (_strongly, _multiple, _weakly, _some_leaves, _apart, _other_kind)
 
 
 def of_value(wrong: Wrong) -> Message | None:
@@ -168,11 +168,11 @@ def _strong(meaning: str) -> Sequence[Callable[[Pair], Message | None]]:
 
 
 def first_that_holds(diagnoses: Sequence[Callable[[Pair], Message | None]], pairs: list[Pair]) -> Message | None:
-    """The first diagnosis that holds for every pair, else the first that holds for the first pair.
+    """The first diagnosis that holds for every pair; of NaN and infinities it is enough that the first pair has them.
 
-    One number tells little: there a diagnosis has to hold for every pair.
+    What holds for the case that is shown and for no other holds by accident: an axis of length 1, two equal sizes.
     """
-    here = None
+    sure = None
     single = max(p.expected.size for p in pairs) == 1
     for diagnose in diagnoses:
         first = diagnose(pairs[0])
@@ -182,9 +182,11 @@ def first_that_holds(diagnoses: Sequence[Callable[[Pair], Message | None]], pair
         if all(other is not None and other.key == first.key for other in others):
             if not single or _tells([first, *others], pairs):
                 return first
-        elif here is None and (first.key in SURE or (not single and pairs[0].expected.size > 1)):
-            here = first
-    return here
+        elif diagnose is numbers.factor and not single and all(map(numbers.factor_of, pairs)):
+            return Message("times", {"c": numbers.ratio(numbers.factor_of(pairs[0]) or 1.0, pairs[0].tolerance)})
+        elif sure is None and first.key in SURE:
+            sure = first
+    return sure
 
 
 def _tells(said: list[Message | None], pairs: list[Pair]) -> bool:

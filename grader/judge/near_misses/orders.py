@@ -41,13 +41,14 @@ def rolled(p: Pair) -> Message | None:
 
 
 def shifted(p: Pair) -> Message | None:
-    """Moved along one axis, what left at one end being lost."""
+    """Moved along one axis, what left at one end being lost: it was not zeros, nor is its old place right already."""
     for axis in p.long_axes():
         n = p.expected.shape[axis]
         g, e = np.moveaxis(p.got, axis, 0), np.moveaxis(p.expected, axis, 0)
         for k in range(1, n // 2 + 1):
-            for there, kept in ((g[k:], e[: n - k]), (g[: n - k], e[k:])):
-                if p.like(there, kept) and p.varied(kept):
+            down, up = (slice(k), slice(n - k, n)), (slice(n - k, n), slice(k))
+            for there, kept, (left, lost) in ((g[k:], e[: n - k], down), (g[: n - k], e[k:], up)):
+                if p.like(there, kept) and p.varied(kept) and e[lost].any() and not p.like(g[left], e[left]):
                     return Message("shifted" if k > 1 else "shifted-one", {"axis": axis, "by": k})
     return None
 
