@@ -179,6 +179,9 @@ def judge_case(spec: Spec, case: Observation, right: Observation) -> Fault | Non
             return Fault("todo", Message("todo"))
         if error.kind == "exit":
             return _failed("broken", "exit", error)
+        if error.kind == "branch":
+            because = Message("in-branch", {"op": error.text, "inside": error.into})
+            return Fault("wrong", because, failure=error, own=error.own)
         if error.type in ("MemoryError", "_ArrayMemoryError") or "RESOURCE_EXHAUSTED" in error.text:
             return _failed("broken", "memory", error)
         return _failed("wrong", "waited" if error.is_timeout else "raised", error)

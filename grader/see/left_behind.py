@@ -35,8 +35,10 @@ def given_up(args: tuple[Any, ...]) -> tuple[int, ...]:
 
     found = []
     for place, arg in enumerate(args):
-        # An iterator is not looked into: it may be used up.
-        leaves = [] if isinstance(arg, Iterator) else jax.tree.leaves(arg)
+        try:  # an iterator would be used up, and keys that have no order make no tree
+            leaves = [] if isinstance(arg, Iterator) else jax.tree.leaves(arg)
+        except ValueError:
+            continue
         arrays = [leaf for leaf in leaves if isinstance(leaf, jax.Array)]
         if arrays and all(array.is_deleted() for array in arrays):
             found.append(place)

@@ -24,7 +24,8 @@ class Failure:
     """An error.
 
     own   the last lines of the file itself that led to it
-    kind  "exit", "blank" (not begun), or "error"
+    kind  "exit", "blank" (not begun), "branch" (it was not run: `text`, a collective, stands where not all devices come
+          to, in the `cond` or `while` of `into`), or "error"
     into  what the file's own code had called
     more  its words after the first empty line: details, and advice
     """

@@ -9,12 +9,12 @@ import traceback
 import types
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from grader.exercise.spec import Spec
-from grader.see import programs
+from grader.see import branches, programs
 from grader.see.compiled import Compiler, budget_of, compiled, of_arrays, work_of
 from grader.see.left_behind import Before, given_up
 from grader.see.observation import (
@@ -62,7 +62,8 @@ def observe_file(spec: Spec, seed: int, target: Target) -> FileObservation:
     spec, drawn = draw(spec, seed)  # before the file can change anything
     expected = tuple(_truth(spec.oracle, args, path) for args in drawn if target.oracle)
     try:
-        module = load(path, target.source)
+        text = path.read_text(encoding="utf-8") if target.source is None else target.source
+        module = load(path, text)
     except BaseException as error:
         return FileObservation(load=failure_of(error, path))
     seen: dict[str, tuple[Observation, ...] | None] = {}
@@ -70,7 +71,7 @@ def observe_file(spec: Spec, seed: int, target: Target) -> FileObservation:
         if (function := getattr(module, name, None)) is None:
             seen[name] = None
         else:
-            seen[name] = _cases(function, drawn, spec, path)
+            seen[name] = _cases(function, drawn, spec, path, text)
             if name != names[-1]:
                 spec, drawn = draw(spec, seed)  # arguments may have been changed or donated
     return FileObservation(functions=seen, oracle=expected)
@@ -82,14 +83,17 @@ def encoded(spec: Spec, seed: int, target: Target) -> object:
 
 
 def _cases(
-    function: Callable[..., Any], drawn: list[tuple[Any, ...]], spec: Spec, path: Path
+    function: Callable[..., Any], drawn: list[tuple[Any, ...]], spec: Spec, path: Path, text: str
 ) -> tuple[Observation, ...]:
     """What a function does in each case. In a cluster all processes go from case to case together: what one leaves
     undone must not meet what another does next. After a wait in vain the other cases are not tried."""
     seen: list[Observation] = []
-    fine = True
+    fine, may_part = True, branches.BRANCHES.search(text)
     for args in drawn:
-        if fine:
+        if may_part and (fault := branches.failure(function, args, str(path))):
+            own = tuple((n, text.splitlines()[n - 1]) for n, _ in fault.own if n)
+            seen.append(Observation(_packed(args), failure=replace(fault, own=own)))
+        elif fine:
             seen.append(observe(function, args, spec, path))
             fine = spec.processes == 1 or all_fine(not seen[-1].timed_out)
         else:

@@ -1,0 +1,134 @@
+"""A collective in a branch that not all devices take, found in the traced program before it waits for ever.
+
+Along which axes a value differs from device to device is worked out as shard_map's check does, from the blocks that it
+hands out and from `axis_index`; here also where `check_vma=False` has turned that check off.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from grader.see.compiled import of_arrays
+from grader.see.observation import CodeLine, Failure
+
+Axes = frozenset[str]
+NOWHERE: Axes = frozenset()
+SAME_AFTER = {"psum", "psum_invariant", "pmax", "pmin", "all_gather", "all_gather_invariant"}  # along their axes
+COLLECTIVES = SAME_AFTER | {"ppermute", "all_to_all", "reduce_scatter", "psum_scatter", "ragged_all_to_all"}
+BRANCHES = re.compile(r"\b(cond|switch|while_loop|fori_loop)\b")  # without these words there is none
+
+
+@dataclass(frozen=True)
+class Alone:
+    """The operation that not all devices come to, and what it stands in: "cond" or "while"."""
+
+    step: Any
+    inside: str
+
+
+def failure(function: Callable[..., Any], args: tuple[Any, ...], path: str) -> Failure | None:
+    """What would never end, with the line of the file `path` that calls it; None where nothing is found."""
+    import jax
+
+    program, arrays = of_arrays(function, args)
+    try:
+        jaxpr = jax.make_jaxpr(program)(*arrays).jaxpr
+    except Exception:  # it will be said when it is run
+        return None
+    found = next(_walk(jaxpr, [NOWHERE] * len(jaxpr.invars), NOWHERE, "")[0], None)
+    if found is None:
+        return None
+    return Failure("CollectiveInBranch", _called(found.step), _lines(found.step, path), "branch", found.inside)
+
+
+def _called(step: Any) -> str:
+    return str(step.primitive.name).removesuffix("_invariant")
+
+
+def _lines(step: Any, path: str) -> tuple[CodeLine, ...]:
+    """The innermost line of the file that led to an operation."""
+    traceback = step.source_info.traceback
+    frames = [f for f in traceback.frames if f.file_name == path] if traceback else []
+    return ((frames[0].line_num, ""),) if frames else ()
+
+
+def _walk(jaxpr: Any, given: Sequence[Axes], alone: Axes, inside: str) -> tuple[Iterator[Alone], list[Axes]]:
+    """What stands alone in a traced program, and along which axes its results differ.
+
+    given  along which its arguments do · alone: along which devices have parted on the way here, and in what
+    """
+    known = dict(zip(jaxpr.invars, given, strict=True))
+    found: list[Alone] = []
+
+    def axes(v: Any) -> Axes:
+        return NOWHERE if hasattr(v, "val") else known.get(v, NOWHERE)  # what is no variable is a number
+
+    for step in jaxpr.eqns:
+        ins = [axes(v) for v in step.invars]
+        if step.primitive.name in COLLECTIVES and _along(step) & alone:
+            found.append(Alone(step, inside))
+        more, outs = _step(step, ins, alone, inside)
+        found += more
+        known |= zip(step.outvars, outs, strict=True)
+    return iter(found), [axes(v) for v in jaxpr.outvars]
+
+
+def _step(step: Any, ins: list[Axes], alone: Axes, inside: str) -> tuple[Iterable[Alone], list[Axes]]:
+    """The same of one operation. Of a scan one turn is looked at: nothing is said that may not be so."""
+    name, several = step.primitive.name, len(step.outvars)
+    if name == "axis_index":
+        return (), [_along(step)]
+    if name in COLLECTIVES:
+        own = _along(step)
+        return (), [axes - own if name in SAME_AFTER else axes | own for axes in _as_many(ins, several)]
+    if name == "shard_map":
+        blocks = [_names(spec) for spec in step.params["in_specs"]]
+        return _walk(step.params["jaxpr"], blocks, NOWHERE, "")[0], [NOWHERE] * several
+    if name == "cond":
+        parted = ins[0]
+        each = [_walk(b.jaxpr, ins[1:], alone | parted, "cond") for b in step.params["branches"]]
+        outs = [parted.union(*ways) for ways in zip(*(outs for _, outs in each), strict=True)]
+        return [one for found, _ in each for one in found], outs
+    if name == "while":
+        return _while(step, ins, alone, inside)
+    inner = next((p for p in map(_program, step.params.values()) if p and len(p.invars) == len(ins)), None)
+    if inner is not None and len(inner.outvars) == several:
+        return _walk(inner, ins, alone, inside)
+    return (), [NOWHERE.union(*ins)] * several
+
+
+def _while(step: Any, ins: list[Axes], alone: Axes, inside: str) -> tuple[Iterable[Alone], list[Axes]]:
+    """A loop, turned until nothing more differs: it parts devices where its condition differs."""
+    p = step.params
+    first, second = p["cond_nconsts"], p["cond_nconsts"] + p["body_nconsts"]
+    asked, fixed, carried = ins[:first], ins[first:second], ins[second:]
+    while True:
+        (parted,) = _walk(p["cond_jaxpr"].jaxpr, [*asked, *carried], NOWHERE, "")[1]
+        within = "while" if parted else inside
+        found, outs = _walk(p["body_jaxpr"].jaxpr, [*fixed, *carried], alone | parted, within)
+        following = [a | b | parted for a, b in zip(carried, outs, strict=True)]
+        if following == carried:
+            return found, following
+        carried = following
+
+
+def _as_many(ins: list[Axes], several: int) -> list[Axes]:
+    return ins if len(ins) == several else [NOWHERE.union(*ins)] * several
+
+
+def _program(parameter: Any) -> Any:
+    """A parameter that is a traced program, or None."""
+    inner = getattr(parameter, "jaxpr", parameter)
+    return inner if hasattr(inner, "eqns") else None
+
+
+def _along(step: Any) -> Axes:
+    """The mesh axes of a collective, or of `axis_index`."""
+    return _names([step.params.get("axes", step.params.get("axis_name", ()))])
+
+
+def _names(spec: Iterable[Any]) -> Axes:
+    """The names in a PartitionSpec, or in a parameter."""
+    entries = [entry if isinstance(entry, tuple | list) else (entry,) for entry in spec]
+    return frozenset(name for entry in entries for name in entry if isinstance(name, str))

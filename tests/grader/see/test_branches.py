@@ -1,0 +1,111 @@
+"""A collective that not all devices come to is found before it is run; one that all come to is none of it."""
+
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import lax
+from jax.sharding import AxisType
+from jax.sharding import PartitionSpec as P
+
+from grader.see.branches import failure
+
+RING = [(i, (i + 1) % 4) for i in range(4)]
+
+
+def to_the_next(x):
+    return lax.ppermute(x, "x", RING)
+
+
+def branch(x):
+    return lax.cond(lax.axis_index("x") > 0, lambda: to_the_next(x), lambda: x * 0)
+
+
+def of_several(x):
+    return lax.switch(lax.axis_index("x"), [lambda: to_the_next(x), lambda: x, lambda: x, lambda: x])
+
+
+def by_numbers(x):
+    return lax.while_loop(lambda c: c.sum() < 3, lambda c: c + lax.psum(c, "x"), x)
+
+
+def so_often(x):
+    return lax.fori_loop(0, lax.axis_index("x"), lambda _, c: c + lax.pmean(c, "x"), x)
+
+
+def later(x):
+    """The condition differs only from the second turn on."""
+    step = (lambda c: c[0].sum() < 30, lambda c: (c[1], c[2], c[2] + to_the_next(c[2]) + x))
+    return lax.while_loop(*step, (jnp.zeros_like(x) * 1.0, jnp.ones_like(x), x))[2]
+
+
+def in_a_scan(x):
+    return lax.scan(lambda c, _: (branch(c), None), x, length=2)[0]
+
+
+def other_axis(x):
+    return lax.cond(lax.axis_index("y") > 0, lambda: to_the_next(x), lambda: x * 0)
+
+
+def agreed(x):
+    return lax.cond(lax.pmax(x.max(), "x") > 0, lambda: to_the_next(x), lambda: x * 0)
+
+
+def chosen_afterwards(x):
+    return jnp.where(lax.axis_index("x") > 0, to_the_next(x), 0)
+
+
+def counted(x):
+    return lax.fori_loop(0, 3, lambda _, c: to_the_next(c), x)
+
+
+def computed_apart(x):
+    return to_the_next(lax.cond(lax.axis_index("x") > 0, lambda: x * 2, lambda: x))
+
+
+def found(part, check=True):
+    mesh = jax.make_mesh((4, 2), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
+    program = jax.jit(jax.shard_map(part, mesh=mesh, in_specs=P("x"), out_specs=P("x"), check_vma=check))
+    return failure(program, (jnp.ones(8),), __file__)
+
+
+@pytest.mark.parametrize("check", [True, False])
+@pytest.mark.parametrize(
+    "part, op, inside",
+    [
+        (branch, "ppermute", "cond"),
+        (of_several, "ppermute", "cond"),
+        (by_numbers, "psum", "while"),
+        (so_often, "psum", "while"),
+        (in_a_scan, "ppermute", "cond"),
+    ],
+)
+def test_what_would_wait_for_ever_is_found_with_its_line(part, op, inside, check):
+    seen = found(part, check)
+    assert seen and (seen.text, seen.into, seen.kind) == (op, inside, "branch")
+    line = Path(__file__).read_text(encoding="utf-8").splitlines()[seen.own[0][0] - 1]
+    assert "lax.p" in line
+
+
+def test_a_condition_that_comes_to_differ_later_is_found():
+    seen = found(later, check=False)
+    assert seen and seen.into == "while"
+
+
+@pytest.mark.parametrize("check", [True, False])
+@pytest.mark.parametrize("part", [other_axis, agreed, chosen_afterwards, counted, computed_apart])
+def test_what_all_devices_come_to_is_fine(part, check):
+    assert found(part, check) is None
+
+
+def test_pmap_is_looked_into():
+    def part(x):
+        return lax.cond(x > 0, lambda: lax.psum(x, "i"), lambda: x)
+
+    seen = failure(lambda x: jax.pmap(part, "i")(x), (jnp.ones(8),), __file__)
+    assert seen and (seen.text, seen.into) == ("psum", "cond")
+
+
+def test_what_cannot_be_traced_is_left_to_the_run():
+    assert failure(lambda x: jnp.ones(3) @ x, (jnp.ones(8),), __file__) is None
