@@ -250,6 +250,46 @@ print(wrong, "and its sharding says", wrong.sharding.spec)
 print("its copies:", [int(copy.data) for copy in wrong.addressable_shards])
 
 
+# %% alone-in-a-branch
+import os
+import re
+import subprocess
+import sys
+
+program = """
+import jax
+from jax import NamedSharding, P, lax
+
+jax.config.update("jax_num_cpu_devices", 8)
+mesh = jax.make_mesh((8,), ("x",))
+x = jax.device_put(jax.numpy.arange(8), NamedSharding(mesh, P("x")))
+
+def previous(block):
+    send = lambda: lax.ppermute(block, "x", [(i, i + 1) for i in range(7)])
+    return lax.cond(lax.axis_index("x") > 0, send, lambda: 0 * block)
+
+print(jax.shard_map(previous, mesh=mesh, out_specs=P("x"))(x))
+"""
+patience = "--xla_cpu_collective_call_terminate_timeout_seconds=3"
+ended = subprocess.run(
+    [sys.executable, "-c", program],
+    env=os.environ | {"XLA_FLAGS": patience},
+    capture_output=True,
+    text=True,
+)
+print(re.findall("Expected 8 threads.*only.*", ended.stderr)[0])
+print("ended by signal", -ended.returncode)
+
+
+# %% all-take-part
+def previous(block):
+    above = lax.ppermute(block, "x", [(i, i + 1) for i in range(7)])
+    return jnp.where(lax.axis_index("x") > 0, above, -1)
+
+
+print(jax.shard_map(previous, mesh=mesh, out_specs=P("x"))(x))
+
+
 # %% twice
 def twice(block):
     total = lax.psum(block.sum(), "x")
