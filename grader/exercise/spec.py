@@ -125,8 +125,8 @@ class Recorder:
     tolerance  relative to the largest number of the expected array
     on_device  the answer, which is called, is also traced: one that copies to the host, or that moves piece after
                piece to single devices, is wrong even where its numbers are right
-    work       the answer, which is called, is also compiled, and its devices' matrix products are counted: more than
-               `verdict.MOST_WORK` times the solution's are wrong, as they are wherever how="jit"
+    work       a device's matrix products are counted, of an answer that is called program by program: more than
+               `verdict.MOST_WORK` times the solution's are wrong
     values     what its numbers are, which decides what may be said of wrong ones: "data", "count", "index" (counted
                from 0), "bytes", "seconds", "id" (of a device, a process, a step) or "label"; of a tuple one for each
                element, of dicts, in lists or not, a dict with one for each key

@@ -189,7 +189,7 @@ def judge_case(spec: Spec, case: Observation, right: Observation) -> Fault | Non
         return Fault("wrong", Message("differs"), difference=found)
     if over := over_budget(case):
         return Fault("wrong", over, observation=case)
-    if much := too_much_work(case, right):
+    if spec.work and (much := too_much_work(case, right)):
         return Fault("wrong", much)
     if case.leaves_devices:
         return Fault("wrong", Message(case.leaves_devices))

@@ -155,7 +155,7 @@ def observe(
             value, failure = None, failure_of(error, path)
     changed = as_found.change() if value is not None else None
     gone = given_up(args) if value is not None else ()
-    if spec.work and value is not None:
+    if spec.work and spec.how == "call" and value is not None:
         traffic = work_of(function, args)
     if spec.on_device and value is not None:
         leaves = _leaves_devices(function, args)

@@ -51,6 +51,7 @@ def check_layers(check, kind):
         compare=("value", "placement"),
         how="jit",
         budget=one_sum,
+        work=True,
         tolerance=1e-4,
     )
 

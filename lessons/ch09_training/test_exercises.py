@@ -152,6 +152,7 @@ def test_gated_mlp(check):
         cases,
         oracle=oracle,
         how="jit",
+        work=True,
         budget=budget,
         compare=("value", "placement"),
         tolerance=1e-4,

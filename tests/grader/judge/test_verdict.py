@@ -1,6 +1,7 @@
 """Which of several things that went wrong is told."""
 
 import base64
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +56,7 @@ def test_arguments_are_counted_from_0():
     assert "第 0 个参数（从 0 数起）被改动了" in say(because.key, "zh-Hans", **because.values)
 
 
-ONE = Spec("ch90_one", "f", Path("lessons/ch90_one"), lambda rng: [])
+ONE = Spec("ch90_one", "f", Path("lessons/ch90_one"), lambda rng: [], work=True)
 
 
 def alone(case, right):
@@ -71,6 +72,12 @@ def computes(flops):
 )
 def test_half_as_much_again_is_allowed_and_no_more(flops, outcome):
     assert alone(computes(flops), computes(100)).outcome == outcome
+
+
+def test_work_is_judged_only_where_it_is_asked_for():
+    spec = replace(ONE, work=False)
+    verdict = judge(spec, Verdict("ch90_one.f", ""), [[computes(100)]], [seen(computes(400))], "f")
+    assert verdict.outcome == "right"
 
 
 def test_too_much_work_says_how_many_times():
