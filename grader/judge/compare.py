@@ -25,9 +25,9 @@ class Difference:
     expected: Value
     path: str = ""
     at: str = ""
+    numbers: tuple[str, str] = ("", "")  # got and expected at that index
     device: int | None = None
     first: int | None = None
-    numbers: tuple[str, str] = ("", "")  # got and expected at that index
     inside: tuple[str, Value, Value] | None = None
 
 
@@ -80,9 +80,7 @@ def copies(got: Value, tolerance: float, path: str = "") -> Difference | None:
                 continue
             other = got.numbers(block)
             if (at := _first_apart(other, one, tolerance, scale_of(one))) is not None:
-                index = [i + a for i, (a, _) in zip(at, block.bounds, strict=True)]
-                numbers = f"{other[at].item():.6g}", f"{one[at].item():.6g}"
-                return Difference("copies", got, got, path, str(index) if index else "", device, first, numbers)
+                return Difference("copies", got, got, path, *_there(at, block, other, one), device, first)
     for label, item in zip(got.labels, got.items, strict=True) if isinstance(got, Tree) else ():
         if found := copies(item, tolerance, f"{path}[{label!r}]"):
             return found
@@ -171,10 +169,15 @@ def _arrays(got: Array, expected: Array, tolerance: float, strict: bool, path: s
             return Difference("placement", got, expected, path)  # other blocks on this process
         mine = got.numbers(block)
         if (at := _first_apart(mine, want, tolerance, scale)) is not None:
-            index = [i + a for i, (a, _) in zip(at, block.bounds, strict=True)]
-            numbers = (f"{mine[at].item():.6g}", f"{want[at].item():.6g}") if mine.dtype.kind not in "SU" else ("", "")
-            return Difference("numbers", got, expected, path, str(index) if index else "", numbers=numbers)
+            return Difference("numbers", got, expected, path, *_there(at, block, mine, want))
     return None
+
+
+def _there(at: tuple[int, ...], block: Block, a: np.ndarray, b: np.ndarray) -> tuple[str, tuple[str, str]]:
+    """The index in the whole array of a place in a block, "" where there is none to say, and both numbers there."""
+    index = [i + start for i, (start, _) in zip(at, block.bounds, strict=True)]
+    numbers = (f"{a[at].item():.6g}", f"{b[at].item():.6g}") if a.dtype.kind not in "SU" else ("", "")
+    return str(index) if index else "", numbers
 
 
 def scale_of(x: np.ndarray) -> float:

@@ -108,12 +108,13 @@ def _difference(found: Difference | PrintedDifference, none: bool, lang: str) ->
         lines = [_line(label, text, lang) for label, text in zip(("got", "expected"), texts, strict=True)]
         return "differs-printed", lines, say("differs-printed", lang)
     if found.kind == "copies":
-        key = "differs-copies" if found.at else "differs-copies-number"
-        values = {"at": found.at, "device": found.device, "first": found.first}
-        values |= {"got": found.numbers[0], "expected": found.numbers[1]}
-        where = f"result{found.path}: " if found.path else ""
-        shows = show(found.got, lang, numbers=shown.around(found.got, found.at)) if found.at else show(found.got, lang)
-        return key, [_line("got", where + shows, lang)], say(key, lang, **values)
+        at = f"result{found.path}: " if found.path else ""
+        numbers = shown.around(found.got, found.at) if found.at else ""
+        lines = [_line("got", at + show(found.got, lang, numbers=numbers), lang)]
+        where = say("copies-at", lang, at=found.at) if found.at else ""
+        got, expected = found.numbers
+        values = {"where": where, "device": found.device, "first": found.first, "got": got, "expected": expected}
+        return "differs-copies", lines, say("differs-copies", lang, **values)
     path, *row = found.inside or (found.path,)
     at = f"result{path}: " if path else ""
     got, expected = (show(x, lang) for x in row) if row else _beside(found, lang)

@@ -4,6 +4,7 @@ Along which axes a value differs from device to device is worked out as shard_ma
 hands out and from `axis_index`; here also where `check_vma=False` has turned that check off.
 """
 
+import linecache
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -50,7 +51,7 @@ def _lines(step: Any, path: str) -> tuple[CodeLine, ...]:
     """The innermost line of the file that led to an operation."""
     traceback = step.source_info.traceback
     frames = [f for f in traceback.frames if f.file_name == path] if traceback else []
-    return ((frames[0].line_num, ""),) if frames else ()
+    return tuple((f.line_num, linecache.getline(path, f.line_num).strip()) for f in frames[:1])
 
 
 def _walk(jaxpr: Any, given: Sequence[Axes], alone: Axes, inside: str) -> tuple[Iterator[Alone], list[Axes]]:

@@ -9,7 +9,7 @@ import traceback
 import types
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -91,8 +91,7 @@ def _cases(
     fine, may_part = True, branches.BRANCHES.search(text)
     for args in drawn:
         if may_part and (fault := branches.failure(function, args, str(path))):
-            own = tuple((n, text.splitlines()[n - 1]) for n, _ in fault.own if n)
-            seen.append(Observation(_packed(args), failure=replace(fault, own=own)))
+            seen.append(Observation(_packed(args), failure=fault))
         elif fine:
             seen.append(observe(function, args, spec, path))
             fine = spec.processes == 1 or all_fine(not seen[-1].timed_out)

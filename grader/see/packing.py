@@ -126,29 +126,33 @@ def _jax_array(x: Any, data: bool) -> Value:
     where = sorted((d.id, _bounds(index, x.shape)) for d, index in x.sharding.devices_indices_map(x.shape).items())
     spec = tuple(map(_entry, x.sharding.spec)) if isinstance(x.sharding, NamedSharding) else None
     placement = Placement(len(x.sharding.device_set), x.sharding.is_fully_replicated, tuple(where), spec)
+    about: dict[str, Any] = {"jax": True, "placement": placement}
+    if data and len({bounds for _, bounds in where}) < len(where):
+        about["copies"] = _drifted(_parts(x))
     if x.is_fully_addressable:
-        return dataclasses.replace(
-            _array(np.asarray(x), data), jax=True, placement=placement, copies=_drifted(x) if data else ()
-        )
+        return dataclasses.replace(_array(np.asarray(x), data), **about)
+    parts = _parts(x)
+    blocks = tuple(_block(bounds, part, data) for _, bounds, part in parts)
+    first = _first(parts[0][2]) + "…" if parts else ""
+    return Array(x.dtype.name, tuple(x.shape), partial=True, blocks=blocks, first=first, **about)
+
+
+Part = tuple[int, Bounds, np.ndarray]  # a device, and what it holds
+
+
+def _parts(x: Any) -> list[Part]:
     shards = sorted(x.addressable_shards, key=lambda s: s.device.id)
-    parts = [(_bounds(s.index, x.shape), np.asarray(s.data)) for s in shards]
-    blocks = tuple(_block(bounds, part, data) for bounds, part in parts)
-    first = _first(parts[0][1]) + "…" if parts else ""
-    about = {"jax": True, "partial": True, "placement": placement, "copies": _drifted(x) if data else ()}
-    return Array(x.dtype.name, tuple(x.shape), blocks=blocks, first=first, **about)
+    return [(int(s.device.id), _bounds(s.index, x.shape), np.asarray(s.data)) for s in shards]
 
 
-def _drifted(x: Any) -> tuple[tuple[int, Block], ...]:
+def _drifted(parts: list[Part]) -> tuple[tuple[int, Block], ...]:
     """The copies that are none: what a device holds where an earlier one with the same block holds other bytes."""
-    if x.sharding.num_devices == 1:
-        return ()
     first: dict[Bounds, bytes] = {}
-    found = []
-    for shard in sorted(x.addressable_shards, key=lambda s: s.device.id):
-        bounds, part = _bounds(shard.index, x.shape), np.asarray(shard.data)
-        if part.tobytes() != first.setdefault(bounds, part.tobytes()):
-            found.append((int(shard.device.id), _block(bounds, part, True)))
-    return tuple(found)
+    return tuple(
+        (device, _block(bounds, part, True))
+        for device, bounds, part in parts
+        if (held := part.tobytes()) != first.setdefault(bounds, held)
+    )
 
 
 def _bounds(index: tuple[slice, ...], shape: tuple[int, ...]) -> Bounds:

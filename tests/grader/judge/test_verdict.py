@@ -109,4 +109,5 @@ def test_copies_that_differ_by_more_than_rounding_are_wrong_before_anything_else
         assert verdict.outcome == outcome
     text = explain(ONE, verdict, 20.0, 2.0, "en")
     assert "at [1] device 0 holds 2 and device 1 holds 2.5" in text
+    assert "got       f32[2]" in text
     assert "在 [1] 处，设备 0 上是 2，设备 1 上是 2.5" in explain(ONE, verdict, 20.0, 2.0, "zh-Hans")
