@@ -24,6 +24,7 @@ class Budget:
                among the arguments for the machine's: by their bytes alone, as an exercise sends few, latency left out
     temporary  the most bytes that a device may need beside arguments and results, by the compiler's `memory_analysis()`
     hidden     whether each collective must have a product to hide behind, by `minipod.hlo.hiding.exposed`
+    work       whether the products of a device are counted beside; `check(work=…)` says so
     """
 
     ops: set[str]
@@ -34,6 +35,7 @@ class Budget:
     on: str = ""
     temporary: int | None = None
     hidden: bool = False
+    work: bool = False
 
 
 @dataclass
@@ -153,6 +155,8 @@ class Recorder:
             raise ValueError(f"{spec.exercise}: values={spec.values!r}: {unknown.pop()!r} is none of {MEANINGS}")
         if spec.budget is not None and spec.how != "jit":
             raise ValueError(f'{spec.exercise}: a budget is read from a compiled program: say how="jit"')
+        if spec.work and spec.how == "jit" and spec.budget is None:
+            raise ValueError(f'{spec.exercise}: how="jit" counts work beside a budget: say which')
         self.specs.append(spec)
 
 

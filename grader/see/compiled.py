@@ -15,7 +15,8 @@ Compiler = Callable[[Callable[..., Any], tuple[Any, ...], Budget | None], Compil
 
 def budget_of(spec: Spec, args: tuple[Any, ...]) -> Budget | None:
     """What the exercise allows for these arguments."""
-    return spec.budget if isinstance(spec.budget, Budget) or spec.budget is None else spec.budget(*args)
+    budget = spec.budget if isinstance(spec.budget, Budget) or spec.budget is None else spec.budget(*args)
+    return replace(budget, work=True) if budget and spec.work else budget
 
 
 def compiled(function: Callable[..., Any], args: tuple[Any, ...], budget: Budget | None) -> Compiled:
@@ -120,7 +121,8 @@ def traffic_in(text: str, mesh: Any = None, budget: Budget | None = None) -> Tra
         seconds = float(traffic.seconds(found, link, mesh)) if link and known else None
         exposed = len(hiding.exposed(hlo.parse(text))) if limit.hidden else None
         total = traffic.total(found) if known else None
-        return Traffic(transfers, total, along, seconds, exposed=exposed, flops=_flops(text))
+        flops = _flops(text) if limit.work else None
+        return Traffic(transfers, total, along, seconds, exposed=exposed, flops=flops)
     except ValueError as error:
         return Unreadable(str(error)[:300])
 
