@@ -7,6 +7,7 @@ also where no room can be made; 130 or 143 when it was stopped: then the report 
 import argparse
 import math
 import os
+import resource
 import signal
 import sys
 import time
@@ -18,7 +19,7 @@ from typing import NoReturn
 from rich.console import Console
 
 import minipod
-from grader.classroom import changed_files, run_files
+from grader.classroom import changed_files, parts, run_files
 from grader.classroom.grading import OWN_MEMORY, ClassGrading
 from grader.classroom.results import tally
 from grader.classroom.results.class_page import ClassRun, write_page
@@ -80,6 +81,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", metavar="N", help="of the inputs (default: drawn once for these submissions)")
     parser.add_argument("--jobs", metavar="N", help="students at a time (default: one for each core)")
     parser.add_argument(
+        "--part",
+        metavar="3/10",
+        help="check the third tenth of the students; who finishes last writes the report of all: for a Slurm array",
+    )
+    parser.add_argument(
         "--isolation", choices=["auto", *isolation.KINDS], default="auto", help="none: no room (default: the best room)"
     )
     parser.add_argument("--root", type=Path, default=ENGINE, help=argparse.SUPPRESS)
@@ -92,7 +98,7 @@ def _check(options: argparse.Namespace, lang: str, console: Console) -> int:
     out = (options.out or folder.resolve().parent / "class-report").absolute()
     limit, memory = _positive(options.limit, "--limit"), _positive(options.memory, "--memory")
     jobs = int(_positive(options.jobs or str(_cores()), "--jobs", whole=True))
-    wanted = _seed(options.seed)
+    wanted, share = _seed(options.seed), parts.share(options.part) if options.part else None
     catalogue = Catalogue(root / "lessons")
     students, others = find(folder, sorted({e.partition(".")[0] for e in catalogue.exercises}))
     _prepare_out(out, folder)
@@ -103,10 +109,13 @@ def _check(options: argparse.Namespace, lang: str, console: Console) -> int:
     own = RunFiles(root)
     warm_up(own.compiled)
     files = SandboxFiles(root, [folder.resolve(), out.resolve()], own.operations, own.pycache)
-    kind = _choose(options.isolation, files, lang)
+    kind, refused = _choose(options.isolation, files, lang)
     console.print(say(f"class-using-{kind}", lang))
     exercises = [e for e in catalogue.exercises if e.partition(".")[0] in lessons]
-    grading = ClassGrading(root, students, settings, lang, catalogue, exercises)
+    whole = ClassGrading(root, students, settings, lang, catalogue, exercises)
+    mine = share.students(students) if share else students
+    grading = ClassGrading(root, mine, settings, lang, catalogue, exercises) if share else whole
+    key = parts.key(grading, mine) if share else ""
     with ProgressLines(console, lang) as progress, own.without_walls() if kind == "none" else nullcontext():
         grading.prepare(progress.tell)
         own.share_operations()
@@ -114,13 +123,52 @@ def _check(options: argparse.Namespace, lang: str, console: Console) -> int:
         grading.run(kind, files, jobs, progress.tell)
     after = changed_files.fingerprints(root, folder, ENGINE, walls=kind != "none")
     changed = [shown(path) for path in changed_files.changes(before, after)]
-    values = {"limit": f"{limit:g}", "memory": f"{memory:g}", "processes": sandbox_pool.PROCESSES}
-    values |= {"more": f"{OWN_MEMORY:g}", "told": ", ".join(grading.told) or "–"}
+    isolated = _about(kind, refused, grading)
+    seconds, work = time.monotonic() - began, _processor_seconds()
+    if share:
+        parts.write(share.path(out), _part(key, grading, isolated, changed, seconds, work))
+        found = _all_parts(share, whole, out, console)
+        if found is None:
+            return 1 if changed else 0
+        parts.merged(whole, found)
+        isolated = list(dict.fromkeys(each for part in found for each in part.isolation))
+        changed = sorted({path for part in found for path in part.changed})
+        seconds, work = max(part.seconds for part in found), sum(part.work for part in found)
+    values: dict[str, object] = {"limit": f"{limit:g}", "memory": f"{memory:g}", "processes": sandbox_pool.PROCESSES}
+    values |= {"more": f"{OWN_MEMORY:g}", "told": ", ".join(whole.told) or "–"}
     when = datetime.now().strftime("%Y-%m-%d %H:%M")
-    write_page(out / PAGE, ClassRun(grading, shown(str(folder)), _about(kind, grading), values, changed, others, when))
-    write_csv(out / TABLE, grading)
-    _last_words(console, grading, out, changed, time.monotonic() - began)
+    write_page(out / PAGE, ClassRun(whole, shown(str(folder)), isolated, values, changed, others, when))
+    write_csv(out / TABLE, whole)
+    _last_words(console, whole, out, changed, seconds, work)
     return 1 if changed else 0
+
+
+def _part(
+    key: str, grading: ClassGrading, isolated: list[str], changed: list[str], seconds: float, work: float
+) -> parts.Part:
+    notes = {student.name: tuple(student.notes) for student in grading.students}
+    found = grading.outcomes, grading.telling, grading.functions, notes
+    return parts.Part(key, *found, tuple(isolated), tuple(changed), seconds, work)
+
+
+def _all_parts(share: parts.Share, whole: ClassGrading, out: Path, console: Console) -> list[parts.Part] | None:
+    """What all parts found out; None, and which are missing is said, as long as not all are there."""
+    found = {n.n: parts.read(n.path(out), parts.key(whole, n.students(whole.students))) for n in share.all}
+    missing = [n for n, part in found.items() if part is None]
+    values = {"n": share.n, "of": share.of, "there": share.of - len(missing)}
+    values |= {"students": len(share.students(whole.students)), "file": shown(str(share.path(out)))}
+    console.print(say("class-part", whole.lang, **values))
+    if missing:
+        names = ", ".join(map(str, missing[:20])) + (" …" if len(missing) > 20 else "")
+        console.print(say("class-part-missing", whole.lang, missing=names, first=missing[0], of=share.of))
+        return None
+    return [part for part in found.values() if part]
+
+
+def _processor_seconds() -> float:
+    """Of this process and of all its children that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def _lessons(wanted: str | None, root: Path, students: list[Student], folder: Path) -> list[str]:
@@ -175,8 +223,9 @@ def _prepare_out(out: Path, folder: Path) -> None:
         raise BadInput("class-out-unwritable", out=shown(str(out)), error=error.strerror) from None
 
 
-def _choose(wanted: str, files: SandboxFiles, lang: str) -> str:
-    """The kind of isolation that was asked for, or the best room that works here; never none unasked.
+def _choose(wanted: str, files: SandboxFiles, lang: str) -> tuple[str, bool]:
+    """The kind of isolation that was asked for, or the best room that works here; never none unasked. And whether the
+    kernel refuses what `system_calls` lists.
 
     Raises BadInput when there is none, or not that one.
     """
@@ -197,28 +246,31 @@ def _choose(wanted: str, files: SandboxFiles, lang: str) -> str:
             continue
         closed = not secret & {*tried.seen} and not kept & {*tried.writable}
         if tried.started == 2 and (closed or kind == "none"):
-            return kind
+            return kind, tried.refused
         why.append(say("class-room-open" if tried.started == 2 else "class-room-fails", lang, kind=kind))
     if wanted == "auto":
         raise BadInput("class-no-room", tried=say("list-semicolon", lang).join(why))
     raise BadInput("class-isolation-fails", kind=wanted)
 
 
-def _about(kind: str, grading: ClassGrading) -> list[str]:
+def _about(kind: str, refused: bool, grading: ClassGrading) -> list[str]:
     """What the report says about how the answers were run, as message keys: first what was isolated."""
     told = ["class-told"] if grading.told else []
     judged = ["class-outside", *told, "class-code"]
+    calls = "class-calls-refused" if refused else "class-calls-open"
     if kind == "none":
-        return ["class-isolation-none", "class-limits", *judged]
+        return ["class-isolation-none", "class-limits", calls, *judged]
     count = "class-count" if isolation.counts_processes(kind) else "class-no-count"
-    return [f"class-isolation-{kind}", "class-sandbox", "class-limits", count, *judged]
+    return [f"class-isolation-{kind}", "class-sandbox", "class-limits", count, calls, *judged]
 
 
-def _last_words(console: Console, grading: ClassGrading, out: Path, changed: list[str], seconds: float) -> None:
+def _last_words(
+    console: Console, grading: ClassGrading, out: Path, changed: list[str], seconds: float, work: float
+) -> None:
     lang = grading.lang
     counts = [tally.solved(grading, student) for student in grading.outcomes]
     values = {"students": len(counts), "exercises": len(grading.exercises), "solved": sum(counts)}
-    values |= {"answers": len(counts) * len(grading.exercises), "seconds": f"{seconds:.0f}"}
+    values |= {"answers": len(counts) * len(grading.exercises), "seconds": f"{seconds:.0f}", "work": f"{work:.0f}"}
     console.print(say("class-summary", lang, **values))
     if rows := tally.stuck(grading):
         console.print(say("class-summary-stuck", lang, exercise=rows[0].exercise, solved=rows[0].solved))

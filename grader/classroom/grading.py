@@ -35,15 +35,20 @@ Tell = Callable[[str, int, int], object]  # (step, how many are done, of how man
 OWN_MEMORY = 0.75  # GiB that the processes of a sandbox may hold together beside what the answer's may
 JUDGING = 60.0, 2.0  # seconds and GiB for reading and judging one reply
 LONGEST_MESSAGE = 20_000  # characters
+HUNG = b'"hung"'  # stands in a reply that says so, wherever else it may
 
 
 @dataclass
 class Outcome:
-    """What became of one answer. outcome: one of OUTCOMES · mistake: the function of mistakes.py, or None."""
+    """What became of one answer. outcome: one of OUTCOMES · mistake: the function of mistakes.py, or None.
+
+    at_import  whether it hung while its file was imported, as then all of the file's do
+    """
 
     outcome: str
     mistake: str | None = None
     message: str = ""
+    at_import: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,7 @@ class ClassGrading:
     exercises  those that count: of the lessons that were handed in, or that were asked for
     outcomes   of each student, by exercise
     telling    by student and lesson the lines that a teacher should read · alike: whose answers are nearly the same
+    functions  by student and exercise the lines that are compared for that
     """
 
     root: Path
@@ -84,7 +90,8 @@ class ClassGrading:
     _prepared: dict[str, Prepared | str] = field(default_factory=dict)
     _checks: dict[Answer, checking.Check] = field(default_factory=dict)
     _judged: dict[Answer, Outcome] = field(default_factory=dict)
-    _functions: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
+    functions: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
+    _hung_files: dict[tuple[str, str], Outcome] = field(default_factory=dict)  # by student and lesson, at their import
 
     @property
     def told(self) -> list[str]:
@@ -95,13 +102,13 @@ class ClassGrading:
     def run(self, kind: str, files: SandboxFiles, jobs: int, tell: Tell) -> None:
         """Fill `outcomes`, `telling` and `alike`, once the exercises are prepared."""
         self._read(tell)
-        self.alike = integrity.alike(self._functions)
+        self.alike = integrity.alike(self.functions)
         with tempfile.TemporaryDirectory(prefix="class-") as folder:
             programs: dict[Answer, Path] = {}  # replies that hold programs, still to be measured
             answers = self._answers()
 
             def answered(answer: Answer, line: bytes | str) -> None:
-                if isinstance(line, bytes) and self._is_traced(answer[1]):
+                if isinstance(line, bytes) and self._is_traced(answer[1]) and HUNG not in line:
                     programs[answer] = Path(folder, str(len(programs)))
                     programs[answer].write_bytes(line)
                 else:
@@ -110,8 +117,36 @@ class ClassGrading:
             self._ask(kind, files, jobs, answers, answered, partial(tell, "class-step-run"))
             measured = [[self._measure(*item) for item in list(programs.items())[n::jobs]] for n in range(jobs)]
             self._ask(kind, files, jobs, measured, self._judge, partial(tell, "class-step-measure"))
+            if jobs > 1:
+                programs.clear()
+                self._alone(kind, files, answered, programs, partial(tell, "class-step-alone"))
         for student in self.students:
             self.outcomes[student.name] = {exercise: self._outcome(student, exercise) for exercise in self.exercises}
+
+    def _alone(
+        self,
+        kind: str,
+        files: SandboxFiles,
+        answered: sandbox_pool.Arrived,
+        programs: dict[Answer, Path],
+        tell: Callable[[int, int], object],
+    ) -> None:
+        """Run what hung beside others once more with nothing beside it: somebody else may have had the processors.
+
+        Of a file one answer that hangs again is enough. programs: what `answered` keeps to be measured
+        """
+        hung = [answer for answer, found in self._judged.items() if found.outcome == "hung"]
+        again: set[tuple[str, str]] = set()
+        for n, answer in enumerate(hung, 1):
+            file = answer[0], _lesson(answer[1])
+            if file not in again:
+                self._hung_files.pop(file, None)
+                self._ask(kind, files, 1, [[self._see(answer)]], answered, lambda *_: None)
+                if answer in programs:
+                    self._ask(kind, files, 1, [[self._measure(answer, programs[answer])]], self._judge, lambda *_: None)
+                if self._judged[answer].outcome == "hung":
+                    again.add(file)
+            tell(n, len(hung))
 
     def _ask(
         self,
@@ -148,7 +183,7 @@ class ClassGrading:
     def _read(self, tell: Tell) -> None:
         """The checks of each student's answers, in children: even reading a file may take for ever, or end Python."""
         for n, student in enumerate(self.students, 1):
-            self.telling[student.name], self._functions[student.name] = {}, {}
+            self.telling[student.name], self.functions[student.name] = {}, {}
             lessons = [lesson for lesson in student.lessons if any(_lesson(e) == lesson for e in self.exercises)]
             if lessons and not self._read_lessons(student, lessons):
                 for lesson in lessons:
@@ -181,7 +216,7 @@ class ClassGrading:
             check = checking.Check(self.catalogue.spec(exercise), settings, examined.verdict, source=examined.source)
             self._checks[student.name, exercise] = check
         self.telling[student.name] |= files.telling
-        self._functions[student.name] |= files.functions
+        self.functions[student.name] |= files.functions
         return True
 
     def _answers(self) -> list[list[Question]]:
@@ -209,7 +244,13 @@ class ClassGrading:
         how = "export" if spec.how == "jit" else "call"
         about = how, spec.on_device, spec.processes, spec.devices, ready.arguments
         request = See(Task(spec.lesson, spec.name, *about), check.verdict.file, check.source, limit, memory)
-        return Question(answer, lambda: request, limit, memory * spec.processes + OWN_MEMORY)
+
+        def make() -> See | None:
+            if found := self._hung_files.get((answer[0], spec.lesson)):
+                self._judged[answer] = found
+            return None if found else request
+
+        return Question(answer, make, limit, memory * spec.processes + OWN_MEMORY)
 
     def _measure(self, answer: Answer, reply: Path) -> Question:
         spec, ready = self._checks[answer].spec, self._prepared[answer[1]]
@@ -229,7 +270,10 @@ class ClassGrading:
             return
         concluded = partial(self._concluded, answer, line)
         seen = reading.apart(lambda: encode(concluded()), *JUDGING)
-        self._judged[answer] = self._broken("class-sandbox-nonsense") if seen is None else decode(Outcome, seen)
+        found = self._broken("class-sandbox-nonsense") if seen is None else decode(Outcome, seen)
+        self._judged[answer] = found
+        if found.at_import:
+            self._hung_files[answer[0], _lesson(answer[1])] = found
 
     def _concluded(self, answer: Answer, line: bytes) -> Outcome:
         """The verdict in words. What was seen is the submission's own word, so it may be anything at all."""
@@ -249,7 +293,8 @@ class ClassGrading:
 
     def _in_words(self, check: checking.Check) -> Outcome:
         text = checking.in_words(check, self.lang).replace(f"{self.settings.answers}{os.sep}", "")
-        return Outcome(check.verdict.outcome, check.verdict.mistake, text[:LONGEST_MESSAGE])
+        verdict = check.verdict
+        return Outcome(verdict.outcome, verdict.mistake, text[:LONGEST_MESSAGE], checking.hung_at_import(verdict))
 
     def _broken(self, key: str, **values: object) -> Outcome:
         return Outcome("broken", message=say(key, self.lang, **values))

@@ -5,6 +5,7 @@ Neither proves anything; both are read from the text alone, which is never run h
 
 import ast
 import copy
+import functools
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -112,6 +113,9 @@ def _reasons(node: ast.AST, usual: set[str], modules: Mapping[str, str]) -> Iter
             yield f"{ast.unparse(node)} = …"
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in CALLS:
         yield node.id
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "vars"):
+        if len(node.args) < 2 or not isinstance(node.args[1], ast.Constant):  # a name that is put together, or all
+            yield f"{node.func.id}(…)"
     if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in ATTRIBUTES | MODULES:
         yield repr(node.value)
 
@@ -170,11 +174,11 @@ def alike(functions: Mapping[str, Mapping[str, tuple[str, ...]]]) -> list[Pair]:
         student: {e: x for e, x in seen.items() if len(x) >= FEW_LINES and (e, x) not in usual}
         for student, seen in functions.items()
     }
-    pairs = []
+    near, pairs = functools.cache(_near), []  # many give the same answer
     for one, other in combinations(counted, 2):
         a, b = counted[one], counted[other]
         both = [e for e in a if e in b]
-        same = tuple(e for e in both if _near(a[e], b[e]))
+        same = tuple(e for e in both if near(a[e], b[e]))
         if len(same) >= SHARED:
             pairs.append(Pair(one, other, same, len(both)))
     return sorted(pairs, key=lambda pair: (-len(pair.exercises), pair.both))
@@ -183,5 +187,7 @@ def alike(functions: Mapping[str, Mapping[str, tuple[str, ...]]]) -> list[Pair]:
 def _near(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
     if a == b:
         return True
-    matcher = SequenceMatcher(None, a, b, autojunk=False)
-    return matcher.real_quick_ratio() >= ALIKE and matcher.quick_ratio() >= ALIKE and matcher.ratio() >= ALIKE
+    most = ALIKE * (len(a) + len(b)) / 2  # lines that they must share
+    if min(len(a), len(b)) < most or (Counter(a) & Counter(b)).total() < most:
+        return False
+    return SequenceMatcher(None, a, b, autojunk=False).ratio() >= ALIKE

@@ -91,6 +91,15 @@ def seed(root: Path, folder: Path) -> int:
     with contextlib.suppress(OSError, ValueError):
         return int(path.read_text(encoding="ascii"))
     drawn = random.SystemRandom().randrange(10**6)
-    with contextlib.suppress(OSError):
-        write_private(path, f"{drawn}\n".encode())
+    fresh = path.with_name(f"{path.name}-{drawn}")
+    with contextlib.suppress(OSError, ValueError):
+        write_private(fresh, f"{drawn}\n".encode())
+        try:
+            os.link(fresh, path)
+            fresh.unlink()
+        except FileExistsError:  # another part of this class was quicker
+            fresh.unlink()
+        except OSError:  # a file system without links
+            os.replace(fresh, path)
+        return int(path.read_text(encoding="ascii"))
     return drawn

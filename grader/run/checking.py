@@ -262,6 +262,14 @@ def _own_fault(verdict: Verdict, error: Exception) -> Verdict:
     return settle(verdict, "broken", "own-fault", error=f"{type(error).__name__}: {error} ({place})")
 
 
+def hung_at_import(verdict: Verdict) -> bool:
+    """Whether an answer hung in its file's own lines, outside of every function that was called: so do all of it."""
+    return verdict.outcome == "hung" and any(
+        path == verdict.file and function == "<module>"
+        for path, function in re.findall(r'File "([^"]+)", line \d+ in (.+)', verdict.stack)
+    )
+
+
 def _own_lines(stack: str, check: Check) -> tuple[CodeLine, ...]:
     """The learner's lines in faulthandler's traceback, outermost first."""
     lines = re.findall(r'File "([^"]+)", line (\d+)', stack)

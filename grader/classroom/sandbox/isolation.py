@@ -4,13 +4,15 @@ bwrap     bubblewrap: an empty file system with what Python needs in it, read-on
 unshare   the same with util-linux's unshare and our own mounts (mounts.py)
 none      a plain process
 
-Started by root, the first two become a user without a name, one for each place, so that the limit on processes, which
-the kernel counts by user and not for root, holds for each sandbox by itself.
+Started by root, the first two become a user without a name, each another one: the kernel counts processes by user, and
+not for root, and what it keeps for a user, such as keys, no later sandbox may find.
 """
 
+import itertools
 import json
 import os
 import re
+import secrets
 import shutil
 import sys
 from dataclasses import dataclass
@@ -20,12 +22,14 @@ import minipod
 
 KINDS = ("bwrap", "unshare", "none")
 TMP_BYTES = 256 << 20  # of /tmp and of /dev/shm
+TMP_FILES = 20_000  # in each, where we mount them ourselves
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _STORE = Path("/nix/store")  # where Python lies there, what it needs lies beside it
 _ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime")
 _ETC += ("passwd", "group", "hosts", "nsswitch.conf")
 _ENGINE = Path(minipod.__file__).parents[1]  # holds minipod/ and grader/
-_FIRST_USER = 2_000_000_000  # nobody's: above what systemd and containers hand out
+_NOBODY = range(2_000_000_000, 2_147_000_000)  # above what systemd and containers hand out
+_users = itertools.count(secrets.randbelow(len(_NOBODY)))  # of this run; one at the same time begins elsewhere
 
 
 @dataclass
@@ -80,15 +84,12 @@ def available() -> list[str]:
     return [kind for kind in KINDS if all(_program(name) for name in needs[kind])]
 
 
-def command(kind: str, files: SandboxFiles, program: list[str], place: int = 0) -> list[str]:
-    """The command line that starts `program`, one, too, with this kind of isolation.
-
-    place  sandboxes that are open at the same time have different ones
-    """
+def command(kind: str, files: SandboxFiles, program: list[str]) -> list[str]:
+    """The command line that starts `program`, one, too, with this kind of isolation; each call gives another user."""
     if kind == "bwrap":
-        return _bwrap(files, program, place)
+        return _bwrap(files, program)
     if kind == "unshare":
-        return _unshare(files, program, place)
+        return _unshare(files, program)
     return program
 
 
@@ -111,7 +112,7 @@ def _program(name: str) -> str | None:
     return shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin:/usr/bin:/bin")
 
 
-def _bwrap(files: SandboxFiles, program: list[str], place: int) -> list[str]:
+def _bwrap(files: SandboxFiles, program: list[str]) -> list[str]:
     root = os.getuid() == 0
     line = [_program("bwrap") or "bwrap", "--die-with-parent", "--new-session", "--hostname", "localhost"]
     line += ["--unshare-pid", "--unshare-ipc", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
@@ -135,10 +136,10 @@ def _bwrap(files: SandboxFiles, program: list[str], place: int) -> list[str]:
         if what == "cover":
             line += ["--remount-ro", str(path)]
     line += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--"]
-    return line + (_unprivileged(place) if root else []) + program
+    return line + (_unprivileged() if root else []) + program
 
 
-def _unshare(files: SandboxFiles, program: list[str], place: int) -> list[str]:
+def _unshare(files: SandboxFiles, program: list[str]) -> list[str]:
     line = [_program("setpriv") or "setpriv", "--pdeathsig", "KILL", "--", _program("unshare") or "unshare"]
     if os.getuid():
         line += ["--user", "--map-root-user"]
@@ -146,18 +147,19 @@ def _unshare(files: SandboxFiles, program: list[str], place: int) -> list[str]:
     plan = {
         "steps": [(what, str(path)) for what, path in files.steps],
         "tmp_bytes": TMP_BYTES,
+        "tmp_files": TMP_FILES,
         "pivot_root": _program("pivot_root"),
         "mount": _program("mount"),
         "umount": _program("umount"),
-        "command": [*_unprivileged(place), *program],
+        "command": [*_unprivileged(), *program],
     }
     return [*line, "--", sys.executable, "-I", "-S", str(Path(__file__).with_name("mounts.py")), json.dumps(plan)]
 
 
-def _unprivileged(place: int) -> list[str]:
+def _unprivileged() -> list[str]:
     """The start of a command that runs without any privilege, and for root as another user."""
     drop = [_program("setpriv") or "setpriv", "--no-new-privs", "--bounding-set", "-all", "--inh-caps", "-all"]
     if os.getuid() == 0:
-        user = str(_FIRST_USER + place)
+        user = str(_NOBODY[next(_users) % len(_NOBODY)])
         drop += ["--reuid", user, "--regid", user, "--clear-groups"]
     return [*drop, "--"]

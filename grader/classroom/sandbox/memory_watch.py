@@ -1,7 +1,8 @@
 """How much memory the processes of each sandbox hold together, looked at a few times a second.
 
-What a process maps counts once, shared between those that share it (PSS); memory files count whether mapped or not.
-A limit of the kernel's on one process (RLIMIT_DATA) sees neither. Source: `man 5 proc`, smaps_rollup.
+What a process maps counts once, shared between those that share it (PSS); memory files count whether mapped or not, and
+so do a sandbox's own /tmp and /dev/shm, which lie in memory: what is written there, and for each file what the kernel
+keeps of it. A limit of the kernel's on one process (RLIMIT_DATA) sees none of that. Source: `man 5 proc`, smaps_rollup.
 """
 
 import contextlib
@@ -13,6 +14,8 @@ import time
 import psutil
 
 EVERY = 0.25  # seconds
+OWN_FOLDERS = ("tmp", "dev/shm")
+FILE = 1024  # bytes of the kernel's for a file that is empty: 850 were seen, on Linux 6.18
 _KILOBYTES = re.compile(rb"^(Pss|SwapPss): +(\d+) kB", re.M)
 
 
@@ -45,8 +48,22 @@ def held(pids: list[int]) -> int:
         with contextlib.suppress(OSError):
             with open(f"/proc/{pid}/smaps_rollup", "rb") as rollup:
                 mapped += sum(int(kilobytes) for _, kilobytes in _KILOBYTES.findall(rollup.read()))
-        files |= _memory_files(pid)
+        files |= _memory_files(pid) | _own_folders(pid)
     return mapped * 1024 + sum(files.values())
+
+
+def _own_folders(pid: int) -> dict[tuple[int, int], int]:
+    """The bytes of what lies in a sandbox's own folders; a process outside of one has the folders that we have."""
+    found = {}
+    for name in OWN_FOLDERS:
+        path = f"/proc/{pid}/root/{name}"
+        with contextlib.suppress(OSError):
+            device = os.stat(path).st_dev
+            if device != os.stat(f"/{name}").st_dev:
+                about = os.statvfs(path)
+                used = (about.f_blocks - about.f_bfree) * about.f_frsize
+                found[device, 0] = used + (about.f_files - about.f_ffree) * FILE
+    return found
 
 
 def _memory_files(pid: int) -> dict[tuple[int, int], int]:

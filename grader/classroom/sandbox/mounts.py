@@ -38,7 +38,7 @@ def main() -> None:
 
     empty("", "mode=755")
     for path in _WRITABLE:
-        empty(path, f"mode=1777,size={plan['tmp_bytes']}")
+        empty(path, f"mode=1777,size={plan['tmp_bytes']},nr_inodes={plan['tmp_files']}")
     for what, path in steps:
         if what == "cover":
             empty(path, "mode=755")

@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from grader.classroom.sandbox import system_calls
 from grader.classroom.sandbox.sandbox_messages import Measure, Reach, Ready, Reply, Request, Results, See, Try
 from grader.exercise.spec import Spec
 from grader.run.warm_up import warm_up
@@ -60,6 +61,7 @@ def main() -> None:
             line = json_lines.encode(encode(Results((large,) * len(message.results))))
         json_lines.send(replies, line)
 
+    refused = system_calls.refuse()
     compiled: Path | None = None
     reply(Ready())
     for line in requests:
@@ -70,7 +72,7 @@ def main() -> None:
                 compiled = compiled or _copied(options.cache)
                 reply(_measure(request, compiled))
             case Try(paths):
-                reply(_try(paths))
+                reply(_try(paths, refused))
 
 
 def _see(request: See) -> Results:
@@ -134,7 +136,7 @@ def _copied(cache: Path) -> Path:
     return own
 
 
-def _try(paths: tuple[str, ...]) -> Reach:
+def _try(paths: tuple[str, ...], refused: bool) -> Reach:
     """Whether a pair of processes can start here, and what could be reached."""
 
     def count() -> int:
@@ -145,7 +147,7 @@ def _try(paths: tuple[str, ...]) -> Reach:
     pair = forked.run(count, processes=2, devices=1, seconds=START)
     seen = [p for p in paths if (os.path.isdir(p) and os.listdir(p)) or (os.path.isfile(p) and os.path.getsize(p))]
     started = sum(result.value == 2 for result in pair)
-    return Reach(started, tuple(seen), tuple(p for p in paths if os.access(p, os.W_OK)))
+    return Reach(started, tuple(seen), tuple(p for p in paths if os.access(p, os.W_OK)), refused)
 
 
 if __name__ == "__main__":

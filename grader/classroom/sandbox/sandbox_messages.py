@@ -78,8 +78,12 @@ class Results(Reply):
 
 @dataclass(frozen=True)
 class Reach(Reply):
-    """How many processes of a pair started; which of the paths can be read, and which can be written."""
+    """How many processes of a pair started; which of the paths can be read, and which can be written.
+
+    refused  whether the kernel refuses what `system_calls` lists
+    """
 
     started: int
     seen: tuple[str, ...]
     writable: tuple[str, ...]
+    refused: bool

@@ -38,10 +38,13 @@ Answer = tuple[str, str]  # a student, and an exercise
 
 @dataclass(frozen=True)
 class Question:
-    """One request. make: builds it when it is its turn · limit: seconds of one try · memory: GiB of all processes."""
+    """One request. limit: seconds of one try · memory: GiB of all processes.
+
+    make  builds it when it is its turn; None: it is not to be asked any more, and nothing arrives
+    """
 
     answer: Answer
-    make: Callable[[], Request]
+    make: Callable[[], Request | None]
     limit: float
     memory: float
 
@@ -53,8 +56,7 @@ Arrived = Callable[[Answer, bytes | str], object]  # the reply's line as it came
 class Sandbox:
     """One isolated process. `ask` sends a request; `turn` says None until the reply has come."""
 
-    def __init__(self, kind: str, files: SandboxFiles, place: int = 0) -> None:
-        self.place = place
+    def __init__(self, kind: str, files: SandboxFiles) -> None:
         bare = kind == "none"
         self._tmp = tempfile.TemporaryDirectory(prefix="sandbox-", ignore_cleanup_errors=True) if bare else None
         folder = self._tmp.name if self._tmp else "/tmp"
@@ -68,7 +70,7 @@ class Sandbox:
         line += ["--parent", str(os.getpid())] if bare else []
         line += ["--processes", str(PROCESSES)] if isolation.counts_processes(kind) else []
         self._process = processes.Program(
-            isolation.command(kind, files, line, place),
+            isolation.command(kind, files, line),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=isolation.environment(files, folder),
@@ -147,8 +149,7 @@ def run_all(kind: str, files: SandboxFiles, work: list[Work], jobs: int, arrived
     try:
         while waiting or open_:
             while waiting and len(open_) < jobs:
-                place = min(set(range(jobs)) - {sandbox.place for sandbox in open_})
-                open_[Sandbox(kind, files, place)] = waiting.popleft(), None
+                open_[Sandbox(kind, files)] = waiting.popleft(), None
             select.select([sandbox.out for sandbox in open_], [], [], 0.05)
             used = watch.look([sandbox.pid for sandbox in open_])
             for sandbox, (item, question) in list(open_.items()):
@@ -165,9 +166,8 @@ def run_all(kind: str, files: SandboxFiles, work: list[Work], jobs: int, arrived
                         waiting.appendleft(item)
                     arrived(question.answer, str(error))
                     continue
-                following = item.popleft() if item else None
+                following = _asked(sandbox, item)
                 if following:
-                    sandbox.ask(following.make(), TRIES * following.limit + GRACE, following.memory)
                     open_[sandbox] = item, following
                 else:
                     _shut(sandbox, open_, before)
@@ -176,6 +176,16 @@ def run_all(kind: str, files: SandboxFiles, work: list[Work], jobs: int, arrived
     finally:
         for sandbox in list(open_):
             _shut(sandbox, open_, before)
+
+
+def _asked(sandbox: Sandbox, item: Work) -> Question | None:
+    """The next question of these that still is one, once the sandbox has been asked it."""
+    while item:
+        question = item.popleft()
+        if request := question.make():
+            sandbox.ask(request, TRIES * question.limit + GRACE, question.memory)
+            return question
+    return None
 
 
 def _shut(sandbox: Sandbox, open_: dict[Sandbox, tuple[Work, Question | None]], before: frozenset[int]) -> None:

@@ -1,7 +1,10 @@
 """Submissions that read, write, kill, fork, fill and loop: everybody else's outcome stands, and nothing is left."""
 
+import platform
+import re
 import subprocess
 import sys
+import time
 from collections import deque
 
 import pytest
@@ -12,6 +15,7 @@ from still_running import running_with
 from grader.classroom.sandbox import isolation, sandbox_pool
 from grader.classroom.sandbox.isolation import SandboxFiles
 from grader.classroom.sandbox.sandbox_messages import Try
+from grader.classroom.sandbox.system_calls import NUMBERS
 
 ISOLATED = KINDS[:2]
 BOMB = """
@@ -143,6 +147,76 @@ def test_without_a_sandbox_a_change_is_reported_and_the_rest_is_checked(tmp_path
     assert running_with(str(root)) == []
 
 
+LATE = """
+import pathlib, time
+def double(x):
+    before = pathlib.Path({marker!r})
+    if not before.exists():
+        before.touch()
+        time.sleep(60)
+    return 2 * x
+"""
+
+
+@pytest.mark.long
+def test_what_hung_beside_others_is_run_once_more_alone_and_a_file_that_hangs_only_a_few_times(tmp_path):
+    root, folder = project(tmp_path / "project"), tmp_path / "submissions"
+    honest = right(root, "ch90_one")["ch90_one"]
+    hand_in(folder, "late", ch90_one=honest + LATE.format(marker=str(tmp_path / "before")))
+    hand_in(folder, "stuck", ch90_one=f"{honest}\nwhile True:\n    pass\n")
+    began = time.monotonic()
+    done, rows = check_class(folder, root, "--limit", "8", "--jobs", "2", kind="none")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert outcomes(rows["late"])[:3] == ["right"] * 3
+    assert outcomes(rows["stuck"])[:3] == ["hung"] * 3
+    assert "once more alone" in done.stdout and time.monotonic() - began < 120
+
+
+KEYS = """
+import ctypes
+def double(x):
+    libc = ctypes.CDLL(None)
+    took = [libc.syscall({add_key}, b"user", b"lesson", b"2*x", 3, -4), libc.shmget(0, 1 << 20, 0o1600)]
+    return 2 * x if took == [-1, -1] else None
+"""
+INODES = """
+import os
+def double(x):
+    try:
+        for n in range(1_500_000):
+            os.mknod(f"/tmp/{n}")
+    except OSError:
+        return None
+    return 2 * x
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(platform.machine() not in NUMBERS, reason="no system calls are refused on this machine")
+@pytest.mark.parametrize("kind", ISOLATED)
+def test_what_the_kernel_would_keep_is_refused_and_files_count_as_memory(tmp_path, kind):
+    root, folder = project(tmp_path / "project"), tmp_path / "submissions"
+    honest = right(root, "ch90_one")["ch90_one"]
+    add_key = NUMBERS[platform.machine()][1]["add_key"]
+    hand_in(folder, "keys", ch90_one=honest + KEYS.format(add_key=add_key))
+    hand_in(folder, "inodes", ch90_one=honest + INODES)
+    done, rows = check_class(folder, root, "--limit", "20", "--memory", "0.6", kind=kind)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert rows["keys"]["ch90_one.double"] == "right"
+    assert rows["inodes"]["ch90_one.double"].startswith("broken" if kind == "bwrap" else "wrong")
+    assert "The kernel refuses an answer" in (tmp_path / "class-report/class.html").read_text(encoding="utf-8")
+
+
+def test_no_two_rooms_have_one_user(tmp_path, monkeypatch):
+    monkeypatch.setattr(isolation.os, "getuid", lambda: 0)
+    files = SandboxFiles(tmp_path, [], tmp_path, tmp_path)
+    users = set()
+    for kind in ("bwrap", "unshare"):
+        for _ in range(200):
+            users |= set(re.findall(r"\b2\d{9}\b", " ".join(isolation.command(kind, files, ["true"]))))
+    assert len(users) == 400
+
+
 FAKE = """
 import json, os, sys, time
 say = lambda text: print(text, flush=True)
@@ -162,7 +236,7 @@ for line in sys.stdin:
 
 
 def test_a_sandbox_that_ends_costs_one_answer_and_what_it_says_is_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(isolation, "command", lambda kind, files, program, place: [sys.executable, "-c", FAKE])
+    monkeypatch.setattr(isolation, "command", lambda kind, files, program: [sys.executable, "-c", FAKE])
     monkeypatch.setattr(sandbox_pool, "GRACE", 4.0)
     monkeypatch.setattr(sandbox_pool, "LONGEST", 1_500_000)
     names = ["dies", "a", "[" * 100_000, "b", "silent", "c", "floods", "d"]

@@ -1,0 +1,120 @@
+"""A class in parts, each checked by another process or machine that sees the same folders; the last writes the report.
+
+OUT/parts/3-of-10.json is what the third of ten found out. A part counts as long as nothing that it looked at has
+changed; one that is missing or no longer counts is named, and run again alone.
+"""
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.classroom import integrity
+from grader.classroom.grading import ClassGrading, Outcome
+from grader.classroom.submissions import BadInput, Student
+from grader.files import write_private
+from grader.see.wire import Malformed, decode, encode
+
+MOST = 10_000  # parts
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one part found out.
+
+    key      of all that the outcomes depend on, `key` says of what
+    outcomes, telling, functions, notes  by student, as in ClassGrading and Student
+    isolation  how the answers were run, as message keys · changed: files that changed meanwhile
+    seconds, work  on the clock, and of processors
+    """
+
+    key: str
+    outcomes: dict[str, dict[str, Outcome]]
+    telling: dict[str, dict[str, tuple[integrity.Line, ...]]]
+    functions: dict[str, dict[str, tuple[str, ...]]]
+    notes: dict[str, tuple[tuple[str, str], ...]]
+    isolation: tuple[str, ...]
+    changed: tuple[str, ...]
+    seconds: float
+    work: float
+
+
+@dataclass(frozen=True)
+class Share:
+    """The n-th of so many parts."""
+
+    n: int
+    of: int
+
+    def students(self, all_of_them: list[Student]) -> list[Student]:
+        """Those that are this part's."""
+        return all_of_them[self.n - 1 :: self.of]
+
+    def path(self, out: Path) -> Path:
+        return out / "parts" / f"{self.n}-of-{self.of}.json"
+
+    @property
+    def all(self) -> "list[Share]":
+        return [Share(n, self.of) for n in range(1, self.of + 1)]
+
+
+def share(text: str) -> Share:
+    """`3/10` as a Share. Raises BadInput."""
+    found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
+    n, of = map(int, found.groups()) if found else (0, 0)
+    if not 1 <= n <= of <= MOST:
+        raise BadInput("class-bad-part", value=text)
+    return Share(n, of)
+
+
+def key(grading: ClassGrading, students: list[Student]) -> str:
+    """Of a part's students: their files, the exercises, what judges them, and the settings that decide an outcome."""
+    settings = grading.settings
+    about = hashlib.sha256(
+        repr((settings.seed, settings.limit, settings.memory, grading.lang, grading.exercises)).encode()
+    )
+    grader = Path(__file__).parents[1]
+    ours = [*grader.rglob("*.py"), grader / "messages.toml", *grading.root.glob("lessons/ch*/*.*")]
+    for path in sorted({*ours, *grading.root.glob("solutions/*.py")}):
+        about.update(f"{path.name}\0".encode() + _content(path))
+    for student in students:
+        about.update(f"{student.name}\0{student.notes}\0".encode(errors="replace"))
+        for lesson, path in sorted(student.files.items()):
+            about.update(f"{lesson}\0".encode() + _content(path))
+    return about.hexdigest()
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return hashlib.sha256(path.read_bytes()).digest()
+    except OSError as error:
+        return str(error.strerror).encode()
+
+
+def write(path: Path, part: Part) -> None:
+    """Keep a part, for this user only."""
+    write_private(path, json.dumps(encode(part)).encode())
+
+
+def read(path: Path, wanted: str) -> Part | None:
+    """A part with this key, or None."""
+    try:
+        part = decode(Part, json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, RecursionError, Malformed):
+        return None
+    return part if part.key == wanted else None
+
+
+def merged(grading: ClassGrading, parts: list[Part]) -> None:
+    """Give `grading`, of all students, what its parts found out."""
+    functions: dict[str, dict[str, tuple[str, ...]]] = {}
+    for part in parts:
+        grading.outcomes |= part.outcomes
+        grading.telling |= part.telling
+        functions |= part.functions
+    notes = {name: list(kept) for part in parts for name, kept in part.notes.items()}
+    for student in grading.students:
+        student.notes = notes.get(student.name, student.notes)
+    grading.outcomes = {student.name: grading.outcomes[student.name] for student in grading.students}
+    grading.alike = integrity.alike({student.name: functions.get(student.name, {}) for student in grading.students})
