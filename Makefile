@@ -9,7 +9,7 @@ python = $(firstword $(wildcard $(HOME)/.pyenv/versions/$(1).*/bin/python /usr/l
 WORKERS = $(shell $(BIN)/python -c 'import os; print(min(6, 2 + (os.cpu_count() or 1)))')
 CHOSEN = not long and not mutants
 
-.PHONY: learn book pdf epub zip record record-both verify release-check release serve env sync format test test-long mutants check pins env-newest test-newest audit speed clean system
+.PHONY: learn book pdf epub zip record record-both verify release-check release serve env sync format test test-long mutants held-out check pins env-newest test-newest audit speed clean system
 
 # FRESH=1 executes every cell here; otherwise what book/outputs/ has for the cells as they are is taken from there.
 book: env  ## write _build/html/{en,zh-Hans,zh-Hant}/
@@ -74,6 +74,10 @@ test-long: env
 # Each small change of each right answer, over ten seeds: it must be told from the answer (CONTRIBUTING.md).
 mutants: env
 	@$(BIN)/python -m pytest tests -m mutants -n $(WORKERS) --dist worksteal
+
+# Answers by people who had only the statements: how many are caught, named, led there. CHAPTERS='ch03 ch07'
+held-out: env
+	@$(BIN)/python -m grader.author.held_out $(CHAPTERS)
 
 check: env  ## all that can be said without running anything: code, types, floors, imports, pages, Chinese
 	@$(BIN)/python -m publish.check

@@ -193,7 +193,11 @@ def _is_told(verdict: Verdict) -> bool:
     """Whether more is said than what differs; of copies that drift apart, what differs is what is wrong."""
     found = verdict.difference
     of_copies = isinstance(found, Difference) and found.kind == "copies"
-    return bool(verdict.near or verdict.likely) or of_copies or verdict.reason in ("work", "not-donated", "in-branch")
+    return (
+        bool(verdict.near or verdict.likely or verdict.together)
+        or of_copies
+        or verdict.reason in ("work", "not-donated", "in-branch")
+    )
 
 
 def _judged(chapter: ChapterFiles, judge: Callable[[list[Spec]], Iterator[Finding]]) -> Iterator[Finding]:

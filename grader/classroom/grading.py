@@ -18,7 +18,7 @@ from grader.classroom import integrity, prepared, reading
 from grader.classroom.prepared import Prepared
 from grader.classroom.sandbox import sandbox_pool
 from grader.classroom.sandbox.isolation import SandboxFiles
-from grader.classroom.sandbox.sandbox_messages import Measure, Results, See, Task
+from grader.classroom.sandbox.sandbox_messages import Ask, Measure, Results, See, Task, Told
 from grader.classroom.sandbox.sandbox_pool import Answer, Question
 from grader.classroom.submissions import Student
 from grader.exercise import progress
@@ -36,6 +36,7 @@ OWN_MEMORY = 0.75  # GiB that the processes of a sandbox may hold together besid
 JUDGING = 60.0, 2.0  # seconds and GiB for reading and judging one reply
 LONGEST_MESSAGE = 20_000  # characters
 HUNG = b'"hung"'  # stands in a reply that says so, wherever else it may
+ASK, LONGEST_QUESTION = b'"Ask"', 200
 
 
 @dataclass
@@ -250,7 +251,18 @@ class ClassGrading:
                 self._judged[answer] = found
             return None if found else request
 
-        return Question(answer, make, limit, memory * spec.processes + OWN_MEMORY)
+        kept = ready.asked()
+
+        def told(line: bytes) -> Told | None:
+            if not kept or ASK not in line or len(line) > LONGEST_QUESTION:
+                return None
+            try:
+                ask = decode(Ask, json.loads(line))
+            except (ValueError, RecursionError, Malformed):
+                return None
+            return Told(kept[ask.n].reply(ask.x)) if 0 <= ask.n < len(kept) else None
+
+        return Question(answer, make, limit, memory * spec.processes + OWN_MEMORY, told)
 
     def _measure(self, answer: Answer, reply: Path) -> Question:
         spec, ready = self._checks[answer].spec, self._prepared[answer[1]]

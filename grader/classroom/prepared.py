@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from grader.exercise.asked import Asked
 from grader.exercise.spec import Settings, Spec
 from grader.files import write_private
 from grader.run import checking
@@ -44,12 +45,18 @@ class Prepared:
 
     solution, mistakes  what each process saw
     arguments  for each process the cases, as a room gets them · cases: with budgets, for those that are measured
+    kept  the arguments that a room only asks, as JSON: of each the fields of `Asked`
     """
 
     solution: list[ProcessResult]
     mistakes: dict[str, list[ProcessResult]]
     arguments: tuple[str, ...]
     cases: str
+    kept: str
+
+    def asked(self) -> list[Asked]:
+        """The arguments that a room asks, as they are before the first call."""
+        return [Asked({int(n): x for n, x in table}, *rest) for table, *rest in json.loads(self.kept)]
 
 
 def prepare(spec: Spec, settings: Settings) -> Prepared:
@@ -75,17 +82,20 @@ def _see(spec: Spec, settings: Settings) -> Prepared:
     checking.prepare(spec, settings, seen)
     see_all(spec, replace(settings, limit=min(settings.limit, LIMIT)), seen.mistakes)
     told = tuple(result.value["arguments"] for result in drawn)
-    return Prepared(seen.solution or [], seen.mistakes, told, drawn[0].value["cases"])
+    return Prepared(seen.solution or [], seen.mistakes, told, drawn[0].value["cases"], drawn[0].value["kept"])
 
 
 def _drawn(spec: Spec, seed: int) -> dict[str, str]:
     """In a child: the cases as bytes. What is only traced gets no numbers; those go where programs are run."""
     spec, drawn = observe.draw(spec, seed)
     if spec.how != "jit":
-        return {"arguments": _text(arguments.dumps(drawn)), "cases": ""}
+        kept: list[Asked] = []
+        text = _text(arguments.dumps(drawn, kept))
+        asked = [[list(one.table.items()), one.most, one.name, one.unknown, one.enough] for one in kept]
+        return {"arguments": text, "cases": "", "kept": json.dumps(asked)}
     cases: Any = [(args, budget_of(spec, args)) for args in drawn]
     blank = [arguments.blanked(args, places_of(args)) for args in drawn]
-    return {"arguments": _text(arguments.dumps(blank)), "cases": _text(arguments.dumps(cases))}
+    return {"arguments": _text(arguments.dumps(blank, [])), "cases": _text(arguments.dumps(cases, [])), "kept": "[]"}
 
 
 def _text(data: bytes) -> str:

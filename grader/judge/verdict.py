@@ -22,6 +22,7 @@ class Verdict:
     because   why, as a message
     mistake   the function of mistakes.py that behaves the same, or None
     likely    where none does, the one that behaves the same as far as the cases tell, or None
+    together  where none does, those that explain it together
     near      what the answer nearly is, where no mistake explains it; its key lacks "near-"
     """
 
@@ -30,6 +31,7 @@ class Verdict:
     because: Message = Message("")
     mistake: str | None = None
     likely: str | None = None
+    together: tuple[str, ...] = ()
     file: str = ""
     line: int = 0
     args: tuple[Value, ...] | None = None  # of the case that shows it
@@ -89,6 +91,8 @@ def judge(
     for i in order:
         result = answer[i]
         verdict.process = i if several else None
+        if result.status != "ok" and 0 < result.begun <= len(right[i]):
+            verdict.args = right[i][result.begun - 1].args
         if result.status == "hung":
             early = several and result.seconds < limit
             verdict.stack = result.text

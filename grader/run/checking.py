@@ -18,8 +18,9 @@ from grader.exercise.lesson_words import exercise_words
 from grader.exercise.spec import Settings, Spec
 from grader.judge import reference
 from grader.judge.alike import masked
-from grader.judge.mistakes import recognise
+from grader.judge.mistakes import known_mistakes, recognise
 from grader.judge.near_misses import near_miss
+from grader.judge.several import together
 from grader.judge.verdict import Seen, Verdict, judge, settle, show, wrong_cases
 from grader.run import mistakes_seen, own_devices
 from grader.run.outer_cluster import Worker
@@ -56,6 +57,14 @@ class Check:
     source: str = ""
     fingerprint: str = ""  # of the answers file
     see: Callable[[], list[ProcessResult]] | None = None
+
+
+@dataclass(frozen=True)
+class _Job:
+    """Children that see a file, and how far they have come."""
+
+    children: forked.Job
+    begun: observe.Begun
 
 
 Reader = Callable[[Path], answers.Answers]
@@ -155,7 +164,7 @@ def finish(check: Check) -> Verdict:
 
 def _in_children(check: Check) -> Callable[[], list[ProcessResult]]:
     """Start the solution's children, and once they have ended the answer's; at once where the solution is known."""
-    jobs: dict[str, forked.Job | None] = {}
+    jobs: dict[str, _Job | None] = {}
 
     def answer() -> None:
         jobs["answer"] = _start(check, _answer(check))
@@ -216,7 +225,7 @@ def conclude(check: Check, answer: Sequence[ProcessResult]) -> Verdict:
         if verdict.outcome in ("wrong", "hung") and not (machine and spec.processes > 1):
             with contextlib.suppress(OSError):  # no process could be started for the mistakes
                 _name(check, right, list(answer))
-        if verdict.outcome in ("wrong", "broken") and not (verdict.mistake or verdict.likely):
+        if verdict.outcome in ("wrong", "broken") and not (verdict.mistake or verdict.likely or verdict.together):
             seen = [result.cases(spec.name) or () for result in answer]
             verdict.near = near_miss(spec, verdict, right, seen)
     except Exception as error:
@@ -229,8 +238,13 @@ def _name(check: Check, right: Seen, answer: list[ProcessResult]) -> None:
     spec, verdict, seen = check.spec, check.verdict, check.cached.mistakes
     with contextlib.closing(mistakes_seen.look(spec, check.settings, seen, mistakes_seen.is_slow(answer))) as looking:
         found = recognise(spec, right, answer, verdict.file, seen, looking)
-    if found is None or found.certain:
-        verdict.mistake = found.name if found else None
+    if found is None:
+        names = [name for name in known_mistakes(spec) if name in seen]
+        several = together(spec, right, answer, seen, names)
+        verdict.likely, verdict.together = (several[0] if len(several) == 1 else None), several[1:] and several
+        return
+    if found.certain:
+        verdict.mistake = found.name
         return
     if verdict.case not in found.cases:
         wrong = wrong_cases(spec, right, answer, spec.name)
@@ -256,7 +270,7 @@ def _own_fault(verdict: Verdict, error: Exception) -> Verdict:
     if os.environ.get(SURFACE):
         raise error
     verdict.args = verdict.difference = verdict.failure = verdict.mistake = verdict.likely = verdict.near = None
-    verdict.own, verdict.stack = (), ""
+    verdict.own, verdict.stack, verdict.together = (), "", ()
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(last.filename).name}:{last.lineno}"
     return settle(verdict, "broken", "own-fault", error=f"{type(error).__name__}: {error} ({place})")
@@ -287,7 +301,7 @@ def _answer(check: Check) -> Target:
     return Target(Path(check.verdict.file), [check.spec.name], check.source)
 
 
-def _start(check: Check, target: Target, then: Callable[[], None] | None = None) -> forked.Job | None:
+def _start(check: Check, target: Target, then: Callable[[], None] | None = None) -> _Job | None:
     """Children at work; None where this machine gives us no more processes or files, and the verdict says so."""
     try:
         return _job(check, target, then)
@@ -296,12 +310,13 @@ def _start(check: Check, target: Target, then: Callable[[], None] | None = None)
         return None
 
 
-def _job(check: Check, target: Target, then: Callable[[], None] | None = None) -> forked.Job:
+def _job(check: Check, target: Target, then: Callable[[], None] | None = None) -> _Job:
     spec, settings = check.spec, check.settings
-    look = partial(observe.encoded, spec, settings.seed, target)
+    begun = observe.Begun(spec.processes)
+    look = partial(observe.encoded, spec, settings.seed, target, begun)
     devices = settings.devices(spec)
-    return forked.start(look, spec.processes, devices, settings.limit, settings.memory, then=then)
+    return _Job(forked.start(look, spec.processes, devices, settings.limit, settings.memory, then=then), begun)
 
 
-def _wait(job: forked.Job) -> list[ProcessResult]:
-    return [received(result) for result in forked.wait(job)]
+def _wait(job: _Job) -> list[ProcessResult]:
+    return [received(result, job.begun.count(n)) for n, result in enumerate(forked.wait(job.children))]

@@ -44,6 +44,9 @@ def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang:
         text = told(error.text, error.more)
         raised = say("raised" if text else "raised-bare", lang, type=error.type, text=text)
         seen, remark = [_line("got", raised, lang)], ""
+        if error.names:
+            each = (f"{name} = {show(x, lang, brief=True)}" for name, x in error.names)
+            seen.append(_line("names", say("list-semicolon", lang).join(each), lang))
     else:
         key = {"todo": "todo-text"}.get(verdict.reason, verdict.reason)
         if key == "load" and verdict.failure and not verdict.failure.text.strip():
@@ -56,7 +59,7 @@ def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang:
     own = dict.fromkeys(verdict.own or _stack_lines(verdict.stack, verdict.file))
     where = [_line("where", say("where", lang, file=file, line=n, code=code.strip()), lang) for n, code in own]
     first, last = (diagnosis, remark) if diagnosis else (remark, "")
-    beside = [] if verdict.mistake or verdict.likely else _right_on(spec, verdict, called, lang)
+    beside = [] if verdict.mistake or verdict.likely or verdict.together else _right_on(spec, verdict, called, lang)
     return "\n".join(filter(None, [first, *called, *seen, *beside, last, *where]))
 
 
@@ -71,6 +74,9 @@ def _right_on(spec: Exercise, verdict: Verdict, called: list[str], lang: str) ->
 
 def _diagnosis(spec: Exercise, verdict: Verdict, lang: str) -> str:
     """Why the answer may be wrong, where we know: a mistake, one that is likely, or what it nearly is."""
+    if verdict.together:
+        each = "\n".join(f"· {mistake_words(spec, mistake, lang)}" for mistake in verdict.together)
+        return say("together", lang, n=len(verdict.together)) + "\n" + each
     if mistake := verdict.mistake or verdict.likely:
         return mistake_words(spec, mistake, lang, certain=bool(verdict.mistake))
     return near_words(verdict.near, lang) if verdict.near else ""

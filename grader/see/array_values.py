@@ -89,7 +89,7 @@ class Array(Value):
             raise ValueError("where does it lie?")
         if not self.partial and [block.bounds for block in self.blocks] != [everywhere] * numbers:
             raise ValueError("one block was expected")
-        if any(self.where.get(device) != block.bounds for device, block in self.copies):
+        if any(self.where.get(device) != block.bounds or block.base64 is None for device, block in self.copies):
             raise ValueError("a copy lies where none was expected")
         for bounds in [*self.where.values(), *(block.bounds for block in self.blocks)]:
             if len(bounds) != len(self.shape) or any(

@@ -28,6 +28,7 @@ class Failure:
           to, in the `cond` or `while` of `into`), or "error"
     into  what the file's own code had called
     more  its words after the first empty line: details, and advice
+    names  what the names in the last of these lines stood for, arguments left out
     """
 
     type: str
@@ -36,6 +37,7 @@ class Failure:
     kind: str = "error"
     into: str = ""
     more: str = ""
+    names: tuple[tuple[str, Value], ...] = ()
 
     @property
     def first_line(self) -> str:
@@ -143,6 +145,7 @@ class ProcessResult:
     """How one process ended, as `minipod.forked.Result` says it; where that is "ok", with what it saw of a file.
 
     status  "malformed" where what it returned has not the form of a FileObservation
+    begun   how many cases it had begun, where it did not come to its end
     """
 
     status: str
@@ -151,17 +154,19 @@ class ProcessResult:
     output: str = ""
     ready: bool = True
     seconds: float = 0.0
+    begun: int = 0
 
     def cases(self, name: str) -> tuple[Observation, ...] | None:
         """What the function did; None where it did nothing."""
         return self.file.functions.get(name)
 
 
-def received(result: forked.Result) -> ProcessResult:
+def received(result: forked.Result, begun: int = 0) -> ProcessResult:
     """What a child returned, which was encoded; an answer may have forged it."""
     try:
         about: dict[str, Any] = {"text": decode(str, result.text), "output": decode(str, result.output)}
         about |= {"ready": decode(bool, result.ready), "seconds": decode(float, result.seconds)}
+        about |= {"begun": 0 if result.status == "ok" else begun}
         if result.status not in STATUSES:
             raise Malformed("no such status")
         file = decode(FileObservation, result.value) if result.status == "ok" else FileObservation()

@@ -3,6 +3,8 @@
 import contextlib
 import io
 import itertools
+import linecache
+import mmap
 import re
 import sys
 import traceback
@@ -43,6 +45,24 @@ def load(path: Path, source: str | None = None) -> types.ModuleType:
     return module
 
 
+class Begun:
+    """How many cases each process has begun, in memory that a parent shares with its children, who may not return."""
+
+    def __init__(self, processes: int) -> None:
+        self._shared = mmap.mmap(-1, processes)
+
+    def next(self) -> None:
+        """In a child: another case begins."""
+        import jax
+
+        place = jax.process_index()
+        self._shared[place] = min(self._shared[place] + 1, 255)
+
+    def count(self, process: int) -> int:
+        """In the parent: how many this process has begun."""
+        return self._shared[process]
+
+
 @dataclass(frozen=True)
 class Target:
     """What is looked at: functions of a file, whose text may be given, too; oracle: what it says is seen first."""
@@ -53,8 +73,8 @@ class Target:
     oracle: bool = False
 
 
-def observe_file(spec: Spec, seed: int, target: Target) -> FileObservation:
-    """Load a file and see its functions."""
+def observe_file(spec: Spec, seed: int, target: Target, begun: Begun | None = None) -> FileObservation:
+    """Load a file and see its functions. begun: is told which case of them is under way."""
     import jax
 
     jax.config.update("jax_traceback_filtering", "off")  # a blank is told by its last frame
@@ -71,25 +91,32 @@ def observe_file(spec: Spec, seed: int, target: Target) -> FileObservation:
         if (function := getattr(module, name, None)) is None:
             seen[name] = None
         else:
-            seen[name] = _cases(function, drawn, spec, path, text)
+            seen[name] = _cases(function, drawn, spec, path, text, begun)
             if name != names[-1]:
                 spec, drawn = draw(spec, seed)  # arguments may have been changed or donated
     return FileObservation(functions=seen, oracle=expected)
 
 
-def encoded(spec: Spec, seed: int, target: Target) -> object:
+def encoded(spec: Spec, seed: int, target: Target, begun: Begun | None = None) -> object:
     """`observe_file`, as a child sends it to its parent."""
-    return encode(observe_file(spec, seed, target))
+    return encode(observe_file(spec, seed, target, begun))
 
 
 def _cases(
-    function: Callable[..., Any], drawn: list[tuple[Any, ...]], spec: Spec, path: Path, text: str
+    function: Callable[..., Any],
+    drawn: list[tuple[Any, ...]],
+    spec: Spec,
+    path: Path,
+    text: str,
+    begun: Begun | None,
 ) -> tuple[Observation, ...]:
     """What a function does in each case. In a cluster all processes go from case to case together: what one leaves
     undone must not meet what another does next. After a wait in vain the other cases are not tried."""
     seen: list[Observation] = []
     fine, may_part = True, branches.BRANCHES.search(text)
     for args in drawn:
+        if begun:
+            begun.next()
         if may_part and (fault := branches.failure(function, args, str(path))):
             seen.append(Observation(_packed(args), failure=fault))
         elif fine:
@@ -201,12 +228,36 @@ def failure_of(error: BaseException, path: Path) -> Failure:
     if isinstance(error, SyntaxError) and error.filename == str(path):
         own.append((error.lineno, (error.text or "").strip()))
     words, _, more = re.sub(r"\n\s*\n", "\n\n", str(error).strip()).partition("\n\n")
+    names = _names_in(error, path)
     blank = isinstance(error, NotImplementedError) and bool(frames) and frames[-1].filename == str(path)
     traceback.clear_frames(error.__traceback__)  # lets go of what filled the memory
     kind = "exit" if isinstance(error, SystemExit) else "blank" if blank else "error"
     last = max((n for n, f in enumerate(frames) if f.filename == str(path)), default=len(frames))
     into = next((f.name for f in frames[last + 1 :]), "")  # what the answer's own code had called
-    return Failure(type(error).__name__, words[:800], tuple(own[-3:]), kind, into, more[:2000])
+    return Failure(type(error).__name__, words[:800], tuple(own[-3:]), kind, into, more[:2000], names)
+
+
+MOST_NAMES = 4
+
+
+def _names_in(error: BaseException, path: Path) -> tuple[tuple[str, Value], ...]:
+    """What the file's own names in the line that led to an error stand for: whoever called knows the arguments."""
+    last = None
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_filename == str(path) and frame.f_code.co_name != "<module>":
+            last = frame, line
+    if last is None:
+        return ()
+    frame, line = last
+    code = frame.f_code
+    given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    found: dict[str, Value] = {}
+    for name in re.findall(r"(?<![\w.'\"])[A-Za-z_]\w*(?![\w'\"(])", linecache.getline(str(path), line)):
+        if name in frame.f_locals and name not in given and name not in found and len(found) < MOST_NAMES:
+            with contextlib.suppress(BaseException):  # it may be anything, and is only shown
+                if not callable(x := frame.f_locals[name]) and not isinstance(x, types.ModuleType):
+                    found[name] = pack(x, data=False)
+    return tuple(found.items())
 
 
 class _Tee(io.TextIOBase):

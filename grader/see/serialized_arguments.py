@@ -13,13 +13,18 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
+from grader.exercise.asked import Asked, Asker
 
-def dumps(cases: list[tuple[Any, ...]]) -> bytes:
-    """The cases as bytes. Raises TypeError or PicklingError for what cannot leave its process: an open file, a lock."""
+
+def dumps(cases: list[tuple[Any, ...]], kept: list[Asked]) -> bytes:
+    """The cases as bytes. Raises TypeError or PicklingError for what cannot leave its process: an open file, a lock.
+
+    kept  is filled with the arguments that stay here, to be asked; in the bytes stands who asks them, by number
+    """
     if lessons := sys.modules.get("lessons"):  # a room has no lessons to import it from
         cloudpickle.register_pickle_by_value(lessons)
     out = io.BytesIO()
-    _Pickler(out).dump(cases)
+    _Pickler(out, kept).dump(cases)
     return out.getvalue()
 
 
@@ -36,7 +41,11 @@ def blanked(args: tuple[Any, ...], places: list[int]) -> tuple[Any, ...]:
 
 
 class _Pickler(cloudpickle.Pickler):
-    """cloudpickle's, which also knows arrays and devices."""
+    """cloudpickle's, which also knows arrays and devices, and what does not go along."""
+
+    def __init__(self, out: io.BytesIO, kept: list[Asked]) -> None:
+        super().__init__(out)
+        self._kept = kept
 
     def reducer_override(self, obj: Any) -> Any:
         import jax
@@ -45,6 +54,9 @@ class _Pickler(cloudpickle.Pickler):
             return _reduced(obj)
         if isinstance(obj, jax.Device):
             return _device, (int(obj.id),)
+        if isinstance(obj, Asked):
+            self._kept.append(obj)
+            return Asker, (len(self._kept) - 1, obj.name, obj.unknown)
         return super().reducer_override(obj)
 
 

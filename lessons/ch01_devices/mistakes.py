@@ -160,6 +160,17 @@ def where_it_lies__together_stays(operands, default):
     return where.pop() if len(where) == 1 else default
 
 
+def where_it_lies__in_pairs(operands, default):
+    device, committed = operands[0]
+    for other, its in operands[1:]:
+        if committed and its and device != other:
+            return None
+        held = device if committed else other
+        device = held if committed or its else default
+        committed = committed and its
+    return device if committed or len(operands) > 1 else default
+
+
 def run_there__moved_afterwards(function, tree, device):
     return jax.device_put(function(tree), device)
 

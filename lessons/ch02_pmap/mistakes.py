@@ -191,6 +191,15 @@ def masked_mean__empty_left_out(x, mask):
     return _mean(mean, x, mask)
 
 
+def masked_mean__empty_counts_as_one(x, mask):
+    def mean(x, m):
+        rows = jnp.maximum(m.sum(), 1)
+        total, count = jax.lax.psum(((x * m).sum(), rows), "batch")
+        return total / count
+
+    return _mean(mean, x, mask)
+
+
 def mixed_predict__all_shared(predict, params, inputs):
     return jax.pmap(predict, in_axes=(None, 0))(params, inputs)
 

@@ -116,6 +116,7 @@ def test_masked_mean(check):
 def mixed(params, inputs):
     first, second = params["first"], params["own_second"]
     hidden = inputs @ first["w"] + first["own_b"] + first["owner"]
+    hidden = hidden / len(first["own_b"])  # which is a device's own: a vector
     return hidden * second["own_scale"] @ second["down_own_w"]
 
 
@@ -147,7 +148,8 @@ def test_mixed_predict(check):
         }
         first, second = p["first"], p["own_second"]
         hidden = np.asarray(inputs) @ first["w"] + first["own_b"][:, None]
-        hidden = (hidden + first["owner"]) * second["own_scale"][:, None]
+        hidden = (hidden + first["owner"]) / first["own_b"].shape[1]
+        hidden = hidden * second["own_scale"][:, None]
         return hidden @ second["down_own_w"]
 
     check(

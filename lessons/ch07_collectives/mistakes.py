@@ -529,3 +529,16 @@ def fastest_mesh__cut_by_the_other_axis(*args):
         return weights * model / args[4]
 
     return _fastest(args, gradient=gradient, sent=sent)
+
+
+def fastest_mesh__model_powers_of_two(*args):
+    weights, activations, sums, room, devices, link = args
+    found = {}
+    for model in (1 << k for k in range(devices.bit_length())):
+        if devices % model == 0 and weights / model <= room:
+            data = devices // model
+            layers = sums * _all_reduce(activations / data, model, link)
+            gradient = _all_reduce(weights / model, data, link)
+            found[data, model] = gradient + layers
+    best = min(found, key=found.get)
+    return best, found[best]

@@ -107,6 +107,14 @@ def mlp_by_hand__bias_not_cut(x, w1, b1, w2, b2, mesh):
     return _map(part, mesh, specs)(x, w1, b1, w2, b2)
 
 
+def mlp_by_hand__averaged(x, w1, b1, w2, b2, mesh):
+    def part(x, w1, b1, w2, b2):
+        h = jnp.tanh(x @ w1 + b1)
+        return h, lax.pmean(h @ w2, "model") + b2
+
+    return _map(part, mesh)(x, w1, b1, w2, b2)
+
+
 def mlp_explicit__nothing_cut(x, w1, b1, w2, b2, mesh):
     h = jnp.tanh(x @ w1 + b1)
     return h, h @ w2 + b2

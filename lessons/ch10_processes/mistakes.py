@@ -43,6 +43,10 @@ def who_am_i__two_processes_assumed():
     return _facts(everyone=2 * jax.local_device_count())
 
 
+def who_am_i__numbers_on_the_host():
+    return _facts(mine=sorted(d.local_hardware_id for d in jax.local_devices()))
+
+
 def _everyone(mine):
     mesh = jax.make_mesh((jax.device_count(),), ("i",))
     return jax.make_array_from_process_local_data(

@@ -312,3 +312,12 @@ def who_is_missing__outermost(stacks):
         if not _waits(stack):
             ours = [line for file, line, _ in stack if file == "incident.py"]
             return process, ours[-1]
+
+
+def who_is_missing__odd_line_out(stacks):
+    lines = [
+        next(line for file, line, _ in stack if file == "incident.py")
+        for stack in stacks
+    ]
+    odd, times = Counter(lines).most_common()[-1]
+    return (lines.index(odd), odd) if times < len(lines) else None

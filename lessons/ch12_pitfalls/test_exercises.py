@@ -147,6 +147,20 @@ def the_other_way_round(processes, truth):
     return processes[::-1], (len(processes) - 1 - guilty, line)
 
 
+def by_line_alone(calls, truth):
+    """The same as if the guilty process had asked for what the others ask for,
+    on another line."""
+    guilty, line = truth
+    other = (guilty + 1) % len(calls)
+    pairs = zip(calls[guilty], calls[other], strict=False)
+    k = next(k for k, (a, b) in enumerate(pairs) if a != b)
+    name, usual = calls[other][k]
+    line += line == usual
+    found = [list(names) for names in calls]
+    found[guilty][k] = (name, line)
+    return found, (guilty, line)
+
+
 def one_ended(rng, calls, truth):
     """The same as if another process had been killed two calls before they
     part: its list ends there, the others come two calls further at most."""
@@ -211,6 +225,7 @@ def test_first_apart(check):
         start = next(k for k, (a, b) in enumerate(pairs) if a != b)
         known.append(([names[start:] for names in calls], truth))
         known.append(the_other_way_round(calls, truth))
+        known.append(by_line_alone(*known[0]))
         return [(calls,) for calls, _ in known]
 
     def oracle(calls):

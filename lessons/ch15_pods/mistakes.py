@@ -179,6 +179,18 @@ def choose_plan__axes_counted(plans, deadline):
     return best and best[1:]
 
 
+def choose_plan__deadline_last(plans, deadline):
+    best = None
+    for p in plans:
+        memory = p["memory"]
+        if p["fits"] and memory["peak"] <= 0.9 * memory["limit"]:
+            step = max(p["seconds"].values())
+            cost = math.prod(p["mesh"].values()) * step
+            if best is None or cost < best[0]:
+                best = cost, step, p["on"], p["mesh"]
+    return best[2:] if best and best[1] <= deadline else None
+
+
 def _links(line):
     return sum(2 if ring else 1 for _, ring in line)
 
@@ -321,3 +333,10 @@ def rows_to_hide__side_by_side(rows, compute, network, step):
     if compute < network["model"]:
         return None
     return math.ceil(rows * network["data"] / compute / step) * step
+
+
+def rows_to_hide__whole_batches(rows, compute, network, step):
+    left = compute - network["model"]
+    if left <= 0:
+        return None
+    return -(-math.ceil(network["data"] / left) * rows // step) * step

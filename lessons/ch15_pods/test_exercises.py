@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from grader import Asked
 from minipod import pods, torus, traffic
 from minipod.pods import recorded
 from minipod.pods.plan import plan
@@ -43,17 +44,9 @@ def memory(p):
 
 def compiler(plans, calls):
     """plan(n) for the plans at hand, at most so many times."""
-    asked = []
-
-    def plan(n):
-        if n not in plans:
-            raise ValueError(f"{n} is none of the batch sizes")
-        asked.append(n)
-        if len(asked) > calls:
-            raise RuntimeError(f"more than {calls} compilations")
-        return plans[n]
-
-    return plan
+    many = "compilation" if calls == 1 else "compilations"
+    unknown, enough = "is none of the batch sizes", f"more than {calls} {many}"
+    return Asked(plans, calls, "plan", unknown, enough)
 
 
 def synthetic(fixed, full, limit=15.75):
@@ -106,11 +99,7 @@ def test_make_it_fit(check):
         return drawn
 
     def oracle(plan, rows):
-        known = plan.__closure__
-        (plans,) = (
-            c.cell_contents for c in known if type(c.cell_contents) is dict
-        )
-        return max((n for n in rows if plans[n]["fits"]), default=None)
+        return max((n for n in rows if plan.table[n]["fits"]), default=None)
 
     check(cases, oracle=oracle, values="label")
 

@@ -259,3 +259,10 @@ def slow_process__means_throughout(begun, ready):
     slowest = int(own.argmax())
     others = np.delete(own, slowest).mean()
     return slowest if own[slowest] > 2 * others else -1
+
+
+def slow_process__nobody_found(begun, ready):
+    own = np.median(np.diff(begun, axis=0), axis=0)
+    slowest = int(own.argmax())
+    others = np.median(np.delete(own, slowest))
+    return slowest if own[slowest] > 2 * others else -1

@@ -16,7 +16,19 @@ from pathlib import Path
 from typing import Any
 
 from grader.classroom.sandbox import system_calls
-from grader.classroom.sandbox.sandbox_messages import Measure, Reach, Ready, Reply, Request, Results, See, Try
+from grader.classroom.sandbox.sandbox_messages import (
+    Ask,
+    Measure,
+    Reach,
+    Ready,
+    Reply,
+    Request,
+    Results,
+    See,
+    Told,
+    Try,
+)
+from grader.exercise.asked import Desk
 from grader.exercise.spec import Spec
 from grader.run.warm_up import warm_up
 from grader.see import observe
@@ -64,6 +76,15 @@ def main() -> None:
     refused = system_calls.refuse()
     compiled: Path | None = None
     reply(Ready())
+    desk = Desk(tempfile.gettempdir())
+
+    def pass_on() -> None:
+        for line, n, x in desk.questions():
+            reply(Ask(n, x))
+            told = decode(Request, requests.read())
+            desk.reply(line, told.text if isinstance(told, Told) else "")
+
+    forked.on_turn.append(pass_on)
     for line in requests:
         match decode(Request, line):
             case See() as request:
@@ -91,14 +112,14 @@ def _see(request: See) -> Results:
         # the file is not in the sandbox: tracebacks take its lines from here
         lines = request.source.splitlines(keepends=True)
         linecache.cache[request.path] = (len(request.source), None, lines, request.path)
-        return observe.encoded(spec, 0, target)
+        return observe.encoded(spec, 0, target, begun)
 
-    results: list[forked.Result] = []
+    results, begun = list[forked.Result](), observe.Begun(spec.processes)
     for _ in range(TRIES):
         results = forked.run(look, spec.processes, spec.devices, request.limit, request.memory)
         if all(result.ready for result in results):  # else JAX itself did not start in time: not the answer's doing
             break
-    return Results(tuple(map(received, results)))
+    return Results(tuple(received(result, begun.count(n)) for n, result in enumerate(results)))
 
 
 def _measure(request: Measure, compiled: Path) -> Results:

@@ -23,7 +23,7 @@ class Task:
 
 
 class Request:
-    """Any of the next three."""
+    """Any of the next four."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,28 @@ class Try(Request):
     paths: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Told(Request):
+    """The reply to an Ask, as `grader.exercise.asked` writes it."""
+
+    text: str
+
+
 class Reply:
-    """Any of the next three."""
+    """Any of the next four."""
 
 
 @dataclass(frozen=True)
 class Ready(Reply):
     """There may be requests."""
+
+
+@dataclass(frozen=True)
+class Ask(Reply):
+    """Before the Results of an answer: what it asks of the n-th argument that stayed outside."""
+
+    n: int
+    x: int
 
 
 @dataclass(frozen=True)

@@ -41,12 +41,14 @@ class Question:
     """One request. limit: seconds of one try · memory: GiB of all processes.
 
     make  builds it when it is its turn; None: it is not to be asked any more, and nothing arrives
+    told  what is answered to a line on the way to the reply; None: the line is the reply
     """
 
     answer: Answer
     make: Callable[[], Request | None]
     limit: float
     memory: float
+    told: Callable[[bytes], Request | None] = lambda line: None
 
 
 Work = deque[Question]  # what one student's sandboxes are asked
@@ -93,6 +95,10 @@ class Sandbox:
         self._unsent = json_lines.encode(encode(request))
         self._deadline = time.monotonic() + seconds
         self._allowed = memory
+
+    def tell(self, request: Request) -> None:
+        """Answer what came on the way to the reply, which is due when it was."""
+        self._unsent += json_lines.encode(encode(request))
 
     def turn(self) -> bytes | None:
         """The line of the reply, its first one b"" for «there may be requests»; None while there is none.
@@ -158,6 +164,9 @@ def run_all(kind: str, files: SandboxFiles, work: list[Work], jobs: int, arrived
                         raise SandboxLost("class-sandbox-memory")
                     line = sandbox.turn()
                     if line is None:
+                        continue
+                    if question and (told := question.told(line)):
+                        sandbox.tell(told)
                         continue
                 except SandboxLost as error:
                     question = question or item.popleft()  # one that never opens ends, too

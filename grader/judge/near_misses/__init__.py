@@ -33,8 +33,12 @@ def near_miss(spec: Spec, verdict: Verdict, right: Seen, answer: Seen) -> Messag
         if failure.own and failure.own[-1][1].strip().startswith("raise "):
             return Message("raised-itself")
         said = errors.explained(failure.type, failure.text)
-        if said and said.key == "error-zero" and verdict.args is not None:
-            return errors.by_zero(verdict.args, _parameters(spec))
+        if said and verdict.args is not None:
+            given = dict(zip(_parameters(spec), verdict.args, strict=False))
+            if said.key == "error-zero":
+                return errors.by_zero(given, len(given) == len(verdict.args))
+            if said.key == "error-index":
+                return errors.beyond(given | dict(failure.names))
         return said
     if verdict.case is None or verdict.reason not in ("differs", "budget"):
         return None

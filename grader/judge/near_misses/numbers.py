@@ -86,6 +86,14 @@ def constant(p: Pair) -> Message | None:
     return Message("more" if d.flat[0].real > 0 else "less", {"d": f"{size:.4g}"})
 
 
+def wrapped(p: Pair) -> Message | None:
+    """Whole numbers, each right but for a multiple of 2^32, which 32 bits do not hold."""
+    if not p.whole or not (np.abs(p.expected) >= 2**31).any():
+        return None
+    d = (p.got - p.expected).ravel().tolist()
+    return Message("wrapped") if all(float(x).is_integer() and int(x) % 2**32 == 0 for x in d) else None
+
+
 def all_equal(p: Pair) -> Message | None:
     """One number everywhere, where they should differ."""
     return Message("all-equal") if p.got.size > 2 and p.varied(p.expected) and not p.varied(p.got) else None
@@ -172,7 +180,7 @@ def ratio(c: float, near: float) -> str:
 
 
 STRONG = [
-    not_finite, zeros, factor, constant, *changes.STRONG, orders.axes, orders.reversed_, orders.rolled,
+    not_finite, wrapped, zeros, factor, constant, *changes.STRONG, orders.axes, orders.reversed_, orders.rolled,
     of_one_device, combined, orders.order, orders.shifted, all_equal, precision, signs, cut,
     elementwise.function, term,
 ]  # fmt: skip
@@ -180,4 +188,14 @@ WEAK = [where.some]
 # What may be said of numbers that are no data: twice an index, or an id too large by one, means nothing.
 OF_INDICES = [constant, orders.reversed_, orders.rolled, of_one_device, orders.order, orders.shifted]
 OF_IDS = [orders.reversed_, orders.rolled, of_one_device, orders.order, orders.shifted]
-OF_AMOUNTS = [not_finite, factor, constant, orders.axes, orders.reversed_, orders.rolled, of_one_device, orders.order]
+OF_AMOUNTS = [
+    not_finite,
+    wrapped,
+    factor,
+    constant,
+    orders.axes,
+    orders.reversed_,
+    orders.rolled,
+    of_one_device,
+    orders.order,
+]

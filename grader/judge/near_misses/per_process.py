@@ -41,8 +41,13 @@ def joined(seen: Cases, right: Cases, path: str, place: int, tolerance: float) -
         if arrays[0].ndim and both.like(np.concatenate(arrays), both.expected):
             return Message("processes-join")
         return None
-    other = [n for n, x in enumerate(expected) if n != place and difference(got[place], x, tolerance) is None]
+    other = [n for n in range(len(right)) if n != place and _returned(seen[place], right[n], tolerance)]
     return Message("of-process", {"process": place, "other": other[0]}) if other else None
+
+
+def _returned(case: Observation, right: Observation, tolerance: float) -> bool:
+    """Whether all that came back is what was to come: one part of it may be so by accident."""
+    return bool(case.value and right.value and difference(case.value, right.value, tolerance) is None)
 
 
 def apart(seen: Cases, right: Cases, path: str, tolerance: float) -> Message | None:

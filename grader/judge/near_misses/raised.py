@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from grader.messages import Message
 from grader.see.array_values import Array
@@ -78,9 +78,32 @@ USUAL = [
 ]  # fmt: skip
 
 
+IMPORTED = {  # what a chapter's blank may not import, under the names that everybody gives it
+    "jnp": "import jax.numpy as jnp",
+    "np": "import numpy as np",
+    "jax": "import jax",
+    "lax": "from jax import lax",
+    "P": "from jax.sharding import PartitionSpec as P",
+    "PartitionSpec": "from jax.sharding import PartitionSpec",
+    "NamedSharding": "from jax.sharding import NamedSharding",
+    "AxisType": "from jax.sharding import AxisType",
+    "Mesh": "from jax.sharding import Mesh",
+    "multihost_utils": "from jax.experimental import multihost_utils",
+    "partial": "from functools import partial",
+    "functools": "import functools",
+    "math": "import math",
+    "re": "import re",
+    "Counter": "from collections import Counter",
+    "defaultdict": "from collections import defaultdict",
+}
+
+
 def explained(kind: str, text: str) -> Message | None:
     """What an error usually means. kind: the name of its type; text: its words."""
     whole = f"{kind}: {text}"
+    if found := re.match(r"NameError: name '(\w+)' is not defined", whole):
+        if line := IMPORTED.get(found[1]):
+            return Message("error-name-import", {"line": line})
     key = next((key for key, words in USUAL if re.search(words, whole)), None)
     if key == "permutation" and (beyond := _beyond(text)) is not None:
         return Message("error-permutation-beyond", {"device": beyond})
@@ -97,9 +120,16 @@ def _beyond(text: str) -> int | None:
     return min(named) if min(named) < 0 else max(named)
 
 
-def by_zero(args: Sequence[Value], names: Sequence[str]) -> Message:
-    """Where the zero that something was divided by may come from, among the arguments of these names."""
-    given = dict(zip(names, args, strict=False))
+def beyond(given: Mapping[str, Value]) -> Message:
+    """What an index may lie beyond, among the values of these names."""
+    empty = [name for name, x in given.items() if _is_empty(x)]
+    if not empty:
+        return Message("error-index")
+    return Message("error-index-empty", {"inputs": ", ".join(f"`{name}`" for name in empty)})
+
+
+def by_zero(given: Mapping[str, Value], whole: bool) -> Message:
+    """Where the zero that something was divided by may come from. given: arguments by name; whole: those are all."""
     zero = [name for name, x in given.items() if any(map(_has_zero, leaves(x).values()))]
     empty = [name for name, x in given.items() if any(map(_is_empty, (x, *leaves(x).values())))]
     for key, found in (("input", zero), ("empty", empty)):
@@ -109,7 +139,7 @@ def by_zero(args: Sequence[Value], names: Sequence[str]) -> Message:
     for (one, a), (other, b) in itertools.combinations(numbers, 2):
         if a == b:
             return Message("error-zero-equal", {"one": f"`{one}`", "other": f"`{other}`"})
-    return Message("error-zero-computed" if len(given) == len(args) else "error-zero")
+    return Message("error-zero-computed" if whole else "error-zero")
 
 
 def _has_zero(x: Value) -> bool:

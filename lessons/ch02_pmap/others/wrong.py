@@ -146,6 +146,15 @@ def masked_mean__empty_left_out(x, mask):
     return jax.pmap(mean, "i", out_axes=None)(x, mask)
 
 
+def masked_mean__empty_counts_as_one(x, mask):
+    def mean(x, mask):
+        count = jnp.maximum(mask.sum(), 1)
+        total, count = jax.lax.psum(((x * mask).sum(), count), "batch")
+        return total / count
+
+    return jax.pmap(mean, "batch", out_axes=None)(x, mask)
+
+
 def mixed_predict__all_shared(predict, params, inputs):
     return jax.pmap(lambda x: predict(params, x))(inputs)
 

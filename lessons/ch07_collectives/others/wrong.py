@@ -377,3 +377,24 @@ def to_experts__gathered_weights(tokens, expert, weights, mesh):
         return (tokens[:, None, :] @ experts[expert])[:, 0]
 
     return run(tokens, expert, weights)
+
+
+def fastest_mesh__model_powers_of_two(
+    weights, activations, sums, room, devices, link
+):
+    def all_reduce(size, n):
+        if n == 1:
+            return 0.0
+        slow = size * (n - 1) / n / link.bytes_per_second
+        return 2 * max(slow, link.latency)
+
+    times, model = {}, 1
+    while model <= devices:
+        if devices % model == 0 and weights / model <= room:
+            data = devices // model
+            gradients = all_reduce(weights / model, data)
+            layers = sums * all_reduce(activations / data, model)
+            times[data, model] = gradients + layers
+        model *= 2
+    best = min(times, key=times.get)
+    return best, times[best]

@@ -454,3 +454,28 @@ def accumulated_gradient__mask_only_counted(losses, params, x, y, real, mesh):
         out_specs=P(),
         check_vma=False,
     )(params, x, y, real)
+
+
+def accumulated_gradient__zeros_have_a_loss(losses, params, x, y, real, mesh):
+    def local(params, x, y, real):
+        mine = jax.tree.map(
+            lambda p: lax.pcast(p, "data", to="varying"), params
+        )
+
+        def total(p, x, y):
+            return jnp.sum(losses(p, x, y))
+
+        def add(grads, batch):
+            x, y, r = batch
+            g = jax.grad(total)(mine, x * r[:, None], y * r[:, None])
+            return jax.tree.map(jnp.add, grads, g), None
+
+        zeros = jax.tree.map(lambda p: p * 0, mine)
+        grads, _ = lax.scan(add, zeros, (x, y, real))
+        count = lax.psum(jnp.sum(real), "data")
+        return jax.tree.map(lambda g: lax.psum(g, "data") / count, grads)
+
+    rows = P(None, "data")
+    ins = (P(), rows, rows, rows)
+    f = jax.shard_map(local, mesh=mesh, in_specs=ins, out_specs=P())
+    return f(params, x, y, real)

@@ -42,6 +42,15 @@ def who_am_i__two_processes_assumed():
     return _who(everyone=len(jax.local_devices()) * 2)
 
 
+def who_am_i__numbers_on_the_host() -> dict[str, object]:
+    return {
+        "process": jax.process_index(),
+        "processes": jax.process_count(),
+        "mine": sorted(d.local_hardware_id for d in jax.local_devices()),
+        "everyone": jax.device_count(),
+    }
+
+
 def _whole(mine):
     mesh = Mesh(np.array(jax.devices()), ("all",))
     return jax.make_array_from_process_local_data(

@@ -120,6 +120,21 @@ def equal_steps__padding_counted(mine, size):
     return batches, np.full(batches.shape[:2], True)
 
 
+def equal_steps__dealt_over_the_steps(
+    mine: np.ndarray,
+    size: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    rows = multihost_utils.process_allgather(np.int32(len(mine)))
+    steps = -(-int(rows.max()) // size)
+    batches = np.zeros((steps, size, mine.shape[1]), np.float32)
+    mask = np.zeros((steps, size), bool)
+    for k in range(steps):
+        part = mine[k::steps]
+        batches[k, : len(part)] = part
+        mask[k, : len(part)] = True
+    return batches, mask
+
+
 def _errors(w, rows):
     return jnp.square(rows[..., :3] @ w - rows[..., 3])
 
@@ -192,6 +207,13 @@ def mean_loss__own_count(w, mine, size):
         np.float32([sum(map(float, _errors(w, mine)))])
     )
     return float(np.float32(np.sum(every)) / np.float32(len(mine)))
+
+
+def mean_loss__every_pair(w: np.ndarray, mine: np.ndarray, size: int) -> float:
+    wrong = mine[:, :3] @ w - mine[:, 3:]
+    own = np.array([np.sum(wrong**2), wrong.size], np.float32)
+    total, count = multihost_utils.process_allgather(own).sum(axis=0)
+    return float(total / count)
 
 
 def _placed(pieces, sharding):

@@ -127,7 +127,3 @@ def slow_process__its_name(begun, ready):
     slowest = int(own.argmax())
     others = np.median(np.delete(own, slowest))
     return f"process {slowest}" if own[slowest] > 2 * others else None
-
-
-def slow_process__never(begun, ready):
-    return -1

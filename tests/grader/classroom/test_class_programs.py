@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from class_runs import KINDS, ROOT, check_class, hand_in
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
@@ -78,7 +79,7 @@ def test_arguments_come_back_as_they_were():
 
     key, committed = jax.random.key(3), jax.device_put(jnp.ones(2), jax.devices()[5])
     args = (X, MESH, scale, key, committed, jnp.ones(2), jax.devices()[2], {"a": np.float16(1)})
-    x, mesh, function, same, five, free, device, rest = arguments.loads(arguments.dumps([args]))[0]
+    x, mesh, function, same, five, free, device, rest = arguments.loads(arguments.dumps([args], []))[0]
     assert np.array_equal(x, X) and x.sharding == X.sharding and mesh == MESH
     assert function is not scale and function(4) == 8
     assert jnp.array_equal(jax.random.key_data(same), jax.random.key_data(key))
@@ -91,6 +92,75 @@ def test_what_a_lesson_defines_goes_along_where_there_are_no_lessons():
 
     program = "import pickle, sys; sys.modules['lessons'] = None; ((f,),) = pickle.load(sys.stdin.buffer)\n"
     program += "print(f('#!/bin/sh\\n#SBATCH --nodes=2\\nsrun python hello.py')['nodes'])"
-    data = arguments.dumps([(read_sbatch,)])
+    data = arguments.dumps([(read_sbatch,)], [])
     done = subprocess.run([sys.executable, "-c", program], input=data, capture_output=True)
     assert done.stdout == b"2\n", done.stderr.decode()
+
+
+LOOKS = """
+def make_it_fit(plan, rows):
+    import gc
+    closure = getattr(plan, "__clo" + "sure__", None) or ()
+    held = [getattr(cell, "cell_" + "contents") for cell in closure] + [getattr(plan, "table", None)]
+    held += gc.get_objects()
+    for plans in held:
+        if type(plans) is dict and any(type(p) is dict and "fits" in p for p in list(plans.values())):
+            return max((n for n in rows if plans[n]["fits"]), default=None)
+"""
+HALVES = """
+def make_it_fit(plan, rows):
+    low, high = 0, len(rows)
+    while low < high:
+        middle = (low + high) // 2
+        if plan(rows[middle])["fits"]:
+            low = middle + 1
+        else:
+            high = middle
+    return rows[low - 1] if low else None
+"""
+ASKS_ALL = "def make_it_fit(plan, rows):\n    return max((n for n in rows if plan(n)['fits']), default=None)\n"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", KINDS[:2])
+def test_what_an_argument_knows_stays_outside_the_room_and_is_counted_there(tmp_path, kind):
+    """The table of what fits was in the closure of `plan`, and the count with it."""
+    folder = tmp_path / "submissions"
+    for name, text in {"looks": LOOKS, "halves": HALVES, "asks": ASKS_ALL}.items():
+        hand_in(folder, name, ch15_pods=text)
+    done, rows = check_class(folder, ROOT, "--lessons", "ch15", kind=kind)
+    assert done.returncode in (0, 1), done.stdout + done.stderr  # 1: other tests write in this checkout meanwhile
+    told = {name: row["ch15_pods.make_it_fit"] for name, row in rows.items()}
+    assert told["halves"] == "right"
+    assert not told["looks"].startswith("right") and not told["asks"].startswith("right"), told
+
+
+def test_no_function_that_is_an_argument_holds_data():
+    """What it knows, an answer can read: such an argument has to be an `Asked`, which stays outside."""
+    done = subprocess.run([sys.executable, "-c", HELD], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split("\n")[:-1] == ["ch15_pods.make_it_fit plan Asked"]
+
+
+HELD = """
+import jax
+from minipod import devices
+devices.simulate(8)
+from pathlib import Path
+from grader.exercise.exercises import Catalogue
+from grader.see.observe import draw
+catalogue, told = Catalogue(Path("lessons")), set()
+for name in catalogue.exercises:
+    spec = catalogue.spec(name)
+    if spec.processes > 1:
+        continue
+    for args in draw(spec, 1)[1]:
+        for x in args:
+            held = [getattr(c, "cell_contents") for c in getattr(x, "__closure__", None) or ()]
+            if not callable(x) or isinstance(x, jax.sharding.Mesh):
+                continue
+            held += [*(getattr(x, "__defaults__", None) or ()), *getattr(x, "__dict__", {}).values()]
+            if any(not callable(h) and not isinstance(h, (int, str)) for h in held):
+                told.add(f"{name} {x.__name__} {type(x).__name__}")
+print("\\n".join(sorted(told)))
+"""

@@ -159,6 +159,10 @@ def test_processes_beside_one_another():
     assert of([1.25, 2.5], [3.75, 3.75]) == Message("processes-combine", {"how": Message("sum")})
     assert of([E[:8], E[8:]], [E, E]) == Message("processes-join")
     assert of([2, 1], [1, 2]) == Message("of-process", {"process": 0, "other": 1})
+    mine = [{"id": [0, 1], "n": 3}, {"id": [0, 1], "n": 3}]  # numbers on the host: the same in both
+    assert of(mine, [{"id": [0, 1], "n": 4}, {"id": [8, 9], "n": 4}]) != Message(
+        "of-process", {"process": 1, "other": 0}
+    )
     assert of([1.25, 2.0], [1.25, 1.25]) == Message("right-in", {"processes": "0"})
     assert of([1.25, 2.125], [17.0, 17.0]) == Message("processes-differ")
     assert of([7.5, 7.5], [3.75, 3.75]) == Message("times-processes", {"n": 2})
@@ -258,3 +262,10 @@ def test_a_learner_reads_it(root, lang):
     assert {name: rows[name]["outcome"] for name in words} == {n: "wrong" if w else "right" for n, w in words.items()}
     assert {name: said[name] for name, w in words.items() if w not in said[name]} == {}
     assert {rows[name]["mistake"] for name in words} == {None}
+
+
+def test_a_count_that_32_bits_do_not_hold():
+    right = [3 << 32, (5 << 32) + 7]
+    assert of_values([0, 7], right, values="bytes") == Message("wrapped")
+    assert of_values([0, 8], right, values="bytes") != Message("wrapped")
+    assert of_values([4 - (1 << 32), 9], [4, 9]) != Message("wrapped")  # too small to have been wrapped

@@ -13,7 +13,7 @@ from near_cases import case, result
 
 from grader.exercise.spec import Spec
 from grader.judge.near_misses import near_miss
-from grader.judge.near_misses.raised import USUAL, by_zero, explained
+from grader.judge.near_misses.raised import IMPORTED, USUAL, beyond, by_zero, explained
 from grader.judge.verdict import Verdict, judge
 from grader.messages import Message, messages
 from grader.say.explain import explain
@@ -212,7 +212,12 @@ def test_every_usual_error_is_tried_and_has_its_sentence():
         assert explained(*text.split(": ", 1)) == Message(f"error-{key}")
     known = [key for key, _ in USUAL]
     assert sorted(known) == sorted([*PROVOKED, *FROM_ELSEWHERE])
-    below = ["permutation-beyond", *(f"zero-{key}" for key in ("input", "empty", "equal", "computed"))]
+    below = [
+        "permutation-beyond",
+        "name-import",
+        "index-empty",
+        *(f"zero-{key}" for key in ("input", "empty", "equal", "computed")),
+    ]
     said = {f"error-{key}" for key in [*known, *below]}  # those are tried below
     assert said == {key for key in messages() if key.startswith("error-")}
 
@@ -245,8 +250,9 @@ def test_pairs_of_a_permute_that_name_a_device_beyond_the_axis(pairs, device):
     ],
 )
 def test_a_division_by_zero_says_which_input_it_may_come_from(args, message):
-    assert by_zero([pack(x) for x in args], ["size", "rows"]) == message
-    assert by_zero([pack(7)], []) == Message("error-zero")  # of what has no name nothing is said
+    given = dict(zip(["size", "rows"], map(pack, args), strict=False))
+    assert by_zero(given, len(given) == len(args)) == message
+    assert by_zero({}, False) == Message("error-zero")  # of what has no name nothing is said
 
 
 def test_a_learner_reads_which_input_is_zero(tmp_path):
@@ -259,3 +265,18 @@ def test_a_learner_reads_which_input_is_zero(tmp_path):
     assert explain(spec, verdict, 20.0, 2.0, "en").startswith(
         "Something is divided by zero, and in these inputs there is a 0: `size`."
     )
+
+
+def test_an_index_beyond_what_is_empty_names_it():
+    given = {"rows": pack([1, 2]), "batches": pack([]), "own": pack(np.zeros((0, 3)))}
+    assert beyond(given) == Message("error-index-empty", {"inputs": "`batches`, `own`"})
+    assert beyond({"rows": pack([1])}) == Message("error-index")
+
+
+def test_a_name_that_everybody_imports_comes_with_its_line():
+    for name, line in IMPORTED.items():
+        space = {}
+        exec(line, space)
+        assert name in space
+        assert explained("NameError", f"name '{name}' is not defined") == Message("error-name-import", {"line": line})
+    assert explained("NameError", "name 'rowz' is not defined") == Message("error-name")

@@ -1,0 +1,153 @@
+"""Known mistakes that together explain a wrong answer which none of them explains alone."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from grader.exercise.spec import Spec
+from grader.judge.alike import Agreement, agreement
+from grader.judge.compare import difference
+from grader.judge.verdict import Seen
+from grader.see.array_values import Array
+from grader.see.observation import Observation, ProcessResult
+from grader.see.values import Dict, Float, Int, Text, Tree, Value
+
+Results = Sequence[ProcessResult]
+Column = list[Value]  # what came back, case after case and process after process
+ENOUGH = 3  # numbers that differ from one another before an equation is no accident
+
+
+def together(
+    spec: Spec, right: Seen, answer: Results, seen: Mapping[str, Results], names: list[str]
+) -> tuple[str, ...]:
+    """The mistakes that are made at once, as functions of mistakes.py; () where that cannot be said.
+
+    Each place of a tuple or a dict is wrong as one of them is; or each case; or the numbers are those of two mistakes
+    multiplied or added. A single name: where it is wrong, the answer does what that one does, and elsewhere better.
+    """
+    got, expected = _column([r.cases(spec.name) for r in answer]), _column(right)
+    if got is None or expected is None:
+        return ()
+    columns = {name: column for name in names if (column := _column([r.cases(name) for r in seen[name]]))}
+    found = _by_place(spec, got, expected, columns) or _by_number(spec, got, expected, columns)
+    return found or _by_case(spec, right, answer, seen, list(columns))
+
+
+def _column(processes: Sequence[Sequence[Observation] | None]) -> Column | None:
+    """All values, or None where one is missing."""
+    values = [case.value for cases in processes for case in cases or ()]
+    return [v for v in values if v is not None] if values and None not in values and None not in processes else None
+
+
+def _by_place(spec: Spec, got: Column, expected: Column, columns: dict[str, Column]) -> tuple[str, ...]:
+    """For each place at which the answer is wrong, the first mistake that has there what the answer has."""
+    mine, right = _parts(got), _parts(expected)
+    if mine is None or right is None or mine.keys() != right.keys() or len(right) < 2:
+        return ()
+    others = {
+        name: parts for name, column in columns.items() if (parts := _parts(column)) and parts.keys() == right.keys()
+    }
+    chosen: dict[str, None] = {}
+    for place, values in mine.items():
+        wrong = [
+            n for n, (a, b) in enumerate(zip(values, right[place], strict=True)) if difference(a, b, spec.tolerance)
+        ]
+        if not wrong:
+            continue
+        if not _says_enough([values[n] for n in wrong]):
+            return ()
+        alike = [name for name, parts in others.items() if _same(spec, values, parts[place])]
+        if not alike:
+            return ()
+        chosen[next((name for name in alike if name in chosen), alike[0])] = None
+    return tuple(chosen)
+
+
+def _parts(column: Column) -> dict[str, Column] | None:
+    """What stands at each place of the trees of a column, where all have the same places."""
+    found: dict[str, Column] = {}
+    for tree in column:
+        if not isinstance(tree, Tree) or not tree.items:
+            return None
+        labels = [str(label) for label in tree.labels]
+        if found and sorted(found) != sorted(labels):
+            return None
+        for label, item in zip(labels, tree.items, strict=True):
+            found.setdefault(label, []).append(item)
+    return found if all(len(values) == len(column) for values in found.values()) else None
+
+
+def _same(spec: Spec, one: Column, other: Column) -> bool:
+    return len(one) == len(other) and not any(difference(a, b, spec.tolerance) for a, b in zip(one, other, strict=True))
+
+
+def _says_enough(values: Column) -> bool:
+    """Whether so much is wrong that two functions are hardly the same in it by accident."""
+    large = any(isinstance(v, Float | Text | Dict) or (isinstance(v, Array | Tree)) for v in values)
+    return large or len({str(v) for v in values}) > 1
+
+
+def _by_number(spec: Spec, got: Column, expected: Column, columns: dict[str, Column]) -> tuple[str, ...]:
+    """Two mistakes whose factors multiply, or whose terms add up, to what came back."""
+    a, b = _numbers(got), _numbers(expected)
+    if a is None or b is None or a.shape != b.shape:
+        return ()
+    arrays = {name: x for name, column in columns.items() if (x := _numbers(column)) is not None and x.shape == b.shape}
+    found = []
+    for (one, x), (other, y) in combinations(arrays.items(), 2):
+        both = ~_near(x, b, spec) & ~_near(y, b, spec)
+        if len(np.unique(a[both])) < ENOUGH or _near(x, y, spec).all():
+            continue
+        if _near(a * b, x * y, spec).all() or _near(a + b, x + y, spec).all():
+            found.append((one, other))
+    return found[0] if len(found) == 1 else ()
+
+
+def _numbers(column: Column) -> np.ndarray | None:
+    """All numbers of a column one after another, where it holds nothing else."""
+    found: list[np.ndarray] = []
+    for value in column:
+        for leaf in _leaves(value):
+            if isinstance(leaf, Int | Float):
+                found.append(np.asarray([leaf.number], np.float64))
+            elif isinstance(leaf, Array) and leaf.has_numbers and not leaf.partial:
+                whole = leaf.whole()
+                if whole is None or whole.dtype.kind not in "fiuV":
+                    return None
+                found.append(whole.astype(np.float64).ravel())
+            else:
+                return None
+    numbers = np.concatenate(found) if found else np.zeros(0)
+    return numbers if numbers.size and np.isfinite(numbers).all() else None
+
+
+def _leaves(x: Value) -> Iterator[Value]:
+    if not isinstance(x, Tree):
+        yield x
+    else:
+        for item in x.items:
+            yield from _leaves(item)
+
+
+def _near(a: np.ndarray, b: np.ndarray, spec: Spec) -> np.ndarray:
+    scale = float(np.abs(b).max(initial=0.0))
+    return np.isclose(a, b, rtol=10 * spec.tolerance, atol=spec.tolerance * scale)
+
+
+def _by_case(
+    spec: Spec, right: Seen, answer: Results, seen: Mapping[str, Results], names: list[str]
+) -> tuple[str, ...]:
+    """Two mistakes of which each explains the wrong cases that the other does not."""
+    path = str(spec.folder / "mistakes.py")
+    agreements: dict[str, Agreement] = {}
+    for name in names:
+        found = agreement(spec, right, list(answer), (list(seen[name]), name, path))
+        if found and found.alike:
+            agreements[name] = found
+    pairs = []
+    for (one, a), (other, b) in combinations(agreements.items(), 2):
+        if a.apart and b.apart and a.apart <= b.alike and b.apart <= a.alike:
+            if min(len(a.alike - b.alike), len(b.alike - a.alike)) > 1 or (a.telling and b.telling):
+                pairs.append((one, other))
+    return pairs[0] if len(pairs) == 1 else ()

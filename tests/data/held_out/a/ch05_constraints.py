@@ -1,0 +1,56 @@
+import jax
+import jax.numpy as jnp
+from jax.lax import with_sharding_constraint
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from jax import lax
+
+
+# what: joins the scattered pieces as if "x" cut first, so columns change place
+def spread_sums(x, mesh):
+    def each(block):
+        return lax.psum_scatter(block.sum(axis=0), "x", tiled=True)
+
+    return jax.shard_map(
+        each, mesh=mesh, in_specs=P("x", "y"), out_specs=P(("x", "y"))
+    )(x)
+
+
+# what: adds up within each block, and only then brings the rows together
+def running_totals(x, mesh):
+    def each(block):
+        totals = jnp.cumsum(block, axis=1)
+        return lax.all_to_all(totals, "y", 0, 1, tiled=True)
+
+    return jax.shard_map(
+        each, mesh=mesh, in_specs=P("x", "y"), out_specs=P(("x", "y"), None)
+    )(x)
+
+
+# what: adds along both axes that cut the weights, so along "x" over the rows
+def keep_the_batch_apart(batch, w1, w2, mesh):
+    def each(batch, w1, w2):
+        w1 = lax.all_gather(w1, "x", axis=0, tiled=True)
+        w2 = lax.all_gather(w2, "x", axis=1, tiled=True)
+        return lax.psum(jnp.tanh(batch @ w1) @ w2, ("x", "y"))
+
+    return jax.shard_map(
+        each,
+        mesh=mesh,
+        in_specs=(P("x", None), P("x", "y"), P("y", "x")),
+        out_specs=P("x", None),
+    )(batch, w1, w2)
+
+
+# what: adds the bias to each partial sum, so it counts once for each device
+def dense(x, w, b, mesh):
+    def each(x, w, b):
+        return jax.nn.relu(lax.psum(x @ w + b, "y"))
+
+    return jax.shard_map(
+        each,
+        mesh=mesh,
+        in_specs=(P("x", "y"), P("y", None), P()),
+        out_specs=P("x", None),
+    )(x, w, b)

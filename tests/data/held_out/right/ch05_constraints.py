@@ -1,0 +1,51 @@
+import jax
+import jax.numpy as jnp
+from jax.lax import with_sharding_constraint
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from jax import lax
+
+
+# what: by hand, with a reduce-scatter along "x"
+def spread_sums(x, mesh):
+    def each(block):
+        return lax.psum_scatter(block.sum(axis=0), "x", tiled=True)
+
+    return jax.shard_map(
+        each, mesh=mesh, in_specs=P("x", "y"), out_specs=P(("y", "x"))
+    )(x)
+
+
+# what: by hand, with an all-to-all that cuts rows and joins columns
+def running_totals(x, mesh):
+    def each(block):
+        rows = lax.all_to_all(block, "y", 0, 1, tiled=True)
+        return jnp.cumsum(rows, axis=1)
+
+    return jax.shard_map(
+        each, mesh=mesh, in_specs=P("x", "y"), out_specs=P(("x", "y"), None)
+    )(x)
+
+
+# what: by hand: two all-gathers along "x" and one psum along "y"
+def keep_the_batch_apart(batch, w1, w2, mesh):
+    def each(batch, w1, w2):
+        w1 = lax.all_gather(w1, "x", axis=0, tiled=True)
+        w2 = lax.all_gather(w2, "x", axis=1, tiled=True)
+        return lax.psum(jnp.tanh(batch @ w1) @ w2, "y")
+
+    return jax.shard_map(
+        each,
+        mesh=mesh,
+        in_specs=(P("x", None), P("x", "y"), P("y", "x")),
+        out_specs=P("x", None),
+    )(batch, w1, w2)
+
+
+# what: lax.dot_general with out_sharding, and a maximum with 0
+def dense(x, w, b, mesh):
+    rows = NamedSharding(mesh, P("x", None))
+    inner = (((1,), (0,)), ((), ()))
+    product = lax.dot_general(x, w, inner, out_sharding=rows)
+    return jnp.maximum(product + b, 0)

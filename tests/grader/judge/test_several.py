@@ -1,0 +1,66 @@
+"""Two known mistakes in one answer: named together where each place, case or number says so, and only there."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grader.exercise.spec import Spec
+from grader.judge.several import together
+from grader.see.observation import FileObservation, Observation, ProcessResult
+from grader.see.packing import pack
+
+RNG = np.random.default_rng(5)
+X = [RNG.normal(size=4) for _ in range(3)]
+
+
+def seen(name, values):
+    cases = tuple(Observation((), pack(value)) for value in values)
+    return [ProcessResult("ok", FileObservation(functions={name: cases}))]
+
+
+def named(right, answer, **mistakes):
+    spec = Spec("ch90_one", "f", Path(), lambda rng: [])
+    every = {f"f__{name}": seen(f"f__{name}", values) for name, values in mistakes.items()}
+    solution = [result.cases("f") for result in seen("f", right)]
+    found = together(spec, solution, seen("f", answer), every, list(every))
+    return tuple(name.removeprefix("f__") for name in found)
+
+
+def test_each_key_is_wrong_as_one_of_them_is():
+    right = [{"a": x, "b": -x, "c": 1.0} for x in X]
+    doubled = [{**r, "a": 2 * r["a"]} for r in right]
+    turned = [{**r, "b": r["b"][::-1].copy()} for r in right]
+    both = [{**r, "a": 2 * r["a"], "b": r["b"][::-1].copy()} for r in right]
+    assert named(right, both, doubled=doubled, turned=turned) == ("doubled", "turned")
+    assert named(right, both, doubled=doubled) == ()  # b is not explained
+    assert named([tuple(r.values()) for r in right], [tuple(r.values()) for r in both]) == ()
+
+
+def test_a_single_one_where_the_answer_does_elsewhere_better():
+    right = [(x, 2 * x) for x in X]
+    both_wrong, half = [(x + 1, x) for x in X], [(x + 1, 2 * x) for x in X]
+    assert named(right, half, both=both_wrong) == ("both",)
+
+
+@pytest.mark.parametrize("what", ["factors", "terms"])
+def test_numbers_are_those_of_two_multiplied_or_added(what):
+    right = [float(n) for n in (3, 5, 8, 13)]
+    first = [r * n / (n + 1) for n, r in enumerate(right, 1)] if what == "factors" else [r + 2 for r in right]
+    second = [3 * r for r in right] if what == "factors" else [r - n**2 for n, r in enumerate(right, 3)]
+    combined = [a * b / r if what == "factors" else a + b - r for a, b, r in zip(first, second, right, strict=True)]
+    assert named(right, combined, first=first, second=second) == ("first", "second")
+    assert named(right, [c + 0.1 for c in combined], first=first, second=second) == ()
+
+
+def test_small_numbers_that_fit_by_accident_are_not_enough():
+    assert named([2, 2, 2], [4, 4, 4], first=[8, 8, 8], second=[1, 1, 1]) == ()
+
+
+def test_each_wrong_case_is_explained_by_one_of_them():
+    right = [x for x in X] + [x + 5 for x in X]
+    first = [-x for x in X] + [x + 5 for x in X]
+    second = [x for x in X] + [x + 6 for x in X]
+    both = first[:3] + second[3:]
+    assert named(right, both, first=first, second=second) == ("first", "second")
+    assert named(right, both[:5] + [x * 9 for x in X[:1]], first=first, second=second) == ()
