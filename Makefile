@@ -7,7 +7,7 @@ PORT ?= 8000
 python = $(firstword $(wildcard $(HOME)/.pyenv/versions/$(1).*/bin/python /usr/local/bin/python$(1)) python$(1))
 # Two more than there are cores: half of the tests wait for processes.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(min(6, 2 + (os.cpu_count() or 1)))')
-CHOSEN = not long and not mutants
+CHOSEN = not long and not mutants and not rarely
 
 .PHONY: learn book pdf epub zip record record-both verify release-check release serve env sync format test test-long mutants held-out check pins env-newest test-newest audit speed clean system
 
@@ -69,11 +69,12 @@ test: env check  ## style, types, pages, lessons, tools
 
 # What takes minutes or makes environments of its own, and what says in another way what `make test` says.
 test-long: env
-	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest tests -m long -n $(WORKERS) --dist loadfile -rs
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest tests -m "long and not rarely" -n $(WORKERS) --dist loadfile -rs
 
 # Each small change of each right answer, over ten seeds: it must be told from the answer (CONTRIBUTING.md).
+# And what says once more what `make test-long` says: other editions, more random programs.
 mutants: env
-	@$(BIN)/python -m pytest tests -m mutants -n $(WORKERS) --dist worksteal
+	@$(BIN)/python -m pytest tests -m "mutants or rarely" -n $(WORKERS) --dist worksteal
 
 # Answers by people who had only the statements: how many are caught, named, led there. CHAPTERS='ch03 ch07'
 held-out: env
@@ -109,7 +110,7 @@ env-newest:
 
 # There every page is executed, too, and compared with what the book shows.
 test-newest: env-newest
-	@$(MAKE) test VENV=.venv-newest PINS=no CHOSEN='(not long or page) and not mutants'
+	@$(MAKE) test VENV=.venv-newest PINS=no CHOSEN='(not long or page) and not mutants and not rarely'
 
 clean:  ## remove what was built; answers/ stays
 	rm -rf _build .cache .pytest_cache .ruff_cache *.egg-info

@@ -12,8 +12,16 @@ from grader.exercise.chapters import given_out
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = [path.parent.name for path in given_out(ROOT / "lessons", "exercises.py")]
-LONG = pytest.mark.long
+SHOWN = ["start", *CHAPTERS]
+LONG, RARELY = pytest.mark.long, pytest.mark.rarely
 SCRIPTS = ("start",)  # run in every `make test`, in which the book executes the cells of two
+SLOW = (
+    "ch09_training",
+    "ch11_data",
+    "ch12_pitfalls",
+    "ch13_network",
+    "ch16_capstone",
+)  # minutes; as pages they run, too
 
 
 def exercises(chapter: str) -> list[str]:
@@ -78,7 +86,7 @@ def test_solutions_pass_in_one_run_of_all_chapters(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "lesson", [lesson if lesson in SCRIPTS else pytest.param(lesson, marks=LONG) for lesson in ["start", *CHAPTERS]]
+    "lesson", [x if x in SCRIPTS else pytest.param(x, marks=[LONG, RARELY] if x in SLOW else LONG) for x in SHOWN]
 )
 def test_what_a_chapter_shows_runs_as_a_script(lesson, tmp_path):
     script = ROOT / "lessons" / lesson / "demo.py"

@@ -98,6 +98,7 @@ def test_flax_and_haiku_have_the_losses_of_plain_jax_again(python: str, recorded
 
 
 @pytest.mark.long
+@pytest.mark.rarely  # pip builds it from source
 @pytest.mark.skipif(shutil.which("mpirun") is None, reason="mpirun is not installed: apt install openmpi-bin")
 def test_mpi4jax_gives_the_number_again(python: str, recorded):
     built = pip(python, "mpi4jax")
