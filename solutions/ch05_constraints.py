@@ -14,8 +14,9 @@ def spread_sums(x: jax.Array, mesh: Mesh) -> jax.Array:
 
 
 def running_totals(x: jax.Array, mesh: Mesh) -> jax.Array:
-    whole_rows = NamedSharding(mesh, P(("x", "y"), None))
-    return jnp.cumsum(with_sharding_constraint(x, whole_rows), axis=1)
+    # columns are cut along y already: cut each part once more, along x
+    whole_columns = NamedSharding(mesh, P(None, ("y", "x")))
+    return jnp.cumsum(with_sharding_constraint(x, whole_columns), axis=0)
 
 
 def keep_the_batch_apart(

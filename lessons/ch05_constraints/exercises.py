@@ -40,28 +40,27 @@ def spread_sums(x: jax.Array, mesh: Mesh) -> jax.Array:
 
 
 def running_totals(x: jax.Array, mesh: Mesh) -> jax.Array:
-    """Running totals along each row, without gathering the rows.
+    """Running totals down each column, without gathering the columns.
 
-    x: f32[rows, columns], sharded P("x", "y"); rows is a multiple of the mesh's
+    x: f32[rows, columns], sharded P("x", "y"); columns is a multiple of the mesh's
     size.
     mesh: with the Auto axes "x" and "y".
-    Returns f32[rows, columns], the cumulative sums from left to right, with whole
-    rows on each device, in the layout P(("x", "y"), None). The function is compiled
-    with `jit`.
-    Budget: each device sends at most (b-1)/b of the bytes of its part of x, b being
-    the size of "y", by all-to-all only.
+    Returns f32[rows, columns], the cumulative sums from top to bottom, with whole
+    columns on each device and none on two. The function is compiled with `jit`.
+    Budget: each device sends at most (a-1)/a of the bytes of its part of x, a being
+    the size of "x", by all-to-all only; that leaves one layout for the result.
 
-    沿每一行求累积和，但不要把整行收集到每个设备上。
+    沿每一列求累积和，但不要把整列收集到每个设备上。
 
-    x：f32[rows, columns]，按 P("x", "y") 分片；rows 是设备总数的倍数。
+    x：f32[rows, columns]，按 P("x", "y") 分片；columns 是设备总数的倍数。
     mesh：有 "x" 和 "y" 两个 Auto 轴。
-    返回 f32[rows, columns]，即从左到右的累积和，每个设备持有若干整行，布局为
-    P(("x", "y"), None)。函数会用 `jit` 编译。
-    预算：只能用 all-to-all；"y" 的大小为 b 时，每个设备最多发送自己那部分 x 的字节数的
-    (b-1)/b。
+    返回 f32[rows, columns]，即从上到下的累积和，每个设备持有若干整列，没有哪一列同时在两
+    个设备上。函数会用 `jit` 编译。
+    预算：只能用 all-to-all；"x" 的大小为 a 时，每个设备最多发送自己那部分 x 的字节数的
+    (a-1)/a。符合预算的结果布局只有一种。
     """
-    # TODO: a cumulative sum needs whole rows; say how to deal them out.
-    # TODO：求累积和需要整行；说明这些行怎样分给各设备。
+    # TODO: a cumulative sum needs whole columns; say how to deal them out.
+    # TODO：求累积和需要整列；说明这些列怎样分给各设备。
     raise NotImplementedError
 
 

@@ -46,44 +46,44 @@ def spread_sums__both_axes(x, mesh):
 
 
 def running_totals__nothing_said(x, mesh):
-    return jnp.cumsum(x, axis=1)
+    return jnp.cumsum(x, axis=0)
 
 
-def running_totals__gathered_along_y(x, mesh):
-    rows = _lay(x, mesh, "x", None)
-    return _lay(jnp.cumsum(rows, axis=1), mesh, ("x", "y"), None)
+def running_totals__gathered_along_x(x, mesh):
+    rows = _lay(x, mesh, None, "y")
+    return _lay(jnp.cumsum(rows, axis=0), mesh, None, ("y", "x"))
 
 
-def running_totals__rows_over_x(x, mesh):
-    return jnp.cumsum(_lay(x, mesh, "x", None), axis=1)
+def running_totals__columns_over_y(x, mesh):
+    return jnp.cumsum(_lay(x, mesh, None, "y"), axis=0)
 
 
 def running_totals__everything_everywhere(x, mesh):
     rows = _lay(x, mesh)
-    return _lay(jnp.cumsum(rows, axis=1), mesh, ("x", "y"), None)
+    return _lay(jnp.cumsum(rows, axis=0), mesh, None, ("y", "x"))
 
 
-def running_totals__y_before_x(x, mesh):
-    return jnp.cumsum(_lay(x, mesh, ("y", "x"), None), axis=1)
+def running_totals__x_before_y(x, mesh):
+    return jnp.cumsum(_lay(x, mesh, None, ("x", "y")), axis=0)
 
 
-def running_totals__down_the_columns(x, mesh):
-    return jnp.cumsum(_lay(x, mesh, ("x", "y"), None), axis=0)
+def running_totals__along_the_rows(x, mesh):
+    return jnp.cumsum(_lay(x, mesh, None, ("y", "x")), axis=1)
 
 
 def running_totals__each_block(x, mesh):
     cut = P("x", "y")
     totals = jax.shard_map(
-        lambda block: jnp.cumsum(block, axis=1),
+        lambda block: jnp.cumsum(block, axis=0),
         mesh=mesh,
         in_specs=cut,
         out_specs=cut,
     )
-    return _lay(totals(x), mesh, ("x", "y"), None)
+    return _lay(totals(x), mesh, None, ("y", "x"))
 
 
 def running_totals__axis_left_out(x, mesh):
-    return jnp.cumsum(_lay(x, mesh, ("x", "y"), None))
+    return jnp.cumsum(_lay(x, mesh, None, ("y", "x")))
 
 
 def keep_the_batch_apart__nothing_said(batch, w1, w2, mesh):

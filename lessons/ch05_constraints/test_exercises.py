@@ -57,12 +57,12 @@ def test_running_totals(check):
 
     check(
         cases,
-        oracle=lambda x, mesh: np.cumsum(np.asarray(x), axis=1),
+        oracle=lambda x, mesh: np.cumsum(np.asarray(x), axis=0),
         compare=("value", "placement"),
         how="jit",
         budget=lambda x, mesh: Budget(
             {"all-to-all"},
-            sent("all-to-all", x.nbytes // mesh.size, mesh.shape["y"]),
+            sent("all-to-all", x.nbytes // mesh.size, mesh.shape["x"]),
         ),
         tolerance=1e-4,
     )

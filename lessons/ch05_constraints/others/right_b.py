@@ -19,13 +19,13 @@ def spread_sums(x, mesh):
 
 def running_totals(x, mesh):
     def part(block):
-        rows = lax.all_to_all(
-            block, "y", split_axis=0, concat_axis=1, tiled=True
+        columns = lax.all_to_all(
+            block, "x", split_axis=1, concat_axis=0, tiled=True
         )
-        return jnp.cumsum(rows, axis=1)
+        return jnp.cumsum(columns, axis=0)
 
     return jax.shard_map(
-        part, mesh=mesh, in_specs=P("x", "y"), out_specs=P(("x", "y"), None)
+        part, mesh=mesh, in_specs=P("x", "y"), out_specs=P(None, ("y", "x"))
     )(x)
 
 

@@ -25,13 +25,13 @@ def spread_sums__spec_without_mesh(x, mesh):
 
 
 def running_totals__as_a_product(x, mesh):
-    n = x.shape[1]
-    return _lay(x @ jnp.triu(jnp.ones((n, n))), mesh, ("x", "y"), None)
+    n = x.shape[0]
+    return _lay(jnp.tril(jnp.ones((n, n))) @ x, mesh, None, ("y", "x"))
 
 
 def running_totals__without_the_number_itself(x, mesh):
-    rows = _lay(x, mesh, ("x", "y"), None)
-    return jnp.cumsum(rows, axis=1) - rows
+    rows = _lay(x, mesh, None, ("y", "x"))
+    return jnp.cumsum(rows, axis=0) - rows
 
 
 def keep_the_batch_apart__relu_for_tanh(batch, w1, w2, mesh):

@@ -51,41 +51,47 @@ def spread_sums__both_axes(x, mesh):
 
 
 def running_totals__nothing_said(x, mesh):
-    return lax.cumsum(x, 1)
+    return lax.cumsum(x, 0)
 
 
-def running_totals__gathered_along_y(x, mesh):
-    x = lax.with_sharding_constraint(x, at(mesh, ("x",)))
-    return lax.with_sharding_constraint(lax.cumsum(x, 1), at(mesh, ("x", "y")))
+def running_totals__gathered_along_x(x, mesh):
+    x = lax.with_sharding_constraint(x, at(mesh, None, "y"))
+    return lax.with_sharding_constraint(
+        lax.cumsum(x, 0), at(mesh, None, ("y", "x"))
+    )
 
 
-def running_totals__rows_over_x(x, mesh):
-    return lax.with_sharding_constraint(lax.cumsum(x, 1), at(mesh, "x"))
+def running_totals__columns_over_y(x, mesh):
+    return lax.with_sharding_constraint(lax.cumsum(x, 0), at(mesh, None, "y"))
 
 
 def running_totals__everything_everywhere(x, mesh):
     x = lax.with_sharding_constraint(x, at(mesh, None, None))
-    return lax.with_sharding_constraint(lax.cumsum(x, 1), at(mesh, ("x", "y")))
+    return lax.with_sharding_constraint(
+        lax.cumsum(x, 0), at(mesh, None, ("y", "x"))
+    )
 
 
-def running_totals__y_before_x(x, mesh):
-    return lax.with_sharding_constraint(lax.cumsum(x, 1), at(mesh, ("y", "x")))
+def running_totals__x_before_y(x, mesh):
+    return lax.with_sharding_constraint(
+        lax.cumsum(x, 0), at(mesh, None, ("x", "y"))
+    )
 
 
-def running_totals__down_the_columns(x, mesh):
-    x = lax.with_sharding_constraint(x, at(mesh, ("x", "y")))
-    return lax.cumsum(x, 0)
+def running_totals__along_the_rows(x, mesh):
+    x = lax.with_sharding_constraint(x, at(mesh, None, ("y", "x")))
+    return lax.cumsum(x, 1)
 
 
 def running_totals__each_block(x, mesh):
     n, m = x.shape
-    x = lax.with_sharding_constraint(x, at(mesh, ("x", "y")))
-    pieces = x.reshape(n, mesh.shape["y"], m // mesh.shape["y"])
-    return lax.cumsum(pieces, 2).reshape(n, m)
+    x = lax.with_sharding_constraint(x, at(mesh, None, ("y", "x")))
+    pieces = x.reshape(mesh.shape["x"], n // mesh.shape["x"], m)
+    return lax.cumsum(pieces, 1).reshape(n, m)
 
 
 def running_totals__axis_left_out(x, mesh):
-    rows = NamedSharding(mesh, P(("x", "y"), None))
+    rows = NamedSharding(mesh, P(None, ("y", "x")))
     flat = jnp.ravel(lax.with_sharding_constraint(x, rows))
     return lax.cumsum(flat)
 

@@ -20,11 +20,11 @@ def spread_sums(x, mesh):
 # what: adds up within each block, and only then brings the rows together
 def running_totals(x, mesh):
     def each(block):
-        totals = jnp.cumsum(block, axis=1)
-        return lax.all_to_all(totals, "y", 0, 1, tiled=True)
+        totals = jnp.cumsum(block, axis=0)
+        return lax.all_to_all(totals, "x", 1, 0, tiled=True)
 
     return jax.shard_map(
-        each, mesh=mesh, in_specs=P("x", "y"), out_specs=P(("x", "y"), None)
+        each, mesh=mesh, in_specs=P("x", "y"), out_specs=P(None, ("y", "x"))
     )(x)
 
 

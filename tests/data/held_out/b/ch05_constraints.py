@@ -15,8 +15,8 @@ def spread_sums(x, mesh):
 
 # what: takes the order of the axes in a tuple to be of no account
 def running_totals(x, mesh):
-    whole = NamedSharding(mesh, P(("y", "x"), None))
-    totals = jnp.cumsum(with_sharding_constraint(x, whole), axis=1)
+    whole = NamedSharding(mesh, P(None, ("x", "y")))
+    totals = jnp.cumsum(with_sharding_constraint(x, whole), axis=0)
     return with_sharding_constraint(totals, whole)
 
 

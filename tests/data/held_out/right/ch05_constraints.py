@@ -20,11 +20,11 @@ def spread_sums(x, mesh):
 # what: by hand, with an all-to-all that cuts rows and joins columns
 def running_totals(x, mesh):
     def each(block):
-        rows = lax.all_to_all(block, "y", 0, 1, tiled=True)
-        return jnp.cumsum(rows, axis=1)
+        columns = lax.all_to_all(block, "x", 1, 0, tiled=True)
+        return jnp.cumsum(columns, axis=0)
 
     return jax.shard_map(
-        each, mesh=mesh, in_specs=P("x", "y"), out_specs=P(("x", "y"), None)
+        each, mesh=mesh, in_specs=P("x", "y"), out_specs=P(None, ("y", "x"))
     )(x)
 
 

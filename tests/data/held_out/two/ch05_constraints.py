@@ -14,9 +14,9 @@ def spread_sums(x, mesh):
 
 # what: gathers whole rows along "y" first + cuts the result by "y", then "x"
 def running_totals(x, mesh):
-    x = with_sharding_constraint(x, NamedSharding(mesh, P("x", None)))
-    out = NamedSharding(mesh, P(("y", "x"), None))
-    return with_sharding_constraint(jnp.cumsum(x, axis=1), out)
+    x = with_sharding_constraint(x, NamedSharding(mesh, P(None, "y")))
+    out = NamedSharding(mesh, P(None, ("x", "y")))
+    return with_sharding_constraint(jnp.cumsum(x, axis=0), out)
 
 
 # what: has whole hidden rows on every device + cuts the result's columns too
