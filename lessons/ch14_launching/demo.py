@@ -154,8 +154,11 @@ for job, answer in zip(jobs, answers, strict=True):
     print("job", job, "listens on", answer["coordinator_address"])
 
 # %% ports-chosen
-(answer,) = detect.asked(srun | {"JAX_COORDINATOR_PORT": "7777"})
-answer["coordinator_address"]
+first, second = {"SLURM_STEP_ID": "0"}, {"SLURM_STEP_ID": "1"}
+chosen = {"JAX_COORDINATOR_PORT": "7777"}
+for also in first, second, second | chosen:
+    (answer,) = detect.asked(srun | also)
+    print(answer["coordinator_address"], also)
 
 # %% port-taken
 launched.tries("port taken, JAX alone")

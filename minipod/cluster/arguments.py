@@ -62,6 +62,23 @@ def launcher(env: Mapping[str, str] = os.environ) -> str | None:
     return "slurm" if all(name in env for name in _SLURM) else None
 
 
+PORTS = range(61440, 65536)  # from which JAX takes the port of a Slurm job, by its number
+
+
+def port_of_step(env: Mapping[str, str] = os.environ) -> str | None:
+    """The coordinator's port for the second and each further step of a Slurm job; None for the first, or if one is set.
+
+    JAX computes it of the job's number alone: the first step keeps that, so that it goes with programs that use JAX
+    alone, and two steps at the same time do not meet.
+    """
+    job, step = env.get("SLURM_JOB_ID", ""), env.get("SLURM_STEP_ID", "")
+    if "JAX_COORDINATOR_PORT" in env or "JAX_COORDINATOR_ADDRESS" in env:
+        return None
+    if not (job.isdecimal() and step.isdecimal() and int(step)):
+        return None
+    return str(PORTS[(int(job) + 1009 * int(step)) % len(PORTS)])
+
+
 def _from_our_launcher() -> dict[str, Any]:
     coordinator = os.environ["MINIPOD_COORDINATOR"]
     process, patience = int(os.environ["MINIPOD_PROCESS"]), int(os.environ.get("MINIPOD_LIMIT", PATIENCE))
@@ -89,6 +106,8 @@ def _look_ahead(name: str) -> None:
             f"srun started this process, but {OPEN_MPI_4}, which mpirun sets, is there too, and JAX would believe "
             f"that: `unset {OPEN_MPI_4}` before srun"
         )
+    if name == "slurm" and (own := port_of_step()):
+        os.environ["JAX_COORDINATOR_PORT"] = own  # JAX reads it there
     detector = {"ompi": clusters.OmpiCluster, "slurm": clusters.SlurmCluster}[name]
     process, port = detector.get_process_id(), os.environ.get("JAX_COORDINATOR_PORT")
     address = os.environ.get("JAX_COORDINATOR_ADDRESS") or detector.get_coordinator_address(

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from minipod.cluster.arguments import port_of_step
 from minipod.cluster.place import TwoLaunchers, place
 from minipod.doctor import meeting
 from minipod.doctor.findings import Finding, all_well, as_data, describe
@@ -34,6 +35,8 @@ def examine(limit: float, as_json: bool) -> int:
     """
     if not (limit > 0 and math.isfinite(limit)):
         raise ValueError(f"limit {limit:g}: a positive number of seconds is needed")
+    if own := port_of_step():
+        os.environ["JAX_COORDINATOR_PORT"] = own  # beside a training in the same job
     try:
         place()
     except TwoLaunchers as error:
@@ -69,7 +72,7 @@ def _help(part: Part, limit: float) -> int:
                     case {"ask": "time"}:
                         line.say(time=time.time())
                     case {"ask": "state"}:
-                        line.say(stopped=part.stopped())
+                        line.say(stopped=part.stopped(), words=part.words())
                     case {"go": True}:
                         part.go()
                     case {"end": int(code)}:
@@ -157,7 +160,7 @@ def _listen(process: int, line: Line, steps: dict[int, dict[str, Any]]) -> None:
             except Lost:
                 steps[process] |= {"ended": "its doctor has gone"}
                 return
-            steps[process] |= said.get("seen", {}) | {k: v for k, v in said.items() if k == "stopped"}
+            steps[process] |= said.get("seen", {}) | {k: v for k, v in said.items() if k in ("stopped", "words")}
 
 
 def _failures(part: Part, gathered: Gathered, lines: dict[int, Line]) -> dict[int, str]:
@@ -171,14 +174,20 @@ def _failures(part: Part, gathered: Gathered, lines: dict[int, Line]) -> dict[in
         for process, line in lines.items():
             _listen(process, line, steps)
         time.sleep(0.05)
-    steps[0]["stopped"] = part.stopped()
+    steps[0] |= {"stopped": part.stopped(), "words": part.words()}
     stopped = {p: "is stopped (SIGSTOP)" for p, seen in steps.items() if seen.get("stopped")}
     silent = {p: "does not answer: stopped, or its host is gone" for p, seen in steps.items() if "stopped" not in seen}
     silent = {p: why for p, why in silent.items() if p not in ended}
     words = {p: f"ended while {_at(steps[p])}: {why}" for p, why in ended.items()}
     if stopped or silent:
         return stopped | silent
-    return words or {p: f"was still at {_at(steps[p])} after {gathered.limit:g} s" for p in steps}
+    return words or {
+        p: f"was still at {_at(seen)} after {gathered.limit:g} s{_said(seen)}" for p, seen in steps.items()
+    }
+
+
+def _said(seen: dict[str, Any]) -> str:
+    return f": {seen['words']}" if seen.get("words") else ""
 
 
 def _at(seen: dict[str, Any]) -> str:

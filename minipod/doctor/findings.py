@@ -54,3 +54,8 @@ def as_data(findings: Sequence[Finding]) -> dict[str, Any]:
     """What --json prints: {"well": bool, "findings": [{"key", "state", "value", "advice"}]}."""
     rows = [{"key": f.key, "state": f.state, "value": f.value, "advice": f.advice} for f in findings]
     return {"well": all_well(findings), "findings": rows}
+
+
+def as_rows(findings: Sequence[Finding | None]) -> list[list[str]]:
+    """What a process tells of its own machine to another: name, value, advice of those that have one."""
+    return [[f.name, f.value, f.advice] for f in findings if f and f.advice]

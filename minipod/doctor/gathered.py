@@ -9,6 +9,7 @@ from minipod.doctor.findings import Finding
 
 CLOCK = 1.0  # seconds that clocks may be apart
 SLOW = 2.0  # times as long as the others' median is slow
+OWN = ("CUDA_VISIBLE_DEVICES",)  # a setting that may differ
 STEPS = {"joined": "joining", "devices": "finding its devices", "hop": "its first sums", "pace": "its rounds of work"}
 
 
@@ -69,7 +70,8 @@ def findings(all_of: Gathered) -> list[Finding]:
             f"{all_of.coordinator}"
         )
         found = [Finding("Processes", value, advice)]
-    found += [*_versions(all_of), *_settings(all_of), *_proxies(all_of), *_devices(all_of), *_clocks(all_of)]
+    found += [*_versions(all_of), *_settings(all_of), *_proxies(all_of), *_devices(all_of), *_own(all_of)]
+    found += _clocks(all_of)
     return [*found, *_measured(all_of)]
 
 
@@ -114,7 +116,9 @@ def _settings(all_of: Gathered) -> list[Finding]:
             advice = (
                 f"set {name} alike everywhere, and let the launcher pass it on (`mpirun -x {name}`, `srun` by itself)"
             )
-            found.append(Finding(name, said, advice))
+            if name in OWN:
+                advice = "right where each process is given devices of its own; else set it alike everywhere"
+            found.append(Finding(name, said, advice, needed=name not in OWN))
         else:
             same.append(f"{name}={next(iter(all_of.facts.values()))['settings'][name]}")
     return found or [Finding("Settings", (", ".join(same) or "none") + all_of.where)]
@@ -142,6 +146,17 @@ def _devices(all_of: Gathered) -> list[Finding]:
         return [Finding("Devices", f"{said}; {kinds[min(kinds)]}", advice, needed=False)]
     number = next(iter(counts.values()))
     return [Finding("Devices", f"{number} {kinds[min(kinds)]} in each, {sum(counts.values())} in all")]
+
+
+def _own(all_of: Gathered) -> list[Finding]:
+    """What the doctor of one machine would say of each, where it would say that something is wrong."""
+    hosts = {f["host"] for f in all_of.facts.values()}
+    told: dict[tuple[str, str, str], list[int]] = {}
+    for p, f in sorted(all_of.facts.items()):
+        for name, value, advice in (*f.get("own", ()), *all_of.steps.get(p, {}).get("unused", ())):
+            if name != "Host name" or len(hosts) > 1:  # on one machine nobody needs it
+                told.setdefault((name, value, advice), []).append(p)
+    return [Finding(n, f"{value} in {all_of.who(ps)}", advice, needed=False) for (n, value, advice), ps in told.items()]
 
 
 def _clocks(all_of: Gathered) -> list[Finding]:

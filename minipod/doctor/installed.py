@@ -1,10 +1,12 @@
 """What is installed: Python, JAX, the operating system, what draws, what compiles for machines that are not here."""
 
+import contextlib
 import importlib.metadata
 import platform
 import re
 import shutil
 import sys
+from pathlib import Path
 
 from minipod import distribution
 from minipod.doctor.findings import Finding
@@ -45,11 +47,25 @@ def package(name: str) -> Finding:
 
 
 def versions() -> dict[str, str]:
-    """The versions of what takes part in a computation: jax, jaxlib, its plugins, libtpu, NumPy. Only what is there."""
-    wanted = re.compile(r"jax|jaxlib|libtpu|numpy|jax[-_](cuda|rocm)\d+[-_](plugin|pjrt)", re.I)
+    """The versions of what takes part in a computation: jax, jaxlib, its plugins, libtpu, NumPy, NCCL, cuDNN, the
+    NVIDIA driver. Only what is there.
+    """
+    parts = r"jax|jaxlib|libtpu|numpy|jax[-_](cuda|rocm)\d+[-_](plugin|pjrt)|nvidia[-_](nccl|cudnn)[-_]cu\d+"
+    wanted = re.compile(parts, re.I)
     found = importlib.metadata.distributions()
     names = {d.metadata["Name"] for d in found if wanted.fullmatch(d.metadata["Name"] or "")}
-    return {name.lower().replace("_", "-"): importlib.metadata.version(name) for name in sorted(names)}
+    have = {name.lower().replace("_", "-"): importlib.metadata.version(name) for name in sorted(names)}
+    if driver := nvidia_driver():
+        have["NVIDIA driver"] = driver
+    return have
+
+
+def nvidia_driver(told: Path = Path("/proc/driver/nvidia/version")) -> str:
+    """The version of the kernel's module, as it says itself; "" where none is loaded."""
+    with contextlib.suppress(OSError):
+        if found := re.search(r"Kernel Module\D*([\d.]+)", told.read_text(errors="replace")):
+            return found[1]
+    return ""
 
 
 def system() -> Finding:

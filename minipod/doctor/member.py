@@ -15,6 +15,8 @@ from typing import Any
 
 from minipod.cluster import launch_arguments
 from minipod.cluster.arguments import launcher
+from minipod.doctor.accelerators import accelerators
+from minipod.doctor.findings import as_rows
 from minipod.doctor.look import detect, devices
 from minipod.processes import die_with_parent, gloo, json_lines, wait_for_listener
 
@@ -41,7 +43,8 @@ def main() -> None:
     tell(joined=time.monotonic() - began)
     import jax
 
-    tell(devices=devices() | {"here": jax.local_device_count()})
+    found = devices() | {"here": jax.local_device_count()}
+    tell(devices=found, unused=as_rows([accelerators(found["platform"])]))
     tell(hop=hop())
     tell(pace=pace())
     sys.stdin.read()  # until our parent closes it, or ends us
@@ -59,7 +62,9 @@ def join(cluster: dict[str, Any], seconds: int) -> None:
         arguments: dict[str, Any] = launch_arguments() | {"initialization_timeout": seconds}
         jax.distributed.initialize(**arguments)
         return
-    if cluster["process"]:
+    if (
+        cluster["process"] and cluster["method"] != "mpi4py"
+    ):  # there process 0 listens once all have told MPI who they are
         wait_for_listener(address, seconds)  # JAX's own second attempt would come a whole second later
     method = cluster["method"] if cluster["method"] == "mpi4py" else None
     jax.distributed.initialize(cluster_detection_method=method, initialization_timeout=seconds)

@@ -14,12 +14,16 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from minipod.doctor.accelerators import hardware
+from minipod.doctor.findings import as_rows
 from minipod.doctor.installed import versions
-from minipod.doctor.launcher import proxied
+from minipod.doctor.launcher import launcher, proxied
+from minipod.doctor.machine import host_name, memory, open_files
 from minipod.processes import Program, environment, json_lines
 from minipod.processes.hang import suspended
 
-COMPARED = ("NCCL_", "GLOO_", "TPU_LIBRARY_PATH", "PYTHONHASHSEED")  # beside those that bend JAX
+# Compared beside those that bend JAX: what decides how processes talk, and which libraries they find.
+COMPARED = ("NCCL_", "GLOO_", "FI_", "UCX_", "CUDA_", "LD_LIBRARY_PATH", "TPU_LIBRARY_PATH", "PYTHONHASHSEED")
 
 
 class NoCluster(ValueError):
@@ -53,8 +57,6 @@ class Part:
         except (EOFError, json_lines.Garbled):
             raise NoCluster(f"JAX does not start: {self._last_words()}") from None
         if found is None:
-            from minipod.doctor.launcher import launcher
-
             raise NoCluster(launcher(None).advice or "JAX finds no cluster")
         if "error" in found:
             raise NoCluster(f"{found['launcher']}: {found['error']}")
@@ -82,6 +84,13 @@ class Part:
             new |= {"ended": self.ended}
         self.steps |= new
         return new
+
+    def words(self) -> str:
+        """The last line that it has written to standard error by now."""
+        if self._words.closed:
+            return ""
+        lines = os.pread(self._words.fileno(), 1 << 16, max(0, os.fstat(self._words.fileno()).st_size - (1 << 16)))
+        return next(iter(lines.decode(errors="replace").strip().splitlines()[::-1]), "")[:300]
 
     def stopped(self) -> bool:
         """Whether somebody stopped it (SIGSTOP)."""
@@ -121,6 +130,7 @@ def facts(cluster: Mapping[str, Any]) -> dict[str, Any]:
         "machine": platform.machine(),
         "python": sys.executable,
         "settings": settings,
+        "own": as_rows([memory(), open_files(), host_name(True), launcher(dict(cluster), hardware().gpus)]),
         "proxy": proxied(host, env),
         "time": time.time(),
     }

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from minipod.cluster.arguments import launcher
+from minipod.cluster.arguments import PORTS, launcher, port_of_step
 from minipod.processes import free_port
 
 SLURM = {"SLURM_JOB_ID": "7", "SLURM_STEP_NODELIST": "localhost", "SLURM_NTASKS": "2"}
@@ -76,6 +76,26 @@ def test_a_taken_port_is_named():
         said = sentence(ask(**SLURM, JAX_COORDINATOR_PORT=str(port)))
     assert said.startswith(f"process 0 on {socket.gethostname()}: the coordinator's port is taken")
     assert f"localhost:{port}" in said and "JAX_COORDINATOR_PORT" in said
+
+
+def test_each_further_step_of_a_slurm_job_has_a_port_of_its_own():
+    """JAX computes it of the job's number alone, so that the second step would join the first, or take it down."""
+    job = {"SLURM_JOB_ID": "4711"}
+    from jax._src.clusters import SlurmCluster
+
+    def of_jax(**more: str) -> str:
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in (SLURM | job | more).items():
+                patch.setenv(name, value)
+            address = SlurmCluster.get_coordinator_address(timeout_secs=None, override_coordinator_port=None)
+            return address.rpartition(":")[2]
+
+    assert of_jax(SLURM_STEP_ID="0") == of_jax(SLURM_STEP_ID="3")  # the mistake
+    assert port_of_step(job | {"SLURM_STEP_ID": "0"}) is None and port_of_step(job) is None
+    ports = {of_jax(), *(port_of_step(job | {"SLURM_STEP_ID": str(step)}) for step in range(1, 1000))}
+    assert len(ports) == 1000 and all(int(port) in PORTS for port in ports if port)
+    assert port_of_step(job | {"SLURM_STEP_ID": "2", "JAX_COORDINATOR_PORT": "7777"}) is None
+    assert port_of_step(job | {"SLURM_STEP_ID": "4294967290"}) in {str(port) for port in PORTS}  # the batch script's
 
 
 @pytest.mark.parametrize("process", ["0", "1"])

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from minipod import cluster
-from minipod.doctor import Finding
+from minipod.doctor import Finding, installed
 from minipod.doctor.findings import all_well
 from minipod.doctor.gathered import Gathered, findings
 from minipod.processes import environment, free_port
@@ -92,6 +92,32 @@ def test_planted_other_numbers_of_devices():
     found = {row["key"]: row for row in json.loads(run.outputs[0])["findings"]}
     assert named(found["devices"], "note") and found["devices"]["value"].startswith("3 in process 0")
     assert "5 in process 1" in found["devices"]["value"] and found["hop"]["state"] == "well"
+
+
+EIGHT_GPUS = """
+import sys
+if "minipod" in " ".join(sys.orig_argv):
+    import socket
+    socket.gethostname = lambda: "node7"
+    socket.gethostbyname = lambda name: "127.0.1.1"
+    from minipod.doctor import accelerators
+    accelerators.hardware = lambda root=None: accelerators.Hardware(8, 0, 8, ())
+"""
+
+
+def test_what_the_doctor_of_one_machine_says_is_said_of_each_process(tmp_path: Path):
+    """Eight GPUs that nobody uses, a name that leads nowhere, other devices asked for: all of it in process 1 only."""
+    path = f"{custom(tmp_path, EIGHT_GPUS)}:{os.environ['PYTHONPATH']}"
+    _, found = doctors(PYTHONPATH=path, CUDA_VISIBLE_DEVICES="1", LD_LIBRARY_PATH="/opt/other-nccl")
+    unused = found["accelerators"]
+    assert named(unused, "note") and unused["value"].startswith("8 NVIDIA GPUs in this machine; JAX sees none of them")
+    assert unused["advice"]
+    assert (
+        named(found["host_name"], "note")
+        and "127.0.1.1, which only this machine reaches" in found["host_name"]["value"]
+    )
+    assert "let /etc/hosts give the name its address" in found["host_name"]["advice"]
+    assert named(found["cuda_visible_devices"], "note") and named(found["ld_library_path"])
 
 
 @pytest.fixture(autouse=True)
@@ -261,3 +287,10 @@ def test_of_many_processes_the_odd_ones_are_named():
     assert found["Hop"] == Finding(
         "Hop", "an all-reduce of 4 bytes takes 0.1 ms; in one of 4 MiB each sends 2.00 GB/s (medians)"
     )
+
+
+def test_the_driver_is_a_version_that_is_compared(tmp_path: Path):
+    told = tmp_path / "version"
+    told.write_text("NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Tue Jan 21\nGCC version: 12\n")
+    assert installed.nvidia_driver(told) == "570.86.15"
+    assert installed.nvidia_driver(tmp_path / "none") == ""
