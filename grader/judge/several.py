@@ -15,6 +15,7 @@ from grader.see.values import Dict, Float, Int, Text, Tree, Value
 
 Results = Sequence[ProcessResult]
 Column = list[Value]  # what came back, case after case and process after process
+LARGEST = 2.0**500  # of numbers that are multiplied: the product is a float still
 ENOUGH = 3  # numbers that differ from one another before an equation is no accident
 
 
@@ -110,6 +111,8 @@ def _numbers(column: Column) -> np.ndarray | None:
     for value in column:
         for leaf in _leaves(value):
             if isinstance(leaf, Int | Float):
+                if abs(leaf.number) > LARGEST:
+                    return None
                 found.append(np.asarray([leaf.number], np.float64))
             elif isinstance(leaf, Array) and leaf.has_numbers and not leaf.partial:
                 whole = leaf.whole()
