@@ -43,8 +43,9 @@ def main() -> None:
     tell(joined=time.monotonic() - began)
     import jax
 
-    found = devices() | {"here": jax.local_device_count()}
-    tell(devices=found, unused=as_rows([accelerators(found["platform"])]))
+    found = devices()
+    unused = as_rows([accelerators(found["platform"])])
+    tell(devices=found | {"here": jax.local_device_count()}, unused=unused)
     tell(hop=hop())
     tell(pace=pace())
     sys.stdin.read()  # until our parent closes it, or ends us
