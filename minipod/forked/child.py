@@ -27,6 +27,7 @@ def serve(function: Callable[[], Any], pipe: int, out: int, *cluster: Any) -> No
     try:
         try:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)  # whatever the parent does about it
             _streams(out, pipe)
             _start_jax(*cluster)
             _dump_on_signal(pipe)
