@@ -6,13 +6,6 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 
-# what: Sorts by hash, another one in each process + the mean, not the sum.
-def sum_by_name(mine: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    means = {}
-    for name in sorted(mine, key=hash):
-        everyone = multihost_utils.process_allgather(mine[name])
-        means[name] = everyone.mean(axis=0)
-    return means
 
 
 # what: Process 0's width is everyone's + np.resize repeats, adds no zeros.
