@@ -56,15 +56,20 @@ def judged(name: str, lessons: list[str]) -> list[dict[str, str]]:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.json")
         wanted = [f"lessons/{lesson}" for lesson in lessons if Path(FOLDER, name, f"{lesson}.py").exists()]
-        options = ["--answers", str(FOLDER / name), "--report", str(report), "--lang", "en", "--seed", str(SEED)]
+        options = [
+            f"--answers={FOLDER / name}",
+            f"--report={report}",
+            f"--seed={SEED}",
+            f"--limit={LIMIT}",
+            "--lang=en",
+        ]
         command = [
             sys.executable,
             "-m",
             "pytest",
             *wanted,
             *options,
-            "--limit",
-            str(LIMIT),
+            f"--limit={LIMIT}",
             "-q",
             "-p",
             "no:cacheprovider",
@@ -115,9 +120,11 @@ def main(argv: list[str] | None = None) -> int:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("chapters", nargs="*", metavar="CHAPTER")
     options = parser.parse_args(argv)
-    lessons = [name for chapter in options.chapters for name in chapters.named(HERE / "lessons", chapter)]
-    if options.chapters and not lessons:
-        parser.error(f"there is no chapter {options.chapters[0]}")
+    lessons: list[str] = []
+    for chapter in options.chapters:
+        if not (named := chapters.named(HERE / "lessons", chapter)):
+            parser.error(f"there is no chapter {chapter}")
+        lessons += named
     lessons = lessons or sorted({path.stem for path in FOLDER.glob("*/ch*.py")})
     grades = tomllib.loads((FOLDER / "grades.toml").read_text(encoding="utf-8"))
     answers = [answer for name in SETS for answer in graded(name, judged(name, lessons), grades)]

@@ -3,12 +3,15 @@
 Where answers run in rooms the table stays outside: the room has an `Asker` in its place, which asks through a socket.
 """
 
+import contextlib
 import json
 import operator
 import os
 import socket
 from collections.abc import Mapping
 from typing import Any
+
+from minipod.processes import json_lines
 
 PATIENCE = 60.0  # seconds for a reply, on a machine that is busy
 place = ""  # in a room: the socket at which the process that asks outside listens
@@ -27,7 +30,7 @@ class Asked:
         self.calls = 0
 
     def __call__(self, n: int) -> Any:
-        return returned(self.reply(n))
+        return returned(json.loads(self.reply(n)))
 
     def reply(self, n: int) -> str:
         """What a call gives, or raises, as a text."""
@@ -39,9 +42,8 @@ class Asked:
         return json.dumps({"value": self.table[n]})
 
 
-def returned(reply: str) -> Any:
-    """What `reply` says: returned, or raised."""
-    said = json.loads(reply)
+def returned(said: dict[str, Any]) -> Any:
+    """What a reply says: returned, or raised."""
     for kind in (ValueError, RuntimeError):
         if kind.__name__ in said:
             raise kind(said[kind.__name__])
@@ -60,13 +62,9 @@ class Asker:
         except TypeError:
             raise ValueError(f"{n} {self._unknown}") from None
         with socket.socket(socket.AF_UNIX) as line:
-            line.settimeout(PATIENCE)
             line.connect(place)
-            line.sendall(json.dumps([self._n, whole]).encode() + b"\n")
-            reply = b""
-            while not reply.endswith(b"\n") and (more := line.recv(1 << 16)):
-                reply += more
-        return returned(reply.decode())
+            json_lines.write(line.fileno(), [self._n, whole])
+            return returned(json_lines.Reader(line.fileno()).read(PATIENCE))
 
 
 class Desk:
@@ -81,51 +79,32 @@ class Desk:
         self._door.bind(place)
         self._door.listen()
         self._door.setblocking(False)
-        self._open: dict[socket.socket, bytes] = {}
+        self._open: dict[socket.socket, json_lines.Reader] = {}
 
     def questions(self) -> list[tuple[socket.socket, int, int]]:
         """What has been asked since: where the reply goes, of which argument, for which number."""
-        try:
+        with contextlib.suppress(BlockingIOError):
             while len(self._open) < self.MOST:
                 line, _ = self._door.accept()
-                line.setblocking(False)
-                self._open[line] = b""
-        except BlockingIOError:
-            pass
+                self._open[line] = json_lines.Reader(line.fileno(), self.LONGEST)
         found = []
-        for line, begun in list(self._open.items()):
+        for line, reader in list(self._open.items()):
             try:
-                data = line.recv(self.LONGEST)
-            except BlockingIOError:
+                match reader.read(0):
+                    case [n, x] if type(n) is type(x) is int:
+                        found.append((line, n, x))
+                    case _:
+                        line.close()
+            except TimeoutError:
                 continue
-            except OSError:
-                data = b""
-            self._open[line] = begun + data
-            whole = self._open[line].endswith(b"\n")
-            if not whole and data and len(self._open[line]) < self.LONGEST:
-                continue
-            asked = _two_numbers(self._open.pop(line)) if whole else None
-            if asked is None:
+            except (EOFError, OSError, json_lines.Garbled):
                 line.close()
-            else:
-                found.append((line, *asked))
+            del self._open[line]
         return found
 
     @staticmethod
     def reply(line: socket.socket, text: str) -> None:
-        """Answer a question."""
-        with line:
-            try:
-                line.setblocking(True)
-                line.settimeout(1.0)
-                line.sendall(text.encode() + b"\n")
-            except OSError:
-                pass  # who asked has gone
-
-
-def _two_numbers(line: bytes) -> tuple[int, int] | None:
-    try:
-        one, other = json.loads(line)
-    except (ValueError, TypeError, RecursionError):
-        return None
-    return (one, other) if type(one) is int and type(other) is int else None
+        """Answer a question; a reply is short, so that nobody is waited for."""
+        with line, contextlib.suppress(OSError):  # who asked may have gone
+            line.setblocking(False)
+            json_lines.send(line.fileno(), text.encode() + b"\n")

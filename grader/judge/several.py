@@ -1,6 +1,6 @@
 """Known mistakes that together explain a wrong answer which none of them explains alone."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -11,7 +11,7 @@ from grader.judge.compare import difference
 from grader.judge.verdict import Seen
 from grader.see.array_values import Array
 from grader.see.observation import Observation, ProcessResult
-from grader.see.values import Dict, Float, Int, Text, Tree, Value
+from grader.see.values import Dict, Float, Int, Text, Tree, Value, leaves
 
 Results = Sequence[ProcessResult]
 Column = list[Value]  # what came back, case after case and process after process
@@ -109,7 +109,7 @@ def _numbers(column: Column) -> np.ndarray | None:
     """All numbers of a column one after another, where it holds nothing else."""
     found: list[np.ndarray] = []
     for value in column:
-        for leaf in _leaves(value):
+        for leaf in leaves(value).values():
             if isinstance(leaf, Int | Float):
                 if abs(leaf.number) > LARGEST:
                     return None
@@ -123,14 +123,6 @@ def _numbers(column: Column) -> np.ndarray | None:
                 return None
     numbers = np.concatenate(found) if found else np.zeros(0)
     return numbers if numbers.size and np.isfinite(numbers).all() else None
-
-
-def _leaves(x: Value) -> Iterator[Value]:
-    if not isinstance(x, Tree):
-        yield x
-    else:
-        for item in x.items:
-            yield from _leaves(item)
 
 
 def _near(a: np.ndarray, b: np.ndarray, spec: Spec) -> np.ndarray:

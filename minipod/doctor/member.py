@@ -63,11 +63,9 @@ def join(cluster: dict[str, Any], seconds: int) -> None:
         arguments: dict[str, Any] = launch_arguments() | {"initialization_timeout": seconds}
         jax.distributed.initialize(**arguments)
         return
-    if (
-        cluster["process"] and cluster["method"] != "mpi4py"
-    ):  # there process 0 listens once all have told MPI who they are
+    method = "mpi4py" if cluster["method"] == "mpi4py" else None
+    if cluster["process"] and not method:  # by MPI process 0 listens only once all have said who they are
         wait_for_listener(address, seconds)  # JAX's own second attempt would come a whole second later
-    method = cluster["method"] if cluster["method"] == "mpi4py" else None
     jax.distributed.initialize(cluster_detection_method=method, initialization_timeout=seconds)
 
 

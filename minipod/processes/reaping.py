@@ -38,8 +38,7 @@ def interrupt_later() -> Iterator[None]:
 
     Python swallows what a handler raises while it prepares a fork.
     """
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    handled = {number: handler for number, handler in before.items() if callable(handler)}
+    handled = {n: handler for n in (signal.SIGINT, signal.SIGTERM) if callable(handler := signal.getsignal(n))}
     if threading.current_thread() is not threading.main_thread():
         yield
         return
