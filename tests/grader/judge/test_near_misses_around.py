@@ -159,10 +159,9 @@ def test_processes_beside_one_another():
     assert of([1.25, 2.5], [3.75, 3.75]) == Message("processes-combine", {"how": Message("sum")})
     assert of([E[:8], E[8:]], [E, E]) == Message("processes-join")
     assert of([2, 1], [1, 2]) == Message("of-process", {"process": 0, "other": 1})
-    mine = [{"id": [0, 1], "n": 3}, {"id": [0, 1], "n": 3}]  # numbers on the host: the same in both
-    assert of(mine, [{"id": [0, 1], "n": 4}, {"id": [8, 9], "n": 4}]) != Message(
-        "of-process", {"process": 1, "other": 0}
-    )
+    mine = [{"id": [0, 1], "n": 4}, {"id": [0, 1], "n": 5}]  # numbers on the host: the same in both
+    right = [{"id": [0, 1], "n": 4}, {"id": [8, 9], "n": 5}]
+    assert of(mine, right) != Message("of-process", {"process": 1, "other": 0})
     assert of([1.25, 2.0], [1.25, 1.25]) == Message("right-in", {"processes": "0"})
     assert of([1.25, 2.125], [17.0, 17.0]) == Message("processes-differ")
     assert of([7.5, 7.5], [3.75, 3.75]) == Message("times-processes", {"n": 2})
