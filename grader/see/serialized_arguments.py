@@ -13,7 +13,8 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
-from grader.exercise.asked import Asked, Asker
+from grader.exercise.asked import Asked
+from grader.see.asking import Asker
 
 
 def dumps(cases: list[tuple[Any, ...]], kept: list[Asked]) -> bytes:

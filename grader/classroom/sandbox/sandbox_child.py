@@ -28,11 +28,11 @@ from grader.classroom.sandbox.sandbox_messages import (
     Told,
     Try,
 )
-from grader.exercise.asked import Desk
 from grader.exercise.spec import Spec
 from grader.run.warm_up import warm_up
 from grader.see import observe
 from grader.see import serialized_arguments as arguments
+from grader.see.asking import Desk
 from grader.see.measured import measured
 from grader.see.observation import ProcessResult, received
 from grader.see.observe import Target
