@@ -4,13 +4,13 @@ OUT/parts/3-of-10.json is what the third of ten found out. A part counts as long
 changed; one that is missing or no longer counts is named, and run again alone.
 """
 
-import hashlib
 import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from grader.classroom import integrity
+from grader.classroom.cache_key import cache_key
 from grader.classroom.grading import ClassGrading, Outcome
 from grader.classroom.submissions import BadInput, Student
 from grader.files import write_private
@@ -70,26 +70,12 @@ def share(text: str) -> Share:
 
 def key(grading: ClassGrading, students: list[Student]) -> str:
     """Of a part's students: their files, the exercises, what judges them, and the settings that decide an outcome."""
-    settings = grading.settings
-    about = hashlib.sha256(
-        repr((settings.seed, settings.limit, settings.memory, grading.lang, grading.exercises)).encode()
-    )
-    grader = Path(__file__).parents[1]
-    ours = [*grader.rglob("*.py"), grader / "messages.toml", *grading.root.glob("lessons/ch*/*.*")]
-    for path in sorted({*ours, *grading.root.glob("solutions/*.py")}):
-        about.update(f"{path.name}\0".encode() + _content(path))
-    for student in students:
-        about.update(f"{student.name}\0{student.notes}\0".encode(errors="replace"))
-        for lesson, path in sorted(student.files.items()):
-            about.update(f"{lesson}\0".encode() + _content(path))
-    return about.hexdigest()
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return hashlib.sha256(path.read_bytes()).digest()
-    except OSError as error:
-        return str(error.strerror).encode()
+    settings, root = grading.settings, grading.root
+    about = [(student.name, student.notes, sorted(student.files)) for student in students]
+    answers = [student.files[lesson] for student in students for lesson in sorted(student.files)]
+    lessons = sorted({*root.glob("lessons/ch*/*.*"), *root.glob("solutions/*.py")})
+    decide = (settings.seed, settings.limit, settings.memory, grading.lang, grading.exercises)
+    return cache_key(decide, about, files=[*lessons, *answers])
 
 
 def write(path: Path, part: Part) -> None:

@@ -5,15 +5,12 @@ Seen once for a seed and kept in .cache/class, as long as the lesson, the soluti
 
 import base64
 import contextlib
-import hashlib
-import importlib.metadata
 import json
-import platform
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
+from grader.classroom.cache_key import cache_key
 from grader.exercise.asked import Asked
 from grader.exercise.spec import Settings, Spec
 from grader.files import write_private
@@ -25,14 +22,6 @@ from grader.see.compiled import budget_of, places_of
 from grader.see.observation import ProcessResult
 from grader.see.wire import Malformed, decode, encode
 from minipod import forked
-
-HERE = Path(__file__).parents[1]
-_GRADER = [
-    *HERE.glob("see/*.py"),
-    *HERE.glob("exercise/*.py"),
-    *(HERE.parent / "minipod").rglob("*.py"),
-    Path(__file__),
-]
 
 
 class Unpacked(Exception):
@@ -103,10 +92,5 @@ def _text(data: bytes) -> str:
 
 
 def _key(spec: Spec, settings: Settings) -> str:
-    versions = [platform.python_version(), *(importlib.metadata.version(p) for p in ("jax", "jaxlib", "numpy"))]
-    about = hashlib.sha256(repr((settings.seed, settings.limit, settings.memory, versions)).encode())
     own = [spec.root / "solutions" / f"{spec.lesson}.py", *sorted(spec.folder.glob("*.*"))]
-    for path in [*own, *sorted(_GRADER)]:
-        if path.is_file():
-            about.update(f"{path.name}\0".encode() + path.read_bytes())
-    return about.hexdigest()[:20]
+    return cache_key(settings.seed, settings.limit, settings.memory, files=own)

@@ -15,7 +15,7 @@ from minipod import forked
 LEFT_ALONE = re.compile("Gloo|Timed out|Connection closed")  # a collective gave up: its peer did not come
 
 CodeLine = tuple[int | None, str]  # its number in the file, and its text
-STATUSES = ("ok", "raised", "died", "closed", "garbled", "spoilt", "large", "printed", "hung", "left")
+STATUSES = ("ok", "raised", "died", "closed", "garbled", "spoilt", "large", "printed", "memory", "hung", "left")
 LEAVES_DEVICES = ("on-host", "piece-by-piece")
 
 

@@ -24,12 +24,14 @@ from typing import Any
 from minipod import processes as _processes
 from minipod.forked.child import CLOSED, COLLECTIVE_TIMEOUT, READY, SPOILT, serve
 from minipod.processes.hang import Idle, used_by_computation
+from minipod.processes.memory_watch import Watch
 
 KEEP = 64_000  # bytes of output kept of each process
 ENDLESS = 10_000_000  # bytes of output that end a process
 LARGEST = 100_000_000  # bytes of result that end a process
 GRACE = 2.0  # seconds for the others once a process of a cluster has died
 PATIENCE = 5.0  # seconds for the others once a process has finished: a first collective would wait for minutes
+OWN = 1.0  # GiB for Python and JAX themselves, where all processes of a child are counted
 IDLE = 1.0  # seconds without work after which they have had enough of it; who computes goes on to the limit
 
 
@@ -42,6 +44,7 @@ class Result:
             "closed": it closed the pipe of the result · "garbled": it wrote something else into it
             "spoilt": it replaced what the child itself needs
             "large": its result has more than LARGEST bytes · "printed": it printed more than ENDLESS bytes
+            "memory": with all processes that it started it held more than `memory` and JAX's own (Linux)
             "hung": still running at the limit, or long after the others; `text` is faulthandler's traceback
             "left": ended after a peer had died
     output  the first KEEP bytes of stdout and stderr
@@ -81,6 +84,7 @@ class Job:
     deadline: float
     before: frozenset[int]  # the parent's other children, which are none of our business
     results: list[Result] = field(default_factory=list)
+    memory: float = 2.0  # GiB for each child and what it starts
     patience: float = PATIENCE
     then: Callable[[], object] | None = None
     peer_died: float | None = None
@@ -88,6 +92,7 @@ class Job:
 
 
 _live: list[Job] = []
+_memory = Watch()
 on_turn: list[Callable[[], object]] = []  # called while `wait` waits; one that raises stops every job
 
 
@@ -104,7 +109,7 @@ def run(
     devices   None: those of the machine, which one process at a time may be able to have
     function  takes nothing, returns JSON data; with two processes or more it may use `jax.process_index()`
     seconds   the limit on the wall clock
-    memory    GiB that a child may use beyond what JAX has after its start (Linux)
+    memory    GiB that a child may use beyond what JAX has after its start, and all that it starts together (Linux)
     patience  seconds that the other processes get once one has finished
     """
     return wait(start(function, processes, devices, seconds, memory, patience))
@@ -132,7 +137,7 @@ def start(
     sys.stdout.flush()
     sys.stderr.flush()
     now = time.monotonic()
-    job = Job([], now, now + seconds, before, patience=patience, then=then)
+    job = Job([], now, now + seconds, before, memory=memory, patience=patience, then=then)
     _live.append(job)
     try:
         with _processes.interrupt_later():
@@ -202,9 +207,10 @@ def _turn() -> None:
     for fd, _ in poll.poll(30):
         _read(fd, *readers[fd])
     now = time.monotonic()
+    used = _memory.look([member.pid for job in _live for member in job.members if not member.result])
     for job in list(_live):
         for member in job.members:
-            _settle(job, member, now)
+            _settle(job, member, now, used.get(member.pid, 0) / 2**30)
         if any(m.result and m.result.status not in ("ok", "raised") for m in job.members):
             job.peer_died = job.peer_died or now
         if any(m.result for m in job.members):
@@ -230,8 +236,8 @@ def _read(fd: int, member: _Member, kind: str) -> None:
             member.data += data
 
 
-def _settle(job: Job, member: _Member, now: float) -> None:
-    """Give the member its result when it has one, has ended, or is over a limit."""
+def _settle(job: Job, member: _Member, now: float, held: float) -> None:
+    """Give the member its result when it has one, has ended, or is over a limit. held: GiB, 0 if nobody looked."""
     if member.result:
         return
     seconds = now - job.born
@@ -254,6 +260,8 @@ def _settle(job: Job, member: _Member, now: float) -> None:
         member.result = Result("large", text=f"{LARGEST // 1_000_000} MB", ready=member.ready, seconds=seconds)
     elif member.printed > ENDLESS:
         member.result = Result("printed", text=f"{ENDLESS // 1_000_000} MB", ready=member.ready, seconds=seconds)
+    elif held > OWN + job.memory:
+        member.result = Result("memory", text=f"{job.memory:g} GiB", ready=member.ready, seconds=seconds)
     elif now > job.deadline or (_left_alone(job, now) and member.idle.seconds() > IDLE):
         member.result = Result("hung", text=_stack(member), ready=member.ready, seconds=seconds)
     elif job.peer_died and now > job.peer_died + GRACE:

@@ -56,6 +56,17 @@ def one_waits():
     return psum() if jax.process_index() == 0 else "done"
 
 
+def held_by_three(megabytes):
+    """What this process starts holds it, each less than a process may have."""
+    hold = f"x = bytearray({megabytes} << 20); print(flush=True); input()"
+    command, pipe = [sys.executable, "-c", hold], subprocess.PIPE
+    them = [subprocess.Popen(command, stdin=pipe, stdout=pipe) for _ in range(3)]
+    for each in them:
+        assert each.stdout and each.stdout.readline()
+    time.sleep(1)
+    return "held"
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_left():
     before = set(children())
@@ -183,3 +194,10 @@ def test_when_the_second_process_cannot_start_the_first_ends(monkeypatch):
     monkeypatch.undo()
     assert not psutil.pid_exists(started[0]) and set(os.listdir("/dev/fd")) == files
     assert forked.run(lambda: "next")[0].value == "next"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there can it be seen what processes hold together")
+@pytest.mark.parametrize("megabytes, status", [(600, "memory"), (100, "ok")])
+def test_memory_is_counted_over_all_that_a_child_starts(megabytes, status):
+    (result,) = forked.run(lambda: held_by_three(megabytes), memory=0.5)
+    assert result.status == status, result

@@ -16,13 +16,13 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from grader.classroom.sandbox import isolation, memory_watch
+from grader.classroom.sandbox import isolation
 from grader.classroom.sandbox.isolation import SandboxFiles
 from grader.classroom.sandbox.sandbox_child import LONGEST, TRIES
 from grader.classroom.sandbox.sandbox_messages import Reach, Ready, Reply, Request, Try
 from grader.see.wire import Malformed, decode, encode
 from minipod import processes
-from minipod.processes import json_lines
+from minipod.processes import json_lines, memory_watch
 
 PROCESSES = 256 + 32 * (os.cpu_count() or 1)  # and threads: the most in a sandbox; JAX starts some for each core
 START = 180.0  # seconds until a sandbox is ready, on a machine that is busy

@@ -9,8 +9,8 @@ import unicodedata
 from class_runs import hand_in
 
 from grader.classroom import changed_files, integrity
-from grader.classroom.sandbox.memory_watch import held
 from grader.classroom.submissions import find
+from minipod.processes.memory_watch import held
 
 BLANK = "import jax\nfrom minipod.traffic import Link\n"
 TELLING = """

@@ -1,8 +1,9 @@
-"""How much memory the processes of each sandbox hold together, looked at a few times a second.
+"""How much memory each family of processes holds, looked at a few times a second.
 
 What a process maps counts once, shared between those that share it (PSS); memory files count whether mapped or not, and
-so do a sandbox's own /tmp and /dev/shm, which lie in memory: what is written there, and for each file what the kernel
-keeps of it. A limit of the kernel's on one process (RLIMIT_DATA) sees none of that. Source: `man 5 proc`, smaps_rollup.
+so do the own /tmp and /dev/shm of one in a sandbox, which lie in memory: what is written there, and for each file what
+the kernel keeps of it. A limit of the kernel's on one process (RLIMIT_DATA) sees none of that. Source: `man 5 proc`,
+smaps_rollup.
 """
 
 import contextlib
@@ -11,7 +12,7 @@ import re
 import sys
 import time
 
-import psutil
+from minipod.processes.reaping import children
 
 EVERY = 0.25  # seconds
 OWN_FOLDERS = ("tmp", "dev/shm")
@@ -36,9 +37,10 @@ class Watch:
 
 def descendants(pid: int) -> list[int]:
     """The pids of all processes that descend from `pid`."""
-    with contextlib.suppress(psutil.NoSuchProcess):
-        return [child.pid for child in psutil.Process(pid).children(recursive=True)]
-    return []
+    found = [pid]
+    for parent in found:  # which grows meanwhile
+        found += children(parent)
+    return found[1:]
 
 
 def held(pids: list[int]) -> int:
