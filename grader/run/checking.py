@@ -9,7 +9,7 @@ import os
 import re
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -48,6 +48,7 @@ class Check:
     """One exercise under way: `begin` starts its children, `finish` waits and judges.
 
     see  waits for the solution, which goes to `cached`, then for the answer: what its processes saw
+    counted  the same on simulated devices, where this machine's own cannot count; it is judged first
     """
 
     spec: Spec
@@ -57,6 +58,7 @@ class Check:
     source: str = ""
     fingerprint: str = ""  # of the answers file
     see: Callable[[], list[ProcessResult]] | None = None
+    counted: "Check | None" = None
 
 
 @dataclass(frozen=True)
@@ -90,10 +92,12 @@ def begin(
     if check.verdict.outcome:
         return check
     if settings.machine:
-        check.spec = spec = own_devices.fitted(spec, settings.machine)
         if why := own_devices.not_here(spec, settings.machine, worker is not None):
             settle(check.verdict, "skipped", why.key, **why.values)
             return check
+        if own_devices.counted_beside(spec, settings.machine):
+            check.counted = begin(spec, replace(settings, machine=None), read=read)
+        check.spec = spec = own_devices.fitted(spec, settings.machine)
     if worker and worker.failed_in:
         settle(check.verdict, "skipped", "cluster-lost", exercise=worker.failed_in)
     elif worker:
@@ -158,6 +162,11 @@ def prepare(spec: Spec, settings: Settings, cached: CachedResults) -> None:
 
 def finish(check: Check) -> Verdict:
     """Wait for the solution, see the answer, and judge."""
+    if check.counted and (counted := finish(check.counted)).outcome != "right":
+        if check.see:
+            check.see()  # it has begun
+        check.spec, check.verdict = check.counted.spec, counted
+        return counted
     answer = check.see() if check.see and not check.verdict.outcome else []
     return check.verdict if check.verdict.outcome else conclude(check, answer)
 

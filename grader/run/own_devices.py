@@ -2,8 +2,9 @@
 
 Answer and solution run on the same devices, one child after the other, since one process at a time can have a TPU.
 Matrix products are computed at full precision: by default a TPU multiplies bfloat16, and a GPU TensorFloat32. What is
-left of their differences is within TOLERANCE of an array's largest number. What only simulated devices can show is
-skipped: where there are too few devices, the reference solution itself says so.
+left of their differences is within TOLERANCE of an array's largest number. What is sent and how much is computed is
+counted beside, on simulated CPU devices, as the statements have it. What only simulated devices can show is skipped:
+where there are too few devices, the reference solution itself says so.
 """
 
 import os
@@ -39,8 +40,16 @@ def find() -> Machine:
 
 
 def fitted(spec: Spec, machine: Machine) -> Spec:
-    """The exercise with the tolerance that these devices need."""
-    return spec if machine.platform == "cpu" else replace(spec, tolerance=max(spec.tolerance, TOLERANCE))
+    """The exercise with the tolerance that these devices need, and without what is `counted_beside`."""
+    if machine.platform == "cpu":
+        return spec
+    again = spec.again and (lambda drawn=spec.again: fitted(drawn(), machine))
+    return replace(spec, tolerance=max(spec.tolerance, TOLERANCE), budget=None, work=False, again=again)
+
+
+def counted_beside(spec: Spec, machine: Machine) -> bool:
+    """Whether an exercise counts what the CPU's compiler sends or computes; this machine's may do so otherwise."""
+    return machine.platform != "cpu" and (spec.budget is not None or spec.work)
 
 
 def not_here(spec: Spec, machine: Machine, in_cluster: bool) -> Message | None:
@@ -49,7 +58,7 @@ def not_here(spec: Spec, machine: Machine, in_cluster: bool) -> Message | None:
         return Message("real-processes", {"processes": spec.processes})
     if spec.processes == 1 and place()[0] > 1:  # the member of the cluster has the devices
         return Message("real-alone-only")
-    if spec.budget is not None and machine.platform != "cpu":
+    if in_cluster and counted_beside(spec, machine):
         return Message("real-budget", {"platform": machine.platform})
     return None
 

@@ -11,11 +11,12 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from grader import normal
+from grader import fitting, normal
 
 
 def mesh(*sizes, rng=None):
     """A mesh with axes "x", "y", …; with rng, of devices in a drawn order."""
+    sizes = fitting(*sizes)
     devices = np.array(jax.devices()[: math.prod(sizes)])
     if rng is not None:
         devices = rng.permutation(devices)

@@ -11,12 +11,13 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from grader import Budget, normal, sent
+from grader import Budget, fitting, normal, sent
 from minipod import traffic
 
 
 def mesh(*sizes):
     """A mesh of the first devices with the Auto axes "x" and "y"."""
+    sizes = fitting(*sizes)
     devices = np.array(jax.devices()[: math.prod(sizes)]).reshape(sizes)
     auto = (AxisType.Auto,) * len(sizes)
     return Mesh(devices, ("x", "y")[: len(sizes)], axis_types=auto)

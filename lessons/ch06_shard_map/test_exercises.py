@@ -7,11 +7,12 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from grader import Budget, array, normal, sent
+from grader import Budget, array, fitting, normal, sent
 
 
 def mesh(*sizes):
     """A mesh of the first devices with the Explicit axes "x" and "y"."""
+    sizes = fitting(*sizes)
     devices = np.array(jax.devices()[: math.prod(sizes)]).reshape(sizes)
     explicit = (AxisType.Explicit,) * len(sizes)
     return Mesh(devices, ("x", "y")[: len(sizes)], axis_types=explicit)

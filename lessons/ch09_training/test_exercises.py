@@ -1,12 +1,14 @@
 """The checks of ch09_training: inputs drawn afresh, the oracle is NumPy."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from grader import Budget, array, normal, sent
+from grader import Budget, array, fitting, normal, sent
 
 
 def placed(mesh, x, *spec):
@@ -14,6 +16,7 @@ def placed(mesh, x, *spec):
 
 
 def line(n):
+    (n,) = fitting(n)
     return jax.make_mesh((n,), ("data",), devices=jax.devices()[:n])
 
 
@@ -124,9 +127,9 @@ def test_gated_mlp(check):
     def cases(rng):
         drawn = []
         for data, model, rows, d, h in ((2, 4, 6, 5, 8), (2, 2, 4, 3, 6)):
-            shape, n = (data, model), data * model
-            names = ("data", "model")
-            mesh = jax.make_mesh(shape, names, devices=jax.devices()[:n])
+            shape, names = fitting(data, model), ("data", "model")
+            here = jax.devices()[: math.prod(shape)]
+            mesh = jax.make_mesh(shape, names, devices=here)
             x = placed(mesh, normal(rng, rows, d), "data")
             gate, up = (
                 placed(mesh, normal(rng, d, h), None, "model") for _ in range(2)

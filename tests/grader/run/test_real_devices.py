@@ -105,18 +105,52 @@ def test_a_child_has_the_machines_own_devices_at_full_precision():
     assert seen.value == [3, None]
 
 
-def test_a_budget_is_the_cpus_and_a_tolerance_is_wider_on_accelerators():
+def test_what_is_counted_is_the_cpus_and_a_tolerance_is_wider_on_accelerators():
     with_budget = replace(SPEC, how="jit", budget=Budget({"all-reduce"}, 7))
     for machine in (GPU, TPU):
-        why = own_devices.not_here(with_budget, machine, in_cluster=False)
-        assert why and (why.key, why.values) == ("real-budget", {"platform": machine.platform})
-        assert not own_devices.not_here(SPEC, machine, in_cluster=False)
-        assert own_devices.fitted(SPEC, machine).tolerance == 1e-4
+        assert own_devices.counted_beside(with_budget, machine) and not own_devices.counted_beside(SPEC, machine)
+        assert not own_devices.not_here(with_budget, machine, in_cluster=False)
+        why = own_devices.not_here(with_budget, machine, in_cluster=True)
+        assert why and why.key == "real-budget"
+        fitted = own_devices.fitted(with_budget, machine)
+        assert (fitted.budget, fitted.tolerance) == (None, 1e-4)
         assert own_devices.fitted(replace(SPEC, tolerance=1e-2), machine).tolerance == 1e-2
-    assert not own_devices.not_here(with_budget, CPU, in_cluster=False)
-    assert own_devices.fitted(SPEC, CPU).tolerance == 1e-5
+    assert not own_devices.counted_beside(with_budget, CPU)
+    assert own_devices.fitted(with_budget, CPU) == with_budget
     pair = replace(SPEC, processes=2)
     assert own_devices.not_here(pair, TPU, in_cluster=False) and not own_devices.not_here(pair, TPU, in_cluster=True)
+
+
+@in_a_process_of_its_own
+def test_a_budget_is_counted_beside_and_values_are_the_machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A TPU is pretended: its devices are the eight CPU devices that a child finds by itself."""
+    from grader.exercise.exercises import Catalogue as Exercises
+
+    spec = Exercises(Path(__file__).parents[3] / "lessons").spec("ch04_jit.known_to_all")
+    solution = (Path(__file__).parents[3] / "solutions/ch04_jit.py").read_text()
+    answers = {
+        "right": solution,
+        "sends more": solution.replace("x.shape[1] < w.shape[1]", "x.shape[1] > w.shape[1]"),
+        "wrong": solution.replace("jnp.matmul", "(lambda x, w: x @ w + 1)"),
+    }
+    os.environ |= {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "8"}
+    used, start, seen = [], forked.start, {}
+
+    def noted(look, processes, devices, *more, **named):
+        used.append(devices)
+        return start(look, processes, devices, *more, **named)
+
+    monkeypatch.setattr(checking.forked, "start", noted)
+    for name, text in answers.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "ch04_jit.py").write_text(text)
+        check = checking.begin(spec, Settings(tmp_path / name, 1, machine=TPU))
+        assert check.counted and check.spec.budget is None
+        verdict = checking.finish(check)
+        seen[name] = verdict.outcome, checking.in_words(check, "en")
+    assert seen["right"][0] == "right" and {None, 8} <= set(used)
+    assert seen["sends more"][0] == "wrong" and "bytes" in seen["sends more"][1]
+    assert seen["wrong"][0] == "wrong" and "bytes" not in seen["wrong"][1], seen
 
 
 @in_a_process_of_its_own
