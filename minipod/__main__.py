@@ -63,6 +63,11 @@ def _parser() -> argparse.ArgumentParser:
     _add_program(run)
     run.set_defaults(command=_run)
 
+    start = commands.add_parser("start", help="in each process of another launcher: run a program, end when it fails")
+    start.add_argument("-m", "--module", action="store_true", help="PROGRAM is a module's name")
+    _add_command(start)
+    start.set_defaults(command=_start)
+
     hosts = commands.add_parser("hosts", help="a few hosts on this machine, joined by cables that may be slow")
     actions = hosts.add_subparsers(required=True, metavar="run", parser_class=_Parser)
     inside = actions.add_parser("run", help="run a program, one process a host; the hosts are gone when it has ended")
@@ -105,6 +110,10 @@ def _add_program(run: argparse.ArgumentParser) -> None:
         "--collective-timeout", type=int, metavar="S", help="a collective that waits S seconds raises an error"
     )
     run.add_argument("-m", "--module", action="store_true", help="PROGRAM is a module's name")
+    _add_command(run)
+
+
+def _add_command(run: argparse.ArgumentParser) -> None:
     run.add_argument("program", metavar="PROGRAM", help="a Python program")
     rest = run.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="its arguments")
     rest.required = False
@@ -114,6 +123,15 @@ def _run(options: argparse.Namespace) -> int:
     from minipod.cluster import run
 
     return _shown(run, options, processes=options.processes, port=options.port)
+
+
+def _start(options: argparse.Namespace) -> int:
+    from minipod.cluster.launch import find, find_module
+    from minipod.cluster.member import start
+
+    program = ["-m", find_module(options.program)] if options.module else [str(find(options.program))]
+    start([*program, *options.arguments])
+    return 0
 
 
 def _inside(options: argparse.Namespace) -> int:

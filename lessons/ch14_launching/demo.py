@@ -142,6 +142,20 @@ print((lesson / "by_hand.sh").read_text(), end="")
 launched.versions()
 launched.table()
 
+# %% how-it-ends
+import inspect
+
+from minipod.cluster import member
+
+print(inspect.getsource(member.start))
+print(inspect.getsource(member.leave))
+
+# %% failing
+launched.failing()
+
+# %% reasons
+launched.reasons()
+
 # %% unknown-name
 launched.fault("unknown name, JAX alone")
 launched.fault("unknown name", lines=2)

@@ -7,7 +7,9 @@ import json
 import re
 from pathlib import Path
 from textwrap import fill, shorten
+from typing import Any
 
+from lessons.ch14_launching.failing import WAYS
 from minipod.cluster import Run
 from minipod.tables import Table
 
@@ -91,3 +93,35 @@ def tries(name: str) -> None:
     print("$", found["command"].replace("--kill-on-bad-exit=1", "-K1"))
     for outcome, times in found["tries"].items():
         print(f"{outcome}: {times} of {sum(found['tries'].values())} times")
+
+
+def _failing() -> tuple[dict[str, str], dict[str, Any]]:
+    """When it was recorded; {launcher: {way: seconds, statuses, told}}."""
+    found = json.loads(FILE.with_name("failing.json").read_text("utf-8"))
+    return found.pop("recorded"), found
+
+
+def failing() -> Table:
+    """Of every way to fail under every launcher the seconds until all have
+    ended (the most of several tries), and the status that a script sees."""
+    _, found = _failing()
+    rows = []
+    for way in WAYS:
+        cells = []
+        for ways in found.values():
+            status = "/".join(map(str, sorted(set(ways[way]["status"]))))
+            cells.append(f"{max(ways[way]['seconds']):.0f} s, {status}")
+        rows.append((way, *cells))
+    return Table(("", *found), tuple(rows))
+
+
+def reasons() -> None:
+    """Print in how many of these tries the log says why."""
+    when, found = _failing()
+    told = tries = 0
+    for ways in found.values():
+        for way, one in ways.items():
+            if WAYS[way]:
+                told, tries = told + one["told"], tries + len(one["seconds"])
+    print(f"recorded on {when['date']} with JAX {when['JAX']}")
+    print(f"why it failed is in the log: {told} of {tries} times")

@@ -144,17 +144,25 @@ def _packages(prefix: Path) -> Path:
     return next(prefix.glob("lib/python*/site-packages"))
 
 
-def _on_hosts(commands: list[list[str]], env: list[dict[str, str]]) -> Run:
-    """One command on each of two hosts, at once."""
+def on_hosts(
+    commands: list[list[str]], env: list[dict[str, str]]
+) -> tuple[int, str]:
+    """One command on each of two hosts, at once: the first status that is not
+    0, and what was said."""
     stay = f"--wdns={os.getcwd()}"
     with hosts.lab(2) as lab:
-        began = time.monotonic()
         enter = [
             [*namespaces.enter(p, *namespaces.OWN), stay] for p in lab.pids
         ]
         there = [e + c for e, c in zip(enter, commands, strict=True)]
         codes, out, err = _together(there, env)
-        return _run(codes, time.monotonic() - began, out + err)
+    return next((code for code in codes if code), 0), out + err
+
+
+def _on_hosts(commands: list[list[str]], env: list[dict[str, str]]) -> Run:
+    began = time.monotonic()
+    code, said = on_hosts(commands, env)
+    return _run([code], time.monotonic() - began, said)
 
 
 def _together(

@@ -8,4 +8,4 @@ export PYTHONUNBUFFERED=1
 
 exec mpirun -n 2 ${HOSTS:+--host "$HOSTS"} --tag-output --timeout 240 \
   -x JAX_PLATFORMS -x JAX_NUM_CPU_DEVICES -x PYTHONUNBUFFERED \
-  python "$@"
+  python -m minipod start "$@"

@@ -39,7 +39,8 @@ args = parser.parse_args()
 
 def watch(seconds):
     """End with the stacks of all threads unless called again in time."""
-    faulthandler.dump_traceback_later(seconds, exit=True, file=notes.log)
+    file = notes.log or sys.stderr
+    faulthandler.dump_traceback_later(seconds, exit=True, file=file)
 
 
 try:
@@ -47,10 +48,11 @@ try:
 except ValueError:  # nobody launched us: a cluster of one process
     jax.distributed.initialize(f"127.0.0.1:{free_port()}", 1, 0)
 
+watch(FIRST)  # before the first disk is touched: it may be dead
 folder = Path(args.folder)
 claim.claim(folder)
 notes.begin(folder / "logs")
-watch(FIRST)
+watch(FIRST)  # from now on into the log
 manager = keeping.open_folder(folder / "steps")
 mesh = model.mesh_of_all()
 draw, key = model.start(mesh)
@@ -90,4 +92,5 @@ else:
     note(step, f"told to go: step {step} is saved", show=True)
 multihost_utils.sync_global_devices("noted")  # nobody leaves before
 faulthandler.cancel_dump_traceback_later()
+jax.distributed.shutdown()  # 75 is no failure: all leave together
 sys.exit(0 if done else AGAIN)

@@ -10,23 +10,21 @@ for each thread that the program starts; `{"raised": …, "message": …, "at": 
 "time": …}`; and, whenever ASK arrives, the stack of the main thread as `faulthandler` writes it.
 """
 
-import builtins
 import contextlib
 import faulthandler
 import os
 import re
 import resource
-import runpy
 import select
 import signal
 import sys
 import threading
 import time
 import traceback
-import types
 from pathlib import Path
 from typing import Any, NoReturn
 
+from minipod.cluster.as_main import as_main, in_the_program
 from minipod.cluster.protocol import ASK, NO_DEBUGGER
 from minipod.processes import adopt_orphans, end_child, environment, fork, gloo, json_lines, kill_children, kill_group
 from minipod.processes.frames import is_own
@@ -105,13 +103,13 @@ def _program(report: int, text: int, command: list[str]) -> None:
         sys.breakpointhook = _no_debugger
     code = 1
     try:
-        _as_main(command)
+        as_main(command)
         code = 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
         raise
     except BaseException as error:
-        error.__traceback__ = trace = _below_this_file(error.__traceback__)
+        error.__traceback__ = trace = in_the_program(error.__traceback__, __file__)
         if sys.excepthook is sys.__excepthook__:
             sys.stderr.write(_in_short(error))
         else:
@@ -122,31 +120,8 @@ def _program(report: int, text: int, command: list[str]) -> None:
         tell(done=code & 0xFF, time=time.monotonic())
 
 
-def _as_main(command: list[str]) -> None:
-    if command[0] == "-m":
-        sys.argv = command[1:]
-        sys.path.insert(0, os.getcwd())
-        runpy.run_module(command[1], run_name="__main__", alter_sys=True)
-        return
-    sys.argv = command
-    path = command[0]
-    sys.path.insert(0, str(Path(path).resolve().parent))
-    module = types.ModuleType("__main__")
-    module.__dict__.update(__file__=path, __builtins__=builtins)
-    sys.modules["__main__"] = module  # so that pickle and multiprocessing find the program's own names
-    exec(compile(Path(path).read_bytes(), path, "exec"), module.__dict__)
-
-
 def _no_debugger(*_: Any, **__: Any) -> NoReturn:
     raise RuntimeError(NO_DEBUGGER)
-
-
-def _below_this_file(trace: types.TracebackType | None) -> types.TracebackType | None:
-    """The traceback without our own frames and runpy's: it begins in the program."""
-    begin = trace
-    while begin and begin.tb_frame.f_code.co_filename in (__file__, runpy.__file__, "<frozen runpy>"):
-        begin = begin.tb_next
-    return begin
 
 
 def _in_short(error: BaseException) -> str:

@@ -444,14 +444,57 @@ def test_the_batch_file_is_sound():
     assert done.returncode == 0, done.stdout
 
 
+def started(folder: Path, status: int, said: str = "", steps: int = 0) -> tuple[bool, int]:
+    """night.sbatch, once, with an srun that ends so: whether the job goes again, and with what the script ends.
+
+    said: on stderr, as Slurm does · steps: the newest checkpoint that is there afterwards
+    """
+    found = folder / "runs/steps" / str(steps)
+    for name, does in (
+        ("srun", f"mkdir -p {found}; echo '{said}' >&2; exit {status}"),
+        ("scontrol", 'echo "asked: $*"'),
+    ):
+        (folder / name).write_text(f"#!/bin/sh\n{does}\n")
+        (folder / name).chmod(0o755)
+    env = {"PATH": f"{folder}:/usr/bin:/bin", "SLURM_JOB_ID": "7"}
+    command = ["bash", LESSON / "night.sbatch", "runs", "60"]
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
+    assert said in done.stderr
+    return "asked: requeue 7" in done.stdout, done.returncode
+
+
+ONE_OF_TWO = "srun: error: host1: task 1: Exited with exit code {}"
+
+
 @pytest.mark.parametrize(
-    ("status", "restarts", "again", "code"),
-    [(0, 0, False, 0), (75, 0, True, 0), (137, 4, True, 0), (2, 0, False, 2), (1, 5, False, 1)],
+    ("status", "said", "again", "code"),
+    [
+        (0, "", False, 0),
+        (75, "", True, 0),
+        (137, "", True, 0),
+        (2, "", False, 2),
+        (137, ONE_OF_TWO.format(2), False, 2),  # srun says the highest
+        (134, ONE_OF_TWO.format(2), False, 2),
+        (134, ONE_OF_TWO.format(1), True, 0),
+        (255, "", True, 0),
+    ],
 )
-def test_the_batch_file_starts_again_what_can_go_on(tmp_path, status, restarts, again, code):
-    for name, does in (("srun", f"exit {status}"), ("scontrol", 'echo "asked to $*"')):
-        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
-        (tmp_path / name).chmod(0o755)
-    env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_JOB_ID": "7", "SLURM_RESTART_COUNT": str(restarts)}
-    done = subprocess.run(["bash", LESSON / "night.sbatch", "runs", "60"], env=env, capture_output=True, text=True)
-    assert ("asked to requeue 7" in done.stdout, done.returncode) == (again, code)
+def test_the_batch_file_starts_again_what_can_go_on(tmp_path, status, said, again, code):
+    assert started(tmp_path, status, said) == (again, code)
+
+
+def test_a_night_that_is_told_to_go_goes_again_however_often(tmp_path):
+    assert [started(tmp_path, 75) for _ in range(9)] == [(True, 0)] * 9
+    assert [started(tmp_path, 143, ONE_OF_TWO.format(75)) for _ in range(9)] == [(True, 0)] * 9
+
+
+def test_a_night_that_fails_goes_again_as_long_as_checkpoints_move(tmp_path):
+    assert [started(tmp_path, 137, steps=10 * n) for n in range(9)] == [(True, 0)] * 9
+    assert [started(tmp_path, 137, steps=80) for _ in range(5)] == [(True, 0)] * 4 + [(False, 137)]
+    assert started(tmp_path, 137, steps=90) == (True, 0)
+
+
+def test_a_night_whose_folder_cannot_be_written_needs_a_person(tmp_path):
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs/failed").mkdir()
+    assert started(tmp_path, 137) == (False, 2)

@@ -1,0 +1,34 @@
+"""A program run as `__main__` of this process, as `python PROGRAM` would run it."""
+
+import builtins
+import os
+import runpy
+import sys
+import types
+from pathlib import Path
+
+_OURS = (__file__, runpy.__file__, "<frozen runpy>")
+
+
+def as_main(command: list[str]) -> None:
+    """Run `[-m] PROGRAM ARGUMENTS…`. What it raises comes out: `in_the_program` has its traceback."""
+    if command[0] == "-m":
+        sys.argv = command[1:]
+        sys.path.insert(0, os.getcwd())
+        runpy.run_module(command[1], run_name="__main__", alter_sys=True)
+        return
+    sys.argv = command
+    path = command[0]
+    code = Path(path).read_bytes()
+    sys.path.insert(0, str(Path(path).resolve().parent))
+    module = types.ModuleType("__main__")
+    module.__dict__.update(__file__=path, __builtins__=builtins)
+    sys.modules["__main__"] = module  # so that pickle and multiprocessing find the program's own names
+    exec(compile(code, path, "exec"), module.__dict__)
+
+
+def in_the_program(trace: types.TracebackType | None, *ours: str) -> types.TracebackType | None:
+    """The traceback without the frames before the program's: this file's, runpy's and those of the files `ours`."""
+    while trace and trace.tb_frame.f_code.co_filename in (*_OURS, *ours):
+        trace = trace.tb_next
+    return trace

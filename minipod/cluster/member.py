@@ -1,0 +1,58 @@
+"""One process of a cluster that Slurm, MPI or a person has started: `python -m minipod start PROGRAM …`.
+
+In JAX an error that nobody catches, or `sys.exit(2)`, is no end yet: at exit the process waits up to 300 s for the
+others, and they wait for it, so that no launcher sees that anything has failed. Here it ends at once.
+"""
+
+import contextlib
+import os
+import sys
+import time
+from typing import Any
+
+from minipod.cluster.arguments import port_of_step
+from minipod.cluster.as_main import as_main, in_the_program
+
+LAST_WORDS = 1.0  # seconds that they have: srun drops what is still under way when it ends the others
+
+
+def start(command: list[str]) -> None:
+    """Run `[-m] PROGRAM ARGUMENTS…` as `python` would; if it fails while it is part of a cluster, end there and then.
+
+    Returns, or raises SystemExit, where nobody waits for this process. Further steps of a Slurm job get a coordinator's
+    port of their own, also for programs that use JAX alone.
+    """
+    if port := port_of_step():
+        os.environ["JAX_COORDINATOR_PORT"] = port
+    try:
+        as_main(command)
+    except SystemExit as end:
+        if isinstance(end.code, int | None):
+            status = end.code or 0
+        else:
+            print(end.code, file=sys.stderr)
+            status = 1
+    except BaseException as error:  # KeyboardInterrupt, too
+        error.__traceback__ = trace = in_the_program(error.__traceback__, __file__)
+        sys.excepthook(type(error), error, trace)
+        status = 130 if isinstance(error, KeyboardInterrupt) else 1
+    else:
+        return
+    if status:
+        leave(status)
+    sys.exit(status)
+
+
+def _in_a_cluster() -> bool:
+    jax: Any = sys.modules.get("jax")
+    return jax is not None and jax.distributed.is_initialized()
+
+
+def leave(status: int) -> None:
+    """End here if others may wait for this process, without JAX's barrier and without all other exit handlers."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    time.sleep(LAST_WORDS)
+    if _in_a_cluster():
+        os._exit(status)

@@ -1,0 +1,103 @@
+"""`minipod start`: a process that fails ends at once, whatever waits for it, with its reason and its status."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lessons.ch14_launching.launchers import environment
+from minipod.processes import free_port
+
+START = [sys.executable, "-m", "minipod", "start"]
+HUNG = 100.0  # seconds; JAX's barrier at exit has 300
+FAILS = """
+import atexit, sys, time
+import jax, numpy as np
+from jax.experimental import multihost_utils
+from minipod.cluster import launch_arguments
+jax.distributed.initialize(**launch_arguments())
+multihost_utils.process_allgather(np.ones(2))
+if jax.process_index() == {who}:
+    print("last words")  # not flushed
+    {fails}
+multihost_utils.process_allgather(np.ones(2))
+"""
+
+
+def alone(code: str, folder: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    (folder / "program.py").write_text(code)
+    command = [*START, "program.py", *words]
+    return subprocess.run(command, cwd=folder, env=environment() | env, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("who", [0, 1])
+@pytest.mark.parametrize(
+    ("fails", "status", "reason"),
+    [
+        ("raise ValueError('record 17')", 1, "ValueError: record 17\n"),
+        ("sys.exit(2)", 2, ""),
+        ("sys.exit('no more data')", 1, "no more data\n"),
+    ],
+)
+def test_who_fails_in_a_cluster_ends_at_once(who: int, fails: str, status: int, reason: str, tmp_path: Path):
+    (tmp_path / "program.py").write_text(FAILS.format(who=who, fails=fails))
+    at = {"MINIPOD_COORDINATOR": f"127.0.0.1:{free_port()}", "MINIPOD_PROCESSES": "2", "JAX_PLATFORMS": "cpu"}
+    both = []
+    for i in ("0", "1"):
+        env = environment() | at | {"MINIPOD_PROCESS": i}
+        pipe = subprocess.PIPE
+        both.append(
+            subprocess.Popen([*START, "program.py"], cwd=tmp_path, env=env, stdout=pipe, stderr=pipe, text=True)
+        )
+    try:
+        ends = [(*process.communicate(timeout=HUNG), process.returncode) for process in both]
+    finally:
+        for process in both:
+            process.kill()
+    out, err, code = ends[who]
+    assert code == status and "last words\n" in out and err.endswith(reason), ends
+    assert ends[1 - who][2] != 0, "the other one cannot go on"
+
+
+def test_a_traceback_begins_in_the_program_and_exit_handlers_run_where_nobody_waits(tmp_path: Path):
+    done = alone("import atexit\natexit.register(print, 'tidied')\n\ndef f():\n    1 / 0\n\nf()\n", tmp_path)
+    assert (done.returncode, done.stdout) == (1, "tidied\n")
+    assert done.stderr.startswith('Traceback (most recent call last):\n  File "program.py", line 7, in <module>\n')
+    assert done.stderr.endswith("ZeroDivisionError: division by zero\n")
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "said"),
+    [
+        ("", 0, ""),
+        ("import sys; sys.exit()", 0, ""),
+        ("import sys; sys.exit(75)", 75, ""),
+        ("import sys; sys.exit('why')", 1, "why\n"),
+        ("raise KeyboardInterrupt", 130, None),
+    ],
+)
+def test_the_status_is_the_program_s(code: str, status: int, said: str | None, tmp_path: Path):
+    done = alone(code, tmp_path)
+    assert done.returncode == status and said in (None, done.stderr)
+
+
+def test_the_program_sees_its_own_name_arguments_and_neighbours(tmp_path: Path):
+    (tmp_path / "beside.py").write_text("value = 7\n")
+    done = alone("import sys, beside\nprint(sys.argv, __name__, beside.value)", tmp_path, "--limit", "3", "-m")
+    assert done.stdout == "['program.py', '--limit', '3', '-m'] __main__ 7\n"
+    module = subprocess.run([*START, "-m", "beside"], cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    assert (module.returncode, module.stderr) == (0, "")
+
+
+def test_a_further_step_of_a_job_has_a_port_of_its_own(tmp_path: Path):
+    code = "import os; print(os.environ.get('JAX_COORDINATOR_PORT'))"
+    first, second = (alone(code, tmp_path, SLURM_JOB_ID="4711", SLURM_STEP_ID=n).stdout for n in ("0", "1"))
+    assert first == "None\n" and 61440 <= int(second) < 65536
+
+
+def test_a_program_that_is_not_there_is_one_sentence(tmp_path: Path):
+    done = subprocess.run([*START, "nowhere.py"], cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == f"minipod: nowhere.py: there is no such program in {os.path.realpath(tmp_path)}\n"
