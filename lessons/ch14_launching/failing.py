@@ -15,7 +15,7 @@ WAYS = {  # and the words that say so, in the log
     "sys.exit(2)": "process 1 leaves with 2",
     "SIGKILL": "",  # who is killed says nothing
     "SIGSTOP": "failing.py",  # the others' stacks, after LIMIT
-    "disk hangs": "in look",  # its own stack, after half of LIMIT
+    "disk hangs": "look",  # its own stack, after half of LIMIT
     "60 s late": "",
 }
 LIMIT = 10  # seconds for a step: the program's own watchdog
@@ -30,8 +30,9 @@ def look():
 
 
 def limit(seconds):
-    """Show all stacks then, and end a second later, by SIGALRM: with `exit=True`
-    it is at once, and mpirun drops what was said last. 0: no limit any more."""
+    """Show all stacks then, and end by SIGALRM a second later: with `exit=True`
+    it is at once, and mpirun drops what was said last. 0: no limit any more.
+    """
     faulthandler.cancel_dump_traceback_later()
     if seconds:
         faulthandler.dump_traceback_later(seconds)
