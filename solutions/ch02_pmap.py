@@ -9,9 +9,10 @@ import jax.numpy as jnp
 def parallel_predict(
     predict: Callable, params: dict, batch: jax.Array, num_devices: int
 ) -> jax.Array:
-    rows, features = batch.shape
-    cut = batch.reshape(num_devices, rows // num_devices, features)
-    return jax.pmap(predict, in_axes=(None, 0))(params, cut)
+    steps, sequences, features = batch.shape
+    each = sequences // num_devices
+    cut = batch.reshape(steps, num_devices, each, features)
+    return jax.pmap(predict, in_axes=(None, 1))(params, cut)
 
 
 def train_step(
@@ -20,11 +21,14 @@ def train_step(
     inputs: jax.Array,
     targets: jax.Array,
     rate: float,
+    limit: float,
 ) -> dict:
     def step(params, inputs, targets):
         local = jax.grad(loss)(params, inputs, targets)
         g = jax.lax.pmean(local, axis_name="batch")
-        return jax.tree.map(lambda p, d: p - rate * d, params, g)
+        norm = jnp.sqrt(sum((d**2).sum() for d in g.values()))
+        scale = jnp.minimum(1, limit / norm)
+        return jax.tree.map(lambda p, d: p - rate * scale * d, params, g)
 
     run = jax.pmap(step, axis_name="batch", in_axes=(None, 0, 0), out_axes=None)
     return run(params, inputs, targets)

@@ -20,10 +20,13 @@ def running_totals(x: jax.Array, mesh: Mesh) -> jax.Array:
 
 
 def keep_the_batch_apart(
-    batch: jax.Array, w1: jax.Array, w2: jax.Array, mesh: Mesh
+    batch: jax.Array, layers: list[tuple[jax.Array, jax.Array]], mesh: Mesh
 ) -> jax.Array:
-    out = jnp.tanh(batch @ w1) @ w2
-    return with_sharding_constraint(out, NamedSharding(mesh, P("x", None)))
+    rows = NamedSharding(mesh, P("x", None))
+    x = batch
+    for w1, w2 in layers:
+        x = with_sharding_constraint(jnp.tanh(x @ w1) @ w2, rows)
+    return x
 
 
 def dense(x: jax.Array, w: jax.Array, b: jax.Array, mesh: Mesh) -> jax.Array:

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.sharding import Mesh
+from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from minipod.traffic import Link
@@ -74,22 +74,25 @@ def which_collective(before: np.ndarray, after: np.ndarray) -> tuple[str, int]:
 
 
 def fastest_mesh(
-    weights: int,
-    activations: int,
+    w: jax.Array,
+    x: jax.Array,
     sums: int,
     room: int,
-    devices: int,
+    devices: list,
     link: Link,
-) -> tuple[tuple[int, int], float]:
+) -> tuple[jax.Array, jax.Array]:
     def all_reduce(size, n):
         carried = size * (n - 1) / n / link.bytes_per_second
         return 2 * max(carried, link.latency) if n > 1 else 0.0
 
-    found = {}
-    for model in range(1, devices + 1):
-        data, rest = divmod(devices, model)
-        if not rest and weights / model <= room:
-            gradients = all_reduce(weights / model, data)
-            layers = sums * all_reduce(activations / data, model)
-            found[data, model] = gradients + layers
-    return min(found.items(), key=lambda item: item[1])
+    def step(shape):
+        data, model = shape
+        gradients = all_reduce(w.nbytes / model, data)
+        return gradients + sums * all_reduce(x.nbytes / data, model)
+
+    n = len(devices)
+    shapes = [(n // m, m) for m in range(1, n + 1) if n % m == 0]
+    best = min([s for s in shapes if w.nbytes / s[1] <= room], key=step)
+    mesh = Mesh(np.array(devices).reshape(best), ("data", "model"))
+    weights = jax.device_put(w, NamedSharding(mesh, P(None, "model")))
+    return weights, jax.device_put(x, NamedSharding(mesh, P("data")))

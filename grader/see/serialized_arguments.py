@@ -69,7 +69,8 @@ def _reduced(x: Any) -> tuple[Any, ...]:
     if jnp.issubdtype(x.dtype, jax.dtypes.extended):  # a key made by jax.random.key
         return _key, (jax.random.key_data(x), str(jax.random.key_impl(x)))
     if not x.committed:
-        return _uncommitted, (np.asarray(x), bool(x.weak_type))
+        (where,) = x.devices()
+        return _uncommitted, (np.asarray(x), bool(x.weak_type), int(where.id))
     shards = [(int(shard.device.id), np.asarray(shard.data)) for shard in x.addressable_shards]
     return _array, (tuple(x.shape), x.sharding, shards)
 
@@ -80,10 +81,12 @@ def _key(data: Any, impl: str) -> Any:
     return jax.random.wrap_key_data(data, impl=impl)
 
 
-def _uncommitted(x: np.ndarray, weak: bool) -> Any:
+def _uncommitted(x: np.ndarray, weak: bool, number: int) -> Any:
+    import jax
     import jax.numpy as jnp
 
-    return jnp.asarray(x.item()).astype(x.dtype) if weak and x.shape == () else jnp.asarray(x)
+    with jax.default_device(_device(number)):
+        return jnp.asarray(x.item()).astype(x.dtype) if weak and x.shape == () else jnp.asarray(x)
 
 
 def _array(shape: tuple[int, ...], sharding: Any, shards: list[tuple[int, np.ndarray]]) -> Any:
@@ -107,6 +110,6 @@ def _zeros(x: Any) -> Any:
     if not isinstance(x, jax.Array):
         return x
     if not x.committed:
-        return _uncommitted(np.zeros(x.shape, x.dtype), False)
+        return _uncommitted(np.zeros(x.shape, x.dtype), False, next(iter(x.devices())).id)
     shards = [(shard.device.id, np.zeros(shard.data.shape, x.dtype)) for shard in x.addressable_shards]
     return _array(x.shape, x.sharding, shards)

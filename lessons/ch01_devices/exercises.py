@@ -63,21 +63,31 @@ def spread(arrays: list[jax.Array], devices: list) -> list[jax.Array]:
     raise NotImplementedError
 
 
-def where_it_lies(operands: list[tuple[int, bool]], default: int) -> int | None:
-    """On which device will the sum of some arrays lie?
+def add_up(arrays: list[jax.Array]) -> jax.Array:
+    """Add up arrays that may lie on different devices, also where JAX refuses to.
 
-    operands: one pair (id of its device, committed) for each array of the sum.
-    default: the id of the default device.
-    Returns the id of the device of the result, or None if JAX refuses to add them.
+    arrays: one or more f32, of shapes that broadcast, such as f32[n, m], f32[m] and
+    f32[]. Each lies on one device; some may be committed.
 
-    若干个数组相加，结果会在哪个设备上？
+    Where JAX itself adds them, the result lies where JAX puts it. Where it refuses,
+    because some are committed to different devices, the result lies on the device
+    that has most bytes of committed arrays, so that the fewest of these bytes are
+    moved; if several have as many, on the one that you meet first when you go
+    through the committed arrays in their order.
+    Returns the sum.
 
-    operands：相加的每个数组有一对值，即所在设备的 id，以及是否固定（committed）。
-    default：默认设备的 id。
-    返回结果所在设备的 id；如果 JAX 拒绝相加，返回 None。
+    把若干个数组加起来。它们可能在不同的设备上，JAX 拒绝相加时也要算出来。
+
+    arrays：一个或多个 f32 数组，形状可以广播，例如 f32[n, m]、f32[m] 和 f32[]。每个数组在
+    一个设备上，有的可能已经固定（committed）。
+
+    JAX 自己能相加时，结果在哪里由 JAX 决定。如果有数组固定在不同的设备上，JAX 会拒绝，这时
+    看哪个设备上固定的数组字节数最多，结果就放在那里，这样固定的数组要移动的字节最少；如果有
+    好几个一样多，就按列表的顺序逐个看固定的数组，选最先遇到的那个设备。
+    返回求和结果。
     """
-    # TODO: which operands decide?
-    # TODO：结果在哪里，由哪些操作数决定？
+    # TODO: who holds what, and who has to move?
+    # TODO：谁手里有多少，又该移动谁？
     raise NotImplementedError
 
 

@@ -104,71 +104,121 @@ def spread__last_array_only(arrays, devices):
     return placed
 
 
-def where_it_lies__first_operand(operands, default):
-    return operands[0][0]
+def _device(x):
+    (device,) = x.devices()
+    return device
 
 
-def where_it_lies__everyone_counts(operands, default):
-    where = {device for device, _ in operands}
-    return where.pop() if len(where) == 1 else None
+def _held(arrays, size=lambda x: x.nbytes):
+    held = {}
+    for x in arrays:
+        held[_device(x)] = held.get(_device(x), 0) + size(x)
+    return held
 
 
-def where_it_lies__last_committed(operands, default):
-    owners = [device for device, committed in operands if committed]
-    return owners[-1] if owners else default
+def _most(held):
+    return max(held, key=held.get)
 
 
-def where_it_lies__never_refused(operands, default):
-    owners = [device for device, committed in operands if committed]
-    return owners[0] if owners else default
+def _add_up(arrays, choose):
+    """The solution, but where JAX refuses another device may be chosen."""
+    placed = [x for x in arrays if x.committed]
+    if len(_held(placed)) > 1:
+        arrays = jax.device_put(arrays, choose(placed))
+    return sum(arrays)
 
 
-def where_it_lies__stays_where_made(operands, default):
-    owners = {device for device, committed in operands if committed}
-    if len(owners) > 1:
-        return None
-    return owners.pop() if owners else operands[0][0]
+def add_up__left_to_jax(arrays):
+    return sum(arrays)
 
 
-def where_it_lies__zero_is_the_default(operands, default):
-    owners = {device for device, committed in operands if committed}
-    if len(owners) > 1:
-        return None
-    return owners.pop() if owners else 0
+def add_up__everyone_counts(arrays):
+    held = _held(arrays)
+    if len(held) > 1:
+        arrays = jax.device_put(arrays, _most(held))
+    return sum(arrays)
 
 
-def where_it_lies__mixed_refused(operands, default):
-    owners = {device for device, committed in operands if committed}
-    where = {device for device, _ in operands}
-    if not owners:
-        return default
-    return owners.pop() if len(where) == 1 else None
+def add_up__uncommitted_bytes_too(arrays):
+    held = _held(arrays)
+
+    def choose(placed):
+        return max(_held(placed), key=held.get)
+
+    return _add_up(arrays, choose)
 
 
-def where_it_lies__zero_is_nothing(operands, default):
-    owners = {device for device, committed in operands if committed}
-    if len(owners) > 1:
-        return None
-    return (owners.pop() if owners else 0) or default
+def add_up__number_of_arrays(arrays):
+    return _add_up(arrays, lambda placed: _most(_held(placed, lambda x: 1)))
 
 
-def where_it_lies__together_stays(operands, default):
-    owners = {device for device, committed in operands if committed}
-    where = {device for device, _ in operands}
-    if owners:
-        return owners.pop() if len(owners) == 1 else None
-    return where.pop() if len(where) == 1 else default
+def add_up__largest_array(arrays):
+    return _add_up(
+        arrays, lambda placed: _device(max(placed, key=lambda x: x.nbytes))
+    )
 
 
-def where_it_lies__in_pairs(operands, default):
-    device, committed = operands[0]
-    for other, its in operands[1:]:
-        if committed and its and device != other:
-            return None
-        held = device if committed else other
-        device = held if committed or its else default
-        committed = committed and its
-    return device if committed or len(operands) > 1 else default
+def add_up__last_array_only(arrays):
+    def choose(placed):
+        return _most({_device(x): x.nbytes for x in placed})
+
+    return _add_up(arrays, choose)
+
+
+def add_up__first_committed(arrays):
+    return _add_up(arrays, lambda placed: _device(placed[0]))
+
+
+def add_up__last_committed(arrays):
+    return _add_up(arrays, lambda placed: _device(placed[-1]))
+
+
+def add_up__first_operand(arrays):
+    return sum(jax.device_put(arrays, _device(arrays[0])))
+
+
+def add_up__default_device(arrays):
+    return sum(jax.device_put(arrays, jax.devices()[0]))
+
+
+def add_up__refused_on_the_default(arrays):
+    return _add_up(arrays, lambda placed: jax.devices()[0])
+
+
+def add_up__last_of_several(arrays):
+    def choose(placed):
+        held = _held(placed)
+        return [d for d in held if held[d] == max(held.values())][-1]
+
+    return _add_up(arrays, choose)
+
+
+def add_up__lowest_id(arrays):
+    def choose(placed):
+        held = _held(placed)
+        return max(jax.devices(), key=lambda device: held.get(device, 0))
+
+    return _add_up(arrays, choose)
+
+
+def add_up__in_pairs(arrays):
+    total = arrays[0]
+    for x in arrays[1:]:
+        if x.committed and total.committed:
+            larger = x if x.nbytes > total.nbytes else total
+            x, total = jax.device_put((x, total), _device(larger))
+        total = total + x
+    return total
+
+
+def add_up__stays_where_made(arrays):
+    if not any(x.committed for x in arrays):
+        return sum(jax.device_put(arrays, _device(arrays[0])))
+    return _add_up(arrays, lambda placed: _most(_held(placed)))
+
+
+def add_up__host_copy(arrays):
+    return sum(np.asarray(x) for x in arrays)
 
 
 def run_there__moved_afterwards(function, tree, device):

@@ -72,38 +72,56 @@ def test_spread(check):
     )
 
 
-def test_where_it_lies(check):
+def test_add_up(check):
     def cases(rng):
-        a, b, c, default = (int(n) for n in rng.permutation(8)[:4])
+        a, b, c = rng.permutation(np.array(jax.devices()[1:]))[:3]
+        if a.id < b.id:  # the first in a list is not the one with the lowest id
+            a, b = b, a
+        zero = jax.devices()[0]  # the default device
+        n, m = [(3, 5), (4, 6), (5, 8)][rng.integers(3)]  # n < m < 2n
+
+        def made(device, *shape):  # not committed
+            with jax.default_device(device):
+                return jnp.asarray(rng.normal(size=shape), dtype="float32")
+
+        def at(device, *shape):  # committed
+            return jax.device_put(normal(rng, *shape), device)
+
         return [
-            ([(a, True), (b, False)], default),
-            ([(a, False), (b, True), (c, False)], default),
-            ([(a, False), (b, False)], default),
-            ([(a, True), (b, True)], default),
-            ([(a, True), (b, False), (a, True)], default),
-            ([(a, False), (a, False), (a, False)], default),
-            ([(a, True), (default, False), (default, False)], default),
-            ([(default, True), (a, True), (a, True)], default),
-            ([(5, False), (0, True)], 2),  # 0 is a device like any other
-            ([(5, False), (3, False)], 0),
-            ([(0, True), (3, True)], 2),
+            # JAX adds these itself: none, or one device, has committed ones
+            [made(zero, n, m), made(zero, m)],
+            [made(a, m), made(a, n, m)],
+            [made(a, n, m), made(b, m), made(b)],
+            [made(a, n, m), at(b, m), made(a)],
+            [at(a, m), made(zero, n, m), made(zero, m), at(a)],
+            [at(a, n, m)],
+            # and these not: the most bytes are neither first nor last
+            [made(c, m), at(a, m), at(b, n, m), at(c, n, 1), made(c)],
+            # of several together, and of fewer arrays
+            [at(a, n, 1), at(b, m), at(a, n, 1), made(zero)],
+            [at(a, n, 1), at(a), at(a), at(b, n, m)],
+            [at(b, n, m), at(a), at(b), at(a, m), at(a)],
+            # a sum has more bytes than what it was made of
+            [made(zero, n, m), at(a), at(b, m)],
+            # the default device is one like any other
+            [at(a, m), at(zero, n, m)],
+            [at(zero, n, 1), at(b, m)],
+            # uncommitted ones do not count, wherever they lie
+            [at(a, m), made(zero, n, m), at(zero, n, 1), made(c, n, m)],
+            # as many bytes on several: the first in the list, whatever its id
+            [at(c), at(a, m), at(b, m), made(zero, n, m)],
+            [at(b, m), at(a, m)],
+            [at(a), at(b, m), at(b), at(a, m), at(c, m)],
         ]
 
-    def oracle(operands, default):
-        with jax.default_device(jax.devices()[default]):
-            terms = []
-            for device, committed in operands:
-                with jax.default_device(jax.devices()[device]):
-                    term = jnp.ones(2)
-                to = jax.devices()[device] if committed else None
-                terms.append(jax.device_put(term, to) if committed else term)
-            try:
-                (where,) = jax.jit(lambda *all: sum(all))(*terms).devices()
-            except ValueError:
-                return None
-            return where.id
+    def oracle(arrays):
+        return sum(np.asarray(x) for x in arrays)
 
-    check(cases, oracle=oracle, values="id")
+    check(
+        lambda rng: [(arrays,) for arrays in cases(rng)],
+        oracle=oracle,
+        compare=("value", "placement"),
+    )
 
 
 def place(x):

@@ -16,28 +16,31 @@ import jax.numpy as jnp  # noqa: F401 (for your answers)
 def parallel_predict(
     predict: Callable, params: dict, batch: jax.Array, num_devices: int
 ) -> jax.Array:
-    """Run predict on num_devices devices at once, each on its own slice of the batch.
+    """Run predict on num_devices devices at once, each with its own sequences.
 
-    predict: predict(params, inputs) maps inputs f32[n, features] to
-    f32[n, outputs].
+    predict: predict(params, inputs) maps n sequences f32[steps, n, features] to
+    f32[steps, n, outputs]. They do not depend on one another, but each step of
+    a sequence depends on those before it.
     params: a dict of arrays; every device needs all of them.
-    batch: f32[N, features], on one device; N is a multiple of num_devices.
+    batch: f32[steps, N, features], N sequences, time first, on one device; N is
+    a multiple of num_devices.
     num_devices: how many devices are to take part.
-    Returns f32[num_devices, N / num_devices, outputs]: device i holds the
-    predictions for the i-th slice of consecutive rows, and these alone.
+    Returns f32[num_devices, steps, N / num_devices, outputs]: device i holds
+    the predictions for the i-th slice of consecutive sequences, these alone.
 
-    让 predict 同时在 num_devices 个设备上运行，每个设备处理批次中自己的那一段。
+    让 predict 同时在 num_devices 个设备上运行，每个设备处理属于自己的那些序列。
 
-    predict：predict(params, inputs) 由 f32[n, features] 的输入算出 f32[n, outputs]
-    的输出。
+    predict：predict(params, inputs) 由 n 条序列 f32[steps, n, features] 算出
+    f32[steps, n, outputs]。序列之间互不影响，但同一条序列的每一步都取决于前面各步。
     params：由数组组成的字典，每个设备都需要完整的一份。
-    batch：f32[N, features]，在一个设备上；N 是 num_devices 的倍数。
+    batch：f32[steps, N, features]，N 条序列，第 0 维是时间，在一个设备上；N 是
+    num_devices 的倍数。
     num_devices：参与计算的设备数。
-    返回 f32[num_devices, N / num_devices, outputs]。设备 i 持有下标为 i 的那一段连续行的预
-    测结果，而且只持有这一段。
+    返回 f32[num_devices, steps, N / num_devices, outputs]。设备 i 持有下标为 i 的那一段连
+    续序列的预测结果，而且只持有这一段。
     """
-    # TODO: cut the batch, then pmap predict with the right in_axes.
-    # TODO：先切开批次，再用合适的 in_axes 对 predict 做 pmap。
+    # TODO: cut the sequences, not the steps; pmap along which dimension?
+    # TODO：要切开的是序列，不是时间步；pmap 应该沿哪一维映射？
     raise NotImplementedError
 
 
@@ -47,29 +50,36 @@ def train_step(
     inputs: jax.Array,
     targets: jax.Array,
     rate: float,
+    limit: float,
 ) -> dict:
-    """One step of gradient descent over several devices, equal to one device's step.
+    """A step with clipped gradient over several devices, equal to one device's.
 
     loss: loss(params, inputs, targets) is a mean over the rows that it is given.
     params: a dict of arrays, the parameters.
     inputs: f32[devices, rows, features].
     targets: f32[devices, rows, outputs].
     rate: the learning rate.
-    Returns params - rate * gradient, where the gradient is that of the loss over
-    all rows of all devices. Same shapes as params, one copy on every device.
+    limit: the largest norm that the gradient may have, the norm being the root
+    of the sum of the squares of all entries of all its arrays together.
+    Returns params - rate * g, where g is the gradient of the loss over all rows
+    of all devices; if its norm is larger than limit, all of it is scaled down
+    until the norm is limit. Same shapes as params, one copy on every device.
 
-    在多个设备上做一步梯度下降，结果要与单个设备处理整个批次时相同。
+    在多个设备上做一步带梯度裁剪（gradient clipping）的梯度下降，结果要与单个设备处理整个
+    批次时相同。
 
     loss：loss(params, inputs, targets) 对它拿到的各行求平均。
     params：由数组组成的字典，也就是模型参数。
     inputs：f32[devices, rows, features]。
     targets：f32[devices, rows, outputs]。
     rate：学习率。
-    返回 params - rate * 梯度，其中的梯度是损失对全部设备、全部行求得的。形状与 params 相
-    同，每个设备上各有一个副本。
+    limit：梯度范数的上限。求范数时，把各个数组的全部元素合在一起，平方后相加，再开平方。
+    返回 params - rate * g，其中 g 是损失对全部设备、全部行求得的梯度；如果它的范数大于
+    limit，就把它整个按比例缩小到范数等于 limit。形状与 params 相同，每个设备上各有一个副
+    本。
     """
-    # TODO: pmap a step that averages the gradients; look at out_axes.
-    # TODO：写出对梯度求平均的一步，再做 pmap；留意 out_axes。
+    # TODO: pmap a step; what comes first, the average or the norm?
+    # TODO：写出一步，再做 pmap；先求平均，还是先算范数？
     raise NotImplementedError
 
 
@@ -104,7 +114,8 @@ def mixed_predict(
 ) -> jax.Array:
     """pmap predict when some parameters are shared and some belong to one device.
 
-    predict: predict(params, inputs) as in parallel_predict.
+    predict: predict(params, inputs) maps inputs f32[n, features] to
+    f32[n, outputs].
     params: a dict of dicts; an array whose name begins with "own_" has one slice
     per device along dimension 0, every other array is shared by all devices
     (whatever its shape).
@@ -113,7 +124,8 @@ def mixed_predict(
 
     有些参数由所有设备共享，有些参数每个设备各有自己的，请用 `pmap` 运行 predict。
 
-    predict：predict(params, inputs) 与 parallel_predict 里的相同。
+    predict：predict(params, inputs) 由 f32[n, features] 的输入算出 f32[n, outputs]
+    的输出。
     params：字典的字典。名字以 "own_" 开头的数组沿第 0 维为每个设备各存一段，其余数组不论形
     状如何，都由所有设备共享。
     inputs：f32[devices, rows, features]。

@@ -4,94 +4,240 @@ import jax
 import jax.numpy as jnp
 
 
+def _cut(batch, num_devices):
+    steps, sequences, features = batch.shape
+    each = sequences // num_devices
+    return batch.reshape(steps, num_devices, each, features)
+
+
 def parallel_predict__params_mapped(predict, params, batch, num_devices):
-    rows, features = batch.shape
-    cut = batch.reshape(num_devices, rows // num_devices, features)
-    return jax.pmap(predict)(params, cut)
+    return jax.pmap(predict)(params, _cut(batch, num_devices).swapaxes(0, 1))
 
 
 def parallel_predict__vmap(predict, params, batch, num_devices):
-    cut = batch.reshape(num_devices, -1, batch.shape[1])
-    return jax.vmap(predict, in_axes=(None, 0))(params, cut)
+    cut = _cut(batch, num_devices)
+    return jax.vmap(predict, in_axes=(None, 1))(params, cut)
 
 
-def parallel_predict__every_nth_row(predict, params, batch, num_devices):
-    cut = batch.reshape(-1, num_devices, batch.shape[1]).swapaxes(0, 1)
-    return jax.pmap(predict, in_axes=(None, 0))(params, cut)
+def parallel_predict__every_nth_sequence(predict, params, batch, num_devices):
+    steps, _, features = batch.shape
+    cut = batch.reshape(steps, -1, num_devices, features)
+    return jax.pmap(predict, in_axes=(None, 2))(params, cut)
 
 
 def parallel_predict__not_cut(predict, params, batch, num_devices):
-    return jax.pmap(predict, in_axes=(None, 0))(params, batch)
+    return jax.pmap(predict, in_axes=(None, 1))(params, batch)
 
 
 def parallel_predict__all_devices(predict, params, batch, num_devices):
-    cut = batch.reshape(jax.local_device_count(), -1, batch.shape[1])
-    return jax.pmap(predict, in_axes=(None, 0))(params, cut)
+    cut = _cut(batch, jax.local_device_count())
+    return jax.pmap(predict, in_axes=(None, 1))(params, cut)
 
 
 def parallel_predict__axes_swapped(predict, params, batch, num_devices):
-    cut = batch.reshape(num_devices, -1, batch.shape[1])
-    return jax.pmap(predict, in_axes=(0, None))(params, cut)
+    cut = _cut(batch, num_devices)
+    return jax.pmap(predict, in_axes=(1, None))(params, cut)
 
 
-def _step(loss, params, inputs, targets, rate, average, **options):
+def parallel_predict__steps_cut(predict, params, batch, num_devices):
+    steps, sequences, features = batch.shape
+    each = steps // num_devices
+    cut = batch.reshape(num_devices, each, sequences, features)
+    return jax.pmap(predict, in_axes=(None, 0))(params, cut)
+
+
+def parallel_predict__steps_mapped(predict, params, batch, num_devices):
+    cut = _cut(batch, num_devices)
+    return jax.pmap(predict, in_axes=(None, 0))(params, cut)
+
+
+def parallel_predict__run_together(predict, params, batch, num_devices):
+    steps, sequences, features = batch.shape
+    each = sequences // num_devices
+    cut = batch.reshape(num_devices, steps, each, features)
+    return jax.pmap(predict, in_axes=(None, 0))(params, cut)
+
+
+def parallel_predict__stacked_behind_steps(predict, params, batch, num_devices):
+    cut = _cut(batch, num_devices)
+    return jax.pmap(predict, in_axes=(None, 1), out_axes=1)(params, cut)
+
+
+def parallel_predict__steps_and_sequences_swapped(
+    predict, params, batch, num_devices
+):
+    steps, sequences, features = batch.shape
+    each = sequences // num_devices
+    cut = batch.swapaxes(0, 1).reshape(num_devices, each, steps, features)
+    return jax.pmap(predict, in_axes=(None, 0))(params, cut)
+
+
+def _norm(g):
+    return jnp.sqrt(sum((d**2).sum() for d in g.values()))
+
+
+def _scaled(g, scale):
+    return jax.tree.map(lambda d: d * scale, g)
+
+
+def _clipped(g, limit):
+    return _scaled(g, jnp.minimum(1, limit / _norm(g)))
+
+
+def _averaged(g):
+    return jax.lax.pmean(g, "batch")
+
+
+def _step(loss, params, inputs, targets, rate, turn, **options):
+    """Each device's own gradient is turned into the one that it takes."""
+
     def step(params, inputs, targets):
-        g = average(jax.grad(loss)(params, inputs, targets))
+        g = turn(jax.grad(loss)(params, inputs, targets))
         return jax.tree.map(lambda p, d: p - rate * d, params, g)
 
-    options = {"in_axes": (None, 0, 0), "out_axes": None} | options
-    return jax.pmap(step, axis_name="batch", **options)(params, inputs, targets)
+    options = {
+        "in_axes": (None, 0, 0),
+        "out_axes": None,
+        "axis_name": "batch",
+    } | options
+    return jax.pmap(step, **options)(params, inputs, targets)
 
 
-def train_step__no_pmean(loss, params, inputs, targets, rate):
-    return _step(loss, params, inputs, targets, rate, lambda g: g)
-
-
-def train_step__psum(loss, params, inputs, targets, rate):
+def train_step__no_pmean(loss, params, inputs, targets, rate, limit):
     return _step(
-        loss, params, inputs, targets, rate, lambda g: jax.lax.psum(g, "batch")
+        loss, params, inputs, targets, rate, lambda g: _clipped(g, limit)
     )
 
 
-def train_step__stacked(loss, params, inputs, targets, rate):
+def train_step__limit_ignored(loss, params, inputs, targets, rate, limit):
+    return _step(loss, params, inputs, targets, rate, _averaged)
+
+
+def train_step__each_device_clips(loss, params, inputs, targets, rate, limit):
+    def turn(g):
+        return _averaged(_clipped(g, limit))
+
+    return _step(loss, params, inputs, targets, rate, turn)
+
+
+def train_step__psum(loss, params, inputs, targets, rate, limit):
+    def turn(g):
+        return _clipped(jax.lax.psum(g, "batch"), limit)
+
+    return _step(loss, params, inputs, targets, rate, turn)
+
+
+def train_step__norm_of_the_sum(loss, params, inputs, targets, rate, limit):
+    def turn(g):
+        norm = _norm(jax.lax.psum(g, "batch"))
+        return _scaled(_averaged(g), jnp.minimum(1, limit / norm))
+
+    return _step(loss, params, inputs, targets, rate, turn)
+
+
+def train_step__norms_averaged(loss, params, inputs, targets, rate, limit):
+    def turn(g):
+        norm = _averaged(_norm(g))
+        return _scaled(_averaged(g), jnp.minimum(1, limit / norm))
+
+    return _step(loss, params, inputs, targets, rate, turn)
+
+
+def train_step__own_norm(loss, params, inputs, targets, rate, limit):
+    def turn(g):
+        return _scaled(_averaged(g), jnp.minimum(1, limit / _norm(g)))
+
+    return _step(loss, params, inputs, targets, rate, turn)
+
+
+def train_step__copies_added_up(loss, params, inputs, targets, rate, limit):
+    def turn(g):
+        g = _averaged(g)
+        norm = jnp.sqrt(jax.lax.psum(_norm(g) ** 2, "batch"))
+        return _scaled(g, jnp.minimum(1, limit / norm))
+
+    return _step(loss, params, inputs, targets, rate, turn)
+
+
+def train_step__array_by_array(loss, params, inputs, targets, rate, limit):
+    def turn(g):
+        g = _averaged(g)
+        return {k: _clipped({k: d}, limit)[k] for k, d in g.items()}
+
+    return _step(loss, params, inputs, targets, rate, turn)
+
+
+def train_step__number_by_number(loss, params, inputs, targets, rate, limit):
+    def turn(g):
+        return jax.tree.map(lambda d: jnp.clip(d, -limit, limit), _averaged(g))
+
+    return _step(loss, params, inputs, targets, rate, turn)
+
+
+def train_step__no_root(loss, params, inputs, targets, rate, limit):
+    def turn(g):
+        g = _averaged(g)
+        return _scaled(g, jnp.minimum(1, limit / _norm(g) ** 2))
+
+    return _step(loss, params, inputs, targets, rate, turn)
+
+
+def train_step__always_scaled(loss, params, inputs, targets, rate, limit):
+    def turn(g):
+        g = _averaged(g)
+        return _scaled(g, limit / _norm(g))
+
+    return _step(loss, params, inputs, targets, rate, turn)
+
+
+def train_step__step_clipped(loss, params, inputs, targets, rate, limit):
+    def turn(g):
+        return _clipped(_scaled(_averaged(g), rate), limit)
+
+    return _step(loss, params, inputs, targets, 1, turn)
+
+
+def train_step__python_if(loss, params, inputs, targets, rate, limit):
+    def turn(g):
+        g = _averaged(g)
+        return _clipped(g, limit) if _norm(g) > limit else g
+
+    return _step(loss, params, inputs, targets, rate, turn)
+
+
+def _mean_clipped(g, limit):
+    return _clipped(_averaged(g), limit)
+
+
+def train_step__stacked(loss, params, inputs, targets, rate, limit):
+    def turn(g):
+        return _mean_clipped(g, limit)
+
+    return _step(loss, params, inputs, targets, rate, turn, out_axes=0)
+
+
+def train_step__uphill(loss, params, inputs, targets, rate, limit):
     return _step(
-        loss,
-        params,
-        inputs,
-        targets,
-        rate,
-        lambda g: jax.lax.pmean(g, "batch"),
-        out_axes=0,
+        loss, params, inputs, targets, -rate, lambda g: _mean_clipped(g, limit)
     )
 
 
-def train_step__uphill(loss, params, inputs, targets, rate):
-    return _step(
-        loss,
-        params,
-        inputs,
-        targets,
-        -rate,
-        lambda g: jax.lax.pmean(g, "batch"),
-    )
-
-
-def train_step__one_device(loss, params, inputs, targets, rate):
+def train_step__one_device(loss, params, inputs, targets, rate, limit):
     rows = [a.reshape(-1, a.shape[-1]) for a in (inputs, targets)]
-    g = jax.grad(loss)(params, *rows)
+    g = _clipped(jax.grad(loss)(params, *rows), limit)
     return jax.tree.map(lambda p, d: p - rate * d, params, g)
 
 
-def train_step__rate_ignored(loss, params, inputs, targets, rate):
-    def average(g):
-        return jax.lax.pmean(g, "batch")
+def train_step__rate_ignored(loss, params, inputs, targets, rate, limit):
+    return _step(
+        loss, params, inputs, targets, 0.1, lambda g: _mean_clipped(g, limit)
+    )
 
-    return _step(loss, params, inputs, targets, 0.1, average)
 
-
-def train_step__no_axis_name(loss, params, inputs, targets, rate):
+def train_step__no_axis_name(loss, params, inputs, targets, rate, limit):
     def step(params, inputs, targets):
         g = jax.lax.pmean(jax.grad(loss)(params, inputs, targets), "batch")
+        g = _clipped(g, limit)
         return jax.tree.map(lambda p, d: p - rate * d, params, g)
 
     run = jax.pmap(step, in_axes=(None, 0, 0), out_axes=None)

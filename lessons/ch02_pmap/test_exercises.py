@@ -23,21 +23,31 @@ def weights(rng, features, outputs):
     return {"w": normal(rng, features, outputs), "b": normal(rng, outputs)}
 
 
+def running_mean(params, inputs):
+    """Each step's output is the mean of what the steps up to it give."""
+    each = predict(params, inputs)
+    steps = jnp.arange(1, len(each) + 1, dtype=each.dtype)
+    return jnp.cumsum(each, axis=0) / steps[:, None, None]
+
+
 def test_parallel_predict(check):
     def cases(rng):
-        return [
-            (
-                predict,
-                weights(rng, features, outputs),
-                normal(rng, devices * rows, features),
-                devices,
-            )
-            for devices, rows, features, outputs in SIZES
-        ]
+        drawn = []
+        # devices, steps, sequences a device, features, outputs
+        for devices, steps, each, features, outputs in (
+            (8, 8, 2, 10, 5),  # the steps could be taken for devices
+            (4, 8, 6, 3, 2),  # and could be cut, as the sequences could by 8
+        ):
+            params = weights(rng, features, outputs)
+            batch = normal(rng, steps, devices * each, features)
+            drawn.append((running_mean, params, batch, devices))
+        return drawn
 
     def oracle(predict, params, batch, devices):
         w, b, batch = (np.asarray(a) for a in (params["w"], params["b"], batch))
-        return (batch @ w + b).reshape(devices, -1, w.shape[1])
+        means = np.cumsum(batch @ w + b, axis=0)
+        means /= np.arange(1, len(batch) + 1)[:, None, None]
+        return np.stack(np.split(means, devices, axis=1))
 
     check(
         cases,
@@ -48,29 +58,45 @@ def test_parallel_predict(check):
     )
 
 
+def gradient(params, inputs, targets):
+    """Of `loss` over all rows, in NumPy."""
+    w, b, x, y = (
+        np.asarray(a, np.float64)
+        for a in (params["w"], params["b"], inputs, targets)
+    )
+    x, y = x.reshape(-1, x.shape[-1]), y.reshape(-1, y.shape[-1])
+    error = 2 * (x @ w + b - y) / y.size  # derivative of the mean of squares
+    return {"w": x.T @ error, "b": error.sum(0)}
+
+
+def norm(g):
+    return float(np.sqrt(sum((d**2).sum() for d in g.values())))
+
+
 def test_train_step(check):
     def cases(rng):
-        return [
-            (
-                loss,
-                weights(rng, features, outputs),
-                normal(rng, devices, rows, features),
-                normal(rng, devices, rows, outputs),
-                float(rng.uniform(0.1, 0.9)),
-            )
-            for devices, rows, features, outputs in SIZES
-        ]
+        drawn = []
+        # Limits below the norm, just above it, and far above it.
+        parts = (0.1, 0.2), (1.1, 1.3), (5, 6)
+        for sizes, part in zip((*SIZES, SIZES[1]), parts, strict=True):
+            devices, rows, features, outputs = sizes
+            params = weights(rng, features, outputs)
+            inputs = normal(rng, devices, rows, features)
+            # Half of the devices pull the other way: most gradients of single
+            # devices have a larger norm than their average, and than a limit
+            # just above.
+            pull = np.where(np.arange(devices) % 2, -6, 12)[:, None, None]
+            targets = array(rng.normal(size=(devices, rows, outputs)) + pull)
+            whole = norm(gradient(params, inputs, targets))
+            rate = float(rng.uniform(0.3, 0.9))
+            limit = float(whole * rng.uniform(*part))
+            drawn.append((loss, params, inputs, targets, rate, limit))
+        return drawn
 
-    def oracle(loss, params, inputs, targets, rate):
-        w, b, x, y = (
-            np.asarray(a, np.float64)
-            for a in (params["w"], params["b"], inputs, targets)
-        )
-        x, y = x.reshape(-1, x.shape[-1]), y.reshape(-1, y.shape[-1])
-        error = (
-            2 * (x @ w + b - y) / y.size
-        )  # derivative of the mean of squares
-        new = {"w": w - rate * x.T @ error, "b": b - rate * error.sum(0)}
+    def oracle(loss, params, inputs, targets, rate, limit):
+        g = gradient(params, inputs, targets)
+        step = rate * min(1, limit / norm(g))
+        new = {k: np.asarray(params[k]) - step * d for k, d in g.items()}
         return {k: v.astype(np.float32) for k, v in new.items()}
 
     check(

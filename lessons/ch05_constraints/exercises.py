@@ -65,34 +65,36 @@ def running_totals(x: jax.Array, mesh: Mesh) -> jax.Array:
 
 
 def keep_the_batch_apart(
-    batch: jax.Array, w1: jax.Array, w2: jax.Array, mesh: Mesh
+    batch: jax.Array, layers: list[tuple[jax.Array, jax.Array]], mesh: Mesh
 ) -> jax.Array:
-    """`tanh(batch @ w1) @ w2`, with every row of the result where its batch row is.
+    """Layer after layer `x = tanh(x @ w1) @ w2`, with every row where it was.
 
-    batch: f32[rows, features], P("x", None).
-    w1: f32[features, hidden], P("x", "y").
-    w2: f32[hidden, features], P("y", "x").
+    batch: f32[rows, features], P("x", None), the x of the first layer.
+    layers: a list of pairs (w1, w2). w1: f32[features, hidden], P("x", "y");
+    w2: f32[hidden, features], P("y", "x"). Each pair has a hidden of its own.
     mesh: with the Auto axes "x" and "y".
-    Returns f32[rows, features] in the layout P("x", None). The function is compiled
-    with `jit`; left alone, the compiler gathers a small batch.
-    Budget: each device sends at most what all-gathers of both weights along "x"
-    take, (a-1)/a of their bytes over b, and one all-reduce along "y" of its own
-    rows, 2 (b-1)/b of their bytes; a and b are the sizes of "x" and "y".
+    Returns f32[rows, features] in the layout P("x", None). The function is
+    compiled with `jit`; left alone, the compiler gathers the rows of a small
+    batch in the first layer, and each device then works on all of them.
+    Budget: for each layer, each device sends at most what all-gathers of both
+    weights along "x" take, (a-1)/a of their bytes over b, and one all-reduce
+    along "y" of its own rows, 2 (b-1)/b of their bytes; a and b are the sizes
+    of "x" and "y".
 
-    计算 `tanh(batch @ w1) @ w2`，结果的每一行都要和批次中对应的行待在一起。
+    逐层计算 `x = tanh(x @ w1) @ w2`，每一行自始至终都留在原来的地方。
 
-    batch：f32[rows, features]，按 P("x", None) 分片。
-    w1：f32[features, hidden]，按 P("x", "y") 分片。
-    w2：f32[hidden, features]，按 P("y", "x") 分片。
+    batch：f32[rows, features]，按 P("x", None) 分片，是第一层的 x。
+    layers：由 (w1, w2) 组成的列表。w1 是 f32[features, hidden]，按 P("x", "y") 分片；
+    w2 是 f32[hidden, features]，按 P("y", "x") 分片。各层的 hidden 可以不同。
     mesh：有 "x" 和 "y" 两个 Auto 轴。
     返回 f32[rows, features]，布局为 P("x", None)。函数会用 `jit` 编译；如果不加约束，批次
-    较小时编译器会把它收集起来。
-    预算："x"、"y" 的大小记为 a、b。每个设备最多发送两项：沿 "x" 收集（all-gather）两个权
-    重，为它们的字节数除以 b，再乘 (a-1)/a；沿 "y" 对自己的那些行做一次 all-reduce，为这些
-    行的字节数乘 2 (b-1)/b。
+    较小时，编译器在第一层就会把它收集起来，后面各层处理的都是所有的行。
+    预算："x"、"y" 的大小记为 a、b。每一层中，每个设备最多发送两项：沿 "x" 收集
+    （all-gather）这一层的两个权重，为它们的字节数除以 b，再乘 (a-1)/a；沿 "y" 对自己的那些
+    行做一次 all-reduce，为这些行的字节数乘 2 (b-1)/b。
     """
-    # TODO: one word, in the right place.
-    # TODO：只要一句话，放对地方。
+    # TODO: write the loop; whose layout has to be said, and how often?
+    # TODO：写出循环；要说明谁的布局，说几次？
     raise NotImplementedError
 
 

@@ -86,32 +86,54 @@ def running_totals__axis_left_out(x, mesh):
     return jnp.cumsum(_lay(x, mesh, None, ("y", "x")))
 
 
-def keep_the_batch_apart__nothing_said(batch, w1, w2, mesh):
-    return jnp.tanh(batch @ w1) @ w2
+def _keep(value, spec, mesh):
+    return value if spec is None else _lay(value, mesh, *spec)
 
 
-def keep_the_batch_apart__columns_cut_too(batch, w1, w2, mesh):
-    out = jnp.tanh(batch @ w1) @ w2
-    return _lay(out, mesh, "x", "y")
+def _stack(x, layers, mesh, weights=None, hidden=None, out=None):
+    """The layers, with a constraint where a spec is given."""
+    for pair in layers:
+        w1, w2 = (_keep(w, weights, mesh) for w in pair)
+        between = _keep(jnp.tanh(x @ w1), hidden, mesh)
+        x = _keep(between @ w2, out, mesh)
+    return x
 
 
-def keep_the_batch_apart__hidden_whole(batch, w1, w2, mesh):
-    hidden = _lay(jnp.tanh(batch @ w1), mesh, "x", None)
-    return _lay(hidden @ w2, mesh, "x", None)
+def keep_the_batch_apart__nothing_said(batch, layers, mesh):
+    return _stack(batch, layers, mesh)
 
 
-def keep_the_batch_apart__hidden_everywhere(batch, w1, w2, mesh):
-    hidden = _lay(jnp.tanh(batch @ w1), mesh)
-    return _lay(hidden @ w2, mesh, "x", None)
+def keep_the_batch_apart__only_at_the_end(batch, layers, mesh):
+    return _lay(_stack(batch, layers, mesh), mesh, "x", None)
 
 
-def keep_the_batch_apart__weights_everywhere(batch, w1, w2, mesh):
-    w1, w2 = _lay(w1, mesh), _lay(w2, mesh)
-    return _lay(jnp.tanh(batch @ w1) @ w2, mesh, "x", None)
+def keep_the_batch_apart__only_between(batch, layers, mesh):
+    x = _stack(batch, layers[:-1], mesh, out=("x", None))
+    return _stack(x, layers[-1:], mesh)
 
 
-def keep_the_batch_apart__result_everywhere(batch, w1, w2, mesh):
-    return _lay(jnp.tanh(batch @ w1) @ w2, mesh)
+def keep_the_batch_apart__hidden_alone(batch, layers, mesh):
+    return _stack(batch, layers, mesh, hidden=("x", "y"))
+
+
+def keep_the_batch_apart__columns_cut_too(batch, layers, mesh):
+    return _stack(batch, layers, mesh, out=("x", "y"))
+
+
+def keep_the_batch_apart__hidden_whole(batch, layers, mesh):
+    return _stack(batch, layers, mesh, hidden=("x", None), out=("x", None))
+
+
+def keep_the_batch_apart__hidden_everywhere(batch, layers, mesh):
+    return _stack(batch, layers, mesh, hidden=(), out=("x", None))
+
+
+def keep_the_batch_apart__weights_everywhere(batch, layers, mesh):
+    return _stack(batch, layers, mesh, weights=(), out=("x", None))
+
+
+def keep_the_batch_apart__result_everywhere(batch, layers, mesh):
+    return _stack(batch, layers, mesh, out=())
 
 
 def dense__no_out_sharding(x, w, b, mesh):

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp  # noqa: F401 (for your answers)
 import numpy as np
 from jax import lax  # noqa: F401
-from jax.sharding import Mesh
+from jax.sharding import Mesh, NamedSharding  # noqa: F401
 from jax.sharding import PartitionSpec as P  # noqa: F401
 
 from minipod.traffic import Link
@@ -140,45 +140,55 @@ def which_collective(before: np.ndarray, after: np.ndarray) -> tuple[str, int]:
 
 
 def fastest_mesh(
-    weights: int,
-    activations: int,
+    w: jax.Array,
+    x: jax.Array,
     sums: int,
     room: int,
-    devices: int,
+    devices: list,
     link: Link,
-) -> tuple[tuple[int, int], float]:
-    """Choose the mesh on which a training step talks least, among those that fit.
+) -> tuple[jax.Array, jax.Array]:
+    """Put weights and a batch on the mesh on which a training step talks least.
 
-    weights: bytes. Each device holds weights / model bytes of them.
-    activations: bytes; a device has activations / data of them.
+    w: f32[features, outputs], the weights, on one device. In the mesh, each device
+    is to have outputs / model of their columns.
+    x: f32[rows, features], the activations, on one device. In the mesh, each device
+    is to have rows / data of their rows.
     sums: how many all-reduces of activations a step has.
-    room: at most so many bytes of weights fit on a device.
-    devices: how many there are, all on one switch; they are to form a mesh of data
-    × model of them.
+    room: at most so many bytes of w fit on a device.
+    devices: all on one switch; in this order, row by row, they are to form a mesh
+    of data × model, with the axes "data" and "model".
     link: an all-reduce of b bytes over n devices takes 2 max(b (n-1)/n /
     link.bytes_per_second, link.latency) seconds, and over one device none.
 
-    A step has one all-reduce of weights / model bytes along "data", for the
-    gradients, and sums all-reduces of activations / data bytes each along "model".
-    They come one after the other.
-    Returns `((data, model), seconds)`: the mesh that fits and takes the least time,
-    and this time. Exactly one is the fastest.
+    A step has one all-reduce of w.nbytes / model bytes along "data", for the
+    gradients, and sums all-reduces of x.nbytes / data bytes each along "model".
+    They come one after the other. Every model that divides the number of devices
+    also divides outputs, and every data also rows.
+    Returns (weights, activations), on the mesh on which w fits and a step takes the
+    least time. Exactly one is the fastest.
+    weights: w, with its columns cut along "model" and copied along "data".
+    activations: x, with its rows cut along "data" and copied along "model".
 
-    在放得下的网格里，选出训练一步通信时间最短的那一个。
+    在放得下的网格里，选出训练一步通信时间最短的那一个，再把权重和激活值放上去。
 
-    weights：权重的字节数。每个设备持有其中的 weights / model 字节。
-    activations：激活值的字节数，每个设备有 activations / data 字节。
+    w：f32[features, outputs]，权重，在一个设备上。放到网格上以后，每个设备持有其中的
+    outputs / model 列。
+    x：f32[rows, features]，激活值，在一个设备上。放到网格上以后，每个设备持有其中的
+    rows / data 行。
     sums：一步里对激活值做几次 all-reduce。
-    room：一个设备最多放得下多少字节的权重。
-    devices：设备数，都接在同一台交换机上，要排成 data × model 的网格。
+    room：一个设备最多放得下 w 的多少字节。
+    devices：若干个设备，都接在同一台交换机上，要按给定的顺序排成 data × model 的网格，先排
+    满第一行，再排第二行；两个轴叫 "data" 和 "model"。
     link：n 个设备对 b 字节做一次 all-reduce，用时 2 max(b (n-1)/n / link.bytes_per_second,
     link.latency) 秒；只有一个设备时不花时间。
 
-    一步里，沿 "data" 对梯度做一次 all-reduce，大小为 weights / model 字节；沿 "model" 做
-    sums 次 all-reduce，每次 activations / data 字节。各次依次进行。
-    返回 `((data, model), seconds)`，即放得下而且用时最短的网格，以及它的用时。最快的只
-    有一个。
+    一步里，沿 "data" 对梯度做一次 all-reduce，大小为 w.nbytes / model 字节；沿 "model" 做
+    sums 次 all-reduce，每次 x.nbytes / data 字节。各次依次进行。能整除设备数的 model 都能整
+    除 outputs，data 与 rows 也是如此。
+    返回 (weights, activations)，放在装得下 w 而且一步用时最短的网格上。最快的只有一个。
+    weights：即 w，它的列沿 "model" 切开，沿 "data" 复制。
+    activations：即 x，它的行沿 "data" 切开，沿 "model" 复制。
     """
-    # TODO: which pairs are there, which fit, and what does each take?
-    # TODO：有哪些组合，哪些放得下，各要多长时间？
+    # TODO: which meshes are there, which fit, and what does each take?
+    # TODO：有哪些网格，哪些放得下，各要多长时间？
     raise NotImplementedError

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 CUT = P("x")
@@ -396,30 +397,45 @@ def _all_reduce(size, n, link):
     return 2 * max(carried, link.latency) if n > 1 else 0.0
 
 
+def _fits(weights, activations, room, data):
+    return weights <= room
+
+
+COLUMNS, ROWS = P(None, "model"), P("data")
+
+
+def _laid_out(
+    w,
+    x,
+    devices,
+    shape,
+    axes=("data", "model"),
+    of_w=COLUMNS,
+    of_x=ROWS,
+):
+    mesh = Mesh(np.array(devices).reshape(shape), axes)
+    there = NamedSharding(mesh, of_w), NamedSharding(mesh, of_x)
+    return jax.device_put((w, x), there)
+
+
 def _fastest(
-    args,
-    time=None,
-    fits=lambda held, activations, room, data: held <= room,
-    result=None,
-    gradient=None,
-    sent=None,
+    args, time=_all_reduce, fits=_fits, gradients=None, sent=None, put=_laid_out
 ):
     """The solution, of which each part may be replaced."""
-    weights, activations, sums, room, devices, link = args
-    time = time or _all_reduce
+    w, x, sums, room, devices, link = args
     found = {}
-    for model in range(1, devices + 1):
-        data, rest = divmod(devices, model)
-        if rest or not fits(weights / model, activations, room, data):
+    for model in range(1, len(devices) + 1):
+        data, rest = divmod(len(devices), model)
+        parts = w.nbytes / model, x.nbytes / data
+        if rest or not fits(*parts, room, data):
             continue
-        size = gradient(weights, model) if gradient else weights / model
-        layers = activations / data
+        size = gradients(w, model, data) if gradients else parts[0]
         if sent:
-            total = time(size, data, link) + sent(layers, sums, model, data)
+            total = sent(parts[1], sums, model, data)
         else:
-            total = time(size, data, link) + sums * time(layers, model, link)
-        found[result(data, model) if result else (data, model)] = total
-    return min(found.items(), key=lambda item: item[1])
+            total = sums * time(parts[1], model, link)
+        found[data, model] = time(size, data, link) + total
+    return put(w, x, devices, min(found, key=found.get))
 
 
 def fastest_mesh__latency_left_out(*args):
@@ -435,10 +451,6 @@ def fastest_mesh__latency_added(*args):
         return 2 * (carried + link.latency) if n > 1 else 0.0
 
     return _fastest(args, time)
-
-
-def fastest_mesh__one_pass(*args):
-    return _fastest(args, lambda *a: _all_reduce(*a) / 2)
 
 
 def fastest_mesh__whole_arrays(*args):
@@ -457,31 +469,6 @@ def fastest_mesh__one_device_waits(*args):
     return _fastest(args, time)
 
 
-def fastest_mesh__memory_forgotten(*args):
-    return _fastest(args, fits=lambda *_: True)
-
-
-def fastest_mesh__full_room_refused(*args):
-    def fits(held, activations, room, data):
-        return held < room
-
-    return _fastest(args, fits=fits)
-
-
-def fastest_mesh__activations_in_room(*args):
-    def fits(held, activations, room, data):
-        return held + activations / data <= room
-
-    return _fastest(args, fits=fits)
-
-
-def fastest_mesh__powers_of_two(*args):
-    def fits(held, activations, room, data):
-        return held <= room and data.bit_count() == 1
-
-    return _fastest(args, fits=fits)
-
-
 def fastest_mesh__latency_of_a_ring(*args):
     def time(size, n, link):
         carried = size * (n - 1) / n / link.bytes_per_second
@@ -490,55 +477,130 @@ def fastest_mesh__latency_of_a_ring(*args):
     return _fastest(args, time)
 
 
+def fastest_mesh__memory_forgotten(*args):
+    return _fastest(args, fits=lambda *_: True)
+
+
+def fastest_mesh__full_room_refused(*args):
+    return _fastest(args, fits=lambda weights, _, room, data: weights < room)
+
+
+def fastest_mesh__activations_in_room(*args):
+    def fits(weights, activations, room, data):
+        return weights + activations <= room
+
+    return _fastest(args, fits=fits)
+
+
+def fastest_mesh__powers_of_two(*args):
+    def fits(weights, activations, room, data):
+        return weights <= room and data.bit_count() == 1
+
+    return _fastest(args, fits=fits)
+
+
+def fastest_mesh__model_powers_of_two(*args):
+    def fits(weights, activations, room, data):
+        model = len(args[4]) // data
+        return weights <= room and model.bit_count() == 1
+
+    return _fastest(args, fits=fits)
+
+
 def fastest_mesh__gradients_not_cut(*args):
-    return _fastest(args, gradient=lambda weights, model: weights)
+    return _fastest(args, gradients=lambda w, model, data: w.nbytes)
 
 
 def fastest_mesh__batch_not_cut(*args):
-    def sent(layers, sums, model, data):
-        return sums * _all_reduce(layers * data, model, args[-1])
+    def sent(size, sums, model, data):
+        return sums * _all_reduce(size * data, model, args[-1])
+
+    return _fastest(args, sent=sent)
+
+
+def fastest_mesh__one_sum(*args):
+    def sent(size, sums, model, data):
+        return _all_reduce(size, model, args[-1])
 
     return _fastest(args, sent=sent)
 
 
 def fastest_mesh__one_large_sum(*args):
-    def sent(layers, sums, model, data):
-        return _all_reduce(sums * layers, model, args[-1])
+    def sent(size, sums, model, data):
+        return _all_reduce(sums * size, model, args[-1])
 
     return _fastest(args, sent=sent)
 
 
-def fastest_mesh__exchanged(*args):
-    return _fastest(args, result=lambda data, model: (model, data))
-
-
 def fastest_mesh__along_the_other_axis(*args):
     def time(size, n, link):
-        return _all_reduce(size, args[4] // n, link)
+        return _all_reduce(size, len(args[4]) // n, link)
 
     return _fastest(args, time)
 
 
 def fastest_mesh__cut_by_the_other_axis(*args):
-    link = args[-1]
+    def sent(size, sums, model, data):
+        return sums * _all_reduce(size * data / model, model, args[-1])
 
-    def sent(layers, sums, model, data):
-        return sums * _all_reduce(layers * data / model, model, link)
+    def gradients(w, model, data):
+        return w.nbytes / data
 
-    def gradient(weights, model):
-        return weights * model / args[4]
-
-    return _fastest(args, gradient=gradient, sent=sent)
+    return _fastest(args, gradients=gradients, sent=sent)
 
 
-def fastest_mesh__model_powers_of_two(*args):
-    weights, activations, sums, room, devices, link = args
-    found = {}
-    for model in (1 << k for k in range(devices.bit_length())):
-        if devices % model == 0 and weights / model <= room:
-            data = devices // model
-            layers = sums * _all_reduce(activations / data, model, link)
-            gradient = _all_reduce(weights / model, data, link)
-            found[data, model] = gradient + layers
-    best = min(found, key=found.get)
-    return best, found[best]
+def fastest_mesh__exchanged(*args):
+    def put(w, x, devices, shape):
+        return _laid_out(w, x, devices, shape[::-1])
+
+    return _fastest(args, put=put)
+
+
+def fastest_mesh__names_exchanged(*args):
+    def put(w, x, devices, shape):
+        return _laid_out(w, x, devices, shape, ("model", "data"))
+
+    return _fastest(args, put=put)
+
+
+def fastest_mesh__model_first(*args):
+    def put(w, x, devices, shape):
+        return _laid_out(w, x, devices, shape[::-1], ("model", "data"))
+
+    return _fastest(args, put=put)
+
+
+def fastest_mesh__devices_sorted(*args):
+    def put(w, x, devices, shape):
+        in_order = sorted(devices, key=lambda device: device.id)
+        return _laid_out(w, x, in_order, shape)
+
+    return _fastest(args, put=put)
+
+
+def fastest_mesh__first_devices(*args):
+    def put(w, x, devices, shape):
+        return _laid_out(w, x, jax.devices()[: len(devices)], shape)
+
+    return _fastest(args, put=put)
+
+
+def fastest_mesh__weights_copied(*args):
+    def put(w, x, devices, shape):
+        return _laid_out(w, x, devices, shape, of_w=P())
+
+    return _fastest(args, put=put)
+
+
+def fastest_mesh__rows_of_the_weights(*args):
+    def put(w, x, devices, shape):
+        return _laid_out(w, x, devices, shape, of_w=P("model"))
+
+    return _fastest(args, put=put)
+
+
+def fastest_mesh__batch_copied(*args):
+    def put(w, x, devices, shape):
+        return _laid_out(w, x, devices, shape, of_x=P())
+
+    return _fastest(args, put=put)

@@ -5,7 +5,7 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from grader import Budget, normal, sent
+from grader import Budget, fitting, normal, sent
 from minipod.traffic import LINKS, Link
 
 
@@ -23,6 +23,7 @@ def test_ring_all_reduce(check):
     def cases(rng):
         drawn = []
         for size in (4, 8):
+            (size,) = fitting(size)
             m = mesh(rng, size)
             columns = size * int(rng.integers(2, 5))
             drawn.append((cut(normal(rng, size, columns), m), m))
@@ -52,6 +53,7 @@ def test_mean_gradient_shards(check):
     def cases(rng):
         drawn = []
         for size in (4, 8):
+            (size,) = fitting(size)
             m = mesh(rng, size)
             a, b = (size * int(k) for k in rng.permutation([1, 2, 3])[:2])
             shapes = {"w": (size, a, b), "b": (size, b), "scale": (size, a)}
@@ -87,6 +89,7 @@ def test_to_experts(check):
             (4, 3, 3, 5),
             (8, int(rng.integers(2, 4)), 6, 2),
         ):
+            (size,) = fitting(size)
             m = mesh(rng, size)
             chosen = np.repeat(np.arange(size, dtype=np.int32), each)
             expert = [rng.permutation(chosen) for _ in range(size)]
@@ -169,45 +172,48 @@ def test_which_collective(check):
 
 
 def test_fastest_mesh(check):
-    fast = Link("a fast switch", 4.5e11, "switch", "invented", latency=1e-5)
-    slow = Link("a slow switch", 5e10, "switch", "invented", latency=2e-6)
-    mib = 2**20
-
     def cases(rng):
-        some = [int(m) for m in rng.integers(90, 111, 5)]  # hundredths of MiB
-        large, small, deep, wide, odd = (m * mib // 100 for m in some)
+        def step(n, outputs, rows, sums, waits, fit=None, spare=0):
+            """A step on n devices, with arrays and a link drawn to fit.
+
+            outputs, rows: a number for each device
+            waits: an all-reduce of x takes so many times the latency
+            fit: on a device there is room for one of so many parts of w, and
+                for spare bytes; without, for all of it twice
+            """
+            features = n * int(rng.integers(1, 4))
+            w = normal(rng, features, n * outputs)
+            x = normal(rng, n * rows, features)
+            devices = rng.choice(np.array(jax.devices()), n, replace=False)
+            latency = float(rng.integers(1, 10)) * 1e-6
+            bandwidth = x.nbytes / (waits * latency)
+            link = Link("a switch", bandwidth, "switch", "invented", latency)
+            room = w.nbytes // fit + spare if fit else 2 * w.nbytes
+            return w, x, sums, room, list(devices), link
+
         return [
-            # as many bytes of gradients as of activations: both axes
-            (256 * large, 8 * large, 32, 999 * mib, 16, slow),
+            # both axes
+            step(8, 8, 3, 3, waits=2),
             # many small sums: latency is all, so no axis "model"
-            (48 * small, small // 8, 96, 999 * mib, 16, fast),
-            # much is summed, but the weights do not fit on one
-            (100 * deep, 12 * deep, 80, 30 * deep, 8, slow),
-            # the same, and they fill the room to its last byte
-            (100 * deep, 12 * deep, 80, 25 * deep, 8, slow),
+            step(8, 12, 2, 16, waits=1.5),
+            # few sums, but few gradients, too
+            step(8, 2, 3, 2, waits=3),
+            # much is summed, but only a quarter of the weights fits on one
+            step(8, 12, 1, 24, waits=1.5, fit=4, spare=32),
+            # here half of them fills the room to its last byte
+            step(8, 6, 2, 12, waits=4, fit=2),
             # and here there is one byte too many for that
-            (100 * deep + 1, 12 * deep, 80, 25 * deep, 8, slow),
-            # the best has no power of two for data
-            (512 * odd, 10 * odd, 32, 999 * mib, 12, slow),
-            # few activations: the whole model on its own devices
-            (512 * wide, wide, 24, 999 * mib, 12, slow),
+            step(8, 6, 2, 12, waits=4, fit=2, spare=-1),
+            # the best has no power of two for data, and for model
+            step(6, 8, 2, 8, waits=6),
+            step(6, 6, 1, 8, waits=3),
+            # few sums: the whole model on its own devices
+            step(8, 8, 2, 2, waits=1.5),
+            # both axes again, and here (n-1)/n matters
+            step(4, 12, 2, 4, waits=6),
         ]
 
-    def oracle(weights, activations, sums, room, devices, link):
-        def seconds(b, n):
-            return 2 * max(
-                b * (1 - 1 / n) / link.bytes_per_second, link.latency
-            )
+    def oracle(w, x, sums, room, devices, link):
+        return np.asarray(w), np.asarray(x)
 
-        times = {}
-        for data in (d for d in range(1, devices + 1) if devices % d == 0):
-            model = devices // data
-            if weights <= room * model:
-                times[data, model] = (data > 1) * seconds(weights / model, data)
-                times[data, model] += (
-                    (model > 1) * sums * seconds(activations / data, model)
-                )
-        best = sorted(times, key=lambda mesh: times[mesh])[0]
-        return best, times[best]
-
-    check(cases, oracle=oracle, values=("label", "seconds"))
+    check(cases, oracle=oracle, compare=("value", "placement"))

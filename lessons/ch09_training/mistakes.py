@@ -248,6 +248,14 @@ def gated_mlp__x_summed(x, gate, up, down, bias, mesh):
     return _gated(block, (x, gate, up, down, bias), mesh)
 
 
+def gated_mlp__shared_among_all(x, gate, up, down, bias, mesh):
+    def block(x, gate, up, down, bias):
+        own = _hidden(x, gate, up) @ down + (x + bias) / mesh.size
+        return lax.psum(own, "model")
+
+    return _gated(block, (x, gate, up, down, bias), mesh)
+
+
 def gated_mlp__other_factor(x, gate, up, down, bias, mesh):
     def block(x, gate, up, down, bias):
         return x + lax.psum(_hidden(x, up, gate) @ down, "model") + bias

@@ -95,6 +95,11 @@ def equal_steps__padding_counted(mine, size):
     return batches, np.ones_like(mask)
 
 
+def equal_steps__zeros_are_padding(mine, size):
+    batches, mask = _cut(mine, size, -(-int(_rows(mine).max()) // size))
+    return batches, batches.any(axis=-1)
+
+
 def equal_steps__dealt_over_the_steps(mine, size):
     steps = -(-int(_rows(mine).max()) // size)
     batches = np.zeros((steps, size, mine.shape[1]), mine.dtype)
@@ -136,6 +141,13 @@ def mean_loss__none_is_nan(w, mine, size):
 def mean_loss__padding_counted(w, mine, size):
     x, _ = _global(mine, size)
     return float(_squares(w, x).mean())
+
+
+def mean_loss__zeros_are_padding(w, mine, size):
+    rows, _ = _global(mine, size)
+    real = (rows != 0).any(axis=1)
+    total = jnp.where(real, _squares(w, rows), 0).sum()
+    return float(total / real.sum())
 
 
 def mean_loss__sum(w, mine, size):

@@ -307,6 +307,13 @@ def who_is_missing__jax_in_the_name(stacks):
             return process, _in_program(stack)
 
 
+def who_is_missing__jax_without_the_slash(stacks):
+    for process, stack in enumerate(stacks):
+        names = [file for file, _, _ in stack]
+        if not any(f.startswith("jax") or f == "progress.py" for f in names):
+            return process, _in_program(stack)
+
+
 def who_is_missing__outermost(stacks):
     for process, stack in enumerate(stacks):
         if not _waits(stack):

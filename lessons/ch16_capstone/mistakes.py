@@ -199,6 +199,15 @@ def newest_whole__all_files_counted(folder):
     return max(whole)
 
 
+def newest_whole__numbered_parts_alone(folder):
+    whole = [0]
+    for step, files in _steps(folder).items():
+        parts = (n for f, n in files.items() if re.fullmatch(r"part-\d+", f))
+        if files.get("expected") == sum(parts):
+            whole.append(step)
+    return max(whole)
+
+
 def newest_whole__last_listed(folder):
     whole = [step for step, files in _steps(folder).items() if _whole(files)]
     return whole[-1] if whole else 0

@@ -79,6 +79,7 @@ def test_newest_whole(check):
         no_end = {"part-0": 9999, "part-1": 9999}
         more = w[6] | {"notes.txt": 12}
         left_over = w[0] | {"part-3": 7}  # of a run with more processes
+        cut_off = w[1] | {"part-1.tmp": 8}  # begins with "part-", too
         return [
             ({"step-80": w[2], "step-100": w[1], "step-90": w[0]},),
             ({"step-30": short, "step-20": w[3], "step-10": w[4]},),
@@ -90,6 +91,7 @@ def test_newest_whole(check):
             ({"step-1_0": w[0], "step-7 ": w[1], "step-4": w[3]},),
             ({"step-11": whole(rng, 11), "step-6": w[0]},),
             ({"step-9": left_over, "step-4": w[1]},),
+            ({"step-9": cut_off, "step-8": w[2]},),
             ({},),
         ]  # fmt: skip
 

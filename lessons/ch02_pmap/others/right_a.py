@@ -3,6 +3,7 @@
 import functools
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
@@ -14,18 +15,17 @@ def over(n):
 
 def parallel_predict(predict, params, batch, num_devices):
     mesh = over(num_devices)
-    cut = batch.reshape(num_devices, -1, batch.shape[-1])
 
     @functools.partial(
-        jax.shard_map, mesh=mesh, in_specs=(P(), P("d")), out_specs=P("d")
+        jax.shard_map, mesh=mesh, in_specs=(P(), P(None, "d")), out_specs=P("d")
     )
-    def run(params, x):
-        return predict(params, x[0])[None]
+    def run(params, sequences):
+        return predict(params, sequences)[None]
 
-    return run(params, cut)
+    return run(params, batch)
 
 
-def train_step(loss, params, inputs, targets, rate):
+def train_step(loss, params, inputs, targets, rate, limit):
     mesh = over(len(inputs))
     rows = NamedSharding(mesh, P("d"))
     x, y = (
@@ -37,7 +37,10 @@ def train_step(loss, params, inputs, targets, rate):
     @functools.partial(jax.jit, out_shardings=everywhere)
     def step(params, x, y):
         g = jax.grad(loss)(params, x, y)
-        return jax.tree.map(lambda p, d: p - rate * d, params, g)
+        entries = jnp.concatenate([d.ravel() for d in jax.tree.leaves(g)])
+        norm = jnp.linalg.norm(entries)
+        scale = rate * limit / jnp.maximum(norm, limit)
+        return jax.tree.map(lambda p, d: p - scale * d, params, g)
 
     return step(jax.device_put(params, everywhere), x, y)
 

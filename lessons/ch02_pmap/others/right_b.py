@@ -8,18 +8,22 @@ def parallel_predict(predict, params, batch, num_devices):
     copies = jax.tree.map(
         lambda p: jnp.broadcast_to(p, (num_devices, *p.shape)), params
     )
-    cut = jnp.stack(jnp.split(batch, num_devices))
+    cut = jnp.stack(jnp.split(batch, num_devices, axis=1))
     return jax.pmap(predict)(copies, cut)
 
 
-def train_step(loss, params, inputs, targets, rate):
+def train_step(loss, params, inputs, targets, rate, limit):
     n = inputs.shape[0]
 
-    def step(x, y):
+    def mean_gradient(x, y):
         g = jax.grad(lambda p: loss(p, x, y) / n)(params)
-        return {k: params[k] - rate * jax.lax.psum(g[k], "i") for k in params}
+        return jax.lax.psum(g, "i")
 
-    return jax.pmap(step, "i", out_axes=None)(inputs, targets)
+    g = jax.pmap(mean_gradient, "i", out_axes=None)(inputs, targets)
+    norm = sum(jnp.vdot(d, d) for d in g.values()) ** 0.5
+    if norm > limit:  # which is known here, outside of pmap
+        g = {k: d * (limit / norm) for k, d in g.items()}
+    return {k: params[k] - rate * g[k] for k in params}
 
 
 def masked_mean(x, mask):

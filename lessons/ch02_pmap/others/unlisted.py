@@ -6,7 +6,7 @@ from jax import lax
 
 
 def _cut(batch, n):
-    return batch.reshape(n, batch.shape[0] // n, *batch.shape[1:])
+    return jnp.stack(jnp.split(batch, n, axis=1))
 
 
 def parallel_predict__devices_backwards(predict, params, batch, num_devices):
@@ -17,7 +17,7 @@ def parallel_predict__devices_backwards(predict, params, batch, num_devices):
 
 def parallel_predict__joined_again(predict, params, batch, num_devices):
     out = jax.pmap(predict, in_axes=(None, 0))(params, _cut(batch, num_devices))
-    return out.reshape(batch.shape[0], -1)
+    return jnp.concatenate(list(out), axis=1)
 
 
 def parallel_predict__sigmoid_on_top(predict, params, batch, num_devices):
@@ -26,36 +26,91 @@ def parallel_predict__sigmoid_on_top(predict, params, batch, num_devices):
     )
 
 
-def train_step__step_twice_as_long(loss, params, inputs, targets, rate):
+def parallel_predict__time_backwards(predict, params, batch, num_devices):
+    run = jax.pmap(predict, in_axes=(None, 0))
+    return run(params, _cut(batch[::-1], num_devices))[:, ::-1]
+
+
+def parallel_predict__last_step_only(predict, params, batch, num_devices):
+    run = jax.pmap(predict, in_axes=(None, 0))
+    return run(params, _cut(batch, num_devices))[:, -1:]
+
+
+def _clipped(g, limit):
+    norm = jnp.sqrt(sum((d**2).sum() for d in g.values()))
+    return {k: d * jnp.minimum(1, limit / norm) for k, d in g.items()}
+
+
+def _run(step, params, inputs, targets):
+    run = jax.pmap(step, "i", in_axes=(None, 0, 0), out_axes=None)
+    return run(params, inputs, targets)
+
+
+def train_step__step_twice_as_long(loss, params, inputs, targets, rate, limit):
     def step(p, x, y):
-        g = lax.pmean(jax.grad(loss)(p, x, y), "i")
+        g = _clipped(lax.pmean(jax.grad(loss)(p, x, y), "i"), limit)
         return jax.tree.map(lambda p, g: p - 2 * rate * g, p, g)
 
-    return jax.pmap(step, "i", in_axes=(None, 0, 0), out_axes=None)(
-        params, inputs, targets
-    )
+    return _run(step, params, inputs, targets)
 
 
-def train_step__gradient_returned(loss, params, inputs, targets, rate):
+def train_step__gradient_returned(loss, params, inputs, targets, rate, limit):
     def step(p, x, y):
-        return lax.pmean(jax.grad(loss)(p, x, y), "i")
+        return _clipped(lax.pmean(jax.grad(loss)(p, x, y), "i"), limit)
 
-    return jax.pmap(step, "i", in_axes=(None, 0, 0), out_axes=None)(
-        params, inputs, targets
-    )
+    return _run(step, params, inputs, targets)
 
 
-def train_step__half_precision(loss, params, inputs, targets, rate):
+def train_step__half_precision(loss, params, inputs, targets, rate, limit):
     def step(p, x, y):
         g = jax.tree.map(
             lambda g: g.astype(jnp.bfloat16), jax.grad(loss)(p, x, y)
         )
-        g = lax.pmean(g, "i")
-        return jax.tree.map(lambda p, g: p - rate * g.astype(jnp.float32), p, g)
+        g = jax.tree.map(lambda g: g.astype(jnp.float32), lax.pmean(g, "i"))
+        return jax.tree.map(lambda p, g: p - rate * g, p, _clipped(g, limit))
 
-    return jax.pmap(step, "i", in_axes=(None, 0, 0), out_axes=None)(
-        params, inputs, targets
-    )
+    return _run(step, params, inputs, targets)
+
+
+def train_step__parameters_clipped(loss, params, inputs, targets, rate, limit):
+    def step(p, x, y):
+        g = lax.pmean(jax.grad(loss)(p, x, y), "i")
+        return _clipped(jax.tree.map(lambda p, g: p - rate * g, p, g), limit)
+
+    return _run(step, params, inputs, targets)
+
+
+def train_step__left_out_when_larger(
+    loss, params, inputs, targets, rate, limit
+):
+    def step(p, x, y):
+        g = lax.pmean(jax.grad(loss)(p, x, y), "i")
+        norm = jnp.sqrt(sum((d**2).sum() for d in g.values()))
+        return jax.tree.map(lambda p, g: p - rate * g * (norm <= limit), p, g)
+
+    return _run(step, params, inputs, targets)
+
+
+def train_step__largest_entry(loss, params, inputs, targets, rate, limit):
+    def step(p, x, y):
+        g = lax.pmean(jax.grad(loss)(p, x, y), "i")
+        most = jnp.max(jnp.array([jnp.abs(d).max() for d in g.values()]))
+        scale = rate * jnp.minimum(1, limit / most)
+        return jax.tree.map(lambda p, g: p - scale * g, p, g)
+
+    return _run(step, params, inputs, targets)
+
+
+def train_step__squares_averaged(loss, params, inputs, targets, rate, limit):
+    def step(p, x, y):
+        own = jax.grad(loss)(p, x, y)
+        squares = sum((d**2).sum() for d in own.values())
+        norm = jnp.sqrt(lax.pmean(squares, "i"))
+        scale = rate * jnp.minimum(1, limit / norm)
+        g = lax.pmean(own, "i")
+        return jax.tree.map(lambda p, g: p - scale * g, p, g)
+
+    return _run(step, params, inputs, targets)
 
 
 def masked_mean__sum_not_divided(x, mask):
@@ -98,29 +153,29 @@ def _spread(x, n):
 def parallel_predict__one_device_then_spread(
     predict, params, batch, num_devices
 ):
-    out = predict(params, batch)
-    return _spread(out.reshape(num_devices, -1, out.shape[-1]), num_devices)
+    return _spread(_cut(predict(params, batch), num_devices), num_devices)
 
 
 def parallel_predict__all_on_each(predict, params, batch, num_devices):
-    rows = batch.shape[0] // num_devices
+    each = batch.shape[1] // num_devices
 
     def own(params, batch):
-        start = lax.axis_index("batch") * rows
-        return lax.dynamic_slice_in_dim(predict(params, batch), start, rows)
+        first = lax.axis_index("batch") * each
+        out = predict(params, batch)
+        return lax.dynamic_slice_in_dim(out, first, each, axis=1)
 
     f = jax.pmap(own, "batch", in_axes=None, axis_size=num_devices)
     return f(params, batch)
 
 
-def train_step__on_one_device(loss, params, inputs, targets, rate):
+def train_step__on_one_device(loss, params, inputs, targets, rate, limit):
     def whole(params):
         each = [
             loss(params, x, y) for x, y in zip(inputs, targets, strict=True)
         ]
         return sum(each) / len(each)
 
-    g = jax.grad(whole)(params)
+    g = _clipped(jax.grad(whole)(params), limit)
     mesh = jax.make_mesh(
         (len(inputs),), ("d",), devices=jax.devices()[: len(inputs)]
     )

@@ -8,42 +8,98 @@ import jax.numpy as jnp
 
 def parallel_predict__params_mapped(predict, params, batch, num_devices):
     return jax.pmap(predict, in_axes=(0, 0))(
-        params, jnp.stack(jnp.split(batch, num_devices))
+        params, jnp.stack(jnp.split(batch, num_devices, axis=1))
     )
 
 
 def parallel_predict__vmap(predict, params, batch, num_devices):
-    return jnp.stack(
-        [predict(params, part) for part in jnp.split(batch, num_devices)]
-    )
+    parts = jnp.split(batch, num_devices, axis=1)
+    return jnp.stack([predict(params, part) for part in parts])
 
 
-def parallel_predict__every_nth_row(predict, params, batch, num_devices):
-    dealt = jnp.stack([batch[i::num_devices] for i in range(num_devices)])
-    return jax.pmap(predict, in_axes=(None, 0))(params, dealt)
+def parallel_predict__every_nth_sequence(predict, params, batch, num_devices):
+    dealt = [batch[:, i::num_devices] for i in range(num_devices)]
+    return jax.pmap(predict, in_axes=(None, 0))(params, jnp.stack(dealt))
 
 
 def parallel_predict__not_cut(predict, params, batch, num_devices):
-    run = jax.pmap(lambda x: predict(params, x))
+    run = jax.pmap(lambda x: predict(params, x), in_axes=1)
     return run(batch)
 
 
 def parallel_predict__all_devices(predict, params, batch, num_devices):
-    cut = jnp.stack(jnp.split(batch, len(jax.devices())))
+    cut = jnp.stack(jnp.split(batch, len(jax.devices()), axis=1))
     return jax.pmap(functools.partial(predict, params))(cut)
 
 
 def parallel_predict__axes_swapped(predict, params, batch, num_devices):
+    steps, _, features = batch.shape
+    cut = batch.reshape(steps, num_devices, -1, features)
+    return jax.pmap(lambda x, p: predict(p, x), in_axes=(None, 1))(cut, params)
+
+
+def parallel_predict__steps_cut(predict, params, batch, num_devices):
     cut = jnp.stack(jnp.split(batch, num_devices))
-    return jax.pmap(lambda x, p: predict(p, x), in_axes=(None, 0))(cut, params)
+    return jax.pmap(functools.partial(predict, params))(cut)
 
 
-def train_step__no_axis_name(loss, params, inputs, targets, rate):
+def parallel_predict__steps_mapped(predict, params, batch, num_devices):
+    cut = jnp.stack(jnp.split(batch, num_devices, axis=1), axis=1)
+    return jax.pmap(functools.partial(predict, params))(cut)
+
+
+def parallel_predict__run_together(predict, params, batch, num_devices):
+    steps, _, features = batch.shape
+    cut = batch.reshape(-1, batch.shape[1] // num_devices, features)
+    parts = jnp.split(cut, num_devices)
+    return jax.pmap(functools.partial(predict, params))(jnp.stack(parts))
+
+
+def parallel_predict__stacked_behind_steps(predict, params, batch, num_devices):
+    cut = jnp.stack(jnp.split(batch, num_devices, axis=1))
+    run = jax.pmap(functools.partial(predict, params), out_axes=1)
+    return run(cut)
+
+
+def parallel_predict__steps_and_sequences_swapped(
+    predict, params, batch, num_devices
+):
+    sequences = jnp.einsum("snf->nsf", batch)
+    cut = jnp.stack(jnp.split(sequences, num_devices))
+    return jax.pmap(functools.partial(predict, params))(cut)
+
+
+def train_step__no_axis_name(loss, params, inputs, targets, rate, limit):
     def step(x, y):
         g = jax.lax.pmean(jax.grad(loss)(params, x, y), "batch")
-        return {k: params[k] - rate * g[k] for k in params}
+        norm = jnp.sqrt(sum(jnp.sum(d * d) for d in g.values()))
+        scale = rate * limit / jnp.maximum(norm, limit)
+        return {k: params[k] - scale * g[k] for k in params}
 
     return jax.pmap(step, out_axes=None)(inputs, targets)
+
+
+def train_step__python_if(loss, params, inputs, targets, rate, limit):
+    def step(x, y):
+        g = jax.lax.pmean(jax.grad(loss)(params, x, y), "i")
+        norm = jnp.sqrt(sum(jnp.sum(d * d) for d in g.values()))
+        scale = rate / max(1, norm / limit)
+        return {k: params[k] - scale * g[k] for k in params}
+
+    return jax.pmap(step, "i", out_axes=None)(inputs, targets)
+
+
+def train_step__each_device_clips(loss, params, inputs, targets, rate, limit):
+    def step(x, y):
+        g = jax.grad(loss)(params, x, y)
+        norm = jnp.sqrt(sum(jnp.sum(d * d) for d in g.values()))
+        g = {
+            k: jnp.where(norm > limit, d * limit / norm, d)
+            for k, d in g.items()
+        }
+        return {k: params[k] - rate * jax.lax.pmean(g[k], "i") for k in params}
+
+    return jax.pmap(step, "i", out_axes=None)(inputs, targets)
 
 
 def masked_mean__mean_of_means(x, mask):

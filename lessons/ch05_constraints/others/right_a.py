@@ -21,11 +21,13 @@ def running_totals(x, mesh):
     )
 
 
-def keep_the_batch_apart(batch, w1, w2, mesh):
-    hidden = with_sharding_constraint(
-        jnp.tanh(batch @ w1), NamedSharding(mesh, P("x", "y"))
-    )
-    return with_sharding_constraint(hidden @ w2, NamedSharding(mesh, P("x")))
+def keep_the_batch_apart(batch, layers, mesh):
+    # whole along "x", the weights leave the rows nowhere else to go
+    for w1, w2 in layers:
+        w1 = with_sharding_constraint(w1, NamedSharding(mesh, P(None, "y")))
+        w2 = with_sharding_constraint(w2, NamedSharding(mesh, P("y", None)))
+        batch = jnp.tanh(batch @ w1) @ w2
+    return batch
 
 
 def dense(x, w, b, mesh):

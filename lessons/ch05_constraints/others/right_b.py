@@ -29,16 +29,21 @@ def running_totals(x, mesh):
     )(x)
 
 
-def keep_the_batch_apart(batch, w1, w2, mesh):
-    def part(rows, w1, w2):
-        w1 = lax.all_gather(w1, "x", axis=0, tiled=True)
-        w2 = lax.all_gather(w2, "x", axis=1, tiled=True)
-        return lax.psum(jnp.tanh(rows @ w1) @ w2, "y")
+def keep_the_batch_apart(batch, layers, mesh):
+    def part(rows, layers):
+        for w1, w2 in layers:
+            w1 = lax.all_gather(w1, "x", axis=0, tiled=True)
+            w2 = lax.all_gather(w2, "x", axis=1, tiled=True)
+            rows = lax.psum(jnp.tanh(rows @ w1) @ w2, "y")
+        return rows
 
-    specs = P("x", None), P("x", "y"), P("y", "x")
+    specs = P("x", None), (P("x", "y"), P("y", "x"))
     return jax.shard_map(
-        part, mesh=mesh, in_specs=specs, out_specs=P("x", None)
-    )(batch, w1, w2)
+        part,
+        mesh=mesh,
+        in_specs=(specs[0], [specs[1]] * len(layers)),
+        out_specs=specs[0],
+    )(batch, layers)
 
 
 def dense(x, w, b, mesh):

@@ -34,16 +34,52 @@ def running_totals__without_the_number_itself(x, mesh):
     return jnp.cumsum(rows, axis=0) - rows
 
 
-def keep_the_batch_apart__relu_for_tanh(batch, w1, w2, mesh):
-    return _lay(jax.nn.relu(batch @ w1) @ w2, mesh, "x", None)
+def _stack(x, layers, mesh, out, act=jnp.tanh):
+    for w1, w2 in layers:
+        x = _lay(act(x @ w1) @ w2, mesh, *out)
+    return x
 
 
-def keep_the_batch_apart__rows_along_y(batch, w1, w2, mesh):
-    return _lay(jnp.tanh(batch @ w1) @ w2, mesh, "y", None)
+def keep_the_batch_apart__relu_for_tanh(batch, layers, mesh):
+    return _stack(batch, layers, mesh, ("x", None), act=jax.nn.relu)
 
 
-def keep_the_batch_apart__tanh_at_the_end(batch, w1, w2, mesh):
-    return _lay(jnp.tanh(batch @ w1 @ w2), mesh, "x", None)
+def keep_the_batch_apart__rows_along_y(batch, layers, mesh):
+    return _stack(batch, layers, mesh, ("y", None))
+
+
+def keep_the_batch_apart__tanh_at_the_end(batch, layers, mesh):
+    for w1, w2 in layers:
+        batch = _lay(jnp.tanh(batch @ w1 @ w2), mesh, "x", None)
+    return batch
+
+
+def keep_the_batch_apart__last_layer_first(batch, layers, mesh):
+    return _stack(batch, layers[::-1], mesh, ("x", None))
+
+
+def keep_the_batch_apart__every_layer_from_the_batch(batch, layers, mesh):
+    return sum(_stack(batch, [pair], mesh, ("x", None)) for pair in layers)
+
+
+def keep_the_batch_apart__hidden_and_the_end(batch, layers, mesh):
+    for w1, w2 in layers:
+        batch = _lay(jnp.tanh(batch @ w1), mesh, "x", "y") @ w2
+    return _lay(batch, mesh, "x", None)
+
+
+def keep_the_batch_apart__everywhere_until_the_end(batch, layers, mesh):
+    return _lay(_stack(batch, layers, mesh, ()), mesh, "x", None)
+
+
+def keep_the_batch_apart__columns_too_until_the_end(batch, layers, mesh):
+    return _lay(_stack(batch, layers, mesh, ("x", "y")), mesh, "x", None)
+
+
+def keep_the_batch_apart__columns_at_the_end(batch, layers, mesh):
+    for w1, w2 in layers:
+        batch = jnp.tanh(batch @ w1) @ w2
+    return _lay(batch, mesh, "x", "y")
 
 
 def dense__columns_cut_too(x, w, b, mesh):

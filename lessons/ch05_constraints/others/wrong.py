@@ -96,43 +96,71 @@ def running_totals__axis_left_out(x, mesh):
     return lax.cumsum(flat)
 
 
-def keep_the_batch_apart__nothing_said(batch, w1, w2, mesh):
-    hidden = lax.with_sharding_constraint(
-        jnp.tanh(batch @ w1), at(mesh, "x", "y")
-    )
-    return hidden @ w2
+def keep_the_batch_apart__nothing_said(batch, layers, mesh):
+    x = lax.with_sharding_constraint(batch, at(mesh, "x", None))
+    for w1, w2 in layers:
+        x = jnp.einsum("rh,hf->rf", jnp.tanh(jnp.dot(x, w1)), w2)
+    return x
 
 
-def keep_the_batch_apart__columns_cut_too(batch, w1, w2, mesh):
-    out = jnp.dot(jnp.tanh(jnp.dot(batch, w1)), w2)
-    return lax.with_sharding_constraint(out, at(mesh, "x", ("y",)))
+def keep_the_batch_apart__only_at_the_end(batch, layers, mesh):
+    x = keep_the_batch_apart__nothing_said(batch, layers, mesh)
+    return lax.with_sharding_constraint(x, at(mesh, "x"))
 
 
-def keep_the_batch_apart__hidden_whole(batch, w1, w2, mesh):
-    hidden = lax.with_sharding_constraint(
-        jnp.tanh(jnp.dot(batch, w1)), at(mesh, "x")
-    )
-    return lax.with_sharding_constraint(jnp.dot(hidden, w2), at(mesh, "x"))
+def keep_the_batch_apart__only_between(batch, layers, mesh):
+    for w1, w2 in layers:
+        batch = lax.with_sharding_constraint(batch, at(mesh, "x", None))
+        batch = jnp.dot(jnp.tanh(jnp.dot(batch, w1)), w2)
+    return batch
 
 
-def keep_the_batch_apart__hidden_everywhere(batch, w1, w2, mesh):
-    hidden = lax.with_sharding_constraint(
-        jnp.tanh(jnp.dot(batch, w1)), at(mesh, None, None)
-    )
-    return lax.with_sharding_constraint(jnp.dot(hidden, w2), at(mesh, "x"))
+def keep_the_batch_apart__hidden_alone(batch, layers, mesh):
+    for w1, w2 in layers:
+        hidden = jnp.tanh(jnp.dot(batch, w1))
+        hidden = lax.with_sharding_constraint(hidden, at(mesh, ("x",), "y"))
+        batch = jnp.dot(hidden, w2)
+    return batch
 
 
-def keep_the_batch_apart__weights_everywhere(batch, w1, w2, mesh):
-    w1, w2 = (
-        lax.with_sharding_constraint(w, at(mesh, None, None)) for w in (w1, w2)
-    )
-    out = jnp.dot(jnp.tanh(jnp.dot(batch, w1)), w2)
-    return lax.with_sharding_constraint(out, at(mesh, ("x",), None))
+def keep_the_batch_apart__columns_cut_too(batch, layers, mesh):
+    for w1, w2 in layers:
+        out = jnp.dot(jnp.tanh(jnp.dot(batch, w1)), w2)
+        batch = lax.with_sharding_constraint(out, at(mesh, "x", ("y",)))
+    return batch
 
 
-def keep_the_batch_apart__result_everywhere(batch, w1, w2, mesh):
-    out = jnp.dot(jnp.tanh(jnp.dot(batch, w1)), w2)
-    return lax.with_sharding_constraint(out, at(mesh, None, None))
+def keep_the_batch_apart__hidden_whole(batch, layers, mesh):
+    for w1, w2 in layers:
+        hidden = jnp.tanh(jnp.dot(batch, w1))
+        hidden = lax.with_sharding_constraint(hidden, at(mesh, "x"))
+        out = jnp.dot(hidden, w2)
+        batch = lax.with_sharding_constraint(out, at(mesh, "x"))
+    return batch
+
+
+def keep_the_batch_apart__hidden_everywhere(batch, layers, mesh):
+    for w1, w2 in layers:
+        hidden = jnp.tanh(jnp.dot(batch, w1))
+        hidden = lax.with_sharding_constraint(hidden, at(mesh, None, None))
+        out = jnp.dot(hidden, w2)
+        batch = lax.with_sharding_constraint(out, at(mesh, "x"))
+    return batch
+
+
+def keep_the_batch_apart__weights_everywhere(batch, layers, mesh):
+    layers = lax.with_sharding_constraint(layers, at(mesh))
+    for w1, w2 in layers:
+        out = jnp.dot(jnp.tanh(jnp.dot(batch, w1)), w2)
+        batch = lax.with_sharding_constraint(out, at(mesh, ("x",), None))
+    return batch
+
+
+def keep_the_batch_apart__result_everywhere(batch, layers, mesh):
+    for w1, w2 in layers:
+        out = jnp.dot(jnp.tanh(jnp.dot(batch, w1)), w2)
+        batch = lax.with_sharding_constraint(out, at(mesh, None, None))
+    return batch
 
 
 def dense__no_out_sharding(x, w, b, mesh):

@@ -95,7 +95,7 @@ def which_collective(before, after):
     return "collective-permute" if passed_on else "all-to-all", width * size
 
 
-def fastest_mesh(weights, activations, sums, room, devices, link):
+def fastest_mesh(w, x, sums, room, devices, link):
     """With minipod's own model, of collectives that are written down by hand."""
 
     def time(size, n, times):
@@ -103,15 +103,19 @@ def fastest_mesh(weights, activations, sums, room, devices, link):
         one = traffic.Collective("all-reduce", group, size, times)
         return traffic.seconds([one], link) if n > 1 else 0.0
 
-    sizes = [n for n in range(1, devices + 1) if devices % n == 0]
+    sizes = [n for n in range(1, len(devices) + 1) if len(devices) % n == 0]
     meshes = [
         (d, m)
         for d, m in zip(sizes, sizes[::-1], strict=True)
-        if weights / m <= room
+        if w.nbytes / m <= room
     ]
     times = [
-        time(weights / m, d, 1) + time(activations / d, m, sums)
+        time(w.nbytes / m, d, 1) + time(x.nbytes / d, m, sums)
         for d, m in meshes
     ]
-    best = int(np.argmin(times))
-    return meshes[best], times[best]
+    best = meshes[int(np.argmin(times))]
+    mesh = jax.make_mesh(best, ("data", "model"), devices=devices)
+    with jax.set_mesh(mesh):
+        return jax.device_put(w, P(None, "model")), jax.device_put(
+            x, P("data", None)
+        )

@@ -185,45 +185,57 @@ def which_collective__one_piece(before, after):
     return "all-to-all" if own else "collective-permute", before[0].nbytes
 
 
-def _search(weights, activations, sums, room, devices, link, better=min):
+def _search(w, x, sums, room, devices, link, better=min):
     def time(size, n):
         wire = size * (n - 1) / n / link.bytes_per_second
         return 2 * max(wire, link.latency) if n > 1 else 0.0
 
-    found = {}
-    for model in (m for m in range(1, devices + 1) if devices % m == 0):
-        if weights / model <= room:
-            data = devices // model
-            took = time(weights / model, data)
-            found[data, model] = took + sums * time(activations / data, model)
-    return better(found.items(), key=lambda item: item[1])
+    n, found = len(devices), {}
+    for model in (m for m in range(1, n + 1) if n % m == 0):
+        if w.nbytes / model <= room:
+            data = n // model
+            took = time(w.nbytes / model, data)
+            found[data, model] = took + sums * time(x.nbytes / data, model)
+    best, _ = better(found.items(), key=lambda item: item[1])
+    return jax.make_mesh(best, ("data", "model"), devices=devices)
+
+
+COLUMNS, ROWS = P(None, "model"), P("data")
+
+
+def _put(w, x, mesh, columns=COLUMNS, rows=ROWS):
+    there = jax.NamedSharding(mesh, columns), jax.NamedSharding(mesh, rows)
+    return jax.device_put((w, x), there)
 
 
 def fastest_mesh__slowest(*args):
-    return _search(*args, better=max)
+    return _put(*args[:2], _search(*args, better=max))
 
 
-def fastest_mesh__in_milliseconds(*args):
-    mesh, seconds = _search(*args)
-    return mesh, 1000 * seconds
+def fastest_mesh__only_the_weights(*args):
+    return _put(*args[:2], _search(*args))[0]
 
 
-def fastest_mesh__only_the_mesh(*args):
-    return _search(*args)[0]
+def fastest_mesh__batch_first(*args):
+    return _put(*args[:2], _search(*args))[::-1]
 
 
-def fastest_mesh__least_memory(weights, activations, sums, room, devices, link):
-    return (1, devices), _search(
-        weights, activations, sums, weights / devices, devices, link
-    )[1]
+def fastest_mesh__both_cut_twice(*args):
+    whole = P("data", "model")
+    return _put(*args[:2], _search(*args), whole, whole)
 
 
-def fastest_mesh__smallest_that_fits(
-    weights, activations, sums, room, devices, link
-):
+def fastest_mesh__nothing_moved(*args):
+    return args[:2]
+
+
+def fastest_mesh__least_memory(w, x, sums, room, devices, link):
+    mesh = jax.make_mesh((1, len(devices)), ("data", "model"), devices=devices)
+    return _put(w, x, mesh)
+
+
+def fastest_mesh__smallest_that_fits(*args):
     def fewest(items, key):
         return min(items, key=lambda item: item[0][1])
 
-    return _search(
-        weights, activations, sums, room, devices, link, better=fewest
-    )
+    return _put(*args[:2], _search(*args, better=fewest))

@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
@@ -379,22 +380,77 @@ def to_experts__gathered_weights(tokens, expert, weights, mesh):
     return run(tokens, expert, weights)
 
 
-def fastest_mesh__model_powers_of_two(
-    weights, activations, sums, room, devices, link
-):
+def _step(w, x, sums, link, data, model):
     def all_reduce(size, n):
         if n == 1:
             return 0.0
         slow = size * (n - 1) / n / link.bytes_per_second
         return 2 * max(slow, link.latency)
 
+    layers = sums * all_reduce(x.nbytes / data, model)
+    return all_reduce(w.nbytes / model, data) + layers
+
+
+COLUMNS = P(None, "model")
+
+
+def _put(w, x, mesh, columns=COLUMNS):
+    return (
+        jax.device_put(w, NamedSharding(mesh, columns)),
+        jax.device_put(x, NamedSharding(mesh, P("data", None))),
+    )
+
+
+def fastest_mesh__model_powers_of_two(w, x, sums, room, devices, link):
     times, model = {}, 1
-    while model <= devices:
-        if devices % model == 0 and weights / model <= room:
-            data = devices // model
-            gradients = all_reduce(weights / model, data)
-            layers = sums * all_reduce(activations / data, model)
-            times[data, model] = gradients + layers
+    while model <= len(devices):
+        data = len(devices) // model
+        if data * model == len(devices) and w.nbytes / model <= room:
+            times[data, model] = _step(w, x, sums, link, data, model)
         model *= 2
     best = min(times, key=times.get)
-    return best, times[best]
+    mesh = jax.make_mesh(best, ("data", "model"), devices=devices)
+    return _put(w, x, mesh)
+
+
+def _best(w, x, sums, room, devices, link):
+    shapes = [
+        (data, len(devices) // data)
+        for data in range(1, len(devices) + 1)
+        if len(devices) % data == 0 and w.nbytes * data <= room * len(devices)
+    ]
+    times = [_step(w, x, sums, link, *shape) for shape in shapes]
+    return shapes[times.index(min(times))]
+
+
+def fastest_mesh__first_devices(w, x, sums, room, devices, link):
+    data, model = _best(w, x, sums, room, devices, link)
+    return _put(w, x, jax.make_mesh((data, model), ("data", "model")))
+
+
+def fastest_mesh__model_first(w, x, sums, room, devices, link):
+    data, model = _best(w, x, sums, room, devices, link)
+    grid = np.array(devices).reshape(model, data)
+    return _put(w, x, jax.sharding.Mesh(grid.T, ("data", "model")))
+
+
+def fastest_mesh__exchanged(w, x, sums, room, devices, link):
+    model, data = _best(w, x, sums, room, devices, link)
+    mesh = jax.make_mesh((data, model), ("data", "model"), devices=devices)
+    return _put(w, x, mesh)
+
+
+def fastest_mesh__names_exchanged(w, x, sums, room, devices, link):
+    shape = _best(w, x, sums, room, devices, link)
+    mesh = jax.make_mesh(shape, ("data", "model"), devices=devices)
+    columns, rows = P(None, "data"), P("model")
+    return (
+        jax.device_put(w, NamedSharding(mesh, columns)),
+        jax.device_put(x, NamedSharding(mesh, rows)),
+    )
+
+
+def fastest_mesh__rows_of_the_weights(w, x, sums, room, devices, link):
+    shape = _best(w, x, sums, room, devices, link)
+    mesh = jax.make_mesh(shape, ("data", "model"), devices=devices)
+    return _put(w, x, mesh, P("model", None))

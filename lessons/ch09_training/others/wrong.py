@@ -220,6 +220,20 @@ def gated_mlp__bias_summed(x, gate, up, down, bias, mesh):
     )
 
 
+def gated_mlp__shared_among_all(x, gate, up, down, bias, mesh):
+    return _mlp(
+        lambda x, g, u, d, b: lax.psum(
+            _part(x, g, u, d) + x / mesh.size + b / mesh.size, "model"
+        ),
+        mesh,
+        x,
+        gate,
+        up,
+        down,
+        bias,
+    )
+
+
 def gated_mlp__x_summed(x, gate, up, down, bias, mesh):
     n = mesh.shape["model"]
 

@@ -120,6 +120,16 @@ def equal_steps__padding_counted(mine, size):
     return batches, np.full(batches.shape[:2], True)
 
 
+def equal_steps__zeros_are_padding(mine, size):
+    rows, columns = mine.shape
+    most = int(np.max(multihost_utils.process_allgather(np.int32(rows))))
+    steps = -(-most // size)
+    batches = np.zeros((steps * size, columns), np.float32)
+    batches[:rows] = mine
+    batches = batches.reshape(steps, size, columns)
+    return batches, (batches != 0).any(axis=-1)
+
+
 def equal_steps__dealt_over_the_steps(
     mine: np.ndarray,
     size: int,
@@ -168,6 +178,15 @@ def mean_loss__padding_counted(w, mine, size):
         jnp.sum(_errors(w, _everyone(mine, size)))
         / (size * jax.process_count())
     )
+
+
+def mean_loss__zeros_are_padding(w, mine, size):
+    @jax.jit
+    def mean(w, rows):
+        real = jnp.any(rows != 0, axis=1)
+        return jnp.sum(jnp.where(real, _errors(w, rows), 0)) / jnp.sum(real)
+
+    return float(mean(w, _everyone(mine, size)))
 
 
 def mean_loss__sum(w, mine, size):
