@@ -1,8 +1,8 @@
 """python -m grader.author.held_out [CHAPTER …]: answers by people who had only the statements; what they are told.
 
-tests/data/held_out/SET/chNN_name.py are answers files. `right` are right ones, in other styles; `a` and `b` wrong ones,
-with one misconception each; `two` with two at once: `# what:` above each function says which. What each is told was
-graded by hand, in grades.toml: EXERCISE = [GRADE, the beginning of what it is told], as long as that is said.
+tests/data/held_out/SET/chNN_name.py are answers files. `right`, `right_d` are right ones, in other styles; `a` to `d`
+wrong ones, with one misconception each; `two`, `two_c` with two at once: `# what:` above each function says which. What
+each is told was graded by hand, in grades.toml: EXERCISE = [GRADE, the beginning of what it is told].
 
 named    the misconception, or its equivalent      useful   leads there: a key, a smallest case, an error's own words
 useless  only that it is wrong                     false    what is not so
@@ -29,7 +29,9 @@ from grader.home import HERE
 from minipod.tables import Table
 
 FOLDER = HERE / "tests/data/held_out"
-SETS = ("a", "b", "two", "right")
+WRONG = ("a", "b", "c", "d", "two", "two_c")
+RIGHT = ("right", "right_d")
+SETS = (*WRONG, *RIGHT)
 GRADES = ("named", "useful", "useless", "false")
 SEED, LIMIT = 1, 40
 BEGINNING = 60  # characters of a message that a grade goes with
@@ -60,7 +62,6 @@ def judged(name: str, lessons: list[str]) -> list[dict[str, str]]:
             f"--answers={FOLDER / name}",
             f"--report={report}",
             f"--seed={SEED}",
-            f"--limit={LIMIT}",
             "--lang=en",
         ]
         command = [
@@ -85,7 +86,7 @@ def graded(name: str, rows: list[dict[str, str]], grades: dict[str, dict[str, li
         exercise, said = row["exercise"], beginning(row["message"])
         if row["outcome"] == "todo":
             continue  # it is no held-out answer any more
-        if name == "right":
+        if name in RIGHT:
             grade = "accepted" if row["outcome"] == "right" else "refused"
         elif row["outcome"] == "right":
             grade = "passed"
@@ -104,7 +105,7 @@ def counted(answers: list[Answer]) -> str:
         times = Counter(a.grade for a, c in zip(answers, chapter, strict=True) if c == one)
         rows.append((one, *(str(times[column] or "") for column in columns)))
     lines = [str(Table(("", *columns), tuple(rows)))]
-    for name in SETS[:-1]:
+    for name in WRONG:
         of_set = [a for a in answers if a.set == name]
         well = sum(a.grade in ("named", "useful") for a in of_set)
         if of_set:
@@ -133,7 +134,7 @@ def main(argv: list[str] | None = None) -> int:
     for answer in bad:
         print(f"{answer.grade}: {answer.set}/{answer.exercise}: {answer.said}")
     missing = [a for a in answers if not a.grade]
-    for name in SETS[:-1]:
+    for name in WRONG:
         if of_set := [a for a in missing if a.set == name]:
             print(f"to be graded:\n[{name}]")
             print("\n".join(f'"{a.exercise}" = ["", {json.dumps(a.said, ensure_ascii=False)}]' for a in of_set))

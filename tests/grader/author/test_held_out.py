@@ -15,17 +15,20 @@ def exercises(lesson: str) -> set[str]:
     return {f"{lesson}.{name}" for name in functions(HERE / "lessons" / lesson / "exercises.py")}
 
 
+FEWEST = {"two_c": 30, "right": 60, "right_d": 30}  # the others have an answer to nearly every exercise
+
+
 @pytest.mark.parametrize("name", held_out.SETS)
 def test_each_wrong_answer_has_a_grade_and_each_grade_an_answer(name: str):
     files = sorted((held_out.FOLDER / name).glob("ch*.py"))
-    assert len(files) == 16
     held = {f"{file.stem}.{f}" for file in files for f in functions(file)} & set.union(
         *map(exercises, (f.stem for f in files))
     )
-    if name == "right":
-        assert len(held) == 67 and name not in GRADES
+    assert len(held) > FEWEST.get(name, 50)
+    if name in held_out.RIGHT:
+        assert name not in GRADES
         return
-    assert held == set(GRADES[name]) and len(held) > 50
+    assert held == set(GRADES[name])
     for grade, said in GRADES[name].values():
         assert grade in held_out.GRADES and said == held_out.beginning(said)
 

@@ -494,6 +494,20 @@ def test_a_night_that_fails_goes_again_as_long_as_checkpoints_move(tmp_path):
     assert started(tmp_path, 137, steps=90) == (True, 0)
 
 
+def test_what_an_earlier_start_said_stays_in_the_output(tmp_path):
+    """Slurm opens it to append, and `tee` must not open it anew."""
+    started(tmp_path, 0)  # writes srun and scontrol
+    for name in ("srun", "scontrol"):
+        (tmp_path / name).write_text(f"#!/bin/sh\necho {name} was here; echo {name} failed >&2; exit 75\n")
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_JOB_ID": "7"}
+    with (tmp_path / "night.out").open("a") as out:
+        for _ in range(2):
+            command = ["bash", LESSON / "night.sbatch", "runs", "60"]
+            subprocess.run(command, cwd=tmp_path, env=env, stdout=out, stderr=out)
+    said = (tmp_path / "night.out").read_text()
+    assert said.count("srun was here") == said.count("srun failed") == said.count("ended with 75: again") == 2
+
+
 def test_a_night_whose_folder_cannot_be_written_needs_a_person(tmp_path):
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs/failed").mkdir()

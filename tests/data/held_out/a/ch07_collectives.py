@@ -72,22 +72,3 @@ def which_collective(before, after):
     if np.array_equal(pieces.reshape(n, k), after):
         return "all-to-all", size
     return "collective-permute", size
-
-
-# what: counts the sums of activations as one all-reduce of all their bytes
-def fastest_mesh(weights, activations, sums, room, devices, link):
-    def all_reduce(size, n):
-        if n == 1:
-            return 0.0
-        slow = size * (n - 1) / n / link.bytes_per_second
-        return 2 * max(slow, link.latency)
-
-    times = {}
-    for model in range(1, devices + 1):
-        if devices % model == 0 and weights / model <= room:
-            data = devices // model
-            gradients = all_reduce(weights / model, data)
-            layers = all_reduce(sums * activations / data, model)
-            times[data, model] = gradients + layers
-    best = min(times, key=times.get)
-    return best, times[best]

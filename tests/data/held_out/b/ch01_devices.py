@@ -26,14 +26,6 @@ def spread(arrays, devices):
     return placed
 
 
-# what: device id 0 is falsy, so an array committed to device 0 is not seen
-def where_it_lies(operands, default):
-    committed = {device for device, fixed in operands if fixed}
-    if len(committed) > 1:
-        return None
-    return next(iter(committed), None) or default
-
-
 # what: sets the default device of the whole process and never sets it back
 def run_there(function, tree, device):
     jax.config.update("jax_default_device", device)

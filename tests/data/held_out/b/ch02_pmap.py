@@ -8,27 +8,6 @@ from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 
 
-# what: gathers the predictions, so every device holds all of them
-def parallel_predict(predict, params, batch, num_devices):
-    def gathered(params, inputs):
-        return jax.lax.all_gather(predict(params, inputs), "batch")
-
-    cut = batch.reshape(num_devices, -1, batch.shape[1])
-    run = jax.pmap(gathered, "batch", in_axes=(None, 0), out_axes=None)
-    return run(params, cut)
-
-
-# what: brings the new parameters back to the host, as NumPy arrays
-def train_step(loss, params, inputs, targets, rate):
-    def step(params, inputs, targets):
-        local = jax.grad(loss)(params, inputs, targets)
-        mean = jax.lax.pmean(local, "batch")
-        return jax.tree.map(lambda p, g: p - rate * g, params, mean)
-
-    run = jax.pmap(step, "batch", in_axes=(None, 0, 0), out_axes=None)
-    return jax.device_get(run(params, inputs, targets))
-
-
 # what: adds up whole rows over the devices before it sums them locally
 def masked_mean(x, mask):
     def mean(x, mask):

@@ -20,14 +20,6 @@ def running_totals(x, mesh):
     return with_sharding_constraint(totals, whole)
 
 
-# what: gathers the weights along both axes, so every device does all columns
-def keep_the_batch_apart(batch, w1, w2, mesh):
-    whole = NamedSharding(mesh, P())
-    w1, w2 = (with_sharding_constraint(w, whole) for w in (w1, w2))
-    out = jnp.tanh(batch @ w1) @ w2
-    return with_sharding_constraint(out, NamedSharding(mesh, P("x", None)))
-
-
 # what: gathers the dimension that is summed over, so that @ no longer stops
 def dense(x, w, b, mesh):
     x = jax.reshard(x, NamedSharding(mesh, P("x", None)))

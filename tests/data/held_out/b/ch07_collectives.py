@@ -76,5 +76,3 @@ def which_collective(before, after):
     if sorted(before.tolist()) == sorted(after.tolist()):
         return "collective-permute", size
     return "all-to-all", size
-
-

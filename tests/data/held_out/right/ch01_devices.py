@@ -30,16 +30,6 @@ def spread(arrays, devices):
     return placed
 
 
-# what: matches the sorted list of owners
-def where_it_lies(operands, default):
-    match sorted({device for device, committed in operands if committed}):
-        case []:
-            return default
-        case [device]:
-            return device
-    return None
-
-
 # what: moves leaf by leaf with a SingleDeviceSharding
 def run_there(function, tree, device):
     here = SingleDeviceSharding(device)

@@ -28,21 +28,6 @@ def running_totals(x, mesh):
     )(x)
 
 
-# what: by hand: two all-gathers along "x" and one psum along "y"
-def keep_the_batch_apart(batch, w1, w2, mesh):
-    def each(batch, w1, w2):
-        w1 = lax.all_gather(w1, "x", axis=0, tiled=True)
-        w2 = lax.all_gather(w2, "x", axis=1, tiled=True)
-        return lax.psum(jnp.tanh(batch @ w1) @ w2, "y")
-
-    return jax.shard_map(
-        each,
-        mesh=mesh,
-        in_specs=(P("x", None), P("x", "y"), P("y", "x")),
-        out_specs=P("x", None),
-    )(batch, w1, w2)
-
-
 # what: lax.dot_general with out_sharding, and a maximum with 0
 def dense(x, w, b, mesh):
     rows = NamedSharding(mesh, P("x", None))

@@ -78,23 +78,3 @@ def which_collective(before, after):
     if alike and after.any():
         return "all-reduce", size
     return "collective-permute", size
-
-
-# what: the least of (seconds, mesh) over a generator of all meshes that fit
-def fastest_mesh(weights, activations, sums, room, devices, link):
-    def all_reduce(size, n):
-        if n < 2:
-            return 0.0
-        sent = size * (n - 1) / n
-        return 2 * max(sent / link.bytes_per_second, link.latency)
-
-    def step(data, model):
-        layers = sums * all_reduce(activations / data, model)
-        return all_reduce(weights / model, data) + layers
-
-    seconds, mesh = min(
-        (step(data, devices // data), (data, devices // data))
-        for data in range(1, devices + 1)
-        if devices % data == 0 and weights <= room * (devices // data)
-    )
-    return mesh, seconds

@@ -29,15 +29,6 @@ def spread(arrays, devices):
     return placed
 
 
-# what: uncommitted ones that agree stay + compares first and last owner only
-def where_it_lies(operands, default):
-    owners = [device for device, fixed in operands if fixed]
-    if owners:
-        return owners[0] if owners[0] == owners[-1] else None
-    devices = {device for device, _ in operands}
-    return devices.pop() if len(devices) == 1 else default
-
-
 # what: looks where the first leaf lies, not the others + no default device
 def run_there(function, tree, device):
     if jax.tree.leaves(tree)[0].devices() != {device}:

@@ -19,14 +19,6 @@ def running_totals(x, mesh):
     return with_sharding_constraint(jnp.cumsum(x, axis=0), out)
 
 
-# what: has whole hidden rows on every device + cuts the result's columns too
-def keep_the_batch_apart(batch, w1, w2, mesh):
-    rows = NamedSharding(mesh, P("x", None))
-    hidden = with_sharding_constraint(jnp.tanh(batch @ w1), rows)
-    out = NamedSharding(mesh, P("x", "y"))
-    return with_sharding_constraint(hidden @ w2, out)
-
-
 # what: adds the bias after the relu + leaves the outputs cut along "y"
 def dense(x, w, b, mesh):
     both = NamedSharding(mesh, P("x", "y"))

@@ -67,20 +67,3 @@ def which_collective(before, after):
     if all(row.tobytes() in rows or not row.any() for row in after):
         return "collective-permute", size
     return "all-to-all", size * (n - 1) // n
-
-
-# what: one device pays the latency, too + weights must be less than room
-def fastest_mesh(weights, activations, sums, room, devices, link):
-    def all_reduce(size, n):
-        slow = size * (n - 1) / n / link.bytes_per_second
-        return 2 * max(slow, link.latency)
-
-    times = {}
-    for model in range(1, devices + 1):
-        if devices % model == 0 and weights / model < room:
-            data = devices // model
-            gradients = all_reduce(weights / model, data)
-            layers = sums * all_reduce(activations / data, model)
-            times[data, model] = gradients + layers
-    best = min(times, key=times.get)
-    return best, times[best]

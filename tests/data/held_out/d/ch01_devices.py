@@ -1,0 +1,24 @@
+import heapq
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp  # noqa: F401
+
+
+# what: ties go to the device with the smallest id (what a heap needs), not to the first in the list
+def spread(arrays: list[jax.Array], devices: list) -> list[jax.Array]:
+    heap = [(0, device.id, device) for device in devices]
+    heapq.heapify(heap)
+    placed = []
+    for array in arrays:
+        held, number, device = heapq.heappop(heap)
+        placed.append(jax.device_put(array, device))
+        heapq.heappush(heap, (held + array.nbytes, number, device))
+    return placed
+
+
+# what: arrays that the function makes itself follow its arguments; the default device is left alone
+def run_there(function: Callable, tree: Any, device: jax.Device) -> Any:
+    moved = jax.device_put(tree, device)
+    return jax.device_put(function(moved), device)
