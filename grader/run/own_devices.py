@@ -48,8 +48,12 @@ def fitted(spec: Spec, machine: Machine) -> Spec:
 
 
 def counted_beside(spec: Spec, machine: Machine) -> bool:
-    """Whether an exercise counts what the CPU's compiler sends or computes; this machine's may do so otherwise."""
-    return machine.platform != "cpu" and (spec.budget is not None or spec.work)
+    """Whether an exercise counts what the CPU's compiler sends or computes, or wants more devices than there are.
+
+    This machine's compiler may do so otherwise, and of a layout few devices show little.
+    """
+    fewer = spec.processes == 1 and machine.count < spec.devices
+    return machine.platform != "cpu" and (spec.budget is not None or spec.work or fewer)
 
 
 def not_here(spec: Spec, machine: Machine, in_cluster: bool) -> Message | None:

@@ -2,6 +2,7 @@
 WAYS, in process 1 unless something else is said."""
 
 import faulthandler
+import importlib
 import os
 import signal
 import sys
@@ -50,7 +51,7 @@ def main(way):
     if me == 1 and way == "raises before initialize":
         raise FileNotFoundError("there is no data here")
     if me == 1 and way == "lacks a package":
-        import not_installed  # noqa: F401
+        importlib.import_module("not_installed")
     if me == 1 and way == "60 s late":
         time.sleep(60)
     jax.distributed.initialize(**launch_arguments())

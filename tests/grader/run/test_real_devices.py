@@ -3,6 +3,7 @@
 as JAX_NUM_CPU_DEVICES says of them; a GPU and a TPU are only described.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -108,7 +109,8 @@ def test_a_child_has_the_machines_own_devices_at_full_precision():
 def test_what_is_counted_is_the_cpus_and_a_tolerance_is_wider_on_accelerators():
     with_budget = replace(SPEC, how="jit", budget=Budget({"all-reduce"}, 7))
     for machine in (GPU, TPU):
-        assert own_devices.counted_beside(with_budget, machine) and not own_devices.counted_beside(SPEC, machine)
+        assert own_devices.counted_beside(with_budget, machine)
+        assert own_devices.counted_beside(SPEC, machine) == (machine.count < SPEC.devices)
         assert not own_devices.not_here(with_budget, machine, in_cluster=False)
         why = own_devices.not_here(with_budget, machine, in_cluster=True)
         assert why and why.key == "real-budget"
@@ -173,3 +175,31 @@ def test_one_child_at_a_time_has_the_devices(root: Path, monkeypatch: pytest.Mon
     settings = Settings(root / "three", 1, machine=CPU)
     verdict = checking.finish(checking.begin(Exercises(root / "lessons").spec("ch90_one.double"), settings))
     assert verdict.outcome == "wrong" and most == [1]
+
+
+PRETENDED = """
+import os, sys
+import pytest
+from grader.exercise.spec import Machine
+from grader.run import own_devices
+count, report = int(sys.argv[1]), sys.argv[2]
+own_devices.find = lambda: Machine(count, "tpu", "pretended")
+os.environ |= {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": str(count)}
+options = ["--device=real", "--solutions", f"--report={report}", "-q", "-p", "no:cacheprovider"]
+sys.exit(pytest.main(["lessons/", *options]))
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("count", [8, 4, 2, 1])
+def test_so_many_exercises_are_checked_as_the_guide_says(count: int, tmp_path: Path):
+    home = Path(__file__).parents[3]
+    command = [sys.executable, "-c", PRETENDED, str(count), str(tmp_path / "report.json")]
+    done = subprocess.run(command, cwd=home, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-2000:]
+    rows = json.loads((tmp_path / "report.json").read_text())
+    right = [row["exercise"] for row in rows if row["outcome"] == "right"]
+    assert {row["outcome"] for row in rows} == {"right", "skipped"}
+    row = f"| {count} | {len(right)} | {sum(name < 'ch10' for name in right)} |"
+    for language in ("en", "zh-Hans"):
+        assert f"\n{row}\n" in (home / f"book/{language}/teaching.md").read_text(encoding="utf-8"), row
