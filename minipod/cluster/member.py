@@ -19,11 +19,11 @@ _NUMBERS = ("MINIPOD_PROCESS", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "TPU_WORK
 
 
 def start(command: list[str]) -> None:
-    """Run `[-m] PROGRAM ARGUMENTS…` as `python` would; if it fails while it is part of a cluster, end there and then.
+    """Run `[-m] PROGRAM ARGUMENTS…` as `python` would; who fails leaves.
 
-    Returns, or raises SystemExit, where nobody waits for this process. Further steps of a Slurm job get a coordinator's
-    port of their own, also for programs that use JAX alone.
+    Returns, or raises SystemExit, where nobody waits for this process.
     """
+    # further steps of a Slurm job, also of programs that use JAX alone
     if port := port_of_step():
         os.environ["JAX_COORDINATOR_PORT"] = port
     try:
@@ -35,7 +35,8 @@ def start(command: list[str]) -> None:
             print(end.code, file=sys.stderr)
             status = 1
     except BaseException as error:  # KeyboardInterrupt, too
-        error.__traceback__ = trace = in_the_program(error.__traceback__, __file__)
+        trace = in_the_program(error.__traceback__, __file__)
+        error.__traceback__ = trace
         sys.excepthook(type(error), error, trace)
         status = 130 if isinstance(error, KeyboardInterrupt) else 1
     else:
@@ -51,11 +52,11 @@ def _in_a_cluster() -> bool:
 
 
 def leave(status: int) -> None:
-    """End here if others may wait for this process, without JAX's barrier and without all other exit handlers."""
+    """End here if others may wait for this process: no exit handlers."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()
-    first = next((os.environ[name] for name in _NUMBERS if name in os.environ), "") == "0"
-    time.sleep(LAST_WORDS + FIRST_GOES_LAST * first)
+    numbers = [os.environ[name] for name in _NUMBERS if name in os.environ]
+    time.sleep(LAST_WORDS + FIRST_GOES_LAST * (numbers[:1] == ["0"]))
     if _in_a_cluster():
         os._exit(status)

@@ -67,7 +67,7 @@ def test_every_section_and_exercise_of_every_page_is_in_the_index_and_no_other(h
         article = path.read_text("utf-8").partition("<article")[2]
         if path.stem not in ("search", "genindex"):
             there |= {(path.stem, i) for i in re.findall(r'<section [^>]*\bid="([\w-]+)"', article)}
-            there |= {(path.stem, i) for i in re.findall(r'id="(ex-[\w-]+)"', article)}
+            there |= {(path.stem, i) for i in re.findall(r'<div [^>]*\bid="(ex-[\w-]+)"', article)}
     assert anchors == there and len(there) > 250
     assert len(gzip.compress(script(html, edition).encode())) < 200_000  # loaded when somebody searches
 
