@@ -20,7 +20,6 @@ WAYS = {  # and the words that say so, in the log
     "60 s late": "",
 }
 LIMIT = 10  # seconds for a step: the program's own watchdog
-NUMBERS = ("MINIPOD_PROCESS", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
 
 
 def look():
@@ -46,8 +45,9 @@ def main(way):
     from jax.experimental import multihost_utils
 
     from minipod.cluster import launch_arguments
+    from minipod.cluster.place import place
 
-    me = next(int(os.environ[name]) for name in NUMBERS if name in os.environ)
+    _, me = place()
     if me == 1 and way == "raises before initialize":
         raise FileNotFoundError("there is no data here")
     if me == 1 and way == "lacks a package":

@@ -65,7 +65,8 @@ def by_hand(way: str) -> tuple[int, str]:
     script = ["sh", str(HERE / "by_hand.sh"), "host0:7777", "2"]
     commands = [[*script, str(i), PROGRAM, way] for i in (0, 1)]
     env = launchers.environment() | CPU
-    return launchers.on_hosts(commands, [env] * 2)
+    codes, said = launchers.on_hosts(commands, [env] * 2)
+    return next((code for code in codes if code), 0), said
 
 
 def gpu_box(way: str) -> tuple[int, str]:

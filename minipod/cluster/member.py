@@ -15,7 +15,6 @@ from minipod.cluster.as_main import as_main, in_the_program
 
 LAST_WORDS = 1.0  # seconds that they have: srun drops what is still under way when it ends the others
 FIRST_GOES_LAST = 0.5  # seconds more, if all leave: without process 0 JAX aborts the others
-_NUMBERS = ("MINIPOD_PROCESS", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "TPU_WORKER_ID")
 
 
 def start(command: list[str]) -> None:
@@ -51,12 +50,18 @@ def _in_a_cluster() -> bool:
     return jax is not None and jax.distributed.is_initialized()
 
 
+def _number() -> int:
+    from jax._src.distributed import global_state  # jax.process_index() might start the devices now
+
+    return global_state.process_id
+
+
 def leave(status: int) -> None:
     """End here if others may wait for this process: no exit handlers."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()
-    numbers = [os.environ[name] for name in _NUMBERS if name in os.environ]
-    time.sleep(LAST_WORDS + FIRST_GOES_LAST * (numbers[:1] == ["0"]))
+    time.sleep(LAST_WORDS)
     if _in_a_cluster():
+        time.sleep(FIRST_GOES_LAST * (_number() == 0))
         os._exit(status)

@@ -12,6 +12,7 @@ Several jobs may run at once: `start` them all, then `wait` for each.
 
 import contextlib
 import json
+import math
 import os
 import select
 import signal
@@ -137,7 +138,8 @@ def start(
     sys.stdout.flush()
     sys.stderr.flush()
     now = time.monotonic()
-    job = Job([], now, now + seconds, before, memory=memory, patience=patience, then=then)
+    most = memory if devices else math.inf  # an accelerator's runtime has host memory, too: there nothing is limited
+    job = Job([], now, now + seconds, before, memory=most, patience=patience, then=then)
     _live.append(job)
     try:
         with _processes.interrupt_later():
