@@ -50,14 +50,6 @@ def _map(part, mesh, specs=SPECS, **options):
     )
 
 
-def mlp_by_hand__averaged(x, w1, b1, w2, b2, mesh):
-    def part(x, w1, b1, w2, b2):
-        h = jnp.tanh(x @ w1 + b1)
-        return h, lax.pmean(h @ w2, "model") + b2
-
-    return _map(part, mesh)(x, w1, b1, w2, b2)
-
-
 def mlp_by_hand__w2_cut_like_w1(x, w1, b1, w2, b2, mesh):
     def part(x, w1, b1, w2, b2):
         h = jnp.tanh(x @ w1 + b1)
