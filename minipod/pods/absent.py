@@ -4,7 +4,7 @@ They answer what JAX asks of a device before it compiles. Nothing can be put on 
 that compiles has the real ones (`minipod.pods.compile_process`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -110,6 +110,13 @@ def mesh(name: str, axis_types: Sequence[AxisType] | None = None, /, **axes: int
     types = tuple(axis_types) if axis_types else (AxisType.Auto,) * len(axes)
     grid = np.array([every[i] for i in places.flat], dtype=object).reshape(places.shape)
     return Mesh(grid, tuple(axes), axis_types=types)
+
+
+def mesh_of(name: str, numbers: Sequence[int], axes: Mapping[str, int]) -> Mesh:
+    """The mesh of a slice's devices of these numbers, in this order."""
+    every = devices(name)
+    grid = np.array([every[i] for i in numbers], dtype=object).reshape([*axes.values()])
+    return Mesh(grid, tuple(axes), axis_types=(AxisType.Auto,) * len(axes))
 
 
 def slice_of_mesh(mesh: Any) -> Slice | None:

@@ -26,11 +26,14 @@ def facts(answer: Mapping[str, Any], on: Slice, axes: Mapping[str, int]) -> dict
     nothing = {"flops": None, "moved": None, "collectives": None, "overlaps": None}
     if message := answer.get("full"):
         memory = dict.fromkeys(("arguments", "outputs", "aliased", "temporaries", "peak"))
-        if found := _FULL.search(message):
-            memory["temporaries"] = int(float(found[1]) * _UNIT[found[2]])
+        memory["arguments"] = arguments = answer.get("arguments")
+        if found := _FULL.search(message):  # what it calls temporaries holds the arguments, too
+            memory["peak"] = int(float(found[1]) * _UNIT[found[2]])
             limit = int(float(found[3]) * _UNIT[found[4]])
+            memory["temporaries"] = memory["peak"] if arguments is None else max(memory["peak"] - arguments, 0)
         first = message.splitlines()[0].removeprefix("RESOURCE_EXHAUSTED: ")
-        return {"fits": False, "memory": memory | {"limit": limit}, "full": first, "silent": None, **nothing}
+        more = {"largest": answer.get("largest", [])}
+        return {"fits": False, "memory": memory | {"limit": limit}, "full": first, "silent": None, **nothing, **more}
     said = answer["memory"]
     memory = {
         "arguments": said["argument"],
@@ -40,6 +43,8 @@ def facts(answer: Mapping[str, Any], on: Slice, axes: Mapping[str, int]) -> dict
         "peak": said["peak"],
         "limit": limit,
     }
+    if host := sum(said.get(f"host_{part}") or 0 for part in ("argument", "output", "temp")):
+        memory["host"] = host - (said.get("host_alias") or 0)
     silent = answer["silent"] and f"the compiler cannot print this program ({answer['silent'][:120]} …)"
     found = {"fits": True, "memory": memory, "full": None, "silent": silent, **nothing}
     peak = said["peak"] or said["argument"] + said["output"] - said["alias"] + said["temp"]
