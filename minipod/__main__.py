@@ -92,6 +92,9 @@ def _parser() -> argparse.ArgumentParser:
     plan.add_argument("--limit", type=float, default=900.0, metavar="S", help="seconds (default: %(default)g)")
     plan.add_argument("--save", metavar="FILE", help="keep the compiled program, to be loaded on the slice")
     plan.add_argument("--dump", metavar="FILE", help="write the compiled program's text (HLO)")
+    plan.add_argument(
+        "--again", action="store_true", help="compile it although nothing has changed since the last time"
+    )
     plan.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     plan.set_defaults(command=_plan)
 
@@ -193,7 +196,7 @@ def _plan(options: argparse.Namespace) -> int:
             _say(f"{line['step']} in {line['seconds']:.1f} s")
 
     given = (options.program, options.on, options.mesh, options.explicit, options_of(options.xla))
-    found = run(Wanted(*given, options.limit, options.save, options.dump, tell))
+    found = run(Wanted(*given, options.limit, options.save, options.dump, options.again, tell))
     if options.json:
         import json
 

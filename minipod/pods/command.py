@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from minipod.pods import kept
 from minipod.pods.slices import Slice, slice_of
 
 if TYPE_CHECKING:  # JAX takes its time, and a mistake in the words needs none
@@ -22,9 +23,9 @@ class Wanted:
     """What is to be planned.
 
     program: FILE.py:NAME. on: the slice. mesh: axes of the mesh that NAME is called with; None: it makes its own.
-    explicit: these axes are Explicit. xla: options of the compiler. limit: seconds. save, dump: files for the compiled
-    program, as `jax.experimental.serialize_executable` writes it, and for its text. tell: is given what comes while it
-    is made, `{"step": …, "seconds": …}` and `{"said": …}`.
+    explicit: these axes are Explicit. xla: options of the compiler. limit: seconds. save, dump: files for the
+    compiled program, as `jax.experimental.serialize_executable` writes it, and for its text. again: even if it is
+    kept. tell: is given what comes while it is made, `{"step": …, "seconds": …}` and `{"said": …}`.
     """
 
     program: str
@@ -35,12 +36,16 @@ class Wanted:
     limit: float = LIMIT
     save: str | None = None
     dump: str | None = None
+    again: bool = False
     tell: Callable[[dict[str, Any]], None] = lambda _: None
 
 
 def run(wanted: Wanted) -> "Plan":
     """The plan. ValueError or OSError, with one sentence, for anything that is wrong."""
     file, name, axes = checked(wanted)
+    found = kept.key(str(file.resolve()), name, wanted.on, wanted.mesh, wanted.explicit, dict(wanted.xla))
+    if not (wanted.again or wanted.save or wanted.dump) and (entry := kept.find(found)):
+        return _plan(wanted, name, entry)
     from minipod.pods.compiler import Child, Missing
 
     try:
@@ -49,16 +54,22 @@ def run(wanted: Wanted) -> "Plan":
         return _recorded(wanted)
     with child, tempfile.TemporaryDirectory() as folder:
         try:
-            return _made(wanted, child, slice_of(wanted.on), file, name, axes, Path(folder) / "text")
+            text = Path(folder) / "text"
+            entry, files = _made(wanted, child, slice_of(wanted.on), file, name, axes, text)
+            if files:
+                kept.keep(found, files, entry)
+            return _plan(wanted, name, entry, text.read_text("utf-8") if text.exists() else None)
         except RuntimeError as error:
             raise ValueError(str(error)) from None
 
 
-def _made(wanted: Wanted, child: Any, on: Slice, file: Path, name: str, axes: Any, text: Path) -> "Plan":
-    from minipod.pods.absent import mesh, mesh_of
+def _made(
+    wanted: Wanted, child: Any, on: Slice, file: Path, name: str, axes: Any, text: Path
+) -> tuple[dict[str, Any], list[str]]:
+    """Compiled: what is to be kept of it, and the files that it was made of, none where it does not fit."""
+    from minipod.pods.absent import mesh
     from minipod.pods.compiler import versions
     from minipod.pods.facts import facts
-    from minipod.pods.plan import plan
 
     if axes:
         mesh(wanted.on, **axes)  # a layout that the slice does not have is said before anything is compiled
@@ -69,9 +80,20 @@ def _made(wanted: Wanted, child: Any, on: Slice, file: Path, name: str, axes: An
     said = text.read_text("utf-8") if text.exists() else None
     if wanted.dump and said is not None:
         Path(wanted.dump).write_text(said, "utf-8")
-    place = mesh_of(wanted.on, answer["devices"], answer["axes"]) if "axes" in answer else mesh(wanted.on, **axes)
-    found = facts(answer | {"text": said}, on, dict(place.shape))
-    return plan(name, str(on), place, found, versions(on.generation.platform), False, said)
+    sizes = answer.get("axes", axes or {})
+    numbers = answer.get("devices") or [device.id for device in mesh(wanted.on, **sizes).devices.flat]
+    found = facts(answer | {"text": said}, on, sizes)
+    entry = {"facts": found, "axes": sizes, "devices": numbers, "versions": versions(on.generation.platform)}
+    return entry, answer.get("files", [])
+
+
+def _plan(wanted: Wanted, name: str, entry: Mapping[str, Any], text: str | None = None) -> "Plan":
+    from minipod.pods.absent import mesh_of
+    from minipod.pods.plan import plan
+
+    place = mesh_of(wanted.on, entry["devices"], entry["axes"])
+    made = plan(name, str(slice_of(wanted.on)), place, entry["facts"], entry["versions"], False, text)
+    return replace(made, kept=entry.get("when"))
 
 
 def _recorded(wanted: Wanted) -> "Plan":

@@ -1,8 +1,8 @@
 """The process that compiles: it has libtpu, and says what came of it in one line of JSON.
 
 `python -m minipod.pods.compile_process PARENT`: a request a line on standard input, on standard output lines that say
-what was done, `{"step": …, "seconds": …}`, or printed, `{"said": …}`, and then the answer. A request names a program of a file, which is compiled
-as JAX itself does (`direct`), or holds one as `jax.export` writes it.
+what was done, `{"step": …, "seconds": …}`, or printed, `{"said": …}`, and then the answer. A request names a program of
+a file, which is compiled as JAX itself does (`direct`), or holds one as `jax.export` writes it.
 """
 
 import base64
@@ -63,27 +63,30 @@ def of_file(
 
     text: the file that takes the program's text. save: the file that takes the compiled program, or None. As
     `of_export`, and `{"mistake": sentence}` for what the reader can mend; `axes`, `types` and `devices` (numbers) are
-    those of the program's mesh.
+    those of the program's mesh, `files` what it was made of.
     """
     import jax
 
     from minipod.pods import direct
+    from minipod.pods.kept import reading
     from minipod.pods.program_file import Mistake
 
+    files: list[str] = []
     try:
         devices = topology_devices(platform, topology, options)
-        ready, mesh = direct.compiled(**program, devices=devices, options=xla, step=step)
+        with reading(files):
+            ready, mesh = direct.compiled(**program, devices=devices, options=xla, step=step)
     except Mistake as mistake:
         return {"mistake": str(mistake)}
     except jax.errors.JaxRuntimeError as error:
-        return refused(error) | getattr(error, "largest", {})
+        return refused(error) | getattr(error, "largest", {}) | {"files": files}
     found = described(ready)
     if (said := found.pop("text")) is not None:
         Path(text).write_text(said, "utf-8")
     if save and (why := saved(ready, Path(save))):
         return {"mistake": why}
     of_mesh = {"axes": dict(mesh.shape), "types": [kind.name for kind in mesh.axis_types]}
-    return found | of_mesh | {"devices": [device.id for device in mesh.devices.flat]}
+    return found | of_mesh | {"files": files, "devices": [device.id for device in mesh.devices.flat]}
 
 
 def of_export(
@@ -133,7 +136,7 @@ def of_export(
 
 
 def saved(ready: Any, path: Path) -> str | None:
-    """Write a compiled program for `serialize_executable.deserialize_and_load(*pickle.load(file))`; why it cannot be."""
+    """Write it, for `serialize_executable.deserialize_and_load(*pickle.load(file))`; why that cannot be, or None."""
     from jax.experimental import serialize_executable
 
     try:

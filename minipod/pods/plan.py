@@ -34,6 +34,7 @@ class Plan:
     flops: by element type (`minipod.hlo.work`). moved: bytes to and from memory, estimated. sent: mesh axis → bytes.
     silent: why flops, moved, sent and collectives are None, where they are.
     versions: of JAX and libtpu. recorded: it was compiled elsewhere, earlier. text: the compiled program.
+    kept: when it was compiled, where it was not now.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Plan:
     recorded: bool = False
     text: str | None = field(default=None, repr=False)
     largest: tuple[Mapping[str, Any], ...] = ()
+    kept: str | None = None
 
     @property
     def chip(self) -> Chip:
@@ -127,7 +129,8 @@ class Plan:
         lines += [f"no figure: {why}" for why in self.seconds.why if why != self.full]
         by = ", ".join(f"{name} {number}" for name, number in self.versions.items())
         if not self.recorded:
-            return [*lines, f"compiled with {by}"]
+            when = f", on {self.kept} (--again compiles it anew)" if self.kept else ""
+            return [*lines, f"compiled with {by}{when}"]
         other = f", and JAX is {jax.__version__} here" * (self.versions.get("jax") != jax.__version__)
         return [*lines, f"recorded with {by}, not compiled here{other}"]
 

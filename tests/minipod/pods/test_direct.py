@@ -23,6 +23,12 @@ FILE = planned_programs.__file__
 MIB = 2**20
 
 
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
 def planned(name, mesh="data=2,model=2", **more):
     return run(Wanted(f"{FILE}:{name}", "v5e:2x2", mesh, **more))
 
@@ -121,3 +127,35 @@ def test_a_limit_is_kept():
     done = subprocess.run([*command, "--limit", "8"], capture_output=True, text=True, env=env, timeout=60)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "minipod: slow for v5e:2x2 took more than 8 s; more may be given it with --limit\n"
+
+
+def test_a_plan_is_kept_until_something_that_it_was_made_of_changes(tmp_path: Path, capsys):
+    program, beside = tmp_path / "one.py", tmp_path / "rows_here.py"
+    beside.write_text("ROWS = 8\n")
+    program.write_text(
+        "import jax, rows_here\n"
+        "def made(mesh):\n"
+        "    everywhere = jax.NamedSharding(mesh, jax.P())\n"
+        "    size = int(open(__file__.replace('one.py', 'size.txt')).read())\n"
+        "    shape = rows_here.ROWS, size\n"
+        "    return (lambda x: x @ x.T), (jax.ShapeDtypeStruct(shape, 'bfloat16', sharding=everywhere),)\n"
+    )
+    (tmp_path / "size.txt").write_text("128")
+
+    def flops(*more):
+        assert main(["plan", f"{program}:made", "--on", "v5e:2x2", "--mesh", "data=4", *more]) == 0
+        out = capsys.readouterr().out
+        row = next(line for line in out.splitlines() if line.startswith("FLOPs"))
+        return float(row.split()[-1]), "(--again compiles it anew)" in out
+
+    def approximately(number):
+        return pytest.approx(number, rel=0.01)  # three digits are printed
+
+    assert flops() == (approximately(2 * 8 * 8 * 128), False)
+    assert flops() == (approximately(2 * 8 * 8 * 128), True)
+    assert flops("--again") == (approximately(2 * 8 * 8 * 128), False)
+    (tmp_path / "size.txt").write_text("256")
+    assert flops() == (approximately(2 * 8 * 8 * 256), False)
+    beside.write_text("ROWS = 16\n")
+    assert flops() == (approximately(2 * 16 * 16 * 256), False)
+    assert flops()[1]
