@@ -59,18 +59,33 @@ def facts(answer: Mapping[str, Any], on: Slice, axes: Mapping[str, int]) -> dict
 
 
 def read(text: str, axes: Mapping[str, int]) -> dict[str, Any]:
-    """What the text says: FLOPs, bytes, collectives, what overlaps. `silent` names the first thing not understood."""
-    found: dict[str, Any] = {}
+    """What the text says: `collectives`, `overlaps`, `flops` and `moved`, each where that much is understood.
+
+    `silent` names the first thing that is not.
+    """
     try:
         program = hlo.parse(text)
-        sent = collectives(program, axes)
-        found["collectives"] = [_kept(c) for c in sent]
-        found["overlaps"] = [vars(o) for o in overlaps(program)]
-        done = work(program)
-        found |= {"flops": done.flops, "moved": done.moved}
     except ValueError as reason:
-        found["silent"] = str(reason)
+        return {"silent": str(reason)}
+    found: dict[str, Any] = {}
+    for part in (_sent, _overlapping, _worked):
+        try:
+            found |= part(program, axes)
+        except ValueError as reason:
+            found.setdefault("silent", str(reason))
     return found
+
+
+def _sent(program: hlo.Program, axes: Mapping[str, int]) -> dict[str, Any]:
+    return {"collectives": [_kept(c) for c in collectives(program, axes)]}
+
+
+def _overlapping(program: hlo.Program, axes: Mapping[str, int]) -> dict[str, Any]:
+    return {"overlaps": [vars(o) for o in overlaps(program)]}
+
+
+def _worked(program: hlo.Program, axes: Mapping[str, int]) -> dict[str, Any]:
+    return vars(work(program))
 
 
 def _kept(c: Collective) -> dict[str, Any]:

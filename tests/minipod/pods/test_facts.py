@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from minipod.pods.absent import mesh
-from minipod.pods.facts import facts
+from minipod.pods.facts import facts, read
 from minipod.pods.plan import plan
 from minipod.pods.slices import slice_of
 
@@ -47,4 +47,17 @@ def test_a_plan_of_text_that_is_not_understood_says_so_in_one_sentence(change, s
     notes = [note for note in made.notes if note.startswith("no figure: ")]
     assert len(notes) == bool(said) and all(note.startswith(said) and "\n" not in note for note in notes)
     assert made.fits and (made.flops is not None) == (not said) and (made.sent is not None) == sent_is_known
-    assert "fits" in str(made)
+    assert "fits" in str(made) and made.memory["arguments"] == 2**20 and "1.00 MiB" in str(made)
+
+
+def test_what_one_part_does_not_understand_the_others_do():
+    """An element type without a size stops the memory traffic only."""
+    axes = {"x": 2, "y": 4}
+    text = (DATA / "tpu-fsdp-tp.hlo").read_text()
+    whole = read(text, axes)
+    assert "silent" not in whole and {"collectives", "overlaps", "flops", "moved"} <= set(whole)
+    strange = text.replace("%multiply_subtract_fusion.1 = bf16[", "%multiply_subtract_fusion.1 = q9[")
+    found = read(strange, axes)
+    assert strange != text and "the element type q9 is not known" in found["silent"]
+    assert (found["collectives"], found["overlaps"]) == (whole["collectives"], whole["overlaps"])
+    assert "moved" not in found and "flops" not in found
