@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from minipod.cluster import placeholders
+from minipod.cluster import meeting, placeholders
 from minipod.cluster.failure import first_failure
 from minipod.cluster.process import ANSWER, Member, start
 from minipod.cluster.result import Run
@@ -58,7 +58,7 @@ def run(
     A path is looked up in the current folder, then beside the running script. In `arguments`, `{process}`,
     `{processes}` and `{coordinator}` are each process's number, how many there are, and a free address for process 0;
     `{{name}}` gives `{name}`, and other braces, such as JSON's, stay. All processes are ended after `limit` seconds,
-    soon after one of them fails, and when one has finished while all
+    soon after one of them fails, when they can never meet (two with one number), and when one has finished while all
     others have stood in a wait of JAX for 5 seconds (`minipod.processes.hang` says how that is seen; one that sleeps or
     writes a file is let finish). All that have finished well count as ended well, even when JAX's own way out hangs.
     `collective_timeout` (seconds) lets a collective that waits for a lost process raise in the program itself. `env` is
@@ -87,7 +87,6 @@ def run(
             "MINIPOD_PROCESSES": str(processes),
             "MINIPOD_PROCESS": str(index),
             "MINIPOD_LIMIT": str(math.ceil(limit)),
-            "JAX_COORDINATOR_BIND_ADDRESS": coordinator,  # where a program does not say it; JAX's default: everywhere
         }
         environment.without_proxy(variables, address)
         if collective_timeout:
@@ -155,6 +154,8 @@ def _watch(members: list[Member], channels: selectors.BaseSelector, end: float, 
         now = time.monotonic()
         if now > end:
             return True
+        if patience < math.inf and meeting.wrong(members):
+            return False
         working = [m for m in members if m.working]
         idle = min((m.idle_for() for m in working), default=0.0)
         if failed_at is None and any(m.failed for m in members):
