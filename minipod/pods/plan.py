@@ -11,13 +11,13 @@ from typing import Any
 
 import jax
 
-from minipod import traffic
 from minipod.chips import Chip, chip
 from minipod.hlo.collectives import Collective
 from minipod.hlo.overlap import Overlap
+from minipod.pods import times
 from minipod.pods.facts import collective, overlap
 from minipod.pods.slices import slice_of
-from minipod.roofline import Seconds, compute_seconds, memory_seconds
+from minipod.roofline import Seconds
 from minipod.tables import Table
 from minipod.traffic.bill import costliest
 
@@ -33,6 +33,7 @@ class Plan:
     full: the compiler's own message, where the program does not fit. largest: what then takes most, `pods.largest`.
     flops: by element type (`minipod.hlo.work`). moved: bytes to and from memory, estimated. sent: mesh axis → bytes.
     silent: why flops, moved, sent and collectives are None, where they are.
+    unseen, loops, kernels_sent: what is missing in them (`minipod.pods.facts.read`).
     versions: of JAX and libtpu. recorded: it was compiled elsewhere, earlier. text: the compiled program.
     kept: when it was compiled, where it was not now.
     """
@@ -51,6 +52,9 @@ class Plan:
     versions: Mapping[str, str]
     recorded: bool = False
     text: str | None = field(default=None, repr=False)
+    unseen: Mapping[str, int] = field(default_factory=dict[str, int])
+    loops: Mapping[str, int] = field(default_factory=dict[str, int])
+    kernels_sent: int = 0
     largest: tuple[Mapping[str, Any], ...] = ()
     kept: str | None = None
 
@@ -76,24 +80,13 @@ class Plan:
     @cached_property
     def seconds(self) -> Seconds:
         """How long arithmetic, memory and network would take, each alone, at the chip's peaks."""
-        if self.flops is None or self.moved is None or self.collectives is None:
-            return Seconds(None, None, None, (self.silent or self.full or "the compiler gave no text",))
-        collectives, why, found = self.collectives, [], []
-        for figure in (
-            lambda: compute_seconds(self.flops or {}, self.chip),
-            lambda: memory_seconds(self.moved or 0, self.chip),
-            lambda: traffic.seconds(collectives, self.chip.carrier, self.mesh),
-        ):
-            try:
-                found.append(float(figure()))
-            except ValueError as reason:
-                found.append(None)
-                why.append(str(reason))
-        return Seconds(*found, why=tuple(why))
+        why = self.silent or self.full or "the compiler gave no text"
+        figures = self.flops, self.moved, self.collectives, why, self.unseen, self.loops, self.kernels_sent
+        return times.seconds(self.chip, self.mesh, *figures)
 
     @property
     def bound(self) -> str | None:
-        """What takes longest: "compute", "memory" or "network"."""
+        """What takes longest: "compute", "memory" or "network"; None where what is missing could turn it."""
         return self.seconds.bound
 
     def data(self) -> dict[str, Any]:
@@ -126,7 +119,8 @@ class Plan:
                 f"{a['what']}: {_bytes(a['bytes'])}{', undivided' * a['whole']} ({a['shape']})" for a in self.largest
             )
             lines.append(f"largest: {'; '.join(each)}")
-        lines += [f"no figure: {why}" for why in self.seconds.why if why != self.full]
+        missing = "no figure: " * (None in (self.seconds.compute, self.seconds.memory, self.seconds.network))
+        lines += [f"{missing}{why}" for why in self.seconds.why if why != self.full]
         by = ", ".join(f"{name} {number}" for name, number in self.versions.items())
         if not self.recorded:
             when = f", on {self.kept} (--again compiles it anew)" if self.kept else ""
@@ -155,7 +149,8 @@ class Plan:
         seconds = self.seconds
         for name in ("compute", "memory", "network"):
             if (time := getattr(seconds, name)) is not None:
-                rows.append((f"seconds, {name}", f"{time:.3g}"))
+                least = "at least " * (name in seconds.most_of)
+                rows.append((f"seconds, {name}", f"{least}{time:.3g}"))
         if seconds.bound:
             rows.append(("bound by", seconds.bound))
         if seconds.batches and seconds.batches > 1:
@@ -199,6 +194,9 @@ def plan(
         versions=versions,
         recorded=recorded,
         text=text,
+        unseen=found.get("unseen", {}),
+        loops=found.get("loops", {}),
+        kernels_sent=found.get("kernels_sent", 0),
         largest=tuple(found.get("largest", ())),
     )
 

@@ -41,7 +41,10 @@ def test_a_tpu_multiplies_float32_in_one_three_or_six_passes():
 def test_a_roofline_says_which_is_longest_and_their_sum():
     found = roofline.Seconds(compute=0.3, memory=0.2, network=0.5)
     assert (found.bound, found.least, found.most) == ("network", 0.5, pytest.approx(1.0))
-    assert roofline.Seconds(0.3, None, None).bound == "compute"
+    assert roofline.Seconds(0.3, None, None).bound is None  # the others could be longer
+    assert roofline.Seconds(0.3, 0.1, 0.2, (), {"network": 0.29}).bound == "compute"
+    assert roofline.Seconds(0.3, 0.1, 0.2, (), {"network": 0.31}).bound is None
+    assert roofline.Seconds(0.3, 0.1, 0.2, (), {"compute": 7.0}).bound == "compute"  # more of it turns nothing
     assert roofline.Seconds(None, None, None).bound is None
 
 
@@ -67,3 +70,13 @@ def test_nvlink_takes_microseconds_for_a_few_bytes():
 def test_the_table_names_a_source_for_each():
     text = str(chips.table())
     assert len(text.splitlines()) == len(CHIPS) + 1 and "Ascend 910B" in text
+
+
+def test_types_without_a_figure_count_as_what_the_chip_makes_of_them():
+    v5e = chip("TPU v5e")
+    assert roofline.compute_seconds_at_least({"bf16": 1.97e14, "s8": 3.93e14}, v5e) == (2, 2, ())
+    assert roofline.compute_seconds_at_least({"kernel": 1.97e14, "f8e4m3fn": 1.97e14, "s4": 3.93e14}, v5e) == (3, 3, ())
+    assert roofline.compute_seconds_at_least({"f8e4m3fn": 2e15}, chip("H100"))[0] == 1
+    known, most, why = roofline.compute_seconds_at_least({"bf16": 1.97e14, "s32": 1.97e10}, v5e)
+    assert known == 1 and most == pytest.approx(1.01)
+    assert why == ("compute leaves out FLOPs of which TPU v5e has no figure: 1.97e+10 of s32",)
