@@ -52,14 +52,19 @@ def moved(program: Program, computation: Computation, line: Instruction) -> int:
     return sum(map(large, shapes)) + large(line.shape)
 
 
-def of_collective(c: Collective, computation: Computation, line: Instruction) -> int:
-    """What a device reads and writes in its own memory for one run of a collective that begins in `line`."""
+def of_collective(c: Collective, computation: Computation, line: Instruction, fused: bool) -> int:
+    """What a device reads and writes in its own memory for one run of a collective that begins in `line`.
+
+    fused: it stands in a fusion, and then its result lies where those of the fusion do.
+    """
     n = max(map(len, c.groups), default=1)
     read = c.bytes // n if c.op == "all-gather" else c.bytes
     written = c.bytes // n if c.op == "reduce-scatter" else c.bytes
-    from_large = any(large(shape_of(computation, line, i)) for i in range(len(line.operands)))
-    to = parts(line.shape)
-    return read * from_large + written * (large(to[1] if line.opcode.endswith("-start") and to[1:] else line.shape) > 0)
+    result = computation.root.shape if fused else line.shape
+    if line.opcode.endswith("-start") and not fused and len(parts(result)) > 1:  # (operand, result, …)
+        result = parts(result)[1]
+    given = any(large(shape_of(computation, line, i)) for i in range(len(line.operands)))
+    return read * given + written * (large(result) > 0)
 
 
 def large(shape: str) -> int:
