@@ -5,7 +5,6 @@ fast memory (a layout with `S(…)`) not at all. An asynchronous copy or slice c
 """
 
 import re
-from collections.abc import Iterator
 
 from minipod.hlo.fusions import Fusion, combines
 from minipod.hlo.kernels import kernel
@@ -91,11 +90,7 @@ def _fused(fusion: Fusion, shapes: list[str], result: str) -> int:
     for line, i in fusion.parameters():
         if i < len(shapes) and (whole := large(shapes[i])):
             total += int(whole * fusion.read(line.name))
-    for line, shape in zip(fusion.results(), _of_results(fusion, result), strict=False):
+    for line, shape in zip(fusion.results, parts(result) if fusion.tuple else [result], strict=False):
         if whole := large(shape):
             total += int(whole * fusion.written(line))
     return total
-
-
-def _of_results(fusion: Fusion, result: str) -> Iterator[str]:
-    return iter(parts(result)) if fusion.root.opcode == "tuple" else iter([result])

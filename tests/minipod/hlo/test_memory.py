@@ -142,3 +142,9 @@ def test_the_result_of_a_collective_in_a_fusion_lies_where_that_of_the_fusion_do
             f"HloModule m, is_scheduled=true, replica_count=4\n\n{inside}\nENTRY %main () -> bf16[8] {{\n{entry}\n}}\n"
         )
         assert work.work(text.parse(program)).moved == rows * ROW
+
+
+def test_four_hundred_updates_one_after_the_other_count_once_each():
+    steps = [f"  %w{i + 1} = bf16[4096,512]{{1,0}} dynamic-update-slice(%w{i}, %u, %j, %j)" for i in range(400)]
+    steps[0], steps[-1] = steps[0].replace("%w0", "%a"), steps[-1].replace("  %w400", "  ROOT %w400")
+    assert updated("\n".join(steps)) == (8 + 400 * 8) * ROW
