@@ -150,6 +150,13 @@ def test_a_counter_in_two_halves_counts_while_its_low_half_does_not_wrap(change,
     assert turns(LONG.replace(*change)) == expected
 
 
+def test_a_counter_in_two_halves_counts_at_most_where_something_else_may_end_the_loop():
+    stop = '%or = pred[] or(%negative, %both)\n  %stop = pred[] custom-call(), custom_call_target="Stop"\n'
+    program = LONG.replace("ROOT %or = pred[] or(%negative, %both)", f"{stop}  ROOT %all = pred[] and(%or, %stop)")
+    found = work.work(text.parse(program), unknown=1)
+    assert (found.unseen, found.loops) == ({"kernel": 10}, {"at most": 1})
+
+
 def test_a_cpu_program_that_ends_when_all_is_done_counts_at_most():
     def generate(x):
         def again(state):
