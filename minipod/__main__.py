@@ -119,13 +119,14 @@ def _add_program(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--collective-timeout", type=int, metavar="S", help="a collective that waits S seconds raises an error"
     )
+    run.add_argument("--survivors", action="store_true", help="when a process has failed, the others go on")
     run.add_argument("-m", "--module", action="store_true", help="PROGRAM is a module's name")
-    _add_command(run)
+    _add_command(run, "; {process}, {processes}, {coordinator} in them: its number, how many, a free address")
 
 
-def _add_command(run: argparse.ArgumentParser) -> None:
+def _add_command(run: argparse.ArgumentParser, more: str = "") -> None:
     run.add_argument("program", metavar="PROGRAM", help="a Python program")
-    rest = run.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="its arguments")
+    rest = run.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="its arguments" + more)
     rest.required = False
 
 
@@ -163,6 +164,7 @@ def _shown(run: Callable[..., Any], options: argparse.Namespace, **more: Any) ->
         devices=options.devices,
         limit=options.limit,
         collective_timeout=options.collective_timeout,
+        survivors=options.survivors,
         module=options.module,
         check=False,
         show=show,

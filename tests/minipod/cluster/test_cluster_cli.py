@@ -35,6 +35,19 @@ def test_the_limit_gives_124(capsys: pytest.CaptureFixture[str]):
     assert capsys.readouterr().err.startswith("minipod: still running after 1.5 s: process 0 is")
 
 
+def test_survivors_go_on_when_one_has_failed(capsys: pytest.CaptureFixture[str]):
+    Path("q.py").write_text("import sys, time\nif sys.argv[1] == '1': sys.exit(3)\ntime.sleep(5)\nprint('here')\n")
+    assert main(["run", "--survivors", "q.py", "{process}"]) == 3
+    assert capsys.readouterr() == ("[0] here\n", "minipod: process 1 ended with exit status 3\n")
+
+
+def test_help_says_what_is_filled_in(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        main(["run", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "its arguments; {process}, {processes}, {coordinator} in them: its number, how many, a free address" in said
+
+
 def test_a_module_runs(capsys: pytest.CaptureFixture[str]):
     Path("mod.py").write_text("print(__name__)")
     assert main(["run", "-n", "1", "-m", "mod"]) == 0

@@ -10,6 +10,7 @@ import pytest
 import still_running
 
 from minipod import cluster, hosts
+from minipod.processes import free_port
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks the kernel who listens where, through /proc")
 
@@ -38,6 +39,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_program_that_says_nothing_of_addresses_listens_on_loopback(here: Path):
     assert cluster.run("p.py", devices=1, limit=100).outputs == ["2.0 127.0.0.1\n"] * 2
+
+
+def test_a_program_that_names_localhost_listens_on_loopback(here: Path):
+    named = (here / "p.py").read_text().replace('os.environ["MINIPOD_COORDINATOR"]', f'"localhost:{free_port()}"')
+    (here / "p.py").write_text(named)
+    printed = [text.split() for text in cluster.run("p.py", devices=1, limit=100).outputs]
+    assert [words[0] for words in printed] == ["2.0", "2.0"]
+    assert {*printed[0][1:], *printed[1][1:]} <= {"127.0.0.1", "::1"}
 
 
 # In a network and with a name of our own: an address of a card, of nobody, or none.
