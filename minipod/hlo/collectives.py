@@ -2,12 +2,12 @@
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from minipod.hlo import between_slices, ring
 from minipod.hlo import groups as who
-from minipod.hlo import ring
 from minipod.hlo.calls import base, called, callees_first, handed_over
 from minipod.hlo.loops import Value, Values
 from minipod.hlo.text import Computation, Instruction, Program, quoted, size
@@ -65,14 +65,19 @@ class Collective:
         return ring.exactly(self.op, self.bytes, max(map(len, self.groups)), times)
 
 
-def collectives(program: Program, mesh: Mapping[str, int] | None = None) -> list[Collective]:
+def collectives(
+    program: Program, mesh: Mapping[str, int] | None = None, numbers: Sequence[int] | None = None
+) -> list[Collective]:
     """All collectives of `program`; `mesh` (axis name → size) names their axes.
+
+    numbers: of a mesh over several slices, `minipod.hlo.between_slices.numbers`: the program is that of one slice, and
+        every slice has these collectives.
 
     Those in which nothing moves, every device being alone in its group or permuted to itself, are left out: whether
     they stand in the text at all differs from compiler to compiler.
     ValueError, quoting the line, for one that is not understood, or that nothing known calls.
     """
-    walker = Walker(program, mesh)
+    walker = Walker(program, mesh, numbers)
     for name, computation in program.computations.items():
         if name not in walker.reached and (lost := next(filter(begins, computation.values()), None)):
             raise quoted(f"this collective stands in {name}, and nothing known calls that", lost.line)
@@ -88,6 +93,8 @@ def moves(collective: Collective) -> bool:
 def begins(instruction: Instruction) -> bool:
     """Is it a collective, or the start of one? ValueError, quoting it, for what only looks like one."""
     opcode = instruction.opcode
+    if between_slices.begins(instruction):
+        return True
     if opcode in ("send", "recv") and "is_host_transfer=true" not in instruction.rest:
         raise quoted("a bare send or recv between devices is not understood", instruction.line)
     if not _LOOKS_LIKE_ONE.match(opcode) or opcode.endswith(("-done", "-update")) and opcode.rpartition("-")[0] in OPS:
@@ -111,8 +118,8 @@ class Place:
 class Walker:
     """`walk` yields the collectives of a computation and of all that it calls; `reached` are those of the entry."""
 
-    def __init__(self, program: Program, mesh: Mapping[str, int] | None):
-        self.program, self.mesh = program, mesh
+    def __init__(self, program: Program, mesh: Mapping[str, int] | None, numbers: Sequence[int] | None = None):
+        self.program, self.mesh, self.numbers = program, mesh, numbers
         self.values = Values(program)
         self.conditionals = itertools.count()
         self.reached: set[str] = set()
@@ -181,9 +188,10 @@ class Walker:
         return True
 
     def collective(self, line: Instruction, computation: Computation, place: Place) -> Collective:
-        op = base(line.opcode)
+        op, crosses = base(line.opcode), between_slices.begins(line)
         try:
-            groups = self.groups(op, line)
+            op = between_slices.operation(line) if crosses else op
+            groups = self.crossing(line) if crosses else self.groups(op, line)
             count = _bytes(op, line, computation, groups)
             axes = who.axes(groups, self.mesh, pairs=op == "collective-permute") if self.mesh is not None else None
         except (ValueError, KeyError) as reason:
@@ -211,7 +219,13 @@ class Walker:
             mode = "partition" if channel else "replica"
         else:
             mode = "both" if channel else "replica"
-        return who.positions(groups, mode, self.program.replicas, self.program.partitions)
+        found = who.positions(groups, mode, self.program.replicas, self.program.partitions)
+        each = self.program.replicas * self.program.partitions
+        slices = len(self.numbers) // each if self.numbers else 1
+        return tuple(tuple(i + part * each for i in group) for part in range(slices) for group in found)
+
+    def crossing(self, line: Instruction) -> who.Groups:
+        return between_slices.groups(line, self.program.replicas * self.program.partitions, self.numbers)
 
 
 def part_of(computation: Computation) -> str:

@@ -17,6 +17,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from math import prod
 
+from minipod.hlo import between_slices
 from minipod.hlo.calls import base, called
 from minipod.hlo.collectives import OPS, Collective, Place, Walker, begins, moves, part_of
 from minipod.hlo.loops import Value
@@ -163,7 +164,7 @@ def _shape(computation: Computation, line: Instruction, i: int) -> str:
 def _moved(program: Program, computation: Computation, line: Instruction) -> int:
     """Bytes that one instruction, which stands outside a fusion, reads and writes."""
     op, _, part = line.opcode.rpartition("-") if line.opcode.endswith(_PARTS) else (line.opcode, "", "")
-    if op in _FREE or op in OPS or (op == "fusion" and part in ("done", "update")):
+    if op in _FREE or op in OPS or (op == "fusion" and part in ("done", "update")) or between_slices.is_part(line):
         return 0
     if op == "dynamic-update-slice":
         return 2 * _large(_shape(computation, line, 1))

@@ -18,7 +18,9 @@ _FULL = re.compile(r"HLO temporaries \(([\d.]+)([KMG])\) exceeds available HBM \
 _UNIT = {"K": 2**10, "M": 2**20, "G": GIB}
 
 
-def facts(answer: Mapping[str, Any], on: Slice, axes: Mapping[str, int]) -> dict[str, Any]:
+def facts(
+    answer: Mapping[str, Any], on: Slice, axes: Mapping[str, int], numbers: Sequence[int] | None = None
+) -> dict[str, Any]:
     """JSON data: `fits`, `memory` (bytes a device), `flops` by type, `moved`, `collectives`, `overlaps`; None where the
     compiler does not say it, and then `silent` says why. `full` is the compiler's own message where it does not fit.
     """
@@ -49,16 +51,19 @@ def facts(answer: Mapping[str, Any], on: Slice, axes: Mapping[str, int]) -> dict
             "full": f"{peak / GIB:.2f} GiB are needed at once, and a chip has {limit / GIB:.2f} GiB",
         }
     if answer["text"]:
-        found |= read(answer["text"], axes)
+        found |= read(answer["text"], axes, numbers)
     return found
 
 
-def read(text: str, axes: Mapping[str, int]) -> dict[str, Any]:
-    """What the text says: FLOPs, bytes, collectives, what overlaps. `silent` names the first thing not understood."""
+def read(text: str, axes: Mapping[str, int], numbers: Sequence[int] | None = None) -> dict[str, Any]:
+    """What the text says: FLOPs, bytes, collectives, what overlaps. `silent` names the first thing not understood.
+
+    numbers: of devices of several slices, in the mesh's order (`minipod.hlo.between_slices.numbers`).
+    """
     found: dict[str, Any] = {}
     try:
         program = hlo.parse(text)
-        sent = collectives(program, axes)
+        sent = collectives(program, axes, numbers)
         found["collectives"] = [_kept(c) for c in sent]
         found["overlaps"] = [vars(o) for o in overlaps(program)]
         done = work(program)

@@ -11,6 +11,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from minipod import torus
+from minipod.hlo.between_slices import numbers
 from minipod.pods import recorded
 from minipod.pods.absent import mesh
 from minipod.pods.compiler import Child, Missing, Traced, trace, versions
@@ -55,7 +56,7 @@ def compiled(traced: Traced, child: Child | None = None) -> tuple[dict[str, Any]
         with Child(traced.on.generation.platform) as own:
             return compiled(traced, own)
     answer = child.ask(traced)
-    return facts(answer, traced.on, dict(traced.mesh.shape)), answer.get("text")
+    return facts(answer, traced.on, dict(traced.mesh.shape), numbers(traced.mesh)), answer.get("text")
 
 
 def layouts(on: str, *axes: str) -> list[dict[str, int]]:
