@@ -69,6 +69,19 @@ def test_a_mesh_whose_slices_are_mixed_is_refused(mesh):
         between_slices.numbers(mixed)
 
 
+def test_the_layouts_of_several_slices_are_those_of_one_with_the_first_axes_over_them():
+    assert pods.layouts("2xv5e:4x4", "data", "model") == [
+        {"data": 32, "model": 1},
+        {"data": 8, "model": 4},
+        {"data": 2, "model": 16},
+        {"data": 1, "model": 32},
+    ]
+    four = pods.layouts("4xv5e:2x2", "replica", "data")
+    assert {tuple(each.values()) for each in four} == {(16, 1), (8, 2), (4, 4), (2, 8), (1, 16)}
+    for each in four:
+        assert pods.mesh("4xv5e:2x2", **each).size == 16
+
+
 def on(mesh, op, *axes):
     return Collective(op, rows(dict(mesh.shape), axes), SIZE, axes=axes)
 
