@@ -28,17 +28,20 @@ _PAIR = re.compile(r"\{(\d+)->(\d+)\}")
 
 
 def numbers(mesh: Any) -> list[int] | None:
-    """The numbers of a mesh's devices, in its order, where they are TPUs of several slices; else None.
-
-    ValueError where the slices do not follow each other: then the program of one slice is not that of the others.
-    """
+    """The numbers of a mesh's devices, in its order, where they are TPUs of several slices; else None. ValueError as
+    for `following`."""
     devices = devices_of(mesh)
-    slices = [getattr(device, "slice_index", 0) for device in devices if getattr(device, "platform", "") == "tpu"]
-    if len({*slices}) < 2:
-        return None
-    if len(slices) != len(devices) or slices != sorted(slices):
+    slices = {getattr(device, "slice_index", 0) for device in devices if getattr(device, "platform", "") == "tpu"}
+    return following([device.id for device in devices]) if len(slices) > 1 else None
+
+
+def following(order: Sequence[int]) -> list[int]:
+    """The numbers of devices of several slices. ValueError where one slice does not follow the other: then the program
+    of one is not that of the others."""
+    slices = [number // FIRST for number in order]
+    if slices != sorted(slices):
         raise ValueError("the slices of this mesh do not follow each other: let its first axes go over them")
-    return [device.id for device in devices]
+    return [*order]
 
 
 def begins(line: Instruction) -> bool:

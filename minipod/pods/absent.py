@@ -147,6 +147,13 @@ def _laid(on: Slice, every: np.ndarray, axes: Mapping[str, int]) -> np.ndarray:
     return every[places]
 
 
+def mesh_of(name: str, numbers: Sequence[int], axes: Mapping[str, int]) -> Mesh:
+    """The mesh of a slice's devices of these numbers, in this order."""
+    every = {device.id: device for device in devices(name)}
+    grid = np.array([every[i] for i in numbers], dtype=object).reshape([*axes.values()])
+    return Mesh(grid, tuple(axes), axis_types=(AxisType.Auto,) * len(axes))
+
+
 def slice_of_mesh(mesh: Any) -> Slice | None:
     """The slice that a mesh's devices are of; None for a mesh of other devices."""
     if not isinstance(mesh, jax.sharding.Mesh):

@@ -18,7 +18,8 @@ from math import prod
 from typing import Any, TypeVar
 
 from minipod.hlo import between_slices, ring, text
-from minipod.hlo.collectives import OPS, Branch, Collective, collectives
+from minipod.hlo.collectives import collectives
+from minipod.hlo.ops import OPS, Branch, Collective
 from minipod.tables import Table
 from minipod.torus import torus_of
 from minipod.traffic import time_model
@@ -63,7 +64,7 @@ def read(hlo_text: str, mesh: Any = None) -> Bill:
             f"the mesh {shape} has {prod(shape.values())} devices, the program was compiled for {devices}: "
             "give the mesh on which its arrays lie"
         )
-    bill = Bill(collectives(program, shape, order))
+    bill = Bill(collectives(program, shape, numbers=order))
     bill.compiled_for = "TPU" if _TILED.search(hlo_text) else _kind(mesh)
     return bill
 

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from minipod.hlo.collectives import Collective
 from minipod.hlo.groups import Groups
+from minipod.hlo.ops import Collective
 
 __all__ = ["pieces"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from minipod.hlo import groups as who
 from minipod.hlo import ring
-from minipod.hlo.collectives import Collective
+from minipod.hlo.ops import Collective
 from minipod.torus import Torus, rings
 from minipod.traffic import several_slices
 from minipod.traffic.interconnects import LINKS, Link

@@ -10,7 +10,7 @@ from jax.sharding import Mesh
 
 from minipod import pods, traffic
 from minipod.hlo import between_slices
-from minipod.hlo.collectives import Collective
+from minipod.hlo.ops import Collective
 from minipod.pods import compiler, rows
 from minipod.traffic import several_slices
 

@@ -7,7 +7,7 @@ import pytest
 from jax.sharding import Mesh
 
 from minipod import pods, torus, traffic
-from minipod.hlo.collectives import Collective
+from minipod.hlo.ops import Collective
 from minipod.pods import rows
 from minipod.traffic import time_model
 
