@@ -85,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     plan.add_argument(
         "program", metavar="FILE.py:NAME", help="NAME(mesh), without --mesh NAME(), returns (function, arguments)"
     )
-    plan.add_argument("--on", required=True, metavar="SLICE", help="such as v5e:4x4, v4:8x8x8 or 7x:2x2x1")
+    plan.add_argument("--on", required=True, metavar="SLICE", help="such as v5e:4x4, v5p-128 or 2xv5e:4x4")
     plan.add_argument("--mesh", metavar="AXES", help="such as data=4,model=4; without it NAME makes its own mesh")
     plan.add_argument("--explicit", action="store_true", help="the axes of --mesh are Explicit (default: Auto)")
     plan.add_argument("--xla", action="append", default=[], metavar="OPTION=VALUE", help="an option of the compiler")

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Torus", "box", "layout", "layouts", "said", "torus_of"]
+__all__ = ["Torus", "box", "devices_of", "layout", "layouts", "said", "torus_of"]
 
 
 def layout(shape: Sequence[int], cores: int, axes: Sequence[int]) -> np.ndarray | None:
@@ -54,12 +54,14 @@ def box(coords: Sequence[Sequence[int]], shape: Sequence[int]) -> tuple[int, ...
 
 @dataclass(frozen=True)
 class Torus:
-    """The torus that a mesh lies on. shape: chips along x, y (and z). closed: whether each of these axes is a ring.
-    coords: of the chip of each device, in the order of `mesh.devices.flat`."""
+    """The torus that a mesh lies on, or each of several alike. shape: chips along x, y (and z). closed: whether each of
+    these axes is a ring. coords: of the chip of each device, in the order of `mesh.devices.flat`. slices: which torus
+    each device is on, in that order; empty where there is one."""
 
     shape: tuple[int, ...]
     closed: tuple[bool, ...]
     coords: tuple[tuple[int, ...], ...]
+    slices: tuple[int, ...] = ()
 
     def lines(self, group: Sequence[int]) -> list[tuple[int, bool]] | None:
         """The axes of the torus that a group of devices fills, each as (chips, a ring?); None where it fills no box."""
@@ -69,6 +71,11 @@ class Torus:
         whole = zip(sides, self.shape, self.closed, strict=True)
         return [(n, closed and n == size) for n, size, closed in whole if n > 1]
 
+    def links(self, device: int) -> int:
+        """How many links the chip of a device has."""
+        places = zip(self.coords[device], self.shape, self.closed, strict=False)
+        return sum(2 if closed else (at > 0) + (at < size - 1) for at, size, closed in places)
+
 
 def torus_of(mesh: Any, closes: int) -> Torus | None:
     """The torus of a mesh of TPU devices, here or not; None where its devices are no TPUs.
@@ -77,13 +84,22 @@ def torus_of(mesh: Any, closes: int) -> Torus | None:
     rings come with whole cubes of 4 × 4 × 4, so either every axis is one or none. Source: «How to Scale Your Model»,
     part 2, on TPU networking. A mesh of a part of a slice is taken for a slice without rings.
     """
-    devices: list[Any] = [*getattr(mesh, "devices", np.empty(0)).flat]
+    devices = devices_of(mesh)
     if not devices or not all(getattr(device, "platform", "") == "tpu" for device in devices):
         return None
     coords = tuple(tuple(device.coords) for device in devices)
     shape = tuple(max(c[i] for c in coords) + 1 for i in range(len(coords[0])))
     closed = rings(shape, closes) if prod(shape) == len({*coords}) else [False] * len(shape)
-    return Torus(shape, tuple(closed), coords)
+    slices = tuple(getattr(device, "slice_index", 0) or 0 for device in devices)
+    return Torus(shape, tuple(closed), coords, slices if len({*slices}) > 1 else ())
+
+
+def devices_of(mesh: Any) -> list[Any]:
+    """The devices of a mesh in its order; none of an AbstractMesh, or of None."""
+    try:
+        return [*mesh.devices.flat]
+    except (AttributeError, ValueError):
+        return []
 
 
 def rings(shape: Sequence[int], closes: int) -> list[bool]:

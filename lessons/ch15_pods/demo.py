@@ -4,14 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
 
-import jax
 import numpy as np
 from jax.sharding import Mesh
 
 import minipod
 from minipod import pictures, pods, torus, traffic
 from minipod.chips import chip
-from minipod.expect import expect_error
 
 lesson = Path(minipod.__file__).parents[1] / "lessons/ch15_pods"
 sys.path.append(str(lesson))
@@ -54,10 +52,14 @@ for on in ("v5e:4x4", "v5e:16x16", "v5p:4x4x4"):
         print(f"{on:9} {axes['data']:3} × {axes['model']:3} data on: {line}")
 
 # %% no-such-layout
-square = pods.devices("v5e:4x4")
-print(jax.make_mesh((8, 2), ("data", "model"), devices=square))
-with expect_error(ValueError, "is no layout of the torus"):
-    pods.mesh("v5e:4x4", data=8, model=2)
+parts = pods.mesh("v5e:4x4", data=8, model=2)
+lies = torus.torus_of(parts, closes=16)
+for axis in parts.axis_names:
+    line = lies.lines(pods.rows(parts.shape, [axis])[0])
+    print(f"{axis:5}", torus.said(line) if line else "no block")
+groups = pods.rows(parts.shape, ["data"])
+gather = traffic.Collective("all-gather", groups, 2**28, axes=("data",))
+print(fill(*traffic.at_least([gather], "TPU v5e", parts).notes, 76))
 
 # %% arguments-on-paper
 from stack import SMALL, train

@@ -1,9 +1,10 @@
 """The collectives of a program, met by walking it from its entry as it would run."""
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from minipod.hlo import between_slices
 from minipod.hlo import groups as who
 from minipod.hlo.calls import base, called, callees_first, handed_over
 from minipod.hlo.loops import trips
@@ -16,15 +17,18 @@ _BY_PARTITION = ("all-to-all", "collective-permute", "collective-broadcast", "ra
 
 
 def collectives(
-    program: Program, mesh: Mapping[str, int] | None = None, unknown: int | None = None
+    program: Program,
+    mesh: Mapping[str, int] | None = None,
+    unknown: int | None = None,
+    numbers: Sequence[int] | None = None,
 ) -> list[Collective]:
-    """All collectives of `program`; `mesh` (axis name → size) names their axes, `unknown` is as for `Walker`.
+    """All collectives of `program`; `mesh` (axis name → size) names their axes, the others are as for `Walker`.
 
     Those in which nothing moves, every device being alone in its group or permuted to itself, are left out: whether
     they stand in the text at all differs from compiler to compiler.
     ValueError, quoting the line, for one that is not understood, or that nothing known calls.
     """
-    walker = Walker(program, mesh, unknown)
+    walker = Walker(program, mesh, unknown, numbers)
     for name, computation in program.computations.items():
         if name not in walker.reached and (lost := next(filter(begins, computation.values()), None)):
             raise quoted(f"this collective stands in {name}, and nothing known calls that", lost.line)
@@ -49,10 +53,18 @@ class Walker:
     unknown: how often a loop counts for which it is not known; None: as unknown. With a number, a loop that is known to
         run at most so often counts as if it did, and `loops` has the line of each loop that was met and does not run as
         often as it counts: "at most" or "once".
+    numbers: of the devices of several slices, in the mesh's order (`minipod.hlo.between_slices.numbers`): the program
+        is that of one slice, and every slice has its collectives.
     """
 
-    def __init__(self, program: Program, mesh: Mapping[str, int] | None, unknown: int | None = None):
-        self.program, self.mesh, self.unknown = program, mesh, unknown
+    def __init__(
+        self,
+        program: Program,
+        mesh: Mapping[str, int] | None,
+        unknown: int | None = None,
+        numbers: Sequence[int] | None = None,
+    ):
+        self.program, self.mesh, self.unknown, self.numbers = program, mesh, unknown, numbers
         self.loops: dict[str, str] = {}
         self.values = Values(program)
         self.conditionals = itertools.count()
@@ -136,9 +148,10 @@ class Walker:
         return True
 
     def collective(self, line: Instruction, computation: Computation, place: Place) -> Collective:
-        op = base(line.opcode)
+        op, crosses = base(line.opcode), between_slices.begins(line)
         try:
-            groups = self.groups(op, line)
+            op = between_slices.operation(line) if crosses else op
+            groups = between_slices.groups(line, self.devices, self.numbers) if crosses else self.groups(op, line)
             count = _bytes(op, line, computation, groups)
             axes = who.axes(groups, self.mesh, pairs=op == "collective-permute") if self.mesh is not None else None
         except (ValueError, KeyError) as reason:
@@ -166,7 +179,14 @@ class Walker:
             mode = "partition" if channel else "replica"
         else:
             mode = "both" if channel else "replica"
-        return who.positions(groups, mode, self.program.replicas, self.program.partitions)
+        found = who.positions(groups, mode, self.program.replicas, self.program.partitions)
+        slices = len(self.numbers) // self.devices if self.numbers else 1
+        return tuple(tuple(i + part * self.devices for i in group) for part in range(slices) for group in found)
+
+    @property
+    def devices(self) -> int:
+        """Of the program: of several slices, those of one."""
+        return self.program.replicas * self.program.partitions
 
 
 def part_of(computation: Computation) -> str:

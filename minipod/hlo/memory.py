@@ -6,6 +6,7 @@ fast memory (a layout with `S(…)`) not at all. An asynchronous copy or slice c
 
 import re
 
+from minipod.hlo import between_slices
 from minipod.hlo.fusions import Fusion, combines
 from minipod.hlo.kernels import kernel
 from minipod.hlo.ops import OPS, Collective
@@ -27,7 +28,7 @@ _PARTS = ("-start", "-update", "-done")
 def moved(program: Program, computation: Computation, line: Instruction) -> int:
     """Of an instruction that stands outside a fusion, and is no collective."""
     op, _, part = line.opcode.rpartition("-") if line.opcode.endswith(_PARTS) else (line.opcode, "", "")
-    if op in _FREE or op in OPS or (part in ("done", "update") and op in _AT_THE_START):
+    if op in _FREE or op in OPS or (part in ("done", "update") and op in _AT_THE_START) or between_slices.is_part(line):
         return 0
     shapes = [shape_of(computation, line, i) for i in range(len(line.operands))]
     if op == "copy" and part:  # (target, source, …)

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
+from minipod.hlo import between_slices, ring
 from minipod.hlo import groups as who
-from minipod.hlo import ring
 from minipod.hlo.calls import base
 from minipod.hlo.text import Instruction, quoted
 
@@ -68,6 +68,8 @@ def moves(collective: Collective) -> bool:
 def begins(instruction: Instruction) -> bool:
     """Is it a collective, or the start of one? ValueError, quoting it, for what only looks like one."""
     opcode = instruction.opcode
+    if between_slices.begins(instruction):
+        return True
     if opcode in ("send", "recv") and "is_host_transfer=true" not in instruction.rest:
         raise quoted("a bare send or recv between devices is not understood", instruction.line)
     if not _LOOKS_LIKE_ONE.match(opcode) or opcode.endswith(("-done", "-update")) and opcode.rpartition("-")[0] in OPS:

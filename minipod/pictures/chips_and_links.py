@@ -16,13 +16,15 @@ def torus(mesh: Any, closes: int = 16) -> Picture:
     last axis; chips of one colour are one row of the mesh. Dashes leave where a line is closed into a ring.
 
     closes: when a line is closed, see `minipod.torus.torus_of` (16 for v5e and v6e, 4 for v4, v5p and 7x).
-    Raises TypeError for what is no mesh of devices, ValueError for devices without coordinates and for a torus that is
-    too large to draw.
+    Raises TypeError for what is no mesh of devices, ValueError for devices without coordinates, for those of several
+    slices, and for a torus that is too large to draw.
     """
     checked(mesh)
     lies = torus_of(mesh, closes)
     if lies is None:
         raise ValueError("these devices have no coordinates: give a mesh of TPUs, such as minipod.pods.mesh returns")
+    if lies.slices:
+        raise ValueError(f"these devices lie on {len({*lies.slices})} slices, each a torus: draw that of one")
     wide, tall, deep = (*lies.shape, 1, 1)[:3]
     said = "x".join(str(n) for i, n in enumerate(lies.shape) if i < 2 or n > 1)
     if max(wide, tall) > MOST or deep > PLANES:

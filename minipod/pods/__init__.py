@@ -5,6 +5,7 @@
     plan.fits, plan.memory, plan.sent, plan.bound    # or look at it: it is a table
     pods.search(program, "v5e:4x4", pods.layouts("v5e:4x4", "data", "model"))    # several at once
 
+A slice is called by its shape, as Cloud calls it (`v5e-16`), or several at once: `2xv5e:4x4` (`minipod.pods.slices`).
 `program(mesh)` returns `(function, arguments)`, as for `minipod plan FILE.py:NAME`. Without libtpu what was recorded is
 returned, and says so (`minipod.pods.recorded`).
 """

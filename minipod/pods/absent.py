@@ -149,7 +149,7 @@ def _laid(on: Slice, every: np.ndarray, axes: Mapping[str, int]) -> np.ndarray:
 
 def mesh_of(name: str, numbers: Sequence[int], axes: Mapping[str, int]) -> Mesh:
     """The mesh of a slice's devices of these numbers, in this order."""
-    every = devices(name)
+    every = {device.id: device for device in devices(name)}
     grid = np.array([every[i] for i in numbers], dtype=object).reshape([*axes.values()])
     return Mesh(grid, tuple(axes), axis_types=(AxisType.Auto,) * len(axes))
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from minipod.hlo import text as hlo
+from minipod.hlo.between_slices import following
 from minipod.hlo.collectives import collectives
 from minipod.hlo.ops import Collective
 from minipod.hlo.overlap import Overlap, overlaps
@@ -56,16 +57,17 @@ def facts(answer: Mapping[str, Any], on: Slice, axes: Mapping[str, int]) -> dict
             "full": f"{peak / GIB:.2f} GiB are needed at once, and a chip has {limit / GIB:.2f} GiB",
         }
     if answer["text"]:
-        found |= read(answer["text"], axes)
+        found |= read(answer["text"], axes, answer.get("devices") if on.count > 1 else None)
     return found
 
 
-def read(text: str, axes: Mapping[str, int]) -> dict[str, Any]:
+def read(text: str, axes: Mapping[str, int], numbers: Sequence[int] | None = None) -> dict[str, Any]:
     """What the text says, each where that much is understood; `silent` names the first thing that is not.
 
     flops, moved, unseen, loops: as in `minipod.hlo.work`; kernels_sent: its `sent`. collectives, overlaps: those of the
     program. A loop that runs an unknown number of times counts as often as it may at most, else once, in FLOPs, bytes
     and the collectives' `times`: `loops` says so ({"at most": 1, "once": 2}; {} where all are known).
+    numbers: those of the devices of several slices, in the mesh's order.
     """
     try:
         program = hlo.parse(text)
@@ -74,23 +76,26 @@ def read(text: str, axes: Mapping[str, int]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for part in (_worked, _sent, _overlapping):
         try:
-            found |= part(program, axes, found)
+            found |= part(program, axes, numbers, found)
         except ValueError as reason:
             found.setdefault("silent", str(reason))
     return found
 
 
-def _worked(program: hlo.Program, axes: Mapping[str, int], found: Mapping[str, Any]) -> dict[str, Any]:
+def _worked(program: hlo.Program, *_: Any) -> dict[str, Any]:
     done = vars(work(program, unknown=1))
     return {"kernels_sent" if key == "sent" else key: value for key, value in done.items()}
 
 
-def _sent(program: hlo.Program, axes: Mapping[str, int], found: Mapping[str, Any]) -> dict[str, Any]:
+def _sent(
+    program: hlo.Program, axes: Mapping[str, int], numbers: Sequence[int] | None, found: Mapping[str, Any]
+) -> dict[str, Any]:
     unknown = 1 if "loops" in found else None  # as often as `loops` says, where that is there
-    return {"collectives": [_kept(c) for c in collectives(program, axes, unknown)]}
+    order = following(numbers) if numbers else None
+    return {"collectives": [_kept(c) for c in collectives(program, axes, unknown, order)]}
 
 
-def _overlapping(program: hlo.Program, axes: Mapping[str, int], found: Mapping[str, Any]) -> dict[str, Any]:
+def _overlapping(program: hlo.Program, *_: Any) -> dict[str, Any]:
     return {"overlaps": [vars(o) for o in overlaps(program)]}
 
 

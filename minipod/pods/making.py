@@ -1,19 +1,17 @@
 """Make plans: one, or one for each of several meshes, several at once."""
 
 import contextlib
-import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from math import prod
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
 from minipod import torus
 from minipod.pods import largest, recorded
-from minipod.pods.absent import mesh
+from minipod.pods.absent import crossing, mesh
 from minipod.pods.compiler import Child, Missing, Traced, trace, versions
 from minipod.pods.facts import facts
 from minipod.pods.plan import Plan, plan
@@ -75,20 +73,35 @@ def compiled(traced: Traced, child: Child | None = None) -> tuple[dict[str, Any]
     if child is None:
         with Child(traced.on.generation.platform) as own:
             return compiled(traced, own)
-    answer = child.ask(traced)
+    answer: dict[str, Any] = child.ask(traced) | {"devices": [device.id for device in traced.mesh.devices.flat]}
     if "full" in answer:
         answer |= largest.values(traced.leaves, traced.jaxpr)
     return facts(answer, traced.on, dict(traced.mesh.shape)), answer.get("text")
 
 
 def layouts(on: str, *axes: str) -> list[dict[str, int]]:
-    """Every way to lay mesh axes of these names on a slice's torus: `[{"data": 16, "model": 1}, {"data": 4, …}, …]`."""
+    """Every way to lay mesh axes of these names on a slice's torus, each taking whole axes of it.
+
+    `[{"data": 16, "model": 1}, {"data": 4, …}, …]`. Of several slices the first axes go over them, in every way too.
+    """
     found = slice_of(on)
     if found.generation.platform == "cuda":
-        whole = found.devices
-        sizes = (each for each in itertools.product(range(whole, 0, -1), repeat=len(axes)) if prod(each) == whole)
-        return [dict(zip(axes, each, strict=True)) for each in sizes]
-    return torus.layouts(found.shape, found.generation.devices, axes)
+        return [dict(zip(axes, sizes, strict=True)) for sizes in _sizes(found.devices, len(axes))]
+    inside = torus.layouts(found.shape, found.generation.devices, axes)
+    ways = (
+        ({axis: n * over for (axis, n), over in zip(each.items(), sizes, strict=True)}, sizes)
+        for each in inside
+        for sizes in _sizes(found.count, len(axes))
+    )
+    return [each for each, sizes in ways if crossing(found, each) == sizes]
+
+
+def _sizes(whole: int, count: int) -> list[list[int]]:
+    """Every way to write `whole` as a product of so many sizes, the first largest first."""
+    if count == 0:
+        return [[]] if whole == 1 else []
+    firsts = [n for n in range(whole, 0, -1) if whole % n == 0]
+    return [[n, *rest] for n in firsts for rest in _sizes(whole // n, count - 1)]
 
 
 def search(program: Program, on: str, meshes: Sequence[Mapping[str, int]], at_once: int | None = None) -> list[Plan]:

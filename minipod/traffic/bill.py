@@ -17,15 +17,12 @@ from fractions import Fraction
 from math import prod
 from typing import Any, TypeVar
 
-from minipod.hlo import ring, text
+from minipod.hlo import between_slices, ring, text
 from minipod.hlo.collectives import collectives
 from minipod.hlo.ops import OPS, Branch, Collective
 from minipod.tables import Table
-from minipod.torus import torus_of
-from minipod.traffic import time_model
-from minipod.traffic.interconnects import Link, link
 
-__all__ = ["Bill", "Collective", "Table", "of", "read", "seconds", "sent", "table", "total"]
+__all__ = ["Bill", "Collective", "Table", "of", "read", "sent", "table", "total"]
 
 COLUMNS = ("collective", "axes", "bytes", "times", "sent")
 EMPTY = "no collective: nothing is sent"
@@ -58,12 +55,13 @@ def read(hlo_text: str, mesh: Any = None) -> Bill:
     program = text.parse(hlo_text)
     shape = None if mesh is None else dict(mesh.shape)
     devices = program.replicas * program.partitions
-    if shape is not None and devices not in (1, prod(shape.values())):
+    order = between_slices.numbers(mesh)  # of several slices, the program is that of one
+    if shape is not None and order is None and devices not in (1, prod(shape.values())):
         raise ValueError(
             f"the mesh {shape} has {prod(shape.values())} devices, the program was compiled for {devices}: "
             "give the mesh on which its arrays lie"
         )
-    bill = Bill(collectives(program, shape))
+    bill = Bill(collectives(program, shape, numbers=order))
     bill.compiled_for = "TPU" if _TILED.search(hlo_text) else _kind(mesh)
     return bill
 
@@ -113,7 +111,7 @@ def total(collectives: Sequence[Collective]) -> int | float:
     ValueError if one of the `times` is unknown: a budget over it cannot be checked.
     """
     costs = [
-        (c.branch, c.sent_exactly(_times(c, "there is no sum, and a budget over it cannot be checked")))
+        (c.branch, c.sent_exactly(times_of(c, "there is no sum, and a budget over it cannot be checked")))
         for c in collectives
     ]
     return ring.plain(Fraction(costliest(costs)))
@@ -131,31 +129,8 @@ def sent(op: str, size: int, devices: int, times: int = 1) -> int | float:
     return ring.plain(ring.exactly(op, size, devices, times))
 
 
-def seconds(collectives: Sequence[Collective], on: Link | str, mesh: Any = None) -> float:
-    """Estimated seconds of the collectives, one after the other, on an interconnect; `time_model.seconds` says how.
-
-    `on` is a `Link`, or the name of one in `LINKS`; `mesh` (a `Mesh` or `AbstractMesh`) is needed for collectives over
-    several axes, and for permutes to others than the next device. Where its devices are a TPU's, here or not
-    (`minipod.pods.mesh`), their coordinates say on which axes of the torus it lies; else its axes are taken for those
-    of the machine. Of a conditional's branches, the slowest counts.
-    ValueError for an unknown name, a mesh that is not the program's, groups that are no box of the torus, or a loop of
-    unknown length.
-    """
-    carrier = link(on) if isinstance(on, str) else on
-    shape = None if mesh is None else dict(mesh.shape)
-    devices = {device for c in collectives for group in c.groups for device in group}
-    axes = {axis for c in collectives for axis in c.axes or ()}
-    if shape is not None and (not axes <= set(shape) or max(devices, default=0) >= prod(shape.values())):
-        raise ValueError(f"the mesh {shape} is not the one on which these collectives run: give that one")
-    torus = torus_of(mesh, carrier.closes) if carrier.shape == "torus" else None
-    costs = [
-        (c.branch, time_model.seconds(c, carrier, shape, torus) * _times(c, "its time cannot be estimated"))
-        for c in collectives
-    ]
-    return costliest(costs)
-
-
-def _times(c: Collective, so: str) -> int:
+def times_of(c: Collective, so: str) -> int:
+    """How often it runs. ValueError, which ends with `so`, where that is not known."""
     if c.times is None:
         raise ValueError(f"a loop around this {c.op} of {c.bytes:,} bytes runs an unknown number of times: {so}")
     return c.times

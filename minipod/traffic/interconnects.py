@@ -19,6 +19,7 @@ class Link:
     latency: seconds a hop; 0 where the source prints none, and then only bytes count.
     start: seconds that every collective takes before its first hop.
     in_a_ring: of a switch: the library that works over it goes round in a ring, so n devices are n-1 hops and not 1.
+    between: the name of what joins several slices of it, where a source says how fast that is.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Link:
     closes: int = 1
     start: float = 0.0
     in_a_ring: bool = False
+    between: str = ""
 
     def __post_init__(self):
         if self.bytes_per_second <= 0 or min(self.latency, self.start) < 0 or self.closes < 1:
@@ -54,16 +56,25 @@ _NVLINK = {"start": 6.6e-6, "latency": 0.6e-6, "in_a_ring": True}
 _PCIE = {"start": 6.6e-6, "latency": 1.0e-6, "in_a_ring": True}
 _NETWORK = {"start": 6.6e-6, "latency": 2.7e-6, "in_a_ring": True}
 _NCCL = "; latency: NCCL, src/graph/tuning.cc"
+# The data centre's network, DCN: what a chip has of it where all chips of a host use it at once.
+_DCN = "cloud.google.com/tpu/docs/tpu7x (DCN bandwidth per chip: "
+_DCN_V5E = "cloud.google.com/tpu/docs/v5e: two NICs of 100 Gbps for the eight chips of a host"
+_DCN_V4 = "https://jax-ml.github.io/scaling-book/tpus: typically 2.5e10 bytes a second for the four chips of a host"
 _DEAN = "J. Dean, «Numbers Everyone Should Know» (LADIS 2009): 500 µs there and back in a data centre"
 
 LINKS = {
     link.name: link
     for link in (
-        Link("TPU v4", 4.5e10, "torus", _TPU, latency=1e-6, closes=4),
-        Link("TPU v5e", 4.5e10, "torus", _TPU, latency=1e-6, closes=16),
-        Link("TPU v5p", 9e10, "torus", _TPU, latency=1e-6, closes=4),
-        Link("TPU v6e", 9e10, "torus", _TPU, latency=1e-6, closes=16),
-        Link("TPU7x", 1e11, "torus", _CLOUD, closes=4),
+        Link("TPU v4", 4.5e10, "torus", _TPU, latency=1e-6, closes=4, between="DCN (TPU v4)"),
+        Link("TPU v5e", 4.5e10, "torus", _TPU, latency=1e-6, closes=16, between="DCN (TPU v5e)"),
+        Link("TPU v5p", 9e10, "torus", _TPU, latency=1e-6, closes=4, between="DCN (TPU v5p)"),
+        Link("TPU v6e", 9e10, "torus", _TPU, latency=1e-6, closes=16, between="DCN (TPU v6e)"),
+        Link("TPU7x", 1e11, "torus", _CLOUD, closes=4, between="DCN (TPU7x)"),
+        Link("DCN (TPU v4)", 6.25e9, "switch", _DCN_V4),
+        Link("DCN (TPU v5e)", 3.125e9, "switch", _DCN_V5E),
+        Link("DCN (TPU v5p)", 6.25e9, "switch", f"{_DCN}50 Gbps)"),
+        Link("DCN (TPU v6e)", 1.25e10, "switch", f"{_DCN}100 Gbps)"),
+        Link("DCN (TPU7x)", 6.25e9, "switch", f"{_DCN}100 Gbps); half of it, for one of its two devices"),
         Link("NVLink 2 (8 V100)", 5.4e10, "ring", f"{_D2L}: two rings, 3 × 18 GB/s together"),
         Link("NVLink 3 (A100)", 3e11, "switch", _GPU + _NCCL, **_NVLINK),
         Link("NVLink 3, cut (A800)", 2e11, "switch", _CUT + _NCCL, **_NVLINK),

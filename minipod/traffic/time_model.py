@@ -7,15 +7,30 @@ from math import prod
 
 import numpy as np
 
+from minipod.hlo import groups as who
+from minipod.hlo import ring
 from minipod.hlo.ops import Collective
 from minipod.torus import Torus, rings
-from minipod.traffic.interconnects import Link
+from minipod.traffic import several_slices
+from minipod.traffic.interconnects import LINKS, Link
 
-__all__ = ["seconds"]
+__all__ = ["estimate", "least", "seconds"]
 
 
 def seconds(c: Collective, link: Link, mesh: dict[str, int] | None = None, torus: Torus | None = None) -> float:
+    """`estimate`, where it is no bound only. ValueError where it is."""
+    time, why = estimate(c, link, mesh, torus)
+    if why:
+        raise ValueError(why)
+    return time
+
+
+def estimate(
+    c: Collective, link: Link, mesh: dict[str, int] | None = None, torus: Torus | None = None
+) -> tuple[float, str]:
     """Estimated seconds of one run of `c` on `link`: max(bytes to carry / bandwidth, start + hops × latency).
+
+    With it "", or the sentence that says why that is only the least it can take.
 
     With b = `c.bytes`, n devices in a group (the largest counts) and w = `link.bytes_per_second`:
 
@@ -31,18 +46,39 @@ def seconds(c: Collective, link: Link, mesh: dict[str, int] | None = None, torus
 
     Hops: 1 to a switch (n-1 where a library goes round in a ring), n-1 on a one-way ring, on a torus the sum over the
     axes of n//2 (closed) or n-1 (open). With `torus` the devices lie where their coordinates say, and the axes are
-    those of the box that a group fills; ValueError where it fills none. Otherwise `mesh` (axis name → size, in order)
+    those of the box that a group fills. Otherwise `mesh` (axis name → size, in order)
     are the axes of the torus; without it, or where the groups are no rows of it, a group is one axis. Which are rings
     says `minipod.torus.rings`: of v4 and its like all axes or none. Nothing else is in the way; reducing
     itself costs nothing.
 
+    Only a lower bound is known where the groups are no boxes of the torus, or several of their devices share a chip:
+    then the bytes that a ring would have each chip send (an all-to-all sends what is for other chips), over all of the
+    chip's links, and one hop.
+
+    Over several slices `c` is the sum of the pieces that `minipod.traffic.several_slices` makes of it: those between
+    slices take the link `link.between`. ValueError where no source says how fast that is.
+
     Source: Austin et al., «How to Scale Your Model», parts 3 (all-gather over one and several axes, latency,
     all-to-all) and 12 (switches); part 3 leaves (n-1)/n out, the limit for many devices.
     """
+    found = [_one(c, link, mesh, torus)] if torus is None or not torus.slices else []
+    for piece, crosses in several_slices.pieces(c, torus.slices) if torus and torus.slices else ():
+        if crosses and link.between not in LINKS:
+            raise ValueError(f"no source says how fast slices joined inside by {link.name} reach each other")
+        found.append(_one(piece, LINKS[link.between]) if crosses else _one(piece, link, mesh, torus))
+    return sum(time for time, _ in found), next((why for _, why in found if why), "")
+
+
+def _one(
+    c: Collective, link: Link, mesh: dict[str, int] | None = None, torus: Torus | None = None
+) -> tuple[float, str]:
+    """As `estimate`, inside a slice or between them."""
     n = max(map(len, c.groups))
     if c.op == "collective-permute":
         carried, hops = _permute(c, link, list((mesh or {}).values()), torus)
-        return max(carried * c.bytes / link.bytes_per_second, link.start + hops * link.latency)
+        return max(carried * c.bytes / link.bytes_per_second, link.start + hops * link.latency), ""
+    if torus is not None and link.shape == "torus" and (why := _no_box(c, mesh, torus)):
+        return least(c, link, torus), why
     lines = _lines(c, link, mesh, torus)
     hops = sum(_hops(size, closed, link) for size, closed in lines)
     if c.op in ("all-to-all", "ragged-all-to-all"):
@@ -51,7 +87,7 @@ def seconds(c: Collective, link: Link, mesh: dict[str, int] | None = None, torus
         into = sum(1 + closed for _, closed in lines) or 1  # links that reach a device
         transfer = c.bytes / into * (1 if c.op == "collective-broadcast" else (n - 1) / n)
     passes = 2 if c.op == "all-reduce" else 1
-    return max(passes * transfer / link.bytes_per_second, link.start + passes * hops * link.latency)
+    return max(passes * transfer / link.bytes_per_second, link.start + passes * hops * link.latency), ""
 
 
 def _lines(c: Collective, link: Link, mesh: dict[str, int] | None, torus: Torus | None) -> list[tuple[int, bool]]:
@@ -60,20 +96,45 @@ def _lines(c: Collective, link: Link, mesh: dict[str, int] | None, torus: Torus 
     if link.shape != "torus":
         return [(n, False)]
     if torus is not None:
-        found = [torus.lines(group) for group in c.groups]
-        if None in found or len({*map(str, found)}) > 1:
-            raise ValueError(
-                f"the groups of this {c.op} over {', '.join(c.axes or ('no axis',))} are no boxes of the torus "
-                f"{'x'.join(map(str, torus.shape))}, so its time cannot be estimated: lay the mesh on the torus's axes"
-            )
-        if prod(size for size, _ in found[0] or []) != n:
-            raise ValueError(f"devices that share a chip share its links, too: the time of this {c.op} is not known")
-        return found[0] or []
+        return torus.lines(c.groups[0]) or []
     known = mesh is not None and c.axes is not None and prod(mesh[a] for a in c.axes) == n
     if not (known and mesh and c.axes):
         return [(n, _rings([n], link)[0])]
     closed = dict(zip(mesh, _rings([*mesh.values()], link), strict=True))
     return [(mesh[axis], closed[axis]) for axis in c.axes]
+
+
+def _no_box(c: Collective, mesh: dict[str, int] | None, torus: Torus) -> str:
+    """Why the groups have no torus of their own; "" where each has."""
+    found = [torus.lines(group) for group in c.groups]
+    if None in found or len({*map(str, found)}) > 1:
+        shape = "x".join(str(size) for size in torus.shape if size > 1)
+        return (
+            f"the groups of this {c.op} over {_over(c, mesh)} are no boxes of the torus {shape}: its time is not known"
+        )
+    if prod(size for size, _ in found[0] or []) != max(map(len, c.groups)):
+        return f"devices that share a chip share its links, too: the time of this {c.op} is not known"
+    return ""
+
+
+def _over(c: Collective, mesh: dict[str, int] | None) -> str:
+    """`data, model`, or `part of model` where the groups are no whole rows of the mesh."""
+    axes = who.axes(c.groups, mesh, pairs=True) if mesh and not c.axes else None
+    return f"part of {' and '.join(axes)}" if axes else ", ".join(c.axes or ("no axis",))
+
+
+def least(c: Collective, link: Link, torus: Torus) -> float:
+    """Seconds that the chip with most to send, and fewest links, takes at least."""
+    longest = 0.0
+    for group in c.groups:
+        chips = len({torus.coords[i] for i in group})
+        links = min(torus.links(i) for i in group)
+        if chips == 1 or not links:
+            continue
+        there = len(group) // chips if c.op in ("all-to-all", "ragged-all-to-all") else 1
+        transfer = float(ring.exactly(c.op, c.bytes, chips)) * there / links
+        longest = max(longest, transfer / link.bytes_per_second, link.start + link.latency)
+    return longest
 
 
 def _rings(sizes: Sequence[int], link: Link) -> list[bool]:
@@ -107,7 +168,7 @@ def _permute(c: Collective, link: Link, sizes: Sequence[int], torus: Torus | Non
         sizes, closed = torus.shape, list(torus.closed)
     else:
         closed = _rings(sizes, link) if link.shape == "torus" else [False] * len(sizes)
-    load: dict[tuple, Fraction] = defaultdict(Fraction)
+    load: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
     longest = 0
     for pair in c.groups:
         start, end = (_place(device, sizes, torus) for device in pair)
@@ -115,7 +176,7 @@ def _permute(c: Collective, link: Link, sizes: Sequence[int], torus: Torus | Non
         ways = [_way(start, end, differ[turn:] + differ[:turn], sizes, closed, link) for turn in range(len(differ))]
         for way in ways:
             for step in way:
-                load[step] += Fraction(1, len(ways))
+                load[torus.slices[pair[0]] if torus and torus.slices else 0, *step] += Fraction(1, len(ways))
         longest = max([longest, *map(len, ways)])
     return float(max(load.values(), default=Fraction(0))), longest
 
@@ -126,7 +187,7 @@ def _place(device: int, sizes: Sequence[int], torus: Torus | None) -> list[int]:
 
 def _way(
     start: list[int], end: list[int], axes: list[int], sizes: Sequence[int], closed: Sequence[bool], link: Link
-) -> list[tuple]:
+) -> list[tuple[int, ...]]:
     """The links passed, each as (device it leaves, axis, direction), along one axis after the other."""
     at, way = list(start), []
     for axis in axes:

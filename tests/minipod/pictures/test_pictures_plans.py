@@ -42,6 +42,8 @@ def test_the_colour_is_the_row_of_the_mesh():
 def test_what_is_no_torus_is_refused_in_a_sentence():
     with pytest.raises(ValueError, match="no coordinates"):
         pictures.torus(jax.make_mesh((8,), ("x",)))
+    with pytest.raises(ValueError, match="these devices lie on 2 slices"):
+        pictures.torus(pods.mesh("2xv5e:2x2", replica=2, data=4))
     with pytest.raises(ValueError, match="16x16 chips is too large to draw"):
         pictures.torus(pods.mesh("v5e:16x16", data=256))
 

@@ -1,12 +1,15 @@
 """Mesh axes on torus axes: what there is, in which order, and how long collectives take there, worked out by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from jax.sharding import Mesh
 
 from minipod import pods, torus, traffic
-from minipod.hlo.collectives import Collective
+from minipod.hlo.ops import Collective
 from minipod.pods import rows
+from minipod.traffic import time_model
 
 SIZE = 2**28
 
@@ -87,6 +90,10 @@ def test_a_torus_is_not_what_the_mesh_says_it_is():
     crossed = Mesh(apart, ("a", "b"))
     with pytest.raises(ValueError, match="the groups of this all-reduce over b are no boxes of the torus 2x4"):
         traffic.seconds([on(crossed, "all-reduce", "b")], "TPU v5e", crossed)
+    # Chips 0 and 7 are corners of the board, two links each; a ring sends the whole array once for two devices.
+    least = traffic.at_least([on(crossed, "all-reduce", "b")], "TPU v5e", crossed)
+    assert least.seconds == least.bounded == pytest.approx(SIZE / (2 * 4.5e10))
+    assert len(least.notes) == 1 and "over b are no boxes of the torus 2x4" in least.notes[0]
 
 
 def test_a_permute_goes_where_the_chips_are():
@@ -109,3 +116,54 @@ def test_a_box_is_full_or_none():
     assert torus.box([(0, 0), (0, 1), (1, 0), (1, 1)], (4, 4)) == (2, 2)
     assert torus.box([(0, 0), (2, 0)], (4, 4)) is None
     assert torus.box([(0, 0, 0), (0, 0, 0), (1, 0, 0), (1, 0, 0)], (2, 2, 1)) == (2, 1, 1)  # two devices a chip
+
+
+@pytest.mark.parametrize("op", ["all-gather", "reduce-scatter", "all-reduce", "all-to-all", "collective-broadcast"])
+@pytest.mark.parametrize(
+    "name, axes", [("v5e:4x4", {"a": 4, "b": 4}), ("v4:4x4x4", {"a": 16, "b": 4}), ("v5e:8x16", {"a": 128, "b": 1})]
+)
+def test_a_lower_bound_is_no_more_than_the_estimate_where_there_is_one(op, name, axes):
+    mesh = pods.mesh(name, **axes)
+    link = traffic.LINKS["TPU v5e" if name.startswith("v5e") else "TPU v4"]
+    lies = torus.torus_of(mesh, link.closes)
+    c = on(mesh, op, "a")
+    assert lies
+    assert 0 < time_model.least(c, link, lies) <= time_model.seconds(c, link, dict(mesh.shape), lies) * (1 + 1e-9)
+
+
+def test_what_is_known_is_summed_and_what_is_only_bounded_is_told_apart():
+    """On 4 × 4, model=8 fills boxes of 4 × 2; data=2 steps over a chip."""
+    mesh = pods.mesh("v5e:4x4", data=2, model=8)
+    known, gaps = on(mesh, "all-gather", "model"), on(mesh, "all-reduce", "data")
+    sure = traffic.seconds([known], "TPU v5e", mesh)
+    assert sure == pytest.approx(SIZE * 7 / 8 / (2 * 4.5e10))
+    with pytest.raises(ValueError, match="this all-reduce over data are no boxes of the torus 4x4: its time is not"):
+        traffic.seconds([known, gaps], "TPU v5e", mesh)
+    found = traffic.at_least([known, replace(gaps, times=3)], "TPU v5e", mesh)
+    assert found.seconds == pytest.approx(sure + 3 * SIZE / (2 * 4.5e10))  # a corner has two links
+    assert found.bounded == pytest.approx(3 * SIZE / (2 * 4.5e10))
+    assert traffic.at_least([known], "TPU v5e", mesh) == traffic.AtLeast(sure)
+
+
+def test_a_part_of_an_axis_is_called_so():
+    mesh = pods.mesh("v5e:2x4", data=2, model=4)
+    split = Collective("all-gather", ((0, 2), (1, 3), (4, 6), (5, 7)), SIZE)
+    note = traffic.at_least([split], "TPU v5e", mesh).notes[0]
+    assert note.startswith("the groups of this all-gather over part of model are no boxes of the torus 2x4")
+
+
+def test_devices_that_share_a_chip_have_a_bound_by_its_links():
+    """Four chips, two links each: three quarters of what is gathered come from the others."""
+    mesh = pods.mesh("7x:2x2x1", data=8)
+    least = traffic.at_least([on(mesh, "all-gather", "data")], "TPU7x", mesh)
+    assert least.seconds == pytest.approx(SIZE * 3 / 4 / (2 * 1e11))
+    exchanged = traffic.at_least([on(mesh, "all-to-all", "data")], "TPU7x", mesh)
+    assert exchanged.seconds == pytest.approx(2 * SIZE * 3 / 4 / (2 * 1e11))  # for both devices of a chip
+
+
+def test_a_loop_of_unknown_length_counts_once():
+    mesh = pods.mesh("v5e:4x4", data=4, model=4)
+    c = on(mesh, "all-gather", "data")
+    found = traffic.at_least([replace(c, times=None)], "TPU v5e", mesh)
+    assert found.seconds == found.bounded == traffic.seconds([c], "TPU v5e", mesh)
+    assert "runs an unknown number of times" in found.notes[0]
