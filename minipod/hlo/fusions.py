@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from minipod.hlo.calls import called
-from minipod.hlo.collectives import begins
 from minipod.hlo.kernels import kernel
+from minipod.hlo.ops import begins
 from minipod.hlo.text import Computation, Instruction, Program, size
 
 _SLICES = ("slice", "dynamic-slice", "gather")

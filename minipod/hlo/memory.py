@@ -7,8 +7,9 @@ fast memory (a layout with `S(…)`) not at all. An asynchronous copy or slice c
 import re
 from collections.abc import Iterator
 
-from minipod.hlo.collectives import OPS, Collective
 from minipod.hlo.fusions import Fusion, combines
+from minipod.hlo.kernels import kernel
+from minipod.hlo.ops import OPS, Collective
 from minipod.hlo.products import shape_of
 from minipod.hlo.text import Computation, Instruction, Program, size, split
 
@@ -44,6 +45,8 @@ def moved(program: Program, computation: Computation, line: Instruction) -> int:
         return _scattered(program, line, shapes)
     if op == "custom-call" and _NOTHING.search(line.rest):
         return 0
+    if part != "done" and (this := kernel(line)) and this.moved:
+        return this.moved
     if part:
         return large(line.shape) if part == "done" else sum(map(large, shapes))
     return sum(map(large, shapes)) + large(line.shape)

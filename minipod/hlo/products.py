@@ -3,7 +3,8 @@
 import re
 from math import prod
 
-from minipod.hlo.text import Computation, Instruction, split
+from minipod.hlo.kernels import KIND, kernel
+from minipod.hlo.text import Computation, Instruction, bits, split
 
 _SHAPE = re.compile(r"([a-z]\w*)\[([\d,]*)\]")
 _GEMM = re.compile(r"gemm|matmul|dot", re.I)
@@ -18,14 +19,19 @@ def dimensions(shape: str) -> tuple[str, tuple[int, ...]]:
 
 
 def products(computation: Computation, line: Instruction) -> tuple[str, int]:
-    """The type and the FLOPs of a matrix product; "", 0 for another instruction."""
+    """The type and the FLOPs of a matrix product, or of a kernel that says its own; "", 0 for another instruction.
+
+    The type is the wider of the two that are multiplied: bf16 by s8 is work of bf16.
+    """
+    if this := kernel(line):
+        return KIND, this.flops or 0
     if line.opcode == "custom-call":
         return _library_call(computation, line)
     if line.opcode not in ("dot", "convolution"):
         return "", 0
     left, right = (dimensions(shape_of(computation, line, i)) for i in (0, 1))
     _, out = dimensions(line.shape)
-    kind = left[0]
+    kind = max(left[0], right[0], key=_width)
     if kind == "f32" and (asked := re.search(r"operand_precision=\{(\w+),(\w+)\}", line.rest)):
         kind += {"high": "×3", "highest": "×6"}.get(asked[1], "")
     if line.opcode == "dot":
@@ -58,6 +64,11 @@ def _convolution(line: Instruction, left: tuple[int, ...], right: tuple[int, ...
     features = right[kernel.index("i")]  # of one group
     groups = int(line.attributes.get("batch_group_count", 1))
     return 2 * valid * features * out[outputs.index("f")] * out[outputs.index("b")] // groups
+
+
+def _width(kind: str) -> tuple[bool, int]:
+    """Floating point is wider than integers, and more bits than fewer."""
+    return kind[0] in "bfc", bits(kind) or 0
 
 
 def _library_call(computation: Computation, line: Instruction) -> tuple[str, int]:

@@ -52,6 +52,11 @@ def closing(text: str, start: int) -> int:
     raise ValueError("a bracket is never closed")
 
 
+def bits(dtype: str) -> int | None:
+    """Of one element of a type, as XLA spells it; None for a type that is not known."""
+    return int(m[1]) if (m := FLOAT_IN_A_NAME.fullmatch(dtype)) else BITS.get(dtype)
+
+
 def size(shape: str) -> int:
     """Bytes of an array or (summed) of a tuple, `"f32[2,8]{1,0}"` or `"(f32[2], s4[3])"`: 64, 10.
 
@@ -60,10 +65,9 @@ def size(shape: str) -> int:
     """
     total = 0
     for dtype, dimensions in _ARRAY.findall(re.sub(r"\{[^}]*\}", "", shape)):
-        bits = int(m[1]) if (m := FLOAT_IN_A_NAME.fullmatch(dtype)) else BITS.get(dtype)
-        if bits is None:
+        if (each := bits(dtype)) is None:
             raise ValueError(f"the element type {dtype} is not known")
-        total += -(-bits * math.prod(int(d.strip().removeprefix("<=")) for d in split(dimensions)) // 8)
+        total += -(-each * math.prod(int(d.strip().removeprefix("<=")) for d in split(dimensions)) // 8)
     if not total and not _ARRAY.search(shape) and shape.strip() not in ("()", "token"):
         raise ValueError(f"{shape} is not a shape")
     return total

@@ -8,22 +8,24 @@ from typing import Any
 import numpy as np
 
 from minipod.hlo import text as hlo
-from minipod.hlo.collectives import Collective, collectives
+from minipod.hlo.collectives import collectives
+from minipod.hlo.ops import Collective
 from minipod.hlo.overlap import Overlap, overlaps
 from minipod.hlo.work import work
 from minipod.pods.slices import Slice
 
 GIB = 2**30
 _FULL = re.compile(r"HLO temporaries \(([\d.]+)([KMG])\) exceeds available HBM \(([\d.]+)([KMG])\)")
+READ = ("flops", "moved", "kernels_sent", "unseen", "loops", "collectives", "overlaps")
 _UNIT = {"K": 2**10, "M": 2**20, "G": GIB}
 
 
 def facts(answer: Mapping[str, Any], on: Slice, axes: Mapping[str, int]) -> dict[str, Any]:
-    """JSON data: `fits`, `memory` (bytes a device), `flops` by type, `moved`, `collectives`, `overlaps`; None where the
-    compiler does not say it, and then `silent` says why. `full` is the compiler's own message where it does not fit.
+    """JSON data: `fits`, `memory` (bytes a device), and what `read` finds; None where the compiler does not say it, and
+    then `silent` says why. `full` is the compiler's own message where it does not fit.
     """
     limit = int(on.generation.limit * GIB)
-    nothing = {"flops": None, "moved": None, "collectives": None, "overlaps": None}
+    nothing = dict.fromkeys(READ)
     if message := answer.get("full"):
         memory = dict.fromkeys(("arguments", "outputs", "aliased", "temporaries", "peak"))
         if found := _FULL.search(message):
@@ -54,33 +56,37 @@ def facts(answer: Mapping[str, Any], on: Slice, axes: Mapping[str, int]) -> dict
 
 
 def read(text: str, axes: Mapping[str, int]) -> dict[str, Any]:
-    """What the text says: `collectives`, `overlaps`, `flops` and `moved`, each where that much is understood.
+    """What the text says, each where that much is understood; `silent` names the first thing that is not.
 
-    `silent` names the first thing that is not.
+    flops, moved, unseen, loops: as in `minipod.hlo.work`; kernels_sent: its `sent`. collectives, overlaps: those of the
+    program. A loop that runs an unknown number of times counts as often as it may at most, else once, in FLOPs, bytes
+    and the collectives' `times`: `loops` says so ({"at most": 1, "once": 2}; {} where all are known).
     """
     try:
         program = hlo.parse(text)
     except ValueError as reason:
         return {"silent": str(reason)}
     found: dict[str, Any] = {}
-    for part in (_sent, _overlapping, _worked):
+    for part in (_worked, _sent, _overlapping):
         try:
-            found |= part(program, axes)
+            found |= part(program, axes, found)
         except ValueError as reason:
             found.setdefault("silent", str(reason))
     return found
 
 
-def _sent(program: hlo.Program, axes: Mapping[str, int]) -> dict[str, Any]:
-    return {"collectives": [_kept(c) for c in collectives(program, axes)]}
+def _worked(program: hlo.Program, axes: Mapping[str, int], found: Mapping[str, Any]) -> dict[str, Any]:
+    done = vars(work(program, unknown=1))
+    return {"kernels_sent" if key == "sent" else key: value for key, value in done.items()}
 
 
-def _overlapping(program: hlo.Program, axes: Mapping[str, int]) -> dict[str, Any]:
+def _sent(program: hlo.Program, axes: Mapping[str, int], found: Mapping[str, Any]) -> dict[str, Any]:
+    unknown = 1 if "loops" in found else None  # as often as `loops` says, where that is there
+    return {"collectives": [_kept(c) for c in collectives(program, axes, unknown)]}
+
+
+def _overlapping(program: hlo.Program, axes: Mapping[str, int], found: Mapping[str, Any]) -> dict[str, Any]:
     return {"overlaps": [vars(o) for o in overlaps(program)]}
-
-
-def _worked(program: hlo.Program, axes: Mapping[str, int]) -> dict[str, Any]:
-    return vars(work(program))
 
 
 def _kept(c: Collective) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from jax.sharding import AxisType
 
 from minipod import pods
 from minipod.hlo import text, work
-from minipod.pods import compiler, making
+from minipod.pods import compiler, facts, making
 
 needs_libtpu = pytest.mark.skipif(
     bool(compiler.missing("tpu")),
@@ -134,12 +134,13 @@ def test_axes_may_be_explicit():
     assert plan.flops == {"bf16": 2 * 128 * 512 * 256} and plan.sent == {"data": 0, "model": 0}
 
 
-def test_a_loop_of_unknown_length_leaves_the_memory():
+def test_a_loop_of_unknown_length_counts_once_and_its_facts_say_so():
     mesh = pods.mesh("v5e:2x2", data=4)
     arg = pod_programs.array(mesh, (64, 64), "data")
     plan = pods.compile(lambda x: jax.lax.while_loop(lambda x: x.sum() < 10, lambda x: x @ x, x), arg)
-    assert plan.fits and plan.flops is None and plan.bound is None
-    assert any("unknown number of times" in note for note in plan.notes)
+    assert plan.fits and sum(plan.flops.values()) == 2 * 64 // 4 * 64 * 64
+    assert all(c.times is not None for c in plan.collectives)
+    assert facts.read(plan.text, {"data": 4})["loops"] == {"once": 1}
 
 
 def test_several_are_compiled_at_once():

@@ -1,0 +1,137 @@
+"""FLOPs and bytes of programs compiled for TPUs that are not here, against arithmetic by hand: needs libtpu."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import NamedSharding, P, lax
+
+from minipod import pods
+from minipod.hlo import text, work
+from minipod.pods import compiler, facts
+
+pytestmark = pytest.mark.skipif(
+    bool(compiler.missing("tpu")),
+    reason="libtpu and flatbuffers are not installed: pip install libtpu flatbuffers (214 MB)",
+)
+MESH = {"x": 2, "y": 2}
+
+
+def array(shape, dtype=jnp.bfloat16):
+    return jax.ShapeDtypeStruct(shape, dtype, sharding=NamedSharding(pods.mesh("v5e:2x2", **MESH), P()))
+
+
+def alone(function, *arguments):
+    """The same on each device, as kernels want it."""
+    specs = dict(mesh=pods.mesh("v5e:2x2", **MESH), in_specs=P(), out_specs=P(), check_vma=False)
+    return counted(jax.shard_map(function, **specs), *arguments)
+
+
+def counted(function, *arguments):
+    plan = pods.compile(function, *arguments)
+    return plan, work.work(text.parse(plan.text), unknown=1)
+
+
+def test_rows_of_a_table_a_slice_and_the_larger_branch():
+    """Of 1 GiB, 8 rows; of two matrices the branch that uses both. XLA's own count is 68,106,240."""
+
+    def f(table, tokens, w):
+        x = table[tokens]
+        return lax.cond(tokens[0] > 3, lambda x: x @ w[0], lambda x: jnp.tanh(x @ w[0]) @ w[1], x)
+
+    plan, found = counted(f, array((65536, 4096)), array((8,), jnp.int32), array((2, 4096, 4096)))
+    assert plan.memory["arguments"] > 2**29
+    rows, weights = 2 * 8 * 4096 * 2, 2 * 4096 * 4096 * 2  # read and, at the end, written
+    assert rows + weights <= found.moved <= rows + weights + 1024
+    assert found.flops == {"bf16": 2 * 2 * 8 * 4096 * 4096}
+
+
+@pytest.mark.parametrize("layers", [3, 80])
+def test_the_stacked_weights_of_a_loop_are_read_once(layers):
+    """int8, cast where they are used: nothing is written of that."""
+
+    def f(up, down, x):
+        def layer(x, w):
+            up, down = w
+            return x + jnp.maximum(x @ up.astype(x.dtype), 0) @ down.astype(x.dtype), None
+
+        return lax.scan(layer, x, (up, down))[0]
+
+    weights = array((layers, 256, 1024), jnp.int8), array((layers, 1024, 256), jnp.int8)
+    _, found = counted(f, *weights, array((8, 256)))
+    once, x = 2 * layers * 256 * 1024, 2 * 8 * 256 * 2
+    assert once + x <= found.moved <= once + x + 64 * (layers + 1)
+    assert found.flops == {"bf16": layers * 2 * 2 * 8 * 256 * 1024}
+
+
+def test_a_cache_that_is_written_in_place_is_read_and_one_row_of_it_written():
+    def f(w, cache, x, t):
+        def layer(state, w):
+            i, x, cache = state
+            cache = lax.dynamic_update_slice(cache, x[None, None], (i, t, 0, 0))
+            scores = jnp.einsum("bd,tbd->bt", x, lax.dynamic_index_in_dim(cache, i, 0, keepdims=False))
+            return (i + 1, (x + scores.sum(1, keepdims=True)) @ w, cache), None
+
+        return lax.scan(layer, (0, x, cache), w)[0]
+
+    shapes = (6, 256, 256), (6, 1024, 8, 256), (8, 256)
+    _, found = counted(jax.jit(f, donate_argnums=1), *map(array, shapes), array((), jnp.int32))
+    w, cache, x = (2 * jnp.prod(jnp.array(shape)).item() for shape in shapes)
+    assert w + cache + 6 * x <= found.moved <= w + cache + 6 * x + 2 * x + 1024
+
+
+def test_a_scatter_into_a_donated_table_reads_and_writes_its_rows():
+    def f(table, i, rows):
+        return table.at[i].add(rows)
+
+    arguments = array((65536, 512), jnp.float32), array((64,), jnp.int32), array((64, 512), jnp.float32)
+    _, found = counted(jax.jit(f, donate_argnums=0), *arguments)
+    assert 3 * 64 * 512 * 4 <= found.moved <= 3 * 64 * 512 * 4 + 1024
+
+
+def test_flash_attention_says_what_it_costs():
+    from jax.experimental.pallas.ops.tpu.flash_attention import flash_attention
+
+    _, found = alone(lambda q, k, v: flash_attention(q, k, v, causal=True), *[array((1, 8, 1024, 128))] * 3)
+    assert set(found.flops) == {"kernel"} and found.unseen == {}
+    assert 0.5 < found.flops["kernel"] / (2 * 2 * 8 * 1024 * 1024 * 128) < 1.1  # causal, or all of it
+    assert found.moved == 4 * 2 * 8 * 1024 * 128
+
+
+def test_a_kernel_without_a_cost_is_named_whatever_its_lines_look_like():
+    from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_kernel as splash
+    from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_mask as masks
+
+    def f(q, k, v):
+        mask = masks.MultiHeadMask([masks.CausalMask((1024, 1024))] * 2)
+        return splash.make_splash_mha(mask, head_shards=1, q_seq_shards=1)(q, k, v)
+
+    plan, found = alone(f, *[array((2, 1024, 128))] * 3)
+    assert plan.silent is None and found.flops == {}
+    assert list(found.unseen.values()) == [1] and "splash" in next(iter(found.unseen))
+    assert 4 * 2 * 2 * 1024 * 128 <= found.moved
+
+
+def test_a_loop_over_tokens_counts_as_often_as_it_may_at_most():
+    def f(x, w):
+        def step(state):
+            i, x, done = state
+            x = jnp.tanh(x @ w)
+            return i + 1, x, done | (x[:, 0] > 0.5)
+
+        return lax.while_loop(lambda s: (s[0] < 64) & ~jnp.all(s[2]), step, (0, x, jnp.zeros(8, bool)))
+
+    plan, found = counted(f, array((8, 512)), array((512, 512)))
+    assert found.flops == {"bf16": 64 * 2 * 8 * 512 * 512} and found.loops == {"at most": 1}
+    assert facts.read(plan.text, MESH)["loops"] == {"at most": 1}
+
+
+def test_products_that_no_matrix_unit_makes_come_out_under_their_type():
+    kinds = {"s32": jnp.int32, "u32": jnp.uint32, "f8e4m3fn": jnp.float8_e4m3fn, "s4": jnp.int4, "u4": jnp.uint4}
+
+    def f(*arrays):
+        return [
+            lax.dot(x, x, preferred_element_type=jnp.float32 if "float" in str(x.dtype) else jnp.int32) for x in arrays
+        ]
+
+    _, found = counted(f, *[array((256, 256), kind) for kind in kinds.values()])
+    assert found.flops == dict.fromkeys(kinds, 2 * 256**3)
