@@ -20,6 +20,7 @@ At every moment one of the three works at its peak, so a step is never longer th
 work, so a step is never shorter than the longest.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -27,13 +28,15 @@ from minipod.hlo import memory
 from minipod.hlo.calls import base
 from minipod.hlo.clock import Clock, Timeline, at_once
 from minipod.hlo.collectives import Collective, Place, Walker, begins, moves, part_of
-from minipod.hlo.loops import Value
+from minipod.hlo.kernels import kernel
 from minipod.hlo.overlap import channels
 from minipod.hlo.products import products
 from minipod.hlo.text import Computation, Instruction, Program, reading
+from minipod.hlo.values import Value
 
 __all__ = ["Machine", "Timeline", "timeline"]
 
+_CYCLES = re.compile(r'"estimated_cycles":"(\d+)"')
 IN_ORDER = ("while", "conditional", "call")  # what they call is run in its order; in a fusion all happens at once
 
 
@@ -42,11 +45,15 @@ class Machine:
     """What each kind of work takes alone, in seconds.
 
     compute: FLOPs, by element type. memory: bytes to or from the chip's memory. network: one run of a collective.
+    cycle: one of the cycles that a TPU's compiler expects an instruction to take, and writes beside it. With it, one
+        that finds all it needs in fast memory computes for at least so long: elementwise work, and products of few rows
+        count then, too. (Those of other instructions have the compiler's own idea of the memory's speed in them.)
     """
 
     compute: Callable[[Mapping[str, int]], float]
     memory: Callable[[int], float]
     network: Callable[[Collective], float]
+    cycle: float = 0.0
 
 
 def timeline(program: Program, machine: Machine, mesh: Mapping[str, int] | None = None) -> Timeline:
@@ -61,7 +68,7 @@ class _Simulation:
     """What computations of a program take, each run once: a program may call one of them in many places."""
 
     def __init__(self, program: Program, machine: Machine, mesh: Mapping[str, int] | None):
-        self.program, self.machine, self.walker = program, machine, Walker(program, mesh)
+        self.program, self.machine, self.walker = program, machine, Walker(program, mesh, 1)
         self.known: dict[tuple[str, Place, tuple[Value, ...]], Timeline] = {}
 
     def once(self, name: str, place: Place, given: tuple[Value, ...] = ()) -> Timeline:
@@ -93,7 +100,7 @@ class _Simulation:
             for each in (own, *inside):
                 clock.run(each)
             return
-        one = _at_once([own, *inside])
+        one = self._at_least(line, _at_once([own, *inside]))
         if line.opcode.endswith("-start"):
             clock.start([line.name], one.memory, one.network)
             clock.run(Timeline(one.compute, one.compute))
@@ -110,7 +117,7 @@ class _Simulation:
         collective = None
         with reading(line):
             kind, flops = products(computation, line)
-            moved = 0 if place.fused else memory.moved(self.program, computation, line)
+            moved = self._moved(computation, line, place)
             if begins(line) and self.walker.counts(line, place):
                 collective = self.walker.collective(line, computation, place)
                 if moves(collective):
@@ -118,6 +125,11 @@ class _Simulation:
         compute = self.machine.compute({kind: flops}) if flops else 0.0
         network = self.machine.network(collective) if collective and moves(collective) else 0.0
         return at_once(compute, self.machine.memory(moved), network)
+
+    def _moved(self, computation: Computation, line: Instruction, place: Place) -> int:
+        if not place.fused:
+            return memory.moved(self.program, computation, line)
+        return this.moved if (this := kernel(line)) else 0
 
     def _inside(
         self, computation: Computation, line: Instruction, place: Place, here: dict[str, Value]
@@ -131,6 +143,12 @@ class _Simulation:
         )
         found = [one.times(n) for n, one in turns]
         return [_costliest(found)] if base(line.opcode) == "conditional" and found else found
+
+    def _at_least(self, line: Instruction, one: Timeline) -> Timeline:
+        """As long as the compiler expects, where that is asked for."""
+        if not self.machine.cycle or one.memory or one.network or not (found := _CYCLES.search(line.rest)):
+            return one
+        return at_once(max(one.compute, int(found[1]) * self.machine.cycle), 0.0, 0.0)
 
     def _part(self, line: Instruction) -> str:
         """ "start" or "done" for a fusion that is that part of an asynchronous collective."""
