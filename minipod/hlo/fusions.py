@@ -30,29 +30,46 @@ class Fusion:
     def __init__(self, program: Program, computation: Computation, line: Instruction, around: "Fusion | None" = None):
         self.program, self.line, self.around = program, line, around
         self.inside = program.computations[called(program, computation, line)["calls"][0]]
-        self.root = self.inside.root
         self.aliased = "output_to_operand_aliasing" in line.attributes  # a copy in it copies nothing
+        root = self.inside.root
+        self.tuple = root.opcode == "tuple"
+        self.results = [self.inside[name] for name in root.operand_names] if self.tuple else [root]
         self.users: dict[str, list[Instruction]] = {}  # operands stand before what uses them
         for each in self.inside.values():
             for name in dict.fromkeys(each.operand_names):
                 if name in self.users:
                     self.users[name].append(each)
             self.users[each.name] = []
+        self.nested: dict[str, Fusion] = {}
+        self._new: dict[str, Fraction] = {}
+        self._read: dict[tuple[str, bool], Fraction] = {}
+        for name in reversed(self.users):  # what uses an array before the array
+            for changed in (False, True):
+                self._read[name, changed] = self._read_of(name, changed)
 
     def parameters(self) -> Iterator[tuple[Instruction, int]]:
         """Its parameters, each with its number."""
         return ((line, int(line.operands[0])) for line in self.inside.values() if line.opcode == "parameter")
 
-    def results(self) -> list[Instruction]:
-        """What makes its result: of a tuple, its elements."""
-        if self.root.opcode != "tuple":
-            return [self.root]
-        return [self.inside[name] for name in self.root.operand_names if name in self.inside]
-
     def read(self, name: str, changed: bool = False) -> Fraction:
         """How much of the array `name` is read; `changed`: it has been converted, or laid out anew, on its way here."""
+        return self._read[name, changed]
+
+    def written(self, line: Instruction) -> Fraction:
+        """How much of the array that `line` makes is new: nothing of what is handed on, rows of what is updated."""
+        if not self._new:
+            for each in self.inside.values():
+                self._new[each.name] = self._new_in(each)
+        return self._new[line.name]
+
+    def _within(self, line: Instruction) -> "Fusion":
+        if line.name not in self.nested:
+            self.nested[line.name] = Fusion(self.program, self.inside, line, self)
+        return self.nested[line.name]
+
+    def _read_of(self, name: str, changed: bool) -> Fraction:
         parts = [self._read_by(user, name, changed) for user in self.users[name]]
-        parts += [self._handed_on(i, changed) for i, line in enumerate(self.results()) if line.name == name]
+        parts += [self._handed_on(i, changed) for i, line in enumerate(self.results) if line.name == name]
         return min(ALL, sum(parts, NOTHING))
 
     def _read_by(self, user: Instruction, name: str, changed: bool) -> Fraction:
@@ -65,51 +82,45 @@ class Fusion:
         if user.opcode in _THROUGH:
             return self.read(user.name, changed or not self._same(user))
         if user.opcode == "fusion":
-            within = Fusion(self.program, self.inside, user, self)
+            within = self._within(user)
             given = [line.name for line, i in within.parameters() if user.operand_names[i : i + 1] == (name,)]
             return sum((within.read(parameter, changed) for parameter in given), NOTHING)
         if user.opcode == "tuple" or begins(user):
             return NOTHING
-        if user.opcode == "custom-call":
-            return _touched_by(user)
-        return ALL
+        return _touched_by(user) if user.opcode == "custom-call" else ALL
 
     def _handed_on(self, i: int, changed: bool) -> Fraction:
         """What is read of an array because it is result `i`: nothing, if it lies where it lay."""
         if not self.around:
             return ALL if changed else NOTHING
-        if self.root.opcode != "tuple":
+        if not self.tuple:
             return self.around.read(self.line.name, changed)
         users = self.around.users[self.line.name]
         elements = [user.name for user in users if user.attributes.get("index") == str(i)]
         return sum((self.around.read(element, changed) for element in elements), NOTHING)
 
-    def written(self, line: Instruction) -> Fraction:
-        """How much of the array that `line` makes is new: nothing of what is handed on, rows of what is updated."""
+    def _new_in(self, line: Instruction) -> Fraction:
         if self._same(line):
             return self._before(line)
         if line.opcode in _IN_PLACE:
             return min(ALL, self._updated(line) + self._before(line))
         if line.opcode == "fusion":
-            return Fusion(self.program, self.inside, line, self)._made(0)
-        if line.opcode == "get-tuple-element" and (made := self.inside.get(line.operand_names[0])):
-            i = int(line.attributes["index"])
-            return Fusion(self.program, self.inside, made, self)._made(i) if made.opcode == "fusion" else ALL
+            within = self._within(line)
+            return within.written(within.results[0])
+        if line.opcode == "get-tuple-element":
+            made = self.inside[line.operand_names[0]]
+            within = self._within(made) if made.opcode == "fusion" else None
+            return within.written(within.results[int(line.attributes["index"])]) if within else ALL
         if line.opcode == "parameter":
             i = int(line.operands[0])
-            given = self.around and self.around.inside.get("".join(self.line.operand_names[i : i + 1]))
-            return self.around.written(given) if self.around and given else NOTHING
+            return self.around._before(self.line, i) if self.around else NOTHING
         if line.opcode == "custom-call":
             return _touched_by(line)
         return NOTHING if begins(line) else ALL
 
-    def _made(self, i: int) -> Fraction:
-        return self.written(self.results()[i])
-
-    def _before(self, line: Instruction) -> Fraction:
-        """Of the first operand, where that stands before `line`."""
-        name = line.operand_names[0]
-        return self.written(self.inside[name]) if line in self.users.get(name, ()) else ALL
+    def _before(self, line: Instruction, i: int = 0) -> Fraction:
+        """How much is new of operand `i`; all of one that does not stand before `line`."""
+        return self._new.get(line.operand_names[i], ALL)
 
     def _same(self, line: Instruction) -> bool:
         """Is the array that `line` makes the one that it is given?"""

@@ -5,7 +5,6 @@ fast memory (a layout with `S(…)`) not at all. An asynchronous copy or slice c
 """
 
 import re
-from collections.abc import Iterator
 
 from minipod.hlo.fusions import Fusion, combines
 from minipod.hlo.kernels import kernel
@@ -52,14 +51,19 @@ def moved(program: Program, computation: Computation, line: Instruction) -> int:
     return sum(map(large, shapes)) + large(line.shape)
 
 
-def of_collective(c: Collective, computation: Computation, line: Instruction) -> int:
-    """What a device reads and writes in its own memory for one run of a collective that begins in `line`."""
+def of_collective(c: Collective, computation: Computation, line: Instruction, fused: bool) -> int:
+    """What a device reads and writes in its own memory for one run of a collective that begins in `line`.
+
+    fused: it stands in a fusion, and then its result lies where those of the fusion do.
+    """
     n = max(map(len, c.groups), default=1)
     read = c.bytes // n if c.op == "all-gather" else c.bytes
     written = c.bytes // n if c.op == "reduce-scatter" else c.bytes
-    from_large = any(large(shape_of(computation, line, i)) for i in range(len(line.operands)))
-    to = parts(line.shape)
-    return read * from_large + written * (large(to[1] if line.opcode.endswith("-start") and to[1:] else line.shape) > 0)
+    result = computation.root.shape if fused else line.shape
+    if line.opcode.endswith("-start") and not fused and len(parts(result)) > 1:  # (operand, result, …)
+        result = parts(result)[1]
+    given = any(large(shape_of(computation, line, i)) for i in range(len(line.operands)))
+    return read * given + written * (large(result) > 0)
 
 
 def large(shape: str) -> int:
@@ -86,11 +90,7 @@ def _fused(fusion: Fusion, shapes: list[str], result: str) -> int:
     for line, i in fusion.parameters():
         if i < len(shapes) and (whole := large(shapes[i])):
             total += int(whole * fusion.read(line.name))
-    for line, shape in zip(fusion.results(), _of_results(fusion, result), strict=False):
+    for line, shape in zip(fusion.results, parts(result) if fusion.tuple else [result], strict=False):
         if whole := large(shape):
             total += int(whole * fusion.written(line))
     return total
-
-
-def _of_results(fusion: Fusion, result: str) -> Iterator[str]:
-    return iter(parts(result)) if fusion.root.opcode == "tuple" else iter([result])

@@ -18,7 +18,8 @@ from minipod.hlo.text import Computation, Instruction, Program, reading
 @dataclass(frozen=True)
 class Overlap:
     """One asynchronous collective of the text: its operation, its name there, and the FLOPs of the matrix products
-    that stand between its start and its done (once, however often a loop runs them). products: how many these are."""
+    and of the kernels that say theirs, that stand between its start and its done (once, however often a loop runs
+    them). products: how many these are."""
 
     op: str
     name: str

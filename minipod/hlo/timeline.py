@@ -121,7 +121,7 @@ class _Simulation:
             if begins(line) and self.walker.counts(line, place):
                 collective = self.walker.collective(line, computation, place)
                 if moves(collective):
-                    moved += memory.of_collective(collective, computation, line)
+                    moved += memory.of_collective(collective, computation, line, place.fused)
         compute = self.machine.compute({kind: flops}) if flops else 0.0
         network = self.machine.network(collective) if collective and moves(collective) else 0.0
         return at_once(compute, self.machine.memory(moved), network)

@@ -101,7 +101,7 @@ class _Counting:
         if begins(line):
             if self.walker.counts(line, place) and moves(c := self.walker.collective(line, computation, place)):
                 with reading(line):
-                    found[MOVED, ""] = memory.of_collective(c, computation, line)
+                    found[MOVED, ""] = memory.of_collective(c, computation, line, place.fused)
             return found
         with reading(line):
             kind, count = products(computation, line)

@@ -125,3 +125,26 @@ def test_collectives_between_arrays_in_fast_memory_move_nothing_in_the_large_one
         entry = f"  %p = bf16[8,512]{{1,0{given}}} parameter(0)\n  ROOT %g = bf16[32,512]{{1,0{made}}} {line}"
         program = f"HloModule m, is_scheduled=true, replica_count=4\n\nENTRY %main () -> bf16[8] {{\n{entry}\n}}\n"
         assert work.work(text.parse(program)).moved == rows * ROW
+
+
+def test_the_result_of_a_collective_in_a_fusion_lies_where_that_of_the_fusion_does():
+    for made, rows in (("", 8 + 32), (":S(1)", 8)):
+        inside = (
+            "%f () -> bf16[] {\n  %q = bf16[8,512]{1,0} parameter(0)\n"
+            "  %g = bf16[32,512]{1,0} all-gather(%q), replica_groups={{0,1,2,3}}, dimensions={0}\n"
+            f'  ROOT %r = bf16[32,512]{{1,0{made}}} custom-call(%g), custom_call_target="Keep"\n}}\n'
+        )
+        entry = (
+            "  %p = bf16[8,512]{1,0} parameter(0)\n"
+            f"  ROOT %x = bf16[32,512]{{1,0{made}}} fusion(%p), kind=kCustom, calls=%f"
+        )
+        program = (
+            f"HloModule m, is_scheduled=true, replica_count=4\n\n{inside}\nENTRY %main () -> bf16[8] {{\n{entry}\n}}\n"
+        )
+        assert work.work(text.parse(program)).moved == rows * ROW
+
+
+def test_four_hundred_updates_one_after_the_other_count_once_each():
+    steps = [f"  %w{i + 1} = bf16[4096,512]{{1,0}} dynamic-update-slice(%w{i}, %u, %j, %j)" for i in range(400)]
+    steps[0], steps[-1] = steps[0].replace("%w0", "%a"), steps[-1].replace("  %w400", "  ROOT %w400")
+    assert updated("\n".join(steps)) == (8 + 400 * 8) * ROW
