@@ -195,6 +195,16 @@ def test_what_the_machine_has_no_figure_for_is_said_in_its_own_words():
         timeline(program(product("x")), Machine(unknown, MACHINE.memory, MACHINE.network))
 
 
+def test_on_request_what_is_in_fast_memory_lasts_as_long_as_the_compiler_expects():
+    says = ', backend_config={"window_config":{"estimated_cycles":"3000"}}\n'
+    fast, reads = product("x").replace("\n", says), "  %n = f32[16,16]{1,0:S(1)} negate(%q)" + says
+    slow = Machine(MACHINE.compute, MACHINE.memory, MACHINE.network, cycle=1e-3)
+    one = timeline(program(copy("a", 2), fast, copied("a")), slow)
+    assert (one.seconds, one.compute, one.for_memory) == (3.0, 3.0, 0.0)
+    assert timeline(program(reads), slow).seconds == 1.0
+    assert run(fast).seconds == 1.0
+
+
 @pytest.mark.parametrize("seed", range(50))
 def test_no_schedule_is_shorter_than_the_longest_or_longer_than_the_sum(seed):
     rng = random.Random(seed)
@@ -219,7 +229,7 @@ def test_no_schedule_is_shorter_than_the_longest_or_longer_than_the_sum(seed):
     assert one.seconds == pytest.approx(one.compute + one.for_memory + one.for_network)
 
 
-@pytest.mark.parametrize("path", sorted(DATA.glob("tpu*.hlo")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.hlo")), ids=lambda path: path.stem)
 def test_of_what_compilers_write_the_work_is_all_there_and_no_more(path):
     program = text.parse(path.read_text())
     done, one = work(program), timeline(program, MACHINE)
