@@ -60,7 +60,7 @@ class Queue:
         return self.asked
 
     def serve(self, seconds: float) -> None:
-        self.served = min(self.asked, self.served + max(seconds, 0.0))
+        self.served = min(self.asked, self.served + seconds)
 
     def until(self, ticket: float) -> float:
         """Seconds until that is done, if the resource does nothing else."""

@@ -159,6 +159,31 @@ def test_what_is_started_before_a_loop_has_what_the_loop_leaves():
     assert (one.seconds, one.for_memory) == (12.0, 2.0)
 
 
+def test_a_collective_under_way_has_what_the_loop_leaves_of_the_links():
+    array = "f32[7,256]{1,0:S(1)}"
+    start = f"  %b = {array} parameter(4)\n  %s = {array} all-reduce-start(%b), channel_id=9, {GROUPS}\n"
+    end = f"  %sd = {array} all-reduce-done(%s)\n"
+    one = looped(f"  %r = {array.replace('7', '1')} constant(0)\n", reduce("n"), product("x"), around=(start, end))
+    # Five turns of two seconds; five seconds of the links are the loop's own, and two of seven are waited for.
+    assert (one.seconds, one.network, one.for_network) == (12.0, 12.0, 7.0)
+
+
+def test_what_is_wrapped_as_asynchronous_computes_on_the_core_and_moves_beside_it():
+    inside = f"%f () -> f32[8,8] {{\n  %q = f32[16,16]{{1,0}} parameter(0)\n  %p = {FAST} parameter(1)\n"
+    inside += f"{product('d')}  ROOT %n = f32[16,16]{{1,0}} negate(%q)\n}}\n"
+    start = f"  %a = ((f32[16,16], {FAST}), f32[16,16], s32[]) async-start(%q, %p), calls=%f\n"
+    update = "  %u = ((f32[16,16]), f32[16,16], s32[]) async-update(%a)\n"
+    one = run(start, update, "  %ad = f32[16,16]{1,0} async-done(%u)\n", product("y"), more=inside)
+    # Two KiB: two seconds of the memory, one of them under the product that is wrapped with it; then the other product.
+    assert (one.seconds, one.compute, one.memory, one.for_memory) == (3.0, 2.0, 2.0, 1.0)
+
+
+def test_a_kernel_in_a_fusion_moves_what_it_says():
+    says = 'custom_call_target="tpu_custom_call", backend_config={"cost_estimate":{"bytes_accessed":"4096"}}'
+    more = f"%f () -> f32[8,8] {{\n  %h = {FAST} parameter(0)\n  ROOT %k = {FAST} custom-call(%h), {says}\n}}\n"
+    assert run(f"  %n = {FAST} fusion(%p), kind=kCustom, calls=%f\n", more=more).memory == 4.0
+
+
 def test_the_slowest_branch_counts_with_all_that_any_branch_does():
     def branch(name, *lines):
         inside = f"  %p = {FAST} parameter(0)\n{''.join(lines)}  ROOT %c = {FAST} copy(%p)\n"
@@ -185,6 +210,10 @@ def test_a_collective_that_one_fusion_starts_and_another_ends():
     assert (one.seconds, one.compute, one.network, one.for_network) == (3.0, 3.0, 1.0, 0.0)
     short = run(lines[0], lines[2], more=more)
     assert (short.seconds, short.for_network) == (3.0, 1.0)
+    large = [line.replace("%r)", "%r, %q)") for line in lines]
+    reads = "  %q = f32[16,16]{1,0} parameter(2)\n  %e = f32[16,16]{1,0} negate(%q)\n"
+    more = more.replace(f"  %p = {FAST} parameter(0)\n", f"  %p = {FAST} parameter(0)\n{reads}")
+    assert run(*large, more=more).memory == 3.0
 
 
 def test_what_the_machine_has_no_figure_for_is_said_in_its_own_words():
