@@ -69,13 +69,13 @@ def _end(program: Program, computation: Computation, lines: list[Instruction], s
                     return i
                 handles.add(lines[i].name)
         return start + 1
-    channels = _channels(program, computation, first)
+    own = channels(program, computation, first)
     ends = (
         i
         for i in range(start + 1, len(lines))
         if lines[i].opcode == "fusion"
         and any(part_of(inside) == "done" for inside in _inside(program, computation, lines[i]))
-        and _channels(program, computation, lines[i]) & channels
+        and channels(program, computation, lines[i]) & own
     )
     return next(ends, start + 1)
 
@@ -85,7 +85,8 @@ def _inside(program: Program, computation: Computation, line: Instruction) -> li
     return [program.computations[name] for names in called(program, computation, line).values() for name in names]
 
 
-def _channels(program: Program, computation: Computation, line: Instruction) -> set[str]:
+def channels(program: Program, computation: Computation, line: Instruction) -> set[str]:
+    """The channels of the collectives in what an instruction calls."""
     lines = [i for inside in _inside(program, computation, line) for i in inside.values()]
     return {i.attributes["channel_id"] for i in lines if "channel_id" in i.attributes}
 

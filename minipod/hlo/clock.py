@@ -1,0 +1,112 @@
+"""The core's clock, and what is under way beside it: three resources that each work at their peak, one after the other.
+
+`minipod.hlo.timeline` runs a program on it.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+Tickets = tuple[float, float]  # what the memory and the links have to come to
+NOTHING: Tickets = (0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Seconds of one run. compute, memory, network: the work of each resource, as if alone.
+
+    for_memory, for_network: how long the core waits for each, with nothing to compute; where a conditional is, in its
+    slowest branch. A collective that the core makes itself is a wait for the network.
+    """
+
+    seconds: float = 0.0
+    compute: float = 0.0
+    memory: float = 0.0
+    network: float = 0.0
+    for_memory: float = 0.0
+    for_network: float = 0.0
+
+    @property
+    def least(self) -> float:
+        """The longest of the three: no schedule is shorter."""
+        return max(self.compute, self.memory, self.network)
+
+    @property
+    def most(self) -> float:
+        """Their sum, with nothing overlapped."""
+        return self.compute + self.memory + self.network
+
+    def times(self, turns: int) -> "Timeline":
+        return Timeline(*(each * turns for each in vars(self).values()))
+
+
+def at_once(compute: float, memory: float, network: float) -> Timeline:
+    """One instruction that does all three at once: it lasts as long as the longest of them."""
+    seconds = max(compute, memory, network)
+    waits = seconds - compute
+    by_memory = memory >= network
+    return Timeline(seconds, compute, memory, network, waits * by_memory, waits * (not by_memory))
+
+
+@dataclass
+class Queue:
+    """What a resource has to do beside the running instruction, first come, first served; in seconds of its own."""
+
+    asked: float = 0.0
+    served: float = 0.0
+
+    def add(self, seconds: float) -> float:
+        """Ask for so much more. The ticket that comes back says for `until` when that is done."""
+        self.asked += seconds
+        return self.asked
+
+    def serve(self, seconds: float) -> None:
+        self.served = min(self.asked, self.served + seconds)
+
+    def until(self, ticket: float) -> float:
+        """Seconds until that is done, if the resource does nothing else."""
+        return max(0.0, ticket - self.served)
+
+
+@dataclass
+class Clock:
+    """Of one computation: how long it has run, and what it has started."""
+
+    memory: Queue = field(default_factory=Queue)
+    network: Queue = field(default_factory=Queue)
+    tickets: dict[str, Tickets] = field(default_factory=dict)  # of what is under way, by a name
+    spent: "Counter[str]" = field(default_factory=Counter)  # the figures of a Timeline
+
+    def run(self, one: Timeline) -> None:
+        """The core does this; what is under way has meanwhile what it leaves of memory and links."""
+        self.memory.serve(one.seconds - one.memory)
+        self.network.serve(one.seconds - one.network)
+        self._spend(one)
+
+    def start(self, names: list[str], memory: float, network: float) -> None:
+        """Memory and links have this to do, beside the core; `finish` waits for any of the names."""
+        ticket = self.memory.add(memory), self.network.add(network)
+        self.tickets.update(dict.fromkeys(names, ticket))
+        self._spend(Timeline(memory=memory, network=network))
+
+    def finish(self, name: str) -> None:
+        """Wait until what was started under this name is done; no time for a name that nobody knows."""
+        self._wait(self.tickets.get(name, NOTHING))
+
+    def alone(self) -> None:
+        """Wait until the links are free."""
+        self._wait((0.0, self.network.asked))
+
+    def end(self) -> Timeline:
+        """Wait for all that is under way; the whole."""
+        self._wait((self.memory.asked, self.network.asked))
+        return Timeline(**self.spent)
+
+    def _wait(self, tickets: Tickets) -> None:
+        waits = self.memory.until(tickets[0])
+        self.run(Timeline(waits, for_memory=waits))
+        waits = self.network.until(tickets[1])
+        self.run(Timeline(waits, for_network=waits))
+
+    def _spend(self, one: Timeline) -> None:
+        for name, seconds in vars(one).items():
+            self.spent[name] += seconds  # pyright: ignore[reportArgumentType]: Counters count floats as well
