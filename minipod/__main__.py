@@ -82,9 +82,19 @@ def _parser() -> argparse.ArgumentParser:
     traffic.set_defaults(command=_traffic)
 
     plan = commands.add_parser("plan", help="what a program would need and take on a TPU slice that is not here")
-    plan.add_argument("program", metavar="FILE.py:NAME", help="NAME(mesh) returns (function, arguments)")
+    plan.add_argument(
+        "program", metavar="FILE.py:NAME", help="NAME(mesh), without --mesh NAME(), returns (function, arguments)"
+    )
     plan.add_argument("--on", required=True, metavar="SLICE", help="such as v5e:4x4, v4:8x8x8 or 7x:2x2x1")
-    plan.add_argument("--mesh", required=True, metavar="AXES", help="such as data=4,model=4")
+    plan.add_argument("--mesh", metavar="AXES", help="such as data=4,model=4; without it NAME makes its own mesh")
+    plan.add_argument("--explicit", action="store_true", help="the axes of --mesh are Explicit (default: Auto)")
+    plan.add_argument("--xla", action="append", default=[], metavar="OPTION=VALUE", help="an option of the compiler")
+    plan.add_argument("--limit", type=float, default=900.0, metavar="S", help="seconds (default: %(default)g)")
+    plan.add_argument("--save", metavar="FILE", help="keep the compiled program, to be loaded on the slice")
+    plan.add_argument("--dump", metavar="FILE", help="write the compiled program's text (HLO)")
+    plan.add_argument(
+        "--again", action="store_true", help="compile it although nothing has changed since the last time"
+    )
     plan.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     plan.set_defaults(command=_plan)
 
@@ -176,9 +186,17 @@ def _traffic(options: argparse.Namespace) -> int:
 
 
 def _plan(options: argparse.Namespace) -> int:
-    from minipod.pods.command import run
+    from minipod.pods.command import Wanted, options_of, run
 
-    found = run(options.program, options.on, options.mesh)
+    def tell(line: dict[str, Any]) -> None:
+        """What the program prints; and on a terminal what takes its time."""
+        if "said" in line:
+            sys.stderr.write(line["said"])
+        elif sys.stderr.isatty():
+            _say(f"{line['step']} in {line['seconds']:.1f} s")
+
+    given = (options.program, options.on, options.mesh, options.explicit, options_of(options.xla))
+    found = run(Wanted(*given, options.limit, options.save, options.dump, options.again, tell))
     if options.json:
         import json
 

@@ -6,7 +6,7 @@ formulas of `minipod.traffic` are wrong for them.
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -16,12 +16,12 @@ import numpy as np
 __all__ = ["Torus", "box", "layout", "layouts", "said", "torus_of"]
 
 
-def layout(shape: Sequence[int], cores: int, axes: Mapping[str, int]) -> np.ndarray:
-    """The number of the device at each place of the mesh, `int[sizes of axes]`.
+def layout(shape: Sequence[int], cores: int, axes: Sequence[int]) -> np.ndarray | None:
+    """The number of the device at each place of the mesh, `int[sizes of axes]`; None where no layout is whole.
 
-    shape: chips of the torus along x, y (and z); cores: devices on a chip; axes: mesh axis → size.
+    shape: chips of the torus along x, y (and z); cores: devices on a chip; axes: sizes of the mesh axes.
     Each mesh axis takes whole axes of the torus (the devices of a chip count as one more); among several ways the
-    first mesh axis takes the first torus axes. ValueError, with what there is instead, where there is no way.
+    first mesh axis takes the first torus axes.
     """
     sizes = [*shape, cores][: len(shape) + (cores > 1)]
     x, y = shape[:2]
@@ -29,19 +29,14 @@ def layout(shape: Sequence[int], cores: int, axes: Mapping[str, int]) -> np.ndar
     deep = rest.pop(0) if len(shape) > 2 else 0
     numbers = (i + x * (j + y * deep)) * cores + (rest[0] if rest else 0)
     for taken in _ways(len(sizes), len(axes)):
-        if [prod(sizes[a] for a in group) for group in taken] == [*axes.values()]:
-            grid = numbers.transpose([a for group in taken for a in group]).reshape([*axes.values()])
+        if [prod(sizes[a] for a in group) for group in taken] == [*axes]:
+            grid = numbers.transpose([a for group in taken for a in group]).reshape([*axes])
             return grid[np.ix_(*(_walk([sizes[a] for a in group]) for group in taken))]
-    others = [", ".join(f"{name}={n}" for name, n in each.items()) for each in layouts(shape, cores, [*axes])]
-    said = ", ".join(f"{name}={size}" for name, size in axes.items())
-    raise ValueError(
-        f"{said} is no layout of the torus {'x'.join(map(str, shape))}: a mesh axis takes whole axes of it, as in "
-        + " or ".join(others)
-    )
+    return None
 
 
 def layouts(shape: Sequence[int], cores: int, axes: Sequence[str]) -> list[dict[str, int]]:
-    """The sizes that mesh axes of these names can have on a torus, each once, the first axis largest first."""
+    """The sizes with which mesh axes of these names take whole axes of a torus, each once, the first largest first."""
     sizes = [*shape, cores][: len(shape) + (cores > 1)]
     found = {tuple(prod(sizes[a] for a in group) for group in way) for way in _ways(len(sizes), len(axes))}
     return [dict(zip(axes, each, strict=True)) for each in sorted(found, reverse=True)]

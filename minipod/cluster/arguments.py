@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import psutil
 
 from minipod.processes import environment, wait_for_listener
+from minipod.processes.ports import in_the_way
 
 HEARTBEAT = 10  # seconds until JAX takes a silent process for dead; its default is 100
 PATIENCE = 300  # seconds that JAX gives the others to come
@@ -135,14 +136,7 @@ def _see_that_it_is_free(found: list[tuple[Any, ...]], address: str) -> None:
 
     JAX would join whoever listens there, and may take that job down.
     """
-    faults = []
-    for family, kind, protocol, _, where in found:
-        with socket.socket(family, kind, protocol) as s:
-            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                s.bind(where)
-            except OSError as error:
-                faults.append(error.errno)
+    faults = in_the_way(found)
     if errno.EADDRINUSE in faults:
         _end(
             f"the coordinator's port is taken, perhaps by another job ({address}): set JAX_COORDINATOR_PORT "

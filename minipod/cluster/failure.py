@@ -5,6 +5,7 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
+from minipod.cluster.meeting import wrong
 from minipod.cluster.process import Member, source_line
 from minipod.cluster.protocol import NO_DEBUGGER
 
@@ -24,6 +25,8 @@ class Failure:
 
 def first_failure(members: list[Member], stuck: list[Member], limit: float | None) -> Failure | None:
     """What went wrong first, or None. `stuck` are those that had to be ended; `limit` is given when time ran out."""
+    if apart := wrong(members):
+        return Failure(apart, 1)
     bad = sorted((m for m in members if m.failed), key=lambda m: (_is_consequence(m), m.left_at))
     if bad and not (limit and _is_consequence(bad[0])):
         code = bad[0].code

@@ -6,8 +6,9 @@ ends everything that was started below it. The program runs as `__main__`, as `p
 
 REPORT and TEXT are file descriptors. TEXT takes what Python prints; what libraries write to descriptors 1 and 2 (gloo's
 lines) goes another way and is never torn into it. REPORT takes one JSON object per line: `{"pid": …}`; `{"thread": …}`
-for each thread that the program starts; `{"raised": …, "message": …, "at": …}` if it raised; `{"done": exit code,
-"time": …}`; and, whenever ASK arrives, the stack of the main thread as `faulthandler` writes it.
+for each thread that the program starts; `{"joins": [number, processes, address]}` when it calls
+`jax.distributed.initialize`, null when it shuts that down; `{"raised": …, "message": …, "at": …}` if it raised;
+`{"done": exit code, "time": …}`; and, whenever ASK arrives, the stack of the main thread as `faulthandler` writes it.
 """
 
 import contextlib
@@ -24,6 +25,7 @@ import traceback
 from pathlib import Path
 from typing import Any, NoReturn
 
+from minipod.cluster import joining
 from minipod.cluster.as_main import as_main, in_the_program
 from minipod.cluster.protocol import ASK, NO_DEBUGGER
 from minipod.processes import adopt_orphans, end_child, environment, fork, gloo, json_lines, kill_children, kill_group
@@ -98,6 +100,7 @@ def _program(report: int, text: int, command: list[str]) -> None:
         tell(thread=threading.get_native_id())
 
     tell(pid=os.getpid())
+    joining.watch(tell)
     threading.setprofile(tell_of_thread)  # called once, when a thread begins
     if "PYTHONBREAKPOINT" not in os.environ:
         sys.breakpointhook = _no_debugger

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
 
+from minipod.cluster import meeting, placeholders
 from minipod.cluster.failure import first_failure
 from minipod.cluster.process import ANSWER, Member, start
 from minipod.cluster.result import Run
@@ -54,25 +55,28 @@ def run(
 ) -> Run:
     """Run `program` (a path; with `module`, a module's name) in `processes` processes of `devices` CPU devices each.
 
-    A path is looked up in the current folder, then beside the running script. All processes are ended after `limit`
-    seconds, soon after one of them fails, and when one has finished while all others have stood in a wait of JAX for
-    5 seconds (`minipod.processes.hang` says how that is seen; one that sleeps or writes a file is let finish). All that
-    have finished well count as ended well, even when JAX's own way out hangs. `collective_timeout` (seconds) lets a
-    collective that waits for a lost process raise in the program itself. `env` is added to the environment (None takes
-    a variable out of it): of all processes, or, when it is a sequence, of one each. With `survivors` the others go on
-    when one has failed. `show(process, line)` is called for each line as it comes; of a line that a carriage return
-    replaces, for each form.
+    A path is looked up in the current folder, then beside the running script. In `arguments`, `{process}`,
+    `{processes}` and `{coordinator}` are each process's number, how many there are, and a free address for process 0;
+    `{{name}}` gives `{name}`, and other braces, such as JSON's, stay. All processes are ended after `limit` seconds,
+    soon after one of them fails, when they can never meet (two with one number), and when one has finished while all
+    others have stood in a wait of JAX for 5 seconds (`minipod.processes.hang` says how that is seen; one that sleeps or
+    writes a file is let finish). All that have finished well count as ended well, even when JAX's own way out hangs.
+    `collective_timeout` (seconds) lets a collective that waits for a lost process raise in the program itself. `env` is
+    added to the environment (None takes a variable out of it): of all processes, or, when it is a sequence, of one
+    each. With `survivors` the others go on when one has failed. `show(process, line)` is called for each line as it
+    comes; of a line that a carriage return replaces, for each form.
     `places` has, for each process, the command in front of its own that takes it to another place, such as another
     network; `address` is then the address of process 0 there. `minipod.hosts` uses both.
 
     Raises ClusterError when a process fails and `check` is true. Before anything starts: ValueError for an impossible
-    number, FileNotFoundError for a missing program, OSError where too few files may be open, TimeoutError when too many
-    run on this machine already.
+    number or an unknown `{name}`, FileNotFoundError for a missing program, OSError where too few files may be open,
+    TimeoutError when too many run on this machine already.
     """
     check_numbers(processes, devices, limit, collective_timeout)
     check_open_files(processes)
     command = ["-m", find_module(str(program))] if module else [str(find(program))]
     coordinator = f"{address}:{check_port(port) if port else free_port()}"
+    own = [placeholders.fill(arguments, index, processes, coordinator) for index in range(processes)]
     environments = _environments(env, processes)
     for index, variables in enumerate(environments):
         variables |= {
@@ -83,7 +87,6 @@ def run(
             "MINIPOD_PROCESSES": str(processes),
             "MINIPOD_PROCESS": str(index),
             "MINIPOD_LIMIT": str(math.ceil(limit)),
-            "JAX_COORDINATOR_BIND_ADDRESS": coordinator,  # where a program does not say it; JAX's default: everywhere
         }
         environment.without_proxy(variables, address)
         if collective_timeout:
@@ -94,7 +97,7 @@ def run(
         try:
             for index, variables in enumerate(environments):
                 place = places[index] if places else ()
-                members.append(start(index, [*command, *arguments], variables, channels, show, place))
+                members.append(start(index, [*command, *own[index]], variables, channels, show, place))
             late = _watch(members, channels, began + limit, math.inf if survivors else collective_timeout or 0)
             stuck = [m for m in members if m.running]
             _ask_where(stuck, channels)
@@ -151,6 +154,8 @@ def _watch(members: list[Member], channels: selectors.BaseSelector, end: float, 
         now = time.monotonic()
         if now > end:
             return True
+        if patience < math.inf and meeting.wrong(members):
+            return False
         working = [m for m in members if m.working]
         idle = min((m.idle_for() for m in working), default=0.0)
         if failed_at is None and any(m.failed for m in members):

@@ -1,100 +1,35 @@
 """The collectives of a program, met by walking it from its entry as it would run."""
 
 import itertools
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 from minipod.hlo import groups as who
-from minipod.hlo import ring
 from minipod.hlo.calls import base, called, callees_first, handed_over
-from minipod.hlo.loops import Value, Values
+from minipod.hlo.loops import trips
+from minipod.hlo.ops import Branch, Collective, begins, moves
 from minipod.hlo.text import Computation, Instruction, Program, quoted, size
+from minipod.hlo.values import Value, Values
 
-OPS = (
-    "all-reduce",
-    "all-gather",
-    "reduce-scatter",
-    "all-to-all",
-    "collective-permute",
-    "collective-broadcast",
-    "ragged-all-to-all",
-)
-_LOOKS_LIKE_ONE = re.compile(r"(all-|reduce-scatter|collective-|ragged-)")
 # With a channel, the numbers in these name partitions; in the others they then name whole replicas.
 _BY_PARTITION = ("all-to-all", "collective-permute", "collective-broadcast", "ragged-all-to-all")
 
-Branch = tuple[tuple[int, int], ...]
 
-
-@dataclass(frozen=True)
-class Collective:
-    """One collective of a compiled program.
-
-    op: its name, one of `OPS`. A TPU's fused «all-reduce and keep your part» is a reduce-scatter, and called so.
-    groups: who works together, as positions in the program's device order (`mesh.devices.flat`); for a
-        collective-permute the (source, target) pairs.
-    bytes: per device, the array worked on: what is reduced, what has been gathered, what is there before scattering
-        or exchanging; tuples are summed, a start and its done count once. For a ragged-all-to-all the whole operand:
-        how much of it is sent is decided only at run time.
-    times: how often it runs, the product of the trip counts of the loops around it; None if one is unknown.
-    axes: the mesh axes along which the devices of a group differ; for a permute, along which a source and its target
-        differ. None without a mesh, or when the groups are no rows of it.
-    branch: where it stands when conditionals are around it, outermost first: (which conditional, which branch).
-        Only one branch of a conditional runs, so branches are alternatives.
-    """
-
-    op: str
-    groups: who.Groups
-    bytes: int
-    times: int | None = 1
-    axes: tuple[str, ...] | None = None
-    branch: Branch = ()
-
-    @property
-    def sent(self) -> int | float | None:
-        """Bytes that leave each device over all `times`, when the algorithm is a ring; None if `times` is.
-
-        `minipod.traffic.sent` says how much. For unequal groups the largest counts.
-        """
-        return None if self.times is None else ring.plain(self.sent_exactly(self.times))
-
-    def sent_exactly(self, times: int = 1) -> Fraction:
-        """Bytes that leave each device over so many times, as a fraction: sums of it are exact."""
-        return ring.exactly(self.op, self.bytes, max(map(len, self.groups)), times)
-
-
-def collectives(program: Program, mesh: Mapping[str, int] | None = None) -> list[Collective]:
-    """All collectives of `program`; `mesh` (axis name → size) names their axes.
+def collectives(
+    program: Program, mesh: Mapping[str, int] | None = None, unknown: int | None = None
+) -> list[Collective]:
+    """All collectives of `program`; `mesh` (axis name → size) names their axes, `unknown` is as for `Walker`.
 
     Those in which nothing moves, every device being alone in its group or permuted to itself, are left out: whether
     they stand in the text at all differs from compiler to compiler.
     ValueError, quoting the line, for one that is not understood, or that nothing known calls.
     """
-    walker = Walker(program, mesh)
+    walker = Walker(program, mesh, unknown)
     for name, computation in program.computations.items():
         if name not in walker.reached and (lost := next(filter(begins, computation.values()), None)):
             raise quoted(f"this collective stands in {name}, and nothing known calls that", lost.line)
     found = walker.walk(program.entry, Place())
     return [c for c in found if moves(c)]
-
-
-def moves(collective: Collective) -> bool:
-    """Is there a group of several devices, or a pair that is not twice the same?"""
-    return any(len(set(group)) > 1 for group in collective.groups)
-
-
-def begins(instruction: Instruction) -> bool:
-    """Is it a collective, or the start of one? ValueError, quoting it, for what only looks like one."""
-    opcode = instruction.opcode
-    if opcode in ("send", "recv") and "is_host_transfer=true" not in instruction.rest:
-        raise quoted("a bare send or recv between devices is not understood", instruction.line)
-    if not _LOOKS_LIKE_ONE.match(opcode) or opcode.endswith(("-done", "-update")) and opcode.rpartition("-")[0] in OPS:
-        return False
-    if base(opcode) not in OPS:
-        raise quoted(f"the collective {opcode} is not understood", instruction.line)
-    return True
 
 
 @dataclass(frozen=True)
@@ -109,10 +44,16 @@ class Place:
 
 
 class Walker:
-    """`walk` yields the collectives of a computation and of all that it calls; `reached` are those of the entry."""
+    """`walk` yields the collectives of a computation and of all that it calls; `reached` are those of the entry.
 
-    def __init__(self, program: Program, mesh: Mapping[str, int] | None):
-        self.program, self.mesh = program, mesh
+    unknown: how often a loop counts for which it is not known; None: as unknown. With a number, a loop that is known to
+        run at most so often counts as if it did, and `loops` has the line of each loop that was met and does not run as
+        often as it counts: "at most" or "once".
+    """
+
+    def __init__(self, program: Program, mesh: Mapping[str, int] | None, unknown: int | None = None):
+        self.program, self.mesh, self.unknown = program, mesh, unknown
+        self.loops: dict[str, str] = {}
         self.values = Values(program)
         self.conditionals = itertools.count()
         self.reached: set[str] = set()
@@ -150,7 +91,7 @@ class Walker:
         """What an instruction calls: the computation, what is around it, the arguments where they matter."""
         calls = called(self.program, computation, line)
         if base(line.opcode) == "while":
-            known = self.values.trips(computation, line, here)
+            known = self.turns(computation, line, here)
             around = None if known is None or place.times is None else place.times * known
             # A condition is tested once more than its body runs.
             tested = None if around is None else around + (place.times or 0)
@@ -167,10 +108,24 @@ class Walker:
             scattered = place.scattered or "AllReduceScatterFusion" in line.rest
             given = tuple(here.get(name) for name in handed_over(computation, line))
             for key, names in calls.items():
-                # What has a body is a loop, whatever it is called
-                times = None if key in ("condition", "body") else place.times
+                times = place.times
+                if key in ("condition", "body"):  # what has a body is a loop, whatever it is called
+                    known = self.guessed(line, None)
+                    times = None if known is None or times is None else times * known
                 there = replace(place, times=times, fused=fused, scattered=scattered)
                 yield from ((callee, there, given) for callee in names)
+
+    def turns(self, computation: Computation, line: Instruction, here: dict[str, Value]) -> int | None:
+        """How often the body of a `while` counts."""
+        known = trips(self.values, computation, line, here)
+        return self.guessed(line, trips(self.values, computation, line, here, most=True)) if known is None else known
+
+    def guessed(self, line: Instruction, most: int | None) -> int | None:
+        """How often a loop counts that runs an unknown number of times, at most `most`."""
+        if self.unknown is None:
+            return None
+        self.loops[line.line] = "once" if most is None else "at most"
+        return self.unknown if most is None else most
 
     def counts(self, line: Instruction, place: Place) -> bool:
         """Does this collective begin here, or does it go on with one that was started in another fusion?"""

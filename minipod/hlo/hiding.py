@@ -7,7 +7,7 @@ looks at what waits for what, so it holds for the CPU's programs, too, in which 
 from collections.abc import Mapping
 
 from minipod.hlo.calls import called, callees_first
-from minipod.hlo.collectives import begins
+from minipod.hlo.ops import begins
 from minipod.hlo.text import Computation, Instruction, Program
 
 PRODUCTS = ("dot", "convolution", "ragged-dot", "scaled-dot")

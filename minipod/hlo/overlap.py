@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from minipod.hlo.calls import base, called, callees_first
-from minipod.hlo.collectives import OPS, begins, part_of
+from minipod.hlo.collectives import part_of
+from minipod.hlo.ops import OPS, begins
+from minipod.hlo.products import products
 from minipod.hlo.text import Computation, Instruction, Program, reading
-from minipod.hlo.work import products
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,12 @@ BITS |= {f"{kind}{n}": n for kind in "su" for n in (1, 2, 4, 8, 16, 32, 64)}
 BITS |= {"bf16": 16, "f16": 16, "f32": 32, "f64": 64, "c64": 64, "c128": 128}
 FLOAT_IN_A_NAME = re.compile(r"f(4|6|8)e\d+m\d+\w*")  # f8e4m3fn, f8e8m0fnu, f4e2m1fn …
 
-_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'[^\']*\'|[(){}\[\],]')  # strings are passed over whole
+_STRING = re.compile(r'"(?:\\.|[^"\\])*"|\'[^\']*\'')
+_TOKEN = re.compile(_STRING.pattern + r"|[(){}\[\],]")  # strings are passed over whole
 _COMMENT = re.compile(r"/\*index=\d+\*/")
 _HEADER = re.compile(r"(ENTRY )?%?([^\s(]+)( \(.*)? \{$")
+_BEGINS = re.compile(r"\s+(ROOT )?%?[^\s=]+ = ")
+_FOR_PARTITIONERS = re.compile(r'xla\.sdy\.|custom_call_target="(SPMD|Sharding")')
 _ARRAY = re.compile(r"(\w+)\[([^\]]*)\]")
 _SIGNED_NAME = re.compile(r'"(?:\\.|[^"\\])*"|%([^\s,{}()\[\]="]+)')
 _NAME = re.compile(r'"(?:\\.|[^"\\])*"|([^\s,{}()\[\]="]+)')
@@ -49,6 +52,11 @@ def closing(text: str, start: int) -> int:
     raise ValueError("a bracket is never closed")
 
 
+def bits(dtype: str) -> int | None:
+    """Of one element of a type, as XLA spells it; None for a type that is not known."""
+    return int(m[1]) if (m := FLOAT_IN_A_NAME.fullmatch(dtype)) else BITS.get(dtype)
+
+
 def size(shape: str) -> int:
     """Bytes of an array or (summed) of a tuple, `"f32[2,8]{1,0}"` or `"(f32[2], s4[3])"`: 64, 10.
 
@@ -57,10 +65,9 @@ def size(shape: str) -> int:
     """
     total = 0
     for dtype, dimensions in _ARRAY.findall(re.sub(r"\{[^}]*\}", "", shape)):
-        bits = int(m[1]) if (m := FLOAT_IN_A_NAME.fullmatch(dtype)) else BITS.get(dtype)
-        if bits is None:
+        if (each := bits(dtype)) is None:
             raise ValueError(f"the element type {dtype} is not known")
-        total += -(-bits * math.prod(int(d.strip().removeprefix("<=")) for d in split(dimensions)) // 8)
+        total += -(-each * math.prod(int(d.strip().removeprefix("<=")) for d in split(dimensions)) // 8)
     if not total and not _ARRAY.search(shape) and shape.strip() not in ("()", "token"):
         raise ValueError(f"{shape} is not a shape")
     return total
@@ -161,11 +168,34 @@ def reading(line: Instruction) -> Iterator[None]:
         raise quoted(f"this {line.opcode} cannot be read ({why})", line.line) from None
 
 
+def _lines(text: str) -> Iterator[str]:
+    """The lines of a text, those of one instruction as one: a kernel's attributes may be spread over several.
+
+    ValueError, quoting its first line, for an instruction in which a bracket is never closed.
+    """
+    first, whole, depth = "", "", 0
+    for line in text.splitlines():
+        begins = bool(_BEGINS.match(line))
+        if whole and (begins or line == "}"):
+            break
+        if not whole and not begins:
+            yield line
+            continue
+        first, whole = first or line, whole + line
+        bare = _STRING.sub("", line)
+        depth += sum(map(bare.count, "({[")) - sum(map(bare.count, ")}]"))
+        if depth <= 0:
+            yield whole
+            first, whole, depth = "", "", 0
+    if whole:
+        raise quoted("a bracket is never closed", first)
+
+
 def parse(text: str) -> Program:
     """Read `compiled.as_text()`. ValueError, quoting the line, when it is not a compiled program's text."""
     computations: dict[str, Computation] = {}
     entry, current, header = "", None, ""
-    for line in text.splitlines():
+    for line in _lines(text):
         if current is None:
             if line.startswith("HloModule"):
                 header = line
@@ -187,7 +217,7 @@ def parse(text: str) -> Program:
             "this is not the whole text of a compiled program (no HloModule line or no ENTRY computation from { to }): "
             "give jax.jit(f).lower(…).compile().as_text()"
         )
-    if "xla.sdy." in header or 'custom_call_target="SPMD' in text or 'custom_call_target="Sharding"' in text:
+    if "is_scheduled=true" not in header and _FOR_PARTITIONERS.search(text):  # for one device they may stay
         raise ValueError(
             "this program is lowered but not compiled, so its collectives are not in it yet: "
             "give jax.jit(f).lower(…).compile().as_text()"

@@ -11,7 +11,7 @@ from minipod.drawing.grids import WIDE, draw
 from minipod.drawing.lanes import Place, Stage
 from minipod.drawing.phrases import Phrase, devices, few, several, told
 from minipod.drawing.svg import Canvas, Picture, text_width
-from minipod.hlo.collectives import OPS, Collective
+from minipod.hlo.ops import OPS, Collective
 from minipod.pictures.placement import checked, grids
 from minipod.traffic import bill
 

@@ -11,10 +11,11 @@ returned, and says so (`minipod.pods.recorded`).
 
 from minipod.pods.absent import Device, devices, mesh
 from minipod.pods.facts import rows
-from minipod.pods.making import compile, layouts, search
+from minipod.pods.making import compile, layouts, search, warm
 from minipod.pods.plan import Plan
 from minipod.pods.slices import GENERATIONS, Slice, slice_of
 
 __all__ = [
     "GENERATIONS", "Device", "Plan", "Slice", "compile", "devices", "layouts", "mesh", "rows", "search", "slice_of",
+    "warm",
 ]  # fmt: skip

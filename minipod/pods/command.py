@@ -1,71 +1,158 @@
-"""`minipod plan FILE.py:NAME --on SLICE --mesh AXES`: the program of a file, planned; a mistake is a sentence."""
+"""`minipod plan FILE.py:NAME --on SLICE [--mesh AXES]`: the program of a file, planned; a mistake is a sentence."""
 
-import contextlib
-import importlib.util
 import re
-import sys
-import sysconfig
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from minipod.pods.slices import slice_of
+from minipod.pods import kept
+from minipod.pods.slices import Slice, slice_of
 
 if TYPE_CHECKING:  # JAX takes its time, and a mistake in the words needs none
     from minipod.pods.compiler import Traced
     from minipod.pods.plan import Plan
 
+LIMIT = 900.0  # seconds for one program, if nothing else is said
+KEPT = ("LIBTPU_INIT_ARGS",)  # settings of the compiler's that hold for it, too
 
-def run(program: str, on: str, mesh: str) -> "Plan":
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be planned.
+
+    program: FILE.py:NAME. on: the slice. mesh: axes of the mesh that NAME is called with; None: it makes its own.
+    explicit: these axes are Explicit. xla: options of the compiler. limit: seconds. save, dump: files for the
+    compiled program, as `jax.experimental.serialize_executable` writes it, and for its text. again: even if it is
+    kept. tell: is given what comes while it is made, `{"step": …, "seconds": …}` and `{"said": …}`.
+    """
+
+    program: str
+    on: str
+    mesh: str | None = None
+    explicit: bool = False
+    xla: Mapping[str, str] = field(default_factory=dict[str, str])
+    limit: float = LIMIT
+    save: str | None = None
+    dump: str | None = None
+    again: bool = False
+    tell: Callable[[dict[str, Any]], None] = lambda _: None
+
+
+def run(wanted: Wanted) -> "Plan":
     """The plan. ValueError or OSError, with one sentence, for anything that is wrong."""
-    checked(program, on, mesh)
+    file, name, axes = checked(wanted)
+    found = kept.key(str(file.resolve()), name, wanted.on, wanted.mesh, wanted.explicit, dict(wanted.xla))
+    if not (wanted.again or wanted.save or wanted.dump) and (entry := kept.find(found)):
+        return _plan(wanted, name, entry)
     from minipod.pods.compiler import Child, Missing
 
     try:
-        child = Child(slice_of(on).generation.platform)  # it starts while this process imports JAX and traces
+        child = Child(slice_of(wanted.on).generation.platform, KEPT)  # it starts while this process imports JAX
     except Missing:
-        child = None
-    with child or contextlib.nullcontext():
-        from minipod.pods.making import make
-
+        return _recorded(wanted)
+    with child, tempfile.TemporaryDirectory() as folder:
         try:
-            return make(prepared(program, on, mesh), Path(program.rpartition(":")[0]).parent, child)
+            text = Path(folder) / "text"
+            entry, files = _made(wanted, child, slice_of(wanted.on), file, name, axes, text)
+            if files:
+                kept.keep(found, files, entry)
+            return _plan(wanted, name, entry, text.read_text("utf-8") if text.exists() else None)
         except RuntimeError as error:
             raise ValueError(str(error)) from None
 
 
-def checked(program: str, on: str, mesh: str) -> tuple[Path, str, dict[str, int]]:
+def _made(
+    wanted: Wanted, child: Any, on: Slice, file: Path, name: str, axes: Any, text: Path
+) -> tuple[dict[str, Any], list[str]]:
+    """Compiled: what is to be kept of it, and the files that it was made of, none where it does not fit."""
+    from minipod.pods.absent import mesh
+    from minipod.pods.compiler import versions
+    from minipod.pods.facts import facts
+
+    if axes:
+        mesh(wanted.on, **axes)  # a layout that the slice does not have is said before anything is compiled
+    types = ["Explicit" if wanted.explicit else "Auto"] * len(axes or ())
+    paths = {"file": str(file.resolve()), "text": str(text), "save": wanted.save and str(Path(wanted.save).resolve())}
+    options = {"axes": axes, "types": types, "xla": dict(wanted.xla)}
+    answer = child.ask_file(on, name, wanted.limit, wanted.tell, **paths, **options)
+    said = text.read_text("utf-8") if text.exists() else None
+    if wanted.dump and said is not None:
+        Path(wanted.dump).write_text(said, "utf-8")
+    sizes = answer.get("axes", axes or {})
+    numbers = answer.get("devices") or [device.id for device in mesh(wanted.on, **sizes).devices.flat]
+    found = facts(answer | {"text": said}, on, sizes)
+    entry = {"facts": found, "axes": sizes, "devices": numbers, "versions": versions(on.generation.platform)}
+    return entry, answer.get("files", [])
+
+
+def _plan(wanted: Wanted, name: str, entry: Mapping[str, Any], text: str | None = None) -> "Plan":
+    from minipod.pods.absent import mesh_of
+    from minipod.pods.plan import plan
+
+    place = mesh_of(wanted.on, entry["devices"], entry["axes"])
+    made = plan(name, str(slice_of(wanted.on)), place, entry["facts"], entry["versions"], False, text)
+    return replace(made, kept=entry.get("when"))
+
+
+def _recorded(wanted: Wanted) -> "Plan":
+    """What was compiled elsewhere, for those who have no compiler."""
+    from minipod.pods.compiler import missing
+    from minipod.pods.making import make
+
+    install = f"`pip install {' '.join(missing(slice_of(wanted.on).generation.platform))}`"
+    if wanted.mesh is None:
+        raise ValueError(f"without --mesh nothing is recorded, and there is no compiler here: {install}")
+    if wanted.xla or wanted.save or wanted.dump or wanted.explicit:
+        raise ValueError(f"--xla, --save, --dump and --explicit need the compiler, which is not here: {install}")
+    return make(prepared(wanted.program, wanted.on, wanted.mesh), Path(wanted.program.rpartition(":")[0]).parent)
+
+
+def checked(wanted: Wanted) -> tuple[Path, str, dict[str, int] | None]:
     """The file, the function's name and the mesh's axes, as far as they can be checked without JAX."""
-    file, colon, name = program.rpartition(":")
+    file, colon, name = wanted.program.rpartition(":")
     if not colon or not name.isidentifier():
-        raise ValueError(f"{program!r} is not FILE.py:NAME, such as train.py:program")
+        raise ValueError(f"{wanted.program!r} is not FILE.py:NAME, such as train.py:program")
     if not Path(file).is_file():
         raise FileNotFoundError(f"{file}: there is no such file")
-    slice_of(on)
-    return Path(file), name, axes_of(mesh)
+    slice_of(wanted.on)
+    if wanted.limit <= 0:
+        raise ValueError(f"limit {wanted.limit:g}: a positive number of seconds is needed")
+    if wanted.explicit and not wanted.mesh:
+        raise ValueError("--explicit is of the axes of --mesh, and there are none")
+    for path in filter(None, (wanted.save, wanted.dump)):
+        if not Path(path).resolve().parent.is_dir():
+            raise FileNotFoundError(f"{path}: there is no such folder to write it in")
+    return Path(file), name, None if wanted.mesh is None else axes_of(wanted.mesh)
 
 
 def prepared(program: str, on: str, mesh: str) -> "Traced":
-    """The program of a file, traced for a slice. ValueError or OSError as above."""
-    file, name, axes = checked(program, on, mesh)
+    """The program of a file, traced here for a slice: what a recording is found by. ValueError or OSError as above."""
+    file, name, axes = checked(Wanted(program, on, mesh))
     import jax
 
     jax.config.update("jax_platforms", "cpu")  # or JAX would look for a TPU here
     from minipod.pods.absent import mesh as mesh_of
     from minipod.pods.compiler import trace
+    from minipod.pods.program_file import imported, made_by, told
 
-    place = mesh_of(on, **axes)
-    with _told(f"{file.name} cannot be imported"):
-        make_program = _imported(file, name)
-    with _told(f"{name}(mesh) failed"):
-        made = make_program(place)
-    if not (isinstance(made, tuple) and len(made) == 2 and callable(made[0])):
-        raise ValueError(f"{name}(mesh) returned {type(made).__name__}, and (function, arguments) is needed")
-    function, arguments = made
-    with _told(f"{name} cannot be traced", ValueError):
-        traced = trace(function, *(arguments if isinstance(arguments, list | tuple) else (arguments,)))
+    folder = file.resolve().parent
+    made = made_by(imported(file, name), name, folder, mesh_of(on, **axes or {}))
+    with told(f"{name} cannot be traced", folder):
+        traced = trace(made.function, *made.arguments, **made.keywords or {})
     return replace(traced, name=name)
+
+
+def options_of(settings: list[str]) -> dict[str, str]:
+    """`["xla_tpu_x=1"]` as {"xla_tpu_x": "1"}, with or without dashes. ValueError for anything else."""
+    pairs = [re.fullmatch(r"-*([A-Za-z]\w*)=(.*)", setting) for setting in settings]
+    if None in pairs:
+        wrong = settings[pairs.index(None)]
+        raise ValueError(
+            f"--xla {wrong!r}: an option and its value is needed, such as xla_tpu_scoped_vmem_limit_kib=65536"
+        )
+    return {pair[1]: pair[2] for pair in pairs if pair}
 
 
 def axes_of(text: str) -> dict[str, int]:
@@ -77,40 +164,3 @@ def axes_of(text: str) -> dict[str, int]:
             raise ValueError(f"{text!r} are no mesh axes: each is a name and a size, once, such as data=4,model=4")
         axes[found[1]] = int(found[2])
     return axes
-
-
-def _imported(file: Path, name: str) -> Callable[[Any], Any]:
-    folder = file.resolve().parent
-    sys.path.insert(0, str(folder))  # as when it is run
-    _set_aside(folder)
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    if spec is None or spec.loader is None:
-        raise ValueError("it is no Python program")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[file.stem] = module
-    spec.loader.exec_module(module)
-    if not callable(found := getattr(module, name, None)):
-        raise ValueError(f"it has no function {name}")
-    return found
-
-
-def _set_aside(folder: Path) -> None:
-    """Forget the modules of another program that are called as what lies beside this one: both may have a `model`."""
-    installed = {Path(path) for key, path in sysconfig.get_paths().items() if key in ("stdlib", "purelib", "platlib")}
-    for beside in folder.glob("*.py"):
-        where = getattr(sys.modules.get(beside.stem), "__file__", None)
-        if where and Path(where).resolve() != beside and not installed & {*Path(where).parents}:
-            del sys.modules[beside.stem]
-
-
-@contextlib.contextmanager
-def _told(what: str, *plain: type[Exception]) -> Iterator[None]:
-    """Make one sentence of an error of the reader's program; those of the kinds in `plain` that are ours go through."""
-    try:
-        yield
-    except (Exception, SystemExit) as error:
-        said = " ".join(str(error).split("\n\n")[0].split())
-        if isinstance(error, plain) and said.startswith(("argument ", "the arguments ", "no argument ")):
-            raise
-        kind = "" if type(error) is ValueError and said.startswith("it ") else f"{type(error).__name__}: "
-        raise ValueError(f"{what}: {kind}{said[:400]}") from None

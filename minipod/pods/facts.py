@@ -8,29 +8,34 @@ from typing import Any
 import numpy as np
 
 from minipod.hlo import text as hlo
-from minipod.hlo.collectives import Collective, collectives
+from minipod.hlo.collectives import collectives
+from minipod.hlo.ops import Collective
 from minipod.hlo.overlap import Overlap, overlaps
 from minipod.hlo.work import work
 from minipod.pods.slices import Slice
 
 GIB = 2**30
 _FULL = re.compile(r"HLO temporaries \(([\d.]+)([KMG])\) exceeds available HBM \(([\d.]+)([KMG])\)")
+READ = ("flops", "moved", "kernels_sent", "unseen", "loops", "collectives", "overlaps")
 _UNIT = {"K": 2**10, "M": 2**20, "G": GIB}
 
 
 def facts(answer: Mapping[str, Any], on: Slice, axes: Mapping[str, int]) -> dict[str, Any]:
-    """JSON data: `fits`, `memory` (bytes a device), `flops` by type, `moved`, `collectives`, `overlaps`; None where the
-    compiler does not say it, and then `silent` says why. `full` is the compiler's own message where it does not fit.
+    """JSON data: `fits`, `memory` (bytes a device), and what `read` finds; None where the compiler does not say it, and
+    then `silent` says why. `full` is the compiler's own message where it does not fit.
     """
     limit = int(on.generation.limit * GIB)
-    nothing = {"flops": None, "moved": None, "collectives": None, "overlaps": None}
+    nothing = dict.fromkeys(READ)
     if message := answer.get("full"):
         memory = dict.fromkeys(("arguments", "outputs", "aliased", "temporaries", "peak"))
-        if found := _FULL.search(message):
-            memory["temporaries"] = int(float(found[1]) * _UNIT[found[2]])
+        memory["arguments"] = arguments = answer.get("arguments")
+        if found := _FULL.search(message):  # what it calls temporaries holds the arguments, too
+            memory["peak"] = int(float(found[1]) * _UNIT[found[2]])
             limit = int(float(found[3]) * _UNIT[found[4]])
+            memory["temporaries"] = memory["peak"] if arguments is None else max(memory["peak"] - arguments, 0)
         first = message.splitlines()[0].removeprefix("RESOURCE_EXHAUSTED: ")
-        return {"fits": False, "memory": memory | {"limit": limit}, "full": first, "silent": None, **nothing}
+        more = {"largest": answer.get("largest", [])}
+        return {"fits": False, "memory": memory | {"limit": limit}, "full": first, "silent": None, **nothing, **more}
     said = answer["memory"]
     memory = {
         "arguments": said["argument"],
@@ -40,6 +45,8 @@ def facts(answer: Mapping[str, Any], on: Slice, axes: Mapping[str, int]) -> dict
         "peak": said["peak"],
         "limit": limit,
     }
+    if host := sum(said.get(f"host_{part}") or 0 for part in ("argument", "output", "temp")):
+        memory["host"] = host - (said.get("host_alias") or 0)
     silent = answer["silent"] and f"the compiler cannot print this program ({answer['silent'][:120]} …)"
     found = {"fits": True, "memory": memory, "full": None, "silent": silent, **nothing}
     peak = said["peak"] or said["argument"] + said["output"] - said["alias"] + said["temp"]
@@ -54,18 +61,37 @@ def facts(answer: Mapping[str, Any], on: Slice, axes: Mapping[str, int]) -> dict
 
 
 def read(text: str, axes: Mapping[str, int]) -> dict[str, Any]:
-    """What the text says: FLOPs, bytes, collectives, what overlaps. `silent` names the first thing not understood."""
-    found: dict[str, Any] = {}
+    """What the text says, each where that much is understood; `silent` names the first thing that is not.
+
+    flops, moved, unseen, loops: as in `minipod.hlo.work`; kernels_sent: its `sent`. collectives, overlaps: those of the
+    program. A loop that runs an unknown number of times counts as often as it may at most, else once, in FLOPs, bytes
+    and the collectives' `times`: `loops` says so ({"at most": 1, "once": 2}; {} where all are known).
+    """
     try:
         program = hlo.parse(text)
-        sent = collectives(program, axes)
-        found["collectives"] = [_kept(c) for c in sent]
-        found["overlaps"] = [vars(o) for o in overlaps(program)]
-        done = work(program)
-        found |= {"flops": done.flops, "moved": done.moved}
     except ValueError as reason:
-        found["silent"] = str(reason)
+        return {"silent": str(reason)}
+    found: dict[str, Any] = {}
+    for part in (_worked, _sent, _overlapping):
+        try:
+            found |= part(program, axes, found)
+        except ValueError as reason:
+            found.setdefault("silent", str(reason))
     return found
+
+
+def _worked(program: hlo.Program, axes: Mapping[str, int], found: Mapping[str, Any]) -> dict[str, Any]:
+    done = vars(work(program, unknown=1))
+    return {"kernels_sent" if key == "sent" else key: value for key, value in done.items()}
+
+
+def _sent(program: hlo.Program, axes: Mapping[str, int], found: Mapping[str, Any]) -> dict[str, Any]:
+    unknown = 1 if "loops" in found else None  # as often as `loops` says, where that is there
+    return {"collectives": [_kept(c) for c in collectives(program, axes, unknown)]}
+
+
+def _overlapping(program: hlo.Program, axes: Mapping[str, int], found: Mapping[str, Any]) -> dict[str, Any]:
+    return {"overlaps": [vars(o) for o in overlaps(program)]}
 
 
 def _kept(c: Collective) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """Make plans: one, or one for each of several meshes, several at once."""
 
+import contextlib
 import itertools
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from math import prod
@@ -11,13 +12,14 @@ from queue import SimpleQueue
 from typing import Any
 
 from minipod import torus
-from minipod.pods import recorded
+from minipod.pods import largest, recorded
 from minipod.pods.absent import mesh
 from minipod.pods.compiler import Child, Missing, Traced, trace, versions
 from minipod.pods.facts import facts
 from minipod.pods.plan import Plan, plan
 from minipod.pods.slices import slice_of
 
+_warm: list[Child] = []  # the compilers of `warm`, the last one of the innermost block
 Program = Callable[[Any], tuple[Callable[..., Any], Sequence[Any]]]
 
 
@@ -32,7 +34,26 @@ def compile(function: Callable[..., Any], *arguments: Any) -> Plan:
     refuses the program or dies of it; `Missing` (an OSError) without libtpu and recording; `Stale` for a recording of
     another program. What does not fit is no error: `plan.fits` is False.
     """
-    return make(trace(function, *arguments))
+    return make(trace(function, *arguments), child=_warm[-1] if _warm else None)
+
+
+@contextlib.contextmanager
+def warm(platform: str = "tpu") -> Iterator[None]:
+    """In this block every `compile` takes the same compiler, which starts once: for one program at many batch sizes.
+
+    It ends with the block, or with the first program that it dies of: a `compile` after that raises.
+    """
+    try:
+        child = Child(platform)
+    except Missing:
+        yield  # what is recorded needs none
+        return
+    with child:
+        _warm.append(child)
+        try:
+            yield
+        finally:
+            _warm.remove(child)
 
 
 def make(traced: Traced, folder: Path | None = None, child: Child | None = None) -> Plan:
@@ -55,6 +76,8 @@ def compiled(traced: Traced, child: Child | None = None) -> tuple[dict[str, Any]
         with Child(traced.on.generation.platform) as own:
             return compiled(traced, own)
     answer = child.ask(traced)
+    if "full" in answer:
+        answer |= largest.values(traced.leaves, traced.jaxpr)
     return facts(answer, traced.on, dict(traced.mesh.shape)), answer.get("text")
 
 

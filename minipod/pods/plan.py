@@ -30,10 +30,11 @@ class Plan:
 
     memory: bytes: arguments, outputs, aliased (outputs that take the place of donated arguments), temporaries, peak,
         limit; None where the compiler gives no figure.
-    full: the compiler's own message, where the program does not fit.
+    full: the compiler's own message, where the program does not fit. largest: what then takes most, `pods.largest`.
     flops: by element type (`minipod.hlo.work`). moved: bytes to and from memory, estimated. sent: mesh axis → bytes.
     silent: why flops, moved, sent and collectives are None, where they are.
     versions: of JAX and libtpu. recorded: it was compiled elsewhere, earlier. text: the compiled program.
+    kept: when it was compiled, where it was not now.
     """
 
     name: str
@@ -50,6 +51,8 @@ class Plan:
     versions: Mapping[str, str]
     recorded: bool = False
     text: str | None = field(default=None, repr=False)
+    largest: tuple[Mapping[str, Any], ...] = ()
+    kept: str | None = None
 
     @property
     def chip(self) -> Chip:
@@ -118,10 +121,16 @@ class Plan:
     def notes(self) -> list[str]:
         """Sentences below the table: the compiler's message, what has no figure and why, where this comes from."""
         lines = [self.full] if self.full else []
+        if self.largest:
+            each = (
+                f"{a['what']}: {_bytes(a['bytes'])}{', undivided' * a['whole']} ({a['shape']})" for a in self.largest
+            )
+            lines.append(f"largest: {'; '.join(each)}")
         lines += [f"no figure: {why}" for why in self.seconds.why if why != self.full]
         by = ", ".join(f"{name} {number}" for name, number in self.versions.items())
         if not self.recorded:
-            return [*lines, f"compiled with {by}"]
+            when = f", on {self.kept} (--again compiles it anew)" if self.kept else ""
+            return [*lines, f"compiled with {by}{when}"]
         other = f", and JAX is {jax.__version__} here" * (self.versions.get("jax") != jax.__version__)
         return [*lines, f"recorded with {by}, not compiled here{other}"]
 
@@ -132,6 +141,8 @@ class Plan:
                 there = self.memory.get("aliased") or 0
                 more = f", {_bytes(there)} of it donated" if name == "outputs" and there else ""
                 rows.append((name, _bytes(size) + more))
+        if host := self.memory.get("host"):
+            rows.append(("host memory", _bytes(host)))
         if self.flops is not None:
             rows += [(f"FLOPs, {kind}", f"{count:.3g}") for kind, count in self.flops.items()]
         if self.moved is not None:
@@ -188,6 +199,7 @@ def plan(
         versions=versions,
         recorded=recorded,
         text=text,
+        largest=tuple(found.get("largest", ())),
     )
 
 

@@ -16,6 +16,7 @@ import jax
 from minipod.pods.absent import mesh
 from minipod.pods.compiler import Missing, Traced, missing
 from minipod.pods.plan import Plan, plan
+from minipod.pods.slices import slice_of
 
 FILE = "plans.json"
 
@@ -75,7 +76,7 @@ def load(folder: Path) -> list[dict[str, Any]]:
 
 def plans(folder: Path, name: str, on: str, **axes: int) -> list[Plan]:
     """What is recorded in a folder of the program of this name on this slice: for one mesh, or for all there are."""
-    found = []
+    found, on = [], str(slice_of(on))
     for each in load(folder):
         slice_name, _, rest = each["place"].partition(", ")
         pairs = (pair.split("=") for pair in rest.partition(":")[0].split(", "))

@@ -9,6 +9,7 @@ import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from minipod.processes.runtime_dir import open_own, runtime_dir
 
@@ -42,6 +43,21 @@ def try_port(port: int) -> None:
     with socket.socket() as s:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         s.bind(("127.0.0.1", port))
+
+
+def in_the_way(addresses: list[tuple[Any, ...]]) -> list[int | None]:
+    """What keeps one from listening on each of the addresses, given as `getaddrinfo` does: an errno; None: nothing."""
+    return [_in_the_way(*address) for address in addresses]
+
+
+def _in_the_way(family: int, kind: int, protocol: int, _: str, where: tuple[Any, ...]) -> int | None:
+    try:
+        with socket.socket(family, kind, protocol) as s:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            s.bind(where)
+    except OSError as error:
+        return error.errno
+    return None
 
 
 def wait_for_listener(address: str, seconds: float) -> bool:

@@ -1,6 +1,6 @@
 """What the devices of a compiled program send each other, and how long that takes on a given interconnect."""
 
-from minipod.hlo.collectives import Branch, Collective
+from minipod.hlo.ops import Branch, Collective
 from minipod.traffic.bill import EMPTY, SUM, UNKNOWN, Bill, of, read, seconds, sent, table, total
 from minipod.traffic.interconnects import LINKS, Link
 

@@ -18,7 +18,8 @@ from math import prod
 from typing import Any, TypeVar
 
 from minipod.hlo import ring, text
-from minipod.hlo.collectives import OPS, Branch, Collective, collectives
+from minipod.hlo.collectives import collectives
+from minipod.hlo.ops import OPS, Branch, Collective
 from minipod.tables import Table
 from minipod.torus import torus_of
 from minipod.traffic import time_model

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from minipod.hlo.collectives import Collective
+from minipod.hlo.ops import Collective
 from minipod.torus import Torus, rings
 from minipod.traffic.interconnects import Link
 

@@ -4,7 +4,7 @@ import random
 import re
 from pathlib import Path
 
-from minipod.hlo.collectives import OPS
+from minipod.hlo.ops import OPS
 from minipod.hlo.text import Computation, Instruction, parse, split
 
 DATA = Path(__file__).parents[1] / "data"

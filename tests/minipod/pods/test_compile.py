@@ -102,8 +102,8 @@ def test_what_is_donated_takes_no_place_twice():
 def test_what_does_not_fit_has_the_compilers_own_words_and_figures():
     plan = pods.compile(*flat(pod_programs.too_large(pods.mesh("v5e:2x2", data=4))))
     assert not plan.fits and "exceeds available HBM (15.75G)" in plan.full
-    assert plan.memory["limit"] == 15.75 * GIB and plan.memory["temporaries"] >= 40 * GIB
-    assert plan.memory["arguments"] is None and plan.bound is None and plan.sent is None
+    assert plan.memory["limit"] == 15.75 * GIB and plan.memory["peak"] >= 40 * GIB
+    assert plan.memory["arguments"] == 40 * GIB and plan.bound is None and plan.sent is None
     assert "Ran out of memory" in str(plan)
 
 
@@ -155,7 +155,7 @@ def test_several_are_compiled_at_once():
     "program, kind, said",
     [
         ("no_form", RuntimeError, "eigvals does not compile for v5e:2x2: .*eig"),
-        ("no_sharding", ValueError, r"argument 0 has no NamedSharding: give a jax.ShapeDtypeStruct\("),
+        ("no_sharding", ValueError, r"no argument has a NamedSharding, .* give one a jax.ShapeDtypeStruct\("),
         ("here", ValueError, "the arguments lie on devices of this machine: make their mesh with minipod.pods.mesh"),
         ("two_meshes", ValueError, "the arguments lie on different meshes"),
     ],
@@ -178,6 +178,20 @@ def test_a_name_that_libtpu_aborts_on_ends_the_child_alone():
 def test_a_libtpu_that_another_process_holds_is_named(monkeypatch):
     said = 'ABORTED: Internal error when accessing libtpu multi-process lockfile. Run "$ sudo rm /tmp/libtpu_lockfile".'
     assert compiler._death(1, said, None).startswith("another process holds libtpu")
+
+
+def test_a_warm_compiler_compiles_one_program_after_the_other():
+    import psutil
+
+    def compilers():
+        return [p.pid for p in psutil.Process().children() if "minipod.pods.compile_process" in " ".join(p.cmdline())]
+
+    with pods.warm():
+        (pid,) = compilers()
+        for devices in (4, 2):
+            pods.compile(*flat(pod_programs.product(pods.mesh("v5e:2x2", data=devices, model=4 // devices))))
+            assert compilers() == [pid]
+    assert not compilers()
 
 
 def test_nothing_is_printed_and_nothing_is_left_running(capfd, product):

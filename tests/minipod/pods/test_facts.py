@@ -1,11 +1,12 @@
 """What a plan keeps of a compiled program's text, where that is not understood: the rest, and one sentence."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from minipod.pods.absent import mesh
-from minipod.pods.facts import facts
+from minipod.pods.facts import READ, facts, read
 from minipod.pods.plan import plan
 from minipod.pods.slices import slice_of
 
@@ -29,7 +30,7 @@ def unknown_loop(text: str) -> str:
     ("change", "said", "sent_is_known"),
     [
         (lambda text: text, "", True),
-        (unknown_loop, "no figure: this loop runs an unknown number of times, so its work is not known: %while", False),
+        (unknown_loop, "", True),
         (lambda text: text.replace("collective-permute-start(", "collective-shuffle-start("),
          "no figure: the collective collective-shuffle-start is not understood: ", False),
         (lambda text: text.replace("source_target_pairs={{0,1}", "source_target_pairs={{a,b}"),
@@ -47,4 +48,32 @@ def test_a_plan_of_text_that_is_not_understood_says_so_in_one_sentence(change, s
     notes = [note for note in made.notes if note.startswith("no figure: ")]
     assert len(notes) == bool(said) and all(note.startswith(said) and "\n" not in note for note in notes)
     assert made.fits and (made.flops is not None) == (not said) and (made.sent is not None) == sent_is_known
-    assert "fits" in str(made)
+    assert "fits" in str(made) and made.memory["arguments"] == 2**20 and "1.00 MiB" in str(made)
+
+
+def test_a_loop_of_unknown_length_counts_once_and_the_facts_say_so():
+    text = (DATA / "tpu-ring.hlo").read_text()
+    known, unknown = read(text, AXES), read(unknown_loop(text), AXES)
+    assert (known["loops"], unknown["loops"]) == ({}, {"once": 1}) and "silent" not in unknown
+    assert [c["times"] for c in known["collectives"]] == [7] and [c["times"] for c in unknown["collectives"]] == [1]
+    assert json.loads(json.dumps(unknown)).keys() == set(READ)
+
+
+def test_collectives_of_a_loop_that_nothing_says_is_counted_once_have_no_times():
+    text = unknown_loop((DATA / "tpu-ring.hlo").read_text())
+    strange = text.replace("%param.3 = f32[", "%param.3 = q9[")
+    found = read(strange, AXES)
+    assert strange != text and "loops" not in found and [c["times"] for c in found["collectives"]] == [None]
+
+
+def test_what_one_part_does_not_understand_the_others_do():
+    """An element type without a size stops the memory traffic only."""
+    axes = {"x": 2, "y": 4}
+    text = (DATA / "tpu-fsdp-tp.hlo").read_text()
+    whole = read(text, axes)
+    assert "silent" not in whole and {"collectives", "overlaps", "flops", "moved"} <= set(whole)
+    strange = text.replace("%multiply_subtract_fusion.1 = bf16[", "%multiply_subtract_fusion.1 = q9[")
+    found = read(strange, axes)
+    assert strange != text and "the element type q9 is not known" in found["silent"]
+    assert (found["collectives"], found["overlaps"]) == (whole["collectives"], whole["overlaps"])
+    assert "moved" not in found and "flops" not in found

@@ -61,10 +61,10 @@ def test_fsdp_fits_where_data_parallelism_does_not(capsys):
         ("product", "v5e:2x2", "4", "'4' are no mesh axes: each is a name and a size, once, such as data=4,model=4"),
         ("product", "v5e:2x2", "data=2,data=2", "'data=2,data=2' are no mesh axes"),
         ("gone", "v5e:2x2", "data=4", "pod_programs.py cannot be imported: it has no function gone"),
-        ("nothing", "v5e:2x2", "data=4", r"nothing(mesh) returned NoneType, and (function, arguments) is needed"),
+        ("nothing", "v5e:2x2", "data=4", "nothing(mesh) returned NoneType, and (function, arguments) or ("),
         ("broken", "v5e:2x2", "data=4", "broken(mesh) failed: KeyError: 'data'"),
         ("wrong", "v5e:2x2", "data=4", "wrong cannot be traced: TypeError: dot_general requires"),
-        ("no_sharding", "v5e:2x2", "data=4", "argument 0 has no NamedSharding"),
+        ("no_sharding", "v5e:2x2", "data=4", "no_sharding cannot be traced: no argument has a NamedSharding, "),
         ("product", "v5e:2x2", "data=4", "nothing is recorded for product on v5e:2x2"),
     ],
 )

@@ -4,6 +4,7 @@ import pytest
 
 from minipod import pods
 from minipod.chips import CHIPS
+from minipod.pods import absent
 from minipod.pods.slices import GENERATIONS
 
 
@@ -16,10 +17,44 @@ def test_a_slice_has_a_shape_chips_and_devices(name, shape, chips, devices):
     assert (found.shape, found.chips, found.devices) == (shape, chips, devices)
 
 
+@pytest.mark.parametrize(
+    "cloud, exact",
+    [
+        # docs.cloud.google.com/tpu/docs/v5e and v6e: chips. v5p and v4: TensorCores, and their tables of shapes.
+        ("v5litepod-1 v5e-4 v5e-8 v5litepod-16 v5e-32 v5e-64 v5e-128 v5litepod-256",
+         "v5e:1x1 v5e:2x2 v5e:2x4 v5e:4x4 v5e:4x8 v5e:8x8 v5e:8x16 v5e:16x16"),
+        ("v6e-8 trillium-8 v6e-256", "v6e:2x4 v6e:2x4 v6e:16x16"),
+        ("v5p-8 v5p-16 v5p-64 v5p-128 v5p-256 v5p-512 v5p-1024 v5p-2048 v5p-4096 v5p-8192 v5p-12288",
+         "v5p:2x2x1 v5p:2x2x2 v5p:2x4x4 v5p:4x4x4 v5p:4x4x8 v5p:4x8x8 v5p:8x8x8 v5p:8x8x16 v5p:8x16x16 v5p:16x16x16 "
+         "v5p:16x16x24"),
+        ("v4-8 v4-32 v4-512 v4-4096", "v4:2x2x1 v4:2x2x4 v4:4x8x8 v4:8x16x16"),
+        ("tpu7x-8 ironwood-128 7x-18432", "7x:2x2x1 7x:4x4x4 7x:16x24x24"),
+        ("2xv5e-16 3xtpu7x:2x2x1 1xv5e:4x4 2x7x-8", "2xv5e:4x4 3x7x:2x2x1 v5e:4x4 2x7x:2x2x1"),
+    ],
+)  # fmt: skip
+def test_what_cloud_calls_a_slice_is_the_shape_that_it_has_for_it(cloud, exact):
+    assert [str(pods.slice_of(name)) for name in cloud.split()] == exact.split()
+
+
+def test_a_box_of_cubes_is_a_slice_up_to_a_whole_pod():
+    assert pods.slice_of("v5p:16x16x24").chips == 6144
+    assert pods.slice_of("v4:16x16x16").chips == GENERATIONS["v4"].pod
+    with pytest.raises(ValueError, match=r"is 8x4x4 \(the same chips are 4x4x8\).*multiples of 4.*to 8960 chips"):
+        pods.slice_of("v5p:8x4x4")
+
+
+def test_several_slices_are_told_to_libtpu_beside_the_name_of_one():
+    found = pods.slice_of("2xtpu7x:2x2x2")
+    assert (found.topology, found.options, found.shape) == ("tpu7x:2x2x2", {"num_slices": 2}, (2, 2, 2))
+    assert (found.chips, found.devices, found.count) == (16, 32, 2)
+    assert "num_slices" not in pods.slice_of("v5e:4x4").options
+
+
 def test_every_generation_is_a_chip_and_goes_to_256_chips_or_more():
     for name, generation in GENERATIONS.items():
         assert generation.chip in CHIPS
         most = max(pods.slice_of(f"{name}:{shape}").chips for shape in generation.shapes)
+        assert most <= generation.pod
         assert most >= 256 or generation.platform == "cuda"
         assert generation.limit * 2**30 <= CHIPS[generation.chip].memory
 
@@ -33,6 +68,15 @@ def test_every_generation_is_a_chip_and_goes_to_256_chips_or_more():
         ("v9:2x2", "no slice is called 'v9:2x2': a name is a generation"),
         ("", "no slice is called ''"),
         ("v5e:١x1", "no slice of v5e is"),
+        ("v5p:4x4x6", "no slice of v5p is 4x4x6: 2x2x1"),
+        ("v5p:16x20x32", "no slice of v5p is 16x20x32: 2x2x1"),
+        ("trillium", "no slice of v6e is without a shape"),
+        ("v5e-12", "no slice of v5e has the number 12, which counts chips: 1, 4, 8"),
+        ("v5p-129", "no slice of v5p has the number 129, which counts TensorCores, two a chip: 8, 16.* to 17920"),
+        ("v5p-0", "no slice of v5p has the number 0"),
+        ("0xv5e:4x4", "0 times v5e:4x4 cannot be planned: 1 to 6250"),
+        ("9999999xv5e:4x4", "9999999 times v5e:4x4 cannot be planned"),
+        ("2xh100:8", "2 times h100:8 cannot be planned: one host only"),
     ],
 )
 def test_another_name_is_answered_in_one_sentence(name, said):
@@ -55,6 +99,34 @@ def test_devices_are_numbered_as_libtpu_does():
     assert found >= {*seen} and len(found) == 16
     ends = [(d.id, d.coords, d.core_on_chip, d.process_index) for d in pods.devices("7x:2x2x2")]
     assert ends[3] == (3, (1, 0, 0), 1, 0) and ends[-1] == (15, (1, 1, 1), 1, 1)
+
+
+def test_devices_of_several_slices_are_numbered_as_libtpu_does():
+    """Seen in libtpu 0.0.52 with num_slices=2."""
+    every = pods.devices("2xv5e:4x4")
+    found = {(d.id, d.coords, d.process_index, d.slice_index) for d in every}
+    assert len(found) == 32
+    assert found >= {(100001, (1, 0, 0), 0, 0), (200000, (0, 0, 0), 4, 1), (200015, (3, 3, 0), 7, 1)}
+
+
+@pytest.mark.parametrize(
+    "axes, over",
+    [
+        ({"replica": 2, "data": 4, "model": 4}, [2, 1, 1]),
+        ({"data": 8, "model": 4}, [2, 1]),
+        ({"one": 1, "data": 2, "model": 16}, [1, 2, 1]),
+    ],
+)
+def test_the_first_axes_cross_the_slices(axes, over):
+    mesh = pods.mesh("2xv5e:4x4", **axes)
+    assert absent.crossing(pods.slice_of("2xv5e:4x4"), axes) == over
+    halves = [[d.slice_index for d in half.flat] for half in mesh.devices.reshape(2, 16)]
+    assert halves == [[0] * 16, [1] * 16]
+
+
+def test_axes_that_cannot_cross_the_slices_are_told_so():
+    with pytest.raises(ValueError, match="data=9, model=2 cannot be laid on 6xv5e:1x1.*and of 9 and 6 neither"):
+        absent.crossing(pods.slice_of("6xv5e:1x1"), {"data": 9, "model": 2})
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hlo_variants import SPELLINGS, recordings, renamed, reordered, wrapped
 
 from minipod import traffic
-from minipod.hlo.collectives import OPS
+from minipod.hlo.ops import OPS
 
 RECORDED = recordings()
 

@@ -1,0 +1,148 @@
+"""What a program under `minipod run` hands to `jax.distributed.initialize`, whether it has heard of minipod or not.
+
+What it leaves open is filled in; what can only hang is refused with a sentence; the coordinator listens where the
+program says that the others will look for it, and nowhere else. The launcher is told who joins as whom
+(`minipod.cluster.meeting`), since one process alone cannot know that another has the same number.
+"""
+
+import errno
+import functools
+import inspect
+import os
+import socket
+from collections.abc import Callable
+from fcntl import LOCK_EX, LOCK_NB, flock
+from types import ModuleType
+from typing import Any
+
+from minipod.processes import environment, wait_for_listener
+from minipod.processes.imports import once_imported
+from minipod.processes.ports import in_the_way
+from minipod.processes.runtime_dir import open_own, runtime_dir
+
+_PATIENCE = 300  # seconds, JAX's own
+_held: dict[int, int] = {}  # the ports that this process has as process 0, and the locks on them, until it ends
+_signs: list[socket.socket] = []  # by which the others see that this process has the port
+
+
+def watch(tell: Callable[..., None]) -> None:
+    """From now on look at each call of `jax.distributed.initialize` in this process; `tell(joins=…)` the launcher."""
+    once_imported("jax._src.distributed", functools.partial(_wrap, tell))
+
+
+def _wrap(tell: Callable[..., None], module: ModuleType) -> None:
+    state, own = module.State, os.getpid()
+    initialize, shutdown = state.initialize, state.shutdown
+    signature = inspect.signature(initialize)
+
+    @functools.wraps(initialize)
+    def initialize_or_say_why_not(*arguments: Any, **keywords: Any) -> None:
+        call = signature.bind(*arguments, **keywords)
+        if os.getpid() == own:  # a fork is a process of the program's own, and may be in a cluster of its own
+            _fill_in(call.arguments)
+            _join(call.arguments, tell)
+        initialize(*call.args, **call.kwargs)
+
+    @functools.wraps(shutdown)
+    def shutdown_and_tell(*arguments: Any, **keywords: Any) -> None:
+        shutdown(*arguments, **keywords)
+        if os.getpid() == own:
+            tell(joins=None)
+
+    state.initialize, state.shutdown = initialize_or_say_why_not, shutdown_and_tell
+
+
+def _fill_in(given: dict[str, Any]) -> None:
+    """Have what the program does not say be what `minipod run` says, unless it asks JAX for another launcher."""
+    if given.get("cluster_detection_method") is not None:
+        return
+    address = given.get("coordinator_address") or os.environ.get("JAX_COORDINATOR_ADDRESS")
+    given["coordinator_address"] = address or os.environ["MINIPOD_COORDINATOR"]
+    for name, variable in (("num_processes", "MINIPOD_PROCESSES"), ("process_id", "MINIPOD_PROCESS")):
+        if given.get(name) is None:
+            given[name] = int(os.environ[variable])
+
+
+def _join(given: dict[str, Any], tell: Callable[..., None]) -> None:
+    """See that this call can succeed, and let process 0 be first. What JAX itself refuses at once is left to it."""
+    address, processes, number = (given.get(n) for n in ("coordinator_address", "num_processes", "process_id"))
+    if not (isinstance(address, str) and isinstance(processes, int) and isinstance(number, int)):
+        return
+    if not 0 <= number < processes:
+        return
+    host, port = _parts(address)
+    started = int(os.environ["MINIPOD_PROCESSES"])
+    if processes > started:
+        raise ValueError(
+            f"num_processes is {processes}, but {started} {'was' if started == 1 else 'were'} started, and the others "
+            "would never come: start as many, or give the program {processes}"
+        )
+    if not (given.get("coordinator_bind_address") or os.environ.get("JAX_COORDINATOR_BIND_ADDRESS")):
+        given["coordinator_bind_address"] = address  # JAX's default is every interface
+    environment.without_proxy(os.environ, host)
+    tell(joins=[number, processes, address])
+    ours = os.environ["MINIPOD_COORDINATOR"]
+    elsewhere, named = not ours.startswith("127."), port != _parts(ours)[1]  # hosts have networks of their own
+    if named and not elsewhere:
+        obstacles = _obstacles(address, host, port)
+        if number == 0:
+            _take(address, port, obstacles)
+    if number and not (named and elsewhere):
+        _wait(ours, given.get("initialization_timeout", _PATIENCE))
+
+
+def _wait(coordinator: str, patience: float) -> None:
+    """Let process 0 be first: JAX's own second attempt would come a whole second later, or reach another cluster."""
+    if not wait_for_listener(coordinator, patience):
+        raise TimeoutError(f"process 0 has not called jax.distributed.initialize within {patience:g} s")
+
+
+def _parts(address: str) -> tuple[str, int]:
+    host, _, port = address.rpartition(":")
+    if not (host and port.isdecimal() and 0 < int(port) < 65536):
+        raise ValueError(f"{address!r} is no address of a coordinator: it needs a host and a port, as localhost:10000")
+    return host.strip("[]"), int(port)
+
+
+def _obstacles(address: str, host: str, port: int) -> list[int | None]:
+    """What keeps each address of the host from being listened on. Raises ValueError if it is not this machine's."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError:
+        raise ValueError(f"the coordinator should be at {address}, and this machine does not know that name") from None
+    obstacles = in_the_way(found)
+    if set(obstacles) == {errno.EADDRNOTAVAIL}:
+        raise ValueError(
+            f"the coordinator should be at {address}, which is not this machine, where all processes run: "
+            "name localhost, or give the program {coordinator}"
+        )
+    return obstacles
+
+
+def _take(address: str, port: int, obstacles: list[int | None]) -> None:
+    """Have the port for this process alone, and let the others of this run know. Raises OSError if it is taken.
+
+    gRPC shares a port with whoever else listens on it so (SO_REUSEPORT), and a call may then reach either.
+    """
+    if port in _held:
+        return
+    sign = socket.socket()
+    host, own = _parts(os.environ["MINIPOD_COORDINATOR"])
+    try:
+        sign.bind((host, own))
+    except OSError:  # a second process 0 of this run: the launcher is about to say so
+        sign.close()
+        return
+    lock = open_own(runtime_dir() / f"coordinator-{port}")
+    try:
+        flock(lock, LOCK_EX | LOCK_NB)
+        taken = "another program" if errno.EADDRINUSE in obstacles else ""
+    except BlockingIOError:
+        taken = "another run of minipod"
+    if taken:
+        sign.close()
+        os.close(lock)
+        raise OSError(f"{taken} listens on {address}: let it end, or give the program {{coordinator}}, a free address")
+    _held[port] = lock
+    _signs.append(sign)
+    sign.listen()

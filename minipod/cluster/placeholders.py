@@ -1,0 +1,29 @@
+"""What differs from process to process in the arguments of a program: `{process}`, `{processes}`, `{coordinator}`."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+# A name alone in braces. `${name}` is another program's; `{"a": 1}`, `{}`, `{0}` and `{x:3}` are no names alone.
+_NAME = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|(?<!\$)\{([A-Za-z_]\w*)\}")
+
+
+def fill(arguments: Sequence[str], process: int, processes: int, coordinator: str) -> list[str]:
+    """The arguments of one process: its number, how many there are, and the address (`host:port`) of process 0.
+
+    `{{name}}` gives `{name}`, whatever the name; all other braces stay as they are, JSON's among them. Raises
+    ValueError for another name than these three in single braces.
+    """
+    values = {"process": str(process), "processes": str(processes), "coordinator": coordinator}
+    return [_NAME.sub(lambda found: _value(found, values), argument) for argument in arguments]
+
+
+def _value(found: re.Match[str], values: Mapping[str, str]) -> str:
+    literal, name = found.groups()
+    if literal:
+        return f"{{{literal}}}"
+    if name not in values:
+        raise ValueError(
+            f"there is no {{{name}}}: in arguments {{process}}, {{processes}} and {{coordinator}} are filled in, and "
+            f"{{{{{name}}}}} gives {{{name}}}"
+        )
+    return values[name]

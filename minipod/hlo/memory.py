@@ -1,0 +1,96 @@
+"""How many bytes one instruction of a compiled program reads from the chip's memory, and writes to it.
+
+What is only sliced, gathered from, or updated in place counts with the part that is touched; what lies in the chip's
+fast memory (a layout with `S(…)`) not at all. An asynchronous copy or slice counts at its start.
+"""
+
+import re
+from collections.abc import Iterator
+
+from minipod.hlo.fusions import Fusion, combines
+from minipod.hlo.kernels import kernel
+from minipod.hlo.ops import OPS, Collective
+from minipod.hlo.products import shape_of
+from minipod.hlo.text import Computation, Instruction, Program, size, split
+
+# They name an array, or hand it on.
+_FREE = (
+    "parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "while", "conditional", "call",
+    "opt-barrier", "partition-id", "replica-id", "async",
+)  # fmt: skip
+# Custom calls that do nothing when the program runs.
+_NOTHING = re.compile(r'custom_call_target="(AllocateBuffer|ConcatBitcast|AssumeGather|Sharding|SPMD|xla\.sdy\.)')
+_SLICES = ("slice", "dynamic-slice", "gather")
+_AT_THE_START = (*_SLICES, "copy", "fusion", "dynamic-update-slice")
+_PARTS = ("-start", "-update", "-done")
+
+
+def moved(program: Program, computation: Computation, line: Instruction) -> int:
+    """Of an instruction that stands outside a fusion, and is no collective."""
+    op, _, part = line.opcode.rpartition("-") if line.opcode.endswith(_PARTS) else (line.opcode, "", "")
+    if op in _FREE or op in OPS or (part in ("done", "update") and op in _AT_THE_START):
+        return 0
+    shapes = [shape_of(computation, line, i) for i in range(len(line.operands))]
+    if op == "copy" and part:  # (target, source, …)
+        return sum(map(large, parts(line.shape)[:2]))
+    result = parts(line.shape)[1] if part == "start" and op in _AT_THE_START else line.shape  # (operands, result, …)
+    if op == "fusion":
+        return _fused(Fusion(program, computation, line), shapes, result)
+    if op in _SLICES:
+        rows = size(result) if large(shapes[0]) else 0
+        return rows + large(result) + (large(shapes[1]) if op == "gather" else 0)
+    if op == "dynamic-update-slice":
+        return large(shapes[1]) + (size(shapes[1]) if large(result) else 0)
+    if op == "scatter":
+        return _scattered(program, line, shapes)
+    if op == "custom-call" and _NOTHING.search(line.rest):
+        return 0
+    if part != "done" and (this := kernel(line)) and this.moved:
+        return this.moved
+    if part:
+        return large(line.shape) if part == "done" else sum(map(large, shapes))
+    return sum(map(large, shapes)) + large(line.shape)
+
+
+def of_collective(c: Collective, computation: Computation, line: Instruction) -> int:
+    """What a device reads and writes in its own memory for one run of a collective that begins in `line`."""
+    n = max(map(len, c.groups), default=1)
+    read = c.bytes // n if c.op == "all-gather" else c.bytes
+    written = c.bytes // n if c.op == "reduce-scatter" else c.bytes
+    from_large = any(large(shape_of(computation, line, i)) for i in range(len(line.operands)))
+    to = parts(line.shape)
+    return read * from_large + written * (large(to[1] if line.opcode.endswith("-start") and to[1:] else line.shape) > 0)
+
+
+def large(shape: str) -> int:
+    """Bytes of an array in the chip's large memory, 0 for one in its fast memory; of a tuple the sum."""
+    return sum(size(part) for part in parts(shape) if not re.search(r"S\([1-9]\d*\)", part))
+
+
+def parts(shape: str) -> list[str]:
+    """The shapes in the shape of a tuple; of an array its own."""
+    shape = re.sub(r"/\*index=\d+\*/", "", shape).strip()
+    return split(shape[1:-1]) if shape.startswith("(") else [shape]
+
+
+def _scattered(program: Program, line: Instruction, shapes: list[str]) -> int:
+    """Of n arrays, indices and n arrays of updates: what is updated is written, and read where it is combined."""
+    n = (len(shapes) - 1) // 2
+    touched = sum(size(update) for target, update in zip(shapes[:n], shapes[n + 1 :], strict=False) if large(target))
+    return sum(map(large, shapes[n:])) + touched * (2 if combines(program, line) else 1)
+
+
+def _fused(fusion: Fusion, shapes: list[str], result: str) -> int:
+    """What a fusion reads of its operands, and writes."""
+    total = 0
+    for line, i in fusion.parameters():
+        if i < len(shapes) and (whole := large(shapes[i])):
+            total += int(whole * fusion.read(line.name))
+    for line, shape in zip(fusion.results(), _of_results(fusion, result), strict=False):
+        if whole := large(shape):
+            total += int(whole * fusion.written(line))
+    return total
+
+
+def _of_results(fusion: Fusion, result: str) -> Iterator[str]:
+    return iter(parts(result)) if fusion.root.opcode == "tuple" else iter([result])

@@ -1,0 +1,78 @@
+"""What takes most of a device's memory, where a compiler says only that it is too much: arguments, and values made."""
+
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+COUNT = 5
+
+
+def values(arguments: Any, jaxpr: Any) -> dict[str, Any]:
+    """`{"arguments": bytes, "largest": [{"what", "shape", "bytes", "whole"}, …]}`, at most `COUNT` of each kind.
+
+    arguments: of a device, as their shardings divide them. Values that the program makes are whole: how the compiler
+    would have divided them is not known. jaxpr: None where there is none.
+    """
+    leaves = [
+        (jax.tree_util.keystr(path), leaf, _bytes(leaf))
+        for path, leaf in jax.tree_util.tree_leaves_with_path(arguments)
+        if hasattr(leaf, "shape") and hasattr(leaf, "dtype")
+    ]
+    found = [
+        {"what": f"argument {where}", "shape": _shape(leaf), "bytes": size, "whole": False}
+        for where, leaf, size in sorted(leaves, key=lambda each: -each[2])[:COUNT]
+    ]
+    made: dict[str, dict[str, Any]] = {}
+    for equation in _equations(jaxpr):
+        for value in equation.outvars:
+            if not hasattr(aval := value.aval, "dtype"):
+                continue
+            size = prod(aval.shape) * _width(aval.dtype)
+            where = _line(equation)
+            if size > made.get(where, {"bytes": -1})["bytes"]:
+                what = f"{equation.primitive.name}{where}"
+                made[where] = {"what": what, "shape": _shape(aval), "bytes": size, "whole": True}
+    found += sorted(made.values(), key=lambda each: -each["bytes"])[:COUNT]
+    return {"arguments": sum(size for _, _, size in leaves), "largest": found}
+
+
+def _equations(jaxpr: Any) -> Any:
+    if jaxpr is None:
+        return
+    for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
+        inner = [p for p in jax.tree.leaves([*equation.params.values()], is_leaf=_is_jaxpr) if _is_jaxpr(p)]
+        for each in inner:
+            yield from _equations(each)
+        if not inner:
+            yield equation
+
+
+def _is_jaxpr(value: Any) -> bool:
+    return hasattr(value, "eqns") or hasattr(value, "jaxpr")
+
+
+def _line(equation: Any) -> str:
+    """ " (train.py, line 12)": the innermost line that is neither JAX's nor an installed package's."""
+    frames = getattr(equation.source_info.traceback, "frames", ())
+    for frame in frames:
+        path = Path(frame.file_name)
+        if path.is_file() and not {"site-packages", "minipod"} & {*path.parts}:
+            return f" ({path.name}, line {frame.line_num})"
+    return ""
+
+
+def _bytes(leaf: Any) -> int:
+    sharding = None if isinstance(leaf, jax.Array) else getattr(leaf, "sharding", None)
+    shape = sharding.shard_shape(leaf.shape) if isinstance(sharding, jax.sharding.NamedSharding) else leaf.shape
+    return prod(shape) * _width(leaf.dtype)
+
+
+def _width(dtype: Any) -> int:
+    return dtype.itemsize if hasattr(dtype, "itemsize") else np.dtype(dtype).itemsize  # keys have no dtype of NumPy's
+
+
+def _shape(value: Any) -> str:
+    return f"{value.dtype}[{','.join(map(str, value.shape))}]"

@@ -1,0 +1,70 @@
+"""JAX's public questions, answered as on a slice that is not here: `jax.devices()`, `jax.default_backend()` and so on.
+
+A program that asks them is planned as it would run there: with the slice's own mesh, and with its kernels, not with
+what it takes where there is no TPU. What it computes on the way is computed here, on the CPU.
+"""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+from unittest import mock
+
+import jax
+from jax.sharding import AxisType
+
+
+@contextlib.contextmanager
+def on_slice(devices: Sequence[Any]) -> Iterator[list[Any]]:
+    """Have JAX answer for these devices of a topology. The list is filled with the meshes that `jax.set_mesh` is given.
+
+    `jax.set_mesh` of Auto axes sets the mesh without its devices, so that values can still be computed here.
+    """
+    meshes: list[Any] = []
+    mine = [device for device in devices if device.process_index == 0]
+    real = {name: getattr(jax, name) for name in ("devices", "local_devices", "make_mesh", "set_mesh")}
+
+    def all_devices(backend: Any = None) -> list[Any]:
+        return real["devices"](backend) if backend else list(devices)
+
+    def local_devices(process_index: int | None = None, backend: Any = None, host_id: int | None = None) -> list[Any]:
+        if backend:
+            return real["local_devices"](process_index, backend, host_id)
+        return [d for d in devices if d.process_index == process_index] if process_index else mine
+
+    def make_mesh(*arguments: Any, devices: Any = None, **more: Any) -> Any:
+        return real["make_mesh"](*arguments, devices=all_devices() if devices is None else devices, **more)
+
+    def set_mesh(mesh: Any) -> Any:
+        meshes.append(mesh)
+        if any(kind != AxisType.Auto for kind in mesh.axis_types):
+            return real["set_mesh"](mesh)
+        return _Set(mesh)
+
+    platform = devices[0].platform
+    answers = {
+        "devices": all_devices,
+        "local_devices": local_devices,
+        "make_mesh": make_mesh,
+        "set_mesh": set_mesh,
+        "device_count": lambda backend=None: len(all_devices(backend)),
+        "local_device_count": lambda backend=None: len(local_devices(backend=backend)),
+        "process_count": lambda backend=None: 1 + max(d.process_index for d in devices),
+        "default_backend": lambda: platform,
+    }
+    with mock.patch.multiple(jax, **answers):
+        yield meshes
+
+
+class _Set(AbstractContextManager[Any]):
+    """What `jax.set_mesh` returns: the mesh is set already, and no longer at the end of a `with`."""
+
+    def __init__(self, mesh: Any):
+        self.mesh, self.inside = mesh, jax.sharding.use_abstract_mesh(mesh.abstract_mesh)
+        self.inside.__enter__()
+
+    def __enter__(self) -> Any:
+        return self.mesh
+
+    def __exit__(self, *_: object) -> None:
+        self.inside.__exit__(None, None, None)

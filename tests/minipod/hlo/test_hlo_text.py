@@ -1,0 +1,64 @@
+"""Lines of a program's text, and whether it is a compiled one."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import P, lax
+
+from minipod import traffic
+from minipod.hlo import text
+
+# As Mosaic writes a kernel's own words: what stands in brackets goes on over several lines (splash attention).
+KERNEL = """HloModule kernel, is_scheduled=true
+
+ENTRY %main (p: f32[8,128]) -> f32[8,128] {
+  %p = f32[8,128]{1,0:T(8,128)} parameter(0)
+  %k = f32[8,128]{1,0:T(8,128)} custom-call(%p), custom_call_target="tpu_custom_call", frontend_attributes={m={
+"xprof_metadata":"{\\"block_q\\": 128, \\"layout\\": [1}"
+}}, metadata={op_name="jit(f)/pallas_call"}, backend_config={"custom_call_config":{"body":"TUz=}"}}
+  ROOT %t = f32[8,128]{1,0:T(8,128)} negate(%k)
+}
+"""
+
+
+def test_an_instruction_goes_on_with_the_next_line_while_its_brackets_are_open():
+    entry = text.parse(KERNEL).computations["main"]
+    assert list(entry) == ["p", "k", "t"] and entry.root.name == "t"
+    assert entry["k"].operand_names == ("p",)
+    assert entry["k"].attributes["custom_call_target"] == '"tpu_custom_call"'
+    assert set(entry["k"].attributes) == {"custom_call_target", "frontend_attributes", "metadata", "backend_config"}
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (('metadata={op_name="jit(f)/pallas_call"}', "metadata={"), "%k = f32[8,128]"),
+        (("negate(%k)", "negate(%k"), "ROOT %t = f32[8,128]{1,0:T(8,128)} negate(%k"),
+        (("parameter(0)", "parameter(0"), "%p = f32[8,128]{1,0:T(8,128)} parameter(0"),
+    ],
+)
+def test_a_bracket_that_is_never_closed_is_said_of_its_own_line(change, line):
+    with pytest.raises(ValueError, match="a bracket is never closed: ") as said:
+        text.parse(KERNEL.replace(*change))
+    assert line in str(said.value) and "\n" not in str(said.value)
+
+
+def alone():
+    mesh = jax.make_mesh((1,), ("x",), devices=jax.devices()[:1])
+    over = jax.shard_map(lambda x: lax.psum(2 * x, "x"), mesh=mesh, in_specs=P("x"), out_specs=P())
+    sharding = jax.sharding.NamedSharding(mesh, P("x"))
+    return jax.jit(over).lower(jax.ShapeDtypeStruct((8, 8), jnp.float32, sharding=sharding))
+
+
+def test_a_program_compiled_for_one_device_is_compiled():
+    """JAX 0.10 leaves the partitioner's words in it: `xla.sdy.meshes`, `xla.sdy.sharding`."""
+    assert traffic.read(alone().compile().as_text()) == []
+    one = KERNEL.replace('"tpu_custom_call"', '"SPMDFullToShardShape"')
+    assert traffic.read(one) == []
+    with pytest.raises(ValueError, match="lowered but not compiled"):
+        traffic.read(one.replace(", is_scheduled=true", ""))
+
+
+def test_a_program_lowered_for_one_device_is_not():
+    with pytest.raises(ValueError, match="lowered but not compiled"):
+        traffic.read(alone().as_text("hlo"))

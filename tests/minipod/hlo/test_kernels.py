@@ -1,0 +1,94 @@
+"""Custom kernels: what they say that they cost, and those that say nothing."""
+
+import pytest
+
+from minipod.hlo import overlap, text, work
+
+PLACE = '"custom_call_config":{"body":"TUz=","needs_layout_passes":true%s}'
+# As JAX 0.10 and 0.12 hand it to the TPU's compiler, and as that prints it.
+COST = (
+    ',"cost_estimate":{"flops":"4320133120","transcendentals":"8388608","bytes_accessed":"%d",'
+    '"remote_bytes_transferred":"%d"}'
+)
+SIZE = 4 * 8 * 128
+
+
+def program(said: str, target: str = "tpu_custom_call", around: str = "") -> text.Program:
+    call = f'custom-call(%p, %p), custom_call_target="{target}", backend_config={{{PLACE % said}}}'
+    return text.parse(
+        "HloModule k, is_scheduled=true\n\nENTRY %main (p: f32[8,128]) -> f32[8,128] {\n"
+        "  %p = f32[8,128]{1,0} parameter(0)\n"
+        f"  %flash_attention.1 = f32[8,128]{{1,0}} {call}\n"
+        f"  ROOT %flash_attention.2.1 = f32[8,128]{{1,0}} {call.replace('%p, %p', '%p, %flash_attention.1')}\n}}\n"
+    )
+
+
+def test_a_kernel_costs_what_it_says():
+    found = work.work(program(COST % (1000, 70)))
+    assert found == work.Work({"kernel": 2 * 4320133120}, moved=2000, sent=140)
+
+
+def test_a_kernel_that_says_no_bytes_moves_its_operands_and_results():
+    found = work.work(program(COST % (0, 0)))
+    assert found == work.Work({"kernel": 2 * 4320133120}, moved=2 * 3 * SIZE)
+
+
+def test_a_kernel_that_says_nothing_is_named():
+    found = work.work(program(""))
+    assert found == work.Work({}, moved=2 * 3 * SIZE, unseen={"flash_attention": 2})
+    assert work.work(program("", target="__gpu$xla.gpu.triton")).unseen == {"flash_attention": 2}
+
+
+@pytest.mark.parametrize("target", ["TopK", "lapack_sgetrf", "Sharding"])
+def test_what_is_no_kernel_is_not_named(target):
+    assert work.work(program(COST % (1000, 70), target)).unseen == {}
+    assert work.work(program(COST % (1000, 70), target)).flops == {}
+
+
+def test_of_branches_the_most_of_each_kernel_counts_and_a_loop_multiplies():
+    call = f'custom-call(%x), custom_call_target="tpu_custom_call", backend_config={{{PLACE % ""}}}'
+    one, two = f"  ROOT %k.1 = f32[8] {call}", f"  %k.2 = f32[8] {call}\n  ROOT %k.3 = f32[8] {call}"
+    branches = "".join(
+        f"%{name} (x: f32[8]) -> f32[8] {{\n  %x = f32[8] parameter(0)\n{lines}\n}}\n\n"
+        for name, lines in {"a": one, "b": two, "c": one.replace("%k.", "%other.")}.items()
+    )
+    body = (
+        "%body (s: (f32[8])) -> (f32[8]) {\n  %s = (f32[8]) parameter(0)\n"
+        "  %v = f32[8] get-tuple-element(%s), index=0\n  %i = s32[] constant(0)\n"
+        "  %w = f32[8] conditional(%i, %v, %v, %v), branch_computations={%a, %b, %c}\n"
+        "  ROOT %t = (f32[8]) tuple(%w)\n}\n\n"
+        "%test (s: (f32[8])) -> pred[] {\n  %s = (f32[8]) parameter(0)\n  ROOT %p = pred[] constant(true)\n}\n\n"
+    )
+    entry = (
+        "ENTRY %main (s: (f32[8])) -> (f32[8]) {\n  %s = (f32[8]) parameter(0)\n  ROOT %l = (f32[8]) while(%s), "
+        'condition=%test, body=%body, backend_config={"known_trip_count":{"n":"5"}}\n}\n'
+    )
+    found = work.work(text.parse(f"HloModule k, is_scheduled=true\n\n{branches}{body}{entry}"))
+    assert found.unseen == {"k": 10, "other": 5} and found.loops == {}
+
+
+def test_products_of_two_types_are_work_of_the_wider():
+    for left, right, kind in (("s8", "bf16", "bf16"), ("bf16", "s8", "bf16"), ("f8e4m3fn", "bf16", "bf16"),
+                              ("s4", "s8", "s8"), ("f8e5m2", "s32", "f8e5m2"), ("u32", "u32", "u32"),
+                              ("s64", "s32", "s64"), ("u16", "u16", "u16"), ("f32", "bf16", "f32")):  # fmt: skip
+        found = work.work(text.parse(
+            f"HloModule k, is_scheduled=true\n\nENTRY %main () -> f32[8,8] {{\n  %a = {left}[8,4]{{1,0}} parameter(0)\n"
+            f"  %b = {right}[4,8]{{1,0}} parameter(1)\n"
+            "  ROOT %d = f32[8,8]{1,0} dot(%a, %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n"
+        ))  # fmt: skip
+        assert found.flops == {kind: 2 * 8 * 8 * 4}
+
+
+def test_a_kernel_is_what_a_collective_can_hide_behind():
+    whole = """HloModule k, is_scheduled=true, replica_count=2
+
+ENTRY %main (p: f32[8,128]) -> f32[8,128] {
+  %p = f32[8,128]{1,0} parameter(0)
+  %s = (f32[8,128], f32[16,128]) all-gather-start(%p), replica_groups={{0,1}}, dimensions={0}
+  %k = f32[8,128]{1,0} custom-call(%p), custom_call_target="tpu_custom_call", backend_config={"c":{"b":"T"SAID}}
+  ROOT %d = f32[16,128] all-gather-done(%s)
+}
+"""
+    for said, products in ((COST % (1, 0), 1), ("", 0)):
+        (found,) = overlap.overlaps(text.parse(whole.replace("SAID", said)))
+        assert (found.products, found.flops) == (products, products * 4320133120)

@@ -1,0 +1,168 @@
+"""Loops whose count is not written beside them: at most so often, in two halves of a counter, or not known at all."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import lax
+
+from minipod.hlo import text, work
+from minipod.hlo.collectives import collectives
+
+# As a TPU's compiler writes `while (i < 64) & ~all(done)`, and a psum in the body.
+TOKENS = """HloModule tokens, is_scheduled=true, replica_count=4
+
+%add (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %c = f32[] add(%a, %b)
+}
+
+%body (s: (s32[], f32[8], pred[])) -> (s32[], f32[8], pred[]) {
+  %s = (s32[], f32[8], pred[]) parameter(0)
+  %i = s32[] get-tuple-element(%s), index=0
+  %one = s32[] constant(1)
+  %next = s32[] add(%i, %one)
+  %x = f32[8] get-tuple-element(%s), index=1
+  %y = f32[8] all-reduce(%x), replica_groups={{0,1,2,3}}, to_apply=%add
+  %kernel = pred[] custom-call(%y), custom_call_target="tpu_custom_call"
+  ROOT %t = (s32[], f32[8], pred[]) tuple(%next, %y, %kernel)
+}
+
+%condition (s: (s32[], f32[8], pred[])) -> pred[] {
+  %s = (s32[], f32[8], pred[]) parameter(0)
+  %i = s32[] get-tuple-element(%s), index=0
+  %n = s32[] constant(64)
+  %less = pred[] compare(%i, %n), direction=LT
+  %done = pred[] get-tuple-element(%s), index=2
+  %not = pred[] not(%done)
+  ROOT %both = pred[] and(%less, %not)
+}
+
+ENTRY %main (x: f32[8]) -> (s32[], f32[8], pred[]) {
+  %zero = s32[] constant(0)
+  %x = f32[8] parameter(0)
+  %no = pred[] constant(false)
+  %t = (s32[], f32[8], pred[]) tuple(%zero, %x, %no)
+  ROOT %w = (s32[], f32[8], pred[]) while(%t), condition=%condition, body=%body
+}
+"""
+UNKNOWN = TOKENS.replace("and(%less, %not)", "not(%done)")
+EXACTLY = TOKENS.replace("and(%less, %not)", "and(%less, %less)")
+FORTY = TOKENS.replace(
+    "%not = pred[] not(%done)", "%m = s32[] constant(40)\n  %not = pred[] compare(%i, %m), direction=NE"
+)
+
+
+@pytest.mark.parametrize(
+    ("program", "exactly", "counted", "said"),
+    [
+        (TOKENS, None, 64, {"at most": 1}),
+        (UNKNOWN, None, 1, {"once": 1}),
+        (EXACTLY, 64, 64, {}),
+        (FORTY, 40, 40, {}),  # it ends with the first condition that does not hold
+        (TOKENS.replace("add(%i, %one)", "add(%i, %i)"), None, 1, {"once": 1}),  # no counter
+    ],
+)
+def test_a_loop_counts_as_often_as_is_known_and_says_so(program, exactly, counted, said):
+    read = text.parse(program)
+    assert [c.times for c in collectives(read)] == [exactly]
+    assert [c.times for c in collectives(read, unknown=1)] == [counted]
+    found = work.work(read, unknown=1)
+    assert (found.loops, found.unseen) == (said, {"kernel": counted})
+    if exactly is None:
+        with pytest.raises(ValueError, match="runs an unknown number of times"):
+            work.work(read)
+
+
+def test_unknown_loops_in_each_other_count_as_one_pass():
+    state = "(s32[], f32[8], pred[])"
+    loop = f"ROOT %w = {state} while(%t), condition=%condition, body="
+    outer = f"%outer (t: {state}) -> {state} {{\n  %t = {state} parameter(0)\n  {loop}%body\n}}\n\n"
+    found = text.parse(UNKNOWN.replace(f"{loop}%body", f"{loop}%outer").replace("ENTRY", f"{outer}ENTRY"))
+    done = work.work(found, unknown=1)
+    assert (done.loops, done.unseen) == ({"once": 2}, {"kernel": 1})
+    assert [c.times for c in collectives(found, unknown=1)] == [1] and [c.times for c in collectives(found)] == [None]
+
+
+# As a TPU's compiler writes `i < 12` for an i of 64 bits: two halves, and the carry of the low one.
+LONG = """HloModule long, is_scheduled=true
+
+%body (s: (u32[], u32[], f32[8])) -> (u32[], u32[], f32[8]) {
+  %s = (u32[], u32[], f32[8]) parameter(0)
+  %low = u32[]{:T(128)} get-tuple-element(%s), index=0
+  %one = u32[] constant(1)
+  %next = u32[]{:T(128)} add(%low, %one)
+  %carry = pred[] compare(%next, %low), direction=LT
+  %high = u32[] get-tuple-element(%s), index=1
+  %more = u32[] add(%high, %one)
+  %then = u32[] select(%carry, %more, %high)
+  %x = f32[8] get-tuple-element(%s), index=2
+  %kernel = f32[8] custom-call(%x), custom_call_target="tpu_custom_call"
+  ROOT %t = (u32[], u32[], f32[8]) tuple(%next, %then, %kernel)
+}
+
+%condition (s: (u32[], u32[], f32[8])) -> pred[] {
+  %s = (u32[], u32[], f32[8]) parameter(0)
+  %nothing = s32[] constant(0)
+  %zero = u32[] constant(0)
+  %n = u32[] constant(12)
+  %high = u32[] get-tuple-element(%s), index=1
+  %signed = s32[] bitcast-convert(%high)
+  %negative = pred[] compare(%signed, %nothing), direction=LT
+  %same = pred[] compare(%high, %zero), direction=EQ
+  %low = u32[] get-tuple-element(%s), index=0
+  %less = pred[] compare(%low, %n), direction=LT
+  %both = pred[] and(%same, %less)
+  ROOT %or = pred[] or(%negative, %both)
+}
+
+ENTRY %main (x: f32[8]) -> (u32[], u32[], f32[8]) {
+  %zero = u32[] constant(0)
+  %start = u32[] constant(2)
+  %x = f32[8] parameter(0)
+  %t = (u32[], u32[], f32[8]) tuple(%start, %zero, %x)
+  ROOT %w = (u32[], u32[], f32[8]) while(%t), condition=%condition, body=%body
+}
+"""
+
+
+def turns(program: str) -> int | None:
+    """How often the kernel in the body runs; None where that is not known."""
+    found = work.work(text.parse(program), unknown=1)
+    return None if found.loops else found.unseen.get("kernel", 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (("", ""), 10),
+        (("and(%same, %less)", "and(%less, %same)"), 10),
+        (("tuple(%start, %zero, %x)", "tuple(%start, %start, %x)"), None),  # the high half starts at 2
+        (("select(%carry, %more, %high)", "add(%high, %one)"), None),  # and grows each turn
+        (("select(%carry, %more, %high)", "select(%carry, %high, %more)"), None),
+        (("compare(%next, %low), direction=LT", "compare(%low, %next), direction=LT"), None),
+        (("compare(%signed, %nothing), direction=LT", "compare(%signed, %nothing), direction=GE"), None),
+        (("%start = u32[] constant(2)", "%start = u32[] constant(4294967295)"), 0),
+        (("add(%low, %one)", "subtract(%low, %one)"), None),  # wraps
+    ],
+)
+def test_a_counter_in_two_halves_counts_while_its_low_half_does_not_wrap(change, expected):
+    assert turns(LONG.replace(*change)) == expected
+
+
+def test_a_cpu_program_that_ends_when_all_is_done_counts_at_most():
+    def generate(x):
+        def again(state):
+            i, _, done = state
+            return (i < 64) & ~jnp.all(done)
+
+        def step(state):
+            i, x, done = state
+            x = jnp.tanh(x @ x)
+            return i + 1, x, done | (x[:, 0] > 0.5)
+
+        return lax.while_loop(again, step, (0, x, jnp.zeros(8, bool)))
+
+    compiled = jax.jit(generate).lower(jax.ShapeDtypeStruct((8, 8), jnp.float32)).compile()
+    found = work.work(text.parse(compiled.as_text()), unknown=1)
+    assert sum(found.flops.values()) == 64 * 2 * 8**3 and found.loops == {"at most": 1}

@@ -1,0 +1,133 @@
+"""Programs for `minipod plan` that only the direct way compiles, or that fail on it: as others write them."""
+
+import os
+import time
+
+import jax
+import jax.numpy as jnp
+from jax import NamedSharding, P
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+AT_IMPORT = jnp.ones((8, 8))  # lies on the CPU, whatever is planned
+ON_TPU = jax.default_backend() == "tpu"
+
+
+def array(mesh, shape, *spec, dtype=jnp.bfloat16, kind=None):
+    return jax.ShapeDtypeStruct(shape, dtype, sharding=NamedSharding(mesh, P(*spec), memory_kind=kind))
+
+
+def ordinary(mesh):
+    """Compiler options, a callback, a static string, a number, an array of this machine, and a keyword."""
+    print("ordinary is made")
+
+    def f(x, how, scale, y, *, bias):
+        jax.debug.print("{}", x.sum())
+        return getattr(jnp, how)(x @ y * scale + bias)
+
+    options = {"xla_tpu_scoped_vmem_limit_kib": "65536"}
+    return (
+        jax.jit(f, static_argnums=1, compiler_options=options),
+        (array(mesh, (64, 8), "data"), "tanh", 3.0, AT_IMPORT),
+        {"bias": array(mesh, (8,))},
+    )
+
+
+def in_the_jit(mesh):
+    """The layout stands in the jit alone."""
+    return jax.jit(lambda x: x.T, in_shardings=NamedSharding(mesh, P("data"))), jax.ShapeDtypeStruct((8, 16), "f4")
+
+
+def nowhere(mesh):
+    """No argument and no jit says a layout: it is on every device whole."""
+    return (lambda x: x + 1), (jax.ShapeDtypeStruct((8, 16), jnp.float32),)
+
+
+def its_own_mesh():
+    mesh = jax.make_mesh((jax.device_count() // 2, 2), ("rows", "columns"))
+    return jax.jit(jnp.tanh), (array(mesh, (8, 16), "rows", "columns"),)
+
+
+def set_inside(mesh):
+    """A key is made here, although the mesh is set; and the `with` has ended when this is traced."""
+    with jax.set_mesh(mesh):
+        key = jax.random.key(0)
+
+    def f(key):
+        return jax.lax.with_sharding_constraint(jax.random.normal(key, (64, 64)), P("data"))
+
+    return jax.jit(f), (key,)
+
+
+def explicit(mesh):
+    return (lambda x, w: jnp.dot(x, w, out_sharding=P("data"))), (
+        array(mesh, (8, 16), "data", "model"),
+        array(mesh, (16, 8), "model"),
+    )
+
+
+def on_the_host(mesh):
+    """2 KiB a device stay in the host's memory."""
+    return jax.jit(lambda x: jax.device_put(x, jax.memory.Space.Device) + 1), (
+        array(mesh, (8, 256), "data", "model", dtype=jnp.float32, kind="pinned_host"),
+    )
+
+
+def as_on_a_tpu(mesh):
+    """A kernel, where JAX's answer is tpu; what is taken elsewhere is planned by nobody."""
+
+    def kernel(x, out):
+        out[...] = x[...] * 2
+
+    def doubled(x):
+        return pl.pallas_call(kernel, out_shape=x, interpret=not ON_TPU)(x)
+
+    mapped = jax.shard_map(doubled, mesh=mesh, in_specs=P("data"), out_specs=P("data"), check_vma=False)
+    return mapped, (array(mesh, (16, 128), "data", dtype=jnp.float32),)
+
+
+def too_much_vmem(mesh):
+    def kernel(x, out, scratch):
+        scratch[...] = x[...] * 2
+        out[...] = scratch[...]
+
+    def doubled(x):
+        scratch = [pltpu.VMEM((2048, 2048), jnp.float32)]
+        return pl.pallas_call(kernel, out_shape=x, scratch_shapes=scratch, name="doubled")(x)
+
+    mapped = jax.shard_map(doubled, mesh=mesh, in_specs=P(), out_specs=P(), check_vma=False)
+    return mapped, (array(mesh, (2048, 2048), dtype=jnp.float32),)
+
+
+def sorted_pairs(mesh):
+    """32 GiB in one value of the program, and a small argument."""
+
+    def f(x):
+        return jnp.sort(x[:, None] * x[None, :], axis=0).sum()
+
+    return f, (array(mesh, (1 << 17,)),)
+
+
+def put(mesh):
+    return jnp.sin, (jax.device_put(jnp.ones((4, 4)), NamedSharding(mesh, P("data"))),)
+
+
+def lacks_a_package(mesh):
+    import no_such_package  # pyright: ignore[reportMissingImports]  # noqa: F401
+
+
+def loud(mesh):
+    print("x" * 50_000_000)
+    return ordinary(mesh)
+
+
+def slow(mesh):
+    time.sleep(600)
+
+
+def aborts(mesh):
+    os.abort()
+
+
+def three(mesh):
+    return jnp.sin, (array(mesh, (8,)),), 3
