@@ -53,9 +53,9 @@ def test_each_program_says_what_is_special():
 
 @needs_libtpu
 @pytest.mark.parametrize("program", [pytest.param(p, marks=[pytest.mark.long] * (p not in QUICK)) for p in PROGRAMS])
-def test_what_jax_compiles_is_planned(program):
+def test_what_jax_compiles_is_planned(program, tmp_path):
     wanted = of_jax(program)
-    done = planned(program)
+    done = planned(program, tmp_path)
     said = done.stdout + done.stderr
     assert "Traceback" not in said
     if done.returncode:
@@ -87,12 +87,12 @@ def test_what_is_recorded_is_what_jax_does(file):
         assert [row["ok"], row.get("memory")] == [recorded["ok"], recorded.get("memory")], row
 
 
-def planned(program: str) -> "subprocess.CompletedProcess[str]":
-    """As a reader does it."""
+def planned(program: str, cache: Path) -> "subprocess.CompletedProcess[str]":
+    """As a reader does it, with nothing kept from another time."""
     places = ["--on", direct.ON, "--mesh", direct.MESH]
     command = [sys.executable, "-m", "minipod", "plan", f"{FOREIGN}/{program}", *places, "--json"]
     env = {k: v for k, v in os.environ.items() if k not in ("XLA_FLAGS", "JAX_NUM_CPU_DEVICES")}
-    env["PYTHONPATH"] = str(ROOT)
+    env |= {"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(cache)}
     return subprocess.run(command, capture_output=True, text=True, timeout=300, env=env)
 
 

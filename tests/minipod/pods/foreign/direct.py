@@ -88,11 +88,13 @@ def compiled(program: str, on: str, mesh: str) -> dict[str, Any]:
 
         axes = {key: int(size) for key, _, size in (part.partition("=") for part in mesh.split(","))}
         topology = topologies.get_topology_desc(on, platform="tpu")
-        place = topologies.make_mesh(topology, tuple(axes.values()), tuple(axes))
-        function, arguments, *more = getattr(imported(Path(file)), name)(place)
+        devices = topologies.make_mesh(topology, tuple(axes.values()), tuple(axes))
+        function, arguments, *more = getattr(imported(Path(file)), name)(devices)
         jitted = function if hasattr(function, "lower") else jax.jit(function)
         done = jitted.lower(*arguments, **(more[0] if more else {})).compile()
         done = getattr(done, "compiled", done)  # Equinox wraps it
+        if any(device.platform != "tpu" for device in devices_of(done)):
+            raise ValueError("nothing of it names the mesh: it was compiled for this machine")
         stats, costs = done.memory_analysis(), done.cost_analysis()
         sizes = {kind: getattr(stats, f"{kind}_size_in_bytes") for kind in KINDS}
         answer |= {"ok": True, "memory": {k: v for k, v in sizes.items() if v or "host" not in k}}
@@ -103,6 +105,17 @@ def compiled(program: str, on: str, mesh: str) -> dict[str, Any]:
         said = next(iter(str(error).splitlines()), "").replace(f"{HERE}/", "")
         answer |= {"error": f"{type(error).__name__}: {said}"[:300]}
     return answer | {"seconds": round(time.monotonic() - started, 1)}
+
+
+def devices_of(done: Any) -> set[Any]:
+    """Those that it was compiled for, as far as its trees can be taken apart."""
+    import jax
+
+    try:
+        places = jax.tree.leaves((done.input_shardings, done.output_shardings))
+    except Exception:  # a node of somebody's that holds nothing but arrays
+        return set()
+    return {device for place in places for device in place.device_set}
 
 
 def imported(file: Path) -> Any:
