@@ -67,7 +67,7 @@ def _made(
     wanted: Wanted, child: Any, on: Slice, file: Path, name: str, axes: Any, text: Path
 ) -> tuple[dict[str, Any], list[str]]:
     """Compiled: what is to be kept of it, and the files that it was made of, none where it does not fit."""
-    from minipod.pods.absent import mesh
+    from minipod.pods.absent import mesh, mesh_of
     from minipod.pods.compiler import versions
     from minipod.pods.facts import facts
 
@@ -82,7 +82,7 @@ def _made(
         Path(wanted.dump).write_text(said, "utf-8")
     sizes = answer.get("axes", axes or {})
     numbers = answer.get("devices") or [device.id for device in mesh(wanted.on, **sizes).devices.flat]
-    found = facts(answer | {"text": said}, on, sizes)
+    found = facts(answer | {"text": said, "devices": numbers}, on, mesh_of(wanted.on, numbers, sizes))
     entry = {"facts": found, "axes": sizes, "devices": numbers, "versions": versions(on.generation.platform)}
     return entry, answer.get("files", [])
 

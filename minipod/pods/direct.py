@@ -55,8 +55,10 @@ def compiled(
         except jax.errors.JaxRuntimeError as error:
             error.largest = largest.values(made.arguments, jaxpr)  # pyright: ignore[reportAttributeAccessIssue]
             raise
+        except (ValueError, TypeError, NotImplementedError) as error:
+            raise Mistake(f"{name} cannot be compiled: {type(error).__name__}: {str(error).splitlines()[0]}") from None
         step("compiled", time.monotonic() - began)
-    shardings = jax.tree.leaves([ready.input_shardings, ready.output_shardings])
+    shardings = _shardings(ready)
     if any(device not in devices for sharding in shardings[:1] for device in sharding.device_set):
         raise Mistake(f"{name} runs on no device of the slice: {SAY}")
     found = _mesh_of(ready) or mesh or (meshes or [None])[-1]
@@ -104,7 +106,7 @@ def _lowered(made: Made) -> tuple[Any, Any]:
         return None, lower(*arguments, **keywords)
     jitted: Any = function if hasattr(function, "trace") else jax.jit(function)
     traced = jitted.trace(*arguments, **keywords)
-    return traced.jaxpr, traced.lower()
+    return getattr(traced, "jaxpr", None), traced.lower()
 
 
 def _abstract(leaf: Any) -> Any:
@@ -123,5 +125,13 @@ def _unwrapped(compiled: Any) -> Any:
 
 def _mesh_of(ready: Any) -> Any:
     """The mesh of a compiled program; None where it has none, or lies on devices of this machine."""
-    shardings = jax.tree.leaves([ready.input_shardings, ready.output_shardings])
-    return next((s.mesh for s in shardings if isinstance(s, NamedSharding)), None)
+    return next((s.mesh for s in _shardings(ready) if isinstance(s, NamedSharding)), None)
+
+
+def _shardings(ready: Any) -> list[Any]:
+    """Of arguments and results, those that the compiled program can tell: not where an argument is a Ref."""
+    found: list[Any] = []
+    for name in ("input_shardings", "output_shardings"):
+        with contextlib.suppress(ValueError):
+            found += jax.tree.leaves(getattr(ready, name))
+    return found

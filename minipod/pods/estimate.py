@@ -6,7 +6,7 @@ from minipod.chips import Chip
 from minipod.hlo.collectives import Collective
 from minipod.hlo.text import Program
 from minipod.hlo.timeline import Machine, Timeline, timeline
-from minipod.roofline import compute_seconds, memory_seconds
+from minipod.roofline import compute_seconds_at_least, memory_seconds
 from minipod.torus import torus_of
 from minipod.traffic import time_model
 
@@ -17,8 +17,7 @@ def estimate(program: Program, chip: Chip, mesh: Any) -> Timeline:
     `.seconds` is the whole; `.for_memory` and `.for_network` are what the core waits for each, in seconds. The chip's
     peaks are those of `minipod.roofline` and `minipod.traffic.seconds`; the schedule says how the three overlap
     (`minipod.hlo.timeline`).
-    ValueError, in one sentence, where there is no figure: for a type, for the memory, or
-    for groups that are no box of the torus.
+    What has no figure counts as it does there, at least. ValueError, in one sentence, where the memory has none.
     """
     return timeline(program, machine(chip, mesh), dict(mesh.shape))
 
@@ -29,10 +28,10 @@ def machine(chip: Chip, mesh: Any) -> Machine:
     torus = torus_of(mesh, carrier.closes) if carrier.shape == "torus" else None
 
     def network(collective: Collective) -> float:
-        return time_model.seconds(collective, carrier, shape, torus)
+        return time_model.estimate(collective, carrier, shape, torus)[0]
 
     return Machine(
-        compute=lambda flops: compute_seconds(flops, chip),
+        compute=lambda flops: compute_seconds_at_least(flops, chip)[0],
         memory=lambda moved: memory_seconds(moved, chip),
         network=network,
     )

@@ -7,23 +7,25 @@ from typing import Any
 
 import numpy as np
 
+from minipod.chips import chip
 from minipod.hlo import text as hlo
 from minipod.hlo.between_slices import following
 from minipod.hlo.collectives import collectives
 from minipod.hlo.ops import Collective
 from minipod.hlo.overlap import Overlap, overlaps
 from minipod.hlo.work import work
+from minipod.pods.estimate import estimate
 from minipod.pods.slices import Slice
 
 GIB = 2**30
 _FULL = re.compile(r"HLO temporaries \(([\d.]+)([KMG])\) exceeds available HBM \(([\d.]+)([KMG])\)")
-READ = ("flops", "moved", "kernels_sent", "unseen", "loops", "collectives", "overlaps")
+READ = ("flops", "moved", "kernels_sent", "unseen", "loops", "collectives", "overlaps", "estimate")
 _UNIT = {"K": 2**10, "M": 2**20, "G": GIB}
 
 
-def facts(answer: Mapping[str, Any], on: Slice, axes: Mapping[str, int]) -> dict[str, Any]:
+def facts(answer: Mapping[str, Any], on: Slice, mesh: Any) -> dict[str, Any]:
     """JSON data: `fits`, `memory` (bytes a device), and what `read` finds; None where the compiler does not say it, and
-    then `silent` says why. `full` is the compiler's own message where it does not fit.
+    then `silent` says why. `full` is the compiler's own message where it does not fit. mesh: `minipod.pods.mesh`.
     """
     limit = int(on.generation.limit * GIB)
     nothing = dict.fromkeys(READ)
@@ -57,8 +59,22 @@ def facts(answer: Mapping[str, Any], on: Slice, axes: Mapping[str, int]) -> dict
             "full": f"{peak / GIB:.2f} GiB are needed at once, and a chip has {limit / GIB:.2f} GiB",
         }
     if answer["text"]:
-        found |= read(answer["text"], axes, answer.get("devices") if on.count > 1 else None)
+        several = on.count > 1
+        found |= read(answer["text"], dict(mesh.shape), answer.get("devices") if several else None)
+        found["estimate"] = None if several else estimated(answer["text"], on, mesh)
     return found
+
+
+def estimated(text: str, on: Slice, mesh: Any) -> dict[str, float] | None:
+    """Seconds of a step by the program's own schedule, and what of it the core waits for its memory and the network.
+
+    None where it has no figure: `read` says why the text has none, `minipod.pods.times` why a time has none.
+    """
+    try:
+        found = estimate(hlo.parse(text), chip(on.generation.chip), mesh)
+    except ValueError:
+        return None
+    return {"seconds": found.seconds, "for_memory": found.for_memory, "for_network": found.for_network}
 
 
 def read(text: str, axes: Mapping[str, int], numbers: Sequence[int] | None = None) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import jax
 import numpy as np
 
 COUNT = 5
+_OWN = Path(__file__).parents[1]
 
 
 def values(arguments: Any, jaxpr: Any) -> dict[str, Any]:
@@ -59,7 +60,7 @@ def _line(equation: Any) -> str:
     frames = getattr(equation.source_info.traceback, "frames", ())
     for frame in frames:
         path = Path(frame.file_name)
-        if path.is_file() and not {"site-packages", "minipod"} & {*path.parts}:
+        if path.is_file() and "site-packages" not in path.parts and _OWN not in path.parents:
             return f" ({path.name}, line {frame.line_num})"
     return ""
 

@@ -76,7 +76,7 @@ def compiled(traced: Traced, child: Child | None = None) -> tuple[dict[str, Any]
     answer: dict[str, Any] = child.ask(traced) | {"devices": [device.id for device in traced.mesh.devices.flat]}
     if "full" in answer:
         answer |= largest.values(traced.leaves, traced.jaxpr)
-    return facts(answer, traced.on, dict(traced.mesh.shape)), answer.get("text")
+    return facts(answer, traced.on, traced.mesh), answer.get("text")
 
 
 def layouts(on: str, *axes: str) -> list[dict[str, int]]:

@@ -12,7 +12,8 @@ from typing import Any
 import jax
 
 from minipod.chips import Chip, chip
-from minipod.hlo.collectives import Collective
+from minipod.hlo import groups
+from minipod.hlo.ops import Collective
 from minipod.hlo.overlap import Overlap
 from minipod.pods import times
 from minipod.pods.facts import collective, overlap
@@ -34,6 +35,7 @@ class Plan:
     flops: by element type (`minipod.hlo.work`). moved: bytes to and from memory, estimated. sent: mesh axis → bytes.
     silent: why flops, moved, sent and collectives are None, where they are.
     unseen, loops, kernels_sent: what is missing in them (`minipod.pods.facts.read`).
+    estimate: seconds by the program's own schedule, and what of them the core waits (`minipod.pods.facts.estimated`).
     versions: of JAX and libtpu. recorded: it was compiled elsewhere, earlier. text: the compiled program.
     kept: when it was compiled, where it was not now.
     """
@@ -55,6 +57,7 @@ class Plan:
     unseen: Mapping[str, int] = field(default_factory=dict[str, int])
     loops: Mapping[str, int] = field(default_factory=dict[str, int])
     kernels_sent: int = 0
+    estimate: Mapping[str, float] | None = None
     largest: tuple[Mapping[str, Any], ...] = ()
     kept: str | None = None
 
@@ -98,6 +101,8 @@ class Plan:
             "flops": None if self.flops is None else sum(self.flops.values()),
             "sent": self.sent,
             "seconds": {name: getattr(seconds, name) for name in ("compute", "memory", "network")},
+            "at_least": [name for name in ("compute", "memory", "network") if name in seconds.most_of],
+            "estimate": self.estimate and self.estimate["seconds"],
             "bound": seconds.bound,
         }
 
@@ -151,6 +156,9 @@ class Plan:
             if (time := getattr(seconds, name)) is not None:
                 least = "at least " * (name in seconds.most_of)
                 rows.append((f"seconds, {name}", f"{least}{time:.3g}"))
+        if self.estimate:
+            between = f"{self.estimate['seconds']:.3g}, of {seconds.least:.3g} to {seconds.most:.3g}"
+            rows.append(("seconds, by its schedule", between))
         if seconds.bound:
             rows.append(("bound by", seconds.bound))
         if seconds.batches and seconds.batches > 1:
@@ -194,16 +202,17 @@ def plan(
         versions=versions,
         recorded=recorded,
         text=text,
-        unseen=found.get("unseen", {}),
-        loops=found.get("loops", {}),
-        kernels_sent=found.get("kernels_sent", 0),
+        unseen=found.get("unseen") or {},
+        loops=found.get("loops") or {},
+        kernels_sent=found.get("kernels_sent") or 0,
+        estimate=found.get("estimate"),
         largest=tuple(found.get("largest", ())),
     )
 
 
 def _shares(c: Collective, axes: Mapping[str, int]) -> dict[str, Fraction]:
     """How a collective's bytes divide among the mesh axes. One that is no row of the mesh counts to the last axis."""
-    along = c.axes or (list(axes)[-1],)
+    along = c.axes or groups.axes(c.groups, axes, pairs=c.op == "collective-permute") or (list(axes)[-1],)
     if c.op == "collective-permute":
         return {a: Fraction(1, len(along)) for a in along}
     steps = {a: Fraction(axes[a] - 1, prod(axes[b] for b in along[: i + 1])) for i, a in enumerate(along)}

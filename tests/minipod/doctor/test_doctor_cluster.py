@@ -185,9 +185,8 @@ def test_planted_a_process_that_is_slow(tmp_path: Path, monkeypatch: pytest.Monk
     """It sleeps in each product: 0.4 s a round, whatever else this machine does."""
     code = "import os, sys\nif 'minipod.doctor.member' in sys.orig_argv and os.environ['MINIPOD_PROCESS'] == '1':\n"
     code += " import jax, time\n jit = jax.jit\n def slept(f, *rest, **more):\n  run = jit(f, *rest, **more)\n"
-    code += (
-        "  return run if f is not jax.numpy.matmul else lambda *a: (time.sleep(0.05), run(*a))[1]\n jax.jit = slept\n"
-    )
+    code += "  slow = f is jax.numpy.matmul\n  return (lambda *a: (time.sleep(0.05), run(*a))[1]) if slow else run\n"
+    code += " jax.jit = slept\n"
     monkeypatch.setenv("PYTHONPATH", f"{custom(tmp_path, code)}:{os.environ['PYTHONPATH']}")
     first, second = launched(50, [], [])
     said = first.communicate(timeout=120)[0]

@@ -67,7 +67,7 @@ def test_a_plan_has_what_the_program_must_have(product):
 
 def test_the_json_has_the_keys_that_it_promises(product):
     data = json.loads(json.dumps(product.data()))
-    assert [*data] == ["fits", "memory", "flops", "sent", "seconds", "bound"]
+    assert [*data] == ["fits", "memory", "flops", "sent", "seconds", "at_least", "estimate", "bound"]
     assert [*data["memory"]] == ["arguments", "outputs", "temporaries", "limit"]
     assert [*data["seconds"]] == ["compute", "memory", "network"]
     assert data["bound"] == max(data["seconds"], key=data["seconds"].get)

@@ -16,7 +16,7 @@ MEMORY = dict.fromkeys(("argument", "output", "alias", "temp", "peak"), 2**20)
 
 
 def planned(text: str):
-    found = facts({"text": text, "memory": MEMORY, "silent": None}, slice_of(ON), AXES)
+    found = facts({"text": text, "memory": MEMORY, "silent": None}, slice_of(ON), mesh(ON, **AXES))
     return plan("program", ON, mesh(ON, **AXES), found, {"jax": "0"})
 
 
