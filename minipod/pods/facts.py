@@ -19,7 +19,7 @@ from minipod.pods.slices import Slice
 
 GIB = 2**30
 _FULL = re.compile(r"HLO temporaries \(([\d.]+)([KMG])\) exceeds available HBM \(([\d.]+)([KMG])\)")
-READ = ("flops", "moved", "kernels_sent", "unseen", "loops", "collectives", "overlaps", "estimate")
+READ = ("flops", "moved", "kernels_sent", "unseen", "loops", "collectives", "overlaps")
 _UNIT = {"K": 2**10, "M": 2**20, "G": GIB}
 
 
@@ -28,7 +28,7 @@ def facts(answer: Mapping[str, Any], on: Slice, mesh: Any) -> dict[str, Any]:
     then `silent` says why. `full` is the compiler's own message where it does not fit. mesh: `minipod.pods.mesh`.
     """
     limit = int(on.generation.limit * GIB)
-    nothing = dict.fromkeys(READ)
+    nothing = dict.fromkeys((*READ, "estimate"))
     if message := answer.get("full"):
         memory = dict.fromkeys(("arguments", "outputs", "aliased", "temporaries", "peak"))
         memory["arguments"] = arguments = answer.get("arguments")
