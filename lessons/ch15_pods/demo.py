@@ -1,4 +1,5 @@
 # %% what-is-recorded
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -94,6 +95,9 @@ for n in range(14, 20):
 print(HEAD)
 for name in ("small_14", "kept"):
     print(row(planned(name, "v5e:4x4", data=16, model=1)))
+for name in ("small_14", "kept"):
+    took = planned(name, "v5e:4x4", data=16, model=1).estimate["seconds"]
+    print(f"{name:9} by its schedule {1e3 * took:.1f} ms")
 
 # %% on-256-chips
 print(HEAD)
@@ -189,7 +193,8 @@ print(f"SMALL, 4 × 4, from {batches(small):.2f} times the batch on")
 # %% hidden-or-not
 for on, side in (("v5e:16x16", 16), ("v6e:8x8", 8)):
     plan = planned("large_18", on, data=side, model=side)
-    print(f"{on}: {plan.seconds.least:.2f} to {plan.seconds.most:.2f} s a step")
+    print(f"{on}: {plan.seconds.least:.2f} to {plan.seconds.most:.2f} s a step,")
+    print(f"    by its schedule {plan.estimate['seconds']:.2f}")
     for o in plan.overlaps:
         print(f"    {o.op} under way during {o.products} products")
 
@@ -224,6 +229,19 @@ for model, on, name, reached in measured:
     peak = chip(name).peak("bf16") / 1e12
     ratio = peak / reached
     print(f"{model:13} {on:12} {peak:5.0f} {reached:9} {ratio:17.2f}")
+
+# %% planned-and-published
+published = json.loads((lesson / "published.json").read_text("utf-8"))
+print("x,y,z  batch   longest  schedule    sum   published   schedule ÷ published")
+for case in published["rows"].values():
+    if (case["model"], case["kind"], case["length"]) != ("llama3", "decode", 2048):
+        continue
+    figures, took = case["figures"], case["published"]
+    three = [figures[name] for name in ("compute", "memory", "network")]
+    times = max(three), figures["seconds"], sum(three), took
+    ms = "".join(f"{1e3 * t:9.2f}" for t in times)
+    mesh = ",".join(map(str, case["mesh"]))
+    print(f"{mesh:6} {case['batch']:5} {ms} {figures['seconds'] / took:14.2f}")
 
 # %% then-two-devices
 for name in ("v4:2x2x1", "v5e:2x2", "7x:2x2x1"):
