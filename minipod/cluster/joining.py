@@ -15,7 +15,7 @@ from fcntl import LOCK_EX, LOCK_NB, flock
 from types import ModuleType
 from typing import Any
 
-from minipod.processes import environment, wait_for_listener
+from minipod.processes import wait_for_listener
 from minipod.processes.imports import once_imported
 from minipod.processes.ports import in_the_way
 from minipod.processes.runtime_dir import open_own, runtime_dir
@@ -79,7 +79,6 @@ def _join(given: dict[str, Any], tell: Callable[..., None]) -> None:
         )
     if not (given.get("coordinator_bind_address") or os.environ.get("JAX_COORDINATOR_BIND_ADDRESS")):
         given["coordinator_bind_address"] = address  # JAX's default is every interface
-    environment.without_proxy(os.environ, host)
     tell(joins=[number, processes, address])
     ours = os.environ["MINIPOD_COORDINATOR"]
     elsewhere, named = not ours.startswith("127."), port != _parts(ours)[1]  # hosts have networks of their own
