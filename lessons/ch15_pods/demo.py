@@ -193,7 +193,8 @@ print(f"SMALL, 4 × 4, from {batches(small):.2f} times the batch on")
 # %% hidden-or-not
 for on, side in (("v5e:16x16", 16), ("v6e:8x8", 8)):
     plan = planned("large_18", on, data=side, model=side)
-    print(f"{on}: {plan.seconds.least:.2f} to {plan.seconds.most:.2f} s a step,")
+    least, most = plan.seconds.least, plan.seconds.most
+    print(f"{on}: {least:.2f} to {most:.2f} s a step,")
     print(f"    by its schedule {plan.estimate['seconds']:.2f}")
     for o in plan.overlaps:
         print(f"    {o.op} under way during {o.products} products")
@@ -232,9 +233,10 @@ for model, on, name, reached in measured:
 
 # %% planned-and-published
 published = json.loads((lesson / "published.json").read_text("utf-8"))
-print("x,y,z  batch   longest  schedule    sum   published   schedule ÷ published")
+wanted = {"model": "llama3", "kind": "decode", "length": 2048}
+print("x,y,z  batch  longest schedule    sum  published  schedule ÷ published")
 for case in published["rows"].values():
-    if (case["model"], case["kind"], case["length"]) != ("llama3", "decode", 2048):
+    if not wanted.items() <= case.items():
         continue
     figures, took = case["figures"], case["published"]
     three = [figures[name] for name in ("compute", "memory", "network")]

@@ -1,4 +1,4 @@
-"""Plan programs of which others have published how long a step took, and write both down, in chapter 15's `published.json`.
+"""Plan programs of which others have published how long a step took; chapter 15 has both in `published.json`.
 
     python tests/minipod/pods/record_published.py CHECKOUT TEXTS [KEY ...]
 
