@@ -14,7 +14,8 @@ from publish.page import ROOT
 from publish.pages import status
 
 ROWS = ledger.read(ROOT).rows
-GIVEN = ("plans.txt", "text.txt")  # written by hand
+# Written by hand; `published.json` by tests/minipod/pods/record_published.py, from a copy of what others have written.
+GIVEN = ("plans.txt", "text.txt", "published.json")
 SCRIPT = "from pathlib import Path\nimport data\nPath(__file__).with_name('seen.txt').write_text(data.SAID)\n"
 
 

@@ -153,7 +153,7 @@ def expected() -> list[tuple[str, str]]:
 
 
 def test_every_error_that_a_cell_expects_is_on_the_page_of_errors():
-    assert len(expected()) > 30
+    assert len(expected()) >= 30
     shown = errors.shown(book())
     for page, words in expected():
         assert [e for e in shown if " ".join(words.split()) in e.text and page in dict(e.places)], (page, words)
