@@ -54,19 +54,19 @@ def run(wanted: Wanted) -> "Plan":
         return _recorded(wanted)
     with child, tempfile.TemporaryDirectory() as folder:
         try:
-            text = Path(folder) / "text"
-            entry, files = _made(wanted, child, slice_of(wanted.on), file, name, axes, text)
+            place = slice_of(wanted.on), file, name, axes, Path(folder) / "text"
+            entry, files, text = _made(wanted, child, *place)
             if files:
                 kept.keep(found, files, entry)
-            return _plan(wanted, name, entry, text.read_text("utf-8") if text.exists() else None)
+            return _plan(wanted, name, entry, text)
         except RuntimeError as error:
             raise ValueError(str(error)) from None
 
 
 def _made(
     wanted: Wanted, child: Any, on: Slice, file: Path, name: str, axes: Any, text: Path
-) -> tuple[dict[str, Any], list[str]]:
-    """Compiled: what is to be kept of it, and the files that it was made of, none where it does not fit."""
+) -> tuple[dict[str, Any], list[str], str | None]:
+    """Compiled: what is to be kept of it, the files that it was made of, and its text, which `text` is to hold."""
     from minipod.pods.absent import mesh, mesh_of
     from minipod.pods.compiler import versions
     from minipod.pods.facts import facts
@@ -84,7 +84,7 @@ def _made(
     numbers = answer.get("devices") or [device.id for device in mesh(wanted.on, **sizes).devices.flat]
     found = facts(answer | {"text": said, "devices": numbers}, on, mesh_of(wanted.on, numbers, sizes))
     entry = {"facts": found, "axes": sizes, "devices": numbers, "versions": versions(on.generation.platform)}
-    return entry, answer.get("files", [])
+    return entry, answer.get("files", []), said
 
 
 def _plan(wanted: Wanted, name: str, entry: Mapping[str, Any], text: str | None = None) -> "Plan":
