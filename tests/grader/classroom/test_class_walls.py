@@ -71,6 +71,8 @@ def double(x):
     return 2 * x
 """
 
+TOO_MUCH_MEMORY = "together used more memory than they may", "needed more than 0.6 GiB of memory and was stopped"
+
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
@@ -94,7 +96,9 @@ def test_no_answer_says_itself_that_it_is_right(tmp_path, kind):
         assert int(rows["oracle"]["to read"]) >= 3
     assert rows["honest"]["to read"] == "0"
     page = (tmp_path / "class-report/class.html").read_text(encoding="utf-8")
-    assert "together used more memory" in page and "4 MB" in page and "from grader.see import" in page
+    assert "4 MB" in page and "from grader.see import" in page
+    # Two watches look at the memory, one in the room and one outside: a busy machine decides which of them is first.
+    assert any(said in page for said in TOO_MUCH_MEMORY) or sys.platform != "linux"
     assert running_with(str(root)) == []
 
 
