@@ -4,5 +4,5 @@
 # and the book's own checks, and change without notice.
 PUBLIC = (
     "chips", "cluster", "devices", "doctor", "expect", "guard", "hosts", "pictures", "pods", "processes", "replicas",
-    "roofline", "tables", "torus", "traffic",
+    "roofline", "tables", "testing", "torus", "traffic",
 )  # fmt: skip

@@ -18,7 +18,7 @@ ROOMS = ("exercise", "see", "judge", "say", "run", "learn", "notebook", "classro
 OUTSIDE = ("book/_ext", ".ci", "tests")  # import what they like of ours
 # The extras of pyproject.toml that a folder may import from, beside the base; what it has not is nobody's.
 EXTRAS = {
-    "minipod": ("pictures", "pods"),
+    "minipod": ("pictures", "pods", "testing"),
     "grader": ("class", "learn"),
     "solutions": ("chapters",),
     "lessons": ("chapters", "pods", "launchers", "neighbours"),

@@ -87,6 +87,7 @@ class Job:
     results: list[Result] = field(default_factory=list)
     memory: float = 2.0  # GiB for each child and what it starts
     patience: float = PATIENCE
+    grace: float = GRACE
     then: Callable[[], object] | None = None
     peer_died: float | None = None
     peer_done: float | None = None
@@ -125,10 +126,12 @@ def start(
     patience: float = PATIENCE,
     then: Callable[[], object] | None = None,
     collective: int = COLLECTIVE_TIMEOUT,
+    grace: float = GRACE,
 ) -> Job:
     """Like `run`, but returns at once. `then` is called when the job has ended, unless it was stopped.
 
     collective  seconds that one waits for the other processes
+    grace       seconds that the other processes get once one has died
     """
     port = _processes.free_port() if processes > 1 else 0
     if not _live:
@@ -139,7 +142,7 @@ def start(
     sys.stderr.flush()
     now = time.monotonic()
     most = memory if devices else math.inf  # an accelerator's runtime has host memory, too: there nothing is limited
-    job = Job([], now, now + seconds, before, memory=most, patience=patience, then=then)
+    job = Job([], now, now + seconds, before, memory=most, patience=patience, grace=grace, then=then)
     _live.append(job)
     try:
         with _processes.interrupt_later():
@@ -266,7 +269,7 @@ def _settle(job: Job, member: _Member, now: float, held: float) -> None:
         member.result = Result("memory", text=f"{job.memory:g} GiB", ready=member.ready, seconds=seconds)
     elif now > job.deadline or (_left_alone(job, now) and member.idle.seconds() > IDLE):
         member.result = Result("hung", text=_stack(member), ready=member.ready, seconds=seconds)
-    elif job.peer_died and now > job.peer_died + GRACE:
+    elif job.peer_died and now > job.peer_died + job.grace:
         member.result = Result("left", text=_stack(member), ready=member.ready, seconds=seconds)
 
 

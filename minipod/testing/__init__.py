@@ -1,0 +1,15 @@
+"""Test a parallel program as it will run: in several processes, on many devices, within its budget.
+
+    @pytest.mark.processes(2, devices=4)
+    def test_every_process_has_the_sum(shared_tmp_path):     # runs in both, as one cluster
+        assert jax.process_count() == 2
+
+    assert_traffic(step, weights, batch, sent=28_672, only={"all-reduce"})
+
+pytest finds the markers (`minipod.testing.plugin`) where minipod is installed.
+"""
+
+from minipod.testing.budgets import assert_memory, assert_replicas_equal, assert_traffic, assert_work
+from minipod.testing.faults import reach
+
+__all__ = ["assert_memory", "assert_replicas_equal", "assert_traffic", "assert_work", "reach"]

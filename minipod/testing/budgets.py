@@ -1,0 +1,126 @@
+"""Assertions on what a compiled program sends, keeps and multiplies, with what was found where they fail.
+
+Each compiles `function` for `args` (arrays, NumPy arrays or ShapeDtypeStructs with shardings) on the devices that are
+here, and does not run it. Figures are those of this compiler: a TPU's may send other bytes (`minipod.pods`).
+"""
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+import pytest
+
+__all__ = ["assert_memory", "assert_replicas_equal", "assert_traffic", "assert_work"]
+
+
+def assert_traffic(
+    function: Callable[..., Any],
+    *args: Any,
+    sent: float | None = None,
+    most: float | None = None,
+    only: Collection[str] | None = None,
+    along: str | None = None,
+    mesh: Any = None,
+) -> None:
+    """Fail unless each device sends `sent` bytes, or at most `most`, and by no collective but those in `only`.
+
+    sent, most  bytes that leave one device (ring model, loops counted as often as they run)
+    only        such as {"all-reduce"}; an empty set says that nothing at all may be sent
+    along       count only what crosses this mesh axis
+    mesh        where the arguments name none
+    """
+    __tracebackhide__ = True
+    from minipod import traffic
+
+    _some(sent=sent, most=most, only=only)
+    bill = traffic.of(function, *args, mesh=mesh)
+    counted = [c for c in bill if along is None or c.axes is None or along in c.axes]
+    total, wrong = traffic.total(counted), []
+    across = f" along {along}" if along else ""
+    if sent is not None and total != sent:
+        wrong.append(f"each device sends {total:,} bytes{across}, not {sent:,}")
+    if most is not None and total > most:
+        wrong.append(f"each device sends {total:,} bytes{across}, more than {most:,}")
+    if only is not None and (others := {c.op for c in counted} - set(only)):
+        wrong.append(f"{', '.join(sorted(others))} where {_allowed(only)} may be")
+    if wrong:
+        pytest.fail("; ".join(wrong) + "\n" + str(traffic.table(bill)))
+
+
+def assert_memory(
+    function: Callable[..., Any],
+    *args: Any,
+    temporary: int | None = None,
+    peak: int | None = None,
+    arguments: int | None = None,
+) -> None:
+    """Fail if one device needs more than so many bytes: of temporaries, at the peak, or for its share of the arguments.
+
+    Source: `compiled.memory_analysis()`. ValueError where this backend says nothing of a peak.
+    """
+    __tracebackhide__ = True
+    _some(temporary=temporary, peak=peak, arguments=arguments)
+    found: Any = _compiled(function, args).memory_analysis()
+    names = {"temp_size_in_bytes": temporary, "peak_memory_in_bytes": peak, "argument_size_in_bytes": arguments}
+    wrong: list[str] = []
+    for name, most in names.items():
+        size = int(getattr(found, name, 0))
+        if most is not None and name.startswith("peak") and not size:
+            raise ValueError("the compiler of this backend says nothing of a peak: give temporary")
+        if most is not None and size > most:
+            wrong.append(f"{name.removesuffix('_size_in_bytes').removesuffix('_in_bytes')} {size:,} bytes > {most:,}")
+    if wrong:
+        pytest.fail("on each device: " + "; ".join(wrong).replace("temp ", "temporaries "))
+
+
+def assert_work(function: Callable[..., Any], *args: Any, flops: int | None = None, most: int | None = None) -> None:
+    """Fail unless one device multiplies and adds `flops` times, or at most `most`: matrix products and convolutions.
+
+    Loops count as often as they run. ValueError for a loop whose count cannot be told.
+    """
+    __tracebackhide__ = True
+    from minipod.hlo import text
+    from minipod.hlo.work import work
+
+    _some(flops=flops, most=most)
+    found = sum(work(text.parse(_compiled(function, args).as_text() or "")).flops.values())
+    if flops is not None and found != flops:
+        pytest.fail(f"each device does {found:,} FLOPs{_times(found, flops)}, not {flops:,}")
+    if most is not None and found > most:
+        pytest.fail(f"each device does {found:,} FLOPs{_times(found, most)}, more than {most:,}")
+
+
+def assert_replicas_equal(tree: Any, name: str = "the arrays") -> None:
+    """Fail unless all devices that should hold the same values of the arrays in `tree` do, to the bit.
+
+    Every process of the cluster must call it. JAX itself does not look: see `minipod.replicas`.
+    """
+    __tracebackhide__ = True
+    from minipod.replicas import ReplicasDiffer, same_replicas
+
+    try:
+        same_replicas(tree, name)
+        return
+    except ReplicasDiffer as error:
+        said = str(error)
+    pytest.fail(said)
+
+
+def _compiled(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    import jax
+
+    jitted: Any = function if hasattr(function, "lower") else jax.jit(function)
+    return jitted.lower(*args).compile()
+
+
+def _some(**budgets: Any) -> None:
+    __tracebackhide__ = True
+    if all(value is None for value in budgets.values()):
+        raise ValueError(f"nothing to compare with: give {' or '.join(budgets)}")
+
+
+def _allowed(only: Collection[str]) -> str:
+    return f"only {', '.join(sorted(only))}" if only else "nothing"
+
+
+def _times(found: int, stated: int) -> str:
+    return f", {found / stated:.3g} times as many" if stated else ""

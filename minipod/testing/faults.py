@@ -1,0 +1,42 @@
+"""A process that is killed, stopped or slow at a step that the test names."""
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+KINDS = ("kill", "stop", "delay")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """kind: "kill" (SIGKILL), "stop" (SIGSTOP: alive, and silent) or "delay" (it sleeps `seconds`)."""
+
+    kind: str
+    process: int
+    step: int
+    seconds: float = 1.0
+
+
+_armed: list[Fault] = []
+_note: list[Path] = []
+
+
+def arm(faults: list[Fault], note: Path) -> None:
+    """In the process that they shall befall. `note`: a file that says afterwards that one has."""
+    _armed[:] = faults
+    _note[:] = [note]
+
+
+def reach(step: int) -> None:
+    """Say in the program that `step` begins. A test's `fault` marker for this process and step strikes here."""
+    for fault in [fault for fault in _armed if fault.step == step]:
+        _armed.remove(fault)
+        _note[0].touch()
+        if fault.kind == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif fault.kind == "stop":
+            os.kill(os.getpid(), signal.SIGSTOP)
+        else:
+            time.sleep(fault.seconds)

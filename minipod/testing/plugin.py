@@ -1,0 +1,100 @@
+"""The pytest plug-in: `devices`, `processes` and `fault`, markers of a test that runs in a cluster of its own.
+
+pytest finds it by itself where minipod is installed. A test without one of the markers runs as ever.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from minipod.testing import told
+from minipod.testing.in_process import HERE
+from minipod.testing.wanted import MARKERS, Unusable, Wanted, wanted
+
+if TYPE_CHECKING:
+    from minipod.testing.zygote import Zygote
+
+WANTED = pytest.StashKey[Wanted | Unusable]()
+NUMBERS = pytest.StashKey[dict[pytest.Item, int]]()
+ZYGOTE: "pytest.StashKey[Zygote]" = pytest.StashKey()
+START = 120.0  # seconds for `import jax` and a cluster on a busy machine, beside those of the test
+TOO_LATE = (
+    "JAX had started its devices before the first test: a module makes an array, or asks for devices, while it is "
+    "imported. Do that in the test or in a fixture, and processes(n) and devices(n) work"
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for line in MARKERS:
+        config.addinivalue_line("markers", line)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """When all tests are known, and none has run: fork the process from which those with a marker are forked."""
+    chosen: list[tuple[pytest.Item, Wanted]] = []
+    numbers: dict[pytest.Item, int] = {}
+    for item in session.items:
+        try:
+            asked = wanted(item)
+        except Unusable as error:
+            item.stash[WANTED] = error
+            continue
+        if asked:
+            item.stash[WANTED] = asked
+            numbers[item] = len(chosen)
+            chosen.append((item, asked))
+    if chosen and not session.config.option.collectonly:
+        from minipod.testing.zygote import Zygote  # only where it is needed: pytest loads this module in every run
+
+        session.config.stash[NUMBERS] = numbers
+        session.config.stash[ZYGOTE] = Zygote(chosen)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if zygote := session.config.stash.get(ZYGOTE, None):
+        del session.config.stash[ZYGOTE]
+        zygote.close()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+    asked = item.stash.get(WANTED, None)
+    if asked is None:
+        return None
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for report in _reports(item, asked):
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+def _reports(item: pytest.Item, asked: Wanted | Unusable) -> list[pytest.TestReport]:
+    if isinstance(asked, Unusable):
+        return [told.failed(item, str(asked))]
+    from minipod.testing.zygote import STARTED, Lost
+
+    try:
+        results = item.config.stash[ZYGOTE].ask(item.config.stash[NUMBERS][item], asked.seconds + START)
+    except Lost as error:
+        return [told.failed(item, str(error))]
+    if isinstance(results, str):
+        return [told.failed(item, TOO_LATE if results == STARTED else results)]
+    reports = told.reports(item, results)
+    if item.config.option.capture == "no":
+        print(*(f"[{title}]\n{text.rstrip()}\n" for title, text in reports[-1].sections), sep="", end="")
+    return reports
+
+
+@pytest.fixture
+def shared_tmp_path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """A folder that all processes of the test have; `tmp_path` is each one's own. In an ordinary test: `tmp_path`."""
+    here = request.config.stash.get(HERE, None)
+    if here is None:
+        yield tmp_path
+        return
+    folder = here.shared / "tmp"
+    folder.mkdir(exist_ok=True)
+    yield folder

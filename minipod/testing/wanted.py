@@ -1,0 +1,110 @@
+"""What a test asks for with its markers: processes, devices, limits, faults."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from minipod.testing.faults import KINDS, Fault
+
+if TYPE_CHECKING:
+    import pytest
+
+MARKERS = (
+    "devices(n, seconds=60, memory=2): runs in a process of its own with n simulated devices",
+    "processes(n, devices=4, seconds=60, memory=2, patience=5, grace=2): runs in n processes of one cluster",
+    "fault(kind, process, step, seconds=1): minipod.testing.reach(step) kills, stops or delays that process",
+)
+MOST_PROCESSES, MOST_DEVICES = 16, 1024
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Where a test is to run.
+
+    processes, devices  how many, and how many devices in each
+    seconds   the limit on the wall clock, of the whole test with its fixtures
+    memory    GiB that a process may take beyond what JAX has after its start (Linux)
+    patience  seconds that the others may wait, idle, once one process has finished
+    grace     seconds that the others have once one has died
+    """
+
+    processes: int = 1
+    devices: int = 8
+    seconds: float = 60.0
+    memory: float = 2.0
+    patience: float = 5.0
+    grace: float = 2.0
+    faults: tuple[Fault, ...] = ()
+
+
+class Unusable(ValueError):
+    """A marker asks for what cannot be; the message says which and why."""
+
+
+def wanted(item: "pytest.Item") -> Wanted | None:
+    """What the test's markers ask for, the closest first; None where they ask for nothing. Raises Unusable."""
+    devices, processes = item.get_closest_marker("devices"), item.get_closest_marker("processes")
+    faults = [_fault(mark) for mark in item.iter_markers("fault")]
+    if devices is None and processes is None:
+        if faults:
+            raise Unusable("a fault without processes(n): which one would it be?")
+        return None
+    if devices is not None and processes is not None:
+        raise Unusable("both devices(n) and processes(n, devices=m): give one of them")
+    if processes is not None:
+        asked = _call(_processes, processes)
+    else:
+        assert devices is not None
+        asked = _call(_devices, devices)
+    for fault in faults:
+        if not 0 <= fault.process < asked.processes:
+            raise Unusable(f"fault: there is no process {fault.process} among {asked.processes}")
+    return Wanted(**{**asked.__dict__, "faults": tuple(faults)})
+
+
+def _processes(
+    n: int,
+    devices: int = 4,
+    seconds: float = 60.0,
+    memory: float = 2.0,
+    patience: float = 5.0,
+    grace: float = 2.0,
+) -> Wanted:
+    return _checked(Wanted(n, devices, seconds, memory, patience, grace), "processes")
+
+
+def _devices(n: int, seconds: float = 60.0, memory: float = 2.0) -> Wanted:
+    return _checked(Wanted(1, n, seconds, memory), "devices")
+
+
+def _checked(asked: Wanted, marker: str) -> Wanted:
+    for name, most in (("processes", MOST_PROCESSES), ("devices", MOST_DEVICES)):
+        number = getattr(asked, name)
+        if type(number) is not int or not 1 <= number <= most:
+            raise Unusable(f"{marker}: {name} is a whole number from 1 to {most}, not {number!r}")
+    for name in ("seconds", "memory", "patience", "grace"):
+        number = getattr(asked, name)
+        if isinstance(number, bool) or not isinstance(number, int | float) or not 0 < number < 1e6:
+            raise Unusable(f"{marker}: {name} is a number above 0, not {number!r}")
+    return asked
+
+
+def _fault(mark: "pytest.Mark") -> Fault:
+    def made(kind: str, process: int, step: int, seconds: float = 1.0) -> Fault:
+        if kind not in KINDS:
+            raise Unusable(f"fault: {kind!r} is none of {', '.join(KINDS)}")
+        return Fault(kind, process, step, seconds)
+
+    return _call(made, mark)
+
+
+def _call(function: Callable[..., Any], mark: "pytest.Mark") -> Any:
+    try:
+        return function(*mark.args, **mark.kwargs)
+    except TypeError as error:
+        said = str(error).split("() ")[-1]
+        raise Unusable(f"{mark.name}: {said}; it is used as {_usage(mark.name)}") from None
+
+
+def _usage(name: str) -> str:
+    return next(line.partition(":")[0] for line in MARKERS if line.startswith(f"{name}("))

@@ -1,0 +1,265 @@
+"""The pytest plug-in, used as a stranger would: a file of tests in a folder of its own, and what pytest prints."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from still_running import running_with
+
+ROOT = Path(__file__).parents[3]
+HEAD = """
+import os, time
+import jax, jax.numpy as jnp, numpy as np, pytest
+from jax import P, lax
+from jax.experimental import multihost_utils
+from minipod.testing import *
+
+def rows(n=8):
+    at = jax.NamedSharding(jax.make_mesh((jax.device_count(),), ("i",)), P("i"))
+    return jax.make_array_from_callback((n,), at, lambda i: np.arange(float(n))[i])
+
+def total(x):
+    return jax.jit(jax.shard_map(lambda x: lax.psum(x, "i"), mesh=x.sharding.mesh, in_specs=P("i"), out_specs=P()))(x)
+"""
+
+
+def run(folder: Path, tests: str, *options: str) -> tuple[str, dict[str, str]]:
+    """What pytest prints, and each test's outcome by name."""
+    (folder / "test_it.py").write_text(HEAD + tests)
+    own = ["-p", "minipod.testing.plugin", "-p", "no:cacheprovider", "-rA", "--basetemp", str(folder / "base")]
+    own += ["-p", "xdist"] if "-n" in options else []
+    command = [sys.executable, "-m", "pytest", *own, *options, str(folder / "test_it.py")]
+    # Where the plug-in is installed pytest would load it a second time, under its other name.
+    env = {
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "JAX_PLATFORMS": "cpu",
+        "PYTHONPATH": str(ROOT),
+        "PATH": os.environ["PATH"],
+    }
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
+    assert running_with(str(folder)) == []
+    found = re.findall(r"^(PASSED|FAILED|XFAIL|ERROR) \S+?::(\S+)", done.stdout, re.MULTILINE)
+    return done.stdout + done.stderr, {name: outcome for outcome, name in found}
+
+
+def test_a_test_runs_in_the_cluster_that_it_asks_for_and_an_ordinary_one_where_it_did(tmp_path):
+    printed, outcomes = run(
+        tmp_path,
+        """
+def test_ordinary():
+    assert rows().sum() == 28 and jax.process_count() == 1   # starts JAX in pytest's own process
+
+@pytest.mark.processes(2, devices=4)
+def test_cluster():
+    assert (jax.process_count(), jax.device_count(), jax.local_device_count()) == (2, 8, 4)
+    assert total(rows()).tolist() == [28.0]
+
+@pytest.fixture
+def x():
+    yield rows(16)
+    assert jax.device_count() == 8   # torn down where it was set up
+
+@pytest.mark.devices(8)
+@pytest.mark.parametrize("scale", [1, 2])
+def test_devices(x, scale):
+    assert float((scale * x).sum()) == 120 * scale and len(x.addressable_shards) == 8
+
+@pytest.mark.processes(2)
+def test_folders(tmp_path, shared_tmp_path):
+    (tmp_path / "own").touch()
+    (shared_tmp_path / str(jax.process_index())).touch()
+    multihost_utils.sync_global_devices("written")
+    assert sorted(p.name for p in shared_tmp_path.iterdir()) == ["0", "1"]
+    assert [p.name for p in tmp_path.iterdir()] == ["own"]
+
+@pytest.mark.processes(2)
+def test_skipped():
+    pytest.skip("not here")
+
+@pytest.mark.processes(2)
+@pytest.mark.xfail(reason="known")
+def test_expected():
+    assert jax.process_index() == 2
+""",
+    )
+    names = [f"test_{name}" for name in ("ordinary", "cluster", "devices[1]", "devices[2]", "folders")]
+    assert [name for name in names if outcomes.get(name) != "PASSED"] == [], printed
+    assert "5 passed, 1 skipped, 1 xfailed" in printed
+
+
+def test_a_failure_is_shown_as_pytest_shows_it_with_the_process_and_what_the_others_did(tmp_path):
+    printed, outcomes = run(
+        tmp_path,
+        """
+@pytest.mark.processes(2)
+def test_one_asserts():
+    print("I am", jax.process_index())
+    mine = [float(s.data[0]) for s in rows().addressable_shards]
+    assert mine == [0.0, 1.0, 2.0, 3.0]
+    total(rows()).block_until_ready()   # where process 0 waits
+
+@pytest.mark.processes(2, seconds=5)
+def test_one_hangs():
+    while jax.process_index() == 0:
+        time.sleep(0.1)   # here
+
+@pytest.mark.processes(2)
+def test_one_exits():
+    if jax.process_index():
+        os._exit(3)
+    total(rows()).block_until_ready()
+
+@pytest.mark.processes(2)
+def test_one_prints():
+    print("x" * 50_000_000)
+
+@pytest.mark.devices(8)
+def test_exits():
+    raise SystemExit(0)
+
+@pytest.fixture
+def broken():
+    raise OSError("no such disk")
+
+@pytest.mark.processes(2)
+def test_set_up(broken):
+    pass
+""",
+    )
+    assert set(outcomes.values()) <= {"FAILED", "ERROR"} and len(outcomes) == 6, printed
+    assert "E       assert [4.0, 5.0, 6.0, 7.0] == [0.0, 1.0, 2.0, 3.0]" in printed
+    assert "this was process 1 of 2" in printed
+    assert re.search(r"process 0: still ran .*test_it.py:\d+ in test_one_asserts", printed)
+    assert "I am 0" in printed and "I am 1" in printed
+    hung = r"process 0 of 2 still ran after \d+ s, at .*test_it.py:\d+ in test_one_hangs\nprocess 1: passed"
+    assert re.search(hung, printed)
+    assert "process 1 of 2 ended itself: exit code 3" in printed
+    assert "printed more than 10 MB, and was ended" in printed and len(printed) < 100_000
+    assert outcomes["test_set_up"] == "ERROR" and "OSError: no such disk" in printed
+    assert "Terminating process because the JAX distributed service" not in printed
+
+
+def test_budgets_say_what_was_found(tmp_path):
+    printed, outcomes = run(
+        tmp_path,
+        """
+def like(*shape, spec=P("i")):
+    return jax.ShapeDtypeStruct(shape, jnp.float32, sharding=jax.NamedSharding(rows().sharding.mesh, spec))
+
+def gathered(x):
+    return jax.reshard(x, jax.NamedSharding(jax.typeof(x).sharding.mesh, P())).sum(0)
+
+@pytest.mark.devices(8)
+def test_traffic():
+    assert_traffic(gathered, like(8, 1024), sent=7_168, only={"all-reduce"})
+
+@pytest.mark.devices(8)
+def test_work():
+    assert_work(lambda x: x @ x, like(8, 8, spec=P()), flops=512)
+
+@pytest.mark.devices(8)
+def test_memory():
+    assert_memory(lambda x: jnp.sin(x @ x) @ x, like(512, 512, spec=P()), temporary=1000)
+
+@pytest.mark.processes(2)
+def test_replicas():
+    whole = jax.NamedSharding(rows().sharding.mesh, P())
+    mine = [jax.device_put(np.full(4, float(jax.process_index())), d) for d in jax.local_devices()]
+    assert_replicas_equal({"w": jax.make_array_from_single_device_arrays((4,), whole, mine)}, "weights")
+
+@pytest.mark.devices(8)
+def test_nothing_to_compare():
+    assert_traffic(gathered, like(8, 1024))
+
+@pytest.mark.devices(8)
+def test_kept():
+    assert_traffic(gathered, like(8, 1024), sent=28_672, most=28_672, only={"all-gather"}, along="i")
+    assert_traffic(lambda x: 2 * x, like(8, 4), only=())
+    assert_work(lambda x: x @ x, like(8, 8, spec=P()), flops=1024, most=1024)
+    assert_memory(lambda x: x + 1, like(8, 8), temporary=0, arguments=32)
+""",
+    )
+    assert outcomes.pop("test_kept") == "PASSED" and set(outcomes.values()) == {"FAILED"}, printed
+    assert "each device sends 28,672 bytes, not 7,168; all-gather where only all-reduce may be" in printed
+    assert "each device does 1,024 FLOPs, 2 times as many, not 512" in printed
+    assert re.search(r"on each device: temporaries [\d,]+ bytes > 1,000", printed)
+    assert "weights['w'][:] should be the same everywhere, and is not" in printed
+    assert "ValueError: nothing to compare with: give sent or most or only" in printed
+
+
+def test_a_fault_strikes_at_its_step_and_the_others_are_judged(tmp_path):
+    printed, outcomes = run(
+        tmp_path,
+        """
+@pytest.mark.processes(2)
+@pytest.mark.fault("kill", process=1, step=3)
+def test_survives():
+    for step in range(5):
+        reach(step)
+
+@pytest.mark.processes(2, grace=10)
+@pytest.mark.fault("kill", process=1, step=1)
+def test_notices():
+    reach(1)
+    total(rows()).block_until_ready()
+
+@pytest.mark.processes(2)
+@pytest.mark.fault("delay", process=0, step=0, seconds=0.2)
+def test_late():
+    began = time.monotonic()
+    reach(0)
+    assert (time.monotonic() - began > 0.2) == (jax.process_index() == 0)
+
+@pytest.mark.processes(2)
+@pytest.mark.fault("kill", process=1, step=3)
+def test_never_reached():
+    assert jax.process_index() == 0
+""",
+    )
+    assert outcomes["test_survives"] == outcomes["test_late"] == "PASSED", printed
+    assert outcomes["test_notices"] == outcomes["test_never_reached"] == "FAILED"
+    assert "process 1: was struck by its fault" in printed
+
+
+@pytest.mark.parametrize(
+    ("mark", "said"),
+    [
+        ("processes(2, mat=3)", "processes: got an unexpected keyword argument 'mat'; it is used as processes(n, dev"),
+        ("processes(0)", "processes: processes is a whole number from 1 to 16, not 0"),
+        ("devices('8')", "devices: devices is a whole number from 1 to 1024, not '8'"),
+        ("fault('kill', process=0, step=1)", "a fault without processes(n): which one would it be?"),
+        ("processes(2, seconds=-1)", "processes: seconds is a number above 0, not -1"),
+    ],
+)
+def test_a_marker_that_asks_for_what_cannot_be_is_one_sentence(tmp_path, mark, said):
+    printed, outcomes = run(tmp_path, f"\n@pytest.mark.{mark}\ndef test_it(): pass\n")
+    assert said in printed and "Traceback" not in printed and outcomes == {"test_it": "FAILED"}
+
+
+def test_a_module_that_starts_jax_is_told_and_s_shows_what_is_printed(tmp_path):
+    printed, outcomes = run(tmp_path, "\nX = jnp.arange(8)\n\n@pytest.mark.processes(2)\ndef test_it(): pass\n")
+    assert "JAX had started its devices before the first test" in printed and outcomes == {"test_it": "FAILED"}
+    printed, _ = run(tmp_path, "\n@pytest.mark.processes(2)\ndef test_it(): print('I am', jax.process_index())\n", "-s")
+    assert "[Output of process 1]\nI am 1\n" in printed and "Gloo" not in printed
+
+
+@pytest.mark.long
+def test_with_xdist_and_without_a_keyboard(tmp_path):
+    tests = """
+@pytest.mark.parametrize("n", range(4))
+@pytest.mark.processes(2)
+def test_cluster(n):
+    assert jax.process_count() == 2
+
+@pytest.mark.parametrize("n", range(4))
+def test_ordinary(n):
+    assert jax.process_count() == 1 and rows().sum() == 28
+"""
+    printed, _ = run(tmp_path, tests, "-n", "2")
+    assert "8 passed" in printed
+    fails = "\n@pytest.mark.devices(2)\ndef test_it(): assert jax.device_count() == 3\n"
+    printed, outcomes = run(tmp_path, fails, "--pdb")
+    assert outcomes == {"test_it": "FAILED"} and "assert 2 == 3" in printed
