@@ -98,6 +98,15 @@ def _parser() -> argparse.ArgumentParser:
     plan.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     plan.set_defaults(command=_plan)
 
+    choose = commands.add_parser("choose", help="which layout for a model of so many parameters, by formulas")
+    choose.add_argument("--params", type=float, required=True, metavar="P", help="how many, such as 8e9")
+    choose.add_argument("--batch", type=int, required=True, metavar="B", help="sequences in the whole batch")
+    choose.add_argument("--seq", type=int, required=True, metavar="S", help="tokens of a sequence")
+    choose.add_argument("--on", required=True, metavar="SLICE", help="such as v5e:8x8, v5p-128 or h100:8")
+    choose.add_argument("--layers", type=int, metavar="L", help="(default: as is usual for so many parameters)")
+    choose.add_argument("--width", type=int, metavar="D", help="(default: as is usual for so many parameters)")
+    choose.set_defaults(command=_choose)
+
     draw = commands.add_parser("draw", help="a picture of simulated devices")
     draw.add_argument("-d", "--devices", type=int, default=8, metavar="D", help="how many (default: 8)")
     draw.add_argument("-o", "--output", default="devices.svg", metavar="FILE", help="(default: devices.svg)")
@@ -207,6 +216,16 @@ def _plan(options: argparse.Namespace) -> int:
             _say(found.notes[-1])
     else:
         print(found)
+    return 0
+
+
+def _choose(options: argparse.Namespace) -> int:
+    from minipod.choose import choices, model, said, table
+
+    wanted = model(options.params, options.batch, options.seq, options.layers, options.width)
+    made = choices(wanted, options.on)
+    print(table(made))
+    print(said(wanted, made[0]))
     return 0
 
 

@@ -1,7 +1,5 @@
 """ch04_jit, solved."""
 
-from collections.abc import Callable
-
 import jax
 import jax.numpy as jnp
 from jax.sharding import Mesh, NamedSharding
@@ -35,14 +33,3 @@ def known_to_all(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
         return jax.jit(jnp.matmul, out_shardings=whole)(x, w)
     product = jax.jit(jnp.matmul, out_shardings=cut)(x, w)
     return jax.jit(lambda y: y, out_shardings=whole)(product)
-
-
-def two_steps_in_place(
-    update: Callable, state: dict[str, jax.Array], batch: jax.Array
-) -> tuple[dict[str, jax.Array], int]:
-    layout = jax.tree.map(lambda array: array.sharding, state)
-    donating = jax.jit(update, donate_argnums=0, out_shardings=layout)
-    step = donating.lower(state, batch).compile()
-    memory = step.memory_analysis()
-    assert memory is not None
-    return step(step(state, batch), batch), memory.alias_size_in_bytes

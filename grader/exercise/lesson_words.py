@@ -24,7 +24,7 @@ class ExerciseWords:
     """What is said of one exercise.
 
     mistakes   by the name of the function that makes it, `double__squared`
-    formerly   the names that the exercise had before
+    formerly   the names that the exercise had before; `ch04_jit.name` where it stood in another lesson
     statement  derived or translated; in English and in zh-Hans the blank's docstring holds it
     comments   of the blank's code, in their order, likewise
     """

@@ -140,14 +140,24 @@ def examine(spec: Spec, settings: Settings, read: Reader = answers.read) -> Chec
 
 
 def _not_begun(check: Check, file: answers.Answers, reason: str) -> None:
-    """There is no answer; where the exercise had another name before, there may be one under that."""
-    blanks = check.spec.folder / "exercises.py"
-    for old in exercise_words(check.spec.folder.parent, check.spec.exercise).formerly:
-        line = file.functions.get(old) or file.faults.get(old, (0, ""))[0]
-        if line and not answers.is_blank(file, blanks, check.spec.name, old):
-            settle(check.verdict, "todo", "renamed", old=old, old_line=line)
+    """There is no answer; where the exercise had another name or chapter before, there may be one under that."""
+    spec, blanks = check.spec, check.spec.folder / "exercises.py"
+    for before in exercise_words(spec.folder.parent, spec.exercise).formerly:
+        lesson, _, old = before.rpartition(".")
+        there = _answers_of(file.path.with_name(f"{lesson}.py")) if lesson else file
+        line = there and (there.functions.get(old) or there.faults.get(old, (0, ""))[0])
+        if there and line and not answers.is_blank(there, blanks, spec.name, old):
+            settle(check.verdict, "todo", "renamed", old=old, old_line=line, file=str(there.path))
             return
     settle(check.verdict, "todo", reason)
+
+
+def _answers_of(path: Path) -> answers.Answers | None:
+    """Those to another lesson, where they can be read."""
+    try:
+        return answers.read(path)
+    except (OSError, UnicodeDecodeError):
+        return None
 
 
 def prepare(spec: Spec, settings: Settings, cached: CachedResults) -> None:

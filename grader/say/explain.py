@@ -54,6 +54,7 @@ def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang:
         values: dict[str, object] = {"file": file, "line": verdict.line, "lesson": spec.lesson, "name": spec.name}
         values |= {"memory": f"{memory:g}", "limit": f"{limit:g}", "process": verdict.process}
         values |= verdict.because.values
+        values["file"] = _shown(str(values["file"]), spec)
         remark = say(key, lang, **{k: told(v) if isinstance(v, str) else v for k, v in values.items()})
     # Each line once: a comprehension has a frame of its own.
     own = dict.fromkeys(verdict.own or _stack_lines(verdict.stack, verdict.file))

@@ -7,8 +7,6 @@ Work on your copy, answers/ch04_jit.py; this file stays as it is.
 请在你自己的副本 answers/ch04_jit.py 里作答，本文件保持原样。
 """
 
-from collections.abc import Callable
-
 import jax
 import jax.numpy as jnp  # noqa: F401 (for your answers)
 from jax.sharding import Mesh, NamedSharding  # noqa: F401
@@ -99,41 +97,4 @@ def known_to_all(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
     """
     # TODO: gather the smaller one: x, or the product?
     # TODO：收集较小的那个：是 x，还是乘积？
-    raise NotImplementedError
-
-
-def two_steps_in_place(
-    update: Callable, state: dict[str, jax.Array], batch: jax.Array
-) -> tuple[dict[str, jax.Array], int]:
-    """Take two training steps in the memory of one state.
-
-    update: update(state, batch) returns the new state, a dict with the same names,
-    shapes and dtypes; not compiled yet.
-    state: arrays on a mesh with one Auto axis, "x", each with a layout of its own.
-    batch: an array on the same mesh, not donated.
-
-    Compile update so that each array of the new state has the layout of the old
-    one, and takes over its memory. Then take two steps with the same batch.
-    Returns (state, bytes).
-    state: after two steps, laid out as it came.
-    bytes: how much memory input and output share, on one device, according to the
-    compiled program's `memory_analysis()`.
-
-    用一份状态的内存走两步训练。
-
-    update：update(state, batch) 返回新的状态，它是名字、形状、dtype 都不变的字典。update
-    还没有编译。
-    state：由数组组成的字典，都在同一个网格上，网格只有一个 Auto 轴 "x"，各个数组的布局不一
-    定相同。
-    batch：同一个网格上的数组，不捐赠。
-
-    编译 update，让新状态的每个数组保持原来的布局，并接管旧数组的内存。然后用同一个 batch
-    走两步。
-    返回 (state, bytes)。
-    state：走完两步之后的状态，布局与传入时相同。
-    bytes：编译好的程序的 `memory_analysis()` 所报告的、一个设备上输入与输出共用的内存
-    字节数。
-    """
-    # TODO: donate the state, and say where the new one shall lie.
-    # TODO：捐赠旧的状态，并说明新的状态放在哪里。
     raise NotImplementedError

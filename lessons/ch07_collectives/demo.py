@@ -6,13 +6,12 @@
 # ---
 
 # %% imports
-from dataclasses import replace
 from functools import partial
 
 from minipod import devices, pictures, traffic
 from minipod.expect import expect_error
 
-devices.simulate(64)
+devices.simulate(32)
 
 import jax
 import jax.numpy as jnp
@@ -108,6 +107,15 @@ show(lambda block: lax.psum(block, "y"), grid)
 show(lambda block: lax.psum(block, "x"), grid)
 
 
+# %% pieces
+from lessons.ch07_collectives.programs import pieces_by_turn, ring_of_pieces
+
+ones = jax.device_put(jnp.ones(16, int), NamedSharding(four, P("x")))
+held = np.array(on_each(pieces_by_turn, four)(ones)).reshape(4, 7, 4)
+print("turn", *(f"  device {i}" for i in range(4)))
+for turn in range(7):
+    print(f"{turn:4}", *(f"   {each[turn]}" for each in held))
+
 # %% ring
 around = [(i, (i + 1) % 8) for i in range(8)]
 
@@ -125,8 +133,6 @@ print("the same sums:", np.array_equal(unrolled(long), one(long)))
 pictures.traffic(traffic.of(unrolled, long), eight)
 
 # %% rounding
-from lessons.ch07_collectives.programs import ring_of_pieces
-
 normal = np.random.default_rng(7).normal(size=2048).astype(np.float32)
 noise = jax.device_put(normal, long.sharding)
 ways = {"whole rows": unrolled, "pieces": on_each(ring_of_pieces, eight)}
@@ -137,11 +143,6 @@ for way, program in ways.items():
     print(f"{way:11} all alike: {alike!s:6}", end=" ")
     print(f"at most apart: {np.ptp(sums, axis=0).max():.0e}", end="  ")
     print(f"equal to psum: {(sums.ravel() == expected).mean():.0%}")
-
-# %% steps
-print("devices  times the array  steps")
-for n in 8, 64, 512:
-    print(f"{n:7} {2 * (n - 1) / n:16.3f} {2 * (n - 1):6}")
 
 
 # %% ring-loop
@@ -163,6 +164,21 @@ for program in unrolled, looped:
     print(f"collective-permutes in the text: {lines}, bytes: {total:,}")
 traffic.table(traffic.of(looped, long))
 
+
+# %% roofline
+from minipod.chips import CHIPS
+
+chip, width = CHIPS["TPU v5e"], 4096
+matrix = 2 * width * width  # bytes of bf16[4096, 4096]
+print(" rows  compute   memory  network  (ms)")
+for rows in 128, 1024, 8192:
+    flops = 3 * 2 * rows * width * width  # one product forward, two back
+    moved = 3 * (matrix + 2 * 2 * rows * width)  # the 3 arrays of each, once
+    sent = 2 * 7 / 8 * matrix  # the gradient, summed over eight chips
+    compute = 1e3 * flops / chip.peak("bf16")
+    memory = 1e3 * moved / chip.bandwidth
+    network = 1e3 * sent / chip.carrier.bytes_per_second
+    print(f"{rows:5} {compute:8.2f} {memory:8.2f} {network:8.2f}")
 
 # %% by-hand
 from minipod.traffic import LINKS
@@ -194,17 +210,6 @@ for name in names:
     print(*(f"{1e6 * each:6.1f} µs" for each in us), end=" ")
     print(f"{traffic.seconds(large, on, eight) * 1e3:8.2f} ms")
 
-# %% ethernet-ring
-ethernet = LINKS["1 Gbit Ethernet"]
-for on in ethernet, replace(ethernet, in_a_ring=True):
-    took = traffic.seconds(small, on, eight)
-    print(f"in_a_ring={on.in_a_ring!s:6} 1 KiB: {took * 1e6:6,.0f} µs")
-
-# %% two-directions
-one_way = replace(LINKS["TPU v4"], shape="ring")
-for on in LINKS["TPU v4"], one_way:
-    print(f"{on.shape:6}{traffic.seconds(large, on, eight) * 1e3:6.2f} ms")
-
 # %% curves
 sizes = [4**k for k in range(4, 15)]
 bills = [sum_of(size) for size in sizes]
@@ -234,13 +239,16 @@ for n in 4, 8, 12, 16:
     ms = [1e3 * traffic.seconds(bill, f"TPU {v}", mesh) for v in ("v4", "v5e")]
     print(f"{n:8} {ms[0]:7.2f} ms {ms[1]:8.2f} ms")
 
-# %% published
+# %% measured
 from lessons.ch07_collectives import figures
 
-figures.table()
+figures.measured()
 
-# %% reasons
-figures.reasons()
+# %% where-it-is-flat
+usual = sum_of(2 * 8192 * 3584)
+flat, model = (1e6 * traffic.seconds(b, link, eight) for b in (small, usual))
+print(f"start and hops: {flat:.0f} µs, the model: {model:.0f} µs", end=", ")
+print(f"measured: {traffic.total(usual) / 150e9 * 1e6:.0f} µs")
 
 # %% bf16
 for dtype in jnp.bfloat16, jnp.float16:
@@ -249,15 +257,6 @@ for dtype in jnp.bfloat16, jnp.float16:
     for way, program in ("psum", one), ("its halves", two), ("ring", unrolled):
         print(f" {way}: {traffic.total(traffic.of(program, array)):,}", end="")
     print()
-
-# %% measured
-figures.measured()
-
-# %% where-it-is-flat
-usual = sum_of(2 * 8192 * 3584)
-flat, model = (1e6 * traffic.seconds(b, link, eight) for b in (small, usual))
-print(f"start and hops: {flat:.0f} µs, the model: {model:.0f} µs", end=", ")
-print(f"measured: {traffic.total(usual) / 150e9 * 1e6:.0f} µs")
 
 # %% gather-to-sum
 rows = jax.device_put(jnp.ones((64, 256)), NamedSharding(eight, P("x")))
@@ -353,13 +352,6 @@ for program in one, apart:
     asked = lowered.as_text().count("stablehlo.all_reduce")
     compiled = str(lowered.compile().as_text()).count(" all-reduce(")
     print(f"all-reduces that JAX asks for: {asked}, in the program: {compiled}")
-
-# %% one-or-two
-for size in 2**10, 2**28:
-    twice_as_long, single = sum_of(2 * size), sum_of(size)
-    us = [traffic.seconds(b, link, eight) for b in (single, twice_as_long)]
-    print(f"{size:11,} bytes: two sums {2e6 * us[0]:8.1f} µs", end=", ")
-    print(f"one of both {1e6 * us[1]:8.1f} µs")
 
 # %% then-pmap
 xs = jnp.ones(jax.local_device_count())

@@ -1,4 +1,4 @@
-"""Published figures, each computed again from a program compiled for its mesh.
+"""Measured figures, each beside the model's for a program of its mesh.
 
 The programs are compiled for simulated devices, and not run. A bf16 array of a
 publication is a float16 one here: it has as many bytes, and the CPU compiler,
@@ -6,7 +6,6 @@ which turns bf16 into f32, leaves it alone.
 """
 
 import functools
-import html
 import tomllib
 from math import prod
 from pathlib import Path
@@ -16,7 +15,7 @@ import jax
 from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 
-from lessons.ch07_collectives.programs import BATCH, PROGRAMS, WEIGHTS
+from lessons.ch07_collectives.programs import PROGRAMS
 from minipod import traffic
 from minipod.tables import Table
 
@@ -42,7 +41,7 @@ def found(compiled: dict[str, Any]) -> tuple[list[traffic.Collective], Any]:
     if count > jax.device_count():
         raise ValueError(
             f"the mesh {sizes} needs {count} devices: call minipod.devices."
-            "simulate(64) before anything that uses a device"
+            "simulate(32) before anything that uses a device"
         )
     mesh = jax.make_mesh(
         tuple(sizes.values()),
@@ -61,12 +60,8 @@ def found(compiled: dict[str, Any]) -> tuple[list[traffic.Collective], Any]:
     return traffic.of(program, *args, mesh=mesh), mesh
 
 
-def arguments(program, shape=None, spec=(), dtype="float16", **_):
+def arguments(shape, spec, dtype="float16", **_):
     """What the program is compiled for: shapes, and how they are sharded."""
-    if shape is None:  # a training step
-        sharded = program == "step with parameters sharded"
-        weights = P(None, "x") if sharded else P()
-        return (WEIGHTS, BATCH), (weights, P("x"))
     axes = (tuple(s) if isinstance(s, list) else s for s in spec)
     return (jax.ShapeDtypeStruct(shape, dtype),), (P(*axes),)
 
@@ -75,78 +70,18 @@ def arguments(program, shape=None, spec=(), dtype="float16", **_):
 def ours(name: str) -> float:
     """The figure in its unit, from the compiled program.
 
-    µs, ms: how long it takes. GB/s: bytes gathered a second, or sent for a sum.
-    × all-gather: the time of the second collective over that of the first.
-    Ψ: the numbers that a device sends, over the number of parameters.
+    µs, ms: how long it takes. GB/s: bytes sent a second for a sum.
     """
     figure = _asked(published())[name]
     collectives, mesh = found(figure["compiled"])
     unit = figure["printed"]["unit"]
-    if unit == "Ψ":
-        size = WEIGHTS.size * WEIGHTS.dtype.itemsize
-        return sum(c.sent or 0 for c in collectives) / size
     link = figure["compiled"]["link"]
     if isinstance(link, dict):
         link = traffic.Link("this cable", source="chapter 13", **link)
-    times = [traffic.seconds([c], link, mesh) for c in collectives]
-    if unit == "× all-gather":
-        return times[1] / times[0]
+    seconds = traffic.seconds(collectives, link, mesh)
     if unit == "GB/s":
-        (one,) = collectives
-        moved = one.bytes if one.op == "all-gather" else one.sent
-        return moved / times[0] / 1e9
-    return sum(times) * SCALE[unit]
-
-
-def table(lang: str = "en") -> Table:
-    """All of them: printed, ours, who is right, and what was measured where the
-    publication says it.
-
-    lang: en, zh-Hans or zh-Hant.
-    """
-    words = published(lang)
-    rows = []
-    for name, figure in published()["figures"].items():
-        printed, again = figure["printed"], ours(name)
-        rows.append(
-            (
-                figure["where"],
-                words["figures"][name]["asked"][lang],
-                f"{printed['figure']:,} {printed['unit']}",
-                f"{again:,.4g} {printed['unit']}",
-                words["verdicts"][printed["verdict"]][lang],
-                _with_unit(printed) if "measured" in printed else "",
-            )
-        )
-    columns = tuple(words["columns"][lang])
-    return Table(columns, tuple(rows), left=(0, 1, 4), kind="figures")
-
-
-class Folded(Table):
-    """On a page, shown only to who clicks on the name of the last column."""
-
-    def _repr_html_(self) -> str:
-        summary = f"<summary>{html.escape(self.columns[-1])}</summary>"
-        shown = super()._repr_html_()
-        return f'<details class="minipod">{summary}{shown}</details>'
-
-
-def reasons(lang: str = "en") -> Folded:
-    """Why each published figure agrees with ours or does not, folded away.
-
-    lang: en, zh-Hans or zh-Hant.
-    """
-    words = published(lang)
-    rows = tuple(
-        (
-            figure["where"],
-            words["verdicts"][figure["printed"]["verdict"]][lang],
-            words["figures"][name]["why"][lang],
-        )
-        for name, figure in published()["figures"].items()
-    )
-    columns = tuple(words["reasons"][lang])
-    return Folded(columns, rows, (0, 1, 2), kind="figures")
+        return traffic.total(collectives) / seconds / 1e9
+    return seconds * SCALE[unit]
 
 
 def measured(lang: str = "en") -> Table:
@@ -158,9 +93,11 @@ def measured(lang: str = "en") -> Table:
     words, asked = published(lang), _asked(published())
     slower = {}
     for name, figure in asked.items():
-        if seen := figure["printed"].get("measured"):
-            rate = figure["printed"]["unit"] == "GB/s"
-            slower[name] = ours(name) / seen if rate else seen / ours(name)
+        seen, rate = (
+            figure["printed"]["measured"],
+            figure["printed"]["unit"] == "GB/s",
+        )
+        slower[name] = ours(name) / seen if rate else seen / ours(name)
     rows = (
         (
             _asked(words)[name]["asked"][lang],

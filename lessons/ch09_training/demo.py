@@ -26,6 +26,55 @@ lesson = Path(minipod.__file__).parents[1] / "lessons/ch09_training"
 data = np.frombuffer((lesson / "text.txt").read_bytes(), np.uint8)
 print(len(data), "bytes:", bytes(data[:22]), "…")
 
+
+# %% a-layer
+def norm(x):
+    return x * lax.rsqrt(jnp.mean(x * x, axis=-1, keepdims=True) + 1e-6)
+
+
+def on_one(x, w):  # x: f32[rows, length, width]
+    q, k, v = jnp.einsum("bsd,dthk->tbshk", norm(x), w["qkv"])
+    heads = jax.nn.dot_product_attention(q, k, v, is_causal=True)
+    x = x + jnp.einsum("bshk,hkd->bsd", heads, w["out"])
+    return x + jax.nn.gelu(norm(x) @ w["up"]) @ w["down"]
+
+
+# %% a-layer-by-hand
+def on_each(x, w):  # this device's rows, and its pieces of the weights
+    qkv = lax.all_gather(w["qkv"], "data", axis=0, tiled=True)
+    out = lax.all_gather(w["out"], "data", axis=2, tiled=True)
+    up = lax.all_gather(w["up"], "data", axis=0, tiled=True)
+    down = lax.all_gather(w["down"], "data", axis=1, tiled=True)
+
+    q, k, v = jnp.einsum("bsd,dthk->tbshk", norm(x), qkv)
+    heads = jax.nn.dot_product_attention(q, k, v, is_causal=True)
+    x = x + lax.psum(jnp.einsum("bshk,hkd->bsd", heads, out), "model")
+    return x + lax.psum(jax.nn.gelu(norm(x) @ up) @ down, "model")
+
+
+# %% its-layout
+pieces = {
+    "qkv": P("data", None, "model", None),  # width, 3, heads, width of a head
+    "out": P("model", None, "data"),  # heads, width of a head, width
+    "up": P("data", "model"),  # width, hidden
+    "down": P("model", "data"),  # hidden, width
+}
+sizes = (64, 3, 8, 8), (8, 8, 64), (64, 256), (256, 64)
+rng = np.random.default_rng(0)
+pairs = zip(pieces, sizes, strict=True)
+w = {name: np.float32(rng.normal(0, 0.08, size)) for name, size in pairs}
+x = np.float32(rng.normal(size=(16, 32, 64)))
+
+# %% the-same-layer
+grid = jax.make_mesh((2, 4), ("data", "model"))
+specs = {"in_specs": (P("data"), pieces), "out_specs": P("data")}
+by_hand = jax.jit(jax.shard_map(on_each, mesh=grid, **specs))
+with jax.set_mesh(grid):
+    args = jax.device_put((x, w), (P("data"), pieces))
+apart = np.abs(np.asarray(by_hand(*args)) - jax.jit(on_one)(x, w)).max()
+print("largest difference from one device:", apart)
+traffic.table(traffic.of(by_hand, *args))
+
 # %% one-device
 from adam import adam, start
 from model import LAYER, LENGTH, WIDTH, init, layer, loss

@@ -174,3 +174,119 @@ def accumulated_gradient(
     # TODO: add up gradients of sums, on each device by itself; divide at the end.
     # TODO：各设备先各自累加“损失之和”的梯度，最后再除。
     raise NotImplementedError
+
+
+def two_steps_in_one_memory(
+    update: Callable, state: dict[str, jax.Array], batch: jax.Array
+) -> tuple[dict[str, jax.Array], int]:
+    """Take two training steps in the memory of one state.
+
+    update: update(state, batch) returns the new state, a dict with the same names,
+    shapes and dtypes; not compiled yet.
+    state: arrays on a mesh with one Auto axis, "x", each with a layout of its own.
+    batch: an array on the same mesh, not donated.
+
+    Compile update so that each array of the new state has the layout of the old
+    one, and takes over its memory. Then take two steps with the same batch.
+    Returns (state, bytes).
+    state: after two steps, laid out as it came.
+    bytes: how much memory input and output share, on one device, according to the
+    compiled program's `memory_analysis()`.
+
+    用一份状态的内存走两步训练。
+
+    update：update(state, batch) 返回新的状态，它是名字、形状、dtype 都不变的字典。update
+    还没有编译。
+    state：由数组组成的字典，都在同一个网格上，网格只有一个 Auto 轴 "x"，各个数组的布局不一
+    定相同。
+    batch：同一个网格上的数组，不捐赠。
+
+    编译 update，让新状态的每个数组保持原来的布局，并接管旧数组的内存。然后用同一个 batch
+    走两步。
+    返回 (state, bytes)。
+    state：走完两步之后的状态，布局与传入时相同。
+    bytes：编译好的程序的 `memory_analysis()` 所报告的、一个设备上输入与输出共用的内存
+    字节数。
+    """
+    # TODO: donate the state, and say where the new one shall lie.
+    # TODO：捐赠旧的状态，并说明新的状态放在哪里。
+    raise NotImplementedError
+
+
+def fsdp_step(
+    loss: Callable,
+    params: dict,
+    x: jax.Array,
+    y: jax.Array,
+    rate: float,
+    mesh: Mesh,
+) -> tuple[dict, jax.Array]:
+    """One step of gradient descent, fully sharded (FSDP).
+
+    loss: loss(params, x, y) is the mean over the rows that it is given; it needs
+    whole params.
+    params: f32 arrays. One whose first dimension the mesh's size divides is cut over
+    "data" along it; of any other each device has a copy.
+    x: f32[rows, features], rows cut over "data".
+    y: f32[rows, outputs], rows cut over "data".
+    rate: the learning rate.
+    mesh: with one Explicit axis, "data".
+    Returns (params - rate * gradient, value). The new params are laid out as the old
+    ones. value is the mean loss over all rows, f32[], on every device. The function
+    is compiled with `jit`.
+    Budget: each device sends at most (n-1)/n of the bytes of the cut arrays by
+    all-gather, as much again by reduce-scatter, and by all-reduce 2 (n-1)/n of the
+    bytes of the others and of 16 more, on n devices.
+
+    完全分片（FSDP）的一步梯度下降。
+
+    loss：loss(params, x, y) 对它拿到的各行求平均，需要完整的 params。
+    params：由 f32 数组组成。第一维能被网格大小整除的，沿这一维按 "data" 切开；其余的，每个设
+    备上各有一份。
+    x：f32[rows, features]，各行沿 "data" 切开。
+    y：f32[rows, outputs]，各行沿 "data" 切开。
+    rate：学习率。
+    mesh：只有一个 Explicit 轴 "data"。
+    返回 (params - rate * gradient, value)。新的 params 布局与原来相同。value 是所有行的平
+    均损失，即 f32[]，每个设备上都有一份。函数会用 `jit` 编译。
+    预算：共 n 个设备时，每个设备用 all-gather 最多发送切开的数组字节数的 (n-1)/n，用
+    reduce-scatter 再发送同样多，用 all-reduce 最多发送其余数组的字节数加 16 之后的
+    2 (n-1)/n。
+    """
+    # TODO: make the cut ones whole inside of what you differentiate.
+    # TODO：在求导的函数里面，把切开的数组收集完整。
+    raise NotImplementedError
+
+
+def through_stages(
+    layer: Callable, weights: jax.Array, x: jax.Array, mesh: Mesh
+) -> jax.Array:
+    """A batch through a pipeline, and its results home to every device.
+
+    layer: layer(w, h) takes f32[d, d] and f32[rows, d], and gives f32[rows, d]. What
+    it makes of rows of zeros may be NaN.
+    weights: f32[n, d, d], sharded with P("stage"): each of the n devices has one
+    layer's.
+    x: f32[parts, rows, d], the microbatches, a copy on every device.
+    mesh: with one Explicit axis, "stage", of size n ≥ 2.
+    Returns f32[parts, rows, d] on every device: each microbatch after all layers, the
+    first device's layer first. The function is compiled with `jit`.
+    Budget: at most parts + n - 1 turns; each device computes one layer of one
+    microbatch in a turn, and passes on one microbatch by a collective-permute. Then
+    one all-reduce of the results.
+
+    让一个批次走完流水线，再把结果送到每个设备。
+
+    layer：layer(w, h) 接受 f32[d, d] 和 f32[rows, d]，给出 f32[rows, d]。输入全是零的
+    行，结果可能是 NaN。
+    weights：f32[n, d, d]，按 P("stage") 分片：n 个设备各有一层的权重。
+    x：f32[parts, rows, d]，即各个微批次，每个设备上各有一份。
+    mesh：只有一个 Explicit 轴 "stage"，大小 n ≥ 2。
+    返回 f32[parts, rows, d]，每个设备上各有一份：每个微批次依次经过所有的层，从第一个设备
+    的层开始。函数会用 `jit` 编译。
+    预算：最多 parts + n - 1 拍；每一拍里，每个设备只计算一个微批次的一层，并用
+    collective-permute 传递一个微批次。最后对结果做一次 all-reduce。
+    """
+    # TODO: which microbatch reaches which stage in which turn? Who has results?
+    # TODO：哪一拍，哪个微批次到达哪个设备？结果在谁手里？
+    raise NotImplementedError

@@ -441,3 +441,232 @@ def accumulated_gradient__zeros_have_a_loss(losses, params, x, y, real, mesh):
         return _scaled(total, 1 / rows)
 
     return _accumulate(device, params, x, y, real, mesh)
+
+
+def _layout(state):
+    return jax.tree.map(lambda array: array.sharding, state)
+
+
+def _shared(step, state, batch):
+    memory = step.lower(state, batch).compile().memory_analysis()
+    return memory.alias_size_in_bytes
+
+
+def two_steps_in_one_memory__not_donated(update, state, batch):
+    step = jax.jit(update, out_shardings=_layout(state))
+    shared = _shared(step, state, batch)
+    return step(step(state, batch), batch), shared
+
+
+def two_steps_in_one_memory__layout_lost(update, state, batch):
+    step = jax.jit(update, donate_argnums=0)
+    shared = _shared(step, state, batch)
+    return step(step(state, batch), batch), shared
+
+
+def two_steps_in_one_memory__does_not_fit(update, state, batch):
+    step = jax.jit(update, donate_argnums=0).lower(state, batch).compile()
+    memory = step.memory_analysis()
+    assert memory is not None
+    return step(step(state, batch), batch), memory.alias_size_in_bytes
+
+
+def two_steps_in_one_memory__whole_arrays(update, state, batch):
+    step = jax.jit(update, donate_argnums=0, out_shardings=_layout(state))
+    shared = sum(array.nbytes for array in state.values())
+    return step(step(state, batch), batch), shared
+
+
+def two_steps_in_one_memory__all_output(update, state, batch):
+    step = jax.jit(update, donate_argnums=0, out_shardings=_layout(state))
+    memory = step.lower(state, batch).compile().memory_analysis()
+    assert memory is not None
+    new = step(step(state, batch), batch)
+    return new, memory.output_size_in_bytes
+
+
+def two_steps_in_one_memory__one_step(update, state, batch):
+    step = jax.jit(update, donate_argnums=0, out_shardings=_layout(state))
+    shared = _shared(step, state, batch)
+    return step(state, batch), shared
+
+
+def _specs(params, mesh):
+    """FSDP's: cut where the mesh's size divides the first dimension."""
+    fits = {name: len(w) % mesh.size == 0 for name, w in params.items()}
+    return {name: P("data") if fits[name] else P() for name in params}
+
+
+def _whole(params, specs):
+    return {
+        name: lax.all_gather(w, "data", tiled=True) if specs[name] else w
+        for name, w in params.items()
+    }
+
+
+def _fully_sharded(step, params, x, y, mesh, check=True):
+    cut, specs = P("data"), _specs(params, mesh)
+    places = {"in_specs": (specs, cut, cut), "out_specs": (specs, P())}
+    step = partial(step, specs)
+    mapped = jax.shard_map(step, mesh=mesh, check_vma=check, **places)
+    return mapped(params, x, y)
+
+
+def fsdp_step__summed_loss(loss, params, x, y, rate, mesh):
+    def step(specs, params, x, y):
+        def own(p):
+            return loss(_whole(p, specs), x, y)
+
+        value, gradient = jax.value_and_grad(own)(params)
+        return _descend(params, gradient, rate), lax.pmean(value, "data")
+
+    return _fully_sharded(step, params, x, y, mesh)
+
+
+def fsdp_step__averaged_pieces(loss, params, x, y, rate, mesh):
+    def step(specs, params, x, y):
+        def own(p):
+            return loss(_whole(p, specs), x, y)
+
+        both = jax.value_and_grad(own)(params)
+        value, gradient = lax.pmean(both, "data")
+        return _descend(params, gradient, rate), value
+
+    return _fully_sharded(step, params, x, y, mesh, check=False)
+
+
+def fsdp_step__whole_gradients(loss, params, x, y, rate, mesh):
+    def step(specs, params, x, y):
+        both = jax.value_and_grad(loss)(_whole(params, specs), x, y)
+        value, gradient = lax.pmean(both, "data")
+        me = lax.axis_index("data")
+        for name, w in params.items():
+            if specs[name]:
+                g, rows = gradient[name], len(w)
+                mine = lax.dynamic_slice_in_dim(g, me * rows, rows)
+                gradient[name] = mine
+        return _descend(params, gradient, rate), value
+
+    return _fully_sharded(step, params, x, y, mesh, check=False)
+
+
+def fsdp_step__copies_left(loss, params, x, y, rate, mesh):
+    def step(params, x, y):
+        def mean_loss(p):
+            return lax.pmean(loss(p, x, y), "data")
+
+        value, gradient = jax.value_and_grad(mean_loss)(params)
+        return _descend(params, gradient, rate), value
+
+    copies = NamedSharding(mesh, P())
+    whole = {k: jax.sharding.reshard(w, copies) for k, w in params.items()}
+    return _on_devices(mesh, step, whole, x, y)
+
+
+def _staged(layer, weights, x, mesh, turns, results):
+    """The pipeline for so many turns; results(me, outs) what a device gives."""
+    n, parts = mesh.size, len(x)
+
+    def device(w, x):
+        me, to_next = (
+            lax.axis_index("stage"),
+            [(i, i + 1) for i in range(n - 1)],
+        )
+
+        def tick(received, t):
+            first = x[jnp.minimum(t, parts - 1)]
+            out = layer(w[0], jnp.where(me == 0, first, received))
+            return lax.ppermute(out, "stage", to_next), out
+
+        _, outs = lax.scan(tick, jnp.zeros_like(x[0]), jnp.arange(turns))
+        return results(me, outs)
+
+    specs = {
+        "in_specs": (P("stage"), P()),
+        "out_specs": P(),
+        "check_vma": False,
+    }
+    return jax.shard_map(device, mesh=mesh, **specs)(weights, x)
+
+
+def through_stages__bubble_kept(layer, weights, x, mesh):
+    n, parts = mesh.size, len(x)
+
+    def first_turns(me, outs):
+        return lax.psum(jnp.where(me == n - 1, outs[:parts], 0), "stage")
+
+    return _staged(layer, weights, x, mesh, parts + n - 1, first_turns)
+
+
+def through_stages__all_stages_summed(layer, weights, x, mesh):
+    n = mesh.size
+
+    def everybody(me, outs):
+        return lax.psum(outs[n - 1 :], "stage")
+
+    return _staged(layer, weights, x, mesh, len(x) + n - 1, everybody)
+
+
+def through_stages__masked_by_a_product(layer, weights, x, mesh):
+    n, parts = mesh.size, len(x)
+
+    def device(w, x):
+        me, to_next = (
+            lax.axis_index("stage"),
+            [(i, i + 1) for i in range(n - 1)],
+        )
+
+        def tick(carry, t):
+            received, done = carry
+            first, at = x[jnp.minimum(t, parts - 1)], t - (n - 1)
+            out = layer(w[0], jnp.where(me == 0, first, received))
+            mine = out * ((at >= 0) & (me == n - 1))
+            done = done.at[jnp.maximum(at, 0)].add(mine)
+            return (lax.ppermute(out, "stage", to_next), done), None
+
+        start = jnp.zeros_like(x[0]), jnp.zeros_like(x)
+        (_, done), _ = lax.scan(tick, start, jnp.arange(parts + n - 1))
+        return lax.psum(done, "stage")
+
+    specs = {"in_specs": (P("stage"), P()), "out_specs": P()}
+    mapped = jax.shard_map(device, mesh=mesh, check_vma=False, **specs)
+    return mapped(weights, x)
+
+
+def through_stages__only_the_last_has_it(layer, weights, x, mesh):
+    n = mesh.size
+    return _staged(
+        layer, weights, x, mesh, len(x) + n - 1, lambda me, outs: outs[n - 1 :]
+    )
+
+
+def through_stages__whole_batch_in_a_turn(layer, weights, x, mesh):
+    n = mesh.size
+
+    def device(w, x):
+        me, to_next = (
+            lax.axis_index("stage"),
+            [(i, i + 1) for i in range(n - 1)],
+        )
+        for t in range(n):
+            out = jax.vmap(lambda h: layer(w[0], h))(x)
+            x = lax.ppermute(out, "stage", to_next) if t < n - 1 else out
+        return lax.psum(jnp.where(me == n - 1, x, 0), "stage")
+
+    specs = {"in_specs": (P("stage"), P()), "out_specs": P()}
+    mapped = jax.shard_map(device, mesh=mesh, check_vma=False, **specs)
+    return mapped(weights, x)
+
+
+def through_stages__weights_gathered(layer, weights, x, mesh):
+    def device(w, x):
+        for each in lax.all_gather(w, "stage", tiled=True):
+            x = jax.vmap(lambda h, each=each: layer(each, h))(x)
+        return x
+
+    specs = {
+        "in_specs": (P("stage"), P()),
+        "out_specs": P(),
+        "check_vma": False,
+    }
+    return jax.shard_map(device, mesh=mesh, **specs)(weights, x)

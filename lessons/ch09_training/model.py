@@ -40,7 +40,7 @@ def layer(x, w, total):
     return x + total(jax.nn.gelu(norm(x) @ w["up"]) @ w["down"])
 
 
-WHOLE = "all_gather", "sharding_constraint"  # what makes a weight whole
+WHOLE = "all_gather", "sharding_constraint", "reshard"  # make a weight whole
 
 
 def not_whole(primitive, *_, **__):

@@ -23,11 +23,12 @@ def parallel(specs, mesh=None):
     """The step, on this mesh or the one that is set; its state's specs."""
 
     def whole(name, w):
-        if "data" not in specs[name]:
+        spec = tuple(specs[name])[
+            -w.ndim :
+        ]  # without the layers, if w is one's
+        if "data" not in spec:
             return w
-        from_the_end = specs[name].index("data") - len(specs[name])
-        axis = w.ndim + from_the_end
-        return lax.all_gather(w, "data", axis=axis, tiled=True)
+        return lax.all_gather(w, "data", axis=spec.index("data"), tiled=True)
 
     def total(x):
         return lax.psum(x, "model")

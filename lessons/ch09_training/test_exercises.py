@@ -5,7 +5,7 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import NamedSharding
+from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from grader import Budget, array, fitting, normal, sent
@@ -212,6 +212,186 @@ def test_accumulated_gradient(check):
         oracle=oracle,
         how="jit",
         budget=lambda _, params, *rest: one_sum(params, rest[-1]),
+        compare=("value", "placement"),
+        tolerance=1e-4,
+    )
+
+
+def auto(n):
+    """A mesh of the first devices with the Auto axis "x"."""
+    (n,) = fitting(n)
+    return Mesh(
+        np.array(jax.devices()[:n]), ("x",), axis_types=(AxisType.Auto,)
+    )
+
+
+def decay(state, batch):
+    """A decaying sum of all batches, and how often each entry was positive."""
+    return {
+        "trace": 0.5 * state["trace"] + batch.sum(axis=0),
+        "positive": state["positive"] + (state["trace"] > 0)[:, None],
+    }
+
+
+def descend(state, batch):
+    """One step of gradient descent with momentum towards the batch's mean."""
+    speed = 0.9 * state["speed"] + state["w"] - batch.mean(axis=0)
+    return {"speed": speed, "w": state["w"] - 0.1 * speed}
+
+
+def test_two_steps_in_one_memory(check):
+    def cases(rng):
+        drawn = []
+        for size, update, specs, of_batch in (
+            (8, decay, {"trace": P(), "positive": P("x")}, P(None, "x")),
+            (4, descend, {"w": P("x"), "speed": P("x")}, P()),
+            (4, decay, {"trace": P("x"), "positive": P(None, "x")}, P()),
+        ):
+            m, n = auto(size), 8 * int(rng.integers(1, 5))
+            state = {
+                name: jax.device_put(
+                    normal(rng, *((n, 4) if name == "positive" else (n,))),
+                    NamedSharding(m, spec),
+                )
+                for name, spec in specs.items()
+            }
+            batch = jax.device_put(
+                normal(rng, 6, n), NamedSharding(m, of_batch)
+            )
+            drawn.append((update, state, batch))
+        return drawn
+
+    def oracle(update, state, batch):
+        shards = [a.addressable_shards[0].data for a in state.values()]
+        alone = jax.tree.map(np.asarray, (state, batch))
+        for _ in range(2):
+            alone = update(*alone), alone[1]
+        return alone[0], sum(shard.nbytes for shard in shards)
+
+    check(
+        cases,
+        oracle=oracle,
+        compare=("value", "placement"),
+        values=("data", "bytes"),
+    )
+
+
+def two_layers(params, x, y):
+    hidden = jnp.tanh(x @ params["up"] + params["bias"])
+    return jnp.mean((hidden @ params["down"] - y) ** 2)
+
+
+def test_fsdp_step(check):
+    def cases(rng):
+        drawn = []
+        for n, rows, features, hidden, outputs in (
+            (8, 3, 8, 17, 3),
+            (4, 5, 9, 8, 2),
+        ):
+            mesh = line(n)
+            shapes = {
+                "up": (features, hidden),
+                "bias": (hidden,),
+                "down": (hidden, outputs),
+            }
+            params = {
+                name: placed(
+                    mesh,
+                    normal(rng, *shape),
+                    *["data"] * (shape[0] % mesh.size == 0),
+                )
+                for name, shape in shapes.items()
+            }
+            x = normal(rng, mesh.size * rows, features)
+            y = normal(rng, mesh.size * rows, outputs)
+            cut = placed(mesh, x, "data"), placed(mesh, y, "data")
+            drawn.append(
+                (two_layers, params, *cut, float(rng.uniform(0.1, 0.5)), mesh)
+            )
+        return drawn
+
+    def oracle(loss, params, x, y, rate, mesh):
+        up, bias, down, x, y = float64(
+            *(params[k] for k in ("up", "bias", "down")), x, y
+        )
+        hidden = np.tanh(x @ up + bias)
+        error = hidden @ down - y
+        back = 2 * error / error.size
+        inner = back @ down.T * (1 - hidden**2)
+        gradient = {
+            "up": x.T @ inner,
+            "bias": inner.sum(0),
+            "down": hidden.T @ back,
+        }
+        old = {"up": up, "bias": bias, "down": down}
+        new = {k: (old[k] - rate * gradient[k]).astype(np.float32) for k in old}
+        return new, np.float32(np.mean(error**2))
+
+    def budget(loss, params, x, y, rate, mesh):
+        cut = sum(
+            4 * w.size for w in params.values() if len(w) % mesh.size == 0
+        )
+        rest = sum(4 * w.size for w in params.values()) - cut
+        most = sent("all-gather", cut, mesh.size) + sent(
+            "reduce-scatter", cut, mesh.size
+        )
+        most += sent("all-reduce", rest + 16, mesh.size)
+        return Budget({"all-gather", "reduce-scatter", "all-reduce"}, most)
+
+    check(
+        cases,
+        oracle=oracle,
+        how="jit",
+        budget=budget,
+        compare=("value", "placement"),
+        tolerance=1e-4,
+    )
+
+
+def directions(w, h):
+    """Each row by w, and of length one: of rows of zeros it makes NaN."""
+    h = h @ w
+    return h / jnp.sqrt(jnp.sum(h * h, axis=-1, keepdims=True))
+
+
+def test_through_stages(check):
+    def cases(rng):
+        drawn = []
+        for n, parts, rows, d in ((4, 6, 2, 5), (8, 3, 3, 4), (2, 1, 4, 3)):
+            (n,) = fitting(n)
+            mesh = jax.make_mesh((n,), ("stage",), devices=jax.devices()[:n])
+            weights = placed(mesh, normal(rng, n, d, d), "stage")
+            drawn.append(
+                (
+                    directions,
+                    weights,
+                    placed(mesh, normal(rng, parts, rows, d)),
+                    mesh,
+                )
+            )
+        return drawn
+
+    def oracle(layer, weights, x, mesh):
+        weights, x = float64(weights, x)
+        for w in weights:
+            x = x @ w
+            x = x / np.sqrt((x * x).sum(-1, keepdims=True))
+        return x.astype(np.float32)
+
+    def budget(layer, weights, x, mesh):
+        n, (parts, rows, d) = mesh.size, x.shape
+        turns = (parts + n - 1) * rows * d * 4
+        return Budget(
+            {"collective-permute", "all-reduce"},
+            turns + sent("all-reduce", x.nbytes, n),
+        )
+
+    check(
+        cases,
+        oracle=oracle,
+        how="jit",
+        work=True,
+        budget=budget,
         compare=("value", "placement"),
         tolerance=1e-4,
     )

@@ -30,17 +30,12 @@ def _rules_of(page: str) -> list[tuple[re.Pattern, str]]:
 
 @functools.cache
 def _figures(page: str) -> dict[str, str]:
-    """The words of a lesson's table of published figures, which its own file has in both languages; "": of all."""
+    """The words of a lesson's table of measured figures, which its own file has in both languages; "": of all."""
     words: dict[str, str] = {}
     for path in ROOT.glob(f"lessons/{page or '*'}/published.toml"):
         published = tomllib.loads(path.read_text("utf-8"))
-        for columns in (published["columns"], published["measured"], published["reasons"]):
-            words |= zip(*(columns[edition] for edition in ("en", "zh-Hans")), strict=True)
-        rows = [
-            *published["verdicts"].values(),
-            *(figure["why"] for figure in published["figures"].values()),
-            *(figure["asked"] for part in ("figures", "own") for figure in published[part].values()),
-        ]
+        words |= zip(*(published["measured"][edition] for edition in ("en", "zh-Hans")), strict=True)
+        rows = (figure["asked"] for part in ("figures", "own") for figure in published[part].values())
         words |= {row["en"]: row["zh-Hans"] for row in rows}
     return words
 

@@ -16,19 +16,27 @@ PROGRAM = ROOT / "tests/support/drifted.py"
 COPIES = {
     "ch02_pmap": ("train_step", "masked_mean"),
     "ch03_sharding": ("spec_for_picture", "pad_and_slice"),
-    "ch04_jit": ("quiet_product", "known_to_all", "two_steps_in_place"),
+    "ch04_jit": ("quiet_product", "known_to_all"),
     "ch05_constraints": ("dense",),
     "ch06_shard_map": ("block_sums", "mean_and_variance", "first_largest"),
     "ch07_collectives": ("ring_all_reduce",),
     "ch08_three_ways": ("mlp_by_constraints", "mlp_by_hand", "mlp_explicit"),
-    "ch09_training": ("dropout_step", "shard_to_fit", "gated_mlp", "accumulated_gradient"),
+    "ch09_training": (
+        "dropout_step",
+        "shard_to_fit",
+        "gated_mlp",
+        "accumulated_gradient",
+        "two_steps_in_one_memory",
+        "fsdp_step",
+        "through_stages",
+    ),
 }
 OFTEN = ("ch06_shard_map", "ch09_training")  # in every `make test`
 
 
-def test_the_nineteen_are_exercises():
+def test_they_are_exercises():
     assert all(set(names) <= set(functions(ROOT / "lessons" / c / "exercises.py")) for c, names in COPIES.items())
-    assert sum(map(len, COPIES.values())) == 19
+    assert sum(map(len, COPIES.values())) == 21
 
 
 @pytest.mark.parametrize("chapter", [pytest.param(c, marks=[] if c in OFTEN else pytest.mark.long) for c in COPIES])

@@ -68,16 +68,3 @@ def known_to_all(x, w, mesh):
         return jax.lax.with_sharding_constraint(y, NamedSharding(mesh, P()))
 
     return gather(x @ w) if w.shape[1] < w.shape[0] else jnp.dot(gather(x), w)
-
-
-def two_steps_in_place(update, state, batch):
-    def step(state, batch):
-        return update(state, batch)
-
-    layout = {name: array.sharding for name, array in state.items()}
-    donating = jax.jit(step, donate_argnames="state", out_shardings=layout)
-    memory = donating.lower(state, batch).compile().memory_analysis()
-    assert memory is not None
-    for _ in range(2):
-        state = donating(state, batch)
-    return state, memory.alias_size_in_bytes

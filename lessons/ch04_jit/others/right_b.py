@@ -1,9 +1,6 @@
 """Right, written another way again: shard_map, constraints in a loop."""
 
-from collections import OrderedDict
-
 import jax
-import numpy as np
 from jax import lax
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
@@ -36,25 +33,3 @@ def known_to_all(x, w, mesh):
     return jax.shard_map(
         local, mesh=mesh, in_specs=(P("x"), P()), out_specs=P(), check_vma=False
     )(x, w)
-
-
-def two_steps_in_place(update, state, batch):
-    names = list(state)
-    layouts = [state[name].sharding for name in names]
-
-    def flat(batch, *arrays):
-        new = update(OrderedDict(zip(names, arrays, strict=True)), batch)
-        return [
-            lax.with_sharding_constraint(new[n], s)
-            for n, s in zip(names, layouts, strict=True)
-        ]
-
-    donated = tuple(range(1, len(names) + 1))
-    step = jax.jit(flat, donate_argnums=donated, out_shardings=layouts)
-    arrays = [state[name] for name in names]
-    memory = step.lower(batch, *arrays).compile().memory_analysis()
-    assert memory is not None
-    arrays = step(batch, *step(batch, *arrays))
-    return dict(zip(names, arrays, strict=True)), int(
-        np.sum([memory.alias_size_in_bytes])
-    )

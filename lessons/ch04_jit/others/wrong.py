@@ -54,17 +54,3 @@ def known_to_all__inner_cut(x, w, mesh):
     )
     w = lax.with_sharding_constraint(w, rows)
     return jax.jit(jnp.matmul, out_shardings=NamedSharding(mesh, P()))(x, w)
-
-
-def _bytes(compiled, what="alias_size_in_bytes"):
-    return getattr(compiled.memory_analysis(), what)
-
-
-def two_steps_in_place__does_not_fit(update, state, batch):
-    compiled = (
-        jax.jit(update, donate_argnums=(0,)).lower(state, batch).compile()
-    )
-    saved = _bytes(compiled)
-    for _ in range(2):
-        state = compiled(state, batch)
-    return state, saved

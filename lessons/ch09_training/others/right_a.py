@@ -76,3 +76,62 @@ def accumulated_gradient(losses, params, x, y, real, mesh):
         "check_vma": False,
     }
     return jax.shard_map(device, mesh=mesh, **specs)(params, x, y, real)
+
+
+def two_steps_in_one_memory(update, state, batch):
+    def step(state, batch):
+        return update(state, batch)
+
+    layout = {name: array.sharding for name, array in state.items()}
+    donating = jax.jit(step, donate_argnames="state", out_shardings=layout)
+    memory = donating.lower(state, batch).compile().memory_analysis()
+    assert memory is not None
+    for _ in range(2):
+        state = donating(state, batch)
+    return state, memory.alias_size_in_bytes
+
+
+def fsdp_step(loss, params, x, y, rate, mesh):
+    """The gradient of each device's own loss, scattered by hand."""
+    cut = {k for k, w in params.items() if w.shape[0] % mesh.size == 0}
+
+    def step(params, x, y):
+        whole = {
+            k: lax.all_gather(w, "data", tiled=True) if k in cut else w
+            for k, w in params.items()
+        }
+        value, gradient = jax.value_and_grad(loss)(whole, x, y)
+        for k, g in gradient.items():
+            if k in cut:
+                g = lax.psum_scatter(g, "data", tiled=True) / mesh.size
+            else:
+                g = lax.pmean(g, "data")
+            gradient[k] = params[k] - rate * g
+        return gradient, lax.pmean(value, "data")
+
+    specs = {k: P("data") if k in cut else P() for k in params}
+    return jax.shard_map(
+        step,
+        mesh=mesh,
+        in_specs=(specs, P("data"), P("data")),
+        out_specs=(specs, P()),
+        check_vma=False,
+    )(params, x, y)
+
+
+def through_stages(layer, weights, x, mesh):
+    """Turn after turn written out, the results kept as they come."""
+    n, parts = mesh.size, x.shape[0]
+
+    def device(w, x):
+        me, h, done = lax.axis_index("stage"), x[0], []
+        for t in range(parts + n - 1):
+            h = layer(w[0], jnp.where(me == 0, x[min(t, parts - 1)], h))
+            if t >= n - 1:
+                done.append(jnp.where(me == n - 1, h, jnp.zeros_like(h)))
+            h = lax.ppermute(h, "stage", [(i, i + 1) for i in range(n - 1)])
+        return lax.psum(jnp.stack(done), "stage")
+
+    return jax.shard_map(
+        device, mesh=mesh, in_specs=(P("stage"), P()), out_specs=P()
+    )(weights, x)

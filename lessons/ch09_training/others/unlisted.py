@@ -200,3 +200,138 @@ def accumulated_gradient__rows_of_one_device(losses, params, x, y, real, mesh):
         return jax.tree.map(lambda g: g / rows, total)
 
     return _accumulate(device, params, x, y, real, mesh)
+
+
+def two_steps_in_one_memory__all_devices_counted(update, state, batch):
+    layout = jax.tree.map(lambda a: a.sharding, state)
+    step = (
+        jax.jit(update, donate_argnums=0, out_shardings=layout)
+        .lower(state, batch)
+        .compile()
+    )
+    devices = len(batch.sharding.device_set)
+    return step(
+        step(state, batch), batch
+    ), step.memory_analysis().alias_size_in_bytes * devices
+
+
+def two_steps_in_one_memory__one_to_warm_up(update, state, batch):
+    layout = jax.tree.map(lambda a: a.sharding, state)
+    step = jax.jit(update, donate_argnums=0, out_shardings=layout)
+    shared = (
+        step.lower(state, batch).compile().memory_analysis().alias_size_in_bytes
+    )
+    state = step(state, batch)
+    return step(step(state, batch), batch), shared
+
+
+def two_steps_in_one_memory__moved_back_afterwards(update, state, batch):
+    step = jax.jit(update, donate_argnums=0)
+    shared = (
+        step.lower(state, batch).compile().memory_analysis().alias_size_in_bytes
+    )
+    layout = jax.tree.map(lambda a: a.sharding, state)
+    return jax.device_put(step(step(state, batch), batch), layout), shared
+
+
+def two_steps_in_one_memory__temporary_memory(update, state, batch):
+    layout = jax.tree.map(lambda a: a.sharding, state)
+    step = (
+        jax.jit(update, donate_argnums=0, out_shardings=layout)
+        .lower(state, batch)
+        .compile()
+    )
+    return step(
+        step(state, batch), batch
+    ), step.memory_analysis().temp_size_in_bytes
+
+
+def two_steps_in_one_memory__donating_only_compiled(update, state, batch):
+    layout = jax.tree.map(lambda a: a.sharding, state)
+    donating = jax.jit(update, donate_argnums=0, out_shardings=layout)
+    memory = donating.lower(state, batch).compile().memory_analysis()
+    step = jax.jit(update, out_shardings=layout)
+    return step(step(state, batch), batch), memory.alias_size_in_bytes
+
+
+def fsdp_step__uphill(loss, params, x, y, rate, mesh):
+    specs = {
+        k: P("data") if len(w) % mesh.size == 0 else P()
+        for k, w in params.items()
+    }
+
+    def step(params, x, y):
+        def mean_loss(p):
+            p = {
+                k: lax.all_gather(w, "data", tiled=True) if specs[k] else w
+                for k, w in p.items()
+            }
+            return lax.pmean(loss(p, x, y), "data")
+
+        value, gradient = jax.value_and_grad(mean_loss)(params)
+        return jax.tree.map(lambda p, g: p + rate * g, params, gradient), value
+
+    return jax.shard_map(
+        step,
+        mesh=mesh,
+        in_specs=(specs, P("data"), P("data")),
+        out_specs=(specs, P()),
+    )(params, x, y)
+
+
+def fsdp_step__loss_of_the_new(loss, params, x, y, rate, mesh):
+    specs = {
+        k: P("data") if len(w) % mesh.size == 0 else P()
+        for k, w in params.items()
+    }
+
+    def step(params, x, y):
+        def mean_loss(p):
+            p = {
+                k: lax.all_gather(w, "data", tiled=True) if specs[k] else w
+                for k, w in p.items()
+            }
+            return lax.pmean(loss(p, x, y), "data")
+
+        gradient = jax.grad(mean_loss)(params)
+        new = jax.tree.map(lambda p, g: p - rate * g, params, gradient)
+        return new, mean_loss(new)
+
+    return jax.shard_map(
+        step,
+        mesh=mesh,
+        in_specs=(specs, P("data"), P("data")),
+        out_specs=(specs, P()),
+    )(params, x, y)
+
+
+def through_stages__last_layer_first(layer, weights, x, mesh):
+    n, parts = mesh.size, len(x)
+
+    def device(w, x):
+        me, h, done = lax.axis_index("stage"), x[0], []
+        for t in range(parts + n - 1):
+            h = layer(w[0], jnp.where(me == n - 1, x[min(t, parts - 1)], h))
+            done.append(jnp.where(me == 0, h, 0))
+            h = lax.ppermute(h, "stage", [(i + 1, i) for i in range(n - 1)])
+        return lax.psum(jnp.stack(done[n - 1 :]), "stage")
+
+    return jax.shard_map(
+        device, mesh=mesh, in_specs=(P("stage"), P()), out_specs=P()
+    )(weights, x)
+
+
+def through_stages__one_turn_short(layer, weights, x, mesh):
+    n, parts = mesh.size, len(x)
+
+    def device(w, x):
+        me, h, done = lax.axis_index("stage"), x[0], []
+        for t in range(parts + n - 2):
+            h = layer(w[0], jnp.where(me == 0, x[min(t, parts - 1)], h))
+            done.append(jnp.where(me == n - 1, h, 0))
+            h = lax.ppermute(h, "stage", [(i, i + 1) for i in range(n - 1)])
+        return lax.psum(jnp.stack(done[-parts:]), "stage")
+
+    return jax.shard_map(
+        device, mesh=mesh, in_specs=(P("stage"), P()), out_specs=P()
+    )(weights, x)

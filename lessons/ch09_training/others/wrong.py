@@ -493,3 +493,190 @@ def accumulated_gradient__zeros_have_a_loss(losses, params, x, y, real, mesh):
     ins = (P(), rows, rows, rows)
     f = jax.shard_map(local, mesh=mesh, in_specs=ins, out_specs=P())
     return f(params, x, y, real)
+
+
+def _bytes(compiled, what="alias_size_in_bytes"):
+    return getattr(compiled.memory_analysis(), what)
+
+
+def two_steps_in_one_memory__does_not_fit(update, state, batch):
+    compiled = (
+        jax.jit(update, donate_argnums=(0,)).lower(state, batch).compile()
+    )
+    saved = _bytes(compiled)
+    for _ in range(2):
+        state = compiled(state, batch)
+    return state, saved
+
+
+def fsdp_step__whole_gradients(loss, params, x, y, rate, mesh):
+    copies, row = NamedSharding(mesh, P()), NamedSharding(mesh, P("data"))
+    whole = {k: jax.sharding.reshard(w, copies) for k, w in params.items()}
+
+    def each(p, x, y):
+        return lax.psum(jax.value_and_grad(loss)(p, x, y), "data")
+
+    value, gradient = jax.shard_map(
+        each,
+        mesh=mesh,
+        in_specs=(P(), P("data"), P("data")),
+        out_specs=P(),
+        check_vma=False,
+    )(whole, x, y)
+    n, new = mesh.size, {}
+    for k, w in params.items():
+        g = gradient[k] / n
+        new[k] = w - rate * (
+            jax.sharding.reshard(g, row) if len(w) % n == 0 else g
+        )
+    return new, value / n
+
+
+def through_stages__weights_gathered(layer, weights, x, mesh):
+    whole = jax.sharding.reshard(weights, NamedSharding(mesh, P()))
+    for i in range(len(whole)):
+        x = jnp.stack([layer(whole[i], part) for part in x])
+    return x
+
+
+def through_stages__whole_batch_in_a_turn(layer, weights, x, mesh):
+    n, rows = len(weights), x.reshape(-1, x.shape[-1])
+
+    def device(w, h):
+        for i in range(n):
+            h = layer(w[0], h)
+            if i + 1 < n:
+                h = lax.ppermute(h, "stage", [(j, j + 1) for j in range(n - 1)])
+        last = lax.axis_index("stage") == n - 1
+        return lax.psum(jnp.where(last, h, jnp.zeros_like(h)), "stage")
+
+    return jax.shard_map(
+        device, mesh=mesh, in_specs=(P("stage"), P()), out_specs=P()
+    )(weights, rows).reshape(x.shape)
+
+
+def _own_step(loss, params, x, y, rate, mesh, of_gradient, out=None):
+    """Each device's own loss, its gradient scattered by hand."""
+    n = mesh.size
+    cut = {k: w.shape[0] % n == 0 for k, w in params.items()}
+    specs = {k: P("data") if c else P() for k, c in cut.items()}
+
+    def step(params, x, y):
+        whole = {}
+        for k, w in params.items():
+            whole[k] = lax.all_gather(w, "data", tiled=True) if cut[k] else w
+        value, gradient = jax.value_and_grad(loss)(whole, x, y)
+        new = {}
+        for k, g in gradient.items():
+            old = params[k] if out is None else whole[k]
+            new[k] = old - rate * of_gradient(g, cut[k])
+        return new, lax.psum(value, "data") / n
+
+    return jax.shard_map(
+        step,
+        mesh=mesh,
+        in_specs=(specs, P("data"), P("data")),
+        out_specs=(specs if out is None else P(), P()),
+        check_vma=False,
+    )(params, x, y)
+
+
+def fsdp_step__summed_loss(loss, params, x, y, rate, mesh):
+    def summed(g, cut):
+        if cut:
+            return lax.psum_scatter(g, "data", tiled=True)
+        return lax.psum(g, "data")
+
+    return _own_step(loss, params, x, y, rate, mesh, summed)
+
+
+def fsdp_step__averaged_pieces(loss, params, x, y, rate, mesh):
+    def averaged(g, cut):
+        if cut:
+            g = lax.psum_scatter(g, "data", tiled=True)
+        return lax.psum(g, "data") / mesh.size
+
+    return _own_step(loss, params, x, y, rate, mesh, averaged)
+
+
+def fsdp_step__copies_left(loss, params, x, y, rate, mesh):
+    def mean(g, cut):
+        return lax.pmean(g, "data")
+
+    return _own_step(loss, params, x, y, rate, mesh, mean, out="whole")
+
+
+def _turns(layer, weights, x, mesh, finish):
+    """finish(me, kept), of what each turn gave, on every device."""
+    n = mesh.size
+    idle = jnp.broadcast_to(x[-1:], (n - 1, *x.shape[1:]))
+
+    def device(w, feed):
+        me = lax.axis_index("stage")
+
+        def turn(h, fresh):
+            h = layer(w[0], lax.select(me == 0, fresh, h))
+            on = [(i, i + 1) for i in range(n - 1)]
+            return lax.ppermute(h, "stage", on), h
+
+        _, kept = lax.scan(turn, jnp.zeros_like(feed[0]), feed)
+        return finish(me, kept)
+
+    return jax.shard_map(
+        device,
+        mesh=mesh,
+        in_specs=(P("stage"), P()),
+        out_specs=P(),
+        check_vma=False,
+    )(weights, jnp.concatenate([x, idle]))
+
+
+def through_stages__bubble_kept(layer, weights, x, mesh):
+    def finish(me, kept):
+        last = lax.select(me == mesh.size - 1, kept, jnp.zeros_like(kept))
+        return lax.psum(last[: len(x)], "stage")
+
+    return _turns(layer, weights, x, mesh, finish)
+
+
+def through_stages__all_stages_summed(layer, weights, x, mesh):
+    def finish(me, kept):
+        return lax.psum(kept[-len(x) :], "stage")
+
+    return _turns(layer, weights, x, mesh, finish)
+
+
+def through_stages__masked_by_a_product(layer, weights, x, mesh):
+    n, parts = mesh.size, x.shape[0]
+
+    def device(w, x):
+        me = lax.axis_index("stage")
+        last = jnp.float32(me == n - 1)
+
+        def turn(t, carry):
+            h, done = carry
+            fresh = lax.dynamic_index_in_dim(
+                x, jnp.minimum(t, parts - 1), keepdims=False
+            )
+            h = layer(w[0], lax.select(me == 0, fresh, h))
+            k = jnp.maximum(t - n + 1, 0)
+            done = done.at[k].set(done[k] + last * jnp.float32(t > n - 2) * h)
+            on = [(i, i + 1) for i in range(n - 1)]
+            return lax.ppermute(h, "stage", on), done
+
+        carry = jnp.zeros(x.shape[1:]), jnp.zeros(x.shape)
+        return lax.psum(
+            lax.fori_loop(0, parts + n - 1, turn, carry)[1], "stage"
+        )
+
+    return jax.shard_map(
+        device,
+        mesh=mesh,
+        in_specs=(P("stage"), P()),
+        out_specs=P(),
+        check_vma=False,
+    )(weights, x)
+
+
+def through_stages__only_the_last_has_it(layer, weights, x, mesh):
+    return _turns(layer, weights, x, mesh, lambda me, kept: kept[-len(x) :])

@@ -143,6 +143,19 @@ def test_one_that_was_renamed_says_where_the_old_answer_is(root, blank):
     assert "double 原来叫 times_two：你的答案在 answers/ch90_one.py:1" in chinese.text
 
 
+def test_one_that_moved_says_where_the_old_answer_is(root):
+    words = root / "lessons/ch90_one/words.toml"
+    words.write_text(words.read_text().replace("[double]", '[double]\nformerly = ["ch80_zero.times_two"]', 1))
+    answer(root, "ch90_one", BLANKS.read_text())
+    assert check(root, "lessons/ch90_one", "-k", "double").rows["ch90_one.double"]["message"] == "Not begun yet."
+    answer(root, "ch80_zero", "\ndef times_two(x):\n    return 2 * x\n")
+    checked = check(root, "lessons/ch90_one", "-k", "double")
+    assert checked.rows["ch90_one.double"]["outcome"] == "todo"
+    assert "double was called times_two before: your answer is at answers/ch80_zero.py:2; take it over" in checked.text
+    chinese = check(root, "lessons/ch90_one", "-k", "double", "--lang", "zh-Hans")
+    assert "double 原来叫 times_two：你的答案在 answers/ch80_zero.py:2" in chinese.text
+
+
 def test_a_renamed_blank_holds_no_answer(root):
     words = root / "lessons/ch90_one/words.toml"
     words.write_text(words.read_text().replace("[double]", '[double]\nformerly = ["twice"]', 1))

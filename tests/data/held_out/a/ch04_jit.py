@@ -38,12 +38,3 @@ def known_to_all(x, w, mesh):
     else:
         product = with_sharding_constraint(x @ w, cut)
     return with_sharding_constraint(product, whole)
-
-
-# what: reports the size of the output, not of what it shares with the input
-def two_steps_in_place(update, state, batch):
-    layout = {name: array.sharding for name, array in state.items()}
-    step = jax.jit(update, donate_argnums=0, out_shardings=layout)
-    compiled = step.lower(state, batch).compile()
-    shared = compiled.memory_analysis().output_size_in_bytes
-    return step(step(state, batch), batch), shared

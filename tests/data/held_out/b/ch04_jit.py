@@ -37,14 +37,3 @@ def known_to_all(x, w, mesh):
         return jax.device_put(x, whole) @ w
     product = with_sharding_constraint(x @ w, NamedSharding(mesh, P("x")))
     return jax.device_put(product, whole)
-
-
-# what: donates a copy, to leave the caller's state usable
-def two_steps_in_place(update, state, batch):
-    layout = {name: array.sharding for name, array in state.items()}
-    step = jax.jit(update, donate_argnums=0, out_shardings=layout)
-    compiled = step.lower(state, batch).compile()
-    state = jax.tree.map(jnp.copy, state)
-    for _ in range(2):
-        state = compiled(state, batch)
-    return state, compiled.memory_analysis().alias_size_in_bytes

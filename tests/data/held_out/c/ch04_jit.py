@@ -51,18 +51,3 @@ def known_to_all(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
         return with_sharding_constraint(x @ w, everywhere)
     product = with_sharding_constraint(x @ w, NamedSharding(mesh, P("x", None)))
     return with_sharding_constraint(product, everywhere)
-
-
-# what: donates a copy, to keep the caller's state usable: the old state's own memory is not taken over
-def two_steps_in_place(
-    update: Callable, state: dict[str, jax.Array], batch: jax.Array
-) -> tuple[dict[str, jax.Array], int]:
-    layouts = jax.tree.map(lambda a: a.sharding, state)
-    state = jax.tree.map(jnp.copy, state)
-    state = jax.device_put(state, layouts)
-    step = jax.jit(update, donate_argnums=0, out_shardings=layouts)
-    compiled = step.lower(state, batch).compile()
-    shared = compiled.memory_analysis().alias_size_in_bytes
-    for _ in range(2):
-        state = compiled(state, batch)
-    return state, shared

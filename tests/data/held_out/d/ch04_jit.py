@@ -49,20 +49,3 @@ def known_to_all(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
         return with_sharding_constraint(x @ w, whole)
     product = with_sharding_constraint(x @ w, cut)
     return with_sharding_constraint(product, whole)
-
-
-# what: memory_analysis() counts all devices together, so one device's bytes are a fraction of it
-def two_steps_in_place(
-    update: Callable, state: dict[str, jax.Array], batch: jax.Array
-) -> tuple[dict[str, jax.Array], int]:
-    layouts = jax.tree.map(lambda array: array.sharding, state)
-    devices = next(iter(state.values())).sharding.mesh.size
-    compiled = (
-        jax.jit(update, donate_argnums=0, out_shardings=layouts)
-        .lower(state, batch)
-        .compile()
-    )
-    shared = compiled.memory_analysis().alias_size_in_bytes
-    for _ in range(2):
-        state = compiled(state, batch)
-    return state, shared // devices

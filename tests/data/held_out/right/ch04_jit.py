@@ -41,15 +41,3 @@ def known_to_all(x, w, mesh):
         jnp.matmul, mesh=mesh, in_specs=(rows, P()), out_specs=rows
     )
     return with_sharding_constraint(product(x, w), NamedSharding(mesh, P()))
-
-
-# what: one compiled program, called twice by reduce
-def two_steps_in_place(update, state, batch):
-    layout = jax.tree.map(lambda array: array.sharding, state)
-    program = (
-        jax.jit(update, donate_argnums=(0,), out_shardings=layout)
-        .lower(state, batch)
-        .compile()
-    )
-    state = reduce(lambda now, _: program(now, batch), range(2), state)
-    return state, program.memory_analysis().alias_size_in_bytes

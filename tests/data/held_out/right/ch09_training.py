@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from functools import reduce
 
 import jax
 import jax.numpy as jnp
@@ -106,3 +107,15 @@ def accumulated_gradient(
     ins = (P(), rows, rows, rows)
     f = jax.shard_map(local, mesh=mesh, in_specs=ins, out_specs=P())
     return f(params, x, y, real)
+
+
+# what: one compiled program, called twice by reduce
+def two_steps_in_one_memory(update, state, batch):
+    layout = jax.tree.map(lambda array: array.sharding, state)
+    program = (
+        jax.jit(update, donate_argnums=(0,), out_shardings=layout)
+        .lower(state, batch)
+        .compile()
+    )
+    state = reduce(lambda now, _: program(now, batch), range(2), state)
+    return state, program.memory_analysis().alias_size_in_bytes

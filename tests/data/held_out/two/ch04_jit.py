@@ -47,12 +47,3 @@ def known_to_all(x, w, mesh):
         each, mesh=mesh, in_specs=(P("x"), P()), out_specs=P()
     )
     return with_sharding_constraint(out(x, w), NamedSharding(mesh, P()))
-
-
-# what: leaves the new layout to the compiler + counts the whole arrays' bytes
-def two_steps_in_place(update, state, batch):
-    shared = sum(array.nbytes for array in state.values())
-    step = jax.jit(update, donate_argnums=0)
-    for _ in range(2):
-        state = step(state, batch)
-    return state, shared

@@ -23,15 +23,3 @@ def product_layout(subscripts: str, left: P, right: P) -> tuple[P, list[str]]:
             axes += [entry] if isinstance(entry, str) else list(entry)
     spec = P(*(None if letter in both else cut.get(letter) for letter in result))
     return spec, axes
-
-
-# what: leaves the layout of the new state to the compiler and moves it back afterwards + reports the memory of all arguments, batch and all
-def two_steps_in_place(
-    update: Callable, state: dict[str, jax.Array], batch: jax.Array
-) -> tuple[dict[str, jax.Array], int]:
-    layouts = jax.tree.map(lambda a: a.sharding, state)
-    step = jax.jit(update, donate_argnums=0)
-    analysis = step.lower(state, batch).compile().memory_analysis()
-    for _ in range(2):
-        state = jax.device_put(step(state, batch), layouts)
-    return state, analysis.argument_size_in_bytes

@@ -54,3 +54,15 @@ def accumulated_gradient(
     return jax.shard_map(
         part, mesh=mesh, in_specs=(P(), rows, rows, rows), out_specs=P()
     )(params, x, y, real)
+
+
+# what: leaves the layout of the new state to the compiler and moves it back afterwards + reports the memory of all arguments, batch and all
+def two_steps_in_one_memory(
+    update: Callable, state: dict[str, jax.Array], batch: jax.Array
+) -> tuple[dict[str, jax.Array], int]:
+    layouts = jax.tree.map(lambda a: a.sharding, state)
+    step = jax.jit(update, donate_argnums=0)
+    analysis = step.lower(state, batch).compile().memory_analysis()
+    for _ in range(2):
+        state = jax.device_put(step(state, batch), layouts)
+    return state, analysis.argument_size_in_bytes
