@@ -91,22 +91,14 @@ pictures.profile(even.step(2))
 even.step(2).table()
 
 # %% threads
-from collections import defaultdict
+from recording import look_inside
 
-from jax.profiler import ProfileData
-
-folder, ran = tempfile.mkdtemp(), defaultdict(set)
+folder = tempfile.mkdtemp()
 with jax.profiler.trace(folder):
     for _ in range(3):
         jax.block_until_ready(step(same, x))
-(file,) = Path(folder).rglob("*.xplane.pb")
-planes = list(ProfileData.from_file(str(file)).planes)
-print("planes:", ", ".join(plane.name for plane in planes))
-for plane in planes:
-    for line in plane.lines:
-        for stats in (dict(event.stats) for event in line.events):
-            if "device_ordinal" in stats:
-                ran[stats["device_ordinal"]].add(line.name)
+names, ran = look_inside(folder)
+print("planes:", ", ".join(names))
 print("threads that ran device 0:", len(ran[0]))
 
 # %% picture-uneven
@@ -131,12 +123,6 @@ each = [profiles.read(f"{folder}/{process}") for process in (0, 1)]
 both = profiles.together(*each)
 pictures.profile(both.step(2), notes=["load"])
 
-# %% clocks
-from minipod.profiles.aligned import offsets
-
-for number, apart in enumerate(offsets(*each)):
-    print(f"all-reduce {number}: its ends lie {1e3 * apart:5.2f} ms apart")
-
 # %% who-loads
 one = both.step(2)
 late, seconds = one.straggler()
@@ -145,6 +131,12 @@ for note in one.noted("load"):
     inside = min(note.end, one.end) - max(note.start, one.start)
     if inside > 0.001:
         print(f"process {note.process} loads for {1e3 * inside:.0f} ms")
+
+# %% clocks
+from minipod.profiles.aligned import offsets
+
+for number, apart in enumerate(offsets(*each)):
+    print(f"all-reduce {number}: its ends lie {1e3 * apart:5.2f} ms apart")
 
 # %% schedule
 print((lesson / "schedule_tpu.txt").read_text())
