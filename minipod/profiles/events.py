@@ -25,7 +25,8 @@ class Event:
     """One operation on one device.
 
     name: the instruction's, in the compiled program. kind: "compute", or a collective's operation, such as
-    "all-reduce". start, end: seconds since the epoch. group: the lanes that take part; empty where it is not known.
+    "all-reduce"; "async-collective" where a TPU's profile does not say which. start, end: seconds since the epoch.
+    group: the lanes that take part; empty where it is not known.
     complete: when the last of those that take part had started, None for what is no collective, or whose partners are
     not found. Until then this device waits; by whom it was kept waiting is `last`.
     """

@@ -21,6 +21,8 @@ _LINES = ("XLA Ops", "Async XLA Ops")  # of a TPU's plane: what its core does, a
 def read(path: str | Path, *texts: str) -> Profile:
     """The profile in a file, or the newest in a folder that was given to `jax.profiler.trace`.
 
+    Where that has a file for each host, each is a process, by its own clock (`together` sets clocks).
+
     texts: `compiled.as_text()` of the programs that ran. With them a collective is known for what it is, and by whom
     it is shared. Without, it is recognised by its name, and all devices are taken to share it.
     FileNotFoundError or ValueError, in one sentence, for what is no such profile.
@@ -38,12 +40,22 @@ def read(path: str | Path, *texts: str) -> Profile:
             elif plane.name.startswith("/host:"):
                 events += _simulated(plane, process, zero, known, places)
                 notes += _notes(plane, process, zero)
+    if not events and (strange := _strange(files)):
+        raise ValueError(
+            f"{path} is of {strange}, and its lines are not understood: only those of TPUs and of simulated devices are"
+        )
     if not events:
         raise ValueError(
             f"{path} has no operation of a device in it: record it while a compiled program runs, and wait for the "
             "result (jax.block_until_ready) before the trace ends"
         )
     return whole(met(events), notes)
+
+
+def _strange(files: Iterable[Path]) -> str:
+    """The plane of a device that has operations, but none where a TPU has them; "" where there is none."""
+    planes = (p for file in files for p in _planes(file) if p.name.startswith("/device:"))
+    return next((p.name for p in planes if any(True for line in p.lines for _ in line.events)), "")
 
 
 def found(path: Path) -> list[Path]:
@@ -115,13 +127,17 @@ def _simulated(
 
 
 def _of_device(plane: Any, process: int, zero: float) -> Iterator[Event]:
-    """Of a TPU: one lane. What encloses others is left out."""
+    """Of a TPU: one lane. What encloses others is left out.
+
+    A TPU's compiler names the fusions that start and end a collective `async-collective-start` and `…-done`, whichever
+    collective it is; a fusion that goes on with one while it computes counts as computing.
+    """
     number = plane.name.rpartition(":")[2]
     lane = Lane(process, int(number) if number.isdigit() else 0)
     for line in (line for line in plane.lines if line.name in _LINES):
         for event in line.events:
             name, opcode = operation(event.name)
-            what = kind(opcode)
+            what = "async-collective" if name.startswith("async-collective-") else kind(opcode)
             if opcode in AROUND or not event.duration_ns:
                 continue
             if what == "compute" and (line.name == _LINES[1] or opcode.endswith(("-start", "-done"))):

@@ -17,9 +17,17 @@ def union(spans: Iterable[Span]) -> list[Span]:
 
 def without(spans: Iterable[Span], others: Iterable[Span]) -> list[Span]:
     """What of the spans lies in none of the others."""
-    left = union(spans)
-    for a, b in union(others):
-        left = [part for s, e in left for part in ((s, min(e, a)), (max(s, b), e)) if part[1] > part[0]]
+    left, rest, first = list[Span](), union(others), 0
+    for start, end in union(spans):
+        while first < len(rest) and rest[first][1] <= start:
+            first += 1
+        at = first
+        while at < len(rest) and rest[at][0] < end:
+            if rest[at][0] > start:
+                left.append((start, rest[at][0]))
+            start, at = max(start, rest[at][1]), at + 1
+        if start < end:
+            left.append((start, end))
     return left
 
 

@@ -98,6 +98,17 @@ def test_a_tpus_planes_are_lanes_with_what_is_under_way_beside_the_core(tmp_path
     assert spent(found, 3) == {"compute": 5, "exchange": 2, "hidden": 4}
 
 
+def test_the_fusions_that_start_and_end_a_tpus_collective_are_no_computing(tmp_path):
+    ops = [
+        ("%async-collective-start.1 = (f32[8], u32[]) fusion(f32[1] %p), kind=kCustom", 0, 1),
+        ("%fusion.13 = (f32[8], u32[]) fusion(f32[8] %q), kind=kOutput", 1, 6),
+        ("%async-collective-done.1 = f32[8] fusion(f32[8] %r), kind=kCustom", 6, 9),
+    ]
+    found = profiles.read(written(tmp_path, of_tpu({0: {"XLA Ops": ops}})))
+    assert spent(found, 0) == {"compute": 5, "exchange": 4}
+    assert list(found.kinds()) == ["async-collective"]
+
+
 def test_partners_are_unknown_where_the_profile_begins_in_the_middle(tmp_path):
     operations = [(0, "psum.1", 0, 1), (0, "psum.1", 4, 9), (1, "psum.1", 7, 9)]
     found = profiles.read(written(tmp_path, of_cpu(operations)))
@@ -162,6 +173,12 @@ def test_what_is_no_profile_is_told_in_a_sentence(tmp_path, name, data, error):
     with pytest.raises(ValueError) as told:
         profiles.read(file)
     assert error in str(told.value) and "\n" not in str(told.value)
+
+
+def test_devices_whose_lines_are_not_understood_are_named(tmp_path):
+    file = written(tmp_path, of_tpu({0: {"Stream #13(Compute)": [("gemm", 0, 4)]}}))
+    with pytest.raises(ValueError, match="is of /device:TPU:0, and its lines are not understood"):
+        profiles.read(file)
 
 
 def test_a_file_or_a_recording_that_is_not_there_is_told(tmp_path):
