@@ -118,6 +118,11 @@ def test_waited_for(check):
                 events.append((d, "all-reduce", float(start), end))
                 events.append((d, "fusion.1", 20.0 * turn - 3, start - 0.0))
         drawn.append(([events[i] for i in rng.permutation(len(events))],))
+        # nothing but collectives; the last device is the late one, or the first
+        for on in (1, 2):
+            talks = [e for e in events if e[1] == "all-reduce"]
+            turned = [((d + on) % 3, *rest) for d, *rest in talks]
+            drawn.append((turned[::-1],))
         return drawn
 
     def oracle(events):
@@ -153,6 +158,8 @@ def test_exposed(check):
         drawn.append(([(0.0, 4.0)], [(6.0, 9.0), (7.0, 12.0)]))
         drawn.append(([(0.0, 9.0), (2.0, 4.0)], [(1.0, 6.0), (8.0, 11.0)]))
         drawn.append(([], [(3.0, 5.0)]))
+        # one inside another, after a pause
+        drawn.append(([(9.0, 10.0)], [(0.0, 1.0), (5.0, 12.0), (6.0, 7.0)]))
         return drawn
 
     def oracle(products, collectives):
