@@ -106,6 +106,22 @@ def _parser() -> argparse.ArgumentParser:
     choose.add_argument("--layers", type=int, metavar="L", help="(default: as is usual for so many parameters)")
     choose.add_argument("--width", type=int, metavar="D", help="(default: as is usual for so many parameters)")
     choose.set_defaults(command=_choose)
+    profile = commands.add_parser(
+        "profile", help="where the time of a recorded profile went, or of a program that is run"
+    )
+    profile.add_argument(
+        "paths", nargs="+", metavar="FILE", help="an .xplane.pb, a folder that was given to jax.profiler.trace, one a "
+        "process; or PROGRAM.py and its arguments, run here while it is recorded",
+    )  # fmt: skip
+    profile.add_argument("--step", type=int, metavar="N", help="only the step of this number (StepTraceAnnotation)")
+    profile.add_argument(
+        "--text", action="append", default=[], metavar="FILE", help="`compiled.as_text()` of what ran: who takes part"
+    )
+    profile.add_argument("--draw", metavar="FILE.svg", help="write its picture, too")
+    profile.add_argument("-d", "--devices", type=int, default=8, metavar="D", help="of a program (default: 8)")
+    profile.add_argument("--limit", type=float, default=120.0, metavar="S", help="of a program (default: 120)")
+    profile.add_argument("--json", action="store_true", help="one JSON object instead of tables, in seconds")
+    profile.set_defaults(command=_profile)
 
     draw = commands.add_parser("draw", help="a picture of simulated devices")
     draw.add_argument("-d", "--devices", type=int, default=8, metavar="D", help="how many (default: 8)")
@@ -226,6 +242,28 @@ def _choose(options: argparse.Namespace) -> int:
     made = choices(wanted, options.on)
     print(table(made))
     print(said(wanted, made[0]))
+    return 0
+
+
+def _profile(options: argparse.Namespace) -> int:
+    from minipod.profiles.command import profiled, report
+
+    if options.draw and not Path(options.draw).resolve().parent.is_dir():
+        raise FileNotFoundError(f"{options.draw}: there is no such folder to write it in")
+    program = options.paths[0].endswith(".py")
+    paths, arguments = (options.paths[:1], options.paths[1:]) if program else (options.paths, [])
+    found = profiled(paths, options.text, arguments, options.devices, options.limit)
+    found = found if options.step is None else found.step(options.step)
+    if options.json:
+        import json
+
+        print(json.dumps(found.data()))
+    else:
+        print(report(found))
+    if options.draw:
+        from minipod.pictures import profile
+
+        profile(found).save(options.draw)
     return 0
 
 

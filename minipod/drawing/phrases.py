@@ -48,6 +48,9 @@ ENGLISH = {
     "curve": "{0} from {1} at {2} to {3} at {4}, lowest {5} at {6}", "gap": "{0}, not finite at {1}",
     "plans": "Plans, percent of the memory and milliseconds of a step: {0}", "plan": "{0}, {1} %, {2} ms, {3}",
     "unfit": "{0}, does not fit",
+    # profiles
+    "lanes": "{0} device{s} in {1} ms",
+    "lane": "{0} computes for {1} ms, waits for others for {2}, exchanges for {3}, and does nothing for {4}",
 }  # fmt: skip
 
 

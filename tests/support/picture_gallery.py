@@ -14,6 +14,8 @@ from minipod import pictures, pods
 from minipod.devices import simulate
 from minipod.hlo.collectives import Collective
 from minipod.pods import Plan
+from minipod.profiles import Event, Lane, Note, Profile
+from minipod.profiles.events import met
 
 simulate(8)
 SVG = "{http://www.w3.org/2000/svg}"
@@ -84,6 +86,15 @@ LOSS = np.exp(-np.linspace(0, 3, 50))
 CORNERS = Collective("collective-permute", ((0, 7), (7, 0), (1, 6), (3, 4), (4, 5)), 16, 1, ("x", "y", "z"), ((0, 1),))
 
 
+def some_profile(processes: int = 1, devices: int = 8) -> Profile:
+    """Each device computes a millisecond longer than the one before, then all sum; 20 milliseconds in all."""
+    lanes = [Lane(p, 2048 * p + d) for p in range(processes) for d in range(devices)]
+    events = [Event(lane, "fusion.1", "compute", 0.001, 0.002 + i / 1000) for i, lane in enumerate(lanes)]
+    events += [Event(lane, "psum.1", "all-reduce", 0.002 + i / 1000, 0.019) for i, lane in enumerate(lanes)]
+    notes = tuple(Note(p, "load", 0.0, 0.001) for p in range(processes))
+    return Profile(met(events), notes, 0.0, 0.020)
+
+
 def some_plans() -> list[Plan]:
     """Four plans of one step: three fit, each bound by something else."""
     made = []
@@ -150,6 +161,8 @@ def gallery() -> dict[str, pictures.Picture]:
         "torus, deep": pictures.torus(pods.mesh("v4:4x4x4", data=16, model=4), closes=4),
         "torus, two devices a chip": pictures.torus(pods.mesh("7x:2x2x1", x=2, y=4), closes=4),
         "plans": pictures.plans(some_plans()),
+        "profile": pictures.profile(some_profile()),
+        "profile of two processes": pictures.profile(some_profile(2, 4), ["load"]),
         "ring": pictures.ring(TWO_HOSTS),
         "ring, zigzag": pictures.ring([TWO_HOSTS[i] for i in (0, 4, 1, 5, 2, 6, 3, 7)]),
         "ring of 16": pictures.ring([Device(i * 5 % 16, i * 5 % 16 // 8) for i in range(16)]),

@@ -1,0 +1,68 @@
+"""Profiles of several processes in one timeline."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import median
+
+from minipod.profiles.events import Event, Lane, Note, met
+from minipod.profiles.operations import MEETINGS
+from minipod.profiles.profile import Profile, whole
+
+
+def together(*profiles: Profile) -> Profile:
+    """One profile of all of them: the first is process 0. The others' clocks are set by the collectives they share.
+
+    Nobody leaves such a collective before all have come to it, so it ends for all at nearly the same time: each clock
+    is shifted by the median of how far the ends lie apart. How far single ones are from that says how exact it is:
+    their spread is what the aligned times may be wrong by.
+    ValueError where a process shares no collective with the first.
+    """
+    if not profiles:
+        raise ValueError("there is no profile")
+    events, notes = list[Event](), list[Note]()
+    for process, profile in enumerate(profiles):
+        shift = median(apart) if (apart := offsets(profiles[0], profile)) else None
+        if shift is None:
+            raise ValueError(
+                f"the profile of process {process} shares no collective with that of process 0, so nothing says how "
+                "their clocks stand to each other"
+            )
+        events += [_of(event, process, shift) for event in profile.events]
+        notes += [replace(n, process=process, start=n.start - shift, end=n.end - shift) for n in profile.notes]
+    return whole(met(events), notes)
+
+
+def offsets(first: Profile, other: Profile) -> list[float]:
+    """By how many seconds later each shared collective ends by the clock of the other."""
+    mine, theirs = _ends(first), _ends(other)
+    pairs = [
+        pair
+        for name in mine.keys() & theirs.keys()
+        if len(mine[name]) == len(theirs[name])
+        for pair in zip(mine[name], theirs[name], strict=True)
+    ]
+    return [b - a for a, b in pairs]
+
+
+def _ends(profile: Profile) -> dict[str, Sequence[float]]:
+    """By name, when each run of a collective ended on the last device of this process."""
+    found: dict[str, list[list[float]]] = {}
+    for lane in profile.lanes:
+        runs: dict[str, list[float]] = {}
+        for event in sorted((e for e in profile.events if e.lane == lane), key=lambda e: e.start):
+            if event.kind in MEETINGS:
+                runs.setdefault(event.name, []).append(event.end)
+        for name, ends in runs.items():
+            found.setdefault(name, []).append(ends)
+    return {
+        name: [max(ends) for ends in zip(*each, strict=True)]
+        for name, each in found.items()
+        if len({len(ends) for ends in each}) == 1
+    }
+
+
+def _of(event: Event, process: int, shift: float) -> Event:
+    group = tuple(Lane(process, lane.device) for lane in event.group)
+    lane = Lane(process, event.lane.device)
+    at = event.start - shift, event.end - shift
+    return replace(event, lane=lane, group=group, start=at[0], end=at[1], complete=None, last=None)

@@ -1,0 +1,83 @@
+"""`minipod profile FILE…|FOLDER…|PROGRAM.py`: where the time went, as tables; a mistake is a sentence."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from minipod.profiles.aligned import together
+from minipod.profiles.profile import Profile
+from minipod.profiles.reading import read
+from minipod.tables import Table
+
+_TEXTS = "*.cpu_after_optimizations.txt"
+
+
+def profiled(
+    paths: Sequence[str], texts: Sequence[str], arguments: Sequence[str], devices: int, limit: float
+) -> Profile:
+    """The profile of one program, run here, or of recordings, a process each. ValueError, OSError."""
+    if any(path.endswith(".py") for path in paths):
+        if len(paths) > 1 or texts:
+            raise ValueError("one program, without --text, or recordings: not both")
+        return recorded(paths[0], arguments, devices, limit)
+    if arguments:
+        raise ValueError(f"{arguments[0]}: arguments are for a program, and there is none")
+    for text in texts:
+        if not Path(text).is_file():
+            raise FileNotFoundError(f"{text}: there is no such file")
+    known = [Path(text).read_text(encoding="utf-8") for text in texts]
+    every = [read(path, *known) for path in paths]
+    return every[0] if len(every) == 1 else together(*every)
+
+
+def recorded(program: str, arguments: Sequence[str], devices: int, limit: float) -> Profile:
+    """Run a program in a process of its own, on so many simulated devices, and read what it did."""
+    from minipod.cluster import run
+    from minipod.cluster.launch import find
+
+    path = find(program)
+    with tempfile.TemporaryDirectory() as folder:
+        dump = f"{os.environ.get('XLA_FLAGS', '')} --xla_dump_to={folder}/hlo --xla_dump_hlo_as_text".strip()
+        done = run(
+            Path(__file__).with_name("recording.py"), folder, str(path), *arguments,
+            processes=1, devices=devices, limit=limit, check=False, env={"XLA_FLAGS": dump},
+            show=lambda _, line: print(line, file=sys.stderr, flush=True),
+        )  # fmt: skip
+        if done.first_failure:
+            raise ValueError(f"{program} did not end well: {done.first_failure}")
+        texts = [text.read_text(encoding="utf-8") for text in sorted(Path(folder).rglob(_TEXTS))]
+        return _of_program(program, f"{folder}/profile", texts)
+
+
+def _of_program(program: str, folder: str, texts: Sequence[str]) -> Profile:
+    for known in (texts, ()):  # a text that cannot be read is no reason to say nothing
+        try:
+            return read(folder, *known)
+        except FileNotFoundError:
+            raise ValueError(f"{program} left no profile: it ended without Python's own way out") from None
+        except ValueError:
+            continue
+    raise ValueError(f"{program} ran nothing on a device, or did not wait for it (jax.block_until_ready)")
+
+
+def report(profile: Profile) -> str:
+    """The tables, the device that the others waited for longest, and what is not certain."""
+    milliseconds = 1e3 * (profile.end - profile.start)
+    parts = [f"{milliseconds:.2f} ms" + (f"; steps {', '.join(map(str, profile.steps))}" if profile.steps else "")]
+    parts.append(str(profile.table()))
+    rows = tuple(
+        (kind, str(times), f"{1e3 * exposed:.2f}", f"{1e3 * hidden:.2f}")
+        for kind, (times, exposed, hidden) in profile.kinds().items()
+    )
+    empty = "no collectives"
+    parts.append(str(Table(("ms of all devices", "times", "exposed", "hidden"), rows, kind="profile", empty=empty)))
+    if late := profile.straggler():
+        lane, seconds = late
+        parts.append(f"waited for most: process {lane.process}, {lane}, {1e3 * seconds:.2f} ms of the others' time")
+    if profile.assumed:
+        parts.append(
+            "(this profile does not say who takes part in a collective: here all devices do; --text FILE says it)"
+        )
+    return "\n\n".join(parts)

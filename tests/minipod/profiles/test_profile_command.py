@@ -1,0 +1,93 @@
+"""`minipod profile`: a recording, a program of the reader's, two processes; and what is told of bad input."""
+
+import json
+from pathlib import Path
+
+import pytest
+from made_profiles import of_cpu
+
+from minipod import cluster, profiles
+from minipod.__main__ import main
+
+RECORDED = Path(__file__).parents[2] / "data" / "eight_devices.xplane.pb"
+LATE = Path(__file__).parents[3] / "lessons" / "ch18_profile" / "late_data.py"
+pytestmark = pytest.mark.filterwarnings("ignore:builtin type (event|plane)_stats:DeprecationWarning")
+PROGRAM = """
+import sys
+import jax, jax.numpy as jnp
+from jax import P, lax
+print("devices", jax.device_count(), sys.argv[1:])
+mesh = jax.make_mesh((2, 2), ("data", "model"))
+work = jax.shard_map(
+    lambda x: lax.psum(jnp.tanh(x @ x.T), "model"), mesh=mesh, in_specs=P(("data", "model")), out_specs=P("data")
+)
+x = jax.device_put(jnp.ones((64, 64)), jax.NamedSharding(mesh, P(("data", "model"))))
+for i in range(2):
+    with jax.profiler.StepTraceAnnotation("train", step_num=i):
+        jax.block_until_ready(jax.jit(work)(x))
+"""
+
+
+def told(capsys, *arguments):
+    code = main(["profile", *map(str, arguments)])
+    return code, *capsys.readouterr()
+
+
+def test_a_recording_of_eight_devices_is_read(capsys):
+    code, out, _ = told(capsys, RECORDED, "--json")
+    data = json.loads(out)
+    assert code == 0 and [each["device"] for each in data["devices"]] == list(range(8))
+    assert data["collectives"].keys() == {"all-reduce"} and data["collectives"]["all-reduce"]["times"] == 2
+    for each in data["devices"]:
+        parts = [each[name] for name in ("compute", "waiting", "exchange", "idle")]
+        assert sum(parts) == pytest.approx(data["seconds"]) and min(parts) >= 0
+    computed = {each["device"]: each["compute"] for each in data["devices"]}
+    assert max(computed, key=computed.get) == 3  # its loop ran 60 times, those of the others twice
+    assert data["straggler"]["device"] == 0  # yet this one's thread began last, on a machine with two cores
+
+
+def test_a_program_is_run_and_its_text_says_who_takes_part(tmp_path, capsys):
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    picture = tmp_path / "lanes.svg"
+    code, out, error = told(capsys, program, "-d", 4, "--step", 1, "--draw", picture)
+    assert code == 0, error
+    assert "devices 4 []" in error and "device 3" in out and "all-reduce" in out
+    assert "--text" not in out  # nothing had to be assumed
+    assert picture.read_text().startswith("<svg")
+
+
+def test_two_processes_one_of_which_waits_for_its_data_are_one_timeline(tmp_path, capsys):
+    cluster.run(LATE, str(tmp_path), processes=2, devices=2)
+    code, out, error = told(capsys, tmp_path / "0", tmp_path / "1", "--step", 2, "--json")
+    data = json.loads(out)
+    assert code == 0 and error == ""
+    waited = {p: sum(d["waiting"] for d in data["devices"] if d["process"] == p) for p in (0, 1)}
+    assert data["straggler"]["process"] == 1 and waited[0] > waited[1]
+    both = profiles.together(*(profiles.read(tmp_path / str(p)) for p in (0, 1)))
+    assert sum(note.process == 1 for note in both.noted("load")) == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["{tmp}/none.xplane.pb"], "{tmp}/none.xplane.pb: there is no such file or folder"),
+        (["{tmp}/empty.xplane.pb"], "empty.xplane.pb is empty: a profile is written when the trace ends"),
+        (["{tmp}/cut.xplane.pb"], "cut.xplane.pb cannot be read: it is cut off, or not a profile of jax.profiler"),
+        (["{tmp}/good.xplane.pb", "--step", "7"], "no step 7 was noted; there are none"),
+        (["{tmp}/good.xplane.pb", "--text", "{tmp}/no.txt"], "{tmp}/no.txt: there is no such file"),
+        (["{tmp}/none.py"], "{tmp}/none.py: there is no such program"),
+        (["{tmp}/quiet.py"], "{tmp}/quiet.py ran nothing on a device, or did not wait for it (jax.block_until_ready)"),
+        (["{tmp}/raises.py"], "{tmp}/raises.py did not end well: process 0 raised ValueError: no, at raises.py:1"),
+        (["{tmp}/good.xplane.pb", "--draw", "{tmp}/a/b.svg"], "{tmp}/a/b.svg: there is no such folder to write it in"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_sentence_and_exit_code_2(tmp_path, capsys, arguments, sentence):
+    good = of_cpu([(0, "fusion.1", 0, 1)])
+    for name, data in ("empty", b""), ("cut", good[:-9]), ("good", good):
+        (tmp_path / f"{name}.xplane.pb").write_bytes(data)
+    (tmp_path / "quiet.py").write_text("")
+    (tmp_path / "raises.py").write_text('raise ValueError("no")')
+    code, out, error = told(capsys, *(a.format(tmp=tmp_path) for a in arguments))
+    assert (code, out) == (2, "")
+    assert error.splitlines()[-1] == f"minipod: {sentence.format(tmp=tmp_path)}"

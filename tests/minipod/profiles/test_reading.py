@@ -1,0 +1,196 @@
+"""What a profile says of each device, against figures that it was made with; and what is no profile."""
+
+import pytest
+from made_profiles import of_cpu, of_tpu, written
+
+from minipod import profiles
+from minipod.profiles import Lane
+
+pytestmark = pytest.mark.filterwarnings("ignore:builtin type (event|plane)_stats:DeprecationWarning")
+STEP = ("train", 0.0, 20.0, 0)
+
+
+def spent(profile, device, process=0):
+    """Milliseconds of one device, rounded to what a profile has."""
+    found = profile.spent(Lane(process, device))
+    names = "compute", "waiting", "exchange", "idle", "hidden"
+    times = {n: round(1e3 * sum(b - a for a, b in getattr(found, n)), 3) for n in names}
+    return {n: t for n, t in times.items() if t}
+
+
+def test_a_device_waits_in_a_collective_until_the_last_has_come(tmp_path):
+    operations = [
+        (0, "fusion.1", 2, 5), (0, "psum.3", 5, 14), (0, "fusion.2", 14, 15),
+        (1, "fusion.1", 3, 12), (1, "psum.3", 12, 14),
+    ]  # fmt: skip
+    found = profiles.read(written(tmp_path, of_cpu(operations, [STEP]))).step(0)
+    assert spent(found, 0) == {"compute": 4, "waiting": 7, "exchange": 2, "idle": 7}
+    assert spent(found, 1) == {"compute": 9, "exchange": 2, "idle": 9}
+    lane, seconds = found.straggler()
+    assert (lane, round(1e3 * seconds, 3)) == (Lane(0, 1), 7)
+
+
+def test_a_lane_is_a_device_whichever_thread_ran_it(tmp_path):
+    operations = [(d, "fusion.1", d, d + 2) for d in range(8)]
+    for threads in 1, 3, 8:
+        found = profiles.read(written(tmp_path / str(threads), of_cpu(operations, threads=threads)))
+        assert [lane.device for lane in found.lanes] == list(range(8))
+        assert spent(found, 3) == {"compute": 2, "idle": 7}
+
+
+def test_what_is_under_way_while_the_device_computes_is_hidden(tmp_path):
+    operations = [(d, "all-gather.1", 2, 8) for d in (0, 1)] + [(0, "dot.1", 3, 6), (1, "dot.1", 7, 9)]
+    found = profiles.read(written(tmp_path, of_cpu(operations)))
+    assert spent(found, 0) == {"compute": 3, "exchange": 3, "idle": 1, "hidden": 3}
+    assert spent(found, 1) == {"compute": 2, "exchange": 5, "hidden": 1}
+    times, exposed, hidden = found.kinds()["all-gather"]
+    assert (times, round(1e3 * exposed, 3), round(1e3 * hidden, 3)) == (1, 8, 4)
+
+
+def test_loops_and_calls_are_left_out_since_they_enclose_others(tmp_path):
+    operations = [(0, "while.2", 0, 10), (0, "fusion.1", 1, 2), (0, "call.1", 3, 9), (0, "fusion.1", 9, 10)]
+    assert spent(profiles.read(written(tmp_path, of_cpu(operations))), 0) == {"compute": 2, "idle": 7}
+
+
+def test_the_programs_text_says_what_an_operation_is_and_who_takes_part(tmp_path):
+    text = """HloModule jit_step, is_scheduled=true, num_partitions=4
+%add (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %c = f32[] add(%a, %b)
+}
+ENTRY %main (x: f32[8]) -> f32[8] {
+  %x = f32[8] parameter(0)
+  ROOT %sum_of_all = f32[8] all-reduce(%x), channel_id=1, replica_groups={{0,1},{2,3}}, to_apply=%add, ALL
+}
+""".replace("ALL", "use_global_device_ids=true")
+    operations = [(d, "sum_of_all", start, 10) for d, start in enumerate((1, 2, 3, 8))]
+    positions = (2, 3, 0, 1)  # of devices 0 to 3 in the mesh
+    launches = [
+        (f"[{p}] X::Execute (jit_step)", 0, 0.5, {"name": "jit_step", "partition": p, "global_device_id": d})
+        for d, p in enumerate(positions)
+    ]
+    assert "waiting" not in spent(profiles.read(written(tmp_path / "name", of_cpu(operations, launches))), 0)
+    known = profiles.read(written(tmp_path / "text", of_cpu(operations, launches)), text)
+    assert not known.assumed
+    assert [spent(known, d).get("waiting", 0) for d in range(4)] == [1, 0, 5, 0]
+    unknown = profiles.read(written(tmp_path / "places", of_cpu(operations)), text)
+    assert unknown.assumed  # nobody says which position is which device: all take part, so far as is known
+    assert [spent(unknown, d).get("waiting", 0) for d in range(4)] == [7, 6, 5, 0]
+
+
+def test_a_tpus_planes_are_lanes_with_what_is_under_way_beside_the_core(tmp_path):
+    chip = {
+        "XLA Modules": [("jit_step", 0, 10)],
+        "XLA Ops": [
+            ("%while.1 = (f32[8]{0:T(8)}) while(%t), body=%b", 0, 10),
+            ("%fusion.3 = f32[8]{0:T(8)} fusion(f32[8]{0} %p), kind=kLoop", 1, 6),
+            ("%all-gather-done.2 = f32[8]{0} all-gather-done((f32[1], f32[8]) %all-gather-start.2)", 6, 8),
+            ("%copy-done.1 = f32[8]{0} copy-done(f32[8] %copy-start.1)", 8, 9),
+        ],
+        "Async XLA Ops": [
+            ("%all-gather-start.2 = (f32[1], f32[8]) all-gather-start(f32[1] %p)", 2, 8),
+            ("%copy-start.1 = (f32[8], f32[8]) copy-start(f32[8] %p)", 0, 9),
+        ],
+    }
+    found = profiles.read(written(tmp_path, of_tpu({0: chip, 3: chip})))
+    assert found.lanes == [Lane(0, 0), Lane(0, 3)]
+    assert spent(found, 3) == {"compute": 5, "exchange": 2, "hidden": 4}
+
+
+def test_the_fusions_that_start_and_end_a_tpus_collective_are_no_computing(tmp_path):
+    ops = [
+        ("%async-collective-start.1 = (f32[8], u32[]) fusion(f32[1] %p), kind=kCustom", 0, 1),
+        ("%fusion.13 = (f32[8], u32[]) fusion(f32[8] %q), kind=kOutput", 1, 6),
+        ("%async-collective-done.1 = f32[8] fusion(f32[8] %r), kind=kCustom", 6, 9),
+    ]
+    found = profiles.read(written(tmp_path, of_tpu({0: {"XLA Ops": ops}})))
+    assert spent(found, 0) == {"compute": 5, "exchange": 4}
+    assert list(found.kinds()) == ["async-collective"]
+
+
+def test_partners_are_unknown_where_the_profile_begins_in_the_middle(tmp_path):
+    operations = [(0, "psum.1", 0, 1), (0, "psum.1", 4, 9), (1, "psum.1", 7, 9)]
+    found = profiles.read(written(tmp_path, of_cpu(operations)))
+    assert spent(found, 0) == {"exchange": 6, "idle": 3} and found.straggler() is None
+
+
+def test_two_processes_are_aligned_by_the_collectives_they_share(tmp_path):
+    late = 5.0  # milliseconds by which the second clock is ahead
+    runs = [(0, 10), (20, 34), (40, 51)]
+    first = [(0, "psum.3", a, b) for a, b in runs]
+    second = [(2048, "psum.3", b - 2 + late, b + late) for _, b in runs]
+    one = profiles.read(written(tmp_path / "0", of_cpu(first)))
+    two = profiles.read(written(tmp_path / "1", of_cpu(second, [("load", 1 + late, 8 + late, None)])))
+    both = profiles.together(one, two)
+    assert both.lanes == [Lane(0, 0), Lane(1, 2048)]
+    (load,) = both.noted("load")
+    assert (load.process, round(1e3 * load.start, 3), round(1e3 * load.end, 3)) == (1, 1, 8)
+    assert spent(both.during(0.0, 0.010), 0) == {"waiting": 8, "exchange": 2}
+    assert both.straggler()[0] == Lane(1, 2048)
+
+
+def test_one_clock_far_off_in_a_single_collective_does_not_move_the_rest(tmp_path):
+    first = [(0, "psum.3", 10 * i, 10 * i + 5) for i in range(5)]
+    second = [(2048, "psum.3", 10 * i, 10 * i + (5 if i != 2 else 9)) for i in range(5)]
+    one, two = (profiles.read(written(tmp_path / str(i), of_cpu(each))) for i, each in enumerate((first, second)))
+    shifted = [e for e in profiles.together(one, two).events if e.lane.process == 1]
+    assert sorted(round(1e3 * e.start, 3) for e in shifted) == [0, 10, 20, 30, 40]
+
+
+def test_processes_that_share_nothing_cannot_be_put_in_one_timeline(tmp_path):
+    one = profiles.read(written(tmp_path / "0", of_cpu([(0, "psum.1", 0, 1)])))
+    two = profiles.read(written(tmp_path / "1", of_cpu([(1, "fusion.1", 0, 1)])))
+    with pytest.raises(ValueError, match="^the profile of process 1 shares no collective with that of process 0"):
+        profiles.together(one, two)
+
+
+def test_of_several_recordings_in_a_folder_the_newest_is_read(tmp_path):
+    written(tmp_path, of_cpu([(0, "fusion.1", 0, 1)]))
+    newer = tmp_path / "plugins/profile/2026_02_01_00_00_00/vm.xplane.pb"
+    newer.parent.mkdir()
+    newer.write_bytes(of_cpu([(5, "fusion.1", 0, 1)]))
+    assert profiles.read(tmp_path).lanes == [Lane(0, 5)]
+
+
+GOOD = of_cpu([(0, "fusion.1", 0, 1)])
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "error"),
+    [
+        ("vm.xplane.pb", b"", "vm.xplane.pb is empty: a profile is written when the trace ends"),
+        ("vm.xplane.pb", GOOD[:-7], "vm.xplane.pb cannot be read: it is cut off, or not a profile of jax.profiler"),
+        ("vm.xplane.pb", b"{}", "vm.xplane.pb cannot be read: it is cut off, or not a profile of jax.profiler"),
+        ("vm.trace.json.gz", b"\x1f\x8b", "vm.trace.json.gz is no profile that can be read: its name does not end in"),
+        ("vm.xplane.pb", of_cpu([], [STEP]), "has no operation of a device in it: record it while"),
+    ],
+    ids=["empty", "cut off", "another format", "another ending", "no devices"],
+)
+def test_what_is_no_profile_is_told_in_a_sentence(tmp_path, name, data, error):
+    file = tmp_path / name
+    file.write_bytes(data)
+    with pytest.raises(ValueError) as told:
+        profiles.read(file)
+    assert error in str(told.value) and "\n" not in str(told.value)
+
+
+def test_devices_whose_lines_are_not_understood_are_named(tmp_path):
+    file = written(tmp_path, of_tpu({0: {"Stream #13(Compute)": [("gemm", 0, 4)]}}))
+    with pytest.raises(ValueError, match="is of /device:TPU:0, and its lines are not understood"):
+        profiles.read(file)
+
+
+def test_a_file_or_a_recording_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nothing.xplane.pb: there is no such file or folder$"):
+        profiles.read(tmp_path / "nothing.xplane.pb")
+    with pytest.raises(FileNotFoundError, match="there is no .xplane.pb in this folder"):
+        profiles.read(tmp_path)
+
+
+def test_a_step_that_was_not_noted_and_a_time_that_is_none_are_told(tmp_path):
+    found = profiles.read(written(tmp_path, of_cpu([(0, "fusion.1", 0, 1)], [STEP])))
+    with pytest.raises(ValueError, match="^no step 4 was noted; there are 0$"):
+        found.step(4)
+    with pytest.raises(ValueError, match="there is no time$"):
+        found.during(2.0, 2.0)
