@@ -20,11 +20,9 @@ import numpy as np
 import optax
 from jax import P
 
-from lessons.ch09_training.adam import adam, start
-from lessons.ch09_training.model import LAYER, LENGTH, init
-from lessons.ch09_training.model import loss as loss_alone
-
 # %% rows-of-text
+from lessons.ch09_training.model import LAYER, LENGTH, init
+
 lessons = Path(minipod.__file__).parents[1] / "lessons"
 text = (lessons / "ch09_training/text.txt").read_bytes()
 data = np.frombuffer(text, np.uint8)
@@ -62,17 +60,8 @@ with jax.set_mesh(mesh):
 
 
 # %% one-step
-def adam_step(state, tokens, specs):
-    value, g = jax.value_and_grad(loss)(state["p"], tokens, specs)
-    return adam(state, g), value
-
-
-def train(run, state, place=jnp.asarray, steps=40):
-    values = []
-    for i in range(steps):
-        state, value = run(state, place(batch(i)))
-        values.append(float(value))
-    return values
+from lessons.ch09_training.adam import adam, start
+from lessons.ch09_training.model import loss as loss_alone
 
 
 def alone(state, tokens):
@@ -80,11 +69,25 @@ def alone(state, tokens):
     return adam(state, g), value
 
 
+def adam_step(state, tokens, specs):
+    value, g = jax.value_and_grad(loss)(state["p"], tokens, specs)
+    return adam(state, g), value
+
+
+# %% train-alone
+def train(run, state, place=jnp.asarray):
+    values = []
+    for i in range(40):
+        state, value = run(state, place(batch(i)))
+        values.append(float(value))
+    return values
+
+
 one = train(jax.jit(alone), start(begin))
-print(f"one device: {one[0]:.7f} … {one[-1]:.6f}")
+print(f"one device: {one[0]:.7f} … {one[-1]:.5f}")
 
 
-# %% four-layouts
+# %% train-on-a-mesh
 def on_a_mesh(shape, specs):
     mesh = jax.make_mesh(shape, ("data", "model"))
     place = partial(jax.device_put, device=P("data"))
@@ -96,10 +99,12 @@ def on_a_mesh(shape, specs):
         values = train(run, state, place)
     apart = np.abs(np.subtract(values, one)).max()
     sent = traffic.total(traffic.read(run.as_text(), mesh))
-    print(f"{values[0]:.7f}, at most {apart:.0e} away, {sent:,} bytes sent")
+    assert apart < 1e-5
+    print(f"{values[0]:.7f} … {values[-1]:.5f}, {sent:,} bytes sent")
     return run
 
 
+# %% four-layouts
 runs = {}
 for name, shape, specs in (
     ("DP", (8, 1), layout()),
@@ -230,13 +235,14 @@ def held_and_sent(stage, parts=1):  # bytes of a device
     return held, 7 / 8 * (sums * summed + gathered)
 
 
-# %% train-a-stage
+# %% alone-with-optax
 def alone(p, state, tokens):
     value, g = jax.value_and_grad(loss_alone)(p, tokens)
     change, state = opt.update(g, state, p)
     return optax.apply_updates(p, change), state, value
 
 
+# %% train-twenty
 def train(run, p, state, place):  # 20 steps of 64 rows
     for i in range(20):
         p, state, value = run(p, state, place(i))
@@ -244,8 +250,10 @@ def train(run, p, state, place):  # 20 steps of 64 rows
 
 
 one = train(jax.jit(alone), begin, opt.init(begin), lambda i: batch(i, 64))
+print(f"one device: {one:.6f}")
 
 
+# %% train-a-stage
 def train_a_stage(stage, parts=1, **how):
     specs, _, o_specs = STAGES[stage]
     with jax.set_mesh(mesh):
@@ -257,15 +265,9 @@ def train_a_stage(stage, parts=1, **how):
 
 
 # %% stages
-print(f"one device: {one:.6f}")
 rows = {}
-for stage, parts in (
-    ("DP", 1),
-    ("DP", 4),
-    ("ZeRO-1", 4),
-    ("ZeRO-2", 4),
-    ("ZeRO-3", 1),
-):
+for name in "DP 1", "DP 4", "ZeRO-1 4", "ZeRO-2 4", "ZeRO-3 1":
+    stage, parts = name.split()[0], int(name[-1])
     value, run = rows[stage, parts, "f32"] = train_a_stage(stage, parts)
     held, sent = held_and_sent(stage, parts)
     here = run.memory_analysis().argument_size_in_bytes
@@ -276,13 +278,13 @@ for stage, parts in (
     print(f"  sent {found:9,} {sent:11,.0f}")
 
 # %% zero-on-a-tpu
-from minipod.pods.recorded import plans
+from minipod.pods import recorded
 
 here = lessons / "ch17_step"
 
 
 def plan(name, on="v5e:2x4"):
-    return plans(here, name, on)[0]
+    return recorded.plans(here, name, on)[0]
 
 
 traffic.table(plan("zero_1").collectives)
@@ -337,38 +339,37 @@ def row(name, on="v5e:4x4"):
     print(f"sent {traffic.total(found.collectives) / 1e9:6.2f} GB")
 
 
-for name in "one_dp", "one_zero_1", "one_all", "one_nothing", "one_names":
+# %% large-models-on-a-tpu
+for name in "one_dp", "one_nothing", "one_names":
     row(name)
-for name in "eight_nothing", "eight_names":
-    row(name, "v5p:2x2x4")
 
 # %% to-the-host
 print((here / "offload_tpu.txt").read_text())
 print(f"{20 * 2 * 1024 * (2048 + 8192) * 2 / 1e9:.2f} GB")
 
 # %% all-rows
-on_v5e = {
-    ("DP", 1, "f32"): "dp",
-    ("DP", 4, "f32"): "dp_parts",
-    ("ZeRO-1", 4, "f32"): "zero_1",
-    ("ZeRO-2", 4, "f32"): "zero_2",
-    ("ZeRO-3", 1, "f32"): "zero_3",
-    ("ZeRO-3", 1, "bf16"): "zero_3_bf16",
-}
+planned = "dp", "dp_parts", "zero_1", "zero_2", "zero_3", "zero_3_bf16"
+on_v5e = dict(zip(rows, planned, strict=True))
+
+
+def in_bytes(key, run):  # sent: formula, CPU, TPU; held and peak: CPU
+    stage, parts, dtype = key
+    _, sent = held_and_sent(stage, parts)
+    cpu = traffic.total(traffic.read(run.as_text(), mesh))
+    tpu = traffic.total(plan(on_v5e[key]).collectives)
+    m = run.memory_analysis()
+    held = m.argument_size_in_bytes
+    new = m.output_size_in_bytes - m.alias_size_in_bytes
+    peak = held + new + m.temp_size_in_bytes
+    return sent / (1 + (dtype == "bf16")), cpu, tpu, held, peak
+
 
 # %% table
-print("KB                    away formula  CPU's  v5e's   held   peak")
-for (stage, parts, dtype), (value, run) in rows.items():
-    held, sent = held_and_sent(stage, parts)
-    sent = sent / 2 if dtype == "bf16" else sent
-    m = run.memory_analysis()
-    peak = held + m.temp_size_in_bytes
-    peak += m.output_size_in_bytes - m.alias_size_in_bytes
-    cpu = traffic.total(traffic.read(run.as_text(), mesh))
-    tpu = traffic.total(plan(on_v5e[stage, parts, dtype]).collectives)
-    print(f"{stage:6} {parts} {dtype:5}{abs(value - one):10.0e}", end=" ")
-    kb = (sent, cpu, tpu, m.argument_size_in_bytes, peak)
-    print(*(f"{n / 1e3:6,.0f}" for n in kb))
+print("KB, parts          away formula   CPU's   v5e's    held    peak")
+for key, (value, run) in rows.items():
+    stage, parts, dtype = key
+    print(f"{stage:6} {parts} {dtype:4} {abs(value - one):8.0e}", end="")
+    print(*(f"{n / 1e3:7,.0f}" for n in in_bytes(key, run)))
 
 
 # %% policy-without-reshard
