@@ -266,6 +266,7 @@ def train_a_stage(stage, parts=1, **how):
 
 # %% stages
 rows = {}
+print("stage, parts, loss; held and sent: found, and by the formula")
 for name in "DP 1", "DP 4", "ZeRO-1 4", "ZeRO-2 4", "ZeRO-3 1":
     stage, parts = name.split()[0], int(name[-1])
     value, run = rows[stage, parts, "f32"] = train_a_stage(stage, parts)
@@ -329,14 +330,15 @@ with jax.set_mesh(mesh):
 
 
 # %% kept-on-a-tpu
-def row(name, on="v5e:4x4"):
-    found = plan(name, on)
+def row(name):
+    found = plan(name, "v5e:4x4")
+    peak, limit = (found.memory[k] / 1e9 for k in ("peak", "limit"))
+    print(f"{name:11} peak {peak:5.2f} of {limit:.2f} GB", end="  ")
     if not found.fits:
-        return print(f"{name:14} does not fit: {found.full.split('. ')[0]}")
-    peak, products = found.memory["peak"], sum(found.flops.values())
-    print(f"{name:14} peak {peak / 1e9:6.2f} GB", end="  ")
-    print(f"products {products / 1e12:7.2f} TFLOP", end="  ")
-    print(f"sent {traffic.total(found.collectives) / 1e9:6.2f} GB")
+        return print("does not fit")
+    products = sum(found.flops.values()) / 1e12
+    sent = traffic.total(found.collectives) / 1e9
+    print(f"products {products:5.2f} TFLOP, sent {sent:.2f} GB")
 
 
 # %% large-models-on-a-tpu
@@ -345,7 +347,7 @@ for name in "one_dp", "one_nothing", "one_names":
 
 # %% to-the-host
 print((here / "offload_tpu.txt").read_text())
-print(f"{20 * 2 * 1024 * (2048 + 8192) * 2 / 1e9:.2f} GB")
+print(20 * 2 * 1024 * (2048 + 8192) * 2 / 2**20, "MiB")
 
 # %% all-rows
 planned = "dp", "dp_parts", "zero_1", "zero_2", "zero_3", "zero_3_bf16"
@@ -365,11 +367,11 @@ def in_bytes(key, run):  # sent: formula, CPU, TPU; held and peak: CPU
 
 
 # %% table
-print("KB, parts          away formula   CPU's   v5e's    held    peak")
+print("KB, parts         away formula   CPU's   v5e's    held    peak")
 for key, (value, run) in rows.items():
     stage, parts, dtype = key
     print(f"{stage:6} {parts} {dtype:4} {abs(value - one):8.0e}", end="")
-    print(*(f"{n / 1e3:7,.0f}" for n in in_bytes(key, run)))
+    print(*(f"{n / 1e3:8,.0f}" for n in in_bytes(key, run)), sep="")
 
 
 # %% policy-without-reshard

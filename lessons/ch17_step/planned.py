@@ -34,7 +34,6 @@ def shapes(width, layers, heads, hidden, length=1024):
 
 
 ONE = shapes(2048, 20, 16, 8192)  # 1.0e9 parameters
-EIGHT = shapes(4096, 40, 32, 16384)  # 8.1e9 parameters
 
 
 def program(mesh, sizes, stage, rows, parts=1, **how):
@@ -93,7 +92,3 @@ one_dp = partial(one, stage="DP", keep=nothing)
 one_zero_1 = partial(one, stage="ZeRO-1", keep=nothing)
 for name, keep in KEPT.items():
     globals()[f"one_{name}"] = partial(one, stage="ZeRO-3", keep=keep)
-
-eight = partial(program, sizes=EIGHT, rows=8, dtype=BF16, stage="ZeRO-3")
-eight_nothing = partial(eight, keep=nothing)
-eight_names = partial(eight, keep=KEPT["names"])
