@@ -77,7 +77,7 @@ def adam_step(state, tokens, specs):
 # %% train-alone
 def train(run, state, place=jnp.asarray):
     values = []
-    for i in range(40):
+    for i in range(20):
         state, value = run(state, place(batch(i)))
         values.append(float(value))
     return values
@@ -152,13 +152,11 @@ size = sum(w.nbytes for w in begin.values())
 sum_of_8 = 2 * 7 / 8  # what a device sends to sum a byte over 8 devices
 print(f"{sum_of_8 * (size + 4 * 4):,.0f}")  # and 4 losses of 4 bytes
 
+
 # %% sum-in-each-part
-from zero import CUT, STAGES, WHOLE, at, gradients, opt, state_specs, step
-
-
 def sum_in_each_part(p, parts):
     def add(total, part):
-        found = jax.value_and_grad(loss)(p, part, WHOLE)
+        found = jax.value_and_grad(loss)(p, part, layout())
         return jax.tree.map(jnp.add, total, found), None
 
     zero = jnp.float32(0), jax.tree.map(jnp.zeros_like, p)
@@ -167,6 +165,9 @@ def sum_in_each_part(p, parts):
 
 
 # %% sum-once
+from zero import CUT, STAGES, WHOLE, at, gradients, opt, state_specs, step
+
+
 def place(i, parts=4):
     x = batch(i, 64).reshape(parts, -1, LENGTH + 1)
     return jax.device_put(x, P(None, "data"))
@@ -243,8 +244,8 @@ def alone(p, state, tokens):
 
 
 # %% train-twenty
-def train(run, p, state, place):  # 20 steps of 64 rows
-    for i in range(20):
+def train(run, p, state, place):  # 10 steps of 64 rows
+    for i in range(10):
         p, state, value = run(p, state, place(i))
     return float(value)
 
