@@ -67,9 +67,7 @@ def ulysses_grouped(
             for x in (q, k, v)
         )
         out = jax.nn.dot_product_attention(q, k, v, is_causal=True)
-        return lax.all_to_all(
-            out, "s", split_axis=1, concat_axis=2, tiled=True
-        )
+        return lax.all_to_all(out, "s", split_axis=1, concat_axis=2, tiled=True)
 
     cut = P(None, "s")
     return jax.shard_map(on_each, mesh=mesh, in_specs=cut, out_specs=cut)(

@@ -7,6 +7,12 @@ from minipod import traffic
 from minipod.hlo import text, work
 
 
+def drawn(*shapes):
+    """Normal random numbers, float32, an array for each shape."""
+    keys = jax.random.split(jax.random.key(0), len(shapes))
+    return [jax.random.normal(k, s) for k, s in zip(keys, shapes, strict=True)]
+
+
 def cut(way, mesh, data=None):
     """The way for whole arrays, cut along "s", and their batch along data."""
     spec = P(data, "s")

@@ -33,13 +33,17 @@ def rows(sends):
         mesh = jax.make_mesh(tuple(axes.values()), tuple(axes), kinds)
         data = "data" if "data" in axes else None
         place = NamedSharding(mesh, P(data, "s"))
-        shapes = [(batch, length, h, 32) for h in (heads, groups, groups, heads)]
+        shapes = [
+            (batch, length, h, 32) for h in (heads, groups, groups, heads)
+        ]
         arrays = [
             jax.ShapeDtypeStruct(s, jnp.float32, sharding=place) for s in shapes
         ]
         q, kv = (4 * a.size // mesh.size for a in arrays[:2])
         formula = sends(q, kv, axes["s"])
-        yield f"{heads}/{groups} heads, {length} positions, batch {batch}, {axes}"
+        yield (
+            f"{heads}/{groups} heads, {length} positions, batch {batch}, {axes}"
+        )
         yield "            sent, forward     and back    beside (KiB)     MFLOP"
         for name, way in WAYS.items():
             f = cut(way, mesh, data)

@@ -65,5 +65,3 @@ def _cell(canvas: Canvas, left: float, q, k, device: int) -> None:
     else:  # the diagonal: its lower half
         path = f"M{x} {y}V{y + SIDE}H{x + SIDE}Z"
         canvas.add("path", d=path, class_=f"cell c{device}")
-
-

@@ -20,7 +20,7 @@ from zigzag import zigzag
 
 
 def attention(mesh, way, length, gradient=False):
-    """(function, arguments): causal attention of one sequence, on a mesh "s"."""
+    """(function, arguments): causal attention of one sequence, mesh "s"."""
     place = NamedSharding(mesh, P(None, "s"))
     q, k, v, d_out = (
         jax.ShapeDtypeStruct((1, length, h, 128), jnp.bfloat16, sharding=place)

@@ -1,5 +1,5 @@
-"""What a TPU's compiler does while blocks are on their way, by the order of two
-lines in a turn: sent on first, or attended to first. Then the norms' halves."""
+"""What a TPU computes while blocks are on their way, by the order of two lines
+in a turn: sent on first, or received first. Then the norms' halves."""
 
 import jax
 import jax.numpy as jnp
@@ -39,7 +39,8 @@ def report(ask, version):
         jax.ShapeDtypeStruct((1, 2**16, h, 128), jnp.bfloat16, sharding=place)
         for h in (32, 8, 8)
     ]
-    for name, way in (("received, then used", waiting), ("sent on, then used", ring)):
+    both = ("received, then used", waiting), ("sent on, then used", ring)
+    for name, way in both:
         answer = ask(jax.jit(cut(way, mesh)), *blocks)
         lines.append(name)
         for o in overlap.overlaps(text.parse(answer["text"])):
@@ -49,7 +50,7 @@ def report(ask, version):
             )
     shapes = (2, 8192, 4096), (4, 4096, 16384), (4, 16384, 4096)
     arrays = [jax.ShapeDtypeStruct(shape, jnp.bfloat16) for shape in shapes]
-    lines.append("the layers with norms and their gradients, 2 × 8192 positions")
+    lines.append("layers with norms and their gradients, 2 × 8192 positions")
     for on_slice in ("v5e:2x4", "v5p:2x2x2"):
         mesh = pods.mesh(on_slice, m=8)
         for name in norms.WAYS:

@@ -1,4 +1,4 @@
-"""The checks of ch19_sequences; the oracles compute in float64 on one device."""
+"""The checks of ch19_sequences; the oracles compute in float64."""
 
 import jax
 import numpy as np
@@ -70,7 +70,8 @@ def test_window_attention(check):
             (size,) = fitting(size)
             m = mesh(rng, size)
             q, k, v = (normal(rng, b, t * size, h, 8) for _ in range(3))
-            drawn.append((*(cut(x, m, None, "s") for x in (q, k, v)), window, m))
+            arrays = [cut(x, m, None, "s") for x in (q, k, v)]
+            drawn.append((*arrays, window, m))
         return drawn
 
     def oracle(q, k, v, window, mesh):
@@ -100,7 +101,11 @@ def test_window_attention(check):
 def test_ulysses_grouped(check):
     def cases(rng):
         drawn = []
-        for size, g, h, t, b in ((8, 2, 16, 4, 1), (4, 2, 8, 5, 2), (4, 1, 4, 3, 1)):
+        for size, g, h, t, b in (
+            (8, 2, 16, 4, 1),
+            (4, 2, 8, 5, 2),
+            (4, 1, 4, 3, 1),
+        ):
             (size,) = fitting(size)
             m = mesh(rng, size)
             q = normal(rng, b, t * size, h, 8)

@@ -71,7 +71,9 @@ def ulysses_grouped(q, k, v, mesh):
         b, t, h, d = q.shape
         k, v = (jnp.repeat(x, n // x.shape[2], axis=2) for x in (k, v))
         q = q.reshape(b, t, n, h // n, d)
-        packed = jnp.concatenate([q, k[:, :, :, None], v[:, :, :, None]], axis=3)
+        packed = jnp.concatenate(
+            [q, k[:, :, :, None], v[:, :, :, None]], axis=3
+        )
         packed = lax.all_to_all(packed, "s", 2, 1, tiled=True)[:, :, 0]
         q, k, v = jnp.split(packed, [h // n, h // n + 1], axis=2)
         out = jax.nn.dot_product_attention(q, k, v, is_causal=True)

@@ -46,7 +46,9 @@ def _ring(q, k, v, window, mesh, more=0, before=-1, own=False, rescale=True):
             new = jnp.maximum(top, high) if rescale else high
             w = jnp.where(seen, jnp.exp(s - new[..., None]), 0)
             old = jnp.exp(top - new) if rescale else jnp.ones_like(top)
-            values = values * old[..., None] + jnp.einsum("bihj,bjhd->bihd", w, v)
+            values = values * old[..., None] + jnp.einsum(
+                "bihj,bjhd->bihd", w, v
+            )
             total, top = total * old + w.sum(-1), new
         return values / total[..., None]
 
