@@ -4,8 +4,9 @@ from functools import partial
 from pathlib import Path
 
 import minipod
+from minipod import devices
 
-minipod.devices.simulate(8)
+devices.simulate(8)
 import jax
 import jax.numpy as jnp
 import numpy as np
