@@ -14,8 +14,8 @@ in that order, on three resources that each work at their peak:
 - The links carry one collective after the other.
 
 A done waits until what it ends is finished. A loop takes its turns times one turn, at whose end all that it started is
-finished; where their number is not known, as many as are possible, or as the caller says. Of a conditional's branches the slowest
-counts. What custom kernels send by themselves is in no collective, and takes no time here.
+finished; where their number is not known, as many as are possible, or as the caller says. Of a conditional's branches
+the slowest counts. What custom kernels send by themselves is in no collective, and takes no time here.
 
 At every moment one of the three works at its peak, so a step is never longer than their sum; each does all of its
 work, so a step is never shorter than the longest.

@@ -17,7 +17,8 @@ def estimate(program: Program, chip: Chip, mesh: Any, unknown: int = 1) -> Timel
     `.seconds` is the whole; `.for_memory` and `.for_network` are what the core waits for each, in seconds. The chip's
     peaks are those of `minipod.roofline` and `minipod.traffic.seconds`; the schedule says how the three overlap
     (`minipod.hlo.timeline`).
-    unknown: how often a loop runs of which nothing is known. What has no figure counts as it does there, at least. ValueError, in one sentence, where the memory has none.
+    unknown: how often a loop runs of which nothing is known. What has no figure counts as it does there, at least.
+    ValueError, in one sentence, where the memory has none.
     """
     return timeline(program, machine(chip, mesh), dict(mesh.shape), unknown)
 

@@ -93,7 +93,7 @@ ENTRY %main () -> f32[2048,512] {
 
 
 def test_what_goes_to_the_host_takes_its_time_and_can_be_the_bound():
-    """4 MiB each way at 15 GB/s: at once at best, one after the other at most. Nothing simulates when they are under way."""
+    """4 MiB each way at 15 GB/s: at once at best, one after the other at most."""
     made, size = planned(OFFLOADED), 2048 * 512 * 4
     assert (made.from_host, made.to_host) == (size, size)
     assert made.seconds.host == pytest.approx(size / 1.5e10) == pytest.approx(made.seconds.most_of["host"] / 2)
