@@ -90,6 +90,9 @@ def _parser() -> argparse.ArgumentParser:
     plan.add_argument("--explicit", action="store_true", help="the axes of --mesh are Explicit (default: Auto)")
     plan.add_argument("--xla", action="append", default=[], metavar="OPTION=VALUE", help="an option of the compiler")
     plan.add_argument("--limit", type=float, default=900.0, metavar="S", help="seconds (default: %(default)g)")
+    plan.add_argument(
+        "--passes", type=int, metavar="N", help="a loop of which nothing says how often it runs counts N times"
+    )
     plan.add_argument("--save", metavar="FILE", help="keep the compiled program, to be loaded on the slice")
     plan.add_argument("--dump", metavar="FILE", help="write the compiled program's text (HLO)")
     plan.add_argument(
@@ -223,7 +226,7 @@ def _plan(options: argparse.Namespace) -> int:
             _say(f"{line['step']} in {line['seconds']:.1f} s")
 
     given = (options.program, options.on, options.mesh, options.explicit, options_of(options.xla))
-    found = run(Wanted(*given, options.limit, options.save, options.dump, options.again, tell))
+    found = run(Wanted(*given, options.limit, options.save, options.dump, options.again, options.passes, tell))
     if options.json:
         import json
 

@@ -18,7 +18,8 @@ class Chip:
 
     flops: element type, as compilers spell it (bf16, f32, s8, f8) → most FLOP/s of matrix products.
     memory: bytes. bandwidth: bytes a second to or from it, None where no source says it.
-    link: its name in `minipod.traffic.LINKS`.
+    link: its name in `minipod.traffic.LINKS`. host: bytes a second to the memory of its host, and as many back, None
+        where no source says it.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Chip:
     bandwidth: float | None
     link: str
     source: str
+    host: float | None = None
 
     def peak(self, kind: str) -> float:
         """Most FLOP/s for products of an element type: `bf16`, `f32`, or `f32×6` as `minipod.hlo.work` counts.
@@ -45,9 +47,12 @@ class Chip:
         return LINKS[self.link]
 
 
-def _tpu(name: str, bf16: float, memory: float, bandwidth: float, source: str, **others: float) -> Chip:
-    """A float32 product is one of bfloat16 on a TPU unless more is asked for: jax.lax.Precision.DEFAULT."""
-    return Chip(name, {"bf16": bf16, "f32": bf16, **others}, memory, bandwidth, name, source)
+def _tpu(name: str, bf16: float, memory: float, bandwidth: float, host: float, source: str, s8: float) -> Chip:
+    """A float32 product is one of bfloat16 on a TPU unless more is asked for: jax.lax.Precision.DEFAULT.
+
+    host: by jax-ml.github.io/scaling-book/tpus: «typically around 1.5e10», v4 16 GB/s each way, v6e 32 GB/s.
+    """
+    return Chip(name, {"bf16": bf16, "f32": bf16, "s8": s8}, memory, bandwidth, name, source, host)
 
 
 _CLOUD = "cloud.google.com/tpu/docs/"
@@ -59,10 +64,10 @@ _GIB = 2**30  # what makers print as GB of memory
 CHIPS = {
     chip.name: chip
     for chip in (
-        _tpu("TPU v4", 2.75e14, 32 * _GIB, 1.2e12, f"{_CLOUD}v4", s8=2.75e14),
-        _tpu("TPU v5e", 1.97e14, 16 * _GIB, 8.19e11, f"{_CLOUD}v6e (beside v6e)", s8=3.93e14),
-        _tpu("TPU v5p", 4.59e14, 96 * _GIB, 2.765e12, f"{_CLOUD}v5p; int8: {_TPUS}", s8=9.18e14),
-        _tpu("TPU v6e", 9.18e14, 32 * _GIB, 1.64e12, f"{_CLOUD}v6e", s8=1.836e15),
+        _tpu("TPU v4", 2.75e14, 32 * _GIB, 1.2e12, 1.6e10, f"{_CLOUD}v4", s8=2.75e14),
+        _tpu("TPU v5e", 1.97e14, 16 * _GIB, 8.19e11, 1.5e10, f"{_CLOUD}v6e (beside v6e)", s8=3.93e14),
+        _tpu("TPU v5p", 4.59e14, 96 * _GIB, 2.765e12, 1.5e10, f"{_CLOUD}v5p; int8: {_TPUS}", s8=9.18e14),
+        _tpu("TPU v6e", 9.18e14, 32 * _GIB, 1.64e12, 3.2e10, f"{_CLOUD}v6e", s8=1.836e15),
         # Two of JAX's devices on a chip, with half of it each.
         Chip(
             "TPU7x", {"bf16": 2.307e15 / 2, "f32": 2.307e15 / 2, "f8": 4.614e15 / 2}, 96 * _GIB, 7.3e12 / 2, "TPU7x",

@@ -1,6 +1,7 @@
 """What bounds a program: how long its arithmetic, its memory and its network would take, each if it were alone.
 
-The longest of the three is the least that a step can take, and what to work on. Their sum is what the same peaks give
+Where a program keeps arrays in the memory of the host, what goes there and back is a fourth.
+The longest of them is the least that a step can take, and what to work on. Their sum is what the same peaks give
 where nothing overlaps. All figures are a chip's peaks, which programs approach and do not reach: a step may take more.
 """
 
@@ -12,7 +13,7 @@ from minipod.chips import Chip
 
 __all__ = ["BOUNDS", "Seconds", "compute_seconds", "compute_seconds_at_least", "memory_seconds"]
 
-BOUNDS = ("compute", "memory", "network")
+BOUNDS = ("compute", "memory", "network", "host")
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Seconds:
     """Of one device for one step. None: no figure, and `why` says which is missing.
 
     most_of: of those in which something is missing, and which are so «at least», how long they could be; a name with an
-    infinite time is one of which nothing bounds what is missing.
+    infinite time is one of which nothing bounds what is missing. host: 0 where nothing goes to the host's memory.
     """
 
     compute: float | None
@@ -28,10 +29,11 @@ class Seconds:
     network: float | None
     why: tuple[str, ...] = ()
     most_of: Mapping[str, float] = field(default_factory=dict[str, float])
+    host: float | None = 0.0
 
     @property
     def bound(self) -> str | None:
-        """Which of the three is longest: "compute", "memory" or "network"; None where what is missing could turn it."""
+        """Which of `BOUNDS` is longest; None where what is missing could turn it."""
         known = {name: t for name in BOUNDS if (t := getattr(self, name)) is not None}
         if not known:
             return None
@@ -55,7 +57,7 @@ class Seconds:
 
         So it is with weights that are read, gathered, or whose gradients are summed; None without a figure.
         """
-        if not self.compute or self.memory is None or self.network is None or self.most_of:
+        if not self.compute or self.memory is None or self.network is None or self.most_of or self.host:
             return None
         return max(1.0, self.memory / self.compute, self.network / self.compute)
 

@@ -21,12 +21,14 @@ EXTRAS = {
     "minipod": ("pictures", "pods", "testing"),
     "grader": ("class", "learn"),
     "solutions": ("chapters",),
-    "lessons": ("chapters", "pods", "launchers", "neighbours"),
+    "lessons": ("chapters", "pods", "launchers", "neighbours", "libraries"),
     "publish": ("book",),
     "book/_ext": ("book",),
 }
 NAMES = {"haiku": "dm-haiku"}  # distributions that need not be installed here, by module
-BY_HAND = ("mpi4jax",)  # built by MPI's compiler, for one recording of chapter 14: no extra can bring it
+# For one recording each, where no extra can bring them: mpi4jax (chapter 14) is built by MPI's compiler, maxtext
+# (chapter 15) wants a newer Python and 200 packages.
+BY_HAND = ("mpi4jax", "maxtext")
 
 
 @dataclass(frozen=True)

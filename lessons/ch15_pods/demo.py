@@ -234,16 +234,33 @@ for model, on, name, reached in measured:
 # %% planned-and-published
 published = json.loads((lesson / "published.json").read_text("utf-8"))
 wanted = {"model": "llama3", "kind": "decode", "length": 2048}
-print("x,y,z  batch  longest schedule    sum  published  schedule ÷ published")
-for case in published["rows"].values():
-    if not wanted.items() <= case.items():
-        continue
+cases = [c for c in published["rows"].values() if wanted.items() <= c.items()]
+print("x,y,z  batch  longest schedule      sum published  published ÷ sum")
+for case in cases:
     figures, took = case["figures"], case["published"]
     three = [figures[name] for name in ("compute", "memory", "network")]
     times = max(three), figures["seconds"], sum(three), took
     ms = "".join(f"{1e3 * t:9.2f}" for t in times)
     mesh = ",".join(map(str, case["mesh"]))
-    print(f"{mesh:6} {case['batch']:5} {ms} {figures['seconds'] / took:14.2f}")
+    print(f"{mesh:6} {case['batch']:5} {ms} {took / sum(three):16.3f}")
+
+# %% with-cycles
+print("x,y,z  batch   schedule ÷ published   with cycles ÷ published")
+for case in cases:
+    mesh, took = ",".join(map(str, case["mesh"])), case["published"]
+    plain, more = case["figures"]["seconds"] / took, case["as_compiled"] / took
+    print(f"{mesh:6} {case['batch']:5} {plain:22.2f} {more:25.2f}")
+
+# %% yours
+yours = json.loads((lesson / "yours.json").read_text("utf-8"))
+print(f"{'':18} arguments     by its schedule")
+for name, made in yours.items():
+    plan = made["plan"]
+    held = f"{plan['memory']['arguments'] / 2**30:5.2f} GiB"
+    least = "at least" if plan["at_least"] else ""
+    print(f"{name:18} {held} {least:>9} {1e3 * plan['estimate']:8.1f} ms")
+    by = ", ".join(f"{k} {v}" for k, v in made["versions"].items())
+    print(f"{'':18} {by}")
 
 # %% then-two-devices
 for name in ("v4:2x2x1", "v5e:2x2", "7x:2x2x1"):

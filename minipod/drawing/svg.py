@@ -35,7 +35,7 @@ LABELS = (
     r"and \d+ more groups", r"and 1 more group alike", r"and \d+ more groups alike",
     r"step", r"loss", r"bytes", r"seconds", r"one device", r"(data|tensor|pipeline) parallel",
     r"\d+ of \d+ hops cross between hosts", r"each box is a chip, each number a device",
-    r"bound by (compute|memory|network)", r"these do not fit", r"percent of the memory", r"milliseconds",
+    r"bound by (compute|memory|network|host)", r"these do not fit", r"percent of the memory", r"milliseconds",
     r"axis .+", r"combined result", r"split", r"copied", r"stacked", r"\d+ arrays", r"…",
     r"process \d+", r"nobody comes", r"≠", r"1 piece", r"\d+ pieces",
     r"compute", r"waiting for others", r"exchange",

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from minipod.hlo.text import Instruction
 
 KIND = "kernel"  # the element type under which its FLOPs are counted
-TARGETS = ("tpu_custom_call", "mosaic_gpu", "mosaic_gpu_v2", "triton_kernel_call", "__gpu$xla.gpu.triton")
+HOST = "HostExecute"  # what the host computes: nothing says how long it takes
+TARGETS = (HOST, "tpu_custom_call", "mosaic_gpu", "mosaic_gpu_v2", "triton_kernel_call", "__gpu$xla.gpu.triton")
 _COST = re.compile(r'"cost_estimate":\s*\{([^{}]*)\}')
 _FIGURE = re.compile(r'"(\w+)":\s*"?(\d+)')
 
@@ -29,13 +30,20 @@ class Kernel:
     sent: int = 0
 
 
+def computes_on_host(line: Instruction) -> bool:
+    """Does it hand something to the host to compute?"""
+    found = kernel(line)
+    return found is not None and found.name == HOST
+
+
 def kernel(line: Instruction) -> Kernel | None:
     """The kernel that `line` calls; None where it calls none."""
     if line.opcode not in ("custom-call", "custom-call-start"):
         return None
-    if line.attributes.get("custom_call_target", "").strip('"') not in TARGETS:
+    target = line.attributes.get("custom_call_target", "").strip('"')
+    if target not in TARGETS:
         return None
-    name = re.sub(r"\.[\d.]+$", "", line.name)
+    name = HOST if target == HOST else re.sub(r"\.[\d.]+$", "", line.name)
     found = _COST.search(line.rest)
     if not found:
         return Kernel(name, None)

@@ -8,7 +8,7 @@ import re
 
 from minipod.hlo import between_slices
 from minipod.hlo.fusions import Fusion, combines
-from minipod.hlo.kernels import kernel
+from minipod.hlo.kernels import computes_on_host, kernel
 from minipod.hlo.ops import OPS, Collective
 from minipod.hlo.products import shape_of
 from minipod.hlo.text import Computation, Instruction, Program, size, split
@@ -65,6 +65,32 @@ def of_collective(c: Collective, computation: Computation, line: Instruction, fu
         result = parts(result)[1]
     given = any(large(shape_of(computation, line, i)) for i in range(len(line.operands)))
     return read * given + written * (large(result) > 0)
+
+
+def of_host(computation: Computation, line: Instruction) -> tuple[int, int]:
+    """What an instruction outside a fusion takes out of the host's memory (a layout with `S(5)`), and puts into it.
+
+    What the host is to compute goes there, and its result comes back.
+    """
+    op, _, part = line.opcode.rpartition("-") if line.opcode.endswith(_PARTS) else (line.opcode, "", "")
+    if op in _FREE or part in ("done", "update") or _NOTHING.search(line.rest):
+        return 0, 0
+    shapes = [shape_of(computation, line, i) for i in range(len(line.operands))]
+    if op == "dynamic-update-slice":
+        return 0, size(shapes[1]) * (_at_host(shapes[0]) and not _at_host(shapes[1]))
+    several = parts(line.shape)
+    result = several[0] if op == "copy" and part else several[1] if part and op in _AT_THE_START else line.shape
+    there = [shape for shape in shapes if _at_host(shape)]
+    if computes_on_host(line):
+        back = several[1] if part else line.shape
+        return 0 if _at_host(back) else size(back), sum(map(size, shapes)) - sum(map(size, there))
+    if _at_host(result):
+        return 0, 0 if there else size(result)
+    return (size(result) if there else 0) if op in _SLICES else sum(map(size, there)), 0
+
+
+def _at_host(shape: str) -> bool:
+    return "S(5)" in shape
 
 
 def large(shape: str) -> int:

@@ -14,8 +14,8 @@ in that order, on three resources that each work at their peak:
 - The links carry one collective after the other.
 
 A done waits until what it ends is finished. A loop takes its turns times one turn, at whose end all that it started is
-finished; where their number is not known, as many as are possible, or one. Of a conditional's branches the slowest
-counts. What custom kernels send by themselves is in no collective, and takes no time here.
+finished; where their number is not known, as many as are possible, or as the caller says. Of a conditional's branches
+the slowest counts. What custom kernels send by themselves is in no collective, and takes no time here.
 
 At every moment one of the three works at its peak, so a step is never longer than their sum; each does all of its
 work, so a step is never shorter than the longest.
@@ -57,19 +57,21 @@ class Machine:
     cycle: float = 0.0
 
 
-def timeline(program: Program, machine: Machine, mesh: Mapping[str, int] | None = None) -> Timeline:
+def timeline(program: Program, machine: Machine, mesh: Mapping[str, int] | None = None, unknown: int = 1) -> Timeline:
     """One step of a scheduled program on a machine. `mesh` (axis name → size) names the axes of collectives.
+
+    unknown: how often a loop runs of which nothing is known.
 
     ValueError, quoting the line, for what is not understood, and where the machine has no figure.
     """
-    return _Simulation(program, machine, mesh).once(program.entry, Place())
+    return _Simulation(program, machine, mesh, unknown).once(program.entry, Place())
 
 
 class _Simulation:
     """What computations of a program take, each run once: a program may call one of them in many places."""
 
-    def __init__(self, program: Program, machine: Machine, mesh: Mapping[str, int] | None):
-        self.program, self.machine, self.walker = program, machine, Walker(program, mesh, 1)
+    def __init__(self, program: Program, machine: Machine, mesh: Mapping[str, int] | None, unknown: int):
+        self.program, self.machine, self.walker = program, machine, Walker(program, mesh, unknown)
         self.known: dict[tuple[str, Place, tuple[Value, ...]], Timeline] = {}
 
     def once(self, name: str, place: Place, given: tuple[Value, ...] = ()) -> Timeline:

@@ -7,6 +7,7 @@
 - Bytes: every array that an instruction outside a fusion reads or writes, once; of one that is only sliced, gathered
   from or updated in place, that part. What the compiler keeps in the chip's fast memory (a layout with `S(…)`) is not
   counted. So this is an estimate of the least that must move. What collectives read and write counts, too.
+- What the host is to compute (`compute_on`) is named, too: only what goes there and comes back is counted.
 - A custom kernel costs what its author says (`minipod.hlo.kernels`); one that says nothing is named, and only the bytes
   of its operands and results are counted.
 - Of a conditional's branches one runs, so the costliest counts: in FLOPs the one that multiplies most, in bytes the one
@@ -20,13 +21,14 @@ from dataclasses import dataclass, field, replace
 from minipod.hlo import memory
 from minipod.hlo.calls import base
 from minipod.hlo.collectives import Place, Walker, part_of
-from minipod.hlo.kernels import kernel
+from minipod.hlo.kernels import computes_on_host, kernel
 from minipod.hlo.ops import begins, moves
 from minipod.hlo.products import products
 from minipod.hlo.text import Computation, Instruction, Program, quoted, reading
 from minipod.hlo.values import Value
 
 FLOPS, MOVED, SENT, UNSEEN = "flops", "moved", "sent", "unseen"
+FROM_HOST, TO_HOST = "from_host", "to_host"
 Tally = Counter[tuple[str, str]]  # (one of these, element type or kernel) → how much
 
 
@@ -39,6 +41,7 @@ class Work:
     moved: bytes to or from memory.
     sent: bytes that custom kernels say they send to other devices: they are in no collective.
     unseen: custom kernels that say nothing of their cost, by name → how often they run. Their FLOPs are missing.
+    from_host, to_host: bytes out of the memory of the host, and into it.
     loops: what is known of the loops that do not run as often as they are counted, "at most" or "once" → how many of
         the program's loops; empty where each loop's count is known.
     """
@@ -48,6 +51,8 @@ class Work:
     sent: int = 0
     unseen: dict[str, int] = field(default_factory=dict[str, int])
     loops: dict[str, int] = field(default_factory=dict[str, int])
+    from_host: int = 0
+    to_host: int = 0
 
 
 def work(program: Program, unknown: int | None = None) -> Work:
@@ -60,7 +65,8 @@ def work(program: Program, unknown: int | None = None) -> Work:
     tally = counting.once(program.entry, Place())
     of = {key: {name: n for (kind, name), n in tally.items() if kind == key and n} for key in (FLOPS, UNSEEN)}
     loops = dict(Counter(counting.walker.loops.values()))
-    return Work(of[FLOPS], tally[MOVED, ""], tally[SENT, ""], of[UNSEEN], loops)
+    host = tally[FROM_HOST, ""], tally[TO_HOST, ""]
+    return Work(of[FLOPS], tally[MOVED, ""], tally[SENT, ""], of[UNSEEN], loops, *host)
 
 
 class _Counting:
@@ -83,7 +89,7 @@ class _Counting:
         total: Tally = Counter()
         for line in computation.values():
             total.update(self._itself(computation, line, place))
-            if begins(line):
+            if begins(line) or computes_on_host(line):
                 continue
             inside: list[Tally] = []
             for callee, there, handed in self.walker.calls(computation, line, place, here):
@@ -106,7 +112,9 @@ class _Counting:
         with reading(line):
             kind, count = products(computation, line)
             found[FLOPS, kind] = count
-            found[MOVED, ""] = 0 if place.fused else memory.moved(self.program, computation, line)
+            if not place.fused:
+                found[MOVED, ""] = memory.moved(self.program, computation, line)
+                found[FROM_HOST, ""], found[TO_HOST, ""] = memory.of_host(computation, line)
         if this := kernel(line):
             if place.fused:
                 found[MOVED, ""] = this.moved

@@ -23,7 +23,8 @@ class Wanted:
     """What is to be planned.
 
     program: FILE.py:NAME. on: the slice. mesh: axes of the mesh that NAME is called with; None: it makes its own.
-    explicit: these axes are Explicit. xla: options of the compiler. limit: seconds. save, dump: files for the
+    explicit: these axes are Explicit. xla: options of the compiler. limit: seconds. passes: how often a loop runs of
+    which the compiled program does not say it. save, dump: files for the
     compiled program, as `jax.experimental.serialize_executable` writes it, and for its text. again: even if it is
     kept. tell: is given what comes while it is made, `{"step": …, "seconds": …}` and `{"said": …}`.
     """
@@ -37,13 +38,16 @@ class Wanted:
     save: str | None = None
     dump: str | None = None
     again: bool = False
+    passes: int | None = None
     tell: Callable[[dict[str, Any]], None] = lambda _: None
 
 
 def run(wanted: Wanted) -> "Plan":
     """The plan. ValueError or OSError, with one sentence, for anything that is wrong."""
     file, name, axes = checked(wanted)
-    found = kept.key(str(file.resolve()), name, wanted.on, wanted.mesh, wanted.explicit, dict(wanted.xla))
+    found = kept.key(
+        str(file.resolve()), name, wanted.on, wanted.mesh, wanted.explicit, dict(wanted.xla), wanted.passes
+    )
     if not (wanted.again or wanted.save or wanted.dump) and (entry := kept.find(found)):
         return _plan(wanted, name, entry)
     from minipod.pods.compiler import Child, Missing
@@ -82,7 +86,7 @@ def _made(
         Path(wanted.dump).write_text(said, "utf-8")
     sizes = answer.get("axes", axes or {})
     numbers = answer.get("devices") or [device.id for device in mesh(wanted.on, **sizes).devices.flat]
-    found = facts(answer | {"text": said, "devices": numbers}, on, mesh_of(wanted.on, numbers, sizes))
+    found = facts(answer | {"text": said, "devices": numbers}, on, mesh_of(wanted.on, numbers, sizes), wanted.passes)
     entry = {"facts": found, "axes": sizes, "devices": numbers, "versions": versions(on.generation.platform)}
     return entry, answer.get("files", []), said
 
@@ -104,8 +108,10 @@ def _recorded(wanted: Wanted) -> "Plan":
     install = f"`pip install {' '.join(missing(slice_of(wanted.on).generation.platform))}`"
     if wanted.mesh is None:
         raise ValueError(f"without --mesh nothing is recorded, and there is no compiler here: {install}")
-    if wanted.xla or wanted.save or wanted.dump or wanted.explicit:
-        raise ValueError(f"--xla, --save, --dump and --explicit need the compiler, which is not here: {install}")
+    if wanted.xla or wanted.save or wanted.dump or wanted.explicit or wanted.passes:
+        raise ValueError(
+            f"--xla, --save, --dump, --passes and --explicit need the compiler, which is not here: {install}"
+        )
     return make(prepared(wanted.program, wanted.on, wanted.mesh), Path(wanted.program.rpartition(":")[0]).parent)
 
 
@@ -119,6 +125,8 @@ def checked(wanted: Wanted) -> tuple[Path, str, dict[str, int] | None]:
     slice_of(wanted.on)
     if wanted.limit <= 0:
         raise ValueError(f"limit {wanted.limit:g}: a positive number of seconds is needed")
+    if wanted.passes is not None and wanted.passes < 1:
+        raise ValueError(f"passes {wanted.passes}: a loop runs a positive number of times")
     if wanted.explicit and not wanted.mesh:
         raise ValueError("--explicit is of the axes of --mesh, and there are none")
     for path in filter(None, (wanted.save, wanted.dump)):

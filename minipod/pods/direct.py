@@ -101,12 +101,18 @@ def _lowered(made: Made) -> tuple[Any, Any]:
         return None, function  # lowered already
     if not callable(function):
         return function.jaxpr, function.lower()  # traced already
-    arguments, keywords = jax.tree.map(_abstract, made.arguments), dict(made.keywords or {})
+    arguments, keywords = _abstracted(made.arguments), dict(made.keywords or {})
     if not hasattr(function, "trace") and (lower := getattr(function, "lower", None)):  # a library's own jit
         return None, lower(*arguments, **keywords)
     jitted: Any = function if hasattr(function, "trace") else jax.jit(function)
     traced = jitted.trace(*arguments, **keywords)
     return getattr(traced, "jaxpr", None), traced.lower()
+
+
+def _abstracted(tree: Any) -> Any:
+    """With shapes in place of what lies on a device of this machine. Where nothing does, the tree itself: a library's
+    objects may be in it twice, and stay the same ones only so."""
+    return tree if all(_abstract(leaf) is leaf for leaf in jax.tree.leaves(tree)) else jax.tree.map(_abstract, tree)
 
 
 def _abstract(leaf: Any) -> Any:

@@ -11,15 +11,16 @@ from minipod.torus import torus_of
 from minipod.traffic import time_model
 
 
-def estimate(program: Program, chip: Chip, mesh: Any) -> Timeline:
+def estimate(program: Program, chip: Chip, mesh: Any, unknown: int = 1) -> Timeline:
     """One step of a scheduled program (`minipod.hlo.text.parse`) on chips that lie as the mesh's devices do.
 
     `.seconds` is the whole; `.for_memory` and `.for_network` are what the core waits for each, in seconds. The chip's
     peaks are those of `minipod.roofline` and `minipod.traffic.seconds`; the schedule says how the three overlap
     (`minipod.hlo.timeline`).
-    What has no figure counts as it does there, at least. ValueError, in one sentence, where the memory has none.
+    unknown: how often a loop runs of which nothing is known. What has no figure counts as it does there, at least.
+    ValueError, in one sentence, where the memory has none.
     """
-    return timeline(program, machine(chip, mesh), dict(mesh.shape))
+    return timeline(program, machine(chip, mesh), dict(mesh.shape), unknown)
 
 
 def machine(chip: Chip, mesh: Any) -> Machine:

@@ -19,13 +19,14 @@ from minipod.pods.slices import Slice
 
 GIB = 2**30
 _FULL = re.compile(r"HLO temporaries \(([\d.]+)([KMG])\) exceeds available HBM \(([\d.]+)([KMG])\)")
-READ = ("flops", "moved", "kernels_sent", "unseen", "loops", "collectives", "overlaps")
+READ = ("flops", "moved", "from_host", "to_host", "kernels_sent", "unseen", "loops", "collectives", "overlaps")
 _UNIT = {"K": 2**10, "M": 2**20, "G": GIB}
 
 
-def facts(answer: Mapping[str, Any], on: Slice, mesh: Any) -> dict[str, Any]:
+def facts(answer: Mapping[str, Any], on: Slice, mesh: Any, passes: int | None = None) -> dict[str, Any]:
     """JSON data: `fits`, `memory` (bytes a device), and what `read` finds; None where the compiler does not say it, and
     then `silent` says why. `full` is the compiler's own message where it does not fit. mesh: `minipod.pods.mesh`.
+    passes: how often a loop runs of which nothing is known, as the reader says.
     """
     limit = int(on.generation.limit * GIB)
     nothing = dict.fromkeys((*READ, "estimate"))
@@ -58,61 +59,68 @@ def facts(answer: Mapping[str, Any], on: Slice, mesh: Any) -> dict[str, Any]:
             "fits": False,
             "full": f"{peak / GIB:.2f} GiB are needed at once, and a chip has {limit / GIB:.2f} GiB",
         }
-    if answer["text"]:
-        several = on.count > 1
-        found |= read(answer["text"], dict(mesh.shape), answer.get("devices") if several else None)
-        found["estimate"] = None if several else estimated(answer["text"], on, mesh)
+    if not answer["text"]:
+        return found
+    try:
+        program = hlo.parse(answer["text"])
+    except ValueError as reason:
+        return found | {"silent": str(reason)}
+    several = on.count > 1
+    found |= read(program, dict(mesh.shape), answer.get("devices") if several else None, passes)
+    if not several and not found["from_host"] and not found["to_host"]:
+        found["estimate"] = estimated(program, on, mesh, passes)
     return found
 
 
-def estimated(text: str, on: Slice, mesh: Any) -> dict[str, float] | None:
+def estimated(program: hlo.Program, on: Slice, mesh: Any, passes: int | None = None) -> dict[str, float] | None:
     """Seconds of a step by the program's own schedule, and what of it the core waits for its memory and the network.
 
     None where it has no figure: `read` says why the text has none, `minipod.pods.times` why a time has none.
     """
     try:
-        found = estimate(hlo.parse(text), chip(on.generation.chip), mesh)
+        found = estimate(program, chip(on.generation.chip), mesh, passes or 1)
     except ValueError:
         return None
     return {"seconds": found.seconds, "for_memory": found.for_memory, "for_network": found.for_network}
 
 
-def read(text: str, axes: Mapping[str, int], numbers: Sequence[int] | None = None) -> dict[str, Any]:
-    """What the text says, each where that much is understood; `silent` names the first thing that is not.
+def read(
+    program: hlo.Program, axes: Mapping[str, int], numbers: Sequence[int] | None = None, passes: int | None = None
+) -> dict[str, Any]:
+    """What a compiled program says, each where that much is understood; `silent` names the first thing that is not.
 
-    flops, moved, unseen, loops: as in `minipod.hlo.work`; kernels_sent: its `sent`. collectives, overlaps: those of the
-    program. A loop that runs an unknown number of times counts as often as it may at most, else once, in FLOPs, bytes
-    and the collectives' `times`: `loops` says so ({"at most": 1, "once": 2}; {} where all are known).
+    flops, moved, from_host, to_host, unseen, loops: as in `minipod.hlo.work`; kernels_sent: its `sent`. collectives,
+    overlaps: those of the program. A loop that runs an unknown number of times counts as often as it may at most, else
+    `passes` times, else once, in FLOPs, bytes and the collectives' `times`: `loops` says so ({"at most": 1, "once": 2}
+    or {"64 times": 2}; {} where all are known).
     numbers: those of the devices of several slices, in the mesh's order.
     """
-    try:
-        program = hlo.parse(text)
-    except ValueError as reason:
-        return {"silent": str(reason)}
     found: dict[str, Any] = {}
-    for part in (_worked, _sent, _overlapping):
+
+    def worked() -> dict[str, Any]:
+        done = vars(work(program, unknown=passes or 1))
+        named = {"sent": "kernels_sent"}
+        done["loops"] = {_said(key, passes): count for key, count in done["loops"].items()}
+        return {named.get(key, key): value for key, value in done.items()}
+
+    def sent() -> dict[str, Any]:
+        unknown = (passes or 1) if "loops" in found else None  # as often as `loops` says, where that is there
+        order = following(numbers) if numbers else None
+        return {"collectives": [_kept(c) for c in collectives(program, axes, unknown, order)]}
+
+    def overlapping() -> dict[str, Any]:
+        return {"overlaps": [vars(o) for o in overlaps(program)]}
+
+    for part in (worked, sent, overlapping):
         try:
-            found |= part(program, axes, numbers, found)
+            found |= part()
         except ValueError as reason:
             found.setdefault("silent", str(reason))
     return found
 
 
-def _worked(program: hlo.Program, *_: Any) -> dict[str, Any]:
-    done = vars(work(program, unknown=1))
-    return {"kernels_sent" if key == "sent" else key: value for key, value in done.items()}
-
-
-def _sent(
-    program: hlo.Program, axes: Mapping[str, int], numbers: Sequence[int] | None, found: Mapping[str, Any]
-) -> dict[str, Any]:
-    unknown = 1 if "loops" in found else None  # as often as `loops` says, where that is there
-    order = following(numbers) if numbers else None
-    return {"collectives": [_kept(c) for c in collectives(program, axes, unknown, order)]}
-
-
-def _overlapping(program: hlo.Program, *_: Any) -> dict[str, Any]:
-    return {"overlaps": [vars(o) for o in overlaps(program)]}
+def _said(how_often: str, passes: int | None) -> str:
+    return f"{passes} times" if passes and how_often == "once" else how_often
 
 
 def _kept(c: Collective) -> dict[str, Any]:

@@ -18,10 +18,11 @@ from minipod.hlo.overlap import Overlap
 from minipod.pods import times
 from minipod.pods.facts import collective, overlap
 from minipod.pods.slices import slice_of
-from minipod.roofline import Seconds
+from minipod.roofline import BOUNDS, Seconds
 from minipod.tables import Table
 from minipod.traffic.bill import costliest
 
+FEW = 4  # of more axes, those of size 1 are not shown
 MEMORY = ("arguments", "outputs", "temporaries", "limit")
 
 
@@ -33,6 +34,7 @@ class Plan:
         limit; None where the compiler gives no figure.
     full: the compiler's own message, where the program does not fit. largest: what then takes most, `pods.largest`.
     flops: by element type (`minipod.hlo.work`). moved: bytes to and from memory, estimated. sent: mesh axis → bytes.
+    from_host, to_host: bytes out of the memory of the host, and into it.
     silent: why flops, moved, sent and collectives are None, where they are.
     unseen, loops, kernels_sent: what is missing in them (`minipod.pods.facts.read`).
     estimate: seconds by the program's own schedule, and what of them the core waits (`minipod.pods.facts.estimated`).
@@ -57,6 +59,8 @@ class Plan:
     unseen: Mapping[str, int] = field(default_factory=dict[str, int])
     loops: Mapping[str, int] = field(default_factory=dict[str, int])
     kernels_sent: int = 0
+    from_host: int = 0
+    to_host: int = 0
     estimate: Mapping[str, float] | None = None
     largest: tuple[Mapping[str, Any], ...] = ()
     kept: str | None = None
@@ -85,11 +89,11 @@ class Plan:
         """How long arithmetic, memory and network would take, each alone, at the chip's peaks."""
         why = self.silent or self.full or "the compiler gave no text"
         figures = self.flops, self.moved, self.collectives, why, self.unseen, self.loops, self.kernels_sent
-        return times.seconds(self.chip, self.mesh, *figures)
+        return times.seconds(self.chip, self.mesh, *figures, of_host=(self.from_host, self.to_host))
 
     @property
     def bound(self) -> str | None:
-        """What takes longest: "compute", "memory" or "network"; None where what is missing could turn it."""
+        """What takes longest, of `minipod.roofline.BOUNDS`; None where what is missing could turn it."""
         return self.seconds.bound
 
     def data(self) -> dict[str, Any]:
@@ -100,8 +104,8 @@ class Plan:
             "memory": {name: self.memory[name] for name in MEMORY},
             "flops": None if self.flops is None else sum(self.flops.values()),
             "sent": self.sent,
-            "seconds": {name: getattr(seconds, name) for name in ("compute", "memory", "network")},
-            "at_least": [name for name in ("compute", "memory", "network") if name in seconds.most_of],
+            "seconds": {name: getattr(seconds, name) for name in BOUNDS if name != "host" or seconds.host != 0},
+            "at_least": [name for name in BOUNDS if name in seconds.most_of],
             "estimate": self.estimate and self.estimate["seconds"],
             "bound": seconds.bound,
         }
@@ -112,7 +116,8 @@ class Plan:
 
     @property
     def title(self) -> str:
-        axes = ", ".join(f"{name}={size}" for name, size in self.mesh.shape.items())
+        every = self.mesh.shape
+        axes = ", ".join(f"{name}={size}" for name, size in every.items() if size > 1 or len(every) <= FEW)
         return f"{self.name} on {self.on} ({axes})"
 
     @property
@@ -124,14 +129,24 @@ class Plan:
                 f"{a['what']}: {_bytes(a['bytes'])}{', undivided' * a['whole']} ({a['shape']})" for a in self.largest
             )
             lines.append(f"largest: {'; '.join(each)}")
-        missing = "no figure: " * (None in (self.seconds.compute, self.seconds.memory, self.seconds.network))
+        missing = "no figure: " * (None in (getattr(self.seconds, name) for name in BOUNDS))
         lines += [f"{missing}{why}" for why in self.seconds.why if why != self.full]
+        if self.fits and self.estimate is None and (why := self._why_no_estimate()):
+            lines.append(f"no estimate by the program's schedule: {why}")
         by = ", ".join(f"{name} {number}" for name, number in self.versions.items())
         if not self.recorded:
             when = f", on {self.kept} (--again compiles it anew)" if self.kept else ""
             return [*lines, f"compiled with {by}{when}"]
         other = f", and JAX is {jax.__version__} here" * (self.versions.get("jax") != jax.__version__)
         return [*lines, f"recorded with {by}, not compiled here{other}"]
+
+    def _why_no_estimate(self) -> str:
+        """For what the simulation does not know; "" where it is another sentence that says it."""
+        if slice_of(self.on).count > 1:
+            return "it does not know what waits for other slices"
+        if self.from_host or self.to_host:
+            return "it does not know what waits for the memory of the host"
+        return ""
 
     def _rows(self) -> list[tuple[str, str]]:
         rows = [("fits", "yes" if self.fits else "no")]
@@ -146,14 +161,17 @@ class Plan:
             rows += [(f"FLOPs, {kind}", f"{count:.3g}") for kind, count in self.flops.items()]
         if self.moved is not None:
             rows.append(("memory traffic", _bytes(self.moved)))
+        if self.from_host or self.to_host:
+            rows.append(("from and to the host", f"{_bytes(self.from_host)}, {_bytes(self.to_host)}"))
         for axis, size in (self.sent or {}).items():
-            rows.append((f"sent along {axis}", _bytes(size)))
+            if size or self.mesh.shape[axis] > 1 or len(self.mesh.shape) <= FEW:
+                rows.append((f"sent along {axis}", _bytes(size)))
         if self.overlaps:
             hidden = sum(bool(o.products) for o in self.overlaps)
             rows.append(("asynchronous", f"{len(self.overlaps)} collectives, {hidden} with a product meanwhile"))
         seconds = self.seconds
-        for name in ("compute", "memory", "network"):
-            if (time := getattr(seconds, name)) is not None:
+        for name in BOUNDS:
+            if (time := getattr(seconds, name)) is not None and (time or name != "host"):
                 least = "at least " * (name in seconds.most_of)
                 rows.append((f"seconds, {name}", f"{least}{time:.3g}"))
         if self.estimate:
@@ -205,6 +223,8 @@ def plan(
         unseen=found.get("unseen") or {},
         loops=found.get("loops") or {},
         kernels_sent=found.get("kernels_sent") or 0,
+        from_host=found.get("from_host") or 0,
+        to_host=found.get("to_host") or 0,
         estimate=found.get("estimate"),
         largest=tuple(found.get("largest", ())),
     )

@@ -24,12 +24,17 @@ def seconds(
     unseen: Mapping[str, int],
     loops: Mapping[str, int],
     kernels_sent: int,
+    of_host: tuple[int, int] = (0, 0),
 ) -> Seconds:
-    """As `minipod.hlo.work` and `minipod.pods.facts.read` count; None where they do not, and `why` says why."""
+    """As `minipod.hlo.work` and `minipod.pods.facts.read` count; None where they do not, and `why` says why.
+
+    of_host: bytes out of the host's memory, and into it: the link carries both ways at once, at best.
+    """
     parts: dict[str, Part] = {
         "compute": (None, inf, ()) if flops is None else _part(lambda: compute_seconds_at_least(flops, chip)),
         "memory": (None, inf, ()) if moved is None else _part(lambda: _exactly(memory_seconds(moved, chip))),
         "network": (None, inf, ()) if collectives is None else _part(lambda: _network(collectives, chip, mesh)),
+        "host": _part(lambda: _host(of_host, chip)),
     }
     said = [why] * any(part[0] is None and not part[2] for part in parts.values())
     said += [sentence for part in parts.values() for sentence in part[2]]
@@ -46,7 +51,10 @@ def seconds(
         said.append(f"loops that run an unknown number of times, counted once: {once}")
     if bounded := loops.get("at most"):
         said.append(f"loops that may end earlier, counted as often as they may run: {bounded}")
-    return Seconds(*(parts[name][0] for name in BOUNDS), why=tuple(dict.fromkeys(said)), most_of=most)
+    for passes in loops.keys() - {"once", "at most"}:
+        said.append(f"loops that run an unknown number of times, counted {passes}, as --passes says: {loops[passes]}")
+    known = {name: part[0] for name, part in parts.items()}
+    return Seconds(**known, why=tuple(dict.fromkeys(said)), most_of=most)
 
 
 def _part(figure: Callable[[], Part]) -> Part:
@@ -54,6 +62,15 @@ def _part(figure: Callable[[], Part]) -> Part:
         return figure()
     except ValueError as reason:
         return None, inf, (str(reason),)
+
+
+def _host(of_host: tuple[int, int], chip: Chip) -> Part:
+    if not any(of_host):
+        return 0.0, 0.0, ()
+    if chip.host is None:
+        both = f"{sum(of_host):,} bytes to and from the host's memory"
+        raise ValueError(f"{chip.name} has no figure for the speed of {both}: they are not counted")
+    return max(of_host) / chip.host, sum(of_host) / chip.host, ()
 
 
 def _exactly(found: float) -> Part:

@@ -42,6 +42,11 @@ def _neighbours() -> str:
     return f"{', '.join(missing)}: `pip install '.[neighbours]'`" if missing else ""
 
 
+def _libraries() -> str:
+    missing = [name for name in ("flax", "equinox", "optax", "maxtext") if not importlib.util.find_spec(name)]
+    return f"{', '.join(missing)}: `pip install flax equinox optax 'maxtext[tpu]'`" if missing else ""
+
+
 NEEDS: dict[str, Callable[[], str]] = {
     "libtpu": _libtpu,
     "root": _root,
@@ -51,4 +56,5 @@ NEEDS: dict[str, Callable[[], str]] = {
     "openmpi": _program("mpirun", "Debian's openmpi-bin"),
     "py-spy": _program("py-spy", "it with pip"),
     "neighbours": _neighbours,
+    "libraries": _libraries,
 }

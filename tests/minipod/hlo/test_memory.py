@@ -148,3 +148,31 @@ def test_four_hundred_updates_one_after_the_other_count_once_each():
     steps = [f"  %w{i + 1} = bf16[4096,512]{{1,0}} dynamic-update-slice(%w{i}, %u, %j, %j)" for i in range(400)]
     steps[0], steps[-1] = steps[0].replace("%w0", "%a"), steps[-1].replace("  %w400", "  ROOT %w400")
     assert updated("\n".join(steps)) == (8 + 400 * 8) * ROW
+
+
+HOST = "  %h = f32[4,2048,512]{2,1,0:S(5)} parameter(2)\n  %u = f32[1,2048,512]{2,1,0} parameter(3)\n"
+LAYER = 2048 * 512 * 4
+EXECUTE = 'async_execution_thread="host", custom_call_target="HostExecute"'
+
+
+@pytest.mark.parametrize(
+    ("line", "out_and_in"),
+    [
+        # Spellings of libtpu 0.0.52, as it writes offloaded activations and what jax.device_put sends to the host.
+        ("(f32[4,2048,512]{2,1,0}, f32[4,2048,512]{2,1,0:S(5)}, u32[]) copy-start(%h)", (4 * LAYER, 0)),
+        ("(f32[1,2048,512]{2,1,0:S(5)}, f32[1,2048,512]{2,1,0}, u32[]) copy-start(%u)", (0, LAYER)),
+        ("((f32[4,2048,512]{2,1,0:S(5)}, s32[]), f32[1,2048,512]{2,1,0}, u32[]) dynamic-slice-start(%h, %i)",
+         (LAYER, 0)),
+        ("((f32[4,2048,512]{2,1,0:S(5)}, f32[1,2048,512]{2,1,0}, s32[]), f32[4,2048,512]{2,1,0:S(5)}, u32[])"
+         " dynamic-update-slice-start(%h, %u, %i)", (0, LAYER)),
+        (f"((f32[1,2048,512]{{2,1,0}}), f32[512]{{0}}, u32[]) custom-call-start(%u), {EXECUTE}", (512 * 4, LAYER)),
+        ('f32[4,2048,512]{2,1,0:S(5)} custom-call(), custom_call_target="AllocateBuffer"', (0, 0)),
+        ("f32[4,2048,512]{2,1,0:S(5)} copy-done(%h)", (0, 0)),
+        ("f32[1,2048,512]{2,1,0:S(1)} copy(%u)", (0, 0)),
+    ],
+)  # fmt: skip
+def test_what_lies_in_the_memory_of_the_host_goes_out_of_it_and_into_it(line, out_and_in):
+    program = f"HloModule m, is_scheduled=true\n\nENTRY %main () -> bf16[8] {{\n{TABLE}{HOST}  ROOT %x = {line}\n}}\n"
+    done = work.work(text.parse(program))
+    assert (done.from_host, done.to_host) == out_and_in
+    assert done.unseen == ({"HostExecute": 1} if "HostExecute" in line else {})

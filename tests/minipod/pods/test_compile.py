@@ -140,7 +140,7 @@ def test_a_loop_of_unknown_length_counts_once_and_its_facts_say_so():
     plan = pods.compile(lambda x: jax.lax.while_loop(lambda x: x.sum() < 10, lambda x: x @ x, x), arg)
     assert plan.fits and sum(plan.flops.values()) == 2 * 64 // 4 * 64 * 64
     assert all(c.times is not None for c in plan.collectives)
-    assert facts.read(plan.text, {"data": 4})["loops"] == {"once": 1}
+    assert facts.read(text.parse(plan.text), {"data": 4})["loops"] == {"once": 1}
 
 
 def test_several_are_compiled_at_once():

@@ -122,7 +122,7 @@ def test_a_loop_over_tokens_counts_as_often_as_it_may_at_most():
 
     plan, found = counted(f, array((8, 512)), array((512, 512)))
     assert found.flops == {"bf16": 64 * 2 * 8 * 512 * 512} and found.loops == {"at most": 1}
-    assert facts.read(plan.text, MESH)["loops"] == {"at most": 1}
+    assert facts.read(text.parse(plan.text), MESH)["loops"] == {"at most": 1}
 
 
 def test_products_that_no_matrix_unit_makes_come_out_under_their_type():

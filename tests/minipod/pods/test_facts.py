@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from minipod.hlo.text import parse
 from minipod.pods.absent import mesh
 from minipod.pods.facts import READ, facts, read
 from minipod.pods.plan import plan
@@ -53,7 +54,7 @@ def test_a_plan_of_text_that_is_not_understood_says_so_in_one_sentence(change, s
 
 def test_a_loop_of_unknown_length_counts_once_and_the_facts_say_so():
     text = (DATA / "tpu-ring.hlo").read_text()
-    known, unknown = read(text, AXES), read(unknown_loop(text), AXES)
+    known, unknown = read(parse(text), AXES), read(parse(unknown_loop(text)), AXES)
     assert (known["loops"], unknown["loops"]) == ({}, {"once": 1}) and "silent" not in unknown
     assert [c["times"] for c in known["collectives"]] == [7] and [c["times"] for c in unknown["collectives"]] == [1]
     assert json.loads(json.dumps(unknown)).keys() == set(READ)
@@ -62,7 +63,7 @@ def test_a_loop_of_unknown_length_counts_once_and_the_facts_say_so():
 def test_collectives_of_a_loop_that_nothing_says_is_counted_once_have_no_times():
     text = unknown_loop((DATA / "tpu-ring.hlo").read_text())
     strange = text.replace("%param.3 = f32[", "%param.3 = q9[")
-    found = read(strange, AXES)
+    found = read(parse(strange), AXES)
     assert strange != text and "loops" not in found and [c["times"] for c in found["collectives"]] == [None]
 
 
@@ -70,10 +71,61 @@ def test_what_one_part_does_not_understand_the_others_do():
     """An element type without a size stops the memory traffic only."""
     axes = {"x": 2, "y": 4}
     text = (DATA / "tpu-fsdp-tp.hlo").read_text()
-    whole = read(text, axes)
+    whole = read(parse(text), axes)
     assert "silent" not in whole and {"collectives", "overlaps", "flops", "moved"} <= set(whole)
     strange = text.replace("%multiply_subtract_fusion.1 = bf16[", "%multiply_subtract_fusion.1 = q9[")
-    found = read(strange, axes)
+    found = read(parse(strange), axes)
     assert strange != text and "the element type q9 is not known" in found["silent"]
     assert (found["collectives"], found["overlaps"]) == (whole["collectives"], whole["overlaps"])
     assert "moved" not in found and "flops" not in found
+
+
+OFFLOADED = """HloModule m, is_scheduled=true
+
+ENTRY %main () -> f32[2048,512] {
+  %x = f32[2048,512]{1,0} parameter(0)
+  %out = (f32[2048,512]{1,0:S(5)}, f32[2048,512]{1,0}, u32[]{:S(2)}) copy-start(%x)
+  %there = f32[2048,512]{1,0:S(5)} copy-done(%out)
+  %in = (f32[2048,512]{1,0}, f32[2048,512]{1,0:S(5)}, u32[]{:S(2)}) copy-start(%there)
+  ROOT %back = f32[2048,512]{1,0} copy-done(%in)
+}
+"""
+
+
+def test_what_goes_to_the_host_takes_its_time_and_can_be_the_bound():
+    """4 MiB each way at 15 GB/s: at once at best, one after the other at most."""
+    made, size = planned(OFFLOADED), 2048 * 512 * 4
+    assert (made.from_host, made.to_host) == (size, size)
+    assert made.seconds.host == pytest.approx(size / 1.5e10) == pytest.approx(made.seconds.most_of["host"] / 2)
+    assert made.bound == "host" and made.seconds.least == made.seconds.host and made.estimate is None
+    assert "from and to the host  " in str(made) and "4.00 MiB, 4.00 MiB" in str(made)
+    assert "no estimate by the program's schedule: it does not know what waits for the memory of the host" in made.notes
+    assert made.data()["seconds"]["host"] == made.seconds.host
+
+
+def test_where_no_source_says_how_fast_the_host_is_nothing_is_the_bound():
+    axes = {"x": 8}
+    found = facts({"text": OFFLOADED, "memory": MEMORY, "silent": None}, slice_of("7x:2x2x1"), mesh("7x:2x2x1", **axes))
+    made = plan("program", "7x:2x2x1", mesh("7x:2x2x1", **axes), found, {"jax": "0"})
+    assert made.seconds.host is None and made.bound is None and made.data()["seconds"]["host"] is None
+    said = "TPU7x has no figure for the speed of 8,388,608 bytes to and from the host's memory: they are not counted"
+    assert any(said in note for note in made.notes)
+
+
+def test_a_loop_of_unknown_length_counts_as_often_as_the_reader_says():
+    text = unknown_loop((DATA / "tpu-ring.hlo").read_text())
+    known, told = read(parse((DATA / "tpu-ring.hlo").read_text()), AXES), read(parse(text), AXES, passes=7)
+    assert told["loops"] == {"7 times": 1} and told["collectives"] == known["collectives"]
+    assert (told["flops"], told["moved"]) == (known["flops"], known["moved"])
+    found = facts({"text": text, "memory": MEMORY, "silent": None}, slice_of(ON), mesh(ON, **AXES), passes=7)
+    made = plan("program", ON, mesh(ON, **AXES), found, {"jax": "0"})
+    assert "loops that run an unknown number of times, counted 7 times, as --passes says: 1" in made.notes
+    assert made.bound and not made.seconds.most_of and "at least" not in str(made)
+    assert made.estimate == planned((DATA / "tpu-ring.hlo").read_text()).estimate != planned(text).estimate
+
+
+def test_axes_of_one_device_do_not_fill_the_table_where_there_are_many():
+    axes = dict(zip("abcdef", (1, 8, 1, 1, 1, 1), strict=True))
+    found = facts({"text": OFFLOADED, "memory": MEMORY, "silent": None}, slice_of(ON), mesh(ON, **axes))
+    made = plan("program", ON, mesh(ON, **axes), found, {"jax": "0"})
+    assert made.title == f"program on {ON} (b=8)" and "sent along b" in str(made) and "sent along a" not in str(made)

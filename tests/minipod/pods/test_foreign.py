@@ -131,3 +131,16 @@ def same_versions(program: str) -> bool:
         return all(metadata.version(package) == RECORDED["versions"][package] for package in packages)
     except metadata.PackageNotFoundError:
         return False
+
+
+FETCHED = json.loads((FOREIGN / "fetched.json").read_text())["programs"]
+
+
+def test_of_programs_that_were_fetched_what_jax_compiled_was_planned():
+    """Of other people's repositories, which are not here: recorded. The others ended in a sentence each."""
+    for program, row in FETCHED.items():
+        direct, plan = row.get("direct", {}), row["plan"]
+        if direct.get("ok"):
+            assert plan.get("fits") is True and plan["arguments"] == direct["arguments"], program
+        else:
+            assert plan.get("fits") is True or plan["said"].strip(), program

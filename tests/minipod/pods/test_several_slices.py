@@ -12,6 +12,8 @@ from minipod import pods, traffic
 from minipod.hlo import between_slices
 from minipod.hlo.ops import Collective
 from minipod.pods import compiler, rows
+from minipod.pods.facts import facts
+from minipod.pods.plan import plan
 from minipod.traffic import several_slices
 
 SIZE = 2**28
@@ -142,3 +144,12 @@ def test_a_step_is_planned_over_two_slices(mesh):
     assert plan.on == "2xv5e:2x2" and plan.memory["arguments"] == piece + 2048 // 4 * 512 * 2
     assert plan.sent is not None and plan.sent["replica"] % piece == 0 and plan.sent["replica"] <= 2 * piece
     assert plan.seconds.network is not None and plan.seconds.network > plan.sent["replica"] / DCN
+
+
+def test_over_several_slices_there_is_no_time_by_the_schedule_and_the_plan_says_so(mesh):
+    text = HEAD + SEND.format(kind="ALL_REDUCE", target='"{1,2}x{0:3}"')
+    memory = dict.fromkeys(("argument", "output", "alias", "temp", "peak"), 4096)
+    answer = {"text": text, "memory": memory, "silent": None, "devices": [d.id for d in mesh.devices.flat]}
+    made = plan("program", "2xv5e:2x2", mesh, facts(answer, pods.slice_of("2xv5e:2x2"), mesh), {"jax": "0"})
+    assert made.seconds.network and made.bound == "network" and made.estimate is None
+    assert "no estimate by the program's schedule: it does not know what waits for other slices" in made.notes

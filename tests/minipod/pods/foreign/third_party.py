@@ -69,6 +69,33 @@ def nnx_optimizer(mesh):
     return step, (*nnx.eval_shape(init), array(mesh, (8, 64, 256), "data"))
 
 
+def nnx_shared(mesh):
+    """Flax NNX: an optimizer of one's own that holds the model's parameters, which are one argument and not two."""
+    from flax import nnx
+
+    class Descent(nnx.Pytree):
+        def __init__(self, params):
+            self.params = nnx.data(params)
+
+        def update(self, grads):
+            def one(w, g):
+                w[...] -= 0.1 * g[...]
+
+            jax.tree.map(one, self.params, grads, is_leaf=lambda x: isinstance(x, nnx.Variable))
+
+    def init():
+        model = nnx.Linear(256, 512, rngs=nnx.Rngs(0))
+        return model, Descent(nnx.variables(model, nnx.Param))
+
+    @nnx.jit
+    def step(model, optimizer, x):
+        loss, grads = nnx.value_and_grad(lambda m: (m(x) ** 2).mean())(model)
+        optimizer.update(grads)
+        return loss
+
+    return step, (*nnx.eval_shape(init), batch(mesh))
+
+
 def linen_train_state(mesh):
     """Flax Linen: a TrainState with Adam, and dropout."""
     import flax.linen as nn
