@@ -150,6 +150,39 @@ run(
 sys.argv = ["read_logs.py", "runs/sixteen/logs", "13"]
 _ = runpy.run_path("read_logs.py", run_name="__main__")
 
+# %% watched
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from minipod import watch
+
+strikes = [{"NIGHT_FAULT": "HANG@8"} if p == 2 else {} for p in range(4)]
+night = ThreadPoolExecutor().submit(
+    run, "night.py", "runs/watched", "60", "--limit", "25",
+    processes=4, devices=2, env=strikes, check=False,
+)  # fmt: skip
+while not Path("runs/watched/beats/003.json").exists():
+    time.sleep(0.1)
+folder = watch.Folder("runs/watched/beats")
+while not watch.judge(folder.look()[0], limit=5):
+    time.sleep(0.5)
+
+# %% watched-page
+watch.once("runs/watched/beats", limit=5)
+_ = night.result()  # the watchdog ends it
+
+# %% watch-cost
+from minipod.cluster import Heartbeat
+
+beat, steps = Heartbeat("runs/counted"), 100_000
+began = time.perf_counter()
+for step in range(steps):
+    beat.begin(step)
+    beat.ready()
+    beat.done()
+print(f"{(time.perf_counter() - began) / steps * 1e6:.1f} µs a step")
+beat.close()
+
 # %% what-saving-costs
 print(run("two_ways_to_save.py").outputs[0])
 
