@@ -201,6 +201,25 @@ for name in ("same", "moved"):
     print(f"{name:5} {equal} of {len(quiet)} losses equal, ", end="")
     print(f"at most {apart:.0e} apart")
 
+
+# %% goodput
+from itertools import pairwise
+
+
+def seconds(starts):  # from the first step that was done to the last
+    return starts[-1][-1][0] - starts[0][0][0]
+
+
+useful = seconds(nights["whole"]["starts"])
+for name in ("same", "moved"):
+    starts = nights[name]["starts"]
+    gaps = sum(
+        after[0][0] - before[-1][0] for before, after in pairwise(starts)
+    )
+    twice, took = sum(map(len, starts)) - len(quiet), seconds(starts)
+    print(f"{name:5} {useful:.0f} of {took:.0f} s: {useful / took:.0%}", end="")
+    print(f"; {gaps:.0f} s between starts, {twice} steps done twice")
+
 # %% asked-every-tenth
 run("every_tenth.py", env=[{}, {"NIGHT_FAULT": "TERM@12"}])
 
