@@ -77,6 +77,15 @@ def _parser() -> argparse.ArgumentParser:
     _add_program(inside)
     inside.set_defaults(command=_inside)
 
+    watch = commands.add_parser("watch", help="who hangs and who is slow in a job that runs now")
+    watch.add_argument("folder", metavar="FOLDER", help="where its processes leave heartbeats: Heartbeat(FOLDER)")
+    watch.add_argument(
+        "--limit", type=float, default=60.0, metavar="S", help="what a step, or a save, may take (default: 60)"
+    )
+    watch.add_argument("--once", action="store_true", help="a page of this moment; exit code 1 if something is wrong")
+    watch.add_argument("--prometheus", action="store_true", help="the same in Prometheus' text format")
+    watch.set_defaults(command=_watch)
+
     traffic = commands.add_parser("traffic", help="the collectives in a compiled program's text")
     traffic.add_argument("file", metavar="FILE", help="what `compiled.as_text()` gave; - is the standard input")
     traffic.set_defaults(command=_traffic)
@@ -201,6 +210,14 @@ def _shown(run: Callable[..., Any], options: argparse.Namespace, **more: Any) ->
     if done.first_failure:
         _say(done.first_failure)
     return done.exit_code
+
+
+def _watch(options: argparse.Namespace) -> int:
+    from minipod.watch import once, watch
+
+    if options.once or options.prometheus:
+        return int(once(options.folder, options.limit, options.prometheus))
+    return int(watch(options.folder, options.limit))
 
 
 def _traffic(options: argparse.Namespace) -> int:

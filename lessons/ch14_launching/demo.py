@@ -98,6 +98,9 @@ print((lesson / "tpu_vm.sh").read_text(), end="")
 # %% jobset-file
 print((lesson / "jobset.yaml").read_text(), end="")
 
+# %% gpu-jobset-file
+print((lesson / "gpu_jobset.yaml").read_text(), end="")
+
 # %% tpu-hosts
 from minipod import pictures, pods
 
@@ -155,6 +158,9 @@ launched.failing()
 
 # %% reasons
 launched.reasons()
+
+# %% slurm-ends
+launched.slurm_ends()
 
 # %% unknown-name
 launched.fault("unknown name, JAX alone")

@@ -13,6 +13,7 @@ from lessons.ch14_launching.failing import WAYS
 from minipod.cluster import Run
 from minipod.tables import Table
 
+ENDED = ("time limit", "node down")  # by Slurm
 FILE = Path(__file__).with_name("launched.json")
 WIDTH = 78
 STATUS = re.compile(r"^(\d:) F\d{4} .*absl::Status: (.*)")  # JAX's last words
@@ -125,3 +126,17 @@ def reasons() -> None:
                 told, tries = told + one["told"], tries + len(one["seconds"])
     print(f"recorded on {when['date']} with JAX {when['JAX']}")
     print(f"why it failed is in the log: {told} of {tries} times")
+
+
+def slurm_ends() -> None:
+    """Print what became of a job for each thing that only Slurm does to it."""
+    text = FILE.with_name("slurm_ends.json").read_text("utf-8")
+    found = json.loads(text)
+    when = found.pop("recorded")
+    print(f"recorded on {when['date']} with Slurm {when['Slurm']}")
+    for way, tries in found.items():
+        states = {f"{one['state']}, status {one['status']}" for one in tries}
+        told = sum(one["told"] for one in tries)
+        said = f"{' or '.join(sorted(states))}; told {told} of {len(tries)}"
+        after = f", over in {max(one['seconds'] for one in tries):.0f} s"
+        print(f"{way}: {said}{after if way in ENDED else ''}")

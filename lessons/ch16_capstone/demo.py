@@ -150,6 +150,39 @@ run(
 sys.argv = ["read_logs.py", "runs/sixteen/logs", "13"]
 _ = runpy.run_path("read_logs.py", run_name="__main__")
 
+# %% watched
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from minipod import watch
+
+strikes = [{"NIGHT_FAULT": "HANG@8"} if p == 2 else {} for p in range(4)]
+night = ThreadPoolExecutor().submit(
+    run, "night.py", "runs/watched", "60", "--limit", "25",
+    processes=4, devices=2, env=strikes, check=False,
+)  # fmt: skip
+while not Path("runs/watched/beats/003.json").exists():
+    time.sleep(0.1)
+folder = watch.Folder("runs/watched/beats")
+while not watch.judge(folder.look()[0], limit=5):
+    time.sleep(0.5)
+
+# %% watched-page
+watch.once("runs/watched/beats", limit=5)
+_ = night.result()  # the watchdog ends it
+
+# %% watch-cost
+from minipod.cluster import Heartbeat
+
+beat, steps = Heartbeat("runs/counted"), 100_000
+began = time.perf_counter()
+for step in range(steps):
+    beat.begin(step)
+    beat.ready()
+    beat.done()
+print(f"{(time.perf_counter() - began) / steps * 1e6:.1f} µs a step")
+beat.close()
+
 # %% what-saving-costs
 print(run("two_ways_to_save.py").outputs[0])
 
@@ -167,6 +200,25 @@ for name in ("same", "moved"):
     equal, apart = int((found == quiet).sum()), np.abs(found / quiet - 1).max()
     print(f"{name:5} {equal} of {len(quiet)} losses equal, ", end="")
     print(f"at most {apart:.0e} apart")
+
+
+# %% goodput
+from itertools import pairwise
+
+
+def seconds(starts):  # from the first step that was done to the last
+    return starts[-1][-1][0] - starts[0][0][0]
+
+
+useful = seconds(nights["whole"]["starts"])
+for name in ("same", "moved"):
+    starts = nights[name]["starts"]
+    gaps = sum(
+        after[0][0] - before[-1][0] for before, after in pairwise(starts)
+    )
+    twice, took = sum(map(len, starts)) - len(quiet), seconds(starts)
+    print(f"{name:5} {useful:.0f} of {took:.0f} s: {useful / took:.0%}", end="")
+    print(f"; {gaps:.0f} s between starts, {twice} steps done twice")
 
 # %% asked-every-tenth
 run("every_tenth.py", env=[{}, {"NIGHT_FAULT": "TERM@12"}])

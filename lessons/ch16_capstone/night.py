@@ -7,9 +7,7 @@ person must look. Anything else, a signal or the watchdog's 1: start me again.
 import argparse
 import faulthandler
 import json
-import statistics
 import sys
-import time
 from pathlib import Path
 
 import claim
@@ -23,7 +21,7 @@ from notes import note
 from rows import Rows
 from slow import who_is_slow
 
-from minipod.cluster import launch_arguments
+from minipod.cluster import Heartbeat, launch_arguments
 from minipod.processes import free_port
 
 AGAIN = 75  # exit status: saved, start me again
@@ -53,6 +51,7 @@ folder = Path(args.folder)
 claim.claim(folder)
 notes.begin(folder / "logs")
 watch(FIRST)  # from now on into the log
+beat = Heartbeat(folder / "beats")
 manager = keeping.open_folder(folder / "steps")
 mesh = model.mesh_of_all()
 draw, key = model.start(mesh)
@@ -64,15 +63,16 @@ else:
     state = draw(key)
 note(step, f"begins after step {step} on {dict(mesh.shape)}", show=True)
 
-told, own = False, []
+told = False
 while step < args.steps and not told:
-    began = time.perf_counter()
+    beat.begin(step + 1)
     faults.before(step + 1)
     batch = rows.take(mesh)
-    own.append(time.perf_counter() - began)
+    beat.ready()  # only the others are missing
     state, value = model.update(state, *batch)
     losses.append(float(value))  # waits until the step is done
     step += 1
+    beat.done()
     watch(args.limit)
     note(step, f"loss {losses[-1]:.6f}")
     told = multihost_utils.reached_preemption_sync_point(step)
@@ -80,9 +80,8 @@ while step < args.steps and not told:
         rest = {"losses": losses, "rows": vars(rows)}
         keeping.save(manager, step, state, rest)
         watch(args.limit)  # it was no part of the next step
-        if slow := who_is_slow(statistics.median_low(own)):
+        if slow := who_is_slow(beat.own):
             note(step, slow, show=True)
-        own = []
 keeping.finish(manager)
 if done := step == args.steps:
     note(step, f"loss of step {step}: {losses[-1]:.6f}", show=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minipod.doctor.findings import Finding
+from minipod.ranges import ranges
 
 CLOCK = 1.0  # seconds that clocks may be apart
 SLOW = 2.0  # times as long as the others' median is slow
@@ -40,22 +41,11 @@ class Gathered:
         numbers = sorted(processes)
         hosts = dict.fromkeys(self.facts[p]["host"] for p in numbers if p in self.facts)
         where = f" ({', '.join(hosts)})" if hosts else ""
-        return f"process{'es' * (len(numbers) > 1)} {_ranges(numbers)}{where}"
+        return f"process{'es' * (len(numbers) > 1)} {ranges(numbers)}{where}"
 
     def all_have(self, step: str) -> bool:
         """Whether every process has taken this step."""
         return all(step in self.steps.get(p, {}) for p in range(self.processes))
-
-
-def _ranges(numbers: list[int]) -> str:
-    """`0, 2–5`."""
-    runs: list[list[int]] = []
-    for n in numbers:
-        if runs and runs[-1][1] == n - 1:
-            runs[-1][1] = n
-        else:
-            runs.append([n, n])
-    return ", ".join(str(a) if a == b else f"{a}–{b}" if b > a + 1 else f"{a}, {b}" for a, b in runs)
 
 
 def findings(all_of: Gathered) -> list[Finding]:

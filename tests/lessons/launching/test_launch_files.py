@@ -70,6 +70,22 @@ def test_which_gpus_jax_would_take(script: str, processes: int, devices: list[li
     assert {one["variables"]["CUDA_VISIBLE_DEVICES"] for one in found} == {"0,1,2,3,4,5,6,7"}
 
 
+@pytest.mark.long
+@needs_slurm
+@pytest.mark.parametrize("numbers", [None, "0"])
+def test_where_each_process_sees_one_gpu_it_can_be_told_to_ask_for_that(numbers: str | None):
+    env = environment() | ({"JAX_LOCAL_DEVICE_IDS": numbers} if numbers else {})
+    env |= {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "1"}
+    srun = ["srun", *FEW, "--nodes=2", "--ntasks-per-node=2", "--gpus-per-task=1", "--kill-on-bad-exit=1"]
+    with slurm.cluster(hosts=2) as cluster:
+        done = cluster.run(*srun, "python", str(LESSON / "assumed.py"), limit=200, env=env)
+    assert done.returncode == 0, done.stderr
+    found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert sorted(one["process"] for one in found) == [0, 1, 2, 3]
+    assert all("," not in one["variables"]["CUDA_VISIBLE_DEVICES"] for one in found)
+    assert sorted(one["local_device_ids"][0] for one in found) == ([0] * 4 if numbers else [0, 0, 1, 1])
+
+
 def jobset() -> Any:
     return yaml.safe_load((LESSON / "jobset.yaml").read_text("utf-8"))
 

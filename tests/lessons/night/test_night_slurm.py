@@ -44,6 +44,25 @@ def test_the_recorded_nights_are_as_the_page_says():
     check(json.loads((Path(record_night.HERE) / "night.json").read_text()))
 
 
+def test_the_goodput_on_the_page_is_what_the_recorded_steps_say():
+    nights = json.loads((Path(record_night.HERE) / "night.json").read_text())["nights"]
+    pages = json.loads((Path(record_night.HERE).parents[1] / "book/outputs/ch16_capstone.json").read_text())
+    (cell,) = (cell for cell in pages["cells"] if cell["name"] == "goodput")
+    said = re.findall(r"(\w+) +(\d+) of (\d+) s: (\d+)%; (\d+) s between starts, (\d+) steps", str(cell["outputs"]))
+    took = {}
+    for name, night in nights.items():
+        clock = np.array([second for start in night["starts"] for second, _ in start])
+        took[name] = float(np.ptp(clock))
+        working = sum(start[-1][0] - start[0][0] for start in night["starts"])
+        steps = [step for start in night["starts"] for _, step in start]
+        twice = len(steps) - len(set(steps))
+        good = took["whole"] / took[name]
+        told = [t for t in said if t[0] == name]
+        numbers = [took["whole"], took[name], 100 * good, took[name] - working, twice]
+        assert told == ([(name, *(f"{n:.0f}" for n in numbers))] if name != "whole" else [])
+        assert name == "whole" or took[name] - working > took["whole"], "the gaps are more than the training"
+
+
 @pytest.mark.long
 @pytest.mark.skipif(WHY_NOT is not None, reason=WHY_NOT or "")
 def test_the_nights_go_so_again(tmp_path, monkeypatch):

@@ -1,0 +1,145 @@
+"""What a process leaves in a file while it runs, for `minipod watch`: which step it is in, for how long, and where."""
+
+import atexit
+import contextlib
+import json
+import os
+import socket
+import statistics
+import sys
+import threading
+import time
+from collections import Counter, deque
+from pathlib import Path
+from typing import Any
+
+from minipod.cluster.process import source_line
+from minipod.processes.frames import is_own
+from minipod.processes.hang import Frame, stands_in_jax
+
+LAST = 10  # steps that the medians are of
+STANDS = 1.0  # seconds after which it is worth asking what it waits in
+FAREWELL = 2.0  # seconds for the last line, on a disk that may be dead
+
+
+class Heartbeat:
+    """The file of this process in `folder`, which all processes see: written anew every `every` seconds by a thread.
+
+    Call `begin(step)` before a step, `ready()` when its own part is done and only the others are missing, `done()`
+    after it; `begin` alone will do, but then nobody can be found slow. Each of them notes a time, in memory. A disk
+    that refuses is no reason to end: the file grows old, and whoever watches sees that. Make it after
+    `jax.distributed.initialize`, which says which process this is. Raises OSError if the folder cannot be made.
+    """
+
+    def __init__(self, folder: str | Path, every: float = 1.0):
+        self._process, self._processes = _place()
+        self._folder, self._every, self._beat = Path(folder), every, 0
+        self._own: deque[float] = deque(maxlen=LAST)  # seconds of each step's own part
+        self._whole: deque[float] = deque(maxlen=LAST)
+        self._places: deque[tuple[str, int]] = deque(maxlen=2 * LAST)  # where it was seen in its own part
+        self._now: tuple[str, int, float] = ("start", 0, time.perf_counter())  # what it does, step, since when
+        self._began = 0.0
+        self._done = 0
+        self._end = threading.Event()
+        self._folder.mkdir(parents=True, exist_ok=True)
+        if self._process == 0:
+            _remove_of_more(self._folder, self._processes)
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+        self._thread.start()
+        atexit.register(self.close)
+
+    def begin(self, step: int) -> None:
+        """A step begins; the one before, if nobody has said so, is done."""
+        if self._now[0] in ("own", "together"):
+            self.done()
+        self._began = time.perf_counter()
+        self._now = ("own", step, self._began)
+
+    def ready(self) -> None:
+        """This process's own part of the step is done: from here on it needs the others."""
+        now = time.perf_counter()
+        self._own.append(now - self._began)
+        self._now = ("together", self._now[1], now)
+
+    def done(self) -> None:
+        """The step is done, everywhere."""
+        now = time.perf_counter()
+        self._whole.append(now - self._began)
+        self._done = self._now[1]
+        self._now = ("between", self._done, now)
+
+    @property
+    def own(self) -> float:
+        """The median of the last ten steps' own parts, in seconds; 0 if there is none."""
+        return statistics.median_low(self._own or [0.0])
+
+    def close(self) -> None:
+        """Say that this process ends; done at exit, too."""
+        if not self._end.is_set():
+            self._now = ("ended", self._now[1], time.perf_counter())
+            self._end.set()
+            self._thread.join(FAREWELL)
+
+    def _run(self) -> None:
+        while True:
+            with contextlib.suppress(OSError):
+                self._write()
+            if self._end.is_set():
+                return
+            self._end.wait(self._every)
+
+    def _write(self) -> None:
+        self._beat += 1
+        text = json.dumps(self._told())
+        beside = self._folder / f".{self._process:03}.tmp"
+        beside.write_text(text + "\n", encoding="utf-8")
+        beside.replace(self._folder / f"{self._process:03}.json")  # whole or not at all
+
+    def _told(self) -> dict[str, Any]:
+        doing, step, since = self._now
+        seconds = time.perf_counter() - since
+        stack = _stack()
+        place = next(((file, line) for file, line, _ in stack if is_own(file)), None)
+        if doing == "own" and place:
+            self._places.append(place)
+        return {
+            "process": self._process, "processes": self._processes, "host": socket.gethostname(), "pid": os.getpid(),
+            "beat": self._beat, "every": self._every, "clock": time.time(),
+            "doing": doing, "step": step, "done": self._done, "seconds": round(seconds, 3),
+            "in_jax": seconds > STANDS and stands_in_jax(os.getpid(), stack, source_line(*place) if place else ""),
+            "at": _named(place), "own_at": _named(max(Counter(self._places).items(), key=lambda p: p[1])[0])
+            if self._places else None,
+            "step_seconds": round(statistics.median_low(self._whole), 6) if self._whole else None,
+            "own_seconds": round(self.own, 6) if self._own else None,
+        }  # fmt: skip
+
+
+def _place() -> tuple[int, int]:
+    """(this process's number, how many) as `jax.distributed.initialize` was told; (0, 1) without it."""
+    jax = sys.modules.get("jax")
+    if jax is None or not jax.distributed.is_initialized():
+        return 0, 1
+    from jax._src.distributed import global_state  # jax.process_index() would start the devices
+
+    return global_state.process_id, global_state.num_processes
+
+
+def _remove_of_more(folder: Path, processes: int) -> None:
+    """The files that an earlier start, of more processes, has left here."""
+    for path in folder.glob("*.json"):
+        if path.stem.isdecimal() and int(path.stem) >= processes:
+            path.unlink(missing_ok=True)
+
+
+def _stack() -> list[Frame]:
+    """Of the main thread, innermost first."""
+    frame, found = sys._current_frames().get(threading.main_thread().ident or 0), []
+    while frame:
+        found.append((frame.f_code.co_filename, frame.f_lineno or 0, frame.f_code.co_name))
+        frame = frame.f_back
+    return found
+
+
+def _named(place: tuple[str, int] | None) -> list[Any] | None:
+    """File without its folder, line, and what stands there."""
+    return [Path(place[0]).name, place[1], source_line(*place)] if place else None

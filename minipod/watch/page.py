@@ -1,0 +1,69 @@
+"""What was found, for a person to read and for Prometheus."""
+
+import statistics
+from collections.abc import Callable, Iterable
+
+from minipod.tables import Table
+from minipod.watch.files import Beat
+from minipod.watch.findings import Finding, at
+
+# name, what it is, and what it is of one process; None: not known yet
+METRICS: tuple[tuple[str, str, Callable[[Beat], float | None]], ...] = (
+    ("done_step", "The last step that this process has finished.", lambda b: b.done),
+    ("step_seconds", "Median time of its last ten steps.", lambda b: b.step_seconds),
+    ("own_seconds", "Median time of its own part of them, before it needs the others.", lambda b: b.own_seconds),
+    ("standing_seconds", "Time since it last began, or ended, a step or its own part of one.", lambda b: b.seconds),
+    ("silent_seconds", "Time that whoever watches has waited for its next heartbeat.", lambda b: round(b.silent, 3)),
+)
+
+
+def page(beats: list[Beat], findings: Iterable[Finding]) -> str:
+    """A table with a line for each process, and below it what is wrong."""
+    rows = tuple(
+        (str(b.process), b.host, str(b.done), _seconds(b.step_seconds), _seconds(b.own_seconds), b.doing,
+         f"{b.seconds:.1f}", at(b.at).removeprefix(", at "))
+        for b in beats
+    )  # fmt: skip
+    columns = ("process", "host", "done", "a step", "its own", "doing", "for", "at")
+    return "\n".join([str(Table(columns, rows, left=(0, 1, 5, 7))), *(f.sentence for f in findings)])
+
+
+def head(beats: list[Beat]) -> str:
+    """How many there are and how far: one line."""
+    steps = [b.step_seconds for b in beats if b.step_seconds is not None]
+    hosts = len({b.host for b in beats})
+    where = f"{_many(len(beats), 'process', 'es')} on {_many(hosts, 'host', 's')}"
+    takes = f", {statistics.median(steps):.2f} s a step" if steps else ""
+    return f"{where}, step {min(b.done for b in beats)} done{takes}"
+
+
+def prometheus(beats: list[Beat], findings: Iterable[Finding]) -> str:
+    """The text format 0.0.4: for node_exporter's textfile collector, or any server of files."""
+    lines = []
+    for name, what, of in METRICS:
+        lines += [f"# HELP minipod_{name} {what}", f"# TYPE minipod_{name} gauge"]
+        values = [(b, of(b)) for b in beats]
+        lines += [f"minipod_{name}{_labels(b)} {value}" for b, value in values if value is not None]
+    lines += ["# HELP minipod_found 1 for each process that hangs, is slow, silent, gone or has another clock."]
+    lines += ["# TYPE minipod_found gauge"]
+    for f in findings:
+        of = {b.process: b for b in beats}
+        lines += [f"minipod_found{_labels(of.get(p), process=str(p), kind=f.kind)} 1" for p in f.processes]
+        lines += [f"minipod_found{_labels(kind=f.kind)} 1"] * (not f.processes)
+    return "\n".join(lines)
+
+
+def _labels(b: Beat | None = None, **more: str) -> str:
+    said = more
+    if b:
+        host = b.host.replace("\\", r"\\").replace('"', r"\"")
+        said = {"process": str(b.process), "host": host} | more
+    return "{" + ",".join(f'{name}="{value}"' for name, value in said.items()) + "}"
+
+
+def _seconds(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _many(count: int, what: str, more: str) -> str:
+    return f"{count} {what}{more * (count != 1)}"
