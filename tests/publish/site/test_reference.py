@@ -238,7 +238,7 @@ def test_the_api_shows_what_minipod_calls_public_and_nothing_else():
     public = {f"minipod.{name}": {*importlib.import_module(f"minipod.{name}").__all__} for name in minipod.PUBLIC}
     assert shown == public
     there = {p.stem for p in Path(minipod.__file__).parent.iterdir() if not p.stem.startswith("_")}
-    assert there - {*minipod.PUBLIC} <= {"distribution", "drawing", "forked", "hlo"}
+    assert there - {*minipod.PUBLIC} <= {"distribution", "drawing", "forked", "hlo", "ranges", "watch"}
 
 
 def test_the_api_is_as_python_sees_it():
