@@ -238,7 +238,7 @@ def test_the_api_shows_what_minipod_calls_public_and_nothing_else():
     public = {f"minipod.{name}": {*importlib.import_module(f"minipod.{name}").__all__} for name in minipod.PUBLIC}
     assert shown == public
     there = {p.stem for p in Path(minipod.__file__).parent.iterdir() if not p.stem.startswith("_")}
-    assert there - {*minipod.PUBLIC} <= {"distribution", "drawing", "forked", "hlo", "ranges", "watch"}
+    assert there - {*minipod.PUBLIC} <= {"distribution", "drawing", "forked", "hlo", "ranges"}
 
 
 def test_the_api_is_as_python_sees_it():
@@ -259,9 +259,9 @@ def html():
 
 
 def test_no_page_is_heavy(html):
-    """An entry of mistakes or of the API that is long shall not make the page slow: 60 KB of 150 are the page's."""
+    """An entry of mistakes or of the API that is long shall not make the page slow: 80 KB of 150 are the page's."""
     sizes = {f"{e}/{p}": len(gzip.compress((html / e / f"{p}.html").read_bytes())) for e in EDITIONS for p in PAGES}
-    assert {page: size for page, size in sizes.items() if size > 60_000} == {}
+    assert {page: size for page, size in sizes.items() if size > 80_000} == {}
 
 
 @pytest.mark.skipif(chromium.executable() is None, reason="there is no Chromium on this machine")
