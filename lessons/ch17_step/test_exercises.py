@@ -142,12 +142,14 @@ def test_summed_in_f32(check):
 WIDE = np.linspace(0.5, 2, 16, dtype=np.float32)  # 16 numbers for each of x
 
 
-def of_width(d):
-    frozen = np.float32(np.random.default_rng(d).normal(size=(d, d)) / d)
+def frozen(d):
+    return np.float32(np.random.default_rng(d).normal(size=(d, d)) / d)
 
+
+def of_width(d):
     def layer(x, w):
         """x: f32[rows, d], w: f32[d]. What `frozen` sees is not trained."""
-        features = jax.lax.stop_gradient(x) @ frozen
+        features = jax.lax.stop_gradient(x) @ frozen(d)
         features = checkpoint_name(features, "features")
         wide = jnp.tanh((x * w)[..., None] * WIDE)
         wide = jnp.sin(wide + features[..., None])

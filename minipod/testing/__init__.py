@@ -6,7 +6,7 @@
 
     assert_traffic(step, weights, batch, sent=28_672, only={"all-reduce"})
 
-pytest finds the markers (`minipod.testing.plugin`) where minipod is installed.
+The markers are those of a plug-in: `pytest_plugins = ["minipod.testing.plugin"]` in the conftest.py at the top.
 """
 
 from minipod.testing.budgets import assert_memory, assert_replicas_equal, assert_traffic, assert_work

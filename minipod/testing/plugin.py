@@ -1,6 +1,8 @@
 """The pytest plug-in: `devices`, `processes` and `fault`, markers of a test that runs in a cluster of its own.
 
-pytest finds it by itself where minipod is installed. A test without one of the markers runs as ever.
+    pytest_plugins = ["minipod.testing.plugin"]    # in the conftest.py at the top; or pytest -p minipod.testing.plugin
+
+A test without one of the markers runs as ever.
 """
 
 from collections.abc import Iterator

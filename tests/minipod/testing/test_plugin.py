@@ -32,7 +32,6 @@ def run(folder: Path, tests: str, *options: str) -> tuple[str, dict[str, str]]:
     own = ["-p", "minipod.testing.plugin", "-p", "no:cacheprovider", "-rA", "--basetemp", str(folder / "base")]
     own += ["-p", "xdist"] if "-n" in options else []
     command = [sys.executable, "-m", "pytest", *own, *options, str(folder / "test_it.py")]
-    # Where the plug-in is installed pytest would load it a second time, under its other name.
     env = {
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "JAX_PLATFORMS": "cpu",

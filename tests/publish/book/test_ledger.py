@@ -41,7 +41,7 @@ def row(folder: Path, by: str = "record_it.py", need: str = "") -> None:
 
 
 def test_each_recorder_has_a_row_and_each_row_its_recorder():
-    there = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("lessons/*/record*.py")}
+    there = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("lessons/*/record_*.py")}
     assert {row.by for row in ROWS.values()} == there | {"publish/record_plans.py"}
     assert [ledger.fault(row, ROOT) for row in ROWS.values() if ledger.fault(row, ROOT)] == []
     lists = {path.parent.name for pattern in ("plans.txt", "*_tpu.py") for path in ROOT.glob(f"lessons/*/{pattern}")}

@@ -109,12 +109,9 @@ def test_a_label_is_translated_whole():
 
 
 def test_the_table_of_published_figures_is_in_the_readers_language():
-    cell = '<td class="minipod">all-gather over x of bf16[1024@x, 4096@y], TPU v4, 4×4×4</td><td>errs</td>'
-    assert "沿 x 对 bf16[1024@x, 4096@y] 做 all-gather" in translate(cell, "zh-Hans")
-    assert "有誤" in translate(cell, "zh-Hant")
-    folded = '<details class="minipod"><summary>why each of them agrees, rounds or errs</summary><td>With (n-1)/n.</td>'
-    assert ">每一个为何一致、近似或有误<" in translate(folded, "zh-Hans")
-    assert ">带上了 (n-1)/n。<" in translate(folded, "zh-Hans")
+    cell = '<td class="minipod">all-gather over y of bf16[2048@y, 8192], TPU v5e, 8×4</td><th>measured</th>'
+    assert "沿 y 对 bf16[2048@y, 8192] 做 all-gather" in translate(cell, "zh-Hans")
+    assert "實測" in translate(cell, "zh-Hant")
 
 
 def test_what_follows_a_directive_between_backticks_is_prose():
