@@ -56,8 +56,8 @@ def zero_bytes(
     them over the devices, as DP does; stages 2 and 3 sum them in every part.
     Returns a dict: "held", the bytes of parameters and of Adam's two averages, all
     of them f32, that one device has between two steps; "sent", the bytes that it
-    sends in a step. In ZeRO-3 every weight is gathered twice in each part: forward,
-    and again backward. A sum of which a device needs only its part is a
+    sends in a step. In ZeRO-3 every weight, not only those of the layers, is gathered
+    twice in each part: forward, and again backward. A sum of which a device needs only its part is a
     reduce-scatter; all collectives run in rings.
 
     用公式算出 ZeRO 的某个阶段里，一个设备要存放多少、发送多少。
@@ -68,8 +68,8 @@ def zero_bytes(
     parts：一步里的微批次数。第一阶段和 DP 一样，先累加各微批次的梯度，再在设备之间求和；第
     二、第三阶段每个微批次都求和一次。
     返回一个字典："held" 是两步之间一个设备持有的参数和 Adam 两个平均值的字节数，它们都是
-    f32；"sent" 是它在一步里发送的字节数。在 ZeRO-3 里，每个微批次要把每个权重收集两次，前向
-    一次，反向再一次。如果求和结果里每个设备只需要自己的一段，用的就是 reduce-scatter；所有集
+    f32；"sent" 是它在一步里发送的字节数。在 ZeRO-3 里，每个微批次要把每个权重（不只是各层的）
+    收集两次，前向一次，反向再一次。如果求和结果里每个设备只需要自己的一段，用的就是 reduce-scatter；所有集
     合通信都在环上进行。
     """
     # TODO: what is cut, and how often does it travel?
