@@ -393,13 +393,13 @@ with jax.set_mesh(mesh):
 # %% clip-inside
 g = jax.device_put(np.ones(16, np.float32), jax.NamedSharding(mesh, P("data")))
 clip = jax.shard_map(
-    optax.global_norm,
+    optax.tree.norm,
     mesh=mesh,
     in_specs=P("data"),
     out_specs=P(),
     check_vma=False,
 )
-print("outside", jax.jit(optax.global_norm)(g), "inside", clip(g))
+print("outside", jax.jit(optax.tree.norm)(g), "inside", clip(g))
 
 # %% unequal-specs
 a, b = (jax.NamedSharding(mesh, spec) for spec in (P("data"), P("data", None)))

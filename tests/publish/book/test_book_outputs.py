@@ -31,7 +31,10 @@ def test_a_page_executed_here_gives_what_is_recorded(name):
     expected = execute.expected(page, ROOT, recorded)
     found = differences(page, expected, result.outputs, VARYING.get(name, ()), only_kinds)
     if found and found.keys() <= {*VARYING.get(name, ())}:  # on a busy machine one process ends before the other speaks
-        found = differences(page, expected, execute.fresh(page, ROOT).outputs, VARYING.get(name, ()), only_kinds)
+        again = execute.fresh(page, ROOT).outputs
+        found = differences(page, expected, again, VARYING.get(name, ()), only_kinds)
+        if found and found.keys() <= {*VARYING.get(name, ())}:  # nor does it always wait at the same line
+            found = differences(page, expected, again, VARYING.get(name, ()), True)
     assert found == {}
 
 
