@@ -1,6 +1,5 @@
 """What happens in a child of `minipod.forked`, from the fork to its end."""
 
-import contextlib
 import os
 import signal
 import sys
@@ -65,10 +64,7 @@ def _streams(out: int, pipe: int) -> None:
     os.dup2(null, 0)
     os.dup2(out, 1)
     os.dup2(out, 2)
-    for name in os.listdir("/dev/fd"):
-        if int(name) > 2 and int(name) != pipe:
-            with contextlib.suppress(OSError):
-                os.close(int(name))
+    _processes.close_inherited(pipe)
     sys.stdin = open(0, encoding="utf-8", closefd=False)
     sys.stdout = open(1, "w", encoding="utf-8", errors="replace", buffering=1, closefd=False)
     sys.stderr = open(2, "w", encoding="utf-8", errors="replace", buffering=1, closefd=False)

@@ -28,6 +28,14 @@ def fork() -> int:
     return pid
 
 
+def close_inherited(*keep: int) -> None:
+    """In a forked child: close what the parent has open, but for the standard three and `keep`."""
+    for name in os.listdir("/dev/fd"):
+        if int(name) > 2 and int(name) not in keep:
+            with contextlib.suppress(OSError):
+                os.close(int(name))
+
+
 def end_child(pid: int, patience: float = 0.0) -> int:
     """The wait status of a forked child, which is ended with its family unless it ends within `patience` seconds."""
     end = time.monotonic() + patience

@@ -92,10 +92,7 @@ def _let_go(*keep: int) -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(null, standard)
-    for name in os.listdir("/dev/fd"):
-        if int(name) > 2 and int(name) not in keep:
-            with contextlib.suppress(OSError):
-                os.close(int(name))
+    processes.close_inherited(*keep)
 
 
 def _run(item: pytest.Item, asked: Wanted) -> list[dict[str, Any]] | str:
