@@ -5,12 +5,13 @@ program says that the others will look for it, and nowhere else. The launcher is
 (`minipod.cluster.meeting`), since one process alone cannot know that another has the same number.
 """
 
+import contextlib
 import errno
 import functools
 import inspect
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fcntl import LOCK_EX, LOCK_NB, flock
 from types import ModuleType
 from typing import Any
@@ -21,6 +22,7 @@ from minipod.processes.ports import in_the_way
 from minipod.processes.runtime_dir import open_own, runtime_dir
 
 _PATIENCE = 300  # seconds, JAX's own
+_GONE = 5  # seconds for the coordinator's service to end after all have left
 _held: dict[int, int] = {}  # the ports that this process has as process 0, and the locks on them, until it ends
 _signs: list[socket.socket] = []  # by which the others see that this process has the port
 
@@ -32,6 +34,7 @@ def watch(tell: Callable[..., None]) -> None:
 
 def _wrap(tell: Callable[..., None], module: ModuleType) -> None:
     state, own = module.State, os.getpid()
+    joined: list[str] = []  # the coordinator's address, from one call to the other
     initialize, shutdown = state.initialize, state.shutdown
     signature = inspect.signature(initialize)
 
@@ -41,15 +44,40 @@ def _wrap(tell: Callable[..., None], module: ModuleType) -> None:
         if os.getpid() == own:  # a fork is a process of the program's own, and may be in a cluster of its own
             _fill_in(call.arguments)
             _join(call.arguments, tell)
+            joined[:] = [str(call.arguments.get("coordinator_address"))]
         initialize(*call.args, **call.kwargs)
 
     @functools.wraps(shutdown)
-    def shutdown_and_tell(*arguments: Any, **keywords: Any) -> None:
-        shutdown(*arguments, **keywords)
-        if os.getpid() == own:
-            tell(joins=None)
+    def shutdown_and_tell(self: Any) -> None:
+        if os.getpid() != own or not joined:
+            return shutdown(self)
+        while _signs:
+            _signs.pop().close()
+        address = joined.pop()
+        with contextlib.nullcontext() if self.service else _until_the_service_ends(address):
+            shutdown(self)
+        tell(joins=None)
 
     state.initialize, state.shutdown = initialize_or_say_why_not, shutdown_and_tell
+
+
+@contextlib.contextmanager
+def _until_the_service_ends(address: str) -> Iterator[None]:
+    """Shut down inside: afterwards process 0's service is gone, so that a second join reaches the next one.
+
+    JAX's processes leave together, and process 0 ends its service only after that. A gRPC server greets who connects,
+    and says goodbye when it ends.
+    """
+    with contextlib.ExitStack() as stack:
+        connection = None
+        with contextlib.suppress(OSError, ValueError):
+            connection = stack.enter_context(socket.create_connection(_parts(address), timeout=1))
+            connection.recv(4096)
+        yield
+        if connection:
+            connection.settimeout(_GONE)
+            with contextlib.suppress(OSError):
+                connection.recv(4096)
 
 
 def _fill_in(given: dict[str, Any]) -> None:
@@ -123,8 +151,6 @@ def _take(address: str, port: int, obstacles: list[int | None]) -> None:
 
     gRPC shares a port with whoever else listens on it so (SO_REUSEPORT), and a call may then reach either.
     """
-    if port in _held:
-        return
     sign = socket.socket()
     host, own = _parts(os.environ["MINIPOD_COORDINATOR"])
     try:
@@ -132,16 +158,17 @@ def _take(address: str, port: int, obstacles: list[int | None]) -> None:
     except OSError:  # a second process 0 of this run: the launcher is about to say so
         sign.close()
         return
-    lock = open_own(runtime_dir() / f"coordinator-{port}")
-    try:
-        flock(lock, LOCK_EX | LOCK_NB)
-        taken = "another program" if errno.EADDRINUSE in obstacles else ""
-    except BlockingIOError:
-        taken = "another run of minipod"
-    if taken:
-        sign.close()
-        os.close(lock)
-        raise OSError(f"{taken} listens on {address}: let it end, or give the program {{coordinator}}, a free address")
-    _held[port] = lock
+    if port not in _held:
+        lock = open_own(runtime_dir() / f"coordinator-{port}")
+        try:
+            flock(lock, LOCK_EX | LOCK_NB)
+            taken = "another program" if errno.EADDRINUSE in obstacles else ""
+        except BlockingIOError:
+            taken = "another run of minipod"
+        if taken:
+            sign.close()
+            os.close(lock)
+            raise OSError(f"{taken} listens on {address}: let it end, or give the program {{coordinator}}, a free address")
+        _held[port] = lock
     _signs.append(sign)
     sign.listen()

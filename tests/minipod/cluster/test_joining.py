@@ -54,15 +54,27 @@ def test_a_program_may_leave_everything_to_us(here: Path):
     assert run().outputs == SUMS
 
 
-def test_a_program_may_leave_its_number_to_us_and_join_twice(here: Path):
+@pytest.mark.parametrize("named", [True, False])
+def test_a_program_may_leave_its_number_to_us_and_join_twice(named: bool, here: Path):
+    """Process 0's service ends late: whoever joins again must not meet it as it goes."""
     (here / "toy.py").write_text(
-        "import sys, jax\n"
-        "for _ in range(2):\n"
-        "    jax.distributed.initialize(sys.argv[1])\n"
-        "    print(jax.distributed.is_initialized(), jax._src.distributed.global_state.process_id)\n"
+        "import sys, time, jax\n"
+        "from jax._src import distributed\n"
+        "for _ in range(3):\n"
+        "    jax.distributed.initialize(*sys.argv[1:])\n"
+        "    print(jax.distributed.is_initialized(), distributed.global_state.process_id)\n"
+        "    service = distributed.global_state.service\n"
+        "    if service:\n"
+        "        class Late:\n"
+        "            def shutdown(self, end=service.shutdown):\n"
+        "                time.sleep(0.5), end()\n"
+        "        distributed.global_state.service = Late()\n"
+        "        del service\n"
         "    jax.distributed.shutdown()\n"
     )
-    assert run(f"localhost:{free_port()}").outputs == ["True 0\n" * 2, "True 1\n" * 2]
+    address = [f"localhost:{free_port()}"] if named else []
+    done = run(*address)
+    assert done.outputs == ["True 0\n" * 3, "True 1\n" * 3], done.first_failure
 
 
 @pytest.mark.parametrize("number", ["0", "1"])
