@@ -168,7 +168,9 @@ def _take(address: str, port: int, obstacles: list[int | None]) -> None:
         if taken:
             sign.close()
             os.close(lock)
-            raise OSError(f"{taken} listens on {address}: let it end, or give the program {{coordinator}}, a free address")
+            raise OSError(
+                f"{taken} listens on {address}: let it end, or give the program {{coordinator}}, a free address"
+            )
         _held[port] = lock
     _signs.append(sign)
     sign.listen()
