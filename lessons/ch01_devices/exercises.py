@@ -31,7 +31,7 @@ def devices_by_host(devices: list, platform: str) -> dict[int, list[int]]:
     `id`、`platform`（例如 "tpu" 或 "cpu"）和 `process_index`（所在主机的编号）。列表的顺序
     是任意的，id 也不一定连续。
     platform：要查的平台。
-    返回一个字典：凡是有这个平台的设备，它所在的主机都列出这些设备的 id，从小到大排列。
+    返回一个字典：键是主机的编号，值是这台主机上属于该平台的设备 id 的列表，从小到大排列；没有这种设备的主机不出现。
     """
     # TODO: go through the devices; ask each one, do not count.
     # TODO：逐个查看设备，直接问设备自己，不要靠推算。

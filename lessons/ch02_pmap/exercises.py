@@ -101,8 +101,8 @@ def masked_mean(x: jax.Array, mask: jax.Array) -> jax.Array:
     mask：f32[devices, rows]，也在一个设备上；1 表示有效，0 表示填充。各设备分到的有效元素
     个数可以不同，甚至可以是零，但合起来至少有一个。
     返回 f32[]，每个设备上各有一个副本。函数会用 `jit` 编译。
-    预算：只用 all-reduce，共 n 个设备时，每个设备最多发送 16 (n-1)/n 字节，正好够把 8 字节
-    的数加起来。
+    预算：只用 all-reduce，共 n 个设备时，每个设备最多发送 16 (n-1)/n 字节，正好够对 8
+    字节的数据做一次 all-reduce。
     """
     # TODO: what must be added up over the devices before you may divide?
     # TODO：做除法之前，先要在设备之间把什么加起来？

@@ -102,5 +102,5 @@ def read_layout(x: jax.Array, index: tuple[int, ...]) -> list[int]:
     返回持有该元素的所有设备的 id，从小到大排列。
     """
     # TODO: ask the shards, not the spec.
-    # TODO：去问各个分片，不要问 spec。
+    # TODO：查看各个分片，不要只看 spec。
     raise NotImplementedError

@@ -63,7 +63,7 @@ def quiet_product(
     left：f32[m, k]，在一个设备上。
     right：f32[k, n]，也在一个设备上。
     mesh：有 "x" 和 "y" 两个 Auto 轴。
-    spec：乘积应有的布局，末尾的项可以省略。两个矩阵和乘积都能整除。
+    spec：乘积应有的布局，末尾的项可以省略。两个矩阵和乘积的每一维，都能被切开它的轴的大小整除。
     返回 (left, right, product)。
     left、right：摆放在 mesh 上，使得用 `jax.jit` 计算它们的乘积时，结果正好是 spec 的布
     局，一个字节也不用发送；同时没有设备持有自己用不到的 left 的行或 right 的列。

@@ -40,8 +40,8 @@ def block_sums(
     返回 (sums, total)。函数会整个用 `jax.jit` 编译。
     sums：x 分成 a × b 块时是 f32[a, b]，即各块的总和，放在该块的位置上，也按 spec 摆放。
     total：f32[]，每个设备上都有。
-    预算：只用 all-reduce，共 n 个设备时，每个设备最多发送 8 (n-1)/n 字节，正好够把 4 字节
-    的数加起来。
+    预算：只用 all-reduce，共 n 个设备时，每个设备最多发送 8 (n-1)/n 字节，正好够对 4
+    字节的数据做一次 all-reduce。
     """
     # TODO: add up the block, keep both dimensions, then sum along the axes of spec.
     # TODO：先把块内加起来，保留两个维，再沿 spec 里的轴求和。

@@ -159,7 +159,7 @@ def mlp_explicit(
     all-reduce 相同；"model" 的大小为 m 时，就是这部分字节数的 2 (m-1)/m。
     """
     # TODO: change the types of the weights, then answer the question of the product.
-    # TODO：先改变权重的类型，再回答乘积提出的问题。
+    # TODO：先用 reshard 改变权重的类型，再用 out_sharding 说明乘积的布局。
     raise NotImplementedError
 
 
@@ -185,7 +185,7 @@ def collective_matmul(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
     mesh：只有一个 Explicit 轴 "x"，它的大小 n 能整除 rows 和 columns。
     返回 f32[rows, columns]，按 P(None, "x") 摆放。函数会用 `jit` 编译。
     预算：只能用 collective-permute，每个设备最多发送自己那部分 x 的字节数的 n - 1 倍。每次
-    permute 都要有一个不必等它的乘法。除了参数和结果，每个设备还能放下 n // 2 + 1 段这样的
+    permute 传输期间，都要有一个不必等它的矩阵乘可以同时进行。除了参数和结果，每个设备还能放下 n // 2 + 1 段这样的
     行，再加两个结果那么大的空间和 1 KiB。
     """
     # TODO: send the rows around the ring; whose rows do you hold after each step?
