@@ -41,6 +41,22 @@ def _figures(page: str) -> dict[str, str]:
 
 
 @functools.cache
+def _clauses() -> list[tuple[re.Pattern, str]]:
+    return [(re.compile(row["find"]), row["zh-Hans"]) for row in terms.terms()["launch"]]
+
+
+def _of_a_launch(text: str) -> str | None:
+    """What `minipod run` says went wrong, clause by clause; None if any of it is something else."""
+    said, at = "", 0
+    while at < len(text):
+        found = next(((m, put) for find, put in _clauses() if (m := find.match(text, at))), None)
+        if found is None:
+            return None
+        said, at = said + found[0].expand(found[1]), found[0].end()
+    return said
+
+
+@functools.cache
 def label(text: str, edition: str, page: str = "") -> str:
     """One label in the words of the page's chapter and of terms.toml; what neither knows stays."""
     bare = text.strip()
@@ -51,6 +67,8 @@ def label(text: str, edition: str, page: str = "") -> str:
         words = rule[0].sub(rule[1], bare)
     elif bare in _figures(page):
         words = _figures(page)[bare]
+    else:
+        words = _of_a_launch(bare) or bare
     return text.replace(bare, terms.traditional(words) if edition == "zh-Hant" else words)
 
 
