@@ -100,7 +100,7 @@ def which_launcher(environ: dict[str, str]) -> tuple[str, int, int] | None:
     不会在 Kubernetes 之外的 Google 虚拟机上运行；检测器也不查询 `mpi4py`。
     """
     # TODO: ask the detectors in JAX's order; what does each of them need?
-    # TODO：按 JAX 的顺序逐个问各检测器；每个检测器需要什么？
+    # TODO：按 JAX 的顺序逐个试用各检测器；每个检测器需要什么？
     raise NotImplementedError
 
 

@@ -47,6 +47,13 @@ def sentences(text: str) -> Iterator[Sentence]:
             paragraph.append((number, line))
 
 
+def cells(text: str) -> Iterator[Sentence]:
+    """The cells of a Markdown text's tables, each a sentence."""
+    for number, line in prose(text):
+        if line.lstrip().startswith("|"):
+            yield from (Sentence(number, cell.strip()) for cell in line.split("|") if HAN.search(cell))
+
+
 def _split(paragraph: list[tuple[int, str]]) -> Iterator[Sentence]:
     whole, starts = "", []
     for number, line in paragraph:
@@ -59,15 +66,15 @@ def _split(paragraph: list[tuple[int, str]]) -> Iterator[Sentence]:
 
 
 def texts(root: Path = ROOT) -> dict[str, str]:
-    """Every Simplified text by where it stands: pages, words, messages, docstrings, and the README."""
+    """Every Simplified text by where it stands: pages, words, messages, docstrings, and what stands at the top."""
     found = {}
     for path in sorted((root / "book" / "zh-Hans").glob("*.md")):
         found[path.relative_to(root).as_posix()] = path.read_text("utf-8")
     found |= messages(root)
     for name, row in terms.terms()["ui"].items():
         found[f"book/terms.toml: {name}"] = row["zh-Hans"]
-    if (readme := root / "README.zh-Hans.md").exists():
-        found[readme.name] = readme.read_text("utf-8")
+    for path in sorted(root.glob("*.zh-Hans.md")):
+        found[path.name] = path.read_text("utf-8")
     return found
 
 

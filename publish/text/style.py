@@ -16,7 +16,7 @@ from pathlib import Path
 
 from publish.page import ROOT, WRITTEN, show
 from publish.text import typography
-from publish.text.chinese_texts import Sentence, messages, sentences, texts
+from publish.text.chinese_texts import Sentence, cells, sentences, texts
 
 DATA = ROOT / "book" / "style.toml"
 COLONS, BARE, GLOSS = "colons per 1,000", "bare title", "no gloss"
@@ -57,7 +57,7 @@ def data() -> dict:
 
 def in_text(where: str, text: str, lines: bool = True) -> Iterator[Found]:
     """What a Chinese text says that it should not. lines: name each sentence's line behind `where`."""
-    for sentence in sentences(text):
+    for sentence in [*sentences(text), *cells(text)]:
         for row in data()["style"]:
             bare = sentence.text
             for allowed in row.get("but", []):
@@ -135,8 +135,9 @@ def check(root: Path = ROOT) -> tuple[list[Found], dict[str, Measured]]:
                         Found(where, COLONS, f"{m.rate:.1f}", f"at most {data()['colons']}: 因为、所以、也就是说")
                     )
     found += unexplained({where: text for where, text in chinese.items() if "/ch" in where})
-    for where, text in messages(root).items():
-        found += in_text(where, text, lines=False)
+    for where, text in texts(root).items():
+        if where not in chinese:
+            found += in_text(where, text, lines=where.endswith(".md"))
     for where, text in texts(root).items():
         found += (Found(f"{where}:{number}", kind, said, say) for number, kind, said, say in typography.faults(text))
     return found, measures

@@ -12,7 +12,7 @@ from publish.pages import labels
 
 OUTPUTS = sorted(Path(__file__).parents[3].glob("book/outputs/*.json"))
 # Two words of English side by side, in a text without a Chinese character.
-ENGLISH = re.compile(r"(?=[^\u3400-\u9fff]*$).*?\b[a-z]{2,},? [a-z]{2,}\b", re.S)
+ENGLISH = re.compile(r"(?=[^\u3400-\u9fff]*$).*?\b[a-z]{2,},? [a-z]+\b", re.S)
 
 
 def ours(cells: object) -> Iterator[str]:
@@ -72,8 +72,8 @@ def test_no_picture_no_table_and_no_launch_is_left_in_english(recorded: Path):
             "进程 1 在 a.py 第 7 行代码抛出 X: timed out；在此之前，进程 0 已经结束；进程 2 当时停在：",
         ),
         (
-            "process 0 waits at localhost:10 (toy.py:4) for process 1, which will not come; process 1 joins localhost:11",
-            "进程 0 在 localhost:10（toy.py:4）等待进程 1，而它不会来；进程 1 加入的是 localhost:11",
+            "process 0 waits at host:10 (toy.py:4) for process 1, which will not come; process 1 joins host:11",
+            "进程 0 在 host:10（toy.py:4）等待进程 1，而它不会来；进程 1 加入的是 host:11",
         ),
         ("process 0 is happy", "process 0 is happy"),
     ],

@@ -25,7 +25,15 @@ def told(text: str) -> list[str]:
         ("quantity in words", "等了五分钟。", "等了 5 分钟，十分顺利。"),
         ("上路", "上路的只有部分和。", "真正要传的只有部分和。"),
         ("打招呼", "和编译器打个招呼。", "给编译器加约束。SIGKILL 不打招呼。"),
+        ("quantity in words", "第一条、第五条都是五条命令。", "第一条、第五条都是命令，一共 5 条。"),
         ("轴 of an array", "沿第 0 轴堆叠。", "沿第 0 维堆叠，沿 `x` 轴切开。"),
+        ("轴 of an array", "沿第 {axis} 轴的顺序不对。", "沿第 {axis} 维的顺序不对。"),
+        ("a program that is asked", "JAX 就会去问元数据服务器。", "JAX 就会查询元数据服务器，请问问题在哪里。"),
+        ("nothing said", "什么都不说，就创建在默认设备上。", "什么都不指定，就创建在默认设备上。"),
+        ("recorded as on tape", "这是事先录下的一次运行。", "这是事先记录的一次运行，录制 profile 另说。"),
+        ("a check that objects", "类型检查不会反对。", "类型检查查不出来。"),
+        ("one word for one thing", "损失一个比特也不差。", "损失逐位相同，速度是 10 Gbit/s。"),
+        ("everywhere", "名称处处相同。", "名称在每个进程里都相同。"),
         ("half-width quotes", '他说 "错了" 就走。', '他说“错了”就走，`"错了"` 是代码。'),
         ("half-width quotes", "他说「错了」。", '轴名是 "x" 和 "y"两个。'),
         ("捐献", "把内存捐献出去。", "把内存捐赠出去。"),
@@ -42,6 +50,11 @@ def test_page_line_and_sentence_are_named_and_code_is_no_prose():
     text = "# 标题\n\n一句话，\n接着说。第 0 段\n在这里。\n\n```python\n# 第 0 段\n```\n\n`第 0 段`\n"
     (found,) = style.in_text("book/zh-Hans/page.md", text)
     assert str(found).startswith("book/zh-Hans/page.md:4: counted from zero: «第 0 段在这里。»; say 下标为 0 的")
+
+
+def test_a_table_is_read_cell_by_cell():
+    (found,) = style.in_text("README.md", "| 文件 | 用途 |\n| --- | --- |\n| `a.py` | 第 0 段在这里 |\n")
+    assert str(found).startswith("README.md:3: counted from zero: «第 0 段在这里»")
 
 
 def test_colons_in_mid_sentence_are_counted_and_those_before_code_are_not():
