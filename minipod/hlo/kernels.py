@@ -2,18 +2,25 @@
 
 A compiler does not look into a kernel. Its author may have said what it costs (`pallas_call(cost_estimate=…)`): then
 that stands beside the call, in the backend's words.
+
+One kernel is the TPU compiler's own: where a program takes the softmax of scores and multiplies values by it, as plain
+attention does, libtpu 0.0.52 puts a kernel `online-softmax` in its place, and states no cost. That follows from the
+shapes: it has one product, reads the scores once, and the values again for each block of rows.
 """
 
 import re
 from dataclasses import dataclass
+from math import prod
 
-from minipod.hlo.text import Instruction
+from minipod.hlo.text import Instruction, split
 
 KIND = "kernel"  # the element type under which its FLOPs are counted
 HOST = "HostExecute"  # what the host computes: nothing says how long it takes
 TARGETS = (HOST, "tpu_custom_call", "mosaic_gpu", "mosaic_gpu_v2", "triton_kernel_call", "__gpu$xla.gpu.triton")
 _COST = re.compile(r'"cost_estimate":\s*\{([^{}]*)\}')
 _FIGURE = re.compile(r'"(\w+)":\s*"?(\d+)')
+_TILING = re.compile(r'tiling="(\d+),(\d+)"')  # rows and columns of a block of scores
+_ARRAY = re.compile(r"bf16\[([\d,]+)\]")
 
 
 @dataclass(frozen=True)
@@ -21,13 +28,14 @@ class Kernel:
     """One call of a kernel.
 
     flops: as its author says; None where nothing is said. moved: bytes that it reads and writes, 0 where nothing is
-    said. sent: bytes that it sends to other devices.
+    said. sent: bytes that it sends to other devices. reads: how often it reads each operand, where that is known.
     """
 
     name: str
     flops: int | None
     moved: int = 0
     sent: int = 0
+    reads: tuple[int, ...] = ()
 
 
 def computes_on_host(line: Instruction) -> bool:
@@ -46,6 +54,24 @@ def kernel(line: Instruction) -> Kernel | None:
     name = HOST if target == HOST else re.sub(r"\.[\d.]+$", "", line.name)
     found = _COST.search(line.rest)
     if not found:
-        return Kernel(name, None)
+        return _softmax(line, name) or Kernel(name, None)
     said = {key: int(figure) for key, figure in _FIGURE.findall(found[1])}
     return Kernel(name, said.get("flops", 0), said.get("bytes_accessed", 0), said.get("remote_bytes_transferred", 0))
+
+
+def _softmax(line: Instruction, name: str) -> Kernel | None:
+    """The compiler's own kernel: softmax of scores […, q, k], multiplied by values […, k, d]; None if it is another."""
+    tiling = _TILING.search(line.attributes.get("frontend_attributes", ""))
+    if 'op_name="online-softmax"' not in line.attributes.get("metadata", "") or not tiling:
+        return None
+    given = split(line.attributes.get("operand_layout_constraints", "{}")[1:-1])
+    shapes = [found and [*map(int, split(found[1]))] for found in map(_ARRAY.match, [*given, line.shape])]
+    if len(shapes) != 3 or not all(shapes):
+        return None
+    scores, values, result = (shape or [] for shape in shapes)
+    (*outer, q, k), (*rows, d) = scores, values
+    if rows != [*outer, k] or result != [*outer, q, d]:
+        return None
+    high, wide = map(int, tiling.groups())
+    again = -(-q // high) if k > wide else 1  # one block of values stays for all rows
+    return Kernel(name, 2 * prod(scores) * d, reads=(1, again))

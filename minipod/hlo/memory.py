@@ -45,8 +45,11 @@ def moved(program: Program, computation: Computation, line: Instruction) -> int:
         return _scattered(program, line, shapes)
     if op == "custom-call" and _NOTHING.search(line.rest):
         return 0
-    if part != "done" and (this := kernel(line)) and this.moved:
-        return this.moved
+    if part != "done" and (this := kernel(line)):
+        if this.moved:
+            return this.moved
+        if this.reads:
+            return sum(n * large(shape) for n, shape in zip(this.reads, shapes, strict=True)) + large(line.shape)
     if part:
         return large(line.shape) if part == "done" else sum(map(large, shapes))
     return sum(map(large, shapes)) + large(line.shape)

@@ -54,6 +54,12 @@ def _installed(names: tuple[str, ...]) -> list[str]:
     return [name for name in names if importlib.util.find_spec(name)]
 
 
+_CALLS_BACK = (
+    "it calls Python back (jax.debug.print, io_callback and their like), and jax.export cannot write that: leave it "
+    "out, or give the file's function to minipod plan"
+)
+
+
 @dataclass(frozen=True)
 class Traced:
     """A program, traced for a slice: what the child compiles. `mesh` is that of its arguments' shardings."""
@@ -76,7 +82,8 @@ class Traced:
         try:
             return bytes(export.export(jitted, platforms=[self.on.generation.platform])(*self.leaves).serialize())
         except Exception as error:
-            raise RuntimeError(f"{self.name} does not compile for {self.on}: {_sentence(str(error))}") from error
+            why = _CALLS_BACK if "python_callback" in str(error) else _sentence(str(error))
+            raise RuntimeError(f"{self.name} does not compile for {self.on}: {why}") from error
 
 
 def trace(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Traced:

@@ -175,7 +175,9 @@ class Plan:
                 least = "at least " * (name in seconds.most_of)
                 rows.append((f"seconds, {name}", f"{least}{time:.3g}"))
         if self.estimate:
-            between = f"{self.estimate['seconds']:.3g}, of {seconds.least:.3g} to {seconds.most:.3g}"
+            took = f"{self.estimate['seconds']:.3g}"
+            # what is missing in the three is missing in it, too, and their sum is then no end
+            between = f"at least {took}" if seconds.most_of else f"{took}, of {seconds.least:.3g} to {seconds.most:.3g}"
             rows.append(("seconds, by its schedule", between))
         if seconds.bound:
             rows.append(("bound by", seconds.bound))

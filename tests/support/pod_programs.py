@@ -41,6 +41,16 @@ def no_form(mesh):
     return jnp.linalg.eigvals, (array(mesh, (8, 8), dtype=jnp.float32),)
 
 
+def calls_back(mesh):
+    """Prints while it runs."""
+
+    def shown(x):
+        jax.debug.print("{}", x.sum())
+        return x * 2
+
+    return shown, (array(mesh, (8, 8)),)
+
+
 def no_sharding(mesh):
     return (lambda x: x), (jax.ShapeDtypeStruct((8,), jnp.float32),)
 

@@ -39,6 +39,38 @@ def test_a_kernel_that_says_nothing_is_named():
     assert work.work(program("", target="__gpu$xla.gpu.triton")).unseen == {"flash_attention": 2}
 
 
+def softmax(q: int, k: int, tiling: str, place: str = "", name: str = "online-softmax") -> text.Program:
+    """As libtpu 0.0.52 writes the softmax of plain attention, and the product that follows."""
+    scores, values, result = f"bf16[2,4,{q},{k}]", f"bf16[2,4,{k},64]", f"bf16[2,4,{q},64]"
+    call = (
+        'custom-call(%s, %v), custom_call_target="tpu_custom_call", '
+        f"operand_layout_constraints={{{scores}{{3,2,1,0}}, {values}{{3,2,1,0}}}}, "
+        f'frontend_attributes={{tiling="{tiling}"}}, metadata={{op_name="{name}"}}, backend_config={{{PLACE % ""}}}'
+    )
+    layout = "{3,2,1,0:T(8,128)(2,1)S(1)}" if place else "{3,2,1,0}"
+    return text.parse(
+        f"HloModule k, is_scheduled=true\n\nENTRY %main (s: {scores}, v: {values}) -> {result} {{\n"
+        f"  %s = {scores}{layout} parameter(0)\n  %v = {values}{{3,2,1,0}} parameter(1)\n"
+        f"  ROOT %online-softmax.3 = {result}{{3,2,1,0}} {call}\n}}\n"
+    )
+
+
+@pytest.mark.parametrize("q, k, tiling, again", [(256, 256, "256,256", 1), (512, 1024, "512,1024", 1),
+                                                 (2048, 1024, "512,1024", 1), (2048, 2048, "1024,1024", 2),
+                                                 (2048, 4096, "512,1024", 4)])  # fmt: skip
+def test_the_compilers_own_softmax_is_one_product_and_reads_values_for_each_block_of_rows(q, k, tiling, again):
+    scores, values, result = (2 * 2 * 4 * n for n in (q * k, k * 64, q * 64))
+    product = 2 * 2 * 4 * q * k * 64
+    assert work.work(softmax(q, k, tiling)) == work.Work({"kernel": product}, moved=scores + again * values + result)
+    fast = work.work(softmax(q, k, tiling, place="fast"))  # the scores need not leave the fast memory
+    assert fast == work.Work({"kernel": product}, moved=again * values + result)
+
+
+def test_a_kernel_that_somebody_names_like_it_is_unseen():
+    assert work.work(softmax(256, 256, "256,256", name="jit(f)/online-softmax")).unseen == {"online-softmax": 1}
+    assert work.work(softmax(256, 256, "all")).unseen == {"online-softmax": 1}
+
+
 @pytest.mark.parametrize("target", ["TopK", "lapack_sgetrf", "Sharding"])
 def test_what_is_no_kernel_is_not_named(target):
     assert work.work(program(COST % (1000, 70), target)).unseen == {}

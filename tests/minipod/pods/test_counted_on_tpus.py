@@ -97,6 +97,15 @@ def test_flash_attention_says_what_it_costs():
     assert found.moved == 4 * 2 * 8 * 1024 * 128
 
 
+def test_plain_attention_has_both_of_its_products_though_the_compiler_makes_a_kernel_of_one():
+    def attention(q, k, v):
+        scores = jnp.einsum("bhqd,bhkd->bhqk", q, k) * 64**-0.5
+        return jax.nn.softmax(jnp.where(jnp.tril(jnp.ones((512, 1024), bool)), scores, -1e9)) @ v
+
+    _, found = alone(attention, array((2, 4, 512, 64)), array((2, 4, 1024, 64)), array((2, 4, 1024, 64)))
+    assert sum(found.flops.values()) == 2 * 2 * 2 * 4 * 512 * 1024 * 64 and found.unseen == {}
+
+
 def test_a_kernel_without_a_cost_is_named_whatever_its_lines_look_like():
     from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_kernel as splash
     from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_mask as masks

@@ -129,3 +129,12 @@ def test_axes_of_one_device_do_not_fill_the_table_where_there_are_many():
     found = facts({"text": OFFLOADED, "memory": MEMORY, "silent": None}, slice_of(ON), mesh(ON, **axes))
     made = plan("program", ON, mesh(ON, **axes), found, {"jax": "0"})
     assert made.title == f"program on {ON} (b=8)" and "sent along b" in str(made) and "sent along a" not in str(made)
+
+
+def test_a_time_by_the_schedule_is_at_least_where_something_is_missing():
+    text = (DATA / "tpu-ring.hlo").read_text()
+    whole, parts = (dict(planned(t).table().rows) for t in (text, unknown_loop(text)))
+    row = "seconds, by its schedule"
+    assert whole[row].count(" to ") == 1 and "at least" not in whole[row]
+    assert parts[row].startswith("at least ") and " to " not in parts[row]
+    assert "bound by" in whole and "bound by" not in parts

@@ -30,7 +30,8 @@ PROGRAMS = direct.programs()
 QUICK = {
     *("attention.py:splash", "callbacks.py:debug_print", "callbacks.py:compiler_options", "control.py:cond"),
     *("dtypes.py:int4", "kernels.py:remote_copy", "kernels.py:too_little_vmem", "leaves.py:keywords"),
-    *("leaves.py:refs_as_arguments", "leaves.py:static_string", "linalg.py:cholesky", "loops.py:generated"),
+    *("layers.py:no_kernel", "leaves.py:refs_as_arguments", "leaves.py:static_string", "linalg.py:cholesky"),
+    "loops.py:generated",
     *("memories.py:argument_too_large", "memories.py:format_of_an_argument", "memories.py:pinned_state"),
     *("meshes.py:compiled_inside", "meshes.py:key_after_set_mesh", "third_party.py:nnx_jit", "wide.py:scanned"),
 }

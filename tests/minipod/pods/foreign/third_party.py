@@ -144,6 +144,36 @@ def linen_logical_axes(mesh):
     return step, (nn.unbox(shapes), jax.ShapeDtypeStruct((128, 256), jnp.float32))
 
 
+def linen_convolutions(mesh):
+    """Flax Linen: convolutions with BatchNorm, whose averages the step changes, and dropout."""
+    import flax.linen as nn
+
+    class Model(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            x = nn.relu(nn.BatchNorm(use_running_average=False)(nn.Conv(32, (3, 3))(x)))
+            x = nn.avg_pool(x, (2, 2), strides=(2, 2)).reshape(x.shape[0], -1)
+            return nn.Dense(10)(nn.Dropout(0.5, deterministic=False)(x))
+
+    model = Model()
+
+    def loss(params, averages, x, y, key):
+        variables = {"params": params, "batch_stats": averages}
+        said, changed = model.apply(variables, x, rngs={"dropout": key}, mutable=["batch_stats"])
+        return -jnp.take_along_axis(nn.log_softmax(said), y[:, None], 1).mean(), changed["batch_stats"]
+
+    @partial(jax.jit, donate_argnums=(0, 1))
+    def step(params, averages, x, y, key):
+        grads, averages = jax.grad(loss, has_aux=True)(params, averages, x, y, key)
+        return jax.tree.map(lambda w, g: w - 0.1 * g, params, grads), averages
+
+    keys = {"params": jax.random.key(0), "dropout": jax.random.key(1)}
+    made = jax.eval_shape(lambda: model.init(keys, jnp.zeros((1, 28, 28, 1))))
+    held = (_placed(mesh, made[name]) for name in ("params", "batch_stats"))
+    images = array(mesh, (256, 28, 28, 1), "data"), array(mesh, (256,), "data", dtype=jnp.int32)
+    return step, (*held, *images, jax.random.key(2))
+
+
 def equinox_filter_jit(mesh):
     """Equinox: filter_jit of a model, in which functions are leaves, and arrays made here; the mesh is named inside."""
     import equinox as eqx
