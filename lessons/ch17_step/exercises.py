@@ -87,36 +87,39 @@ def zero_one(
 ) -> tuple[jax.Array, jax.Array]:
     """One step of ZeRO-1, clipped, for the price of data parallelism.
 
-    The loss is the mean of `(x @ w - y) ** 2` over all rows and columns. Its
-    gradient g is clipped: where its norm (the root of the sum of all its squares)
-    is more than limit, it is multiplied by limit / norm. Then
-    `momentum = 0.9 * momentum + g` and `w = w - 0.1 * momentum`.
+    The loss is the mean of `(x @ w - y) ** 2` over all rows and columns of y, those
+    of all devices. Its gradient g with respect to w, f32[d, k], is clipped: where
+    the norm of the whole g (the root of the sum of all its squares) is more than
+    limit, g is multiplied by limit / norm. Then `momentum = 0.9 * momentum + g` and,
+    with this new momentum, `w = w - 0.1 * momentum`.
     w: f32[d, k], a copy on every device.
-    momentum: f32[d, k], rows cut over "data"; the mesh's size divides d.
-    x: f32[rows, d], rows cut over "data".
-    y: f32[rows, k], rows cut over "data".
+    momentum: f32[d, k], cut along d over "data"; the mesh's size n divides d.
+    x: f32[rows, d], cut along rows over "data"; n divides rows.
+    y: f32[rows, k], cut as x is.
     limit: the largest norm, more than 0.
-    mesh: with one Explicit axis, "data".
-    Returns (w, momentum), both new, laid out as they came. The function is compiled
-    with `jit`.
-    Budget: of the 4 * d * k bytes one reduce-scatter and one all-gather, and
-    all-reduces of 4 bytes: on n devices each sends at most 2 (n-1)/n of all these
+    mesh: n devices on one Explicit axis, "data".
+    Returns (w, momentum), both new: w whole on every device, momentum cut along d, as
+    they came. The function is compiled with `jit`.
+    Budget: of an array of 4 * d * k bytes one reduce-scatter and one all-gather, and
+    one all-reduce of 4 bytes: a device sends at most 2 (n-1)/n * (4 * d * k + 4)
     bytes.
 
     做一步带裁剪的 ZeRO-1，通信量和数据并行一样。
 
-    损失是 `(x @ w - y) ** 2` 对所有行、所有列的平均值。它的梯度 g 要裁剪：范数（所有元素的平
-    方和再开方）超过 limit 时，乘以 limit / 范数。然后 `momentum = 0.9 * momentum + g`，
+    损失是 `(x @ w - y) ** 2` 对 y 的所有行、所有列的平均值，包括其他设备上的行。它对 w 的梯度
+    g（f32[d, k]）要裁剪：整个 g 的范数（所有元素的平方和再开方）超过 limit 时，g 乘以
+    limit / 范数。然后 `momentum = 0.9 * momentum + g`，再用新的 momentum 算出
     `w = w - 0.1 * momentum`。
-    w：f32[d, k]，每个设备上各有一份。
-    momentum：f32[d, k]，各行沿 "data" 切开；d 能被设备数整除。
-    x：f32[rows, d]，各行沿 "data" 切开。
-    y：f32[rows, k]，各行沿 "data" 切开。
+    w：f32[d, k]，每个设备上各有完整的一份。
+    momentum：f32[d, k]，沿 d 这一维切开，分到 "data" 轴上；d 能被设备数 n 整除。
+    x：f32[rows, d]，沿 rows 这一维切开，分到 "data" 轴上；rows 能被 n 整除。
+    y：f32[rows, k]，切法与 x 相同。
     limit：允许的最大范数，大于 0。
-    mesh：只有一个 Explicit 轴 "data"。
-    返回新的 (w, momentum)，布局都和传入时一样。函数会用 `jit` 编译。
-    预算：4 * d * k 字节做一次 reduce-scatter 和一次 all-gather，另有 4 字节的 all-reduce；共 n 个
-    设备时，每个设备最多发送这些字节的 2 (n-1)/n。
+    mesh：n 个设备，只有一个 Explicit 轴 "data"。
+    返回新的 (w, momentum)，布局和传入时一样，也就是每个设备上都有完整的 w，momentum 沿 d 切开。
+    函数会用 `jit` 编译。
+    预算：对一个 4 * d * k 字节的数组做一次 reduce-scatter 和一次 all-gather，再加一次 4 字节的
+    all-reduce；每个设备最多发送 2 (n-1)/n * (4 * d * k + 4) 字节。
     """
     # TODO: which part of the summed gradient does a device need?
     # TODO：求和之后的梯度，每个设备只需要哪一段？
@@ -128,28 +131,30 @@ def summed_in_f32(
 ) -> jax.Array:
     """A gradient computed in bf16 and summed in f32, for an f32 master.
 
-    loss: loss(w, x) is a sum over the rows of x, computed in the dtype of w and x.
+    Round w to bf16. For each microbatch, x[i] of bf16[rows, d], each device
+    differentiates loss with respect to the rounded w, for the rows that it holds:
+    a bf16[d, k]. All of these, of every microbatch and device, are added up in f32.
+    loss: loss(w, x[i]) is one number, a sum over the rows of x[i]; it computes in
+    bf16 if w and x[i] are bf16.
     w: f32[d, k], the master, a copy on every device.
-    x: bf16[micro, rows, d], rows cut over "data".
-    mesh: with one Explicit axis, "data".
-    Each device takes the gradient of loss in bf16, at w rounded to bf16, for its
-    rows of one microbatch after the other.
-    Returns the sum of these over microbatches and devices, f32[d, k], added up in
-    f32, on every device. The function is compiled with `jit`.
-    Budget: all-reduces only, of 4 * d * k bytes: on n devices each sends at most
-    2 (n-1)/n of them.
+    x: bf16[micro, rows, d], cut along rows over "data"; n divides rows.
+    mesh: n devices on one Explicit axis, "data".
+    Returns the sum, f32[d, k], a copy on every device. The function is compiled with
+    `jit`.
+    Budget: all-reduces only, 4 * d * k bytes in all: a device sends at most
+    2 (n-1)/n * (4 * d * k) bytes, however many microbatches there are.
 
     用 bf16 求梯度，用 f32 累加，交给 f32 的主参数。
 
-    loss：loss(w, x) 对 x 的各行求和，用 w 和 x 的 dtype 计算。
-    w：f32[d, k]，即主参数，每个设备上各有一份。
-    x：bf16[micro, rows, d]，rows 这一维沿 "data" 切开。
-    mesh：只有一个 Explicit 轴 "data"。
-    先把 w 舍入成 bf16，每个设备再逐个微批次，用 bf16 对自己那几行求 loss 的梯度。
-    返回这些梯度对所有微批次、所有设备的总和，即 f32[d, k]，用 f32 累加，每个设备上各有一份。
-    函数会用 `jit` 编译。
-    预算：只用 all-reduce，总共 4 * d * k 字节；共 n 个设备时，每个设备最多发送它的
-    2 (n-1)/n。
+    先把 w 舍入成 bf16。每个微批次 x[i] 是 bf16[rows, d]；每个设备只用自己持有的那几行，求 loss 对
+    舍入后的 w 的梯度，得到一个 bf16[d, k]。最后把所有微批次、所有设备的这些梯度用 f32 加起来。
+    loss：loss(w, x[i]) 是一个数，即对 x[i] 各行的求和结果；w 和 x[i] 是 bf16，它就用 bf16 计算。
+    w：f32[d, k]，即主参数，每个设备上各有完整的一份。
+    x：bf16[micro, rows, d]，沿 rows 这一维切开，分到 "data" 轴上；rows 能被 n 整除。
+    mesh：n 个设备，只有一个 Explicit 轴 "data"。
+    返回总和，即 f32[d, k]，每个设备上各有完整的一份。函数会用 `jit` 编译。
+    预算：只用 all-reduce，总共 4 * d * k 字节；无论有多少个微批次，每个设备最多发送
+    2 (n-1)/n * (4 * d * k) 字节。
     """
     # TODO: which numbers are bf16, and which add up many of them?
     # TODO：哪些数用 bf16，哪些数是许多数的累加？
@@ -161,32 +166,40 @@ def keep_by_name(
 ) -> jax.Array:
     """The gradient through many layers, of which only what has a name is kept.
 
-    layer: layer(x, w) gives the next x. Inside, what costs most work has the name
-    "features" (`checkpoint_name`); what takes most memory has none and is cheap.
-    w: f32[layers, d], a copy on every device; layer takes a row of it.
-    x: f32[rows, d], rows cut over "data".
-    mesh: with one Explicit axis, "data".
-    The loss is the sum of `x ** 2` after the last layer, over all rows.
-    Returns its gradient with respect to w, f32[layers, d], on every device. The
-    function is compiled with `jit`, and may call layer in a scan.
-    Budget: all-reduces only, of 4 * layers * d bytes: on n devices each sends at
-    most 2 (n-1)/n of them. Beside arguments and results a device needs at most
-    4 * layers + 128 arrays of 4 * rows / n * d bytes. And "features" is computed
-    once in each layer.
+    x goes through the layers one after the other: `x = layer(x, w[0])`, then
+    `x = layer(x, w[1])`, and so on. The loss is the sum of `x ** 2` after the last
+    layer, over all rows, those of all devices.
+    layer: layer(x, w[i]), of f32[m, d] for any m and f32[d], gives the next x,
+    of the same shape. In it one array of this shape, whose computation is most of the
+    work, has the name "features" (`checkpoint_name`); others are 16 times as large,
+    cheap to compute, and have no name.
+    w: f32[layers, d], a copy on every device.
+    x: f32[rows, d], cut along rows over "data"; n divides rows.
+    mesh: n devices on one Explicit axis, "data".
+    Returns the gradient of the loss with respect to w, f32[layers, d], a copy on every
+    device. The function is compiled with `jit`, and may call layer in a scan.
+    Budget: all-reduces only, 4 * layers * d bytes in all: a device sends at most
+    2 (n-1)/n * (4 * layers * d) bytes. Beside arguments and results (temporaries,
+    as the compiler counts them) a device needs at most (4 * layers + 128) times the
+    bytes of its part of x, which are 4 * rows / n * d. And "features" is computed
+    once in each layer, forward: the backward pass takes what was kept.
 
     求经过许多层的梯度，各层只存有名字的结果。
 
-    layer：layer(x, w) 给出下一个 x。其中计算量最大的结果名叫 "features"
-    （`checkpoint_name`）；最占内存的结果没有名字，重算很便宜。
-    w：f32[layers, d]，每个设备上各有一份；layer 每次用它的一行。
-    x：f32[rows, d]，各行沿 "data" 切开。
-    mesh：只有一个 Explicit 轴 "data"。
-    损失是最后一层之后 `x ** 2` 对所有行的总和。
-    返回它对 w 的梯度，即 f32[layers, d]，每个设备上各有一份。函数会用 `jit` 编译，可以在 scan
-    里调用 layer。
-    预算：只用 all-reduce，总共 4 * layers * d 字节；共 n 个设备时，每个设备最多发送它的
-    2 (n-1)/n。除参数和结果外，一个设备最多占用 4 * layers + 128 个 4 * rows / n * d 字节的数组。
-    每一层的 "features" 只计算一次。
+    x 依次经过各层，先是 `x = layer(x, w[0])`，再是 `x = layer(x, w[1])`，以此类推。损失是最后一层
+    之后 `x ** 2` 的总和，对所有行求和，包括其他设备上的行。
+    layer：layer(x, w[i]) 的参数是 f32[m, d]（m 任意）和 f32[d]，返回下一个 x，形状不变。层里有一个
+    同样形状的数组，名叫 "features"（用 `checkpoint_name` 起的名），算它占了大部分计算量；另外一些
+    数组有它的 16 倍大，算起来很便宜，没有名字。
+    w：f32[layers, d]，每个设备上各有完整的一份。
+    x：f32[rows, d]，沿 rows 这一维切开，分到 "data" 轴上；rows 能被 n 整除。
+    mesh：n 个设备，只有一个 Explicit 轴 "data"。
+    返回损失对 w 的梯度，即 f32[layers, d]，每个设备上各有完整的一份。函数会用 `jit` 编译，可以在
+    scan 里调用 layer。
+    预算：只用 all-reduce，总共 4 * layers * d 字节，每个设备最多发送
+    2 (n-1)/n * (4 * layers * d) 字节。除参数和结果外（即编译器所说的临时内存），一个设备最多占用
+    它那一段 x 的 4 * layers + 128 倍，那一段是 4 * rows / n * d 字节。每一层的 "features" 只在
+    前向时计算一次，反向用存下来的。
     """
     # TODO: what may a layer keep for the backward pass?
     # TODO：一层可以为反向存下什么？

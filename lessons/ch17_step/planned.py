@@ -34,6 +34,7 @@ def shapes(width, layers, heads, hidden, length=1024):
 
 
 ONE = shapes(2048, 20, 16, 8192)  # 1.0e9 parameters
+EIGHT = shapes(4096, 40, 32, 16384)  # 8.1e9
 
 
 def program(mesh, sizes, stage, rows, parts=1, **how):
@@ -90,5 +91,7 @@ zero_3_bf16 = partial(small, stage="ZeRO-3", dtype=BF16)
 one = partial(program, sizes=ONE, rows=2, dtype=BF16)
 one_dp = partial(one, stage="DP", keep=nothing)
 one_zero_1 = partial(one, stage="ZeRO-1", keep=nothing)
+eight = partial(program, sizes=EIGHT, rows=4, dtype=BF16)
 for name, keep in KEPT.items():
     globals()[f"one_{name}"] = partial(one, stage="ZeRO-3", keep=keep)
+    globals()[f"eight_{name}"] = partial(eight, stage="ZeRO-3", keep=keep)

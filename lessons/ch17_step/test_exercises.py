@@ -28,7 +28,8 @@ def test_state_like(check):
         clipped = optax.chain(
             optax.clip_by_global_norm(1.0), optax.sgd(0.1, momentum=0.9)
         )
-        for n, optimizer, k in ((8, adam, 3), (4, clipped, 5), (4, adam, 2)):
+        tuned = optax.inject_hyperparams(optax.adam)(learning_rate=0.01)
+        for n, optimizer, k in ((8, adam, 3), (4, clipped, 5), (4, tuned, 2)):
             mesh = line(n, AxisType.Auto)
             params = {
                 "down": placed(mesh, normal(rng, 16, 8 * k), None, "data"),
@@ -75,8 +76,11 @@ def test_zero_one(check):
             mesh = line(n)
             w, momentum = normal(rng, n * d, k), normal(rng, n * d, k)
             x, y = normal(rng, n * rows, n * d), normal(rng, n * rows, k)
+            norm = float(np.linalg.norm(2 * x.T @ (x @ w - y) / y.size))
+            little = float(rng.uniform(0.1, 0.3))
+            limits = (little, 1.1 * norm) if n == 8 else (0.9 * norm, 1000.0)
             cut = [placed(mesh, a, "data") for a in (momentum, x, y)]
-            for limit in (float(rng.uniform(0.1, 0.3)), 1000.0):
+            for limit in limits:
                 drawn.append((placed(mesh, w), *cut, limit, mesh))
         return drawn
 

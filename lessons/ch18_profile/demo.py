@@ -142,12 +142,15 @@ for number, apart in enumerate(offsets(*each)):
 print((lesson / "schedule_tpu.txt").read_text())
 
 # %% exposed
-print("  rows  compute  network  exposed   step  (ms)")
+print("  rows  compute  network  exposed   memory     step  (ms)")
 for n in range(13, 17):
     (plan,) = recorded.plans(lesson, f"rows_{n}", "v5e:2x4", data=8)
-    took = plan.seconds.compute, plan.seconds.network
-    took += plan.estimate["for_network"], plan.estimate["seconds"]
-    print(f"{2**n:6}", "".join(f"{1e3 * t:8.2f}" for t in took))
+    found, compute = plan.estimate, plan.seconds.compute
+    waits = found["for_network"], found["for_memory"]
+    took = compute, plan.seconds.network, *waits, found["seconds"]
+    assert abs(found["seconds"] - compute - sum(waits)) < 1e-9
+    print(f"{2**n:6}", *(f"{1e3 * t:8.2f}" for t in took))
+
 
 # %% at-a-terminal
 from minipod.profiles.command import report

@@ -18,22 +18,29 @@ def merge_parts(
 ) -> jax.Array:
     """Put together what n devices have computed, each over its own keys.
 
-    values: f32[n, i, d]; for each part and query the sum over the part's keys of
-    exp(score - top) times the key's value.
-    tops: f32[n, i], the largest score that the query has in this part; -inf where
-    the query sees none of its keys.
+    The keys are cut into n parts. Of each part there is what `part` of the chapter
+    returns, for one head and i queries; all of it is here already, and the function
+    needs no mesh. top, below, is the largest score of this query in this part.
+    values: f32[n, i, d]; for each part and query the sum, over the part's keys that
+    the query sees, of exp(score - top) times the key's value. 0 where it sees none.
+    tops: f32[n, i]; -inf where the query sees no key of the part.
     totals: f32[n, i], the sum of exp(score - top); 0 where the query sees none.
-    Every query sees a key in one of the parts at least. Scores may be ±1,000, and no
-    result is nan.
-    Returns f32[i, d], the attention over all keys.
+    Every query sees a key in one of the parts at least. Scores lie between -10,000 and
+    10,000, and no result may be nan.
+    Returns f32[i, d], the attention of each query to all keys that it sees: the mean
+    of their values, weighted by exp(score).
 
     n 个设备各自算完了自己的键，请把它们的结果合并起来。
 
-    values：f32[n, i, d]；对每个部分、每个查询，是该部分各个键的值按 exp(score - top) 加权后的总和，其中 score 是得分。
-    tops：f32[n, i]，该查询在这个部分里的最大得分；如果它看不到这个部分的任何键，则为 -inf。
+    键分成 n 个部分。对每个部分，已经有了正文里 `part` 返回的 3 样东西，只有一个头、i 个查询；数据全
+    在这里，用不到网格。下文的 score 是一个查询对一个键的得分，top 是这个查询在这个部分里的最大得分。
+    values：f32[n, i, d]；对每个部分、每个查询，把该部分里它看得到的每个键的值乘以
+    exp(score - top)，再加起来。一个键也看不到时为 0。
+    tops：f32[n, i]；如果查询看不到这个部分的任何键，则为 -inf。
     totals：f32[n, i]，exp(score - top) 的总和；看不到任何键时为 0。
-    每个查询至少在一个部分里看得到键。得分可能达到 ±1,000，结果里不能有 nan。
-    返回 f32[i, d]，即对所有键的注意力。
+    每个查询至少在一个部分里看得到键。得分在 -10,000 与 10,000 之间，结果里不能有 nan。
+    返回 f32[i, d]，即每个查询对它看得到的所有键的注意力，也就是这些键的值以 exp(score) 为权的
+    加权平均。
     """
     # TODO: bring all parts to one top, then add and divide.
     # TODO：先换算到同一个 top，再相加、相除。
@@ -45,28 +52,33 @@ def window_attention(
 ) -> jax.Array:
     """Attention to the last few positions only, of a sequence that is cut.
 
-    q, k, v: f32[b, T, h, d], cut with `P(None, "s")`; T is a multiple of n, and d the
-    width of a head. A score is the product of query and key over √d.
-    window: ≥ 2; the query at position p sees the positions p - window + 1 … p, those
-    below 0 left out.
-    mesh: with one axis, "s", of size n ≥ 2.
-    Returns f32[b, T, h, d], cut like q. The function is compiled with `jit`.
-    Budget: collective-permutes only, of blocks of k and v, and no more blocks than
-    the window reaches back, (window - 1) / (T / n) rounded up and n - 1 at most; beside
-    arguments and result at most room for the scores of 12 pairs of blocks and
-    for 24 blocks of k; 1.5 times the products of the solution, which computes one
-    pair of blocks in each turn and no more turns than needed.
+    q, k, v: f32[b, T, h, d]: batch, positions, heads, the width of a head. Cut along
+    the positions, with `P(None, "s")`: a device has a block of each, T / n positions
+    in order; n divides T. A score is the product of query and key over √d.
+    window: an int, ≥ 2; the query at position p sees the positions p - window + 1 … p,
+    those below 0 left out.
+    mesh: n ≥ 2 devices on one Auto axis, "s".
+    Returns the attention, f32[b, T, h, d], cut like q. The function is compiled with
+    `jit`.
+    Budget: collective-permutes only. With `back`, (window - 1) / (T / n) rounded up
+    and n - 1 at most, a device sends at most the bytes of `back` blocks of k and of as
+    many of v. Beside arguments and result it needs at most room for the scores of
+    12 pairs of blocks, f32[b, h, T / n, T / n] each, and for 24 blocks of k. And it
+    makes at most 1.5 times the products of the solution, which computes 1 + `back`
+    pairs of blocks.
 
     序列已经切开，每个位置只看它最近的几个位置。
 
-    q、k、v：f32[b, T, h, d]，按 `P(None, "s")` 分片；T 是 n 的倍数，d 是一个头的宽度。得分是查询与
-    键的内积除以 √d。
-    window：≥ 2；位置 p 的查询看得到位置 p - window + 1 … p，其中小于 0 的不算。
-    mesh：只有一个轴 "s"，大小 n ≥ 2。
-    返回 f32[b, T, h, d]，分片方式与 q 相同。函数会用 `jit` 编译。
-    预算：只用 collective-permute，只传 k 和 v 的块，块数不超过窗口往前够到的块数，即
-    (window - 1) / (T / n) 向上取整，最多 n - 1；除输入和结果以外，最多再用 12 对块的得分加上 24 个 k
-    的块所占的内存；乘法量最多是解答的 1.5 倍，解答每一轮只算一对块，轮数也不多于需要。
+    q、k、v：f32[b, T, h, d]，4 维依次是批次、位置、头、头的宽度。沿位置切开，即 `P(None, "s")`，所以
+    每个设备各有 q、k、v 的一块，每块是按顺序的 T / n 个位置；T 能被 n 整除。得分是查询与键的内积
+    除以 √d。
+    window：整数，≥ 2；位置 p 的查询看得到位置 p - window + 1 … p，其中小于 0 的不算。
+    mesh：n ≥ 2 个设备，只有一个 Auto 轴 "s"。
+    返回注意力的结果 f32[b, T, h, d]，分片方式与 q 相同。函数会用 `jit` 编译。
+    预算：只用 collective-permute。窗口往前够到 back 块，back 是 (window - 1) / (T / n) 向上取整，
+    最多 n - 1；每个设备最多发送 back 块 k 和 back 块 v。除输入和结果以外，最多再占用 12 对块的得分
+    （每对是 f32[b, h, T / n, T / n]）和 24 块 k 所占的内存。乘法量最多是解答的 1.5 倍，解答一共算
+    1 + back 对块。
     """
     # TODO: how many blocks before its own does a device need?
     # TODO：除了自己的块，一个设备还需要前面的几个块？
@@ -78,24 +90,30 @@ def ulysses_grouped(
 ) -> jax.Array:
     """Ulysses for fewer heads of keys than there are devices.
 
-    q: f32[b, T, h, d], cut with `P(None, "s")`; h and T are multiples of n.
-    k, v: f32[b, T, g, d], cut like q; n is a multiple of g, and g < n. The query head
-    j uses the head j // (h / g) of k and v.
-    mesh: with one axis, "s", of size n.
-    Returns f32[b, T, h, d], causal attention, cut like q. The function is compiled with
+    q: f32[b, T, h, d]: batch, positions, heads, the width of a head. Cut along the
+    positions, with `P(None, "s")`; n divides T and h.
+    k, v: f32[b, T, g, d], cut like q; g divides n, and g < n. The query head j uses
+    the head j // (h / g) of k and v.
+    mesh: n devices on one Auto axis, "s".
+    Returns the causal attention, f32[b, T, h, d], cut along the positions again, like
+    q. A score is the product of query and key over √d. The function is compiled with
     `jit`.
-    Budget: all-to-alls only; a device sends at most (n-1)/n of the bytes of its block
-    of q twice, and of its blocks of k and v n / g times.
+    Budget: all-to-alls only. With Q and K, the bytes of a device's block of q and of
+    k, it sends at most (n-1)/n * (2 * Q + 2 * K * n / g) bytes: q and the result
+    once each, k and v once each with every head written n / g times.
 
     键的头数比设备少时的 Ulysses。
 
-    q：f32[b, T, h, d]，按 `P(None, "s")` 分片；h 和 T 都是 n 的倍数。
-    k、v：f32[b, T, g, d]，分片方式与 q 相同；n 是 g 的倍数，而且 g < n。下标为 j 的查询头使用 k 和 v
+    q：f32[b, T, h, d]，4 维依次是批次、位置、头、头的宽度。沿位置切开，即 `P(None, "s")`；T 和 h 都能被
+    n 整除。
+    k、v：f32[b, T, g, d]，分片方式与 q 相同；n 能被 g 整除，而且 g < n。下标为 j 的查询头使用 k 和 v
     中下标为 j // (h / g) 的头。
-    mesh：只有一个轴 "s"，大小为 n。
-    返回 f32[b, T, h, d]，即因果注意力，分片方式与 q 相同。函数会用 `jit` 编译。
-    预算：只用 all-to-all；一个设备最多发送自己那一块 q 的字节数的 2 (n-1)/n，再加上自己那两块 k、v 的
-    字节数的 (n-1)/n 的 n / g 倍。
+    mesh：n 个设备，只有一个 Auto 轴 "s"。
+    返回因果注意力的结果 f32[b, T, h, d]，仍然沿位置切开，与 q 相同。得分是查询与键的内积除以 √d。
+    函数会用 `jit` 编译。
+    预算：只用 all-to-all。一个设备的一块 q 是 Q 字节，一块 k 是 K 字节，它最多发送
+    (n-1)/n * (2 * Q + 2 * K * n / g) 字节，也就是 q 和结果各换一次，k 和 v 把每个头写 n / g 遍之后
+    也各换一次。
     """
     # TODO: which head of k and v does each device need for its heads of q?
     # TODO：每个设备上的查询头，需要 k 和 v 的哪一个头？
@@ -105,23 +123,27 @@ def ulysses_grouped(
 def rotary(x: jax.Array, mesh: Mesh) -> jax.Array:
     """Rotate each position by its own angle, where positions lie in zigzag order.
 
-    x: f32[T, d], cut with `P("s")`, d even, T a multiple of 2 n. Its rows are in the
-    order of the chapter's zigzag: device i has the chunks i and 2 n - 1 - i of 2 n.
-    mesh: with one axis, "s", of size n.
-    Returns f32[T, d], in the same order and cut alike: of the row at position p of the
-    sequence, the numbers x[m] and x[m + d/2], m < d/2, are rotated by the angle
-    p · 10000^(-2m/d): the first becomes x[m] cos - x[m + d/2] sin, the second
-    x[m] sin + x[m + d/2] cos. The function is compiled with `jit`.
+    x: f32[T, d], a row for each position, cut along the rows with `P("s")`; d is even,
+    2 n divides T. The rows lie in the order of the chapter's zigzag: the sequence is
+    cut into 2 n chunks, and device i has first chunk i, then chunk 2 n - 1 - i, i and
+    chunks counted from 0, the rows of a chunk in order.
+    mesh: n devices on one Auto axis, "s"; device i is the i-th along it.
+    Returns f32[T, d], in the same order, cut alike, each row rotated by the angles of
+    its position p in the sequence, counted from 0. With a = row[m] and
+    b = row[m + d/2], for each m from 0 to d/2 - 1, the angle is p · 10000^(-2m/d); in
+    place of a there is a cos - b sin, in place of b there is a sin + b cos. The
+    function is compiled with `jit`.
     Budget: nothing is sent.
 
     各个位置按 zigzag 的顺序存放，请让每个位置都转过它自己的角度。
 
-    x：f32[T, d]，按 `P("s")` 分片，d 是偶数，T 是 2 n 的倍数。各行按正文里 zigzag 的顺序排列：全部
-    2 n 段里，设备 i 持有下标为 i 和 2 n - 1 - i 的两段。
-    mesh：只有一个轴 "s"，大小为 n。
-    返回 f32[T, d]，顺序和分片方式不变：如果某一行在序列里的位置是 p，那么对每个 m < d/2，把 x[m] 和
-    x[m + d/2] 转过角度 p · 10000^(-2m/d)，即前者变成 x[m] cos - x[m + d/2] sin，后者变成
-    x[m] sin + x[m + d/2] cos。函数会用 `jit` 编译。
+    x：f32[T, d]，每个位置一行，沿行切开，即 `P("s")`；d 是偶数，T 能被 2 n 整除。各行按正文里 zigzag
+    的顺序存放：序列切成 2 n 段，设备 i 先放下标为 i 的一段，再放下标为 2 n - 1 - i 的一段（i 和段的
+    下标都从 0 数起），段内各行保持原来的顺序。
+    mesh：n 个设备，只有一个 Auto 轴 "s"；设备 i 指沿这个轴下标为 i 的设备。
+    返回 f32[T, d]，顺序和分片方式不变，每一行都按自己在序列里的位置 p（从 0 数起）旋转。对每个从
+    0 到 d/2 - 1 的 m，记 a = row[m]，b = row[m + d/2]，角度是 p · 10000^(-2m/d)；a 处换成
+    a cos - b sin，b 处换成 a sin + b cos。函数会用 `jit` 编译。
     预算：不发送任何数据。
     """
     # TODO: at which positions are the rows of device i?

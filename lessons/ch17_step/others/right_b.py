@@ -11,7 +11,8 @@ def state_like(optimizer, params, mesh):
     state = optimizer.init(params)
     leaves = []
     for path, x in jax.tree_util.tree_leaves_with_path(state):
-        names = [key.key for key in path if hasattr(key, "key")]
+        names = [getattr(key, "key", None) for key in path]
+        names = [name for name in names if name in params]
         spec = params[names[-1]].sharding.spec if names else P()
         leaves.append(jax.device_put(x, NamedSharding(mesh, spec)))
     return leaves
