@@ -85,7 +85,7 @@ def known_to_all(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
     Budget: each device sends at most (d-1)/d × m × min(k, n) × 4 bytes on d
     devices, by all-gather: the smaller of the two matrices, gathered once.
 
-    计算 x 乘 w，让每个设备都拿到完整的乘积，而且要少发送。
+    计算 x 乘 w，让每个设备都拿到完整的乘积，发送的字节要尽量少。
 
     x：f32[m, k]，各行沿 "x" 切开。k 可能小于 n，也可能大于 n。
     w：f32[k, n]，每个设备上各有一份。
@@ -93,7 +93,7 @@ def known_to_all(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
     返回 `x @ w`，即 f32[m, n]，每个设备上都有完整的一份。你的函数会整个交给
     `jax.jit` 编译。
     预算：只用 all-gather，共 d 个设备时，每个设备最多发送 (d-1)/d × m × min(k, n) × 4 字
-    节，也就是把两个矩阵中较小的那个收集一次。
+    节，也就是把 x 和乘积中较小的那个收集一次。
     """
     # TODO: gather the smaller one: x, or the product?
     # TODO：收集较小的那个：是 x，还是乘积？

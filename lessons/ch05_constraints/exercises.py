@@ -90,8 +90,8 @@ def keep_the_batch_apart(
     返回 f32[rows, features]，布局为 P("x", None)。函数会用 `jit` 编译；如果不加约束，批次
     较小时，编译器在第一层就会把它收集起来，后面各层处理的都是所有的行。
     预算："x"、"y" 的大小记为 a、b。每一层中，每个设备最多发送两项：沿 "x" 收集
-    （all-gather）这一层的两个权重，字节数 × (a-1)/a ÷ b；沿 "y" 对自己的那些
-    行做一次 all-reduce，字节数 × 2 (b-1)/b。
+    （all-gather）这一层的两个权重，为权重字节数的 (a-1)/a 再除以 b；沿 "y" 对自己的那些
+    行做一次 all-reduce，为这些行的字节数的 2 (b-1)/b。
     """
     # TODO: write the loop; whose layout has to be said, and how often?
     # TODO：写出循环；要说明谁的布局，说几次？
@@ -110,7 +110,7 @@ def dense(x: jax.Array, w: jax.Array, b: jax.Array, mesh: Mesh) -> jax.Array:
     part of the result, 2 (k-1)/k of that part's bytes, k being the size of "y", by
     all-reduce only.
 
-    用显式（Explicit）写法计算 relu(x @ w + b)：由你说明乘积放在哪里。
+    在 Explicit 轴上计算 relu(x @ w + b)，由你说明乘积放在哪里。
 
     x：f32[rows, features]，按 P("x", "y") 分片。
     w：f32[features, outputs]，按 P("y", None) 分片。

@@ -60,7 +60,7 @@ def mean_gradient_shards(
 
     对所有设备的梯度求平均，每个设备只留下自己的那一段。
 
-    gradients：每个参数是一个 f32[n, a, …]，第 0 维上下标为 i 的一项是设备 i 算出的梯度，因
+    gradients：每个参数有一个 f32[n, a, …]，第 0 维中下标为 i 的一项是设备 i 算出的梯度，因
     此按 `P("x")` 分片；a 是 n 的倍数。
     mesh：只有一个 Explicit 轴 "x"，大小为 n。
     返回每个参数在各设备上的平均，即 f32[a, …]，第 0 维沿 "x" 切开。函数会用 `jit` 编译。
@@ -126,7 +126,7 @@ def which_collective(before: np.ndarray, after: np.ndarray) -> tuple[str, int]:
 
     before：[n, k]，n ≥ 2，下标为 i 的行是设备 i 的块；k 是 n 的倍数，且 k ≥ 2n。数字是随机
     的，dtype 任意，但不会是 bool 或 bf16（这两种在表里按发送时更宽的类型计）。
-    after：[n, m]，下标为 i 的行是设备 i 之后的数据。其间只做了一次集合通信（tiled=True），
+    after：[n, m]，下标为 i 的行是设备 i 最后的数据。其间只做了一次集合通信（tiled=True），
     沿着一个有 n 个设备的轴。归约可能是求和、取最大或取最小；置换时可能有设备没有来源，它得
     到的全是零。
     返回 (name, bytes)。

@@ -44,7 +44,7 @@ def dropout_step(
 
     为带 dropout 的模型做一步数据并行的梯度下降。
 
-    loss：loss(params, x, y, key) 对它拿到的各行求平均，key 决定 dropout 丢掉哪些。
+    loss：loss(params, x, y, key) 对它拿到的各行求平均，key 决定 dropout 丢掉哪些元素。
     params：由 f32 数组组成，每个设备上各有一份。
     x：f32[rows, features]，各行沿 "data" 切开。
     y：f32[rows, outputs]，各行沿 "data" 切开。

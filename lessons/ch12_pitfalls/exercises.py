@@ -121,7 +121,7 @@ def first_apart(calls: list[list[tuple[str, int]]]) -> tuple[int, int]:
     it, and on which line. (If that process left a call out, the fault lies before
     this one.)
 
-    各进程从哪里开始不一致：哪一个进程的请求与别人不同，在哪一行代码？
+    各进程从哪里开始不一致：哪一个进程的请求与其他进程不同，在哪一行代码？
 
     calls：每个进程有一个列表，进程至少有 4 个；列表按先后记下它请求的调用，即元组（名称，
     行号），名称里带着步数。名称和行号都相同，才算同一个调用。每个列表到该进程卡住或结束的
@@ -149,7 +149,7 @@ def who_is_missing(
     that of its innermost frame in "incident.py". None if all wait: then no process
     is missing, and a device is to be looked at.
 
-    谁没有来参加下一次调用，它停在 incident.py 的哪一行代码？
+    哪个进程没有来参加下一次调用，停在 incident.py 的哪一行代码？
 
     stacks：每个进程的主线程停住的地方，由元组（文件，行号，函数）组成，最里层的在最前面。
     正在等别人的进程，必有一层在 "progress.py" 里，或者在 JAX 的文件里，这些文件的名称以

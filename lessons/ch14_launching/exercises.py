@@ -72,7 +72,7 @@ def arguments_by_hand(
     port：每台主机上都空闲的端口。
     返回一个列表，每个进程一个字典，按进程编号排列，编号按主机的顺序依次分配。"host" 是启动
     它的主机；然后是 "coordinator_address"、"num_processes" 和 "process_id"；
-    "local_device_ids" 是它使用的 GPU 的列表，按所在主机的编号。
+    "local_device_ids" 是它使用的 GPU 的列表，写 GPU 在本机上的编号。
     """
     # TODO: who starts where, with which number and which GPUs?
     # TODO：谁在哪台主机上启动，编号是几，用哪些 GPU？

@@ -45,8 +45,8 @@ def next_rows(
     processes：现在的进程总数，不一定与保存时相同。
     返回 (rows, after)。
     rows：i64[size / processes]，即要读的行的下标。
-    after：下一个检查点要保存的内容，也就是这些行所在的轮，以及这一轮到那时共取走的行数，哪
-    怕这一轮已经取完。
+    after：下一个检查点要保存的内容，也就是这些行所在的轮，以及这一轮到那时共取走的行数；即
+    使这一轮已经取完，也这样写。
     """
     # TODO: where does the batch begin, and which part of it is ours?
     # TODO：这个批次从哪里开始，哪一段归本进程？
@@ -120,7 +120,7 @@ def slow_process(begun: np.ndarray, ready: np.ndarray) -> int:
     one process is slow.
     Returns its number, or -1 if none is slow.
 
-    找出让大家都等它的那个进程。
+    找出让其他进程都等它的那个进程。
 
     begun：f64[steps, processes]，单位是秒，即每一步里各进程何时开始。
     ready：f64[steps, processes]，单位是秒，即它何时做完自己的部分，之后就等待其他进程。每

@@ -63,7 +63,7 @@ def test_comments_in_code_are_converted_alone_or_after_code():
         "通信库、数据库和代码库": "通訊函式庫、資料庫和程式碼庫",
         "两个核，请换一个内核，核对轴名": "兩個核心，請換一個核心，核對軸名",
         "密钥（key）取决于密钥和位置": " key 取決於 key 和位置",
-        "在 GPU 上就是显存": "在 GPU 上就是 GPU 記憶體",
+        "在 GPU 上就是显存": "在 GPU 上就是 VRAM",
         "实参和参数": "引數和參數",
     }.items(),
 )
