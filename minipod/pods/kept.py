@@ -72,9 +72,11 @@ def reading(files: list[str]) -> Iterator[None]:
         yield
     finally:
         listening.clear()
-        modules = {getattr(module, "__file__", None) for module in [*sys.modules.values()]}
+        # not asked for with getattr: a module that loads its parts when they are asked for would load one, or fail
+        named = (getattr(module, "__dict__", {}).get("__file__") for module in [*sys.modules.values()])
+        modules = {path for path in named if isinstance(path, str)}
         library = Path(sysconfig.get_path("stdlib"))
-        paths = {Path(path).absolute() for path in filter(None, opened | modules)}
+        paths = {Path(path).absolute() for path in opened | modules}
         files += [str(path) for path in paths if path.is_file() and _matters(path, library)]
 
 

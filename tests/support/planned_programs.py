@@ -2,7 +2,9 @@
 
 import importlib
 import os
+import sys
 import time
+import types
 
 import jax
 import jax.numpy as jnp
@@ -32,6 +34,19 @@ def ordinary(mesh):
         (array(mesh, (64, 8), "data"), "tanh", 3.0, AT_IMPORT),
         {"bias": array(mesh, (8,))},
     )
+
+
+def with_a_lazy_module(mesh):
+    """A module that loads what is asked of it, and cannot: its file, too."""
+
+    class Lazy(types.ModuleType):
+        def __getattribute__(self, name):
+            if name == "__file__":
+                raise ImportError("it is not installed")
+            return super().__getattribute__(name)
+
+    sys.modules["lazy"] = Lazy("lazy")
+    return jax.jit(lambda x: x + 1), (array(mesh, (64, 8), "data"),)
 
 
 def in_the_jit(mesh):

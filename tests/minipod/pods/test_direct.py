@@ -55,6 +55,10 @@ def test_a_layout_may_stand_in_the_jit_or_nowhere(name, mesh, argument):
     assert argument <= planned(name, mesh).memory["arguments"] <= 8 * 128 * 4  # one tile at most
 
 
+def test_a_module_that_cannot_say_its_file_is_none_that_the_plan_was_made_of():
+    assert planned("with_a_lazy_module").fits and planned("with_a_lazy_module").kept
+
+
 def test_a_program_may_make_its_own_mesh():
     plan = planned("its_own_mesh", None)
     assert dict(plan.mesh.shape) == {"rows": 2, "columns": 2} and plan.fits
