@@ -356,8 +356,9 @@ for layers, on_each, widths in (20, 2, 2048 + 8192), (40, 4, 4096 + 16384):
 # %% choose-a-layout
 from math import prod
 
-from minipod import choose
 from planned import EIGHT
+
+from minipod import choose
 
 params = sum(prod(shape) for shape in EIGHT.values())
 mine = choose.model(params, rows=64, length=1024, layers=40, width=4096)
