@@ -53,11 +53,13 @@ def zero_one(
         g = lax.psum_scatter(g, "data", tiled=True) / (y.size * mesh.size)
         norm = jnp.sqrt(lax.psum(jnp.sum(g * g), "data"))
         momentum = 0.9 * momentum + g * jnp.minimum(1, limit / norm)
-        return lax.all_gather(0.1 * momentum, "data", tiled=True), momentum
+        change = 0.1 * momentum
+        whole = {"tiled": True, "to": "invarying"}  # the same on all devices
+        return lax.all_gather(change, "data", **whole), momentum
 
     cut = P("data")
     ins, outs = (P(), cut, cut, cut), (P(), cut)
-    specs = {"in_specs": ins, "out_specs": outs, "check_vma": False}
+    specs = {"in_specs": ins, "out_specs": outs}
     change, momentum = jax.shard_map(device, mesh=mesh, **specs)(
         w, momentum, x, y
     )

@@ -331,24 +331,54 @@ with jax.set_mesh(mesh):
 
 
 # %% kept-on-a-tpu
-def row(name):
-    found = plan(name, "v5e:4x4")
+def row(name, on):
+    found = plan(name, on)
     peak, limit = (found.memory[k] / 1e9 for k in ("peak", "limit"))
-    print(f"{name:11} peak {peak:5.2f} of {limit:.2f} GB", end="  ")
+    print(f"{name:13} peak {peak:6.2f} of {limit:6.2f} GB", end="  ")
     if not found.fits:
         return print("does not fit")
     products = sum(found.flops.values()) / 1e12
     sent = traffic.total(found.collectives) / 1e9
-    print(f"products {products:5.2f} TFLOP, sent {sent:.2f} GB")
+    print(f"products {products:6.2f} TFLOP, sent {sent:5.2f} GB")
 
 
 # %% large-models-on-a-tpu
-for name in "one_dp", "one_nothing", "one_names":
-    row(name)
+for name in "one_dp", "one_all", "one_names", "one_nothing":
+    row(name, "v5e:4x4")
+for name in "eight_all", "eight_names", "eight_nothing":
+    row(name, "v5p:2x2x4")
 
 # %% to-the-host
 print((here / "offload_tpu.txt").read_text())
-print(20 * 2 * 1024 * (2048 + 8192) * 2 / 2**20, "MiB")
+for layers, on_each, widths in (20, 2, 2048 + 8192), (40, 4, 4096 + 16384):
+    print(layers * on_each * 1024 * widths * 2 / 2**20, "MiB")
+
+# %% choose-a-layout
+from math import prod
+
+from planned import EIGHT
+
+from minipod import choose
+
+params = sum(prod(shape) for shape in EIGHT.values())
+mine = choose.model(params, rows=64, length=1024, layers=40, width=4096)
+choices = choose.choices(mine, "v5p:2x2x4")
+choose.table(choices)
+
+# %% formula-and-plan
+(paper,) = (c for c in choices if c.name == "FSDP")
+found = plan("eight_nothing", "v5p:2x2x4")
+sent = sum(paper.sent.values()), traffic.total(found.collectives)
+pairs = {"held, GB": (paper.held, found.memory["peak"]), "sent, GB": sent}
+pairs = {what: (a / 1e9, b / 1e9) for what, (a, b) in pairs.items()}
+for what in "compute", "memory", "network":
+    times = (getattr(each.seconds, what) for each in (paper, found))
+    pairs[f"{what}, ms"] = tuple(1e3 * t for t in times)
+print("             formula    plan  ratio")
+for what, (a, b) in pairs.items():
+    print(f"{what:12} {a:7.1f} {b:7.1f} {a / b:6.2f}")
+gathers = sum(c.sent for c in found.collectives if c.op == "all-gather")
+print(f"weights gathered {gathers / (15 / 16 * 2 * params):.1f} times")
 
 # %% all-rows
 planned = "dp", "dp_parts", "zero_1", "zero_2", "zero_3", "zero_3_bf16"

@@ -39,6 +39,7 @@ def test_merge_parts(check):
         for n, i, d, high in ((3, 5, 4, 2.0), (8, 7, 3, 1000.0), (2, 6, 2, 0)):
             tops = rng.normal(size=(n, i)) * high
             values, totals = rng.normal(size=(n, i, d)), 1 + rng.random((n, i))
+            totals[rng.random((n, i)) < 0.3] = 1  # who sees one key alone
             seen = rng.random((n, i)) < 0.6
             if n == 8:  # some query sees none of the first parts
                 seen[:2, 0] = False
