@@ -1,0 +1,1 @@
+"""Known wrong answers of ch20_serving, as code; words.toml explains them."""

@@ -1,0 +1,1 @@
+"""Wrong answers of ch20_serving that its mistakes.py does not know."""

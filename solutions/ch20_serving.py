@@ -1,0 +1,1 @@
+"""ch20_serving, solved."""
