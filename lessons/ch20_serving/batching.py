@@ -43,7 +43,7 @@ def between(points):
     return seconds
 
 
-def serve(requests, slots, continuous, step, prefill, seconds):
+def simulate(requests, slots, continuous, step, prefill, seconds):
     """(tokens a second, requests that have a first token).
 
     step: of slots in use, prefill: of prompt tokens, both in seconds.
@@ -71,7 +71,7 @@ def serve(requests, slots, continuous, step, prefill, seconds):
     return made / clock, begun
 
 
-def row(name, slots, served):
+def line(name, slots, served):
     """Tokens a second; seconds to the first token, median and of 95 %."""
     speed, begun = served
     waits = [r.first - r.came for r in begun]

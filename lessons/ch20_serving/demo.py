@@ -127,24 +127,19 @@ with expect_error(ValueError, "divisible"):
 # %% int8
 from arrays import float_of, int8_of
 
-rough = plain(float_of(int8_of(w, SMALL), SMALL), tokens)[:, 15:]
-logits, compiled, small = serve(
-    SMALL, mesh_of(4, 2), "batch", w, tokens, 16, 32, True
-)
-bytes_of = [
-    sum(x.nbytes for x in jax.tree.leaves(t)) for t in (w, int8_of(w, SMALL))
-]
-print(f"weights {bytes_of[0]:,} bytes in float32, {bytes_of[1]:,} in int8")
-print(f"largest logit                    {abs(truth).max():6.2f}")
-print(f"int8 weights move logits by up to{abs(rough - truth).max():6.2f}")
-print(f"an int8 cache, by                {abs(logits - rough).max():6.2f} more")
-same = (logits.argmax(-1) == truth.argmax(-1)).mean()
-print(
-    f"the same next token in {100 * same:.0f} % of {same.size and truth[..., 0].size}"
-)
+w8, on = int8_of(w, SMALL), mesh_of(4, 2)
+rough = plain(float_of(w8, SMALL), tokens)[:, 15:]
+logits = serve(SMALL, on, "batch", w, tokens, 16, 32, int8=True)[0]
+whole, small = (sum(x.nbytes for x in jax.tree.leaves(t)) for t in (w, w8))
+print(f"weights {whole:,} bytes in float32, {small:,} in int8")
+print(f"logits lie between {truth.min():.1f} and {truth.max():.1f}")
+print(f"int8 weights move them by at most {abs(rough - truth).max():.2f}")
+print(f"an int8 cache moves them again, by {abs(logits - rough).max():.2f}")
+same = logits.argmax(-1) == truth.argmax(-1)
+print(f"the same next token in {int(same.sum())} of {same.size} places")
 
 # %% plans-cuts
-from planned import HEAD, by_schedule, planned, row, sixteen, three
+from planned import HEAD, by_schedule, planned, row, sixteen
 
 print(HEAD)
 for cut in "heads", "batch", "sequence":
@@ -205,9 +200,9 @@ for kind, found in inside.items():
     print(f" ÷ sum {min(high):.2f} to {max(high):.2f} ({len(found)} rows)")
 
 # %% batching
-from batching import arrivals, between, row as line, serve as simulate
+from batching import arrivals, between, line, simulate
 
-step = between({n: t / 1e3 for n, t in zip(made, ms, strict=True)})
+token = between({n: t / 1e3 for n, t in zip(made, ms, strict=True)})
 prompts = by_schedule(sixteen("prompt_batch_8_2k")) / 1e3
 print(f"8 prompts of 512 tokens: {1e3 * prompts:.0f} ms")
 
@@ -220,10 +215,8 @@ def prefill(length):
 print("6 a second  slots  tokens/s  first, s     95 %")
 for slots in 8, 32, 128:
     for name in "static", "continuous":
-        served = simulate(
-            arrivals(6, 300), slots, name == "continuous", step, prefill, 300
-        )
-        print(line(name, slots, served))
+        given = arrivals(6, 300), slots, name == "continuous"
+        print(line(name, slots, simulate(*given, token, prefill, 300)))
 
 # %% paged
 from paged import paged
