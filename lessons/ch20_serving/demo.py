@@ -18,18 +18,17 @@ from minipod.chips import chip
 devices.simulate(8)
 import jax
 import jax.numpy as jnp
+from jax import P, lax
 
 lesson = Path(minipod.__file__).parents[1] / "lessons/ch20_serving"
 sys.path.append(str(lesson))
 from arrays import LLAMA_70B, shapes
 
 # %% on-paper
-read = [
-    math.prod(s) for n, (s, *_) in shapes(LLAMA_70B).items() if n != "embed"
-]
-weights = sum(read)
+sizes = shapes(LLAMA_70B).items()
+weights = sum(math.prod(s) for name, (s, *_) in sizes if name != "embed")
 print(f"{weights / 1e9:.1f} billion weights, a byte each in int8")
-print("            ops per byte  compute bound from  one step reads for")
+print("            FLOPs a byte  compute bound from  they are read in")
 for name, chips in (
     ("TPU v5e", 16),
     ("TPU v5p", 8),
@@ -37,12 +36,12 @@ for name, chips in (
     ("H100", 8),
 ):
     c = chip(name)
-    ratio = c.peak("bf16") / c.bandwidth
-    took = weights / chips / c.bandwidth
-    print(
-        f"{chips:2} {name:8} {ratio:12.0f} {ratio / 2:12.0f} tokens"
-        f" {1e3 * took:13.2f} ms"
+    ratio, ms = (
+        c.peak("bf16") / c.bandwidth,
+        1e3 * weights / c.bandwidth / chips,
     )
+    line = f"{chips:2} {name:8} {ratio:12.0f} {ratio / 2:12.0f} tokens"
+    print(f"{line} {ms:13.2f} ms")
 
 # %% what-grows
 v5e, place = chip("TPU v5e"), 2 * 80 * 8 * 128  # K and V, layers, heads, width
@@ -55,16 +54,16 @@ for batch in 1, 8, 32, 128, 512:
     print(f"{batch:5}" + "".join(f"{t:8.2f}" for t in ms))
 
 # %% roofline
-sizes = [2.0**n for n in range(11)]
+batches = [2.0**n for n in range(11)]
 roofs = {
     f"memory, {length:,}": [
-        n / (weights + n * length * place) * v5e.bandwidth * 16 for n in sizes
+        n / (weights + n * length * place) * v5e.bandwidth * 16 for n in batches
     ]
     for length in (0, 2048, 8192)
 }
-most = 16 * v5e.peak("bf16") / 2 / weights
-roofs["compute"] = [most] * len(sizes)
-pictures.curve(roofs, sizes, "batch", "tokens/s", logx=True, logy=True)
+most = 16 * v5e.peak("bf16") / 2 / weights  # a product and a sum a weight
+roofs["compute"] = [most] * len(batches)
+pictures.curve(roofs, batches, "batch", "tokens/s", logx=True, logy=True)
 
 # %% one-device
 from cache import attend, write
@@ -82,25 +81,22 @@ for begin in (0, *range(16, 24)):  # a prompt of 16, then one at a time
     worst = max(worst, abs(values / total - expected[:, now]).max())
 print(f"8 heads, 2 of keys: differs by {worst:.0e}")
 
+
 # %% donated
-token = (q[:, :1], k[:, :1], v[:, :1], 16)
-
-
-def step(cache, q, k, v, at):
+def token(cache, q, k, v, at):
     cache = write(cache, 0, k, v, at)
     values, _, total = attend(q, cache, 0, at)
     return values / total, cache
 
 
-print(f"the cache: {sum(x.nbytes for x in cache.values()):,} bytes")
+one = cache, q[:, :1], k[:, :1], v[:, :1], 16
+print(f"the cache has {sum(x.nbytes for x in cache.values()):,} bytes")
 for given in (), (0,):
-    f = jax.jit(step, donate_argnums=given)
-    m = f.lower(cache, *token).compile().memory_analysis()
+    f = jax.jit(token, donate_argnums=given).lower(*one).compile()
+    again = f.memory_analysis().alias_size_in_bytes
     print(
-        f"donated {given!s:4}: {m.alias_size_in_bytes:6,} of the results'",
-        end="",
+        f"donated {given!s:4}: {again:6,} bytes of the results reuse arguments"
     )
-    print(f" {m.output_size_in_bytes:,} bytes lie where arguments were")
 
 # %% three-cuts
 from arrays import SMALL, drawn
@@ -121,8 +117,9 @@ for h, r in (4, 2), (2, 4):
 # %% too-few-heads
 from minipod.expect import expect_error
 
+eight = jax.NamedSharding(jax.make_mesh((8,), ("h",)), P(None, None, "h"))
 with expect_error(ValueError, "divisible"):
-    serve(SMALL, mesh_of(8, 1), "heads", w, tokens, 16, 32)
+    jax.device_put(jnp.zeros(SMALL.cache(4, 32)), eight)
 
 # %% int8
 from arrays import float_of, int8_of
@@ -139,13 +136,17 @@ same = logits.argmax(-1) == truth.argmax(-1)
 print(f"the same next token in {int(same.sum())} of {same.size} places")
 
 # %% plans-cuts
-from planned import HEAD, by_schedule, planned, row, sixteen
+from planned import HEAD, by_schedule, planned, row, sixteen, three
 
-print(HEAD)
-for cut in "heads", "batch", "sequence":
-    print(row(sixteen(f"{cut}_8_2k")))
-for name in "heads_32_8k", "batch_32_8k":
-    print(row(sixteen(name)))
+print(HEAD, " memory on paper")
+for cut, batch, k in [(c, 8, 2) for c in ("heads", "batch", "sequence")] + [
+    ("heads", 32, 8),
+    ("batch", 32, 8),
+]:
+    parts = 4 if cut == "heads" else 16
+    read = weights / 16 + batch * 1024 * k * place / parts
+    plan = sixteen(f"{cut}_{batch}_{k}k")
+    print(row(plan), f"{1e3 * read / v5e.bandwidth:16.2f}")
 
 # %% order
 print(HEAD)
@@ -155,14 +156,20 @@ for name in "batch_128_2k", "turned_128_2k":
     print(f"{row(plan)}   {beside:.2f} GiB of temporaries")
 
 # %% latency
-made = {n: sixteen(f"batch_{n}_2k") for n in (8, 16, 32, 64, 128, 256, 512)}
-made = {n: plan for n, plan in made.items() if plan.fits}
+every = {n: sixteen(f"batch_{n}_2k") for n in (8, 16, 32, 64, 128, 256, 512)}
+made = {n: plan for n, plan in every.items() if plan.fits}
 ms = [by_schedule(plan) for plan in made.values()]
-speed = [1e3 * n / t for n, t in zip(made, ms, strict=True)]
-print("batch  ms a token  tokens/s of one  of all")
-for n, t, s in zip(made, ms, speed, strict=True):
-    print(f"{n:5} {t:11.2f} {1e3 / t:16.0f} {s:7,.0f}")
-pictures.curve({"v5e:4x4": speed}, ms, "milliseconds", "tokens/s")
+print("batch  ms a token  tokens/s of one  of all  MiB of temporaries")
+for (n, plan), t in zip(made.items(), ms, strict=True):
+    beside = plan.memory["temporaries"] / 2**20
+    print(f"{n:5} {t:11.2f} {1e3 / t:16.0f} {1e3 * n / t:7,.0f} {beside:12.1f}")
+print("not fitting:", *(n for n in every if n not in made))
+
+# %% latency-curve
+kinds = [three(plan) for plan in made.values()]
+lines = {"sum": [sum(k) for k in kinds], "schedule": ms}
+lines["longest"] = [max(k) for k in kinds]
+pictures.curve(lines, list(made), "batch", "milliseconds", logx=True)
 
 # %% slices
 print(HEAD)
@@ -182,8 +189,8 @@ for c in cases:
     f, mesh = c["figures"], ",".join(map(str, c["mesh"]))
     kinds = [f[name] for name in ("compute", "memory", "network")]
     times = max(kinds), f["seconds"], sum(kinds), c["published"]
-    ms = "".join(f"{1e3 * t:10.2f}" for t in times)
-    print(f"{mesh:6} {c['batch']:5} {c['length']:6} {c['kind']:8} {ms}")
+    line = "".join(f"{1e3 * t:10.2f}" for t in times)
+    print(f"{mesh:6} {c['batch']:5} {c['length']:6} {c['kind']:8} {line}")
 
 # %% bounds
 inside = {"decode": [], "kernel": [], "prefill": [], "splash": []}
@@ -202,7 +209,7 @@ for kind, found in inside.items():
 # %% batching
 from batching import arrivals, between, line, simulate
 
-token = between({n: t / 1e3 for n, t in zip(made, ms, strict=True)})
+seconds = between({n: t / 1e3 for n, t in zip(made, ms, strict=True)})
 prompts = by_schedule(sixteen("prompt_batch_8_2k")) / 1e3
 print(f"8 prompts of 512 tokens: {1e3 * prompts:.0f} ms")
 
@@ -216,7 +223,7 @@ print("6 a second  slots  tokens/s  first, s     95 %")
 for slots in 8, 32, 128:
     for name in "static", "continuous":
         given = arrivals(6, 300), slots, name == "continuous"
-        print(line(name, slots, simulate(*given, token, prefill, 300)))
+        print(line(name, slots, simulate(*given, seconds, prefill, 300)))
 
 # %% paged
 from paged import paged
@@ -225,3 +232,44 @@ lengths = [700, 90, 1500, 300, 1024, 40]
 reserved, filled = len(lengths) * 2048, sum(lengths)
 print(f"{filled:,} of {reserved:,} positions filled: {filled / reserved:.0%}")
 paged(lengths, 2048, 128)
+
+# %% parts-mean
+half = {name: x[:, :12] for name, x in cache.items()}
+late = {name: x[:, 12:24] for name, x in cache.items()}
+last, places = q[:, 23:], ((half, 0), (late, 12))
+parts = [attend(last, part, 0, 23, low) for part, low in places]
+top = jnp.maximum(parts[0][1], parts[1][1])
+scaled = [(v * jnp.exp(m - top), s * jnp.exp(m - top)) for v, m, s in parts]
+
+
+def off(values, total):
+    print(f"differs by {abs(values / total - expected[:, 23:]).max():.0e}")
+
+
+off(sum(v for v, _ in scaled), sum(s for _, s in scaled))
+off(sum(v / s for v, _, s in parts), 2)  # the mean of two softmaxes
+off(sum(v for v, _ in scaled), sum(s for *_, s in parts))  # totals as they are
+
+# %% clipped
+along = jax.make_mesh((8,), ("s",), (jax.sharding.AxisType.Auto,))
+
+
+@jax.jit
+@jax.shard_map(mesh=along, in_specs=(P("s"), P()), out_specs=P("s"))
+def clipped(cache, at):  # of one device: i32[4]; it writes 9
+    row = at - lax.axis_index("s") * cache.shape[0]
+    return cache.at[jnp.clip(row, 0, cache.shape[0] - 1)].set(9)
+
+
+print(clipped(jnp.zeros(32, int), 13))
+
+# %% scales
+from cache import rounded
+
+k8, v8 = (rounded(x[0, :, 0] * jnp.arange(1, 25)[:, None]) for x in (k, v))
+query, exact = q[0, 23, 0], [x[0] * x[1][:, None] for x in (k8, v8)]
+truly = jax.nn.softmax(exact[0] @ query / 4) @ exact[1]
+for name, a, b in ("k's, v's", k8[1], v8[1]), ("swapped", v8[1], k8[1]):
+    scores = k8[0].astype(float) @ query / 4 * a
+    found = (jax.nn.softmax(scores) * b) @ v8[0].astype(float)
+    print(f"{name:8} differs by {abs(found - truly).max():.0e}")

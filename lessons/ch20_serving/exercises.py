@@ -123,8 +123,7 @@ def attend_int8(
     k, v: i8[T, g, d], all filled; the key at time t is `k[t]` times `k_scale[t]`, and the
     value `v[t]` times `v_scale[t]`.
     k_scale, v_scale: f32[T, g].
-    Returns f32[h, d]. The function is compiled with `jit`.
-    Budget: at most 1.5 times the products of the solution.
+    Returns f32[h, d].
 
     缓存是 int8，求一个词元的注意力。
 
@@ -132,8 +131,7 @@ def attend_int8(
     除以 √d。
     k、v：i8[T, g, d]，已经写满；时间 t 的键是 `k[t]` 乘以 `k_scale[t]`，值是 `v[t]` 乘以 `v_scale[t]`。
     k_scale、v_scale：f32[T, g]。
-    返回 f32[h, d]。函数会用 `jit` 编译。
-    预算：乘法量最多是解答的 1.5 倍。
+    返回 f32[h, d]。
     """
     # TODO: what does each of the two scales multiply?
     # TODO：两组缩放系数各乘在什么上面？

@@ -67,15 +67,16 @@ def attend_cut__nothing_seen(q, k, v, filled, mesh):
     return _attend(q, k, v, filled, mesh, combine, low=-jnp.inf)
 
 
-def attend_cut__all_seen(q, k, v, filled, mesh):
-    def combine(scores, v):
-        top = lax.pmax(scores.max(-1, keepdims=True), "s")
-        weights = jnp.exp(scores - top)
-        values = jnp.einsum("bht,bthd->bhd", weights, v)
-        values, total = lax.psum((values, weights.sum(-1, keepdims=True)), "s")
-        return values / total
+def _combined(scores, v):
+    top = lax.pmax(scores.max(-1, keepdims=True), "s")
+    weights = jnp.exp(scores - top)
+    values = jnp.einsum("bht,bthd->bhd", weights, v)
+    values, total = lax.psum((values, weights.sum(-1, keepdims=True)), "s")
+    return values / total
 
-    return _attend(q, k, v, jnp.int32(k.shape[1]), mesh, combine)
+
+def attend_cut__all_seen(q, k, v, filled, mesh):
+    return _attend(q, k, v, jnp.int32(k.shape[1]), mesh, _combined)
 
 
 def attend_cut__gathered(q, k, v, filled, mesh):
@@ -93,6 +94,22 @@ def attend_cut__gathered(q, k, v, filled, mesh):
         in_specs=(P(), cut, cut, P()),
         out_specs=P(),
         check_vma=False,
+    )(q, k, v, filled)
+
+
+def attend_cut__not_scaled(q, k, v, filled, mesh):
+    return _attend(q * q.shape[-1] ** 0.5, k, v, filled, mesh, _combined)
+
+
+def attend_cut__own_rows(q, k, v, filled, mesh):
+    def on_each(q, k, v, filled):
+        scores = jnp.einsum("bhd,bthd->bht", q, k) * q.shape[-1] ** -0.5
+        seen = jnp.arange(k.shape[1]) < filled
+        return _combined(jnp.where(seen, scores, LOW), v)
+
+    cut = P(None, "s")
+    return jax.shard_map(
+        on_each, mesh=mesh, in_specs=(P(), cut, cut, P()), out_specs=P()
     )(q, k, v, filled)
 
 
@@ -142,6 +159,15 @@ def write_token__others_lost(cache, new, at, mesh):
         mine = (row >= 0) & (row < len(cache))
         row = jnp.clip(row, 0, len(cache) - 1)
         return cache.at[row].set(jnp.where(mine, new, 0))
+
+    return _written(cache, new, at, mesh, write)
+
+
+def write_token__added(cache, new, at, mesh):
+    def write(cache, new, row):
+        mine = (row >= 0) & (row < len(cache))
+        row = jnp.clip(row, 0, len(cache) - 1)
+        return cache.at[row].add(jnp.where(mine, new, 0))
 
     return _written(cache, new, at, mesh, write)
 
@@ -275,6 +301,11 @@ def step_bytes__new_position_only(
 
 def step_bytes__heads_only(weights, position, heads, batch, length, n, rest):
     return weights // n + batch * length * position // math.gcd(heads, n)
+
+
+def step_bytes__one_sequence(weights, position, heads, batch, length, n, rest):
+    parts = math.gcd(heads, n) if rest == "copies" else n
+    return weights // n + length * position // parts
 
 
 def step_bytes__weights_whole(weights, position, heads, batch, length, n, rest):

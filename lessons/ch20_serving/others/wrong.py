@@ -153,3 +153,57 @@ def decode_step__before_writing(x, w, k, v, at, mesh):
 
 def decode_step__wrong_heads(x, w, k, v, at, mesh):
     return _layer(x, w, k, v, at, mesh, turns=True)
+
+
+def attend_cut__own_rows(q, k, v, filled, mesh):
+    """As if every device held the first positions."""
+
+    def on_each(q, k, v, filled):
+        s = jnp.einsum("bhd,bthd->bht", q, k) / q.shape[-1] ** 0.5
+        s = s - 1e30 * (jnp.arange(k.shape[1]) >= filled)
+        top = lax.pmax(s.max(-1), "s")[..., None]
+        p = jnp.exp(s - top)
+        total = lax.psum(p.sum(-1), "s")[..., None]
+        return lax.psum(jnp.einsum("bht,bthd->bhd", p, v), "s") / total
+
+    spec = P(None, "s")
+    return jax.shard_map(
+        on_each, mesh=mesh, in_specs=(P(), spec, spec, P()), out_specs=P()
+    )(q, k, v, filled)
+
+
+def attend_cut__not_scaled(q, k, v, filled, mesh):
+    def way(values, top, total):
+        scale = jnp.exp(top - lax.pmax(top, "s"))[..., None]
+        total = lax.psum(total[..., None] * scale, "s")
+        return lax.psum(values * scale, "s") / total
+
+    return _attention(q * jnp.sqrt(q.shape[-1]), k, v, filled, mesh, way)
+
+
+def write_token__added(cache, new, at, mesh):
+    def f(cache, new, at, i, t):
+        here = jnp.arange(t) + i * t == at
+        return cache + jnp.where(here[:, None, None], new, 0)
+
+    return _rows(cache, new, at, mesh, f)
+
+
+def decode_step__heads_gathered(x, w, k, v, at, mesh):
+    """By the compiler: the heads' result and the weights asked for whole."""
+
+    def whole(a):
+        return lax.with_sharding_constraint(a, jax.NamedSharding(mesh, P()))
+
+    def cut(a):
+        place = jax.NamedSharding(mesh, P(None, None, "h"))
+        return lax.with_sharding_constraint(a, place)
+
+    q, a, c = (jnp.tensordot(x, w[n], 1) for n in ("q", "k", "v"))
+    k, v = cut(k.at[:, at].set(a)), cut(v.at[:, at].set(c))
+    copies = q.shape[1] // k.shape[2]
+    keys, values = (jnp.repeat(y, copies, axis=2) for y in (k, v))
+    s = jnp.einsum("bhd,bthd->bht", q, keys) / q.shape[-1] ** 0.5
+    s = jnp.where(jnp.arange(k.shape[1]) <= at, s, -jnp.inf)
+    out = whole(jnp.einsum("bht,bthd->bhd", jax.nn.softmax(s), values))
+    return jnp.tensordot(out, whole(w["o"]), 2), k, v
