@@ -118,7 +118,7 @@ for h, r in (4, 2), (2, 4):
 from minipod.expect import expect_error
 
 eight = jax.NamedSharding(jax.make_mesh((8,), ("h",)), P(None, None, "h"))
-with expect_error(ValueError, "divisible"):
+with expect_error(ValueError, "evenly divide"):
     jax.device_put(jnp.zeros(SMALL.cache(4, 32)), eight)
 
 # %% int8
@@ -138,15 +138,14 @@ print(f"the same next token in {int(same.sum())} of {same.size} places")
 # %% plans-cuts
 from planned import HEAD, by_schedule, planned, row, sixteen, three
 
-print(HEAD, " memory on paper")
-for cut, batch, k in [(c, 8, 2) for c in ("heads", "batch", "sequence")] + [
-    ("heads", 32, 8),
-    ("batch", 32, 8),
-]:
+print(HEAD, " memory on paper  MiB beside")
+cases = [(cut, 8, 2) for cut in ("heads", "batch", "sequence")]
+for cut, batch, k in [*cases, ("heads", 32, 8), ("batch", 32, 8)]:
     parts = 4 if cut == "heads" else 16
     read = weights / 16 + batch * 1024 * k * place / parts
     plan = sixteen(f"{cut}_{batch}_{k}k")
-    print(row(plan), f"{1e3 * read / v5e.bandwidth:16.2f}")
+    beside = plan.memory["temporaries"] / 2**20
+    print(row(plan), f"{1e3 * read / v5e.bandwidth:14.2f} {beside:12.1f}")
 
 # %% order
 print(HEAD)
