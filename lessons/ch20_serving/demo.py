@@ -98,8 +98,17 @@ for given in (), (0,):
         f"donated {given!s:4}: {again:6,} bytes of the results reuse arguments"
     )
 
+# %% too-few-heads
+from arrays import SMALL
+
+from minipod.expect import expect_error
+
+eight = jax.NamedSharding(jax.make_mesh((8,), ("h",)), P(None, None, "h"))
+with expect_error(ValueError, "evenly divide"):
+    jax.device_put(jnp.zeros(SMALL.cache(4, 32)), eight)
+
 # %% three-cuts
-from arrays import SMALL, drawn
+from arrays import drawn
 from plain import plain
 from run import held, mesh_of, sent, serve
 
@@ -113,13 +122,6 @@ for h, r in (4, 2), (2, 4):
         off = abs(served[0] - truth).max()
         print(f"{h}×{r}  {cut:9} {held(served[2]):17,}", end="")
         print(f" {sent(served[1]):13,} {off:11.0e}")
-
-# %% too-few-heads
-from minipod.expect import expect_error
-
-eight = jax.NamedSharding(jax.make_mesh((8,), ("h",)), P(None, None, "h"))
-with expect_error(ValueError, "evenly divide"):
-    jax.device_put(jnp.zeros(SMALL.cache(4, 32)), eight)
 
 # %% int8
 from arrays import float_of, int8_of
@@ -140,10 +142,10 @@ from planned import HEAD, by_schedule, planned, row, sixteen, three
 
 print(HEAD, " memory on paper  MiB beside")
 cases = [(cut, 8, 2) for cut in ("heads", "batch", "sequence")]
-for cut, batch, k in [*cases, ("heads", 32, 8), ("batch", 32, 8)]:
+for cut, batch, kilo in [*cases, ("heads", 32, 8), ("batch", 32, 8)]:
     parts = 4 if cut == "heads" else 16
-    read = weights / 16 + batch * 1024 * k * place / parts
-    plan = sixteen(f"{cut}_{batch}_{k}k")
+    read = weights / 16 + batch * 1024 * kilo * place / parts
+    plan = sixteen(f"{cut}_{batch}_{kilo}k")
     beside = plan.memory["temporaries"] / 2**20
     print(row(plan), f"{1e3 * read / v5e.bandwidth:14.2f} {beside:12.1f}")
 
