@@ -1,0 +1,39 @@
+"""The plans of this chapter, by name."""
+
+from pathlib import Path
+
+from minipod.pods import recorded
+
+HERE = Path(__file__).parent
+HEAD = f"{'':28}   GiB  compute memory network  schedule  (ms)"
+
+
+def planned(name, on, **axes):
+    (found,) = recorded.plans(HERE, name, on, **axes)
+    return found
+
+
+def sixteen(name):
+    """On 16 chips of v5e, as h=4, r=4."""
+    return planned(name, "v5e:4x4", h=4, r=4)
+
+
+def three(plan):
+    """ms of arithmetic, of memory, of the network."""
+    s = plan.seconds
+    return [1e3 * t for t in (s.compute, s.memory, s.network)]
+
+
+def by_schedule(plan):
+    """ms that the compiled program takes in its own order."""
+    return 1e3 * plan.estimate["seconds"]
+
+
+def row(plan):
+    """One line of a table with HEAD."""
+    name = f"{plan.name.replace('_', ' '):18} {plan.on:9}"
+    if not plan.fits:
+        return f"{name} does not fit"
+    times = "".join(f"{t:8.2f}" for t in three(plan))
+    peak = plan.memory["peak"] / 2**30
+    return f"{name} {peak:5.1f} {times} {by_schedule(plan):9.2f}"
