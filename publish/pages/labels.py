@@ -49,10 +49,12 @@ def _of_a_launch(text: str) -> str | None:
     """What `minipod run` says went wrong, clause by clause; None if any of it is something else."""
     said, at = "", 0
     while at < len(text):
-        found = next(((m, put) for find, put in _clauses() if (m := find.match(text, at))), None)
-        if found is None:
+        for find, put in _clauses():
+            if match := find.match(text, at):
+                said, at = said + match.expand(put), match.end()
+                break
+        else:
             return None
-        said, at = said + found[0].expand(found[1]), found[0].end()
     return said
 
 
