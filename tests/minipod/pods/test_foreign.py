@@ -143,5 +143,7 @@ def test_of_programs_that_were_fetched_what_jax_compiled_was_planned():
         direct, plan = row.get("direct", {}), row["plan"]
         if direct.get("ok"):
             assert plan.get("fits") is True and plan["arguments"] == direct["arguments"], program
+        elif "HbmOom" in direct.get("error", ""):
+            assert plan["fits"] is False and plan["bound"] is None, program
         else:
             assert plan.get("fits") is True or plan["said"].strip(), program
