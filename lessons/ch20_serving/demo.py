@@ -150,11 +150,21 @@ for cut, batch, kilo in [*cases, ("heads", 32, 8), ("batch", 32, 8)]:
     print(row(plan), f"{1e3 * read / v5e.bandwidth:14.2f} {beside:12.1f}")
 
 # %% order
-print(HEAD)
-for name in "batch_128_2k", "turned_128_2k":
-    plan = sixteen(name)
-    beside = plan.memory["temporaries"] / 2**30
-    print(f"{row(plan)}   {beside:.2f} GiB of temporaries")
+from arrays import arguments
+from decoder import program
+from turned import turned
+
+print(HEAD, " GiB beside")
+for plan in map(sixteen, ("batch_128_2k", "turned_128_2k")):
+    print(row(plan), f"{plan.memory['temporaries'] / 2**30:11.2f}")
+given = SMALL, mesh_of(4, 2), "batch", True
+here = program(*given), arguments(*given, 64, 512)
+print("the small model, compiled for CPU:   cache       beside (bytes)")
+for name, (f, args) in zip(
+    ("batch", "turned"), (here, turned(given[1], SMALL, 64, 512)), strict=True
+):
+    m = f.lower(*args).compile().memory_analysis()
+    print(f"{name:30} {m.alias_size_in_bytes:12,} {m.temp_size_in_bytes:12,}")
 
 # %% latency
 every = {n: sixteen(f"batch_{n}_2k") for n in (8, 16, 32, 64, 128, 256, 512)}
@@ -182,7 +192,7 @@ print(row(planned("small_batch_32_2k", "v5e:2x4", h=4, r=2)))
 print(row(sixteen("small_batch_32_2k")))
 
 # %% published
-beside = lesson.parent / "ch15_pods/published.json"
+beside = lesson.parents[1] / "lessons/ch15_pods/published.json"
 cases = json.loads(beside.read_text("utf-8"))["rows"].values()
 cases = [c for c in cases if c["model"] == "llama3"]
 print("x,y,z  batch length kind        longest  schedule       sum published")
