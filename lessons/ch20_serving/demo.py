@@ -134,23 +134,23 @@ print(f"the same next token in {int(same.sum())} of {same.size} places")
 # %% plans-cuts
 from planned import HEAD, by_schedule, planned, row, sixteen, three
 
-print(HEAD, "ms; memory on paper, MiB beside")
+print(f"{HEAD}   paper MiB beside")
 cases = [(cut, 8, 2) for cut in ("heads", "batch", "sequence")]
 for cut, batch, kilo in [*cases, ("heads", 32, 8), ("batch", 32, 8)]:
     parts = 4 if cut == "heads" else 16
     read = weights / 16 + batch * 1024 * kilo * place / parts
     plan = sixteen(f"{cut}_{batch}_{kilo}k")
     beside = plan.memory["temporaries"] / 2**20
-    print(row(plan), f"{1e3 * read / v5e.bandwidth:11.2f} {beside:11.1f}")
+    print(row(plan), f"{1e3 * read / v5e.bandwidth:7.2f} {beside:10.1f}")
 
 # %% order
 from arrays import arguments
 from decoder import program
 from turned import turned
 
-print(HEAD, "ms; GiB beside")
+print(f"{HEAD} GiB beside")
 for plan in map(sixteen, ("batch_128_2k", "turned_128_2k")):
-    print(row(plan), f"{plan.memory['temporaries'] / 2**30:11.2f}")
+    print(row(plan), f"{plan.memory['temporaries'] / 2**30:10.2f}")
 given = SMALL, mesh_of(4, 2), "batch", True
 here = program(*given), arguments(*given, 64, 512)
 print("the small model, compiled for CPU:   cache       beside (bytes)")
@@ -177,7 +177,7 @@ lines["longest"] = [max(k) for k in kinds]
 pictures.curve(lines, list(made), "batch", "milliseconds", logx=True)
 
 # %% slices
-print(f"{'':9}", HEAD, "ms")
+print(f"{'':9}", HEAD)
 for plan in (
     sixteen("batch_32_2k"),
     planned("batch_32_2k", "v5e:8x8", h=8, r=8),
