@@ -26,21 +26,15 @@ from arrays import LLAMA_70B, shapes
 
 # %% on-paper
 sizes = shapes(LLAMA_70B).items()
-weights = sum(math.prod(s) for name, (s, *_) in sizes if name != "embed")
+read = [math.prod(s) for name, (s, *_) in sizes if name != "embed"]
+weights, chips = sum(read), {"TPU v5e": 16, "TPU v5p": 8, "TPU v6e": 16}
 print(f"{weights / 1e9:.1f} billion weights, a byte each in int8")
-print("            FLOPs a byte  compute bound from  they are read in")
-for name, chips in (
-    ("TPU v5e", 16),
-    ("TPU v5p", 8),
-    ("TPU v6e", 16),
-    ("H100", 8),
-):
+print("           FLOPs a byte  compute bound from  they are read in")
+for name, n in (chips | {"H100": 8}).items():
     c = chip(name)
-    ratio, ms = (
-        c.peak("bf16") / c.bandwidth,
-        1e3 * weights / c.bandwidth / chips,
-    )
-    line = f"{chips:2} {name:8} {ratio:12.0f} {ratio / 2:12.0f} tokens"
+    ratio = c.peak("bf16") / c.bandwidth
+    ms = 1e3 * weights / c.bandwidth / n
+    line = f"{n:2} {name:8} {ratio:12.0f} {ratio / 2:12.0f} tokens"
     print(f"{line} {ms:13.2f} ms")
 
 # %% what-grows
@@ -140,27 +134,37 @@ print(f"the same next token in {int(same.sum())} of {same.size} places")
 # %% plans-cuts
 from planned import HEAD, by_schedule, planned, row, sixteen, three
 
-print(HEAD, " memory on paper  MiB beside")
+print(f"{HEAD}   paper MiB beside")
 cases = [(cut, 8, 2) for cut in ("heads", "batch", "sequence")]
 for cut, batch, kilo in [*cases, ("heads", 32, 8), ("batch", 32, 8)]:
     parts = 4 if cut == "heads" else 16
     read = weights / 16 + batch * 1024 * kilo * place / parts
     plan = sixteen(f"{cut}_{batch}_{kilo}k")
     beside = plan.memory["temporaries"] / 2**20
-    print(row(plan), f"{1e3 * read / v5e.bandwidth:14.2f} {beside:12.1f}")
+    print(row(plan), f"{1e3 * read / v5e.bandwidth:7.2f} {beside:10.1f}")
 
 # %% order
-print(HEAD)
-for name in "batch_128_2k", "turned_128_2k":
-    plan = sixteen(name)
-    beside = plan.memory["temporaries"] / 2**30
-    print(f"{row(plan)}   {beside:.2f} GiB of temporaries")
+from arrays import arguments
+from decoder import program
+from turned import turned
+
+print(f"{HEAD} GiB beside")
+for plan in map(sixteen, ("batch_128_2k", "turned_128_2k")):
+    print(row(plan), f"{plan.memory['temporaries'] / 2**30:10.2f}")
+given = SMALL, mesh_of(4, 2), "batch", True
+here = program(*given), arguments(*given, 64, 512)
+print("the small model, compiled for CPU:   cache       beside (bytes)")
+for name, (f, args) in zip(
+    ("batch", "turned"), (here, turned(given[1], SMALL, 64, 512)), strict=True
+):
+    m = f.lower(*args).compile().memory_analysis()
+    print(f"{name:30} {m.alias_size_in_bytes:12,} {m.temp_size_in_bytes:12,}")
 
 # %% latency
 every = {n: sixteen(f"batch_{n}_2k") for n in (8, 16, 32, 64, 128, 256, 512)}
 made = {n: plan for n, plan in every.items() if plan.fits}
 ms = [by_schedule(plan) for plan in made.values()]
-print("batch  ms a token  tokens/s of one  of all  MiB of temporaries")
+print("batch  ms a token  tokens/s of one  of all  MiB beside")
 for (n, plan), t in zip(made.items(), ms, strict=True):
     beside = plan.memory["temporaries"] / 2**20
     print(f"{n:5} {t:11.2f} {1e3 / t:16.0f} {1e3 * n / t:7,.0f} {beside:12.1f}")
@@ -173,24 +177,27 @@ lines["longest"] = [max(k) for k in kinds]
 pictures.curve(lines, list(made), "batch", "milliseconds", logx=True)
 
 # %% slices
-print(HEAD)
-print(row(sixteen("batch_32_2k")))
-print(row(planned("batch_32_2k", "v5e:8x8", h=8, r=8)))
-print(row(planned("batch_32_2k", "v6e:4x4", h=4, r=4)))
-print(row(planned("batch_32_2k", "v5p:2x2x2", h=4, r=2)))
-print(row(planned("small_batch_32_2k", "v5e:2x4", h=4, r=2)))
-print(row(sixteen("small_batch_32_2k")))
+print(f"{'':9}", HEAD)
+for plan in (
+    sixteen("batch_32_2k"),
+    planned("batch_32_2k", "v5e:8x8", h=8, r=8),
+    planned("batch_32_2k", "v6e:4x4", h=4, r=4),
+    planned("batch_32_2k", "v5p:2x2x2", h=4, r=2),
+    planned("small_batch_32_2k", "v5e:2x4", h=4, r=2),
+    sixteen("small_batch_32_2k"),
+):
+    print(f"{plan.on:9}", row(plan))
 
 # %% published
-beside = lesson.parent / "ch15_pods/published.json"
+beside = lesson.parents[1] / "lessons/ch15_pods/published.json"
 cases = json.loads(beside.read_text("utf-8"))["rows"].values()
 cases = [c for c in cases if c["model"] == "llama3"]
-print("x,y,z  batch length kind        longest  schedule       sum published")
+print("x,y,z  batch length kind      longest schedule      sum published")
 for c in cases:
     f, mesh = c["figures"], ",".join(map(str, c["mesh"]))
     kinds = [f[name] for name in ("compute", "memory", "network")]
     times = max(kinds), f["seconds"], sum(kinds), c["published"]
-    line = "".join(f"{1e3 * t:10.2f}" for t in times)
+    line = "".join(f"{1e3 * t:9.2f}" for t in times)
     print(f"{mesh:6} {c['batch']:5} {c['length']:6} {c['kind']:8} {line}")
 
 # %% bounds

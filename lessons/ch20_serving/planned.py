@@ -5,7 +5,7 @@ from pathlib import Path
 from minipod.pods import recorded
 
 HERE = Path(__file__).parent
-HEAD = f"{'':28}   GiB  compute memory network  schedule  (ms)"
+HEAD = f"{'':18}   GiB compute  memory network schedule"
 
 
 def planned(name, on, **axes):
@@ -30,10 +30,9 @@ def by_schedule(plan):
 
 
 def row(plan):
-    """One line of a table with HEAD."""
-    name = f"{plan.name.replace('_', ' '):18} {plan.on:9}"
+    """One line of a table with HEAD; times in ms."""
+    name = f"{plan.name.replace('_', ' '):18}"
     if not plan.fits:
         return f"{name} does not fit"
-    times = "".join(f"{t:8.2f}" for t in three(plan))
-    peak = plan.memory["peak"] / 2**30
-    return f"{name} {peak:5.1f} {times} {by_schedule(plan):9.2f}"
+    times = "".join(f"{t:8.2f}" for t in (*three(plan), by_schedule(plan)))
+    return f"{name} {plan.memory['peak'] / 2**30:5.1f}{times}"

@@ -1,8 +1,9 @@
 """What a page says beside its words: the programs and data of the lessons that its cells, or a recorder, reach.
 
 Read from the code, never imported: `import` and `from … import` anywhere in it, and strings that name a module
-("lessons.ch13_network.wire") or a file beside the code or in the lesson ("hello.py", "recorded.json"). The tools are no
-part of it: that minipod still gives the same outputs is what `make verify` finds out.
+("lessons.ch13_network.wire") or a file: beside the code or in the lesson ("hello.py", "recorded.json"), or anywhere
+("lessons/ch15_pods/published.json"). The tools are no part of it: that minipod still gives the same outputs is what
+`make verify` finds out.
 """
 
 import ast
@@ -95,6 +96,7 @@ def _named(what: Mentioned, beside: Path, lesson: Path, root: Path, rooms: tuple
     """The files of this repository among what is named in code that lies in the folder `beside`."""
     both = {beside, lesson}
     found = [path for folder in both for name in what.strings & _listed(folder) if (path := folder / name).is_file()]
+    found += [path for text in what.strings if text.partition("/")[0] in rooms and (path := root / text).is_file()]
     for name in what.modules | {text for text in what.strings if text.partition(".")[0] in rooms and "." in text}:
         bare = name.lstrip(".")
         if up := len(name) - len(bare):
