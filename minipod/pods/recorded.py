@@ -19,6 +19,9 @@ from minipod.pods.plan import Plan, plan
 from minipod.pods.slices import slice_of
 
 FILE = "plans.json"
+NAMES = re.compile(
+    r"\{('[^'{}]*'(?:, '[^'{}]*')+)\}"
+)  # a set as Python writes it; each process orders it in its own way
 
 
 class Stale(RuntimeError):
@@ -39,8 +42,9 @@ def names(traced: Traced) -> list[str]:
 
 
 def digest(traced: Traced) -> str:
-    """Of the program itself, without what differs from run to run."""
-    return _sum(re.sub(r" at 0x[0-9a-f]+", "", str(traced.jaxpr)))
+    """Of the program itself, without what differs from run to run: addresses, and the order of a set of names."""
+    text = re.sub(r" at 0x[0-9a-f]+", "", str(traced.jaxpr))
+    return _sum(NAMES.sub(lambda found: "{" + ", ".join(sorted(found[1].split(", "))) + "}", text))
 
 
 def find(traced: Traced, folder: Path | None) -> dict[str, Any]:

@@ -1,6 +1,9 @@
 """Without libtpu: what was recorded is returned and says so, and everything that is wrong is one sentence."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pod_programs
 import pytest
@@ -77,6 +80,27 @@ def test_another_program_has_another_place_or_digest():
     assert recorded.digest(one) == recorded.digest(traced())
     kept = json.loads(json.dumps(recorded.entry(one, FACTS, VERSIONS)))
     assert kept["names"] == ["step"]
+
+
+def test_a_digest_is_the_same_in_every_process():
+    """The jaxpr prints a policy's names as a set, which each process orders by its own seed."""
+    program = """if True:
+        import jax, jax.numpy as jnp
+        from minipod import pods
+        from minipod.pods import recorded
+        from minipod.pods.compiler import trace
+        keep = jax.checkpoint_policies.save_only_these_names("a", "b", "c", "d", "e")
+        loss = jax.checkpoint(lambda x: jnp.sin(jnp.sin(x)).sum(), policy=keep)
+        x = jax.ShapeDtypeStruct((8,), "float32", sharding=jax.NamedSharding(pods.mesh("v5e:2x2", data=4), jax.P()))
+        traced = trace(jax.grad(loss), x)
+        print(recorded.digest(traced), "frozenset({'" in str(traced.jaxpr))
+    """
+    said = set()
+    for seed in "123":
+        env = {**os.environ, "PYTHONHASHSEED": seed}
+        said.add(subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True).stdout)
+    (one,) = said
+    assert one.endswith("True\n")
 
 
 def test_a_search_without_libtpu_takes_recordings_too(no_libtpu):
