@@ -27,8 +27,8 @@ EXTRAS = {
 }
 NAMES = {"haiku": "dm-haiku"}  # distributions that need not be installed here, by module
 # For one recording each, where no extra can bring them: mpi4jax (chapter 14) is built by MPI's compiler, maxtext
-# (chapter 15) wants a newer Python and 200 packages.
-BY_HAND = ("mpi4jax", "maxtext")
+# (chapter 15) wants a newer Python and 200 packages, the last two (chapter 20) are on no index.
+BY_HAND = ("mpi4jax", "maxtext", "llama3_jax", "qwen3_jax")
 
 
 @dataclass(frozen=True)

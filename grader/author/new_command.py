@@ -20,14 +20,14 @@ from grader.home import HERE, is_installed
 
 DESCRIPTION = (
     "Make every place of a new exercise in a chapter that there is (`new ch03 'rows_of(x, mesh)'`), or the files of a "
-    "new chapter (`new ch17_pipelines`). `python -m lessons check ch03` then says what is still to be filled in."
+    "new chapter (`new ch25_pipelines`). `python -m lessons check ch03` then says what is still to be filled in."
 )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; 2 where nothing could be made, with a sentence that says why."""
     parser = argparse.ArgumentParser(prog="python -m lessons new", description=DESCRIPTION)
-    parser.add_argument("chapter", metavar="CHAPTER", help="ch03, or for a new one its folder: ch17_pipelines")
+    parser.add_argument("chapter", metavar="CHAPTER", help="ch03, or for a new one its folder: ch25_pipelines")
     parser.add_argument("name", metavar="NAME", nargs="?", help="the function to write: twice, or 'rows_of(x, mesh)'")
     parser.add_argument("--only", choices=WRITTEN, help="leave out the words of the other language, and say so")
     parser.add_argument(

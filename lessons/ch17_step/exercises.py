@@ -34,7 +34,7 @@ def state_like(
     做出 Optax 优化器的初始状态，布局和参数一致。
 
     optimizer：它的状态里，每个参数都对应一些同样形状的数组，另外还有计数之类的数组。
-    params：按名字存放的 f32 数组，已摆放到 mesh 上；形状相同的两个，布局可能不同。
+    params：按名字存放的 f32 数组，已摆放到 mesh 上；形状相同的两个参数，布局可能不同。
     mesh：只有一个 Auto 轴 "data"。
     返回 `optimizer.init(params)` 所给状态的 `jax.tree.leaves`；属于某个参数的数组，布局与这个
     参数相同，其余的数组每个设备上各有一份。
@@ -73,7 +73,7 @@ def zero_bytes(
     合通信都在环上进行。
     """
     # TODO: what is cut, and how often does it travel?
-    # TODO：哪些被切开了，又各走了几次？
+    # TODO：哪些数组被切开了？每一种集合通信各做几次？
     raise NotImplementedError
 
 

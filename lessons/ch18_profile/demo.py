@@ -29,9 +29,10 @@ v5e = chip("TPU v5e")
 
 
 def times(rows):
-    """Seconds of one device, of whose batch there are so many rows."""
-    flops = LAYERS * 2 * 2 * rows * WIDTH * HIDDEN
-    weights = LAYERS * 2 * 2 * WIDTH * HIDDEN  # bytes in bf16
+    """Seconds of one device that has so many rows of the batch."""
+    matrices = LAYERS * 2
+    flops = matrices * 2 * rows * WIDTH * HIDDEN
+    weights = matrices * WIDTH * HIDDEN * 2  # bytes: two for a bf16 number
     sent = weights * (CHIPS - 1) / CHIPS
     return {
         "compute": flops / v5e.peak("bf16"),
@@ -50,7 +51,7 @@ for rows in 512, 1024, 2048, 4096:
     print(f"{rows:5} rows: {longest:8} {1e3 * each[longest]:6.2f} ms")
 
 t = times(1024)
-print(f"equal from {1024 * t['network'] / t['compute']:.0f} rows on")
+print(f"equal at {1024 * t['network'] / t['compute']:.0f} rows")
 
 # %% roofline
 sizes = [2.0**n for n in range(5, 14)]
@@ -93,6 +94,7 @@ even.step(2).table()
 # %% threads
 from recording import look_inside
 
+jax.block_until_ready(step(same, x))  # compiles
 folder = tempfile.mkdtemp()
 with jax.profiler.trace(folder):
     for _ in range(3):
@@ -112,7 +114,7 @@ late, seconds = one.straggler()
 print(f"waited for most: {late}, {1e3 * seconds:.0f} ms in all")
 for lane in one.lanes[2:5]:
     (sums,) = one.collectives(lane)
-    waits = 1e3 * (sums.complete - sums.start)
+    waits = 1e3 * (sums.complete - sums.start)  # until all have come
     print(f"{lane} is in its all-reduce for {1e3 * sums.seconds:.1f} ms,")
     print(f"    for {waits:.1f} of them somebody is missing")
 
@@ -128,6 +130,7 @@ one = both.step(2)
 late, seconds = one.straggler()
 print(f"waited for most: process {late.process}, {late}")
 for note in one.noted("load"):
+    # what of this load lies inside the step
     inside = min(note.end, one.end) - max(note.start, one.start)
     if inside > 0.001:
         print(f"process {note.process} loads for {1e3 * inside:.0f} ms")
@@ -167,8 +170,8 @@ for file in sorted(Path(folder).rglob("*.*")):
 
 # %% how-many-events
 size = next(Path(folder).rglob("*.xplane.pb")).stat().st_size
-print(f"one step: {size / 1000:.0f} kB")
-print("three steps:", len(uneven.events), "operations of devices")
+print(f"the file of one even step: {size / 1000:.0f} kB")
+print("three uneven steps:", len(uneven.events), "operations of devices")
 
 # %% does-not-wait
 folder = tempfile.mkdtemp()

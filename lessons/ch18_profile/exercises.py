@@ -15,9 +15,10 @@ def best_change(
 
     times: the seconds of "compute", "memory" and "network", as in a plan. The step
     takes the longest of them.
-    changes: what could be done, by name; by what factor it multiplies some of the
-    three times. What it does not name stays as it is.
-    No two of the times are equal, and no two changes give the same step.
+    changes: what could be done, by name: for some of the three times the factor by
+    which it multiplies them. The others stay as they are.
+    No two of the times are equal, and no two changes that shorten the step give the
+    same step.
     Returns (bound, change): which of the three bounds the step now, and the name of
     the change with the shortest step, or None where none makes it shorter.
 
@@ -27,7 +28,7 @@ def best_change(
     中最长的一个。
     changes：可以做的改动，以名字为键；每个改动说明三个时间中的哪几个要乘以多大的系数，没有
     提到的保持不变。
-    三个时间互不相等，不同改动之后一步的时间也互不相等。
+    三个时间互不相等；能使一步变短的改动，改动之后一步的时间互不相等。
     返回 (bound, change)，即现在一步受限于三者中的哪一个，以及使一步最短的改动的名字；没有
     改动能使它变短时，后者为 None。
     """
@@ -50,8 +51,9 @@ def waited_for(
     In a collective a device waits from its own start to the start of the last
     device. Nobody waits for a device that is not the last.
     Returns (device, milliseconds): the device for which the others wait longest,
-    over all collectives together, and how long, summed over the others. No two
-    devices are waited for equally long.
+    over all collectives together, and how long, summed over the others. In every
+    collective one device alone starts last, and for no other device they wait as
+    long in all.
 
     找出其他设备在等哪个设备。
 
@@ -60,10 +62,10 @@ def waited_for(
     按相同的顺序执行相同的集合通信，各执行多次：一个设备的第 n 次，与其他设备的第 n 次是同一
     次。其余的都是计算。
 
-    在一次集合通信里，每个设备从自己开始的时刻，等到最后一个设备开始的时刻。大家等的都
+    在一次集合通信里，每个设备从自己开始的时刻，等到最后一个设备开始的时刻。其他设备等的都
     只是最后到的那个设备。
     返回 (device, milliseconds)，即在所有集合通信中合计被等得最久的设备，以及其他设备为它等
-    待的总毫秒数。没有两个设备被等得一样久。
+    待的总毫秒数。每次集合通信只有一个设备最后开始，合计被等得最久的设备也只有一个。
     """
     # TODO: which start of each device belongs to which collective?
     # TODO：每个设备的哪个开始时刻属于哪一次集合通信？

@@ -13,7 +13,7 @@ from minipod import profiles
 def record(function, *arguments, steps=3):
     """The profile of so many steps, each of which waits for its result."""
     compiled = function.lower(*arguments).compile()
-    jax.block_until_ready(compiled(*arguments))  # the first run is special
+    jax.block_until_ready(compiled(*arguments))  # the first run takes longer
     folder = tempfile.mkdtemp()
     with jax.profiler.trace(folder):
         for i in range(steps):

@@ -32,13 +32,14 @@ def arrivals(rate, seconds, seed=0):
 
 
 def between(points):
-    """points: {slots: seconds}; the line through them, for any number."""
+    """points: {slots: seconds}; straight lines between them, and below the
+    first as long as there."""
     xs, ys = zip(*sorted(points.items()), strict=True)
 
     def seconds(slots):
         i = min(max(bisect(xs, slots), 1), len(xs) - 1)
         slope = (ys[i] - ys[i - 1]) / (xs[i] - xs[i - 1])
-        return max(ys[0], ys[i - 1] + slope * (slots - xs[i - 1]))
+        return ys[i - 1] + slope * (max(slots, xs[0]) - xs[i - 1])
 
     return seconds
 

@@ -9,7 +9,7 @@ from jax import lax
 
 
 def rounded(x, axes=(-1,)):
-    """x as int8, and the scale by which to multiply it, one for `axes`."""
+    """x as int8, and the scale by which to multiply it: one over `axes`."""
     top = jnp.abs(x).max(axes, keepdims=True).astype(jnp.float32)
     scale = jnp.maximum(top / 127, 1e-12)
     return jnp.round(x / scale).astype(jnp.int8), scale.squeeze(axes)
@@ -34,10 +34,8 @@ def _written(cache, layer, new, first, low):
     new = new.transpose(1, 2, 0, *range(3, new.ndim))  # [time, head, batch …]
     room, length, rest = cache.shape[1], new.shape[0], [0] * (new.ndim - 1)
     if length > 1:
-        new = jnp.pad(
-            new, [(0, max(0, room - length)), *[(0, 0) for _ in rest]]
-        )
-        begin = jnp.minimum(low, new.shape[0] - room)
+        new = jnp.pad(new, [(0, room), *[(0, 0) for _ in rest]])
+        begin = jnp.minimum(low, length)  # past the prompt there are zeros
         new, at = lax.dynamic_slice_in_dim(new, begin, room), 0
     else:  # only the device that holds this time has something to write
         at = jnp.clip(first - low, 0, room - 1)
@@ -51,8 +49,8 @@ def _written(cache, layer, new, first, low):
 def attend(q, cache, layer, first, low=0):
     """Attention to this device's part of the cache, not yet divided.
 
-    q: [batch, time, heads, width], the queries at `first`, `first` + 1 …; a
-    multiple of the cache's heads. Returns float32 (values [batch, time,
+    q: [batch, time, heads, width], the queries at `first`, `first` + 1 …;
+    heads is a multiple of the cache's. Returns float32 (values [batch, time,
     heads, width], top and total [batch, time, heads, 1]), as in Chapter 19.
     """
     held = {

@@ -29,7 +29,7 @@ sizes = shapes(LLAMA_70B).items()
 read = [math.prod(s) for name, (s, *_) in sizes if name != "embed"]
 weights, chips = sum(read), {"TPU v5e": 16, "TPU v5p": 8, "TPU v6e": 16}
 print(f"{weights / 1e9:.1f} billion weights, a byte each in int8")
-print("           FLOPs a byte  compute bound from  they are read in")
+print("           FLOPs a byte  compute bound from  weights read in")
 for name, n in (chips | {"H100": 8}).items():
     c = chip(name)
     ratio = c.peak("bf16") / c.bandwidth
@@ -108,21 +108,21 @@ from run import held, mesh_of, sent, serve
 
 w = drawn(SMALL, jax.random.key(0))
 tokens = jax.random.randint(jax.random.key(1), (4, 20), 0, SMALL.words)
-truth = plain(w, tokens)[:, 15:]
-print("h×r  cut       cache of a device  sent a token  differs by")
+truth = plain(w, tokens)[:, 11:]  # from the prompt's last token on
+print("h×r  cut       bytes: cache  sent in a step  differs by")
 for h, r in (4, 2), (2, 4):
     for cut in "heads", "batch", "sequence":
-        served = serve(SMALL, mesh_of(h, r), cut, w, tokens, 16, 32)
+        served = serve(SMALL, mesh_of(h, r), cut, w, tokens, 12, 32)
         off = abs(served[0] - truth).max()
-        print(f"{h}×{r}  {cut:9} {held(served[2]):17,}", end="")
-        print(f" {sent(served[1]):13,} {off:11.0e}")
+        print(f"{h}×{r}  {cut:9} {held(served[2]):12,}", end="")
+        print(f" {sent(served[1]):15,} {off:11.0e}")
 
 # %% int8
 from arrays import float_of, int8_of
 
 w8, on = int8_of(w, SMALL), mesh_of(4, 2)
-rough = plain(float_of(w8, SMALL), tokens)[:, 15:]
-logits = serve(SMALL, on, "batch", w, tokens, 16, 32, int8=True)[0]
+rough = plain(float_of(w8, SMALL), tokens)[:, 11:]
+logits = serve(SMALL, on, "batch", w, tokens, 12, 32, int8=True)[0]
 whole, small = (sum(x.nbytes for x in jax.tree.leaves(t)) for t in (w, w8))
 print(f"weights {whole:,} bytes in float32, {small:,} in int8")
 print(f"logits lie between {truth.min():.1f} and {truth.max():.1f}")
@@ -134,11 +134,13 @@ print(f"the same next token in {int(same.sum())} of {same.size} places")
 # %% plans-cuts
 from planned import HEAD, by_schedule, planned, row, sixteen, three
 
+twice = sum(math.prod(s) for name, (s, *_) in sizes if name in ("k", "v"))
 print(f"{HEAD}   paper MiB beside")
 cases = [(cut, 8, 2) for cut in ("heads", "batch", "sequence")]
 for cut, batch, kilo in [*cases, ("heads", 32, 8), ("batch", 32, 8)]:
     parts = 4 if cut == "heads" else 16
-    read = weights / 16 + batch * 1024 * kilo * place / parts
+    read = weights / 16 + twice * (1 / 4 - 1 / 16)  # copies along r
+    read += batch * 1024 * kilo * place / parts
     plan = sixteen(f"{cut}_{batch}_{kilo}k")
     beside = plan.memory["temporaries"] / 2**20
     print(row(plan), f"{1e3 * read / v5e.bandwidth:7.2f} {beside:10.1f}")
@@ -214,6 +216,28 @@ for kind, found in inside.items():
     )
     print(f" ÷ sum {min(high):.2f} to {max(high):.2f} ({len(found)} rows)")
 
+# %% theirs
+theirs = json.loads((lesson / "theirs.json").read_text("utf-8"))["plans"]
+
+
+def speeds(name):
+    made, gib = theirs[name], 2**30
+    held, sent = made["memory"]["arguments"], sum(made["sent"].values())
+    print(f"{name}: {held / gib:.2f} GiB held, {sent / 2**20:.1f} MiB sent")
+    took = made["seconds"]
+    ways = {"longest": max(took.values()), "schedule": made["estimate"]}
+    for way, each in (ways | {"sum": sum(took.values())}).items():
+        print(f"  by {way:8} {1e3 * each:5.2f} ms, {1 / each:4.0f} tokens/s")
+
+
+speeds("theirs_plan.py")
+alike = {"batch": 8, "length": 2048, "mesh": [1, 8, 2], "kind": "decode"}
+(case,) = (c for c in cases if alike.items() <= c.items())
+print(f"  published: {1 / case['published']:.0f} tokens/s")
+
+# %% qwen
+speeds("qwen_plan.py")
+
 # %% batching
 from batching import arrivals, between, line, simulate
 
@@ -250,13 +274,14 @@ top = jnp.maximum(parts[0][1], parts[1][1])
 scaled = [(v * jnp.exp(m - top), s * jnp.exp(m - top)) for v, m, s in parts]
 
 
-def off(values, total):
-    print(f"differs by {abs(values / total - expected[:, 23:]).max():.0e}")
+def off(name, values, total):
+    by = abs(values / total - expected[:, 23:]).max()
+    print(f"{name:12} differs by {by:.0e}")
 
 
-off(sum(v for v, _ in scaled), sum(s for _, s in scaled))
-off(sum(v / s for v, _, s in parts), 2)  # the mean of two softmaxes
-off(sum(v for v, _ in scaled), sum(s for *_, s in parts))  # totals as they are
+off("merged", sum(v for v, _ in scaled), sum(s for _, s in scaled))
+off("the mean", sum(v / s for v, _, s in parts), 2)
+off("totals as is", sum(v for v, _ in scaled), sum(s for *_, s in parts))
 
 # %% clipped
 along = jax.make_mesh((8,), ("s",), (jax.sharding.AxisType.Auto,))

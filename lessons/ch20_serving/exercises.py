@@ -21,8 +21,9 @@ def attend_cut(
     q: f32[b, h, d], the token's queries, on every device; d is the width of a head. A
     score is the product of query and key over √d.
     k, v: f32[b, T, h, d], cut with `P(None, "s")`; T is a multiple of n.
-    filled: i32[], 1 … T; positions from there on hold nothing yet and are not seen. Some
-    devices may see nothing at all. Scores may be ±1,000.
+    filled: i32[], 1 … T; positions from there on hold no token yet, only numbers that
+    mean nothing, and are not seen. Some devices may see nothing at all. Scores may be
+    ±1,000.
     mesh: with one axis, "s", of size n.
     Returns f32[b, h, d], the same on every device. The function is compiled with `jit`.
     Budget: all-reduces only, of as many bytes as q has, and of two numbers for each
@@ -32,7 +33,8 @@ def attend_cut(
 
     q：f32[b, h, d]，这个词元的查询，每个设备都有；d 是一个头的宽度。得分是查询与键的内积除以 √d。
     k、v：f32[b, T, h, d]，按 `P(None, "s")` 分片；T 是 n 的倍数。
-    filled：i32[]，1 … T；从这个位置起还没有写入，看不见。有的设备可能什么也看不见。得分可能达到 ±1,000。
+    filled：i32[]，1 … T；从这个位置起还没有写入，其中的数没有意义，看不见。有的设备可能什么也看
+    不见。得分可能达到 ±1,000。
     mesh：只有一个轴 "s"，大小为 n。
     返回 f32[b, h, d]，每个设备都相同。函数会用 `jit` 编译。
     预算：只用 all-reduce，数据是与 q 一样多的字节，再加上每个序列、每个头 2 个数。
@@ -86,9 +88,9 @@ def decode_step(
     k, v: f32[b, T, g, d], cut with `P(None, None, "h")`; positions below at are filled.
     at: i32[], 0 ≤ at < T, the token's position.
     mesh: with one axis, "h", of size n.
-    Returns (out, k, v): f32[b, D], on every device, the sum over heads and width of the
-    attention and "o"; and the cache with the token at position at, cut alike. The token
-    sees itself. The function is compiled with `jit`.
+    Returns (out, k, v): f32[b, D], on every device, the product of the attention's
+    result and "o", summed over heads and width; and the cache with the token at
+    position at, cut alike. The token sees itself. The function is compiled with `jit`.
     Budget: one all-reduce, of the bytes of x.
 
     缓存按头切开，为一个词元做一层的注意力。

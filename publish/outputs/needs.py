@@ -47,6 +47,12 @@ def _libraries() -> str:
     return f"{', '.join(missing)}: `pip install flax equinox optax 'maxtext[tpu]'`" if missing else ""
 
 
+def _examples() -> str:
+    missing = [name for name in ("llama3_jax", "qwen3_jax", "tqdm") if not importlib.util.find_spec(name)]
+    where = "a copy of github.com/jax-ml/jax-llm-examples on PYTHONPATH, and tqdm"
+    return f"{', '.join(missing)}: {where}" if missing else ""
+
+
 NEEDS: dict[str, Callable[[], str]] = {
     "libtpu": _libtpu,
     "root": _root,
@@ -57,4 +63,5 @@ NEEDS: dict[str, Callable[[], str]] = {
     "py-spy": _program("py-spy", "it with pip"),
     "neighbours": _neighbours,
     "libraries": _libraries,
+    "examples": _examples,
 }

@@ -1,5 +1,6 @@
-"""The mistakes that the book knows: boxes of its pages, and what the checker says of wrong answers to each exercise."""
+"""The mistakes that the book knows: boxes of its pages, and how the checker begins what it says of each exercise."""
 
+import re
 from collections.abc import Iterator
 
 from grader.exercise import chapters
@@ -9,9 +10,12 @@ from publish.pages import exercise_blocks
 from publish.reference import places
 from publish.reference.places import Edition
 
+# All that is said would make the page the heaviest of the site; the rest is read where the answer is checked.
+FIRST = re.compile(r".{25,}?(?:[。！？]|[.!?](?= [A-Z`“])|$)")
+
 
 def lines(edition: Edition) -> Iterator[str]:
-    """The page: by chapter the boxes, then by exercise, folded, each known mistake with its words."""
+    """The page: by chapter the boxes, then by exercise, folded, each known mistake with its first words."""
     for source in edition.sources:
         chapter = chapters.NAME.fullmatch(source.name)
         boxes = [box for box in places.boxes(source.page) if box.kind == "mistake"]
@@ -34,9 +38,15 @@ def lines(edition: Edition) -> Iterator[str]:
             yield ""
             for mistake in said.mistakes.values():
                 name, text = (_in(edition, words) for words in (mistake.name, mistake.text))
-                yield f"- **{name}**{edition.words('elsewhere_colon')}{' '.join(text.split())}"
+                yield f"- **{name}**{edition.words('elsewhere_colon')}{first(text)}"
             yield ":::"
             yield ""
+
+
+def first(text: str) -> str:
+    """The first sentence, and the next where that is short."""
+    found = FIRST.match(text := " ".join(text.split()))
+    return found[0] if found else text
 
 
 def _in(edition: Edition, said) -> str:

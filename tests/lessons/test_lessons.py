@@ -21,6 +21,9 @@ SLOW = (
     "ch12_pitfalls",
     "ch13_network",
     "ch16_capstone",
+    "ch17_step",
+    "ch19_sequences",
+    "ch20_serving",
 )  # minutes; as pages they run, too
 
 

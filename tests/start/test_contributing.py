@@ -59,13 +59,13 @@ def test_a_chapter_is_a_draft_until_it_holds_and_is_green_then(checkout, languag
     before = run(checkout, "publish.sync", "--check")
     assert before.returncode == 0, before.stderr
     assert run(checkout, "lessons", "new", CHAPTER, *only(languages)).returncode == 0
-    assert contribution.new(checkout, "ch17").returncode == 0
+    assert contribution.new(checkout, "ch25").returncode == 0
     in_step(checkout, BOTH)  # a draft is nobody's fault
     listed = [*checkout.glob("README*"), checkout / "_toc.yml", *checkout.glob("book/*/[it][ne]*.md")]
     assert not any(CHAPTER in path.read_text("utf-8") for path in listed)
     contribution.fill_chapter(checkout, languages)
     contribution.fill(checkout, CHAPTER, languages)
-    said = holds(checkout, "ch17")
+    said = holds(checkout, "ch25")
     facts = checkout / "lessons" / CHAPTER / chapters.FILE
     assert f"take «draft = true» out of lessons/{CHAPTER}/chapter.toml" in said
     facts.write_text(re.sub("(?m)^draft.*\n", "", facts.read_text("utf-8")), "utf-8")

