@@ -43,6 +43,16 @@ def state_like__by_shape(optimizer, params, mesh):
     return _state(optimizer, params, jax.tree.map(of, shapes))
 
 
+def state_like__last_of_its_shape(optimizer, params, mesh):
+    known = {w.shape: w.sharding for w in params.values()}
+
+    def of(x):
+        return known.get(x.shape, NamedSharding(mesh, P()))
+
+    shapes = jax.eval_shape(optimizer.init, params)
+    return _state(optimizer, params, jax.tree.map(of, shapes))
+
+
 def state_like__all_cut(optimizer, params, mesh):
     def of(x, _):
         cut = x.ndim and x.shape[0] % mesh.size == 0
@@ -248,6 +258,14 @@ def summed_in_f32__computed_in_f32(loss, w, x, mesh):
     def device(w, x):
         parts = _parts(loss, w, x.astype(jnp.float32))
         return lax.psum(_added(parts), "data")
+
+    return _summed(w, x, mesh, device)
+
+
+def summed_in_f32__widened(loss, w, x, mesh):
+    def device(w, x):
+        low = w.astype(jnp.bfloat16).astype(jnp.float32)
+        return lax.psum(_added(_parts(loss, low, x.astype(w.dtype))), "data")
 
     return _summed(w, x, mesh, device)
 

@@ -29,15 +29,16 @@ def test_state_like(check):
             optax.clip_by_global_norm(1.0), optax.sgd(0.1, momentum=0.9)
         )
         tuned = optax.inject_hyperparams(optax.adam)(learning_rate=0.01)
+        cuts = [(None, "data"), (), ("data",)]
         for n, optimizer, k in ((8, adam, 3), (4, clipped, 5), (4, tuned, 2)):
             mesh = line(n, AxisType.Auto)
             params = {
-                "down": placed(mesh, normal(rng, 16, 8 * k), None, "data"),
-                "gate": placed(mesh, normal(rng, 16, 8 * k)),
-                "up": placed(mesh, normal(rng, 16, 8 * k), "data"),
-                "bias": placed(mesh, normal(rng, 7)),
+                name: placed(mesh, normal(rng, 16, 8 * k), *cut)
+                for name, cut in zip(("down", "gate", "up"), cuts, strict=True)
             }
+            params["bias"] = placed(mesh, normal(rng, 7))
             drawn.append((optimizer, params, mesh))
+            cuts = [*cuts[1:], cuts[0]]  # no name has one layout for ever
         return drawn
 
     def oracle(optimizer, params, mesh):
@@ -108,6 +109,10 @@ def test_zero_one(check):
     )
 
 
+def in_bf16(x):
+    return np.asarray(jnp.asarray(x, jnp.bfloat16).astype(jnp.float32))
+
+
 def half_of_squares(w, x):
     return jnp.sum((x @ w) ** 2) / 2
 
@@ -115,10 +120,10 @@ def half_of_squares(w, x):
 def test_summed_in_f32(check):
     def cases(rng):
         drawn = []
-        for n, micro, d, k in ((8, 24, 4, 3), (4, 40, 3, 2)):
+        for n, micro, d, k, most in ((8, 24, 4, 3, 3), (4, 40, 3, 2, 15)):
             mesh = line(n)
-            near = rng.integers(1, 4, (d, k)) + 2.0**-10  # no bf16 number
-            x = rng.integers(1, 4, (micro, n, d))
+            near = rng.integers(1, most + 1, (d, k)) + 2.0**-10  # no bf16
+            x = rng.integers(1, most + 1, (micro, n, d))
             x = jnp.asarray(x, jnp.bfloat16)
             x = placed(mesh, x, None, "data")
             w = placed(mesh, np.float32(near))
@@ -128,7 +133,8 @@ def test_summed_in_f32(check):
     def oracle(loss, w, x, mesh):
         w = np.round(np.asarray(w))  # to bf16, as the inputs are drawn
         rows = np.asarray(x.astype(jnp.float32)).reshape(-1, len(w))
-        return np.float32(rows.T @ (rows @ w))
+        each = rows[:, :, None] * in_bf16(rows @ w)[:, None]  # d by k
+        return in_bf16(each).sum(0)
 
     def budget(loss, w, x, mesh):
         return Budget({"all-reduce"}, sent("all-reduce", w.nbytes, mesh.size))

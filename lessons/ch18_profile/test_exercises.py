@@ -158,12 +158,13 @@ def test_exposed(check):
         drawn.append(([(0.0, 4.0)], [(6.0, 9.0), (7.0, 12.0)]))
         drawn.append(([(0.0, 9.0), (2.0, 4.0)], [(1.0, 6.0), (8.0, 11.0)]))
         drawn.append(([], [(3.0, 5.0)]))
+        drawn.append(([(2.5, 4.0)], [(0.5, 3.0), (3.5, 5.5)]))
         # one inside another, after a pause
         drawn.append(([(9.0, 10.0)], [(0.0, 1.0), (5.0, 12.0), (6.0, 7.0)]))
         return drawn
 
     def oracle(products, collectives):
-        moments = np.arange(0.0, 100.0, 0.5) + 0.25  # all ends are whole
+        moments = np.arange(0.0, 100.0, 0.5) + 0.25  # ends are halves
 
         def under_way(spans):
             found = np.zeros(moments.shape, bool)

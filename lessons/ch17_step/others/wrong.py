@@ -26,6 +26,15 @@ def state_like__by_shape(optimizer, params, mesh):
     return leaves
 
 
+def state_like__last_of_its_shape(optimizer, params, mesh):
+    leaves = []
+    for x in jax.tree.leaves(optimizer.init(params)):
+        same = [w for w in params.values() if w.shape == x.shape]
+        where = same[-1].sharding if same else NamedSharding(mesh, P())
+        leaves.append(jax.device_put(x, where))
+    return leaves
+
+
 def state_like__all_cut(optimizer, params, mesh):
     leaves = []
     for x in jax.tree.leaves(optimizer.init(params)):
@@ -164,6 +173,13 @@ def summed_in_f32__added_in_bf16(loss, w, x, mesh):
 
 def summed_in_f32__computed_in_f32(loss, w, x, mesh):
     low = _low(w, mesh, jnp.float32)
+    zeros = _zeros(w, mesh, jnp.float32)
+    total = _scan(loss, low, x.astype(jnp.float32), zeros)
+    return jax.reshard(total, NamedSharding(mesh, P()))
+
+
+def summed_in_f32__widened(loss, w, x, mesh):
+    low = _low(w, mesh).astype(jnp.float32)
     zeros = _zeros(w, mesh, jnp.float32)
     total = _scan(loss, low, x.astype(jnp.float32), zeros)
     return jax.reshard(total, NamedSharding(mesh, P()))
