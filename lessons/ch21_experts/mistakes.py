@@ -1,0 +1,1 @@
+"""Known wrong answers of ch21_experts, as code; words.toml explains them."""

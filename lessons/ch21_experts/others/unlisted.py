@@ -1,0 +1,1 @@
+"""Wrong answers of ch21_experts that its mistakes.py does not know."""

@@ -1,0 +1,1 @@
+"""ch21_experts, solved."""
