@@ -214,6 +214,7 @@ for name in "forward", "backward":
     (plan,) = recorded.plans(lesson, name, "v5e:2x4", expert=8)
     print(f"{name}, {plan.on}, libtpu {plan.versions['libtpu']}")
     print(traffic.table(plan.collectives))
+    print(f"FLOPs of products: {sum(plan.flops.values()):,}")
 
 # %% ragged-dot
 sizes = jnp.array([400, 12, 100, 0], jnp.int32)  # rows of each of 4 experts

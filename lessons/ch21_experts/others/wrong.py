@@ -19,7 +19,7 @@ def _along_rows(who, n):
 
 def _ways(x, gate, who, w, capacity, mesh, change=None, line=_line):
     """By one-hot arrays. change: of a step's name and its value."""
-    n, keep = w.shape[0], change or (lambda name, value: value)
+    n, keep = w.shape[0], change or _changed()
 
     def mine(x, gate, who, w):
         room = keep("room", capacity)
@@ -172,3 +172,40 @@ def balance_loss__gathered(p, who, mesh):
     p, who = (lax.with_sharding_constraint(a, whole) for a in (p, who))
     f = jax.nn.one_hot(who, p.shape[1]).mean((0, 1))
     return p.shape[1] * jnp.sum(f * p.mean(0))
+
+
+def queue__token_by_token(who, experts):
+    flat = who.ravel()
+    rank = jnp.argsort(jnp.argsort(flat))
+    count = jnp.bincount(flat, length=experts)
+    return (rank - (jnp.cumsum(count) - count)[flat]).reshape(who.shape)
+
+
+def _ranked(flat, experts):
+    count = jnp.bincount(flat, length=experts)
+    return jnp.argsort(jnp.argsort(flat)) - (jnp.cumsum(count) - count)[flat]
+
+
+def queue__columns_apart(who, experts):
+    return jax.vmap(lambda e: _ranked(e, experts), 1, 1)(who)
+
+
+def queue__from_one(who, experts):
+    ranks = _ranked(who.T.ravel(), experts) + 1
+    return ranks.reshape(who.T.shape).T
+
+
+def queue__one_hot(who, experts):
+    hot = (who.T.reshape(-1, 1) == jnp.arange(experts)).astype(jnp.int32)
+    so_far = jnp.cumsum(hot, axis=0)
+    place = jnp.take_along_axis(so_far, who.T.reshape(-1, 1), axis=1) - 1
+    return place.reshape(who.T.shape).T
+
+
+def queue__back_by_order(who, experts):
+    flat = who.T.ravel()
+    order = jnp.argsort(flat)
+    count = jnp.bincount(flat, length=experts)
+    begin = jnp.cumsum(count) - count
+    place = jnp.arange(flat.size) - begin[flat[order]]
+    return jnp.take(place, order).reshape(who.T.shape).T
