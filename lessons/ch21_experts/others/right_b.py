@@ -12,7 +12,9 @@ def queue(who, experts):
     def one(so_far, e):
         return so_far.at[e].add(1), so_far[e]
 
-    _, places = lax.scan(one, jnp.zeros(experts, jnp.int32), who.T.ravel())
+    flat = who.T.ravel()
+    none = jnp.zeros(experts, jnp.int32) + 0 * flat[0]  # varying as who is
+    _, places = lax.scan(one, none, flat)
     return places.reshape(who.T.shape).T
 
 
