@@ -59,7 +59,7 @@ def test_moe(check):
             (2, 10, 3, 4, 2, 1.5),
         ):
             (size,) = fitting(size)
-            m, experts = mesh(rng, size), size * each
+            m, experts = mesh(rng, size), max(size * each, 2)
             total = size * tokens
             gate = rng.uniform(0.1, 0.6, size=(total, 2))
             who = chosen(rng, total, experts, hot)
