@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import minipod
-from minipod import devices, traffic
+from minipod import devices, pictures, traffic
 from minipod.expect import expect_error
 from minipod.hlo import text
 from minipod.hlo.work import work
@@ -125,6 +125,15 @@ for name, router in routers.items():
     late = [queue(mine, 16) >= 80 for mine in picks.reshape(8, 512, 2)]
     padded = 8 * 2 * 80 * a_row / 1000  # 80 places: factor 1.25
     print(f"{name:9}{done} {padded:7.0f} {np.mean(late):8.1%}")
+
+# %% drops-curve
+factors, lost = [1, 1.25, 1.5, 2, 3, 4, 6, 8], {}
+for name, router in routers.items():
+    picks = route(many, router)[2].reshape(8, 512, 2)
+    before = np.stack([queue(mine, 16) for mine in picks])
+    even = 512 * 2 / 16  # choices of a device for an expert, were all even
+    lost[name] = [100 * np.mean(before >= even * f) for f in factors]
+pictures.curve(lost, factors, "capacity factor", "dropped, %")
 
 # %% balance
 from packed import balance
