@@ -44,7 +44,7 @@ print(f"one expert, 256 tokens: {flops(mlp, x[None], one):,} FLOPs")
 # %% top-two
 p, gate, who = route(x, w["router"])
 for t in range(3):
-    a, b = (np.round(part, 2) for part in (p[t, who[t]], gate[t]))
+    a, b = (np.array(part).round(2) for part in (p[t, who[t]], gate[t]))
     print(f"token {t}: experts {who[t]}, p {a}, gates {b}")
 
 # %% queues
