@@ -165,9 +165,8 @@ print(f"balance loss {balance(shares, picked):.2f}, mean of eight {own:.2f}")
 # %% training
 from trained import EXPERTS, TOKENS, train
 
-data = np.frombuffer(
-    (lesson.parent / "ch09_training/text.txt").read_bytes(), np.uint8
-)
+written = lesson.parents[1] / "lessons/ch09_training/text.txt"
+data = np.frombuffer(written.read_bytes(), np.uint8)
 room, few = TOKENS, int(1.25 * TOKENS * 2 / EXPERTS)
 runs = {
     "1 device, room for all": train(data, 20, room),
