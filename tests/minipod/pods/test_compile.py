@@ -134,6 +134,20 @@ def test_axes_may_be_explicit():
     assert plan.flops == {"bf16": 2 * 128 * 512 * 256} and plan.sent == {"data": 0, "model": 0}
 
 
+def test_a_ragged_all_to_all_is_compiled_though_export_calls_it_incompatible():
+    mesh = pods.mesh("v5e:2x4", x=8)
+
+    def swapped(rows, out, sizes):
+        here = jnp.cumsum(sizes) - sizes
+        there = jax.lax.axis_index("x") * sizes
+        return jax.lax.ragged_all_to_all(rows, out, here, sizes, there, sizes, axis_name="x")
+
+    mapped = jax.shard_map(swapped, mesh=mesh, in_specs=P("x"), out_specs=P("x"))
+    rows = pod_programs.array(mesh, (8 * 64, 128), "x", dtype=jnp.float32)
+    plan = pods.compile(mapped, rows, rows, pod_programs.array(mesh, (64,), "x", dtype=jnp.int32))
+    assert [(c.op, c.bytes) for c in plan.collectives] == [("ragged-all-to-all", 64 * 128 * 4)]
+
+
 def test_a_loop_of_unknown_length_counts_once_and_its_facts_say_so():
     mesh = pods.mesh("v5e:2x2", data=4)
     arg = pod_programs.array(mesh, (64, 64), "data")

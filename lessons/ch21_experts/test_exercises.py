@@ -1,0 +1,187 @@
+"""The checks of ch21_experts; the oracles compute in NumPy, in float64."""
+
+import jax
+import numpy as np
+from jax.sharding import AxisType, Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from grader import Budget, array, fitting, normal, sent
+
+
+def mesh(rng, size):
+    devices = rng.permutation(np.array(jax.devices()[:size]))
+    return Mesh(devices, ("e",), axis_types=(AxisType.Auto,))
+
+
+def cut(x, mesh, *spec):
+    return jax.device_put(x, NamedSharding(mesh, P(*spec)))
+
+
+def chosen(rng, tokens, experts, hot, k=2):
+    """int32[tokens, k]: experts drawn without repetition, some more often."""
+    liked = np.exp(hot * rng.normal(size=experts))
+    keys = np.log(liked) + rng.gumbel(size=(tokens, experts))
+    return np.argsort(-keys, axis=1)[:, :k].astype(np.int32)
+
+
+def places(who, experts):
+    before, so_far = np.zeros(who.shape, np.int32), [0] * experts
+    for c in range(who.shape[1]):
+        for t in range(who.shape[0]):
+            before[t, c] = so_far[who[t, c]]
+            so_far[who[t, c]] += 1
+    return before
+
+
+def test_queue(check):
+    def cases(rng):
+        shapes = (96, 2, 64, 1.0), (200, 3, 128, 0.3), (40, 1, 96, 2.0)
+        return [
+            (jax.device_put(chosen(rng, t, e, hot, k)), e)
+            for t, k, e, hot in shapes
+        ]
+
+    def oracle(who, experts):
+        return places(np.asarray(who), experts)
+
+    def budget(who, experts):
+        return Budget(set(), 0, temporary=64 * (who.size + experts))
+
+    check(cases, oracle=oracle, how="jit", budget=budget, values="count")
+
+
+def test_moe(check):
+    def cases(rng):
+        drawn = []
+        for size, tokens, each, d, capacity, hot in (
+            (4, 12, 2, 6, 3, 1.0),
+            (8, 9, 1, 5, 4, 0.3),
+            (2, 10, 3, 4, 2, 1.5),
+        ):
+            (size,) = fitting(size)
+            m, experts = mesh(rng, size), max(size * each, 2)
+            total = size * tokens
+            gate = rng.uniform(0.1, 0.6, size=(total, 2))
+            who = chosen(rng, total, experts, hot)
+            who[0], who[tokens - 1] = (0, 1), (1, 0)  # the last one waits
+            who[1 : tokens - 1, 0] = rng.integers(2, size=tokens - 2)
+            who[1 : tokens - 1, 1] = 1 - who[1 : tokens - 1, 0]
+            given = normal(rng, total, d), array(gate), jax.device_put(who)
+            w = normal(rng, experts, d, d)
+            drawn.append((*(cut(a, m, "e") for a in (*given, w)), capacity, m))
+        return drawn
+
+    def oracle(x, gate, who, w, capacity, mesh):
+        x, gate, w = (np.asarray(a, np.float64) for a in (x, gate, w))
+        who, y = np.asarray(who), x.copy()
+        tokens = len(x) // mesh.size
+        for low in range(0, len(x), tokens):
+            before = places(who[low : low + tokens], len(w))
+            for t, c in np.argwhere(before < capacity):
+                i = low + t
+                y[i] += gate[i, c] * (x[i] @ w[who[i, c]])
+        return y
+
+    def budget(x, gate, who, w, capacity, mesh):
+        box = 4 * w.shape[0] * capacity * x.shape[1]
+        return Budget({"all-to-all"}, 2 * sent("all-to-all", box, mesh.size))
+
+    check(
+        cases,
+        oracle=oracle,
+        compare=("value", "placement"),
+        how="jit",
+        budget=budget,
+    )
+
+
+def test_balance_loss(check):
+    def cases(rng):
+        drawn = []
+        for size, tokens, experts, k in (
+            (4, 6, 8, 2),
+            (8, 5, 12, 1),
+            (2, 9, 6, 3),
+        ):
+            (size,) = fitting(size)
+            m = mesh(rng, size)
+            home = np.repeat(np.arange(size), tokens)[:, None]
+            near = (np.arange(experts) % size == home) * 2.0
+            logits = rng.normal(size=(size * tokens, experts)) + near
+            p = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+            who = np.argsort(-p, axis=1)[:, :k].astype(np.int32)
+            who = cut(jax.device_put(who), m, "e")
+            drawn.append((cut(array(p), m, "e"), who, m))
+        return drawn
+
+    def oracle(p, who, mesh):
+        p, who = np.asarray(p, np.float64), np.asarray(who)
+        n = p.shape[1]
+        f = np.bincount(who.reshape(-1), minlength=n) / who.size
+        return np.float64(n * (f @ p.mean(0)))
+
+    def budget(p, who, mesh):
+        numbers = 2 * p.shape[1]
+        return Budget(
+            {"all-reduce"}, sent("all-reduce", 4 * numbers, mesh.size)
+        )
+
+    check(
+        cases,
+        oracle=oracle,
+        compare=("value", "placement"),
+        how="jit",
+        budget=budget,
+    )
+
+
+def test_capacity_for(check):
+    def cases(rng):
+        drawn = []
+        for devices, tokens, experts, k, hot, most in (
+            (4, 50, 8, 2, 0.8, 0.01),
+            (8, 32, 16, 2, 0.3, 0.05),
+            (2, 64, 4, 1, 1.5, 0.0),
+            (4, 8, 32, 2, 0.1, 0.5),
+            (4, 40, 8, 2, 2.0, 0.1),
+        ):
+            who = chosen(rng, devices * tokens, experts, hot, k)
+            drawn.append((who, experts, devices, most))
+        # 2 of 40 choices are one too many with 4 places: exactly 5 percent.
+        even = np.tile(np.arange(4), 10).reshape(20, 2)
+        even[0], even[10] = (0, 2), (0, 2)
+        drawn.append((even.astype(np.int32), 4, 2, 0.05))
+        return drawn
+
+    def oracle(who, experts, devices, most):
+        late = np.concatenate(
+            [places(m, experts) for m in np.split(who, devices)]
+        )
+        capacity = next(
+            c for c in range(1, who.size + 1) if (late >= c).mean() <= most
+        )
+        return capacity
+
+    check(cases, oracle=oracle, values="count")
+
+
+def test_ragged_offsets(check):
+    def cases(rng):
+        drawn = []
+        for n in (4, 3, 8, 2):
+            table = rng.integers(0, 9, (n, n))
+            table[0, 1] = table[1, 0] + 3
+            for me in {int(rng.integers(1, n)), n - 1}:
+                drawn.append(([[int(c) for c in row] for row in table], me))
+        return drawn
+
+    def oracle(sent, me):
+        table = np.array(sent)
+        here = np.cumsum(table, axis=1) - table
+        there = np.cumsum(table, axis=0) - table
+        return tuple(
+            [int(c) for c in part]
+            for part in (here[me], table[me], there[me], table[:, me])
+        )
+
+    check(cases, oracle=oracle, values=("index", "count", "index", "count"))
