@@ -11,7 +11,7 @@ from publish import record
 from publish.outputs import ledger, needs
 from publish.outputs.recordings import Made
 from publish.page import ROOT
-from publish.pages import status
+from publish.pages import status, terms
 
 ROWS = ledger.read(ROOT).rows
 # Written by hand; `published.json` by tests/minipod/pods/record_published.py, from a copy of what others have written.
@@ -46,6 +46,11 @@ def test_each_recorder_has_a_row_and_each_row_its_recorder():
     assert [ledger.fault(row, ROOT) for row in ROWS.values() if ledger.fault(row, ROOT)] == []
     lists = {path.parent.name for pattern in ("plans.txt", "*_tpu.py") for path in ROOT.glob(f"lessons/*/{pattern}")}
     assert lists == {name for row in ROWS.values() for name in row.arguments}
+
+
+@pytest.mark.parametrize("edition", ["en", "zh-Hans"])
+def test_the_status_page_has_a_word_for_each_need(edition):
+    assert {f"need_{need}" for need in needs.NEEDS} <= {name for name, row in terms.ui().items() if row.get(edition)}
 
 
 def test_each_recorded_file_of_a_lesson_is_of_one_row():
