@@ -58,6 +58,8 @@ def judged(name: str, lessons: list[str]) -> list[dict[str, str]]:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.json")
         wanted = [f"lessons/{lesson}" for lesson in lessons if Path(FOLDER, name, f"{lesson}.py").exists()]
+        if not wanted:
+            return []
         options = [
             f"--answers={FOLDER / name}",
             f"--report={report}",

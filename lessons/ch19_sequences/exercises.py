@@ -18,12 +18,12 @@ def merge_parts(
 ) -> jax.Array:
     """Put together what n devices have computed, each over its own keys.
 
-    The keys are cut into n parts. Of each part there is what `part` of the chapter
-    returns, for one head and i queries; all of it is here already, and the function
-    needs no mesh. top, below, is the largest score of this query in this part.
+    The keys are cut into n parts. Of each part there is nearly what `part` of the chapter
+    returns, for one head and i queries; all of it is here already, so the function
+    needs no mesh. In what follows, top is the largest score of this query in this part.
     values: f32[n, i, d]; for each part and query the sum, over the part's keys that
     the query sees, of exp(score - top) times the key's value. 0 where it sees none.
-    tops: f32[n, i]; -inf where the query sees no key of the part.
+    tops: f32[n, i]; where the query sees no key of the part, -inf (not `LOW`).
     totals: f32[n, i], the sum of exp(score - top); 0 where the query sees none.
     Every query sees a key in one of the parts at least. Scores lie between -10,000 and
     10,000, and no result may be nan.
@@ -32,11 +32,11 @@ def merge_parts(
 
     n 个设备各自算完了自己的键，请把它们的结果合并起来。
 
-    键分成 n 个部分。对每个部分，已经有了正文里 `part` 返回的 3 样东西，只有一个头、i 个查询；数据全
+    键分成 n 个部分。对每个部分，已经有了与正文里 `part` 返回的差不多的 3 样东西，只有一个头、i 个查询；数据全
     在这里，用不到网格。下文的 score 是一个查询对一个键的得分，top 是这个查询在这个部分里的最大得分。
     values：f32[n, i, d]；对每个部分、每个查询，把该部分里它看得到的每个键的值乘以
     exp(score - top)，再加起来。一个键也看不到时为 0。
-    tops：f32[n, i]；如果查询看不到这个部分的任何键，则为 -inf。
+    tops：f32[n, i]；如果查询看不到这个部分的任何键，则为 -inf（不是 `LOW`）。
     totals：f32[n, i]，exp(score - top) 的总和；看不到任何键时为 0。
     每个查询至少在一个部分里看得到键。得分在 -10,000 与 10,000 之间，结果里不能有 nan。
     返回 f32[i, d]，即每个查询对它看得到的所有键的注意力，也就是这些键的值以 exp(score) 为权的

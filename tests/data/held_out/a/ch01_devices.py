@@ -25,8 +25,6 @@ def spread(arrays, devices):
     return placed
 
 
-
-
 # what: leaves committed arguments where they are, since JAX moves them never
 def run_there(function, tree, device):
     def move(leaf):

@@ -10,17 +10,11 @@ from jax.sharding import PartitionSpec as P
 # what: compares the number of blocks only, not which device has which block
 def spec_for_picture(x, mesh, picture):
     block = next(iter(picture.values()))
-    wanted = [
-        n // len(range(*cut.indices(n)))
-        for cut, n in zip(block, x.shape, strict=True)
-    ]
+    wanted = [n // len(range(*cut.indices(n))) for cut, n in zip(block, x.shape, strict=True)]
     entries = None, "x", "y", ("x", "y"), ("y", "x")
     for pair in itertools.product(entries, repeat=2):
         named = jax.tree.leaves(pair)
-        counts = [
-            math.prod(mesh.shape[axis] for axis in jax.tree.leaves(entry))
-            for entry in pair
-        ]
+        counts = [math.prod(mesh.shape[axis] for axis in jax.tree.leaves(entry)) for entry in pair]
         if len(named) == len(set(named)) and counts == wanted:
             return jax.device_put(x, NamedSharding(mesh, P(*pair)))
     raise ValueError("no spec gives this picture")
@@ -36,10 +30,7 @@ def bytes_per_device(shape, dtype, mesh, spec):
 # what: deals the rows out evenly and pads each device's part at its own end
 def pad_and_slice(x, mesh):
     each = -(-len(x) // mesh.size)
-    parts = [
-        jnp.pad(part, ((0, each - len(part)), (0, 0)))
-        for part in jnp.array_split(x, mesh.size)
-    ]
+    parts = [jnp.pad(part, ((0, each - len(part)), (0, 0))) for part in jnp.array_split(x, mesh.size)]
     by_rows, copies = (NamedSharding(mesh, spec) for spec in (P("x"), P()))
     padded = jax.device_put(jnp.concatenate(parts), by_rows)
     return padded, jax.device_put(x, copies)
@@ -51,8 +42,5 @@ def read_layout(x, index):
         shard.device.id
         for shard in x.addressable_shards
         if shard.replica_id == 0
-        and all(
-            i in range(*cut.indices(n))
-            for i, cut, n in zip(index, shard.index, x.shape, strict=True)
-        )
+        and all(i in range(*cut.indices(n)) for i, cut, n in zip(index, shard.index, x.shape, strict=True))
     )

@@ -12,9 +12,7 @@ def spread_sums(x, mesh):
     def each(block):
         return lax.psum_scatter(block.sum(axis=0), "x", tiled=True)
 
-    return jax.shard_map(
-        each, mesh=mesh, in_specs=P("x", "y"), out_specs=P(("x", "y"))
-    )(x)
+    return jax.shard_map(each, mesh=mesh, in_specs=P("x", "y"), out_specs=P(("x", "y")))(x)
 
 
 # what: adds up within each block, and only then brings the rows together
@@ -23,9 +21,7 @@ def running_totals(x, mesh):
         totals = jnp.cumsum(block, axis=0)
         return lax.all_to_all(totals, "x", 1, 0, tiled=True)
 
-    return jax.shard_map(
-        each, mesh=mesh, in_specs=P("x", "y"), out_specs=P(None, ("y", "x"))
-    )(x)
+    return jax.shard_map(each, mesh=mesh, in_specs=P("x", "y"), out_specs=P(None, ("y", "x")))(x)
 
 
 # what: adds the bias to each partial sum, so it counts once for each device

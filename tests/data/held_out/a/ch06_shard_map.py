@@ -13,9 +13,7 @@ def block_sums(x, mesh, spec):
         part = block.sum(keepdims=True)
         return part, lax.psum(part[0, 0], axes)
 
-    return jax.shard_map(
-        each, mesh=mesh, in_specs=spec, out_specs=(P("x", "y"), P())
-    )(x)
+    return jax.shard_map(each, mesh=mesh, in_specs=spec, out_specs=(P("x", "y"), P()))(x)
 
 
 # what: the mean of the blocks' variances, each about its own mean
@@ -25,9 +23,7 @@ def mean_and_variance(x, guess, mesh):
         both = lax.pmean(jnp.stack([far.mean(), far.var()]), ("x", "y"))
         return guess + both[0], both[1]
 
-    return jax.shard_map(
-        each, mesh=mesh, in_specs=(P("x", "y"), P()), out_specs=(P(), P())
-    )(x, guess)
+    return jax.shard_map(each, mesh=mesh, in_specs=(P("x", "y"), P()), out_specs=(P(), P()))(x, guess)
 
 
 # what: psum picks the index of the one holder, but several may hold it

@@ -53,9 +53,7 @@ def to_experts(tokens, expert, weights, mesh):
         back = lax.all_to_all(there @ weights[0], "x", 0, 0, tiled=True)
         return back[order]
 
-    return jax.shard_map(
-        each, mesh=mesh, in_specs=P("x"), out_specs=P("x")
-    )(tokens, expert, weights)
+    return jax.shard_map(each, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(tokens, expert, weights)
 
 
 # what: gives the bytes that a device has afterwards, for a scatter as well

@@ -4,6 +4,7 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
+
 def at(mesh, *spec):
     return NamedSharding(mesh, P(*spec))
 
@@ -15,8 +16,6 @@ def mlp_by_constraints(x, w1, b1, w2, b2, mesh):
     h = lay(jnp.tanh(x @ lay(w1, columns) + b1), both)
     out = lay(h @ lay(w2, columns) + b2, both)
     return h, lay(out, at(mesh, "data", None))
-
-
 
 
 # what: scatters the sum along "model" first, and then gathers it

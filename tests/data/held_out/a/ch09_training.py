@@ -45,10 +45,7 @@ def shard_to_fit(params: dict, mesh: Mesh, limit: int) -> dict:
                 specs[name] = P(*[None] * axis, "data")
                 break
         held -= a.nbytes - a.nbytes // n
-    return {
-        name: jax.device_put(a, NamedSharding(mesh, specs[name]))
-        for name, a in params.items()
-    }
+    return {name: jax.device_put(a, NamedSharding(mesh, specs[name])) for name, a in params.items()}
 
 
 # what: Averages the hidden sum's parts over "model" instead of adding them up.

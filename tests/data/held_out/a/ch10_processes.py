@@ -4,8 +4,6 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 
-
-
 # what: Gives the process's sum to each local device: psum counts it for each.
 def global_sum(mine: np.ndarray) -> float:
     own = jnp.full((jax.local_device_count(),), mine.sum())

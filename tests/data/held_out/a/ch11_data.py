@@ -34,9 +34,7 @@ def mean_loss(w: np.ndarray, mine: np.ndarray, size: int) -> float:
 
 
 # what: Hands in the whole as if it were this process's part of it.
-def restore(
-    blocks: dict[str, np.ndarray], sharding: NamedSharding
-) -> jax.Array:
+def restore(blocks: dict[str, np.ndarray], sharding: NamedSharding) -> jax.Array:
     names = sorted(blocks, key=lambda name: int(name.split("-")[1]))
     whole = np.concatenate([blocks[name] for name in names])
     return jax.make_array_from_process_local_data(sharding, whole)

@@ -25,9 +25,7 @@ def two_level_psum(x: jax.Array, mesh: Mesh) -> jax.Array:
 
 
 # what: Swaps within with the last axis, which reorders the other axes, too.
-def mesh_within(
-    devices: list[jax.Device], sizes: dict[str, int], within: str
-) -> Mesh:
+def mesh_within(devices: list[jax.Device], sizes: dict[str, int], within: str) -> Mesh:
     devices = sorted(devices, key=lambda d: (d.process_index, d.id))
     names = list(sizes)
     at = names.index(within)
@@ -37,9 +35,7 @@ def mesh_within(
 
 
 # what: Cuts the array by all devices, not by the length of the group.
-def bytes_leaving(
-    groups: list[list[int]], process: list[int], size: int
-) -> dict[int, int]:
+def bytes_leaving(groups: list[list[int]], process: list[int], size: int) -> dict[int, int]:
     n = len(process)
     sent = dict.fromkeys(process, 0)
     for group in groups:

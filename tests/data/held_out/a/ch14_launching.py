@@ -21,18 +21,12 @@ def sbatch_file(
 
 
 # what: Numbers the GPUs through all hosts, not as each host counts them.
-def arguments_by_hand(
-    hosts: list[str], gpus: int, a_gpu_each: bool, port: int
-) -> list[dict]:
-    on = [(host, h * gpus + g) for h, host in enumerate(hosts)
-          for g in range(gpus)]
+def arguments_by_hand(hosts: list[str], gpus: int, a_gpu_each: bool, port: int) -> list[dict]:
+    on = [(host, h * gpus + g) for h, host in enumerate(hosts) for g in range(gpus)]
     if a_gpu_each:
         parts = [(host, [gpu]) for host, gpu in on]
     else:
-        parts = [
-            (host, [gpu for other, gpu in on if other == host])
-            for host in hosts
-        ]
+        parts = [(host, [gpu for other, gpu in on if other == host]) for host in hosts]
     return [
         {
             "host": host,

@@ -18,12 +18,8 @@ def make_it_fit(plan: Callable[[int], dict], rows: list[int]) -> int | None:
     return rows[low]
 
 
-
-
 # what: Gives an axis the links of its best line, not those of all together.
-def costliest_axis(
-    collectives: list[dict], lines: dict[str, list], speed: float
-) -> tuple[str, float]:
+def costliest_axis(collectives: list[dict], lines: dict[str, list], speed: float) -> tuple[str, float]:
     took = dict.fromkeys(lines, 0.0)
     for c in collectives:
         on = lines[c["axis"]]
@@ -37,9 +33,7 @@ def costliest_axis(
 
 
 # what: Lets the two axes send at once, though one comes after the other.
-def rows_to_hide(
-    rows: int, compute: float, network: dict[str, float], step: int
-) -> int | None:
+def rows_to_hide(rows: int, compute: float, network: dict[str, float], step: int) -> int | None:
     if compute < network["model"]:
         return None
     needed = rows * network["data"] / compute

@@ -21,17 +21,11 @@ def masked_mean(x, mask):
 def mixed_predict(predict, params, inputs):
     mesh = Mesh(np.array(jax.devices()[: len(inputs)]), ("d",))
     specs = {
-        layer: {
-            name: P("d") if name.startswith("own_") else P()
-            for name in arrays
-        }
-        for layer, arrays in params.items()
+        layer: {name: P("d") if name.startswith("own_") else P() for name in arrays} for layer, arrays in params.items()
     }
 
     def one(params, rows):
         return predict(params, rows[0])[None]
 
-    run = jax.shard_map(
-        one, mesh=mesh, in_specs=(specs, P("d")), out_specs=P("d")
-    )
+    run = jax.shard_map(one, mesh=mesh, in_specs=(specs, P("d")), out_specs=P("d"))
     return jax.jit(run)(params, inputs)

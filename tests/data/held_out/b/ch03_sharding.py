@@ -56,8 +56,5 @@ def read_layout(x, index):
     return [
         place
         for place, shard in enumerate(x.addressable_shards)
-        if all(
-            i in range(*cut.indices(n))
-            for i, cut, n in zip(index, shard.index, x.shape, strict=True)
-        )
+        if all(i in range(*cut.indices(n)) for i, cut, n in zip(index, shard.index, x.shape, strict=True))
     ]

@@ -13,11 +13,7 @@ def product_layout(subscripts, left, right):
     operands, result = subscripts.replace(" ", "").split("->")
     one, two = operands.split(",")
     cut = dict(zip(one, tuple(left))) | dict(zip(two, tuple(right)))
-    summed = {
-        entry
-        for letter, entry in cut.items()
-        if entry is not None and letter not in result
-    }
+    summed = {entry for letter, entry in cut.items() if entry is not None and letter not in result}
     return P(*(cut.get(letter) for letter in result)), sorted(summed, key=str)
 
 

@@ -23,9 +23,7 @@ def mean_and_variance(x, guess, mesh):
         mean = guess + lax.psum((block - guess).sum(), axes) / x.size
         return mean, lax.psum(((block - mean) ** 2).sum(), axes) / x.size
 
-    return jax.shard_map(
-        each, mesh=mesh, in_specs=(P("x", "y"), P()), out_specs=(P(), P())
-    )(x, guess)
+    return jax.shard_map(each, mesh=mesh, in_specs=(P("x", "y"), P()), out_specs=(P(), P()))(x, guess)
 
 
 # what: leaves it to the compiler, which gathers all candidates

@@ -4,6 +4,7 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
+
 def at(mesh, *spec):
     return NamedSharding(mesh, P(*spec))
 
@@ -50,9 +51,7 @@ def collective_matmul(x, w, mesh):
         me = lax.axis_index("x")
 
         def put(out, rows, owner):
-            return lax.dynamic_update_slice_in_dim(
-                out, rows @ w, owner * size, 0
-            )
+            return lax.dynamic_update_slice_in_dim(out, rows @ w, owner * size, 0)
 
         def turn(step, carry):
             out, rows = carry

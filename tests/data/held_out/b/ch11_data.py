@@ -14,16 +14,8 @@ def my_part(count: int) -> np.ndarray:
     return np.array([first + i for i in range(least + (me < more))])
 
 
-
-
-
-
 # what: Its callback heeds the rows asked for and not the columns.
-def restore(
-    blocks: dict[str, np.ndarray], sharding: NamedSharding
-) -> jax.Array:
+def restore(blocks: dict[str, np.ndarray], sharding: NamedSharding) -> jax.Array:
     names = sorted(blocks, key=lambda name: int(name.split("-")[1]))
     whole = np.concatenate([blocks[name] for name in names])
-    return jax.make_array_from_callback(
-        whole.shape, sharding, lambda index: whole[index[0]]
-    )
+    return jax.make_array_from_callback(whole.shape, sharding, lambda index: whole[index[0]])

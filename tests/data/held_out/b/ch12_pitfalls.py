@@ -45,5 +45,3 @@ def first_apart(calls: list[list[tuple[str, int]]]) -> tuple[int, int]:
         for process, call in enumerate(column):
             if column.count(call) == 1:
                 return process, call[1]
-
-

@@ -23,9 +23,7 @@ def two_level_psum(x: jax.Array, mesh: Mesh) -> jax.Array:
 
 
 # what: Sorts by id alone, as if ids rose from process to process.
-def mesh_within(
-    devices: list[jax.Device], sizes: dict[str, int], within: str
-) -> Mesh:
+def mesh_within(devices: list[jax.Device], sizes: dict[str, int], within: str) -> Mesh:
     devices = sorted(devices, key=lambda d: d.id)
     shape = [size for name, size in sizes.items() if name != within]
     grid = np.array(devices).reshape(*shape, sizes[within])
@@ -34,9 +32,7 @@ def mesh_within(
 
 
 # what: Lists only the processes that send something.
-def bytes_leaving(
-    groups: list[list[int]], process: list[int], size: int
-) -> dict[int, int]:
+def bytes_leaving(groups: list[list[int]], process: list[int], size: int) -> dict[int, int]:
     sent = {}
     for group in groups:
         n = len(group)

@@ -20,9 +20,7 @@ srun python -u {program}
 
 
 # what: Numbers round the hosts, one GPU of each, and not host after host.
-def arguments_by_hand(
-    hosts: list[str], gpus: int, a_gpu_each: bool, port: int
-) -> list[dict]:
+def arguments_by_hand(hosts: list[str], gpus: int, a_gpu_each: bool, port: int) -> list[dict]:
     if a_gpu_each:
         parts = [(host, [gpu]) for gpu in range(gpus) for host in hosts]
     else:

@@ -29,9 +29,7 @@ def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
 
 
 # what: Looks for the longest collective, not for the longest sum of an axis.
-def costliest_axis(
-    collectives: list[dict], lines: dict[str, list], speed: float
-) -> tuple[str, float]:
+def costliest_axis(collectives: list[dict], lines: dict[str, list], speed: float) -> tuple[str, float]:
     def took(c):
         on = lines[c["axis"]]
         n = math.prod(chips for chips, _ in on)
@@ -42,5 +40,3 @@ def costliest_axis(
 
     worst = max(collectives, key=took)
     return worst["axis"], took(worst)
-
-

@@ -36,5 +36,3 @@ def newest_whole(folder: dict[str, dict[str, int]]) -> int:
         if parts == files["expected"]:
             newest = max(newest, int(found[1]))
     return newest
-
-

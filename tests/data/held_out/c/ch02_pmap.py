@@ -14,11 +14,6 @@ def masked_mean(x: jax.Array, mask: jax.Array) -> jax.Array:
 
 
 # what: looks for "own_" anywhere in the name, so that a shared "down_…" is taken for a device's own
-def mixed_predict(
-    predict: Callable, params: dict, inputs: jax.Array
-) -> jax.Array:
-    axes = {
-        group: {name: 0 if "own_" in name else None for name in arrays}
-        for group, arrays in params.items()
-    }
+def mixed_predict(predict: Callable, params: dict, inputs: jax.Array) -> jax.Array:
+    axes = {group: {name: 0 if "own_" in name else None for name in arrays} for group, arrays in params.items()}
     return jax.pmap(predict, in_axes=(axes, 0))(params, inputs)

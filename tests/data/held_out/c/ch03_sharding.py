@@ -6,9 +6,7 @@ from jax.sharding import PartitionSpec as P
 
 
 # what: forgets that a dimension can be cut over both axes the other way round, ("y", "x")
-def spec_for_picture(
-    x: jax.Array, mesh: Mesh, picture: dict[jax.Device, tuple[slice, ...]]
-) -> jax.Array:
+def spec_for_picture(x: jax.Array, mesh: Mesh, picture: dict[jax.Device, tuple[slice, ...]]) -> jax.Array:
     specs = [
         P(None, None),
         P("x", None),
@@ -40,9 +38,7 @@ def spec_for_picture(
 
 
 # what: multiplies the shape with jnp, whose int32 overflows for a large shard
-def bytes_per_device(
-    shape: tuple[int, ...], dtype: str, mesh: Mesh, spec: P
-) -> int:
+def bytes_per_device(shape: tuple[int, ...], dtype: str, mesh: Mesh, spec: P) -> int:
     shard = NamedSharding(mesh, spec).shard_shape(shape)
     elements = jnp.prod(jnp.array(shard, dtype=int))
     return int(elements * jnp.dtype(dtype).itemsize)

@@ -26,9 +26,7 @@ def product_layout(subscripts: str, left: P, right: P) -> tuple[P, list[str]]:
 
 
 # what: cuts the shared dimension along the axes that the product leaves free, to save memory; then partial sums must be added up
-def quiet_product(
-    left: jax.Array, right: jax.Array, mesh: Mesh, spec: P
-) -> tuple[jax.Array, jax.Array, jax.Array]:
+def quiet_product(left: jax.Array, right: jax.Array, mesh: Mesh, spec: P) -> tuple[jax.Array, jax.Array, jax.Array]:
     rows, columns = (tuple(spec) + (None, None))[:2]
     used = set()
     for entry in (rows, columns):

@@ -21,9 +21,7 @@ def running_totals(x: jax.Array, mesh: Mesh) -> jax.Array:
         above = jnp.arange(totals.shape[0]) < lax.axis_index("x")
         return inside + jnp.sum(jnp.where(above[:, None], totals, 0), axis=0)
 
-    return jax.shard_map(
-        part, mesh=mesh, in_specs=P("x", "y"), out_specs=P("x", "y")
-    )(x)
+    return jax.shard_map(part, mesh=mesh, in_specs=P("x", "y"), out_specs=P("x", "y"))(x)
 
 
 # what: adds the bias to every partial product, before the all-reduce, so that it counts once per device along "y"

@@ -6,9 +6,7 @@ from jax.sharding import PartitionSpec as P
 
 
 # what: sums along one axis after the other, two all-reduces where one along both is enough: too much sent
-def block_sums(
-    x: jax.Array, mesh: Mesh, spec: P
-) -> tuple[jax.Array, jax.Array]:
+def block_sums(x: jax.Array, mesh: Mesh, spec: P) -> tuple[jax.Array, jax.Array]:
     axes = []
     for entry in spec:
         if entry is not None:
@@ -25,18 +23,14 @@ def block_sums(
 
 
 # what: takes the mean square distance from guess for the variance, without taking off what guess is beside the mean
-def mean_and_variance(
-    x: jax.Array, guess: jax.Array, mesh: Mesh
-) -> tuple[jax.Array, jax.Array]:
+def mean_and_variance(x: jax.Array, guess: jax.Array, mesh: Mesh) -> tuple[jax.Array, jax.Array]:
     def part(block, guess):
         away = block - guess
         sums = lax.psum(jnp.stack([jnp.sum(away), jnp.sum(away * away)]), ("x", "y"))
         means = sums / x.size
         return guess + means[0], means[1]
 
-    return jax.shard_map(
-        part, mesh=mesh, in_specs=(P("x", "y"), P()), out_specs=(P(), P())
-    )(x, guess)
+    return jax.shard_map(part, mesh=mesh, in_specs=(P("x", "y"), P()), out_specs=(P(), P()))(x, guess)
 
 
 # what: of the shards that hold the largest number the last one wins, not the first
@@ -61,6 +55,4 @@ def smooth(x: jax.Array, mesh: Mesh) -> jax.Array:
         tall = jnp.concatenate([before[-1:], block, after[:1]])
         return (tall[:-2] + tall[1:-1] + tall[2:]) / 3
 
-    return jax.shard_map(
-        part, mesh=mesh, in_specs=P("x", None), out_specs=P("x", None)
-    )(x)
+    return jax.shard_map(part, mesh=mesh, in_specs=P("x", None), out_specs=P("x", None))(x)

@@ -19,49 +19,35 @@ def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
         travelling = lax.dynamic_index_in_dim(pieces, me, keepdims=False)
         for step in range(1, n):
             travelling = lax.ppermute(travelling, "x", ring)
-            travelling += lax.dynamic_index_in_dim(
-                pieces, (me - step) % n, keepdims=False
-            )
+            travelling += lax.dynamic_index_in_dim(pieces, (me - step) % n, keepdims=False)
         for step in range(n):
             if step:
                 travelling = lax.ppermute(travelling, "x", ring)
-            pieces = lax.dynamic_update_index_in_dim(
-                pieces, travelling, (me - step) % n, 0
-            )
+            pieces = lax.dynamic_update_index_in_dim(pieces, travelling, (me - step) % n, 0)
         return pieces.reshape(row.shape)
 
     return jax.shard_map(part, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(x)
 
 
 # what: divides by the length of the first dimension inside shard_map, which is 1 there: a sum, no mean
-def mean_gradient_shards(
-    gradients: dict[str, jax.Array], mesh: Mesh
-) -> dict[str, jax.Array]:
+def mean_gradient_shards(gradients: dict[str, jax.Array], mesh: Mesh) -> dict[str, jax.Array]:
     def part(own):
         return {
-            name: lax.psum_scatter(g[0], "x", scatter_dimension=0, tiled=True)
-            / g.shape[0]
-            for name, g in own.items()
+            name: lax.psum_scatter(g[0], "x", scatter_dimension=0, tiled=True) / g.shape[0] for name, g in own.items()
         }
 
-    return jax.shard_map(part, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(
-        gradients
-    )
+    return jax.shard_map(part, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(gradients)
 
 
 # what: undoes the sorting by sorting once more with the same order, not with its inverse
-def to_experts(
-    tokens: jax.Array, expert: jax.Array, weights: jax.Array, mesh: Mesh
-) -> jax.Array:
+def to_experts(tokens: jax.Array, expert: jax.Array, weights: jax.Array, mesh: Mesh) -> jax.Array:
     def part(own, number, matrix):
         order = jnp.argsort(number)
         there = lax.all_to_all(own[order], "x", 0, 0, tiled=True)
         back = lax.all_to_all(there @ matrix[0], "x", 0, 0, tiled=True)
         return back[order]
 
-    return jax.shard_map(
-        part, mesh=mesh, in_specs=(P("x"), P("x"), P("x")), out_specs=P("x")
-    )(tokens, expert, weights)
+    return jax.shard_map(part, mesh=mesh, in_specs=(P("x"), P("x"), P("x")), out_specs=P("x"))(tokens, expert, weights)
 
 
 # what: gives for an all-gather the bytes of one device's block, not of what has been gathered

@@ -80,9 +80,7 @@ def collective_matmul(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
         height = rows.shape[0]
 
         def put(result, rows, owner):
-            return lax.dynamic_update_slice_in_dim(
-                result, rows @ weights, owner * height, axis=0
-            )
+            return lax.dynamic_update_slice_in_dim(result, rows @ weights, owner * height, axis=0)
 
         def step(i, carry):
             rows, result = carry

@@ -24,9 +24,7 @@ def dropout_step(
         new = jax.tree.map(lambda p, g: p - rate * g, params, gradient)
         return new, lax.pmean(value, "data")
 
-    return jax.shard_map(
-        part, mesh=mesh, in_specs=(P(), P("data"), P("data")), out_specs=(P(), P())
-    )(params, x, y)
+    return jax.shard_map(part, mesh=mesh, in_specs=(P(), P("data"), P("data")), out_specs=(P(), P()))(params, x, y)
 
 
 # what: cuts an array along its longest dimension that divides, not along the first one
@@ -44,10 +42,7 @@ def shard_to_fit(params: dict, mesh: Mesh, limit: int) -> dict:
         dim = max(dims, key=lambda i: shape[i])
         specs[name] = P(*(["data" if i == dim else None for i in range(len(shape))]))
         held -= params[name].nbytes - params[name].nbytes // n
-    return {
-        name: jax.device_put(array, NamedSharding(mesh, specs[name]))
-        for name, array in params.items()
-    }
+    return {name: jax.device_put(array, NamedSharding(mesh, specs[name])) for name, array in params.items()}
 
 
 # what: differentiates by the shared params, so that shard_map sums the gradient over the devices in every microbatch
@@ -73,9 +68,7 @@ def accumulated_gradient(
         return jax.tree.map(lambda g: g / count, gradient)
 
     rows = P(None, "data")
-    return jax.shard_map(
-        part, mesh=mesh, in_specs=(P(), rows, rows, rows), out_specs=P()
-    )(params, x, y, real)
+    return jax.shard_map(part, mesh=mesh, in_specs=(P(), rows, rows, rows), out_specs=P())(params, x, y, real)
 
 
 # what: donates a copy, to keep the caller's state usable: the old state's own memory is not taken over

@@ -20,9 +20,7 @@ def who_am_i() -> dict[str, object]:
 def global_sum(mine: np.ndarray) -> float:
     mesh = Mesh(np.array(jax.devices()), ("x",))
     rows = np.tile(mine, (jax.local_device_count(), 1))
-    everyone = jax.make_array_from_process_local_data(
-        NamedSharding(mesh, P("x")), rows
-    )
+    everyone = jax.make_array_from_process_local_data(NamedSharding(mesh, P("x")), rows)
     total = jax.jit(jnp.sum, out_shardings=NamedSharding(mesh, P()))(everyone)
     return float(total.addressable_data(0))
 
@@ -38,6 +36,4 @@ def print_mean(xs: jax.Array) -> None:
 def gather_for_all(mine: np.ndarray) -> np.ndarray:
     devices = np.array(jax.devices()).reshape(jax.process_count(), -1)
     mesh = Mesh(devices, ("process", "device"))
-    return jax.make_array_from_process_local_data(
-        NamedSharding(mesh, P("process")), mine
-    )
+    return jax.make_array_from_process_local_data(NamedSharding(mesh, P("process")), mine)

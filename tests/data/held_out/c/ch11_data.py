@@ -24,10 +24,6 @@ def mean_loss(w: np.ndarray, mine: np.ndarray, size: int) -> float:
 
 
 # what: sorts the names as text, so that "rows-12" stands before "rows-4"
-def restore(
-    blocks: dict[str, np.ndarray], sharding: NamedSharding
-) -> jax.Array:
+def restore(blocks: dict[str, np.ndarray], sharding: NamedSharding) -> jax.Array:
     whole = np.concatenate([blocks[name] for name in sorted(blocks)])
-    return jax.make_array_from_callback(
-        whole.shape, sharding, lambda index: whole[index]
-    )
+    return jax.make_array_from_callback(whole.shape, sharding, lambda index: whole[index])

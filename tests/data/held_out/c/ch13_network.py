@@ -25,9 +25,7 @@ def two_level_psum(x: jax.Array, mesh: Mesh) -> jax.Array:
 
 
 # what: swaps the last axis with the place of `within` instead of moving it there, which mixes up the other axes
-def mesh_within(
-    devices: list[jax.Device], sizes: dict[str, int], within: str
-) -> Mesh:
+def mesh_within(devices: list[jax.Device], sizes: dict[str, int], within: str) -> Mesh:
     ordered = sorted(devices, key=lambda d: (d.process_index, d.id))
     names = list(sizes)
     others = [sizes[name] for name in names if name != within]
@@ -38,16 +36,11 @@ def mesh_within(
 
 
 # what: counts a group's way from one process to another once, even where its ring takes it several times
-def bytes_leaving(
-    groups: list[list[int]], process: list[int], size: int
-) -> dict[int, int]:
+def bytes_leaving(groups: list[list[int]], process: list[int], size: int) -> dict[int, int]:
     leaving = {number: 0 for number in process}
     for group in groups:
         n = len(group)
-        ways = {
-            (process[here], process[there])
-            for here, there in zip(group, group[1:] + group[:1])
-        }
+        ways = {(process[here], process[there]) for here, there in zip(group, group[1:] + group[:1])}
         for source, target in ways:
             if source != target:
                 leaving[source] += 2 * (n - 1) * (size // n)

@@ -22,9 +22,7 @@ srun --kill-on-bad-exit=1 python -u {shlex.quote(program)}
 
 
 # what: believes that a process with one GPU counts it as 0, whichever of the host's it is
-def arguments_by_hand(
-    hosts: list[str], gpus: int, a_gpu_each: bool, port: int
-) -> list[dict]:
+def arguments_by_hand(hosts: list[str], gpus: int, a_gpu_each: bool, port: int) -> list[dict]:
     places = []
     for host in hosts:
         if a_gpu_each:
@@ -51,9 +49,7 @@ def which_launcher(environ: dict[str, str]) -> tuple[str, int, int] | None:
             int(environ["OMPI_COMM_WORLD_RANK"]),
             int(environ["OMPI_COMM_WORLD_SIZE"]),
         )
-    if all(
-        name in environ for name in ("SLURM_JOB_ID", "SLURM_PROCID", "SLURM_NTASKS")
-    ):
+    if all(name in environ for name in ("SLURM_JOB_ID", "SLURM_PROCID", "SLURM_NTASKS")):
         return "slurm", int(environ["SLURM_PROCID"]), int(environ["SLURM_NTASKS"])
     names = environ.get("TPU_PROCESS_ADDRESSES")
     if names is None:
@@ -66,11 +62,7 @@ def which_launcher(environ: dict[str, str]) -> tuple[str, int, int] | None:
 # what: lists an id once for each report, not once
 def what_is_wrong(reports: list[dict], expected: int) -> tuple[str, list[int]]:
     ids = [report["process_id"] for report in reports]
-    wrong = sorted(
-        report["process_id"]
-        for report in reports
-        if report["num_processes"] != expected
-    )
+    wrong = sorted(report["process_id"] for report in reports if report["num_processes"] != expected)
     if wrong:
         return "count", wrong
     twice = sorted(number for number in ids if Counter(ids)[number] > 1)

@@ -22,11 +22,7 @@ def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
     def seconds(plan):
         return max(plan["seconds"].values())
 
-    fitting = [
-        plan
-        for plan in plans
-        if plan["fits"] and plan["memory"]["peak"] <= 0.9 * plan["memory"]["limit"]
-    ]
+    fitting = [plan for plan in plans if plan["fits"] and plan["memory"]["peak"] <= 0.9 * plan["memory"]["limit"]]
     if not fitting:
         return None
     best = min(fitting, key=lambda p: prod(p["mesh"].values()) * seconds(p))
@@ -36,9 +32,7 @@ def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
 
 
 # what: finds the axis of the one collective that takes longest, not of all along an axis together
-def costliest_axis(
-    collectives: list[dict], lines: dict[str, list], speed: float
-) -> tuple[str, float]:
+def costliest_axis(collectives: list[dict], lines: dict[str, list], speed: float) -> tuple[str, float]:
     def seconds(collective):
         axis = lines[collective["axis"]]
         n = prod(chips for chips, _ in axis)
@@ -53,9 +47,7 @@ def costliest_axis(
 
 
 # what: believes that all of the network time stays as it is when the batch grows
-def rows_to_hide(
-    rows: int, compute: float, network: dict[str, float], step: int
-) -> int | None:
+def rows_to_hide(rows: int, compute: float, network: dict[str, float], step: int) -> int | None:
     if compute <= 0:
         return None
     total = Fraction(network["data"]) + Fraction(network["model"])

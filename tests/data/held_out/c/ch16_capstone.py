@@ -20,9 +20,7 @@ def next_rows(
 
 # what: takes the step of the process that was told, though another one may be further
 def stop_after(begun: int, told: bool) -> int:
-    everyone = multihost_utils.process_allgather(
-        np.array([begun, int(told)], np.int32)
-    )
+    everyone = multihost_utils.process_allgather(np.array([begun, int(told)], np.int32))
     steps = [int(step) for step, was_told in everyone if was_told]
     return max(steps) + 1 if steps else 0
 

@@ -16,17 +16,13 @@ def masked_mean(x: jax.Array, mask: jax.Array) -> jax.Array:
 
 
 # what: "own_" anywhere in the path to an array makes it a device's own, not only at the start of its name
-def mixed_predict(
-    predict: Callable, params: dict, inputs: jax.Array
-) -> jax.Array:
+def mixed_predict(predict: Callable, params: dict, inputs: jax.Array) -> jax.Array:
     def axis(path, leaf):
         return 0 if "own_" in jax.tree_util.keystr(path) else None
 
     axes = {
         group: {
-            name: axis(
-                (jax.tree_util.DictKey(group), jax.tree_util.DictKey(name)), leaf
-            )
+            name: axis((jax.tree_util.DictKey(group), jax.tree_util.DictKey(name)), leaf)
             for name, leaf in arrays.items()
         }
         for group, arrays in params.items()

@@ -6,9 +6,7 @@ from jax.sharding import PartitionSpec as P
 
 
 # what: a dimension cut along both axes is always ("x", "y"); the other order is taken for the same thing
-def spec_for_picture(
-    x: jax.Array, mesh: Mesh, picture: dict[jax.Device, tuple[slice, ...]]
-) -> jax.Array:
+def spec_for_picture(x: jax.Array, mesh: Mesh, picture: dict[jax.Device, tuple[slice, ...]]) -> jax.Array:
     def starts(device):
         return [s.indices(n)[0] for s, n in zip(picture[device], x.shape)]
 
@@ -22,19 +20,13 @@ def spec_for_picture(
     }
     entries = []
     for dimension in range(2):
-        axes = tuple(
-            name
-            for name in ("x", "y")
-            if moves[name][dimension] != corner[dimension]
-        )
+        axes = tuple(name for name in ("x", "y") if moves[name][dimension] != corner[dimension])
         entries.append(axes if axes else None)
     return jax.device_put(x, NamedSharding(mesh, P(*entries)))
 
 
 # what: an array that is cut at all is cut over every device of the mesh, whichever axes the spec names
-def bytes_per_device(
-    shape: tuple[int, ...], dtype: str, mesh: Mesh, spec: P
-) -> int:
+def bytes_per_device(shape: tuple[int, ...], dtype: str, mesh: Mesh, spec: P) -> int:
     total = jnp.dtype(dtype).itemsize
     for size in shape:
         total *= size
@@ -48,13 +40,8 @@ def pad_and_slice(x: jax.Array, mesh: Mesh) -> tuple[jax.Array, jax.Array]:
     n, columns = x.shape
     devices = mesh.size
     height = -(-n // devices)
-    blocks = [
-        np.pad(block, ((0, height - len(block)), (0, 0)))
-        for block in np.array_split(np.asarray(x), devices)
-    ]
-    padded = jax.device_put(
-        np.concatenate(blocks), NamedSharding(mesh, P("x", None))
-    )
+    blocks = [np.pad(block, ((0, height - len(block)), (0, 0))) for block in np.array_split(np.asarray(x), devices)]
+    padded = jax.device_put(np.concatenate(blocks), NamedSharding(mesh, P("x", None)))
     back = jax.device_put(x, NamedSharding(mesh, P()))
     return padded, back
 

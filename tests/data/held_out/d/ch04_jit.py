@@ -17,10 +17,7 @@ def product_layout(subscripts: str, left: P, right: P) -> tuple[P, list[str]]:
         return dict(zip(letters, entries))
 
     in_a, in_b = cuts(a, left), cuts(b, right)
-    spec = [
-        in_a[letter] if in_a.get(letter) is not None else in_b.get(letter)
-        for letter in result
-    ]
+    spec = [in_a[letter] if in_a.get(letter) is not None else in_b.get(letter) for letter in result]
     axes = set()
     for letter in set(a) & set(b):
         if letter not in result and in_a[letter] is not None:
@@ -30,9 +27,7 @@ def product_layout(subscripts: str, left: P, right: P) -> tuple[P, list[str]]:
 
 
 # what: a copy of right on every device is the quietest layout (it needs no message either)
-def quiet_product(
-    left: jax.Array, right: jax.Array, mesh: Mesh, spec: P
-) -> tuple[jax.Array, jax.Array, jax.Array]:
+def quiet_product(left: jax.Array, right: jax.Array, mesh: Mesh, spec: P) -> tuple[jax.Array, jax.Array, jax.Array]:
     rows = spec[0] if len(spec) > 0 else None
     left = jax.device_put(left, NamedSharding(mesh, P(rows, None)))
     right = jax.device_put(right, NamedSharding(mesh, P()))

@@ -6,9 +6,7 @@ from jax.sharding import PartitionSpec as P
 
 
 # what: one psum after the other along two axes costs no more than one along both
-def block_sums(
-    x: jax.Array, mesh: Mesh, spec: P
-) -> tuple[jax.Array, jax.Array]:
+def block_sums(x: jax.Array, mesh: Mesh, spec: P) -> tuple[jax.Array, jax.Array]:
     axes = []
     for entry in spec:
         if entry is not None:
@@ -21,15 +19,11 @@ def block_sums(
             total = lax.psum(total, axis)
         return sums, total
 
-    return jax.shard_map(
-        one, mesh=mesh, in_specs=spec, out_specs=(spec, P())
-    )(x)
+    return jax.shard_map(one, mesh=mesh, in_specs=spec, out_specs=(spec, P()))(x)
 
 
 # what: the mean of the devices' variances is the variance of all
-def mean_and_variance(
-    x: jax.Array, guess: jax.Array, mesh: Mesh
-) -> tuple[jax.Array, jax.Array]:
+def mean_and_variance(x: jax.Array, guess: jax.Array, mesh: Mesh) -> tuple[jax.Array, jax.Array]:
     def one(block, guess):
         away = block - guess
         mean = jnp.mean(away)
@@ -37,9 +31,7 @@ def mean_and_variance(
         both = lax.pmean(jnp.stack([mean, variance]), ("x", "y"))
         return guess + both[0], both[1]
 
-    return jax.shard_map(
-        one, mesh=mesh, in_specs=(P("x", "y"), P()), out_specs=(P(), P())
-    )(x, guess)
+    return jax.shard_map(one, mesh=mesh, in_specs=(P("x", "y"), P()), out_specs=(P(), P()))(x, guess)
 
 
 # what: only one device can hold the largest, so a psum hands its index out
@@ -66,6 +58,4 @@ def smooth(x: jax.Array, mesh: Mesh) -> jax.Array:
         rows = jnp.concatenate([above, block, below])
         return (rows[:-2] + rows[1:-1] + rows[2:]) / 3
 
-    return jax.shard_map(
-        one, mesh=mesh, in_specs=P("x", None), out_specs=P("x", None)
-    )(x)
+    return jax.shard_map(one, mesh=mesh, in_specs=P("x", None), out_specs=P("x", None))(x)

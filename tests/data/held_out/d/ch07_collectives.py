@@ -30,41 +30,27 @@ def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
 
 
 # what: inside shard_map the first dimension of a gradient still has size n, so its length is the divisor
-def mean_gradient_shards(
-    gradients: dict[str, jax.Array], mesh: Mesh
-) -> dict[str, jax.Array]:
+def mean_gradient_shards(gradients: dict[str, jax.Array], mesh: Mesh) -> dict[str, jax.Array]:
     def one(gradients):
         def share(gradient):
-            piece = lax.psum_scatter(
-                gradient[0], "x", scatter_dimension=0, tiled=True
-            )
+            piece = lax.psum_scatter(gradient[0], "x", scatter_dimension=0, tiled=True)
             return piece / gradient.shape[0]
 
         return jax.tree.map(share, gradients)
 
-    return jax.shard_map(one, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(
-        gradients
-    )
+    return jax.shard_map(one, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(gradients)
 
 
 # what: sorting by the same order once more undoes the sorting
-def to_experts(
-    tokens: jax.Array, expert: jax.Array, weights: jax.Array, mesh: Mesh
-) -> jax.Array:
+def to_experts(tokens: jax.Array, expert: jax.Array, weights: jax.Array, mesh: Mesh) -> jax.Array:
     def one(tokens, expert, weights):
         order = jnp.argsort(expert, stable=True)
-        sent = lax.all_to_all(
-            tokens[order], "x", split_axis=0, concat_axis=0, tiled=True
-        )
+        sent = lax.all_to_all(tokens[order], "x", split_axis=0, concat_axis=0, tiled=True)
         done = sent @ weights[0]
-        home = lax.all_to_all(
-            done, "x", split_axis=0, concat_axis=0, tiled=True
-        )
+        home = lax.all_to_all(done, "x", split_axis=0, concat_axis=0, tiled=True)
         return home[order]
 
-    return jax.shard_map(
-        one, mesh=mesh, in_specs=(P("x"), P("x"), P("x")), out_specs=P("x")
-    )(tokens, expert, weights)
+    return jax.shard_map(one, mesh=mesh, in_specs=(P("x"), P("x"), P("x")), out_specs=P("x"))(tokens, expert, weights)
 
 
 # what: the bytes of a collective are those of the block that a device hands in, for an all-gather too

@@ -66,9 +66,7 @@ def mlp_explicit(
     b1 = lie(b1, "model")
     w2 = lie(w2, "model", None)
     h = jnp.tanh(x @ w1 + b1)
-    product = jnp.dot(
-        h, w2, out_sharding=NamedSharding(mesh, P("data", "model"))
-    )
+    product = jnp.dot(h, w2, out_sharding=NamedSharding(mesh, P("data", "model")))
     return h, lie(product, "data", None) + b2
 
 
@@ -85,9 +83,7 @@ def collective_matmul(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
             block, out = carry
             following = lax.ppermute(block, "x", to_next)
             start = ((me - s) % n) * rows
-            out = lax.dynamic_update_slice_in_dim(
-                out, block @ w, start, axis=0
-            )
+            out = lax.dynamic_update_slice_in_dim(out, block @ w, start, axis=0)
             return following, out
 
         out = jnp.zeros((n * rows, w.shape[1]), x.dtype)

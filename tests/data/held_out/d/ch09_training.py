@@ -20,9 +20,7 @@ def dropout_step(
     n = mesh.shape["data"]
 
     def one(params, x, y):
-        key = jax.random.fold_in(
-            jax.random.key(seed), lax.axis_index("data")
-        )
+        key = jax.random.fold_in(jax.random.key(seed), lax.axis_index("data"))
 
         def mean(params):
             return lax.pmean(loss(params, x, y, key), "data")
@@ -53,10 +51,7 @@ def shard_to_fit(params: dict, mesh: Mesh, limit: int) -> dict:
         if array.ndim and array.shape[0] % n == 0:
             specs[name] = P("data")
             held -= array.nbytes - array.nbytes // n
-    return {
-        name: jax.device_put(array, NamedSharding(mesh, specs[name]))
-        for name, array in params.items()
-    }
+    return {name: jax.device_put(array, NamedSharding(mesh, specs[name])) for name, array in params.items()}
 
 
 # what: the sum over the devices that JAX adds to a gradient of shared params is made once, after the loop
@@ -85,9 +80,7 @@ def accumulated_gradient(
         return jax.tree.map(lambda g: g / count, total)
 
     cut = P(None, "data")
-    return jax.shard_map(
-        one, mesh=mesh, in_specs=(P(), cut, cut, cut), out_specs=P()
-    )(params, x, y, real)
+    return jax.shard_map(one, mesh=mesh, in_specs=(P(), cut, cut, cut), out_specs=P())(params, x, y, real)
 
 
 # what: memory_analysis() counts all devices together, so one device's bytes are a fraction of it
@@ -96,11 +89,7 @@ def two_steps_in_one_memory(
 ) -> tuple[dict[str, jax.Array], int]:
     layouts = jax.tree.map(lambda array: array.sharding, state)
     devices = next(iter(state.values())).sharding.mesh.size
-    compiled = (
-        jax.jit(update, donate_argnums=0, out_shardings=layouts)
-        .lower(state, batch)
-        .compile()
-    )
+    compiled = jax.jit(update, donate_argnums=0, out_shardings=layouts).lower(state, batch).compile()
     shared = compiled.memory_analysis().alias_size_in_bytes
     for _ in range(2):
         state = compiled(state, batch)

@@ -31,9 +31,7 @@ def equal_steps(
 
 
 # what: hands in the whole as if it were this process's part of it
-def restore(
-    blocks: dict[str, np.ndarray], sharding: NamedSharding
-) -> jax.Array:
+def restore(blocks: dict[str, np.ndarray], sharding: NamedSharding) -> jax.Array:
     names = sorted(blocks, key=lambda name: int(name.removeprefix("rows-")))
     whole = np.concatenate([blocks[name] for name in names])
     return jax.make_array_from_process_local_data(sharding, whole)

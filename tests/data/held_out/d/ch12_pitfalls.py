@@ -17,9 +17,7 @@ def sum_by_name(mine: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 # what: the width is agreed on by taking that of process 0, not the largest
 def padded_sum(mine: np.ndarray) -> np.ndarray:
     own = mine.sum(axis=0)
-    longest = int(
-        multihost_utils.broadcast_one_to_all(np.int32(mine.shape[1]))
-    )
+    longest = int(multihost_utils.broadcast_one_to_all(np.int32(mine.shape[1])))
     handed = np.zeros(longest, np.float32)
     common = min(longest, len(own))
     handed[:common] = own[:common]
@@ -29,9 +27,7 @@ def padded_sum(mine: np.ndarray) -> np.ndarray:
 # what: a process that has run out hands in zeros, and they are counted like numbers
 def mean_of_batches(batches: list[np.ndarray]) -> float:
     n = len(batches[0]) if batches else 0
-    shapes = multihost_utils.process_allgather(
-        np.array([len(batches), n], np.int32)
-    )
+    shapes = multihost_utils.process_allgather(np.array([len(batches), n], np.int32))
     steps, n = (int(number) for number in np.max(shapes, axis=0))
     total, count = 0.0, 0
     for step in range(steps):
@@ -67,10 +63,7 @@ def who_is_missing(
     stacks: list[list[tuple[str, int, str]]],
 ) -> tuple[int, int] | None:
     for process, stack in enumerate(stacks):
-        waits = any(
-            file == "progress.py" or file.startswith("jax/")
-            for file, _, _ in stack
-        )
+        waits = any(file == "progress.py" or file.startswith("jax/") for file, _, _ in stack)
         if not waits:
             lines = [line for file, line, _ in stack if file == "incident.py"]
             return process, lines[-1]

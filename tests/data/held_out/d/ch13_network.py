@@ -25,9 +25,7 @@ def two_level_psum(x: jax.Array, mesh: Mesh) -> jax.Array:
 
 
 # what: swapping `within` with the last axis and back keeps the order of the others
-def mesh_within(
-    devices: list[jax.Device], sizes: dict[str, int], within: str
-) -> Mesh:
+def mesh_within(devices: list[jax.Device], sizes: dict[str, int], within: str) -> Mesh:
     names = tuple(sizes)
     place = names.index(within)
     shape = list(sizes.values())
@@ -39,9 +37,7 @@ def mesh_within(
 
 
 # what: the pieces are cut by the number of all devices, not by the length of the group
-def bytes_leaving(
-    groups: list[list[int]], process: list[int], size: int
-) -> dict[int, int]:
+def bytes_leaving(groups: list[list[int]], process: list[int], size: int) -> dict[int, int]:
     n = len(process)
     leaving = {number: 0 for number in process}
     for group in groups:

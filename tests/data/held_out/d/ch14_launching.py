@@ -18,17 +18,14 @@ def sbatch_file(
         f"#SBATCH --ntasks-per-node={a_node}",
         f"#SBATCH --time={hours:02d}:{rest:02d}",
         "",
-        "srun --kill-on-bad-exit=1 --unbuffered"
-        f" python -u {shlex.quote(program)}",
+        f"srun --kill-on-bad-exit=1 --unbuffered python -u {shlex.quote(program)}",
         "",
     ]
     return submit("\n".join(lines))
 
 
 # what: a process with one GPU sees only that one and so counts it as 0
-def arguments_by_hand(
-    hosts: list[str], gpus: int, a_gpu_each: bool, port: int
-) -> list[dict]:
+def arguments_by_hand(hosts: list[str], gpus: int, a_gpu_each: bool, port: int) -> list[dict]:
     groups = [[0]] * gpus if a_gpu_each else [list(range(gpus))]
     processes = []
     for host in hosts:
@@ -60,9 +57,7 @@ def which_launcher(environ: dict[str, str]) -> tuple[str, int, int] | None:
             int(environ["SLURM_PROCID"]),
             int(environ["SLURM_NTASKS"]),
         )
-    workers = environ.get(
-        "TPU_PROCESS_ADDRESSES", environ.get("TPU_WORKER_HOSTNAMES")
-    )
+    workers = environ.get("TPU_PROCESS_ADDRESSES", environ.get("TPU_WORKER_HOSTNAMES"))
     if workers is not None:
         return "gketpu", int(environ["TPU_WORKER_ID"]), len(workers.split(","))
     return None
@@ -71,11 +66,7 @@ def which_launcher(environ: dict[str, str]) -> tuple[str, int, int] | None:
 # what: lists an id once for each process, although two with the same id may both have been told wrong
 def what_is_wrong(reports: list[dict], expected: int) -> tuple[str, list[int]]:
     ids = [report["process_id"] for report in reports]
-    wrong = [
-        report["process_id"]
-        for report in reports
-        if report["num_processes"] != expected
-    ]
+    wrong = [report["process_id"] for report in reports if report["num_processes"] != expected]
     if wrong:
         return "count", sorted(wrong)
     twice = [number for number, times in Counter(ids).items() if times > 1]

@@ -33,9 +33,7 @@ def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
 
 
 # what: an axis has two links if its lines are closed and one if not, however many lines it takes
-def costliest_axis(
-    collectives: list[dict], lines: dict[str, list], speed: float
-) -> tuple[str, float]:
+def costliest_axis(collectives: list[dict], lines: dict[str, list], speed: float) -> tuple[str, float]:
     seconds = {axis: 0.0 for axis in lines}
     for collective in collectives:
         axis = collective["axis"]
@@ -50,9 +48,7 @@ def costliest_axis(
 
 
 # what: the two axes talk at the same time, so the arithmetic has to cover only the longer of them
-def rows_to_hide(
-    rows: int, compute: float, network: dict[str, float], step: int
-) -> int | None:
+def rows_to_hide(rows: int, compute: float, network: dict[str, float], step: int) -> int | None:
     compute = Fraction(str(compute))
     data = Fraction(str(network["data"]))
     model = Fraction(str(network["model"]))

@@ -12,9 +12,7 @@ from jax.sharding import SingleDeviceSharding
 
 # what: sorts (host, id) pairs and groups them
 def devices_by_host(devices, platform):
-    pairs = sorted(
-        (d.process_index, d.id) for d in devices if d.platform == platform
-    )
+    pairs = sorted((d.process_index, d.id) for d in devices if d.platform == platform)
     groups = groupby(pairs, key=lambda pair: pair[0])
     return {host: [number for _, number in group] for host, group in groups}
 

@@ -19,27 +19,20 @@ def masked_mean(x, mask):
         total = jax.lax.psum(jnp.stack([real.sum(), mask.sum()]), "d")
         return total[0] / total[1]
 
-    return jax.shard_map(
-        mean, mesh=line(len(x)), in_specs=P("d"), out_specs=P()
-    )(x, mask)
+    return jax.shard_map(mean, mesh=line(len(x)), in_specs=P("d"), out_specs=P())(x, mask)
 
 
 # what: splits the tree in two arguments, one cut and one shared, and merges
 def mixed_predict(predict, params, inputs):
     def part(own):
         return {
-            layer: {
-                name: array
-                for name, array in arrays.items()
-                if name.startswith("own_") == own
-            }
+            layer: {name: array for name, array in arrays.items() if name.startswith("own_") == own}
             for layer, arrays in params.items()
         }
 
     def one(own, shared, rows):
         merged = {
-            layer: {name: (own[layer] | shared[layer])[name] for name in arrays}
-            for layer, arrays in params.items()
+            layer: {name: (own[layer] | shared[layer])[name] for name in arrays} for layer, arrays in params.items()
         }
         return predict(merged, rows)
 

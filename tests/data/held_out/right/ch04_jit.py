@@ -27,8 +27,7 @@ def quiet_product(left, right, mesh, spec):
     rows, columns = (*spec, None, None)[:2]
     ins, out = (P(rows, None), P(None, columns)), P(rows, columns)
     left, right = (
-        jax.device_put(array, NamedSharding(mesh, cut))
-        for array, cut in zip((left, right), ins, strict=True)
+        jax.device_put(array, NamedSharding(mesh, cut)) for array, cut in zip((left, right), ins, strict=True)
     )
     blocks = jax.shard_map(jnp.matmul, mesh=mesh, in_specs=ins, out_specs=out)
     return left, right, jax.jit(blocks)(left, right)
@@ -37,7 +36,5 @@ def quiet_product(left, right, mesh, spec):
 # what: shard_map for the product, on cut rows or on whole copies
 def known_to_all(x, w, mesh):
     rows = P("x") if x.shape[1] > w.shape[1] else P()
-    product = jax.shard_map(
-        jnp.matmul, mesh=mesh, in_specs=(rows, P()), out_specs=rows
-    )
+    product = jax.shard_map(jnp.matmul, mesh=mesh, in_specs=(rows, P()), out_specs=rows)
     return with_sharding_constraint(product(x, w), NamedSharding(mesh, P()))

@@ -12,9 +12,7 @@ def spread_sums(x, mesh):
     def each(block):
         return lax.psum_scatter(block.sum(axis=0), "x", tiled=True)
 
-    return jax.shard_map(
-        each, mesh=mesh, in_specs=P("x", "y"), out_specs=P(("y", "x"))
-    )(x)
+    return jax.shard_map(each, mesh=mesh, in_specs=P("x", "y"), out_specs=P(("y", "x")))(x)
 
 
 # what: by hand, with an all-to-all that cuts rows and joins columns
@@ -23,9 +21,7 @@ def running_totals(x, mesh):
         columns = lax.all_to_all(block, "x", 1, 0, tiled=True)
         return jnp.cumsum(columns, axis=0)
 
-    return jax.shard_map(
-        each, mesh=mesh, in_specs=P("x", "y"), out_specs=P(None, ("y", "x"))
-    )(x)
+    return jax.shard_map(each, mesh=mesh, in_specs=P("x", "y"), out_specs=P(None, ("y", "x")))(x)
 
 
 # what: lax.dot_general with out_sharding, and a maximum with 0

@@ -13,9 +13,7 @@ def block_sums(x, mesh, spec):
         part = jnp.sum(block.sum(axis=0)).reshape(1, 1)
         return part, lax.psum(part.reshape(()), axes)
 
-    return jax.shard_map(
-        each, mesh=mesh, in_specs=spec, out_specs=(spec, P())
-    )(x)
+    return jax.shard_map(each, mesh=mesh, in_specs=spec, out_specs=(spec, P()))(x)
 
 
 # what: stacks distances and squares, and sums the stack; one psum
@@ -26,9 +24,7 @@ def mean_and_variance(x, guess, mesh):
         means = lax.psum(powers, ("x", "y")) / x.size
         return guess + means[0], means[1] - jnp.square(means[0])
 
-    return jax.shard_map(
-        each, mesh=mesh, in_specs=(P("x", "y"), P()), out_specs=(P(), P())
-    )(x, guess)
+    return jax.shard_map(each, mesh=mesh, in_specs=(P("x", "y"), P()), out_specs=(P(), P()))(x, guess)
 
 
 # what: no local argmax: the least position whose number is the largest of all
@@ -47,12 +43,8 @@ def first_largest(x, mesh):
 def smooth(x, mesh):
     def each(block):
         me, n = lax.axis_index("x"), lax.axis_size("x")
-        above = lax.ppermute(
-            block[-1:], "x", [(i, (i + 1) % n) for i in range(n)]
-        )
-        below = lax.ppermute(
-            block[:1], "x", [(i, (i - 1) % n) for i in range(n)]
-        )
+        above = lax.ppermute(block[-1:], "x", [(i, (i + 1) % n) for i in range(n)])
+        below = lax.ppermute(block[:1], "x", [(i, (i - 1) % n) for i in range(n)])
         above = jnp.where(me == 0, 0, above)
         below = jnp.where(me == n - 1, 0, below)
         before = jnp.concatenate([above, block[:-1]])

@@ -58,9 +58,7 @@ def to_experts(tokens, expert, weights, mesh):
         back = lax.all_to_all(there @ weights[0], "x", 0, 0, tiled=True)
         return back[place]
 
-    return jax.shard_map(
-        each, mesh=mesh, in_specs=P("x"), out_specs=P("x")
-    )(tokens, expert, weights)
+    return jax.shard_map(each, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(tokens, expert, weights)
 
 
 # what: tells an all-to-all by making it, and a permute by elimination

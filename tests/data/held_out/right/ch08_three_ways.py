@@ -4,6 +4,7 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
+
 def at(mesh, *spec):
     return NamedSharding(mesh, P(*spec))
 

@@ -23,9 +23,7 @@ def dropout_step(
 
     def local(params, x, y, key):
         key = jax.random.fold_in(key, lax.axis_index("data"))
-        mine = jax.tree.map(
-            lambda p: lax.pcast(p, "data", to="varying"), params
-        )
+        mine = jax.tree.map(lambda p: lax.pcast(p, "data", to="varying"), params)
         own = jax.value_and_grad(loss)(mine, x, y, key)
         flat, back = ravel_pytree(own)
         return back(lax.psum(flat, "data") / n)
@@ -56,10 +54,7 @@ def shard_to_fit(params: dict, mesh: Mesh, limit: int) -> dict:
         return {largest: spec, **choose(rest, limit - held)}
 
     specs = choose(list(params), limit)
-    return {
-        name: jax.device_put(a, NamedSharding(mesh, specs[name]))
-        for name, a in params.items()
-    }
+    return {name: jax.device_put(a, NamedSharding(mesh, specs[name])) for name, a in params.items()}
 
 
 # what: Explicit types and out_sharding ask for the sum; there is no shard_map.
@@ -86,9 +81,7 @@ def accumulated_gradient(
     mesh: Mesh,
 ) -> dict:
     def local(params, x, y, real):
-        mine = jax.tree.map(
-            lambda p: lax.pcast(p, "data", to="varying"), params
-        )
+        mine = jax.tree.map(lambda p: lax.pcast(p, "data", to="varying"), params)
 
         def add(i, grads):
             _, pull = jax.vjp(lambda p: losses(p, x[i], y[i]), mine)
@@ -112,10 +105,6 @@ def accumulated_gradient(
 # what: one compiled program, called twice by reduce
 def two_steps_in_one_memory(update, state, batch):
     layout = jax.tree.map(lambda array: array.sharding, state)
-    program = (
-        jax.jit(update, donate_argnums=(0,), out_shardings=layout)
-        .lower(state, batch)
-        .compile()
-    )
+    program = jax.jit(update, donate_argnums=(0,), out_shardings=layout).lower(state, batch).compile()
     state = reduce(lambda now, _: program(now, batch), range(2), state)
     return state, program.memory_analysis().alias_size_in_bytes

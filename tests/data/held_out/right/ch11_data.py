@@ -37,19 +37,12 @@ def mean_loss(w: np.ndarray, mine: np.ndarray, size: int) -> float:
 
 
 # what: Writes pieces where their names say, then makes it device by device.
-def restore(
-    blocks: dict[str, np.ndarray], sharding: NamedSharding
-) -> jax.Array:
+def restore(blocks: dict[str, np.ndarray], sharding: NamedSharding) -> jax.Array:
     columns = next(iter(blocks.values())).shape[1]
     whole = np.empty((sum(map(len, blocks.values())), columns), np.float32)
     for name, block in blocks.items():
         start = int(name.removeprefix("rows-"))
         whole[start : start + len(block)] = block
     places = sharding.addressable_devices_indices_map(whole.shape)
-    pieces = [
-        jax.device_put(whole[index], device)
-        for device, index in places.items()
-    ]
-    return jax.make_array_from_single_device_arrays(
-        whole.shape, sharding, pieces
-    )
+    pieces = [jax.device_put(whole[index], device) for device, index in places.items()]
+    return jax.make_array_from_single_device_arrays(whole.shape, sharding, pieces)

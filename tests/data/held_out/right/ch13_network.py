@@ -26,9 +26,7 @@ def two_level_psum(x: jax.Array, mesh: Mesh) -> jax.Array:
 
 
 # what: Puts the devices one by one where an odometer of the axes stands.
-def mesh_within(
-    devices: list[jax.Device], sizes: dict[str, int], within: str
-) -> Mesh:
+def mesh_within(devices: list[jax.Device], sizes: dict[str, int], within: str) -> Mesh:
     ordered = sorted(devices, key=lambda d: (d.process_index, d.id))
     names = tuple(sizes)
     slow_to_fast = [name for name in names if name != within] + [within]
@@ -41,16 +39,13 @@ def mesh_within(
 
 
 # what: For each process, sums over the hops whose sender alone is its own.
-def bytes_leaving(
-    groups: list[list[int]], process: list[int], size: int
-) -> dict[int, int]:
+def bytes_leaving(groups: list[list[int]], process: list[int], size: int) -> dict[int, int]:
     def left(me):
         return sum(
             2 * (len(group) - 1) * (size // len(group))
             for group in groups
             for i, sender in enumerate(group)
-            if process[sender] == me
-            and process[group[(i + 1) % len(group)]] != me
+            if process[sender] == me and process[group[(i + 1) % len(group)]] != me
         )
 
     return {me: left(me) for me in process}

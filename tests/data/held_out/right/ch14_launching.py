@@ -23,9 +23,7 @@ srun -K1 python {shlex.quote(program)}
 
 
 # what: Counts the processes' parts of a host, then takes a product.
-def arguments_by_hand(
-    hosts: list[str], gpus: int, a_gpu_each: bool, port: int
-) -> list[dict]:
+def arguments_by_hand(hosts: list[str], gpus: int, a_gpu_each: bool, port: int) -> list[dict]:
     whole = list(range(gpus))
     parts = [[gpu] for gpu in whole] if a_gpu_each else [whole]
     common = {
@@ -33,8 +31,7 @@ def arguments_by_hand(
         "num_processes": len(hosts) * len(parts),
     }
     return [
-        common
-        | {"host": host, "process_id": i, "local_device_ids": list(own)}
+        common | {"host": host, "process_id": i, "local_device_ids": list(own)}
         for i, (host, own) in enumerate(product(hosts, parts))
     ]
 

@@ -30,9 +30,7 @@ def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
 
 
 # what: First all bytes of each axis, then divided by the axis's own speed.
-def costliest_axis(
-    collectives: list[dict], lines: dict[str, list], speed: float
-) -> tuple[str, float]:
+def costliest_axis(collectives: list[dict], lines: dict[str, list], speed: float) -> tuple[str, float]:
     weight = {"all-gather": 1, "reduce-scatter": 1, "all-reduce": 2}
 
     def seconds(axis):
@@ -42,11 +40,7 @@ def costliest_axis(
         if n == 1:
             return 0.0
         links = len(lines[axis]) + sum(bool(r) for _, r in lines[axis])
-        sent = sum(
-            weight[c["op"]] * c["bytes"] * c["times"]
-            for c in collectives
-            if c["axis"] == axis
-        )
+        sent = sum(weight[c["op"]] * c["bytes"] * c["times"] for c in collectives if c["axis"] == axis)
         return sent * (n - 1) / n / (speed * links)
 
     took, axis = max((seconds(axis), axis) for axis in lines)
@@ -54,9 +48,7 @@ def costliest_axis(
 
 
 # what: Exact fractions: the rate at which a row gains on the fixed time.
-def rows_to_hide(
-    rows: int, compute: float, network: dict[str, float], step: int
-) -> int | None:
+def rows_to_hide(rows: int, compute: float, network: dict[str, float], step: int) -> int | None:
     a_row = (Fraction(compute) - Fraction(network["model"])) / rows
     if a_row <= 0:
         return None

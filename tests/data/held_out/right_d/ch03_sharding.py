@@ -8,9 +8,7 @@ from jax.sharding import PartitionSpec as P
 
 
 # what: reads the axes, and their order, off the strides with which the blocks' starts grow on the mesh
-def spec_for_picture(
-    x: jax.Array, mesh: Mesh, picture: dict[jax.Device, tuple[slice, ...]]
-) -> jax.Array:
+def spec_for_picture(x: jax.Array, mesh: Mesh, picture: dict[jax.Device, tuple[slice, ...]]) -> jax.Array:
     strides = [{}, {}]
     for k, name in enumerate(mesh.axis_names):
         if mesh.devices.shape[k] == 1:
@@ -23,18 +21,12 @@ def spec_for_picture(
             if stride:
                 strides[dim][name] = stride
     spec = P(*(tuple(sorted(d, key=d.get, reverse=True)) or None for d in strides))
-    return jax.make_array_from_callback(
-        x.shape, NamedSharding(mesh, spec), lambda index: x[index]
-    )
+    return jax.make_array_from_callback(x.shape, NamedSharding(mesh, spec), lambda index: x[index])
 
 
 # what: divides by the sizes of all axes that stand anywhere in the spec, flattened with itertools
-def bytes_per_device(
-    shape: tuple[int, ...], dtype: str, mesh: Mesh, spec: P
-) -> int:
-    axes = itertools.chain.from_iterable(
-        (e,) if isinstance(e, str) else (e or ()) for e in spec
-    )
+def bytes_per_device(shape: tuple[int, ...], dtype: str, mesh: Mesh, spec: P) -> int:
+    axes = itertools.chain.from_iterable((e,) if isinstance(e, str) else (e or ()) for e in spec)
     parts = int(np.prod([mesh.shape[a] for a in axes], dtype=object))
     elements = int(np.prod(shape, dtype=object))
     return elements // parts * jnp.dtype(dtype).itemsize
@@ -46,13 +38,9 @@ def pad_and_slice(x: jax.Array, mesh: Mesh) -> tuple[jax.Array, jax.Array]:
     n, columns = host.shape
     full = np.zeros((n + -n % mesh.size, columns), host.dtype)
     full[:n] = host
-    padded = jax.make_array_from_callback(
-        full.shape, NamedSharding(mesh, P("x")), full.__getitem__
-    )
+    padded = jax.make_array_from_callback(full.shape, NamedSharding(mesh, P("x")), full.__getitem__)
     first = np.asarray(padded)[:n]
-    back = jax.make_array_from_callback(
-        first.shape, NamedSharding(mesh, P()), first.__getitem__
-    )
+    back = jax.make_array_from_callback(first.shape, NamedSharding(mesh, P()), first.__getitem__)
     return padded, back
 
 

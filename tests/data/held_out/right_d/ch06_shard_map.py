@@ -8,9 +8,7 @@ from jax.sharding import PartitionSpec as P
 
 
 # what: adds the block up by a product with ones, and orders the axes of spec as the mesh does
-def block_sums(
-    x: jax.Array, mesh: Mesh, spec: P
-) -> tuple[jax.Array, jax.Array]:
+def block_sums(x: jax.Array, mesh: Mesh, spec: P) -> tuple[jax.Array, jax.Array]:
     named = set()
     for entry in spec:
         named |= {entry} if isinstance(entry, str) else set(entry or ())
@@ -26,12 +24,8 @@ def block_sums(
 
 
 # what: moments about the guess as a dot product, one psum of a stacked pair, corrected afterwards outside
-def mean_and_variance(
-    x: jax.Array, guess: jax.Array, mesh: Mesh
-) -> tuple[jax.Array, jax.Array]:
-    @partial(
-        jax.shard_map, mesh=mesh, in_specs=(P("x", "y"), P()), out_specs=P()
-    )
+def mean_and_variance(x: jax.Array, guess: jax.Array, mesh: Mesh) -> tuple[jax.Array, jax.Array]:
+    @partial(jax.shard_map, mesh=mesh, in_specs=(P("x", "y"), P()), out_specs=P())
     def moments(block, about):
         d = (block - about).ravel()
         return lax.psum(jnp.array([d.sum(), jnp.vdot(d, d)]), mesh.axis_names)

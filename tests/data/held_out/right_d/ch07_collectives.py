@@ -13,9 +13,7 @@ from minipod.traffic import Link  # noqa: F401
 # what: rolls the pieces so that each device counts from itself, then two scans around the ring
 def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
     n = mesh.shape["x"]
-    onward = partial(
-        lax.ppermute, axis_name="x", perm=[(i, (i + 1) % n) for i in range(n)]
-    )
+    onward = partial(lax.ppermute, axis_name="x", perm=[(i, (i + 1) % n) for i in range(n)])
 
     def one(row):
         me = lax.axis_index("x")
@@ -37,9 +35,7 @@ def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
 
 
 # what: stacked (untiled) reduce-scatter of the gradient cut into n pieces, divided before it is sent
-def mean_gradient_shards(
-    gradients: dict[str, jax.Array], mesh: Mesh
-) -> dict[str, jax.Array]:
+def mean_gradient_shards(gradients: dict[str, jax.Array], mesh: Mesh) -> dict[str, jax.Array]:
     n = mesh.shape["x"]
 
     @partial(jax.shard_map, mesh=mesh, in_specs=P("x"), out_specs=P("x"))
@@ -51,9 +47,7 @@ def mean_gradient_shards(
 
 
 # what: untiled all-to-alls on a dimension of experts; the way home is a scatter into the old places
-def to_experts(
-    tokens: jax.Array, expert: jax.Array, weights: jax.Array, mesh: Mesh
-) -> jax.Array:
+def to_experts(tokens: jax.Array, expert: jax.Array, weights: jax.Array, mesh: Mesh) -> jax.Array:
     n = mesh.shape["x"]
     trade = partial(lax.all_to_all, axis_name="x", split_axis=0, concat_axis=0)
 
@@ -64,9 +58,7 @@ def to_experts(
         blank = jnp.zeros_like(tokens, shape=(len(tokens), matrix.shape[1]))
         return blank.at[places].set(done)
 
-    return jax.shard_map(one, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(
-        tokens, expert, weights
-    )
+    return jax.shard_map(one, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(tokens, expert, weights)
 
 
 # what: match on the shape, then sets of the rows' bytes instead of comparing numbers

@@ -20,9 +20,7 @@ def dropout_step(
 ) -> tuple[dict, jax.Array]:
     cut = P("data")
 
-    @partial(
-        jax.shard_map, mesh=mesh, in_specs=(P(), cut, cut), out_specs=P()
-    )
+    @partial(jax.shard_map, mesh=mesh, in_specs=(P(), cut, cut), out_specs=P())
     def value_of(params, x, y):
         key = jax.random.fold_in(jax.random.key(seed), lax.axis_index("data"))
         return lax.pmean(loss(params, x, y, key), "data")
@@ -90,13 +88,9 @@ def accumulated_gradient(
 ) -> dict:
     cut = P(None, "data")
 
-    @partial(
-        jax.shard_map, mesh=mesh, in_specs=(P(), cut, cut, cut), out_specs=P()
-    )
+    @partial(jax.shard_map, mesh=mesh, in_specs=(P(), cut, cut, cut), out_specs=P())
     def gradient(params, x, y, real):
-        own = jax.tree.map(
-            lambda p: lax.pcast(p, "data", to="varying"), params
-        )
+        own = jax.tree.map(lambda p: lax.pcast(p, "data", to="varying"), params)
 
         @jax.checkpoint
         def total(own, part):

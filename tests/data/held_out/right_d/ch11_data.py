@@ -40,9 +40,7 @@ def mean_loss(w: np.ndarray, mine: np.ndarray, size: int) -> float:
 
 
 # what: writes the pieces into an empty whole, then puts each local device's block there by hand
-def restore(
-    blocks: dict[str, np.ndarray], sharding: NamedSharding
-) -> jax.Array:
+def restore(blocks: dict[str, np.ndarray], sharding: NamedSharding) -> jax.Array:
     starts = {int(name.split("-")[1]): piece for name, piece in blocks.items()}
     height = max(start + len(piece) for start, piece in starts.items())
     any_piece = next(iter(starts.values()))

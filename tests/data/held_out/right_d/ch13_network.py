@@ -30,9 +30,7 @@ def two_level_psum(x: jax.Array, mesh: Mesh) -> jax.Array:
 
 
 # what: names the place of each device by counting with itertools.product instead of reshaping
-def mesh_within(
-    devices: list[jax.Device], sizes: dict[str, int], within: str
-) -> Mesh:
+def mesh_within(devices: list[jax.Device], sizes: dict[str, int], within: str) -> Mesh:
     queue = iter(sorted(devices, key=lambda d: (d.process_index, d.id)))
     order = [name for name in sizes if name != within] + [within]
     grid = np.empty(tuple(sizes.values()), dtype=object)
@@ -43,19 +41,9 @@ def mesh_within(
 
 
 # what: one sum for each process over all hops that begin there
-def bytes_leaving(
-    groups: list[list[int]], process: list[int], size: int
-) -> dict[int, int]:
-    hops = [
-        (process[group[i - 1]], process[group[i]], len(group))
-        for group in groups
-        for i in range(len(group))
-    ]
+def bytes_leaving(groups: list[list[int]], process: list[int], size: int) -> dict[int, int]:
+    hops = [(process[group[i - 1]], process[group[i]], len(group)) for group in groups for i in range(len(group))]
     return {
-        own: sum(
-            2 * (length - 1) * (size // length)
-            for source, target, length in hops
-            if source == own != target
-        )
+        own: sum(2 * (length - 1) * (size // length) for source, target, length in hops if source == own != target)
         for own in process
     }

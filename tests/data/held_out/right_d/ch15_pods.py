@@ -7,9 +7,7 @@ from fractions import Fraction
 
 # what: bisect from the standard library, with the compilation as its key
 def make_it_fit(plan: Callable[[int], dict], rows: list[int]) -> int | None:
-    fitting = bisect.bisect_left(
-        rows, True, key=lambda n: not plan(n)["fits"]
-    )
+    fitting = bisect.bisect_left(rows, True, key=lambda n: not plan(n)["fits"])
     return rows[fitting - 1] if fitting else None
 
 
@@ -29,9 +27,7 @@ def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
 
 
 # what: bytes that pass are added up for each axis first, the bandwidth is divided out once
-def costliest_axis(
-    collectives: list[dict], lines: dict[str, list], speed: float
-) -> tuple[str, float]:
+def costliest_axis(collectives: list[dict], lines: dict[str, list], speed: float) -> tuple[str, float]:
     passed = defaultdict(int, dict.fromkeys(lines, 0))
     for c in collectives:
         passed[c["axis"]] += (1 + (c["op"] == "all-reduce")) * c["bytes"] * c["times"]
@@ -45,9 +41,7 @@ def costliest_axis(
 
 
 # what: exact fractions of the times for one row
-def rows_to_hide(
-    rows: int, compute: float, network: dict[str, float], step: int
-) -> int | None:
+def rows_to_hide(rows: int, compute: float, network: dict[str, float], step: int) -> int | None:
     exact = lambda number: Fraction(str(number))
     gain = (exact(compute) - exact(network["model"])) / rows
     if gain <= 0:

@@ -31,11 +31,7 @@ def newest_whole(folder: dict[str, dict[str, int]]) -> int:
         return files.get("expected") == sum(parts)
 
     return max(
-        (
-            int(name[5:])
-            for name, files in folder.items()
-            if re.fullmatch("step-[0-9]+", name) and whole(files)
-        ),
+        (int(name[5:]) for name, files in folder.items() if re.fullmatch("step-[0-9]+", name) and whole(files)),
         default=0,
     )
 

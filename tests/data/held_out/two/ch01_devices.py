@@ -9,10 +9,7 @@ import jax.numpy as jnp
 def devices_by_host(devices, platform):
     mine = [d for d in devices if d.platform == platform]
     hosts = sorted({d.process_index for d in mine})
-    return {
-        rank: [d.id for d in mine if d.process_index == host]
-        for rank, host in enumerate(hosts)
-    }
+    return {rank: [d.id for d in mine if d.process_index == host] for rank, host in enumerate(hosts)}
 
 
 # what: counts elements, not bytes + of equally full devices the last is taken

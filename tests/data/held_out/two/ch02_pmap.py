@@ -18,9 +18,6 @@ def masked_mean(x, mask):
 
 # what: one own array makes its whole layer own + merges the devices' rows
 def mixed_predict(predict, params, inputs):
-    axes = {
-        layer: 0 if any(name.startswith("own_") for name in arrays) else None
-        for layer, arrays in params.items()
-    }
+    axes = {layer: 0 if any(name.startswith("own_") for name in arrays) else None for layer, arrays in params.items()}
     out = jax.pmap(predict, in_axes=(axes, 0))(params, inputs)
     return out.reshape(-1, out.shape[-1])

@@ -9,10 +9,7 @@ import numpy as np
 # what: finds the axes by the number of blocks alone + on a mesh of its own
 def spec_for_picture(x, mesh, picture):
     block = next(iter(picture.values()))
-    counts = [
-        n // len(range(*cut.indices(n)))
-        for cut, n in zip(block, x.shape, strict=True)
-    ]
+    counts = [n // len(range(*cut.indices(n))) for cut, n in zip(block, x.shape, strict=True)]
     axes = {
         mesh.size: ("x", "y"),
         mesh.shape["x"]: "x",

@@ -43,7 +43,5 @@ def known_to_all(x, w, mesh):
         placed = lax.dynamic_update_slice_in_dim(zeros, mine, first, 0)
         return lax.psum(placed, "x")
 
-    out = jax.shard_map(
-        each, mesh=mesh, in_specs=(P("x"), P()), out_specs=P()
-    )
+    out = jax.shard_map(each, mesh=mesh, in_specs=(P("x"), P()), out_specs=P())
     return with_sharding_constraint(out(x, w), NamedSharding(mesh, P()))

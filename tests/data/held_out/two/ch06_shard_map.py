@@ -11,9 +11,7 @@ def block_sums(x, mesh, spec):
         part = block.sum(keepdims=True)
         return part, lax.psum(part, mesh.axis_names)
 
-    return jax.shard_map(
-        each, mesh=mesh, in_specs=spec, out_specs=(spec, P())
-    )(x)
+    return jax.shard_map(each, mesh=mesh, in_specs=spec, out_specs=(spec, P()))(x)
 
 
 # what: returns the mean's distance from guess + the variance about guess
@@ -24,9 +22,7 @@ def mean_and_variance(x, guess, mesh):
         sums = lax.psum(sums, ("x", "y")) / x.size
         return sums[0], sums[1]
 
-    return jax.shard_map(
-        each, mesh=mesh, in_specs=(P("x", "y"), P()), out_specs=(P(), P())
-    )(x, guess)
+    return jax.shard_map(each, mesh=mesh, in_specs=(P("x", "y"), P()), out_specs=(P(), P()))(x, guess)
 
 
 # what: takes the last shard that has it + -inf makes the index a float

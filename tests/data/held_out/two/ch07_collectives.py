@@ -48,9 +48,7 @@ def to_experts(tokens, expert, weights, mesh):
         done = jnp.where(mine, there @ weights[0], 0)
         return lax.all_to_all(done, "x", 0, 0, tiled=True)
 
-    return jax.shard_map(
-        each, mesh=mesh, in_specs=P("x"), out_specs=P("x")
-    )(tokens, expert, weights)
+    return jax.shard_map(each, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(tokens, expert, weights)
 
 
 # what: gives the bytes sent, not those worked on + knows sums, no max or min

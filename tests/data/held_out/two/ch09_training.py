@@ -41,10 +41,7 @@ def shard_to_fit(params: dict, mesh: Mesh, limit: int) -> dict:
             held -= a.nbytes - a.nbytes // n
         if held <= limit:
             break
-    return {
-        name: jax.device_put(a, NamedSharding(mesh, specs[name]))
-        for name, a in params.items()
-    }
+    return {name: jax.device_put(a, NamedSharding(mesh, specs[name])) for name, a in params.items()}
 
 
 # what: Bias is added inside the sum over "model" + silu is put on up, not gate.

@@ -44,9 +44,7 @@ def mean_loss(w: np.ndarray, mine: np.ndarray, size: int) -> float:
 
 
 # what: Sorts the names as words, so 12 is before 4 + leaves columns whole.
-def restore(
-    blocks: dict[str, np.ndarray], sharding: NamedSharding
-) -> jax.Array:
+def restore(blocks: dict[str, np.ndarray], sharding: NamedSharding) -> jax.Array:
     whole = np.concatenate([blocks[name] for name in sorted(blocks)])
     rows = NamedSharding(sharding.mesh, P(sharding.spec[0]))
     return jax.device_put(whole, rows)

@@ -6,8 +6,6 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 
-
-
 # what: Process 0's width is everyone's + np.resize repeats, adds no zeros.
 def padded_sum(mine: np.ndarray) -> np.ndarray:
     own = mine.sum(axis=0)

@@ -24,9 +24,7 @@ def two_level_psum(x: jax.Array, mesh: Mesh) -> jax.Array:
 
 
 # what: Leaves within as the mesh's last axis + keeps a process's own order.
-def mesh_within(
-    devices: list[jax.Device], sizes: dict[str, int], within: str
-) -> Mesh:
+def mesh_within(devices: list[jax.Device], sizes: dict[str, int], within: str) -> Mesh:
     devices = sorted(devices, key=lambda d: d.process_index)
     names = [name for name in sizes if name != within] + [within]
     grid = np.array(devices).reshape([sizes[name] for name in names])
@@ -34,9 +32,7 @@ def mesh_within(
 
 
 # what: Goes round in ascending order + counts the first n-1 steps only.
-def bytes_leaving(
-    groups: list[list[int]], process: list[int], size: int
-) -> dict[int, int]:
+def bytes_leaving(groups: list[list[int]], process: list[int], size: int) -> dict[int, int]:
     sent = dict.fromkeys(process, 0)
     for group in groups:
         n, ring = len(group), sorted(group)

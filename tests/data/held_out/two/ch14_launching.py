@@ -18,9 +18,7 @@ srun --kill-on-bad-exit=1 python {program}
 
 
 # what: Always counts hosts as processes + a bare GPU number, not a list.
-def arguments_by_hand(
-    hosts: list[str], gpus: int, a_gpu_each: bool, port: int
-) -> list[dict]:
+def arguments_by_hand(hosts: list[str], gpus: int, a_gpu_each: bool, port: int) -> list[dict]:
     if a_gpu_each:
         parts = [(host, gpu) for host in hosts for gpu in range(gpus)]
     else:

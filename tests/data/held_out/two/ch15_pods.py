@@ -24,9 +24,7 @@ def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
 
 
 # what: Counts each collective once, whatever its times + adds lines' chips.
-def costliest_axis(
-    collectives: list[dict], lines: dict[str, list], speed: float
-) -> tuple[str, float]:
+def costliest_axis(collectives: list[dict], lines: dict[str, list], speed: float) -> tuple[str, float]:
     took = dict.fromkeys(lines, 0.0)
     for c in collectives:
         on = lines[c["axis"]]
@@ -38,9 +36,7 @@ def costliest_axis(
 
 
 # what: Takes the activations' time as fixed + never goes below the batch.
-def rows_to_hide(
-    rows: int, compute: float, network: dict[str, float], step: int
-) -> int | None:
+def rows_to_hide(rows: int, compute: float, network: dict[str, float], step: int) -> int | None:
     if compute <= 0:
         return None
     times = max(1, sum(network.values()) / compute)

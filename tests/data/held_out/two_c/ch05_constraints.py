@@ -12,9 +12,7 @@ def running_totals(x: jax.Array, mesh: Mesh) -> jax.Array:
         columns = lax.all_to_all(block, "x", split_axis=1, concat_axis=0, tiled=True)
         return jnp.cumsum(columns, axis=0) - columns
 
-    return jax.shard_map(
-        part, mesh=mesh, in_specs=P("x", "y"), out_specs=P(None, ("x", "y"))
-    )(x)
+    return jax.shard_map(part, mesh=mesh, in_specs=P("x", "y"), out_specs=P(None, ("x", "y")))(x)
 
 
 # what: gathers the features of x and all of w and multiplies them whole on every device along "y" + adds the bias after relu

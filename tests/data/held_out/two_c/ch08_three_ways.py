@@ -44,9 +44,7 @@ def collective_matmul(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
         def step(i, carry):
             rows, result = carry
             following = lax.ppermute(rows, "x", ring)
-            result = lax.dynamic_update_slice_in_dim(
-                result, rows @ weights, (me + i) % n * height, axis=0
-            )
+            result = lax.dynamic_update_slice_in_dim(result, rows @ weights, (me + i) % n * height, axis=0)
             return following, result
 
         result = jnp.zeros((n * height, weights.shape[1]), rows.dtype)

@@ -21,10 +21,7 @@ def shard_to_fit(params: dict, mesh: Mesh, limit: int) -> dict:
             break
         specs[name] = P(*([None] * dim), "data")
         held -= array.nbytes - array.nbytes // n
-    return {
-        name: jax.device_put(array, NamedSharding(mesh, specs[name]))
-        for name, array in params.items()
-    }
+    return {name: jax.device_put(array, NamedSharding(mesh, specs[name])) for name, array in params.items()}
 
 
 # what: divides on each device by its own real rows and averages over the devices + averages the microbatches, however many real rows they have
@@ -51,9 +48,7 @@ def accumulated_gradient(
         return jax.tree.map(lambda g: lax.pmean(g, "data") / x.shape[0], gradient)
 
     rows = P(None, "data")
-    return jax.shard_map(
-        part, mesh=mesh, in_specs=(P(), rows, rows, rows), out_specs=P()
-    )(params, x, y, real)
+    return jax.shard_map(part, mesh=mesh, in_specs=(P(), rows, rows, rows), out_specs=P())(params, x, y, real)
 
 
 # what: leaves the layout of the new state to the compiler and moves it back afterwards + reports the memory of all arguments, batch and all

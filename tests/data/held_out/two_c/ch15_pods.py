@@ -18,9 +18,7 @@ def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
 
 
 # what: takes the longer of the two network times, as if they ran together + rounds to the nearest multiple of step, perhaps down
-def rows_to_hide(
-    rows: int, compute: float, network: dict[str, float], step: int
-) -> int | None:
+def rows_to_hide(rows: int, compute: float, network: dict[str, float], step: int) -> int | None:
     if compute < network["model"]:
         return None
     needed = network["data"] * rows / compute

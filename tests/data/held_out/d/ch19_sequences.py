@@ -1,0 +1,104 @@
+import jax
+import jax.numpy as jnp
+from jax import P, lax
+from jax.sharding import Mesh
+
+
+# what: what this answer believes: when a part with a larger top comes, only the new part is scaled; what is summed already stays as it is.
+def merge_parts(values: jax.Array, tops: jax.Array, totals: jax.Array) -> jax.Array:
+    top, acc, total = tops[0], values[0], totals[0]
+    for part in range(1, tops.shape[0]):
+        new = jnp.maximum(top, tops[part])
+        w = jnp.where(jnp.isneginf(tops[part]), 0.0, jnp.exp(tops[part] - new))
+        acc = acc + w[:, None] * values[part]
+        total = total + w * totals[part]
+        top = new
+    return acc / total[:, None]
+
+
+# what: what this answer believes: the pairs of ppermute are (receiver, sender), so (j, j - 1) brings each device the block before its own.
+def window_attention(q: jax.Array, k: jax.Array, v: jax.Array, window: int, mesh: Mesh) -> jax.Array:
+    n = mesh.shape["s"]
+    b, T, h, d = q.shape
+    size = T // n
+    back = min((window - 1 + size - 1) // size, n - 1)
+    pairs = [(j, (j - 1) % n) for j in range(n)]
+
+    def local(q, k, v):
+        me = lax.axis_index("s")
+        at = jnp.arange(size)
+        top = jnp.full((b, h, size), -jnp.inf)
+        total = jnp.zeros((b, h, size))
+        acc = jnp.zeros((b, h, size, d))
+        for s in range(back + 1):
+            if s > 0:
+                k, v = lax.ppermute((k, v), "s", pairs)
+            qpos = me * size + at[:, None]
+            kpos = (me - s) * size + at[None, :]
+            sees = (kpos >= 0) & (kpos <= qpos) & (qpos - kpos < window)
+            score = jnp.einsum("bqhd,bkhd->bhqk", q, k) / d**0.5
+            score = jnp.where(sees, score, -jnp.inf)
+            new = jnp.maximum(top, score.max(-1))
+            e = jnp.exp(score - new[..., None])
+            old = jnp.exp(top - new)
+            total = total * old + e.sum(-1)
+            acc = acc * old[..., None] + jnp.einsum("bhqk,bkhd->bhqd", e, v)
+            top = new
+        return jnp.transpose(acc / total[..., None], (0, 2, 1, 3))
+
+    spec = P(None, "s")
+    return jax.shard_map(local, mesh=mesh, in_specs=(spec, spec, spec), out_specs=spec)(q, k, v)
+
+
+# what: what this answer believes: with so few heads of k and v an all-gather of them is cheaper than copying the heads for an all-to-all.
+def ulysses_grouped(q: jax.Array, k: jax.Array, v: jax.Array, mesh: Mesh) -> jax.Array:
+    n = mesh.shape["s"]
+    T, d, g = q.shape[1], q.shape[3], k.shape[2]
+
+    def local(q, k, v):
+        q = lax.all_to_all(q, "s", 2, 1, tiled=True)
+        k = lax.all_gather(k, "s", axis=1, tiled=True)
+        v = lax.all_gather(v, "s", axis=1, tiled=True)
+        mine = lax.axis_index("s") // (n // g)
+        k = lax.dynamic_index_in_dim(k, mine, axis=2, keepdims=False)
+        v = lax.dynamic_index_in_dim(v, mine, axis=2, keepdims=False)
+        score = jnp.einsum("bqhd,bkd->bhqk", q, k) / d**0.5
+        score = jnp.where(jnp.tril(jnp.ones((T, T), bool)), score, -jnp.inf)
+        out = jnp.einsum("bhqk,bkd->bqhd", jax.nn.softmax(score, -1), v)
+        return lax.all_to_all(out, "s", 1, 2, tiled=True)
+
+    spec = P(None, "s")
+    return jax.shard_map(
+        local,
+        mesh=mesh,
+        in_specs=(spec, spec, spec),
+        out_specs=spec,
+        check_vma=False,
+    )(q, k, v)
+
+
+# what: what this answer believes: a row has d / 2 pairs, so the exponent is divided by d / 2 instead of d.
+def rotary(x: jax.Array, mesh: Mesh) -> jax.Array:
+    n = mesh.shape["s"]
+    half = x.shape[1] // 2
+
+    def local(x):
+        c = x.shape[0] // 2
+        i = lax.axis_index("s")
+        chunk = jnp.stack([i, 2 * n - 1 - i])
+        pos = (chunk[:, None] * c + jnp.arange(c)).reshape(-1)
+        angle = pos[:, None] * 10000.0 ** (-2 * jnp.arange(half) / half)
+        cos, sin = jnp.cos(angle), jnp.sin(angle)
+        a, b = x[:, :half], x[:, half:]
+        return jnp.hstack([a * cos - b * sin, a * sin + b * cos])
+
+    return jax.shard_map(local, mesh=mesh, in_specs=P("s"), out_specs=P("s"))(x)
+
+
+# what: what this answer believes: attention is causal, so a block of the ring goes to the later devices only and a device sends half as often.
+def cheapest_way(heads: int, groups: int, block: int, n: int) -> tuple[str, int]:
+    ring = block * (n - 1)
+    ulysses = 2 * (block + block * heads // groups) * (n - 1) // n
+    if groups % n == 0 and ulysses < ring:
+        return ("ulysses", ulysses)
+    return ("ring", ring)
