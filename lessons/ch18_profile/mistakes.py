@@ -32,6 +32,22 @@ def best_change__whatever_is_best(times, changes):
     return _bound(times), min(steps, key=steps.get)
 
 
+def best_change__one_after_another(times, changes):
+    best, shortest, now = None, max(times.values()), times
+    for name, factors in changes.items():
+        now = _after(now, factors)
+        if max(now.values()) < shortest:
+            best, shortest = name, max(now.values())
+    return _bound(times), best
+
+
+def best_change__divided(times, changes):
+    inverse = {n: {k: 1 / x for k, x in f.items()} for n, f in changes.items()}
+    steps = {n: max(_after(times, f).values()) for n, f in inverse.items()}
+    best = min(steps, key=steps.get)
+    return _bound(times), best if steps[best] < max(times.values()) else None
+
+
 def _starts(events, in_order=True):
     found = defaultdict(list)
     ordered = sorted(events, key=lambda e: e[2]) if in_order else events
@@ -69,6 +85,75 @@ def waited_for__longest_work(events):
 def waited_for__in_the_lists_order(events):
     waited = _waited(_starts(events, in_order=False))
     return max(waited.items(), key=lambda each: each[1])
+
+
+def _turns(events):
+    """Of each collective (start, end, device) of all devices."""
+    by_device = defaultdict(list)
+    for device, name, start, end in sorted(events, key=lambda e: e[2]):
+        if name in COLLECTIVES:
+            by_device[device].append((start, end, device))
+    return list(zip(*by_device.values(), strict=True))
+
+
+def _most(waited):
+    return max(waited.items(), key=lambda each: each[1])
+
+
+def waited_for__to_the_end(events):
+    waited = defaultdict(float)
+    for turn in _turns(events):
+        last = max(turn)[2]
+        waited[last] += sum(b - a for a, b, d in turn if d != last)
+    return _most(waited)
+
+
+def waited_for__last_most_often(events):
+    waited, often = _waited(_starts(events)), defaultdict(int)
+    for turn in _turns(events):
+        often[max(turn)[2]] += 1
+    device = max(often, key=often.get)
+    return device, waited[device]
+
+
+def waited_for__one_wait_of_each(events):
+    waited = defaultdict(float)
+    for turn in _turns(events):
+        waited[max(turn)[2]] += max(turn)[0] - min(turn)[0]
+    return _most(waited)
+
+
+def waited_for__everyone_later(events):
+    waited = defaultdict(float)
+    for turn in _turns(events):
+        for start, _, device in turn:
+            waited[device] += sum(max(0.0, start - a) for a, *_ in turn)
+    return _most(waited)
+
+
+def _joined(spans):
+    found = []
+    for a, b in sorted(spans):
+        if found and a <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], b))
+        else:
+            found.append((a, b))
+    return found
+
+
+def exposed__hidden_twice(products, collectives):
+    total = 0.0
+    for a, b in _joined(collectives):
+        hidden = sum(max(0.0, min(b, e) - max(a, s)) for s, e in products)
+        total += max(0.0, b - a - hidden)
+    return total
+
+
+def exposed__pauses_too(products, collectives):
+    a = min(start for start, _ in collectives)
+    b = max(end for _, end in collectives)
+    spans = _joined(products)
+    return b - a - sum(max(0.0, min(b, e) - max(a, s)) for s, e in spans)
 
 
 def exposed__difference_of_sums(products, collectives):

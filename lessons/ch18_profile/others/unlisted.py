@@ -22,16 +22,6 @@ def best_change__smallest_factor(times, changes):
     return max(times, key=times.get), best
 
 
-def best_change__divides(times, changes):
-    steps = {
-        n: max(t / f.get(w, 1) for w, t in times.items())
-        for n, f in changes.items()
-    }
-    best = min(steps, key=steps.get)
-    better = steps[best] < max(times.values())
-    return max(times, key=times.get), best if better else None
-
-
 def _starts(events):
     found = defaultdict(list)
     for device, name, start, _ in sorted(events, key=lambda e: e[2]):

@@ -12,25 +12,6 @@ def best_change(times: dict[str, float], changes: dict[str, dict[str, float]]) -
     return bound, best
 
 
-# what: this answer believes that the others wait at the same time, so a collective costs only the longest of their waits
-def waited_for(
-    events: list[tuple[int, str, float, float]],
-) -> tuple[int, float]:
-    kinds = ("all-reduce", "all-gather")
-    lists = defaultdict(list)
-    for device, name, start, end in sorted(events, key=lambda e: e[2]):
-        if name in kinds:
-            lists[device].append((start, end))
-    devices = sorted(lists)
-    waited = defaultdict(float)
-    for met in zip(*(lists[device] for device in devices)):
-        starts = [start for start, _ in met]
-        last = max(starts)
-        waited[devices[starts.index(last)]] += last - min(starts)
-    device = max(waited, key=waited.get)
-    return device, waited[device]
-
-
 # what: this answer believes that it can be counted in whole milliseconds
 def exposed(products: list[tuple[float, float]], collectives: list[tuple[float, float]]) -> float:
 
