@@ -30,10 +30,10 @@ def merge_parts(
     Returns f32[i, d], the attention of each query to all keys that it sees: the mean
     of their values, weighted by exp(score).
 
-    n 个设备各自算完了自己的键，请把它们的结果合并起来。
+    n 个设备各自对自己的键做完了注意力，请把它们的结果合并起来。
 
-    键分成 n 个部分。对每个部分，已经有了与正文里 `part` 返回的差不多的 3 样东西，只有一个头、i 个查询；数据全
-    在这里，用不到网格。下文的 score 是一个查询对一个键的得分，top 是这个查询在这个部分里的最大得分。
+    键分成 n 个部分。对每个部分，已经有了 3 样东西，与正文里 `part` 返回的差不多，只有一个头、i 个查询；数据没
+    有分片，用不到网格。下文的 score 是一个查询对一个键的得分，top 是这个查询在这个部分里的最大得分。
     values：f32[n, i, d]；对每个部分、每个查询，把该部分里它看得到的每个键的值乘以
     exp(score - top)，再加起来。一个键也看不到时为 0。
     tops：f32[n, i]；如果查询看不到这个部分的任何键，则为 -inf（不是 `LOW`）。
@@ -72,7 +72,7 @@ def window_attention(
     q、k、v：f32[b, T, h, d]，4 维依次是批次、位置、头、头的宽度。沿位置切开，即 `P(None, "s")`，所以
     每个设备各有 q、k、v 的一块，每块是按顺序的 T / n 个位置；T 能被 n 整除。得分是查询与键的内积
     除以 √d。
-    window：整数，≥ 2；位置 p 的查询看得到位置 p - window + 1 … p，其中小于 0 的不算。
+    window：Python 整数，不是数组，≥ 2；位置 p 的查询看得到位置 p - window + 1 … p，其中小于 0 的不算。
     mesh：n ≥ 2 个设备，只有一个 Auto 轴 "s"。
     返回注意力的结果 f32[b, T, h, d]，分片方式与 q 相同。函数会用 `jit` 编译。
     预算：只用 collective-permute。窗口往前够到 back 块，back 是 (window - 1) / (T / n) 向上取整，
