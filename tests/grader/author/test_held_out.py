@@ -45,3 +45,8 @@ def test_a_grade_counts_only_as_long_as_that_is_said_and_what_passes_is_told():
     assert found == {"ch.a": "named", "ch.b": "", "ch.c": "passed"}
     right = {answer.exercise: answer.grade for answer in held_out.graded("right", rows, {})}
     assert right == {"ch.a": "refused", "ch.b": "refused", "ch.c": "accepted"}
+
+
+def test_a_set_without_the_chapters_asked_for_judges_nothing(monkeypatch):
+    monkeypatch.setattr(held_out.subprocess, "run", lambda *_, **__: pytest.fail("all lessons are judged"))
+    assert held_out.judged("two_c", ["ch20_serving"]) == []

@@ -221,6 +221,8 @@ def test_an_argument_explains_it():
     assert of(before + 0.25 * step) == Message("change-back", where | {"c": "1"})
     assert of(before - 2 * step) == Message("change-times", where | {"c": "8"})
     assert of(before + 2 * step) == Message("change-back-times", where | {"c": "8"})
+    rounded = of(before - 0.2501 * step)  # as if in a narrower dtype: 1.0004 times, which is no factor to be told
+    assert rounded is None or rounded.key != "change-times"
     small = of_values([before[0, :2] - step[0, :2]], [before[0, :2] + step[0, :2]], (before[0, :2],))
     assert small == Message("change-back", {"n": 0, "path": "", "c": "1"})
     assert of(right - bias) == Message("term-missing", {"n": 1, "path": "['b']"})
