@@ -87,7 +87,7 @@ def add_up(arrays: list[jax.Array]) -> jax.Array:
     返回求和结果。
     """
     # TODO: who holds what, and who has to move?
-    # TODO：谁手里有多少，又该移动谁？
+    # TODO：哪个设备上有多少，该移动哪一部分？
     raise NotImplementedError
 
 

@@ -99,7 +99,7 @@ def first_largest(x: jax.Array, mesh: Mesh) -> jax.Array:
     (n-1)/n 字节。
     """
     # TODO: who holds the largest, and where does that shard begin?
-    # TODO：最大的数在谁那里，那个分片从哪个下标开始？
+    # TODO：最大的数在哪个设备上，那个分片从哪个下标开始？
     raise NotImplementedError
 
 
@@ -123,5 +123,5 @@ def smooth(x: jax.Array, mesh: Mesh) -> jax.Array:
     预算：只用 collective-permute，每个设备最多发送两行。
     """
     # TODO: which two rows does a device lack, and who has them?
-    # TODO：每个设备缺哪两行，这两行在谁那里？
+    # TODO：每个设备缺哪两行，这两行在哪些设备上？
     raise NotImplementedError

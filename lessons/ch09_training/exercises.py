@@ -289,5 +289,5 @@ def through_stages(
     collective-permute 传递一个微批次。最后对结果做一次 all-reduce。
     """
     # TODO: which microbatch reaches which stage in which turn? Who has results?
-    # TODO：哪一拍，哪个微批次到达哪个设备？结果在谁手里？
+    # TODO：哪一拍，哪个微批次到达哪个设备？结果在哪个设备上？
     raise NotImplementedError

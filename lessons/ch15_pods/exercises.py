@@ -60,7 +60,7 @@ def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
     秒。放不下时，peak 和三个时间都是 None。
     deadline：这一步最多可以用多少秒。
 
-    一步的时间取三者中最长的一个，代价等于网格的设备数乘以这个时间。只在下面这些规划里选：
+    一步的时间取 3 个时间中最长的一个，代价等于网格的设备数乘以这个时间。只在下面这些规划里选：
     放得下，peak 不超过 limit 的 90 %，并且一步不超过 deadline 秒。这些规划的代价互不相同。
     返回代价最小者的 (on, mesh)；一个都没有时返回 None。
     """
