@@ -129,6 +129,7 @@ def _parser() -> argparse.ArgumentParser:
     profile.add_argument(
         "--text", action="append", default=[], metavar="FILE", help="`compiled.as_text()` of what ran: who takes part"
     )
+    profile.add_argument("--top", type=int, default=0, metavar="N", help="name the N longest operations, too")
     profile.add_argument("--draw", metavar="FILE.svg", help="write its picture, too")
     profile.add_argument("-d", "--devices", type=int, default=8, metavar="D", help="of a program (default: 8)")
     profile.add_argument("--limit", type=float, default=120.0, metavar="S", help="of a program (default: 120)")
@@ -279,7 +280,7 @@ def _profile(options: argparse.Namespace) -> int:
 
         print(json.dumps(found.data()))
     else:
-        print(report(found))
+        print(report(found, options.top))
     if options.draw:
         from minipod.pictures import profile
 

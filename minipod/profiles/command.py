@@ -62,8 +62,11 @@ def _of_program(program: str, folder: str, texts: Sequence[str]) -> Profile:
     raise ValueError(f"{program} ran nothing on a device, or did not wait for it (jax.block_until_ready)")
 
 
-def report(profile: Profile) -> str:
-    """The tables, the device that the others waited for longest, and what is not certain."""
+def report(profile: Profile, top: int = 0) -> str:
+    """The tables, the device that the others waited for longest, and what is not certain.
+
+    top: how many of the longest operations are named.
+    """
     milliseconds = 1e3 * (profile.end - profile.start)
     parts = [f"{milliseconds:.2f} ms" + (f"; steps {', '.join(map(str, profile.steps))}" if profile.steps else "")]
     parts.append(str(profile.table()))
@@ -80,4 +83,7 @@ def report(profile: Profile) -> str:
         parts.append(
             "(this profile does not say who takes part in a collective: here all devices do; --text FILE says it)"
         )
+    if top:
+        longest = [(n, str(times), f"{1e3 * t:.2f}") for n, (times, t) in profile.operations().items()][:top]
+        parts.append(str(Table(("longest operations", "times", "ms of all devices"), tuple(longest), kind="profile")))
     return "\n\n".join(parts)

@@ -21,6 +21,12 @@ MEETINGS = tuple(op for op in OPS if op != "collective-permute")
 AROUND = ("while", "call", "conditional")  # their events enclose those of what they call
 _TEXT = re.compile(r"%?([\w.-]+) = .*? ([a-z][a-z0-9-]*)\(")
 
+_NCCL = re.compile(r"nccl(?:Dev)?Kernel_([A-Za-z]+)")
+_OF_NCCL = {
+    "AllReduce": "all-reduce", "AllGather": "all-gather", "ReduceScatter": "reduce-scatter",
+    "Broadcast": "collective-broadcast",
+}  # fmt: skip
+
 Known = dict[str, tuple[str, tuple[tuple[int, ...], ...]]]
 
 
@@ -36,6 +42,15 @@ def kind(opcode: str) -> str:
     plain = _FUNCTIONS.get(opcode, opcode)
     plain = base(plain.removesuffix("-done") + "-start" if plain.endswith("-done") else plain)
     return plain if plain in OPS else "compute"
+
+
+def kernel(name: str) -> str:
+    """The same of a GPU's kernel: NCCL's are named after what they do.
+
+    A `SendRecv` may be of an all-to-all or of a permute: "async-collective", which does not say which.
+    """
+    found = _NCCL.match(name)
+    return _OF_NCCL.get(found[1], "async-collective") if found else "compute"
 
 
 def of_texts(texts: Iterable[str]) -> dict[str, Known]:

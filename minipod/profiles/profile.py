@@ -1,5 +1,6 @@
 """A profile: who did what, when; and what came of it, in milliseconds."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -111,6 +112,21 @@ class Profile:
                 found[kind] = most, exposed, hidden
         return found
 
+    def operations(self) -> dict[str, tuple[int, float]]:
+        """By name, the longest first: how many times all devices did it, and the seconds of all of them.
+
+        The number that the compiler puts behind a name is left out: `fusion.3` and `fusion.7` are both `fusion`. A
+        collective's seconds have its waiting in them.
+        """
+        found: dict[str, tuple[int, float]] = {}
+        for event in self.events:
+            inside = spans.within([(event.start, event.end)], (self.start, self.end))
+            if inside:
+                name = re.sub(r"[._]\d+$", "", event.name.rpartition("/")[2])
+                times, seconds = found.get(name, (0, 0.0))
+                found[name] = times + 1, seconds + spans.seconds(inside)
+        return dict(sorted(found.items(), key=lambda each: -each[1][1]))
+
     def straggler(self) -> tuple[Lane, float] | None:
         """The device that the others waited for longest, and the seconds of all of them; None if nobody did."""
         blamed: dict[Lane, float] = {}
@@ -143,6 +159,9 @@ class Profile:
             "collectives": {
                 kind: {"times": times, "exposed": exposed, "hidden": hidden}
                 for kind, (times, exposed, hidden) in self.kinds().items()
+            },
+            "operations": {
+                name: {"times": times, "seconds": seconds} for name, (times, seconds) in self.operations().items()
             },
             "straggler": late and {"process": late[0].process, "device": late[0].device, "seconds": late[1]},
             "groups_assumed": self.assumed,

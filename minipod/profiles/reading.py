@@ -1,7 +1,8 @@
 """Read what `jax.profiler.trace` recorded: the operations of each device, whoever ran it, and the program's own notes.
 
-On a TPU a device has a plane of its own, and its operations stand in two lines of it. Simulated devices have none:
-threads of one pool run all of them, any thread any device, and an event says itself whose it is (`device_ordinal`).
+On a TPU a device has a plane of its own, and its operations stand in two lines of it; on a GPU, in a line for each of
+its streams, kernel by kernel. Simulated devices have none: threads of one pool run all of them, any thread any device,
+and an event says itself whose it is (`device_ordinal`).
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,7 +12,7 @@ from typing import Any
 from jax.profiler import ProfileData
 
 from minipod.profiles.events import Event, Lane, Note, met
-from minipod.profiles.operations import AROUND, Known, kind, of_texts, operation
+from minipod.profiles.operations import AROUND, Known, kernel, kind, of_texts, operation
 from minipod.profiles.profile import Profile, whole
 
 ENDING = ".xplane.pb"
@@ -35,14 +36,17 @@ def read(path: str | Path, *texts: str) -> Profile:
         zero = _zero(planes)
         places = _places(planes)
         for plane in planes:
-            if plane.name.startswith("/device:"):
+            if plane.name.startswith("/device:GPU:"):
+                events += _of_gpu(plane, process, zero)
+            elif plane.name.startswith("/device:"):
                 events += _of_device(plane, process, zero)
             elif plane.name.startswith("/host:"):
                 events += _simulated(plane, process, zero, known, places)
                 notes += _notes(plane, process, zero)
     if not events and (strange := _strange(files)):
         raise ValueError(
-            f"{path} is of {strange}, and its lines are not understood: only those of TPUs and of simulated devices are"
+            f"{path} is of {strange}, and its lines are not understood: only those of TPUs, of GPUs and of simulated "
+            "devices are"
         )
     if not events:
         raise ValueError(
@@ -143,6 +147,21 @@ def _of_device(plane: Any, process: int, zero: float) -> Iterator[Event]:
             if what == "compute" and (line.name == _LINES[1] or opcode.endswith(("-start", "-done"))):
                 continue  # a copy beside the core, and its ends
             yield _event(lane, name, what, (), zero, event)
+
+
+def _of_gpu(plane: Any, process: int, zero: float) -> Iterator[Event]:
+    """Of a GPU: one lane for all its streams; what the program did not ask for, such as copies from the host, is none.
+
+    A command buffer (CUDA graph) has one name for all its kernels: each then goes by its kernel's.
+    """
+    lane = Lane(process, int(plane.name.rpartition(":")[2]))
+    for event in (e for line in plane.lines if line.name.startswith("Stream") for e in line.events):
+        asked = str(_stats(event).get("hlo_op", ""))
+        if not asked or not event.duration_ns:
+            continue
+        name = event.name if asked.startswith("command_buffer") else asked
+        what = kind(operation(name)[1])
+        yield _event(lane, name, kernel(event.name) if what == "compute" else what, (), zero, event)
 
 
 def _event(lane: Lane, name: str, what: str, group: tuple[Lane, ...], zero: float, event: Any) -> Event:

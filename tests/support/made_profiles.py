@@ -75,6 +75,21 @@ def of_tpu(chips: dict[int, dict[str, list[tuple[str, float, float]]]]) -> bytes
     return ProfileData.text_proto_to_serialized_xspace(text)
 
 
+def of_gpu(gpus: dict[int, dict[str, list[tuple[str, str, float, float]]]]) -> bytes:
+    """GPUs: a plane each; by stream, (kernel, the operation that it is of, or "" where no program asked, from, to)."""
+    text = "".join(
+        _plane(
+            f"/device:GPU:{i}",
+            {
+                line: [(kernel, start, end, {"hlo_op": of} if of else {}) for kernel, of, start, end in events]
+                for line, events in lines.items()
+            },
+        )
+        for i, lines in gpus.items()
+    )
+    return ProfileData.text_proto_to_serialized_xspace(text)
+
+
 def written(folder: Path, data: bytes, name: str = "vm") -> Path:
     """The file, where `jax.profiler.trace(folder)` would put it."""
     file = folder / "plugins" / "profile" / "2026_01_01_00_00_00" / f"{name}.xplane.pb"

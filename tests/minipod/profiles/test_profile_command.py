@@ -91,3 +91,12 @@ def test_bad_input_is_one_sentence_and_exit_code_2(tmp_path, capsys, arguments, 
     code, out, error = told(capsys, *(a.format(tmp=tmp_path) for a in arguments))
     assert (code, out) == (2, "")
     assert error.splitlines()[-1] == f"minipod: {sentence.format(tmp=tmp_path)}"
+
+
+def test_the_longest_operations_are_named_where_they_are_asked_for(capsys):
+    code, out, _ = told(capsys, RECORDED, "--top", 2)
+    table = out.partition("longest operations")[2].splitlines()
+    assert code == 0 and len(table) == 3
+    seconds = [float(line.split()[-1]) for line in table[1:]]
+    assert seconds == sorted(seconds, reverse=True) and seconds[0] > 0
+    assert "longest operations" not in told(capsys, RECORDED)[1]

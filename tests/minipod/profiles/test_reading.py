@@ -1,7 +1,7 @@
 """What a profile says of each device, against figures that it was made with; and what is no profile."""
 
 import pytest
-from made_profiles import of_cpu, of_tpu, written
+from made_profiles import of_cpu, of_gpu, of_tpu, written
 
 from minipod import profiles
 from minipod.profiles import Lane
@@ -194,3 +194,29 @@ def test_a_step_that_was_not_noted_and_a_time_that_is_none_are_told(tmp_path):
         found.step(4)
     with pytest.raises(ValueError, match="there is no time$"):
         found.during(2.0, 2.0)
+
+
+def test_the_streams_of_a_gpu_are_one_lane_and_a_kernel_of_a_graph_goes_by_its_own_name(tmp_path):
+    nccl = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+    streams = {
+        "Stream #14(Compute)": [
+            ("gemm_fusion_dot_3", "command_buffer_1", 0, 4), ("memcpy128", "command_buffer_1", 4, 6),
+            ("gemm_fusion_dot_7", "command_buffer_2", 6, 9), ("sm90_xmma_gemm", "custom-call.4", 10, 12),
+        ],
+        "Stream #22(Compute)": [(nccl, "all-reduce-start.1", 8, 13), (nccl, "command_buffer_2", 13, 14)],
+        "Stream #15(MemcpyH2D)": [("MemcpyH2D", "", 14, 20)],
+        "XLA Modules": [("jit_step", "jit_step", 0, 14)],
+    }  # fmt: skip
+    found = profiles.read(written(tmp_path, of_gpu({0: streams, 1: {"Stream #14(Compute)": []}})))
+    assert [lane.device for lane in found.lanes] == [0]
+    assert spent(found, 0) == {"compute": 11, "exchange": 3, "hidden": 3}
+    assert found.kinds().keys() == {"all-reduce"}
+    longest = {name: (times, round(1e3 * t, 3)) for name, (times, t) in found.operations().items()}
+    assert list(longest)[0] == "gemm_fusion_dot" and longest["gemm_fusion_dot"] == (2, 7)
+    assert longest["memcpy128"] == (1, 2) and longest["custom-call"] == (1, 2) and "MemcpyH2D" not in longest
+
+
+def test_of_a_kernel_that_sends_and_receives_it_is_not_said_which_collective_it_is(tmp_path):
+    sends = [("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", "command_buffer_1", 0, 3)]
+    found = profiles.read(written(tmp_path, of_gpu({0: {"Stream #14(Compute)": sends}})))
+    assert found.kinds().keys() == {"async-collective"}
