@@ -56,7 +56,7 @@ def moe(
     x: f32[T, d], the tokens, cut with `P("e")`; each of n devices has T/n of them.
     gate, who: f32[T, 2] and i32[T, 2], cut alike; the two experts that each token has
     chosen, and the gates of their answers, ready to use.
-    w: f32[E, d, d], cut with `P("e")`; the answer of expert i to a token t is t @ w[i].
+    w: f32[E, d, d], cut with `P("e")`; the answer of expert i to a token t is `t @ w[i]`.
     capacity: places that one device has at one expert, C. Each device lets its own
     choices queue as in the exercise `queue`, the largest gates first; the first C in
     the queue of an expert get its answer.
@@ -71,7 +71,7 @@ def moe(
     x：f32[T, d]，词元，按 `P("e")` 分片，n 个设备各有 T/n 个。
     gate、who：f32[T, 2] 和 i32[T, 2]，分片方式相同，即每个词元选择的 2 个专家，以及它们的回答要乘的门控值。门控值可以直接
     使用。
-    w：f32[E, d, d]，按 `P("e")` 分片；专家 i 对词元 t 的回答是 t @ w[i]。
+    w：f32[E, d, d]，按 `P("e")` 分片；专家 i 对词元 t 的回答是 `t @ w[i]`。
     capacity：一个设备在一个专家那里的位置数 C。每个设备只给自己的选择排队，排法与练习 `queue` 相同，门控值大的在前；每个专家的
     队列里，前 C 个选择得到它的回答。
     mesh：只有一个轴 "e"，是 Auto 轴，大小为 n，T 和 E 都是 n 的倍数。
@@ -96,9 +96,9 @@ def balance_loss(
     devices have different numbers of real tokens, and some may have none; at least one
     token of the batch is real.
     mesh: with one axis, "e", Auto, of size n, which divides T.
-    Returns f32[], the same on every device: E times the sum over the experts of f[i] * P[i].
-    f[i] is the share of expert i in all choices of real tokens, P[i] the mean of
-    p[:, i] over all real tokens. The function is compiled with `jit`.
+    Returns f32[], the same on every device: E times the sum of `f[i] * P[i]`
+    over the experts. f[i] is the share of expert i in all choices of real tokens, `P[i]`
+    the mean of p[:, i] over all real tokens. The function is compiled with `jit`.
     Budget: all-reduces only, one or several, of at most 2·E + 2 numbers together.
 
     有填充的批次的均衡损失，即真实词元的 E Σ f P。
@@ -108,7 +108,7 @@ def balance_loss(
     real：bool[T]，分片方式相同；填充是 False，完全不计。各设备上真实词元的个数不同，有的设备可能一个也没有；整个批次里至少有一个真实
     词元。
     mesh：只有一个轴 "e"，是 Auto 轴，大小为 n，T 是 n 的倍数。
-    返回 f32[]，每个设备都相同，即 f[i] * P[i] 对专家求和，再乘以 E。f[i] 是专家 i 在真实词元的全部选择里所占的比例，P[i] 是
+    返回 f32[]，每个设备都相同，即 `f[i] * P[i]` 对专家求和，再乘以 E。f[i] 是专家 i 在真实词元的全部选择里所占的比例，`P[i]` 是
     p[:, i] 对全部真实词元的平均值。函数会用 `jit` 编译。
     预算：只用 all-reduce，一次或几次，总共最多 2·E + 2 个数。
     """
@@ -161,11 +161,11 @@ def ragged_offsets(
     sent to j, where they begin in the output of j, and how many come from j. If j is
     full before the turn of `me`, they begin at `bound`.
 
-    接收方可能放满时，`lax.ragged_all_to_all` 的 4 个列表。
+    设备可能放满时，`lax.ragged_all_to_all` 的 4 个列表。
 
     sent：sent[i][j] 是设备 i 要送给设备 j 的行数，一共 n 个列表，每个有 n 个数。
     bound：一个设备能收下的行数。
-    me：要求的是编号为 me 的设备的列表。
+    me：设备的编号，要写出的就是它的 4 个列表。
     每个设备的操作数里有它的全部行，按接收者的顺序排列。接收者收下的行按发送者的顺序紧挨着放，收满 `bound` 行为止：轮到哪个发送者时
     放满，就只发送它放得下的前几行，后面的发送者一行也不发送。
     返回 (input_offsets, send_sizes, output_offsets, recv_sizes)，都是 n 个数的列表。对每个设备 j，它们依次是：送给 j 的行在

@@ -145,6 +145,19 @@ def moe__by_sender(x, gate, who, w, capacity, mesh):
     return _moe(x, gate, who, w, capacity, mesh, there=there)
 
 
+def moe__by_sender_and_back(x, gate, who, w, capacity, mesh):
+    def swapped(box):
+        sent = lax.all_to_all(
+            box.reshape(-1, capacity, box.shape[2]), "e", 0, 0, tiled=True
+        )
+        return sent.reshape(box.shape)
+
+    def there(box):
+        return swapped(box).reshape(len(box) // mesh.size, -1, box.shape[2])
+
+    return _moe(x, gate, who, w, capacity, mesh, there=there, back=swapped)
+
+
 def moe__no_gates(x, gate, who, w, capacity, mesh):
     def combine(x, gate, answers, late):
         return x + answers.sum(1)

@@ -165,6 +165,7 @@ def test_capacity_for(check):
         alone = np.repeat(np.arange(4), 16).reshape(32, 2)
         alone[:8] = 0, 1
         drawn.append((alone.astype(np.int32), 4, 4, 0.3))
+        drawn.append((alone.astype(np.int32), 4, 4, 1.0))  # all: at least 1
         return drawn
 
     def oracle(who, experts, devices, most):

@@ -12,7 +12,7 @@ def queue(who, gate, experts):
     flat = who.T.ravel()
     rank = jnp.argsort(jnp.lexsort((-gate.T.ravel(), flat)))
     count = jnp.bincount(flat, length=experts)
-    begin = jnp.concatenate([jnp.zeros(1, int), jnp.cumsum(count)[:-1]])
+    begin = jnp.cumsum(count) - count
     return (rank - begin[flat]).reshape(who.shape[1], -1).T
 
 

@@ -13,11 +13,19 @@ def queue(who, gate, experts):
         return so_far.at[e].add(1), so_far[e]
 
     flat = who.T.ravel()
-    order = jnp.argsort(gate.T.ravel(), descending=True, stable=True)
-    none = jnp.zeros(experts, jnp.int32) + 0 * flat[0]  # varying as who is
-    _, places = lax.scan(one, none, flat[order])
+    order = jnp.argsort(gate.T.ravel(), descending=True)
+    _, places = lax.scan(one, jnp.zeros(experts, jnp.int32), flat[order])
     _, places = lax.sort_key_val(order, places)
     return places.reshape(who.T.shape).T
+
+
+def _before(who, gate):
+    """Each choice held against each other one."""
+    e, g = who.T.ravel(), gate.T.ravel()
+    earlier = jnp.tri(len(e), k=-1, dtype=bool)
+    first = (g[None] > g[:, None]) | (g[None] == g[:, None]) & earlier
+    rivals = first & (e[None] == e[:, None])
+    return rivals.sum(1).reshape(who.T.shape).T
 
 
 def moe(x, gate, who, w, capacity, mesh):
@@ -26,7 +34,7 @@ def moe(x, gate, who, w, capacity, mesh):
 
     def mine(x, gate, who, w):
         at = jax.nn.one_hot(who, n)[..., None]
-        at = at * jax.nn.one_hot(queue(who, gate, n), capacity)[:, :, None]
+        at = at * jax.nn.one_hot(_before(who, gate), capacity)[:, :, None]
         box = jnp.einsum("tkec,td->ecd", at, x)
         there = lax.all_to_all(
             box, "e", split_axis=0, concat_axis=1, tiled=True

@@ -152,6 +152,30 @@ def moe__by_sender(*given):
     return _ways(*given, _changed(by_sender=True))
 
 
+def moe__by_sender_and_back(x, gate, who, w, capacity, mesh):
+    experts, d, _ = w.shape
+
+    def local(x, gate, who, w):
+        place = _line(who, gate, experts)
+        slot = who * capacity + place
+        slot = jnp.where(place < capacity, slot, experts * capacity)
+        send = jnp.zeros((experts * capacity, d), x.dtype)
+        send = send.at[slot].set(x[:, None, :], mode="drop")
+        send = send.reshape(experts, capacity, d)
+        got = lax.all_to_all(send, "e", 0, 0, tiled=True)
+        got = got.reshape(experts // mesh.size, mesh.size * capacity, d)
+        answer = jnp.einsum("etd,edf->etf", got, w)
+        answer = answer.reshape(experts, capacity, d)
+        back = lax.all_to_all(answer, "e", 0, 0, tiled=True)
+        back = back.reshape(experts * capacity, d)
+        y = back.at[slot].get(mode="fill", fill_value=0)
+        return x + (gate[:, :, None] * y).sum(1)
+
+    return jax.shard_map(local, mesh=mesh, in_specs=P("e"), out_specs=P("e"))(
+        x, gate, who, w
+    )
+
+
 def moe__no_gates(*given):
     return _ways(*given, _changed(gate=jnp.ones_like))
 

@@ -59,7 +59,7 @@ def test_a_world_without_a_word_of_its_own_has_a_dash_or_no_column(tmp_path):
 
 
 def test_a_paper_has_a_column_and_its_link_says_what_it_is(tmp_path):
-    other = ROW.replace("torch.", "paper.").replace("https://pytorch.example/ddp", "https://arxiv.org/abs/1")
+    other = ROW.replace("\ntorch.", "\npaper.").replace("https://pytorch.example/ddp", "https://arxiv.org/abs/1")
     text = filled(book(tmp_path, other), "en", LESSON)
     assert "| Here | Papers |\n|---|---|\n| split | `DDP` [(paper)](https://arxiv.org/abs/1) |" in text
 
