@@ -50,7 +50,13 @@ def captions(rows: list[dict[str, Any]]) -> tuple[Caption, ...]:
 def elsewhere(rows: list[dict[str, Any]]) -> tuple[Elsewhere, ...]:
     """The rows of [[elsewhere]], which `wrong` has found to be right."""
     return tuple(
-        Elsewhere(_both(row["here"]), *(_called(row.get(world)) for world in WORLDS), _both(row["words"]))
+        Elsewhere(
+            here=_both(row["here"]),
+            torch=_called(row.get("torch")),
+            megatron=_called(row.get("megatron")),
+            paper=_called(row.get("paper")),
+            words=_both(row["words"]),
+        )
         for row in rows
     )
 
