@@ -7,9 +7,10 @@ from jax import P, lax
 from jax.sharding import Mesh
 
 
-def queue(who: jax.Array, experts: int) -> jax.Array:
-    e = who.T.reshape(-1)  # all first choices, then all second ones
-    order = jnp.argsort(e)  # stable
+def queue(who: jax.Array, gate: jax.Array, experts: int) -> jax.Array:
+    e, g = who.T.reshape(-1), gate.T.reshape(-1)
+    largest = jnp.argsort(-g)  # stable: equal ones stay in their order
+    order = largest[jnp.argsort(e[largest])]  # by expert; stable, too
     first = jnp.searchsorted(e[order], jnp.arange(experts))
     place = jnp.arange(e.size) - first[e[order]]
     return jnp.zeros_like(e).at[order].set(place).reshape(who.T.shape).T
@@ -26,7 +27,7 @@ def moe(
     experts, _, d = w.shape
 
     def on_each(x, gate, who, w):
-        before = queue(who, experts)
+        before = queue(who, gate, experts)
         slot = who * capacity + before
         slot = jnp.where(before < capacity, slot, experts * capacity)
         box = jnp.zeros((experts * capacity, d))
@@ -43,17 +44,19 @@ def moe(
     )
 
 
-def balance_loss(p: jax.Array, who: jax.Array, mesh: Mesh) -> jax.Array:
-    experts = p.shape[1]
+def balance_loss(
+    p: jax.Array, who: jax.Array, real: jax.Array, mesh: Mesh
+) -> jax.Array:
+    experts, k = p.shape[1], who.shape[1]
 
-    def on_each(p, who):
-        chosen = who[..., None] == jnp.arange(experts)
-        f, mean = chosen.astype(p.dtype).mean((0, 1)), p.mean(0)
-        f, mean = lax.pmean((f, mean), "e")
-        return experts * jnp.sum(f * mean)
+    def on_each(p, who, real):
+        chosen = (who[..., None] == jnp.arange(experts)) & real[:, None, None]
+        sums = chosen.sum((0, 1)), jnp.where(real[:, None], p, 0).sum(0)
+        chosen, p, tokens = lax.psum((*sums, real.sum()), "e")
+        return experts * jnp.sum(chosen / (k * tokens) * p / tokens)
 
     return jax.shard_map(on_each, mesh=mesh, in_specs=P("e"), out_specs=P())(
-        p, who
+        p, who, real
     )
 
 
@@ -73,10 +76,19 @@ def capacity_for(
 
 
 def ragged_offsets(
-    sent: list[list[int]], me: int
+    sent: list[list[int]], bound: int, me: int
 ) -> tuple[list[int], list[int], list[int], list[int]]:
     every = range(len(sent))
-    send, receive = sent[me], [sent[i][me] for i in every]
-    here = [sum(send[:j]) for j in every]
-    there = [sum(sent[i][j] for i in range(me)) for j in every]
-    return here, send, there, receive
+
+    def begin(i, j):  # where the rows of i begin in the output of j
+        return min(bound, sum(sent[other][j] for other in range(i)))
+
+    def fits(i, j):
+        return begin(i + 1, j) - begin(i, j)
+
+    return (
+        [sum(sent[me][:j]) for j in every],
+        [fits(me, j) for j in every],
+        [begin(me, j) for j in every],
+        [fits(j, me) for j in every],
+    )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 WRITTEN = ("en", "zh-Hans")  # the languages, and editions, that are written by hand; zh-Hant is derived
+WORLDS = ("torch", "megatron", "paper")  # whose words stand beside ours; a column each
 
 
 @dataclass(frozen=True)
@@ -25,17 +26,19 @@ class Called:
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """One thing under the names of three worlds.
+    """One thing under the names of other worlds, None where one has no word of its own.
 
     here      as the book calls it, by language
     torch     in PyTorch, NCCL and what starts them
-    megatron  in Megatron-LM, DeepSpeed and the papers they come from; None where they have no word of their own
+    megatron  in Megatron-LM, DeepSpeed and the papers they come from
+    paper     in a paper that others come from, where that is no library of these worlds
     words     by language what a reader may search for: the entries of the index
     """
 
     here: dict[str, str]
     torch: Called | None
     megatron: Called | None
+    paper: Called | None
     words: dict[str, list[str]]
 
 
@@ -47,7 +50,13 @@ def captions(rows: list[dict[str, Any]]) -> tuple[Caption, ...]:
 def elsewhere(rows: list[dict[str, Any]]) -> tuple[Elsewhere, ...]:
     """The rows of [[elsewhere]], which `wrong` has found to be right."""
     return tuple(
-        Elsewhere(_both(row["here"]), _called(row.get("torch")), _called(row.get("megatron")), _both(row["words"]))
+        Elsewhere(
+            here=_both(row["here"]),
+            torch=_called(row.get("torch")),
+            megatron=_called(row.get("megatron")),
+            paper=_called(row.get("paper")),
+            words=_both(row["words"]),
+        )
         for row in rows
     )
 
@@ -78,15 +87,15 @@ def wrong(facts: dict[str, Any], languages: tuple[str, ...] = WRITTEN) -> Iterat
         if not isinstance(row, dict):
             yield f"{where} is no table: write «[[elsewhere]]», and below it here, torch, megatron and words"
             return
-        if odd := sorted(set(row) - {"here", "torch", "megatron", "words"}):
-            yield f"{where}: nothing is called «{odd[0]}»: it may hold here, torch, megatron and words"
+        if odd := sorted(set(row) - {"here", *WORLDS, "words"}):
+            yield f"{where}: nothing is called «{odd[0]}»: it may hold here, {', '.join(WORLDS)} and words"
         for key in ("here", "words"):
             yield from (
                 f"{where}: {key}.{language} is missing: write it" for language in _lacks(row.get(key), languages)
             )
-        if not ("torch" in row or "megatron" in row):
-            yield f"{where}: torch and megatron are missing: write at least one of them"
-        for key in ("torch", "megatron"):
+        if not set(WORLDS) & set(row):
+            yield f"{where}: {', '.join(WORLDS)} are missing: write at least one of them"
+        for key in WORLDS:
             if key in row:
                 yield from _called_wrong(f"{where}: {key}", row[key], languages)
 

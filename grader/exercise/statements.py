@@ -21,7 +21,7 @@ _BETWEEN_WIDE = rf"(?<={_WIDE})\n(?={_WIDE})|(?<=[，。：；？！、（])\n(?
 _CODE = (
     r"`[^`]*`"  # is code already
     r'|"[^"\n\u3400-\u9fff]*"'  # "x"
-    r"|\b[a-z]\w*\[[^\]]*\]|\[[^\]\u3400-\u9fff]*\]"  # f32[N, features], [N, features]
+    r"|\b[a-z]\w*(?:\[[^\]]*\])+|\[[^\]\u3400-\u9fff]*\]"  # f32[N, features], sent[i][j], [N, features]
     r"|(?:(?<=Returns )|(?<=返回 )|(?<=回傳 ))\([^()]*\)"  # Returns (padded, back)
     r"|\b[A-Za-z]\w*(?:\.\w+)*\((?:[^()\u3400-\u9fff]|\([^()\u3400-\u9fff]*\))*\)"  # P('x'), P(('x', 'y'), None)
     r"|\b[A-Za-z]\w*(?:_\w+|\.\w+)+"  # num_devices, jax.P

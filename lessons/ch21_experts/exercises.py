@@ -14,28 +14,32 @@ from jax import P, lax  # noqa: F401
 from jax.sharding import Mesh
 
 
-def queue(who: jax.Array, experts: int) -> jax.Array:
-    """How many stand before each choice in the queue of its expert?
+def queue(who: jax.Array, gate: jax.Array, experts: int) -> jax.Array:
+    """How many stand before each choice, if the largest gates come first?
 
     who: i32[T, k], the experts that each token has chosen, from 0 to experts - 1; a
     token's k are different.
-    experts: how many there are, E.
-    In a queue all tokens' first choices (column 0) come before all second ones, and so
-    on; of the same column the earlier token is before the later one.
+    gate: f32[T, k], the gates of these choices, all positive.
+    experts: how many there are, E; some may not be chosen by any token.
+    In an expert's queue a choice with a larger gate is before one with a smaller gate,
+    whatever their tokens and columns are. Of equal gates that of an earlier column is
+    before, and of the same column that of an earlier token.
     Returns i32[T, k], counted from 0. The function is compiled with `jit`.
-    Budget: 64 bytes of memory beside for each choice and for each expert. An array of
-    T·k·E numbers is too much.
+    Budget: 64·(T·k + E) bytes besides the arguments and the result. An array of T·k·E
+    numbers is too much.
 
-    每次选择在对应专家的队列里排在第几位？
+    门控值大的排在前面时，每个选择前面有几个？
 
     who：i32[T, k]，每个词元选择的专家，编号从 0 到 experts - 1；同一个词元的 k 个互不相同。
-    experts：专家的个数 E。
-    在一个队列里，所有词元的第一选择（下标为 0 的列）都排在所有第二选择前面，依此类推；同一列里，靠前的词元排在靠后的前面。
+    gate：f32[T, k]，这些选择的门控值，都是正数。
+    experts：专家的个数 E，其中有的可能没有词元选。
+    在一个专家的队列里，门控值大的选择排在门控值小的前面，不管它们属于哪个词元、哪一列。门控值相等时，靠前的列排在前面；
+    同一列里，靠前的词元排在前面。
     返回 i32[T, k]，从 0 数起。函数会用 `jit` 编译。
-    预算：每次选择、每个专家各 64 字节的额外内存。T·k·E 个数的数组就太大了。
+    预算：除参数和结果以外，64·(T·k + E) 字节内存。T·k·E 个数的数组就太大了。
     """
-    # TODO: what does a stable sort bring side by side?
-    # TODO：稳定的排序会把什么排到一起？
+    # TODO: by what does one sort first, and by what last?
+    # TODO：先按什么排序，后按什么排序？
     raise NotImplementedError
 
 
@@ -47,60 +51,69 @@ def moe(
     capacity: int,
     mesh: Mesh,
 ) -> jax.Array:
-    """A layer of experts: there, back, and the residual.
+    """A layer of experts: tokens sent there, answers sent back, added to the tokens.
 
-    x: f32[T, d], the tokens, cut with `P("e")`; each device has T/n of them.
-    gate, who: f32[T, k] and i32[T, k], cut alike; how much of which expert's answer each
-    token takes. The gates are ready to use. k is 2.
-    w: f32[E, d, d], cut with `P("e")`; the answer of expert i to a token t is t @ w[i].
-    capacity: places that one device has at one expert, C. Of each device's own tokens
-    the first C in the queue of an expert get its answer; all first choices (column 0)
-    come before all second ones, of the same column the earlier token before the later.
-    mesh: with one axis, "e", of size n, of which E is a multiple.
-    Returns f32[T, d], cut alike: each token plus its answers times their gates. A choice
-    that finds no place adds nothing. The function is compiled with `jit`.
-    Budget: all-to-alls only, twice E·C·d numbers.
+    x: f32[T, d], the tokens, cut with `P("e")`; each of n devices has T/n of them.
+    gate, who: f32[T, 2] and i32[T, 2], cut alike; the two experts that each token has
+    chosen, and the gates of their answers, ready to use.
+    w: f32[E, d, d], cut with `P("e")`; the answer of expert i to a token t is `t @ w[i]`.
+    capacity: places that one device has at one expert, C. Each device lets its own
+    choices queue as in the exercise `queue`, the largest gates first; the first C in
+    the queue of an expert get its answer.
+    mesh: with one axis, "e", Auto, of size n, which divides T and E.
+    Returns f32[T, d], cut alike: each token plus the answers to it, each times its gate.
+    A choice that finds no place adds nothing, and the gate of the token's other choice
+    stays as it is. The function is compiled with `jit`.
+    Budget: two all-to-alls, each of E·C·d numbers, and nothing else is sent.
 
-    一层专家：送过去，送回来，再加上残差。
+    一层专家：把词元送过去，把回答送回来，再与词元本身相加。
 
-    x：f32[T, d]，词元，按 `P("e")` 分片，每个设备有 T/n 个。
-    gate、who：f32[T, k] 和 i32[T, k]，分片方式相同，表示每个词元按多少比例采用哪个专家的回答。门控值可以直接使用。k 为 2。
-    w：f32[E, d, d]，按 `P("e")` 分片；专家 i 对词元 t 的回答是 t @ w[i]。
-    capacity：一个设备在一个专家那里的位置数 C。每个设备只排自己的词元，各专家队列里的前 C 个得到回答；所有第一选择
-    （下标为 0 的列）都排在所有第二选择前面，同一列里，靠前的词元排在靠后的前面。
-    mesh：只有一个轴 "e"，大小为 n，E 是 n 的倍数。
-    返回 f32[T, d]，分片方式相同，即每个词元加上它得到的各个回答乘以门控值。没有位置的选择什么也不加。函数会用
-    `jit` 编译。
-    预算：只用 all-to-all，两次，每次 E·C·d 个数。
+    x：f32[T, d]，词元，按 `P("e")` 分片，n 个设备各有 T/n 个。
+    gate、who：f32[T, 2] 和 i32[T, 2]，分片方式相同，即每个词元选择的 2 个专家，以及它们的回答要乘的门控值。门控值可以直接
+    使用。
+    w：f32[E, d, d]，按 `P("e")` 分片；专家 i 对词元 t 的回答是 `t @ w[i]`。
+    capacity：一个设备在一个专家那里的位置数 C。每个设备只给自己的选择排队，排法与练习 `queue` 相同，门控值大的在前；每个专家的
+    队列里，前 C 个选择得到它的回答。
+    mesh：只有一个轴 "e"，是 Auto 轴，大小为 n，T 和 E 都是 n 的倍数。
+    返回 f32[T, d]，分片方式相同，即每个词元加上各个回答与相应门控值的乘积。没有位置的选择什么也不加，同一词元另一个选择的门控值
+    不变。函数会用 `jit` 编译。
+    预算：两次 all-to-all，每次 E·C·d 个数，此外什么也不发送。
     """
-    # TODO: which axis is split on the way there, and which on the way back?
-    # TODO：去的时候切哪一维？回来的时候呢？
+    # TODO: which dimension is joined on the way there, and which is split on the way back?
+    # TODO：去的时候拼接哪一维？回来的时候切开哪一维？
     raise NotImplementedError
 
 
-def balance_loss(p: jax.Array, who: jax.Array, mesh: Mesh) -> jax.Array:
-    """The balance loss of the whole batch: E Σ f P.
+def balance_loss(
+    p: jax.Array, who: jax.Array, real: jax.Array, mesh: Mesh
+) -> jax.Array:
+    """The balance loss of a batch with padding: E Σ f P of its real tokens.
 
     p: f32[T, E], what the router says of each token, rows that sum to 1, cut with
     `P("e")`.
     who: i32[T, k], the experts chosen, cut alike.
-    mesh: with one axis, "e", of size n.
-    Returns f32[], the same on every device: E times the sum over experts of f[i]·P[i].
-    f[i] is the share of expert i in all T·k choices, P[i] the mean of p[:, i] over all
-    T tokens. The function is compiled with `jit`.
-    Budget: all-reduces only, of 2·E numbers.
+    real: bool[T], cut alike; False for padding, which does not count in any way. The
+    devices have different numbers of real tokens, and some may have none; at least one
+    token of the batch is real.
+    mesh: with one axis, "e", Auto, of size n, which divides T.
+    Returns f32[], the same on every device: E times the sum of `f[i] * P[i]`
+    over the experts. f[i] is the share of expert i in all choices of real tokens, `P[i]`
+    the mean of p[:, i] over all real tokens. The function is compiled with `jit`.
+    Budget: all-reduces only, one or several, of at most 2·E + 2 numbers together.
 
-    整个批次的均衡损失 E Σ f P。
+    有填充的批次的均衡损失，即真实词元的 E Σ f P。
 
     p：f32[T, E]，路由器给每个词元的概率，每行之和为 1，按 `P("e")` 分片。
     who：i32[T, k]，选中的专家，分片方式相同。
-    mesh：只有一个轴 "e"，大小为 n。
-    返回 f32[]，每个设备都相同，即 f[i]·P[i] 对专家求和，再乘以 E。f[i] 是专家 i 在全部 T·k 次选择里所占的比例，
-    P[i] 是 p[:, i] 对全部 T 个词元的均值。函数会用 `jit` 编译。
-    预算：只用 all-reduce，2·E 个数。
+    real：bool[T]，分片方式相同；填充是 False，完全不计。各设备上真实词元的个数不同，有的设备可能一个也没有；整个批次里至少有一个真实
+    词元。
+    mesh：只有一个轴 "e"，是 Auto 轴，大小为 n，T 是 n 的倍数。
+    返回 f32[]，每个设备都相同，即 `f[i] * P[i]` 对专家求和，再乘以 E。f[i] 是专家 i 在真实词元的全部选择里所占的比例，`P[i]` 是
+    p[:, i] 对全部真实词元的平均值。函数会用 `jit` 编译。
+    预算：只用 all-reduce，一次或几次，总共最多 2·E + 2 个数。
     """
-    # TODO: what is averaged over the devices: the loss, or what it is made of?
-    # TODO：在设备之间取平均的，是损失本身，还是用来算损失的量？
+    # TODO: what can be added over devices that have different numbers of tokens?
+    # TODO：各设备的词元数不同，什么量可以在设备之间相加？
     raise NotImplementedError
 
 
@@ -110,19 +123,21 @@ def capacity_for(
     """The smallest capacity that drops few enough.
 
     who: an array of NumPy, int[T, k]: the experts that each token has chosen.
-    experts, devices: how many there are. The first T/devices tokens are on the first
-    device, and so on; each device has its own queue for each expert.
-    most: the largest share of all T·k choices that may be dropped, such as 0.01.
+    experts, devices: how many there are; devices divides T. The first T/devices tokens
+    are on the first device, and so on; each device has a queue of its own at each
+    expert.
+    most: the largest share of all T·k choices that may be dropped, such as 0.01; a
+    capacity that drops exactly this share is allowed.
     Returns the smallest number of places, of one device at one expert, with which at
-    most this share is dropped; at least 1.
+    most this share is dropped; at least 1. An integer of NumPy will do.
 
     丢得足够少的最小容量。
 
     who：NumPy 数组 int[T, k]，每个词元选择的专家。
-    experts、devices：专家的个数和设备数。前 T/devices 个词元在第一个设备上，依此类推；每个设备对每个专家有自己的
-    队列。
-    most：全部 T·k 次选择里最多可以丢弃的比例，例如 0.01。
-    返回一个设备在一个专家那里最少要有几个位置，才能使丢弃的比例不超过 most；至少为 1。
+    experts、devices：专家的个数和设备数，T 是设备数的倍数。前 T/devices 个词元在第一个设备上，依此类推；每个设备在每个专家那里
+    各有自己的队列。
+    most：全部 T·k 次选择里最多可以丢弃的比例，例如 0.01；正好丢弃这个比例也可以。
+    返回一个设备在一个专家那里最少要有几个位置，才能使丢弃的比例不超过 most；至少为 1。NumPy 的整数也可以。
     """
     # TODO: how many are dropped with C places, if a queue has n?
     # TODO：队列长为 n，只有 C 个位置时，要丢弃几个？
@@ -130,26 +145,33 @@ def capacity_for(
 
 
 def ragged_offsets(
-    sent: list[list[int]], me: int
+    sent: list[list[int]], bound: int, me: int
 ) -> tuple[list[int], list[int], list[int], list[int]]:
-    """The four arguments of `lax.ragged_all_to_all` on one device.
+    """The four lists for `lax.ragged_all_to_all` where a device may become full.
 
-    sent: sent[i][j] is how many rows device i sends to device j; n lists of n numbers.
-    me: the device whose arguments are wanted.
-    Every device has its rows in the order of their receivers. What it receives is to lie
-    in the order of the senders, without gaps.
+    sent: sent[i][j] is how many rows device i has for device j; n lists of n numbers.
+    bound: how many rows a device can take.
+    me: the device whose lists are wanted.
+    The operand of each device has all its rows, in the order of their receivers. What a
+    receiver takes lies in the order of the senders, without gaps. Once it has `bound`
+    rows it is full: of the sender with which that happens only the first rows that fit
+    are sent, of those after it none.
     Returns (input_offsets, send_sizes, output_offsets, recv_sizes), lists of n numbers:
-    for each device j where the rows for j begin in my operand, how many go to j, where
-    they begin in the output of j, and how many come from j.
+    for each device j where the rows for j begin in the operand of `me`, how many are
+    sent to j, where they begin in the output of j, and how many come from j. If j is
+    full before the turn of `me`, they begin at `bound`.
 
-    `lax.ragged_all_to_all` 在一个设备上的 4 个参数。
+    设备可能放满时，`lax.ragged_all_to_all` 的 4 个列表。
 
-    sent：sent[i][j] 是设备 i 送给设备 j 的行数，一共 n 个列表，每个有 n 个数。
-    me：要求的是这个设备的参数。
-    每个设备上，要送的行按接收者的顺序排列；收到的行要按发送者的顺序紧挨着放。
-    返回 (input_offsets, send_sizes, output_offsets, recv_sizes)，都是 n 个数的列表。对于每个设备 j，它们依次是：送给 j
-    的行在我的操作数里从哪里开始，有多少行送给 j，这些行在 j 的输出里从哪里开始，有多少行从 j 送来。
+    sent：sent[i][j] 是设备 i 要送给设备 j 的行数，一共 n 个列表，每个有 n 个数。
+    bound：一个设备能收下的行数。
+    me：设备的编号，要写出的就是它的 4 个列表。
+    每个设备的操作数里有它的全部行，按接收者的顺序排列。接收者收下的行按发送者的顺序紧挨着放，收满 `bound` 行为止：轮到哪个发送者时
+    放满，就只发送它放得下的前几行，后面的发送者一行也不发送。
+    返回 (input_offsets, send_sizes, output_offsets, recv_sizes)，都是 n 个数的列表。对每个设备 j，它们依次是：送给 j 的行在
+    `me` 的操作数里从哪里开始，实际发送多少行给 j，这些行在 j 的输出里从哪里开始，从 j 收到多少行。如果轮到 `me` 之前 j 已经放满，
+    起点就是 `bound`。
     """
-    # TODO: whose rows lie before mine at the receiver?
-    # TODO：在接收者那里，谁的行排在我的前面？
+    # TODO: whose rows lie before those of `me` at the receiver, and how many of them fit?
+    # TODO：在接收者那里，谁的行排在 `me` 的前面？放得下多少？
     raise NotImplementedError

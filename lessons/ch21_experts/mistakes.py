@@ -6,40 +6,76 @@ import numpy as np
 from jax import P, lax
 
 
-def _places(e, experts):
-    """Of a flat list of choices: how many of its expert stand before each."""
-    order = jnp.argsort(e)
+def _line(e, order, experts):
+    """In a flat list that is sorted by `order`: how many stand before each."""
     first = jnp.searchsorted(e[order], jnp.arange(experts))
     place = jnp.arange(e.size) - first[e[order]]
     return jnp.zeros_like(e).at[order].set(place)
 
 
-def _queue(who, experts):
-    return _places(who.T.reshape(-1), experts).reshape(who.T.shape).T
+def _order(e, g):
+    largest = jnp.argsort(-g)
+    return largest[jnp.argsort(e[largest])]
 
 
-def queue__token_by_token(who, experts):
-    return _places(who.reshape(-1), experts).reshape(who.shape)
+def _queue(who, gate, experts):
+    e, g = who.T.reshape(-1), gate.T.reshape(-1)
+    return _line(e, _order(e, g), experts).reshape(who.T.shape).T
 
 
-def queue__columns_apart(who, experts):
-    columns = [_places(column, experts) for column in who.T]
+def queue__by_column(who, gate, experts):
+    e = who.T.reshape(-1)
+    return _line(e, jnp.argsort(e), experts).reshape(who.T.shape).T
+
+
+def queue__smallest_first(who, gate, experts):
+    return _queue(who, -gate, experts)
+
+
+def queue__equal_ones_turned(who, gate, experts):
+    e, g = who.T.reshape(-1), gate.T.reshape(-1)
+    largest = jnp.argsort(g)[::-1]
+    order = largest[jnp.argsort(e[largest])]
+    return _line(e, order, experts).reshape(who.T.shape).T
+
+
+def queue__token_by_token(who, gate, experts):
+    e, g = who.reshape(-1), gate.reshape(-1)
+    return _line(e, _order(e, g), experts).reshape(who.shape)
+
+
+def queue__by_expert_first(who, gate, experts):
+    e, g = who.T.reshape(-1), gate.T.reshape(-1)
+    order = jnp.argsort(e)
+    order = order[jnp.argsort(-g[order])]
+    first = jnp.searchsorted(jnp.sort(e), jnp.arange(experts))
+    place = jnp.arange(e.size) - first[e[order]]
+    return jnp.zeros_like(e).at[order].set(place).reshape(who.T.shape).T
+
+
+def queue__columns_apart(who, gate, experts):
+    columns = [
+        _line(e, _order(e, g), experts)
+        for e, g in zip(who.T, gate.T, strict=True)
+    ]
     return jnp.stack(columns, axis=1)
 
 
-def queue__from_one(who, experts):
-    return _queue(who, experts) + 1
+def queue__from_one(who, gate, experts):
+    return _queue(who, gate, experts) + 1
 
 
-def queue__one_hot(who, experts):
-    hot = jax.nn.one_hot(who.T.reshape(-1), experts, dtype=jnp.int32)
-    before = jnp.sum((jnp.cumsum(hot, 0) - hot) * hot, -1)
-    return before.reshape(who.T.shape).T
-
-
-def queue__back_by_order(who, experts):
+def queue__one_hot(who, gate, experts):
     e = who.T.reshape(-1)
-    order = jnp.argsort(e)
+    order = jnp.argsort(-gate.T.reshape(-1))
+    hot = jax.nn.one_hot(e[order], experts, dtype=jnp.int32)
+    before = jnp.sum((jnp.cumsum(hot, 0) - hot) * hot, -1)
+    return jnp.zeros_like(e).at[order].set(before).reshape(who.T.shape).T
+
+
+def queue__back_by_order(who, gate, experts):
+    e, g = who.T.reshape(-1), gate.T.reshape(-1)
+    order = _order(e, g)
     first = jnp.searchsorted(e[order], jnp.arange(experts))
     place = jnp.arange(e.size) - first[e[order]]
     return place[order].reshape(who.T.shape).T
@@ -57,32 +93,34 @@ def _by_gates(x, gate, answers, late):
     return x + jnp.sum(gate[..., None] * answers, axis=1)
 
 
+def _read(done, who, before, capacity):
+    slot = who * capacity + before
+    slot = jnp.where(before < capacity, slot, len(done))
+    return done.at[slot].get(mode="fill", fill_value=0)
+
+
 def _moe(x, gate, who, w, capacity, mesh, **other):
-    """other: what stands in place of queue, there, back, combine, of what
-    has no place ("fill" or "clip")."""
+    """other: what stands in place of queue, slot, there, back, read,
+    combine."""
     experts, _, d = w.shape
-    line, there, back, combine, missing = (
-        other.get(name, usual)
-        for name, usual in (
-            ("queue", _queue),
-            ("there", _there),
-            ("back", _back),
-            ("combine", _by_gates),
-            ("missing", "fill"),
-        )
-    )
+
+    def slot(who, before):
+        own = who * capacity + before
+        return jnp.where(before < capacity, own, experts * capacity)
+
+    usual = {"queue": _queue, "slot": slot, "there": _there, "back": _back}
+    usual |= {"read": _read, "combine": _by_gates}
+    do = usual | other
 
     def on_each(x, gate, who, w):
-        before = line(who, experts)
-        late = before >= capacity
-        slot = jnp.where(late, experts * capacity, who * capacity + before)
+        before = do["queue"](who, gate, experts)
         box = jnp.zeros((experts * capacity, d))
-        box = box.at[slot].set(x[:, None], mode="drop")
-        sent = there(box.reshape(experts, capacity, d))
+        box = box.at[do["slot"](who, before)].set(x[:, None], mode="drop")
+        sent = do["there"](box.reshape(experts, capacity, d))
         done = jnp.einsum("end,edh->enh", sent, w)
-        done = back(done).reshape(-1, d)
-        answers = done.at[slot].get(mode=missing, fill_value=0)
-        return combine(x, gate, answers, late)
+        done = do["back"](done).reshape(-1, d)
+        answers = do["read"](done, who, before, capacity)
+        return do["combine"](x, gate, answers, before >= capacity)
 
     return jax.shard_map(on_each, mesh=mesh, in_specs=P("e"), out_specs=P("e"))(
         x, gate, who, w
@@ -107,6 +145,19 @@ def moe__by_sender(x, gate, who, w, capacity, mesh):
     return _moe(x, gate, who, w, capacity, mesh, there=there)
 
 
+def moe__by_sender_and_back(x, gate, who, w, capacity, mesh):
+    def swapped(box):
+        sent = lax.all_to_all(
+            box.reshape(-1, capacity, box.shape[2]), "e", 0, 0, tiled=True
+        )
+        return sent.reshape(box.shape)
+
+    def there(box):
+        return swapped(box).reshape(len(box) // mesh.size, -1, box.shape[2])
+
+    return _moe(x, gate, who, w, capacity, mesh, there=there, back=swapped)
+
+
 def moe__no_gates(x, gate, who, w, capacity, mesh):
     def combine(x, gate, answers, late):
         return x + answers.sum(1)
@@ -115,8 +166,21 @@ def moe__no_gates(x, gate, who, w, capacity, mesh):
 
 
 def moe__normalised_again(x, gate, who, w, capacity, mesh):
-    gate = gate / gate.sum(-1, keepdims=True)
-    return _moe(x, gate, who, w, capacity, mesh)
+    def combine(x, gate, answers, late):
+        gate = gate / gate.sum(-1, keepdims=True)
+        return _by_gates(x, gate, answers, late)
+
+    return _moe(x, gate, who, w, capacity, mesh, combine=combine)
+
+
+def moe__gate_passed_on(x, gate, who, w, capacity, mesh):
+    def combine(x, gate, answers, late):
+        kept = jnp.where(late, 0, gate)
+        total = kept.sum(-1, keepdims=True)
+        scale = gate.sum(-1, keepdims=True) / jnp.where(total > 0, total, 1)
+        return _by_gates(x, kept * scale, answers, late)
+
+    return _moe(x, gate, who, w, capacity, mesh, combine=combine)
 
 
 def moe__whole_batch(x, gate, who, w, capacity, mesh):
@@ -139,63 +203,123 @@ def moe__dropped_are_zeros(x, gate, who, w, capacity, mesh):
 
 
 def moe__clipped(x, gate, who, w, capacity, mesh):
-    return _moe(x, gate, who, w, capacity, mesh, missing="clip")
+    def read(done, who, before, capacity):
+        last = len(done) - 1
+        return done[jnp.where(before < capacity, who * capacity + before, last)]
+
+    return _moe(x, gate, who, w, capacity, mesh, read=read)
 
 
-def moe__token_by_token(x, gate, who, w, capacity, mesh):
-    return _moe(x, gate, who, w, capacity, mesh, queue=queue__token_by_token)
+def moe__last_place(x, gate, who, w, capacity, mesh):
+    def read(done, who, before, capacity):
+        return done[who * capacity + jnp.minimum(before, capacity - 1)]
+
+    return _moe(x, gate, who, w, capacity, mesh, read=read)
 
 
-def _parts(p, who):
-    chosen = who[..., None] == jnp.arange(p.shape[1])
-    return chosen.astype(p.dtype).mean((0, 1)), p.mean(0)
+def moe__into_the_next(x, gate, who, w, capacity, mesh):
+    def slot(who, before):
+        return who * capacity + before
+
+    def read(done, who, before, capacity):
+        return done.at[slot(who, before)].get(mode="fill", fill_value=0)
+
+    return _moe(x, gate, who, w, capacity, mesh, slot=slot, read=read)
 
 
-def _loss(p, who, mesh, of):
-    return jax.shard_map(of, mesh=mesh, in_specs=P("e"), out_specs=P())(p, who)
+def moe__by_column(x, gate, who, w, capacity, mesh):
+    return _moe(x, gate, who, w, capacity, mesh, queue=queue__by_column)
 
 
-def balance_loss__mean_of_losses(p, who, mesh):
-    def of(p, who):
-        f, mean = _parts(p, who)
-        return lax.pmean(p.shape[1] * jnp.sum(f * mean), "e")
-
-    return _loss(p, who, mesh, of)
+def _sums(p, who, real):
+    """Of one device: choices of each expert, sums of p, how many tokens."""
+    chosen = (who[..., None] == jnp.arange(p.shape[1])) & real[:, None, None]
+    return chosen.sum((0, 1)), jnp.where(real[:, None], p, 0).sum(0), real.sum()
 
 
-def balance_loss__not_times_experts(p, who, mesh):
-    def of(p, who):
-        f, mean = lax.pmean(_parts(p, who), "e")
-        return jnp.sum(f * mean)
-
-    return _loss(p, who, mesh, of)
+def _loss(chosen, p, tokens, k):
+    return len(p) * jnp.sum(chosen / (k * tokens) * p / tokens)
 
 
-def balance_loss__summed(p, who, mesh):
-    def of(p, who):
-        f, mean = lax.psum(_parts(p, who), "e")
-        return p.shape[1] * jnp.sum(f * mean)
-
-    return _loss(p, who, mesh, of)
+def _on_each(p, who, real, mesh, of):
+    return jax.shard_map(of, mesh=mesh, in_specs=P("e"), out_specs=P())(
+        p, who, real
+    )
 
 
-def balance_loss__per_token(p, who, mesh):
-    def of(p, who):
-        f, mean = lax.pmean(_parts(p, who), "e")
-        return p.shape[1] * who.shape[1] * jnp.sum(f * mean)
+def balance_loss__mean_of_losses(p, who, real, mesh):
+    def of(p, who, real):
+        return lax.pmean(_loss(*_sums(p, who, real), who.shape[1]), "e")
 
-    return _loss(p, who, mesh, of)
+    return _on_each(p, who, real, mesh, of)
 
 
-def balance_loss__gathered(p, who, mesh):
-    def of(p, who):
-        p, who = (lax.all_gather(a, "e", axis=0, tiled=True) for a in (p, who))
-        f, mean = _parts(p, who)
-        return p.shape[1] * jnp.sum(f * mean)
+def balance_loss__mean_of_means(p, who, real, mesh):
+    def of(p, who, real):
+        chosen, p, tokens = _sums(p, who, real)
+        chosen, p = lax.pmean((chosen / tokens, p / tokens), "e")
+        return _loss(chosen, p, 1, who.shape[1])
+
+    return _on_each(p, who, real, mesh, of)
+
+
+def balance_loss__padding_counted(p, who, real, mesh):
+    def of(p, who, real):
+        chosen, p, _ = _sums(p, who, jnp.ones_like(real))
+        chosen, p = lax.pmean((chosen / len(real), p / len(real)), "e")
+        return _loss(chosen, p, 1, who.shape[1])
+
+    return _on_each(p, who, real, mesh, of)
+
+
+def balance_loss__padding_in_p(p, who, real, mesh):
+    def of(p, who, real):
+        chosen, _, tokens = lax.psum(_sums(p, who, real), "e")
+        p = lax.pmean(p.mean(0), "e") * tokens
+        return _loss(chosen, p, tokens, who.shape[1])
+
+    return _on_each(p, who, real, mesh, of)
+
+
+def balance_loss__over_all_tokens(p, who, real, mesh):
+    def of(p, who, real):
+        tokens = len(real) * mesh.size
+        chosen, p, _ = lax.psum(_sums(p, who, real), "e")
+        return _loss(chosen, p, tokens, who.shape[1])
+
+    return _on_each(p, who, real, mesh, of)
+
+
+def balance_loss__not_times_experts(p, who, real, mesh):
+    def of(p, who, real):
+        sums = lax.psum(_sums(p, who, real), "e")
+        return _loss(*sums, who.shape[1]) / p.shape[1]
+
+    return _on_each(p, who, real, mesh, of)
+
+
+def balance_loss__per_token(p, who, real, mesh):
+    def of(p, who, real):
+        return _loss(*lax.psum(_sums(p, who, real), "e"), 1)
+
+    return _on_each(p, who, real, mesh, of)
+
+
+def balance_loss__first_choices(p, who, real, mesh):
+    def of(p, who, real):
+        return _loss(*lax.psum(_sums(p, who[:, :1], real), "e"), 1)
+
+    return _on_each(p, who, real, mesh, of)
+
+
+def balance_loss__gathered(p, who, real, mesh):
+    def of(*given):
+        given = (lax.all_gather(a, "e", axis=0, tiled=True) for a in given)
+        return _loss(*_sums(*given), who.shape[1])
 
     return jax.shard_map(
         of, mesh=mesh, in_specs=P("e"), out_specs=P(), check_vma=False
-    )(p, who)
+    )(p, who, real)
 
 
 def _smallest(queues, most, choices):
@@ -237,36 +361,93 @@ def capacity_for__fewer_than(who, experts, devices, most):
     return capacity
 
 
-def _offsets(sent, me):
+def capacity_for__each_device(who, experts, devices, most):
+    queues = _queues(who, experts, devices)
+    return max(_smallest(own, most, who.size / devices) for own in queues)
+
+
+def capacity_for__tokens_lost(who, experts, devices, most):
+    late = []
+    for mine in np.split(who, devices):
+        before, so_far = np.zeros(mine.shape, int), [0] * experts
+        for c, t in np.ndindex(mine.T.shape):
+            before[t, c] = so_far[mine[t, c]]
+            so_far[mine[t, c]] += 1
+        late.append(before.min(1))  # a token's best place
+    late, capacity = np.concatenate(late), 1
+    while (late >= capacity).mean() > most:
+        capacity += 1
+    return capacity
+
+
+def _offsets(sent, bound, me, begin=None):
     every = range(len(sent))
-    send, receive = sent[me], [sent[i][me] for i in every]
-    here = [sum(send[:j]) for j in every]
-    there = [sum(sent[i][j] for i in range(me)) for j in every]
+
+    def usual(i, j):
+        return min(bound, sum(sent[other][j] for other in range(i)))
+
+    begin = begin or usual
+    here = [sum(sent[me][:j]) for j in every]
+    send = [begin(me + 1, j) - begin(me, j) for j in every]
+    there = [begin(me, j) for j in every]
+    receive = [begin(j + 1, me) - begin(j, me) for j in every]
     return here, send, there, receive
 
 
-def ragged_offsets__of_the_sender(sent, me):
-    here, send, _, receive = _offsets(sent, me)
+def ragged_offsets__bound_forgotten(sent, bound, me):
+    return _offsets(sent, sum(map(sum, sent)), me)
+
+
+def ragged_offsets__bound_of_each_sender(sent, bound, me):
+    less = [[min(bound, rows) for rows in row] for row in sent]
+    _, send, there, receive = _offsets(less, sum(map(sum, less)), me)
+    return _offsets(sent, bound, me)[0], send, there, receive
+
+
+def ragged_offsets__only_what_is_sent(sent, bound, me):
+    _, send, there, receive = _offsets(sent, bound, me)
+    return [sum(send[:j]) for j in range(len(sent))], send, there, receive
+
+
+def ragged_offsets__received_in_full(sent, bound, me):
+    here, send, there, _ = _offsets(sent, bound, me)
+    return here, send, there, [row[me] for row in sent]
+
+
+def ragged_offsets__of_the_sender(sent, bound, me):
+    here, send, _, receive = _offsets(sent, bound, me)
     return here, send, here, receive
 
 
-def ragged_offsets__of_my_output(sent, me):
-    here, send, _, receive = _offsets(sent, me)
+def ragged_offsets__of_my_output(sent, bound, me):
+    here, send, _, receive = _offsets(sent, bound, me)
     return here, send, [sum(receive[:j]) for j in range(len(sent))], receive
 
 
-def ragged_offsets__ends(sent, me):
-    here, send, there, receive = _offsets(sent, me)
-    here = [a + b for a, b in zip(here, send, strict=True)]
+def ragged_offsets__ends(sent, bound, me):
+    here, send, there, receive = _offsets(sent, bound, me)
+    here = [a + b for a, b in zip(here, sent[me], strict=True)]
     there = [a + b for a, b in zip(there, send, strict=True)]
     return here, send, there, receive
 
 
-def ragged_offsets__transposed(sent, me):
+def ragged_offsets__transposed(sent, bound, me):
     turned = [list(column) for column in zip(*sent, strict=True)]
-    return _offsets(turned, me)
+    return _offsets(turned, bound, me)
 
 
-def ragged_offsets__sizes_exchanged(sent, me):
-    here, send, there, receive = _offsets(sent, me)
+def ragged_offsets__sizes_exchanged(sent, bound, me):
+    here, send, there, receive = _offsets(sent, bound, me)
     return here, receive, there, send
+
+
+def ragged_offsets__of_the_whole_array(sent, bound, me):
+    here, send, there, receive = _offsets(sent, bound, me)
+    before = sum(map(sum, sent[:me]))
+    return [before + at for at in here], send, there, receive
+
+
+def ragged_offsets__not_to_itself(sent, bound, me):
+    here, send, there, receive = _offsets(sent, bound, me)
+    send[me] = receive[me] = 0
+    return here, send, there, receive

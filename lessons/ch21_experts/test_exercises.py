@@ -24,27 +24,33 @@ def chosen(rng, tokens, experts, hot, k=2):
     return np.argsort(-keys, axis=1)[:, :k].astype(np.int32)
 
 
-def places(who, experts):
+def gates(rng, tokens, k, steps=16):
+    """float32[tokens, k]: few different values, so that some are equal."""
+    return array(rng.integers(1, steps, size=(tokens, k)) / steps)
+
+
+def places(who, gate, experts):
     before, so_far = np.zeros(who.shape, np.int32), [0] * experts
-    for c in range(who.shape[1]):
-        for t in range(who.shape[0]):
-            before[t, c] = so_far[who[t, c]]
-            so_far[who[t, c]] += 1
+    line = [(-gate[t, c], c, t) for t, c in np.ndindex(who.shape)]
+    for _, c, t in sorted(line):
+        before[t, c] = so_far[who[t, c]]
+        so_far[who[t, c]] += 1
     return before
 
 
 def test_queue(check):
     def cases(rng):
         shapes = (96, 2, 64, 1.0), (200, 3, 128, 0.3), (40, 1, 96, 2.0)
-        return [
-            (jax.device_put(chosen(rng, t, e, hot, k)), e)
-            for t, k, e, hot in shapes
-        ]
+        drawn = []
+        for t, k, e, hot in shapes:
+            who = jax.device_put(chosen(rng, t, e, hot, k))
+            drawn.append((who, gates(rng, t, k), e))
+        return drawn
 
-    def oracle(who, experts):
-        return places(np.asarray(who), experts)
+    def oracle(who, gate, experts):
+        return places(np.asarray(who), np.asarray(gate), experts)
 
-    def budget(who, experts):
+    def budget(who, gate, experts):
         return Budget(set(), 0, temporary=64 * (who.size + experts))
 
     check(cases, oracle=oracle, how="jit", budget=budget, values="count")
@@ -61,12 +67,11 @@ def test_moe(check):
             (size,) = fitting(size)
             m, experts = mesh(rng, size), max(size * each, 2)
             total = size * tokens
-            gate = rng.uniform(0.1, 0.6, size=(total, 2))
+            gate = gates(rng, total, 2)
             who = chosen(rng, total, experts, hot)
-            who[0], who[tokens - 1] = (0, 1), (1, 0)  # the last one waits
-            who[1 : tokens - 1, 0] = rng.integers(2, size=tokens - 2)
-            who[1 : tokens - 1, 1] = 1 - who[1 : tokens - 1, 0]
-            given = normal(rng, total, d), array(gate), jax.device_put(who)
+            who[: tokens - 1, 0] = rng.integers(2, size=tokens - 1)
+            who[: tokens - 1, 1] = 1 - who[: tokens - 1, 0]
+            given = normal(rng, total, d), gate, jax.device_put(who)
             w = normal(rng, experts, d, d)
             drawn.append((*(cut(a, m, "e") for a in (*given, w)), capacity, m))
         return drawn
@@ -76,7 +81,8 @@ def test_moe(check):
         who, y = np.asarray(who), x.copy()
         tokens = len(x) // mesh.size
         for low in range(0, len(x), tokens):
-            before = places(who[low : low + tokens], len(w))
+            mine = slice(low, low + tokens)
+            before = places(who[mine], gate[mine], len(w))
             for t, c in np.argwhere(before < capacity):
                 i = low + t
                 y[i] += gate[i, c] * (x[i] @ w[who[i, c]])
@@ -110,18 +116,22 @@ def test_balance_loss(check):
             logits = rng.normal(size=(size * tokens, experts)) + near
             p = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
             who = np.argsort(-p, axis=1)[:, :k].astype(np.int32)
-            who = cut(jax.device_put(who), m, "e")
-            drawn.append((cut(array(p), m, "e"), who, m))
+            full = rng.integers(1, tokens, size=size)  # of each device
+            full[0] = tokens  # the last ones are padding, of 8 all of one's
+            full[-1] = tokens // 2 if size < 8 else 0
+            real = np.tile(np.arange(tokens), size) < np.repeat(full, tokens)
+            given = array(p), jax.device_put(who), jax.device_put(real)
+            drawn.append((*(cut(a, m, "e") for a in given), m))
         return drawn
 
-    def oracle(p, who, mesh):
-        p, who = np.asarray(p, np.float64), np.asarray(who)
+    def oracle(p, who, real, mesh):
+        p, who = np.asarray(p, np.float64)[real], np.asarray(who)[real]
         n = p.shape[1]
         f = np.bincount(who.reshape(-1), minlength=n) / who.size
         return np.float64(n * (f @ p.mean(0)))
 
-    def budget(p, who, mesh):
-        numbers = 2 * p.shape[1]
+    def budget(p, who, real, mesh):
+        numbers = 2 * p.shape[1] + 2
         return Budget(
             {"all-reduce"}, sent("all-reduce", 4 * numbers, mesh.size)
         )
@@ -139,28 +149,36 @@ def test_capacity_for(check):
     def cases(rng):
         drawn = []
         for devices, tokens, experts, k, hot, most in (
-            (4, 50, 8, 2, 0.8, 0.01),
-            (8, 32, 16, 2, 0.3, 0.05),
+            (4, 50, 8, 2, 0.8, 0.011),
+            (8, 32, 16, 2, 0.3, 0.051),
             (2, 64, 4, 1, 1.5, 0.0),
-            (4, 8, 32, 2, 0.1, 0.5),
-            (4, 40, 8, 2, 2.0, 0.1),
+            (4, 8, 32, 2, 0.1, 0.53),
+            (4, 40, 8, 2, 2.0, 0.101),
         ):
             who = chosen(rng, devices * tokens, experts, hot, k)
             drawn.append((who, experts, devices, most))
-        # 2 of 40 choices are one too many with 4 places: exactly 5 percent.
-        even = np.tile(np.arange(4), 10).reshape(20, 2)
-        even[0], even[10] = (0, 2), (0, 2)
-        drawn.append((even.astype(np.int32), 4, 2, 0.05))
+        # 4 of 32 choices are too many with 4 places: exactly an eighth.
+        even = np.tile(np.arange(4), 8).reshape(16, 2)
+        even[0], even[1], even[8], even[9] = (0, 2), (0, 2), (0, 2), (0, 2)
+        drawn.append((even.astype(np.int32), 4, 2, 0.125))
+        # One device has all of one expert, the others none of it.
+        alone = np.repeat(np.arange(4), 16).reshape(32, 2)
+        alone[:8] = 0, 1
+        drawn.append((alone.astype(np.int32), 4, 4, 0.3))
+        drawn.append((alone.astype(np.int32), 4, 4, 1.0))  # all: at least 1
         return drawn
 
     def oracle(who, experts, devices, most):
-        late = np.concatenate(
-            [places(m, experts) for m in np.split(who, devices)]
+        queues = [
+            int((mine == e).sum())
+            for mine in np.split(who, devices)
+            for e in range(experts)
+        ]
+        return next(
+            c
+            for c in range(1, who.size + 1)
+            if sum(max(0, n - c) for n in queues) / who.size <= most
         )
-        capacity = next(
-            c for c in range(1, who.size + 1) if (late >= c).mean() <= most
-        )
-        return capacity
 
     check(cases, oracle=oracle, values="count")
 
@@ -171,17 +189,28 @@ def test_ragged_offsets(check):
         for n in (4, 3, 8, 2):
             table = rng.integers(0, 9, (n, n))
             table[0, 1] = table[1, 0] + 3
+            rows = [[int(c) for c in row] for row in table]
+            half = int(table.sum(0).mean()) // 2 + 1
             for me in {int(rng.integers(1, n)), n - 1}:
-                drawn.append(([[int(c) for c in row] for row in table], me))
+                drawn.append((rows, half + 2, me))
+            drawn.append((rows, 9 * n, 1))  # nobody becomes full
+            drawn.append((rows, half, 0))
         return drawn
 
-    def oracle(sent, me):
-        table = np.array(sent)
-        here = np.cumsum(table, axis=1) - table
-        there = np.cumsum(table, axis=0) - table
+    def oracle(sent, bound, me):
+        n = len(sent)
+        taken = np.zeros((n, n), int)
+        begin = np.zeros((n, n), int)
+        for j in range(n):
+            lying = 0
+            for i in range(n):
+                begin[i, j] = lying
+                taken[i, j] = min(sent[i][j], bound - lying)
+                lying += taken[i, j]
+        here = np.cumsum(sent, axis=1) - np.array(sent)
         return tuple(
             [int(c) for c in part]
-            for part in (here[me], table[me], there[me], table[:, me])
+            for part in (here[me], taken[me], begin[me], taken[:, me])
         )
 
     check(cases, oracle=oracle, values=("index", "count", "index", "count"))

@@ -5,7 +5,7 @@ They come from [[elsewhere]] in chapter.toml; `make sync` puts them between `% e
 
 from collections.abc import Iterator
 
-from grader.exercise.chapter_tables import Called, Elsewhere
+from grader.exercise.chapter_tables import WORLDS, Called, Elsewhere
 from grader.exercise.chapters import Chapter
 from publish.pages import terms
 
@@ -57,7 +57,7 @@ def _index(found: list[Chapter], edition: str) -> dict[str, list[Chapter]]:
 def _table(rows: tuple[Elsewhere, ...], edition: str) -> Iterator[str]:
     """The rows; a world that has no word for any of them gets no column."""
     words = terms.ui()
-    worlds = [name for name in ("torch", "megatron") if any(getattr(row, name) for row in rows)]
+    worlds = [name for name in WORLDS if any(getattr(row, name) for row in rows)]
     yield f"| {' | '.join(words[f'elsewhere_{name}'][edition] for name in ('here', *worlds))} |"
     yield f"|{'---|' * (1 + len(worlds))}"
     for row in rows:
@@ -66,4 +66,7 @@ def _table(rows: tuple[Elsewhere, ...], edition: str) -> Iterator[str]:
 
 
 def _called(called: Called | None, edition: str) -> str:
-    return f"{called.said[edition]} [{terms.ui()['elsewhere_source'][edition]}]({called.source})" if called else "—"
+    if not called:
+        return "—"
+    kind = "elsewhere_a_paper" if called.source.startswith("https://arxiv.org/") else "elsewhere_source"
+    return f"{called.said[edition]} [{terms.ui()[kind][edition]}]({called.source})"

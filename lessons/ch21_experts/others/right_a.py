@@ -7,12 +7,12 @@ from jax import lax
 from jax.sharding import PartitionSpec as P
 
 
-def queue(who, experts):
-    """By the ranks of one sort, and the counts of the experts."""
+def queue(who, gate, experts):
+    """By the ranks of one sort with two keys, and the counts of the experts."""
     flat = who.T.ravel()
-    rank = jnp.argsort(jnp.argsort(flat, stable=True))
+    rank = jnp.argsort(jnp.lexsort((-gate.T.ravel(), flat)))
     count = jnp.bincount(flat, length=experts)
-    begin = jnp.concatenate([jnp.zeros(1, int), jnp.cumsum(count)[:-1]])
+    begin = jnp.cumsum(count) - count
     return (rank - begin[flat]).reshape(who.shape[1], -1).T
 
 
@@ -21,7 +21,7 @@ def moe(x, gate, who, w, capacity, mesh):
     n, d = w.shape[0], x.shape[1]
 
     def mine(x, gate, who, w):
-        place = queue(who, n)
+        place = queue(who, gate, n)
         kept = place < capacity
         slot = jnp.where(kept, who * capacity + place, n * capacity)
         rows = jnp.zeros((n * capacity + 1, d))
@@ -45,14 +45,21 @@ def moe(x, gate, who, w, capacity, mesh):
     )(x, gate, who, w)
 
 
-def balance_loss(p, who, mesh):
-    def of(p, who):
-        f = jnp.zeros(p.shape[1]).at[who.ravel()].add(1)
-        sums = lax.psum(jnp.stack([f, p.sum(0)]), "e")
-        tokens = len(p) * mesh.size
-        return p.shape[1] * (sums[0] @ sums[1]) / tokens**2 / who.shape[1]
+def balance_loss(p, who, real, mesh):
+    """Padding is sent to an expert that is not there; all sums in one array."""
 
-    return jax.shard_map(of, mesh=mesh, in_specs=P("e"), out_specs=P())(p, who)
+    def of(p, who, real):
+        none = p.shape[1]
+        who = jnp.where(real[:, None], who, none)
+        f = jnp.zeros(none).at[who.ravel()].add(1, mode="drop")
+        tokens = jnp.full(1, real.sum(), float)
+        sums = lax.psum(jnp.concatenate([f, real @ p, tokens]), "e")
+        f, p, tokens = jnp.split(sums, [none, 2 * none])
+        return none * (f @ p) / tokens[0] ** 2 / who.shape[1]
+
+    return jax.shard_map(of, mesh=mesh, in_specs=P("e"), out_specs=P())(
+        p, who, real
+    )
 
 
 def capacity_for(who, experts, devices, most):
@@ -71,11 +78,15 @@ def capacity_for(who, experts, devices, most):
     return low
 
 
-def ragged_offsets(sent, me):
+def ragged_offsets(sent, bound, me):
+    """By sums along the table that stop at the bound."""
     table = np.asarray(sent)
+    ends = np.minimum(np.cumsum(table, axis=0), bound)
+    begins = np.minimum(np.cumsum(table, axis=0) - table, bound)
+    fits = ends - begins
     return (
         (np.cumsum(table[me]) - table[me]).tolist(),
-        table[me].tolist(),
-        table[:me].sum(0).tolist(),
-        table[:, me].tolist(),
+        fits[me].tolist(),
+        begins[me].tolist(),
+        fits[:, me].tolist(),
     )

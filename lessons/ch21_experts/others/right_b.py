@@ -6,16 +6,26 @@ from jax import lax
 from jax.sharding import PartitionSpec as P
 
 
-def queue(who, experts):
-    """A running count for each expert, choice after choice."""
+def queue(who, gate, experts):
+    """A running count for each expert, choice after choice, the largest gates first."""
 
     def one(so_far, e):
         return so_far.at[e].add(1), so_far[e]
 
     flat = who.T.ravel()
-    none = jnp.zeros(experts, jnp.int32) + 0 * flat[0]  # varying as who is
-    _, places = lax.scan(one, none, flat)
+    order = jnp.argsort(gate.T.ravel(), descending=True)
+    _, places = lax.scan(one, jnp.zeros(experts, jnp.int32), flat[order])
+    _, places = lax.sort_key_val(order, places)
     return places.reshape(who.T.shape).T
+
+
+def _before(who, gate):
+    """Each choice held against each other one."""
+    e, g = who.T.ravel(), gate.T.ravel()
+    earlier = jnp.tri(len(e), k=-1, dtype=bool)
+    first = (g[None] > g[:, None]) | (g[None] == g[:, None]) & earlier
+    rivals = first & (e[None] == e[:, None])
+    return rivals.sum(1).reshape(who.T.shape).T
 
 
 def moe(x, gate, who, w, capacity, mesh):
@@ -24,7 +34,7 @@ def moe(x, gate, who, w, capacity, mesh):
 
     def mine(x, gate, who, w):
         at = jax.nn.one_hot(who, n)[..., None]
-        at = at * jax.nn.one_hot(queue(who, n), capacity)[:, :, None]
+        at = at * jax.nn.one_hot(_before(who, gate), capacity)[:, :, None]
         box = jnp.einsum("tkec,td->ecd", at, x)
         there = lax.all_to_all(
             box, "e", split_axis=0, concat_axis=1, tiled=True
@@ -40,9 +50,10 @@ def moe(x, gate, who, w, capacity, mesh):
     )
 
 
-def balance_loss(p, who, mesh):
+def balance_loss(p, who, real, mesh):
     """Over all tokens at once: the compiler adds over the devices."""
-    f = jax.nn.one_hot(who, p.shape[1]).mean((0, 1))
-    loss = p.shape[1] * jnp.sum(f * p.mean(0))
-    spec = jax.NamedSharding(mesh, P())
-    return lax.with_sharding_constraint(loss, spec)
+    tokens = real.sum()
+    f = jnp.einsum("tke,t->e", jax.nn.one_hot(who, p.shape[1]), 1.0 * real)
+    mean = jnp.einsum("te,t->e", p, 1.0 * real) / tokens
+    loss = p.shape[1] * jnp.sum(f / who.shape[1] / tokens * mean)
+    return lax.with_sharding_constraint(loss, jax.NamedSharding(mesh, P()))

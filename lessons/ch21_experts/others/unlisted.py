@@ -8,20 +8,29 @@ from jax.sharding import PartitionSpec as P
 from lessons.ch21_experts import mistakes
 
 
-def queue__from_behind(who, experts):
+def queue__from_behind(who, gate, experts):
     from solutions.ch21_experts import queue
 
-    return queue(who[::-1], experts)[::-1]
+    return queue(who[::-1], gate[::-1], experts)[::-1]
 
 
-def queue__as_floats(who, experts):
+def queue__as_floats(who, gate, experts):
     from solutions.ch21_experts import queue
 
-    return queue(who, experts).astype(float)
+    return queue(who, gate, experts).astype(float)
+
+
+def queue__of_all_experts(who, gate, experts):
+    """The rank of each gate among all choices."""
+    rank = jnp.argsort(jnp.argsort(-gate.T.ravel()))
+    return rank.astype(jnp.int32).reshape(who.T.shape).T
 
 
 def moe__gates_exchanged(x, gate, who, w, capacity, mesh):
-    return mistakes._moe(x, gate[:, ::-1], who, w, capacity, mesh)
+    def combine(x, gate, answers, late):
+        return x + jnp.sum(gate[:, ::-1, None] * answers, axis=1)
+
+    return mistakes._moe(x, gate, who, w, capacity, mesh, combine=combine)
 
 
 def moe__everywhere(x, gate, who, w, capacity, mesh):
@@ -38,19 +47,30 @@ def moe__residual_twice(x, gate, who, w, capacity, mesh):
     return x + mistakes._moe(x, gate, who, w, capacity, mesh)
 
 
-def balance_loss__twice(p, who, mesh):
+def moe__equal_ones_turned(x, gate, who, w, capacity, mesh):
+    queue = mistakes.queue__equal_ones_turned
+    return mistakes._moe(x, gate, who, w, capacity, mesh, queue=queue)
+
+
+def balance_loss__twice(p, who, real, mesh):
     from solutions.ch21_experts import balance_loss
 
-    return 2 * balance_loss(p, who, mesh)
+    return 2 * balance_loss(p, who, real, mesh)
 
 
-def balance_loss__first_choice(p, who, mesh):
-    def of(p, who):
+def balance_loss__least_liked(p, who, real, mesh):
+    def of(p, who, real):
         who = jnp.argmin(p, 1)[:, None]
-        f, mean = lax.pmean(mistakes._parts(p, who), "e")
-        return p.shape[1] * jnp.sum(f * mean)
+        sums = lax.psum(mistakes._sums(p, who, real), "e")
+        return mistakes._loss(*sums, 1)
 
-    return mistakes._loss(p, who, mesh, of)
+    return mistakes._on_each(p, who, real, mesh, of)
+
+
+def balance_loss__of_the_padding(p, who, real, mesh):
+    from solutions.ch21_experts import balance_loss
+
+    return balance_loss(p, who, ~real, mesh)
 
 
 def capacity_for__one_more(who, experts, devices, most):
@@ -65,7 +85,26 @@ def capacity_for__of_all_devices(who, experts, devices, most):
     return devices * capacity_for(who, experts, devices, most)
 
 
-def ragged_offsets__of_the_next(sent, me):
+def ragged_offsets__of_the_next(sent, bound, me):
     from solutions.ch21_experts import ragged_offsets
 
-    return ragged_offsets(sent, (me + 1) % len(sent))
+    return ragged_offsets(sent, bound, (me + 1) % len(sent))
+
+
+def ragged_offsets__all_or_nothing(sent, bound, me):
+    """A sender whose rows do not all fit sends none."""
+
+    def fits(i, j):
+        all_fit = sum(sent[other][j] for other in range(i + 1)) <= bound
+        return sent[i][j] if all_fit else 0
+
+    from solutions.ch21_experts import ragged_offsets
+
+    here, _, there, _ = ragged_offsets(sent, bound, me)
+    every = range(len(sent))
+    return (
+        here,
+        [fits(me, j) for j in every],
+        there,
+        [fits(j, me) for j in every],
+    )

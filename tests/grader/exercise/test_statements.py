@@ -47,6 +47,7 @@ def test_arguments_results_and_the_budget_have_paragraphs_of_their_own(text):
 def test_what_a_paragraph_is_about_is_code():
     shown = markdown(CHINESE, ["x", "w", "b"]).split("\n\n")
     assert shown[0] == "把 `x` 的各行缩放。" and shown[2] == "`w`、`b`：`f32[m]`。" and shown[5] == "`y`：`f32[n, m]`。"
+    assert "`sent[i][j]` is" in markdown("sent: sent[i][j] is a number.", ["sent"])
     shown = markdown(ENGLISH, ["x", "w", "b"]).split("\n\n")
     assert shown[2].startswith("`w` and `b`: `f32[m]`, see") and shown[6].startswith("`norm`: `f32[]`, of all.")
 

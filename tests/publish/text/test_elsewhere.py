@@ -58,6 +58,12 @@ def test_a_world_without_a_word_of_its_own_has_a_dash_or_no_column(tmp_path):
     assert "/ddp) | — |\n| split | — | `ZeRO` [" in text
 
 
+def test_a_paper_has_a_column_and_its_link_says_what_it_is(tmp_path):
+    other = ROW.replace("\ntorch.", "\npaper.").replace("https://pytorch.example/ddp", "https://arxiv.org/abs/1")
+    text = filled(book(tmp_path, other), "en", LESSON)
+    assert "| Here | Papers |\n|---|---|\n| split | `DDP` [(paper)](https://arxiv.org/abs/1) |" in text
+
+
 def test_all_rows_and_an_index_of_their_words_are_on_one_page(tmp_path):
     folder = book(tmp_path)
     number = int(LESSON[2:4])
@@ -73,7 +79,7 @@ def test_all_rows_and_an_index_of_their_words_are_on_one_page(tmp_path):
         ('here.zh-Hans = "切开"\n', "", "here.zh-Hans is missing: write it"),
         ('torch.en = "`DDP`"\n', "", "torch.en is missing: write it"),
         ('words.en = ["DDP", "batch"]\n', "", "words.en is missing: write it"),
-        ("words.en", "word.en", "nothing is called «word»: it may hold here, torch, megatron and words"),
+        ("words.en", "word.en", "nothing is called «word»: it may hold here, torch, megatron, paper and words"),
         ("torch.source", "torch.link", "torch: nothing is called «link»: it may hold en, zh-Hans and source"),
         ("https://", "", "torch.source is missing: what is said of another system names the page that"),
     ],
