@@ -34,7 +34,7 @@ def devices_by_host(devices: list, platform: str) -> dict[int, list[int]]:
     返回一个字典：键是主机的编号，值是这台主机上属于该平台的设备 id 的列表，从小到大排列；没有这种设备的主机不出现。
     """
     # TODO: go through the devices; ask each one, do not count.
-    # TODO：逐个查看设备，直接问设备自己，不要靠推算。
+    # TODO：逐个查看设备，直接读设备自己的属性，不要靠推算。
     raise NotImplementedError
 
 
@@ -87,7 +87,7 @@ def add_up(arrays: list[jax.Array]) -> jax.Array:
     返回求和结果。
     """
     # TODO: who holds what, and who has to move?
-    # TODO：谁手里有多少，又该移动谁？
+    # TODO：哪个设备上有多少，该移动哪一部分？
     raise NotImplementedError
 
 

@@ -86,8 +86,8 @@ def train_step(
 def masked_mean(x: jax.Array, mask: jax.Array) -> jax.Array:
     """Mean of the real entries of x over all devices, known to every device.
 
-    x: f32[devices, rows], on one device: your function spreads the rows of x and
-    mask over so many devices.
+    x: f32[devices, rows], on one device: your function cuts x and mask along
+    dimension 0, over that many devices.
     mask: f32[devices, rows], on one device, too; 1 for real and 0 for padding. A
     device may get any number of real entries, even none; together they have at
     least one.
@@ -97,7 +97,8 @@ def masked_mean(x: jax.Array, mask: jax.Array) -> jax.Array:
 
     求 x 中有效元素在所有设备上的平均值，每个设备都要拿到结果。
 
-    x：f32[devices, rows]，在一个设备上；由你的函数把 x 和 mask 的各行分给这么多个设备。
+    x：f32[devices, rows]，在一个设备上；由你的函数沿第 0 维把 x 和 mask 切开，分给 devices
+    个设备。
     mask：f32[devices, rows]，也在一个设备上；1 表示有效，0 表示填充。各设备分到的有效元素
     个数可以不同，甚至可以是零，但合起来至少有一个。
     返回 f32[]，每个设备上各有一个副本。函数会用 `jit` 编译。

@@ -37,7 +37,7 @@ def product_layout(subscripts: str, left: P, right: P) -> tuple[P, list[str]]:
     axes：设备之间必须把部分和相加的那些网格轴，按名字排序。
     """
     # TODO: whose letter is it, and does it survive?
-    # TODO：这个字母属于谁，结果里还有它吗？
+    # TODO：这个字母属于哪个操作数，结果里还有它吗？
     raise NotImplementedError
 
 

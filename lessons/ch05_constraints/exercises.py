@@ -94,7 +94,7 @@ def keep_the_batch_apart(
     行做一次 all-reduce，为这些行的字节数的 2 (b-1)/b。
     """
     # TODO: write the loop; whose layout has to be said, and how often?
-    # TODO：写出循环；要说明谁的布局，说几次？
+    # TODO：写出循环；要说明哪些数组的布局，说几次？
     raise NotImplementedError
 
 

@@ -89,17 +89,17 @@ def first_largest(x: jax.Array, mesh: Mesh) -> jax.Array:
     Budget: each device sends at most 16 (n-1)/n bytes on n devices, by all-reduce
     (8 bytes in all).
 
-    全体里最大的数在哪里？求它的下标，含义与 `jnp.argmax` 相同。
+    整个数组里最大的数在哪里？求它的下标，含义与 `jnp.argmax` 相同。
 
     x：f32[N]，沿 "x" 切开。最大的数可能出现好几次，在同一个分片里或在不同的分片里，以第一
     个为准。没有 NaN。
     mesh：只有一个 Explicit 轴 "x"，它的大小能整除 N。
     返回 i32[]，即这个数在整个 x 里的下标，每个设备上都有。函数会整个用 `jax.jit` 编译。
-    预算：只用 all-reduce（合计 8 字节的数），共 n 个设备时，每个设备最多发送 16
+    预算：只用 all-reduce（合计 8 字节），共 n 个设备时，每个设备最多发送 16
     (n-1)/n 字节。
     """
     # TODO: who holds the largest, and where does that shard begin?
-    # TODO：最大的数在谁那里，那个分片从哪个下标开始？
+    # TODO：最大的数在哪个设备上，那个分片从哪个下标开始？
     raise NotImplementedError
 
 
@@ -123,5 +123,5 @@ def smooth(x: jax.Array, mesh: Mesh) -> jax.Array:
     预算：只用 collective-permute，每个设备最多发送两行。
     """
     # TODO: which two rows does a device lack, and who has them?
-    # TODO：每个设备缺哪两行，这两行在谁那里？
+    # TODO：每个设备缺哪两行，这两行在哪些设备上？
     raise NotImplementedError

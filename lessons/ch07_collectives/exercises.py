@@ -93,8 +93,8 @@ def to_experts(
 
     tokens：f32[k, d]，沿 "x" 切开，每个设备有 k / n 个 token。
     expert：i32[k]，也沿 "x" 切开，是每个 token 所属专家的编号。在每个设备上，分给各个专
-    家的 token 数目相同，顺序任意。（真实的模型里并不相同：每个专家有固定的名额，叫容量
-    （capacity），超出的会被丢掉；这里不会。）
+    家的 token 数目相同，顺序任意。真实的模型里并不相同：每个专家有固定的名额，叫容量
+    （capacity），超出的会被丢掉；这里不会。
     weights：f32[n, d, h]，按 `P("x")` 分片，设备 e 持有专家 e 的矩阵。
     mesh：只有一个 Explicit 轴 "x"，大小为 n。
     返回 f32[k, h]，沿 "x" 切开，下标为 i 的行等于 `tokens[i] @ weights[expert[i]]`。函数会
@@ -122,7 +122,7 @@ def which_collective(before: np.ndarray, after: np.ndarray) -> tuple[str, int]:
     "collective-permute".
     bytes: as in the column “bytes” of a traffic table.
 
-    根据前后的数据，说出发生的是哪一种集合通信，以及它的字节数。
+    根据前后的数据，判断发生的是哪一种集合通信，以及它的字节数。
 
     before：[n, k]，n ≥ 2，下标为 i 的行是设备 i 的块；k 是 n 的倍数，且 k ≥ 2n。数字是随机
     的，dtype 任意，但不会是 bool 或 bf16（这两种在表里按发送时更宽的类型计）。

@@ -189,5 +189,5 @@ def collective_matmul(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
     行，再加两个结果那么大的空间和 1 KiB。
     """
     # TODO: send the rows around the ring; whose rows do you hold after each step?
-    # TODO：让各行绕环传递；每走一步之后，你手里是谁的行？
+    # TODO：让各行绕环传递；每走一步之后，你手里是哪个设备的行？
     raise NotImplementedError

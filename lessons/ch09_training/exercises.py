@@ -37,8 +37,8 @@ def dropout_step(
     rate: the learning rate.
     mesh: with one Explicit axis, "data".
     Returns (params - rate * gradient, value). value is the mean of the devices'
-    losses, f32[], and gradient is its gradient; both lie on every device. The
-    function is compiled with `jit`.
+    losses, f32[], and gradient is the gradient of value; both results lie on every
+    device. The function is compiled with `jit`.
     Budget: all-reduces only, of 4 bytes for each parameter and of 16 more: each
     device sends at most 2 (n-1)/n of these bytes on n devices.
 
@@ -53,7 +53,7 @@ def dropout_step(
     rate：学习率。
     mesh：只有一个 Explicit 轴 "data"。
     返回 (params - rate * gradient, value)。value 是 f32[]，即各设备损失的平均值，gradient
-    是它的梯度；两者在每个设备上都有一份。函数会用 `jit` 编译。
+    是 value 的梯度；返回的两项在每个设备上都有一份。函数会用 `jit` 编译。
     预算：只用 all-reduce，每个参数 4 字节，另加 16 字节；共 n 个设备时，每个设备最多发送这
     些字节的 2 (n-1)/n。
     """
@@ -103,24 +103,25 @@ def gated_mlp(
 ) -> jax.Array:
     """A gated MLP with its hidden units cut over the devices: one all-reduce.
 
-    It computes `x + (silu(x @ gate) * (x @ up)) @ down + bias`.
+    It computes `x + (silu(x @ gate) * (x @ up)) @ down + bias`, column parallel and
+    then row parallel, as in Megatron.
     x: f32[rows, d], rows cut over "data".
     gate and up: f32[d, h], columns cut over "model".
     down: f32[h, d], rows cut over "model".
-    bias: f32[d], a copy on every device. (Column parallel, then row parallel, as in
-    Megatron.)
+    bias: f32[d], a copy on every device.
     mesh: with the Explicit axes "data" and "model".
     Returns f32[rows, d], laid out as x is. The function is compiled with `jit`.
     Budget: all-reduces only, of the rows that a device holds: each device sends at
     most 2 (m-1)/m of 4 * d bytes for each of them, m being the size of "model".
 
-    一个带门控的 MLP，隐藏单元分给各设备，只用一次 all-reduce。
+    实现一个带门控的 MLP，隐藏单元分给各设备，只用一次 all-reduce。
 
-    它计算 `x + (silu(x @ gate) * (x @ up)) @ down + bias`。
+    它计算 `x + (silu(x @ gate) * (x @ up)) @ down + bias`。gate 和 up 按列切，down 按行切，
+    这就是 Megatron 的列切加行切。
     x：f32[rows, d]，各行沿 "data" 切开。
     gate、up：f32[d, h]，各列沿 "model" 切开。
     down：f32[h, d]，各行沿 "model" 切开。
-    bias：f32[d]，每个设备上各有一份。（这就是 Megatron 的列切加行切。）
+    bias：f32[d]，每个设备上各有一份。
     mesh：有 "data" 和 "model" 两个 Explicit 轴。
     返回 f32[rows, d]，布局与 x 相同。函数会用 `jit` 编译。
     预算：只用 all-reduce，每个设备持有的每一行算 4 * d 字节；"model" 的大小为 m 时，每个设
@@ -193,7 +194,7 @@ def two_steps_in_one_memory(
     bytes: how much memory input and output share, on one device, according to the
     compiled program's `memory_analysis()`.
 
-    用一份状态的内存走两步训练。
+    用一份状态的内存做两步训练。
 
     update：update(state, batch) 返回新的状态，它是名字、形状、dtype 都不变的字典。update
     还没有编译。
@@ -202,9 +203,9 @@ def two_steps_in_one_memory(
     batch：同一个网格上的数组，不捐赠。
 
     编译 update，让新状态的每个数组保持原来的布局，并接管旧数组的内存。然后用同一个 batch
-    走两步。
+    做两步。
     返回 (state, bytes)。
-    state：走完两步之后的状态，布局与传入时相同。
+    state：做完两步之后的状态，布局与传入时相同。
     bytes：编译好的程序的 `memory_analysis()` 所报告的、一个设备上输入与输出共用的内存
     字节数。
     """
@@ -225,7 +226,7 @@ def fsdp_step(
 
     loss: loss(params, x, y) is the mean over the rows that it is given; it needs
     whole params.
-    params: f32 arrays. One whose first dimension the mesh's size divides is cut over
+    params: f32 arrays. One whose dimension 0 the mesh's size divides is cut over
     "data" along it; of any other each device has a copy.
     x: f32[rows, features], rows cut over "data".
     y: f32[rows, outputs], rows cut over "data".
@@ -238,11 +239,11 @@ def fsdp_step(
     all-gather, as much again by reduce-scatter, and by all-reduce 2 (n-1)/n of the
     bytes of the others and of 16 more, on n devices.
 
-    完全分片（FSDP）的一步梯度下降。
+    做一步完全分片（FSDP）的梯度下降。
 
     loss：loss(params, x, y) 对它拿到的各行求平均，需要完整的 params。
-    params：由 f32 数组组成。第一维能被网格大小整除的，沿这一维按 "data" 切开；其余的，每个设
-    备上各有一份。
+    params：由 f32 数组组成。下标为 0 的维能被网格大小整除的，沿这一维按 "data" 切开；其余的，
+    每个设备上各有一份。
     x：f32[rows, features]，各行沿 "data" 切开。
     y：f32[rows, outputs]，各行沿 "data" 切开。
     rate：学习率。
@@ -288,5 +289,5 @@ def through_stages(
     collective-permute 传递一个微批次。最后对结果做一次 all-reduce。
     """
     # TODO: which microbatch reaches which stage in which turn? Who has results?
-    # TODO：哪一拍，哪个微批次到达哪个设备？结果在谁手里？
+    # TODO：哪一拍，哪个微批次到达哪个设备？结果在哪个设备上？
     raise NotImplementedError

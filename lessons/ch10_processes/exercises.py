@@ -25,7 +25,7 @@ def who_am_i() -> dict[str, object]:
     - "mine": a list of the ids of this process's own devices, ascending;
     - "everyone": how many devices all processes have together.
 
-    说出自己是哪个进程，哪些设备归谁。
+    查明本进程是哪一个，哪些设备属于它，哪些属于别的进程。
 
     返回有 4 项的字典：
     - "process" 是本进程的编号，从 0 开始；
@@ -72,7 +72,7 @@ def print_mean(xs: jax.Array) -> None:
     `mean 3.2500`。其他进程什么也不打印。
     """
     # TODO: who has to take part in computing, and who in printing?
-    # TODO：谁必须参与计算，谁必须参与打印？
+    # TODO：哪些进程必须参与计算，哪个进程打印？
     raise NotImplementedError
 
 

@@ -29,7 +29,7 @@ def my_part(count: int) -> np.ndarray:
     processes are asked here.
     Returns i64[n], this process's numbers, ascending; n may be 0.
 
-    说出数据集里的哪些样本属于本进程。
+    找出数据集里属于本进程的样本。
 
     count：样本总数，可以是 0；样本从 0 开始编号。
 
@@ -92,7 +92,7 @@ def mean_loss(w: np.ndarray, mine: np.ndarray, size: int) -> float:
     mine：f32[rows, 4]，是本进程自己的行，每行有三个输入和一个要预测的数；预测值是
     `inputs @ w`。别的进程有别的行，行数也不同，可能一行也没有（合起来至少有一行），但都不
     超过 size。
-    size：一个进程的设备数的倍数。
+    size：一个进程的行数的上限，是它的设备数的倍数。
     返回一个数（例如 float），每个进程都一样，即对实际存在的每一行，求预测值与要预测的数之
     差，平方后取平均，就像所有的行都在一个进程里一样。
     """
@@ -112,7 +112,7 @@ def restore(
     sharding: where the array is to lie, over the devices of all processes.
     Returns the whole as one global array with this sharding, which may cut columns.
 
-    有一个数组，保存它的进程数与现在不同，把它重新拼起来。
+    有一个数组，保存时的进程数与现在不同，把它重新拼起来。
 
     blocks：这个数组的各个片段，每个是 f32[rows, columns]，顺序不定，行数不一。名字说明片段
     从哪一行开始："rows-12" 从第 12 行开始。每个进程都有全部片段。

@@ -33,8 +33,8 @@ def ring_seconds(size: int, hops: list[tuple[float, float]]) -> float:
     hops：按顺序给出环上的 n 跳，每一跳是一个元组，由每秒字节数和以秒计的延迟组成。
 
     环是一步一步走的，每一步里，所有设备同时把一小块（size / n 字节）交给下一个设备；一跳先
-    等过自己的延迟，再按自己的速率传这一小块。这一步的最后一跳结束，下一步才开始。把各块加
-    起来要 n-1 步，把总和分发出去又要 n-1 步。
+    等过自己的延迟，再按自己的速率传这一小块。这一步的各跳全部结束，下一步才开始。把各块
+    加起来要 n-1 步，把总和分发出去又要 n-1 步。
     返回总秒数，一个数。
     """
     # TODO: how long does one step take, and how many are there?
@@ -82,7 +82,7 @@ def mesh_within(
     process_index, those of one process by id, and fill the mesh so that `within`
     moves fastest, then the last of the other axes, and so on.
 
-    建一个网格，其中有一个轴从不离开进程。
+    建一个网格，其中有一个轴不跨进程。
 
     devices：若干进程的全部设备，顺序任意，各进程的设备数相同。
     sizes：按顺序给出网格的各个轴和大小，大小的乘积就是设备数。

@@ -75,7 +75,7 @@ def arguments_by_hand(
     "local_device_ids" 是它使用的 GPU 的列表，写 GPU 在本机上的编号。
     """
     # TODO: who starts where, with which number and which GPUs?
-    # TODO：谁在哪台主机上启动，编号是几，用哪些 GPU？
+    # TODO：哪个进程在哪台主机上启动，编号是几，用哪些 GPU？
     raise NotImplementedError
 
 
@@ -135,5 +135,5 @@ def what_is_wrong(reports: list[dict], expected: int) -> tuple[str, list[int]]:
     - ("fine", []) 表示一切正常。
     """
     # TODO: in this order; who is process 0 in the list?
-    # TODO：按这个顺序检查；列表里谁是 0 号进程？
+    # TODO：按这个顺序检查；列表里哪一项是 0 号进程？
     raise NotImplementedError

@@ -60,7 +60,7 @@ def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
     秒。放不下时，peak 和三个时间都是 None。
     deadline：这一步最多可以用多少秒。
 
-    一步的时间取三者中最长的一个，代价等于网格的设备数乘以这个时间。只在下面这些规划里选：
+    一步的时间取 3 个时间中最长的一个，代价等于网格的设备数乘以这个时间。只在下面这些规划里选：
     放得下，peak 不超过 limit 的 90 %，并且一步不超过 deadline 秒。这些规划的代价互不相同。
     返回代价最小者的 (on, mesh)；一个都没有时返回 None。
     """
@@ -79,8 +79,8 @@ def costliest_axis(
     is "all-gather", "reduce-scatter" or "all-reduce".
     lines: mesh axis → the lines of the torus that it takes, each (chips, ring);
     ring says whether the line is closed. The product of its lines' chips is the
-    number of chips on the axis. A line reaches a chip by 2 links if it is closed,
-    by 1 if not; an axis has the links of all its lines together.
+    number of chips on the axis. A line counts as 2 links if it is closed, as 1 if
+    not; an axis has the links of all its lines together.
     speed: bytes a second of a link, in one direction.
 
     With n chips on the axis, an all-gather or a reduce-scatter takes b (n-1)/n
@@ -95,8 +95,8 @@ def costliest_axis(
     行 t 次，数组为 b 字节，含义与通信量表相同。op 是 "all-gather"、"reduce-scatter" 或
     "all-reduce"。
     lines：每个网格轴占用了环面的哪些线，每条线是芯片数和 ring 组成的元组，ring 表示这条线
-    是否闭合。各条线的芯片数相乘，就是轴上的芯片数。闭合的线用 2 条链路连到一个芯片，不闭合
-    的用 1 条；轴的链路数是各条线的链路数之和。
+    是否闭合。各条线的芯片数相乘，就是轴上的芯片数。闭合的线按 2 条链路计，不闭合的按 1 条
+    计；轴的链路数是各条线的链路数之和。
     speed：一条链路单方向每秒的字节数。
 
     设轴上共有 n 个芯片，那么 all-gather 或 reduce-scatter 的时间是 b (n-1)/n 字节除以
@@ -128,7 +128,7 @@ def rows_to_hide(
     compute：计算需要的秒数。
     network：network["data"] 是沿 "data" 轴的秒数，走的是权重和它们的梯度，大于 0；
     network["model"] 是沿 "model" 轴的秒数，走的是激活值；两者先后进行。
-    step：批次要是它的倍数。网格不变。
+    step：批次的行数必须是它的倍数。网格不变。
     返回使计算时间不少于网络时间的最小批次，它是 step 的倍数；批次再大也做不到时返回 None。
     """
     # TODO: which of the three times grow with the batch?

@@ -70,7 +70,7 @@ def stop_after(begun: int, told: bool) -> int:
     返回 0。所有进程同时调用本函数。
     """
     # TODO: no process knows alone who was told, nor how far the others are.
-    # TODO：谁收到了信号、别人走到了哪一步，没有哪个进程独自知道。
+    # TODO：哪个进程收到了信号、其他进程走到了哪一步，没有哪个进程独自知道。
     raise NotImplementedError
 
 
@@ -126,7 +126,7 @@ def slow_process(begun: np.ndarray, ready: np.ndarray) -> int:
     ready：f64[steps, processes]，单位是秒，即它何时做完自己的部分，之后就等待其他进程。每
     个进程看的是自己的时钟，各个时钟并不一致。
 
-    如果某个进程做自己的部分通常要花别人两倍以上的时间，它就是慢的。判断时，把它各步用
+    如果某个进程做自己的部分通常要花其他进程两倍以上的时间，它就是慢的。判断时，把它各步用
     时的中位数，与其他所有进程的中位数的中位数相比。只有一步用时很长，不算慢。慢的进程
     至多一个。
     返回它的编号；没有慢的进程时返回 -1。

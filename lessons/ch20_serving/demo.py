@@ -216,6 +216,42 @@ for kind, found in inside.items():
     )
     print(f" ÷ sum {min(high):.2f} to {max(high):.2f} ({len(found)} rows)")
 
+# %% gpu
+real, h100 = json.loads((lesson / "gpu.json").read_text()), chip("H100")
+print(real["device"], "· jax", real["versions"]["jax"], end="")
+print(f" · a cache of {real['room']:,} positions")
+timed = {(r["int8"], r["batch"], r["way"]): r for r in real["rows"][::-1]}
+print("               milliseconds            MiB  of it beside")
+print("weights batch  bound  loop  unrolled    read   loop unrolled")
+for int8, batch in sorted({key[:2] for key in timed}):
+    a, b = (timed[int8, batch, way] for way in ("loop", "unrolled"))
+    size = a["weights"] + a["cache"]
+    took = [
+        1e3 * t for t in (size / h100.bandwidth, a["seconds"], b["seconds"])
+    ]
+    mib = [n / 2**20 for n in (size, a["temporaries"], b["temporaries"])]
+    print(f"{'int8' if int8 else 'bf16':7} {batch:5}", end="")
+    print("{:7.2f}{:6.2f}{:10.2f}".format(*took), end="")
+    print("{:8,.0f}{:7,.0f}{:9,.0f}".format(*mib))
+
+# %% gpu-longest
+for name, kernels in real["longest"].items():
+    print(f"{name}, batch 8: milliseconds, times, kernel")
+    for kernel, times, seconds in kernels[:6]:
+        print(f"{1e3 * seconds:8.2f} {times:4} {kernel}")
+
+# %% gpu-prefill
+prompt = next(r for r in real["rows"] if r["prompt"] > 1)
+products = prompt["weights"] - 2 * 4096 * 128256  # the head's: one token's
+least = products * prompt["prompt"] / h100.peak("bf16")
+took = f"{1e3 * prompt['seconds']:.1f} ms, of products at the peak"
+print(f"{prompt['prompt']:,} tokens at once, bf16: {took} {1e3 * least:.1f}")
+ratios = [
+    timed[True, n, "turned"]["seconds"] / timed[True, n, "unrolled"]["seconds"]
+    for n in (1, 8, 32, 64)
+]
+print(f"cache turned, int8: {min(ratios):.2f} to {max(ratios):.2f} as long")
+
 # %% theirs
 theirs = json.loads((lesson / "theirs.json").read_text("utf-8"))["plans"]
 

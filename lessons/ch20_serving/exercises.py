@@ -67,7 +67,7 @@ def write_token(
     预算：不发送任何数据。
     """
     # TODO: who owns this position, and what do the others write?
-    # TODO：这个位置归谁？其他设备写什么？
+    # TODO：这个位置归哪个设备？其他设备写什么？
     raise NotImplementedError
 
 

@@ -47,6 +47,10 @@ def _libraries() -> str:
     return f"{', '.join(missing)}: `pip install flax equinox optax 'maxtext[tpu]'`" if missing else ""
 
 
+def _gpu() -> str:
+    return "" if shutil.which("nvidia-smi") else "an NVIDIA GPU of 80 GB, and JAX for it"
+
+
 def _examples() -> str:
     missing = [name for name in ("llama3_jax", "qwen3_jax", "tqdm") if not importlib.util.find_spec(name)]
     where = "a copy of github.com/jax-ml/jax-llm-examples on PYTHONPATH, and tqdm"
@@ -64,4 +68,5 @@ NEEDS: dict[str, Callable[[], str]] = {
     "neighbours": _neighbours,
     "libraries": _libraries,
     "examples": _examples,
+    "gpu": _gpu,
 }

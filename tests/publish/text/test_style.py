@@ -39,6 +39,11 @@ def told(text: str) -> list[str]:
         ("捐献", "把内存捐献出去。", "把内存捐赠出去。"),
         ("大 N 倍", "结果会大 8 倍。", "结果是正确值的 8 倍。"),
         ("大 N 倍", "矩阵大了 1,024 倍。", "矩阵是原来的 1,024 倍，快 10 倍。"),
+        ("a sentence in brackets", "两者不同。（见第 3 章。）", "两者不同（见第 3 章）。请看“哪里？”一节。"),
+        ("上传 along an axis", "每个轴上传了多少字节？", "沿每个轴传了多少字节？请把笔记本上传到 Colab。"),
+        ("第一维", "沿第一维切开。", "沿下标为 0 的维切开，第一，维数不变。"),
+        ("谁 for a process", "这里没有谁是总指挥。", "这里没有哪个进程是总指挥。谁决定布局？"),
+        ("a program that is asked", "这个程序问自己在哪里。", "这个程序打印自己在哪里。先想一想。"),
     ],
 )
 def test_a_sentence_that_should_be_written_otherwise_is_told(kind, wrong, right):
