@@ -61,7 +61,7 @@ def make(folder: Path, again: bool) -> None:
     try:
         _do([*pip, "--upgrade", "pip"], "pip", scratch, quiet=True)
         versions = ["--constraint", "constraints.txt"] if PINNED else ["--upgrade", "--upgrade-strategy", "eager"]
-        _do([*pip, *versions, "--editable", ".[test]"], "pip", scratch)
+        _do([*pip, *versions, "--editable", "./minipod", "--editable", ".[test]"], "pip", scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     # As pip does for what it installs: where PYTHONDONTWRITEBYTECODE is set, each check would compile them anew, 0.3 s.
@@ -74,8 +74,8 @@ def make(folder: Path, again: bool) -> None:
 
 def wanted() -> str:
     """A sum of what the environment is made from; what pyproject.toml says to other tools is no part of it."""
-    said = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    parts = [said.get("build-system"), said.get("project"), said.get("tool", {}).get("setuptools")]
+    both = [tomllib.loads((ROOT / name).read_text("utf-8")) for name in ("pyproject.toml", "minipod/pyproject.toml")]
+    parts = [part for t in both for part in (t.get("build-system"), t.get("project"), t["tool"].get("setuptools"))]
     parts.append((ROOT / "constraints.txt").read_text("utf-8") if PINNED else str(date.today()))  # or of which day
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 

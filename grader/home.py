@@ -3,13 +3,14 @@
 import functools
 from pathlib import Path
 
+BOOK = "one-program-many-devices"  # what pip calls the package that brings the lessons and their checks
 HERE = Path(__file__).resolve().parents[1]  # holds the lessons/ that are imported
 
 
 @functools.cache
 def is_installed(root: Path) -> bool:
     """Whether pip put these lessons there, and they are not in a checkout."""
-    return any(root.glob("one_program_many_devices-*.dist-info"))
+    return any(root.glob(f"{BOOK.replace('-', '_')}-*.dist-info"))
 
 
 def home(root: Path) -> Path:

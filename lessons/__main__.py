@@ -25,12 +25,12 @@ def main() -> int:
 
         # bytecode that an earlier submission may have left is not read
         sys.pycache_prefix = tempfile.mkdtemp(prefix="class-pycache-")
-    from grader.home import HERE, is_installed
+    from grader.home import BOOK, HERE, is_installed
     from minipod.distribution import missing
 
     if command == "class" and is_installed(HERE):
         return tell("class-installed")
-    if lacking := missing(NEEDS.get(command, "")):
+    if lacking := missing(NEEDS.get(command, ""), BOOK):
         return tell("not-installed", packages=" ".join(lacking))
     if command == "learn":
         from grader.learn.learn_command import main as run

@@ -1,9 +1,9 @@
-"""minipod as pip has it: its version, what its extras lack here, and which Python and JAX it is for."""
+"""minipod as pip has it: its version, what extras lack here, and which Python and JAX it is for."""
 
 import importlib.metadata
 import re
 
-NAME = "one-program-many-devices"  # what pip calls the package that brings minipod
+NAME = "minipod"  # what pip calls it
 OLDEST_PYTHON, OLDEST_JAX = (3, 11), (0, 10)
 NEWEST_JAX = (0, 12)  # the tests have passed with it (constraints.txt); no other line says which is the newest tried
 
@@ -23,19 +23,19 @@ def version() -> str:
         return "unknown"
 
 
-def missing(extra: str) -> list[str]:
-    """The packages of an extra of pyproject.toml that are not installed; none in a folder that pip knows nothing of."""
+def missing(extra: str, package: str = NAME) -> list[str]:
+    """The packages of an extra of `package` that are not installed; none where pip knows nothing of it."""
     try:
-        lines = importlib.metadata.requires(NAME) or []
+        lines = importlib.metadata.requires(package) or []
     except importlib.metadata.PackageNotFoundError:
         return []
     own = [line for line in lines if re.search(rf"""extra == ["']{extra}["']""", line)]
     lacking: dict[str, None] = {}
     for line in own:
         name = re.split(r"[^\w.-]", line)[0]
-        if name == NAME:
-            for other in line.partition("[")[2].partition("]")[0].split(","):
-                lacking |= dict.fromkeys(missing(other))
+        if others := line.partition(";")[0].partition("[")[2].partition("]")[0]:
+            for other in others.split(","):
+                lacking |= dict.fromkeys(missing(other, name))
         elif not _is_there(name):
             lacking[name] = None
     return [*lacking]

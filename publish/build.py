@@ -78,7 +78,7 @@ def make(build: Path, editions: list[str], fresh: bool = False) -> int:
         progress_line.problem(f"\n{failure.report}")
     progress_line.step("building the package")
     if package.write(build):
-        progress_line.done(f"package built: {package.filename()}")
+        progress_line.done(f"packages built: {', '.join(package.filenames())}")
     source_links.write_environment(build / "html", source_links.repository())
     walls = write_editions(build, editions, executed)
     first = editions[0]

@@ -16,7 +16,8 @@ from pathlib import Path
 FLOORS = ("minipod", "grader", "solutions", "lessons", "publish")
 ROOMS = ("exercise", "see", "judge", "say", "run", "learn", "notebook", "classroom", "author")  # of the grader
 OUTSIDE = ("book/_ext", ".ci", "tests")  # import what they like of ours
-# The extras of pyproject.toml that a folder may import from, beside the base; what it has not is nobody's.
+# The extras of pyproject.toml, minipod's of its own, that a folder may import from, beside the base; what it has not is
+# nobody's.
 EXTRAS = {
     "minipod": ("pictures", "pods", "testing"),
     "grader": ("class", "learn"),
@@ -49,8 +50,12 @@ def faults(root: Path) -> Iterator[str]:
     ours = {folder: found[folder] for folder in FLOORS}
     yield from upward(each for imports in ours.values() for each in imports)
     yield from circles(root, [each for imports in ours.values() for each in imports])
-    declared = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+    files = {folder: root / folder / "pyproject.toml" for folder in ("", *FLOORS)}
+    projects = {
+        folder: tomllib.loads(file.read_text("utf-8"))["project"] for folder, file in files.items() if file.exists()
+    }
     for folder, imports in found.items():
+        declared = [projects.get(folder, projects[""]), *projects.values()]
         yield from undeclared(root, imports, declared, EXTRAS.get(folder))
 
 
@@ -95,9 +100,15 @@ def circles(root: Path, imports: Iterable[Import]) -> Iterator[str]:
         yield from visit(module, [])
 
 
-def undeclared(root: Path, imports: Iterable[Import], project: dict, extras: Iterable[str] | None) -> Iterator[str]:
-    """Modules from elsewhere that no dependency, and none of these extras, names. extras: None for any of them."""
-    known = _brought(project, project.get("optional-dependencies", {}) if extras is None else extras)
+def undeclared(
+    root: Path, imports: Iterable[Import], projects: list[dict], extras: Iterable[str] | None
+) -> Iterator[str]:
+    """Modules from elsewhere that no dependency of the first project, and none of these extras of it, names.
+
+    projects: that one, then all of the house. extras: None for any of them.
+    """
+    optional = projects[0].get("optional-dependencies", {})
+    known = _brought(projects[0], optional if extras is None else extras, projects)
     told: set[tuple[Path, str]] = set()
     for each in imports:
         top = each.name.partition(".")[0]
@@ -112,15 +123,20 @@ def undeclared(root: Path, imports: Iterable[Import], project: dict, extras: Ite
             yield f"{each}: {top} is imported, and pyproject.toml does not name it among {where}"
 
 
-def _brought(project: dict, extras: Iterable[str]) -> set[str]:
-    """The distributions of the dependencies and of these extras, and of the extras that those name in turn."""
-    optional, found = project.get("optional-dependencies", {}), set[str]()
-    waiting = [*project["dependencies"], *(row for name in extras for row in optional.get(name, []))]
+def _brought(project: dict, extras: Iterable[str], projects: list[dict]) -> set[str]:
+    """The distributions of the dependencies and of these extras, and of those of our own that they name in turn."""
+    own, found = {_plain(each["name"]): each for each in projects}, set[str]()
+    waiting, done = [(project, extra) for extra in ("", *extras)], set[tuple[str, str]]()
     while waiting:
-        name, inner = re.match(r"([\w.-]+)(?:\[([^\]]*)\])?", waiting.pop()).groups()  # pyright: ignore
-        if _plain(name) == _plain(project["name"]):
-            waiting += [row for extra in inner.split(",") for row in optional[extra.strip()]]
-        found.add(_plain(name))
+        of, extra = waiting.pop()
+        if (of["name"], extra) in done:
+            continue
+        done.add((of["name"], extra))
+        for row in of.get("optional-dependencies", {}).get(extra, []) if extra else of["dependencies"]:
+            name, inner = re.match(r"([\w.-]+)(?:\[([^\]]*)\])?", row).groups("")  # pyright: ignore
+            found.add(_plain(name))
+            if _plain(name) in own:
+                waiting += [(own[_plain(name)], each.strip()) for each in ("", *inner.split(","))]
     return found
 
 

@@ -1,10 +1,12 @@
-"""The project as a package that pip installs, beside the pages: what the notebooks' first cell fetches.
+"""The project's two packages as pip installs them, beside the pages: what the notebooks' first cell fetches.
 
-Built by setuptools from a copy, without a network, and only when one of its files has changed.
+The book's is what learners need: lessons, checks, solutions. minipod, which it depends on, has a pyproject.toml of its
+own. Both are built by setuptools from a copy, without a network, and only when one of their files has changed.
 """
 
 import functools
 import hashlib
+import importlib.metadata
 import os
 import shutil
 import subprocess
@@ -12,6 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from grader.home import BOOK
 from minipod import distribution
 from publish import files
 from publish.page import ROOT
@@ -19,25 +22,43 @@ from publish.page import ROOT
 FOLDERS = ("grader", "lessons", "minipod", "solutions", "LICENSES")
 FILES = ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in")
 _BUILD = "import sys, setuptools.build_meta as backend; backend.build_wheel(sys.argv[1])"
-_LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*", "others")
+_LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*", "others", "*.egg-info", "build")
 
 
 @functools.cache
+def version() -> str:
+    """The book's own; "unknown" in a folder that pip knows nothing of."""
+    try:
+        return importlib.metadata.version(BOOK)
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"
+
+
 def filename() -> str:
-    """Its name: pip wants the version in it."""
-    return f"one_program_many_devices-{distribution.version()}-py3-none-any.whl"
+    """What the book's package is called: pip wants the version in it."""
+    return f"{BOOK.replace('-', '_')}-{version()}-py3-none-any.whl"
+
+
+def minipods() -> str:
+    """What minipod's is called."""
+    return f"{distribution.NAME}-{distribution.version()}-py3-none-any.whl"
+
+
+def filenames() -> tuple[str, str]:
+    """Both: the book's, then minipod's."""
+    return filename(), minipods()
 
 
 def write(build: Path, root: Path = ROOT) -> bool:
-    """Put the package into `BUILD/html`, unless it is there as it would be built. Whether it was built.
+    """Put both packages into `BUILD/html`, unless they are there as they would be built. Whether they were built.
 
-    OSError where it cannot be written, RuntimeError where it cannot be built.
+    OSError where they cannot be written, RuntimeError where one cannot be built.
     """
     if not (root / "pyproject.toml").exists():
         return False  # pages without a project
-    package, stamp = build / "html" / filename(), build / "html" / ".package"
+    there, stamp = [build / "html" / name for name in filenames()], build / "html" / ".package"
     wanted = _sum(root)
-    if package.exists() and files.read(stamp) == wanted:
+    if all(path.exists() for path in there) and files.read(stamp) == wanted:
         return False
     with tempfile.TemporaryDirectory(prefix="package-") as scratch:
         copy, made = Path(scratch, "project"), Path(scratch, "made")
@@ -46,25 +67,34 @@ def write(build: Path, root: Path = ROOT) -> bool:
         for name in FILES:
             shutil.copy(root / name, copy)
         made.mkdir()
-        quiet = {**os.environ, "PYTHONWARNINGS": "ignore"}
-        command = [sys.executable, "-c", _BUILD, str(made)]
-        done = subprocess.run(command, cwd=copy, env=quiet, capture_output=True, text=True, check=False)
-        if done.returncode:
-            words = (done.stderr.strip() or "no reason given").splitlines()[-1]
-            raise RuntimeError(f"the package could not be built: {words}")
-        if not (made / filename()).exists():
-            raise RuntimeError(f"the package is called {os.listdir(made)[0]}, not {filename()}: run `make env`")
-        for old in package.parent.glob("one_program_many_devices-*.whl"):
-            old.unlink(missing_ok=True)
-        files.write_bytes(package, (made / filename()).read_bytes())
+        for folder in (copy / "minipod", copy):
+            _build(folder, made)
+        if lacking := [path.name for path in there if not (made / path.name).exists()]:
+            raise RuntimeError(f"there is no {lacking[0]} among {sorted(os.listdir(made))}: run `make env`")
+        for path in there:
+            for old in path.parent.glob(f"{path.name.partition('-')[0]}-*.whl"):
+                old.unlink(missing_ok=True)
+            files.write_bytes(path, (made / path.name).read_bytes())
     files.write(stamp, wanted)
     return True
 
 
+def _build(folder: Path, made: Path) -> None:
+    quiet = {**os.environ, "PYTHONWARNINGS": "ignore"}
+    command = [sys.executable, "-c", _BUILD, str(made)]
+    done = subprocess.run(command, cwd=folder, env=quiet, capture_output=True, text=True, check=False)
+    if done.returncode:
+        words = (done.stderr.strip() or "no reason given").splitlines()[-1]
+        raise RuntimeError(f"the package could not be built: {words}")
+
+
 def _sum(root: Path) -> str:
-    """A hash of all that it is built from."""
+    """A hash of all that they are built from."""
     paths = [path for name in FOLDERS for path in (root / name).rglob("*") if path.is_file()]
-    paths = [p for p in paths if not any(part.startswith((".", "__pycache__")) for part in p.relative_to(root).parts)]
+    parts = ((path, path.relative_to(root).parts) for path in paths)
+    paths = [
+        p for p, of in parts if not any(part.startswith((".", "__pycache__")) or ".egg-info" in part for part in of)
+    ]
     found = hashlib.sha256()
     for path in sorted([*paths, *(root / name for name in FILES)]):
         found.update(f"\0{path.relative_to(root)}\0".encode() + path.read_bytes())

@@ -29,13 +29,14 @@ def main(arguments: list[str] | None = None) -> int:
         shutil.rmtree(release, ignore_errors=True)
         package.write(build)
         files.write(release / "notes.md", section(tag.removeprefix("v"), ROOT) or "")
-        shutil.copy(build / "html" / package.filename(), release)
+        for name in package.filenames():
+            shutil.copy(build / "html" / name, release)
     except (OSError, RuntimeError) as error:
         print(f"the release cannot be made: {error}", file=sys.stderr)
         return 1
     if not _git(ROOT, "tag", "--list", tag):
         print(f"there is no tag {tag} yet: this is a rehearsal")
-    print(f"{show(release / package.filename())} and notes.md are made")
+    print(f"{show(release / package.filename())}, {package.minipods()} and notes.md are made")
     return 0
 
 

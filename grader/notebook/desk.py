@@ -15,7 +15,7 @@ from typing import Any
 from grader.exercise import answers, function_text
 from grader.exercise.lesson_words import exercise_words
 from grader.exercise.progress import all_exercises
-from grader.home import HERE
+from grader.home import BOOK, HERE
 from grader.messages import LANGUAGES, locale_language, pick, say
 from grader.notebook import blank_cells, displayed
 from grader.notebook.cells import Gathered, NotRun, Unseen, gather
@@ -59,7 +59,7 @@ class Desk:
             if distribution.numbers(found) < oldest:
                 return self._say("notebook-jax", needs=f"{name}>={distribution.dotted(oldest)}", found=found)
         if digest and digest != blank_cells.digest(self.root / "lessons" / chapter):
-            return self._say("notebook-other", package=distribution.NAME)
+            return self._say("notebook-other", package=BOOK)
         if distribution.is_untried(jax := metadata.version("jax")):
             return self._say("notebook-untried", found=jax, newest=distribution.dotted(distribution.NEWEST_JAX))
         return None

@@ -6,10 +6,12 @@
 
     assert_traffic(step, weights, batch, sent=28_672, only={"all-reduce"})
 
-The markers are those of a plug-in: `pytest_plugins = ["minipod.testing.plugin"]` in the conftest.py at the top.
+The markers are those of a plug-in: `pytest_plugins = ["minipod.testing.plugin"]` in the conftest.py at the top. So are
+the fixtures: `shared_tmp_path`, and `plans`, whose `check` holds a program's figures against a file that is committed.
 """
 
 from minipod.testing.budgets import assert_memory, assert_replicas_equal, assert_traffic, assert_work
 from minipod.testing.faults import reach
+from minipod.testing.plans import Plans
 
-__all__ = ["assert_memory", "assert_replicas_equal", "assert_traffic", "assert_work", "reach"]
+__all__ = ["Plans", "assert_memory", "assert_replicas_equal", "assert_traffic", "assert_work", "reach"]

@@ -13,6 +13,7 @@ import pytest
 
 from minipod.testing import told
 from minipod.testing.in_process import HERE
+from minipod.testing.plans import OPTION, Plans
 from minipod.testing.wanted import MARKERS, Unusable, Wanted, wanted
 
 if TYPE_CHECKING:
@@ -26,6 +27,11 @@ TOO_LATE = (
     "JAX had started its devices before the first test: a module makes an array, or asks for devices, while it is "
     "imported. Do that in the test or in a fixture, and processes(n) and devices(n) work"
 )
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    said = "write what `plans.check` finds into the files that it is held against"
+    parser.getgroup("minipod").addoption(OPTION, action="store_true", dest="update_plans", help=said)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -100,3 +106,11 @@ def shared_tmp_path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[
     folder = here.shared / "tmp"
     folder.mkdir(exist_ok=True)
     yield folder
+
+
+@pytest.fixture
+def plans(request: pytest.FixtureRequest) -> Plans:
+    """What programs send, keep and compute, held against `plans/NAME.json` beside the test file NAME.py."""
+    here = request.config.stash.get(HERE, None)
+    path = request.path.parent / "plans" / f"{request.path.stem}.json"
+    return Plans(path, request.config.option.update_plans, writes=here is None or here.process == 0)

@@ -1,8 +1,8 @@
 """The first cell of a notebook that readers take away: it installs what is missing, or says in one sentence how to."""
 
+from grader.home import BOOK
 from grader.messages import say
 from grader.notebook.blank_cells import digest
-from minipod import distribution
 from publish import package
 from publish.page import ROOT
 from publish.pages import terms
@@ -11,7 +11,7 @@ _MODULES = ("jax", "lessons", "minipod", "graphviz", "orbax", "pytest")  # of th
 _CODE = """
 # {needs}
 BOOK = {address!r}  # {where}
-PACKAGE = {package!r}
+PACKAGE, MINIPOD = {package!r}, {minipod!r}
 
 import importlib
 import os
@@ -39,7 +39,8 @@ if not all(map(find_spec, {modules!r})):
         found = pathlib.Path(found).absolute().as_uri()
     print({installing!r}, flush=True)
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-color", "--retries", "2"]
-    pip = subprocess.run([*install, "{name}[chapters] @ " + found], capture_output=True, text=True)
+    both = ["{name}[chapters] @ " + found, "minipod @ " + found.replace(PACKAGE, MINIPOD)]
+    pip = subprocess.run([*install, *both], capture_output=True, text=True)
     if pip.returncode and "connection broken" in pip.stderr:
         raise Stop({offline!r})
     if pip.returncode:
@@ -62,7 +63,16 @@ def source(edition: str, name: str, address: str) -> str:
     words = {key.removeprefix("first_"): row[edition] for key, row in terms.ui().items() if key.startswith("first_")}
     arguments = [edition, name, digest(ROOT / "lessons" / name)]
     begin = ", ".join(repr(a) for a in (arguments if all(arguments) else [edition]))
-    values = {"address": address, "package": package.filename(), "begin": begin, "windows": say("windows", edition)}
-    values |= {"modules": _MODULES, "name": distribution.NAME}
-    words = {key: text.replace("PACKAGE", package.filename()) for key, text in words.items()}
+    values = {
+        "address": address,
+        "package": package.filename(),
+        "minipod": package.minipods(),
+        "begin": begin,
+        "windows": say("windows", edition),
+    }
+    values |= {"modules": _MODULES, "name": BOOK}
+    words = {
+        key: text.replace("PACKAGE", package.filename()).replace("MINIPOD", package.minipods())
+        for key, text in words.items()
+    }
     return _CODE.format(**words, **values).strip()

@@ -60,4 +60,4 @@ def write_environment(html: Path, found: Repository) -> None:
     """What Binder reads beside the pages: the Python and the package. Nothing where there is no link to Binder."""
     if "binder" in links(found, "en", "index"):
         files.write(html / "runtime.txt", "python-3.12\n")
-        files.write(html / "requirements.txt", f"./{package.filename()}\n")
+        files.write(html / "requirements.txt", "".join(f"./{name}\n" for name in package.filenames()))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement
 
-from minipod import distribution
+from publish import package
 from publish.page import ROOT
 from publish.pages import terms
 from publish.pages.notebooks import address
@@ -38,7 +38,7 @@ class Book:
 
 def version() -> str:
     """The version of the project, as its package has it."""
-    return distribution.version()
+    return package.version()
 
 
 def filename(edition: str, ending: str) -> str:

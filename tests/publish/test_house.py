@@ -63,6 +63,20 @@ def test_what_is_built_otherwise_is_one_sentence_with_file_and_line(built, place
     assert told.startswith(f"{place}:{line}: {said}")
 
 
+def test_a_folder_with_a_project_of_its_own_is_held_against_that_one(built):
+    own = '[project]\nname = "mini"\ndependencies = ["jax"]\n[project.optional-dependencies]\ntesting = ["pytest"]\n'
+    write(built, "minipod/pyproject.toml", own)
+    (told,) = house.faults(built)  # numpy is the other project's
+    assert told.startswith("minipod/mesh.py:2: numpy is imported, and pyproject.toml does not name it")
+    write(built, "minipod/pyproject.toml", own.replace('"jax"', '"jax", "numpy"'))
+    write(built, "minipod/test.py", "import pytest")
+    assert list(house.faults(built)) == []
+    write(built, "grader/see/odd.py", "import pytest")
+    assert len(list(house.faults(built))) == 1  # what brings it is minipod's extra, which the grader does not ask for
+    write(built, "pyproject.toml", PROJECT.replace('["PyYAML>=6"]', '["PyYAML>=6", "mini[testing]"]'))
+    assert list(house.faults(built)) == []
+
+
 def test_a_circle_is_named_and_what_is_imported_for_types_only_makes_none(built):
     write(built, "minipod/shape.py", "import jax.numpy\nfrom minipod.far import out")
     write(built, "minipod/far.py", "import minipod.mesh")

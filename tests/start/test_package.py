@@ -19,7 +19,8 @@ from publish import package
 from publish.pages import first_cell
 
 LIMIT = 600
-CARRIED = ("grader", "lessons", "minipod", "solutions")
+OF_MINIPOD = ("CHANGELOG.md", "LICENSE", "README.md", "py.typed", "pyproject.toml")
+CARRIED = ("grader", "lessons", "solutions")  # by the book's package; minipod by its own
 
 
 def files(*folders: str) -> set[str]:
@@ -48,13 +49,25 @@ def test_each_kind_of_file_is_packaged():
     assert {*settings["packages"]["find"]["include"]} == {f"{name}*" for name in CARRIED[:-1]} | {"solutions"}
 
 
+def test_minipods_own_project_names_each_of_its_packages():
+    settings = tomllib.loads((ROOT / "minipod/pyproject.toml").read_text())["tool"]["setuptools"]
+    found = {str(p.parent.relative_to(ROOT)).replace("/", ".") for p in (ROOT / "minipod").rglob("__init__.py")}
+    assert {*settings["packages"]} == {name for name in found if ".build." not in name}
+    others = {name for name in files("minipod") if not name.endswith(".py")} - {f"minipod/{n}" for n in OF_MINIPOD}
+    assert {name for name in others if ".egg-info/" not in name and "/build/" not in name} == set()
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if given := os.environ.get("WHEEL"):  # the one that a release would attach
         return Path(given).resolve()
     above = tmp_path_factory.mktemp("wheel")
     package.write(above)
-    return above / "html" / package.filename()
+    return above / "html" / package.filename()  # minipod's lies beside it
+
+
+def links(wheel: Path) -> tuple[str, str]:
+    return "--find-links", str(wheel.parent)
 
 
 def installed(venv: Path, *packages: str) -> Path:
@@ -70,12 +83,18 @@ def installed(venv: Path, *packages: str) -> Path:
 
 @pytest.fixture(scope="module")
 def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return installed(tmp_path_factory.mktemp("bare"), str(wheel))
+    """minipod alone."""
+    return installed(tmp_path_factory.mktemp("bare"), str(wheel.with_name(package.minipods())))
+
+
+@pytest.fixture(scope="module")
+def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return installed(tmp_path_factory.mktemp("base"), *links(wheel), str(wheel))
 
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return installed(tmp_path_factory.mktemp("learn"), f"{wheel}[learn]")
+    return installed(tmp_path_factory.mktemp("learn"), *links(wheel), f"{wheel}[learn]")
 
 
 @pytest.mark.long
@@ -85,26 +104,33 @@ def test_the_wheel_carries_every_file(wheel: Path):
 
 
 @pytest.mark.long
-def test_the_base_alone_runs_minipod_and_says_what_else_to_install(bare: Path, tmp_path: Path):
+def test_minipod_alone_brings_nothing_of_the_book_and_says_what_else_to_install(bare: Path, tmp_path: Path):
     minipod = bare.with_name("minipod")
     there = re.findall(r"^([\w.-]+)", run(bare, "-m", "pip", "list", "--format=freeze", cwd=tmp_path), re.M)
-    assert not {*there} & {"pytest", "textual", "graphviz", "wasmtime", "orbax-checkpoint", "cloudpickle", "packaging"}
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    others = {"pytest", "textual", "graphviz", "wasmtime", "orbax-checkpoint", "cloudpickle", "packaging"}
+    assert not {*there} & {*others, "one-program-many-devices"}
+    version = tomllib.loads((ROOT / "minipod/pyproject.toml").read_text())["project"]["version"]
     assert run(minipod, "--version", cwd=tmp_path) == f"minipod {version}\n"
     report = run(minipod, "doctor", cwd=tmp_path)
     assert f"✓ minipod      {version}\n" in report and "add 1 and 1 to 2.0, 2.0" in report
     assert "Graphviz: no pictures without it: `pip install graphviz" in report
     table = run(minipod, "traffic", ROOT / "tests/data/cpu-0.12-layer.hlo", cwd=tmp_path)
     assert "all-reduce" in table and "bytes" in table
-    said = run(minipod, "run", "-n", "2", "-d", "2", "-m", "lessons.ch10_processes.hello", cwd=tmp_path)
-    assert "[1] I am process 1 of 2" in said
+    (tmp_path / "who.py").write_text(
+        "import jax\nprint(jax.process_index(), jax.process_count(), jax.device_count())\n"
+    )
+    assert "[1] 1 2 4" in run(minipod, "run", "-n", "2", "-d", "2", "who.py", cwd=tmp_path)
     run(bare, "-c", "import minipod.pods, minipod.hosts, minipod.roofline", cwd=tmp_path)
-    for command, lacking in (("learn", "pytest textual"), ("check", "pytest textual")):
-        said = run(bare, "-m", "lessons", command, cwd=tmp_path, code=2)
-        assert said.startswith(f"This needs packages that are not installed: run `pip install {lacking}")
-        assert said.count("\n") == 1
     said = run(minipod, "draw", cwd=tmp_path, code=2)
     assert said.startswith("minipod: pictures need packages that are not installed: `pip install graphviz")
+
+
+@pytest.mark.long
+def test_the_book_without_its_extras_says_what_else_to_install(base: Path, tmp_path: Path):
+    for command, lacking in (("learn", "pytest textual"), ("check", "pytest textual")):
+        said = run(base, "-m", "lessons", command, cwd=tmp_path, code=2)
+        assert said.startswith(f"This needs packages that are not installed: run `pip install {lacking}")
+        assert said.count("\n") == 1
 
 
 @pytest.mark.long
@@ -147,7 +173,8 @@ print(*(o.get("text", "") or o["data"]["text/plain"] for cell in notebook.cells 
 @pytest.mark.long
 def test_the_first_cell_of_a_notebook_brings_what_its_answers_are_checked_with(wheel: Path, tmp_path: Path):
     python = installed(tmp_path / "jupyter", "nbclient", "ipykernel")
-    shutil.copy(wheel, tmp_path)
+    for name in package.filenames():
+        shutil.copy(wheel.with_name(name), tmp_path)
     solution = (ROOT / "solutions/ch01_devices.py").read_text("utf-8")
     check = 'lessons.check("devices_by_host")'
     for name, cell in (("first", first_cell.source("en", "ch01_devices", "")), ("answer", solution), ("check", check)):
@@ -159,7 +186,7 @@ def test_the_first_cell_of_a_notebook_brings_what_its_answers_are_checked_with(w
 
 @pytest.mark.long
 def test_a_class_is_checked_from_a_checkout_with_what_its_extra_brings(wheel: Path, tmp_path: Path):
-    python = installed(tmp_path / "class", f"{wheel}[class]")
+    python = installed(tmp_path / "class", *links(wheel), f"{wheel}[class]")
     project = copy(tmp_path / "project")
     (project / "submissions/ada").mkdir(parents=True)
     shutil.copy(ROOT / "solutions/ch01_devices.py", project / "submissions/ada")

@@ -3,6 +3,7 @@
 import pytest
 from notebook_runs import ROOT, run
 
+from grader import home
 from grader.exercise.lesson_words import lesson_words
 from grader.exercise.statements import functions
 from grader.messages import LANGUAGES, pick, say
@@ -72,7 +73,7 @@ def test_a_notebook_says_what_learn_says(tmp_path, lang):
     assert shown["solution"].startswith(f"def {NAME}(") and "raise NotImplementedError" not in shown["solution"]
     assert shown["blank"] == blank_cells.blank_cell(LESSON / "exercises.py", NAME, lang)
     assert shown["unknown"].startswith(say("notebook-unknown", lang, name="bytes_device", known=f"`{NAME}`")[:-1])
-    assert shown["other"] == say("notebook-other", lang, package="one-program-many-devices")
+    assert shown["other"] == say("notebook-other", lang, package=home.BOOK)
     assert shown["language"] == say("bad-language", lang, value="fr", languages="en, zh-Hans, zh-Hant")
     assert "…" not in shown["right"]  # that it is being checked is said meanwhile, and then taken back
     assert ran["wrong"].kinds == {"text/plain", "text/html"} and ran["solution"].kinds == {

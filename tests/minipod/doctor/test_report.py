@@ -19,7 +19,7 @@ from minipod.processes import environment
 
 def test_here_the_report_names_versions_and_devices_and_two_processes_compute():
     findings = {f.name: f for f in examine()}
-    assert findings["minipod"].value == importlib.metadata.version("one-program-many-devices")
+    assert findings["minipod"].value == importlib.metadata.version("minipod")
     assert findings["Python"].value == platform.python_version()
     assert findings["jax"].value == importlib.metadata.version("jax")
     assert findings["Simulated"].value.startswith("8 cpu")

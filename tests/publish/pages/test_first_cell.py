@@ -7,6 +7,7 @@ import zipfile
 from importlib import metadata
 from pathlib import Path
 
+from grader import home
 from grader.messages import say
 from grader.notebook.desk import Desk
 from minipod import distribution
@@ -31,7 +32,12 @@ def stops(folder: Path, edition: str = "en", address: str = "", before: str = ""
 
 
 def words(key: str, edition: str) -> str:
-    return terms.ui()[f"first_{key}"][edition].replace("PACKAGE", package.filename()).strip()
+    return (
+        terms.ui()[f"first_{key}"][edition]
+        .replace("PACKAGE", package.filename())
+        .replace("MINIPOD", package.minipods())
+        .strip()
+    )
 
 
 def test_it_says_where_the_package_is_to_be_had(tmp_path):
@@ -55,11 +61,14 @@ def test_it_says_which_python_and_which_system_it_is_for(tmp_path):
 
 
 def test_it_takes_the_package_from_beside_the_notebook_else_from_the_book(tmp_path):
-    ask = "import subprocess\ndef run(command, **_): raise Exception('Stop: ' + command[-1])\nsubprocess.run = run"
-    wanted = f"{distribution.NAME}[chapters] @ "
-    assert stops(tmp_path, "en", BOOK, ask) == f"{wanted}{BOOK}/{package.filename()}"
+    ask = "import subprocess\ndef run(to, **_): raise Exception('Stop: ' + '; '.join(to[-2:]))\nsubprocess.run = run"
+
+    def wanted(folder: str) -> str:
+        return f"{home.BOOK}[chapters] @ {folder}/{package.filename()}; minipod @ {folder}/{package.minipods()}"
+
+    assert stops(tmp_path, "en", BOOK, ask) == wanted(BOOK)
     (tmp_path / package.filename()).touch()
-    assert stops(tmp_path, "en", BOOK, ask) == f"{wanted}{(tmp_path / package.filename()).as_uri()}"
+    assert stops(tmp_path, "en", BOOK, ask) == wanted(tmp_path.as_uri())
 
 
 def test_a_jax_that_the_book_is_not_for_is_named(monkeypatch):
@@ -74,16 +83,19 @@ def test_a_jax_that_the_book_is_not_for_is_named(monkeypatch):
     assert Desk().begin("zh-Hans").text == say("notebook-untried", "zh-Hans", found="0.13.1", newest="0.12")
 
 
-def test_the_start_page_links_the_package():
+def test_the_start_page_links_the_packages():
     for edition in ("en", "zh-Hans"):
         text = (ROOT / "book" / edition / "start.md").read_text("utf-8")
-        assert f'<a href="../{package.filename()}">{package.filename()}</a>' in text
+        assert all(f'<a href="../{name}">{name}</a>' in text for name in package.filenames())
 
 
-def test_the_package_is_built_whole_and_once(tmp_path):
+def test_the_packages_are_built_whole_and_once(tmp_path):
     assert package.write(tmp_path) and not package.write(tmp_path)
     names = {*zipfile.ZipFile(tmp_path / "html" / package.filename()).namelist()}
     assert {"lessons/__init__.py", "lessons/ch09_training/text.txt", "solutions/ch09_training.py"} <= names
-    assert not [name for name in names if "/others/" in name]
+    assert not [name for name in names if "/others/" in name or name.startswith("minipod/")]
+    names = {*zipfile.ZipFile(tmp_path / "html" / package.minipods()).namelist()}
+    assert {"minipod/__init__.py", "minipod/py.typed", "minipod/hlo/text.py"} <= names
+    assert {name.partition("/")[0] for name in names} == {"minipod", f"minipod-{distribution.version()}.dist-info"}
     (tmp_path / "html" / package.filename()).unlink()
     assert package.write(tmp_path)

@@ -1,0 +1,115 @@
+"""What a program sends, keeps and computes, held against a file that is committed: the fixture `plans`."""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from minipod.pods import Plan
+
+__all__ = ["Plans"]
+OPTION = "--update-plans"
+
+Figures = dict[str, int | float | bool]
+
+
+class Plans:
+    """The fixture `plans`: figures of programs by name and by the versions that compiled them, in a JSON file.
+
+    The file is `plans/NAME.json` beside the test file NAME.py. `pytest --update-plans` writes what it finds into it;
+    without, what it finds is held against the file.
+    """
+
+    def __init__(self, path: Path, update: bool, writes: bool = True) -> None:
+        self.path, self.update, self.writes = path, update, writes  # of several processes one writes
+
+    def check(self, name: str, program: "Callable[..., Any] | Plan", *args: Any, within: float = 0.0) -> None:
+        """Fail where `program`, compiled for `args`, is not what the file says of `name`.
+
+        program  a function, compiled here for `args` (arrays, NumPy arrays or ShapeDtypeStructs with shardings) and
+                 not run; or a plan that `minipod.pods.compile` has made
+        within   by which part of itself a figure may differ: 0.05 for 5 %
+
+        The figures are of one device: bytes sent, by collective (a plan's by mesh axis), bytes of arguments and
+        temporaries, FLOPs by element type. ValueError where the file is no such file, or `within` no such part.
+        """
+        __tracebackhide__ = True
+        if not 0 <= within < 1:
+            raise ValueError(f"within is a part, from 0 to below 1, not {within}")
+        from minipod.pods import Plan
+
+        found, versions = _of_plan(program) if isinstance(program, Plan) else _compiled_here(program, args)
+        known = self._read()
+        if self.update and not self.writes:
+            return
+        if self.update:
+            known.setdefault(name, {})[versions] = found
+            self._write(known)
+            return
+        kept = known.get(name, {})
+        if versions not in kept:
+            others = f"; of {', '.join(sorted(kept))} it has" if kept else ""
+            pytest.fail(f"{self._shown()} has no figures of «{name}» with {versions}{others}: run pytest {OPTION}")
+        if wrong := _different(kept[versions], found, within):
+            pytest.fail(f"«{name}» is not what {self._shown()} says ({versions}):\n" + "\n".join(wrong))
+
+    def _read(self) -> dict[str, dict[str, Figures]]:
+        try:
+            known = json.loads(self.path.read_text("utf-8")) if self.path.exists() else {}
+            for of in known.values():
+                for figures in of.values():
+                    figures.items()
+        except (ValueError, AttributeError):
+            raise ValueError(
+                f"{self._shown()} holds no plans: take it from the version control, or delete it"
+            ) from None
+        return known
+
+    def _write(self, known: Mapping[str, Any]) -> None:
+        self.path.parent.mkdir(exist_ok=True)
+        self.path.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", "utf-8")
+
+    def _shown(self) -> str:
+        return f"{self.path.parent.name}/{self.path.name}"
+
+
+def _compiled_here(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Figures, str]:
+    import jax
+
+    from minipod import traffic
+    from minipod.hlo import text
+    from minipod.hlo.work import work
+
+    jitted: Any = function if hasattr(function, "lower") else jax.jit(function)
+    compiled = jitted.lower(*args).compile()
+    program, memory = compiled.as_text() or "", compiled.memory_analysis()
+    by_op = defaultdict[str, list[Any]](list)
+    for collective in traffic.read(program):
+        by_op[collective.op].append(collective)
+    found: Figures = {f"sent by {op}": traffic.total(collectives) for op, collectives in by_op.items()}
+    found |= {"arguments": memory.argument_size_in_bytes, "temporaries": memory.temp_size_in_bytes}
+    found |= {f"FLOPs, {kind}": count for kind, count in work(text.parse(program)).flops.items()}
+    return found, f"jax {jax.__version__}, {jax.default_backend()}"
+
+
+def _of_plan(plan: "Plan") -> tuple[Figures, str]:
+    found: Figures = {"fits": plan.fits}
+    found |= {f"sent along {axis}": n for axis, n in (plan.sent or {}).items()}
+    found |= {key: n for key, n in plan.memory.items() if n is not None and key in ("arguments", "temporaries")}
+    found |= {f"FLOPs, {kind}": count for kind, count in (plan.flops or {}).items()}
+    return found, ", ".join(f"{name} {number}" for name, number in plan.versions.items()) + f", {plan.on}"
+
+
+def _different(kept: Figures, found: Figures, within: float) -> list[str]:
+    """A line for each figure that is another, with how it was and how it is."""
+    wrong: list[str] = []
+    for name in [*kept, *(name for name in found if name not in kept)]:
+        was, now = kept.get(name, 0), found.get(name, 0)
+        if abs(now - was) > within * was:
+            times = f", {now / was:.3g} times as much" if was and now else ""
+            wrong.append(f"  {name}: {was:,} → {now:,}{times}")
+    return wrong
