@@ -1,0 +1,4 @@
+# %% first
+from minipod import devices
+
+devices.simulate(8)  # FILL IN

@@ -1,0 +1,1 @@
+"""Known wrong answers of ch22_stages, as code; words.toml explains them."""

@@ -1,0 +1,1 @@
+"""Wrong answers of ch22_stages that its mistakes.py does not know."""

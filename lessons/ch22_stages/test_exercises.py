@@ -1,0 +1,1 @@
+"""The checks of ch22_stages."""

@@ -1,0 +1,1 @@
+"""ch22_stages, solved."""
