@@ -25,7 +25,9 @@ def run(w, x):  # w: a copy on every stage
     return lax.scan(tick, x, jnp.arange(4))[0]
 
 
-f = jax.shard_map(run, mesh=mesh, in_specs=(P(), P("stage")), out_specs=P("stage"))
+f = jax.shard_map(
+    run, mesh=mesh, in_specs=(P(), P("stage")), out_specs=P("stage")
+)
 step = jax.jit(f).lower(jnp.ones((8, 8)), jnp.ones((16, 8))).compile()
 print("compiled", flush=True)
 print(jax.block_until_ready(step(jnp.ones((8, 8)), jnp.ones((16, 8)))).shape)

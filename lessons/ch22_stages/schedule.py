@@ -11,6 +11,9 @@ class Op(NamedTuple):
     microbatch: int
     part: int  # of the model, counted from the embedding
 
+    def __str__(self):
+        return f"{self.kind}{self.microbatch} of part {self.part}"
+
 
 def needs(op, last):
     """What must be done before. last: the last part, which has the loss."""

@@ -59,6 +59,16 @@ def bubble(told):
     return 1 - sum(b - a for a, b in spans) / (len(told) * (end - begin))
 
 
+def apart(told, slopes):
+    """How far the gradients of all stages are from one device's, at most."""
+    off = [
+        abs(g - (slopes[n][0, s] if n in OF_A_LAYER else slopes[n])).max()
+        for s, one in enumerate(told)
+        for n, g in one["g"].items()
+    ]
+    return max(float(a) for a in off)
+
+
 class Stage:
     def __init__(self, s, microbatches, box, pause, waits):
         self.s, self.box = s, box
@@ -127,6 +137,7 @@ def main(name, microbatches, folder, pause, waits):
     except TimeoutError as error:
         print(json.dumps(str(error)))
         return
+    own = jnp.linalg.norm(stage.g.get("embed", jnp.zeros(1)))
     if stage.first or stage.last:  # two copies of one table: add gradients
         other = STAGES - 1 - s
         box.send(other, "of embed", stage.g["embed"])
@@ -135,7 +146,7 @@ def main(name, microbatches, folder, pause, waits):
         box.send("all", f"{s}-{n}", g)
     told = {"loss": stage.loss, "kept": stage.most, "log": stage.log}
     size = sum(a.nbytes for a in stage.w.values())
-    print(json.dumps(told | {"bytes": size}))
+    print(json.dumps(told | {"bytes": size, "norm": float(own)}))
 
 
 if __name__ == "__main__":
