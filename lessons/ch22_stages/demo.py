@@ -18,7 +18,6 @@ from minipod.hlo.work import work
 devices.simulate(4)
 import jax
 import numpy as np
-from jax import NamedSharding, P
 
 lesson = Path(minipod.__file__).parents[1] / "lessons/ch22_stages"
 sys.path.append(str(lesson))
@@ -51,7 +50,7 @@ for way, v in zip(ways, parts, strict=True):
         print(line, *(f"{n:2}" for n in kept(rows)))
 
 # %% alone
-from parts import SPECS, alone, batch, drawn
+from parts import alone, batch, drawn
 
 written = lesson.parents[1] / "lessons/ch09_training/text.txt"
 data = np.frombuffer(written.read_bytes(), np.uint8)
@@ -61,76 +60,66 @@ truth, slopes = jax.jit(jax.value_and_grad(alone))(w, tokens)
 print(f"loss of one device: {truth:.5f}")
 
 # %% executed
-from executor import executor, plan
+from executor import plan
+from planned import compiled
 
 mesh = jax.make_mesh((4,), ("stage",), (jax.sharding.AxisType.Auto,))
-on = {n: NamedSharding(mesh, spec) for n, spec in SPECS.items()}
-specs = {"in_specs": (SPECS, P()), "out_specs": (P(), SPECS)}
-steps = {}
 for way, v in zip(ways, parts, strict=True):
-    rows, cut = table(way(4, 8)), drawn(jax.random.key(0), 4, v)
-    steps[way.__name__] = jax.jit(
-        jax.shard_map(executor(rows), mesh=mesh, **specs)
-    )
-    loss, g = steps[way.__name__](jax.device_put(cut, on), tokens)
+    step, places = compiled(mesh, way.__name__, 8, 4)
+    cut = drawn(jax.random.key(0), 4, v)
+    loss, g = step(*jax.device_put((cut, tokens), places))
     flat = {n: np.reshape(a, slopes[n].shape) for n, a in g.items()}
     off = max(abs(flat[n] - slopes[n]).max() for n in flat)
     print(f"{way.__name__:12} loss differs by {abs(loss - truth):.0e}", end="")
-    print(f", gradients by {off:.0e}; slots {plan(rows)[1]}")
+    print(f", gradients by {off:.0e}; slots {plan(table(way(4, 8)))[1]}")
 
 # %% trained
-put, mine = jax.device_put(w, on), w
+step, places = compiled(mesh, "one_f_one_b", 8, 4)
 single, losses = jax.jit(jax.value_and_grad(alone)), []
-for step in range(20):
-    some = batch(data, step, 8, 4)
-    pair = steps["one_f_one_b"](put, some), single(mine, some)
+put, mine = jax.device_put(w, places[0]), w
+for i in range(20):
+    some = batch(data, i, 8, 4)
+    pair = step(put, jax.device_put(some, places[1])), single(mine, some)
     losses.append([float(loss) for loss, _ in pair])
     put, mine = (
         jax.tree.map(lambda a, g: a - 0.3 * g, a, g)
         for a, (_, g) in zip((put, mine), pair, strict=True)
     )
 piped, one = np.array(losses).T
-print(f"4 stages: {piped[0]:.5f} … {piped[-1]:.5f}", end="")
-print(f", 1 device: {one[0]:.5f} … {one[-1]:.5f}")
+for name, of in ("4 stages", piped), ("1 device", one):
+    print(f"{name}: {of[0]:.5f} … {of[-1]:.5f}")
 print(f"differ in 20 steps by at most {abs(piped - one).max():.0e}")
 
 # %% by-grad
-from planned import program
-
-f, args = program(mesh, "by grad", 8, 4)
-given = jax.device_put((w, tokens), jax.tree.map(lambda a: a.sharding, args))
-loss, g = f(*given)
+step, places = compiled(mesh, "by grad", 8, 4)
+loss, g = step(*jax.device_put((w, tokens), places))
 off = max(abs(np.array(g[n]) - np.array(slopes[n])).max() for n in g)
 print(f"loss differs by {abs(loss - truth):.0e}, gradients by {off:.0e}")
-traffic.table(traffic.of(f, *given, mesh=mesh))
+traffic.table(traffic.read(step.as_text(), mesh))
 
 # %% wasted
 print(" M  ticks        FLOPs  of one tick")
 for m in 4, 8, 16:
-    f, args = program(mesh, "by grad", m, 4)
-    lines = text.parse(f.lower(*args).compile().as_text())
+    lines = text.parse(compiled(mesh, "by grad", m, 4)[0].as_text())
     flops = sum(work(lines).flops.values())
     print(f"{m:2} {m + 3:6} {flops:12,} {flops / (m + 3):12,.0f}")
 
 # %% memory
 print("temporaries, bytes  M = 8      M = 32      more")
 for way in "by grad", "gpipe", "one_f_one_b", "interleaved":
-    sizes = []
-    for m in 8, 32:
-        f, args = program(mesh, way, m, 64)
-        memory = f.lower(*args).compile().memory_analysis()
-        sizes.append(memory.temp_size_in_bytes)
-    few, many = sizes
+    steps = [compiled(mesh, way, m, 64)[0] for m in (8, 32)]
+    few, many = (s.memory_analysis().temp_size_in_bytes for s in steps)
     print(f"{way:12} {few:12,} {many:11,} {many - few:9,}")
 print(f"one input: {64 * 32 * 32 * 4:,}, 24 of them: {24 * 64 * 32 * 128:,}")
 
 # %% sent
-print("              sent  of it over the boundaries")
+print("                sent  of it by permutes")
 for way in "by grad", "gpipe", "one_f_one_b", "interleaved":
-    f, args = program(mesh, way, 8, 4)
-    bill = traffic.of(f, *args, mesh=mesh)
+    bill = traffic.read(compiled(mesh, way, 8, 4)[0].as_text(), mesh)
     moves = [c for c in bill if c.op == "collective-permute"]
-    print(f"{way:12} {traffic.total(bill):9,} {traffic.total(moves):10,}")
+    times = sum(c.times for c in moves)
+    line = f"{way:12} {traffic.total(bill):9,} {traffic.total(moves):10,}"
+    print(line, f"in {times} of them")
 
 # %% processes
 import stage
@@ -158,14 +147,6 @@ for s in 0, 3:
     print(f"stage {s} after it: {np.linalg.norm(told[s]['g']['embed']):.4f}")
 print(f"one device: {np.linalg.norm(slopes['embed']):.4f}")
 
-# %% late
-print("                sums of copies       sent")
-for way in "by grad", "by grad, late":
-    f, args = program(mesh, way, 8, 4)
-    sums = [c for c in traffic.of(f, *args, mesh=mesh) if c.op == "all-reduce"]
-    times = sum(c.times for c in sums)
-    print(f"{way:14} {times:13} times {traffic.total(sums):10,}")
-
 # %% two-hosts
 import two_hosts
 
@@ -178,7 +159,7 @@ over = {  # permutes that leave host 0, hops of the ring of the sum
     "interleaved 0123": 2 * 38 * activation + shared,
     "data 0123": sum(a.nbytes for a in w.values()),
 }
-print("bytes that left host 0 in a step,", source)
+print(f"bytes that left host 0 in a step, {source}; a permute: {activation:,}")
 for way, (left, _) in found.items():
     line = f"{way:17} {over[way]:9,} predicted, {left:9,} seen"
     print(line, f"({left / over[way]:.2f} ×)")
@@ -210,7 +191,19 @@ for line in stage.run("one_f_one_b", w, tokens, waits=True):
     print(line)
 
 # %% hangs
-done = cluster.run(
-    lesson / "hangs.py", processes=1, devices=4, limit=15, check=False
-)
+program = lesson / "hangs.py"
+done = cluster.run(program, processes=1, devices=4, limit=40, check=False)
+lines = done.outputs[0].splitlines()
+print(*lines[:4], sep="\n")
+for what in "all reduce", "collective permute":
+    waits = [line for line in lines if f"waiting for `{what} " in line]
+    print(f"{what}: {len({line.split()[2] for line in waits})} devices wait")
 print(done.first_failure)
+
+# %% late
+print("                sums of copies       sent")
+for way in "by grad", "by grad, late":
+    bill = traffic.read(compiled(mesh, way, 8, 4)[0].as_text(), mesh)
+    sums = [c for c in bill if c.op == "all-reduce"]
+    times = sum(c.times for c in sums)
+    print(f"{way:14} {times:13} times {traffic.total(sums):10,}")

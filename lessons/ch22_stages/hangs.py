@@ -4,6 +4,8 @@ import jax
 import jax.numpy as jnp
 from jax import P, lax
 
+from minipod import traffic
+
 mesh = jax.make_mesh((4,), ("stage",), (jax.sharding.AxisType.Auto,))
 
 
@@ -14,20 +16,19 @@ def run(w, x):  # w: a copy on every stage
         return x @ w
 
     def backward(x):
-        dw, dx = jax.vjp(lambda w, x: x @ w, w, x)[1](x)
-        return dx + jnp.sum(dw)  # dw: of a copy, so it was summed
+        _, back = jax.vjp(lambda w: x @ w, w)
+        (dw,) = back(x)  # of a copy: summed over the stages, here
+        return x + jnp.sum(dw)
 
     def tick(x, t):
         x = lax.cond((s + t) % 2 == 0, forward, backward, x)
-        to_next = [(i, (i + 1) % 4) for i in range(4)]
-        return lax.ppermute(x, "stage", to_next), None
+        return lax.ppermute(x, "stage", [(i, (i + 1) % 4) for i in range(4)])
 
-    return lax.scan(tick, x, jnp.arange(4))[0]
+    return lax.fori_loop(0, 4, lambda t, x: tick(x, t), x)
 
 
-f = jax.shard_map(
-    run, mesh=mesh, in_specs=(P(), P("stage")), out_specs=P("stage")
-)
-step = jax.jit(f).lower(jnp.ones((8, 8)), jnp.ones((16, 8))).compile()
-print("compiled", flush=True)
-print(jax.block_until_ready(step(jnp.ones((8, 8)), jnp.ones((16, 8)))).shape)
+specs = {"in_specs": (P(), P("stage")), "out_specs": P("stage")}
+w, x = jnp.ones((8, 8)), jnp.ones((16, 8))
+step = jax.jit(jax.shard_map(run, mesh=mesh, **specs)).lower(w, x).compile()
+print(traffic.table(traffic.read(step.as_text(), mesh)), flush=True)
+step(w, x).block_until_ready()

@@ -4,6 +4,8 @@
         --on v5e:2x2 --mesh stage=4
 """
 
+import functools
+
 import by_grad
 import jax
 import jax.numpy as jnp
@@ -44,6 +46,13 @@ def program(mesh, way, microbatches, rows):
     w = {n: on(a, parts.SPECS[n]) for n, a in w.items()}
     shape = microbatches, rows, parts.LENGTH + 1
     return jax.jit(f), (w, on(jax.ShapeDtypeStruct(shape, jnp.int32), P()))
+
+
+@functools.cache
+def compiled(mesh, way, microbatches, rows):
+    """The step, compiled for these devices, and where its arguments lie."""
+    f, args = program(mesh, way, microbatches, rows)
+    return f.lower(*args).compile(), jax.tree.map(lambda a: a.sharding, args)
 
 
 def by_grad_8(mesh):

@@ -15,7 +15,8 @@ LABEL = re.compile(r"([FB])(\d+[a-z]?)")
 
 def schedule(rows: Sequence[Sequence[str | None]]) -> Picture:
     """rows[tick][stage] is what the stage does in the tick: "F3" is the forward of microbatch 3, "B3" its backward,
-    "F3b" that of the stage's second part; "" or None: nothing. What fills several ticks in a row is one cell.
+    "F3b" that of the stage's second part; "" or None: nothing. What fills several ticks in a row is one cell, with its
+    number where there is room for it.
 
     Raises ValueError in one sentence for a table that cannot be drawn.
     """
@@ -47,9 +48,7 @@ def _size(rows: Sequence[Sequence[str | None]]) -> tuple[int, int]:
     if wrong := [x for row in rows for x in row if x and not (isinstance(x, str) and LABEL.fullmatch(x))]:
         raise ValueError(f'{wrong[0]!r} is no label of a table: "F3", "B3" or "F3b" are expected, and "" for nothing')
     if len(rows[0]) > STAGES or len(rows) > TICKS:
-        raise ValueError(
-            f"{len(rows[0])} stages and {len(rows)} ticks cannot be drawn: up to {STAGES} and {TICKS} can"
-        )
+        raise ValueError(f"{len(rows[0])} stages and {len(rows)} ticks cannot be drawn: up to {STAGES} and {TICKS} can")
     return len(rows[0]), len(rows)
 
 
@@ -69,7 +68,8 @@ def _cell(canvas: Canvas, x: float, y: float, wide: float, kind: str, text: str)
     canvas.rect(x + 0.5, y, wide - 1, HIGH, look, 2)
     if kind == "B":
         canvas.rect(x + 0.5, y + HIGH - STRIPE, wide - 1, STRIPE, "bar-back", 0)
-    canvas.text(x + wide / 2, y + HIGH / 2 - (kind == "B") * 1.5, text, "small")
+    if text_width(text, 12, code=True) <= wide:
+        canvas.text(x + wide / 2, y + HIGH / 2 - (kind == "B") * 1.5, text, "code")
 
 
 _STYLE = "svg.minipod .bar-back{fill:currentColor;fill-opacity:.6}"

@@ -146,9 +146,7 @@ def _ends(g, mesh, of):
     def device(g):
         s = lax.axis_index("stage")
         end = (s == 0) | (s == last)
-        there = lax.ppermute(g, "stage", [(last, 0)]) + lax.ppermute(
-            g, "stage", [(0, last)]
-        )
+        there = lax.ppermute(g, "stage", perm=((last, 0), (0, last)))
         return of(g, there, end, s)
 
     spec = P("stage", None, None)
