@@ -46,6 +46,51 @@ def slots(rows: list[list[str]]) -> list[list[int]]:
     return found
 
 
+def one_step(
+    orders: list[list[str]],
+    w: list[jax.Array],
+    x: jax.Array,
+    y: jax.Array,
+    rate: float,
+) -> tuple[list[jax.Array], list[int]]:
+    last = len(w) - 1
+    left, came = [list(mine) for mine in orders], {}
+    kept, most = [{} for _ in w], [0] * len(w)
+    g = [jnp.zeros_like(a) for a in w]
+
+    def stage(w, a):
+        return jnp.tanh(a @ w)
+
+    def loss(w, a, goal):
+        return jnp.mean((stage(w, a) - goal) ** 2) / len(x)
+
+    def do(s, kind, m):
+        if kind == "F":
+            kept[s][m] = a = came.pop(("F", m, s)) if s else x[m]
+            most[s] = max(most[s], len(kept[s]))
+            if s < last:
+                came["F", m, s + 1] = stage(w[s], a)
+            return
+        a = kept[s].pop(m)
+        if s == last:
+            dw, da = jax.grad(loss, (0, 1))(w[s], a, y[m])
+        else:
+            dw, da = jax.vjp(stage, w[s], a)[1](came.pop(("B", m, s)))
+        g[s] += dw
+        came["B", m, s - 1] = da
+
+    while any(left):
+        for s, mine in enumerate(left):
+            while mine:
+                kind, m = mine[0][0], int(mine[0][1:])
+                end = 0 if kind == "F" else last
+                if s != end and (kind, m, s) not in came:
+                    break
+                do(s, kind, m)
+                mine.pop(0)
+    return [a - rate * da for a, da in zip(w, g, strict=True)], most
+
+
 def pipelined(
     w: dict[str, jax.Array],
     head: jax.Array,

@@ -60,6 +60,36 @@ def slots(rows: list[list[str]]) -> list[list[int]]:
     raise NotImplementedError
 
 
+def one_step(
+    orders: list[list[str]],
+    w: list[jax.Array],
+    x: jax.Array,
+    y: jax.Array,
+    rate: float,
+) -> tuple[list[jax.Array], list[int]]:
+    """A step of training, stage by stage, as the lists say.
+
+    orders: orders[s] is what stage s does, in its order: texts such as "F0" and "B0". A
+    stage does the next of its list when what it needs has come from its neighbour.
+    w: w[s], f32[d, d], the weights of stage s; it computes tanh(a @ w[s]).
+    x, y: f32[M, rows, d], the microbatches, and what is to come out of the last stage.
+    rate: a step is w - rate * gradient, of the mean of (out - y)² over all M microbatches.
+    Returns the new weights, a list, and for each stage how many inputs it kept at most:
+    from the forward of a microbatch to its backward, that one included.
+
+    按列表逐个阶段训练一步。
+
+    orders：orders[s] 是阶段 s 按顺序要做的事，例如 "F0"、"B0"。需要的东西从邻居那里来了，阶段才做列表里的下一件。
+    w：w[s]，f32[d, d]，阶段 s 的权重；它计算 tanh(a @ w[s])。
+    x、y：f32[M, rows, d]，各个微批次，以及最后一个阶段应得的结果。
+    rate：更新一步是 w - rate * 梯度，损失是 (out - y)² 对全部 M 个微批次的均值。
+    返回新的权重（列表），以及每个阶段最多保留过几个输入。一个输入从微批次的前向保留到它的反向，做反向时也算在内。
+    """
+    # TODO: what does a stage keep until the backward of a microbatch?
+    # TODO：在微批次的反向到来之前，阶段要保留什么？
+    raise NotImplementedError
+
+
 def pipelined(
     w: dict[str, jax.Array],
     head: jax.Array,

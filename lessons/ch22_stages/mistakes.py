@@ -128,6 +128,84 @@ def slots__next_free(rows):
     return found
 
 
+def _one_step(orders, w, x, y, rate, **other):
+    last, parts = len(w) - 1, other.get("parts", len(x))
+    left, came = [list(mine) for mine in orders], {}
+    kept, most = [{} for _ in w], [0] * len(w)
+    w, g = list(w), [jnp.zeros_like(a) for a in w]
+    take = other.get("take", lambda kept, m: kept.pop(m))
+    add = other.get("add", lambda s, dw: g[s] + dw)
+
+    def stage(w, a):
+        return jnp.tanh(a @ w)
+
+    def loss(w, a, goal):
+        return jnp.mean((stage(w, a) - goal) ** 2) / parts
+
+    def do(s, kind, m):
+        if kind == "F":
+            kept[s][m] = a = came.pop(("F", m, s)) if s else x[m]
+            most[s] = max(most[s], len(kept[s]))
+            came["F", m, s + 1] = stage(w[s], a)
+            return
+        a = take(kept[s], m)
+        if s == last:
+            dw, da = jax.grad(loss, (0, 1))(w[s], a, y[m])
+        else:
+            dw, da = jax.vjp(stage, w[s], a)[1](came.pop(("B", m, s)))
+        g[s] = add(s, dw)
+        came["B", m, s - 1] = da
+        if other.get("at once"):
+            w[s] = w[s] - rate * dw
+
+    while any(left):
+        for s, mine in enumerate(left):
+            while mine:
+                kind, m = mine[0][0], int(mine[0][1:])
+                end = 0 if kind == "F" else last
+                if s != end and (kind, m, s) not in came:
+                    break
+                do(s, kind, m)
+                mine.pop(0)
+    if other.get("at once"):
+        return w, most
+    return [a - rate * da for a, da in zip(w, g, strict=True)], most
+
+
+def one_step__updated_between(orders, w, x, y, rate):
+    return _one_step(orders, w, x, y, rate, **{"at once": True})
+
+
+def one_step__latest_input(orders, w, x, y, rate):
+    def latest(kept, m):
+        return kept.popitem()[1]
+
+    return _one_step(orders, w, x, y, rate, take=latest)
+
+
+def one_step__oldest_input(orders, w, x, y, rate):
+    def oldest(kept, m):
+        return kept.pop(next(iter(kept)))
+
+    return _one_step(orders, w, x, y, rate, take=oldest)
+
+
+def one_step__summed(orders, w, x, y, rate):
+    return _one_step(orders, w, x, y, rate, parts=1)
+
+
+def one_step__averaged_twice(orders, w, x, y, rate):
+    return _one_step(orders, w, x, y, rate, parts=len(x) ** 2)
+
+
+def one_step__last_microbatch(orders, w, x, y, rate):
+    return _one_step(orders, w, x, y, rate, add=lambda s, dw: dw)
+
+
+def one_step__never_dropped(orders, w, x, y, rate):
+    return _one_step(orders, w, x, y, rate, take=lambda kept, m: kept[m])
+
+
 def _pipelined(w, head, x, y, mesh, **other):
     n, microbatches = mesh.size, len(x)
     kept = other.get("kept", jax.checkpoint)

@@ -113,6 +113,50 @@ def test_slots(check):
     check(cases, oracle=oracle, values="index")
 
 
+def test_one_step(check):
+    def cases(rng):
+        drawn = []
+        for stages, microbatches, way in (
+            (3, 5, "1f1b"),
+            (2, 4, "gpipe"),
+            (3, 4, "back to front"),
+            (4, 6, "1f1b"),
+        ):
+            every = range(microbatches)
+            if way == "1f1b":
+                orders = lists(stages, microbatches)
+            else:
+                back = every if way == "gpipe" else reversed(every)
+                one = [("F", m) for m in every] + [("B", m) for m in back]
+                orders = [one] * stages
+            orders = [[f"{k}{m}" for k, m in mine] for mine in orders]
+            d = 4
+            w = [normal(rng, d, d) for _ in range(stages)]
+            x, y = (normal(rng, microbatches, 3, d) for _ in range(2))
+            rate = float(rng.uniform(0.5, 2.0))
+            drawn.append((orders, w, x, y, rate))
+        return drawn
+
+    def oracle(orders, w, x, y, rate):
+        w = [np.asarray(a, np.float64) for a in w]
+        x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
+        outs = [x]
+        for a in w:
+            outs.append(np.tanh(outs[-1] @ a))
+        slope, new = 2 * (outs[-1] - y) / y.size, list(w)
+        for s in reversed(range(len(w))):
+            back = slope * (1 - outs[s + 1] ** 2)
+            new[s] = w[s] - rate * np.einsum("mri,mrj->ij", outs[s], back)
+            slope = back @ w[s].T
+        most = []
+        for mine in orders:
+            kept = np.cumsum([1 if what[0] == "F" else -1 for what in mine])
+            most.append(int(kept.max()))
+        return new, most
+
+    check(cases, oracle=oracle, tolerance=1e-4, values=("data", "count"))
+
+
 def test_pipelined(check):
     def cases(rng):
         drawn = []

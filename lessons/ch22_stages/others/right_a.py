@@ -54,6 +54,35 @@ def slots(rows):
     return found
 
 
+def one_step(orders, w, x, y, rate):
+    """Every stage recursively asks its neighbours for what it needs; gradients of sums of all."""
+
+    def out(s, m):
+        return x[m] if s < 0 else jnp.tanh(out(s - 1, m) @ w[s])
+
+    new = []
+    for s in range(len(w)):
+
+        def loss(v, s=s):
+            total = 0.0
+            for m in range(len(x)):
+                a = jnp.tanh(out(s - 1, m) @ v)
+                for u in w[s + 1 :]:
+                    a = jnp.tanh(a @ u)
+                total = total + jnp.mean((a - y[m]) ** 2)
+            return total / len(x)
+
+        new.append(w[s] - rate * jax.grad(loss)(w[s]))
+    most = []
+    for mine in orders:
+        there, top = set(), 0
+        for what in mine:
+            (there.add if what[0] == "F" else there.remove)(what[1:])
+            top = max(top, len(there))
+        most.append(top)
+    return new, most
+
+
 def pipelined(w, head, x, y, mesh):
     """value_and_grad inside: each device has its own loss, and sums at the end."""
     n, parts = mesh.size, len(x)
