@@ -51,6 +51,8 @@ ENGLISH = {
     # profiles
     "lanes": "{0} device{s} in {1} ms",
     "lane": "{0} computes for {1} ms, waits for others for {2}, exchanges for {3}, and does nothing for {4}",
+    # the schedule of a pipeline
+    "schedule": "{0} stage{s} in {1} ticks, idle for {2} of the time", "does": "stage {0} {1}",
 }  # fmt: skip
 
 

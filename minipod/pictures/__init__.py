@@ -1,6 +1,6 @@
 """Pictures of live objects: devices and hosts, a mesh, an array's sharding, the flow of data through a mapped function,
 a program's traffic, the calls of several processes, a ring through hosts, an all-reduce, a torus of chips; and of
-numbers: curves, plans by memory and time, a recorded profile.
+numbers: curves, plans by memory and time, a recorded profile, the schedule of a pipeline.
 
 Each function returns a `Picture` (minipod/drawing/svg.py): shown by itself in a notebook, `print` gives its alt text,
 `save(path)` writes an SVG file. What they are drawn with, for a picture of one's own, is `minipod.drawing`.
@@ -18,8 +18,9 @@ from minipod.pictures.lanes import profile
 from minipod.pictures.placement import mesh, sharding
 from minipod.pictures.plans import plans
 from minipod.pictures.rings import ring
+from minipod.pictures.schedules import schedule
 
 __all__ = [
     "LABELS", "Picture", "all_reduce", "calls", "colour", "curve", "devices", "flow", "hosts", "load", "mesh", "plans",
-    "profile", "ring", "sharding", "torus", "traffic",
+    "profile", "ring", "schedule", "sharding", "torus", "traffic",
 ]  # fmt: skip

@@ -34,6 +34,11 @@ class Device:
 TWO_HOSTS = [Device(2048 * p + i, p) for p in range(2) for i in range(4)]
 
 
+def some_schedule() -> list[list[str]]:
+    """Two stages, two microbatches, a tick of waiting between."""
+    return [["F0", ""], ["F1", "F0"], ["", "F1"], ["", ""], ["B0", "B0"], ["", "B1"], ["B1", ""]]
+
+
 def labels(picture: pictures.Picture) -> list[str]:
     return ["".join(t.itertext()) for t in ET.fromstring(picture.svg).iter(f"{SVG}text")]
 
@@ -163,6 +168,8 @@ def gallery() -> dict[str, pictures.Picture]:
         "plans": pictures.plans(some_plans()),
         "profile": pictures.profile(some_profile()),
         "profile of two processes": pictures.profile(some_profile(2, 4), ["load"]),
+        "schedule": pictures.schedule(some_schedule()),
+        "schedule, long": pictures.schedule([[f"F{m}b", f"B{m}"] for m in range(22)]),
         "ring": pictures.ring(TWO_HOSTS),
         "ring, zigzag": pictures.ring([TWO_HOSTS[i] for i in (0, 4, 1, 5, 2, 6, 3, 7)]),
         "ring of 16": pictures.ring([Device(i * 5 % 16, i * 5 % 16 // 8) for i in range(16)]),

@@ -1,0 +1,174 @@
+"""The exercises of ch22_stages.
+
+Work on your copy, answers/ch22_stages.py; this file stays as it is.
+
+本章的练习。
+
+请在你自己的副本 answers/ch22_stages.py 里作答，本文件保持原样。
+"""
+
+import jax
+import jax.numpy as jnp  # noqa: F401 (for your answers)
+from jax import P, lax  # noqa: F401
+from jax.sharding import Mesh
+
+
+def one_f_one_b(stages: int, microbatches: int) -> list[list[str]]:
+    """The table of 1F1B, by a rule instead of lists.
+
+    stages, microbatches: how many there are, S and M.
+    In each tick every stage does one thing at most, and what that needs was done in an
+    earlier tick: the forward of microbatch m on stage s needs that on stage s - 1, if
+    there is one; its backward needs its forward there, and the backward on stage s + 1,
+    if there is one. Each stage takes the microbatches in their order, does a backward
+    if it can, and else a forward, but only while it keeps fewer than S - s inputs: from
+    the forward to the backward.
+    Returns the table: a list for each tick, with a text for each stage, such as "F2",
+    "B0", or "" where it does nothing; it ends with the last backward of stage 0.
+
+    不写列表，按规则得到 1F1B 的表。
+
+    stages、microbatches：阶段数 S 和微批次数 M。
+    在每一拍里，每个阶段最多做一件事，而且它需要的都已在更早的拍做完。微批次 m 在阶段 s 上的前向，需要它在阶段 s - 1
+    上的前向（如果有这个阶段）；它的反向，需要它在本阶段的前向，以及在阶段 s + 1 上的反向（如果有这个阶段）。
+    每个阶段都按顺序处理微批次，能做反向就做反向，否则做前向，但前提是保留的输入少于 S - s 个。一个输入从前向保留到反向。
+    返回这张表：每拍一个列表，其中每个阶段一段文字，例如 "F2"、"B0"，什么也不做就是 ""；到阶段 0 的最后一次
+    反向为止。
+    """
+    # TODO: what does a stage have to know of the ticks before?
+    # TODO：一个阶段要知道前面几拍的哪些事？
+    raise NotImplementedError
+
+
+def slots(rows: list[list[str]]) -> list[list[int]]:
+    """In which slot of its buffer a stage keeps which input.
+
+    rows: a table as above, rows[tick][stage].
+    A stage puts the input of microbatch m away in the tick of its "F", in the free slot
+    with the lowest number. It is read last in the tick of its "B"; from the next tick
+    on the slot is free.
+    Returns a list for each stage, with the slot of each microbatch, counted from 0.
+
+    每个阶段把哪个输入放进缓冲区的哪个槽位？
+
+    rows：上一题那样的表，rows[拍][阶段]。
+    微批次 m 的输入在做 "F" 的那一拍放进编号最小的空槽位，在做 "B" 的那一拍最后一次读取，从下一拍起，这个槽位空出来。
+    返回每个阶段一个列表，依次是各个微批次的槽位，从 0 数起。
+    """
+    # TODO: which slots are free when an input comes?
+    # TODO：输入到来的时候，哪些槽位是空的？
+    raise NotImplementedError
+
+
+def one_step(
+    orders: list[list[str]],
+    w: list[jax.Array],
+    x: jax.Array,
+    y: jax.Array,
+    rate: float,
+) -> tuple[list[jax.Array], list[int]]:
+    """A step of training, stage by stage, as the lists say.
+
+    orders: orders[s] is what stage s does, in its order: texts such as "F0" and "B0". A
+    stage does the next of its list when what it needs has come from its neighbour.
+    w: w[s], f32[d, d], the weights of stage s; it computes tanh(a @ w[s]).
+    x, y: f32[M, rows, d], the microbatches, and what is to come out of the last stage.
+    rate: a step is w - rate * gradient, of the mean of (out - y)² over all M microbatches.
+    Returns the new weights, a list, and for each stage how many inputs it kept at most:
+    from the forward of a microbatch to its backward, that one included.
+
+    按列表逐个阶段训练一步。
+
+    orders：orders[s] 是阶段 s 按顺序要做的事，例如 "F0"、"B0"。需要的东西从邻居那里来了，阶段才做列表里的下一件。
+    w：w[s]，f32[d, d]，阶段 s 的权重；它计算 tanh(a @ w[s])。
+    x、y：f32[M, rows, d]，各个微批次，以及最后一个阶段应得的结果。
+    rate：更新一步是 w - rate * 梯度，损失是 (out - y)² 对全部 M 个微批次的均值。
+    返回新的权重（列表），以及每个阶段最多保留过几个输入。一个输入从微批次的前向保留到它的反向，做反向时也算在内。
+    """
+    # TODO: what does a stage keep until the backward of a microbatch?
+    # TODO：在微批次的反向到来之前，阶段要保留什么？
+    raise NotImplementedError
+
+
+def pipelined(
+    w: dict[str, jax.Array],
+    head: jax.Array,
+    x: jax.Array,
+    y: jax.Array,
+    mesh: Mesh,
+) -> tuple[jax.Array, dict[str, jax.Array], jax.Array]:
+    """Loss and gradients through a pipeline.
+
+    w: "up" f32[n, d, h] and "down" f32[n, h, d], cut with `P("stage")`: each stage has
+    one layer, a + tanh(a @ up) @ down.
+    head: f32[d, k], a copy on every device; the loss of a microbatch is the mean of
+    (a @ head - y)².
+    x, y: f32[M, rows, d] and f32[M, rows, k], M microbatches, a copy on every device.
+    mesh: with one Auto axis, "stage", of size n.
+    Returns the mean of the M losses, f32[]; its gradient by w, cut alike; and that by
+    head, a copy on every device. The function is compiled with `jit`.
+    Budget: M + n - 1 permutes of a microbatch's activations forward and as many back,
+    all-reduces of head and of the loss once. In memory: of each tick only its input.
+
+    让损失和梯度都通过流水线。
+
+    w："up" f32[n, d, h] 和 "down" f32[n, h, d]，按 `P("stage")` 分片，即每个阶段一层，计算 a + tanh(a @ up) @ down。
+    head：f32[d, k]，每个设备一份；一个微批次的损失是 (a @ head - y)² 的均值。
+    x、y：f32[M, rows, d] 和 f32[M, rows, k]，共 M 个微批次，每个设备一份。
+    mesh：只有一个 Auto 轴 "stage"，大小为 n。
+    返回 M 个损失的均值 f32[]，它对 w 的梯度（分片方式相同），以及对 head 的梯度（每个设备一份）。函数会用 `jit` 编译。
+    预算：激活值的置换前向 M + n - 1 次，反向同样多，每次一个微批次；head 和损失的 all-reduce 各一次。内存里，每拍只保留
+    它的输入。
+    """
+    # TODO: write the forward ticks, and let jax.value_and_grad turn them round
+    # TODO：写出前向的每一拍，再由 jax.value_and_grad 反过来执行
+    raise NotImplementedError
+
+
+def shared_gradient(g: jax.Array, mesh: Mesh) -> jax.Array:
+    """Embedding and head are one table: add up its gradients.
+
+    g: f32[n, V, d], cut with `P("stage")`. On the first device it is the gradient of the
+    embedding, on the last that of the head. What the others hold means nothing.
+    mesh: with one axis, "stage", of size n ≥ 2.
+    Returns f32[n, V, d], cut alike: the sum of both on the first and on the last device,
+    zeros on the others. The function is compiled with `jit`.
+    Budget: collective-permutes only, two of one table at most.
+
+    词嵌入和输出层共用一张表，把它的两份梯度加起来。
+
+    g：f32[n, V, d]，按 `P("stage")` 分片。第一个设备上是词嵌入的梯度，最后一个设备上是输出层的梯度，其他设备上的没有意义。
+    mesh：只有一个轴 "stage"，大小为 n ≥ 2。
+    返回 f32[n, V, d]，分片方式相同：第一个和最后一个设备上是两者的总和，其他设备上是 0。函数会用 `jit` 编译。
+    预算：只用 collective-permute，最多 2 次，每次一张表。
+    """
+    # TODO: who sends what to whom?
+    # TODO：谁把什么发给谁？
+    raise NotImplementedError
+
+
+def bytes_across(
+    hosts: list[int], chunks: int, microbatches: int, message: int
+) -> list[list[int]]:
+    """What stages send from host to host in a step.
+
+    hosts: hosts[s] is the host of stage s; S stages. Hosts are numbered from 0, and each
+    has a stage.
+    chunks: parts of the model on each stage, v; stage s has parts s, s + S and so on.
+    microbatches, message: how many there are, and the bytes of one's activations, which
+    are also those of their gradient. Each microbatch goes forward from part to part,
+    and its gradient back; nothing else is sent.
+    Returns sent, where sent[i][j] is the bytes that host i sends to host j; sent[i][i] is
+    0.
+
+    一步训练里，各阶段在主机之间发送多少字节？
+
+    hosts：hosts[s] 是阶段 s 所在的主机；共 S 个阶段。主机从 0 开始编号，每台都有阶段。
+    chunks：每个阶段有模型的几部分，记作 v；阶段 s 有下标为 s、s + S、… 的部分。
+    microbatches、message：微批次数，以及一个微批次的激活值的字节数，梯度也是这么多。每个微批次前向逐部分传下去，
+    它的梯度再逐部分传回来，此外什么也不发送。
+    返回 sent，其中 sent[i][j] 是主机 i 发给主机 j 的字节数；sent[i][i] 为 0。
+    """
+    # TODO: which boundaries between parts lie between two hosts, and in which direction?
+    # TODO：哪些部分之间的边界落在两台主机之间？方向如何？
+    raise NotImplementedError

@@ -1,0 +1,198 @@
+"""Mistakes of ch22_stages once more, spelled differently, where that may tell: the name must be the same."""
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.sharding import PartitionSpec as P
+
+
+def _by_hand(w, head, x, y, mesh, **other):
+    """Ticks there and back by hand. other: a step's name and what stands in its place."""
+    n, parts = mesh.size, len(x)
+    ticks = parts + n - 1
+    by = other.get("by", parts)
+    goal = other.get("goal", lambda t: jnp.maximum(t - n + 1, 0))
+    counts = other.get("counts", lambda s, t: (s == n - 1) & (t >= n - 1))
+    each = other.get("each", lambda dh: dh)
+    at_last = other.get("at_last", lambda dhead: lax.psum(dhead, "stage"))
+
+    def device(w, head, x, y):
+        s = lax.axis_index("stage")
+        ahead, behind = [[(i, i + 1), (i + 1, i)] for i in range(n - 1)], None
+        ahead, behind = [a for a, _ in ahead], [b for _, b in ahead]
+        w = jax.tree.map(lambda a: a[0], w)
+        head, x, y = (lax.pcast(a, "stage", to="varying") for a in (head, x, y))
+
+        def layer(w, a):
+            return a + jnp.tanh(a @ w["up"]) @ w["down"]
+
+        def loss(head, a, goal):
+            return jnp.mean(jnp.square(a @ head - goal)) / by
+
+        def forth(a, t):
+            a = jnp.where(s == 0, x[jnp.minimum(t, parts - 1)], a)
+            return lax.ppermute(layer(w, a), "stage", ahead), a
+
+        none = jnp.zeros_like(x[0])
+        _, kept = lax.scan(forth, none, jnp.arange(ticks))
+
+        def back(carry, t):
+            da, total, dw, dhead = carry
+            out, pull = jax.vjp(layer, w, kept[t])
+            mine = counts(s, t)
+            off, (dh, dout) = jax.value_and_grad(loss, (0, 1))(
+                head, out, y[goal(t)]
+            )
+            total = total + jnp.where(mine, off, 0)
+            dhead = dhead + each(jnp.where(mine, dh, 0))
+            from_right = jnp.where(s == n - 1, 0, da)
+            more, da = pull(from_right + jnp.where(mine, dout, 0))
+            dw = jax.tree.map(jnp.add, dw, more)
+            return (lax.ppermute(da, "stage", behind), total, dw, dhead), None
+
+        zero = jax.tree.map(jnp.zeros_like, (none, x[0, 0, 0], w, each(head)))
+        (_, total, dw, dhead), _ = lax.scan(back, zero, jnp.arange(ticks)[::-1])
+        return (
+            lax.psum(total, "stage"),
+            jax.tree.map(lambda a: a[None], dw),
+            at_last(dhead),
+        )
+
+    cut = P("stage")
+    specs = {"in_specs": (cut, P(), P(), P()), "out_specs": (P(), cut, P())}
+    return jax.shard_map(device, mesh=mesh, **specs)(w, head, x, y)
+
+
+def pipelined__masked_tick(w, head, x, y, mesh):
+    return _by_hand(
+        w, head, x, y, mesh, counts=lambda s, t: (s == mesh.size - 1) & (t >= 0)
+    )
+
+
+def pipelined__summed(w, head, x, y, mesh):
+    return _by_hand(w, head, x, y, mesh, by=1)
+
+
+def pipelined__averaged_twice(w, head, x, y, mesh):
+    return _by_hand(w, head, x, y, mesh, by=len(x) * len(x))
+
+
+def pipelined__by_ticks(w, head, x, y, mesh):
+    return _by_hand(w, head, x, y, mesh, by=len(x) + mesh.shape["stage"] - 1)
+
+
+def pipelined__wrong_microbatch(w, head, x, y, mesh):
+    return _by_hand(
+        w, head, x, y, mesh, goal=lambda t: jnp.clip(t, 0, len(x) - 1)
+    )
+
+
+def pipelined__every_stage(w, head, x, y, mesh):
+    return _by_hand(w, head, x, y, mesh, counts=lambda s, t: t >= mesh.size - 1)
+
+
+def pipelined__gradient_times_devices(w, head, x, y, mesh):
+    def more(dhead):
+        return lax.psum(dhead * mesh.shape["stage"], "stage")
+
+    return _by_hand(w, head, x, y, mesh, at_last=more)
+
+
+def pipelined__summed_every_tick(w, head, x, y, mesh):
+    return _by_hand(
+        w,
+        head,
+        x,
+        y,
+        mesh,
+        each=lambda dh: lax.psum(dh, "stage"),
+        at_last=lambda dhead: dhead,
+    )
+
+
+def pipelined__all_kept(w, head, x, y, mesh):
+    """Gradients inside the mapped function, of a loop without a checkpoint."""
+    n, parts = mesh.size, len(x)
+
+    def device(w, head, x, y):
+        s = lax.axis_index("stage")
+
+        def own(w, head):
+            def tick(a, t):
+                a = jnp.where(s == 0, x[jnp.minimum(t, parts - 1)], a)
+                a = a + jnp.tanh(a @ w["up"][0]) @ w["down"][0]
+                off = jnp.mean((a @ head - y[jnp.maximum(t - n + 1, 0)]) ** 2)
+                sent = lax.ppermute(
+                    a, "stage", [(i, i + 1) for i in range(n - 1)]
+                )
+                return sent, off
+
+            none = lax.pcast(jnp.zeros_like(x[0]), "stage", to="varying")
+            _, offs = lax.scan(tick, none, jnp.arange(parts + n - 1))
+            return jnp.where(s == n - 1, offs[n - 1 :].mean(), 0)
+
+        head = lax.pcast(head, "stage", to="varying")
+        loss, (dw, dhead) = jax.value_and_grad(own, (0, 1))(w, head)
+        return lax.psum(loss, "stage"), dw, lax.psum(dhead, "stage")
+
+    cut = P("stage")
+    specs = {"in_specs": (cut, P(), P(), P()), "out_specs": (P(), cut, P())}
+    return jax.shard_map(device, mesh=mesh, **specs)(w, head, x, y)
+
+
+def _ends(g, mesh, of):
+    last = mesh.shape["stage"] - 1
+
+    def device(g):
+        s = lax.axis_index("stage")
+        end = (s == 0) | (s == last)
+        there = lax.ppermute(g, "stage", perm=((last, 0), (0, last)))
+        return of(g, there, end, s)
+
+    spec = P("stage", None, None)
+    return jax.shard_map(device, mesh=mesh, in_specs=spec, out_specs=spec)(g)
+
+
+def shared_gradient__of_all(g, mesh):
+    n = mesh.size
+    total = g.sum(0)
+    out = jnp.zeros_like(g).at[jnp.array([0, n - 1])].set(total)
+    return lax.with_sharding_constraint(
+        out, jax.NamedSharding(mesh, P("stage"))
+    )
+
+
+def shared_gradient__all_reduce(g, mesh):
+    def device(g):
+        s = lax.axis_index("stage")
+        middle = (s > 0) & (s < mesh.size - 1)
+        return jnp.where(middle, 0, lax.psum(jnp.where(middle, 0, g), "stage"))
+
+    return jax.shard_map(
+        device, mesh=mesh, in_specs=P("stage"), out_specs=P("stage")
+    )(g)
+
+
+def shared_gradient__by_product(g, mesh):
+    return _ends(g, mesh, lambda g, there, end, s: jnp.float32(end) * g + there)
+
+
+def shared_gradient__one_way(g, mesh):
+    def of(g, there, end, s):
+        return jnp.where(s == 0, g + there, jnp.where(end, g, 0))
+
+    return _ends(g, mesh, of)
+
+
+def shared_gradient__exchanged(g, mesh):
+    return _ends(g, mesh, lambda g, there, end, s: there)
+
+
+def shared_gradient__mean(g, mesh):
+    return _ends(
+        g, mesh, lambda g, there, end, s: jnp.where(end, 0.5 * (g + there), 0)
+    )
+
+
+def shared_gradient__middle_kept(g, mesh):
+    return _ends(g, mesh, lambda g, there, end, s: g + there)

@@ -1,0 +1,75 @@
+"""A schedule of a pipeline as lanes: a lane for each stage, a cell for each tick, made from the table itself."""
+
+import re
+from collections.abc import Sequence
+
+from minipod.drawing.grids import WIDE
+from minipod.drawing.phrases import told
+from minipod.drawing.svg import Canvas, Picture, text_width
+
+STAGES, TICKS = 16, 64  # the most in one picture
+HIGH, ROW, STRIPE = 20.0, 23.0, 4.0  # a cell; from one lane to the next; what tells a backward apart without colour
+LOOKS = {"F": ("forward", "tint device"), "B": ("backward", "tint collective")}
+LABEL = re.compile(r"([FB])(\d+[a-z]?)")
+
+
+def schedule(rows: Sequence[Sequence[str | None]]) -> Picture:
+    """rows[tick][stage] is what the stage does in the tick: "F3" is the forward of microbatch 3, "B3" its backward,
+    "F3b" that of the stage's second part; "" or None: nothing. What fills several ticks in a row is one cell, with its
+    number where there is room for it.
+
+    Raises ValueError in one sentence for a table that cannot be drawn.
+    """
+    stages, ticks = _size(rows)
+    lanes = [[row[s] or "" for row in rows] for s in range(stages)]
+    canvas, left = Canvas(), max(text_width(f"stage {s}", 12) for s in range(stages)) + 10
+    wide, top, x = min(24.0, (WIDE - left) / ticks), 24.0, left
+    for kind, (words, _) in LOOKS.items():
+        _cell(canvas, x, 0, 14, kind, "")
+        canvas.text(x + 20, HIGH / 2, words, "small", "start")
+        x += 38 + text_width(words, 12)
+    for s, lane in enumerate(lanes):
+        y = top + ROW * s
+        canvas.text(left - 8, y + HIGH / 2, f"stage {s}", "small", "end")
+        canvas.add("path", d=f"M{left:.0f} {y + HIGH + 1:.0f}h{wide * ticks:.0f}", class_="rule")
+        for label, start, end in _runs(lane):
+            if found := LABEL.fullmatch(label):
+                _cell(canvas, left + start * wide, y, (end - start) * wide, found[1], found[2])
+    canvas.add("style", _STYLE)
+    idle = sum(not label for lane in lanes for label in lane)
+    of = ["schedule", stages, ticks, f"{idle / (stages * ticks):.1%}"]
+    said = [["does", str(s), " ".join(label or "·" for label in lane)] for s, lane in enumerate(lanes)]
+    return canvas.picture(told("schedule", ["colon", of, ["list", *said]], caption=of))
+
+
+def _size(rows: Sequence[Sequence[str | None]]) -> tuple[int, int]:
+    if not rows or not rows[0] or any(isinstance(row, str) or len(row) != len(rows[0]) for row in rows):
+        raise ValueError("expected a table: a row for each tick, and in it a label for each stage")
+    if wrong := [x for row in rows for x in row if x and not (isinstance(x, str) and LABEL.fullmatch(x))]:
+        raise ValueError(f'{wrong[0]!r} is no label of a table: "F3", "B3" or "F3b" are expected, and "" for nothing')
+    if len(rows[0]) > STAGES or len(rows) > TICKS:
+        raise ValueError(f"{len(rows[0])} stages and {len(rows)} ticks cannot be drawn: up to {STAGES} and {TICKS} can")
+    return len(rows[0]), len(rows)
+
+
+def _runs(lane: Sequence[str]) -> list[tuple[str, int, int]]:
+    """Equal labels in a row, as (label, first tick, tick after the last)."""
+    found: list[tuple[str, int, int]] = []
+    for t, label in enumerate(lane):
+        if found and found[-1][0] == label:
+            found[-1] = label, found[-1][1], t + 1
+        else:
+            found.append((label, t, t + 1))
+    return found
+
+
+def _cell(canvas: Canvas, x: float, y: float, wide: float, kind: str, text: str) -> None:
+    look = LOOKS[kind][1]
+    canvas.rect(x + 0.5, y, wide - 1, HIGH, look, 2)
+    if kind == "B":
+        canvas.rect(x + 0.5, y + HIGH - STRIPE, wide - 1, STRIPE, "bar-back", 0)
+    if text_width(text, 12, code=True) <= wide:
+        canvas.text(x + wide / 2, y + HIGH / 2 - (kind == "B") * 1.5, text, "code")
+
+
+_STYLE = "svg.minipod .bar-back{fill:currentColor;fill-opacity:.6}"

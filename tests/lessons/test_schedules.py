@@ -1,0 +1,103 @@
+"""Chapter 22's tables for more stages and microbatches than its page has, and the slots in which messages wait."""
+
+import itertools
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+LESSON = Path(__file__).resolve().parents[2] / "lessons/ch22_stages"
+SIZES = [(s, m) for s, m in itertools.product((2, 3, 4, 6), (1, 2, 4, 6, 12))]
+
+
+@pytest.fixture
+def lesson(monkeypatch: pytest.MonkeyPatch):
+    """The lesson's modules by name; they import each other by name, and are gone afterwards."""
+    monkeypatch.syspath_prepend(str(LESSON))
+    before = set(sys.modules)
+
+    def load(name: str) -> ModuleType:
+        return __import__(name)
+
+    yield load
+    for name in {"schedule", "executor", "parts"} - before:
+        sys.modules.pop(name, None)
+
+
+def tables(schedule: ModuleType, stages: int, microbatches: int, ticks: dict[str, int]):
+    """(the table, parts on a stage) of each schedule that there is for these sizes."""
+    for way in (schedule.gpipe, schedule.one_f_one_b):
+        yield schedule.table(way(stages, microbatches), ticks), 1
+    if microbatches % stages == 0:
+        for chunks in (2, 3):
+            yield schedule.table(schedule.interleaved(stages, microbatches, chunks), ticks), chunks
+
+
+@pytest.mark.parametrize(("stages", "microbatches"), SIZES)
+def test_the_bubble_is_that_of_the_formula_also_where_a_backward_takes_two_ticks(lesson, stages, microbatches):
+    schedule = lesson("schedule")
+    for back in (1, 2):
+        for rows, v in tables(schedule, stages, microbatches, {"F": 1, "B": back}):
+            wanted = (stages - 1) / (v * microbatches + stages - 1)
+            assert schedule.bubble(rows) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(("stages", "microbatches"), SIZES)
+def test_everything_is_done_once_and_after_what_it_needs(lesson, stages, microbatches):
+    schedule = lesson("schedule")
+    for rows, v in tables(schedule, stages, microbatches, schedule.ONE):
+        at = {op: t for t, row in enumerate(rows) for op in row if op}
+        assert len(at) == sum(op is not None for row in rows for op in row) == 2 * stages * microbatches * v
+        last = stages * v - 1
+        assert all(at[n] < t for op, t in at.items() for n in schedule.needs(op, last))
+        assert all(op.part % stages == s for row in rows for s, op in enumerate(row) if op)
+
+
+@pytest.mark.parametrize(("stages", "microbatches"), SIZES)
+def test_1f1b_keeps_no_more_inputs_than_there_are_stages_after_it(lesson, stages, microbatches):
+    schedule = lesson("schedule")
+    kept = schedule.kept(schedule.table(schedule.one_f_one_b(stages, microbatches)))
+    assert kept == [min(microbatches, stages - s) for s in range(stages)]
+    assert schedule.kept(schedule.table(schedule.gpipe(stages, microbatches))) == [microbatches] * stages
+
+
+@pytest.mark.parametrize(("stages", "microbatches"), SIZES)
+def test_a_message_is_in_its_slot_until_it_is_read_last(lesson, stages, microbatches):
+    schedule, executor = lesson("schedule"), lesson("executor")
+    for rows, v in tables(schedule, stages, microbatches, schedule.ONE):
+        code, slots = executor.plan(rows)
+        last = stages * v - 1
+        boxes = [[None] * slots for _ in range(stages)]
+        for t, row in enumerate(rows):
+            sent = {}
+            for s, op in enumerate(row):
+                kind, m, chunk, x, dy, _, _ = code[t, s]
+                if op is None:
+                    assert kind == 0
+                    continue
+                assert (kind, m, chunk * stages + s) == (1 + (op.kind == "B"), op.microbatch, op.part)
+                if op.part > 0:
+                    assert boxes[s][x] == ("F", op.microbatch, op.part)
+                else:
+                    assert x == slots
+                if op.kind == "B":
+                    assert dy == slots if op.part == last else boxes[s][dy] == ("B", op.microbatch, op.part)
+                part = op.part + (1 if op.kind == "F" else -1)
+                if 0 <= part <= last:
+                    sent[part % stages, op.kind] = (op.kind, op.microbatch, part)
+            for s in range(stages):
+                for side, kind in ((5, "F"), (6, "B")):
+                    if code[t, s, side] < slots:
+                        boxes[s][code[t, s, side]] = sent.pop((s, kind))
+            assert not sent
+
+
+def test_lists_that_wait_for_each_other_are_told_with_what_they_wait_for(lesson):
+    schedule = lesson("schedule")
+    orders = schedule.gpipe(2, 1)
+    orders[1].reverse()
+    with pytest.raises(ValueError, match=r"^all wait: stage 0 for B0 of part 1, stage 1 for F0 of part 1$"):
+        schedule.table(orders)
+    with pytest.raises(ValueError, match=r"^6 is no multiple of 4$"):
+        schedule.interleaved(4, 6)
