@@ -51,6 +51,14 @@ ENGLISH = {
     # profiles
     "lanes": "{0} device{s} in {1} ms",
     "lane": "{0} computes for {1} ms, waits for others for {2}, exchanges for {3}, and does nothing for {4}",
+    # what happens in time: traces, timelines, tables
+    "trace": "What {0} device{s} hold in {1} steps", "timeline": "What is done in {0} lane{s}, in {1} steps",
+    "has cells": "{0} holds {1}", "before": "Before", "after op": "After the {0}",
+    "cut": "Each of {0} devices has cut its block into {0} pieces",
+    "added": "Turn {0} of {1} adds what comes", "replaced": "Turn {0} of {1} puts what comes in the place of what was there",
+    "sends piece": "{0} sends piece {1} to {2}", "sends block": "{0} sends its block to {1}",
+    "has sent": "a device has sent {0:,} of {1:,} bytes so far", "in lane": "{0}: {1}",
+    "tick": "Tick {0} of {1}", "does": "{0} does {1}", "idle": "idle so far: {0} of {1} places",
 }  # fmt: skip
 
 
