@@ -57,7 +57,8 @@ ENGLISH = {
     "cut": "Each of {0} devices has cut its block into {0} pieces",
     "added": "Turn {0} of {1} adds what comes", "replaced": "Turn {0} of {1} puts what comes in the place of what was there",
     "sends piece": "{0} sends piece {1} to {2}", "sends block": "{0} sends its block to {1}",
-    "has sent": "a device has sent {0:,} of {1:,} bytes so far", "in lane": "{0}: {1}",
+    "has sent": "a device has sent {0:,} of {1:,} bytes so far", "sent in all": "a device has sent {0:,} bytes",
+    "in lane": "{0}: {1}",
     "tick": "Tick {0} of {1}", "does": "{0} does {1}", "idle": "idle so far: {0} of {1} places",
 }  # fmt: skip
 

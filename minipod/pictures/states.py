@@ -51,7 +51,9 @@ def sentence(trace: Trace, index: int) -> Phrase:
     """What a step says: its own words, and what has been sent by then."""
     said, total = trace.steps[index].said, sum(s.sent for s in trace.steps)
     sent = sum(s.sent for s in trace.steps[: index + 1])
-    return ["list", said, ["has sent", sent, total]] if total else said
+    if not sent:
+        return said
+    return ["list", said, ["sent in all", sent] if len(trace.steps) == 2 else ["has sent", sent, total]]
 
 
 def moved(trace: Trace, index: int) -> Phrase:
@@ -79,11 +81,11 @@ def _cell(drawn: Canvas, x: float, y: float, wide: float, cell: Cell, came: bool
     drawn.rect(x, y, wide, TALL, f"cell {look}".strip() if cell.whose else "box", 0,
                style="fill:none;stroke-opacity:.6" if cell.whose else "")  # fmt: skip
     if came:
-        drawn.rect(x + 1, y + 1, wide - 2, TALL - 2, "arrived", 0)
+        drawn.rect(x, y, wide, TALL, "arrived", 0)
     drawn.text(x + wide / 2, y + TALL / 2, cell.text, "code on" if cell.whose else "code")
 
 
-STYLE = "svg.minipod .arrived{fill:none;stroke:#16191D;stroke-width:2}"
+STYLE = "svg.minipod .arrived{fill:none;stroke:currentColor;stroke:var(--minipod-ink,currentColor);stroke-width:2.6}"
 
 
 def _arrow(drawn: Canvas, trace: Trace, move: Move, wide: float, tall: float) -> None:
