@@ -59,7 +59,14 @@ ENGLISH = {
     "sends piece": "{0} sends piece {1} to {2}", "sends block": "{0} sends its block to {1}",
     "has sent": "a device has sent {0:,} of {1:,} bytes so far", "sent in all": "a device has sent {0:,} bytes",
     "in lane": "{0}: {1}",
-    "tick": "Tick {0} of {1}", "does": "{0} does {1}", "idle": "idle so far: {0} of {1} places",
+    "handed over": "After {0} ms the host has handed over step {1}; the device has finished {2} of {3}",
+    "finished step": "After {0} ms the device has finished step {1}; the host has handed over {2} of {3}",
+    "prints": "{0} prints {1}", "waits in line": "{0} waits in line {1}: {2}", "at its end": "{0} is at its end",
+    "output": "Line {0} of the output", "then": "Then",
+    "turn": "Turn {0}, counted from 0, of {1}",
+    "goes on": "At {0} s start {1} begins after step {2}", "has done": "At {0} s start {1} has done steps {2} to {3}",
+    "again": "At {0} s start {1} has done steps {2} to {3}, {4} of them a second time",
+    "tick": "Tick {0} of {1}", "works on": "{0} works on {1}", "idle": "idle so far: {0} of {1} places",
 }  # fmt: skip
 
 

@@ -40,7 +40,8 @@ LABELS = (
     r"process \d+", r"nobody comes", r"≠", r"1 piece", r"\d+ pieces",
     r"compute", r"waiting for others", r"exchange",
     r"each device sends 2 × \d+ pieces, its array has \d+",
-    r"bytes sent", r"start", r"turn \d+", r"before", r"after", r"stage \d+", r"tick", r"device",
+    r"bytes sent", r"start", r"turn \d+", r"before", r"after", r"stage \d+", r"host", r"device",
+    r"waits in line \d+", r"at its end",
 )  # fmt: skip
 
 _STYLE = """

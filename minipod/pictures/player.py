@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from minipod.drawing import phrases
-from minipod.drawing.phrases import Phrase, description, told
+from minipod.drawing.phrases import Phrase, told
 from minipod.drawing.svg import Canvas, Picture
 from minipod.pictures import states, timelines
 from minipod.pictures.timelines import Timeline
@@ -90,4 +90,5 @@ def _player(
         kept = told("frame", shows[i]) | {"step": said[i], "heard": heard[i]} | ({} if i else {"play": whole})
         frames.append(canvas.picture(kept))
     sentences, more = ([f"{phrases.in_words(s)}." for s in each] for each in (said, heard))
-    return Player(tuple(frames), tuple(sentences), tuple(more), description(whole), grows=not moved)
+    alt = "\n".join(f"{phrases.in_words(s)}." for s in whole["says"])
+    return Player(tuple(frames), tuple(sentences), tuple(more), alt, grows=not moved)

@@ -21,13 +21,13 @@ WIDE, TALL, ROW, TOP, TICK = 250.0, 22.0, 30.0, 6.0, 24.0  # the time; a span; l
 
 @dataclass(frozen=True)
 class Span:
-    """What is done in a lane from `start` to `end`. colour: a number; open: it waits, and nobody knows how long."""
+    """What is done in a lane from `start` to `end`. colour: a number, or None; open: nobody knows for how long."""
 
     lane: int
     start: float
     end: float
     label: str
-    colour: int = 0
+    colour: int | None = 0
     open: bool = False
 
 
@@ -47,7 +47,9 @@ class Timeline:
         if not 1 <= len(self.lanes) <= LANES:
             raise ValueError(f"{len(self.lanes)} lanes cannot be drawn: 1 to {LANES} can")
 
-    def span(self, lane: int, start: float, end: float, label: str = "", colour: int = 0, open: bool = False) -> None:
+    def span(
+        self, lane: int, start: float, end: float, label: str = "", colour: int | None = 0, open: bool = False
+    ) -> None:
         """Note what was done in a lane, from when to when."""
         if not 0 <= lane < len(self.lanes) or not start <= end:
             raise ValueError(f"a span needs a lane from 0 to {len(self.lanes) - 1} and ends after it begins")
@@ -84,7 +86,7 @@ def of_table(table: Sequence[Sequence[Any]], lanes: Sequence[str] = ()) -> Timel
                 colour = (int(digits[0]) if digits else 0) % len(PALETTE) + len(PALETTE) * kinds.index(kind)
                 line.span(stage, t, t + 1, label, colour)
         idle += tick.count("")
-        busy = [["does", ["word", line.lanes[i]], label] for i, label in enumerate(tick) if label]
+        busy = [["works on", ["word", line.lanes[i]], label] for i, label in enumerate(tick) if label]
         said = several([*busy, ["idle", idle, (t + 1) * stages]], 2 + len(busy))
         line.step(t + 1, ["colon", ["tick", t + 1, len(ticks)], said])
     return line
@@ -95,7 +97,9 @@ def canvas(line: Timeline, index: int) -> Canvas:
     drawn, until, table = Canvas(), line.steps[index][0], not line.unit
     left = max(text_width(name, 12) for name in line.lanes) + 12
     first = min(s.start for s in line.spans)
-    wide = TICK * line.end if table else WIDE
+    least = [(text_width(s.label, 12, True) + 6) / (s.end - s.start) for s in line.spans if table]
+    tick = max([TICK, *least])
+    wide = tick * line.end if table else WIDE
     scale = wide / (line.end - first)
     bottom = TOP + ROW * len(line.lanes)
 
@@ -109,8 +113,8 @@ def canvas(line: Timeline, index: int) -> Canvas:
     for span in (s for s in line.spans if s.start < until):
         _span(drawn, span, at(span.start), at(span.end), TOP + span.lane * ROW)
     if table:
-        for tick in range(int(line.end)):
-            drawn.text(left + (tick + 0.5) * TICK, bottom + 6, str(tick + 1), "code soft")
+        for i in range(int(line.end)) if not any(s.open for s in line.spans) else ():
+            drawn.text(left + (i + 0.5) * tick, bottom + 6, str(i + 1), "code soft")
     else:
         for value, words in (across := axis([0.0, line.end - first], False, 5, tight=True)).ticks:
             x = left + across.at(value) * wide
@@ -143,7 +147,9 @@ def done(line: Timeline, index: int) -> Phrase:
 def _span(drawn: Canvas, span: Span, x0: float, x1: float, y: float) -> None:
     if span.open:
         drawn.rect(x0, y, x1 - x0, TALL, "waits", 0)
+    elif span.colour is None:
+        drawn.rect(x0, y, x1 - x0, TALL, "tint copy", 2)
     else:
         drawn.shard(x0, y, x1 - x0, TALL, span.colour, 2 if x1 - x0 > 6 else 0)
     if text_width(span.label, 12, True) <= x1 - x0 + 1:
-        drawn.text((x0 + x1) / 2, y + TALL / 2, span.label, "code" if span.open else "code on")
+        drawn.text((x0 + x1) / 2, y + TALL / 2, span.label, "code on" if span.colour is not None and not span.open else "code")

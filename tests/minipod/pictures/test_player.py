@@ -112,7 +112,7 @@ def test_the_frames_are_of_one_size_and_the_markup_holds_all_of_them():
 def test_a_table_has_a_lane_for_each_stage_and_counts_idle_places():
     table = [["F0", None], ["F1", "F0"], ["B0", "F1"], ["", "B0"]]
     player = pictures.play(table, lanes=["first", "second"])
-    assert player.sentences[1] == "Tick 2 of 4: first does F1; second does F0; idle so far: 1 of 4 places."
+    assert player.sentences[1] == "Tick 2 of 4: first works on F1; second works on F0; idle so far: 1 of 4 places."
     assert player.sentences[-1].endswith("idle so far: 2 of 8 places.") and player.grows
     assert "first: F0, F1, B0; second: F0, F1, B0." in player.alt
     for t, frame in enumerate(player.frames):
@@ -121,7 +121,7 @@ def test_a_table_has_a_lane_for_each_stage_and_counts_idle_places():
         assert len(drawn) == sum(1 for tick in table[: t + 1] for label in tick if label)
         backward = [r for r in root.iter(f"{SVG}rect") if "url(#" in r.attrib.get("fill", "")]
         assert len(backward) == sum(1 for tick in table[: t + 1] for label in tick if (label or "").startswith("B"))
-    assert pictures.play(np.array([[0, 1], [1, 0]])).sentences[0].startswith("Tick 1 of 2: stage 0 does 0; stage 1 does 1")
+    assert pictures.play(np.array([[0, 1], [1, 0]])).sentences[0].startswith("Tick 1 of 2: stage 0 works on 0; stage 1 works on 1")
 
 
 def test_a_frame_of_lanes_shows_what_was_done_by_then():
