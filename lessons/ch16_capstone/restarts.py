@@ -21,7 +21,9 @@ def restarts(night: dict) -> Timeline:
         number = str(i + 1)
         line.step(begin, ["goes on", f"{begin:.0f}", number, first - 1])
         words = [f"{end:.0f}", number, first, last]
-        did = ["has done", *words] if not again else ["again", *words, len(again)]
+        did = (
+            ["has done", *words] if not again else ["again", *words, len(again)]
+        )
         line.step(end, ["colon", did, ["list", *said[i]]])
         done = max(done, last)
     return line

@@ -41,7 +41,9 @@ def turns(held, sent):
     owners = {tuple(block): i for i, block in enumerate(held[0])}
     trace = Trace(n)
     for r, blocks in enumerate(held):
-        who = [owners[tuple(block)] for block in blocks]  # whose it was at first
+        who = [
+            owners[tuple(block)] for block in blocks
+        ]  # whose it was at first
         cells = [
             [Cell(f"{b[0]}–{b[-1]}", (i,))]
             for b, i in zip(blocks, who, strict=True)

@@ -1,7 +1,7 @@
 """Pictures of live objects: devices and hosts, a mesh, an array's sharding, the flow of data through a mapped function,
 a program's traffic, the calls of several processes, a ring through hosts, an all-reduce, a torus of chips; and of
-numbers: curves, plans by memory and time, a recorded profile. `play` shows what happened in time, frame by frame, from a
-`Trace`, a `Timeline` or a table that a program filled while it ran.
+numbers: curves, plans by memory and time, a recorded profile. `play` shows what happened in time, frame by frame, from
+a `Trace`, a `Timeline` or a table that a program filled while it ran.
 
 Each function returns a `Picture` (minipod/drawing/svg.py): shown by itself in a notebook, `print` gives its alt text,
 `save(path)` writes an SVG file. What they are drawn with, for a picture of one's own, is `minipod.drawing`.

@@ -20,8 +20,8 @@ _STYLE = re.compile(r"<style>.*?</style>", re.S)
 class Player:
     """The frames of what happened in time, in order. Shown by itself at the end of a notebook cell, as a picture is.
 
-    sentences: what each frame says; heard: that, and what else one sees happen; alt: all of it in words; grows: whether a frame shows all that the
-    ones before it do, so that where nothing can be stepped the last one is enough.
+    sentences: what each frame says; heard: that, and who sent what to whom; alt: all of it in words.
+    grows: whether a frame shows all that the ones before it do: where nothing can be stepped the last one is enough.
     """
 
     frames: tuple[Picture, ...]
@@ -39,7 +39,8 @@ class Player:
             look = f"flex:none;width:{round(wide * 1.1)}px;max-width:100%"
             look += ";display:none" if self.grows and i < last else ""
             said = html.escape(said, quote=False)
-            shown += f'<div class="frame" data-heard="{heard}" style="{look}">{svg}<p class="said" style="margin:.3em 0">{said}</p></div>'
+            shown += f'<div class="frame" data-heard="{heard}" style="{look}">{svg}'
+            shown += f'<p class="said" style="margin:.3em 0">{said}</p></div>'
         frames = f'<div class="frames" style="display:flex;flex-wrap:wrap;gap:.8rem 1.6rem">{shown}</div>'
         return f'<figure class="minipod"><div class="player">{frames}</div></figure>'
 

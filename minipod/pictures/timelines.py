@@ -1,9 +1,9 @@
 """Who does what when, in lanes: spans that a program notes while it runs, or a table of ticks and stages.
 
-    line = Timeline(["host", "device"], "milliseconds")
-    line.span(0, 0.0, 1.5, "1")
-    line.step(1.5, ["word", "the call returns"])
-    pictures.play(line)
+line = Timeline(["host", "device"], "milliseconds")
+line.span(0, 0.0, 1.5, "1")
+line.step(1.5, ["word", "the call returns"])
+pictures.play(line)
 """
 
 import re
@@ -152,4 +152,6 @@ def _span(drawn: Canvas, span: Span, x0: float, x1: float, y: float) -> None:
     else:
         drawn.shard(x0, y, x1 - x0, TALL, span.colour, 2 if x1 - x0 > 6 else 0)
     if text_width(span.label, 12, True) <= x1 - x0 + 1:
-        drawn.text((x0 + x1) / 2, y + TALL / 2, span.label, "code on" if span.colour is not None and not span.open else "code")
+        drawn.text(
+            (x0 + x1) / 2, y + TALL / 2, span.label, "code on" if span.colour is not None and not span.open else "code"
+        )

@@ -1,9 +1,9 @@
 """What devices hold and send, step by step, as a program notes it while it runs; `pictures.play` shows it.
 
-    trace = Trace(4)
-    trace.step("start", [["1"], ["2"], ["3"], ["4"]])
-    trace.step("turn 1", [["4"], ["1"], ["2"], ["3"]], moves=[Move(i, (i + 1) % 4, 0, 4) for i in range(4)])
-    pictures.play(trace)
+trace = Trace(4)
+trace.step("start", [["1"], ["2"], ["3"], ["4"]])
+trace.step("turn 1", [["4"], ["1"], ["2"], ["3"]], moves=[Move(i, (i + 1) % 4, 0, 4) for i in range(4)])
+pictures.play(trace)
 """
 
 from collections.abc import Callable, Sequence
@@ -96,7 +96,10 @@ def before_and_after(program: Callable[..., Any], x: Any) -> Trace:
     trace.step("before", [[Cell(str(v), (i,)) for v in block] for i, block in enumerate(old)],
                said=["before"])  # fmt: skip
     after = [
-        [Cell(str(v), tuple(s for s, from_s in enumerate(reached) if from_s[i][place])) for place, v in enumerate(block)]
+        [
+            Cell(str(v), tuple(s for s, from_s in enumerate(reached) if from_s[i][place]))
+            for place, v in enumerate(block)
+        ]
         for i, block in enumerate(new)
     ]
     name = bill[0].op if len(bill) == 1 else "after"

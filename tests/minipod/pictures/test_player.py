@@ -92,8 +92,8 @@ def test_bytes_are_counted_up_and_every_move_is_said():
     assert player.heard[1] == player.sentences[1][:-1] + moved + "device 0."
     assert "device 2 sends piece 1 to device 0" in player.heard[2] and player.heard[0] == player.sentences[0]
     assert "device 0 holds c, x; device 1 holds a; device 2 holds b." in player.alt
-    bars = [[float(r.attrib["width"]) for r in ET.fromstring(f.svg).iter(f"{SVG}rect") if r.attrib.get("height") == "10"]
-            for f in player.frames]  # fmt: skip
+    rects = [[r.attrib for r in ET.fromstring(f.svg).iter(f"{SVG}rect")] for f in player.frames]
+    bars = [[float(r["width"]) for r in drawn if r.get("height") == "10"] for drawn in rects]
     assert [bar[1:] for bar in bars] == [[], [bars[0][0] * 10 / 16], [bars[0][0]]]
 
 
@@ -104,7 +104,9 @@ def test_the_frames_are_of_one_size_and_the_markup_holds_all_of_them():
         markup = player._repr_html_()
         assert len(boxes) == 1 and markup.count("<svg ") == markup.count('<p class="said"') == 3
         assert markup.count("<style>") == player.frames[0].svg.count("<style>") and "<script" not in markup
-        assert player._repr_mimebundle_() == {"text/html": markup, "text/plain": player.alt} and repr(player) == player.alt
+        assert (
+            player._repr_mimebundle_() == {"text/html": markup, "text/plain": player.alt} and repr(player) == player.alt
+        )
     assert "display:none" not in players[0]._repr_html_()
     assert players[1]._repr_html_().count("display:none") == 2  # the last one shows what the others do
 
@@ -121,7 +123,11 @@ def test_a_table_has_a_lane_for_each_stage_and_counts_idle_places():
         assert len(drawn) == sum(1 for tick in table[: t + 1] for label in tick if label)
         backward = [r for r in root.iter(f"{SVG}rect") if "url(#" in r.attrib.get("fill", "")]
         assert len(backward) == sum(1 for tick in table[: t + 1] for label in tick if (label or "").startswith("B"))
-    assert pictures.play(np.array([[0, 1], [1, 0]])).sentences[0].startswith("Tick 1 of 2: stage 0 works on 0; stage 1 works on 1")
+    assert (
+        pictures.play(np.array([[0, 1], [1, 0]]))
+        .sentences[0]
+        .startswith("Tick 1 of 2: stage 0 works on 0; stage 1 works on 1")
+    )
 
 
 def test_a_frame_of_lanes_shows_what_was_done_by_then():
