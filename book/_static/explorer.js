@@ -222,10 +222,11 @@ function begin(box) {
     const found = read(asked);
     if (found) it = found; else said = words.nonsense;
   } else if (asked) said = words.nonsense;
-  box.innerHTML = '<form></form><p class="said" role="status"></p><div class="shown" aria-live="polite"></div>'
+  box.innerHTML = '<form></form><p class="said" role="status"></p><div class="shown" aria-live="polite" tabindex="0" role="group"></div>'
     + `<details><summary>${words.code}</summary><button type="button">${words.copy}</button><pre tabindex="0"></pre></details>`
     + (whole ? "" : `<p class="whole"><a></a></p>`);
   const at = selector => box.querySelector(selector), fields = at("form"), pre = at("pre");
+  at(".shown").ariaLabel = words.held; // a phone scrolls it
   let soon = 0;
   const show = typed => {
     const fresh = document.createElement("form");

@@ -98,7 +98,7 @@ def test_each_step_is_read_out_as_one_sentence(browser, html, edition, word):
     assert browser.run(heard) == ""  # nothing is said before somebody asks
     browser.click(f"{RING} [data-go=next]")
     said = browser.run(heard)
-    assert said.startswith(word) and "0" in said and len(said) > 60
+    assert said.startswith(word) and said.count("1") > 2
     assert said.count(". ") + said.count("。") <= 1
     assert browser.run(f"document.querySelector('{RING} .heard').getAttribute('role')") == "status"
 
@@ -182,21 +182,20 @@ def test_without_script_and_on_paper_all_frames_stand_beside_each_other(browser,
 
 
 @pytest.mark.parametrize("width", [1280, 360])
-def test_nothing_moves_when_the_script_comes(browser, html, width):
-    browser.look(width)
-    watch = """window.shift = 0; new PerformanceObserver(list => {
-        for (const entry of list.getEntries()) shift += entry.value
-    }).observe({type: 'layout-shift', buffered: true})"""
-    known = browser.call("Page.addScriptToEvaluateOnNewDocument", source=watch)["identifier"]
-    browser.open(f"{html.as_uri()}/en/{PAGE}.html{RING}")
-    browser.wait_for(f"document.querySelector('{RING} .controls')")
-    time.sleep(0.5)
-    assert browser.run("shift") < 0.05
-    browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=known)
+def test_nothing_moves_when_the_script_comes_and_from_step_to_step(browser, html, width):
     tall = f"document.querySelector('{RING}').getBoundingClientRect().height"
+    browser.call("Network.setBlockedURLs", urls=["*player.js"])
+    opened(browser, html, width=width)
+    assert browser.run(f"document.querySelector('{RING} .controls')") is None and shown(browser) == [0]
     before = browser.run(tall)
-    browser.click(f"{RING} [data-go=next]")
-    assert browser.run(tall) == before
+    browser.call("Network.setBlockedURLs", urls=[])
+    opened(browser, html, width=width)
+    assert browser.run(f"document.querySelector('{RING} .controls') !== null")
+    heights = [browser.run(tall)]
+    for _ in range(6):
+        browser.click(f"{RING} [data-go=next]")
+        heights.append(browser.run(tall))
+    assert max(heights) - min(heights) == 0 and abs(heights[0] - before) < 1
 
 
 def test_script_and_style_are_small_and_only_where_there_is_a_player(html):
