@@ -139,8 +139,11 @@ def done(line: Timeline, index: int) -> Phrase:
     until, each = line.steps[index][0], []
     for lane, name in enumerate(line.lanes):
         spans = sorted((s for s in line.spans if s.lane == lane and s.start < until), key=lambda s: s.start)
-        labels = ", ".join(s.label or "·" for s in spans)
-        each.append(["in lane", ["word", name], labels or ["no call"]])
+        labels = [s.label or "·" for s in spans]
+        said: Phrase = ", ".join(labels) or ["no call"]
+        if any(" " in label for label in labels):  # words, which other languages have others for
+            said = ["clauses", *(["word", label] for label in labels)]
+        each.append(["in lane", ["word", name], said])
     return several(each, LANES)
 
 

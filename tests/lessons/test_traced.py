@@ -1,5 +1,6 @@
 """What lessons record for the player: the ring against devices that pass on a piece at a time, and the others."""
 
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -134,10 +135,10 @@ def test_every_turn_of_ring_attention_shows_the_block_that_a_device_has(n, monke
     monkeypatch.syspath_prepend(ROOT / "lessons/ch19_sequences")  # its programs import each other as on the page
     for known in ("frames", "ring", "parts"):
         monkeypatch.delitem(sys.modules, known, raising=False)
-    from frames import recorded, turns  # pyright: ignore[reportMissingImports]
-
+    frames = importlib.import_module("frames")
     mesh = jax.make_mesh((n,), ("s",), (AxisType.Auto,), devices=jax.devices()[:n])
-    player = pictures.play(turns(recorded(mesh, np.arange(8 * n)), 100 * (n - 1)))
+    held = frames.recorded(mesh, np.arange(8 * n))
+    player = pictures.play(frames.turns(held, 100 * (n - 1)))
     for turn in range(n):
         owners = [(i - turn) % n for i in range(n)]  # a block goes to the next device in every turn
         assert cells(player, turn) == [[(f"{8 * o}–{8 * o + 7}", {o})] for o in owners]
