@@ -199,6 +199,22 @@ function form(it, words) {
     + (it.second ? typed("columns", words.columns, it.columns) + spec("second", words.second, it.second) : "");
 }
 
+/** Let a form's fields be those of `fresh`, and keep every node that both have: whoever is in one, or opens it, stays there. */
+function renew(old, fresh, typed) {
+  const key = e => e.querySelector("[name]")?.name ?? e.tagName, has = new Map([...old.children].map(e => [key(e), e]));
+  [...fresh.children].forEach((next, i) => {
+    const kept = has.get(key(next)), [field, wanted] = [kept, next].map(e => e?.querySelector("[name]"));
+    if (!kept) return old.insertBefore(next, old.children[i] ?? null);
+    has.delete(key(next));
+    if (kept.tagName === "FIELDSET") return renew(kept, next, typed);
+    if (!field || field === typed) return;
+    const { value } = wanted, can = select => [...select.options ?? []].map(o => o.value + o.text).join();
+    if (can(field) !== can(wanted)) field.replaceChildren(...wanted.children);
+    field.value = value;
+  });
+  for (const gone of has.values()) gone.remove();
+}
+
 function begin(box) {
   const words = JSON.parse(box.dataset.words), whole = box.dataset.whole !== undefined, asked = whole && location.search.slice(1);
   let it = read(box.dataset.state), said = "";
@@ -206,33 +222,44 @@ function begin(box) {
     const found = read(asked);
     if (found) it = found; else said = words.nonsense;
   } else if (asked) said = words.nonsense;
-  box.innerHTML = '<form></form><p class="said" role="status"></p><div class="shown" aria-live="polite"></div>'
+  box.innerHTML = '<form></form><p class="said" role="status"></p><div class="shown" aria-live="polite" tabindex="0" role="group"></div>'
     + `<details><summary>${words.code}</summary><button type="button">${words.copy}</button><pre tabindex="0"></pre></details>`
     + (whole ? "" : `<p class="whole"><a></a></p>`);
   const at = selector => box.querySelector(selector), fields = at("form"), pre = at("pre");
-  const show = () => {
-    fields.innerHTML = form(it, words);
+  at(".shown").ariaLabel = words.held; // a phone scrolls it
+  let soon = 0;
+  const show = typed => {
+    const fresh = document.createElement("form");
+    fresh.innerHTML = form(it, words);
+    renew(fields, fresh, typed);
     at(".said").textContent = said;
     at(".shown").innerHTML = result(it, words);
     pre.textContent = code(it);
     if (!whole) Object.assign(at(".whole a"), { href: `explorer.html?${query(it)}`, textContent: words.whole });
   };
   fields.addEventListener("submit", event => event.preventDefault());
-  fields.addEventListener("change", event => {
-    const given = new FormData(fields), name = event.target.name, part = (p, old) => old?.map((_, i) => given.get(`${p}${i}`));
+  // What is still being typed counts as soon as it can be drawn; when the field is left, it is told what cannot.
+  const take = typed => {
+    clearTimeout(soon);
+    const given = new FormData(fields), part = (p, old) => old?.map((_, i) => given.get(`${p}${i}`));
     const text = field => (given.get(field) ?? "").replace(/[\s，×x]+/g, ",").replace(/,+/g, ",");
     const numbers = field => text(field).split(",").map(Number);
     const next = fitted({ array: numbers("array"), mesh: numbers("mesh"), spec: part("spec", it.spec), do: given.get("do"),
       to: part("to", it.to), dim: Number(given.get("dim") ?? 0), second: part("second", it.second), columns: Number(given.get("columns") ?? 8) });
     if (next.do === "matmul" && next.array.length !== 2) Object.assign(next, fitted({ ...next, do: "look" }));
     const found = read(query(next.do === "look" ? { array: next.array, mesh: next.mesh, spec: next.spec, do: "look" } : next));
+    if (typed && (!found || query(found) === query(it))) return;
     said = found ? "" : words.nonsense;
     if (found) it = found;
-    show();
-    fields.elements[name]?.focus();
+    show(typed);
     if (whole && found) {
       try { history.replaceState(null, "", `?${query(it)}${location.hash}`); } catch { /* a page from disk may not */ }
     }
+  };
+  fields.addEventListener("change", () => take());
+  fields.addEventListener("input", ({ target }) => {
+    clearTimeout(soon);
+    if (target.tagName === "INPUT") soon = setTimeout(take, 300, target);
   });
   at("button").addEventListener("click", async () => {
     getSelection().selectAllChildren(pre);

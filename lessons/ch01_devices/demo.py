@@ -96,6 +96,11 @@ print("its shape:", promise.shape, "| ready:", ready)
 print("one of the numbers:", float(twice[0, 0]))  # this waits
 print("ready:", promise.is_ready())
 
+# %% recorded-dispatch
+from lessons.ch01_devices.recorded import queued
+
+pictures.play(queued(steps=4))
+
 # %% picture-in-time
 from lessons.ch01_devices.in_time import in_time
 

@@ -35,12 +35,9 @@ def on_each(f, mesh):
 def show(f, mesh=four):
     """What each device has before and after f, and what was sent for it."""
     x = jax.device_put(numbers, NamedSharding(mesh, P(mesh.axis_names)))
-    bill = traffic.of(on_each(f, mesh), x)
-    pairs = x.addressable_shards, on_each(f, mesh)(x).addressable_shards
-    for old, new in zip(*pairs, strict=True):
-        print(f"device {old.device.id}  {old.data!s:13} -> {new.data}")
-    print("a device sends", *(c.sent for c in bill), "bytes")
-    return pictures.traffic(bill, mesh)
+    trace = pictures.before_and_after(on_each(f, mesh), x)
+    print("a device sends", trace.steps[-1].sent, "bytes")
+    return pictures.play(trace)
 
 
 # %% psum
@@ -108,13 +105,9 @@ show(lambda block: lax.psum(block, "x"), grid)
 
 
 # %% pieces
-from lessons.ch07_collectives.programs import pieces_by_turn, ring_of_pieces
+from lessons.ch07_collectives.traced import traced_ring
 
-ones = jax.device_put(jnp.ones(16, int), NamedSharding(four, P("x")))
-held = np.array(on_each(pieces_by_turn, four)(ones)).reshape(4, 7, 4)
-print("turn", *(f"  device {i}" for i in range(4)))
-for turn in range(7):
-    print(f"{turn:4}", *(f"   {each[turn]}" for each in held))
+pictures.play(traced_ring(four))
 
 # %% ring
 around = [(i, (i + 1) % 8) for i in range(8)]
@@ -133,6 +126,8 @@ print("the same sums:", np.array_equal(unrolled(long), one(long)))
 pictures.traffic(traffic.of(unrolled, long), eight)
 
 # %% rounding
+from lessons.ch07_collectives.programs import ring_of_pieces
+
 normal = np.random.default_rng(7).normal(size=2048).astype(np.float32)
 noise = jax.device_put(normal, long.sharding)
 ways = {"whole rows": unrolled, "pieces": on_each(ring_of_pieces, eight)}

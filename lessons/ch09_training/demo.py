@@ -408,8 +408,8 @@ layers = jax.device_put(layers, NamedSharding(stages, P("stage")))
 x = jax.random.normal(key, (6, 2, LENGTH, WIDTH))
 x = jax.device_put(x, NamedSharding(stages, P()))
 outs, log = piped(layers, x)
-for stage, parts in enumerate(np.asarray(log)):
-    print("stage", stage, *("." if part < 0 else part for part in parts))
+ticks = np.asarray(log).T  # which microbatch is at which stage
+pictures.play([["" if part < 0 else part for part in t] for t in ticks])
 
 # %% pipeline-alone
 alone = np.asarray(x).reshape(12, LENGTH, WIDTH)

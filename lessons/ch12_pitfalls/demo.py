@@ -43,6 +43,11 @@ stuck
 # %% where
 stuck.where()
 
+# %% in-lanes
+from lessons.ch12_pitfalls.lanes import lanes
+
+pictures.play(lanes(stuck))
+
 # %% with-a-timeout
 run("last_batch.py", **limits)
 

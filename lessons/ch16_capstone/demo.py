@@ -43,6 +43,11 @@ def timeline(night):
 
 timeline(nights["same"])
 
+# %% restarts
+from lessons.ch16_capstone.restarts import restarts
+
+pictures.play(restarts(nights["same"]))
+
 # %% data
 import shutil
 

@@ -92,8 +92,14 @@ off = abs(program(*args[:3]) - expected).max()
 print(f"by formula {2 * 7 * block:,}, sent {sent:,}")
 print(f"beside {beside:,.0f} KiB, {flops:.1f} MFLOP, differs by {off:.0e}")
 
+# %% ring-turns
+from frames import frames, recorded, seen, turns
+
+from minipod import pictures
+
+pictures.play(turns(recorded(mesh, np.arange(1024)), sent))
+
 # %% picture-ring
-from frames import frames, recorded, seen
 
 four = jax.make_mesh((4,), ("s",), auto)
 frames(recorded(four, np.arange(32)))

@@ -7,6 +7,7 @@ from jax import P
 from ring import on
 
 from minipod.drawing import Canvas
+from minipod.pictures import Cell, Move, Trace
 
 SIDE, GAP, TOP = 11.0, 22.0, 22.0
 
@@ -31,6 +32,30 @@ def seen(held):
     """i64[turn, device]: pairs of a query and a key that the mask lets see."""
     queries = held[0]  # in turn 0 a device has its own block
     return (queries[:, :, None] >= held[:, :, None, :]).sum(axis=(2, 3))
+
+
+def turns(held, sent):
+    """Which block of keys each device has in each turn, what `recorded` gives;
+    sent: bytes that a device sends in all of them."""
+    n = len(held)
+    owners = {tuple(block): i for i, block in enumerate(held[0])}
+    trace = Trace(n)
+    for r, blocks in enumerate(held):
+        who = [
+            owners[tuple(block)] for block in blocks
+        ]  # whose it was at first
+        cells = [
+            [Cell(f"{b[0]}–{b[-1]}", (i,))]
+            for b, i in zip(blocks, who, strict=True)
+        ]
+        before = [tuple(block) for block in held[r - 1]] if r else []
+        moves = [
+            Move(before.index(tuple(block)), i, 0, sent // (n - 1))
+            for i, block in enumerate(blocks)
+            if r
+        ]
+        trace.step(f"turn {r}", cells, moves, said=["turn", r, n])
+    return trace
 
 
 def frames(held):

@@ -53,6 +53,23 @@ ENGLISH = {
     "lane": "{0} computes for {1} ms, waits for others for {2}, exchanges for {3}, and does nothing for {4}",
     # the schedule of a pipeline
     "schedule": "{0} stage{s} in {1} ticks, idle for {2} of the time", "does": "stage {0} {1}",
+    # what happens in time: traces, timelines, tables
+    "trace": "What {0} device{s} hold in {1} steps", "timeline": "What is done in {0} lane{s}, in {1} steps",
+    "has cells": "{0} holds {1}", "before": "Before", "after op": "After the {0}",
+    "cut": "Each of {0} devices has cut its block into {0} pieces",
+    "added": "Turn {0} of {1} adds what comes",
+    "replaced": "Turn {0} of {1} puts what comes in the place of what was there",
+    "sends piece": "{0} sends piece {1} to {2}", "sends block": "{0} sends its block to {1}",
+    "has sent": "a device has sent {0:,} of {1:,} bytes so far", "sent in all": "a device has sent {0:,} bytes",
+    "in lane": "{0}: {1}",
+    "handed over": "After {0} ms the host has handed over step {1}; the device has finished {2} of {3}",
+    "finished step": "After {0} ms the device has finished step {1}; the host has handed over {2} of {3}",
+    "prints": "{0} prints {1}", "waits in line": "{0} waits in line {1}: {2}", "at its end": "{0} is at its end",
+    "output": "Line {0} of the output", "then": "Then",
+    "turn": "Turn {0}, counted from 0, of {1}",
+    "goes on": "At {0} s start {1} begins after step {2}", "has done": "At {0} s start {1} has done steps {2} to {3}",
+    "again": "At {0} s start {1} has done steps {2} to {3}, {4} of them a second time",
+    "tick": "Tick {0} of {1}", "works on": "{0} works on {1}", "idle": "idle so far: {0} of {1} places",
 }  # fmt: skip
 
 

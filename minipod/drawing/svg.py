@@ -40,6 +40,8 @@ LABELS = (
     r"process \d+", r"nobody comes", r"≠", r"1 piece", r"\d+ pieces",
     r"compute", r"waiting for others", r"exchange", r"stage \d+", r"forward", r"backward",
     r"each device sends 2 × \d+ pieces, its array has \d+",
+    r"bytes sent", r"start", r"turn \d+", r"before", r"after", r"stage \d+", r"host", r"device",
+    r"waits in line \d+", r"at its end",
 )  # fmt: skip
 
 _STYLE = """
@@ -208,9 +210,13 @@ def _pattern(kind: int) -> str:
 
 
 def data(markup: str) -> dict[str, Any]:
-    """What the first picture in a piece of HTML or SVG keeps of itself; empty where there is none."""
+    """What the first picture in a piece of HTML or SVG keeps of itself; empty where there is none.
+
+    Of a picture that is the first frame of several: what they say together.
+    """
     found = _DATA.search(markup)
-    return json.loads(found[1]) if found else {}
+    kept = json.loads(found[1]) if found else {}
+    return kept.get("play", kept)
 
 
 def finish(body: str, box: tuple[float, float, float, float], said: Said, patterns: Iterable[int] = ()) -> Picture:

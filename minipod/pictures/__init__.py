@@ -1,6 +1,7 @@
 """Pictures of live objects: devices and hosts, a mesh, an array's sharding, the flow of data through a mapped function,
 a program's traffic, the calls of several processes, a ring through hosts, an all-reduce, a torus of chips; and of
-numbers: curves, plans by memory and time, a recorded profile, the schedule of a pipeline.
+numbers: curves, plans by memory and time, a recorded profile, the schedule of a pipeline. `play` shows what happened in
+time, frame by frame, from a `Trace`, a `Timeline` or a table that a program filled while it ran.
 
 Each function returns a `Picture` (minipod/drawing/svg.py): shown by itself in a notebook, `print` gives its alt text,
 `save(path)` writes an SVG file. What they are drawn with, for a picture of one's own, is `minipod.drawing`.
@@ -17,10 +18,14 @@ from minipod.pictures.hosts_and_devices import devices, hosts
 from minipod.pictures.lanes import profile
 from minipod.pictures.placement import mesh, sharding
 from minipod.pictures.plans import plans
+from minipod.pictures.player import Player, play
 from minipod.pictures.rings import ring
 from minipod.pictures.schedules import schedule
+from minipod.pictures.timelines import Timeline
+from minipod.pictures.traces import Cell, Move, Trace, before_and_after
 
 __all__ = [
-    "LABELS", "Picture", "all_reduce", "calls", "colour", "curve", "devices", "flow", "hosts", "load", "mesh", "plans",
-    "profile", "ring", "schedule", "sharding", "torus", "traffic",
+    "LABELS", "Cell", "Move", "Picture", "Player", "Timeline", "Trace", "all_reduce", "before_and_after", "calls",
+    "colour", "curve", "devices", "flow", "hosts", "load", "mesh", "plans", "play", "profile", "ring", "schedule",
+    "sharding", "torus", "traffic",
 ]  # fmt: skip

@@ -4,6 +4,7 @@ What a cell drew is recorded as minipod made it, with its data; here it gets the
 """
 
 import html
+import json
 import re
 from collections.abc import Callable
 from functools import partial
@@ -16,7 +17,8 @@ from publish.pages.labels import label, translate
 OPEN, CLOSE = '<figure class="minipod">', "</figure>"
 
 _TITLE = re.compile(r"(?<=>)[^<>]*(?=</title><metadata>)")
-_DATA = re.compile(r"<metadata>.*?</metadata>", re.S)
+_DATA = re.compile(r"<metadata>(.*?)</metadata>", re.S)
+_SAID, _HEARD = re.compile(r'(?<=<p class="said" style="margin:.3em 0">)[^<]*'), re.compile(r'(?<= data-heard=")[^"]*')
 _WIDE = r"[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]"
 _TURNED = re.compile(
     r'(<text\b[^>]*?) text-anchor="middle" transform="translate\(([\d.-]+) ([\d.-]+)\) rotate\(-90\)">'
@@ -38,10 +40,24 @@ def shown(markup: str, page: str, cell: str, number: int, edition: str) -> str:
 def in_words(markup: str, edition: str, page: str = "") -> str:
     """A picture, or other HTML of minipod's, in the words of an edition; a picture's data are left out."""
     words = translate(markup, edition, page)
-    if data := svg.data(markup):
-        said = html.escape(description(data, edition, page), quote=False)
-        words = upright(_DATA.sub("", _TITLE.sub(lambda _: said, words, count=1), count=1))
+    if found := _DATA.findall(markup):
+        each = [json.loads(kept) for kept in found]
+        told = iter([html.escape(description(data, edition, page), quote=False) for data in each])
+        words = _DATA.sub("", _TITLE.sub(lambda _: next(told), words))
+        words = upright(_frames(words, [data for data in each if "step" in data], edition, page))
     return words
+
+
+def _frames(markup: str, each: list[dict], edition: str, page: str) -> str:
+    """The frames of a player with what each says, and the words of its script (book/_static/player.js)."""
+    if not each:
+        return markup
+    for find, key in (_SAID, "step"), (_HEARD, "heard"):
+        said = iter([html.escape(_told(phrases.description, {"says": [d[key]]}, edition, page)) for d in each])
+        markup = find.sub(lambda _, said=said: next(said), markup)
+    words = {n.removeprefix("player_"): row[edition] for n, row in terms.ui().items() if n.startswith("player_")}
+    kept = html.escape(json.dumps(words, ensure_ascii=False))
+    return markup.replace('<div class="player">', f'<div class="player" data-words="{kept}">', 1)
 
 
 def description(data: dict, edition: str, page: str = "") -> str:

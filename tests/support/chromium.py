@@ -22,6 +22,10 @@ FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --disable-dev-shm-usage --remote-debugging-pipe"
 ).split()
+CODES = {
+    "Tab": 9, "Enter": 13, " ": 32, "End": 35, "Home": 36,
+    "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40,
+}  # fmt: skip
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -137,6 +141,30 @@ class Browser:
                     raise
             time.sleep(0.05)
         raise TimeoutError(f"never true: {condition}")
+
+    def press(self, *keys: str) -> None:
+        """Press and release keys, as a keyboard does: names such as ArrowRight and Tab, or text to type."""
+        for key in keys:
+            known = {"key": key, "windowsVirtualKeyCode": CODES.get(key, 0)}
+            if key not in CODES or key == " ":
+                known["text"] = key
+            if key == "Enter":
+                known["text"] = "\r"
+            self.call("Input.dispatchKeyEvent", type="keyDown", **known)
+            self.call(
+                "Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=known["windowsVirtualKeyCode"]
+            )
+
+    def click(self, selector: str, across: float = 0.5, times: int = 1) -> None:
+        """Press and release the mouse on an element that is in sight, this far across it; twice or three times."""
+        place = "(r => [r.x, r.y, r.width, r.height])"
+        x, y, width, height = self.run(
+            f"{place}(document.querySelector({json.dumps(selector)}).getBoundingClientRect())"
+        )
+        at = {"x": x + width * across, "y": y + height / 2, "button": "left"}
+        for count in range(1, times + 1):
+            for kind in ("mousePressed", "mouseReleased"):
+                self.call("Input.dispatchMouseEvent", type=kind, clickCount=count, **at)
 
     def look(self, width: int, height: int = 900, dark: bool = False) -> None:
         """Be a screen of this size that prefers light or dark pages."""

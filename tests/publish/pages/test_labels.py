@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from publish.pages import labels
+from publish.pages import figures, labels
 
 OUTPUTS = sorted(Path(__file__).parents[3].glob("book/outputs/*.json"))
 # Two words of English side by side, in a text without a Chinese character.
@@ -40,7 +40,7 @@ def test_no_picture_no_table_and_no_launch_is_left_in_english(recorded: Path):
     texts = {
         text
         for markup in ours(json.loads(recorded.read_text("utf-8")))
-        for text in said(labels.translate(markup, "zh-Hans", recorded.stem))
+        for text in said(figures.in_words(markup, "zh-Hans", recorded.stem))
     }
     assert [text for text in sorted(texts - {"minipod run"}) if ENGLISH.match(text)] == []
 

@@ -39,6 +39,75 @@ def test_a_choice_is_drawn_and_stands_in_the_address_and_the_field_keeps_the_foc
     assert browser.errors == []
 
 
+def field(name: str) -> str:
+    return f".explorer [name={name}]"
+
+
+def value(browser: Browser, name: str) -> str:
+    return browser.run(f"document.querySelector('{field(name)}').value")
+
+
+def has_focus(browser: Browser) -> str:
+    return browser.run("document.activeElement.name ?? document.activeElement.tagName")
+
+
+def retype(browser: Browser, name: str, text: str) -> None:
+    """Click a field three times, which selects what is in it, and type something else."""
+    browser.click(field(name), times=3)
+    browser.press(*text)
+
+
+def test_who_leaves_a_field_by_mouse_or_tab_is_where_they_went(browser, html):
+    opened(browser, html)
+    retype(browser, "mesh", "4, 2")
+    browser.click(field("array"))
+    assert has_focus(browser) == "array" and value(browser, "mesh") == "4, 2"
+    browser.press("End", ",", "4", "Enter")
+    assert (value(browser, "array"), value(browser, "mesh")) == ("8, 16, 4", "4, 2")
+    assert "array=8,16,4&mesh=4,2" in browser.run("location.search") and has_focus(browser) == "array"
+    retype(browser, "array", "16, 16")
+    browser.press("Tab")
+    assert has_focus(browser) == "mesh" and value(browser, "array") == "16, 16"
+    retype(browser, "mesh", "2, 2")
+    browser.click("h1")
+    assert has_focus(browser) == "BODY" and "mesh=2,2" in browser.run("location.search")
+    retype(browser, "mesh", "2, 4")
+    browser.click(field("do"))
+    assert has_focus(browser) == "do"
+    browser.press("ArrowDown", "Enter")
+    assert value(browser, "do") == "reshard" and has_focus(browser) == "do" and browser.errors == []
+
+
+def test_the_picture_follows_the_typing_and_the_field_keeps_what_is_typed(browser, html):
+    opened(browser, html)
+    retype(browser, "array", "4,8")
+    browser.wait_for("location.search.includes('array=4,8&')")
+    assert browser.run(FACTS) == ["2", "4", "64", "512"]
+    assert value(browser, "array") == "4,8" and has_focus(browser) == "array"
+    browser.press(",", "x")  # no array yet: nothing is said as long as it is typed
+    browser.run("new Promise(done => setTimeout(done, 500))")
+    said = "document.querySelector('.explorer .said').textContent"
+    assert browser.run(FACTS) == ["2", "4", "64", "512"] and browser.run(said) == ""
+    browser.press("Tab")
+    assert browser.run(said).startswith("That cannot be drawn") and value(browser, "array") == "4, 8"
+
+
+def test_fields_come_and_go_with_what_is_asked(browser, html):
+    opened(browser, html)
+    names = "[...document.querySelectorAll('.explorer [name]')].map(e => e.name).join(' ')"
+    assert browser.run(names) == "array mesh spec0 spec1 do"
+    for does, more in (("reshard", " to0 to1"), ("matmul", " columns second0 second1"), ("sum", " dim"), ("look", "")):
+        choose(browser, "do", does)
+        assert browser.run(names) == "array mesh spec0 spec1 do" + more and value(browser, "do") == does
+    retype(browser, "array", "8,16,4")
+    browser.press("Tab")
+    assert browser.run(names) == "array mesh spec0 spec1 spec2 do" and value(browser, "spec0") == "x"
+    retype(browser, "mesh", "8")
+    browser.press("Tab")
+    options = "[...document.querySelector('.explorer [name=spec1]').options].map(o => o.text)"
+    assert browser.run(options) == ["None", "x"] and value(browser, "spec0") == "x" and has_focus(browser) == "spec0"
+
+
 def test_what_jax_refuses_is_refused_in_its_words_and_what_cannot_be_drawn_changes_nothing(browser, html):
     opened(browser, html)
     choose(browser, "spec1", "x")

@@ -1,0 +1,127 @@
+"""What devices hold and send, step by step, as a program notes it while it runs; `pictures.play` shows it.
+
+trace = Trace(4)
+trace.step("start", [["1"], ["2"], ["3"], ["4"]])
+trace.step("turn 1", [["4"], ["1"], ["2"], ["3"]], moves=[Move(i, (i + 1) % 4, 0, 4) for i in range(4)])
+pictures.play(trace)
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from minipod import traffic
+from minipod.drawing.phrases import Phrase
+
+DEVICES, CELLS, STEPS = 8, 32, 64  # the most that can be drawn: devices, cells of one, steps
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A piece of what a device holds: what is written on it, and the devices whose numbers are in it, its colours."""
+
+    text: str
+    whose: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Move:
+    """Device `source` sends device `target` its cell number `place`, of so many bytes."""
+
+    source: int
+    target: int
+    place: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Step:
+    """What stands at the end of a step. moves: what came in it; sent: bytes that a device sends in it, at most."""
+
+    name: str
+    holds: tuple[tuple[Cell, ...], ...]
+    moves: tuple[Move, ...]
+    sent: int
+    said: Phrase
+
+
+@dataclass
+class Trace:
+    """The steps of `devices` devices. across: the cells that stand in one line; more of them go on below."""
+
+    devices: int
+    across: int = 8
+    steps: list[Step] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.devices <= DEVICES:
+            raise ValueError(f"{self.devices} devices cannot be drawn step by step: 1 to {DEVICES} can")
+
+    def step(
+        self,
+        name: str,
+        holds: Sequence[Sequence[Any]],
+        moves: Sequence[Move] = (),
+        sent: int | None = None,
+        said: Phrase = "",
+    ) -> None:
+        """Note what each device holds now: cells, or anything that `str` writes.
+
+        name: of the step, such as "turn 1"; moves: what has come since the last one; sent: bytes that a device has sent
+        since, if not what its moves say; said: a sentence (`minipod.drawing.phrases`), if not the step's name.
+        """
+        if len(holds) != self.devices or any(len(cells) > CELLS for cells in holds):
+            raise ValueError(f"a step needs what each of {self.devices} devices holds, at most {CELLS} cells each")
+        if len(self.steps) == STEPS:
+            raise ValueError(f"more than {STEPS} steps cannot be shown")
+        if wrong := [m for m in moves if not (0 <= m.source < self.devices and 0 <= m.target < self.devices)]:
+            raise ValueError(f"{wrong[0]}: there are devices 0 to {self.devices - 1}")
+        each = [sum(m.bytes for m in moves if m.source == i) for i in range(self.devices)]
+        cells = tuple(tuple(c if isinstance(c, Cell) else Cell(str(c)) for c in held) for held in holds)
+        self.steps.append(Step(name, cells, tuple(moves), max(each) if sent is None else sent, said or ["word", name]))
+
+
+def before_and_after(program: Callable[..., Any], x: Any) -> Trace:
+    """What each device holds of `x` and of `program(x)`, both sharded over the same devices, and what it sent.
+
+    The program is run once more for each device, with ones there and zeros elsewhere: where something arrives, that
+    device's numbers are in the result. ValueError for more than 8 devices, or more than 32 numbers on one.
+    """
+    old, new = _blocks(x), _blocks(program(x))
+    reached = [_blocks(program(own)) for own in _ones(x)]
+    bill = traffic.of(program, x)
+    trace = Trace(len(old), min(8, max(map(len, old))))
+    trace.step("before", [[Cell(str(v), (i,)) for v in block] for i, block in enumerate(old)],
+               said=["before"])  # fmt: skip
+    after = [
+        [
+            Cell(str(v), tuple(s for s, from_s in enumerate(reached) if from_s[i][place]))
+            for place, v in enumerate(block)
+        ]
+        for i, block in enumerate(new)
+    ]
+    name = bill[0].op if len(bill) == 1 else "after"
+    trace.step("after", after, sent=int(traffic.total(bill)), said=["after op", name])
+    return trace
+
+
+def _blocks(x: Any) -> list[Any]:
+    """The numbers of each device, flat, the devices by their place in the sharding."""
+    order = list(x.sharding.mesh.devices.flat)
+    shards = {s.device: np.asarray(s.data).ravel() for s in x.addressable_shards}
+    return [shards[d] for d in order]
+
+
+def _ones(x: Any) -> list[Any]:
+    """Arrays like `x`, for each device one that has ones there and zeros elsewhere."""
+    import jax
+
+    found = []
+    for own in x.sharding.mesh.devices.flat:
+        parts = [
+            jax.device_put(np.full(s.data.shape, s.device == own, x.dtype), s.device) for s in x.addressable_shards
+        ]
+        found.append(jax.make_array_from_single_device_arrays(x.shape, x.sharding, parts))
+    return found
