@@ -1,0 +1,1 @@
+"""Wrong answers of ch23_from_pytorch that its mistakes.py does not know."""

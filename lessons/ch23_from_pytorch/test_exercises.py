@@ -1,0 +1,1 @@
+"""The checks of ch23_from_pytorch."""

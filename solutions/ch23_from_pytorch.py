@@ -1,0 +1,1 @@
+"""ch23_from_pytorch, solved."""
