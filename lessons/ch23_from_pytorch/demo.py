@@ -203,7 +203,8 @@ print("shard_map ", *(f"{x:.4f}" for x in each(pieces)))
 
 # %% in-bf16
 print(f"{'bf16, step':28}{steps}")
-compare("Linear in bf16", "bf16", "float32", half="bfloat16")
+for name, own in ("attention all in bf16", True), ("library's", False):
+    compare(name, "bf16", "float32", half="bfloat16", own=own)
 apart = np.divide(recorded["losses"]["bf16"], recorded["losses"]["f32"]) - 1
 shown = (f"{x:9.0e}" for x in abs(apart[[0, 1, 5, 20, 39]]))
 print(f"{'PyTorch, bf16 and f32':28}", *shown)
@@ -233,16 +234,26 @@ print(f"{2 * 255 / 256 * numbers:,.0f}")
 # %% defaults
 import inspect
 
+
+def after_a_step(w, g, how):
+    change, _ = how.update(g, how.init(w), w)
+    return float((w + change)[0])
+
+
 adam = inspect.signature(optax.adamw).parameters
-one = np.float64(1)
 with jax.enable_x64(True):
-    halved, _ = optax.clip_by_global_norm(0.5).update(jnp.ones(1), None)
+    one, unused = jnp.ones(1), jnp.zeros(1)
+    halved, _ = optax.clip_by_global_norm(0.5).update(one, None)
+    decayed = after_a_step(one, unused, optax.adamw(0.1, weight_decay=0.01))
     ours = {
         "AdamW, weight_decay": adam["weight_decay"].default,
         "AdamW, beta2": adam["b2"].default,
-        "gelu(1.0)": float(jax.nn.gelu(jnp.float64(1))),
+        "gelu(1.0)": float(jax.nn.gelu(one)[0]),
         "a norm of 1, clipped to 0.5": float(halved[0]),
+        "an unused weight, after AdamW": decayed,
     }
-print(f"{'':28} {'PyTorch':>12} {'JAX, Optax':>12}")
+
+# %% defaults-table
+print(f"{'':30} {'PyTorch':>12} {'JAX, Optax':>12}")
 for name, value in recorded["defaults"].items():
-    print(f"{name:28} {value:12.7g} {ours.get(name, '-'):>12.7}")
+    print(f"{name:30} {value:12.7g} {ours.get(name, '-'):>12.7}")

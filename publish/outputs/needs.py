@@ -64,4 +64,5 @@ NEEDS: dict[str, Callable[[], str]] = {
     "neighbours": _neighbours,
     "libraries": _libraries,
     "examples": _examples,
+    "torch": _program("torchrun", "torch and numpy with pip in an environment of its own, and put its bin/ on PATH"),
 }

@@ -24,8 +24,8 @@ def clipped__of_the_device(grads, specs, most, mesh):
 
 def clipped__copies_counted(grads, specs, most, mesh):
     def f(grads):
-        every = [lax.psum(jnp.vdot(g, g), "data") for g in grads.values()]
-        times = jnp.minimum(1, most / jnp.sqrt(jnp.sum(jnp.stack(every))))
+        flat = jnp.concatenate([g.ravel() for g in grads.values()])
+        times = jnp.minimum(1, most / lax.psum(flat @ flat, "data") ** 0.5)
         return {n: times * g for n, g in grads.items()}
 
     return _on(grads, specs, mesh, f)
