@@ -107,6 +107,21 @@ run("train.py", "saved/two", "0", "40", processes=2, devices=1)
 # %% eight-devices
 run("train.py", "saved/eight", "0", "40", processes=2, devices=4)
 
+# %% who-sums-ddp
+table = np.linspace(-1, 1, 13 * 4).reshape(13, 4) ** 3
+
+
+def mean_square(w, x, weight):
+    return jnp.sum(weight * (x @ w) ** 2) / jnp.sum(weight)
+
+
+slope = jax.grad(mean_square)
+of_12 = np.asarray(slope(jnp.ones(4), table[:12], np.ones(12)))
+for name in "alone", "DDP":
+    each = [np.array(rank[name]["gradient"]) for rank in recorded["sums"]]
+    times = [np.vdot(g, of_12) / np.vdot(of_12, of_12) for g in each]
+    print(f"{name:6}", *(f"{t:.4f}" for t in times))
+
 # %% one-gradient
 from who import loss as small_loss
 from who import ways
@@ -132,21 +147,6 @@ for name, f, mesh in ways():
     times = [multiple(held[i].reshape(right.shape)) for i in (0, 7)]
     sent = traffic.total(traffic.read(f.lower(*args).compile().as_text()))
     print(f"{name:36}", *(f"{t:8.4f} " for t in times), f"{sent:6,}")
-
-# %% who-sums-ddp
-table = np.linspace(-1, 1, 13 * 4).reshape(13, 4) ** 3
-
-
-def mean_square(w, x, weight):
-    return jnp.sum(weight * (x @ w) ** 2) / jnp.sum(weight)
-
-
-slope = jax.grad(mean_square)
-of_12 = np.asarray(slope(jnp.ones(4), table[:12], np.ones(12)))
-for name in "alone", "DDP":
-    each = [np.array(rank[name]["gradient"]) for rank in recorded["sums"]]
-    times = [np.vdot(g, of_12) / np.vdot(of_12, of_12) for g in each]
-    print(f"{name:6}", *(f"{t:.4f}" for t in times))
 
 # %% accumulated
 from accumulated import ROWS, WAYS, program
