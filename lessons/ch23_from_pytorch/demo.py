@@ -190,11 +190,11 @@ print(f"16 rows with weights off by {abs(g - of_13).max():.0e}")
 # %% one-norm
 g = {n: jnp.asarray(x) for n, x in here.items() if "norm" not in n}
 pieces = jax.device_put(g, cut)
-print(f"jit        {jax.jit(optax.global_norm)(pieces):.4f}")
+print(f"jit        {jax.jit(optax.tree.norm)(pieces):.4f}")
 
 # %% norm-of-a-piece
 each = jax.shard_map(
-    lambda g: optax.global_norm(g)[None],
+    lambda g: optax.tree.norm(g)[None],
     mesh=auto,
     in_specs=P("data"),
     out_specs=P("data"),

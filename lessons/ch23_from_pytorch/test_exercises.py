@@ -53,7 +53,7 @@ def test_from_state_dict(check):
 
 
 # What comes out before anything is done to the gradient; seen by running each
-# (tests/lessons/test_who_sums.py), not derived.
+# (tests/lessons/test_from_pytorch.py), not derived.
 FOUND = {
     (True, False, "loss"): ("n", "all"),
     (True, False, "pmean"): ("1", "all"),

@@ -79,7 +79,7 @@ def clip(most, extra):
     """As PyTorch clips; Optax's clip_by_global_norm adds nothing."""
 
     def by_the_norm(g, _):
-        times = jnp.minimum(1, most / (optax.global_norm(g) + extra))
+        times = jnp.minimum(1, most / (optax.tree.norm(g) + extra))
         return jax.tree.map(lambda x: x * times, g)
 
     return optax.stateless(by_the_norm)
