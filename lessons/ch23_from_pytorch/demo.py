@@ -57,6 +57,9 @@ print(f"PyTorch {theirs:.7f}, JAX {ours:.7f}: {abs(ours / theirs - 1):.0e}")
 
 
 # %% forty-steps
+SHOWN = 0, 1, 5, 20, 39  # steps
+
+
 def losses(how, dtype):
     w = {n: jnp.asarray(x, dtype) for n, x in here.items()}
     state, values = (w, optimizer(how).init(w)), []
@@ -69,8 +72,7 @@ def losses(how, dtype):
 
 def compare(name, of, dtype, **change):
     off = losses(How(**change), dtype) / recorded["losses"][of] - 1
-    shown = (f"{x:9.0e}" for x in abs(off[[0, 1, 5, 20, 39]]))
-    print(f"{name:28}", *shown)
+    print(f"{name:28}", *(f"{abs(off[i]):9.0e}" for i in SHOWN))
 
 
 # %% in-f32
@@ -83,7 +85,7 @@ first = {
     "Optax's own clip": {"extra": 0.0},
     "dot_product_attention": {"own": False},
 }
-steps = "         0         1         5        20        39"
+steps = "".join(f"{i:10}" for i in SHOWN)
 print(f"{'f32, step':28}{steps}")
 for name, change in first.items():
     compare(name, "f32", "float32", **change)
@@ -100,6 +102,15 @@ with jax.enable_x64(True):
     traced = str(jax.make_jaxpr(library)(q, q, q))
 print("in:", q.dtype)
 print(*(x.strip() for x in traced.splitlines() if " exp " in x))
+
+# %% in-nnx
+import json
+
+nnx = json.loads((lesson / "nnx.json").read_text())
+print(nnx["date"], nnx["versions"])
+for kind in "f32", "f64":
+    off = np.divide(nnx[kind], recorded["losses"][kind]) - 1
+    print(f"NNX, {kind}{'':20}", *(f"{abs(off[i]):9.0e}" for i in SHOWN))
 
 # %% two-processes
 run("train.py", "saved/two", "0", "40", processes=2, devices=1)
@@ -205,9 +216,8 @@ print("shard_map ", *(f"{x:.4f}" for x in each(pieces)))
 print(f"{'bf16, step':28}{steps}")
 for name, own in ("attention all in bf16", True), ("library's", False):
     compare(name, "bf16", "float32", half="bfloat16", own=own)
-apart = np.divide(recorded["losses"]["bf16"], recorded["losses"]["f32"]) - 1
-shown = (f"{x:9.0e}" for x in abs(apart[[0, 1, 5, 20, 39]]))
-print(f"{'PyTorch, bf16 and f32':28}", *shown)
+off = np.divide(recorded["losses"]["bf16"], recorded["losses"]["f32"]) - 1
+print(f"{'PyTorch, bf16 and f32':28}", *(f"{abs(off[i]):9.0e}" for i in SHOWN))
 
 # %% their-resume
 whole, again = recorded["losses"]["f32"], recorded["losses"]["resumed"]
@@ -254,6 +264,7 @@ with jax.enable_x64(True):
     }
 
 # %% defaults-table
-print(f"{'':30} {'PyTorch':>12} {'JAX, Optax':>12}")
+ours |= nnx["defaults"]
+print(f"{'':30} {'PyTorch':>12} {'JAX':>12}")
 for name, value in recorded["defaults"].items():
-    print(f"{name:30} {value:12.7g} {ours.get(name, '-'):>12.7}")
+    print(f"{name:30} {value:12.7g} {ours[name]:12.7g}")

@@ -47,6 +47,11 @@ def _libraries() -> str:
     return f"{', '.join(missing)}: `pip install flax equinox optax 'maxtext[tpu]'`" if missing else ""
 
 
+def _grain() -> str:
+    missing = [name for name in ("flax", "grain", "optax") if not importlib.util.find_spec(name)]
+    return f"{', '.join(missing)}: `pip install flax grain optax`" if missing else ""
+
+
 def _examples() -> str:
     missing = [name for name in ("llama3_jax", "qwen3_jax", "tqdm") if not importlib.util.find_spec(name)]
     where = "a copy of github.com/jax-ml/jax-llm-examples on PYTHONPATH, and tqdm"
@@ -64,5 +69,6 @@ NEEDS: dict[str, Callable[[], str]] = {
     "neighbours": _neighbours,
     "libraries": _libraries,
     "examples": _examples,
+    "grain": _grain,
     "torch": _program("torchrun", "torch and numpy with pip in an environment of its own, and put its bin/ on PATH"),
 }
