@@ -99,9 +99,10 @@ with jax.enable_x64(True):
 # %% found-by-f64
 with jax.enable_x64(True):
     q = jnp.zeros((1, 4, 2, 8))
-    traced = str(jax.make_jaxpr(library)(q, q, q))
+    traced = jax.make_jaxpr(library)(q, q, q)
 print("in:", q.dtype)
-print(*(x.strip() for x in traced.splitlines() if " exp " in x))
+lines = traced.pretty_print(use_color=False).splitlines()
+print(*(x.strip() for x in lines if " exp " in x))
 
 # %% in-nnx
 import json
@@ -113,10 +114,11 @@ for kind in "f32", "f64":
     print(f"NNX, {kind}{'':20}", *(f"{abs(off[i]):9.0e}" for i in SHOWN))
 
 # %% two-processes
-run("train.py", "saved/two", "0", "40", processes=2, devices=1)
+trained = partial(run, "train.py", limit=300)  # seconds: a laptop is slow
+trained("saved/two", "0", "40", processes=2, devices=1)
 
 # %% eight-devices
-run("train.py", "saved/eight", "0", "40", processes=2, devices=4)
+trained("saved/eight", "0", "40", processes=2, devices=4)
 
 # %% who-sums-ddp
 table = np.linspace(-1, 1, 13 * 4).reshape(13, 4) ** 3
@@ -224,14 +226,14 @@ whole, again = recorded["losses"]["f32"], recorded["losses"]["resumed"]
 print("PyTorch, resumed: the same losses", again == whole[20:])
 
 # %% saved-by-two
-run("train.py", "saved/moved", "0", "20", processes=2, devices=1)
+trained("saved/moved", "0", "20", processes=2, devices=1)
 
-# %% read-by-eight
+# %% read-by-four
 shutil.copytree("saved/moved", "saved/alone")
-run("train.py", "saved/moved", "20", "40", processes=4, devices=2)
+trained("saved/moved", "20", "40", processes=4, devices=1)
 
 # %% read-by-one
-run("train.py", "saved/alone", "20", "40", processes=1, devices=8)
+trained("saved/alone", "20", "40", processes=1, devices=8)
 
 # %% on-256-chips
 (plan,) = plans(lesson, "twin", "v5e:16x16")
