@@ -28,8 +28,9 @@ EXTRAS = {
 }
 NAMES = {"haiku": "dm-haiku"}  # distributions that need not be installed here, by module
 # For one recording each, where no extra can bring them: mpi4jax (chapter 14) is built by MPI's compiler, maxtext
-# (chapter 15) wants a newer Python and 200 packages, the last two (chapter 20) are on no index.
-BY_HAND = ("mpi4jax", "maxtext", "llama3_jax", "qwen3_jax")
+# (chapter 15) wants a newer Python and 200 packages, the next two (chapter 20) are on no index, torch and grain
+# (chapter 23) have environments of their own.
+BY_HAND = ("mpi4jax", "maxtext", "llama3_jax", "qwen3_jax", "torch", "grain")
 
 
 @dataclass(frozen=True)

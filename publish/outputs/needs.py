@@ -51,6 +51,11 @@ def _gpu() -> str:
     return "" if shutil.which("nvidia-smi") else "an NVIDIA GPU of 80 GB, and JAX for it"
 
 
+def _grain() -> str:
+    missing = [name for name in ("flax", "grain", "optax") if not importlib.util.find_spec(name)]
+    return f"{', '.join(missing)}: `pip install flax grain optax`" if missing else ""
+
+
 def _examples() -> str:
     missing = [name for name in ("llama3_jax", "qwen3_jax", "tqdm") if not importlib.util.find_spec(name)]
     where = "a copy of github.com/jax-ml/jax-llm-examples on PYTHONPATH, and tqdm"
@@ -69,4 +74,6 @@ NEEDS: dict[str, Callable[[], str]] = {
     "libraries": _libraries,
     "examples": _examples,
     "gpu": _gpu,
+    "grain": _grain,
+    "torch": _program("torchrun", "torch and numpy with pip in an environment of its own, and put its bin/ on PATH"),
 }
