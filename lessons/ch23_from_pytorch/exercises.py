@@ -32,7 +32,7 @@ def from_state_dict(there: dict, tables: set[str]) -> dict:
     各层的结构相同。
     tables：属于 nn.Embedding 的权重的名字。其他二维数组都是 nn.Linear 的权重，形状是 [out, in]。
     返回一个字典。不在各层里的数组名字不变。"blocks" 是一个字典，层里的每个数组占一个名字（如 "up.weight"），值是所有
-    层的这个数组，按层的次序沿新的第一维叠起来。所有 Linear 的权重都变成 [in, out]，这样可以写 `x @ w`。
+    层的这个数组，按层的次序沿新的下标为 0 的维叠起来。所有 Linear 的权重都变成 [in, out]，这样可以写 `x @ w`。
     """
     # TODO: what does the shape of a square matrix tell you?
     # TODO：方阵的形状能告诉你什么？
