@@ -1,5 +1,6 @@
 """Chapter 23: its twin has PyTorch's losses, and its table of who sums is what JAX does."""
 
+import importlib
 import sys
 from pathlib import Path
 
@@ -16,10 +17,7 @@ LESSON = Path(__file__).resolve().parents[2] / "lessons/ch23_from_pytorch"
 def programs(monkeypatch):
     """twin.py and rows.py, imported as the page's cells do."""
     monkeypatch.syspath_prepend(str(LESSON))
-    import rows
-    import twin
-
-    yield twin, rows
+    yield tuple(map(importlib.import_module, ("twin", "rows")))
     for name in "twin", "rows":
         sys.modules.pop(name, None)
 
