@@ -1,0 +1,1 @@
+"""Right, written another way."""

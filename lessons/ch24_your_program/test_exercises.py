@@ -1,0 +1,1 @@
+"""The checks of ch24_your_program."""

@@ -1,0 +1,1 @@
+"""ch24_your_program, solved."""
