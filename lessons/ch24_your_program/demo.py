@@ -56,7 +56,7 @@ def pytest(*words, keep=()):
 pytest("-s", "test_where.py", keep=["process", "passed"])
 
 # %% as-one
-pytest("test_step.py", "-k", "as_one")
+pytest("test_step.py", "-k", "as_one", keep=["passed"])
 
 
 # %% one-fails
@@ -70,45 +70,35 @@ def commit(*changes):
 
 
 commit(("default_rng(i)", "default_rng(i + jax.process_index())"))
-pytest("test_two.py", "-k", "rows", "--tb=short")
+words = ["test_two.py", "Error", "Mismatched", "[0, 0]", "process", "failed"]
+pytest("test_two.py", "-k", "rows", "--tb=short", keep=words)
 
 # %% budgets
 commit()
 pytest("test_step.py", "-v", keep=["::", "passed"])
 
 # %% doubled
-commit(
-    (
-        '        value, g = lax.pmean(jax.value_and_grad(loss)(w, x), "data")',
-        """
+one_sum = """
+        value, g = lax.pmean(jax.value_and_grad(loss)(w, x), "data")
+"""
+two_sums = """
         def half(x):
             return lax.pmean(jax.value_and_grad(loss)(w, x), "data")
 
         both = lax.map(half, x.reshape(2, -1, 16))
-        value, g = jax.tree.map(lambda v: v.mean(0), both)""",
-    )
-)
-pytest("test_step.py", "--tb=short")
+        value, g = jax.tree.map(lambda v: v.mean(0), both)
+"""
+commit((one_sum, two_sums))
+pytest("test_step.py", "--tb=short", keep=["test_bytes", "E  "])
 
 # %% written
 commit()
-pytest("test_plans.py", "--update-plans")
+pytest("test_plans.py", "--update-plans", keep=["passed"])
 print(Path("plans/test_plans.json").read_text(), end="")
 
 # %% caught
-shutil.copy("train.py", "as_it_was.py")
-commit(
-    (
-        '        value, g = lax.pmean(jax.value_and_grad(loss)(w, x), "data")',
-        """
-        def half(x):
-            return lax.pmean(jax.value_and_grad(loss)(w, x), "data")
-
-        both = lax.map(half, x.reshape(2, -1, 16))
-        value, g = jax.tree.map(lambda v: v.mean(0), both)""",
-    )
-)
-pytest("test_plans.py", "--tb=line")
+commit((one_sum, two_sums))
+pytest("test_plans.py", "--tb=line", keep=["E  ", "→", "failed"])
 
 # %% refused
 mean = [
@@ -121,25 +111,61 @@ mean = [
     ),
 ]
 commit(*mean)
-pytest("test_two.py", "-k", "copies", "--tb=line")
+pytest("test_two.py", "-k", "copies", "--tb=line", keep=["E   Value", "P() "])
 
 # %% drifting
 commit(*mean, ("mesh=mesh, **", "mesh=mesh, check_vma=False, **"))
-pytest("test_step.py", "-k", "as_one")
-pytest("test_two.py", "-k", "copies", "--tb=line")
+pytest("test_step.py", "-k", "as_one", keep=["passed"])
+pytest("test_two.py", "-k", "copies", "--tb=line", keep=["E  ", "failed"])
 
 # %% killed
 commit()
-pytest("test_two.py", "-k", "checkpoint", "-v", keep=["::", "passed"])
+pytest("test_two.py", "-k", "checkpoint", keep=["passed"])
 
 # %% data-again
 commit(("rows(i, mesh))", "rows(i - first, mesh))"))
-pytest("test_two.py", "-k", "checkpoint", "--tb=short", keep=["E  "])
+pytest("test_two.py", "-k", "checkpoint", keep=["Mismatched", "[0]", "failed"])
 
 # %% pod
 commit()
-pytest("test_pod.py", "--update-plans")
+shutil.copy(lesson / "plans.json", ".")  # for those without libtpu
+pytest("test_pod.py", "--update-plans", keep=["passed"])
 print(Path("plans/test_pod.json").read_text(), end="")
 
-# %% pod-held
-pytest("test_pod.py")
+# %% workflow-file
+print((lesson / "tests.yml").read_text(), end="")
+
+# %% comment
+there = Path("repository").absolute()
+shutil.rmtree(there, ignore_errors=True)  # an earlier reading of this page
+
+
+def git(*words):
+    author = ["-c", "user.name=you", "-c", "user.email=you@example.com"]
+    subprocess.run(["git", *author, *words], cwd=there, check=True)
+
+
+shutil.copytree("plans", there / "plans")
+git("init", "--quiet")
+git("add", "plans")
+git("commit", "--quiet", "--message", "before")
+commit((one_sum, two_sums))
+pytest("test_plans.py", "test_pod.py", "--update-plans", keep=["passed"])
+shutil.copytree("plans", there / "plans", dirs_exist_ok=True)
+git("commit", "--quiet", "--all", "--message", "two halves")
+said = subprocess.run(
+    [sys.executable, Path("figures.py").absolute(), "HEAD~1"],
+    cwd=there, capture_output=True, text=True, check=True,
+)  # fmt: skip
+print(said.stdout, end="")
+
+# %% theirs
+import json
+
+plan = json.loads((root / "lessons/ch20_serving/theirs.json").read_text())
+theirs = plan["plans"]["theirs_plan.py"]
+for axis, sent in theirs["sent"].items():
+    print(f"sent along {axis}: {sent:,}")
+for name in "arguments", "temporaries":
+    print(f"{name}: {theirs['memory'][name]:,}")
+print(f"FLOPs: {theirs['flops']:,}; fits: {theirs['fits']}")

@@ -11,8 +11,8 @@ PYTEST = os.getpid()  # of the process that imports this file
 def here():
     own = os.getpid() == PYTEST
     where = "pytest's own process" if own else "a process forked for the test"
-    me, all_of_them = jax.process_index(), jax.process_count()
-    print(f"{where}: {me} of {all_of_them}, {jax.device_count()} devices")
+    me, n, devices = jax.process_index(), jax.process_count(), jax.devices()
+    print(f"{where}: process {me} of {n}, devices: {len(devices)}")
 
 
 def test_no_marker():
