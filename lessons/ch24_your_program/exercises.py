@@ -137,7 +137,7 @@ def changed(
 
     before、after：按名字存放的数字，没有负数。没有写出的数字是 0。
     within：与原来相比允许相差几分之几，从 0 到小于 1。
-    返回相差更多的那些，即 {名字: (之前, 之后)}。
+    返回相差更多的那些：一个字典，键是名字，值是之前和之后的两个数。
     """
     # TODO: which names are there, and what is «more» a part of?
     # TODO：有哪些名字？允许的差别是哪个数的几分之几？

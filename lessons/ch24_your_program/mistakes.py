@@ -196,16 +196,6 @@ def apart_after_restart__from_the_restart(start, step, save, load, batches, at):
     return _first(rest, whole[at:])
 
 
-def apart_after_restart__with_the_first_losses(
-    start, step, save, load, batches, at
-):
-    through = batches[at:]
-    rest, whole = _two(
-        start, step, batches, at, lambda s: load(save(s)), through
-    )
-    return _first(rest, whole, at)
-
-
 def apart_after_restart__only_the_last(start, step, save, load, batches, at):
     through = batches[at:]
     rest, whole = _two(
@@ -220,9 +210,7 @@ def _changed(names, before, after, differs):
 
 
 def changed__new_ones_missed(before, after, within):
-    return _changed(
-        before, before, after, lambda a, b: abs(b - a) > within * a
-    )
+    return _changed(before, before, after, lambda a, b: abs(b - a) > within * a)
 
 
 def changed__gone_ones_missed(before, after, within):

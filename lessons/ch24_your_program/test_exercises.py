@@ -29,7 +29,9 @@ def test_budget(check):
         }
 
     def cases(rng):
-        alone = [([entry(rng, op, 1 + 3 * (op == "all-gather"))],) for op in OPS]
+        alone = [
+            ([entry(rng, op, 1 + 3 * (op == "all-gather"))],) for op in OPS
+        ]
         mixed = [entry(rng, str(op)) for op in rng.permutation(OPS)]
         twice = [entry(rng, op, 1) for op in OPS[:2]]
         return [*alone, (mixed,), (twice,)]
