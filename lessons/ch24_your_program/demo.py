@@ -20,6 +20,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import minipod
@@ -46,10 +47,10 @@ def pytest(*words, keep=()):
     done = subprocess.run(
         [*command, *words], env=env, capture_output=True, text=True
     )
-    said = re.sub(r" in [\d.]+s.*|(?m:^.*[-=] short test .*$)", "", done.stdout)
+    said = re.sub(r"=+ (?=\d)| in [\d.]+s.*", "", done.stdout)
     for line in said.replace(f"{os.getcwd()}/", "").splitlines():
         if line.strip() and (not keep or any(k in line for k in keep)):
-            print(line[:100])
+            print(*textwrap.wrap(line, 78), sep="\n    ")
 
 
 # %% where
@@ -70,7 +71,14 @@ def commit(*changes):
 
 
 commit(("default_rng(i)", "default_rng(i + jax.process_index())"))
-words = ["test_two.py", "Error", "Mismatched", "[0, 0]", "process", "failed"]
+words = [
+    "test_two.py",
+    "Error",
+    "Mismatched",
+    "[0, 0]",
+    "this was",
+    "process 0:",
+]
 pytest("test_two.py", "-k", "rows", "--tb=short", keep=words)
 
 # %% budgets

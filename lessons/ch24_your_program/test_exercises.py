@@ -165,10 +165,13 @@ def test_apart_after_restart(check):
             (without("step"), 2),
             (rounded, 5),
             (without("w"), 4),
+            (without(), 3),
         ):
             batches = [float(x) for x in rng.normal(size=10) * 3]
             if save is rounded:
                 batches[at] = batches[at - 1] + 2
+            if at == 3:
+                batches[at] = batches[0]  # the first ones once more: late seen
             drawn.append((start, step, save, load, batches, at))
         return drawn
 

@@ -10,7 +10,7 @@ from minipod import pods
 
 
 def on_slice(mesh):
-    """The step and its arguments, as shapes; `minipod plan` asks for it, too."""
+    """The step and its arguments, as `minipod plan` wants them."""
 
     def placed(x, spec):
         at = NamedSharding(mesh, spec)

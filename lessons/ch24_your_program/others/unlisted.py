@@ -34,19 +34,10 @@ def first_bad__middle(bill, n):
     return n // 2
 
 
-def first_bad__last(bill, n):
-    return n - 1
-
-
 def first_bad__one_too_far(bill, n):
     from solutions.ch24_your_program import first_bad
 
     return first_bad(bill, n) + 1
-
-
-def first_bad__largest_jump(bill, n):
-    bills = [bill(i) for i in range(n)]
-    return max(range(1, n), key=lambda i: bills[i] - bills[i - 1])
 
 
 def drifts__always(w, mesh):
@@ -66,10 +57,6 @@ def drifts__turned(w, mesh):
     from solutions.ch24_your_program import drifts
 
     return ~drifts(w, mesh)
-
-
-def apart_after_restart__never(start, step, save, load, batches, at):
-    return -1
 
 
 def apart_after_restart__at(start, step, save, load, batches, at):
