@@ -44,6 +44,7 @@ def pytest(*words, keep=()):
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     env = {"PATH": os.environ["PATH"], "JAX_PLATFORMS": "cpu"}
     env |= {"PYTHONPATH": str(root), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    env["COLUMNS"] = "78"
     done = subprocess.run(
         [*command, *words], env=env, capture_output=True, text=True
     )
@@ -71,19 +72,12 @@ def commit(*changes):
 
 
 commit(("default_rng(i)", "default_rng(i + jax.process_index())"))
-words = [
-    "test_two.py",
-    "Error",
-    "Mismatched",
-    "[0, 0]",
-    "this was",
-    "process 0:",
-]
+words = ["_ test", "Mismatched", "[0, 0]", "this was", "process 0:"]
 pytest("test_two.py", "-k", "rows", "--tb=short", keep=words)
 
 # %% budgets
 commit()
-pytest("test_step.py", "-v", keep=["::", "passed"])
+pytest("test_step.py", keep=["passed"])
 
 # %% doubled
 one_sum = """
@@ -97,7 +91,8 @@ two_sums = """
         value, g = jax.tree.map(lambda v: v.mean(0), both)
 """
 commit((one_sum, two_sums))
-pytest("test_step.py", "--tb=short", keep=["test_bytes", "E  "])
+pytest("test_step.py", "-k", "as_one", keep=["passed"])
+pytest("test_step.py", "-k", "not as_one", "--tb=short", keep=["_ test", "E  "])
 
 # %% written
 commit()

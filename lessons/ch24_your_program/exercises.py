@@ -73,7 +73,7 @@ def drifts(w: jax.Array, mesh: Mesh) -> jax.Array:
 
     w: f32[n, k], cut with `P("data")`: row i is the copy of the weights that device i
     of the mesh holds.
-    mesh: with one axis, "data", of size n; n is 2 or more.
+    mesh: with one axis, "data", of size n.
     Returns bool[], the same on every device: whether any two copies differ in any bit.
     The function is compiled with `jit`.
     Budget: one collective-permute of a copy, 4k bytes, and one all-reduce of 4 bytes.
@@ -81,7 +81,7 @@ def drifts(w: jax.Array, mesh: Mesh) -> jax.Array:
     各个副本有没有不同？
 
     w：f32[n, k]，按 `P("data")` 分片，第 i 行是网格上设备 i 持有的那一份权重。
-    mesh：只有一个轴 "data"，大小为 n，n 至少为 2。
+    mesh：只有一个轴 "data"，大小为 n。
     返回 bool[]，每个设备上都一样，表示是否有两个副本至少差一位（bit）。函数会用 `jit` 编译。
     预算：一次 collective-permute，传一个副本，即 4k 字节；再加一次 4 字节的 all-reduce。
     """

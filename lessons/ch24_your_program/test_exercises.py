@@ -82,7 +82,7 @@ def test_drifts(check):
             (4, "cancels"),
             (8, "nan"),
             (2, "zero"),
-            (4, "second"),
+            (4, "middle"),
         ):
             (size,) = fitting(size)
             devices = rng.permutation(np.array(jax.devices()[:size]))
@@ -92,15 +92,17 @@ def test_drifts(check):
             at = int(rng.integers(k))
             if kind == "one bit":
                 w[size // 2, at] = np.nextafter(w[0, at], np.float32(9))
-            elif kind in ("first", "last", "second"):
-                w[{"first": 0, "last": -1, "second": 1}[kind], at] += 0.5
+            elif kind in ("first", "last", "middle"):
+                w[{"first": 0, "last": -1, "middle": size // 2}[kind], at] += (
+                    0.5
+                )
             elif kind == "cancels":
                 w[:, at] = 1.0
-                w[0, at], w[1, at] = 1.5, 0.5
+                w[0, at], w[-1, at] = 1.5, 0.5
             elif kind == "nan":
                 w[:, at] = np.nan
             elif kind == "zero":
-                w[:, at], w[1, at] = 0.0, -0.0
+                w[:, at], w[-1, at] = 0.0, -0.0
             at_rows = NamedSharding(mesh, P("data"))
             drawn.append((jax.device_put(w, at_rows), mesh))
         return drawn
