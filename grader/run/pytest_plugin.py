@@ -96,8 +96,11 @@ def check(request: pytest.FixtureRequest) -> Recorder:
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """A draft's exercises are nobody's yet."""
-    return True if collection_path.is_dir() and chapters.is_draft(collection_path) else None
+    """A draft's exercises are nobody's yet; a test_NAME.py that a page shows is the page's."""
+    if collection_path.is_dir():
+        return True if chapters.is_draft(collection_path) else None
+    shown = (collection_path.parent / chapters.FILE).exists() and collection_path.name != progress.TESTS
+    return True if shown else None
 
 
 @pytest.hookimpl(wrapper=True)
