@@ -1,6 +1,7 @@
 """The checks of ch24_your_program; the oracles compute in Python and NumPy."""
 
 import json
+from functools import partial
 
 import jax
 import numpy as np
@@ -128,8 +129,8 @@ def test_drifts(check):
     )
 
 
-def start():
-    return {"w": 1.0, "momentum": 0.0, "step": 0}
+def start(w=1.0):
+    return {"w": w, "momentum": 0.0, "step": 0}
 
 
 def step(state, batch):
@@ -153,6 +154,10 @@ def rounded(state):
     return json.dumps({n: round(x, 4) for n, x in state.items()})
 
 
+def nudged(by):
+    return lambda state: json.dumps(state | {"w": state["w"] * (1 + by)})
+
+
 def load(text):
     return start() | json.loads(text)
 
@@ -168,13 +173,21 @@ def test_apart_after_restart(check):
             (rounded, 5),
             (without("w"), 4),
             (without(), 3),
+            (without("step"), 8),  # only the last loss differs
+            (nudged(1e-13), 4),  # of a large number a small part
+            (nudged(1e-6), 7),  # of a small one a large part
         ):
             batches = [float(x) for x in rng.normal(size=10) * 3]
             if save is rounded:
                 batches[at] = batches[at - 1] + 2
+            begin = start
             if at == 3:
                 batches[at] = batches[0]  # the first ones once more: late seen
-            drawn.append((start, step, save, load, batches, at))
+            elif len(drawn) > 7:
+                scale = 1e-6 if at == 7 else 1e4
+                batches = [scale * (3 + x / 10) for x in batches]
+                begin = partial(start, scale)
+            drawn.append((begin, step, save, load, batches, at))
         return drawn
 
     def oracle(start, step, save, load, batches, at):
@@ -212,8 +225,8 @@ def test_changed(check):
                 "arguments": size[2],
                 "temporaries": round(size[3] * (1 + 1.1 * within)) + 1,
                 "FLOPs, f32": round(size[4] * (1 - 0.9 * within)),
-                "sent by all-to-all": size[5],
                 "sent by reduce-scatter": 0,
+                "sent by all-to-all": size[5],
             }
             drawn.append((before, after, within))
             drawn.append((after, before, within))
