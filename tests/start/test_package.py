@@ -116,9 +116,10 @@ def test_minipod_alone_brings_nothing_of_the_book_and_says_what_else_to_install(
     assert "Graphviz: no pictures without it: `pip install graphviz" in report
     table = run(minipod, "traffic", ROOT / "tests/data/cpu-0.12-layer.hlo", cwd=tmp_path)
     assert "all-reduce" in table and "bytes" in table
-    (tmp_path / "who.py").write_text(
-        "import jax\nprint(jax.process_index(), jax.process_count(), jax.device_count())\n"
-    )
+    program = "import jax\nfrom minipod.cluster import launch_arguments\n"
+    program += "jax.distributed.initialize(**launch_arguments())\n"
+    program += "print(jax.process_index(), jax.process_count(), jax.device_count())\n"
+    (tmp_path / "who.py").write_text(program)
     assert "[1] 1 2 4" in run(minipod, "run", "-n", "2", "-d", "2", "who.py", cwd=tmp_path)
     run(bare, "-c", "import minipod.pods, minipod.hosts, minipod.roofline", cwd=tmp_path)
     said = run(minipod, "draw", cwd=tmp_path, code=2)

