@@ -28,10 +28,14 @@ def test_from_state_dict(check):
                     f"blocks.{i}.out.weight": (d, d),
                     f"blocks.{i}.up.weight": (hidden, d),
                     f"blocks.{i}.up.bias": (hidden,),
+                    f"blocks.{i}.in_proj_weight": (3 * d, d),
+                    f"blocks.{i}.far.weight": (d + 1, d),  # a table in a layer
                 }
             names = rng.permutation(list(shapes))
             there = weights(rng, {str(n): shapes[str(n)] for n in names})
-            drawn.append((there, {"embed.weight", "position.weight"}))
+            tables = {"embed.weight", "position.weight"}
+            tables |= {f"blocks.{i}.far.weight" for i in range(layers)}
+            drawn.append((there, tables))
         return drawn
 
     def oracle(there, tables):
@@ -181,6 +185,16 @@ def test_which_default(check):
             theirs = theirs * (1 + rng.uniform(-0.3, 0.3, 8) * rounding)
             as_lists = {n: [float(x) for x in r] for n, r in runs.items()}
             drawn.append(([float(x) for x in theirs], as_lists, rounding))
+        # Less than f32 can hold; each step, not the mean; only late.
+        signs, late = np.array([1, -1] * 4), np.eye(8)[6]
+        for off, rounding in (
+            (np.full(8, 3e-9), 1e-12),
+            (1e-6 * signs / base, 1e-9),
+            (3e-9 * late, 1e-9),
+        ):
+            runs = {"none": base * (1 + off), "eps": base * (1 + 1e-5)}
+            as_lists = {n: [float(x) for x in r] for n, r in runs.items()}
+            drawn.append(([float(x) for x in base], as_lists, rounding))
         return drawn
 
     def oracle(theirs, runs, rounding):
