@@ -35,8 +35,8 @@ def budget(bill: list[dict]) -> int:
     "op" 是 "all-reduce"、"all-gather"、"reduce-scatter"、"all-to-all" 或
     "collective-permute"。"bytes" 是较大的那个数组的字节数，即 all-gather 的结果、reduce-scatter 的输入；
     其他操作的输入和结果一样大。它是 n 的倍数。
-    返回按环模型计算，一个设备在一步里发送多少字节；用 `assert_traffic(step, ..., most=budget(bill))`
-    测试会通过，再少一个字节就会失败。
+    返回按环模型计算，一个设备在一步里发送多少字节，all-to-all 的每一块只在发出它的设备上算一次；用
+    `assert_traffic(step, ..., most=budget(bill))`，即最多这么多字节，测试会通过，再少一个字节就会失败。
     """
     # TODO: what does one device send in each of the five, and how often?
     # TODO：这 5 种操作里，一个设备各发送多少？执行几次？
