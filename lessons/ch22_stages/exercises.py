@@ -21,7 +21,7 @@ def one_f_one_b(stages: int, microbatches: int) -> list[list[str]]:
     earlier tick: the forward of microbatch m on stage s needs that on stage s - 1, if
     there is one; its backward needs its forward there, and the backward on stage s + 1,
     if there is one. Each stage takes the microbatches in their order, does a backward
-    if it can, and else a forward, but only while it keeps fewer than S - s inputs: from
+    if it can, else a forward if it keeps fewer than S - s inputs before it: each from
     the forward to the backward.
     Returns the table: a list for each tick, with a text for each stage, such as "F2",
     "B0", or "" where it does nothing; it ends with the last backward of stage 0.
@@ -43,7 +43,7 @@ def one_f_one_b(stages: int, microbatches: int) -> list[list[str]]:
 def slots(rows: list[list[str]]) -> list[list[int]]:
     """In which slot of its buffer a stage keeps which input.
 
-    rows: a table as above, rows[tick][stage].
+    rows: a table of texts as in Exercise 1, of any schedule, rows[tick][stage].
     A stage puts the input of microbatch m away in the tick of its "F", in the free slot
     with the lowest number. It is read last in the tick of its "B"; from the next tick
     on the slot is free.
@@ -51,7 +51,7 @@ def slots(rows: list[list[str]]) -> list[list[int]]:
 
     每个阶段把哪个输入放进缓冲区的哪个槽位？
 
-    rows：上一题那样的表，rows[拍][阶段]。
+    rows：像练习 1 那样写成文字的表，可以是任何调度，rows[拍][阶段]。
     微批次 m 的输入在做 "F" 的那一拍放进编号最小的空槽位，在做 "B" 的那一拍最后一次读取，从下一拍起，这个槽位空出来。
     返回每个阶段一个列表，依次是各个微批次的槽位，从 0 数起。
     """
@@ -117,7 +117,7 @@ def pipelined(
     x、y：f32[M, rows, d] 和 f32[M, rows, k]，共 M 个微批次，每个设备一份。
     mesh：只有一个 Auto 轴 "stage"，大小为 n。
     返回 M 个损失的均值 f32[]，它对 w 的梯度（分片方式相同），以及对 head 的梯度（每个设备一份）。函数会用 `jit` 编译。
-    预算：激活值的置换前向 M + n - 1 次，反向同样多，每次一个微批次；head 和损失的 all-reduce 各一次。内存里，每拍只保留
+    预算：前向做 M + n - 1 次激活值的置换，反向同样多，每次传一个微批次；head 和损失的 all-reduce 各一次。内存里，每拍只保留
     它的输入。
     """
     # TODO: write the forward ticks, and let jax.value_and_grad turn them round
@@ -133,7 +133,8 @@ def shared_gradient(g: jax.Array, mesh: Mesh) -> jax.Array:
     mesh: with one axis, "stage", of size n ≥ 2.
     Returns f32[n, V, d], cut alike: the sum of both on the first and on the last device,
     zeros on the others. The function is compiled with `jit`.
-    Budget: collective-permutes only, two of one table at most.
+    Budget: at most two collective-permutes, each of one table, and no other
+    collective.
 
     词嵌入和输出层共用一张表，把它的两份梯度加起来。
 

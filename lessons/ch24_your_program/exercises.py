@@ -17,15 +17,17 @@ from jax.sharding import Mesh
 
 
 def budget(bill: list[dict]) -> int:
-    """The least budget in bytes that a program keeps.
+    """The least budget, in bytes, that a program stays within.
 
     bill: its collectives. Each has "op", "bytes", "devices" (how many take part, n) and
     "times" (how often it runs in one step). "op" is "all-reduce", "all-gather",
     "reduce-scatter", "all-to-all" or "collective-permute". "bytes" are those of the
     larger array: what an all-gather gives, what a reduce-scatter is given; elsewhere
     both are alike. They are a multiple of n.
-    Returns how many bytes one device sends in a step, by the ring model: the test
-    `assert_traffic(step, ..., most=budget(bill))` passes, and one byte less fails.
+    Returns how many bytes one device sends in a step, by the ring model (in an
+    all-to-all, each part is counted once, by the device that it comes from): the test
+    `assert_traffic(step, ..., most=budget(bill))`, at most so many bytes, passes, and
+    with one byte less it fails.
 
     程序能够遵守的最小字节预算。
 
@@ -33,8 +35,8 @@ def budget(bill: list[dict]) -> int:
     "op" 是 "all-reduce"、"all-gather"、"reduce-scatter"、"all-to-all" 或
     "collective-permute"。"bytes" 是较大的那个数组的字节数，即 all-gather 的结果、reduce-scatter 的输入；
     其他操作的输入和结果一样大。它是 n 的倍数。
-    返回按环模型计算，一个设备在一步里发送多少字节；用 `assert_traffic(step, ..., most=budget(bill))`
-    测试会通过，再少一个字节就会失败。
+    返回按环模型计算，一个设备在一步里发送多少字节，all-to-all 的每一块只在发出它的设备上算一次；用
+    `assert_traffic(step, ..., most=budget(bill))`，即最多这么多字节，测试会通过，再少一个字节就会失败。
     """
     # TODO: what does one device send in each of the five, and how often?
     # TODO：这 5 种操作里，一个设备各发送多少？执行几次？
@@ -107,8 +109,8 @@ def apart_after_restart(
     batches: one for each step.
     at: the training is stopped before step `at`, counted from 0, and goes on from a
     checkpoint written there.
-    Returns the number of the first step whose loss differs, by more than 1e-9 of itself,
-    from that of a training that was never stopped; -1 where none does.
+    Returns the number of the first step whose loss differs from that of a training that
+    was never stopped, by more than 1e-9 times the latter; -1 where none does.
 
     训练重新启动后，从哪一步起与原来不同？
 
@@ -117,7 +119,7 @@ def apart_after_restart(
     save、load：save(state) 是检查点的内容，一段文本；load(text) 由它得到状态。
     batches：每一步一个批次。
     at：训练在步骤 at（从 0 数起）之前停下，再从当时写的检查点继续。
-    返回损失与从未停过的训练不同（相差超过其自身的 1e-9）的第一个步骤的编号；没有这样的步骤时返回 -1。
+    返回第一个损失不同的步骤的编号，不同是指与从未停过的训练的损失相差超过后者的 1e-9；没有这样的步骤时返回 -1。
     """
     # TODO: two trainings; through what does the second one's state go?
     # TODO：训练两次；第二次的状态要经过什么？
@@ -130,13 +132,13 @@ def changed(
     """The figures that a commit changed.
 
     before, after: figures by name, none below 0. One that is not there is 0.
-    within: by which part of the figure before it may differ, from 0 to below 1.
+    within: by which fraction of the figure before a figure may differ, from 0 to below 1.
     Returns {name: (before, after)} of those that differ by more.
 
     一次提交改变了哪些数字？
 
     before、after：按名字存放的数字，没有负数。没有写出的数字是 0。
-    within：与原来相比允许相差几分之几，从 0 到小于 1。
+    within：与原来相比允许相差几分之几，不小于 0，小于 1。
     返回相差更多的那些：一个字典，键是名字，值是之前和之后的两个数。
     """
     # TODO: which names are there, and what is «more» a part of?

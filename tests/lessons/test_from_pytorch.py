@@ -2,11 +2,13 @@
 
 import importlib
 import sys
+from functools import partial
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 from jax import P, lax
 
@@ -31,6 +33,43 @@ def test_in_f64_the_twin_has_pytorchs_losses(programs):
         for i, theirs in enumerate(rows.recorded["losses"]["f64"][:8]):
             state, value = run(state, rows.batch(i))
             assert float(value) == pytest.approx(theirs, rel=1e-13)
+
+
+def losses(twin, rows, dtype, **how):
+    """Of the twin's forty steps."""
+    w = {n: jnp.asarray(x, dtype) for n, x in twin.taken(np.load(LESSON / "start.npz")).items()}
+    state, run = (w, twin.optimizer().init(w)), jax.jit(partial(twin.step, how=twin.How(**how)))
+    values = []
+    for i in range(40):
+        state, value = run(state, rows.batch(i))
+        values.append(float(value))
+    return np.array(values)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_with_sums_in_f32_bf16_is_as_near_as_pytorchs_two_dtypes(programs, monkeypatch, own):
+    twin, rows = programs
+
+    def linear(w, name, x, how):
+        a, b = w[f"{name}.weight"].astype(how.half), w[f"{name}.bias"]
+        return (jnp.matmul(x.astype(how.half), a, preferred_element_type=jnp.float32) + b).astype(how.half)
+
+    monkeypatch.setattr(twin, "linear", linear)
+    theirs = {kind: np.array(rows.recorded["losses"][kind]) for kind in ("bf16", "f32")}
+    off = abs(losses(twin, rows, "float32", half="bfloat16", own=own) / theirs["bf16"] - 1)
+    assert off.max() < 2 * abs(theirs["bf16"] / theirs["f32"] - 1).max()
+
+
+def test_the_first_three_gradients_are_not_clipped(programs):
+    twin, rows = programs
+    w = {n: jnp.asarray(x) for n, x in twin.taken(np.load(LESSON / "start.npz")).items()}
+    state, run = (w, twin.optimizer().init(w)), jax.jit(twin.step)
+    gradient = jax.jit(jax.grad(lambda w, tokens: twin.loss(w, tokens.reshape(-1, tokens.shape[-1]))))
+    norms = []
+    for i in range(4):
+        norms.append(float(optax.tree.norm(gradient(state[0], rows.batch(i)))))
+        state, _ = run(state, rows.batch(i))
+    assert [norm < 0.5 for norm in norms] == [True, True, True, False]
 
 
 def found(check_vma, cast, of, n=4):
