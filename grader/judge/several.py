@@ -90,14 +90,14 @@ def _says_enough(values: Column) -> bool:
 
 
 def _by_number(spec: Spec, got: Column, expected: Column, columns: dict[str, Column]) -> tuple[str, ...]:
-    """Two mistakes whose factors multiply, or whose terms add up, to what came back."""
+    """Two mistakes whose factors multiply, or whose terms add up, to what came back; not to what is right."""
     a, b = _numbers(got), _numbers(expected)
     if a is None or b is None or a.shape != b.shape:
         return ()
     arrays = {name: x for name, column in columns.items() if (x := _numbers(column)) is not None and x.shape == b.shape}
     found = []
     for (one, x), (other, y) in combinations(arrays.items(), 2):
-        both = ~_near(x, b, spec) & ~_near(y, b, spec)
+        both = ~_near(x, b, spec) & ~_near(y, b, spec) & ~_near(a, b, spec)
         if len(np.unique(a[both])) < ENOUGH or _near(x, y, spec).all():
             continue
         if _near(a * b, x * y, spec).all() or _near(a + b, x + y, spec).all():

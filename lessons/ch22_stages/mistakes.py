@@ -213,6 +213,8 @@ def _pipelined(w, head, x, y, mesh, **other):
     masked = other.get("masked", lambda s, m: (s == n - 1) & (m >= 0))
     fed = other.get("fed", lambda t: jnp.minimum(t, microbatches - 1))
     asked = other.get("asked", lambda t: jnp.maximum(t - (n - 1), 0))
+    to_next = [(i, i + 1) for i in range(n - 1)]
+    early = other.get("early")
 
     def loss(w, head, x, y):
         s = lax.axis_index("stage")
@@ -221,12 +223,15 @@ def _pipelined(w, head, x, y, mesh, **other):
 
         def tick(carry, t):
             a, total = carry
+            if early:
+                a = lax.ppermute(a, "stage", to_next)
             a = jnp.where(s == 0, x[fed(t)], a)
             a = a + jnp.tanh(a @ w["up"][0]) @ w["down"][0]
             off = jnp.mean((a @ head - y[asked(t)]) ** 2)
             total += jnp.where(masked(s, t - (n - 1)), off, 0)
-            to_next = [(i, i + 1) for i in range(n - 1)]
-            return (lax.ppermute(a, "stage", to_next), total), None
+            if not early:
+                a = lax.ppermute(a, "stage", to_next)
+            return (a, total), None
 
         start = jnp.zeros_like(x[0]), jnp.float32(0)
         start = lax.pcast(start, "stage", to="varying")
@@ -282,6 +287,10 @@ def pipelined__gradient_times_devices(w, head, x, y, mesh):
 
 def pipelined__summed_every_tick(w, head, x, y, mesh):
     return _pipelined(w, head, x, y, mesh, late=True)
+
+
+def pipelined__sent_again(w, head, x, y, mesh):
+    return _pipelined(w, head, x, y, mesh, early=True)
 
 
 def pipelined__all_kept(w, head, x, y, mesh):

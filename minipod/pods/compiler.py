@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -259,7 +260,9 @@ def _placed(leaf: Any, mesh: Any) -> Any:
 
 
 def _source(function: Any) -> Path | None:
-    code = getattr(inspect.unwrap(function), "__code__", None)
+    while isinstance(function := inspect.unwrap(function), partial):
+        function = function.func
+    code = getattr(function, "__code__", None)
     path = Path(code.co_filename) if code else None
     return path if path and path.is_file() else None
 

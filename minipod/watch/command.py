@@ -19,16 +19,16 @@ def watch(folder: str | Path, limit: float = LIMIT) -> bool:
     looking, limit = Folder(folder), _checked(limit)
     beats, unreadable = looking.look()
     _say(head(beats))
-    before: set[tuple[str, tuple[int, ...]]] = set()
+    before: set[tuple[str, tuple[int, ...], bool]] = set()
     bad = False
     while True:
         found = judge(beats, limit)
-        now = {(f.kind, f.processes): f.sentence for f in found}
-        now |= {(sentence, ()): sentence for sentence in unreadable}
+        now = {(f.kind, f.processes, f.open): f.sentence for f in found}
+        now |= {(sentence, (), False): sentence for sentence in unreadable}
         for key in now.keys() - before:
             _say(now[key])
-        still = {p for _, processes in now for p in processes}
-        for p in sorted({p for _, processes in before for p in processes} - still):
+        still = {p for _, processes, _ in now for p in processes}
+        for p in sorted({p for _, processes, _ in before for p in processes} - still):
             _say(f"process {p} goes on")
         bad |= bool(now)
         before = set(now)

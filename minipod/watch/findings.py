@@ -24,11 +24,15 @@ CLOCK = 2.0  # seconds that clocks may be apart
 
 @dataclass(frozen=True)
 class Finding:
-    """What there is to say. kind: `silent`, `gone`, `hangs`, `slow` or `clock`; `processes`: whose fault it may be."""
+    """What there is to say. kind: `silent`, `gone`, `hangs`, `slow` or `clock`; `processes`: whose fault it may be.
+
+    `open`: where it happens is not known yet, and is worth a sentence when it is.
+    """
 
     kind: str
     processes: tuple[int, ...]
     sentence: str
+    open: bool = False
 
 
 def judge(beats: list[Beat], limit: float = LIMIT) -> list[Finding]:
@@ -143,7 +147,8 @@ def _slow(who: _Names, alive: Iterable[Beat]) -> list[Finding]:
     if own[last] <= TIMES * others + MORE:
         return []
     text = f"{who(last)} is slow: {own[last]:.3f} s of its own before each step, the others {others:.3f}"
-    return [Finding("slow", (last.process,), text + (f"; mostly{at(last.own_at)[1:]}" if last.own_at else ""))]
+    text += f"; mostly{at(last.own_at)[1:]}" if last.own_at else ""
+    return [Finding("slow", (last.process,), text, open=not last.own_at)]
 
 
 def _clocks(who: _Names, beats: list[Beat]) -> list[Finding]:

@@ -11,7 +11,8 @@ from publish.reference import places
 from publish.reference.places import Edition
 
 # All that is said would make the page the heaviest of the site; the rest is read where the answer is checked.
-FIRST = re.compile(r".{25,}?(?:[。！？]|[.!?](?= [A-Z`“])|$)")
+# A Chinese character says as much as two letters do.
+FIRST = re.compile(r"(?:.{25,}?[.!?](?= [A-Z`“])|.{12,}?[。！？]|.*$)")
 
 
 def lines(edition: Edition) -> Iterator[str]:

@@ -8,6 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -15,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from minipod import cluster
 from minipod.__main__ import main
 from minipod.cluster import Heartbeat
-from minipod.watch import Beat, Finding, Folder, judge
+from minipod.watch import Beat, Finding, Folder, command, judge
 from minipod.watch.page import page, prometheus
 
 SUM = ("train.py", 20, "total = sum_of(batch)")
@@ -80,6 +81,18 @@ def test_the_straggler_of_sixteen_is_named_with_its_host_and_its_line():
         "mostly at rows.py:7 `batch = read(path)`"
     )
     assert judge([beat(p, 16, own_seconds=0.03 if p == 5 else 0.01) for p in range(16)]) == [], "a hiccup"
+
+
+def test_a_straggler_whose_line_is_not_known_yet_is_told_again_when_it_is(monkeypatch, capsys):
+    def seen(place, doing="together"):
+        return [beat(p, 2, doing=doing, own_at=place, own_seconds=0.1 if p else 0.01) for p in range(2)], []
+
+    looks = iter([seen(None), seen(None), seen(READ), seen(READ), seen(READ, "ended")])
+    monkeypatch.setattr(command, "Folder", lambda _: SimpleNamespace(look=lambda: next(looks)))
+    monkeypatch.setattr(command, "LOOK", 0)
+    assert command.watch("beats")
+    told = [line for line in capsys.readouterr().out.splitlines() if " is slow" in line]
+    assert ["rows.py:7" in line for line in told] == [False, True], told
 
 
 def test_who_stands_outside_jax_is_waited_for_by_the_others():

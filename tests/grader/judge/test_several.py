@@ -57,6 +57,11 @@ def test_small_numbers_that_fit_by_accident_are_not_enough():
     assert named([2, 2, 2], [4, 4, 4], first=[8, 8, 8], second=[1, 1, 1]) == ()
 
 
+def test_two_that_cancel_do_not_explain_an_answer_whose_values_are_right():
+    """What is wrong with it is its bytes, say: a sum for a mean and one mean too many are not in it."""
+    assert named(X, X, summed=[4 * x for x in X], twice=[x / 4 for x in X]) == ()
+
+
 def test_each_wrong_case_is_explained_by_one_of_them():
     right = [x for x in X] + [x + 5 for x in X]
     first = [-x for x in X] + [x + 5 for x in X]

@@ -70,7 +70,7 @@ def python(tmp_path_factory) -> str:
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     python = str(folder / "bin/python")
     project = copy(tmp_path_factory.mktemp("installed") / "project")  # pip writes into the folder that it installs
-    done = pip(python, f"{project}[neighbours]")
+    done = pip(python, str(project / "minipod"), f"{project}[neighbours]")
     assert done.returncode == 0, done.stderr[-2000:]
     return python
 

@@ -4,9 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 
+import jax
 import pod_programs
 import pytest
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
 
 from minipod import pods
 from minipod.pods import compiler, making, recorded
@@ -45,6 +49,16 @@ def test_what_was_recorded_is_returned_and_says_so(no_libtpu, tmp_path):
     assert plan.sent == {"data": 3 * 2 * 3 / 4 * 2**20}
     assert plan.collectives[0].groups == ((0, 1, 2, 3),)
     assert "recorded with jax" in str(plan) and "not compiled here" in plan._repr_html_()
+
+
+def test_a_function_of_which_some_arguments_are_bound_has_its_recording_beside_it_too(no_libtpu, tmp_path):
+    path = tmp_path / "program.py"
+    exec(compile("def step(mesh, x):\n    return x.sum()", path, "exec"), known := {})
+    path.write_text("def step(mesh, x): ...")
+    x = jax.ShapeDtypeStruct((8,), "float32", sharding=NamedSharding(mesh := pods.mesh("v5e:2x2", data=4), P("data")))
+    function = jax.jit(partial(known["step"], mesh))
+    recorded.save([recorded.entry(compiler.trace(function, x), FACTS, VERSIONS)], tmp_path)
+    assert pods.compile(function, x).recorded
 
 
 def test_nothing_recorded_says_what_to_install(no_libtpu, tmp_path):
