@@ -9,7 +9,7 @@ python = $(firstword $(wildcard $(HOME)/.pyenv/versions/$(1).*/bin/python /usr/l
 WORKERS = $(shell $(BIN)/python -c 'import os; print(min(6, 2 + (os.cpu_count() or 1)))')
 CHOSEN = not long and not mutants and not rarely
 
-.PHONY: learn book pdf epub zip record record-both verify release-check release serve env sync format test test-long mutants held-out check pins env-newest test-newest audit speed clean system
+.PHONY: learn book pdf epub zip record record-both verify release-check release serve env sync format test test-long test-peers mutants held-out check pins env-newest test-newest audit speed clean system
 
 # FRESH=1 executes every cell here; otherwise what book/outputs/ has for the cells as they are is taken from there.
 book: env  ## write _build/html/{en,zh-Hans,zh-Hant}/
@@ -75,6 +75,11 @@ test-long: env
 # And what says once more what `make test-long` says: other editions, more random programs.
 mutants: env
 	@$(BIN)/python -m pytest tests -m "mutants or rarely" -n $(WORKERS) --dist worksteal
+
+# JAX's own multi-process tests under minipod's plug-in and under their own launcher; git clone github.com/jax-ml/jax first.
+test-peers: env  ## COPY=the folder of that clone: each verdict that differs
+	@$(BIN)/python -m pip install --quiet absl-py
+	@$(BIN)/python tests/peers/jax_multiprocess.py '$(COPY)'
 
 # Answers by people who had only the statements: how many are caught, named, led there. CHAPTERS='ch03 ch07'
 held-out: env

@@ -36,6 +36,7 @@ def pytest_collection_modifyitems(items):
 """
 # Test, or all of a file, and why its verdict may be another.
 DIFFERENT = {
+    "device_id_test.DeviceIdTest.testDeviceIds": "reads --multiprocess_test_worker_id, which only their launcher sets",
     "socket_transfer_test": "sets its options under `if __name__ == '__main__'`, which pytest does not run",
 }
 LIMIT = 1800  # seconds of all files under one launcher

@@ -86,51 +86,6 @@ def one_step(
     return w, most
 
 
-# what: this answer believes checkpoint recomputes only arithmetic, so the permute may stand inside the checkpointed tick; it is sent again in the backward
-def pipelined(
-    w: dict[str, jax.Array],
-    head: jax.Array,
-    x: jax.Array,
-    y: jax.Array,
-    mesh: Mesh,
-) -> tuple[jax.Array, dict[str, jax.Array], jax.Array]:
-    n = mesh.shape["stage"]
-    count = x.shape[0]
-    ring = [(s, (s + 1) % n) for s in range(n)]
-
-    def local(w, head, x, y):
-        i = lax.axis_index("stage")
-
-        def loss_here(w, head):
-            up, down = w["up"][0], w["down"][0]
-
-            @jax.checkpoint
-            def tick(sent, up, down, head, t):
-                a = lax.ppermute(sent, "stage", ring)
-                a = jnp.where(i == 0, x[jnp.minimum(t, count - 1)], a)
-                out = a + jnp.tanh(a @ up) @ down
-                m = t - (n - 1)
-                err = jnp.mean((out @ head - y[jnp.maximum(m, 0)]) ** 2)
-                return out, jnp.where((i == n - 1) & (m >= 0), err, 0.0)
-
-            def step(sent, t):
-                return tick(sent, up, down, head, t)
-
-            _, losses = lax.scan(step, jnp.zeros_like(x[0]), jnp.arange(count + n - 1))
-            return losses.sum() / count
-
-        loss, (gw, gh) = jax.value_and_grad(loss_here, argnums=(0, 1))(w, head)
-        return lax.psum(loss, "stage"), gw, lax.psum(gh, "stage")
-
-    return jax.shard_map(
-        local,
-        mesh=mesh,
-        in_specs=(P("stage"), P(), P(), P()),
-        out_specs=(P(), P("stage"), P()),
-        check_vma=False,
-    )(w, head, x, y)
-
-
 # what: this answer believes that multiplying by 0 clears whatever the middle devices hold (NaN and inf stay)
 def shared_gradient(g: jax.Array, mesh: Mesh) -> jax.Array:
     n = mesh.shape["stage"]
