@@ -27,6 +27,20 @@ def budget__one_way(bill):
     return sum(_sent(c, around=1) * c["times"] for c in bill)
 
 
+def budget__gather_of_pieces(bill):
+    def sent(c):
+        return _sent(c) * (c["devices"] if c["op"] == "all-gather" else 1)
+
+    return sum(sent(c) * c["times"] for c in bill)
+
+
+def budget__permute_part(bill):
+    def sent(c):
+        return _sent({**c, "op": c["op"].removeprefix("collective-")})
+
+    return sum(sent(c) * c["times"] for c in bill)
+
+
 def budget__doubled(bill):
     return 2 * sum(_sent(c) * c["times"] for c in bill)
 
@@ -64,6 +78,11 @@ def first_bad__any_change(bill, n):
 def first_bad__exactly_twice(bill, n):
     first = bill(0)
     return _bisected(bill, n, lambda b: b == 2 * first)[1]
+
+
+def first_bad__at_least_twice(bill, n):
+    first = bill(0)
+    return _bisected(bill, n, lambda b: b >= 2 * first)[1]
 
 
 def first_bad__beside_each_other(bill, n):
@@ -139,6 +158,15 @@ def drifts__no_ring(w, mesh):
     return _drifts(w, mesh, other)
 
 
+def drifts__pairs(w, mesh):
+    partners = [(i, i ^ 1) for i in range(mesh.size)]
+
+    def other(x):
+        return jnp.any(_bits(x) != lax.ppermute(_bits(x), "data", partners))
+
+    return _drifts(w, mesh, other)
+
+
 def drifts__gathers(w, mesh):
     def other(x):
         all_of_them = lax.all_gather(_bits(x), "data", tiled=True)
@@ -155,9 +183,9 @@ def _losses(step, state, batches):
     return state, found
 
 
-def _first(rest, whole, at=0):
+def _first(rest, whole, at=0, scale=abs):
     for i, (a, b) in enumerate(zip(rest, whole, strict=False)):
-        if abs(a - b) > 1e-9 * abs(b):
+        if abs(a - b) > 1e-9 * scale(b):
             return i + at
     return -1
 
@@ -202,6 +230,14 @@ def apart_after_restart__only_the_last(start, step, save, load, batches, at):
         start, step, batches, at, lambda s: load(save(s)), through
     )
     return -1 if _first(rest[-1:], whole[-1:]) < 0 else len(batches) - 1
+
+
+def apart_after_restart__absolute(start, step, save, load, batches, at):
+    through = batches[at:]
+    rest, whole = _two(
+        start, step, batches, at, lambda s: load(save(s)), through
+    )
+    return _first(rest, whole[at:], at, scale=lambda loss: 1)
 
 
 def _changed(names, before, after, differs):

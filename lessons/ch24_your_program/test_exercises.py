@@ -21,7 +21,7 @@ OPS = [
 
 def test_budget(check):
     def entry(rng, op, times=None):
-        n = int(rng.choice([2, 4, 8, 16]))
+        n = int(rng.choice([2, 4, 8, 16][op == "collective-permute" :]))
         return {
             "op": op,
             "bytes": n * int(rng.integers(100, 5000)),
@@ -84,6 +84,7 @@ def test_drifts(check):
             (8, "nan"),
             (2, "zero"),
             (4, "middle"),
+            (4, "pairs"),
         ):
             (size,) = fitting(size)
             devices = rng.permutation(np.array(jax.devices()[:size]))
@@ -97,6 +98,8 @@ def test_drifts(check):
                 w[{"first": 0, "last": -1, "middle": size // 2}[kind], at] += (
                     0.5
                 )
+            elif kind == "pairs":
+                w[size // 2 :, at] += 0.5
             elif kind == "cancels":
                 w[:, at] = 1.0
                 w[0, at], w[-1, at] = 1.5, 0.5

@@ -15,15 +15,6 @@ def budget__no_permutes(bill):
     return budget([c for c in bill if c["op"] != "collective-permute"])
 
 
-def budget__half_of_the_permutes(bill):
-    total = 0
-    for c in bill:
-        n = c["devices"]
-        twice = 2 if c["op"] == "all-reduce" else 1
-        total += twice * (n - 1) * c["bytes"] // n * c["times"]
-    return total
-
-
 def budget__in_kilobytes(bill):
     from solutions.ch24_your_program import budget
 
