@@ -40,6 +40,21 @@ def test_a_line_is_as_long_as_is_good_to_read(browser, html):
         assert 32 <= seen(browser, html, page).run(columns) <= 38
 
 
+# Columns of each block of code that has to be scrolled to be read.
+SCROLLED = """[...document.querySelectorAll('div.highlight pre')].filter(block => {
+    for (const box of document.querySelectorAll('details')) box.open = true
+    return block.scrollWidth > block.clientWidth + 1
+}).map(block => Math.max(...block.textContent.split('\\n').map(line => line.length)))"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("width", [1000, 1200, 1440])
+def test_code_of_80_columns_is_read_without_scrolling(browser, html, width):
+    for page in ("en/ch09_training", "zh-Hans/ch03_sharding"):
+        columns = seen(browser, html, page, width).run(SCROLLED)
+        assert min(columns, default=81) > 80, (page, columns)
+
+
 # What can be focused and is in sight, and shows nothing when it is.
 UNSEEN = """[...document.querySelectorAll('a[href], button, input, summary, [tabindex="0"]')].filter(element => {
     if (!element.checkVisibility({visibilityProperty: true})) return false
