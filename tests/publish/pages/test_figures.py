@@ -8,14 +8,20 @@ from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 from picture_gallery import GALLERY, mesh
 
+from grader.exercise import chapters
 from minipod import pictures
 from minipod.drawing import phrases, svg
-from publish.page import ROOT
+from publish.page import ROOT, chapter_of
 from publish.pages import figures, terms
 
 
 def figure(picture: pictures.Picture) -> str:
     return picture._repr_mimebundle_()["text/html"]
+
+
+def html(output: dict) -> str:
+    """What a recorded output of a cell shows as HTML."""
+    return "".join(output.get("data", {}).get("text/html", ""))
 
 
 def colours(markup: str) -> list[int]:
@@ -26,10 +32,10 @@ ROWS = pictures.sharding(NamedSharding(mesh(2, 4), P("x")), (4, 8))
 
 
 def test_a_picture_has_a_number_a_caption_and_an_address_in_every_edition():
-    shown = {e: figures.shown(figure(ROWS), "ch03_sharding", "place", 2, e) for e in ("en", "zh-Hans", "zh-Hant")}
+    shown = {e: figures.shown(figure(ROWS), "ch03_sharding", "other", 2, e) for e in ("en", "zh-Hans", "zh-Hant")}
     for html in shown.values():
-        assert html.startswith('<figure class="minipod" id="fig-place"><svg')
-        assert re.search(r'</svg><figcaption><a href="#fig-place">', html) and html.endswith("</figcaption></figure>")
+        assert html.startswith('<figure class="minipod" id="fig-other"><svg')
+        assert re.search(r'</svg><figcaption><a href="#fig-other">', html) and html.endswith("</figcaption></figure>")
     assert "\">Figure 3.2</a> An array [4,8] P('x') in 2 shards (2 × 1)</figcaption>" in shown["en"]
     assert "\">图 3.2</a> 数组 [4,8] P('x')，共 2 个分片（2 × 1）</figcaption>" in shown["zh-Hans"]
     assert "\">圖 3.2</a> 陣列 [4,8] P('x')" in shown["zh-Hant"]
@@ -37,7 +43,8 @@ def test_a_picture_has_a_number_a_caption_and_an_address_in_every_edition():
 
 def test_a_chapter_can_say_what_its_picture_shows():
     html = figures.shown(figure(pictures.curve({"one device": [5, 2]})), "ch09_training", "picture-curve", 1, "en")
-    assert '">Figure 9.1</a> The loss of 40 steps on one device</figcaption>' in html  # chapter.toml has it
+    said = "The loss of 40 steps on one device: it begins just below 6 and ends below 3, though single steps go up"
+    assert f'">Figure 9.1</a> {said}</figcaption>' in html  # chapter.toml has it
 
 
 CAPTIONS = {
@@ -121,12 +128,22 @@ def test_in_the_book_every_picture_has_its_data_and_says_in_english_what_they_sa
     for path in sorted(ROOT.glob("book/outputs/*.json")):
         for cell in json.loads(path.read_text("utf-8"))["cells"]:
             for output in cell["outputs"]:
-                html = "".join(output.get("data", {}).get("text/html", ""))
-                if figures.OPEN in html:
-                    kinds.append(svg.data(html)["kind"])
+                if figures.OPEN in html(output):
+                    kinds.append(svg.data(html(output))["kind"])
                     plain = "".join(output["data"]["text/plain"]).replace("\n", " ")  # a player's steps, a line each
-                    assert figures.description(svg.data(html), "en") == plain
+                    assert figures.description(svg.data(html(output)), "en") == plain
     assert len(kinds) > 50 and {"sharding", "mesh", "traffic", "curve", "devices", "hosts", "calls"} <= set(kinds)
+
+
+def test_every_figure_of_a_chapter_has_a_caption_written_for_it():
+    wrong = []
+    for name in chapters.lessons_in(ROOT / "lessons", drafts=False):
+        cells = json.loads((ROOT / f"book/outputs/{name}.json").read_text("utf-8"))["cells"]
+        drawn = [cell["name"] for cell in cells if any(figures.OPEN in html(output) for output in cell["outputs"])]
+        written = [row.cell for row in chapter_of(name).figures]
+        if drawn != written:
+            wrong.append(f"lessons/{name}/chapter.toml: [[figures]] has {written}, and the cells that draw are {drawn}")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_chinese_words_at_the_side_stand_upright_and_english_ones_are_turned():
