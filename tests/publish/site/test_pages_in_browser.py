@@ -65,7 +65,7 @@ def test_what_the_theme_says_of_a_chinese_page_is_chinese(html):
 
 
 @needs_chromium
-@pytest.mark.parametrize("page", ["index", "start", "ch03_sharding", "ch10_processes", "ch14_launching", "teaching"])
+@pytest.mark.parametrize("page", ["index", "start", "ch05_constraints", "ch10_processes", "ch14_launching", "teaching"])
 def test_no_error_no_outside_request_and_nothing_wider_than_a_phone(browser, base, page):
     for edition in EDITIONS:
         browser.look(390, 844)
