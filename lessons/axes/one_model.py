@@ -1,6 +1,6 @@
 """One step of one model, with one mesh axis of six kinds.
 
-    minipod plan lessons/axes/six.py:tensor --on v5e:2x2 --mesh tensor=4
+    minipod plan lessons/axes/one_model.py:tensor --on v5e:2x2 --mesh tensor=4
 
 Eight layers of attention and MLP, without embedding and head. Each function
 takes a mesh of one axis, and returns (step, arguments).
@@ -107,8 +107,8 @@ def experts(x, w, axis, room):
     places = int(room * len(x) * 2 / n)
     e = who.T.reshape(-1)
     order = jnp.argsort(e)
-    first = jnp.searchsorted(e[order], jnp.arange(n))
-    place = jnp.arange(e.size) - first[e[order]]
+    place = jnp.arange(e.size)
+    place -= jnp.searchsorted(e[order], jnp.arange(n))[e[order]]
     before = jnp.zeros_like(e).at[order].set(place).reshape(2, -1).T
     slot = jnp.where(before < places, who * places + before, n * places)
     box = jnp.zeros((n * places, d), x.dtype).at[slot].set(x[:, None])
