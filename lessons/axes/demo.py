@@ -30,7 +30,8 @@ def plan(axis, on=NEAR):
 for name, number in vars(WHOLE).items():
     if name != "dtype":
         print(f"{name} {number}", end="; ")
-print("bf16;", *plan("data").versions.values())
+print("bf16")
+print(", ".join(f"{n} {v}" for n, v in plan("data").versions.items()))
 
 # %% what-is-sent
 print("axis      operation          times     GB of a chip")
