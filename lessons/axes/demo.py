@@ -27,10 +27,9 @@ def plan(axis, on=NEAR):
     return found
 
 
-for name, number in vars(WHOLE).items():
-    if name != "dtype":
-        print(f"{name} {number}", end="; ")
-print("bf16")
+said = [f"{name} {number}" for name, number in vars(WHOLE).items()]
+print("; ".join(said[:5]))
+print("; ".join([*said[5:9], "bf16"]))
 print(", ".join(f"{n} {v}" for n, v in plan("data").versions.items()))
 
 # %% what-is-sent
