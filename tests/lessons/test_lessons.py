@@ -12,9 +12,9 @@ from grader.exercise.chapters import given_out
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = [path.parent.name for path in given_out(ROOT / "lessons", "exercises.py")]
-SHOWN = ["start", *CHAPTERS]
+SHOWN = ["start", "axes", *CHAPTERS]
 LONG, RARELY = pytest.mark.long, pytest.mark.rarely
-SCRIPTS = ("start",)  # run in every `make test`, in which the book executes the cells of two
+SCRIPTS = ("start", "axes")  # run in every `make test`, in which the book executes the cells of two
 SLOW = (
     "ch09_training",
     "ch11_data",

@@ -1,0 +1,88 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       format_name: percent
+# ---
+
+# %% begin
+import sys
+from collections import Counter
+from pathlib import Path
+
+import minipod
+from minipod import traffic
+from minipod.chips import chip
+from minipod.pods import recorded
+
+lesson = Path(minipod.__file__).parents[1] / "lessons/axes"
+sys.path.append(str(lesson))
+from one_model import SPECS, WHOLE
+
+NEAR, FAR = "v5e:2x2", "4xv5e:1x1"  # one slice; four slices of a chip each
+
+
+def plan(axis, on=NEAR):
+    (found,) = recorded.plans(lesson, axis, on, **{axis: 4})
+    return found
+
+
+said = [f"{name} {number}" for name, number in vars(WHOLE).items()]
+print("; ".join(said[:5]))
+print("; ".join([*said[5:9], "bf16"]))
+print(", ".join(f"{n} {v}" for n, v in plan("data").versions.items()))
+
+# %% what-is-sent
+print("axis      operation          times     GB of a chip")
+for axis in SPECS:
+    times, sent = Counter(), Counter()
+    for c in plan(axis).collectives:
+        if c.bytes > 1000:  # not the sum of the loss
+            times[c.op] += c.times
+            sent[c.op] += c.sent
+    for op in times:
+        print(f"{axis:9} {op:19} {times[op]:4} {sent[op] / 1e9:10.2f}")
+
+# %% on-two-networks
+print("axis        GiB held  ms: arithmetic      ICI   waited      DCN")
+for axis in SPECS:
+    near, far = plan(axis), plan(axis, FAR)
+    s, waited = near.seconds, near.estimate["for_network"]
+    times = s.compute, s.network, waited, far.seconds.network
+    flops, *ms = (f"{1e3 * t:9.0f}" for t in times)
+    held = near.memory["peak"] / 2**30
+    print(f"{axis:9} {held:10.1f} {flops:>15}", "".join(ms))
+
+# %% on-gpus
+LINKS = "NVLink 4 (H100)", "InfiniBand NDR"
+
+
+def on_gpus(axis):
+    """Seconds of arithmetic, on NVLink, on InfiniBand."""
+    found = plan(axis)
+    flops = sum(found.flops.values()) / chip("H100").peak("bf16")
+    return flops, *(traffic.seconds(found.collectives, at) for at in LINKS)
+
+
+print("axis       ms: arithmetic   NVLink  InfiniBand")
+for axis in SPECS:
+    flops, near, far = (1e3 * t for t in on_gpus(axis))
+    print(f"{axis:9} {flops:15.0f} {near:8.0f} {far:11.0f}")
+
+
+# %% how-far
+def four(axis):
+    """Arithmetic ÷ network, over ICI, DCN, NVLink and InfiniBand."""
+    near, far = plan(axis).seconds, plan(axis, FAR).seconds
+    flops, *gpu = on_gpus(axis)
+    tpu = near.network, far.network
+    return [near.compute / t for t in tpu] + [flops / t for t in gpu]
+
+
+tokens = WHOLE.rows * WHOLE.length // 4
+print(f"{'':32} ICI     DCN   NVLink  InfiniBand")
+for axis in "data", "fsdp":
+    least = "".join(f"{tokens / ratio:9,.0f}" for ratio in four(axis))
+    print(f"{axis:6} from tokens a device {least}")
+most = "".join(f"{1 + 3 * ratio:9.1f}" for ratio in four("tensor"))
+print(f"tensor up to devices         {most}")
