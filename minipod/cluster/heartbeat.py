@@ -82,9 +82,10 @@ class Heartbeat:
 
     def _run(self) -> None:
         while True:
+            ending = self._end.is_set()  # asked first: what is being written meanwhile does not say that it ends
             with contextlib.suppress(OSError):
                 self._write()
-            if self._end.is_set():
+            if ending:
                 return
             self._end.wait(self._every)
 

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -240,6 +241,30 @@ def test_a_heartbeat_says_where_its_process_stands_and_that_it_ends(tmp_path: Pa
     assert said.at and said.at[0] == "test_watch.py" and said.at[2] == "time.sleep(0.3)"
     assert said.own_seconds and said.own_seconds > 0.01 and own.own == pytest.approx(said.own_seconds, abs=1e-5)
     own.close()
+    ((said,), _) = Folder(tmp_path).look()
+    assert said.doing == "ended"
+
+
+def test_who_ends_while_it_is_being_written_down_says_so_all_the_same(tmp_path: Path, monkeypatch):
+    writing, go_on = threading.Event(), threading.Event()
+    told = Heartbeat._told
+
+    def slowly(self):
+        said = told(self)
+        if said["doing"] != "ended":
+            writing.set()
+            go_on.wait(10)
+        return said
+
+    monkeypatch.setattr(Heartbeat, "_told", slowly)
+    own = Heartbeat(tmp_path, every=0.01)
+    own.begin(1)
+    assert writing.wait(10)
+    ending = threading.Thread(target=own.close)
+    ending.start()
+    assert own._end.wait(10)
+    go_on.set()
+    ending.join(10)
     ((said,), _) = Folder(tmp_path).look()
     assert said.doing == "ended"
 
