@@ -145,5 +145,10 @@ def test_the_root_page_leads_to_an_edition(browser, base):
     choose = "document.querySelector('.languages a[data-edition=zh-Hant]')?.click()"
     browser.wait_for(f"{choose}, localStorage.getItem('edition') === 'zh-Hant'")
     browser.wait_for("location.pathname.endsWith('/zh-Hant/index.html')")
-    browser.open(f"{base}/index.html")
-    browser.wait_for("location.pathname.endsWith('/zh-Hant/index.html')")
+    for _ in range(5):  # a page in another process may see what was stored a moment later
+        browser.open(f"{base}/index.html")
+        browser.wait_for("/\\/(en|zh-Hans|zh-Hant)\\/index.html$/.test(location.pathname)")
+        if browser.run("location.pathname").endswith("/zh-Hant/index.html"):
+            break
+    else:
+        pytest.fail("the root page forgets the edition that was chosen")
