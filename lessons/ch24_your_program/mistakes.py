@@ -197,6 +197,13 @@ def _two(start, step, batches, at, through, again):
     return rest, whole
 
 
+def _through_text(start, step, save, load, batches, at):
+    def again(state):
+        return load(save(state))
+
+    return _two(start, step, batches, at, again, batches[at:])
+
+
 def apart_after_restart__never_loaded(start, step, save, load, batches, at):
     rest, whole = _two(start, step, batches, at, lambda s: s, batches[at:])
     return _first(rest, whole[at:], at)
@@ -217,26 +224,17 @@ def apart_after_restart__step_twice(start, step, save, load, batches, at):
 
 
 def apart_after_restart__from_the_restart(start, step, save, load, batches, at):
-    through = batches[at:]
-    rest, whole = _two(
-        start, step, batches, at, lambda s: load(save(s)), through
-    )
+    rest, whole = _through_text(start, step, save, load, batches, at)
     return _first(rest, whole[at:])
 
 
 def apart_after_restart__only_the_last(start, step, save, load, batches, at):
-    through = batches[at:]
-    rest, whole = _two(
-        start, step, batches, at, lambda s: load(save(s)), through
-    )
+    rest, whole = _through_text(start, step, save, load, batches, at)
     return -1 if _first(rest[-1:], whole[-1:]) < 0 else len(batches) - 1
 
 
 def apart_after_restart__absolute(start, step, save, load, batches, at):
-    through = batches[at:]
-    rest, whole = _two(
-        start, step, batches, at, lambda s: load(save(s)), through
-    )
+    rest, whole = _through_text(start, step, save, load, batches, at)
     return _first(rest, whole[at:], at, scale=lambda loss: 1)
 
 
