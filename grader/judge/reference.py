@@ -1,5 +1,8 @@
 """The reference solution: whether it comes to its end on this machine, and is right."""
 
+import re
+from pathlib import Path
+
 from grader.exercise.spec import Spec
 from grader.judge.compare import difference
 from grader.judge.verdict import over_budget
@@ -7,13 +10,15 @@ from grader.see.observation import Observation, ProcessResult, Truth
 from grader.see.values import Text
 
 FRAMES = ("@ ", "***")  # of the stack that a C++ library prints when it gives up
+_INNERMOST = re.compile(r'File "([^"]+)", (line \d+ in \S+)')  # in faulthandler's words, the first is where it is
 
 
 def last_words(spec: Spec, solution: list[ProcessResult]) -> str | None:
     """What it said last where it ended on this machine: a limit, or a library that is not whole; None if it did not."""
     for result in sorted(solution, key=lambda r: r.status == "left"):
         if result.status == "hung":
-            return f"TimeoutError: {result.seconds:.0f} s"
+            at = _INNERMOST.search(result.text)
+            return f"TimeoutError: {result.seconds:.0f} s" + (f" ({Path(at[1]).name}, {at[2]})" if at else "")
         if result.status != "ok":
             said = [line.strip() for line in (result.text if result.status == "raised" else result.output).splitlines()]
             last = next((line for line in reversed(said) if line and not line.startswith(FRAMES)), "")

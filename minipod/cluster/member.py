@@ -5,6 +5,7 @@ others, and they wait for it, so that no launcher sees that anything has failed.
 """
 
 import contextlib
+import faulthandler
 import os
 import sys
 import time
@@ -20,8 +21,11 @@ FIRST_GOES_LAST = 0.5  # seconds more, if all leave: without process 0 JAX abort
 def start(command: list[str]) -> None:
     """Run `[-m] PROGRAM ARGUMENTS…` as `python` would; who fails leaves.
 
+    Who is aborted, as JAX does when another is gone, shows its stacks first.
     Returns, or raises SystemExit, where nobody waits for this process.
     """
+    with contextlib.suppress(OSError, ValueError, RuntimeError):  # no stderr
+        faulthandler.enable()
     # further steps of a Slurm job, also of programs that use JAX alone
     if port := port_of_step():
         os.environ["JAX_COORDINATOR_PORT"] = port

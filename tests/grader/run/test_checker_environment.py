@@ -82,7 +82,7 @@ ENDS = {
     "os.abort()": "SIGABRT: the last words",
     "raise MemoryError('no more')": "MemoryError: no more (raise MemoryError('no more'))",
     "raise ImportError('libfoo.so: wrong ELF class')": "ImportError: libfoo.so: wrong ELF class (raise ImportError(",
-    "while True: pass": "TimeoutError: 4 s",
+    "while True: pass": "TimeoutError: 4 s (ch90_one.py, line 5 in double)",
 }
 
 

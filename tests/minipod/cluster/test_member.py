@@ -1,6 +1,7 @@
 """`minipod start`: a process that fails ends at once, whatever waits for it, with its reason and its status."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +67,13 @@ def test_a_traceback_begins_in_the_program_and_exit_handlers_run_where_nobody_wa
     assert (done.returncode, done.stdout) == (1, "tidied\n")
     assert done.stderr.startswith('Traceback (most recent call last):\n  File "program.py", line 7, in <module>\n')
     assert done.stderr.endswith("ZeroDivisionError: division by zero\n")
+
+
+def test_who_is_aborted_by_jax_shows_where_it_was(tmp_path: Path):
+    """As when a peer is suspended, and JAX ends the others before their own watchdogs do."""
+    done = alone("import os\n\ndef step():\n    os.abort()\n\nstep()\n", tmp_path)
+    assert done.returncode == -signal.SIGABRT
+    assert 'program.py", line 4 in step\n' in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize(
