@@ -14,6 +14,7 @@ _TABLES = tomllib.loads(Path(__file__).with_name("languages.toml").read_text(enc
 LANGUAGES = tuple(_TABLES)
 _FALLBACK = {lang: (lang, *table["nearest"]) for lang, table in _TABLES.items()}
 _LOCALES = {locale: lang for lang, table in _TABLES.items() for locale in table["locales"]}
+_BEGINS = re.compile(r"^(?:\[([\w-]+)\]$|([\w-]+)\.[\w-]+ = )", re.M)  # a table, or a line of a derived file
 T = TypeVar("T")
 
 
@@ -45,7 +46,7 @@ def languages() -> str:
 
 def say(key: str, lang: str, **values: Any) -> str:
     """The message `key` in `lang`, its {names} filled in. Raises KeyError for an unknown key."""
-    text = pick(messages()[key], lang).format(**values)
+    text = pick(_entry(key, lang), lang).format(**values)
     return text if lang == "en" else re.sub(r"(?<=[一-鿿]) (?=[一-鿿])", "", text)  # a space only beside Latin
 
 
@@ -63,9 +64,24 @@ def pick(entry: Mapping[str, T], lang: str, otherwise: T | None = None) -> T:
 
 
 @functools.cache
-def messages() -> dict[str, dict[str, str]]:
-    """All messages of messages.toml, in every language that has a file of them."""
-    return read(MESSAGES)
+def _entry(key: str, lang: str) -> dict[str, str]:
+    """One message, in the languages that are read for `lang`; all of them would take a tenth of a chapter's check."""
+    entry: dict[str, str] = {}
+    for path in (MESSAGES, *(MESSAGES.with_suffix(f".{name}.toml") for name in nearest_first(lang))):
+        if key in (pieces := _pieces(path)):
+            entry |= tomllib.loads(pieces[key])[key]
+    if not entry:
+        raise KeyError(key)
+    return entry
+
+
+@functools.cache
+def _pieces(path: Path) -> dict[str, str]:
+    """The text of each message in a file, by its key; none where there is no file."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    begins = [*_BEGINS.finditer(text)]
+    ends = [*(begin.start() for begin in begins[1:]), len(text)]
+    return {begin[1] or begin[2]: text[begin.start() : end] for begin, end in zip(begins, ends, strict=False)}
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -32,4 +32,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 2
         places += [str(HERE / "lessons" / lesson) for lesson in named]
     alone = ["-c", os.devnull] if is_installed(HERE) else []  # not by the settings of a project that installed us
-    return int(pytest.main([f"--rootdir={home(HERE)}", *alone, *places, *others]))
+    return int(pytest.main([f"--rootdir={home(HERE)}", "-p", "no:anyio", *alone, *places, *others]))  # pyproject.toml

@@ -212,7 +212,8 @@ def _turn() -> None:
     for fd, _ in poll.poll(30):
         _read(fd, *readers[fd])
     now = time.monotonic()
-    used = _memory.look([member.pid for job in _live for member in job.members if not member.result])
+    enough = min((OWN + job.memory for job in _live), default=0.0) * 2**30
+    used = _memory.look([m.pid for job in _live for m in job.members if not m.result], enough)
     for job in list(_live):
         for member in job.members:
             _settle(job, member, now, used.get(member.pid, 0) / 2**30)

@@ -24,6 +24,9 @@ SLOW = (
     "ch17_step",
     "ch19_sequences",
     "ch20_serving",
+    "ch21_experts",
+    "ch22_stages",
+    "ch23_from_pytorch",
 )  # minutes; as pages they run, too
 
 

@@ -200,7 +200,7 @@ def test_what_the_kernel_would_keep_is_refused_and_files_count_as_memory(tmp_pat
     add_key = NUMBERS[platform.machine()][1]["add_key"]
     hand_in(folder, "keys", ch90_one=honest + KEYS.format(add_key=add_key))
     hand_in(folder, "inodes", ch90_one=honest + INODES)
-    done, rows = check_class(folder, root, "--limit", "20", "--memory", "0.6", kind=kind)
+    done, rows = check_class(folder, root, "--limit", "60", "--memory", "0.6", kind=kind)
     assert done.returncode == 0, done.stdout + done.stderr
     assert rows["keys"]["ch90_one.double"] == "right"
     assert rows["inodes"]["ch90_one.double"].startswith("broken" if kind == "bwrap" else "wrong")

@@ -15,7 +15,7 @@ from grader.exercise.spec import Spec
 from grader.judge.near_misses import near_miss
 from grader.judge.near_misses.raised import IMPORTED, USUAL, beyond, by_zero, explained
 from grader.judge.verdict import Verdict, judge
-from grader.messages import Message, messages
+from grader.messages import MESSAGES, Message, read
 from grader.say.explain import explain
 from grader.see.observation import Failure, Observation
 from grader.see.observe import failure_of
@@ -219,7 +219,7 @@ def test_every_usual_error_is_tried_and_has_its_sentence():
         *(f"zero-{key}" for key in ("input", "empty", "equal", "computed")),
     ]
     said = {f"error-{key}" for key in [*known, *below]}  # those are tried below
-    assert said == {key for key in messages() if key.startswith("error-")}
+    assert said == {key for key in read(MESSAGES) if key.startswith("error-")}
 
 
 def test_an_error_of_the_answers_own_is_left_alone():
