@@ -95,7 +95,7 @@ def which_launcher(environ: dict[str, str]) -> tuple[str, int, int] | None:
 
     environ：一个进程的环境变量，其中可能有好几个启动器留下的变量。
     返回 (name, process_id, num_processes)，即不带参数的 `jax.distributed.initialize()` 会
-    得到的结果，name 是 "ompi"、"slurm" 或 "gketpu"；它找不到启动器时，返回 None。最多只有
+    得到的结果，name 是 "ompi"、"slurm" 或 "gketpu"；JAX 找不到启动器时，返回 None。最多只有
     一个 TPU 切片；设了 TPU_WORKER_HOSTNAMES 或 TPU_PROCESS_ADDRESSES 的主机才有 TPU；程序
     不会在 Kubernetes 之外的 Google 虚拟机上运行；检测器也不查询 `mpi4py`。
     """

@@ -19,8 +19,8 @@ def order(n, length):
 
 
 def zigzag(q, k, v):
-    """As `ring.ring`, for blocks in this order: of each block that comes by
-    one half is seen whole and the other not at all, twice."""
+    """As `ring.ring`, for blocks in this order and n > 1: of each block that
+    comes by two of the four pairs of halves are seen whole, two not at all."""
     n, i, half = lax.axis_size("s"), lax.axis_index("s"), q.shape[1] // 2
     at, before = jnp.arange(half), jnp.full(half, -1)  # before: all is seen
     (q0, q1), (k0, k1), (v0, v1) = (jnp.split(x, 2, axis=1) for x in (q, k, v))
