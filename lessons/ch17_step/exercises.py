@@ -178,7 +178,7 @@ def keep_by_name(
     mesh: n devices on one Explicit axis, "data".
     Returns the gradient of the loss with respect to w, f32[layers, d], a copy on every
     device. The function is compiled with `jit`. Call layer in a scan: of layers
-    written out, the CPU's compiler holds the large arrays of all at once.
+    written out, some CPU compilers hold the large arrays of all at once.
     Budget: all-reduces only, 4 * layers * d bytes in all: a device sends at most
     2 (n-1)/n * (4 * layers * d) bytes. Beside arguments and results (temporaries,
     as the compiler counts them) a device needs at most (4 * layers + 128) times the
@@ -196,7 +196,7 @@ def keep_by_name(
     x：f32[rows, d]，沿 rows 这一维切开，分到 "data" 轴上；rows 能被 n 整除。
     mesh：n 个设备，只有一个 Explicit 轴 "data"。
     返回损失对 w 的梯度，即 f32[layers, d]，每个设备上各有完整的一份。函数会用 `jit` 编译。请在
-    scan 里调用 layer，因为如果逐层写开，CPU 的编译器会同时占用所有层的大数组。
+    scan 里调用 layer，因为如果逐层写开，有些版本的 CPU 编译器会同时占用所有层的大数组。
     预算：只用 all-reduce，总共 4 * layers * d 字节，每个设备最多发送
     2 (n-1)/n * (4 * layers * d) 字节。除参数和结果外（即编译器所说的临时内存），一个设备最多占用
     它那一段 x 的 4 * layers + 128 倍，那一段是 4 * rows / n * d 字节。每一层的 "features" 只在

@@ -1,0 +1,76 @@
+"""What chapter 17 says of parts that wait for their sum, and of an optimizer's state, in words and not by a cell."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from jax import P
+
+from lessons.ch09_training.model import init
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "lessons/ch17_step"))
+zero = importlib.import_module("zero")
+CUT, state_specs = zero.CUT, zero.state_specs
+
+
+@pytest.fixture
+def mesh():
+    mesh = jax.make_mesh((8, 1), ("data", "model"))
+    with jax.set_mesh(mesh):
+        yield mesh
+
+
+@pytest.fixture
+def parameters(mesh):
+    return jax.device_put(jax.device_get(jax.jit(init)(jax.random.key(0))), CUT)
+
+
+def test_only_a_product_with_both_factors_cut_asks_where_its_sum_shall_lie(mesh):
+    left, right = np.ones((4, 16), np.float32), np.ones((16, 4), np.float32)
+    cut = jax.device_put(left, P(None, "data")), jax.device_put(right, P("data"))
+    for one in ((cut[0], right), (left, cut[1])):
+        np.testing.assert_array_equal(one[0] @ one[1], left @ right)
+    with pytest.raises(Exception, match="Contracting dimensions are sharded and it is ambiguous"):
+        cut[0] @ cut[1]
+
+
+def test_only_a_cut_index_into_a_table_asks(mesh):
+    table, index = np.ones((8, 16), np.float32), np.zeros(16, np.int32)
+    assert jax.device_put(table, P(None, "data"))[jnp.asarray(index)].shape == (16, 16)
+    with pytest.raises(Exception, match="out_sharding"):
+        jax.device_put(table, P())[jax.device_put(index, P("data"))]
+
+
+def test_not_all_that_changes_a_sum_is_refused_of_parts(mesh):
+    rows = jax.device_put(np.full((8, 4), 0.25, np.float32), P("data"))
+    weight = jax.device_put(np.zeros((4, 1), np.float32), P(reduced={"data"}))
+    parts = jax.jit(jax.grad(lambda w, x: jnp.sum(x @ w)))(weight, rows)  # 0.25 on each of 8 devices
+    total = jax.jit(lambda parts: jax.reshard(parts, P()))
+    assert total(parts)[0, 0] == 2
+    assert total(parts.astype(jnp.int32))[0, 0] == 0
+    assert total(jnp.pad(parts, ((0, 1), (0, 0)), constant_values=1.0))[-1, 0] == 8
+    with pytest.raises(Exception, match="unreduced"):
+        jnp.sin(parts)
+
+
+def test_a_parameter_that_is_left_out_has_no_spec(parameters):
+    masked = optax.masked(optax.adam(1e-3), {name: name != "embed" for name in parameters})
+    with pytest.raises(ValueError, match="MaskedNode"):
+        state_specs(parameters, CUT, masked)
+
+
+def test_adafactors_state_takes_its_layout_from_parameters_in_place(parameters):
+    factored = optax.adafactor(0.001, min_dim_size_to_factor=32)
+    state = jax.jit(factored.init)(parameters)
+    found = {jax.tree_util.keystr(key): array.sharding.spec for key, array in jax.tree.leaves_with_path(state)}
+    assert CUT["up"] == P(None, "data", None), "of which one dimension or the other is averaged"
+    (rows,), (columns,) = ([s for k, s in found.items() if f"{kind}['up']" in k] for kind in ("v_row", "v_col"))
+    assert (rows, columns) == (P(None, "data"), P(None, None))
+    after = jax.jit(factored.update)(parameters, state, parameters)[1]
+    same = jax.tree.map(lambda a, b: a.sharding.is_equivalent_to(b.sharding, a.ndim), after, state)
+    assert all(jax.tree.leaves(same))
