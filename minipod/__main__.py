@@ -262,7 +262,7 @@ def _choose(options: argparse.Namespace) -> int:
     wanted = model(options.params, options.batch, options.seq, options.layers, options.width)
     made = choices(wanted, options.on)
     print(table(made))
-    print(said(wanted, made[0]))
+    print(said(wanted, made[0], options.on))
     return 0
 
 

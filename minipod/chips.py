@@ -1,6 +1,11 @@
 """Chips: how fast each computes, how much it holds, and what joins it to others, as its maker or another source says.
 
 A figure that no source we trust prints is left out, and who asks for it is told so. Peaks are for dense matrices.
+
+    >>> from minipod import chips
+    >>> v5e = chips.chip("TPU v5e")
+    >>> v5e.flops["bf16"], v5e.bandwidth, v5e.link
+    (197000000000000.0, 819000000000.0, 'TPU v5e')
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,13 @@
-"""Simulate several CPU devices in one process, before JAX starts, or say clearly that it is too late."""
+"""Simulate several CPU devices in one process, before JAX starts, or say clearly that it is too late.
+
+Without it JAX has one device on a laptop, and nothing can be cut.
+
+    >>> from minipod import devices
+    >>> devices.simulate(8)
+    >>> import jax
+    >>> jax.device_count()
+    8
+"""
 
 __all__ = ["simulate"]
 

@@ -1,4 +1,14 @@
-"""Expected errors: print what JAX said as one short quotation, and fail when JAX no longer says it."""
+"""Expected errors: print what JAX said as one short quotation, and fail when JAX no longer says it.
+
+For pages and tests that show an error: JAX's own words, which may change from one version to the next.
+
+    >>> import jax.numpy as jnp
+    >>> from minipod.expect import expect_error
+    >>> with expect_error(TypeError, "contracting dimensions"):
+    ...     jnp.ones(3) @ jnp.ones(4)
+    TypeError: dot_general requires contracting dimensions to have the same shape,
+    got (3,) and (4,).
+"""
 
 import re
 import textwrap

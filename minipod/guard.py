@@ -7,7 +7,24 @@ dtypes and layouts of its arguments. It goes on once all notes agree, and raises
 process does not come. The notes do not travel by collectives: these would hang with the others, or be taken for them.
 
 What is not watched is not seen: a sum inside a print, say. Processes also wait for each other at each watched call, so
-nothing is dispatched ahead; a call costs about as long as the coordinator needs to answer (ch12 measures it).
+none is ever a whole call ahead of another; a call costs about as long as the coordinator needs to answer (ch12
+measures it).
+
+    >>> from pathlib import Path
+    >>> from minipod import cluster
+    >>> length = Path("apart.py").write_text('''
+    ... import jax
+    ... from minipod.cluster import launch_arguments
+    ... from minipod.guard import OutOfStep, watched
+    ... jax.distributed.initialize(**launch_arguments())
+    ... step = watched(lambda x: x, name="step")
+    ... try:
+    ...     step(jax.numpy.ones(3 + jax.process_index()))
+    ... except OutOfStep:
+    ...     print("these calls differ")
+    ... ''')
+    >>> cluster.run("apart.py", processes=2, devices=1).outputs
+    ['these calls differ\\n', 'these calls differ\\n']
 """
 
 import atexit

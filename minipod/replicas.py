@@ -2,13 +2,25 @@
 
     same_replicas({"weights": weights, "momentum": momentum})  # in every process, now and then
 
-JAX believes whoever puts an array together. If each process brings values of its own and says `P()`, the array *is*
-fully replicated as far as JAX knows, and every process goes on computing with another one. Here each process hashes
-what its devices hold, piece by piece; the hashes, a few bytes each, meet at the coordinator, as `minipod.guard`'s notes
-do, and not by a collective: that would take the replicas for equal, too.
+JAX believes whoever puts an array together. If each process brings values of its own and says `P()`, JAX takes the
+array for fully replicated, and every process goes on computing with another one. Here each process hashes what its
+devices hold, piece by piece; the hashes, a few bytes each, meet at the coordinator, as `minipod.guard`'s notes do, and
+not by a collective: that would take the replicas for equal, too.
 
 It costs a copy of every replicated piece to the host, and its hash: call it after the start, after a restore, and every
 few hundred steps, not in every one.
+
+    >>> import jax, numpy as np
+    >>> from minipod import replicas
+    >>> parts = [jax.device_put(np.float32([d.id // 4]), d) for d in jax.devices()]
+    >>> at = jax.NamedSharding(jax.make_mesh((8,), ("data",)), jax.P())
+    >>> w = jax.make_array_from_single_device_arrays((1,), at, parts)
+    >>> try:
+    ...     replicas.same_replicas({"w": w})
+    ... except replicas.ReplicasDiffer as error:
+    ...     print(str(error).replace(": ", ":\\n"))
+    the arrays['w'][:] should be the same everywhere, and is not:
+    process 0 (device 0) holds other values than process 0 (device 4)
 """
 
 import hashlib

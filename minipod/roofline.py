@@ -3,6 +3,16 @@
 Where a program keeps arrays in the memory of the host, what goes there and back is a fourth.
 The longest of them is the least that a step can take, and what to work on. Their sum is what the same peaks give
 where nothing overlaps. All figures are a chip's peaks, which programs approach and do not reach: a step may take more.
+
+    >>> from minipod import chips, roofline
+    >>> v5e = chips.chip("TPU v5e")
+    >>> times = roofline.Seconds(
+    ...     compute=roofline.compute_seconds({"bf16": 1e12}, v5e),
+    ...     memory=roofline.memory_seconds(8e9, v5e),
+    ...     network=0.0,
+    ... )
+    >>> times.bound
+    'memory'
 """
 
 from collections.abc import Mapping

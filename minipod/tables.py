@@ -1,4 +1,15 @@
-"""A table of strings, in a terminal or on a page."""
+"""A table of strings, in a terminal or on a page.
+
+Other modules return it where there are several figures. A notebook shows it as HTML.
+
+    >>> from minipod.tables import Table
+    >>> rows = ("all-reduce", "448"), ("all-gather", "1,792")
+    >>> print(Table(("collective", "bytes"), rows, sum=("sent", "2,240")))
+    collective  bytes
+    all-reduce    448
+    all-gather  1,792
+    sent: 2,240
+"""
 
 import html
 import unicodedata

@@ -3,6 +3,15 @@
 A collective along a mesh axis is fast where its devices are a box of the torus, all chips in a range of x, of y and of
 z: then they have these links to themselves. Devices that lie apart share links with other groups, and the simple
 formulas of `minipod.traffic` are wrong for them.
+
+    >>> from minipod import torus
+    >>> torus.layout((2, 4), cores=1, axes=(4, 2))
+    array([[0, 1],
+           [2, 3],
+           [4, 5],
+           [6, 7]])
+    >>> torus.layout((4, 4), cores=1, axes=(2, 8)) is None  # no line has 8 chips
+    True
 """
 
 import itertools

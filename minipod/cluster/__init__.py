@@ -1,4 +1,20 @@
-"""A cluster on this machine: `run` starts a program in several processes, and leaves nothing behind."""
+"""A cluster on this machine: `run` starts a program in several processes, and leaves nothing behind.
+
+For a program that is to be tried as it will run: `launch_arguments` asks the launcher, whichever has started it.
+
+    >>> from pathlib import Path
+    >>> from minipod import cluster
+    >>> length = Path("hello.py").write_text('''
+    ... import jax
+    ... from minipod.cluster import launch_arguments
+    ... jax.distributed.initialize(**launch_arguments())
+    ... print("process", jax.process_index(), "sees", jax.device_count(), "devices")
+    ... ''')
+    >>> done = cluster.run("hello.py", processes=2, devices=4)
+    >>> print(*done.outputs, sep="", end="")
+    process 0 sees 8 devices
+    process 1 sees 8 devices
+"""
 
 from minipod.cluster.arguments import HEARTBEAT, launch_arguments
 from minipod.cluster.heartbeat import Heartbeat

@@ -17,7 +17,14 @@ from typing import Any
 from minipod.cluster.protocol import ASK
 from minipod.processes import Program, json_lines
 from minipod.processes.frames import is_own
-from minipod.processes.hang import Idle, stands_in_jax, suspended, used_by_computation, used_by_family
+from minipod.processes.hang import (
+    Idle,
+    family_at_work,
+    stands_in_jax,
+    suspended,
+    used_by_computation,
+    used_by_family,
+)
 from minipod.processes.lines import Lines
 
 # What gloo and the logging library write at every start. Gloo writes piece by piece, and its threads at once: a line
@@ -56,7 +63,7 @@ class Member:
     _asked_at: float | None = None  # when `hangs` last asked for its stack; None: not yet, or nobody could answer
 
     def __post_init__(self) -> None:
-        self._family = Idle(lambda: used_by_family(self.popen.pid))
+        self._family = Idle(lambda: used_by_family(self.popen.pid), lambda: family_at_work(self.popen.pid))
         self._computation = Idle(lambda: used_by_computation(self.report.get("pid", self.popen.pid), self._threads))
 
     @property

@@ -181,9 +181,7 @@ def _failures(part: Part, gathered: Gathered, lines: dict[int, Line]) -> dict[in
     words = {p: f"ended while {_at(steps[p])}: {why}" for p, why in ended.items()}
     if stopped or silent:
         return stopped | silent
-    return words or {
-        p: f"was still at {_at(seen)} after {gathered.limit:g} s{_said(seen)}" for p, seen in steps.items()
-    }
+    return words or {p: f"was still {_at(seen)} after {gathered.limit:g} s{_said(seen)}" for p, seen in steps.items()}
 
 
 def _said(seen: dict[str, Any]) -> str:
@@ -191,7 +189,7 @@ def _said(seen: dict[str, Any]) -> str:
 
 
 def _at(seen: dict[str, Any]) -> str:
-    return next((words for step, words in STEPS.items() if step not in seen), "its end")
+    return next((words for step, words in STEPS.items() if step not in seen), "at its end")
 
 
 def _rows(gathered: Gathered) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from minipod.ranges import ranges
 CLOCK = 1.0  # seconds that clocks may be apart
 SLOW = 2.0  # times as long as the others' median is slow
 OWN = ("CUDA_VISIBLE_DEVICES",)  # a setting that may differ
-STEPS = {"joined": "joining", "devices": "finding its devices", "hop": "its first sums", "pace": "its rounds of work"}
+STEPS = {"joined": "joining", "devices": "finding its devices", "hop": "making its first sums", "pace": "at work"}
 
 
 @dataclass
@@ -60,8 +60,8 @@ def findings(all_of: Gathered) -> list[Finding]:
             f"{all_of.coordinator}"
         )
         found = [Finding("Processes", value, advice)]
-    found += [*_versions(all_of), *_settings(all_of), *_proxies(all_of), *_devices(all_of), *_own(all_of)]
-    found += _clocks(all_of)
+    found += [*_versions(all_of), *_settings(all_of), *_proxies(all_of), *_devices(all_of), *_shared(all_of)]
+    found += [*_own(all_of), *_clocks(all_of)]
     return [*found, *_measured(all_of)]
 
 
@@ -136,6 +136,19 @@ def _devices(all_of: Gathered) -> list[Finding]:
         return [Finding("Devices", f"{said}; {kinds[min(kinds)]}", advice, needed=False)]
     number = next(iter(counts.values()))
     return [Finding("Devices", f"{number} {kinds[min(kinds)]} in each, {sum(counts.values())} in all")]
+
+
+def _shared(all_of: Gathered) -> list[Finding]:
+    """GPUs that more than one process has taken."""
+    takers: dict[str, list[int]] = {}
+    for p, steps in sorted(all_of.steps.items()):
+        for gpu in dict.fromkeys(steps.get("gpus", ())):
+            takers.setdefault(gpu, []).append(p)
+    said = [f"{gpu[:12]} is that of {all_of.who(ps)}" for gpu, ps in takers.items() if len(ps) > 1]
+    if not said:
+        return []
+    advice = "NCCL refuses two processes on one GPU: start one process for each, with local_device_ids of its own"
+    return [Finding("GPUs", "; ".join(said), advice)]
 
 
 def _own(all_of: Gathered) -> list[Finding]:

@@ -63,7 +63,8 @@ def versions() -> dict[str, str]:
 def nvidia_driver(told: Path = Path("/proc/driver/nvidia/version")) -> str:
     """The version of the kernel's module, as it says itself; "" where none is loaded."""
     with contextlib.suppress(OSError):
-        if found := re.search(r"Kernel Module\D*([\d.]+)", told.read_text(errors="replace")):
+        # «… Kernel Module  535.104.05  Sat …», of the open one «… Kernel Module for x86_64  580.159.04  Release …»
+        if found := re.search(r"Kernel Module\b.*?\s(\d+\.[\d.]+)\s", told.read_text(errors="replace")):
             return found[1]
     return ""
 

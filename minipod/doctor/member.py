@@ -10,6 +10,7 @@ import os
 import statistics
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ from minipod.cluster import launch_arguments
 from minipod.cluster.arguments import launcher
 from minipod.doctor.accelerators import accelerators
 from minipod.doctor.findings import as_rows
+from minipod.doctor.gpus import identities
 from minipod.doctor.look import detect, devices
 from minipod.processes import die_with_parent, gloo, json_lines, wait_for_listener
 
@@ -45,7 +47,9 @@ def main() -> None:
 
     found = devices()
     unused = as_rows([accelerators(found["platform"])])
-    tell(devices=found | {"here": jax.local_device_count()}, unused=unused)
+    mine = jax.local_devices()
+    gpus = identities(d.local_hardware_id for d in mine) if found["platform"] == "gpu" else []
+    tell(devices=found | {"here": len(mine)}, unused=unused, gpus=gpus)
     tell(hop=hop())
     tell(pace=pace())
     sys.stdin.read()  # until our parent closes it, or ends us
@@ -127,4 +131,9 @@ def _seconds(call: Callable[[], Any]) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except Exception:  # at the end of Python JAX would wait for the others
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)

@@ -14,6 +14,7 @@ from typing import Any
 
 from minipod.doctor.accelerators import accelerators, hardware
 from minipod.doctor.findings import Finding
+from minipod.doctor.gpus import held
 from minipod.doctor.installed import graphviz, minipod, package, pods, python, system
 from minipod.doctor.launcher import coordinator, launcher
 from minipod.doctor.look import in_short
@@ -59,6 +60,8 @@ def with_jax() -> list[Finding]:
     found.append(Finding("Simulated", simulated, early if seen.get("early") else advice * wrong))
     if unused := accelerators((seen.get("devices") or {}).get("platform", "")):
         found.append(unused)
+    if taken := held():
+        found.append(taken)
     cluster = seen.get("cluster")
     if "cluster" in seen:
         found.append(launcher(cluster, hardware().gpus))

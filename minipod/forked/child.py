@@ -7,7 +7,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from minipod import processes as _processes
 from minipod.processes import environment, gloo, json_lines
@@ -70,9 +70,22 @@ def _streams(out: int, pipe: int) -> None:
     sys.stderr = open(2, "w", encoding="utf-8", errors="replace", buffering=1, closefd=False)
 
 
-def _start_jax(rank: int, processes: int, devices: int | None, port: int, memory: float, collective: int) -> None:
+class Places(Protocol):
+    """Where the processes of a cluster are, if not all here. `minipod.hosts.members.Members` is one."""
+
+    def enter(self, process: int) -> None: ...
+
+    def address(self, process: int) -> str: ...
+
+
+def _start_jax(
+    rank: int, processes: int, devices: int | None, port: int, memory: float, collective: int, places: Places | None
+) -> None:
     """The backend, in a cluster when there is more than one process; then the limit on memory."""
     import jax
+
+    if places:
+        places.enter(rank)
 
     warnings.resetwarnings()  # pytest may have turned warnings into errors; here they are only printed
     if devices is None:
@@ -90,8 +103,8 @@ def _start_jax(rank: int, processes: int, devices: int | None, port: int, memory
         environment.limit_collectives(os.environ, collective)
         environment.without_proxy(os.environ)
         environment.silence_proxy_warning()
-        gloo.listen_on("127.0.0.1")
-        address = f"127.0.0.1:{port}"
+        gloo.listen_on(places.address(rank) if places else "127.0.0.1")
+        address = f"{places.address(0) if places else '127.0.0.1'}:{port}"
         if rank:
             _processes.wait_for_listener(address, PATIENCE)
         jax.distributed.initialize(

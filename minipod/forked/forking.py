@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minipod import processes as _processes
-from minipod.forked.child import CLOSED, COLLECTIVE_TIMEOUT, READY, SPOILT, serve
+from minipod.forked.child import CLOSED, COLLECTIVE_TIMEOUT, READY, SPOILT, Places, serve
 from minipod.processes.hang import Idle, used_by_computation
 from minipod.processes.memory_watch import Watch
 
@@ -127,11 +127,13 @@ def start(
     then: Callable[[], object] | None = None,
     collective: int = COLLECTIVE_TIMEOUT,
     grace: float = GRACE,
+    places: Places | None = None,
 ) -> Job:
     """Like `run`, but returns at once. `then` is called when the job has ended, unless it was stopped.
 
     collective  seconds that one waits for the other processes
     grace       seconds that the other processes get once one has died
+    places      the hosts on which they are; None: all here
     """
     port = _processes.free_port() if processes > 1 else 0
     if not _live:
@@ -147,7 +149,7 @@ def start(
     try:
         with _processes.interrupt_later():
             for rank in range(processes):
-                job.members.append(_fork(function, rank, processes, devices, port, memory, collective))
+                job.members.append(_fork(function, rank, processes, devices, port, memory, collective, places))
     except BaseException:  # no process or no pipe for the second one, for instance
         stop(job)
         raise
@@ -293,7 +295,7 @@ def _stack(member: _Member) -> str:
     if member.pipe < 0 or not member.ready:
         return ""
     os.kill(member.pid, signal.SIGUSR1)
-    end = time.monotonic() + 0.3
+    end = time.monotonic() + 2  # it comes within milliseconds, on a busy machine later
     while time.monotonic() < end and b"\n\n" not in member.data:
         if select.select([member.pipe], [], [], 0.05)[0]:
             _read(member.pipe, member, "pipe")

@@ -5,6 +5,13 @@ time, frame by frame, from a `Trace`, a `Timeline` or a table that a program fil
 
 Each function returns a `Picture` (minipod/drawing/svg.py): shown by itself in a notebook, `print` gives its alt text,
 `save(path)` writes an SVG file. What they are drawn with, for a picture of one's own, is `minipod.drawing`.
+
+    >>> import jax
+    >>> from minipod import pictures
+    >>> picture = pictures.mesh(jax.make_mesh((8,), ("data",)))
+    >>> print(picture)
+    A mesh of 8 devices, data: 8: devices 0–7, in this order.
+    >>> path = picture.save("mesh.svg")
 """
 
 from minipod.drawing.svg import LABELS, Picture, colour, load

@@ -8,6 +8,12 @@
 A slice is called by its shape, as Cloud calls it (`v5e-16`), or several at once: `2xv5e:4x4` (`minipod.pods.slices`).
 `program(mesh)` returns `(function, arguments)`, as for `minipod plan FILE.py:NAME`. Without libtpu what was recorded is
 returned, and says so (`minipod.pods.recorded`).
+
+    >>> from minipod import pods
+    >>> pods.slice_of("v5e-16").devices
+    16
+    >>> list(pods.layouts("v5e:4x4", "data", "model"))
+    [{'data': 16, 'model': 1}, {'data': 4, 'model': 4}, {'data': 1, 'model': 16}]
 """
 
 from minipod.pods.absent import Device, devices, mesh

@@ -1,4 +1,10 @@
-"""What every part that starts processes needs: their environment, their ends, their lines, a free port."""
+"""What every part that starts processes needs: their environment, their ends, their lines, a free port.
+
+For programs that start others, and leave none behind when they are killed.
+
+    >>> from minipod import processes
+    >>> processes.try_port(processes.free_port())  # OSError where it is taken
+"""
 
 from minipod.processes.ports import free_port, slots, try_port, wait_for_listener
 from minipod.processes.reaping import (

@@ -16,24 +16,33 @@ from minipod.processes.frames import is_own, is_standard
 
 LOOK = 0.5  # seconds between two looks at the processor time
 NOTHING = 0.015  # seconds of it between two looks that are no work: JAX's own threads need about that in two seconds
+ASLEEP = 0.5  # seconds between two calls that are more than a busy caller's: the machine itself stood still
+AT_WORK = (psutil.STATUS_DISK_SLEEP, psutil.STATUS_RUNNING)
 
 Frame = tuple[str, int, str]  # file, line, function
 
 
 class Idle:
-    """How long something has done no work. `used` gives the processor time, in seconds, that it has used so far."""
+    """How long something has done no work. `used` gives the processor time, in seconds, that it has used so far.
 
-    def __init__(self, used: Callable[[], float]):
-        self._used = used
+    `at_work`: whether it is kept from it at this moment, by a disk or by others that have the processor. What the whole
+    machine stands still for, the caller included, is nobody's idleness.
+    """
+
+    def __init__(self, used: Callable[[], float], at_work: Callable[[], bool] = lambda: False):
+        self._used, self._at_work = used, at_work
         self._before = -1.0
-        self._looked_at = self._worked_at = time.monotonic()
+        self._called_at = self._looked_at = self._worked_at = time.monotonic()
 
     def seconds(self) -> float:
-        """Since it was last seen working; call it often."""
+        """Since it was last seen working; call it often, many times in each half second."""
         now = time.monotonic()
+        if self._before >= 0 and now > self._called_at + ASLEEP:
+            self._worked_at += now - self._called_at
+        self._called_at = now
         if now > self._looked_at + LOOK or self._before < 0:
             used = self._used()
-            if abs(used - self._before) > NOTHING:
+            if abs(used - self._before) > NOTHING or self._at_work():
                 self._worked_at = now
             self._before, self._looked_at = used, now
         return now - self._worked_at
@@ -45,6 +54,13 @@ def used_by_family(pid: int) -> float:
         family = psutil.Process(pid).children(recursive=True)
         return sum(_seconds(process) for process in family)
     return 0.0
+
+
+def family_at_work(pid: int) -> bool:
+    """Whether any process below `pid` waits for a disk or for a processor, or has one."""
+    with contextlib.suppress(psutil.Error):
+        return any(_status(process) in AT_WORK for process in psutil.Process(pid).children(recursive=True))
+    return False
 
 
 def used_by_computation(pid: int, others: set[int]) -> float:
@@ -97,6 +113,12 @@ def _has_jax(pid: int) -> bool:
     with contextlib.suppress(psutil.Error):
         return any("/jaxlib/" in mapped.path for mapped in psutil.Process(pid).memory_maps())
     return False
+
+
+def _status(process: psutil.Process) -> str:
+    with contextlib.suppress(psutil.Error):
+        return str(process.status())
+    return ""
 
 
 def _seconds(process: psutil.Process) -> float:

@@ -6,6 +6,15 @@
 
 An event of a profile is an operation of the compiled program, on one device, from its start to its end. Whatever ran
 the device, such as the threads that simulate it, is no lane of its own.
+
+    >>> import jax
+    >>> from minipod import profiles
+    >>> step = jax.jit(lambda x: jax.numpy.tanh(x @ x))
+    >>> x = step(jax.numpy.ones((256, 256)))
+    >>> with jax.profiler.trace("folder"):
+    ...     x = step(x).block_until_ready()
+    >>> len(profiles.read("folder").lanes)
+    1
 """
 
 from minipod.profiles.aligned import together

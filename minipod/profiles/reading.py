@@ -5,6 +5,8 @@ its streams, kernel by kernel. Simulated devices have none: threads of one pool 
 and an event says itself whose it is (`device_ordinal`).
 """
 
+import contextlib
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,9 +18,20 @@ from minipod.profiles.operations import AROUND, Known, kernel, kind, of_texts, o
 from minipod.profiles.profile import Profile, whole
 
 ENDING = ".xplane.pb"
+_LAST = "Task Environment"  # the plane that is written when a trace ends
 _LINES = ("XLA Ops", "Async XLA Ops")  # of a TPU's plane: what its core does, and what is under way beside it
 
 
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Python 3.13 warns that classes which ProfileData makes when first asked for statistics name no module; where
+    warnings are errors, as in many a test run, XLA would abort the process."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "builtin type .* has no __module__ attribute", DeprecationWarning)
+        yield
+
+
+@_quietly()
 def read(path: str | Path, *texts: str) -> Profile:
     """The profile in a file, or the newest in a folder that was given to `jax.profiler.trace`.
 
@@ -48,6 +61,11 @@ def read(path: str | Path, *texts: str) -> Profile:
             f"{path} is of {strange}, and its lines are not understood: only those of TPUs, of GPUs and of simulated "
             "devices are"
         )
+    if not events and any("hlo_op" in _stats(event) for event in _of_hosts(files)):
+        raise ValueError(
+            f"{path} has operations that do not say as we know it on which device they ran: it was recorded by another "
+            "version of JAX's profiler"
+        )
     if not events:
         raise ValueError(
             f"{path} has no operation of a device in it: record it while a compiled program runs, and wait for the "
@@ -60,6 +78,11 @@ def _strange(files: Iterable[Path]) -> str:
     """The plane of a device that has operations, but none where a TPU has them; "" where there is none."""
     planes = (p for file in files for p in _planes(file) if p.name.startswith("/device:"))
     return next((p.name for p in planes if any(True for line in p.lines for _ in line.events)), "")
+
+
+def _of_hosts(files: Iterable[Path]) -> Iterator[Any]:
+    planes = (p for file in files for p in _planes(file) if p.name.startswith("/host:"))
+    return (event for plane in planes for line in plane.lines for event in line.events)
 
 
 def found(path: Path) -> list[Path]:
@@ -81,9 +104,12 @@ def _planes(file: Path) -> list[Any]:
     if not data:
         raise ValueError(f"{file.name} is empty: a profile is written when the trace ends")
     try:
-        return list(ProfileData.from_serialized_xspace(data).planes)
+        planes = list(ProfileData.from_serialized_xspace(data).planes)
     except (RuntimeError, ValueError, TypeError):
         raise ValueError(f"{file.name} cannot be read: it is cut off, or not a profile of jax.profiler") from None
+    if all(plane.name != _LAST for plane in planes):
+        raise ValueError(f"{file.name} has no «{_LAST}», with which a profile ends: it is cut off")
+    return planes
 
 
 def _stats(of: Any) -> dict[str, Any]:
@@ -92,7 +118,7 @@ def _stats(of: Any) -> dict[str, Any]:
 
 def _zero(planes: Iterable[Any]) -> float:
     """Events count from here, in nanoseconds since the epoch."""
-    return next((float(_stats(p).get("profile_start_time", 0)) for p in planes if p.name == "Task Environment"), 0.0)
+    return next((float(_stats(p).get("profile_start_time", 0)) for p in planes if p.name == _LAST), 0.0)
 
 
 def _places(planes: Iterable[Any]) -> dict[str, dict[int, int]]:

@@ -8,10 +8,17 @@
 
 The markers are those of a plug-in: `pytest_plugins = ["minipod.testing.plugin"]` in the conftest.py at the top. So are
 the fixtures: `shared_tmp_path`, and `plans`, whose `check` holds a program's figures against a file that is committed.
+
+    >>> import jax
+    >>> from minipod.testing import assert_traffic
+    >>> at = jax.NamedSharding(jax.make_mesh((8,), ("data",)), jax.P("data"))
+    >>> x = jax.device_put(jax.numpy.ones((32, 64)), at)
+    >>> assert_traffic(lambda x: x.sum(0), x, sent=448, only={"all-reduce"})
 """
 
 from minipod.testing.budgets import assert_memory, assert_replicas_equal, assert_traffic, assert_work
+from minipod.testing.cable import left_host
 from minipod.testing.faults import reach
 from minipod.testing.plans import Plans
 
-__all__ = ["Plans", "assert_memory", "assert_replicas_equal", "assert_traffic", "assert_work", "reach"]
+__all__ = ["Plans", "assert_memory", "assert_replicas_equal", "assert_traffic", "assert_work", "left_host", "reach"]

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,28 @@ class Here:
 
 
 HERE = pytest.StashKey[Here]()
+CHOSEN = pytest.StashKey[dict[str, tuple[pytest.Item, Wanted]]]()  # of a session: by node id what wants a cluster
+
+
+def has_devices() -> bool:
+    """Whether JAX has started its devices in this process."""
+    if "jax" not in sys.modules:
+        return False
+    from jax._src import xla_bridge  # there is no public way to ask
+
+    return xla_bridge.backends_are_initialized()
+
+
+def collected(session: pytest.Session, file: str) -> dict[str, tuple[pytest.Item, Wanted]]:
+    """The tests of `file` that want a cluster, by node id, collected in this process, which tells nobody of it."""
+    manager = session.config.pluginmanager
+    for plugin in manager.get_plugins():
+        # What would print, and what would tell the process that leads xdist's workers.
+        if plugin is manager.getplugin("terminalreporter") or hasattr(plugin, "sendevent"):
+            manager.unregister(plugin)
+    _uncaptured(session.config)
+    session.perform_collect([file], genitems=True)
+    return session.stash[CHOSEN]
 
 
 def run(item: pytest.Item, asked: Wanted, shared: Path) -> list[dict[str, Any]]:

@@ -1,17 +1,18 @@
-"""The pytest plug-in: `devices`, `processes` and `fault`, markers of a test that runs in a cluster of its own.
+"""The pytest plug-in: `devices`, `processes`, `hosts` and `fault`, markers of a test that runs in a cluster of its own.
 
     pytest_plugins = ["minipod.testing.plugin"]    # in the conftest.py at the top; or pytest -p minipod.testing.plugin
 
 A test without one of the markers runs as ever.
 """
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from minipod.testing import told
+from minipod.testing import in_process, told
 from minipod.testing.in_process import HERE
 from minipod.testing.plans import OPTION, Plans
 from minipod.testing.wanted import MARKERS, Unusable, Wanted, wanted
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
     from minipod.testing.zygote import Zygote
 
 WANTED = pytest.StashKey[Wanted | Unusable]()
-NUMBERS = pytest.StashKey[dict[pytest.Item, int]]()
 ZYGOTE: "pytest.StashKey[Zygote]" = pytest.StashKey()
 START = 120.0  # seconds for `import jax` and a cluster on a busy machine, beside those of the test
+NO_FORK = "there is no os.fork here, with which a test's processes are started: on Windows, use WSL2"
 TOO_LATE = (
-    "JAX had started its devices before the first test: a module makes an array, or asks for devices, while it is "
-    "imported. Do that in the test or in a fixture, and processes(n) and devices(n) work"
+    "JAX had started its devices before the test: {name}, a conftest or a plug-in makes an array, or asks for devices, "
+    "while it is imported. Do that in the test or in a fixture, and processes(n) and devices(n) work"
 )
 
 
@@ -40,10 +41,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Before anything is collected: a process that can, if a module starts JAX as it is imported. It costs a fork."""
+    option = session.config.option
+    leads = getattr(option, "dist", "no") != "no" and not hasattr(session.config, "workerinput")
+    if not option.collectonly and not leads and hasattr(os, "fork"):
+        from minipod.testing.zygote import Early  # only where tests are run: pytest loads this module in every run
+
+        session.config.stash[ZYGOTE] = Early(session)
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """When all tests are known, and none has run: fork the process from which those with a marker are forked."""
-    chosen: list[tuple[pytest.Item, Wanted]] = []
-    numbers: dict[pytest.Item, int] = {}
+    """When all tests are known, and none has run: the process from which those with a marker are forked."""
+    chosen = session.stash[in_process.CHOSEN] = {}
     for item in session.items:
         try:
             asked = wanted(item)
@@ -52,12 +63,15 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             continue
         if asked:
             item.stash[WANTED] = asked
-            numbers[item] = len(chosen)
-            chosen.append((item, asked))
-    if chosen and not session.config.option.collectonly:
-        from minipod.testing.zygote import Zygote  # only where it is needed: pytest loads this module in every run
+            chosen[item.nodeid] = item, asked
+    early = session.config.stash.get(ZYGOTE, None)
+    if early is None or (chosen and in_process.has_devices()):
+        return  # no tests are run here, or nothing can be forked, or this is the process that collects one file
+    early.close()
+    del session.config.stash[ZYGOTE]
+    if chosen:
+        from minipod.testing.zygote import Zygote
 
-        session.config.stash[NUMBERS] = numbers
         session.config.stash[ZYGOTE] = Zygote(chosen)
 
 
@@ -68,12 +82,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     asked = item.stash.get(WANTED, None)
     if asked is None:
         return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    for report in _reports(item, asked):
+    for report in [*_reports(item, asked), *told.torn_down(item, nextitem)]:
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
@@ -82,14 +96,19 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
 def _reports(item: pytest.Item, asked: Wanted | Unusable) -> list[pytest.TestReport]:
     if isinstance(asked, Unusable):
         return [told.failed(item, str(asked))]
-    from minipod.testing.zygote import STARTED, Lost
+    zygote = item.config.stash.get(ZYGOTE, None)
+    if zygote is None:
+        return [told.skipped(item, NO_FORK)]
+    from minipod.testing.zygote import NO_HOSTS, STARTED, Lost
 
     try:
-        results = item.config.stash[ZYGOTE].ask(item.config.stash[NUMBERS][item], asked.seconds + START)
+        results = zygote.ask(item, asked.seconds + START)
     except Lost as error:
         return [told.failed(item, str(error))]
+    if isinstance(results, str) and results.startswith(NO_HOSTS):
+        return [told.skipped(item, results.removeprefix(NO_HOSTS))]
     if isinstance(results, str):
-        return [told.failed(item, TOO_LATE if results == STARTED else results)]
+        return [told.failed(item, TOO_LATE.format(name=item.path.name) if results == STARTED else results)]
     reports = told.reports(item, results)
     if item.config.option.capture == "no":
         print(*(f"[{title}]\n{text.rstrip()}\n" for title, text in reports[-1].sections), sep="", end="")

@@ -67,6 +67,25 @@ def failed(item: pytest.Item, why: str, seconds: float = 0.0) -> pytest.TestRepo
     return pytest.TestReport(item.nodeid, item.location, marks, "failed", why, "call", (), seconds)
 
 
+def skipped(item: pytest.Item, why: str) -> pytest.TestReport:
+    marks: dict[str, Any] = {name: 1 for name in item.keywords}
+    path, line, _ = item.location
+    return pytest.TestReport(
+        item.nodeid, item.location, marks, "skipped", (path, line or 0, f"Skipped: {why}"), "setup"
+    )
+
+
+def torn_down(item: pytest.Item, nextitem: pytest.Item | None) -> list[pytest.TestReport]:
+    """Tear down, in pytest's process, what tests before this one have set up and none after it needs.
+
+    A test's own protocol ends with that, and this one's was run elsewhere. What a fixture raises is an error of `item`.
+    """
+    state = item.session._setupstate  # not public, and there is no other way
+    ends = KeyboardInterrupt, pytest.exit.Exception
+    call = pytest.CallInfo.from_call(lambda: state.teardown_exact(nextitem), "teardown", reraise=ends)
+    return [pytest.TestReport.from_item_and_call(item, call)] if call.excinfo else []
+
+
 def _words(result: "Result") -> str:
     at = _where(result.text)
     if not result.ready and result.status in ("hung", "left", "died"):

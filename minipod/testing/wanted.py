@@ -1,7 +1,7 @@
 """What a test asks for with its markers: processes, devices, limits, faults."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from minipod.testing.faults import KINDS, Fault
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 MARKERS = (
     "devices(n, seconds=60, memory=2): runs in a process of its own with n simulated devices",
     "processes(n, devices=4, seconds=60, memory=2, patience=5, grace=2): runs in n processes of one cluster",
+    "hosts(n, rate=None, delay=None): its processes are on n hosts with a cable between them, as slow as that",
     "fault(kind, process, step, seconds=1): minipod.testing.reach(step) kills, stops or delays that process",
 )
 MOST_PROCESSES, MOST_DEVICES = 16, 1024
@@ -26,6 +27,7 @@ class Wanted:
     memory    GiB that a process may take beyond what JAX has after its start (Linux)
     patience  seconds that the others may wait, idle, once one process has finished
     grace     seconds that the others have once one has died
+    hosts     how many hosts they are on, with their cable's rate in bits per second and delay in seconds; 0: all here
     """
 
     processes: int = 1
@@ -35,6 +37,9 @@ class Wanted:
     patience: float = 5.0
     grace: float = 2.0
     faults: tuple[Fault, ...] = ()
+    hosts: int = 0
+    rate: float | None = None
+    delay: float = 0.0
 
 
 class Unusable(ValueError):
@@ -45,6 +50,9 @@ def wanted(item: "pytest.Item") -> Wanted | None:
     """What the test's markers ask for, the closest first; None where they ask for nothing. Raises Unusable."""
     devices, processes = item.get_closest_marker("devices"), item.get_closest_marker("processes")
     faults = [_fault(mark) for mark in item.iter_markers("fault")]
+    on = item.get_closest_marker("hosts")
+    if on is not None and processes is None:
+        raise Unusable("hosts without processes(n): which ones would be on them?")
     if devices is None and processes is None:
         if faults:
             raise Unusable("a fault without processes(n): which one would it be?")
@@ -59,7 +67,8 @@ def wanted(item: "pytest.Item") -> Wanted | None:
     for fault in faults:
         if not 0 <= fault.process < asked.processes:
             raise Unusable(f"fault: there is no process {fault.process} among {asked.processes}")
-    return Wanted(**{**asked.__dict__, "faults": tuple(faults)})
+    asked = replace(asked, faults=tuple(faults))
+    return asked if on is None else replace(asked, **_call(_hosts, on, asked.processes))
 
 
 def _processes(
@@ -71,6 +80,18 @@ def _processes(
     grace: float = 2.0,
 ) -> Wanted:
     return _checked(Wanted(n, devices, seconds, memory, patience, grace), "processes")
+
+
+def _hosts(processes: int, n: int, rate: str | None = None, delay: str | None = None) -> dict[str, Any]:
+    from minipod.hosts import check  # only where it is needed: pytest loads this module in every run
+
+    try:
+        bits, seconds = check(n, rate, delay)
+    except (ValueError, TypeError) as error:
+        raise Unusable(f"hosts: {error}") from None
+    if processes % n:
+        raise Unusable(f"hosts: {processes} processes cannot be shared out evenly among {n} hosts")
+    return {"hosts": n, "rate": bits, "delay": seconds}
 
 
 def _devices(n: int, seconds: float = 60.0, memory: float = 2.0) -> Wanted:
@@ -98,9 +119,9 @@ def _fault(mark: "pytest.Mark") -> Fault:
     return _call(made, mark)
 
 
-def _call(function: Callable[..., Any], mark: "pytest.Mark") -> Any:
+def _call(function: Callable[..., Any], mark: "pytest.Mark", *before: Any) -> Any:
     try:
-        return function(*mark.args, **mark.kwargs)
+        return function(*before, *mark.args, **mark.kwargs)
     except TypeError as error:
         said = str(error).split("() ")[-1]
         raise Unusable(f"{mark.name}: {said}; it is used as {_usage(mark.name)}") from None

@@ -1,6 +1,8 @@
 """A process that waits, with all tests collected and no device started, and forks a cluster for each test that asks.
 
 pytest's own process may start JAX meanwhile: a test without a marker does, and no child of it could have devices then.
+And where a module starts JAX as it is imported, tests of other modules are collected once more, each file in a process
+that has imported nothing else: see Early.
 """
 
 import contextlib
@@ -9,10 +11,11 @@ import select
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,7 +24,10 @@ from minipod.processes import json_lines
 from minipod.testing import in_process
 from minipod.testing.wanted import Wanted
 
-STARTED = "started"
+if TYPE_CHECKING:
+    from minipod.hosts.members import Members
+
+STARTED, ENDED, NO_HOSTS = "started", "ended", "no hosts: "
 COUNT = "--xla_force_host_platform_device_count"
 
 
@@ -29,35 +35,50 @@ class Lost(RuntimeError):
     """The zygote has ended, or says what nobody understands."""
 
 
+Tests = dict[str, tuple[pytest.Item, Wanted]]  # by node id
+
+
 class Zygote:
     """Asked in pytest's process, it answers with what happened in each of a test's processes."""
 
-    def __init__(self, items: Sequence[tuple[pytest.Item, Wanted]]):
+    def __init__(self, tests: Tests):
+        self._begin(partial(_serve, tests))
+
+    def _begin(self, serve: Callable[[int, int], None]) -> None:
+        """Fork a process that serves; it ends when pytest's process does, whatever it is at."""
         ours, theirs = os.pipe()
         asks, answers = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
         self._pid = processes.fork()
         if self._pid == 0:
-            os.close(ours)
-            os.close(answers)
-            _serve(items, asks, theirs)
+            try:
+                _let_go(asks, theirs)
+                serve(asks, theirs)
+            except BaseException:
+                forked.stop_all()
+            finally:
+                os._exit(0)
         os.close(theirs)
         os.close(asks)
         self._to, self._from = answers, json_lines.Reader(ours)
         self._ends = (ours, answers)
 
-    def ask(self, number: int, seconds: float) -> list[forked.Result] | str:
-        """What became of the processes of test `number`; STARTED where JAX had devices before the fork.
+    def ask(self, item: pytest.Item, seconds: float) -> list[forked.Result] | str:
+        """What became of the processes of this test; STARTED where JAX had devices before the fork; NO_HOSTS and why
+        where this machine cannot make the hosts that it wants.
 
         Raises Lost, at the latest after `seconds`.
         """
+        said = self._answer(item.nodeid, seconds)
+        return said if isinstance(said, str) else [forked.Result(**each) for each in said]
+
+    def _answer(self, question: str | None, seconds: float) -> Any:
         try:
-            json_lines.write(self._to, number)
-            said = self._from.read(seconds)
+            json_lines.write(self._to, question)
+            return self._from.read(seconds)
         except (OSError, EOFError, TimeoutError, json_lines.Garbled) as error:
             raise Lost(f"the process that starts the tests' processes no longer answers: {error}") from None
-        return said if isinstance(said, str) else [forked.Result(**each) for each in said]
 
     def close(self) -> None:
         """End it, and with it whatever it has started."""
@@ -68,23 +89,56 @@ class Zygote:
             processes.end_child(self._pid, patience=2.0)
 
 
-def _serve(items: Sequence[tuple[pytest.Item, Wanted]], asks: int, answers: int) -> NoReturn:
-    """All that the zygote does; it ends when pytest's process does, whatever it is at."""
+class Early(Zygote):
+    """Forked before any test is collected; asked of a test, it collects that test's file in a process of its own.
+
+    So no other module has been imported there, and has started JAX.
+    """
+
+    def __init__(self, session: pytest.Session):
+        self._file: str | None = None
+        self._begin(partial(_serve_files, session))
+
+    def ask(self, item: pytest.Item, seconds: float) -> list[forked.Result] | str:
+        file = str(item.path)
+        said = file if file == self._file else self._turn_to(file, seconds)
+        if said != ENDED:
+            said = super().ask(item, seconds)
+        if said == ENDED:
+            self._file = None
+            raise Lost(f"the process that collected {item.path.name} once more has ended")
+        return said
+
+    def _turn_to(self, file: str, seconds: float) -> str:
+        if self._file is not None:
+            self._answer(None, seconds)
+        self._file = file
+        return self._answer(file, seconds)
+
+
+def _serve(tests: Tests, asks: int, answers: int) -> None:
+    """Answer what becomes of each test that is named, until None is."""
 
     def look() -> None:
         if select.select([asks], [], [], 0)[0]:
             raise EOFError  # nothing is asked while an answer is awaited: the other end is closed
 
-    try:
-        _let_go(asks, answers)
-        forked.on_turn.append(look)
-        for number in json_lines.Reader(asks):
-            item, asked = items[number]
-            json_lines.write(answers, _run(item, asked))
-    except BaseException:
-        forked.stop_all()
-    finally:
-        os._exit(0)
+    forked.on_turn.append(look)
+    for name in iter(json_lines.Reader(asks).read, None):
+        known = tests.get(name)
+        json_lines.write(answers, _run(*known) if known else f"{name} is not found when it is collected once more")
+
+
+def _serve_files(session: pytest.Session, asks: int, answers: int) -> None:
+    """Of each file that is named fork a process that serves its tests, until None; ENDED is said when it has gone."""
+    for file in json_lines.Reader(asks):
+        pid = processes.fork()
+        if pid == 0:
+            tests = in_process.collected(session, file)
+            json_lines.write(answers, file)
+            return _serve(tests, asks, answers)
+        os.waitpid(pid, 0)
+        json_lines.write(answers, ENDED)
 
 
 def _let_go(*keep: int) -> None:
@@ -97,9 +151,8 @@ def _let_go(*keep: int) -> None:
 
 def _run(item: pytest.Item, asked: Wanted) -> list[dict[str, Any]] | str:
     import jax  # noqa: F401  once, here: each child has it then
-    from jax._src import xla_bridge  # there is no public way to ask
 
-    if xla_bridge.backends_are_initialized():
+    if in_process.has_devices():
         return STARTED
     flags = os.environ.get("XLA_FLAGS", "").split()
     os.environ["XLA_FLAGS"] = " ".join(flag for flag in flags if not flag.startswith(COUNT))
@@ -107,24 +160,40 @@ def _run(item: pytest.Item, asked: Wanted) -> list[dict[str, Any]] | str:
     shared = folder / "shared"
     shared.mkdir()
     try:
-        job = forked.start(
-            lambda: in_process.run(item, asked, shared),
-            asked.processes,
-            asked.devices,
-            asked.seconds,
-            asked.memory,
-            asked.patience,
-            collective=int(asked.seconds) + 1,
-            grace=asked.grace,
-        )
-        results = [asdict(result) for result in forked.wait(job)]
+        with _places(asked) as places:
+            job = forked.start(
+                lambda: in_process.run(item, asked, shared),
+                asked.processes,
+                asked.devices,
+                asked.seconds,
+                asked.memory,
+                asked.patience,
+                collective=int(asked.seconds) + 1,
+                grace=asked.grace,
+                places=places,
+            )
+            results = [asdict(result) for result in forked.wait(job)]
         for process, result in enumerate(results):
             if (shared / f"struck{process}").exists() and result["status"] in ("died", "hung", "left"):
                 result["status"] = "struck"
         return results
+    except PermissionError as error:
+        return f"{NO_HOSTS}{error}"
     finally:
         if not any(folder.glob("process*/*")) and not any(shared.iterdir()):
             shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _places(asked: Wanted) -> Iterator["Members | None"]:
+    """The hosts that a test wants, gone when the block ends. PermissionError, in one sentence, where none can be."""
+    if not asked.hosts:
+        yield None
+        return
+    from minipod.hosts import members, namespaces
+
+    with namespaces.hosts(asked.hosts, asked.rate, asked.delay) as pids:
+        yield members.Members(pids, asked.processes)
 
 
 def _folder(item: pytest.Item) -> Path:

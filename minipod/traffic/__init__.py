@@ -1,4 +1,16 @@
-"""What the devices of a compiled program send each other, and how long that takes on a given interconnect."""
+"""What the devices of a compiled program send each other, and how long that takes on a given interconnect.
+
+Read from the program that XLA has compiled, so nothing is run; a loop counts as often as it runs.
+
+    >>> import jax
+    >>> from minipod import traffic
+    >>> at = jax.NamedSharding(jax.make_mesh((8,), ("data",)), jax.P("data"))
+    >>> x = jax.device_put(jax.numpy.ones((32, 64)), at)
+    >>> print(traffic.table(traffic.of(lambda x: x.sum(0), x)))
+    collective  axes  bytes  times  sent
+    all-reduce  data    256      1   448
+    each device sends (compiled for CPU): 448
+"""
 
 from minipod.hlo.ops import Branch, Collective
 from minipod.traffic.bill import EMPTY, SUM, UNKNOWN, Bill, of, read, sent, table, total

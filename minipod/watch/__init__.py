@@ -1,4 +1,15 @@
-"""Who hangs and who is slow, while a job runs: `minipod watch`."""
+"""Who hangs and who is slow, while a job runs: `minipod watch`.
+
+For whoever is called at night: each process leaves a few words a second in a folder (`minipod.cluster.Heartbeat`).
+
+    >>> from minipod import cluster, watch
+    >>> beats = cluster.Heartbeat("beats")
+    >>> beats.begin(1)
+    >>> beats.close()
+    >>> said, unreadable = watch.Folder("beats").look()
+    >>> [(b.process, b.doing, b.step) for b in said], watch.judge(said)
+    ([(0, 'ended', 1)], [])
+"""
 
 from minipod.watch.command import once, watch
 from minipod.watch.files import Beat, Folder

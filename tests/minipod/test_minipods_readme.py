@@ -1,5 +1,6 @@
 """minipod's README, word for word, in an empty folder; and the names that it promises to keep."""
 
+import doctest
 import importlib
 import inspect
 import os
@@ -8,7 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import minipod
+from minipod import hosts
 
 ROOT = Path(__file__).parents[2]
 NAMES = ROOT / "tests/data/minipod_names.txt"
@@ -50,6 +54,16 @@ def test_no_public_name_goes_or_changes_unnoticed():
     gone, new = sorted({*kept} - {*public()}), sorted({*public()} - {*kept})
     remedy = "raise the version, say it in minipod/CHANGELOG.md, and run `python tests/minipod/test_minipods_readme.py`"
     assert (gone, new) == ([], []), remedy
+
+
+@pytest.mark.devices(8)
+@pytest.mark.parametrize("module", minipod.PUBLIC)
+def test_each_public_module_has_an_example_that_prints_what_it_says(module, tmp_path, monkeypatch):
+    if module == "hosts" and (reason := hosts.why_not()):
+        pytest.skip(reason)
+    monkeypatch.chdir(tmp_path)
+    done = doctest.testmod(importlib.import_module(f"minipod.{module}"))
+    assert done.attempted and not done.failed
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from minipod.__main__ import main
+from minipod.cluster import launch
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +25,11 @@ def test_run_prefixes_each_line_and_hands_all_arguments_on(capsys: pytest.Captur
     assert sorted(capsys.readouterr().out.splitlines()) == ["[0] hello -n --limit x", "[1] hello -n --limit x"]
 
 
-def test_the_exit_code_is_that_of_the_first_failing_process(capsys: pytest.CaptureFixture[str]):
+def test_the_exit_code_is_that_of_the_first_failing_process(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(launch, "GRACE", 60.0)  # the other ends by itself, however slow the machine is
+    monkeypatch.setattr(launch, "IDLE", 60.0)
     assert main(["run", "p.py", "1"]) == 3
     assert capsys.readouterr().err == "minipod: process 1 ended with exit status 3\n"
 

@@ -1,10 +1,9 @@
 """The cases of forked_cases.py, in a fresh process: other tests of this one may have started JAX."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import jax
+from fresh_process import pass_in_one
 
 from minipod import forked
 
@@ -12,9 +11,7 @@ CASES = Path(__file__).parents[2] / "support/forked_cases.py"
 
 
 def test_every_case_of_forked_children_ends_as_it_should():
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(CASES)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
-    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    pass_in_one(CASES, seconds=240)
 
 
 def test_a_parent_in_which_jax_has_started_is_told_so():

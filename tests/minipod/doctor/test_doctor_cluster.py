@@ -274,4 +274,8 @@ def test_the_driver_is_a_version_that_is_compared(tmp_path: Path):
     told = tmp_path / "version"
     told.write_text("NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Tue Jan 21\nGCC version: 12\n")
     assert installed.nvidia_driver(told) == "570.86.15"
+    told.write_text(
+        "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build  (dvs-builder)\n"
+    )
+    assert installed.nvidia_driver(told) == "580.159.04"
     assert installed.nvidia_driver(tmp_path / "none") == ""

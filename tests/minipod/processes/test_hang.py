@@ -1,6 +1,10 @@
 """A process that hangs is told from one that works by where it stands, whatever else runs in it."""
 
+import subprocess
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -121,3 +125,57 @@ def test_on_the_way_out_jax_is_ended_and_the_programs_own_work_is_not():
     )
     run = cluster.run("p.py", limit=120)
     assert run.outputs == ["done\n"] * 2 and run.codes == [0, 0] and run.seconds < 100
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds since the beginning, in a list of one: what `hang` takes for now."""
+    now = [0.0]
+    monkeypatch.setattr(hang, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    return now
+
+
+def idle_after(idle: hang.Idle, clock: list[float], seconds: float) -> float:
+    """What it says when it was asked every 0.02 s for so many seconds."""
+    for _ in range(round(seconds / 0.02)):
+        clock[0] += 0.02
+        idle.seconds()
+    return round(idle.seconds(), 1)
+
+
+def test_who_uses_no_processor_is_idle_unless_kept_from_it(clock: list[float]):
+    kept = False
+    idle = hang.Idle(lambda: 7.0, lambda: kept)
+    assert idle_after(idle, clock, 3) == 3
+    kept = True  # by a disk, say
+    assert idle_after(idle, clock, 3) <= 0.6
+    kept = False
+    assert 2 <= idle_after(idle, clock, 2) <= 2.6
+
+
+def test_what_the_whole_machine_stood_still_for_is_nobodys_idleness(clock: list[float]):
+    idle = hang.Idle(lambda: 7.0)
+    assert idle_after(idle, clock, 0.8) == 0.8
+    clock[0] += 20  # the caller was not run, either
+    assert round(idle.seconds(), 1) == 0.8
+
+
+def test_a_family_that_computes_is_at_work_and_one_that_sleeps_is_not():
+    with subprocess.Popen(["sh", "-c", "sleep 60 & wait"]) as asleep:
+        assert not any(hang.family_at_work(asleep.pid) for _ in seen_below(asleep.pid))
+        for child in hang.psutil.Process(asleep.pid).children():
+            child.kill()
+    with subprocess.Popen(["sh", "-c", "while :; do :; done & wait"]) as busy:
+        assert any(hang.family_at_work(busy.pid) for _ in seen_below(busy.pid))
+        for child in hang.psutil.Process(busy.pid).children():
+            child.kill()
+
+
+def seen_below(pid: int) -> Iterator[int]:
+    """Twenty times, as soon as the process has a child that has settled."""
+    while not hang.psutil.Process(pid).children():
+        time.sleep(0.01)
+    time.sleep(0.3)
+    for turn in range(20):
+        yield turn
+        time.sleep(0.02)

@@ -11,7 +11,6 @@ from minipod.__main__ import main
 
 RECORDED = Path(__file__).parents[2] / "data" / "eight_devices.xplane.pb"
 LATE = Path(__file__).parents[3] / "lessons" / "ch18_profile" / "late_data.py"
-pytestmark = pytest.mark.filterwarnings("ignore:builtin type (event|plane)_stats:DeprecationWarning")
 PROGRAM = """
 import sys
 import jax, jax.numpy as jnp

@@ -1,12 +1,13 @@
 """What a profile says of each device, against figures that it was made with; and what is no profile."""
 
+from pathlib import Path
+
 import pytest
 from made_profiles import of_cpu, of_gpu, of_tpu, written
 
 from minipod import profiles
 from minipod.profiles import Lane
 
-pytestmark = pytest.mark.filterwarnings("ignore:builtin type (event|plane)_stats:DeprecationWarning")
 STEP = ("train", 0.0, 20.0, 0)
 
 
@@ -154,6 +155,8 @@ def test_of_several_recordings_in_a_folder_the_newest_is_read(tmp_path):
 
 
 GOOD = of_cpu([(0, "fusion.1", 0, 1)])
+OTHER = GOOD.replace(b"device_ordinal", b"ordinal_device")
+CUT = (Path(__file__).parents[2] / "data/eight_devices.xplane.pb").read_bytes()[:101389]  # a plane ends there
 
 
 @pytest.mark.parametrize(
@@ -162,10 +165,20 @@ GOOD = of_cpu([(0, "fusion.1", 0, 1)])
         ("vm.xplane.pb", b"", "vm.xplane.pb is empty: a profile is written when the trace ends"),
         ("vm.xplane.pb", GOOD[:-7], "vm.xplane.pb cannot be read: it is cut off, or not a profile of jax.profiler"),
         ("vm.xplane.pb", b"{}", "vm.xplane.pb cannot be read: it is cut off, or not a profile of jax.profiler"),
+        ("vm.xplane.pb", CUT, "vm.xplane.pb has no «Task Environment», with which a profile ends: it is cut off"),
+        ("vm.xplane.pb", OTHER, "vm.xplane.pb has operations that do not say as we know it on which device they ran"),
         ("vm.trace.json.gz", b"\x1f\x8b", "vm.trace.json.gz is no profile that can be read: its name does not end in"),
         ("vm.xplane.pb", of_cpu([], [STEP]), "has no operation of a device in it: record it while"),
     ],
-    ids=["empty", "cut off", "another format", "another ending", "no devices"],
+    ids=[
+        "empty",
+        "cut off",
+        "another format",
+        "cut off after a plane",
+        "another version",
+        "another ending",
+        "no devices",
+    ],
 )
 def test_what_is_no_profile_is_told_in_a_sentence(tmp_path, name, data, error):
     file = tmp_path / name

@@ -185,6 +185,40 @@ def test_never_reached():
     assert "process 1: was struck by its fault" in printed
 
 
+def test_what_ordinary_tests_have_set_up_is_torn_down_when_the_last_one_has_run(tmp_path):
+    """A fixture of a class, or of a module, whose last test is one with a marker; one fails as it is torn down."""
+    printed, outcomes = run(
+        tmp_path,
+        """
+@pytest.fixture(scope="class")
+def shared(request):
+    yield request.cls.__name__
+    print(request.cls.__name__, "is torn down")
+    assert request.cls is not TestSecond
+
+class TestFirst:
+    def test_here(self, shared): assert shared == "TestFirst"
+
+    @pytest.mark.processes(2)
+    def test_cluster(self): assert jax.process_count() == 2
+
+class TestSecond:
+    def test_here(self, shared): print("second")
+
+    @pytest.mark.devices(2)
+    def test_devices(self): assert jax.device_count() == 2
+
+def test_last(): print("last")
+""",
+        "-s",
+    )
+    assert "5 passed, 1 error" in printed, printed
+    assert [outcomes[f"TestFirst::test_{name}"] for name in ("here", "cluster")] == ["PASSED"] * 2
+    said = "TestFirst is torn down", "second", "TestSecond is torn down", "last"
+    assert sorted(said, key=printed.index) == [*said]
+    assert "ERROR test_it.py::TestSecond::test_devices - AssertionError" in printed
+
+
 @pytest.mark.parametrize(
     ("mark", "said"),
     [
@@ -202,9 +236,75 @@ def test_a_marker_that_asks_for_what_cannot_be_is_one_sentence(tmp_path, mark, s
 
 def test_a_module_that_starts_jax_is_told_and_s_shows_what_is_printed(tmp_path):
     printed, outcomes = run(tmp_path, "\nX = jnp.arange(8)\n\n@pytest.mark.processes(2)\ndef test_it(): pass\n")
-    assert "JAX had started its devices before the first test" in printed and outcomes == {"test_it": "FAILED"}
+    assert "JAX had started its devices before the test: test_it.py, a conftest or a plug-in makes" in printed
+    assert outcomes == {"test_it": "FAILED"}
     printed, _ = run(tmp_path, "\n@pytest.mark.processes(2)\ndef test_it(): print('I am', jax.process_index())\n", "-s")
     assert "[Output of process 1]\nI am 1\n" in printed and "Gloo" not in printed
+
+
+def test_a_file_that_ends_its_process_when_it_is_collected_once_more_is_told_and_tried_again(tmp_path):
+    (tmp_path / "test_constants.py").write_text(
+        "import jax.numpy as jnp\nX = jnp.ones(3)\ndef test_x(): assert len(X) == 3\n"
+    )
+    tests = """
+with open("times", "a+") as file:   # imported by pytest, then once more, and again
+    file.write("x")
+    if file.tell() == 2:
+        os._exit(3)
+
+@pytest.mark.devices(2)
+@pytest.mark.parametrize("n", [1, 2])
+def test_two(n): assert jax.device_count() == 2
+"""
+    printed, outcomes = run(tmp_path, tests, str(tmp_path / "test_constants.py"))
+    assert outcomes == {"test_x": "PASSED", "test_two[1]": "FAILED", "test_two[2]": "PASSED"}, printed
+    assert "the process that collected test_it.py once more has ended" in printed
+
+
+def test_where_nothing_can_be_forked_a_cluster_is_skipped_with_the_reason_and_the_others_run(tmp_path):
+    (tmp_path / "conftest.py").write_text("import os\ndel os.fork\n")
+    tests = "\ndef test_here(): assert rows().sum() == 28\n\n@pytest.mark.processes(2)\ndef test_cluster(): pass\n"
+    printed, outcomes = run(tmp_path, tests)
+    assert "1 passed, 1 skipped" in printed and outcomes == {"test_here": "PASSED"}
+    assert "there is no os.fork here, with which a test's processes are started: on Windows, use WSL2" in printed
+
+
+@pytest.mark.parametrize("options", [(), pytest.param(("-n", "2"), marks=pytest.mark.long)])
+def test_a_module_that_starts_jax_as_it_is_imported_is_no_harm_to_the_tests_of_others(tmp_path, options):
+    """Two files with markers, one before and one after it, whose tests are parametrized, and share a fixture."""
+    (tmp_path / "test_constants.py").write_text(
+        "import jax.numpy as jnp\nX = jnp.ones(3)\ndef test_x(): assert len(X) == 3\n"
+    )
+    other = "\nimport jax, pytest\n@pytest.mark.devices(3)\ndef test_three(): assert jax.device_count() == 3\n"
+    (tmp_path / "test_other.py").write_text(other)
+    printed, outcomes = run(
+        tmp_path,
+        """
+@pytest.fixture(scope="module", params=[2, 4])
+def x(request):
+    return rows(request.param * jax.device_count())
+
+@pytest.mark.processes(2, devices=1)
+@pytest.mark.parametrize("scale", [1, 3])
+def test_scaled(x, scale, shared_tmp_path):
+    assert total(scale * x).shape == (len(x) // 2,)
+    (shared_tmp_path / str(jax.process_index())).touch()
+
+@pytest.mark.processes(2)
+def test_wrong():
+    assert jax.process_count() == 3
+
+@pytest.mark.processes(17)
+def test_too_many(): pass
+""",
+        str(tmp_path / "test_constants.py"),
+        str(tmp_path / "test_other.py"),
+        *options,
+    )
+    assert "6 passed" in printed and "2 failed" in printed, printed
+    assert "assert 2 == 3" in printed and re.search("this was process [01] of 2", printed)
+    assert "processes: processes is a whole number from 1 to 16, not 17" in printed
+    assert {outcomes[name] for name in ("test_x", "test_three", "test_scaled[2-1]", "test_scaled[4-3]")} == {"PASSED"}
 
 
 @pytest.mark.long

@@ -19,6 +19,7 @@ from counted_programs import LONGEST_WIDE, Plan, conditionals, counted, plan, re
 from jax.profiler import ProfileData
 from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
+from seldom import rarely
 
 from minipod import traffic
 from minipod.hlo.calls import callees_first
@@ -105,7 +106,7 @@ def test_random_loops_are_counted_as_python_counts_them_or_are_unknown():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("part", [n if n < 4 else pytest.param(n, marks=pytest.mark.rarely) for n in range(20)])
+@pytest.mark.parametrize("part", [0, *rarely(*range(1, 20))])
 def test_ten_thousand_random_loops_are_counted_as_python_counts_them_or_are_unknown(part):
     for seed in range(1000 + 10 * part, 1010 + 10 * part):
         compare(plan(Random(seed), LOOPS))

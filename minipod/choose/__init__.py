@@ -1,0 +1,19 @@
+"""Which layout for a model of which only a few numbers are known: what each device holds, sends and takes.
+
+By formulas alone, nothing is compiled: `designs` has them, for six mesh axes; `choices` tries every layout of three of
+them on a slice. `tests/minipod/choose` holds them against plans of TPUs that were compiled.
+
+    >>> from minipod import choose
+    >>> of = choose.SHAPES["llama_8b"].model(rows=128, length=2048)
+    >>> made = choose.design(of, "v5p:4x4x4", fsdp=16, tensor=4)
+    >>> made.seconds.bound, f"{made.seconds.compute:.2f} s"
+    ('compute', '0.50 s')
+"""
+
+from minipod.choose.choices import Choice, choices, said, table
+from minipod.choose.designs import AXES, Design, Message, design
+from minipod.choose.models import SHAPES, Model, Shape, model
+
+__all__ = [
+    "AXES", "SHAPES", "Choice", "Design", "Message", "Model", "Shape", "choices", "design", "model", "said", "table",
+]  # fmt: skip

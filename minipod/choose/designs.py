@@ -1,0 +1,235 @@
+"""What a device holds, sends and takes in a step of a model that is cut along up to six mesh axes: by formulas.
+
+data, fsdp, expert and sequence cut the batch, the last one along its length; fsdp every weight, tensor heads and hidden
+units, expert the experts, stage the layers. Nothing is compiled: what a compiler makes of it says `minipod plan`, and
+`tests/minipod/choose` holds the formulas against what it made.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from minipod import torus
+from minipod.chips import CHIPS, Chip
+from minipod.choose.models import ROOM, Model
+from minipod.hlo import ring
+from minipod.hlo.ops import Collective
+from minipod.pods.slices import Slice, slice_of
+from minipod.roofline import Seconds, compute_seconds, memory_seconds
+from minipod.traffic import time_model
+
+__all__ = ["AXES", "Design", "Message", "Pace", "design", "laid", "pace"]
+
+AXES = ("data", "stage", "fsdp", "expert", "sequence", "tensor")  # outermost first: data crosses slices, tensor never
+TOUCHED = 20  # times that a layer's activations are read or written in a step, as chapter 15's plans have it
+SCORED = 9  # times that scores are, where attention writes them
+SCORES = 1.5  # how many arrays of scores there are at once: f32, and bf16 of what is made of them
+BIG = 10**15  # bytes, beside which a start is nothing
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Of a collective along some axes: seconds for each byte of its array, and at least so many. known: there is an
+    estimate; else this is a lower bound, because the devices of a group are no box of the torus."""
+
+    each: float
+    least: float
+    known: bool = True
+
+
+@dataclass(frozen=True)
+class Message:
+    """What is sent in one step. name: "weights", "gradients", "sums", "keys", "tokens", "handed on". bytes: of the
+    array of one collective, as `minipod.hlo.Collective` counts it. sent: bytes that a device sends, in all `times`."""
+
+    name: str
+    op: str
+    axes: tuple[str, ...]
+    bytes: float
+    times: int
+    sent: float
+    seconds: float
+    known: bool
+
+
+@dataclass(frozen=True)
+class Design:
+    """A layout of a model on a slice, of one device. sizes: of all `AXES`. held: bytes by what they are. room: bytes
+    that a program may have there."""
+
+    sizes: Mapping[str, int]
+    held: Mapping[str, float]
+    room: float
+    messages: tuple[Message, ...]
+    seconds: Seconds
+
+    @property
+    def fits(self) -> bool:
+        return sum(self.held.values()) <= self.room
+
+    @property
+    def sent(self) -> float:
+        """Bytes that a device sends in a step."""
+        return sum(message.sent for message in self.messages)
+
+
+def design(of: Model, on: Slice | str, **sizes: int) -> Design:
+    """What a device of the slice holds, sends and takes. sizes: of the mesh's axes; those of `AXES` not named are 1.
+
+    ValueError, in one sentence, for sizes that the slice or the model does not allow.
+    """
+    found = slice_of(on) if isinstance(on, str) else on
+    every = {axis: sizes.get(axis, 1) for axis in AXES}
+    if wrong := _refused(of, found, every | sizes):
+        raise ValueError(wrong)
+    chip = CHIPS[found.generation.chip]
+    messages = tuple(
+        _message(*each, pace(str(found), tuple(every.values()), each[1], each[2])) for each in _messages(of, every)
+    )
+    seconds = Seconds(
+        _compute(of, every, chip), memory_seconds(_moved(of, every), chip), sum(m.seconds for m in messages)
+    )
+    return Design(every, _held(of, every), found.generation.limit * 2**30, messages, seconds)
+
+
+def _refused(of: Model, on: Slice, sizes: dict[str, int]) -> str:
+    """Why there is no such layout, in a sentence; "" where there is."""
+    if other := [axis for axis in sizes if axis not in AXES]:
+        return f"no axis is called {other[0]}: {', '.join(AXES)}"
+    if prod(sizes.values()) != on.devices:
+        said = " × ".join(str(n) for n in sizes.values() if n > 1) or "1"
+        return f"{on} has {on.devices} devices, and the axes multiply to {said}"
+    rows = sizes["data"] * sizes["fsdp"] * sizes["expert"]
+    if of.rows % rows:
+        return f"{of.rows} sequences cannot be shared out evenly among {rows} devices (data × fsdp × expert)"
+    for axis, what, number in (
+        ("sequence", "tokens of a sequence", of.length),
+        ("stage", "layers", of.layers),
+        ("tensor", "heads of keys and values" if of.groups else "features of a layer", of.groups or of.width),
+        ("fsdp", "features of a layer", of.width),
+        ("expert", "experts", of.experts),
+    ):
+        if sizes[axis] > 1 and (not number or number % sizes[axis]):
+            return f"{axis}={sizes[axis]} does not divide {number} {what}"
+    return ""
+
+
+def _messages(of: Model, by: dict[str, int]) -> Iterator[tuple[str, str, tuple[str, ...], float, int]]:
+    """Each as (name, op, axes, bytes of the array, times)."""
+    layers, ticks, micro = _pipeline(of, by)
+    dense, spread = (n / of.layers / by["tensor"] for n in (of.params - of.spread, of.spread / by["expert"]))
+    fsdp, again = by["fsdp"], int(of.again)
+    if fsdp > 1:
+        yield "weights", "all-gather", ("fsdp",), of.weight * (dense + spread), 2 * layers * ticks
+        yield "gradients", "reduce-scatter", ("fsdp",), of.gradient * (dense + spread), layers * ticks
+    for part, over in ((dense, ("data", "expert", "sequence")), (spread, ("data", "sequence"))):
+        if axes := tuple(axis for axis in over if by[axis] > 1 and part):
+            yield "gradients", "all-reduce", axes, of.gradient * part / fsdp, layers * ticks
+    activation = _width(of, by) / micro
+    if by["tensor"] > 1:
+        yield "sums", "all-reduce", ("tensor",), activation, (of.sums + again * (of.sums // 2 - 1)) * layers * ticks
+    if by["sequence"] > 1:
+        keys = of.kv * activation * by["sequence"] / by["tensor"]
+        yield "keys", "all-gather", ("sequence",), keys, (1 + again) * layers * ticks
+        yield "keys", "reduce-scatter", ("sequence",), keys, layers * ticks
+    if by["expert"] > 1:
+        yield "tokens", "all-to-all", ("expert",), of.each * ROOM * activation, (4 + 2 * again) * layers * ticks
+    if by["stage"] > 1:
+        yield "handed on", "collective-permute", ("stage",), activation, 2 * ticks
+
+
+def _pipeline(of: Model, by: Mapping[str, int]) -> tuple[int, int, int]:
+    """Layers of a stage, ticks, and microbatches: one for each sequence, where there are stages."""
+    micro = of.rows // (by["data"] * by["fsdp"] * by["expert"]) if by["stage"] > 1 else 1
+    return of.layers // by["stage"], micro + by["stage"] - 1, micro
+
+
+def _message(name: str, op: str, axes: tuple[str, ...], size: float, times: int, at: tuple[Pace, int]) -> Message:
+    found, n = at
+    sent = float(ring.exactly(op, round(size), n)) if op != "collective-permute" else size
+    seconds = max(found.each * size, found.least) * times
+    return Message(name, op, axes, size, times, sent * times, seconds, found.known)
+
+
+def _width(of: Model, by: Mapping[str, int]) -> float:
+    """The bytes of one activation: [tokens of a device, width]."""
+    cut = by["data"] * by["fsdp"] * by["expert"] * by["sequence"]
+    return of.tokens / cut * of.width * of.weight
+
+
+def _own(of: Model, by: Mapping[str, int]) -> float:
+    """Parameters of a device before fsdp cuts them."""
+    return (of.params - of.spread + of.spread / by["expert"]) / by["tensor"] / by["stage"]
+
+
+def _scores(of: Model, by: Mapping[str, int]) -> float:
+    """Bytes of one layer's scores of attention, f32, where they are written."""
+    cut = by["data"] * by["fsdp"] * by["expert"] * by["sequence"] * by["tensor"]
+    return 4.0 * of.heads * of.tokens * of.length / cut
+
+
+def _held(of: Model, by: Mapping[str, int]) -> dict[str, float]:
+    """The state; gradients, with stages the sum so far and those of one tick; a copy of the weights that is computed
+    with; the weights of one layer, gathered, and their gradient before it is scattered; the input of each layer, kept,
+    with stages for every tick; and what is inside one, or inside all where nothing is computed again."""
+    layers, ticks, micro = _pipeline(of, by)
+    own = _own(of, by) / by["fsdp"]
+    keys = of.kv * by["sequence"] if by["sequence"] > 1 else 0  # of whole sequences
+    inside = (of.inside + keys) / by["tensor"] * _width(of, by) + SCORES * _scores(of, by)
+    return {
+        "state": of.state * own,
+        "gradients": of.gradient * own * (2 if by["stage"] > 1 else 1),
+        "copy": of.weight * own if of.state > of.weight else 0.0,
+        "gathered": (of.weight + of.gradient) * _own(of, by) / layers if by["fsdp"] > 1 else 0.0,
+        "inputs": layers * _width(of, by) * ticks / micro,
+        "inside": inside / micro * (1 if of.again else layers),
+    }
+
+
+def _moved(of: Model, by: Mapping[str, int]) -> float:
+    """Bytes to and from memory. Weights are read three times, forward and for both products of the backward pass, and
+    written where they are gathered; the state is read and written; and the activations, and the scores."""
+    layers, ticks, micro = _pipeline(of, by)
+    own, idle = _own(of, by), ticks / micro
+    weights = (5 if by["fsdp"] > 1 else 3) * of.weight * own * ticks
+    inside = TOUCHED * (1 + of.inside / by["tensor"]) * _width(of, by) + SCORED * _scores(of, by)
+    return weights + 2 * of.state * own / by["fsdp"] + layers * idle * inside
+
+
+def _compute(of: Model, by: Mapping[str, int], chip: Chip) -> float:
+    """Two operations for a parameter and token, and those of attention: forward, twice back, and where it is again. The
+    ticks in which a stage has nothing to do count: its devices wait, or compute what nobody needs."""
+    forward = 2 * of.used + 4 * of.layers * of.width * of.length * (of.length > 1)
+    whole = (4 * forward - 2 * of.last * of.params) if of.again else 3 * forward
+    _, ticks, micro = _pipeline(of, by)
+    return compute_seconds({"bf16": whole * of.tokens / prod(by.values()) * ticks / micro}, chip)
+
+
+@cache
+def pace(on: str, sizes: tuple[int, ...], op: str, axes: tuple[str, ...]) -> tuple[Pace, int]:
+    """How fast a collective along these axes is, and how many devices are in a group. sizes: of `AXES`, in order."""
+    mesh, link, shape = laid(on, sizes)
+    places = np.arange(prod(sizes)).reshape(sizes)
+    at = [AXES.index(axis) for axis in axes]
+    rows = np.moveaxis(places, at, range(-len(at), 0)).reshape(-1, prod(sizes[i] for i in at)).tolist()
+    groups = tuple(tuple(row) for row in rows)
+    if op == "collective-permute":  # the last stage hands nothing on
+        groups = tuple(pair for row in groups for pair in pairwise(row))
+    many, why = time_model.estimate(Collective(op, groups, BIG, 1, axes), link, mesh, shape)
+    least, _ = time_model.estimate(Collective(op, groups, 0, 1, axes), link, mesh, shape)
+    return Pace(many / BIG, least, not why), len(rows[0])
+
+
+@cache
+def laid(on: str, sizes: tuple[int, ...]) -> tuple[dict[str, int], Any, torus.Torus | None]:
+    """The mesh of `AXES` on a slice: its sizes, the link, and the torus that it lies on (None of GPUs)."""
+    from minipod.pods import absent
+
+    mesh = absent.mesh(on, **dict(zip(AXES, sizes, strict=True)))
+    link = CHIPS[slice_of(on).generation.chip].carrier
+    return dict(mesh.shape), link, torus.torus_of(mesh, link.closes) if link.shape == "torus" else None

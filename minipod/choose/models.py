@@ -1,0 +1,123 @@
+"""Models in training, by the few numbers that the formulas need; those of some that are published."""
+
+from dataclasses import dataclass
+
+__all__ = ["SHAPES", "Model", "Shape", "model"]
+
+WIDE = 128  # a width for each layer, as in models that are published: 4096 for 32, 8192 for 64
+ROOM = 1.25  # of what the experts' tokens need if all are asked alike
+
+
+@dataclass(frozen=True)
+class Model:
+    """A transformer in training, of `layers` equal layers.
+
+    params: of the layers, experts included. rows, length: sequences of the whole batch, and tokens of each.
+
+    sums: all-reduces of activations for a layer and a step where its matrices are cut: half forward, half back; what is
+    computed again needs its sums again, but for the layer's last.
+    weight, gradient: bytes of each as it is sent. state: bytes for each parameter that last from step to step: of the
+    parameter itself and of the optimizer's averages; 12 for Adam in f32.
+    inside: what a layer computes for a token beside its input, in widths: queries, keys, values, heads, hidden units;
+    cut along "tensor". again: it is not kept but computed again in the backward pass, up to the last product, whose
+    share of the parameters is `last`.
+    kv: widths of a layer's keys and values together. groups: their heads, which "tensor" must divide; 0 where nobody
+    knows. heads: of which attention writes the scores to memory, f32; 0
+    where a kernel keeps them in the core.
+    experts: of each layer, `each` of them for a token, with room for `ROOM` times its share; `spread`: parameters in
+    experts.
+    """
+
+    params: float
+    layers: int
+    width: int
+    rows: int
+    length: int
+    sums: int = 4
+    weight: int = 2
+    gradient: int = 4
+    state: int = 12
+    inside: float = 16
+    again: bool = True
+    last: float = 1 / 3
+    kv: float = 2.0
+    groups: int = 0
+    heads: int = 0
+    experts: int = 0
+    each: int = 2
+    spread: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        return self.rows * self.length
+
+    @property
+    def used(self) -> float:
+        """Parameters that a token is multiplied by, those of empty places in its experts' boxes among them."""
+        return self.params - self.spread + (self.spread * self.each / self.experts * ROOM if self.experts else 0)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A published model: its layers, without embedding and head. groups: heads of keys and values. hidden: units of an
+    MLP, or of one expert, of three matrices. width is also that of all heads together. experts: 0 for a dense one."""
+
+    layers: int
+    width: int
+    heads: int
+    groups: int
+    hidden: int
+    experts: int = 0
+    each: int = 2
+
+    @property
+    def spread(self) -> int:
+        """Parameters in experts."""
+        return self.layers * self.experts * 3 * self.width * self.hidden
+
+    @property
+    def params(self) -> int:
+        """Of all layers."""
+        attention = 2 * self.width**2 * (1 + self.groups / self.heads)
+        mlp = self.width * self.experts if self.experts else 3 * self.width * self.hidden
+        return round(self.layers * (attention + mlp)) + self.spread
+
+    def model(self, rows: int, length: int, scores: bool = False) -> Model:
+        """In training with Adam in f32, all else bf16. scores: attention writes them, see `Model.heads`."""
+        kv = 2 * self.groups / self.heads
+        times = self.each * ROOM if self.experts else 1
+        return Model(
+            self.params,
+            self.layers,
+            self.width,
+            rows,
+            length,
+            gradient=2,
+            inside=3 + kv + 3 * times * self.hidden / self.width,
+            last=0 if self.experts else self.layers * self.width * self.hidden / self.params,
+            kv=kv,
+            groups=self.groups,
+            heads=self.heads * scores,
+            experts=self.experts,
+            each=self.each,
+            spread=self.spread,
+        )
+
+
+# config.json of meta-llama/Llama-3.2-1B, Meta-Llama-3-8B, Meta-Llama-3-70B, and mistralai/Mixtral-8x7B-v0.1.
+SHAPES = {
+    "llama_1b": Shape(16, 2048, 32, 8, 8192),
+    "llama_8b": Shape(32, 4096, 32, 8, 14336),
+    "llama_70b": Shape(80, 8192, 64, 8, 28672),
+    "mixtral": Shape(32, 4096, 32, 8, 14336, experts=8),
+}
+
+
+def model(params: float, rows: int, length: int, layers: int | None = None, width: int | None = None) -> Model:
+    """With layers and width as usual for so many parameters, where they are not given. ValueError for what is none."""
+    for name, value in {"params": params, "batch": rows, "seq": length, "layers": layers, "width": width}.items():
+        if value is not None and not value > 0:
+            raise ValueError(f"{name} {value:g}: a positive number is needed")
+    if layers is None:
+        layers = max(1, round((params / 12 / width**2) if width else (params / 12 / WIDE**2) ** (1 / 3)))
+    return Model(params, layers, width or max(WIDE, round((params / 12 / layers) ** 0.5 / WIDE) * WIDE), rows, length)

@@ -1,0 +1,75 @@
+"""Who has which NVIDIA GPU, by what `nvidia-smi` says: two processes of a cluster on one, memory that others hold.
+
+Seen on an H100: at their first collective NCCL refuses two processes on one GPU («Duplicate GPU detected»), or one of
+them ends with RESOURCE_EXHAUSTED before, for the other has taken three quarters of the memory.
+"""
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Iterable, Mapping
+
+import psutil
+
+from minipod.doctor.findings import Finding
+
+MUCH = 0.1  # of a GPU's memory that somebody else holds
+_MIB, _GIB = 2**20, 2**30
+
+
+def identities(ordinals: Iterable[int], env: Mapping[str, str] = os.environ) -> list[str]:
+    """The UUIDs of the GPUs that a process with `env` calls 0, 1, … (jax.Device.local_hardware_id).
+
+    Empty where that is not certain: no nvidia-smi, a list that names none, parts of a GPU (MIG).
+    """
+    here = [row[0] for row in _ask("--query-gpu=uuid")]
+    if (visible := env.get("CUDA_VISIBLE_DEVICES")) is not None:
+        here = [_named(name.strip(), here) for name in visible.split(",")]
+    chosen = [here[i] if 0 <= i < len(here) else "" for i in ordinals]
+    return chosen if all(chosen) else []
+
+
+def _named(name: str, here: list[str]) -> str:
+    if name.isdigit():
+        return here[int(name)] if int(name) < len(here) else ""
+    return next((uuid for uuid in here if name.startswith("GPU-") and uuid.startswith(name)), "")
+
+
+def held() -> Finding | None:
+    """Which processes hold memory of this machine's GPUs; None where nobody holds much, or nvidia-smi is silent."""
+    holders: dict[str, list[str]] = {}
+    for uuid, pid in _ask("--query-compute-apps=gpu_uuid,pid"):
+        with contextlib.suppress(ValueError):
+            holders.setdefault(uuid, []).append(f"process {pid}{_name(int(pid))}")
+    said = []
+    for index, uuid, used, total in _ask("--query-gpu=index,uuid,memory.used,memory.total"):
+        with contextlib.suppress(ValueError):
+            taken, there = float(used) * _MIB, float(total) * _MIB
+            if taken > MUCH * there:
+                who = ", ".join(holders.get(uuid, [])) or "somebody"
+                said.append(f"of GPU {index} {who} holds {taken / _GIB:.1f} of {there / _GIB:.1f} GiB")
+    if not said:
+        return None
+    advice = (
+        "JAX takes three quarters of a GPU when it starts: end the other, or share it by XLA_PYTHON_CLIENT_MEM_FRACTION"
+    )
+    return Finding("GPU memory", "; ".join(said), advice, needed=False)
+
+
+def _name(pid: int) -> str:
+    """` (python3)`; "" for a process that cannot be seen from here (a container's host has others)."""
+    try:
+        return f" ({psutil.Process(pid).name()})"
+    except psutil.Error:
+        return ""
+
+
+def _ask(query: str) -> list[list[str]]:
+    """The rows that nvidia-smi answers; none where it is missing, fails or does not answer."""
+    command = ["nvidia-smi", query, "--format=csv,noheader,nounits"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    rows = [[cell.strip() for cell in line.split(",")] for line in done.stdout.splitlines() if line.strip()]
+    return rows if done.returncode == 0 and all(len(row) == query.count(",") + 1 for row in rows) else []

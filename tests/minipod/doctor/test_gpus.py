@@ -1,0 +1,76 @@
+"""Who has which GPU, by an `nvidia-smi` of a few lines whose answers are those of an H100 machine."""
+
+from pathlib import Path
+
+import pytest
+
+from minipod.doctor import gpus
+from minipod.doctor.gathered import Gathered, findings
+
+FIRST, SECOND = "GPU-251499b0-c016-2e68-b6cc-2023f835cdef", "GPU-9a0e7f31-52d4-7c1b-0d11-5be2a9c46d02"
+
+
+@pytest.fixture
+def smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Makes `nvidia-smi` answer each query so."""
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+
+    def answers(code: int = 0, **said: str) -> None:
+        lines = [f'  "{query}") printf "%s\\n" "{text}";;' for query, text in said.items()]
+        program = tmp_path / "nvidia-smi"
+        queries = "\n".join(lines).replace("apps", "--query-compute-apps=gpu_uuid,pid")
+        queries = queries.replace("uuids", "--query-gpu=uuid")
+        queries = queries.replace("memory", "--query-gpu=index,uuid,memory.used,memory.total")
+        program.write_text(f'#!/bin/sh\ncase "$1" in\n{queries}\nesac\nexit {code}\n')
+        program.chmod(0o755)
+
+    return answers
+
+
+@pytest.mark.parametrize(
+    ("visible", "ordinals", "found"),
+    [
+        (None, [0], [FIRST]),
+        (None, [0, 1], [FIRST, SECOND]),
+        ("1", [0], [SECOND]),
+        ("1,0", [0, 1], [SECOND, FIRST]),
+        (SECOND[:12], [0], [SECOND]),
+        ("MIG-GPU-1/2/3", [0], []),
+        ("7", [0], []),
+        (None, [2], []),
+    ],
+)
+def test_a_device_is_known_by_what_its_process_may_see(smi, visible, ordinals, found):
+    smi(uuids=f"{FIRST}\n{SECOND}")
+    assert gpus.identities(ordinals, {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}) == found
+
+
+def test_what_nvidia_smi_does_not_say_is_not_guessed(smi):
+    assert gpus.identities([0], {}) == [] and gpus.held() is None
+    smi(code=9, uuids=FIRST, memory=f"0, {FIRST}, 61369, 81559")
+    assert gpus.identities([0], {}) == [] and gpus.held() is None
+    smi(uuids="No devices were found, today", memory=f"0, {FIRST}, [N/A], 81559", apps="[N/A], [N/A]")
+    assert gpus.identities([0], {}) == [] and gpus.held() is None
+
+
+def test_memory_that_somebody_holds_is_told_with_the_process(smi):
+    smi(memory=f"0, {FIRST}, 61369, 81559\n1, {SECOND}, 9, 81559", apps=f"{FIRST}, 999999999")
+    found = gpus.held()
+    assert found and not found.needed
+    assert found.value == "of GPU 0 process 999999999 holds 59.9 of 79.6 GiB"
+    smi(memory=f"0, {FIRST}, 61369, 81559")
+    found = gpus.held()
+    assert found and found.value == "of GPU 0 somebody holds 59.9 of 79.6 GiB"
+    smi(memory=f"0, {FIRST}, 9, 81559")
+    assert gpus.held() is None
+
+
+def test_two_processes_on_one_gpu_are_told():
+    fact = {"host": "a", "versions": {}, "python": "p", "machine": "m", "settings": {}, "proxy": "", "own": []}
+    all_of = Gathered(3, "Slurm", "a:1", facts={p: fact for p in range(3)})
+    devices = {"platform": "gpu", "kind": "NVIDIA H100", "here": 1}
+    all_of.steps = {p: {"devices": devices, "gpus": [g]} for p, g in enumerate((FIRST, SECOND, FIRST))}
+    (found,) = [f for f in findings(all_of) if f.name == "GPUs"]
+    assert found.value == "GPU-251499b0 is that of processes 0, 2 (a)" and found.needed
+    all_of.steps[2]["gpus"] = []  # not known
+    assert not [f for f in findings(all_of) if f.name == "GPUs"]
