@@ -1,8 +1,8 @@
 """python -m grader.author.held_out [CHAPTER …]: answers by people who had only the statements; what they are told.
 
-tests/data/held_out/SET/chNN_name.py are answers files. `right`, `right_d` are right ones, in other styles; `a` to `d`
-wrong ones, with one misconception each; `two`, `two_c` with two at once: `# what:` above each function says which. What
-each is told was graded by hand, in grades.toml: EXERCISE = [GRADE, the beginning of what it is told].
+tests/data/held_out/SET/chNN_name.py are answers files. `right`, `right_d` are right ones, in other styles; `a` to `g`
+wrong ones, with one misconception each; `two`, `two_c` to `two_g` with two at once: `# what:` above each function says
+which. What each is told was graded by hand, in grades.toml: EXERCISE = [GRADE, the beginning of what it is told].
 
 named    the misconception, or its equivalent      useful   leads there: a key, a smallest case, an error's own words
 useless  only that it is wrong                     false    what is not so
@@ -29,7 +29,7 @@ from grader.home import HERE
 from minipod.tables import Table
 
 FOLDER = HERE / "tests/data/held_out"
-WRONG = ("a", "b", "c", "d", "two", "two_c")
+WRONG = ("a", "b", "c", "d", "e", "f", "g", "two", "two_c", "two_e", "two_f", "two_g")
 RIGHT = ("right", "right_d")
 SETS = (*WRONG, *RIGHT)
 GRADES = ("named", "useful", "useless", "false")

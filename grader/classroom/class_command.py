@@ -26,7 +26,7 @@ from grader.classroom.results.class_page import ClassRun, write_page
 from grader.classroom.results.progress_lines import ProgressLines
 from grader.classroom.results.spreadsheet import write_csv
 from grader.classroom.run_files import RunFiles
-from grader.classroom.sandbox import isolation, sandbox_pool
+from grader.classroom.sandbox import isolation, sandbox_pool, shares
 from grader.classroom.sandbox.isolation import SandboxFiles
 from grader.classroom.submissions import BadInput, Student, find, shown
 from grader.exercise import chapters
@@ -261,7 +261,9 @@ def _about(kind: str, refused: bool, grading: ClassGrading) -> list[str]:
     if kind == "none":
         return ["class-isolation-none", "class-limits", calls, *judged]
     count = "class-count" if isolation.counts_processes(kind) else "class-no-count"
-    return [f"class-isolation-{kind}", "class-sandbox", "class-limits", count, calls, *judged]
+    with shares.made() as share:
+        even = "class-shares" if share else "class-no-shares"
+    return [f"class-isolation-{kind}", "class-sandbox", "class-limits", count, even, calls, *judged]
 
 
 def _last_words(

@@ -243,7 +243,7 @@ class ClassGrading:
         assert isinstance(ready, Prepared)
         spec, limit, memory = check.spec, self.settings.limit, self.settings.memory
         how = "export" if spec.how == "jit" else "call"
-        about = how, spec.on_device, spec.processes, spec.devices, ready.arguments
+        about = how, spec.on_device, spec.work, spec.processes, spec.devices, ready.arguments
         request = See(Task(spec.lesson, spec.name, *about), check.verdict.file, check.source, limit, memory)
 
         def make() -> See | None:

@@ -1,8 +1,11 @@
 """Whether two functions did the same: on every case, or as far as one can tell."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from grader.exercise.spec import Spec
 from grader.judge.compare import copies, difference, placement
@@ -157,7 +160,15 @@ def _gave_up(case: Observation, right: Observation) -> bool:
 
 
 def _says_much(x: Value) -> bool:
-    return any(isinstance(leaf, Float) or (isinstance(leaf, Array) and size(leaf) > 2) for leaf in leaves(x).values())
+    return any(map(_is_telling, leaves(x).values()))
+
+
+def _is_telling(leaf: Value) -> bool:
+    """A number of many digits, or several. Where all are NaN anything may have led there."""
+    if isinstance(leaf, Array) and leaf.has_numbers and (numbers := leaf.whole()) is not None:
+        if numbers.dtype.kind == "f" and not np.isfinite(numbers).any():
+            return False
+    return isinstance(leaf, Float) and math.isfinite(leaf.number) or isinstance(leaf, Array) and size(leaf) > 2
 
 
 def _nearly_same(spec: Spec, a: Observation, b: Observation, right: Observation) -> bool:

@@ -176,8 +176,12 @@ def _arrays(got: Array, expected: Array, tolerance: float, strict: bool, path: s
 def _there(at: tuple[int, ...], block: Block, a: np.ndarray, b: np.ndarray) -> tuple[str, tuple[str, str]]:
     """The index in the whole array of a place in a block, "" where there is none to say, and both numbers there."""
     index = [i + start for i, (start, _) in zip(at, block.bounds, strict=True)]
-    numbers = (f"{a[at].item():.6g}", f"{b[at].item():.6g}") if a.dtype.kind not in "SU" else ("", "")
+    numbers = ("", "") if a.dtype.kind in "SU" else (_written(a[at].item()), _written(b[at].item()))
     return str(index) if index else "", numbers
+
+
+def _written(x: bool | int | float | complex) -> str:
+    return str(x) if isinstance(x, bool) else f"{x:.6g}"
 
 
 def scale_of(x: np.ndarray) -> float:

@@ -61,8 +61,14 @@ def _by_place(spec: Spec, got: Column, expected: Column, columns: dict[str, Colu
         alike = [name for name, parts in others.items() if _same(spec, values, parts[place])]
         if not alike:
             return ()
-        chosen[next((name for name in alike if name in chosen), alike[0])] = None
+        named = next((name for name in alike if name in chosen), None)
+        chosen[named or min(alike, key=lambda name: _more_wrong(spec, mine, right, others[name]))] = None
     return tuple(chosen)
+
+
+def _more_wrong(spec: Spec, mine: Mapping[str, Column], right: Mapping[str, Column], its: Mapping[str, Column]) -> int:
+    """At how many places a mistake is wrong in another way than the answer: what it is called says those, too."""
+    return sum(not _same(spec, its[p], right[p]) and not _same(spec, its[p], mine[p]) for p in right)
 
 
 def _parts(column: Column) -> dict[str, Column] | None:
@@ -91,22 +97,30 @@ def _says_enough(values: Column) -> bool:
 
 def _by_number(spec: Spec, got: Column, expected: Column, columns: dict[str, Column]) -> tuple[str, ...]:
     """Two mistakes whose factors multiply, or whose terms add up, to what came back; not to what is right."""
-    a, b = _numbers(got), _numbers(expected)
-    if a is None or b is None or a.shape != b.shape:
+    every = {name: x for name, column in columns.items() if (x := _numbers(column))}
+    its, whole = _numbers(got), _numbers(expected)
+    if its is None or whole is None or its[1] != whole[1]:
         return ()
-    arrays = {name: x for name, column in columns.items() if (x := _numbers(column)) is not None and x.shape == b.shape}
+    (a, _), (b, sizes) = its, whole
+    arrays = {name: x for name, (x, of_each) in every.items() if of_each == sizes}
+
+    def near(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Where they are as near as rounding allows, each value by its own largest number: others may be far larger."""
+        scale = np.repeat(np.maximum.reduceat(np.abs(y), np.cumsum([0, *sizes[:-1]])), sizes)
+        return np.abs(x - y) <= 10 * spec.tolerance * np.abs(y) + spec.tolerance * scale
+
     found = []
     for (one, x), (other, y) in combinations(arrays.items(), 2):
-        both = ~_near(x, b, spec) & ~_near(y, b, spec) & ~_near(a, b, spec)
-        if len(np.unique(a[both])) < ENOUGH or _near(x, y, spec).all():
+        both = ~near(x, b) & ~near(y, b) & ~near(a, b)
+        if len(np.unique(a[both])) < ENOUGH or near(x, y).all():
             continue
-        if _near(a * b, x * y, spec).all() or _near(a + b, x + y, spec).all():
+        if near(a * b, x * y).all() or near(a + b, x + y).all():
             found.append((one, other))
     return found[0] if len(found) == 1 else ()
 
 
-def _numbers(column: Column) -> np.ndarray | None:
-    """All numbers of a column one after another, where it holds nothing else."""
+def _numbers(column: Column) -> tuple[np.ndarray, list[int]] | None:
+    """All numbers of a column one after another, and how many each of its values has, where it holds nothing else."""
     found: list[np.ndarray] = []
     for value in column:
         for leaf in leaves(value).values():
@@ -121,13 +135,9 @@ def _numbers(column: Column) -> np.ndarray | None:
                 found.append(whole.astype(np.float64).ravel())
             else:
                 return None
+    found = [part for part in found if part.size]
     numbers = np.concatenate(found) if found else np.zeros(0)
-    return numbers if numbers.size and np.isfinite(numbers).all() else None
-
-
-def _near(a: np.ndarray, b: np.ndarray, spec: Spec) -> np.ndarray:
-    scale = float(np.abs(b).max(initial=0.0))
-    return np.isclose(a, b, rtol=10 * spec.tolerance, atol=spec.tolerance * scale)
+    return (numbers, [part.size for part in found]) if numbers.size and np.isfinite(numbers).all() else None
 
 
 def _by_case(

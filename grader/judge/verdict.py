@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 from grader.exercise.spec import Spec
+from grader.judge.calls import OtherCalls
 from grader.judge.compare import Difference, PrintedDifference, copies, difference, placement
 from grader.messages import Message, number
 from grader.see.array_values import Array, size
@@ -24,6 +25,9 @@ class Verdict:
     likely    where none does, the one that behaves the same as far as the cases tell, or None
     together  where none does, those that explain it together
     near      what the answer nearly is, where no mistake explains it; its key lacks "near-"
+    unmoved   what of its arguments may change without its result changing, though the right one does
+    calls     how it calls the functions among its arguments, where that is otherwise than it should
+    deleted   what was deleted beside it while it was checked, as a message, or None
     """
 
     exercise: str
@@ -45,6 +49,9 @@ class Verdict:
     case: int | None = None  # which case shows it
     none: bool = False  # whether None is the answer in some case
     near: Message | None = None
+    unmoved: tuple[str, ...] = ()
+    calls: tuple[OtherCalls, ...] = ()
+    deleted: Message | None = None
 
     @property
     def reason(self) -> str:

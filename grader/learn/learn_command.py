@@ -25,6 +25,9 @@ class _Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the learner's session; the exit code."""
     parser = _Parser(prog="python -m lessons learn", description="Solve the exercises: each save is checked.")
+    parser.add_argument(
+        "place", metavar="CHAPTER[/NAME]", nargs="?", help="where to begin, such as ch03 (default: go on)"
+    )
     parser.add_argument("--lang", metavar="LANG", help=f"one of {languages()} (default: from the locale)")
     parser.add_argument("--plain", action="store_true", help="line by line, for screen readers and dumb terminals")
     parser.add_argument("--limit", metavar="SECONDS", default="20", help="wall clock of one answer (default: 20)")
@@ -35,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         lang = _language(options.lang)
         limit, memory = (_positive(f"--{name}", getattr(options, name), lang) for name in ("limit", "memory"))
         course = Course(options.root.resolve(), lang)
+        if options.place is not None:
+            course.begin_at(options.place)
         try:
             course.answers.mkdir(exist_ok=True)
         except OSError as error:

@@ -56,6 +56,20 @@ class Course:
 
     # ---- the exercise at hand ----
 
+    def begin_at(self, place: str) -> None:
+        """Begin at `ch03`, with its first exercise that is not right, or at `ch03/NAME`. ValueError: no such place."""
+        chapter, _, name = place.partition("/")
+        lesson = next(iter(chapters.named(self.root / "lessons", chapter)), "")
+        there = [e for e in self.exercises if e.partition(".")[0] == lesson]
+        if not there:
+            known = ", ".join(dict.fromkeys(e.partition(".")[0] for e in self.exercises))
+            raise ValueError(say("check-chapter", self.lang, chapter=chapter, known=known))
+        if name and f"{lesson}.{name}" not in there:
+            known = ", ".join(e.partition(".")[2] for e in there)
+            raise ValueError(say("learn-exercise", self.lang, chapter=lesson, name=name, known=known))
+        unsolved = (e for e in there if not self.is_right(e))
+        self.current = f"{lesson}.{name}" if name else next(unsolved, there[0])
+
     def go(self, exercise: str) -> None:
         """Make an exercise the one at hand, also for the next session."""
         self.current = exercise

@@ -7,7 +7,7 @@ from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Static
 
-_OPENS, _CLOSES = "（「『“‘《【", "，。、；：？！）」』”’》】…"
+_OPENS, _CLOSES = "（「『“‘《〈【", "，。、；：？！）」』”’》〉】…"
 _WIDE = "\u2e80-\u9fff\uff00-\uffef\u3000-\u303f"
 _PIECE = re.compile(rf"[{_OPENS}]*(?:[{_WIDE}]|[^\s{_WIDE}{_OPENS}{_CLOSES}]+|[{_CLOSES}])?[{_CLOSES}]*\s*")
 

@@ -18,12 +18,16 @@ from grader.exercise.lesson_words import exercise_words
 from grader.exercise.spec import Settings, Spec
 from grader.judge import reference
 from grader.judge.alike import masked
+from grader.judge.calls import other_calls
+from grader.judge.compare import Difference
 from grader.judge.mistakes import known_mistakes, recognise
-from grader.judge.near_misses import near_miss
+from grader.judge.near_misses import near_miss, parameters
 from grader.judge.several import together
 from grader.judge.verdict import Seen, Verdict, judge, settle, show, wrong_cases
-from grader.run import mistakes_seen, own_devices
+from grader.messages import Message
+from grader.run import mistakes_seen, more_inputs, own_devices, sensitivity
 from grader.run.outer_cluster import Worker
+from grader.run.put_back import Kept
 from grader.say.explain import explain
 from grader.see import observe
 from grader.see.observation import CodeLine, ProcessResult, is_complete, received
@@ -59,6 +63,7 @@ class Check:
     fingerprint: str = ""  # of the answers file
     see: Callable[[], list[ProcessResult]] | None = None
     counted: "Check | None" = None
+    kept: Kept | None = None  # the answers folder, as it was when the children began
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,7 @@ def begin(
         if own_devices.counted_beside(spec, settings.machine):
             check.counted = begin(spec, replace(settings, machine=None), read=read)
         check.spec = spec = own_devices.fitted(spec, settings.machine)
+    check.kept = Kept(settings.answers)
     if worker and worker.failed_in:
         settle(check.verdict, "skipped", "cluster-lost", exercise=worker.failed_in)
     elif worker:
@@ -171,7 +177,20 @@ def prepare(spec: Spec, settings: Settings, cached: CachedResults) -> None:
 
 
 def finish(check: Check) -> Verdict:
-    """Wait for the solution, see the answer, and judge."""
+    """Wait for the solution, see the answer, and judge; what was deleted beside the answer meanwhile is put back.
+
+    By whom is not asked: under pytest the next answer has begun.
+    """
+    _finish(check)
+    gone, error = check.kept.put_back() if check.kept else ((), "")
+    if gone:
+        check.verdict.deleted = Message(
+            "not-put-back" if error else "deleted", {"files": ", ".join(gone), "error": error}
+        )
+    return check.verdict
+
+
+def _finish(check: Check) -> Verdict:
     if check.counted and (counted := finish(check.counted)).outcome != "right":
         if check.see:
             check.see()  # it has begun
@@ -246,10 +265,57 @@ def conclude(check: Check, answer: Sequence[ProcessResult]) -> Verdict:
                 _name(check, right, list(answer))
         if verdict.outcome in ("wrong", "broken") and not (verdict.mistake or verdict.likely or verdict.together):
             seen = [result.cases(spec.name) or () for result in answer]
-            verdict.near = near_miss(spec, verdict, right, seen)
+            verdict.near = near = near_miss(spec, verdict, right, seen)
+            if (near is None or near.key == "some-cases") and (trait := _parted(check, right, answer)):
+                beside = {"args": near.values["args"]} if near else {}
+                verdict.near = replace(trait, values={**trait.values, **beside})
+            _note_unmoved(check, answer)
+            _note_calls(check, right, answer)
     except Exception as error:
         _own_fault(verdict, error)
     return verdict
+
+
+def _parted(check: Check, right: Seen, answer: Sequence[ProcessResult]) -> Message | None:
+    """What the inputs on which it is wrong have in common, where it is right on others and a process sees all."""
+    spec, settings = check.spec, check.settings
+    if spec.processes > 1 or check.verdict.reason not in ("differs", "raised") or answer[0].status != "ok":
+        return None
+    further = more_inputs.seeds(settings.seed, answer[0].seconds)
+
+    def more() -> tuple[ProcessResult, ProcessResult] | None:
+        if not further or not settings.fork or check.see is None or settings.machine:
+            return None  # somebody else runs the answer, or it takes too long
+        solution, own = (
+            received(result)
+            for target in (replace(_solution(check), oracle=False), _answer(check))
+            for result in forked.run(
+                partial(observe.encoded_seeds, spec, further, target), 1, spec.devices, settings.limit, settings.memory
+            )
+        )
+        return solution, own
+
+    seen = [result.cases(spec.name) or () for result in answer]
+    return more_inputs.parted(spec, parameters(spec), right, seen, more)
+
+
+def _note_unmoved(check: Check, answer: Sequence[ProcessResult]) -> None:
+    """Note what of its arguments a wrong number does not depend on, where this process may call the answer again."""
+    spec, settings, found = check.spec, check.settings, check.verdict.difference
+    here = settings.fork and check.see is not None and not settings.machine and spec.processes == 1
+    if here and answer[0].status == "ok" and isinstance(found, Difference) and found.kind in ("numbers", "equal"):
+        solution = replace(_solution(check), oracle=False)
+        names, took = parameters(spec), answer[0].seconds
+        check.verdict.unmoved = sensitivity.unmoved(spec, settings, names, solution, _answer(check), took)
+
+
+def _note_calls(check: Check, right: Seen, answer: Sequence[ProcessResult]) -> None:
+    """Note how it calls the functions that it was handed, in the case that is shown."""
+    spec, verdict = check.spec, check.verdict
+    seen = answer[0].cases(spec.name) or ()
+    case = verdict.case if verdict.case is not None else 0
+    if spec.processes == 1 and case < min(len(seen), len(right[0])):
+        verdict.calls = other_calls(parameters(spec), seen[case], right[0][case])
 
 
 def _name(check: Check, right: Seen, answer: list[ProcessResult]) -> None:
@@ -288,8 +354,9 @@ def _own_fault(verdict: Verdict, error: Exception) -> Verdict:
     """What was seen makes sense, and the check still fails on it: that is not the learner's doing, and is told so."""
     if os.environ.get(SURFACE):
         raise error
+    # nothing is said of what was compared
     verdict.args = verdict.difference = verdict.failure = verdict.mistake = verdict.likely = verdict.near = None
-    verdict.own, verdict.stack, verdict.together = (), "", ()
+    verdict.own, verdict.stack, verdict.together, verdict.unmoved, verdict.calls = (), "", (), (), ()
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(last.filename).name}:{last.lineno}"
     return settle(verdict, "broken", "own-fault", error=f"{type(error).__name__}: {error} ({place})")

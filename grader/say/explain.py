@@ -7,6 +7,7 @@ from pathlib import Path
 from grader.exercise.lesson_words import exercise_words
 from grader.exercise.spec import Budget
 from grader.exercise.spec import Spec as Exercise
+from grader.judge.calls import OtherCalls
 from grader.judge.compare import Difference, PrintedDifference
 from grader.judge.verdict import Verdict
 from grader.messages import Message, number, pick, say
@@ -17,14 +18,16 @@ from grader.see.array_values import Array
 from grader.see.observation import CodeLine, Traffic
 from grader.see.values import Nothing, Text, Value
 
+MOST_CALLS = 2  # of one function, that are shown
 # What need not be said where there is more to say.
 OBVIOUS = {f"differs-{kind}" for kind in ("number", "equal", "type", "none", "keys", "length")}
 
 
 def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang: str) -> str:
-    """The whole explanation, several lines, no colour. Empty for a right answer."""
+    """The whole explanation, several lines, no colour. Empty for a right answer that has deleted nothing."""
+    lost = [say(verdict.deleted.key, lang, **verdict.deleted.values)] if verdict.deleted else []
     if verdict.outcome == "right":
-        return ""
+        return "\n".join(lost)
     file = _shown(verdict.file, spec)
     called, seen = [], []
     if verdict.args is not None:
@@ -60,8 +63,18 @@ def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang:
     own = dict.fromkeys(verdict.own or _stack_lines(verdict.stack, verdict.file))
     where = [_line("where", say("where", lang, file=file, line=n, code=code.strip()), lang) for n, code in own]
     first, last = (diagnosis, remark) if diagnosis else (remark, "")
+    moved = [say("unmoved", lang, places=_either(verdict.unmoved, lang))] if verdict.unmoved else []
+    moved += [_other_calls(each, lang) for each in verdict.calls]
     beside = [] if verdict.mistake or verdict.likely or verdict.together else _right_on(spec, verdict, called, lang)
-    return "\n".join(filter(None, [first, *called, *seen, *beside, last, *where]))
+    return "\n".join(filter(None, [first, *moved, *called, *seen, *beside, last, *where, *lost]))
+
+
+def _other_calls(found: OtherCalls, lang: str) -> str:
+    mine, theirs = (
+        say("list-semicolon", lang).join(shown.arrays(call.on, lang) for call in calls[:MOST_CALLS])
+        for calls in (found.mine, found.theirs)
+    )
+    return say("called-on" if mine else "never-called", lang, name=found.name, mine=mine, theirs=theirs)
 
 
 def _right_on(spec: Exercise, verdict: Verdict, called: list[str], lang: str) -> list[str]:
@@ -71,6 +84,12 @@ def _right_on(spec: Exercise, verdict: Verdict, called: list[str], lang: str) ->
         return []
     text = shown.call(spec.name, args, lang)
     return [] if called and text in called[0] else [_line("right", text, lang)]
+
+
+def _either(places: Sequence[str], lang: str) -> str:
+    """Pieces of code in a list, the last after an «or»."""
+    *more, last = (f"`{place}`" for place in places)
+    return say("list-or", lang).join(filter(None, [say("list-comma", lang).join(more), last]))
 
 
 def _diagnosis(spec: Exercise, verdict: Verdict, lang: str) -> str:
@@ -92,10 +111,15 @@ def mistake_words(spec: Exercise, mistake: str, lang: str, certain: bool = True)
 
 
 def near_words(near: Message, lang: str) -> str:
-    """The sentence of a near miss; a value may itself be words."""
+    """The sentence of a near miss; a value may itself be words, or several."""
+
+    def words(value: object) -> object:
+        if isinstance(value, tuple):
+            return say("list-comma", lang).join(map(str, value))
+        return near_words(value, lang) if isinstance(value, Message) else value
+
     key = near.key if near.key.startswith("error-") else f"near-{near.key}"
-    said = {k: near_words(v, lang) if isinstance(v, Message) else v for k, v in near.values.items()}
-    return say(key, lang, **said)
+    return say(key, lang, **{k: words(v) for k, v in near.values.items()})
 
 
 def _line(label: str, text: str, lang: str) -> str:

@@ -50,6 +50,11 @@ def call(name: str, args: Sequence[Value], lang: str) -> str:
     return f"{name}({', '.join(texts)})"
 
 
+def arrays(of: Sequence[Value], lang: str) -> str:
+    """`f32[4, 5], i32[4]`: their types, wherever they lie."""
+    return say("list-comma", lang).join(_type(x) for x in of if isinstance(x, Array))
+
+
 def shortened(text: str, most: int) -> str:
     """The beginning and the end of what is too long: what decides may stand at either."""
     most = max(most, 20)
@@ -106,8 +111,8 @@ def show(x: Value, lang: str, brief: bool = False, numbers: str = "") -> str:
             return f"NamedSharding({show(mesh, lang, brief=True)}, {spec_text(spec)})"
         case Sharding(name, devices):
             return f"{name}({', '.join(map(str, devices))})"
-        case Struct(dtype, shape):
-            return f"{_dtype(dtype)}{_shape(shape)}"
+        case Struct():
+            return _type(x)
         case Nothing():
             return "None"
         case Device(number):
@@ -160,7 +165,7 @@ def spec_text(entries: Sequence[Entry]) -> str:
 
 
 def _array(x: Array, lang: str, brief: bool, numbers: str = "") -> str:
-    text = f"{_dtype(x.dtype)}{_shape(x.shape)}"
+    text = _type(x)
     if x.first and not brief:
         text += f" {numbers}" if numbers else f" = {x.first}"
     if x.traced:
@@ -177,6 +182,11 @@ def _array(x: Array, lang: str, brief: bool, numbers: str = "") -> str:
     if spec and any(spec):
         return say("spec", lang, array=text, spec=spec_text(spec), count=x.count)
     return say("split", lang, array=text, count=x.count)
+
+
+def _type(x: Array | Struct) -> str:
+    """`f32[4, 5]`."""
+    return _dtype(x.dtype) + _shape(x.shape)
 
 
 def _dtype(name: str) -> str:

@@ -88,6 +88,14 @@ class Unreadable:
 
 
 @dataclass(frozen=True)
+class Called:
+    """A call of the function that is the argument with this number, on these arrays, without their numbers."""
+
+    argument: int
+    on: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
 class Observation:
     """One case: what went in, and the value or the failure.
 
@@ -95,6 +103,7 @@ class Observation:
     leaves_devices  how a value came about that left the devices on the way, one of LEAVES_DEVICES
     changed  what the function should have left as it was
     given_up  the arguments, by number, whose arrays all are deleted after the call, as donation does
+    called  how it called the functions among its arguments
     """
 
     args: tuple[Value, ...]
@@ -106,6 +115,7 @@ class Observation:
     leaves_devices: str | None = None
     changed: Change | None = None
     given_up: tuple[int, ...] = ()
+    called: tuple[Called, ...] = ()
 
     @property
     def timed_out(self) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 
 from grader.exercise.spec import Spec
 from grader.see import branches, programs
+from grader.see.called import Watch
 from grader.see.compiled import Compiler, budget_of, compiled, of_arrays, work_of
 from grader.see.left_behind import Before, given_up
 from grader.see.observation import (
@@ -97,6 +98,20 @@ def observe_file(spec: Spec, seed: int, target: Target, begun: Begun | None = No
     return FileObservation(functions=seen, oracle=expected)
 
 
+def observe_seeds(spec: Spec, seeds: Sequence[int], target: Target) -> FileObservation:
+    """`observe_file` on the inputs of several seeds, one after the other, as one."""
+    every = [observe_file(spec, seed, target) for seed in seeds]
+    if fault := next((seen for seen in every if seen.load), None):
+        return fault
+    cases = {name: tuple(case for seen in every for case in seen.functions[name] or ()) for name in target.names}
+    return FileObservation(functions=cases)
+
+
+def encoded_seeds(spec: Spec, seeds: Sequence[int], target: Target) -> object:
+    """`observe_seeds`, as a child sends it to its parent."""
+    return encode(observe_seeds(spec, seeds, target))
+
+
 def encoded(spec: Spec, seed: int, target: Target, begun: Begun | None = None) -> object:
     """`observe_file`, as a child sends it to its parent."""
     return encode(observe_file(spec, seed, target, begun))
@@ -164,17 +179,17 @@ def observe(
     function: Callable[..., Any], args: tuple[Any, ...], spec: Spec, path: Path, compiler: Compiler | None = None
 ) -> Observation:
     """One case. compiler: takes the place of `compiled` where how="jit"."""
-    before, budget, as_found = _packed(args), budget_of(spec, args), Before(args)
+    before, budget, as_found, watch = _packed(args), budget_of(spec, args), Before(args), Watch(args)
     value, failure, traffic, leaves = None, None, None, None
     tee = _Tee(sys.stdout)
     with contextlib.redirect_stdout(tee):
         try:
-            run, given = function, args
+            run, given = function, watch.args
             if spec.how == "export":
-                value = programs.export(*of_arrays(function, args))
+                value = programs.export(*of_arrays(function, given))
             else:
                 if spec.how == "jit":
-                    run, given, traffic = (compiler or compiled)(function, args, budget)
+                    run, given, traffic = (compiler or compiled)(function, given, budget)
                 value = pack(run(*given))
                 _wait_for_prints()
         except BaseException as error:  # SystemExit, too: it is the answer's doing
@@ -185,7 +200,7 @@ def observe(
         traffic = work_of(function, args)
     if spec.on_device and value is not None:
         leaves = _leaves_devices(function, args)
-    return Observation(before, value, failure, tee.text(), budget, traffic, leaves, changed, gone)
+    return Observation(before, value, failure, tee.text(), budget, traffic, leaves, changed, gone, watch.calls())
 
 
 def _wait_for_prints() -> None:

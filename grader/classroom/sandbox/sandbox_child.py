@@ -104,7 +104,8 @@ def _see(request: See) -> Results:
 
         return arguments.loads(base64.b64decode(task.arguments[jax.process_index()]))
 
-    spec = Spec(task.lesson, task.name, Path("/"), cases, how=task.how, on_device=task.on_device)
+    spec = Spec(task.lesson, task.name, Path("/"), cases, how=task.how)
+    spec.on_device, spec.work = task.on_device, task.work
     spec.processes, spec.devices = task.processes, task.devices
     target = Target(Path(request.path), [spec.name], request.source)
 

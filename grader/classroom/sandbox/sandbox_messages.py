@@ -10,6 +10,7 @@ class Task:
     """What a sandbox has to know of an exercise: nothing by which an answer could tell what is right.
 
     how        "call", or "export": the function is traced on arrays of zeros, and the program is what comes back
+    work       whether what a device multiplies in a function that is called is counted
     arguments  for each process, the cases as `grader.see.serialized_arguments` writes them, in base64
     """
 
@@ -17,6 +18,7 @@ class Task:
     name: str
     how: str
     on_device: bool
+    work: bool
     processes: int
     devices: int
     arguments: tuple[str, ...]

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from grader.classroom.sandbox import isolation
+from grader.classroom.sandbox import isolation, shares
 from grader.classroom.sandbox.isolation import SandboxFiles
 from grader.classroom.sandbox.sandbox_child import LONGEST, TRIES
 from grader.classroom.sandbox.sandbox_messages import Reach, Ready, Reply, Request, Try
@@ -58,7 +58,7 @@ Arrived = Callable[[Answer, bytes | str], object]  # the reply's line as it came
 class Sandbox:
     """One isolated process. `ask` sends a request; `turn` says None until the reply has come."""
 
-    def __init__(self, kind: str, files: SandboxFiles) -> None:
+    def __init__(self, kind: str, files: SandboxFiles, share: shares.Shares | None = None) -> None:
         bare = kind == "none"
         self._tmp = tempfile.TemporaryDirectory(prefix="sandbox-", ignore_cleanup_errors=True) if bare else None
         folder = self._tmp.name if self._tmp else "/tmp"
@@ -71,8 +71,9 @@ class Sandbox:
         ]
         line += ["--parent", str(os.getpid())] if bare else []
         line += ["--processes", str(PROCESSES)] if isolation.counts_processes(kind) else []
+        command = isolation.command(kind, files, line)
         self._process = processes.Program(
-            isolation.command(kind, files, line),
+            share.enter(command) if share else command,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=isolation.environment(files, folder),
@@ -152,10 +153,12 @@ def run_all(kind: str, files: SandboxFiles, work: list[Work], jobs: int, arrived
     waiting = deque(item for item in work if item)
     open_: dict[Sandbox, tuple[Work, Question | None]] = {}  # with the request under way
     watch = memory_watch.Watch()
+    ended = contextlib.ExitStack()
+    share = ended.enter_context(shares.made())
     try:
         while waiting or open_:
             while waiting and len(open_) < jobs:
-                open_[Sandbox(kind, files)] = waiting.popleft(), None
+                open_[Sandbox(kind, files, share)] = waiting.popleft(), None
             select.select([sandbox.out for sandbox in open_], [], [], 0.05)
             used = watch.look([sandbox.pid for sandbox in open_])
             for sandbox, (item, question) in list(open_.items()):
@@ -185,6 +188,7 @@ def run_all(kind: str, files: SandboxFiles, work: list[Work], jobs: int, arrived
     finally:
         for sandbox in list(open_):
             _shut(sandbox, open_, before)
+        ended.close()
 
 
 def _asked(sandbox: Sandbox, item: Work) -> Question | None:

@@ -18,6 +18,7 @@ from grader.judge.verdict import Seen, Verdict
 from grader.messages import Message
 from grader.see.array_values import size
 from grader.see.observation import Traffic
+from grader.see.values import Nothing
 
 
 def near_miss(spec: Spec, verdict: Verdict, right: Seen, answer: Seen) -> Message | None:
@@ -31,10 +32,10 @@ def near_miss(spec: Spec, verdict: Verdict, right: Seen, answer: Seen) -> Messag
         return Message("donated-crash") if verdict.signal == "SIGSEGV" else None
     if verdict.reason in ("raised", "load") and (failure := verdict.failure):
         if failure.own and failure.own[-1][1].strip().startswith("raise "):
-            return Message("raised-itself")
+            return _raised_itself(verdict, right)
         said = errors.explained(failure.type, failure.text)
         if said and verdict.args is not None:
-            given = dict(zip(_parameters(spec), verdict.args, strict=False))
+            given = dict(zip(parameters(spec), verdict.args, strict=False))
             if said.key == "error-zero":
                 return errors.by_zero(given, len(given) == len(verdict.args))
             if said.key == "error-index":
@@ -65,7 +66,14 @@ def near_miss(spec: Spec, verdict: Verdict, right: Seen, answer: Seen) -> Messag
     return said or _some_cases(spec, answer, right)
 
 
-def _parameters(spec: Spec) -> list[str]:
+def _raised_itself(verdict: Verdict, right: Seen) -> Message:
+    """Of an error that the answer raises on purpose: whether there is a value for these arguments."""
+    place, n = verdict.process or 0, verdict.case
+    value = right[place][n].value if n is not None else None
+    return Message("raised-itself" if value is None or isinstance(value, Nothing) else "raised-for-a-value")
+
+
+def parameters(spec: Spec) -> list[str]:
     """How the exercise's statement calls its arguments; empty where it cannot be read."""
     try:
         node = functions(spec.folder / "exercises.py").get(spec.name)

@@ -17,7 +17,7 @@ def not_finite(p: Pair) -> Message | None:
         return None
     kind = "nan" if np.isnan(p.got[bad]).any() else "inf"
     if bad.all():
-        return Message("not-finite-all", {"kind": kind})
+        return Message("not-finite-all" if bad.size > 1 else "not-finite-one", {"kind": kind})
     count = {"kind": kind, "bad": int(bad.sum()), "all": bad.size, "at": where.at(np.argwhere(bad)[0])}
     return Message("not-finite" + ("" if (p.apart(p.got, p.expected) & ~bad).any() else "-only"), count)
 

@@ -18,7 +18,7 @@ from grader.see.observation import Observation
 from grader.see.values import Bool, Dict, Float, Int, Mesh, Nothing, Text, Tree, Tuple, Value, leaves
 
 Both = tuple[Value, Value]  # what came back, what was expected
-SURE = {"not-finite", "not-finite-only", "not-finite-all"}  # of one number in one case
+SURE = {"not-finite", "not-finite-only", "not-finite-all", "not-finite-one"}  # of one number in one case
 AMOUNTS = ("data", "count", "bytes", "seconds")  # which can be twice as large
 SAME_NUMBER = {
     "times",
@@ -132,6 +132,10 @@ def _some_leaves(wrong: Wrong) -> Message | None:
     return trees.only_some_leaves(*wrong.parts[0], wrong.tolerance) if wrong.found.path else None
 
 
+def _shapes(wrong: Wrong) -> Message | None:
+    return trees.shapes_of_leaves(*wrong.parts[0]) if wrong.found.path else None
+
+
 def _weakly(wrong: Wrong) -> Message | None:
     looks = ((numbers.WEAK if several[0].one_shape else shapes.WEAK, several) for _, several in wrong.pairs)
     return next(filter(None, (first_that_holds(*look) for look in looks)), None)
@@ -150,7 +154,7 @@ def _other_kind(wrong: Wrong) -> Message | None:
 
 # In the tree, in the numbers, then how much of them.
 _FIRST = (_joined, _other_ids, _in_tree, _an_argument)
-_THEN = (_strongly, _multiple, _weakly, _some_leaves, _apart, _other_kind)
+_THEN = (_strongly, _multiple, _weakly, _some_leaves, _shapes, _apart, _other_kind)
 
 
 def of_value(wrong: Wrong) -> Message | None:
@@ -178,7 +182,8 @@ def first_that_holds(diagnoses: Sequence[Callable[[Pair], Message | None]], pair
         first = diagnose(pairs[0])
         if first is None:
             continue
-        others = [diagnose(p) if p.one_shape == pairs[0].one_shape else None for p in pairs[1:]]
+        told = [p for p in pairs[1:] if diagnose is not shapes.stacked or not shapes.stack_of_one(p)]
+        others = [diagnose(p) if p.one_shape == pairs[0].one_shape else None for p in told]
         if all(other is not None and other.key == first.key for other in others):
             if not single or _tells([first, *others], pairs):
                 return first
@@ -194,6 +199,8 @@ def _tells(said: list[Message | None], pairs: list[Pair]) -> bool:
     first = said[0]
     assert first is not None
     different = len({p.expected.tobytes() for p in pairs}) > 1
+    if first.key in ("one-more", "one-less") and not different:
+        return False  # another small number, by chance the next one
     if first.key == "zeros" and len(pairs) < 2:
         return False  # one 0.0 may be right somewhere else
     if not different and _by_chance(first, pairs[0]):

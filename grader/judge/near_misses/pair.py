@@ -114,6 +114,8 @@ def numbers(everywhere: Sequence[Value | None], place: int = 0) -> np.ndarray | 
             parts = [numbers([item]) for item in items]
             same = all(p is not None and p.shape == parts[0].shape for p in parts)  # type: ignore[union-attr]
             return np.asarray(parts) if same else None
+        case Array(partial=True) as x if not x.blocks:
+            return None  # somebody has taken them out
         case Array(partial=True) as x:
             whole = np.zeros(x.shape, x.numbers(x.blocks[0]).dtype)
             for other in everywhere:

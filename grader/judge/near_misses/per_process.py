@@ -59,7 +59,7 @@ def apart(seen: Cases, right: Cases, path: str, tolerance: float) -> Message | N
         return None
     fine = [n for n, (a, b) in enumerate(zip(got, expected, strict=True)) if difference(a, b, tolerance) is None]
     if fine:
-        return Message("right-in", {"processes": ", ".join(map(str, fine))})
+        return Message("right-in", {"processes": (*fine,)})
     alike = all(difference(x, expected[0], tolerance) is None for x in expected)
     if alike and any(difference(x, got[0], tolerance) for x in got):
         return Message("processes-differ")

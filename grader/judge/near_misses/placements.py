@@ -33,6 +33,8 @@ def placement(got: Value | None, expected: Value | None) -> Message | None:
         return Message("other-devices", values) if a == b else None
     if a == b:
         return Message("device-order", values)
+    if sorted(a) == sorted(b) and values["axes"] == values["right"]:
+        return Message("split-into", values | {"got": _times(a), "expected": _times(b)})
     if sorted(a) == sorted(b):
         return Message("split-along", values)
     few = math.prod(a) < math.prod(b)
@@ -47,6 +49,10 @@ def cuts(x: Array) -> list[int]:
 
 def _axes(pieces: Sequence[int]) -> str:
     return ", ".join(str(axis) for axis, n in enumerate(pieces) if n > 1)
+
+
+def _times(pieces: Sequence[int]) -> str:
+    return " × ".join(map(str, pieces))
 
 
 def printed(got: list[str], expected: list[str], place: int) -> Message | None:

@@ -125,7 +125,7 @@ def beyond(given: Mapping[str, Value]) -> Message:
     empty = [name for name, x in given.items() if _is_empty(x)]
     if not empty:
         return Message("error-index")
-    return Message("error-index-empty", {"inputs": ", ".join(f"`{name}`" for name in empty)})
+    return Message("error-index-empty", {"inputs": (*(f"`{name}`" for name in empty),)})
 
 
 def by_zero(given: Mapping[str, Value], whole: bool) -> Message:
@@ -134,7 +134,7 @@ def by_zero(given: Mapping[str, Value], whole: bool) -> Message:
     empty = [name for name, x in given.items() if any(map(_is_empty, (x, *leaves(x).values())))]
     for key, found in (("input", zero), ("empty", empty)):
         if found:
-            return Message(f"error-zero-{key}", {"inputs": ", ".join(f"`{name}`" for name in found)})
+            return Message(f"error-zero-{key}", {"inputs": (*(f"`{name}`" for name in found),)})
     numbers = [(name, x.number) for name, x in given.items() if isinstance(x, Int | Float)]
     for (one, a), (other, b) in itertools.combinations(numbers, 2):
         if a == b:

@@ -14,6 +14,8 @@ def reshaped(p: Pair) -> Message | None:
     g, e = p.got.shape, p.expected.shape
     if p.got.size != p.expected.size or not p.like(p.got.ravel(), p.expected.ravel()):
         return None
+    if (g == () or e == ()) and not p.array:
+        return None  # a number for a list of one, or such a list for a number: that is no axis
     if [n for n in g if n != 1] == [n for n in e if n != 1]:
         return Message("one-too-many" if len(g) > len(e) else "one-too-few" if len(g) < len(e) else "one-elsewhere")
     if len(g) == len(e) + 1:
@@ -38,6 +40,11 @@ def stacked(p: Pair) -> Message | None:
             if p.like(parts[k], p.expected):
                 return Message("stack-one", {"k": k} | value)
     return None
+
+
+def stack_of_one(p: Pair) -> bool:
+    """Whether it is the right array with an axis of length 1 too many: of a stack this one says nothing."""
+    return (said := reshaped(p)) is not None and said.key == "one-too-many"
 
 
 def for_each_device(p: Pair) -> Message | None:

@@ -126,16 +126,18 @@ def elements(got: Value, expected: Value, tolerance: float) -> Message | None:
         moved = len(mine) > 1 and not same and _matched(mine, right, tolerance)
         return Message("elements-order") if moved else None
     more, less = (mine, right) if len(mine) > len(right) else (right, mine)
-    rest = list(more)
-    for item in less:
-        found = next((x for x in rest if alike(x, item, tolerance)), None)
-        if found is None:
-            return None
-        rest.remove(found)
     if not less:
         return Message("empty", {"got": got.kind}) if less is mine else None
-    key = "elements-more" if more is mine else "elements-less"
-    return Message(key + ("-one" if len(rest) == 1 else ""), {"k": len(rest)})
+    if not _in_order(less, more, tolerance):
+        return None
+    key, n = "elements-more" if more is mine else "elements-less", len(more) - len(less)
+    return Message(key + ("-one" if n == 1 else ""), {"k": n})
+
+
+def _in_order(less: Sequence[Value], more: Sequence[Value], tolerance: float) -> bool:
+    """Whether what is left of `more` is `less`, in its order, when some elements are taken out."""
+    rest = iter(more)
+    return all(any(alike(x, item, tolerance) for x in rest) for item in less)
 
 
 def others_right(got: Value, expected: Value, path: str, tolerance: float) -> bool:
@@ -159,7 +161,14 @@ def other_ids(got: Value, expected: Value) -> Message | None:
     if not missing and not extra:
         return None
     key = "ids" if missing and extra else "ids-missing" if missing else "ids-extra"
-    return Message(key, {"missing": _list([*missing]), "extra": _list([*extra])})
+    return Message(key, {"missing": _few(missing), "extra": _few(extra)})
+
+
+MOST_IDS, MOST_SHAPES = 12, 6  # that are written out
+
+
+def _few(ids: list[int]) -> tuple[str, ...]:
+    return _list(ids) if len(ids) <= MOST_IDS else (*_list(ids[:MOST_IDS]), f"… ({len(ids)})")
 
 
 def numbers_of_one_kind(got: Value, expected: Value, tolerance: float) -> Message | None:
@@ -224,6 +233,19 @@ def arrays_given(args: Sequence[Value]) -> list[tuple[int, str, Array]]:
     ]
 
 
+def shapes_of_leaves(got: Value, expected: Value) -> Message | None:
+    """Of a tree of arrays of which several have another shape than they should: each with both shapes."""
+    mine, right = leaves(got), leaves(expected)
+    if mine.keys() != right.keys():
+        return None
+    wrong = [
+        f"`{path}` {list(a.shape)} ≠ {list(b.shape)}"
+        for path, b in right.items()
+        if isinstance(a := mine[path], Array) and isinstance(b, Array) and a.shape != b.shape
+    ]
+    return Message("shapes", {"parts": (*wrong[:MOST_SHAPES],)}) if len(wrong) > 1 else None
+
+
 def only_some_leaves(got: Value, expected: Value, tolerance: float) -> Message | None:
     """Which parts of a tree differ, where others are right."""
     mine, right = leaves(got), leaves(expected)
@@ -232,7 +254,7 @@ def only_some_leaves(got: Value, expected: Value, tolerance: float) -> Message |
     wrong = [path for path in right if difference(mine[path], right[path], tolerance)]
     if not 0 < len(wrong) < len(right):
         return None
-    named = ", ".join(wrong if len(wrong) < 6 else [*wrong[:4], "…"])
+    named = (*wrong,) if len(wrong) < 6 else (*wrong[:4], "…")
     return Message("some-parts" if len(wrong) > 1 else "one-part", {"parts": named})
 
 
@@ -275,5 +297,5 @@ def _as_float(text: str) -> float | None:
         return None
 
 
-def _list(keys: list[object]) -> str:
-    return ", ".join(map(repr, keys))
+def _list(keys: Sequence[object]) -> tuple[str, ...]:
+    return (*map(repr, keys),)

@@ -107,8 +107,8 @@ def _of(key: str, devices: tuple[int, ...] | None, n: int, more: dict[str, objec
     return Message(key, {"device": devices[0]} | (more or {})) if len(devices) == 1 else None
 
 
-def _list(devices: set[int]) -> str:
-    return ", ".join(map(str, sorted(devices)))
+def _list(devices: set[int]) -> tuple[int, ...]:
+    return (*sorted(devices),)
 
 
 def at(index: np.ndarray) -> str:

@@ -9,6 +9,7 @@ import class_submissions
 import pytest
 from checker_runs import project
 from class_runs import KINDS, ROOT, check_class, hand_in, outcomes, right
+from seldom import rarely
 from still_running import running_with
 
 from grader.classroom.class_command import main
@@ -27,9 +28,7 @@ def count_to(n):
 """
 
 
-@pytest.mark.parametrize(
-    "kind", [KINDS[0], *(pytest.param(*kind.values, marks=[*kind.marks, pytest.mark.long]) for kind in KINDS[1:])]
-)
+@pytest.mark.parametrize("kind", [KINDS[0], *rarely(*KINDS[1:])])
 def test_right_wrong_and_todo_of_three_students_and_one_who_handed_in_nothing(tmp_path, kind):
     root, folder = project(tmp_path / "project"), tmp_path / "submissions"
     hand_in(folder, "ada", **right(root, "ch90_one", "ch91_pair"))
@@ -63,6 +62,7 @@ def test_an_exercise_that_a_submission_lacks_is_todo_and_nothing_is_written(tmp_
 
 
 @pytest.mark.long
+@pytest.mark.rarely  # each chapter's own check judges the same answers, one by one
 def test_a_class_made_up_from_the_books_own_solutions_mistakes_and_blanks(tmp_path):
     root = tmp_path / "project"
     for folder in sorted(ROOT.glob("lessons/ch*"))[::3]:  # each third: each chapter's own check judges all of its own

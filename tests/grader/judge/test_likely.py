@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from checker_runs import answer, check, project
 from near_cases import E, case
@@ -51,6 +52,15 @@ def test_one_case_that_is_rounded_otherwise_does_not_hide_a_mistake():
     answer = [*wrong[:2], ("all-to-all", E[:4])]
     found = likely(answer, right, twice=wrong)
     assert found and (found.name, found.cases) == ("twice", {0, 1})
+
+
+def test_arrays_of_nothing_but_nan_are_alike_by_accident():
+    right = [E, E[:8], E[:4]]
+    nan, half = [np.full_like(x, np.nan) for x in right], E.copy()
+    half[::2] = np.nan
+    assert likely([half, *nan[1:]], right, bubble=[E[::-1].copy(), *nan[1:]]) is None
+    doubled = [2 * x for x in right]
+    assert likely([half, *doubled[1:]], right, bubble=[E[::-1].copy(), *doubled[1:]])
 
 
 def test_two_that_would_explain_it_as_well_explain_nothing():

@@ -7,6 +7,7 @@ import pytest
 from near_cases import GRID, MESH, RNG, E, case, diagnosis, of_values, rows
 
 from grader.exercise.spec import Recorder
+from grader.judge.compare import difference
 from grader.messages import Message
 from grader.see.array_values import Array, Block
 from grader.see.packing import pack
@@ -39,15 +40,15 @@ def test_of_one_small_number_no_ratio_is_told():
 
 
 def test_what_of_ids_is_missing_is_named():
-    assert of_values([[1, 4]], [[1, 3, 5]], values="id") == Message("ids", {"missing": "3, 5", "extra": "4"})
-    assert of_values([[1]], [[1, 3]], values="id") == Message("ids-missing", {"missing": "3", "extra": ""})
+    assert of_values([[1, 4]], [[1, 3, 5]], values="id") == Message("ids", {"missing": ("3", "5"), "extra": ("4",)})
+    assert of_values([[1]], [[1, 3]], values="id") == Message("ids-missing", {"missing": ("3",), "extra": ()})
     assert of_values([{7: [2, 1]}], [{7: [1, 2]}], values="id") == Message("elements-order")
 
 
 def test_each_part_of_a_value_has_its_meaning():
     means = {"process": "id", "processes": "count"}
     right, wrong = {"process": 3, "processes": 8}, {"process": 4, "processes": 8}
-    assert of_values([wrong], [right], values=means) == Message("one-part", {"parts": "['process']"})
+    assert of_values([wrong], [right], values=means) == Message("one-part", {"parts": ("['process']",)})
     assert of_values([("a", 4), ("b", 5)], [("a", 3), ("b", 4)], values=("label", "index")) == Message("one-more")
     assert of_values([("a", 4), ("b", 5)], [("a", 3), ("b", 4)], values=("label", "id")) != Message("one-more")
 
@@ -117,7 +118,7 @@ def test_where_numbers_differ_is_told_by_structure(key):
 def test_devices_that_are_wrong_are_named():
     got, expected = WHERE["some-devices"]
     assert of_values([rows(got)], [rows(expected)]) == Message(
-        "some-devices", {"wrong": "0, 1, 4, 5", "right": "2, 3, 6, 7"}
+        "some-devices", {"wrong": (0, 1, 4, 5), "right": (2, 3, 6, 7)}
     )
 
 
@@ -143,11 +144,17 @@ def test_a_process_whose_devices_are_wrong_is_named():
         for cases, x in ((mine, wrong), (solution, right)):
             cases[process] = [type(case())((), half(x, process))]
     found = diagnosis(mine, solution)
-    assert found in (Message("one-process", {"process": 0}), Message("right-in", {"processes": "1"}))
+    assert found in (Message("one-process", {"process": 0}), Message("right-in", {"processes": (1,)}))
 
 
 def test_of_many_parts_that_differ_the_words_do_not_say_that_the_others_are_right():
     right = dict.fromkeys("abcdefgh", 1)
     wrong = right | {key: 7 * n * n + 5 for n, key in enumerate("abcdefg")}
     named = of_values([wrong], [right]).values["parts"]
-    assert named == "['a'], ['b'], ['c'], ['d'], …"
+    assert named == ("['a']", "['b']", "['c']", "['d']", "…")
+
+
+def test_true_and_false_are_shown_as_words_and_numbers_as_numbers():
+    for got, expected, shown in ([True], [False], ("True", "False")), ([1.5], [2.0], ("1.5", "2")):
+        found = difference(pack(np.array(got)), pack(np.array(expected)), 0.0)
+        assert found and (found.at, found.numbers) == ("[0]", shown)

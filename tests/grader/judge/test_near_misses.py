@@ -144,7 +144,8 @@ KINDS = {
     "spelling": ("All_Gather", "all-gather"),
     "spec-ends": ((P("x"), 3), (P("x", None), 3)),
     "spec-order": (P("x", None), P(None, "x")),
-    "one-more": (5, 4),
+    "shapes": ({"w": RNG.normal(size=(2, 3)), "b": E[3:7, :1]}, {"w": E[:4], "b": E[:, 0]}),
+    "other-kind": (0, [0]),
     "one-less": ([0, 1, 2], [1, 2, 3]),
     "times-devices": (800, 100),
     "part-devices": (12.5, 100.0),
@@ -170,9 +171,34 @@ def test_whole_numbers_are_compared_over_all_inputs():
     assert of_values([3, 6], [5, 10]) == Message("times", {"c": "0.6"})
     assert of_values([3, 7], [5, 9]) == Message("less", {"d": "2"})
     assert of_values([3, 7], [5, 8]) is None
-    assert of_values([4, 7], [4, 8]) == Message("one-less")
+    assert of_values([5, 9], [4, 8]) == Message("one-more")
+    assert of_values([3, 6], [4, 7]) == Message("one-less")
+    assert of_values([2, 2], [3, 3]) is None  # by chance the number below: of something else, as likely
+    assert of_values([4, 7], [4, 8]) == Message("some-cases", {"right": 1, "n": 2, "args": ()})
     assert of_values([9, 4], [3, 2]) == Message("function-missing", {"name": "sqrt"})
     assert of_values([4, 17], [4, 8]) == Message("some-cases", {"right": 1, "n": 2, "args": ()})
+
+
+def test_what_is_too_much_has_to_leave_the_right_order():
+    assert of_values([[2, 2, 0, 1, 1, 0]], [[0, 1, 2]]) is None
+    assert of_values([[0, 2, 1, 1, 2]], [[0, 1, 2]]) == Message("elements-more", {"k": 2})
+    assert of_values([[2, 0]], [[0, 1, 2]]) is None
+
+
+def test_one_number_that_is_none_is_not_called_every_number():
+    assert of_values([np.inf, np.inf], [0.5, 0.25]) == Message("not-finite-one", {"kind": "inf"})
+
+
+def test_a_stack_of_one_does_not_hide_what_the_others_are():
+    stacks = [np.stack([E, 2 * E]), E[None]]
+    said = of_values(stacks, [3 * E, E])
+    assert said and (said.key, said.values["axis"]) == ("stack-combine", 0)
+
+
+def test_a_long_list_of_ids_is_cut():
+    said = of_values([[7, *range(20_000)]], [[*range(7), -1]], values="id")
+    assert said and said.key == "ids" and len(near_words(said, "en")) < 200
+    assert near_words(said, "en").endswith("… (19993).")
 
 
 def test_what_every_call_gives_alike_was_kept_from_the_first():

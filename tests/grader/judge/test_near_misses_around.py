@@ -33,6 +33,7 @@ PLACES = {
     ),
     "device-order": (rows(E, jax.sharding.Mesh(np.array(DEVICES[::-1]), ("x",))), rows(E)),
     "split-along": (rows(E[:, :4], GRID, (None, "y")), rows(E[:, :4], GRID, ("y",))),
+    "split-into": (rows(E[:, :4], GRID, ("y", "x")), rows(E[:, :4], GRID, ("x", "y"))),
     "fewer-pieces": (rows(E, GRID, ("x",)), rows(E, GRID, (("x", "y"),))),
     "more-pieces": (rows(E, GRID, (("x", "y"),)), rows(E, GRID, ("y",))),
 }
@@ -122,6 +123,14 @@ def test_what_ended_before_there_was_a_value():
         verdict = Verdict("ch90_one.f", "", Message(reason), failure=failure, signal=signal)
         return near_miss(Spec("ch90_one", "f", Path(), lambda rng: [], processes=processes), verdict, [], [])
 
+    def raised_itself(expected):
+        failure = Failure("ValueError", "no spec found", ((3, "raise ValueError('no spec found')"),))
+        verdict = Verdict("ch90_one.f", "", Message("raised"), failure=failure, case=0)
+        spec = Spec("ch90_one", "f", Path(), lambda rng: [])
+        return near_miss(spec, verdict, [[case(expected)]], [[case(expected)]])
+
+    assert raised_itself(E) == Message("raised-for-a-value")
+    assert raised_itself(None) == Message("raised-itself")
     words = "Received incompatible devices for jitted computation"
     assert of("raised", words, "return a + b") == Message("error-devices-mixed")
     assert of("raised", words, "raise ValueError(words)") == Message("raised-itself")
@@ -134,8 +143,8 @@ def test_where_only_the_type_is_wrong_nothing_is_said_of_the_numbers():
     def of(got, expected):
         return diagnosis([[case(got)]], [[case(expected)]])
 
-    assert of({0: 3.0, 1: 3.0}, {0: 3, 1: 3}) != Message("names-swapped", {"keys": "0, 1"})
-    assert of({0: 3, 1: 4}, {0: 4, 1: 3}) == Message("names-swapped", {"keys": "0, 1"})
+    assert of({0: 3.0, 1: 3.0}, {0: 3, 1: 3}) != Message("names-swapped", {"keys": ("0", "1")})
+    assert of({0: 3, 1: 4}, {0: 4, 1: 3}) == Message("names-swapped", {"keys": ("0", "1")})
     wide = of((E.astype(np.float64), E > 0), (E, E > 0))
     assert wide == Message("dtype-wider", {"got": "float64", "expected": "float32"})
     assert of((E > 0, E), (E, E > 0)) == Message("elements-order")
@@ -162,7 +171,7 @@ def test_processes_beside_one_another():
     mine = [{"id": [0, 1], "n": 4}, {"id": [0, 1], "n": 5}]  # numbers on the host: the same in both
     right = [{"id": [0, 1], "n": 4}, {"id": [8, 9], "n": 5}]
     assert of(mine, right) != Message("of-process", {"process": 1, "other": 0})
-    assert of([1.25, 2.0], [1.25, 1.25]) == Message("right-in", {"processes": "0"})
+    assert of([1.25, 2.0], [1.25, 1.25]) == Message("right-in", {"processes": (0,)})
     assert of([1.25, 2.125], [17.0, 17.0]) == Message("processes-differ")
     assert of([7.5, 7.5], [3.75, 3.75]) == Message("times-processes", {"n": 2})
 
@@ -268,3 +277,8 @@ def test_a_count_that_32_bits_do_not_hold():
     assert of_values([0, 7], right, values="bytes") == Message("wrapped")
     assert of_values([0, 8], right, values="bytes") != Message("wrapped")
     assert of_values([4 - (1 << 32), 9], [4, 9]) != Message("wrapped")  # too small to have been wrapped
+
+
+def test_a_list_is_written_as_each_language_writes_it():
+    found = of_values([{0: 3, 1: 4}], [{0: 4, 1: 3}])
+    assert found and "0, 1" in near_words(found, "en") and "0、1" in near_words(found, "zh-Hans")

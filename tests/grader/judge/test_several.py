@@ -43,6 +43,15 @@ def test_a_single_one_where_the_answer_does_elsewhere_better():
     assert named(right, half, both=both_wrong) == ("both",)
 
 
+def test_of_several_that_are_alike_at_one_place_it_is_the_one_that_is_not_wrong_elsewhere_in_another_way():
+    right = [{"a": x, "b": -x, "c": 1.0} for x in X]
+    doubled = [{**r, "a": 2 * r["a"]} for r in right]
+    turned = [{**r, "b": r["b"][::-1].copy()} for r in right]
+    worse = [{**t, "a": 5 * t["a"]} for t in turned]
+    both = [{**r, "a": 2 * r["a"], "b": r["b"][::-1].copy()} for r in right]
+    assert named(right, both, worse=worse, doubled=doubled, turned=turned) == ("doubled", "turned")
+
+
 @pytest.mark.parametrize("what", ["factors", "terms"])
 def test_numbers_are_those_of_two_multiplied_or_added(what):
     right = [float(n) for n in (3, 5, 8, 13)]
@@ -51,6 +60,16 @@ def test_numbers_are_those_of_two_multiplied_or_added(what):
     combined = [a * b / r if what == "factors" else a + b - r for a, b, r in zip(first, second, right, strict=True)]
     assert named(right, combined, first=first, second=second) == ("first", "second")
     assert named(right, [c + 0.1 for c in combined], first=first, second=second) == ()
+
+
+def test_numbers_beside_much_larger_ones_count_as_much():
+    right = [(1e8, float(n)) for n in (3, 5, 8, 13)]
+    first = [(x, 1.01 * v) for x, v in right]
+    second = [(x, v * n / (n + 1)) for n, (x, v) in enumerate(right, 1)]
+    both = [(x, 1.01 * v) for x, v in second]
+    assert named(right, both, first=first, second=second) == ("first", "second")
+    third = [(x, 1.02 * v) for x, v in right]
+    assert named(right, both, first=third, second=second) == ()  # as near as that, beside 1e8
 
 
 def test_small_numbers_that_fit_by_accident_are_not_enough():

@@ -239,11 +239,11 @@ def test_pairs_of_a_permute_that_name_a_device_beyond_the_axis(pairs, device):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ((0, 7), Message("error-zero-input", {"inputs": "`size`"})),
-        ((4, [2, 0]), Message("error-zero-input", {"inputs": "`rows`"})),
-        ((4, np.array([2, 0])), Message("error-zero-input", {"inputs": "`rows`"})),
-        ((4, []), Message("error-zero-empty", {"inputs": "`rows`"})),
-        ((4, np.zeros((0, 3))), Message("error-zero-empty", {"inputs": "`rows`"})),
+        ((0, 7), Message("error-zero-input", {"inputs": ("`size`",)})),
+        ((4, [2, 0]), Message("error-zero-input", {"inputs": ("`rows`",)})),
+        ((4, np.array([2, 0])), Message("error-zero-input", {"inputs": ("`rows`",)})),
+        ((4, []), Message("error-zero-empty", {"inputs": ("`rows`",)})),
+        ((4, np.zeros((0, 3))), Message("error-zero-empty", {"inputs": ("`rows`",)})),
         ((4, 4), Message("error-zero-equal", {"one": "`size`", "other": "`rows`"})),
         ((4, 7), Message("error-zero-computed")),
         ((4, "x"), Message("error-zero-computed")),
@@ -269,7 +269,7 @@ def test_a_learner_reads_which_input_is_zero(tmp_path):
 
 def test_an_index_beyond_what_is_empty_names_it():
     given = {"rows": pack([1, 2]), "batches": pack([]), "own": pack(np.zeros((0, 3)))}
-    assert beyond(given) == Message("error-index-empty", {"inputs": "`batches`, `own`"})
+    assert beyond(given) == Message("error-index-empty", {"inputs": ("`batches`", "`own`")})
     assert beyond({"rows": pack([1])}) == Message("error-index")
 
 

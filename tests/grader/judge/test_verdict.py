@@ -111,3 +111,21 @@ def test_copies_that_differ_by_more_than_rounding_are_wrong_before_anything_else
     assert "at [1] device 0 holds 2 and device 1 holds 2.5" in text
     assert "got       f32[2]" in text
     assert "在 [1] 处，设备 0 上是 2，设备 1 上是 2.5" in explain(ONE, verdict, 20.0, 2.0, "zh-Hans")
+
+
+def test_of_an_array_over_several_processes_exactly_the_blocks_of_the_solution_are_right():
+    one, two, all_of_it = ((0, 1),), ((1, 2),), ((0, 2),)
+    about = {"jax": True, "partial": True, "placement": Placement(4, False, ((0, one), (1, two)))}
+    held = [shard(0, one, 1.0)[1], shard(1, two, 2.0)[1]]
+    right = Observation((), Array("float32", (4,), blocks=tuple(held), **about))
+    whole = shard(0, all_of_it, 1.0, 2.0)[1]
+    for blocks, outcome in (
+        (held, "right"),
+        (held[::-1], "right"),
+        (held[:1], "wrong"),
+        ([], "wrong"),
+        ([*held, whole], "wrong"),
+        ([whole], "wrong"),
+    ):
+        other = Observation((), Array("float32", (4,), blocks=tuple(blocks), **about))
+        assert alone(other, right).outcome == outcome, blocks

@@ -208,3 +208,21 @@ def test_code_is_marked_without_its_backticks():
     text = marked("ask `x.sharding`, not `P`", "bold")
     assert text.plain == "ask x.sharding, not P"
     assert [text.plain[s.start : s.end] for s in text.spans] == ["x.sharding", "P"]
+
+
+def test_it_begins_where_it_is_told_and_names_what_there_is_where_there_is_no_such_place(tmp_path):
+    root = project(tmp_path)
+    course = Course(root, "en")
+    first = next(e for e in course.exercises if e.startswith("ch91"))
+    lesson, _, name = first.partition(".")
+    others = [e for e in course.exercises if e.startswith(f"{lesson}.")]
+    for place, exercise in (("ch91", first), (lesson, first), (f"ch91/{others[-1].partition('.')[2]}", others[-1])):
+        course.begin_at(place)
+        assert course.current == exercise
+    course.outcomes[first] = "right"
+    course.begin_at("ch91")
+    assert course.current == (others[1] if len(others) > 1 else first)
+    with pytest.raises(ValueError, match="There is no chapter ch99; there are ch90_one, "):
+        course.begin_at("ch99/x")
+    with pytest.raises(ValueError, match=f"{lesson} has no exercise nothing; it has {name}"):
+        course.begin_at("ch91/nothing")

@@ -287,8 +287,9 @@ def test_a_blank_that_was_checked_leaves_the_statement_in_view(tmp_path):
     root = project(tmp_path)
 
     async def play(pilot):
-        while "ch90_one.double" not in pilot.app.course.outcomes:
-            await pilot.pause(0.05)
+        async with asyncio.timeout(DEADLINE):
+            while "ch90_one.double" not in pilot.app.course.outcomes:
+                await pilot.pause(0.05)
         await pilot.pause(0.5)  # for what scrolls after that
         assert "Twice x, laid out as x is." in text(pilot.app) and pilot.app._body.scroll_y == 0
 

@@ -1,5 +1,7 @@
 """`pytest lessons/`: todo, right and wrong; mistakes; report, hints, languages; bad command lines."""
 
+import re
+
 import pytest
 from checker_runs import answer, check, project
 
@@ -222,3 +224,19 @@ def test_pytest_spreads_the_exercises_and_does_without_forks(root):
     unforked = check(root, "--solutions", "--no-fork")
     assert (unforked.code, outcomes(unforked)["ch91_pair.everybody"]) == (1, "skipped")
     assert "needs two processes, which --no-fork rules out" in unforked.rows["ch91_pair.everybody"]["message"]
+
+
+def test_what_the_inputs_share_on_which_it_is_wrong_is_told(tmp_path):
+    root = project(tmp_path)
+    text = "def count_to(n):\n    for i in range(n):\n        print(i + 1)\n    return 7 * n * n + 3 if n % 2 else n\n"
+    answer(root, "ch90_one", text)
+    said = {seed: check(root, "-k", "count_to", "--seed", str(seed)).text for seed in (1, 2, 3)}
+    told = [
+        re.search(r"Of (\d+) inputs tried it is wrong on (\d), and these are exactly (.*)", t) for t in said.values()
+    ]
+    assert any(told)
+    for one in filter(None, told):
+        assert 6 <= int(one[1]) <= 7 and int(one[2]) == 3  # 2 to 8 may be drawn
+        assert one[3] == "the ones in which `n` is odd."
+    answer(root, "ch90_one", text.replace(" if n % 2 else n", ""))
+    assert "inputs tried" not in check(root, "-k", "count_to", "--seed", "1").text

@@ -5,17 +5,6 @@ from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 
 
-# what: lays the sums out by P("x", "y") whatever spec says
-def block_sums(x, mesh, spec):
-    axes = tuple(jax.tree.leaves(tuple(spec)))
-
-    def each(block):
-        part = block.sum(keepdims=True)
-        return part, lax.psum(part[0, 0], axes)
-
-    return jax.shard_map(each, mesh=mesh, in_specs=spec, out_specs=(P("x", "y"), P()))(x)
-
-
 # what: the mean of the blocks' variances, each about its own mean
 def mean_and_variance(x, guess, mesh):
     def each(block, guess):

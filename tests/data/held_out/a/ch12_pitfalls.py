@@ -44,17 +44,6 @@ def steps_until_good(losses: np.ndarray, goal: float) -> int:
     return len(losses)
 
 
-# what: Compares names alone: the same name from another line is the same.
-def first_apart(calls: list[list[tuple[str, int]]]) -> tuple[int, int]:
-    for column in zip_longest(*calls):
-        names = Counter(call[0] for call in column if call)
-        if len(names) > 1:
-            odd = names.most_common()[-1][0]
-            for process, call in enumerate(column):
-                if call and call[0] == odd:
-                    return process, call[1]
-
-
 # what: Takes the outermost frame in incident.py, where it was called from.
 def who_is_missing(
     stacks: list[list[tuple[str, int, str]]],

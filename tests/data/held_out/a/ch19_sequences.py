@@ -13,39 +13,6 @@ def merge_parts(values: jax.Array, tops: jax.Array, totals: jax.Array) -> jax.Ar
     return summed / total[:, None]
 
 
-# what: what this answer believes: the zeros that ppermute delivers to a device without a sender add nothing to a softmax, so only distances need a mask.
-def window_attention(q: jax.Array, k: jax.Array, v: jax.Array, window: int, mesh: Mesh) -> jax.Array:
-    n = mesh.shape["s"]
-    b, T, h, d = q.shape
-    L = T // n
-    back = min(-(-(window - 1) // L), n - 1)
-    onward = [(j, j + 1) for j in range(n - 1)]
-
-    def local(q, k, v):
-        rows = jnp.arange(L)
-        top = jnp.full((b, h, L), -jnp.inf)
-        total = jnp.zeros((b, h, L))
-        acc = jnp.zeros((b, h, L, d))
-        for s in range(back + 1):
-            if s:
-                k = lax.ppermute(k, "s", onward)
-                v = lax.ppermute(v, "s", onward)
-            dist = s * L + rows[:, None] - rows[None, :]
-            sees = (dist >= 0) & (dist < window)
-            score = jnp.einsum("bqhd,bkhd->bhqk", q, k) / d**0.5
-            score = jnp.where(sees, score, -jnp.inf)
-            new = jnp.maximum(top, score.max(-1))
-            old = jnp.exp(top - new)
-            e = jnp.exp(score - new[..., None])
-            total = total * old + e.sum(-1)
-            acc = acc * old[..., None] + jnp.einsum("bhqk,bkhd->bhqd", e, v)
-            top = new
-        return (acc / total[..., None]).transpose(0, 2, 1, 3)
-
-    spec = P(None, "s")
-    return jax.shard_map(local, mesh=mesh, in_specs=(spec, spec, spec), out_specs=spec)(q, k, v)
-
-
 # what: what this answer believes: for n / g copies of each head it is enough to lay the g heads one after another n / g times (tile), the order of copies does not matter.
 def ulysses_grouped(q: jax.Array, k: jax.Array, v: jax.Array, mesh: Mesh) -> jax.Array:
     n = mesh.shape["s"]

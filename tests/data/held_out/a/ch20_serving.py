@@ -27,21 +27,6 @@ def attend_cut(q: jax.Array, k: jax.Array, v: jax.Array, filled: jax.Array, mesh
     )(q, k, v, filled)
 
 
-# what: what this answer believes: an update outside of a device's part is dropped by dynamic_update_slice (it is moved to the edge instead).
-def write_token(cache: jax.Array, new: jax.Array, at: jax.Array, mesh: Mesh) -> jax.Array:
-    def local(cache, new, at):
-        start = at - lax.axis_index("s") * cache.shape[0]
-        return lax.dynamic_update_slice(cache, new[None], (start, 0, 0))
-
-    return jax.shard_map(
-        local,
-        mesh=mesh,
-        in_specs=(P("s"), P(), P()),
-        out_specs=P("s"),
-        check_vma=False,
-    )(cache, new, at)
-
-
 # what: what this answer believes: query heads take the key heads in turn, head j uses head j mod g.
 def decode_step(
     x: jax.Array,
@@ -74,24 +59,6 @@ def decode_step(
         in_specs=(P(), ws, heads, heads, P()),
         out_specs=(P(), heads, heads),
     )(x, w, k, v, at)
-
-
-# what: what this answer believes: v_scale belongs to the head, so the result can be multiplied by its mean over time afterwards.
-def attend_int8(
-    q: jax.Array,
-    k: jax.Array,
-    k_scale: jax.Array,
-    v: jax.Array,
-    v_scale: jax.Array,
-) -> jax.Array:
-    h, d = q.shape
-    g = k.shape[1]
-    q = q.reshape(g, h // g, d)
-    score = jnp.einsum("grd,tgd->grt", q, k.astype(jnp.float32))
-    score = score * k_scale.T[:, None, :] / d**0.5
-    p = jax.nn.softmax(score, axis=-1)
-    out = jnp.einsum("grt,tgd->grd", p, v.astype(jnp.float32))
-    return (out * v_scale.mean(0)[:, None, None]).reshape(h, d)
 
 
 # what: what this answer believes: devices with copies share the reading, so it makes no difference what the rest does.

@@ -37,55 +37,6 @@ def slots(rows: list[list[str]]) -> list[list[int]]:
     return out
 
 
-# what: this answer believes a stage takes its step with each backward at once, so later microbatches meet the new weights
-def one_step(
-    orders: list[list[str]],
-    w: list[jax.Array],
-    x: jax.Array,
-    y: jax.Array,
-    rate: float,
-) -> tuple[list[jax.Array], list[int]]:
-    n = len(w)
-    w = list(w)
-    inbox = [{} for _ in range(n)]
-    inbox[0] = {m: x[m] for m in range(x.shape[0])}
-    errors = [{} for _ in range(n)]
-    kept = [{} for _ in range(n)]
-    most = [0] * n
-    at = [0] * n
-
-    def layer(k, a):
-        return jnp.tanh(a @ k)
-
-    while any(at[s] < len(orders[s]) for s in range(n)):
-        for s in range(n):
-            if at[s] == len(orders[s]):
-                continue
-            op = orders[s][at[s]]
-            m = int(op[1:])
-            if op[0] == "F":
-                if m not in inbox[s]:
-                    continue
-                a = inbox[s].pop(m)
-                kept[s][m] = a
-                most[s] = max(most[s], len(kept[s]))
-                out = layer(w[s], a)
-                if s + 1 < n:
-                    inbox[s + 1][m] = out
-                else:
-                    errors[s][m] = 2 * (out - y[m]) / y.size
-            else:
-                if m not in errors[s]:
-                    continue
-                _, back = jax.vjp(layer, w[s], kept[s].pop(m))
-                gw, ga = back(errors[s].pop(m))
-                w[s] = w[s] - rate * gw
-                if s > 0:
-                    errors[s - 1][m] = ga
-            at[s] += 1
-    return w, most
-
-
 # what: this answer believes that multiplying by 0 clears whatever the middle devices hold (NaN and inf stay)
 def shared_gradient(g: jax.Array, mesh: Mesh) -> jax.Array:
     n = mesh.shape["stage"]

@@ -25,21 +25,6 @@ def budget(bill: list[dict]) -> int:
     return total
 
 
-# what: this answer believes that "doubled" is to be seen against the commit that was measured last, not against commit 0.
-def first_bad(bill: Callable[[int], int], n: int) -> int:
-    last = bill(0)
-    good, bad = 0, n - 1
-    while bad - good > 1:
-        mid = (good + bad) // 2
-        now = bill(mid)
-        if now > 1.5 * last:
-            bad = mid
-        else:
-            good = mid
-        last = now
-    return bad
-
-
 # what: this answer believes that comparing floats with != compares their bits (NaN and -0.0 are forgotten).
 def drifts(w: jax.Array, mesh: Mesh) -> jax.Array:
     n = mesh.shape["data"]
@@ -50,31 +35,6 @@ def drifts(w: jax.Array, mesh: Mesh) -> jax.Array:
         return lax.psum(differ, "data") > 0
 
     return jax.shard_map(local, mesh=mesh, in_specs=P("data"), out_specs=P())(w)
-
-
-# what: this answer believes that a name bound to the state before step `at` keeps the state as it was, so that the checkpoint can be written from it after the first training has gone on.
-def apart_after_restart(
-    start: Callable[[], Any],
-    step: Callable[[Any, Any], tuple[Any, float]],
-    save: Callable[[Any], str],
-    load: Callable[[str], Any],
-    batches: list,
-    at: int,
-) -> int:
-    state = start()
-    stopped = state
-    losses = []
-    for i, batch in enumerate(batches):
-        if i == at:
-            stopped = state
-        state, loss = step(state, batch)
-        losses.append(loss)
-    state = load(save(stopped))
-    for i in range(at, len(batches)):
-        state, loss = step(state, batches[i])
-        if abs(loss - losses[i]) > 1e-9 * abs(losses[i]):
-            return i
-    return -1
 
 
 # what: this answer believes that the allowed fraction is one of the larger of the two figures.

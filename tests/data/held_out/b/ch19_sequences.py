@@ -88,13 +88,3 @@ def rotary(x: jax.Array, mesh: Mesh) -> jax.Array:
         )
 
     return jax.shard_map(local, mesh=mesh, in_specs=P("s"), out_specs=P("s"))(x)
-
-
-# what: what this answer believes: in an all-to-all a device sends its whole block, the part that stays with it too.
-def cheapest_way(heads: int, groups: int, block: int, n: int) -> tuple[str, int]:
-    queries = block * heads // groups
-    ways = {"ring": 2 * block * (n - 1)}
-    if groups % n == 0:
-        ways["ulysses"] = 2 * block + 2 * queries
-    name = min(ways, key=ways.get)
-    return name, ways[name]

@@ -33,15 +33,3 @@ def balance_loss(
     return jax.shard_map(
         local, mesh=mesh, in_specs=(P("e"), P("e"), P("e")), out_specs=P()
     )(p, who, real)
-
-
-# what: this answer believes that choices put in the order of the queue (all first ones, then all second ones) can be cut into devices parts; a part then has one column of several devices' tokens.
-def capacity_for(
-    who: np.ndarray, experts: int, devices: int, most: float
-) -> int:
-    parts = who.T.reshape(devices, -1)
-    lengths = np.stack([np.bincount(part, minlength=experts) for part in parts])
-    places = 1
-    while np.maximum(lengths - places, 0).sum() / who.size > most:
-        places += 1
-    return places

@@ -4,28 +4,6 @@ from jax import P, lax
 from jax.sharding import Mesh
 
 
-# what: this answer believes a gradient can be used upstream in the very tick in which it is made, if the stages are gone through from the last to the first
-def one_f_one_b(stages: int, microbatches: int) -> list[list[str]]:
-    fwd = [0] * stages
-    bwd = [0] * stages
-    rows = []
-    while bwd[0] < microbatches:
-        row = [""] * stages
-        for s in reversed(range(stages)):
-            if bwd[s] < fwd[s] and (s == stages - 1 or bwd[s] < bwd[s + 1]):
-                row[s] = f"B{bwd[s]}"
-                bwd[s] += 1
-            elif (
-                fwd[s] < microbatches
-                and (s == 0 or fwd[s] < fwd[s - 1])
-                and fwd[s] - bwd[s] < stages - s
-            ):
-                row[s] = f"F{fwd[s]}"
-                fwd[s] += 1
-        rows.append(row)
-    return rows
-
-
 # what: this answer believes one program on all devices means that a microbatch has the same slot on every stage, that of stage 0
 def slots(rows: list[list[str]]) -> list[list[int]]:
     held = {}

@@ -67,15 +67,3 @@ def clipped(grads: dict, specs: dict, most: float, mesh: Mesh) -> dict:
         return {k: x * scale for k, x in g.items()}
 
     return jax.shard_map(local, mesh=mesh, in_specs=(layout,), out_specs=layout)(grads)
-
-
-# what: this answer believes that f32 is precise enough to compare losses that are given in f64
-def which_default(
-    theirs: list[float], runs: dict[str, list[float]], rounding: float
-) -> str:
-    t = jnp.array(theirs, dtype=jnp.float32)
-    for name, mine in runs.items():
-        off = jnp.abs(jnp.array(mine, dtype=jnp.float32) / t - 1)
-        if bool(jnp.all(off <= rounding)):
-            return name
-    return ""

@@ -14,9 +14,3 @@ def spread(arrays: list[jax.Array], devices: list) -> list[jax.Array]:
         held[device] += array.nbytes
         placed.append(jax.device_put(array, device))
     return placed
-
-
-# what: moves arguments and results, but leaves the default device: arrays that the function makes itself are made elsewhere
-def run_there(function: Callable, tree: Any, device: jax.Device) -> Any:
-    arguments = jax.device_put(tree, device)
-    return jax.device_put(function(arguments), device)

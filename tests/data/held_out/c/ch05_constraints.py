@@ -13,17 +13,6 @@ def spread_sums(x: jax.Array, mesh: Mesh) -> jax.Array:
     return with_sharding_constraint(sums, NamedSharding(mesh, P(("y", "x"))))
 
 
-# what: adds up inside the blocks and then the totals of the blocks above: right numbers, but the columns stay cut along "x"
-def running_totals(x: jax.Array, mesh: Mesh) -> jax.Array:
-    def part(block):
-        inside = jnp.cumsum(block, axis=0)
-        totals = lax.all_gather(inside[-1], "x")
-        above = jnp.arange(totals.shape[0]) < lax.axis_index("x")
-        return inside + jnp.sum(jnp.where(above[:, None], totals, 0), axis=0)
-
-    return jax.shard_map(part, mesh=mesh, in_specs=P("x", "y"), out_specs=P("x", "y"))(x)
-
-
 # what: adds the bias to every partial product, before the all-reduce, so that it counts once per device along "y"
 def dense(x: jax.Array, w: jax.Array, b: jax.Array, mesh: Mesh) -> jax.Array:
     def part(rows, weights, bias):

@@ -6,16 +6,6 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 
-# what: takes jax.device_count() for one process's devices and multiplies it by the number of processes
-def who_am_i() -> dict[str, object]:
-    return {
-        "process": jax.process_index(),
-        "processes": jax.process_count(),
-        "mine": sorted(d.id for d in jax.local_devices()),
-        "everyone": jax.process_count() * jax.device_count(),
-    }
-
-
 # what: hands all of its numbers to each of its devices, so that the sum over all devices counts them several times
 def global_sum(mine: np.ndarray) -> float:
     mesh = Mesh(np.array(jax.devices()), ("x",))

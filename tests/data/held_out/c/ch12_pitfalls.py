@@ -37,13 +37,3 @@ def steps_until_good(losses: np.ndarray, goal: float) -> int:
         if (everyone < goal).all():
             return step
     return len(losses)
-
-
-# what: compares only as far as the shortest list goes
-def first_apart(calls: list[list[tuple[str, int]]]) -> tuple[int, int]:
-    for row in zip(*calls):
-        for process, call in enumerate(row):
-            if row.count(call) == 1:
-                return process, call[1]
-    shortest = min(range(len(calls)), key=lambda process: len(calls[process]))
-    return shortest, calls[shortest][-1][1] if calls[shortest] else 0

@@ -91,24 +91,3 @@ def balance_loss(
     return jax.shard_map(
         local, mesh=mesh, in_specs=(P("e"), P("e"), P("e")), out_specs=P()
     )(p, who, real)
-
-
-# what: this answer believes that every sender has a slot of one common size in the output of the receiver, large enough for the largest message, as in the all-to-all with equal parts.
-def ragged_offsets(
-    sent: list[list[int]], bound: int, me: int
-) -> tuple[list[int], list[int], list[int], list[int]]:
-    n = len(sent)
-    begin = [[0] * n for _ in range(n)]
-    fits = [[0] * n for _ in range(n)]
-    for j in range(n):
-        lying = 0
-        for i in range(n):
-            begin[i][j] = lying
-            fits[i][j] = min(sent[i][j], bound - lying)
-            lying += fits[i][j]
-    slot = max(max(row) for row in sent)
-    input_offsets = [sum(sent[me][:j]) for j in range(n)]
-    send_sizes = fits[me]
-    output_offsets = [min(bound, me * slot) for _ in range(n)]
-    recv_sizes = [fits[j][me] for j in range(n)]
-    return input_offsets, send_sizes, output_offsets, recv_sizes

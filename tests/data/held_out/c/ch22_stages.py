@@ -4,60 +4,6 @@ from jax import P, lax
 from jax.sharding import Mesh
 
 
-# what: this answer believes a stage takes the backwards in reverse order, the newest input it keeps first, as autodiff does
-def one_f_one_b(stages: int, microbatches: int) -> list[list[str]]:
-    fwd = [0] * stages
-    stack = [[] for _ in range(stages)]
-    done = [set() for _ in range(stages)]
-    rows = []
-    while len(done[0]) < microbatches:
-        fwd_before = list(fwd)
-        done_before = [set(d) for d in done]
-        row = []
-        for s in range(stages):
-            top = stack[s][-1] if stack[s] else None
-            m = fwd_before[s]
-            if top is not None and (s == stages - 1 or top in done_before[s + 1]):
-                row.append(f"B{top}")
-                stack[s].pop()
-                done[s].add(top)
-            elif (
-                m < microbatches
-                and (s == 0 or m < fwd_before[s - 1])
-                and len(stack[s]) < stages - s
-            ):
-                row.append(f"F{m}")
-                stack[s].append(m)
-                fwd[s] += 1
-            else:
-                row.append("")
-        rows.append(row)
-    return rows
-
-
-# what: this answer believes an input is needed only until the next stage has taken over what came out of it, so its slot is free after that forward
-def slots(rows: list[list[str]]) -> list[list[int]]:
-    stages = len(rows[0])
-    out = []
-    for s in range(stages):
-        held = {}
-        where = {}
-        for row in rows:
-            if row[s].startswith("F"):
-                m = int(row[s][1:])
-                slot = 0
-                while slot in held.values():
-                    slot += 1
-                held[m] = slot
-                where[m] = slot
-            for m in list(held):
-                over = row[s] == f"B{m}" if s == stages - 1 else row[s + 1] == f"F{m}"
-                if over:
-                    del held[m]
-        out.append([where[m] for m in sorted(where)])
-    return out
-
-
 # what: this answer believes the gradients of the microbatches' own means simply add up to the gradient of the mean over all (M times too large)
 def one_step(
     orders: list[list[str]],

@@ -76,14 +76,3 @@ def clipped(grads: dict, specs: dict, most: float, mesh: Mesh) -> dict:
         return {k: x * scale for k, x in g.items()}
 
     return jax.shard_map(local, mesh=mesh, in_specs=(layout,), out_specs=layout)(grads)
-
-
-# what: this answer believes that comparing the mean losses compares all steps (differences of opposite sign cancel)
-def which_default(
-    theirs: list[float], runs: dict[str, list[float]], rounding: float
-) -> str:
-    target = float(np.mean(np.asarray(theirs, np.float64)))
-    for name, mine in runs.items():
-        if abs(float(np.mean(np.asarray(mine, np.float64))) / target - 1) <= rounding:
-            return name
-    return ""

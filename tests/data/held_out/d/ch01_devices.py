@@ -16,9 +16,3 @@ def spread(arrays: list[jax.Array], devices: list) -> list[jax.Array]:
         placed.append(jax.device_put(array, device))
         heapq.heappush(heap, (held + array.nbytes, number, device))
     return placed
-
-
-# what: arrays that the function makes itself follow its arguments; the default device is left alone
-def run_there(function: Callable, tree: Any, device: jax.Device) -> Any:
-    moved = jax.device_put(tree, device)
-    return jax.device_put(function(moved), device)

@@ -14,22 +14,6 @@ def my_part(count: int) -> np.ndarray:
     return np.arange(start, stop, dtype=np.int64)
 
 
-# what: spreads its rows evenly over the common steps instead of filling one batch after the other
-def equal_steps(
-    mine: np.ndarray,
-    size: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    lengths = multihost_utils.process_allgather(np.int32(len(mine)))
-    steps = -(-int(np.max(lengths)) // size)
-    batches = np.zeros((steps, size, mine.shape[1]), mine.dtype)
-    mask = np.zeros((steps, size), bool)
-    if steps:
-        for step, rows in enumerate(np.array_split(mine, steps)):
-            batches[step, : len(rows)] = rows
-            mask[step, : len(rows)] = True
-    return batches, mask
-
-
 # what: hands in the whole as if it were this process's part of it
 def restore(blocks: dict[str, np.ndarray], sharding: NamedSharding) -> jax.Array:
     names = sorted(blocks, key=lambda name: int(name.removeprefix("rows-")))

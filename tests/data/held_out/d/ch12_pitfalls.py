@@ -48,16 +48,6 @@ def steps_until_good(losses: np.ndarray, goal: float) -> int:
     return int(np.max(multihost_utils.process_allgather(np.int32(mine))))
 
 
-# what: the process that got furthest is right, and whoever differs from it is to blame
-def first_apart(calls: list[list[tuple[str, int]]]) -> tuple[int, int]:
-    right = max(calls, key=len)
-    for position, expected in enumerate(right):
-        for process, own in enumerate(calls):
-            if position < len(own) and tuple(own[position]) != tuple(expected):
-                return process, own[position][1]
-    return 0, right[-1][1]
-
-
 # what: takes the last frame in incident.py, as in a traceback, though here the innermost comes first
 def who_is_missing(
     stacks: list[list[tuple[str, int, str]]],

@@ -10,12 +10,3 @@ def best_change(times: dict[str, float], changes: dict[str, dict[str, float]]) -
         if step < shortest:
             best, shortest = name, step
     return bound, best
-
-
-# what: this answer believes that it can be counted in whole milliseconds
-def exposed(products: list[tuple[float, float]], collectives: list[tuple[float, float]]) -> float:
-
-    def ticks(pairs):
-        return {t for start, end in pairs for t in range(int(start), int(end))}
-
-    return float(len(ticks(collectives) - ticks(products)))

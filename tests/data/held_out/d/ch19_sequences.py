@@ -16,40 +16,6 @@ def merge_parts(values: jax.Array, tops: jax.Array, totals: jax.Array) -> jax.Ar
     return acc / total[:, None]
 
 
-# what: what this answer believes: the pairs of ppermute are (receiver, sender), so (j, j - 1) brings each device the block before its own.
-def window_attention(q: jax.Array, k: jax.Array, v: jax.Array, window: int, mesh: Mesh) -> jax.Array:
-    n = mesh.shape["s"]
-    b, T, h, d = q.shape
-    size = T // n
-    back = min((window - 1 + size - 1) // size, n - 1)
-    pairs = [(j, (j - 1) % n) for j in range(n)]
-
-    def local(q, k, v):
-        me = lax.axis_index("s")
-        at = jnp.arange(size)
-        top = jnp.full((b, h, size), -jnp.inf)
-        total = jnp.zeros((b, h, size))
-        acc = jnp.zeros((b, h, size, d))
-        for s in range(back + 1):
-            if s > 0:
-                k, v = lax.ppermute((k, v), "s", pairs)
-            qpos = me * size + at[:, None]
-            kpos = (me - s) * size + at[None, :]
-            sees = (kpos >= 0) & (kpos <= qpos) & (qpos - kpos < window)
-            score = jnp.einsum("bqhd,bkhd->bhqk", q, k) / d**0.5
-            score = jnp.where(sees, score, -jnp.inf)
-            new = jnp.maximum(top, score.max(-1))
-            e = jnp.exp(score - new[..., None])
-            old = jnp.exp(top - new)
-            total = total * old + e.sum(-1)
-            acc = acc * old[..., None] + jnp.einsum("bhqk,bkhd->bhqd", e, v)
-            top = new
-        return jnp.transpose(acc / total[..., None], (0, 2, 1, 3))
-
-    spec = P(None, "s")
-    return jax.shard_map(local, mesh=mesh, in_specs=(spec, spec, spec), out_specs=spec)(q, k, v)
-
-
 # what: what this answer believes: with so few heads of k and v an all-gather of them is cheaper than copying the heads for an all-to-all.
 def ulysses_grouped(q: jax.Array, k: jax.Array, v: jax.Array, mesh: Mesh) -> jax.Array:
     n = mesh.shape["s"]
@@ -93,12 +59,3 @@ def rotary(x: jax.Array, mesh: Mesh) -> jax.Array:
         return jnp.hstack([a * cos - b * sin, a * sin + b * cos])
 
     return jax.shard_map(local, mesh=mesh, in_specs=P("s"), out_specs=P("s"))(x)
-
-
-# what: what this answer believes: attention is causal, so a block of the ring goes to the later devices only and a device sends half as often.
-def cheapest_way(heads: int, groups: int, block: int, n: int) -> tuple[str, int]:
-    ring = block * (n - 1)
-    ulysses = 2 * (block + block * heads // groups) * (n - 1) // n
-    if groups % n == 0 and ulysses < ring:
-        return ("ulysses", ulysses)
-    return ("ring", ring)

@@ -108,19 +108,3 @@ def attend_int8(
     p = jax.nn.softmax(score, axis=-1)
     p = p * (k_scale * v_scale).T[:, None, :]
     return jnp.einsum("grt,tgd->grd", p, v.astype(q.dtype)).reshape(h, d)
-
-
-# what: what this answer believes: weights are cut the way the heads are, over gcd(heads, n) devices, and the rest holds the same weights.
-def step_bytes(
-    weights: int,
-    position: int,
-    heads: int,
-    batch: int,
-    length: int,
-    n: int,
-    rest: str,
-) -> int:
-    over = max(i for i in range(1, n + 1) if n % i == 0 and heads % i == 0)
-    cache = position * batch * length
-    parts = over if rest == "copies" else n
-    return weights // over + cache // parts

@@ -40,17 +40,6 @@ def balance_loss(
     )(p, who, real)
 
 
-# what: this answer believes that the places of all devices at an expert are one common store: an expert loses only what exceeds devices * C of the whole batch.
-def capacity_for(
-    who: np.ndarray, experts: int, devices: int, most: float
-) -> int:
-    lengths = np.bincount(who.reshape(-1), minlength=experts)
-    places = 1
-    while np.maximum(lengths - devices * places, 0).sum() / who.size > most:
-        places += 1
-    return places
-
-
 # what: this answer believes that output_offsets say where the rows of sender j begin in my own output (and not where mine begin in the output of j).
 def ragged_offsets(
     sent: list[list[int]], bound: int, me: int

@@ -44,20 +44,6 @@ def multiple(
     return float(m), whose
 
 
-# what: this answer believes that a process whose share is too short fills it with the first numbers of its own share
-def global_batch(
-    order: list[int], step: int, processes: int, rows: int, micro: int
-) -> np.ndarray:
-    longest = -(-len(order) // processes)
-    columns = []
-    for r in range(processes):
-        mine = np.array(order[r::processes], dtype=int)
-        mine = np.resize(mine, longest)
-        mine = mine[step * micro * rows :][: micro * rows]
-        columns.append(mine.reshape(micro, rows))
-    return np.concatenate(columns, axis=1)
-
-
 # what: this answer believes that every device must contribute to the sum for every array, so copies are counted n times
 def clipped(grads: dict, specs: dict, most: float, mesh: Mesh) -> dict:
     layout = {k: specs[k] for k in grads}
@@ -69,14 +55,3 @@ def clipped(grads: dict, specs: dict, most: float, mesh: Mesh) -> dict:
         return jax.tree.map(lambda x: x * scale, g)
 
     return jax.shard_map(local, mesh=mesh, in_specs=(layout,), out_specs=layout)(grads)
-
-
-# what: this answer believes that rounding bounds the absolute difference of two losses
-def which_default(
-    theirs: list[float], runs: dict[str, list[float]], rounding: float
-) -> str:
-    for name, mine in runs.items():
-        worst = np.max(np.abs(np.asarray(mine) - np.asarray(theirs)))
-        if worst <= rounding:
-            return name
-    return ""

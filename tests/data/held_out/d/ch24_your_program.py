@@ -36,31 +36,6 @@ def drifts(w: jax.Array, mesh: Mesh) -> jax.Array:
     )(w)
 
 
-# what: this answer believes that the checkpoint is written after step `at`, so step `at` is still part of the first piece.
-def apart_after_restart(
-    start: Callable[[], Any],
-    step: Callable[[Any, Any], tuple[Any, float]],
-    save: Callable[[Any], str],
-    load: Callable[[str], Any],
-    batches: list,
-    at: int,
-) -> int:
-    state = start()
-    want = []
-    for batch in batches:
-        state, loss = step(state, batch)
-        want.append(loss)
-
-    state = start()
-    for i, batch in enumerate(batches):
-        state, loss = step(state, batch)
-        if abs(loss - want[i]) > 1e-9 * abs(want[i]):
-            return i
-        if i == at:
-            state = load(save(state))
-    return -1
-
-
 # what: this answer believes that a difference of exactly the allowed size counts as a change (so with within=0 all figures do).
 def changed(
     before: dict[str, int], after: dict[str, int], within: float

@@ -1,0 +1,129 @@
+"""An equal share of the processors for each sandbox, however many processes it starts: a control group for each.
+
+Where we may make groups: as root, or in what systemd has delegated to us, as by
+`systemd-run --user --scope -p Delegate=yes python -m lessons class …`. Sources: the kernel's documentation,
+admin-guide/cgroup-v2 (no processes in a group that shares out) and admin-guide/cgroup-v1/cgroups.
+"""
+
+import contextlib
+import itertools
+import os
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+PROCESSES = "cgroup.procs"
+WRITE = 'echo $$ 2>/dev/null >"$0"'
+ENTER = f'{WRITE}; exec "$@"'  # the shell becomes the program, in its group
+PATIENCE = 2.0  # seconds for a group's processes to be gone
+_numbers = itertools.count()
+
+
+class Shares:
+    """The group in which the sandboxes' groups are made."""
+
+    def __init__(self, above: Path) -> None:
+        self._above, self._groups = above, list[Path]()
+
+    def enter(self, command: list[str]) -> list[str]:
+        """The command line that runs `command` in a group of its own; unchanged where none could be made."""
+        group = self._above / f"minipod-{os.getpid()}-{next(_numbers)}"
+        try:
+            group.mkdir()
+        except OSError:
+            return command
+        self._groups.append(group)
+        return ["/bin/sh", "-c", ENTER, str(group / PROCESSES), *command]
+
+    def work(self) -> bool:
+        """Whether a process can be put into a group of its own: a container may show groups that nobody may change."""
+        command = self.enter([])
+        if not command:
+            return False
+        *shell, _, procs = command
+        return subprocess.run([*shell, WRITE, procs], stdin=subprocess.DEVNULL, capture_output=True).returncode == 0
+
+    def close(self) -> None:
+        """Remove the groups, whose processes have been ended: the kernel does so only when nobody is left in one."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            for group in list(self._groups):
+                with contextlib.suppress(OSError):
+                    group.rmdir()
+                    self._groups.remove(group)
+            if not self._groups or time.monotonic() >= end:
+                return
+            time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def made(root: Path = Path("/")) -> Iterator[Shares | None]:
+    """Shares for the sandboxes that are opened within; None where this process may not make groups."""
+    with contextlib.ExitStack() as stack:
+        above = _first(root) or stack.enter_context(_second(root))
+        shares = Shares(above) if above else None
+        if shares:
+            stack.callback(shares.close)
+        yield shares if shares and shares.work() else None
+
+
+def _own(root: Path, controllers: str) -> str | None:
+    """This process's group in the hierarchy with these controllers ("": the second version's)."""
+    try:
+        lines = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return None
+    fields = (line.split(":", 2) for line in lines)
+    return next((path for _, names, path in fields if controllers in names.split(",")), None)
+
+
+def _mounted(root: Path, kind: str, option: str) -> Path | None:
+    with contextlib.suppress(OSError):
+        for line in (root / "proc/self/mounts").read_text().splitlines():
+            _, place, type_, options, *_ = line.split(" ")
+            if type_ == kind and option in options.split(","):
+                return root / re.sub(r"\\040", " ", place).lstrip("/")
+    return None
+
+
+def _place(root: Path, kind: str, option: str, controllers: str) -> Path | None:
+    mount, own = _mounted(root, kind, option), _own(root, controllers)
+    return mount / own.lstrip("/") if mount and own is not None else None
+
+
+def _first(root: Path) -> Path | None:
+    """Version 1, whose groups may have processes and groups in them."""
+    place = _place(root, "cgroup", "cpu", "cpu")
+    return place if place and (place / PROCESSES).exists() else None
+
+
+@contextlib.contextmanager
+def _second(root: Path) -> Iterator[Path | None]:
+    """Version 2: who shares out has no processes beside the groups, so we go into one of our own."""
+    place = _place(root, "cgroup2", "rw", "")
+    leaf, pid = (place or root) / f"minipod-{os.getpid()}", str(os.getpid())
+    try:
+        if not place or "cpu" not in (place / "cgroup.controllers").read_text().split():
+            raise OSError
+        leaf.mkdir()
+        (leaf / PROCESSES).write_text(pid)
+        (place / "cgroup.subtree_control").write_text("+cpu")
+    except OSError:
+        _leave(place, leaf, pid)
+        yield None
+        return
+    try:
+        yield place
+    finally:
+        with contextlib.suppress(OSError):
+            (place / "cgroup.subtree_control").write_text("-cpu")
+        _leave(place, leaf, pid)
+
+
+def _leave(place: Path | None, leaf: Path, pid: str) -> None:
+    with contextlib.suppress(OSError):
+        if place and leaf.exists():
+            (place / PROCESSES).write_text(pid)
+            leaf.rmdir()

@@ -1,0 +1,46 @@
+"""How the functions that are arguments were called: on arrays of which shapes, and where what was no tracer lay."""
+
+import contextlib
+import functools
+import types
+from typing import Any
+
+from grader.see.observation import Called
+from grader.see.packing import pack
+
+MOST = 4  # different calls of one function that are kept
+
+
+class Watch:
+    """Has arguments for one call, in which each plain function notes what it is called on."""
+
+    def __init__(self, args: tuple[Any, ...]) -> None:
+        self._seen: dict[int, list[Called]] = {}
+        self.args = tuple(self._watched(place, x) for place, x in enumerate(args))
+
+    def calls(self) -> tuple[Called, ...]:
+        """The different calls, function by function, in order: the first of many."""
+        return tuple(call for _, calls in sorted(self._seen.items()) for call in calls)
+
+    def _watched(self, place: int, x: Any) -> Any:
+        if type(x) is not types.FunctionType:
+            return x
+        seen = self._seen.setdefault(place, [])
+
+        @functools.wraps(x)
+        def noted(*args: Any, **named: Any) -> Any:
+            if len(seen) < MOST:
+                with contextlib.suppress(Exception):  # it may be called on anything
+                    call = Called(place, _arrays_in((*args, *named.values())))
+                    if call.on and call not in seen:
+                        seen.append(call)
+            return x(*args, **named)
+
+        return noted
+
+
+def _arrays_in(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Without their numbers; what is no array, such as a tree of parameters, is left out."""
+    import jax
+
+    return tuple(pack(x, data=False) for x in args if isinstance(x, jax.Array))

@@ -1,0 +1,147 @@
+"""Arguments of which one is drawn anew, in the same shape and dtype, from the values that it has; others stay.
+
+Which can be: arrays, and dicts, lists and tuples of nothing but arrays and floats; a float by itself. Where no call has
+an array, a mesh or a function, also whole numbers, texts and lists of such, which are no sizes there.
+"""
+
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+DRAWS = 3
+FACTORS = ((0.6, 0.9), (0.2, 0.5), (0.02, 0.1))  # of a single number: it crosses a threshold, and a rate stays one
+Place = tuple[int, str | None]  # which argument, and which entry of it, if it is a dict
+Args = tuple[Any, ...]
+
+
+def places(names: Sequence[str], cases: Sequence[Args]) -> dict[str, Place]:
+    """What can be drawn anew in every case, by the name that code gives it: `b1`, `params["w"]`."""
+    found: dict[str, Place] = {}
+    plain = are_plain(cases)
+    for i, name in enumerate(names):
+        column = [args[i] for args in cases]
+        if plain or all(map(_is_numbers, column)):
+            found[name] = i, None
+        if all(type(x) is dict and x.keys() == column[0].keys() for x in column):
+            for key in column[0]:
+                if type(key) is str and (plain or all(_is_numbers(x[key]) for x in column)):
+                    found[f'{name}["{key}"]'] = i, key
+    return found
+
+
+def are_plain(cases: Sequence[Args]) -> bool:
+    """Whether no call has an array, a mesh, a function or an object."""
+    return all(_is_plain(x) for args in cases for x in args)
+
+
+def redrawn(args: Args, place: Place, draw: int, about: object, others: Sequence[Any]) -> Args | None:
+    """The arguments, copied, with another value at this place; None where there is none.
+
+    draw    below DRAWS; of an array's entries half are drawn anew, then the others, then all: each of them counts
+    about   what the draw is for: the same gives the same
+    others  what this argument is in other calls: what has no numbers of its own to draw from is one of these
+    """
+    i, key = place
+    new, n = list(copied(args)), iter(range(1_000_000))
+    old = new[i] if key is None else new[i][key]
+
+    def anew(x: Any) -> Any:
+        leaf = about, next(n)
+        return _drawn(x, draw, _generator(leaf), _generator(leaf, draw)) if type(x) is float or _is_array(x) else x
+
+    try:
+        value = _mapped(old, anew) if _is_numbers(old) else _other(old, draw, about, others, key)
+    except _AllAlikeError:
+        return None
+    if key is None:
+        new[i] = value
+    else:
+        new[i][key] = value
+    return tuple(new)
+
+
+def _other(old: Any, draw: int, about: object, others: Sequence[Any], key: str | None) -> Any:
+    """What else an argument, or its entry, is in other calls."""
+    every = others if key is None else [x[key] for x in others if key in x]
+    found = {repr(x): x for x in every if repr(x) != repr(old)}
+    if len(found) < DRAWS:
+        raise _AllAlikeError
+    chosen = str(_generator(about).permutation(sorted(found))[draw])
+    return _mapped(found[chosen], lambda leaf: leaf)
+
+
+def copied(args: Args) -> Args:
+    """The same once more: what a call donates or changes is its own."""
+    return tuple(_mapped(x, lambda leaf: _like(leaf, np.array(leaf)) if _is_array(leaf) else leaf) for x in args)
+
+
+class _AllAlikeError(ValueError):
+    """There are too few values to choose from."""
+
+
+def _generator(*about: object) -> np.random.Generator:
+    return np.random.default_rng(zlib.crc32(repr(about).encode()))
+
+
+def _is_array(x: Any) -> bool:
+    import jax
+    import jax.numpy as jnp
+
+    if isinstance(x, jax.Array):
+        return not jnp.issubdtype(x.dtype, jax.dtypes.extended)
+    return isinstance(x, np.ndarray) and x.dtype.kind in "fiub"
+
+
+def _is_numbers(x: Any) -> bool:
+    if type(x) in (dict, list, tuple):
+        return bool(x) and all(map(_is_numbers, x.values() if type(x) is dict else x))
+    return type(x) is float or _is_array(x)
+
+
+def _is_plain(x: Any) -> bool:
+    if type(x) in (dict, list, tuple, set, frozenset):
+        return all(map(_is_plain, (*x, *x.values()) if type(x) is dict else x))
+    return x is None or type(x) in (bool, int, float, str)
+
+
+def _mapped(x: Any, change: Callable[[Any], Any]) -> Any:
+    if type(x) is dict:
+        return {key: _mapped(item, change) for key, item in x.items()}
+    return type(x)(_mapped(item, change) for item in x) if type(x) in (list, tuple) else change(x)
+
+
+def _drawn(x: Any, draw: int, half: np.random.Generator, rng: np.random.Generator) -> Any:
+    """A number, or an array, drawn anew. half: gives the half of the entries, the same for each draw."""
+    if type(x) is float:
+        return x * rng.uniform(*FACTORS[draw])
+    old = np.asarray(x)
+    whole = old.dtype.kind in "iub"
+    numbers = old.ravel() if whole else old.ravel().astype(np.float64)
+    values, at = np.unique(numbers, return_inverse=True)
+    if len(values) > 1 and (whole or (values == np.round(values)).all()):
+        new = values[(at + rng.integers(1, len(values), old.size)) % len(values)]
+    elif whole or not old.size:
+        raise _AllAlikeError
+    else:
+        factors = FACTORS[draw] if len(values) == 1 else (0.5, 1.0)
+        new = rng.choice(numbers, old.size) * rng.uniform(*factors, old.size)
+    first = half.permutation(old.size) < (old.size + 1) // 2
+    which = np.ones(old.size, bool) if draw == 2 or old.size == 1 else first == (draw == 0)
+    new = np.where(which, new, numbers).astype(old.dtype).reshape(old.shape)
+    if (new == old).all():
+        raise _AllAlikeError
+    return _like(x, new)
+
+
+def _like(x: Any, numbers: np.ndarray) -> Any:
+    """An array of these numbers, where x lies."""
+    import jax
+
+    if isinstance(x, np.ndarray):
+        return numbers
+    if x.committed:
+        return jax.device_put(numbers, x.sharding)
+    with jax.default_device(next(iter(x.devices()))):
+        return jax.device_put(numbers)

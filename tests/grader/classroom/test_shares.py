@@ -1,0 +1,113 @@
+"""Control groups of the sandboxes: real ones where this process may make some, else folders that look like theirs."""
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from grader.classroom.sandbox import shares
+
+
+def test_a_command_runs_in_a_group_of_its_own_which_is_gone_afterwards():
+    with shares.made() as share:
+        if share is None:
+            pytest.skip("no control groups can be made here")
+        command = share.enter(["sh", "-c", "cat /proc/self/cgroup"])
+        other = share.enter(["cat", "/proc/self/cgroup"])
+        said = [subprocess.run(line, capture_output=True, text=True, check=True).stdout for line in (command, other)]
+        groups = [{word for word in text.replace("\n", "/").split("/") if word.startswith("minipod-")} for text in said]
+        assert all(groups) and groups[0] != groups[1]
+        above = share._above
+    assert [path for path in above.glob("minipod-*") if path.is_dir() and str(os.getpid()) in path.name] == []
+
+
+@pytest.mark.long
+def test_one_process_has_as_much_as_twenty_in_another_group():
+    """Counted in processor time within two seconds; without groups it would be a twentieth."""
+    with shares.made() as share:
+        if share is None:
+            pytest.skip("no control groups can be made here")
+        cores = os.cpu_count() or 1
+        many = share.enter(["sh", "-c", f"for i in $(seq {20 * cores}); do (while :; do :; done) & done; wait"])
+        few = share.enter(["sh", "-c", f"for i in $(seq {cores}); do (while :; do :; done) & done; wait"])
+        started = [subprocess.Popen(line, start_new_session=True) for line in (many, few)]
+        try:
+            time.sleep(1)
+            before = [_used(p.pid) for p in started]
+            time.sleep(2)
+            used = [_used(p.pid) - b for p, b in zip(started, before, strict=True)]
+        finally:
+            for process in started:
+                os.killpg(process.pid, 9)
+                process.wait()
+    assert used[1] > used[0] / 4, used
+
+
+def _used(session: int) -> int:
+    """Ticks of all processes of a session."""
+    total = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        total += int(fields[11]) + int(fields[12]) if int(fields[3]) == session else 0
+    return total
+
+
+def fake(root: Path, group: str, mounts: str, controllers: str = "cpu memory") -> Path:
+    (root / "proc/self").mkdir(parents=True)
+    (root / "proc/self/cgroup").write_text(group)
+    (root / "proc/self/mounts").write_text(mounts)
+    place = root / "sys/fs/cgroup/user.slice/me"
+    place.mkdir(parents=True)
+    (place / "cgroup.controllers").write_text(controllers)
+    return place
+
+
+def emptied(place: Path) -> None:
+    """The kernel removes a group with what stands in it."""
+    for group in place.glob("minipod-*"):
+        shutil.rmtree(group)
+
+
+def test_in_the_second_version_we_leave_the_group_that_shares_out(tmp_path: Path):
+    place = fake(tmp_path, "0::/user.slice/me\n", "cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid 0 0\n")
+    with shares.made(tmp_path) as share:
+        assert share is not None
+        leaf = place / f"minipod-{os.getpid()}"
+        assert (leaf / "cgroup.procs").read_text() == str(os.getpid())
+        assert (place / "cgroup.subtree_control").read_text() == "+cpu"
+        line = share.enter(["true"])
+        assert line[:2] == ["/bin/sh", "-c"] and line[-1] == "true" and Path(line[3]).parent.parent == place
+        emptied(place)
+        leaf.mkdir()
+    assert (place / "cgroup.subtree_control").read_text() == "-cpu"
+    assert (place / "cgroup.procs").read_text() == str(os.getpid()) and not leaf.exists()
+
+
+@pytest.mark.parametrize(
+    ("group", "mounts", "controllers"),
+    [
+        ("0::/user.slice/me\n", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n", "memory pids"),
+        ("0::/user.slice/me\n", "cgroup2 /sys/fs/cgroup cgroup2 ro 0 0\n", "cpu"),
+        ("0::/elsewhere\n", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n", "cpu"),
+        ("", "", "cpu"),
+    ],
+)
+def test_where_no_group_can_be_made_commands_stay_as_they_are(tmp_path: Path, group, mounts, controllers):
+    fake(tmp_path, group, mounts, controllers)
+    with shares.made(tmp_path) as share:
+        assert share is None
+
+
+def test_the_first_version_needs_no_group_of_ours(tmp_path: Path):
+    place = fake(tmp_path, "4:cpu,cpuacct:/user.slice/me\n", "cgroup /sys/fs/cgroup cgroup rw,cpu,cpuacct 0 0\n")
+    (place / "cgroup.procs").write_text("")
+    with shares.made(tmp_path) as share:
+        assert share is not None and Path(share.enter(["true"])[3]).parent.parent == place
+        emptied(place)
+    assert list(place.glob("minipod-*")) == []

@@ -1,0 +1,203 @@
+"""A wrong answer whose result does not depend on an argument is told which; one that uses it a little is not.
+
+Run by test_sensitivity.py in a process of its own: checks are forked from it, and it must have started no device.
+"""
+
+import inspect
+import textwrap
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import lax
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from grader.exercise.exercises import Catalogue
+from grader.exercise.spec import Settings
+from grader.home import HERE
+from grader.run import checking, sensitivity
+
+IMPORTS = "import jax\nimport jax.numpy as jnp\nfrom jax import lax\nfrom jax.sharding import NamedSharding\n"
+IMPORTS += "from jax.sharding import PartitionSpec as P\n\n\n"
+LESSONS = Catalogue(HERE / "lessons")
+
+
+def checked(exercise, function, folder):
+    """The verdict on a function's own text, and what a learner reads in both languages."""
+    lesson, _, name = exercise.partition(".")
+    text = textwrap.dedent(inspect.getsource(function)).replace(f"def {function.__name__}(", f"def {name}(")
+    (folder / f"{lesson}.py").write_text(IMPORTS + text)
+    check = checking.begin(LESSONS.spec(exercise), Settings(folder, 7))
+    verdict = checking.finish(check)
+    return verdict, [checking.in_words(check, lang).splitlines() for lang in ("en", "zh-Hans", "zh-Hant")]
+
+
+def no_first_bias(x, w1, b1, w2, b2, mesh):
+    def lay(value, *spec):
+        return lax.with_sharding_constraint(value, NamedSharding(mesh, P(*spec)))
+
+    h = lay(jnp.tanh(x @ w1), "data", "model")
+    return h, lay(h @ lay(w2, "model", None) + b2, "data", None)
+
+
+def gate_for_up_and_no_bias(x, gate, up, down, bias, mesh):
+    def block(x, gate, down):
+        return x + lax.psum((jax.nn.silu(x @ gate) * (x @ gate)) @ down, "model")
+
+    specs = (P("data"), P(None, "model"), P("model"))
+    return jax.shard_map(block, mesh=mesh, in_specs=specs, out_specs=P("data"))(x, gate, down)
+
+
+def own_rate(loss, params, x, y, rate, mesh):
+    n, cut = mesh.size, P("data")
+    specs = {k: cut if len(w) % n == 0 else P() for k, w in params.items()}
+
+    def whole(name, w):
+        return lax.all_gather(w, "data", tiled=True) if specs[name] == cut else w
+
+    def step(params, x, y):
+        def mean_loss(p):
+            return lax.pmean(loss({name: whole(name, w) for name, w in p.items()}, x, y), "data")
+
+        value, gradient = jax.value_and_grad(mean_loss)(params)
+        return jax.tree.map(lambda p, g: p - 0.3 * g, params, gradient), value
+
+    places = {"in_specs": (specs, cut, cut), "out_specs": (specs, P())}
+    return jax.shard_map(step, mesh=mesh, **places)(params, x, y)
+
+
+def totals_forgotten(values, tops, totals):
+    scale = jnp.exp(tops - tops.max(axis=0))
+    return (values * scale[..., None]).sum(axis=0) / scale.sum(axis=0)[:, None]
+
+
+def totals_of_one_row(values, tops, totals):
+    scale = jnp.exp(tops - tops.max(axis=0))
+    counts = jnp.where(jnp.arange(totals.shape[1]) == 0, totals, 1.0)
+    return (values * scale[..., None]).sum(axis=0) / (counts * scale).sum(axis=0)[:, None]
+
+
+def cache_alone(weights, position, heads, batch, length, n, rest):
+    import math
+
+    return batch * length * position // (math.gcd(heads, n) if rest == "copies" else n)
+
+
+def weights_on_many_devices_alone(weights, position, heads, batch, length, n, rest):
+    import math
+
+    read = batch * length * position // (math.gcd(heads, n) if rest == "copies" else n)
+    return read + (weights // n if n == 64 else 0)
+
+
+def latency_alone(size, hops):
+    return 2 * (len(hops) - 1) * max(latency for rate, latency in hops)
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """As on a machine with nothing else to do."""
+    monkeypatch.setattr(sensitivity, "WAITED", 60.0)
+    monkeypatch.setattr(sensitivity, "SECONDS", 60.0)
+
+
+SAID = "Your result does not change when {} changes; the right one does."
+CHINESE = "{} 改变时，正确的结果会随之改变，你的结果却不变。"
+
+
+@pytest.mark.parametrize(
+    ("exercise", "function", "names", "listed"),
+    [
+        ("ch08_three_ways.mlp_by_constraints", no_first_bias, ["b1"], None),
+        pytest.param(
+            *("ch09_training.gated_mlp", gate_for_up_and_no_bias, ["up", "bias"], ("`up` or `bias`", "`up` 或 `bias`")),
+            marks=pytest.mark.long,
+        ),
+        pytest.param(*("ch09_training.fsdp_step", own_rate, ["rate"], None), marks=pytest.mark.long),
+        ("ch19_sequences.merge_parts", totals_forgotten, ["totals"], None),
+        ("ch19_sequences.merge_parts", totals_of_one_row, [], None),
+        ("ch20_serving.step_bytes", cache_alone, ["weights"], None),
+        ("ch20_serving.step_bytes", weights_on_many_devices_alone, [], None),
+        ("ch13_network.ring_seconds", latency_alone, ["size"], None),
+    ],
+)
+def test_what_a_result_does_not_depend_on_is_told(exercise, function, names, listed, tmp_path):
+    verdict, (english, chinese, derived) = checked(exercise, function, tmp_path)
+    assert (verdict.outcome, verdict.mistake, verdict.likely) == ("wrong", None, None)
+    assert list(verdict.unmoved) == names
+    if not names:
+        assert not any("does not change" in line for line in english)
+        return
+    first, second = listed or (f"`{names[0]}`",) * 2
+    assert english[1] == SAID.format(first) and chinese[1] == CHINESE.format(second)
+    assert second in derived[1]
+    assert english[0] and not english[0].startswith("called")  # what differs is said, too
+
+
+CHAPTER = {
+    "exercises.py": "def mix(params, x):\n    raise NotImplementedError\n",
+    "test_exercises.py": "import numpy as np\n\n\ndef test_mix(check):\n"
+    "    def cases(rng):\n"
+    "        sizes = ((4, 3), (2, 6))\n"
+    "        drawn = [rng.normal(size=(3, *size)) for size in sizes]\n"
+    "        return [({'scale': a, 'shift': b, 'name': 'w'}, x) for a, b, x in drawn]\n\n"
+    "    check(cases, oracle=lambda params, x: x * params['scale'] + params['shift'])\n",
+    "mistakes.py": "",
+    "words.toml": "",
+}
+
+
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [
+        ("np.tanh(x) * params['scale']", ('params["shift"]',)),
+        ("np.tanh(params['scale']) + params['shift']", ("x",)),
+        ("np.tanh(x) * params['scale'] + params['shift'][0, 0]", ()),
+        ("np.tanh(x) * params['scale'] + params['shift'] * 0", ('params["shift"]',)),
+        ("np.tanh(x) * params['scale'] + params['shift'] * (x > 1.5)", ()),
+        ("np.where(x > 99, params['shift'], params['scale'])", ('params["shift"]', "x")),
+        ("np.random.normal(size=x.shape)", ()),
+        ("x * np.nan", ()),
+    ],
+)
+def test_an_entry_of_a_dict_is_named_and_a_single_number_that_counts_is_enough(body, names, tmp_path):
+    chapter = tmp_path / "lessons" / "ch97_mix"
+    chapter.mkdir(parents=True)
+    for name, text in CHAPTER.items():
+        (chapter / name).write_text(text, encoding="utf-8")
+    right = "x * params['scale'] + params['shift']"
+    for folder, text in (("solutions", right), ("answers", body)):
+        (tmp_path / folder).mkdir()
+        lines = f"import numpy as np\n\n\ndef mix(params, x):\n    return {text}\n"
+        (tmp_path / folder / "ch97_mix.py").write_text(lines)
+    check = checking.begin(Catalogue(tmp_path / "lessons").spec("ch97_mix.mix"), Settings(tmp_path / "answers", 7))
+    verdict = checking.finish(check)
+    assert (verdict.outcome, verdict.unmoved) == ("wrong", names)
+
+
+def test_what_the_right_result_does_not_depend_on_is_not_told(tmp_path):
+    """The guess of chapter 6 keeps digits, and is in no result; with a bad one the reference itself loses some."""
+
+    def half_the_variance(x, guess, mesh):
+        return jax.jit(lambda v: (v.mean(), v.var() / 2), out_shardings=NamedSharding(mesh, P()))(x)
+
+    verdict, _ = checked("ch06_shard_map.mean_and_variance", half_the_variance, tmp_path)
+    assert (verdict.outcome, verdict.reason, verdict.unmoved) == ("wrong", "differs", ())
+
+
+def test_nothing_is_tried_of_a_right_answer_or_of_a_known_mistake_and_not_for_long(tmp_path, monkeypatch):
+    def right(values, tops, totals):
+        scale = jnp.exp(tops - tops.max(axis=0))
+        return (values * scale[..., None]).sum(axis=0) / (totals * scale).sum(axis=0)[:, None]
+
+    def tops_forgotten(values, tops, totals):
+        return values.sum(axis=0) / totals.sum(axis=0)[:, None]
+
+    monkeypatch.setattr(sensitivity, "SECONDS", 0.0)
+    verdict, _ = checked("ch19_sequences.merge_parts", totals_forgotten, tmp_path)
+    assert verdict.unmoved == () and verdict.outcome == "wrong"
+    monkeypatch.setattr(sensitivity, "unmoved", lambda *_: pytest.fail("it was tried"))
+    assert checked("ch19_sequences.merge_parts", right, tmp_path)[0].outcome == "right"
+    known, _ = checked("ch19_sequences.merge_parts", tops_forgotten, tmp_path)
+    assert known.mistake == "merge_parts__as_they_are"
