@@ -17,7 +17,7 @@ from minipod.pods import recorded
 
 lesson = Path(minipod.__file__).parents[1] / "lessons/axes"
 sys.path.append(str(lesson))
-from one_model import SPECS, WHOLE
+from one_model import AXES, WHOLE
 
 NEAR, FAR = "v5e:2x2", "4xv5e:1x1"  # one slice; four slices of a chip each
 
@@ -34,7 +34,7 @@ print(", ".join(f"{n} {v}" for n, v in plan("data").versions.items()))
 
 # %% what-is-sent
 print("axis      operation          times   GB sent by a chip")
-for axis in SPECS:
+for axis in AXES:
     times, sent = Counter(), Counter()
     for c in plan(axis).collectives:
         if c.bytes > 1000:  # not the sum of the loss
@@ -45,7 +45,7 @@ for axis in SPECS:
 
 # %% on-two-networks
 print("axis        GiB held  ms: arithmetic      ICI   waited      DCN")
-for axis in SPECS:
+for axis in AXES:
     near, far = plan(axis), plan(axis, FAR)
     s, waited = near.seconds, near.estimate["for_network"]
     times = s.compute, s.network, waited, far.seconds.network
@@ -65,7 +65,7 @@ def on_gpus(axis):
 
 
 print("axis       ms: arithmetic   NVLink  InfiniBand")
-for axis in SPECS:
+for axis in AXES:
     arithmetic, near, far = (1e3 * t for t in on_gpus(axis))
     print(f"{axis:9} {arithmetic:15.0f} {near:8.0f} {far:11.0f}")
 
@@ -101,5 +101,5 @@ for name, more in (
 
 # %% in-order
 print("arithmetic ÷ network          ICI      DCN   NVLink  InfiniBand")
-for axis in sorted(SPECS, key=lambda axis: four(axis)[1]):
+for axis in sorted(AXES, key=lambda axis: four(axis)[1]):
     print(f"{axis:24}", "".join(f"{ratio:9.2f}" for ratio in four(axis)))

@@ -31,7 +31,8 @@ def devices_by_host(devices: list, platform: str) -> dict[int, list[int]]:
     `id`、`platform`（例如 "tpu" 或 "cpu"）和 `process_index`（所在主机的编号）。列表的顺序
     是任意的，id 也不一定连续。
     platform：要查的平台。
-    返回一个字典：键是主机的编号，值是这台主机上属于该平台的设备 id 的列表，从小到大排列；没有这种设备的主机不出现。
+    返回一个字典：键是主机的编号，值是这台主机上属于这个平台的设备 id 的列表，
+    从小到大排列；没有这种设备的主机不出现在字典里。
     """
     # TODO: go through the devices; ask each one, do not count.
     # TODO：逐个查看设备，直接读设备自己的属性，不要靠推算。
@@ -51,11 +52,11 @@ def spread(arrays: list[jax.Array], devices: list) -> list[jax.Array]:
 
     把每个数组放到一个设备上，让各个设备的内存占用尽量均匀。
 
-    arrays：若干个数组，形状和 dtype 各不相同。
+    arrays：若干个数组，形状和 dtype 任意。
     devices：本机的一部分设备，顺序任意。
 
-    依次处理每个数组，把它整个放到目前已放字节数最少的设备上；如果有好几个，就选列表中最靠
-    前的那个。
+    依次处理每个数组，把它整个放到目前已放字节数最少的设备上；如果这样的设备有
+    好几个，就选列表中最靠前的那个。
     返回放好的数组，顺序不变，每个数组都在各自的设备上。
     """
     # TODO: keep count of the bytes; an array knows its own size.
@@ -76,14 +77,16 @@ def add_up(arrays: list[jax.Array]) -> jax.Array:
     through the committed arrays in their order.
     Returns the sum.
 
-    把若干个数组加起来。它们可能在不同的设备上，JAX 拒绝相加时也要算出来。
+    把若干个数组加起来。它们可能在不同的设备上，JAX 拒绝相加时，你的函数也要算
+    出结果。
 
     arrays：一个或多个 f32 数组，形状可以广播，例如 f32[n, m]、f32[m] 和 f32[]。每个数组在
     一个设备上，有的可能已经固定（committed）。
 
-    JAX 自己能相加时，结果在哪里由 JAX 决定。如果有数组固定在不同的设备上，JAX 会拒绝，这时
-    看哪个设备上固定的数组字节数最多，结果就放在那里，这样固定的数组要移动的字节最少；如果有
-    好几个一样多，就按列表的顺序逐个看固定的数组，选最先遇到的那个设备。
+    JAX 自己能相加时，结果在哪里由 JAX 决定。如果有数组固定在不同的设备上，JAX
+    会拒绝相加，这时就看各个设备上固定的数组共有多少字节，结果放在最多的那个设
+    备上，这样固定的数组要移动的字节最少；如果有好几个设备一样多，就按列表的顺
+    序逐个看固定的数组，在这几个设备里选最先遇到的那个。
     返回求和结果。
     """
     # TODO: who holds what, and who has to move?
@@ -103,12 +106,13 @@ def run_there(function: Callable, tree: Any, device: jax.Device) -> Any:
 
     无论参数原来在哪里，都让函数在指定的设备上运行。
 
-    function：function(tree) 返回由数组组成的树；它自己还会创建数组，并且会查看参数在哪个设
-    备上，所以请直接调用，不要用 `jit`。
+    function：function(tree) 返回由数组组成的树；函数自己还会创建数组，并且会查
+    看参数在哪个设备上，所以请直接调用它，不要用 `jit`。
     tree：由数组组成的树，数组可能在任何设备上，不一定都在同一个设备上，有的可能已经固定
     （committed）。
     device：让函数在这个设备上运行。
-    返回 function(tree) 的结果。计算要发生在 device 上，所有数组也都要在那里。
+    返回 function(tree) 的结果。计算要在 device 上进行，结果里的所有数组也都要
+    在这个设备上。
     """
     # TODO: two things decide where work is done.
     # TODO：计算在哪里进行，由两件事决定。

@@ -36,6 +36,14 @@ def devices_by_host__cut_evenly(devices, platform):
     return {n: ids[n * each : (n + 1) * each] for n in range(len(hosts))}
 
 
+def devices_by_host__from_ids(devices, platform):
+    hosts = {}
+    for device in devices:
+        if device.platform == platform:
+            hosts.setdefault(device.id // 4, []).append(device.id)
+    return {host: sorted(ids) for host, ids in hosts.items()}
+
+
 def devices_by_host__as_they_come(devices, platform):
     hosts = {}
     for device in devices:
@@ -243,3 +251,8 @@ def run_there__first_device(function, tree, device):
     first = jax.devices()[0]
     with jax.default_device(first):
         return function(jax.device_put(tree, first))
+
+
+def run_there__moved_before_and_after(function, tree, device):
+    result = function(jax.device_put(tree, device))
+    return jax.tree.map(lambda a: jax.device_put(a, device), result)

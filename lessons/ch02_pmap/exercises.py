@@ -33,11 +33,11 @@ def parallel_predict(
     predict：predict(params, inputs) 由 n 条序列 f32[steps, n, features] 算出
     f32[steps, n, outputs]。序列之间互不影响，但同一条序列的每一步都取决于前面各步。
     params：由数组组成的字典，每个设备都需要完整的一份。
-    batch：f32[steps, N, features]，N 条序列，第 0 维是时间，在一个设备上；N 是
-    num_devices 的倍数。
+    batch：f32[steps, N, features]，共 N 条序列，第 0 维是时间，整个数组在一个
+    设备上；N 是 num_devices 的倍数。
     num_devices：参与计算的设备数。
-    返回 f32[num_devices, steps, N / num_devices, outputs]。设备 i 持有下标为 i 的那一段连
-    续序列的预测结果，而且只持有这一段。
+    返回 f32[num_devices, steps, N / num_devices, outputs]。N 条序列按顺序平分
+    成 num_devices 组，设备 i 持有下标为 i 的那一组的预测结果，而且只持有这一组。
     """
     # TODO: cut the sequences, not the steps; pmap along which dimension?
     # TODO：要切开的是序列，不是时间步；pmap 应该沿哪一维映射？
@@ -68,14 +68,16 @@ def train_step(
     在多个设备上做一步带梯度裁剪（gradient clipping）的梯度下降，结果要与单个设备处理整个
     批次时相同。
 
-    loss：loss(params, inputs, targets) 对它拿到的各行求平均。
+    loss：loss(params, inputs, targets) 返回它拿到的各行的平均损失。
     params：由数组组成的字典，也就是模型参数。
     inputs：f32[devices, rows, features]。
     targets：f32[devices, rows, outputs]。
     rate：学习率。
-    limit：梯度范数的上限。求范数时，把各个数组的全部元素合在一起，平方后相加，再开平方。
-    返回 params - rate * g，其中 g 是损失对全部设备、全部行求得的梯度；如果它的范数大于
-    limit，就把它整个按比例缩小到范数等于 limit。形状与 params 相同，每个设备上各有一个副
+    limit：梯度范数的上限。求范数时，把各个数组的全部元素分别平方，全部加起来，
+    再开平方。
+    返回 params - rate * g，其中 g 是全部设备上所有行的平均损失的梯度；如果 g
+    的范数大于 limit，就把 g 整个按比例缩小到范数等于 limit。结果的形状与
+    params 相同，每个设备上各有一个副
     本。
     """
     # TODO: pmap a step; what comes first, the average or the norm?
@@ -123,7 +125,8 @@ def mixed_predict(
     inputs: f32[devices, rows, features].
     Returns f32[devices, rows, outputs], stacked over the devices.
 
-    有些参数由所有设备共享，有些参数每个设备各有自己的，请用 `pmap` 运行 predict。
+    有些参数由所有设备共享，有些参数则是每个设备各有一段，请在这种情况下用
+    `pmap` 运行 predict。
 
     predict：predict(params, inputs) 由 f32[n, features] 的输入算出 f32[n, outputs]
     的输出。

@@ -29,7 +29,7 @@ def spec_for_picture(
 
     x：f32[rows, columns]，在一个设备上。
     mesh：有 "x" 和 "y" 两个轴。
-    picture：写明每个设备持有 x 的哪一块，行和列各一个 slice，例如
+    picture：写明每个设备持有 x 的哪一块，用行和列各一个 slice 来表示，例如
     `(slice(0, 2), slice(None))`。两个设备可以持有同一块。
     返回用 NamedSharding 摆放好的 x，每个设备持有的块都与图上一致。
     """
@@ -50,11 +50,12 @@ def bytes_per_device(
     spec: a PartitionSpec.
     Returns the number of bytes on one device, an int (it is the same on all).
 
-    在这种分区方式（spec）下，mesh 的每个设备要存放数组的多少字节？
+    数组按分区方式 spec 摆放时，mesh 的每个设备要存放多少字节？
 
-    shape：全局形状，一定能按 spec 整除。数组可能非常大，不要真的把它创建出来。
+    shape：整个数组的形状，按 spec 来切，每一维一定能整除。数组可能非常大，不要
+    真的把它创建出来。
     dtype："float32"、"bfloat16" 这样的名字。
-    mesh：它的轴就是 spec 里写到的那些，可能还有别的。
+    mesh：有 spec 里写到的所有轴，可能还有别的轴。
     spec：一个 PartitionSpec。
     返回一个设备上的字节数（int，各设备相同）。
     """
@@ -78,7 +79,8 @@ def pad_and_slice(x: jax.Array, mesh: Mesh) -> tuple[jax.Array, jax.Array]:
     x：f32[n, columns]，n ≥ 1 可以是任意值，在一个设备上。
     mesh：只有一个轴 "x"。
     返回 (padded, back)。
-    padded：f32[m, columns]，m 是不小于 n 的、设备数的最小倍数；新增的行全是零，放在末尾；
+    padded：f32[m, columns]，m 是设备数的倍数中不小于 n 的最小值；新增的行全是
+    零，放在末尾；
     各行沿 "x" 分片。
     back：f32[n, columns]，也就是 padded 的前 n 行，每个设备上各有一份。
     """
@@ -97,9 +99,9 @@ def read_layout(x: jax.Array, index: tuple[int, ...]) -> list[int]:
 
     元素 x[index] 存放在哪些设备上？
 
-    x：可以有任意维数、任意分片方式，在任意的设备上，设备的顺序也可以任意。
+    x：维数、分片方式、所在的设备和设备的顺序都不限。
     index：对每一维给出一个非负整数。
-    返回持有该元素的所有设备的 id，从小到大排列。
+    返回持有这个元素的所有设备的 id，从小到大排列。
     """
     # TODO: ask the shards, not the spec.
     # TODO：查看各个分片，不要只看 spec。

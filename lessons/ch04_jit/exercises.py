@@ -27,14 +27,15 @@ def product_layout(subscripts: str, left: P, right: P) -> tuple[P, list[str]]:
     axes: the mesh axes along which the devices must add up partial sums, sorted by
     name.
 
-    预测编译器会怎样摆放一个乘积，以及它必须在哪些轴上求和。
+    预测编译器会怎样摆放一个乘积，以及设备之间必须沿哪些轴求和。
 
     subscripts：两个操作数和结果，写法与 `jnp.einsum` 相同，例如 "ij,jk->ik"。
     left、right：两个操作数的分区方式，末尾的项可以省略；一项可以是 None、一个轴，或几个轴
-    组成的元组。两个操作数里都有的字母，切法一定相同；一个轴也不会切两个字母。
+    组成的元组。两个操作数里都有的字母，切法一定相同；同一个轴也不会用来切两个
+    字母。
     返回 (spec, axes)。
     spec：结果的 PartitionSpec，结果的每个字母依次占一项。
-    axes：设备之间必须把部分和相加的那些网格轴，按名字排序。
+    axes：列出设备之间必须沿哪些网格轴把部分和相加，按名字排序。
     """
     # TODO: whose letter is it, and does it survive?
     # TODO：这个字母属于哪个操作数，结果里还有它吗？
@@ -58,15 +59,16 @@ def quiet_product(
     product: f32[m, n], the product, laid out by spec. How you compute it, with
     `jit` or without, is up to you.
 
-    给两个矩阵排好布局，使它们相乘时什么也不用发送。
+    给两个矩阵安排好布局，使它们相乘时什么也不用发送。
 
     left：f32[m, k]，在一个设备上。
     right：f32[k, n]，也在一个设备上。
     mesh：有 "x" 和 "y" 两个 Auto 轴。
     spec：乘积应有的布局，末尾的项可以省略。两个矩阵和乘积的每一维，都能被切开它的轴的大小整除。
     返回 (left, right, product)。
-    left、right：摆放在 mesh 上，使得用 `jax.jit` 计算它们的乘积时，结果正好是 spec 的布
-    局，一个字节也不用发送；同时没有设备持有自己用不到的 left 的行或 right 的列。
+    left、right：摆放在 mesh 上，使得用 `jax.jit` 计算它们的乘积时，结果的布局
+    正好是 `spec`，一个字节也不用发送；同时没有设备持有自己用不到的 left 的行或
+    right 的列。
     product：f32[m, n]，即乘积，布局为 spec。用不用 `jit` 来算，由你决定。
     """
     # TODO: which rows of left, and which columns of right, does a block need?

@@ -77,6 +77,24 @@ def product_layout__tuple_kept(subscripts, left, right):
     return spec, sorted(filter(None, summed))
 
 
+def product_layout__every_shared_letter(subscripts, left, right):
+    one, two, result = _letters(subscripts, left, right)
+    left_letters, right_letters = subscripts.split("->")[0].split(",")
+    shared, cut = set(left_letters) & set(right_letters), one | two
+    kept = [letter for letter in result if letter not in shared]
+    entries = [cut.get(letter) if letter in kept else None for letter in result]
+    return P(*entries), _summed(cut, kept)
+
+
+def product_layout__order_of_letters(subscripts, left, right):
+    one, two, result = _letters(subscripts, left, right)
+    cut, axes = one | two, []
+    for letter, entry in cut.items():
+        if letter not in result:
+            axes += [entry] if isinstance(entry, str) else entry or ()
+    return P(*(cut.get(letter) for letter in result)), axes
+
+
 def _entries(spec):
     return (*spec, None, None)[:2]
 

@@ -26,13 +26,14 @@ def spread_sums(x: jax.Array, mesh: Mesh) -> jax.Array:
     column sums that it holds, 2 (a-1)/a of their bytes, a being the size of "x", by
     all-reduce or reduce-scatter.
 
-    求 x 每一列的总和，结果要完全分片，而且通信量不能超过求和本身所需。
+    求 x 每一列的总和，结果要完全分片，而且不能比求和本身多发一个字节。
 
     x：f32[rows, columns]，按 P("x", "y") 分片；columns 是设备总数的倍数。
     mesh：有 "x" 和 "y" 两个 Auto 轴。
     返回 f32[columns]，有多少个设备就切成多少个不同的部分。函数会用 `jit` 编译。
-    预算：可用 all-reduce 或 reduce-scatter，每个设备发送的字节数最多与沿 "x" 对自己持有的
-    列和做一次 all-reduce 相同；"x" 的大小为 a 时，就是这些列和的字节数的 2 (a-1)/a。
+    预算：可用 all-reduce 或 reduce-scatter，每个设备发送的字节数，不能超过沿
+    "x" 对自己持有的列和做一次 all-reduce 所发送的字节数；"x" 的大小为 a 时，这
+    个上限是这些列和的字节数的 2 (a-1)/a。
     """
     # TODO: sum, then say where the result shall lie; the order of the axes counts.
     # TODO：先求和，再说明结果放在哪里；轴的顺序很重要。
@@ -54,10 +55,10 @@ def running_totals(x: jax.Array, mesh: Mesh) -> jax.Array:
 
     x：f32[rows, columns]，按 P("x", "y") 分片；columns 是设备总数的倍数。
     mesh：有 "x" 和 "y" 两个 Auto 轴。
-    返回 f32[rows, columns]，即从上到下的累积和，每个设备持有若干整列，没有哪一列同时在两
-    个设备上。函数会用 `jit` 编译。
-    预算：只能用 all-to-all；"x" 的大小为 a 时，每个设备最多发送自己那部分 x 的字节数的
-    (a-1)/a。符合预算的结果布局只有一种。
+    返回 f32[rows, columns]，即从上到下的累积和，每个设备持有若干整列，没有哪一
+    列同时放在两个设备上。函数会用 `jit` 编译。
+    预算：只能用 all-to-all；"x" 的大小为 a 时，每个设备发送的字节数，最多是自
+    己那部分 x 的字节数的 (a-1)/a。符合预算的结果布局只有一种。
     """
     # TODO: a cumulative sum needs whole columns; say how to deal them out.
     # TODO：求累积和需要整列；说明这些列怎样分给各设备。
@@ -81,17 +82,20 @@ def keep_the_batch_apart(
     along "y" of its own rows, 2 (b-1)/b of their bytes; a and b are the sizes
     of "x" and "y".
 
-    逐层计算 `x = tanh(x @ w1) @ w2`，每一行自始至终都留在原来的地方。
+    逐层计算 `x = tanh(x @ w1) @ w2`，每一行自始至终都留在原来的设备上。
 
-    batch：f32[rows, features]，按 P("x", None) 分片，是第一层的 x。
+    batch：f32[rows, features]，按 P("x", None) 分片，它就是第一层的输入 x。
     layers：由 (w1, w2) 组成的列表。w1 是 f32[features, hidden]，按 P("x", "y") 分片；
     w2 是 f32[hidden, features]，按 P("y", "x") 分片。各层的 hidden 可以不同。
     mesh：有 "x" 和 "y" 两个 Auto 轴。
-    返回 f32[rows, features]，布局为 P("x", None)。函数会用 `jit` 编译；如果不加约束，批次
-    较小时，编译器在第一层就会把它收集起来，后面各层处理的都是所有的行。
-    预算："x"、"y" 的大小记为 a、b。每一层中，每个设备最多发送两项：沿 "x" 收集
-    （all-gather）这一层的两个权重，为权重字节数的 (a-1)/a 再除以 b；沿 "y" 对自己的那些
-    行做一次 all-reduce，为这些行的字节数的 2 (b-1)/b。
+    返回 f32[rows, features]，布局为 P("x", None)。函数会用 `jit` 编译；如果不
+    加约束，而批次又较小，编译器在第一层就会把各行收集起来，此后每个设备处理的
+    都是所有的行。
+    预算："x"、"y" 的大小记为 a、b。每一层中，每个设备最多发送两部分数据。沿
+    "x" 收集（all-gather）这一层的两个权重时，发送量是两个权重总字节数的
+    (a-1)/a 再除以 b；沿 "y" 对自己的那些行做一次 all-reduce 时，发送量是这些行
+    的字节数的 2
+    (b-1)/b。
     """
     # TODO: write the loop; whose layout has to be said, and how often?
     # TODO：写出循环；要说明哪些数组的布局，说几次？
@@ -117,8 +121,9 @@ def dense(x: jax.Array, w: jax.Array, b: jax.Array, mesh: Mesh) -> jax.Array:
     b：f32[outputs]，每个设备上各有一份。
     mesh：有 "x" 和 "y" 两个 Explicit 轴，没有用 `set_mesh` 设置过网格。
     返回 f32[rows, outputs]，按 P("x", None) 分片。函数会用 `jit` 编译。
-    预算：只能用 all-reduce，每个设备发送的字节数最多与沿 "y" 对自己那部分结果做一次
-    all-reduce 相同；"y" 的大小为 k 时，就是这部分字节数的 2 (k-1)/k。
+    预算：只能用 all-reduce，每个设备发送的字节数，不能超过沿 "y" 对自己那部分
+    结果做一次 all-reduce 所发送的字节数；"y" 的大小为 k 时，这个上限是这部分结
+    果的字节数的 2 (k-1)/k。
     """
     # TODO: `x @ w` stops here; which argument does jnp.dot have for it?
     # TODO：`x @ w` 会在这里报错；jnp.dot 有哪个参数可用？

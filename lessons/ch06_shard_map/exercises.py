@@ -35,10 +35,11 @@ def block_sums(
 
     x：f32[rows, columns]，在 mesh 上按 spec 摆放。
     mesh：有 "x" 和 "y" 两个 Explicit 轴。
-    spec：写到一个或两个轴，两个也可能写在同一维上，如 P(("x", "y"), None)；没写到的轴上是
-    副本，副本只算一次。
+    spec：其中写了一个或两个轴，两个轴也可能写在同一维上，如 P(("x", "y"),
+    None)；沿没有写到的轴，各设备上是副本，副本只算一次。
     返回 (sums, total)。函数会整个用 `jax.jit` 编译。
-    sums：x 分成 a × b 块时是 f32[a, b]，即各块的总和，放在该块的位置上，也按 spec 摆放。
+    sums：x 分成 a × b 块时是 f32[a, b]，每一项是一块的总和，放在这一块的位置上，
+    整个数组也按 spec 摆放。
     total：f32[]，每个设备上都有。
     预算：只用 all-reduce，共 n 个设备时，每个设备最多发送 8 (n-1)/n 字节，正好够对 4
     字节的数据做一次 all-reduce。
@@ -67,10 +68,10 @@ def mean_and_variance(
 
     x：f32[rows, columns]，按 P("x", "y") 摆放。
     guess：f32[]，每个设备上各有一份，它与均值相近，例如上一个批次的均值。f32 的有效数字只
-    有 24 个二进制位，10,000 左右的数一平方，就容不下 1 左右的方差了。
+    有 24 个二进制位，10,000 左右的数平方之后，这 24 位就容不下 1 左右的方差了。
     mesh：有 "x" 和 "y" 两个 Explicit 轴。
-    返回 (mean, variance)，即均值和方差，都是 f32[]，每个设备上都有。方差是全部 N 个数的方
-    差（除以 N）。函数会整个用 `jax.jit` 编译。
+    返回 (mean, variance)，即均值和方差，都是 f32[]，每个设备上都有。方差按全部
+    N 个数来算，除数是 N。函数会整个用 `jax.jit` 编译。
     预算：只用一次 8 字节的 all-reduce，共 n 个设备时，每个设备最多发送 16 (n-1)/n 字节。
     """
     # TODO: what do the distances from guess tell, and how few numbers must travel?
@@ -89,7 +90,7 @@ def first_largest(x: jax.Array, mesh: Mesh) -> jax.Array:
     Budget: each device sends at most 16 (n-1)/n bytes on n devices, by all-reduce
     (8 bytes in all).
 
-    整个数组里最大的数在哪里？求它的下标，含义与 `jnp.argmax` 相同。
+    整个数组里最大的数在哪里？求它的下标，与 `jnp.argmax` 给出的下标相同。
 
     x：f32[N]，沿 "x" 切开。最大的数可能出现好几次，在同一个分片里或在不同的分片里，以第一
     个为准。没有 NaN。
@@ -114,7 +115,7 @@ def smooth(x: jax.Array, mesh: Mesh) -> jax.Array:
     with `jax.jit`.
     Budget: each device sends at most two rows, by collective-permute.
 
-    每一行变成它自己和上下两行的平均。
+    把每一行换成这一行与上下两行的平均值。
 
     x：f32[rows, columns]，各行沿 "x" 切开，每个设备至少有一行。第一行之前、最后一行之后都
     当作零，平均时总是除以 3。

@@ -86,6 +86,14 @@ def block_sums__nested_tuple(x, mesh, spec):
     return _sums(x, mesh, spec, lambda block: lax.psum(block.sum(), axes))
 
 
+def block_sums__laid_out_by_both(x, mesh, spec):
+    def both(block):
+        return block.sum(keepdims=True), lax.psum(block.sum(), _axes(spec))
+
+    out = P(*mesh.axis_names), P()
+    return jax.shard_map(both, mesh=mesh, in_specs=spec, out_specs=out)(x)
+
+
 def _moments(x, guess, mesh, function):
     return jax.shard_map(
         function, mesh=mesh, in_specs=(P("x", "y"), P()), out_specs=P()
@@ -301,5 +309,15 @@ def smooth__ends_repeated(x, mesh):
         above = jnp.where(me == 0, block[:1], above)
         below = jnp.where(me == mesh.size - 1, block[-1:], below)
         return _mean(above, block, below)
+
+    return _steps(x, mesh, step)
+
+
+def smooth__itself_left_out(x, mesh):
+    def step(block):
+        above = lax.ppermute(block[-1:], "x", _down(mesh))
+        below = lax.ppermute(block[:1], "x", _up(mesh))
+        rows = jnp.concatenate([above, block, below])
+        return (rows[:-2] + rows[2:]) / 3
 
     return _steps(x, mesh, step)

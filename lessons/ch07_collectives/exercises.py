@@ -30,14 +30,16 @@ def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
     Each goes to a neighbour: on a ring of TPU v4, by the bytes alone, they take as
     long as 2 (n-1) pieces over one link.
 
-    让数据分成小块绕环传递，把所有设备上的行加起来。
+    把数据切成小块，绕环传递，把所有设备上的行加在一起。
 
     x：f32[n, m]，n 个设备各持有一行，也就是按 `P("x")` 分片；m 是 n 的倍数。
     mesh：只有一个 Explicit 轴 "x"，大小 n ≥ 2。
     返回 f32[n, m]，分片方式不变，每一行都是 x 所有行的总和。函数会用 `jit` 编译。
-    预算：只用 collective-permute（循环或逐次写出都可以），每个设备最多发送自己那一行字节数
-    的 2 (n-1)/n，也就是 2 (n-1) 小块，每块 m / n 个数。每一小块都传给邻居，所以在 TPU v4
-    的环上，只按字节数算，所花的时间等于让 2 (n-1) 小块先后走过一条链路。
+    预算：只用 collective-permute（写成循环或逐次写出都可以），每个设备最多发送
+    自己那一行字节数的 2 (n-1)/n 倍，也就是 2 (n-1) 小块，每块 m / n 个数。每一
+    小块都传给邻居，所
+    以在 TPU v4 的环上，只按字节数算，所花的时间等于让 2 (n-1) 小块先后走过一条
+    链路所需的时间。
     """
     # TODO: one round to add the pieces up, one to hand the sums out.
     # TODO：一轮用来把各小块加起来，一轮用来把总和分发出去。
@@ -58,12 +60,13 @@ def mean_gradient_shards(
     Budget: each device sends at most (n-1)/n of the bytes of its gradients, by
     reduce-scatter.
 
-    对所有设备的梯度求平均，每个设备只留下自己的那一段。
+    对所有设备的梯度求平均，每个设备只留下平均梯度中自己的那一段。
 
     gradients：每个参数有一个 f32[n, a, …]，第 0 维中下标为 i 的一项是设备 i 算出的梯度，因
     此按 `P("x")` 分片；a 是 n 的倍数。
     mesh：只有一个 Explicit 轴 "x"，大小为 n。
-    返回每个参数在各设备上的平均，即 f32[a, …]，第 0 维沿 "x" 切开。函数会用 `jit` 编译。
+    返回每个参数的梯度在各设备上的平均值，即 f32[a, …]，第 0 维沿 "x" 切开。函
+    数会用 `jit` 编译。
     预算：只用 reduce-scatter，每个设备最多发送自己全部梯度字节数的 (n-1)/n。
     """
     # TODO: on one device, what is needed to have a sum, but only a part of it?
@@ -89,18 +92,18 @@ def to_experts(
     Budget: all-to-alls only; the tokens of a device travel once, and so do its
     results: it sends at most (n-1)/n of the bytes of both.
 
-    把每个 token 送到它的专家那里，再把结果取回来，也就是专家并行。
+    把每个词元送到它的专家那里，再把结果取回来，也就是专家并行。
 
-    tokens：f32[k, d]，沿 "x" 切开，每个设备有 k / n 个 token。
-    expert：i32[k]，也沿 "x" 切开，是每个 token 所属专家的编号。在每个设备上，分给各个专
-    家的 token 数目相同，顺序任意。真实的模型里并不相同：每个专家有固定的名额，叫容量
-    （capacity），超出的会被丢掉；这里不会。
+    tokens：f32[k, d]，沿 "x" 切开，每个设备有 k / n 个词元。
+    expert：i32[k]，也沿 "x" 切开，是每个词元所属专家的编号。在每个设备上，分给各个专
+    家的词元数目相同，顺序任意。在真实的模型里，这些数目并不相同。每个专家有
+    固定的名额，叫容量（capacity），超出容量的词元会被丢掉；这里不会丢掉任何词元。
     weights：f32[n, d, h]，按 `P("x")` 分片，设备 e 持有专家 e 的矩阵。
     mesh：只有一个 Explicit 轴 "x"，大小为 n。
     返回 f32[k, h]，沿 "x" 切开，下标为 i 的行等于 `tokens[i] @ weights[expert[i]]`。函数会
     用 `jit` 编译。
-    预算：只用 all-to-all；每个设备的 token 送出一次，结果送回一次，也就是最多发送这两者字
-    节数的 (n-1)/n。
+    预算：只用 all-to-all；每个设备的词元送出一次，结果送回一次，也就是每个
+    设备最多发送这两者总字节数的 (n-1)/n。
     """
     # TODO: sort, send, multiply, send back, and undo the sorting.
     # TODO：排序，送出，相乘，送回，再还原顺序。
@@ -122,13 +125,15 @@ def which_collective(before: np.ndarray, after: np.ndarray) -> tuple[str, int]:
     "collective-permute".
     bytes: as in the column “bytes” of a traffic table.
 
-    根据前后的数据，判断发生的是哪一种集合通信，以及它的字节数。
+    根据前后的数据，判断发生的是哪一种集合通信，并给出它的字节数。
 
     before：[n, k]，n ≥ 2，下标为 i 的行是设备 i 的块；k 是 n 的倍数，且 k ≥ 2n。数字是随机
-    的，dtype 任意，但不会是 bool 或 bf16（这两种在表里按发送时更宽的类型计）。
-    after：[n, m]，下标为 i 的行是设备 i 最后的数据。其间只做了一次集合通信（tiled=True），
-    沿着一个有 n 个设备的轴。归约可能是求和、取最大或取最小；置换时可能有设备没有来源，它得
-    到的全是零。
+    的，dtype 任意，但不会是 bool 或 bf16，因为通信量表会按发送时所用的更宽的类
+    型来计这两种类型。
+    after：[n, m]，下标为 i 的行是设备 i 最后的数据。从 before 到 after，只沿着
+    一个有 n 个设备的轴做了一次集合通信（tiled=True）。归约可能是求和、取最大值
+    或取最小值；置
+    换时可能有设备没有来源，这样的设备得到的全是零。
     返回 (name, bytes)。
     name："all-reduce"、"all-gather"、"reduce-scatter"、"all-to-all"、
     "collective-permute" 之一。
@@ -169,7 +174,8 @@ def fastest_mesh(
     weights: w, with its columns cut along "model" and copied along "data".
     activations: x, with its rows cut along "data" and copied along "model".
 
-    在放得下的网格里，选出训练一步通信时间最短的那一个，再把权重和激活值放上去。
+    在放得下权重的网格里，选出训练一步通信时间最短的一个，再把权重和激活值放上
+    去。
 
     w：f32[features, outputs]，权重，在一个设备上。放到网格上以后，每个设备持有其中的
     outputs / model 列。
@@ -179,13 +185,16 @@ def fastest_mesh(
     room：一个设备最多放得下 w 的多少字节。
     devices：若干个设备，都接在同一台交换机上，要按给定的顺序排成 data × model 的网格，先排
     满第一行，再排第二行；两个轴叫 "data" 和 "model"。
-    link：n 个设备对 b 字节做一次 all-reduce，用时 2 max(b (n-1)/n / link.bytes_per_second,
+    link：所用的链路。n 个设备对 b 字节做一次 all-reduce，用时 2 max(b (n-1)/n
+    / link.bytes_per_second,
     link.latency) 秒；只有一个设备时不花时间。
 
     一步里，沿 "data" 对梯度做一次 all-reduce，大小为 w.nbytes / model 字节；沿 "model" 做
-    sums 次 all-reduce，每次 x.nbytes / data 字节。各次依次进行。能整除设备数的 model 都能整
-    除 outputs，data 与 rows 也是如此。
-    返回 (weights, activations)，放在装得下 w 而且一步用时最短的网格上。最快的只有一个。
+    sums 次 all-reduce，每次 x.nbytes / data 字节。各次 all-reduce 依次进行。凡
+    是能整除设备数的 model，都能整除 outputs；凡是能整除设备数的 data，都能整除
+    rows。
+    返回 (weights, activations)，放在装得下 w 而且一步用时最短的网格上。最快的
+    网格只有一个。
     weights：即 w，它的列沿 "model" 切开，沿 "data" 复制。
     activations：即 x，它的行沿 "data" 切开，沿 "model" 复制。
     """

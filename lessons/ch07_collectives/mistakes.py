@@ -294,6 +294,15 @@ def to_experts__not_sorted(tokens, expert, weights, mesh):
     return _on_each(on_each, mesh, tokens, expert, weights)
 
 
+def to_experts__descending(tokens, expert, weights, mesh):
+    def on_each(tokens, expert, weights):
+        order = jnp.argsort(-expert)
+        back = _send(_send(tokens[order]) @ weights[0])
+        return back[jnp.argsort(order)]
+
+    return _on_each(on_each, mesh, tokens, expert, weights)
+
+
 def to_experts__not_sent_back(tokens, expert, weights, mesh):
     def on_each(tokens, expert, weights):
         return _send(tokens[jnp.argsort(expert)]) @ weights[0]

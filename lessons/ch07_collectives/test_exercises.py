@@ -211,6 +211,10 @@ def test_fastest_mesh(check):
             step(8, 8, 2, 2, waits=1.5),
             # both axes again, and here (n-1)/n matters
             step(4, 12, 2, 4, waits=6),
+            # sums so small that each takes the latency: no axis "model"
+            step(8, 4, 1, 3, waits=0.5),
+            step(6, 4, 1, 3, waits=0.5),
+            step(4, 4, 1, 3, waits=0.5),
         ]
 
     def oracle(w, x, sums, room, devices, link):

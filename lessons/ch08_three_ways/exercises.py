@@ -41,7 +41,7 @@ def mlp_by_constraints(
     its part of out, 2 (m-1)/m of that part's bytes, m being the size of "model", by
     all-reduce only.
 
-    两层网络，隐藏层的特征切开，用约束来写。
+    用约束写两层网络，把隐藏层的特征切开。
 
     x：f32[rows, features]，按 P("data", None) 摆放。"data" 的大小能整除 rows，"model" 的大
     小能整除 features 和 hidden。
@@ -54,10 +54,11 @@ def mlp_by_constraints(
     h：f32[rows, hidden]，即 `tanh(x @ w1 + b1)`，按 P("data", "model") 摆放。
     out：f32[rows, features]，即 `h @ w2 + b2`，按 P("data", None) 摆放。
 
-    计算量也要沿 "model" 分摊，就像沿 "data" 一样：每个设备只计算 h 中自己的那一块，以及这
-    一块在 `h @ w2` 里的那一部分。
-    预算：只能用 all-reduce，每个设备发送的字节数最多与沿 "model" 对自己那部分 out 做一次
-    all-reduce 相同；"model" 的大小为 m 时，就是这部分字节数的 2 (m-1)/m。
+    计算量也要沿 "model" 分摊，就像沿 "data" 一样：每个设备只计算 h 中自己的那
+    一块，以及由这一块算出的 `h @ w2` 的部分和。
+    预算：只能用 all-reduce，每个设备发送的字节数，最多与沿 "model" 对自己那部
+    分 out 做一次 all-reduce 时相同；"model" 的大小为 m 时，就是这部分 out 的字
+    节数的 2 (m-1)/m 倍。
     """
     # TODO: say where h, w2 and out shall lie; the compiler finds the rest.
     # TODO：说明 h、w2 和 out 放在哪里，其余的由编译器决定。
@@ -91,7 +92,7 @@ def mlp_by_hand(
     its part of out, 2 (m-1)/m of that part's bytes, m being the size of "model", by
     all-reduce only.
 
-    同样的两层、同样的输入、同样的预算，改用 `jax.shard_map`。
+    网络、输入和预算都与练习 1 相同，改用 `jax.shard_map` 来写。
 
     x：f32[rows, features]，按 P("data", None) 摆放，各维的大小与 mlp_by_constraints 相同。
     w1：f32[features, hidden]，每个设备上各有一份。
@@ -103,10 +104,11 @@ def mlp_by_hand(
     h：f32[rows, hidden]，按 P("data", "model") 摆放。
     out：f32[rows, features]，按 P("data", None) 摆放。
 
-    计算量也要沿 "model" 分摊，就像沿 "data" 一样：每个设备只计算 h 中自己的那一块，以及这
-    一块在 `h @ w2` 里的那一部分。
-    预算：只能用 all-reduce，每个设备发送的字节数最多与沿 "model" 对自己那部分 out 做一次
-    all-reduce 相同；"model" 的大小为 m 时，就是这部分字节数的 2 (m-1)/m。
+    计算量也要沿 "model" 分摊，就像沿 "data" 一样：每个设备只计算 h 中自己的那
+    一块，以及由这一块算出的 `h @ w2` 的部分和。
+    预算：只能用 all-reduce，每个设备发送的字节数，最多与沿 "model" 对自己那部
+    分 out 做一次 all-reduce 时相同；"model" 的大小为 m 时，就是这部分 out 的字
+    节数的 2 (m-1)/m 倍。
     """
     # TODO: write what one device does with its rows and its hidden features.
     # TODO：写出一个设备用自己的行和自己的隐藏特征做什么。
@@ -141,24 +143,26 @@ def mlp_explicit(
     its part of out, 2 (m-1)/m of that part's bytes, m being the size of "model", by
     all-reduce only.
 
-    同样的两层、同样的输入、同样的预算，这次用 Explicit 轴。
+    网络、输入和预算仍与练习 1 相同，这次用 Explicit 轴来写。
 
     x：f32[rows, features]，按 P("data", None) 摆放，各维的大小与 mlp_by_constraints 相同。
     w1：f32[features, hidden]，每个设备上各有一份。
     b1：f32[hidden]，每个设备上各有一份。
     w2：f32[hidden, features]，每个设备上各有一份。
     b2：f32[features]，每个设备上各有一份。
-    mesh：有 "data" 和 "model" 两个 Explicit 轴，没有用 `set_mesh` 设置过网格。
+    mesh：有 "data" 和 "model" 两个 Explicit 轴。调用函数之前，没有用
+    `set_mesh` 设置过网格。
     返回 (h, out)。函数会用 `jit` 编译。
     h：f32[rows, hidden]，按 P("data", "model") 摆放。
     out：f32[rows, features]，按 P("data", None) 摆放。
 
-    计算量也要沿 "model" 分摊，就像沿 "data" 一样：每个设备只计算 h 中自己的那一块，以及这
-    一块在 `h @ w2` 里的那一部分。
-    预算：只能用 all-reduce，每个设备发送的字节数最多与沿 "model" 对自己那部分 out 做一次
-    all-reduce 相同；"model" 的大小为 m 时，就是这部分字节数的 2 (m-1)/m。
+    计算量也要沿 "model" 分摊，就像沿 "data" 一样：每个设备只计算 h 中自己的那
+    一块，以及由这一块算出的 `h @ w2` 的部分和。
+    预算：只能用 all-reduce，每个设备发送的字节数，最多与沿 "model" 对自己那部
+    分 out 做一次 all-reduce 时相同；"model" 的大小为 m 时，就是这部分 out 的字
+    节数的 2 (m-1)/m 倍。
     """
-    # TODO: change the types of the weights, then answer the question of the product.
+    # TODO: change the types of the weights, then answer the product's question.
     # TODO：先用 reshard 改变权重的类型，再用 out_sharding 说明乘积的布局。
     raise NotImplementedError
 
@@ -180,13 +184,15 @@ def collective_matmul(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
 
     计算 `x @ w`，但不收集 x，而是一边用手里的行做乘法，一边传下一批行。
 
-    x：f32[rows, features]，按 P("x", None) 摆放。什么都不做的话，每个设备都会收集整个 x。
+    x：f32[rows, features]，按 P("x", None) 摆放。如果交给编译器，每个设备都会
+    收集整个 x。
     w：f32[features, columns]，按 P(None, "x") 摆放。
     mesh：只有一个 Explicit 轴 "x"，它的大小 n 能整除 rows 和 columns。
     返回 f32[rows, columns]，按 P(None, "x") 摆放。函数会用 `jit` 编译。
-    预算：只能用 collective-permute，每个设备最多发送自己那部分 x 的字节数的 n - 1 倍。每次
-    permute 传输期间，都要有一个不必等它的矩阵乘可以同时进行。除了参数和结果，每个设备还能放下 n // 2 + 1 段这样的
-    行，再加两个结果那么大的空间和 1 KiB。
+    预算：只能用 collective-permute，每个设备最多发送自己那部分 x 的字节数的
+    n - 1 倍。每次 permute 传输期间，都要有一个不必等待这次传输的矩阵乘法可以同
+    时进行。除了参数和结果，每个设备的内存还能放下 n // 2 + 1 份与自己那部分 x 一
+    样大的数据、两份与结果一样大的数据，另加 1 KiB。
     """
     # TODO: send the rows around the ring; whose rows do you hold after each step?
     # TODO：让各行绕环传递；每走一步之后，你手里是哪个设备的行？

@@ -115,6 +115,15 @@ def mlp_by_hand__averaged(x, w1, b1, w2, b2, mesh):
     return _map(part, mesh)(x, w1, b1, w2, b2)
 
 
+def mlp_by_hand__copies_side_by_side(x, w1, b1, w2, b2, mesh):
+    def part(x, w1, b1, w2, b2):
+        h = jnp.tanh(x @ w1 + b1)
+        return h, lax.psum(h @ w2, "model") + b2
+
+    outs = P("data", "model"), P("data", "model")
+    return _map(part, mesh, outs=outs)(x, w1, b1, w2, b2)
+
+
 def mlp_explicit__nothing_cut(x, w1, b1, w2, b2, mesh):
     h = jnp.tanh(x @ w1 + b1)
     return h, h @ w2 + b2

@@ -44,7 +44,8 @@ def dropout_step(
 
     为带 dropout 的模型做一步数据并行的梯度下降。
 
-    loss：loss(params, x, y, key) 对它拿到的各行求平均，key 决定 dropout 丢掉哪些元素。
+    loss：loss(params, x, y, key) 返回传入的各行的平均损失，key 决定 dropout 丢
+    掉哪些元素。
     params：由 f32 数组组成，每个设备上各有一份。
     x：f32[rows, features]，各行沿 "data" 切开。
     y：f32[rows, outputs]，各行沿 "data" 切开。
@@ -54,8 +55,8 @@ def dropout_step(
     mesh：只有一个 Explicit 轴 "data"。
     返回 (params - rate * gradient, value)。value 是 f32[]，即各设备损失的平均值，gradient
     是 value 的梯度；返回的两项在每个设备上都有一份。函数会用 `jit` 编译。
-    预算：只用 all-reduce，每个参数 4 字节，另加 16 字节；共 n 个设备时，每个设备最多发送这
-    些字节的 2 (n-1)/n。
+    预算：只用 all-reduce，每个参数算 4 字节，另加 16 字节；共 n 个设备时，每个
+    设备发送的字节数，最多是这些字节的 2 (n-1)/n 倍。
     """
     # TODO: differentiate the mean over the devices, not a device's own loss.
     # TODO：对各设备损失的平均值求导，不要对单个设备自己的损失求导。
@@ -79,13 +80,14 @@ def shard_to_fit(params: dict, mesh: Mesh, limit: int) -> dict:
 
     从最大的数组开始切，直到每个设备都放得下模型的参数。
 
-    params：由数组组成的字典，dtype 各不相同，都在一个设备上。
+    params：由数组组成的字典，dtype 任意，数组都在一个设备上。
     mesh：只有一个 Explicit 轴 "data"。
-    limit：一个设备最多能存放的参数字节数，一定能够满足。
+    limit：一个设备最多能存放的参数字节数，这个上限一定能够满足。
 
     按字节数从大到小依次处理各个数组（没有两个数组的字节数相同），一旦每个设备存放的字节数
-    不超过 limit 就停下，也可能一个都不用切。切一个数组时，沿 "data" 切它的第一个能被设备数
-    整除的维；没有这样的维，就保持完整。没有切开的数组，每个设备上各有一份。
+    不超过 limit 就停下，也可能一个都不用切。切一个数组时，从前往后找到第一个大
+    小能被设备数整除的维，沿 "data" 切开这一维；如果没有这样的维，这个数组就保
+    持完整。没有切开的数组，每个设备上各有一份。
     返回同样的字典，数组都已摆放到 mesh 上。
     """
     # TODO: largest first; count what one device holds.
@@ -124,8 +126,8 @@ def gated_mlp(
     bias：f32[d]，每个设备上各有一份。
     mesh：有 "data" 和 "model" 两个 Explicit 轴。
     返回 f32[rows, d]，布局与 x 相同。函数会用 `jit` 编译。
-    预算：只用 all-reduce，每个设备持有的每一行算 4 * d 字节；"model" 的大小为 m 时，每个设
-    备最多发送这些字节的 2 (m-1)/m。
+    预算：只用 all-reduce，每个设备持有的每一行算 4 * d 字节；"model" 的大小为
+    m 时，每个设备发送的字节数，最多是这些字节的 2 (m-1)/m 倍。
     """
     # TODO: what is a part of a sum, and what is already whole?
     # TODO：哪些只是总和的一部分，哪些已经完整？
@@ -157,20 +159,21 @@ def accumulated_gradient(
     device sends at most 2 (n-1)/n of these bytes on n devices. The gradients are
     summed over the devices once, not once in every microbatch.
 
-    在多个设备上，分成若干微批次求一个大批次的梯度。
+    在多个设备上，把一个大批次分成若干微批次，求出整个批次的梯度。
 
-    losses：losses(params, x, y) 对每一行给出一个损失，即 f32[rows]，一次最多接受一个微批次
-    的行数。
+    losses：losses(params, x, y) 对每一行给出一个损失，即 f32[rows]，一次接受的
+    行数不能超过一个微批次的行数。
     params：由 f32 数组组成，每个设备上各有一份。
     x：f32[micro, rows, features]，rows 这一维沿 "data" 切开。
     y：f32[micro, rows, outputs]，rows 这一维沿 "data" 切开。
     real：f32[micro, rows]，rows 这一维沿 "data" 切开；1 表示有效行，0 表示填充，填充行里是
-    普通的数，没有 NaN。某个微批次或某个设备上可能全是填充。
+    普通的数，没有 NaN。某个微批次里的行，或者某个设备上的行，可能全是填充。
     mesh：只有一个 Explicit 轴 "data"。
-    返回全部微批次的全部有效行的平均损失对 params 的梯度，每个设备上各有一份。函数会用
-    `jit` 编译。
-    预算：只用 all-reduce，每个参数 4 字节，另加 16 字节；共 n 个设备时，每个设备最多发送这
-    些字节的 2 (n-1)/n。也就是说，梯度只在设备之间求和一次，而不是每个微批次一次。
+    返回平均损失对 params 的梯度，每个设备上各有一份；平均损失要按全部微批次里
+    的全部有效行来算。函数会用 `jit` 编译。
+    预算：只用 all-reduce，每个参数算 4 字节，另加 16 字节；共 n 个设备时，每个
+    设备发送的字节数，最多是这些字节的 2 (n-1)/n 倍。也就是说，梯度只在设备之间
+    求和一次，而不是每个微批次一次。
     """
     # TODO: add up gradients of sums, on each device by itself; divide at the end.
     # TODO：各设备先各自累加“损失之和”的梯度，最后再除。
@@ -196,9 +199,11 @@ def two_steps_in_one_memory(
 
     用一份状态的内存做两步训练。
 
-    update：update(state, batch) 返回新的状态，它是名字、形状、dtype 都不变的字典。update
+    update：update(state, batch) 返回新的状态，即一个名字、形状、dtype 都不变的
+    字典。update
     还没有编译。
-    state：由数组组成的字典，都在同一个网格上，网格只有一个 Auto 轴 "x"，各个数组的布局不一
+    state：由数组组成的字典，各个数组都在同一个网格上，网格只有一个 Auto 轴 "x"，
+    各个数组的布局不一
     定相同。
     batch：同一个网格上的数组，不捐赠。
 
@@ -206,8 +211,8 @@ def two_steps_in_one_memory(
     做两步。
     返回 (state, bytes)。
     state：做完两步之后的状态，布局与传入时相同。
-    bytes：编译好的程序的 `memory_analysis()` 所报告的、一个设备上输入与输出共用的内存
-    字节数。
+    bytes：一个设备上输入与输出共用的内存的字节数，由编译好的程序的
+    `memory_analysis()` 给出。
     """
     # TODO: donate the state, and say where the new one shall lie.
     # TODO：捐赠旧的状态，并说明新的状态放在哪里。
@@ -241,18 +246,18 @@ def fsdp_step(
 
     做一步完全分片（FSDP）的梯度下降。
 
-    loss：loss(params, x, y) 对它拿到的各行求平均，需要完整的 params。
-    params：由 f32 数组组成。下标为 0 的维能被网格大小整除的，沿这一维按 "data" 切开；其余的，
-    每个设备上各有一份。
+    loss：loss(params, x, y) 返回传入的各行的平均损失，需要完整的 params。
+    params：由 f32 数组组成。如果网格大小能整除数组第 0 维的大小，就沿 "data"
+    切开这一维；其余的数组，每个设备上各有一份。
     x：f32[rows, features]，各行沿 "data" 切开。
     y：f32[rows, outputs]，各行沿 "data" 切开。
     rate：学习率。
     mesh：只有一个 Explicit 轴 "data"。
     返回 (params - rate * gradient, value)。新的 params 布局与原来相同。value 是所有行的平
     均损失，即 f32[]，每个设备上都有一份。函数会用 `jit` 编译。
-    预算：共 n 个设备时，每个设备用 all-gather 最多发送切开的数组字节数的 (n-1)/n，用
-    reduce-scatter 再发送同样多，用 all-reduce 最多发送其余数组的字节数加 16 之后的
-    2 (n-1)/n。
+    预算：共 n 个设备时，每个设备用 all-gather 最多发送切开的数组字节数的
+    (n-1)/n，用 reduce-scatter 最多再发送同样多的字节，用 all-reduce 最多发送的
+    字节数，是其余数组的字节数加 16，再乘以 2 (n-1)/n。
     """
     # TODO: make the cut ones whole inside of what you differentiate.
     # TODO：在求导的函数里面，把切开的数组收集完整。
@@ -278,13 +283,13 @@ def through_stages(
 
     让一个批次走完流水线，再把结果送到每个设备。
 
-    layer：layer(w, h) 接受 f32[d, d] 和 f32[rows, d]，给出 f32[rows, d]。输入全是零的
-    行，结果可能是 NaN。
+    layer：layer(w, h) 接受 f32[d, d] 和 f32[rows, d]，给出 f32[rows, d]。如果
+    输入的某一行全是零，结果里的这一行可能是 NaN。
     weights：f32[n, d, d]，按 P("stage") 分片：n 个设备各有一层的权重。
     x：f32[parts, rows, d]，即各个微批次，每个设备上各有一份。
     mesh：只有一个 Explicit 轴 "stage"，大小 n ≥ 2。
-    返回 f32[parts, rows, d]，每个设备上各有一份：每个微批次依次经过所有的层，从第一个设备
-    的层开始。函数会用 `jit` 编译。
+    返回 f32[parts, rows, d]，每个设备上各有一份，内容是每个微批次依次经过所有
+    的层得到的结果，从第一个设备的层开始。函数会用 `jit` 编译。
     预算：最多 parts + n - 1 拍；每一拍里，每个设备只计算一个微批次的一层，并用
     collective-permute 传递一个微批次。最后对结果做一次 all-reduce。
     """

@@ -46,6 +46,13 @@ def dropout_step__seed_plus_number(loss, params, x, y, seed, rate, mesh):
     return _dropout(loss, params, x, y, rate, mesh, key)
 
 
+def dropout_step__folded_the_other_way(loss, params, x, y, seed, rate, mesh):
+    def key():
+        return jax.random.fold_in(jax.random.key(lax.axis_index("data")), seed)
+
+    return _dropout(loss, params, x, y, rate, mesh, key)
+
+
 def dropout_step__summed(loss, params, x, y, seed, rate, mesh):
     def step(params, x, y):
         local = partial(loss, x=x, y=y, key=_own_key(seed))
@@ -304,6 +311,14 @@ def gated_mlp__sigmoid(x, gate, up, down, bias, mesh):
     return _gated(block, (x, gate, up, down, bias), mesh)
 
 
+def gated_mlp__gelu(x, gate, up, down, bias, mesh):
+    def block(x, gate, up, down, bias):
+        hidden = jax.nn.gelu(x @ gate) * (x @ up)
+        return x + lax.psum(hidden @ down, "model") + bias
+
+    return _gated(block, (x, gate, up, down, bias), mesh)
+
+
 def gated_mlp__rows_mixed(x, gate, up, down, bias, mesh):
     def block(x, gate, up, down, bias):
         part = _hidden(x, gate, up) @ down
@@ -489,6 +504,14 @@ def two_steps_in_one_memory__one_step(update, state, batch):
     step = jax.jit(update, donate_argnums=0, out_shardings=_layout(state))
     shared = _shared(step, state, batch)
     return step(state, batch), shared
+
+
+def two_steps_in_one_memory__all_arguments(update, state, batch):
+    step = jax.jit(update, donate_argnums=0, out_shardings=_layout(state))
+    memory = step.lower(state, batch).compile().memory_analysis()
+    assert memory is not None
+    new = step(step(state, batch), batch)
+    return new, memory.argument_size_in_bytes
 
 
 def _specs(params, mesh):

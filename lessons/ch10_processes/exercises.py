@@ -46,12 +46,13 @@ def global_sum(mine: np.ndarray) -> float:
     Returns the sum over all processes, the same in each: a number such as a float,
     not an array that lies on the devices of several processes.
 
-    把所有进程的数加起来，每个进程都要得到总和。
+    把各个进程持有的数全部加起来，每个进程都要得到总和。
 
     mine：f32[n]，是本进程自己的数。各进程的 n 相同，且是本进程设备数的倍数，数值则各
     不相同。
-    返回全部进程的总和，每个进程返回的值都一样：是一个数（例如 float），不是分布在多个进程
-    的设备上的数组。
+    返回所有进程持有的数的总和，每个进程返回的值都一样。返回值是一个数（例如
+    float），
+    不是分布在多个进程的设备上的数组。
     """
     # TODO: make one global array of everyone's part, and sum that.
     # TODO：把各进程的部分拼成一个全局数组，再对它求和。

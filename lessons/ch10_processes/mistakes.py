@@ -47,6 +47,10 @@ def who_am_i__numbers_on_the_host():
     return _facts(mine=sorted(d.local_hardware_id for d in jax.local_devices()))
 
 
+def who_am_i__times_the_processes():
+    return _facts(everyone=jax.device_count() * jax.process_count())
+
+
 def _everyone(mine):
     mesh = jax.make_mesh((jax.device_count(),), ("i",))
     return jax.make_array_from_process_local_data(
@@ -56,6 +60,10 @@ def _everyone(mine):
 
 def global_sum__own_only(mine):
     return float(mine.sum())
+
+
+def global_sum__from_process_0(mine):
+    return float(multihost_utils.broadcast_one_to_all(mine).sum())
 
 
 def global_sum__once_per_device(mine):

@@ -92,9 +92,10 @@ def mean_loss(w: np.ndarray, mine: np.ndarray, size: int) -> float:
     mine：f32[rows, 4]，是本进程自己的行，每行有三个输入和一个要预测的数；预测值是
     `inputs @ w`。别的进程有别的行，行数也不同，可能一行也没有（合起来至少有一行），但都不
     超过 size。
-    size：一个进程的行数的上限，是它的设备数的倍数。
-    返回一个数（例如 float），每个进程都一样，即对实际存在的每一行，求预测值与要预测的数之
-    差，平方后取平均，就像所有的行都在一个进程里一样。
+    size：每个进程行数的上限，是一个进程的设备数的倍数。
+    返回一个数（例如 float），每个进程返回的都一样。对实际存在的每一行，求预测
+    值与要预测的数之差的平方，再对所有这些行取平均，就像所有的行都在一个进程里
+    一样。
     """
     # TODO: pad to `size`, and keep the padding out of the mean.
     # TODO：填充到 size 行，填充的行不能算进平均值。
@@ -116,7 +117,7 @@ def restore(
 
     blocks：这个数组的各个片段，每个是 f32[rows, columns]，顺序不定，行数不一。名字说明片段
     从哪一行开始："rows-12" 从第 12 行开始。每个进程都有全部片段。
-    sharding：数组该放在哪里，覆盖所有进程的设备。
+    sharding：拼好的数组该用的分片方式，覆盖所有进程的设备。
     返回拼好的整体，是一个全局数组，分片方式如 sharding 所给（也可能按列切开）。
     """
     # TODO: the pieces in the right order, then one array of everybody.

@@ -95,6 +95,11 @@ def equal_steps__padding_counted(mine, size):
     return batches, np.ones_like(mask)
 
 
+def equal_steps__mask_inverted(mine, size):
+    batches, mask = _cut(mine, size, -(-int(_rows(mine).max()) // size))
+    return batches, ~mask
+
+
 def equal_steps__zeros_are_padding(mine, size):
     batches, mask = _cut(mine, size, -(-int(_rows(mine).max()) // size))
     return batches, batches.any(axis=-1)
@@ -107,6 +112,15 @@ def equal_steps__dealt_over_the_steps(mine, size):
     for step in range(steps):
         rows = mine[step::steps]
         batches[step, : len(rows)], mask[step, : len(rows)] = rows, True
+    return batches, mask
+
+
+def equal_steps__filled_evenly(mine, size):
+    steps = -(-int(_rows(mine).max()) // size)
+    each, more = divmod(len(mine), steps)
+    batches = np.zeros((steps, size, mine.shape[1]), mine.dtype)
+    mask = np.arange(size) < (each + (np.arange(steps) < more))[:, None]
+    batches[mask] = mine
     return batches, mask
 
 

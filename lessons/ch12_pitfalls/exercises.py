@@ -26,7 +26,8 @@ def sum_by_name(mine: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
     mine：“名称 -> f32[n]”，是本进程的梯度。各进程的名称和形状都相同，在字典里的先后顺序
     却不同。
-    返回“名称 -> f32[n]”，即所有进程的总和，每个进程得到的结果都一样。
+    返回“名称 -> f32[n]”，即每个参数的梯度在所有进程上的总和，每个进程得到的结
+    果都一样。
     """
     # TODO: as it stands, one parameter gets the sum of another.
     # TODO：现在的写法会让一个参数得到另一个参数的总和。
@@ -45,10 +46,10 @@ def padded_sum(mine: np.ndarray) -> np.ndarray:
     Returns f32[longest], the sum of all rows, as long as the largest n of all
     processes, the same in each process.
 
-    把所有进程的行加起来，短的用零补到最长的长度。
+    把所有进程的行加起来，短的行先用零补到与最长的行一样长。
 
-    mine：f32[rows, n]，是本进程的行。各进程的 rows 相同，n 却不同，因为各自只填充到自己最
-    长的样本。
+    mine：f32[rows, n]，是本进程的行。各进程的 rows 相同，n 却不同，因为各进程
+    只填充到自己最长样本的长度。
     返回 f32[longest]，即所有行的总和，长度是所有进程中最大的 n，每个进程得到的结果都一样。
     """
     # TODO: as it stands, the processes hand in arrays of different widths.
@@ -67,8 +68,9 @@ def mean_of_batches(batches: list[np.ndarray]) -> float:
 
     求所有进程、所有批次里全部数的平均值。
 
-    batches：由 f32[n] 组成的列表，是本进程自己的批次。每个批次都是 n 个数，但各进程的批次
-    数可能不同，也可能一个都没有（合起来至少有一个）。
+    batches：由 f32[n] 组成的列表，是本进程自己的批次。每个批次都有 n 个数，但
+    各进程的批次数可能不同，有的进程可能一个批次也没有。所有进程合起来至少有一
+    个批次。
     返回平均值，是一个数（例如 float），每个进程得到的结果都一样。
     """
     # TODO: as it stands, the one with more batches waits for the other in vain.
@@ -95,8 +97,8 @@ def steps_until_good(losses: np.ndarray, goal: float) -> int:
 
     losses：f32[steps]，是本进程每一步之后的损失。各进程的 steps 相同，数值不同。
     goal：一个数，每个进程都一样。
-    返回所走的步数，走到平均损失第一次低于 goal 的那一步为止（包括这一步）；若始终没有，则
-    走完所有的步。每个进程得到的结果都一样。
+    返回所走的步数，走到平均损失第一次低于 goal 的那一步为止（包括这一步）；如
+    果平均损失始终没有低于 goal，就走完所有的步。每个进程得到的结果都一样。
     """
     # TODO: as it stands, each process decides by its own loss.
     # TODO：现在的写法里，每个进程只看自己的损失来决定。
@@ -121,14 +123,16 @@ def first_apart(calls: list[list[tuple[str, int]]]) -> tuple[int, int]:
     it, and on which line. (If that process left a call out, the fault lies before
     this one.)
 
-    各进程从哪里开始不一致：哪一个进程的请求与其他进程不同，在哪一行代码？
+    各进程从哪里开始不一致？哪一个进程请求的调用与其他进程请求的不同，又是在哪
+    一行代码里请求的？
 
-    calls：每个进程有一个列表，进程至少有 4 个；列表按先后记下它请求的调用，即元组（名称，
-    行号），名称里带着步数。名称和行号都相同，才算同一个调用。每个列表到该进程卡住或结束的
-    地方为止，不一定停在同一次调用，也可能在分岔之前就到头了；在分岔的地方，至少有 3 个列表
-    还有调用。除一个进程以外，其余的都是对的，所以请求的调用也相同。
-    返回（进程，行号），也就是第一次与其他进程不同的调用，是哪个进程在哪一行代码里请求的。如果那个
-    进程漏掉了一次调用，错误就在这次调用之前。
+    calls：每个进程有一个列表，进程至少有 4 个；列表按先后记下这个进程请求的调
+    用，每次调用记成一个元组（名称，行号），名称里带着步数。名称和行号都相同，
+    才算同一个调用。每个列表到所属进程卡住或结束的地方为止，所以各列表不一定停
+    在同一次调用，有的可能在分岔之前就结束了；在分岔的地方，至少有 3 个列表还有
+    调用。只有一个进程出错，其余的进程都是对的，所以请求的调用也相同。
+    返回（进程，行号），说明第一次与其他进程不同的调用是哪个进程在哪一行代码里
+    请求的。如果那个进程漏掉了一次调用，错误就在返回的这次调用之前。
     """
     # TODO: as it stands, it blames the call at which process 0 got stuck.
     # TODO：现在的写法只怪 0 号进程卡住的那次调用。
@@ -151,11 +155,12 @@ def who_is_missing(
 
     哪个进程没有来参加下一次调用，停在 incident.py 的哪一行代码？
 
-    stacks：每个进程的主线程停住的地方，由元组（文件，行号，函数）组成，最里层的在最前面。
-    正在等其他进程的进程，必有一层在 "progress.py" 里，或者在 JAX 的文件里，这些文件的名称以
-    "jax/" 开头；这一层不一定是最里层。
+    stacks：每个进程有一个列表，是主线程停住时的调用栈，由元组（文件，行号，函
+    数）组成，最里层的在最前面。正在等其他进程的进程，调用栈里必有一层在
+    "progress.py" 里，或者在 JAX 的文件里，这些文件的名称以 "jax/" 开头；这一层
+    不一定是最里层。
     返回（进程，行号），即没有在等其他进程的那个进程，以及它在 "incident.py" 里最靠里的那一层的
-    行号。如果大家都在等，就返回 None，因为这时没有进程缺席，要查的是设备。
+    行号。如果所有进程都在等，就返回 None，因为这时没有进程缺席，要查的是设备。
     """
     # TODO: as it stands, it takes the first process, and the innermost frame.
     # TODO：现在的写法取的是第一个进程、最里层的那一层。

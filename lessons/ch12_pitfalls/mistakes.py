@@ -27,6 +27,11 @@ def sum_by_name__sorted_by_hash(mine):
     return {name: gather(mine[name]).sum(axis=0) for name in names}
 
 
+def sum_by_name__names_sorted_alone(mine):
+    sums = [gather(part).sum(axis=0) for part in mine.values()]
+    return dict(zip(sorted(mine), sums, strict=True))
+
+
 def _agree(own, among):
     """One whole number out of those of all processes."""
     return int(among(gather(np.int32(own))))
@@ -59,6 +64,12 @@ def padded_sum__in_front(mine):
 
 def padded_sum__to_a_fixed_width(mine):
     return _padded(mine, 128)
+
+
+def padded_sum__filled_by_repeating(mine):
+    row = mine.sum(axis=0)
+    width = _agree(row.size, np.max)
+    return gather(np.tile(row, width)[:width]).sum(axis=0)
 
 
 def mean_of_batches__mean_of_means(batches):
@@ -241,6 +252,30 @@ def first_apart__stops_with_the_shortest(calls):
         if len(counts) > 1:
             process = row.index(min(counts, key=counts.__getitem__))
             return process, row[process][1]
+
+
+def first_apart__names_alone(calls):
+    lengths = [len(own) for own in calls]
+    for k in range(max(lengths)):
+        here = [i for i, n in enumerate(lengths) if k < n]
+        counts = Counter(calls[i][k][0] for i in here)
+        if len(counts) > 1:
+            rare = min(reversed(counts), key=counts.__getitem__)
+            process = next(i for i in here if calls[i][k][0] == rare)
+            return process, calls[process][k][1]
+
+
+def first_apart__stops_with_the_shortest_and_blames_it(calls):
+    found = first_apart__stops_with_the_shortest(calls)
+    return found or first_apart__shortest_log(calls)
+
+
+def first_apart__longest_is_right(calls):
+    right = max(calls, key=len)
+    for k, call in enumerate(right):
+        for process, own in enumerate(calls):
+            if own[k : k + 1] not in ([], [call]):
+                return process, own[k][1]
 
 
 def _in_program(stack):

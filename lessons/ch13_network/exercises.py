@@ -32,10 +32,11 @@ def ring_seconds(size: int, hops: list[tuple[float, float]]) -> float:
     size：每个设备上的字节数，是设备数 n 的倍数，n ≥ 2。
     hops：按顺序给出环上的 n 跳，每一跳是一个元组，由每秒字节数和以秒计的延迟组成。
 
-    环是一步一步走的，每一步里，所有设备同时把一小块（size / n 字节）交给下一个设备；一跳先
-    等过自己的延迟，再按自己的速率传这一小块。这一步的各跳全部结束，下一步才开始。把各块
+    all-reduce 沿着环一步一步进行，每一步里，所有设备同时把一小块（size / n 字
+    节）交给下一个设备；每一跳要先等自己的延迟过去，再按自己的速率传这一小块。
+    这一步的各跳全部结束，下一步才开始。把各块
     加起来要 n-1 步，把总和分发出去又要 n-1 步。
-    返回总秒数，一个数。
+    返回一个数，即总秒数。
     """
     # TODO: how long does one step take, and how many are there?
     # TODO：一步要多长时间，一共有多少步？
@@ -85,10 +86,11 @@ def mesh_within(
     建一个网格，其中有一个轴不跨进程。
 
     devices：若干进程的全部设备，顺序任意，各进程的设备数相同。
-    sizes：按顺序给出网格的各个轴和大小，大小的乘积就是设备数。
+    sizes：按顺序给出网格的各个轴及其大小，各轴大小的乘积等于设备数。
     within：其中一个轴，它的大小能整除一个进程的设备数。
-    返回具有这些轴、轴的顺序也相同的 Mesh。请按 process_index、同一进程内再按 id 取设备来填
-    网格，让 within 变化最快，然后是其余各轴里的最后一个，依此类推。
+    返回一个 Mesh，轴和轴的顺序都与 sizes 相同。请把设备按 process_index 排序，
+    同一进程内再按 id 排序，然后依次填入网格，让 `within` 变化最快，其次是其余
+    各轴里的最后一个，依此类推。
     """
     # TODO: fill an array whose last axis is `within`, then move that axis.
     # TODO：先填一个以 within 为最后一维的数组，再移动这个轴。
@@ -108,14 +110,15 @@ def bytes_leaving(
     Returns for every process in `process` the bytes that its devices send to
     devices of other processes, an int; 0 where there are none.
 
-    有多少字节离开各个进程，去往别的进程？
+    各个进程分别有多少字节发往别的进程？
 
-    各组同时做 all-reduce，每组是一个环，按组内列出的顺序经过各设备，最后一个再接到第一个。
+    各组同时做 all-reduce，每组是一个环，按组内列出的顺序经过各设备，最后一个设
+    备再接到第一个设备。
     groups：各组里设备的位置。
-    process：每个位置属于哪个进程。
+    process：每个位置上的设备属于哪个进程。
     size：每个设备上的字节数，是每组长度的倍数。
-    返回一个字典，对 process 里出现的每个进程，给出它的设备发往其他进程的设备的字节数
-    （int），没有就是 0。
+    返回一个字典，对 process 里出现的每个进程，给出这个进程的设备向其他进程的设
+    备发送的字节数（int），没有发送时为 0。
     """
     # TODO: which hops cross, and what does one hop carry?
     # TODO：哪些跳会跨进程，一跳要传多少字节？

@@ -122,6 +122,12 @@ def mesh_within__axes_reordered(devices, sizes, within):
     return Mesh(grid, tuple(order))
 
 
+def mesh_within__axes_reordered_unsorted(devices, sizes, within):
+    order = [axis for axis in sizes if axis != within] + [within]
+    grid = np.array(devices).reshape([sizes[axis] for axis in order])
+    return Mesh(grid, tuple(order))
+
+
 def mesh_within__slowest(devices, sizes, within):
     ordered = sorted(devices, key=lambda d: (d.process_index, d.id))
     order = [within] + [axis for axis in sizes if axis != within]
@@ -147,6 +153,14 @@ def mesh_within__axes_swapped(devices, sizes, within):
     return Mesh(grid, tuple(sizes))
 
 
+def mesh_within__by_process_alone(devices, sizes, within):
+    ordered = sorted(devices, key=lambda d: d.process_index)
+    order = [axis for axis in sizes if axis != within] + [within]
+    grid = np.array(ordered).reshape([sizes[axis] for axis in order])
+    grid = np.moveaxis(grid, -1, list(sizes).index(within))
+    return Mesh(grid, tuple(sizes))
+
+
 def _leaving(groups, process, size, carried=None, closed=True, both=False):
     found = dict.fromkeys(process, 0)
     for group in groups:
@@ -167,6 +181,10 @@ def bytes_leaving__ring_left_open(groups, process, size):
 
 def bytes_leaving__array_once(groups, process, size):
     return _leaving(groups, process, size, carried=lambda n: size)
+
+
+def bytes_leaving__array_twice(groups, process, size):
+    return _leaving(groups, process, size, carried=lambda n: 2 * size)
 
 
 def bytes_leaving__both_ways(groups, process, size):
@@ -210,3 +228,13 @@ def bytes_leaving__one_piece_a_hop(groups, process, size):
 
 def bytes_leaving__whole_array_in_each_step(groups, process, size):
     return _leaving(groups, process, size, carried=lambda n: 2 * (n - 1) * size)
+
+
+def bytes_leaving__a_piece_for_each_process(groups, process, size):
+    found = dict.fromkeys(process, 0)
+    for group in groups:
+        n = len({process[i] for i in group})
+        for a, b in zip(group, group[1:] + group[:1], strict=True):
+            if process[a] != process[b]:
+                found[process[a]] += 2 * (n - 1) * size // n
+    return found

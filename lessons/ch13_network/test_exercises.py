@@ -133,6 +133,7 @@ def test_bytes_leaving(check):
             ([[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]], 3),
             ([[0, 4], [1, 5], [2, 6], [3, 7]], 2),
             ([[0, 1, 2, 3], [4, 5, 6, 7]], 2),  # nothing crosses
+            ([[0, 1, 2, 3, 4, 5]], 3),  # a group over three processes
         ):
             count = sum(map(len, groups))
             order = rng.permutation(count).tolist()

@@ -37,8 +37,9 @@ def sbatch_file(
     nodes：机器数。
     a_node：每台机器上的进程数。
     minutes：作业的时限，以分钟计。
-    submit：submit(text) 接收整份脚本（一个字符串），返回一个字典，说明 Slurm 会怎样执行
-    它。它不需要真的 Slurm；遇到 `sbatch` 会拒绝的内容，就抛出 ValueError。
+    submit：submit(text) 接收整份脚本（一个字符串），返回一个字典，说明 Slurm
+    会怎样执行这份脚本。submit 不需要真的 Slurm；遇到 `sbatch` 会拒绝的内容，就
+    抛出 ValueError。
 
     一个进程失败时，其余进程也要结束；进程打印的内容要立刻写进日志。
     返回 submit 的返回值。
@@ -70,9 +71,10 @@ def arguments_by_hand(
     a_gpu_each：为 True 时每个 GPU 一个进程，为 False 时每台主机一个进程，使用这台主机的全
     部 GPU。
     port：每台主机上都空闲的端口。
-    返回一个列表，每个进程一个字典，按进程编号排列，编号按主机的顺序依次分配。"host" 是启动
-    它的主机；然后是 "coordinator_address"、"num_processes" 和 "process_id"；
-    "local_device_ids" 是它使用的 GPU 的列表，写 GPU 在本机上的编号。
+    返回一个列表，每个进程一个字典，按进程编号排列，编号按主机的顺序依次分配。
+    "host" 是这个进程所在的主机；然后是 "coordinator_address"、"num_processes"
+    和 "process_id"；"local_device_ids" 是这个进程使用的 GPU 的列表，写 GPU 在
+    本机上的编号。
     """
     # TODO: who starts where, with which number and which GPUs?
     # TODO：哪个进程在哪台主机上启动，编号是几，用哪些 GPU？
@@ -89,15 +91,17 @@ def which_launcher(environ: dict[str, str]) -> tuple[str, int, int] | None:
     "gketpu", or None where it would find no launcher. There is one slice of TPUs at
     most, a host has TPUs if TPU_WORKER_HOSTNAMES or TPU_PROCESS_ADDRESSES is set,
     nothing runs on Google's virtual machines outside of Kubernetes, and no detector
-    asks `mpi4py`.
+    asks `mpi4py`: as in JAX 0.10, Open MPI 5 is not recognised.
 
     只看环境变量，判断 JAX 会采用哪个启动器。
 
     environ：一个进程的环境变量，其中可能有好几个启动器留下的变量。
     返回 (name, process_id, num_processes)，即不带参数的 `jax.distributed.initialize()` 会
-    得到的结果，name 是 "ompi"、"slurm" 或 "gketpu"；JAX 找不到启动器时，返回 None。最多只有
-    一个 TPU 切片；设了 TPU_WORKER_HOSTNAMES 或 TPU_PROCESS_ADDRESSES 的主机才有 TPU；程序
-    不会在 Kubernetes 之外的 Google 虚拟机上运行；检测器也不查询 `mpi4py`。
+    得到的结果，name 是 "ompi"、"slurm" 或 "gketpu"；JAX 找不到启动器时，返回
+    None。这里假定最多只有一个 TPU 切片；设了 TPU_WORKER_HOSTNAMES 或
+    TPU_PROCESS_ADDRESSES 的主机才有 TPU；程序
+    不会在 Kubernetes 之外的 Google 虚拟机上运行；检测器也不查询 `mpi4py`，所以和
+    JAX 0.10 一样，认不出 Open MPI 5。
     """
     # TODO: ask the detectors in JAX's order; what does each of them need?
     # TODO：按 JAX 的顺序逐个试用各检测器；每个检测器需要什么？
@@ -125,13 +129,13 @@ def what_is_wrong(reports: list[dict], expected: int) -> tuple[str, list[int]]:
     reports：每个已经启动的进程有一个字典，先后不定，写着它会传给 `initialize` 的
     "process_id"、"num_processes" 和 "coordinator_address"，以及它的本地设备数 "devices"。
     expected：应当启动的进程数。
-    返回 (word, ids)，取下面各项中最先成立的一项，ids 是有关的编号，从小到大，每个只出
-    现一次：
+    返回 (word, ids)，取下面各项中最先成立的一项，ids 是有关进程的编号，从小到
+    大，每个编号只出现一次：
     - ("count", …) 表示这些进程得到的 num_processes 不等于 expected；
     - ("twice", …) 表示不止一个进程拿到了这些编号；
     - ("missing", …) 表示这些编号小于 expected，却没有进程拿到；
-    - ("coordinator", …) 表示这些进程的协调器地址与 0 号进程不同；
-    - ("devices", …) 表示这些进程的设备数与 0 号进程不同；
+    - ("coordinator", …) 表示这些进程的协调器地址与 0 号进程的不同；
+    - ("devices", …) 表示这些进程的设备数与 0 号进程的不同；
     - ("fine", []) 表示一切正常。
     """
     # TODO: in this order; who is process 0 in the list?

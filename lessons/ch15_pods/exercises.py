@@ -28,7 +28,7 @@ def make_it_fit(plan: Callable[[int], dict], rows: list[int]) -> int | None:
     是否放得下；"memory" 里有 "arguments"、"peak" 和 "limit"，单位是字节，放不下时前两项为
     None。如果 n 行放不下，更多的行也放不下。
     rows：从小到大排列的批次大小。
-    返回 rows 里放得下的最大一个；一个都放不下时返回 None。
+    返回 rows 里放得下的最大批次；一个都放不下时返回 None。
     预算：最多编译 `len(rows).bit_length()` 次，再多一次就会抛出 RuntimeError。
     """
     # TODO: each compilation should rule out half of what is left.
@@ -60,9 +60,10 @@ def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
     秒。放不下时，peak 和三个时间都是 None。
     deadline：这一步最多可以用多少秒。
 
-    一步的时间取 3 个时间中最长的一个，代价等于网格的设备数乘以这个时间。只在下面这些规划里选：
-    放得下，peak 不超过 limit 的 90 %，并且一步不超过 deadline 秒。这些规划的代价互不相同。
-    返回代价最小者的 (on, mesh)；一个都没有时返回 None。
+    一步的时间取 3 个时间中最长的一个，代价等于网格的设备数乘以这个时间。只在满
+    足下列条件的规划里选：放得下，peak 不超过 limit 的 90 %，并且一步的时间不超
+    过 `deadline` 秒。这些规划的代价互不相同。
+    返回其中代价最小的规划的 (on, mesh)；没有符合条件的规划时返回 None。
     """
     # TODO: leave out what is ruled out, then take the cheapest.
     # TODO：先去掉不能用的，再取代价最小的。
@@ -91,17 +92,19 @@ def costliest_axis(
 
     找出一步训练的网络时间主要花在哪个网格轴上。
 
-    collectives：每一项为 `{"op": …, "bytes": b, "times": t, "axis": a}`，表示沿网格轴 a 执
-    行 t 次，数组为 b 字节，含义与通信量表相同。op 是 "all-gather"、"reduce-scatter" 或
+    collectives：每一项为 `{"op": …, "bytes": b, "times": t, "axis": a}`，表示
+    这个操作沿网格轴 a 执行 t 次，每次的数组为 b 字节，各项的含义与通信量表相同。
+    op 是 "all-gather"、"reduce-scatter" 或
     "all-reduce"。
-    lines：每个网格轴占用了环面的哪些线，每条线是芯片数和 ring 组成的元组，ring 表示这条线
-    是否闭合。各条线的芯片数相乘，就是轴上的芯片数。闭合的线按 2 条链路计，不闭合的按 1 条
+    lines：每个网格轴占用了环面的哪些线，每条线用一个元组表示，由芯片数和 ring
+    组成，ring 表示这条线是否闭合。各条线的芯片数之积，就是轴上的芯片数。闭合的
+    线按 2 条链路计，不闭合的按 1 条
     计；轴的链路数是各条线的链路数之和。
     speed：一条链路单方向每秒的字节数。
 
     设轴上共有 n 个芯片，那么 all-gather 或 reduce-scatter 的时间是 b (n-1)/n 字节除以
-    （speed 乘以这个轴的链路数），all-reduce 是它的两倍。延迟不计。
-    返回 (axis, seconds)，即所有集合通信加起来最久的那个轴，以及这个时间。
+    （speed 乘以这个轴的链路数），all-reduce 的时间是它的两倍。延迟不计。
+    返回 (axis, seconds)，即集合通信的时间加起来最长的那个轴，以及加起来的时间。
     """
     # TODO: seconds for each axis, of all that runs along it.
     # TODO：对每个轴，把沿它进行的所有通信的秒数加起来。
@@ -126,10 +129,11 @@ def rows_to_hide(
 
     rows：下面这些时间所对应的批次的行数。
     compute：计算需要的秒数。
-    network：network["data"] 是沿 "data" 轴的秒数，走的是权重和它们的梯度，大于 0；
-    network["model"] 是沿 "model" 轴的秒数，走的是激活值；两者先后进行。
-    step：批次的行数必须是它的倍数。网格不变。
-    返回使计算时间不少于网络时间的最小批次，它是 step 的倍数；批次再大也做不到时返回 None。
+    network：network["data"] 是沿 "data" 轴传权重和权重的梯度所用的秒数，大于 0；
+    network["model"] 是沿 "model" 轴传激活值所用的秒数；这两种传输先后进行。
+    step：批次的行数必须是 step 的倍数。网格不变。
+    返回使计算时间不少于网络时间的最小行数，必须是 step 的倍数；批次再大也做不
+    到时返回 None。
     """
     # TODO: which of the three times grow with the batch?
     # TODO：三个时间里，哪些随批次变大而变长？

@@ -12,36 +12,30 @@ def make_it_fit__one_by_one(plan, rows):
     return found
 
 
-def make_it_fit__first_too_large(plan, rows):
+def _fitting(rows, fits):
+    """How many of the rows fit, by halving."""
     low, high = 0, len(rows)
     while low < high:
         middle = (low + high) // 2
-        if plan(rows[middle])["fits"]:
+        if fits(rows[middle]):
             low = middle + 1
         else:
             high = middle
+    return low
+
+
+def make_it_fit__first_too_large(plan, rows):
+    low = _fitting(rows, lambda n: plan(n)["fits"])
     return rows[low] if low < len(rows) else None
 
 
 def make_it_fit__last_for_none(plan, rows):
-    low, high = 0, len(rows)
-    while low < high:
-        middle = (low + high) // 2
-        if plan(rows[middle])["fits"]:
-            low = middle + 1
-        else:
-            high = middle
+    low = _fitting(rows, lambda n: plan(n)["fits"])
     return rows[low - 1]
 
 
 def make_it_fit__smallest_for_none(plan, rows):
-    low, high = 0, len(rows)
-    while low < high:
-        middle = (low + high) // 2
-        if plan(rows[middle])["fits"]:
-            low = middle + 1
-        else:
-            high = middle
+    low = _fitting(rows, lambda n: plan(n)["fits"])
     return rows[max(low - 1, 0)]
 
 
@@ -71,6 +65,18 @@ def make_it_fit__all_of_it_grows(plan, rows):
 
 def make_it_fit__from_the_largest(plan, rows):
     return next((n for n in reversed(rows) if plan(n)["fits"]), None)
+
+
+def make_it_fit__arguments_beside_the_peak(plan, rows):
+    def fits(n):
+        found = plan(n)
+        held = found["memory"]
+        return (
+            found["fits"] and held["arguments"] + held["peak"] <= held["limit"]
+        )
+
+    low = _fitting(rows, fits)
+    return rows[low - 1] if low else None
 
 
 def _choose(plans, deadline, cost, most=0.9, late=True):
@@ -269,6 +275,14 @@ def costliest_axis__own_part_sent(collectives, lines, speed):
     return _costliest(collectives, lines, speed, run=whole)
 
 
+def costliest_axis__times_the_others(collectives, lines, speed):
+    def more(c, sent):
+        n = math.prod(chips for chips, _ in lines[c["axis"]])
+        return c["times"] * sent * n
+
+    return _costliest(collectives, lines, speed, run=more)
+
+
 def costliest_axis__all_axes_together(collectives, lines, speed):
     each = {
         axis: _costliest(
@@ -340,3 +354,11 @@ def rows_to_hide__whole_batches(rows, compute, network, step):
     if left <= 0:
         return None
     return -(-math.ceil(network["data"] / left) * rows // step) * step
+
+
+def rows_to_hide__never_fewer(rows, compute, network, step):
+    gained = (compute - network["model"]) / rows
+    if gained <= 0:
+        return None
+    needed = max(rows, network["data"] / gained)
+    return math.ceil(needed / step) * step

@@ -85,6 +85,8 @@ def test_make_it_fit(check):
         one = int(rng.integers(1, 100))
         sweeps.append({one: synthetic(1.0, float(rng.uniform(2, 15)))})
         sweeps.append({one: synthetic(1.0, float(rng.uniform(17, 30)))})
+        # hardly any arguments: these fit, though little memory stays free
+        sweeps.append({8 * n: synthetic(0.01, n / 2) for n in range(1, 41)})
         # fifteen sizes that fit, fifteen that do not: one call more for whoever
         # cuts a list elsewhere than in the middle
         sweeps.append({8 * n: synthetic(1.0, float(n)) for n in range(1, 31)})

@@ -54,7 +54,7 @@ import shutil
 from minipod.cluster import run
 
 names = """claim ending faults keeping model night notes read_logs rows slow
-    every_tenth two_ways_to_save write_data"""
+    compiled_before every_tenth two_ways_to_save write_data"""
 for name in names.split():
     shutil.copy(lesson / f"{name}.py", ".")
 shutil.rmtree("runs", ignore_errors=True)  # an earlier reading of this page
@@ -224,6 +224,74 @@ for name in ("same", "moved"):
     twice, took = sum(map(len, starts)) - len(quiet), seconds(starts)
     print(f"{name:5} {useful:.0f} of {took:.0f} s: {useful / took:.0%}", end="")
     print(f"; {gaps:.0f} s between starts, {twice} steps done twice")
+
+# %% endings
+endings = json.loads((lesson / "endings.json").read_text())["nights"]
+for name, night in endings.items():
+    starts, (state, code) = night["starts"], night["job"]
+    twice = sum(before[1] - after[0] + 1 for before, after in pairwise(starts))
+    print(
+        f"{name:5} {len(starts):2} starts, up to step {starts[-1][1]:4}, ",
+        end="",
+    )
+    print(f"{twice} steps done twice; {state}, {code}")
+print(*endings["full"]["output"][-2:], sep="\n")
+
+# %% how-often
+from math import sqrt
+from random import Random
+
+
+def trained(every, save, gap, between):
+    """The share of 20,000 failures' time that was training: dice."""
+    rng, clock, useful = Random(16), 0.0, 0.0
+    for _ in range(20_000):
+        lasts = rng.expovariate(1 / between)  # until it fails
+        useful += lasts // (every + save) * every  # what was saved
+        clock += lasts + gap
+    return useful / clock
+
+
+def lost(every, save, gap, between):
+    return save / every + (every / 2 + gap) / between
+
+
+hour = 3600
+print("save  gap  fails every    T: best/4  best/2    best  2 best  4 best")
+for save, gap, between in (
+    (5, 60, 24 * hour),
+    (60, 300, 24 * hour),
+    (5, 60, 3 * hour),
+    (60, 300, 3 * hour),
+):
+    best = sqrt(2 * save * between)
+    tried = [best * by for by in (1 / 4, 1 / 2, 1, 2, 4)]
+    dice = [f"{trained(t, save, gap, between):7.1%}" for t in tried]
+    paper = [f"{1 - lost(t, save, gap, between):7.1%}" for t in tried]
+    head = f"{save:3} s {gap:3} s {between // hour:7} h   "
+    print(f"{head}  dice {' '.join(dice)}")
+    print(f"{f'best {best / 60:.0f} min':24}paper {' '.join(paper)}")
+
+# %% compiled-before
+from tempfile import TemporaryDirectory
+
+print("                1 process   2 processes")
+with TemporaryDirectory() as one, TemporaryDirectory() as two:
+    for name in ("no cache", "an empty cache", "a full one"):
+        took = []
+        for processes, folder in ((1, one), (2, two)):
+            env = {
+                "JAX_COMPILATION_CACHE_DIR": folder,
+                "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+            }
+            done = run(
+                "compiled_before.py",
+                processes=processes,
+                devices=8 // processes,
+                env={} if name == "no cache" else env,
+            )
+            took.append(", ".join(o.strip() for o in done.outputs))
+        print(f"{name:14}  {took[0]:9}   {took[1]}")
 
 # %% asked-every-tenth
 run("every_tenth.py", env=[{}, {"NIGHT_FAULT": "TERM@12"}])

@@ -68,6 +68,13 @@ def next_rows__one_order_for_all_epochs(saved, count, size, process, processes):
     return _split(order[first : first + size], process, processes), after
 
 
+def next_rows__seeds_added(saved, count, size, process, processes):
+    epoch, first = _begin(saved, count, size)
+    order = np.random.default_rng(16 + epoch).permutation(count)
+    after = {"epoch": epoch, "next": first + size}
+    return _split(order[first : first + size], process, processes), after
+
+
 def next_rows__rest_filled_up(saved, count, size, process, processes):
     epoch, first = saved["epoch"], saved["next"]
     both = [_order(epoch, count), _order(epoch + 1, count)]
@@ -100,6 +107,14 @@ def next_rows__split_before_batching(saved, count, size, process, processes):
     mine = np.array_split(_order(epoch, count), processes)[process]
     share, at = size // processes, first // processes
     return mine[at : at + share], {"epoch": epoch, "next": first + size}
+
+
+def next_rows__equal_parts_of_the_epoch(saved, count, size, process, processes):
+    epoch, first = _begin(saved, count, size)
+    part, share = count // processes, size // processes
+    at = process * part + first // processes
+    rows = _order(epoch, count)[at : at + share]
+    return rows, {"epoch": epoch, "next": first + size}
 
 
 def _gathered(begun, told):
@@ -208,9 +223,29 @@ def newest_whole__numbered_parts_alone(folder):
     return max(whole)
 
 
+def newest_whole__until_a_gap(folder):
+    whole = [0]
+    for step, files in _steps(folder).items():
+        total = i = 0
+        while f"part-{i}" in files:
+            total, i = total + files[f"part-{i}"], i + 1
+        if files.get("expected") == total:
+            whole.append(step)
+    return max(whole)
+
+
 def newest_whole__last_listed(folder):
     whole = [step for step, files in _steps(folder).items() if _whole(files)]
     return whole[-1] if whole else 0
+
+
+def newest_whole__more_is_whole(folder):
+    whole = [0]
+    for step, files in _steps(folder).items():
+        parts = sum(n for f, n in files.items() if f.startswith("part-"))
+        if "expected" in files and parts >= files["expected"]:
+            whole.append(step)
+    return max(whole)
 
 
 def _slow(own):
@@ -275,3 +310,14 @@ def slow_process__nobody_found(begun, ready):
     slowest = int(own.argmax())
     others = np.median(np.delete(own, slowest))
     return slowest if own[slowest] > 2 * others else -1
+
+
+def slow_process__just_twice(begun, ready):
+    own = np.median(ready - begun, axis=0)
+    slowest = int(own.argmax())
+    others = np.median(np.delete(own, slowest))
+    return slowest if own[slowest] >= 2 * others else -1
+
+
+def slow_process__nobody_is_process_0(begun, ready):
+    return max(0, _slow(np.median(ready - begun, axis=0)))

@@ -63,7 +63,7 @@ else:
     state = draw(key)
 note(step, f"begins after step {step} on {dict(mesh.shape)}", show=True)
 
-told = False
+told, begun = False, step
 while step < args.steps and not told:
     beat.begin(step + 1)
     faults.before(step + 1)
@@ -75,7 +75,7 @@ while step < args.steps and not told:
     beat.done()
     watch(args.limit)
     note(step, f"loss {losses[-1]:.6f}")
-    told = multihost_utils.reached_preemption_sync_point(step)
+    told = multihost_utils.reached_preemption_sync_point(step - begun)
     if told or step % args.every == 0 or step == args.steps:
         rest = {"losses": losses, "rows": vars(rows)}
         keeping.save(manager, step, state, rest)

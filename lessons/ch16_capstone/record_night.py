@@ -18,10 +18,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from tests.support import slurm
 from tests.support.slurm import Slurm
@@ -29,23 +30,27 @@ from tests.support.slurm import Slurm
 from lessons.ch16_capstone.read_logs import entries
 
 HERE = Path(__file__).parent
+Night = Callable[[Slurm], dict[str, object]]
 STEPS = 90
 URGENT = "#!/bin/sh\nsrun sleep 3\n"
 
 
 def record() -> dict[str, object]:
     """The three nights: of each its losses, its starts, its job's output."""
+    return recorded(whole, same, moved)
+
+
+def recorded(
+    *nights: Callable[[Slurm], dict[str, object]],
+) -> dict[str, object]:
+    """What each of these gives, by its name; when, and with what."""
     with slurm.cluster(hosts=2, grace=60) as cluster:
-        nights = {
-            "whole": whole(cluster),
-            "same": same(cluster),
-            "moved": moved(cluster),
-        }
+        found = {night.__name__: night(cluster) for night in nights}
         said = cluster.run("srun", "--version").stdout.split()[1]
     return {
         "recorded": date.today().isoformat(),
         "versions": {"slurm": said, "jax": version("jax")},
-        "nights": nights,
+        "nights": found,
     }
 
 
@@ -59,9 +64,7 @@ def same(cluster: Slurm) -> dict[str, object]:
     """Preempted, then killed; the same job, requeued each time."""
     job = submit(cluster, "same", 4)
     until(lambda: step_of("same") >= 25, "step 25")
-    Path("urgent.sbatch").write_text(URGENT)
-    urgent = ("--partition=urgent", "--nodes=2", "--exclusive")
-    cluster.submit(*urgent, "--output=urgent.out", "urgent.sbatch")
+    preempt(cluster)
     until(lambda: starts_of("same") == 2, "the second start")
     until(lambda: step_of("same") >= 55, "step 55")
     os.kill(process_of("1", "same"), signal.SIGKILL)
@@ -86,7 +89,21 @@ def moved(cluster: Slurm) -> dict[str, object]:
     return told_of("moved")
 
 
-def submit(cluster: Slurm, name: str, devices: int, *shape: str) -> int:
+def preempt(cluster: Slurm) -> None:
+    """An urgent job wants all nodes."""
+    Path("urgent.sbatch").write_text(URGENT)
+    urgent = ("--partition=urgent", "--nodes=2", "--exclusive")
+    cluster.submit(*urgent, "--output=urgent.out", "urgent.sbatch")
+
+
+def submit(
+    cluster: Slurm,
+    name: str,
+    devices: int,
+    *shape: str,
+    steps: int = STEPS,
+    more: Mapping[str, str] = {},
+) -> int:
     """Hand the night in as a reader would; a step takes 0.1 s longer, so that
     there is time to strike."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("MINIPOD_")}
@@ -95,15 +112,17 @@ def submit(cluster: Slurm, name: str, devices: int, *shape: str) -> int:
     env["PATH"] = f"{Path(sys.executable).parent}:{env['PATH']}"
     output = f"--output={name}.out"
     return cluster.submit(
-        *shape, output, "night.sbatch", name, str(STEPS), env=env
+        *shape, output, "night.sbatch", name, str(steps), env=env | dict(more)
     )
 
 
-def ended(cluster: Slurm, job: int) -> None:
+def ended(cluster: Slurm, job: int, seconds: float = 120) -> None:
     """Wait for the end of a job that may be requeued on its way."""
+    ends = "COMPLETED", "CANCELLED", "FAILED", "TIMEOUT"
     until(
-        lambda: cluster.job(job).get("JobState") in ("COMPLETED", "CANCELLED"),
+        lambda: cluster.job(job).get("JobState") in ends,
         f"the end of job {job}",
+        seconds,
     )
 
 
@@ -142,23 +161,24 @@ def process_of(number: str, name: str) -> int:
     raise ProcessLookupError(f"process {number} of {name} is not there")
 
 
-def told_of(name: str) -> dict[str, object]:
+def told_of(name: str) -> dict[str, Any]:
     """What stays of a night: losses, (seconds, step) of each start, output."""
     log = [entry for entry in log_of(name) if entry[4].startswith("loss 0")]
     first = log[0][2]
     starts: dict[int, list[tuple[float, int]]] = {}
     for start, step, clock, *_ in log:
         starts.setdefault(start, []).append((round(clock - first, 2), step))
-    out = Path(f"{name}.out").read_text()
-    ours = r"(begins|told|loss of|ended|process|check).*"
+    out, losses = Path(f"{name}.out").read_text(), Path(name, "losses.json")
+    ours = r"^(begins|told|loss of|ended|process|check|a person).*"
     return {
-        "losses": json.loads(Path(name, "losses.json").read_text()),
+        "losses": json.loads(losses.read_text()) if losses.exists() else [],
         "starts": list(starts.values()),
-        "output": [m[0] for m in re.finditer(ours, out)],
+        "output": [m[0] for m in re.finditer(ours, out, re.M)],
     }
 
 
-def main() -> None:
+def write(name: str, record: Callable[[], dict[str, object]]) -> None:
+    """What `record` gives, in a folder of its own, as a file of this one."""
     if reason := slurm.why_not():
         raise SystemExit(reason)
     before = os.getcwd()
@@ -170,7 +190,7 @@ def main() -> None:
         finally:
             os.chdir(before)
     text = json.dumps(found, indent=None, ensure_ascii=False)
-    (HERE / "night.json").write_text(text.replace('}, "', '},\n"') + "\n")
+    (HERE / name).write_text(text.replace('}, "', '},\n"') + "\n")
 
 
 def prepare(folder: Path) -> None:
@@ -182,4 +202,4 @@ def prepare(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    write("night.json", record)

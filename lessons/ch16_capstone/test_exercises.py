@@ -1,5 +1,7 @@
 """The checks of ch16_capstone: four milestones, none needs a cluster."""
 
+from itertools import islice
+
 import jax
 import numpy as np
 import pytest
@@ -15,24 +17,23 @@ def test_next_rows(check):
             ({"epoch": epoch, "next": 24}, 30, 8, 1, 2),  # the rest is short
             ({"epoch": epoch, "next": 18}, 18, 6, 0, 1),  # nothing is left
             ({"epoch": epoch, "next": 16}, 24, 8, 3, 4),  # it just fits
+            ({"epoch": epoch, "next": 20}, 45, 8, 1, 2),  # 10 a batch before
         ]
 
     def oracle(saved, count, size, process, processes):
-        def batches():  # of all epochs, as if one process had never stopped
-            epoch = 0
+        def rows():  # of all epochs that are left, one by one
+            epoch, taken = saved["epoch"], saved["next"]
             while True:
                 shuffled = np.random.default_rng([16, epoch])
-                rows = list(shuffled.permutation(count))
-                for k in range(count // size):
-                    yield epoch, k, rows[k * size : (k + 1) * size]
-                epoch += 1
+                left = list(shuffled.permutation(count))[taken:]
+                for n in range(len(left) - len(left) % size):
+                    yield epoch, taken + n + 1, left[n]
+                epoch, taken = epoch + 1, 0
 
-        for epoch, k, batch in batches():
-            if (epoch, k * size) >= (saved["epoch"], saved["next"]):
-                share = size // processes
-                mine = batch[process * share : (process + 1) * share]
-                after = {"epoch": epoch, "next": (k + 1) * size}
-                return np.array(mine), after
+        batch = list(islice(rows(), size))
+        share = size // processes
+        mine = [row for *_, row in batch[process * share :]][:share]
+        return np.array(mine), {"epoch": batch[-1][0], "next": batch[-1][1]}
 
     check(cases, oracle=oracle, values=("id", "index"))
 
@@ -79,6 +80,7 @@ def test_newest_whole(check):
         no_end = {"part-0": 9999, "part-1": 9999}
         more = w[6] | {"notes.txt": 12}
         left_over = w[0] | {"part-3": 7}  # of a run with more processes
+        one_more = w[6] | {"part-2": 7}  # of one with one more
         cut_off = w[1] | {"part-1.tmp": 8}  # begins with "part-", too
         return [
             ({"step-80": w[2], "step-100": w[1], "step-90": w[0]},),
@@ -91,6 +93,7 @@ def test_newest_whole(check):
             ({"step-1_0": w[0], "step-7 ": w[1], "step-4": w[3]},),
             ({"step-11": whole(rng, 11), "step-6": w[0]},),
             ({"step-9": left_over, "step-4": w[1]},),
+            ({"step-6": one_more, "step-3": w[4]},),
             ({"step-9": cut_off, "step-8": w[2]},),
             ({},),
         ]  # fmt: skip

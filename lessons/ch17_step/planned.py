@@ -90,7 +90,6 @@ zero_3_bf16 = partial(small, stage="ZeRO-3", dtype=BF16)
 
 one = partial(program, sizes=ONE, rows=2, dtype=BF16)
 one_dp = partial(one, stage="DP", keep=nothing)
-one_zero_1 = partial(one, stage="ZeRO-1", keep=nothing)
 eight = partial(program, sizes=EIGHT, rows=4, dtype=BF16)
 for name, keep in KEPT.items():
     globals()[f"one_{name}"] = partial(one, stage="ZeRO-3", keep=keep)

@@ -123,7 +123,8 @@ def test_summed_in_f32(check):
         for n, micro, d, k, most in ((8, 24, 4, 3, 3), (4, 40, 3, 2, 15)):
             mesh = line(n)
             near = rng.integers(1, most + 1, (d, k)) + 2.0**-10  # no bf16
-            x = rng.integers(1, most + 1, (micro, n, d))
+            # A row for each device: two on one would be added in bf16.
+            x = rng.integers(1, most + 1, (micro, mesh.size, d))
             x = jnp.asarray(x, jnp.bfloat16)
             x = placed(mesh, x, None, "data")
             w = placed(mesh, np.float32(near))

@@ -22,10 +22,21 @@ def at(tree, specs):
 
 def state_specs(params, specs, opt=opt):
     """A spec for each array of the optimizer's state, from the parameters'."""
+
+    def left_out(x):
+        return isinstance(x, optax.MaskedNode)
+
+    def its(x, w, spec):
+        if not left_out(x) and x.shape != w.shape:
+            raise ValueError(
+                f"the state has {x.shape} for a parameter of {w.shape}: "
+                "such an optimizer needs a rule of its own"
+            )
+        return x if left_out(x) else spec
+
     state = jax.eval_shape(opt.init, params)
-    return optax.tree_map_params(
-        opt, lambda _, s: s, state, specs, transform_non_params=lambda _: P()
-    )
+    how = {"transform_non_params": lambda _: P(), "is_leaf": left_out}
+    return optax.tree_map_params(opt, its, state, params, specs, **how)
 
 
 def gradients(p, parts, specs, g_specs, **how):
@@ -46,7 +57,11 @@ def gradients(p, parts, specs, g_specs, **how):
         return jax.tree.map(jnp.add, total, (value, g)), None
 
     zeros = {n: jax.reshard(jnp.zeros(w.shape), where(n)) for n, w in p.items()}
-    (value, g), _ = lax.scan(add, (jnp.float32(0), zeros), parts)
+    total = jnp.float32(0), zeros
+    if len(parts) == 1:  # no loop of one turn: libtpu runs its forward twice
+        (value, g), _ = add(total, parts[0])
+    else:
+        (value, g), _ = lax.scan(add, total, parts)
     return jax.tree.map(lambda x: x / len(parts), (value, at(g, g_specs)))
 
 

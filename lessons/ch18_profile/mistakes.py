@@ -48,6 +48,14 @@ def best_change__divided(times, changes):
     return _bound(times), best if steps[best] < max(times.values()) else None
 
 
+def best_change__bound_afterwards(times, changes):
+    steps = {n: max(_after(times, f).values()) for n, f in changes.items()}
+    best = min(steps, key=steps.get)
+    if steps[best] >= max(times.values()):
+        return _bound(times), None
+    return _bound(_after(times, changes[best])), best
+
+
 def _starts(events, in_order=True):
     found = defaultdict(list)
     ordered = sorted(events, key=lambda e: e[2]) if in_order else events
@@ -131,6 +139,24 @@ def waited_for__everyone_later(events):
     return _most(waited)
 
 
+def waited_for__in_the_lists_order_by_name(events):
+    met, seen = defaultdict(list), defaultdict(int)
+    for device, name, start, _ in events:
+        if name in COLLECTIVES:
+            seen[device, name] += 1
+            met[name, seen[device, name]].append((start, device))
+    waited = defaultdict(float)
+    for turn in met.values():
+        last, device = max(turn)
+        waited[device] += sum(last - start for start, _ in turn)
+    return _most(waited)
+
+
+def waited_for__all_reduces_only(events):
+    waited = _waited(_starts([e for e in events if e[1] == "all-reduce"]))
+    return _most(waited)
+
+
 def _joined(spans):
     found = []
     for a, b in sorted(spans):
@@ -194,3 +220,19 @@ def exposed__only_the_uncovered(products, collectives):
             if any(a <= start and end <= b for a, b in alone)
         )
     )
+
+
+def exposed__whole_milliseconds(products, collectives):
+    def ticks(spans):
+        return {t for a, b in spans for t in range(int(a), int(b))}
+
+    return float(len(ticks(collectives) - ticks(products)))
+
+
+def exposed__hidden_at_the_start(products, collectives):
+    alone = [
+        (a, b)
+        for a, b in collectives
+        if not any(s <= a < e for s, e in products)
+    ]
+    return float(sum(b - a for a, b in _joined(alone)))

@@ -1,7 +1,10 @@
 """Every way for four shapes: by formula, as compiled, and what it takes."""
 
+from operator import gt
+
 import jax
 import jax.numpy as jnp
+import numpy as np
 from bill import compiled, cut, figures, with_gradient
 from jax import NamedSharding, P
 from jax.sharding import AxisType
@@ -25,9 +28,13 @@ CASES = [  # heads of q, of k; positions; sequences; the mesh
 ]
 
 
-def rows(sends):
-    """A line each, in order; sends(q, kv, n): the formulas, {way: (forward,
-    with the gradient)}. AssertionError where one is not what is compiled."""
+def rows(sends, works):
+    """Lines, a table for each case, in order.
+
+    sends(q, kv, n) and works(n): the formulas, by way. AssertionError where
+    bytes or products are not those of the compiled programs, or where a
+    program has less beside its arrays than the scores alone.
+    """
     for heads, groups, length, batch, axes in CASES:
         kinds = (AxisType.Auto,) * len(axes)
         mesh = jax.make_mesh(tuple(axes.values()), tuple(axes), kinds)
@@ -40,11 +47,15 @@ def rows(sends):
             jax.ShapeDtypeStruct(s, jnp.float32, sharding=place) for s in shapes
         ]
         q, kv = (4 * a.size // mesh.size for a in arrays[:2])
-        formula = sends(q, kv, axes["s"])
+        formula, shares = sends(q, kv, axes["s"]), works(axes["s"])
+        pairs = batch * heads * length**2 // mesh.size  # of a device
         yield (
             f"{heads}/{groups} heads, {length} positions, batch {batch}, {axes}"
         )
-        yield "            sent, forward     and back    beside (KiB)     MFLOP"
+        yield (
+            "                 sent (bytes)    beside (KiB)"
+            "    scores (KiB)         MFLOP"
+        )
         for name, way in WAYS.items():
             f = cut(way, mesh, data)
             try:
@@ -55,11 +66,17 @@ def rows(sends):
             except ValueError as error:
                 yield f"  {name:9} {str(error)[:64]}"
                 continue
-            (sent, one, flops), (both, two, more) = (
-                figures(p) for p in programs
-            )
-            assert (sent, both) == formula[name], (name, sent, both, formula)
-            yield (
-                f"  {name:9} {sent:13,} {both:12,} {one:7,.0f} {two:7,.0f}"
-                f" {flops:6.1f} {more:6.1f}"
+            sent, beside, flops = zip(*map(figures, programs), strict=True)
+            products = [4 * 32 * pairs * n / 1e6 for n in shares[name][:2]]
+            scores = [4 * pairs * n / 2**10 for n in shares[name][2:]]
+            assert sent == formula[name], (name, sent, formula)
+            assert np.allclose(flops, products), (name, flops, products)
+            assert all(map(gt, beside, scores)), (name, beside, scores)
+            yield "".join(
+                (
+                    f"  {name:9}",
+                    *(f"{n:10,}" for n in sent),
+                    *(f"{n:8,.0f}" for n in (*beside, *scores)),
+                    *(f"{n:7.1f}" for n in flops),
+                )
             )

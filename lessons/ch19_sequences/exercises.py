@@ -67,7 +67,7 @@ def window_attention(
     makes at most 1.5 times the products of the solution, which computes 1 + `back`
     pairs of blocks.
 
-    序列已经切开，每个位置只看它最近的几个位置。
+    序列已经切开，每个位置只看自己和前面最近的几个位置。
 
     q、k、v：f32[b, T, h, d]，4 维依次是批次、位置、头、头的宽度。沿位置切开，即 `P(None, "s")`，所以
     每个设备各有 q、k、v 的一块，每块是按顺序的 T / n 个位置；T 能被 n 整除。得分是查询与键的内积
@@ -75,8 +75,9 @@ def window_attention(
     window：Python 整数，不是数组，≥ 2；位置 p 的查询看得到位置 p - window + 1 … p，其中小于 0 的不算。
     mesh：n ≥ 2 个设备，只有一个 Auto 轴 "s"。
     返回注意力的结果 f32[b, T, h, d]，分片方式与 q 相同。函数会用 `jit` 编译。
-    预算：只用 collective-permute。窗口往前够到 back 块，back 是 (window - 1) / (T / n) 向上取整，
-    最多 n - 1；每个设备最多发送 back 块 k 和 back 块 v。除输入和结果以外，最多再占用 12 对块的得分
+    预算：只用 collective-permute。窗口往前够到 back 块，back 由 (window - 1) /
+    (T / n) 向上取整得到，最多 n - 1；每个设备最多发送 back 块 k 和 back 块 v。
+    除输入和结果以外，最多再占用 12 对块的得分
     （每对是 f32[b, h, T / n, T / n]）和 24 块 k 所占的内存。乘法量最多是解答的 1.5 倍，解答一共算
     1 + back 对块。
     """
@@ -102,7 +103,7 @@ def ulysses_grouped(
     k, it sends at most (n-1)/n * (2 * Q + 2 * K * n / g) bytes: q and the result
     once each, k and v once each with every head written n / g times.
 
-    键的头数比设备少时的 Ulysses。
+    键的头比设备少，请写出这时的 Ulysses。
 
     q：f32[b, T, h, d]，4 维依次是批次、位置、头、头的宽度。沿位置切开，即 `P(None, "s")`；T 和 h 都能被
     n 整除。
@@ -111,8 +112,8 @@ def ulysses_grouped(
     mesh：n 个设备，只有一个 Auto 轴 "s"。
     返回因果注意力的结果 f32[b, T, h, d]，仍然沿位置切开，与 q 相同。得分是查询与键的内积除以 √d。
     函数会用 `jit` 编译。
-    预算：只用 all-to-all。一个设备的一块 q 是 Q 字节，一块 k 是 K 字节，它最多发送
-    (n-1)/n * (2 * Q + 2 * K * n / g) 字节，也就是 q 和结果各换一次，k 和 v 把每个头写 n / g 遍之后
+    预算：只用 all-to-all。一个设备的一块 q 是 Q 字节，一块 k 是 K 字节，这个设
+    备最多发送 (n-1)/n * (2 * Q + 2 * K * n / g) 字节，也就是 q 和结果各换一次，k 和 v 把每个头写 n / g 遍之后
     也各换一次。
     """
     # TODO: which head of k and v does each device need for its heads of q?

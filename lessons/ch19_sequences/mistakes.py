@@ -27,6 +27,11 @@ def merge_parts__not_shifted(values, tops, totals):
     return values / (totals * scale).sum(axis=0)[:, None]
 
 
+def merge_parts__tops_alone(values, tops, totals):
+    each = values / jnp.where(totals > 0, totals, 1)[..., None]
+    return jnp.einsum("ni,nid->id", jax.nn.softmax(tops, axis=0), each)
+
+
 def _part(q, k, v, far, window):
     seen = (far >= 0) & (far < window)
     scores = jnp.einsum("bihd,bjhd->bhij", q, k) * q.shape[-1] ** -0.5
@@ -62,17 +67,22 @@ def _window(
     owner=lambda i, r, n: (i - r) % n,
     far=_far,
     merge=_merge,
+    to=lambda j, n: (j + 1) % n,
 ):
     n = mesh.size
-    ahead = [(j, (j + 1) % n) for j in range(n)]
+    pairs = [(j, to(j, n)) for j in range(n) if to(j, n) < n]
 
     def on_each(q, k, v):
         i, t = lax.axis_index("s"), q.shape[1]
-        state = _part(q, k, v, far(i, i, t), window)
-        for r in range(1, turns + 1):
-            k, v = (lax.ppermute(x, "s", ahead) for x in (k, v))
+
+        def turn(carry, r):
+            state, k, v = carry
+            k, v = (lax.ppermute(x, "s", pairs) for x in (k, v))
             new = _part(q, k, v, far(i, owner(i, r, n), t), window)
-            state = merge(state, new)
+            return (merge(state, new), k, v), None
+
+        begin = _part(q, k, v, far(i, i, t), window), k, v
+        (state, _, _), _ = lax.scan(turn, begin, jnp.arange(1, turns + 1))
         return (state[0] / state[2]).swapaxes(1, 2)
 
     cut = P(None, "s")
@@ -131,6 +141,34 @@ def window_attention__all_at_once(q, k, v, window, mesh):
     return f(q, k, v)
 
 
+def window_attention__zeros_seen(q, k, v, window, mesh):
+    return _window(
+        q,
+        k,
+        v,
+        window,
+        mesh,
+        _back(q, window, mesh),
+        owner=lambda i, r, n: i - r,
+        to=lambda j, n: j + 1,
+    )
+
+
+def window_attention__across_the_ends(q, k, v, window, mesh):
+    turns = _back(q, window, mesh)
+    return _window(q, k, v, window, mesh, turns, owner=lambda i, r, n: i - r)
+
+
+def window_attention__rounded_down(q, k, v, window, mesh):
+    turns = (window - 1) // (q.shape[1] // mesh.size)
+    return _window(q, k, v, window, mesh, min(turns, mesh.size - 1))
+
+
+def window_attention__sent_back(q, k, v, window, mesh):
+    turns = _back(q, window, mesh)
+    return _window(q, k, v, window, mesh, turns, to=lambda j, n: (j - 1) % n)
+
+
 def _there(x):
     return lax.all_to_all(x, "s", split_axis=2, concat_axis=1, tiled=True)
 
@@ -139,11 +177,15 @@ def _home(x):
     return lax.all_to_all(x, "s", split_axis=1, concat_axis=2, tiled=True)
 
 
-def _ulysses(q, k, v, mesh, more, causal=True, back=_home):
+def _causal(t, i):
+    return jnp.arange(t)[:, None] >= jnp.arange(t)
+
+
+def _ulysses(q, k, v, mesh, more, seen=_causal, back=_home):
     def on_each(q, k, v):
         q, k, v = _there(q), _there(more(k, q)), _there(more(v, q))
-        out = jax.nn.dot_product_attention(q, k, v, is_causal=causal)
-        return back(out)
+        mask = seen(q.shape[1], lax.axis_index("s"))[None, None]
+        return back(jax.nn.dot_product_attention(q, k, v, mask=mask))
 
     cut = P(None, "s")
     out = cut if back is _home else P(None, None, "s")
@@ -170,11 +212,26 @@ def _enough(mesh):
 
 
 def ulysses_grouped__not_causal(q, k, v, mesh):
-    return _ulysses(q, k, v, mesh, _enough(mesh), causal=False)
+    return _ulysses(
+        q, k, v, mesh, _enough(mesh), seen=lambda t, i: jnp.ones((t, t), bool)
+    )
 
 
 def ulysses_grouped__by_heads(q, k, v, mesh):
     return _ulysses(q, k, v, mesh, _enough(mesh), back=lambda x: x)
+
+
+def ulysses_grouped__mask_moved_on(q, k, v, mesh):
+    def seen(t, i):
+        first = i * (t // mesh.size)
+        return first + jnp.arange(t)[:, None] >= jnp.arange(t)
+
+    return _ulysses(q, k, v, mesh, _enough(mesh), seen=seen)
+
+
+def ulysses_grouped__divided_by_copies(q, k, v, mesh):
+    out = _ulysses(q, k, v, mesh, _enough(mesh))
+    return out / (mesh.size // k.shape[2])
 
 
 def _rotated(x, mesh, places):
@@ -213,6 +270,14 @@ def rotary__neighbours(x, mesh):
     return f(x)
 
 
+def rotary__both_in_order(x, mesh):
+    def places(i, t):
+        at = i * (t // 2) + jnp.arange(t // 2)
+        return jnp.concatenate([at, at + mesh.size * (t // 2)])
+
+    return _rotated(x, mesh, places)
+
+
 def _cheapest(groups, n, ring, ulysses, divides=True):
     if divides and groups % n or ulysses >= ring:
         return "ring", ring
@@ -236,3 +301,30 @@ def cheapest_way__always_divides(heads, groups, block, n):
 def cheapest_way__result_stays(heads, groups, block, n):
     ulysses = (n - 1) * (block * heads // groups + 2 * block) // n
     return _cheapest(groups, n, 2 * (n - 1) * block, ulysses)
+
+
+def cheapest_way__own_piece_sent(heads, groups, block, n):
+    ulysses = 2 * (block * heads // groups + block)
+    return _cheapest(groups, n, 2 * (n - 1) * block, ulysses)
+
+
+def cheapest_way__full_circle(heads, groups, block, n):
+    ulysses = 2 * (n - 1) * (block * heads // groups + block) // n
+    return _cheapest(groups, n, 2 * n * block, ulysses)
+
+
+def cheapest_way__half_the_ring(heads, groups, block, n):
+    ulysses = 2 * (n - 1) * (block * heads // groups + block) // n
+    return _cheapest(groups, n, (n - 1) * block, ulysses)
+
+
+def cheapest_way__queries_travel(heads, groups, block, n):
+    query = block * heads // groups
+    ulysses = 2 * (n - 1) * (query + block) // n
+    return _cheapest(groups, n, (n - 1) * (query + 2 * block), ulysses)
+
+
+def cheapest_way__enough_groups(heads, groups, block, n):
+    ulysses = 2 * (n - 1) * (block * heads // groups + block) // n
+    ring = 2 * (n - 1) * block
+    return _cheapest(groups, n, ring, ulysses, divides=groups < n)

@@ -165,10 +165,11 @@ def test_cheapest_way(check):
         shapes = [  # the ring, for it sends less, or Ulysses cannot; Ulysses
             (64, 8, 8), (128, 8, 4), (8, 4, 8), (16, 4, 3), (8, 8, 2),
             (24, 8, 4), (16, 16, 16), (8, 8, 8), (32, 8, 8), (12, 6, 6),
+            (12, 12, 8),
         ]  # fmt: skip
         return [
             (heads, groups, n * int(rng.integers(100, 1000)) * 4, n)
-            for heads, groups, n in (shapes[i] for i in rng.permutation(10))
+            for heads, groups, n in (shapes[i] for i in rng.permutation(11))
         ]
 
     def oracle(heads, groups, block, n):

@@ -194,12 +194,14 @@ for plan in (
 beside = lesson.parents[1] / "lessons/ch15_pods/published.json"
 cases = json.loads(beside.read_text("utf-8"))["rows"].values()
 cases = [c for c in cases if c["model"] == "llama3"]
-print("x,y,z  batch length kind      longest schedule      sum published")
+print("x,y,z  batch length kind      longest schedule      sum published tok/s")
 for c in cases:
     f, mesh = c["figures"], ",".join(map(str, c["mesh"]))
     kinds = [f[name] for name in ("compute", "memory", "network")]
     times = max(kinds), f["seconds"], sum(kinds), c["published"]
     line = "".join(f"{1e3 * t:9.2f}" for t in times)
+    if c["kind"] in ("decode", "kernel"):
+        line += f"{1 / c['published']:6.0f}"
     print(f"{mesh:6} {c['batch']:5} {c['length']:6} {c['kind']:8} {line}")
 
 # %% bounds

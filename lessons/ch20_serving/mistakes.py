@@ -113,6 +113,15 @@ def attend_cut__own_rows(q, k, v, filled, mesh):
     )(q, k, v, filled)
 
 
+def attend_cut__mean_of_seeing(q, k, v, filled, mesh):
+    def combine(scores, v):
+        values, top, total = _part(scores, v)
+        sees = (top > LOW).any().astype(values.dtype)
+        return lax.psum(values / total * sees, "s") / lax.psum(sees, "s")
+
+    return _attend(q, k, v, filled, mesh, combine)
+
+
 def _written(cache, new, at, mesh, write):
     """write(cache, new, row): row is counted from the device's first."""
 
@@ -172,7 +181,45 @@ def write_token__added(cache, new, at, mesh):
     return _written(cache, new, at, mesh, write)
 
 
-def _step(x, w, k, v, at, mesh, seen=None, first=True, tiled=False):
+def write_token__moved_until_it_fits(cache, new, at, mesh):
+    def write(cache, new, row):
+        row = jnp.where(row < 0, row + len(cache), row)
+        return cache.at[jnp.clip(row, 0, len(cache) - 1)].set(new)
+
+    return _written(cache, new, at, mesh, write)
+
+
+def write_token__in_turn(cache, new, at, mesh):
+    def on_each(cache, new, at):
+        here = lax.axis_index("s") + jnp.arange(len(cache)) * mesh.size == at
+        return jnp.where(here[:, None, None], new, cache)
+
+    return jax.shard_map(
+        on_each, mesh=mesh, in_specs=(P("s"), P(), P()), out_specs=P("s")
+    )(cache, new, at)
+
+
+def _repeated(a, h):
+    return jnp.repeat(a, h // a.shape[2], axis=2)
+
+
+def _tiled(a, h):
+    return jnp.tile(a, (1, 1, h // a.shape[2], 1))
+
+
+def _step(
+    x,
+    w,
+    k,
+    v,
+    at,
+    mesh,
+    seen=lambda t, at: t <= at,
+    first=True,
+    choose=_repeated,
+    normalised=jax.nn.softmax,
+    join=lax.psum,
+):
     def on_each(x, w, k, v, at):
         q, new_k, new_v = (
             jnp.einsum("bD,Dhd->bhd", x, w[name]) for name in "qkv"
@@ -180,19 +227,12 @@ def _step(x, w, k, v, at, mesh, seen=None, first=True, tiled=False):
         old = k, v
         k, v = k.at[:, at].set(new_k), v.at[:, at].set(new_v)
         use_k, use_v = (k, v) if first else old
-        copies = q.shape[1] // k.shape[2]
-        use_k, use_v = (
-            jnp.tile(a, (1, 1, copies, 1))
-            if tiled
-            else jnp.repeat(a, copies, axis=2)
-            for a in (use_k, use_v)
-        )
+        use_k, use_v = (choose(a, q.shape[1]) for a in (use_k, use_v))
         scores = jnp.einsum("bhd,bthd->bht", q, use_k) * q.shape[-1] ** -0.5
-        places = jnp.arange(k.shape[1])
-        mask = places <= at if seen is None else seen(places, at)
-        weights = jax.nn.softmax(jnp.where(mask, scores, LOW))
+        mask = seen(jnp.arange(k.shape[1]), at)
+        weights = normalised(jnp.where(mask, scores, LOW))
         out = jnp.einsum("bht,bthd->bhd", weights, use_v)
-        return lax.psum(jnp.einsum("bhd,hdD->bD", out, w["o"]), "h"), k, v
+        return join(jnp.einsum("bhd,hdD->bD", out, w["o"]), "h"), k, v
 
     by_head, cut = P(None, "h"), P(None, None, "h")
     of_w = {"q": by_head, "k": by_head, "v": by_head, "o": P("h")}
@@ -217,7 +257,7 @@ def decode_step__before_writing(x, w, k, v, at, mesh):
 
 
 def decode_step__wrong_heads(x, w, k, v, at, mesh):
-    return _step(x, w, k, v, at, mesh, tiled=True)
+    return _step(x, w, k, v, at, mesh, choose=_tiled)
 
 
 def decode_step__heads_gathered(x, w, k, v, at, mesh):
@@ -245,6 +285,37 @@ def decode_step__heads_gathered(x, w, k, v, at, mesh):
         out_specs=(P(), cut, cut),
         check_vma=False,
     )(x, w, k, v, at)
+
+
+def decode_step__softmax_over_devices(x, w, k, v, at, mesh):
+    def normalised(scores):
+        top = lax.pmax(scores.max(-1, keepdims=True), "h")
+        weights = jnp.exp(scores - top)
+        return weights / lax.psum(weights.sum(-1, keepdims=True), "h")
+
+    return _step(x, w, k, v, at, mesh, normalised=normalised)
+
+
+def decode_step__denominators_summed(x, w, k, v, at, mesh):
+    def normalised(scores):
+        weights = jnp.exp(scores - scores.max(-1, keepdims=True))
+        return weights / lax.psum(weights.sum(-1, keepdims=True), "h")
+
+    return _step(x, w, k, v, at, mesh, normalised=normalised)
+
+
+def decode_step__heads_of_the_model(x, w, k, v, at, mesh):
+    copies = w["q"].shape[1] // w["k"].shape[1]
+
+    def choose(a, h):
+        head = lax.axis_index("h") * h + jnp.arange(h)
+        return a[:, :, head // copies]
+
+    return _step(x, w, k, v, at, mesh, choose=choose)
+
+
+def decode_step__mean(x, w, k, v, at, mesh):
+    return _step(x, w, k, v, at, mesh, join=lax.pmean)
 
 
 def _int8(q, k, v, on_scores, on_weights, after=1.0):
@@ -279,6 +350,33 @@ def attend_int8__one_scale(q, k, k_scale, v, v_scale):
     return _int8(q, k, v, *tops)
 
 
+def attend_int8__mean_scale(q, k, k_scale, v, v_scale):
+    return _int8(q, k, v, k_scale.T[:, None], v_scale.mean(0)[:, None, None])
+
+
+def attend_int8__product_in_int8(q, k, k_scale, v, v_scale):
+    h, d = q.shape
+    q = q.reshape(k.shape[1], -1, d)
+    step = jnp.abs(q).max(-1, keepdims=True) / 127
+    steps = jnp.round(q / step).astype(jnp.int8)
+    scores = jnp.einsum("gqd,tgd->gqt", steps, k) * step * d**-0.5
+    weights = jax.nn.softmax(scores * k_scale.T[:, None])
+    weights = weights * v_scale.T[:, None]
+    return jnp.einsum("gqt,tgd->gqd", weights, v.astype(q.dtype)).reshape(h, d)
+
+
+def attend_int8__not_scaled(q, k, k_scale, v, v_scale):
+    q = q * q.shape[1] ** 0.5
+    return _int8(q, k, v, k_scale.T[:, None], v_scale.T[:, None])
+
+
+def attend_int8__wrong_heads(q, k, k_scale, v, v_scale):
+    h, d = q.shape
+    q = q.reshape(-1, k.shape[1], d).swapaxes(0, 1).reshape(h, d)
+    out = _int8(q, k, v, k_scale.T[:, None], v_scale.T[:, None])
+    return out.reshape(k.shape[1], -1, d).swapaxes(0, 1).reshape(h, d)
+
+
 def step_bytes__weights_for_each(
     weights, position, heads, batch, length, n, rest
 ):
@@ -311,3 +409,32 @@ def step_bytes__one_sequence(weights, position, heads, batch, length, n, rest):
 def step_bytes__weights_whole(weights, position, heads, batch, length, n, rest):
     parts = math.gcd(heads, n) if rest == "copies" else n
     return weights + batch * length * position // parts
+
+
+def step_bytes__as_many_as_fit(
+    weights, position, heads, batch, length, n, rest
+):
+    parts = min(heads, n) if rest == "copies" else n
+    return weights // n + batch * length * position // parts
+
+
+def step_bytes__weights_cut_like_heads(
+    weights, position, heads, batch, length, n, rest
+):
+    held = math.gcd(heads, n)
+    parts = held if rest == "copies" else n
+    return weights // held + batch * length * position // parts
+
+
+def step_bytes__position_of_one_head(
+    weights, position, heads, batch, length, n, rest
+):
+    parts = math.gcd(heads, n) if rest == "copies" else n
+    return weights // n + batch * length * position * heads // parts
+
+
+def step_bytes__sequence_read_whole(
+    weights, position, heads, batch, length, n, rest
+):
+    parts = n if rest == "batch" else math.gcd(heads, n)
+    return weights // n + batch * length * position // parts

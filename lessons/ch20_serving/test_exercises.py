@@ -174,7 +174,7 @@ def test_step_bytes(check):
         shapes = [  # heads, devices, rest
             (8, 16, "copies"), (8, 16, "batch"), (8, 4, "copies"),
             (6, 4, "sequence"), (6, 4, "copies"), (8, 64, "copies"),
-            (1, 8, "sequence"), (3, 8, "copies"),
+            (1, 8, "sequence"), (3, 8, "copies"), (6, 16, "copies"),
         ]  # fmt: skip
         drawn = []
         for i in rng.permutation(len(shapes)):

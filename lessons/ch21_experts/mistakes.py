@@ -81,6 +81,18 @@ def queue__back_by_order(who, gate, experts):
     return place[order].reshape(who.T.shape).T
 
 
+def queue__only_chosen_experts(who, gate, experts):
+    e, g = who.T.reshape(-1), gate.T.reshape(-1)
+    order = _order(e, g)
+    _, first = jnp.unique(e[order], return_index=True, size=experts)
+    place = (jnp.arange(e.size) - first[e[order]]).astype(e.dtype)
+    return jnp.zeros_like(e).at[order].set(place).reshape(who.T.shape).T
+
+
+def queue__reshaped_at_once(who, gate, experts):
+    return _queue(who, gate, experts).T.reshape(who.shape)
+
+
 def _there(box):
     return lax.all_to_all(box, "e", 0, 1, tiled=True)
 
@@ -254,6 +266,16 @@ def balance_loss__mean_of_losses(p, who, real, mesh):
     return _on_each(p, who, real, mesh, of)
 
 
+def balance_loss__weighted_losses(p, who, real, mesh):
+    def of(p, who, real):
+        chosen, p, tokens = _sums(p, who, real)
+        loss = _loss(chosen, p, jnp.maximum(tokens, 1), who.shape[1])
+        total, tokens = lax.psum((loss * tokens, tokens), "e")
+        return total / tokens
+
+    return _on_each(p, who, real, mesh, of)
+
+
 def balance_loss__mean_of_means(p, who, real, mesh):
     def of(p, who, real):
         chosen, p, tokens = _sums(p, who, real)
@@ -322,6 +344,32 @@ def balance_loss__gathered(p, who, real, mesh):
     )(p, who, real)
 
 
+def balance_loss__squared_p(p, who, real, mesh):
+    def of(p, who, real):
+        _, p, tokens = lax.psum(_sums(p, who, real), "e")
+        return _loss(p, p, tokens, 1)
+
+    return _on_each(p, who, real, mesh, of)
+
+
+def balance_loss__p_of_choosers(p, who, real, mesh):
+    def of(p, who, real):
+        hot = (who[..., None] == jnp.arange(p.shape[1])).any(1) & real[:, None]
+        chosen, p = lax.psum((hot.sum(0), (p * hot).sum(0)), "e")
+        f = chosen / chosen.sum()
+        return len(f) * jnp.sum(f * p / jnp.maximum(chosen, 1))
+
+    return _on_each(p, who, real, mesh, of)
+
+
+def balance_loss__over_own_tokens(p, who, real, mesh):
+    def of(p, who, real):
+        chosen, p, tokens = lax.psum(_sums(p, who, real), "e")
+        return _loss(chosen / who.size, p / tokens, 1, 1)
+
+    return _on_each(p, who, real, mesh, of)
+
+
 def _smallest(queues, most, choices):
     capacity = 1
     while np.maximum(queues - capacity, 0).sum() > most * choices:
@@ -378,6 +426,31 @@ def capacity_for__tokens_lost(who, experts, devices, most):
     while (late >= capacity).mean() > most:
         capacity += 1
     return capacity
+
+
+def capacity_for__share_of_queues(who, experts, devices, most):
+    queues, capacity = _queues(who, experts, devices), 1
+    while (queues > capacity).sum() > most * queues.size:
+        capacity += 1
+    return capacity
+
+
+def capacity_for__columns_cut(who, experts, devices, most):
+    queues = _queues(who.T.reshape(-1, 1), experts, devices)
+    return _smallest(queues, most, who.size)
+
+
+def capacity_for__common_places(who, experts, devices, most):
+    queues, capacity = _queues(who, experts, 1), 1
+    while np.maximum(queues - devices * capacity, 0).sum() > most * who.size:
+        capacity += 1
+    return capacity
+
+
+def capacity_for__dealt_in_turn(who, experts, devices, most):
+    own = [who[i::devices] for i in range(devices)]
+    queues = _queues(np.concatenate(own), experts, devices)
+    return _smallest(queues, most, who.size)
 
 
 def _offsets(sent, bound, me, begin=None):
@@ -450,4 +523,17 @@ def ragged_offsets__of_the_whole_array(sent, bound, me):
 def ragged_offsets__not_to_itself(sent, bound, me):
     here, send, there, receive = _offsets(sent, bound, me)
     send[me] = receive[me] = 0
+    return here, send, there, receive
+
+
+def ragged_offsets__slots_alike(sent, bound, me):
+    here, send, there, receive = _offsets(sent, bound, me)
+    slot = max(map(max, sent))
+    return here, send, [min(bound, me * slot) for _ in there], receive
+
+
+def ragged_offsets__of_all_outputs(sent, bound, me):
+    here, send, there, receive = _offsets(sent, bound, me)
+    full = [min(bound, sum(column)) for column in zip(*sent, strict=True)]
+    there = [sum(full[:j]) + at for j, at in enumerate(there)]
     return here, send, there, receive

@@ -131,6 +131,11 @@ for way in "gpipe", "one_f_one_b":
     print(f", gradients differ by {stage.apart(told, slopes):.0e}")
 print("bytes of weights:", *(f"{one['bytes']:,}" for one in told))
 
+# %% as-it-ran
+from lanes import lanes
+
+pictures.play(lanes(stage.run("one_f_one_b", w, tokens[:4])))
+
 # %% in-step
 from schedule import in_step
 

@@ -16,10 +16,13 @@ def plan(rows):
     """(int32[tick, stage, 7], how many slots). A message gets a slot where it
     arrives, until the backward that reads it last. One past the last slot:
     nothing is written there, and zeros are read."""
-    stages, last = (
-        len(rows[0]),
-        max(op.part for row in rows for op in row if op),
-    )
+    placed = [(op, s) for row in rows for s, op in enumerate(row) if op]
+    stages, last = len(rows[0]), max(op.part for op, _ in placed)
+    for i, (op, s) in enumerate(placed):
+        if op.part % stages != s:
+            raise ValueError(f"{op} is on stage {s}, not {op.part % stages}")
+        if (op, s) in placed[:i]:
+            raise ValueError(f"{op} is there twice: it may take one tick")
     code = np.zeros((len(rows), stages, 7), np.int32)
     code[..., 3:] = NOWHERE
     slot, free, used = {}, [[] for _ in range(stages)], [0] * stages

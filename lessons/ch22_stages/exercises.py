@@ -144,7 +144,7 @@ def shared_gradient(g: jax.Array, mesh: Mesh) -> jax.Array:
     预算：只用 collective-permute，最多 2 次，每次一张表。
     """
     # TODO: who sends what to whom?
-    # TODO：谁把什么发给谁？
+    # TODO：哪个设备把什么发给哪个设备？
     raise NotImplementedError
 
 

@@ -7,37 +7,40 @@ from jax import P, lax
 
 def _table(stages, microbatches, **other):
     """By the rule. other: what may be kept on a stage ("most"), what is done
-    first ("first"), what a backward waits for ("follows")."""
+    first ("forward first"), which input goes back ("next"), what counts
+    already ("same tick", in the order "through")."""
     most = other.get("most", lambda s: stages - s)
-    rows, forward, back = [], [0] * stages, [0] * stages
+    choose = other.get("next", min)
+    rows, forward, kept = [], [0] * stages, [set() for _ in range(stages)]
     done = set()
 
     def can_go_back(s, seen):
-        m = back[s]
+        m = choose(kept[s], default=None)
         follows = s == stages - 1 or ("B", m, s + 1) in seen
-        if other.get("alone"):  # waits for nobody
-            follows = True
         return ("F", m, s) in seen and follows
 
     def can_go_on(s, seen):
         m = forward[s]
-        room = m < microbatches and m - back[s] < most(s)
+        room = m < microbatches and len(kept[s]) < most(s)
         return room and (s == 0 or ("F", m, s - 1) in seen)
 
-    while min(back) < microbatches:
+    while min(forward) < microbatches or any(kept):
         seen = done if other.get("same tick") else set(done)
-        row = []
-        for s in range(stages):
+        row = [""] * stages
+        for s in other.get("through", range(stages)):
             kinds = [k for k, can in (("B", can_go_back), ("F", can_go_on))
                      if can(s, seen)]  # fmt: skip
             if not kinds:
-                row.append("")
                 continue
             kind = kinds[-1] if other.get("forward first") else kinds[0]
-            counts = back if kind == "B" else forward
-            done.add((kind, counts[s], s))
-            row.append(f"{kind}{counts[s]}")
-            counts[s] += 1
+            m = choose(kept[s]) if kind == "B" else forward[s]
+            done.add((kind, m, s))
+            row[s] = f"{kind}{m}"
+            if kind == "B":
+                kept[s].remove(m)
+            else:
+                kept[s].add(m)
+                forward[s] += 1
         rows.append(row)
     return rows
 
@@ -67,6 +70,15 @@ def one_f_one_b__by_stage(stages, microbatches):
     return [
         list(lane) for lane in zip(*_table(stages, microbatches), strict=True)
     ]
+
+
+def one_f_one_b__back_in_the_same_tick(stages, microbatches):
+    through = range(stages)[::-1]
+    return _table(stages, microbatches, through=through, **{"same tick": True})
+
+
+def one_f_one_b__newest_first(stages, microbatches):
+    return _table(stages, microbatches, next=max)
 
 
 def _slots(rows, choose):
@@ -128,6 +140,22 @@ def slots__next_free(rows):
     return found
 
 
+def slots__free_once_sent(rows):
+    found, lanes = [], [*zip(*rows, strict=True)]
+    for lane, after in zip(lanes, [*lanes[1:], None], strict=True):
+        slot, taken = {}, {}
+        for tick, what in enumerate(lane):
+            if what[:1] == "F":
+                m = int(what[1:])
+                slot[m] = min({*range(len(taken) + 1)} - {*taken.values()})
+                taken[m] = slot[m]
+            read = after[tick] if after else what
+            if read[:1] == ("F" if after else "B"):
+                taken.pop(int(read[1:]), None)
+        found.append([slot[m] for m in sorted(slot)])
+    return found
+
+
 def _one_step(orders, w, x, y, rate, **other):
     last, parts = len(w) - 1, other.get("parts", len(x))
     left, came = [list(mine) for mine in orders], {}
@@ -146,10 +174,12 @@ def _one_step(orders, w, x, y, rate, **other):
         if kind == "F":
             kept[s][m] = a = came.pop(("F", m, s)) if s else x[m]
             most[s] = max(most[s], len(kept[s]))
-            came["F", m, s + 1] = stage(w[s], a)
+            came["F", m, s + 1] = out = stage(w[s], a)
+            if other.get("early slope") and s == last:
+                came["B", m, s] = 2 * (out - y[m]) / y.size
             return
         a = take(kept[s], m)
-        if s == last:
+        if s == last and ("B", m, s) not in came:
             dw, da = jax.grad(loss, (0, 1))(w[s], a, y[m])
         else:
             dw, da = jax.vjp(stage, w[s], a)[1](came.pop(("B", m, s)))
@@ -204,6 +234,11 @@ def one_step__last_microbatch(orders, w, x, y, rate):
 
 def one_step__never_dropped(orders, w, x, y, rate):
     return _one_step(orders, w, x, y, rate, take=lambda kept, m: kept[m])
+
+
+def one_step__updated_between_old_slope(orders, w, x, y, rate):
+    other = {"at once": True, "early slope": True}
+    return _one_step(orders, w, x, y, rate, **other)
 
 
 def _pipelined(w, head, x, y, mesh, **other):

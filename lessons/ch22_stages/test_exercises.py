@@ -90,8 +90,12 @@ def test_slots(check):
                 if rng.integers(5) == 0:
                     lane.append("")
             drawn.append(([[what] for what in lane],))
-        lane = "F0 F1 F2 B1 F3 B0 B2 F4 F5 B3 B5 B4".split()
-        drawn.append(([[what] for what in lane],))
+        for lane in (
+            "F0 F1 F2 B1 F3 B0 B2 F4 F5 B3 B5 B4",
+            "F0 F1 F2 B0 B1 F3 F4 B2 B3 F5 B4 B5",  # two are free at once
+            "F1 F0 F3 B1 F2 B0 B3 B2",  # forward, too, in another order
+        ):
+            drawn.append(([[what] for what in lane.split()],))
         return drawn
 
     def oracle(rows):

@@ -28,11 +28,13 @@ def from_state_dict(there: dict, tables: set[str]) -> dict:
 
     把 PyTorch 的权重换成 JAX 程序要的样子，各层叠在一起，供 `lax.scan` 使用。
 
-    there：NumPy 数组，键是 PyTorch 的名字，例如 "logits.weight"，下标为 2 的层则是 "blocks.2.up.weight"；先后次序不定。
+    there：一个字典，值是 NumPy 数组，键是 PyTorch 的名字，例如 "logits.weight"，
+    下标为 2 的层则是 "blocks.2.up.weight"；先后次序不定。
     各层的结构相同。
     tables：属于 nn.Embedding 的权重的名字。其他二维数组都是 nn.Linear 的权重，形状是 [out, in]。
     返回一个字典。不在各层里的数组名字不变。"blocks" 是一个字典，层里的每个数组占一个名字（如 "up.weight"），值是所有
-    层的这个数组，按层的次序沿新的下标为 0 的维叠起来。所有 Linear 的权重都变成 [in, out]，这样可以写 `x @ w`。
+    层的这个数组，按层的次序沿新增的一维（下标为 0）叠起来。所有 Linear 的权重
+    都变成 [in, out]，这样可以写 `x @ w`。
     """
     # TODO: what does the shape of a square matrix tell you?
     # TODO：方阵的形状能告诉你什么？
@@ -94,8 +96,8 @@ def global_batch(
 
     order：全部行的编号，已按这一轮打乱；每个进程里都相同。
     step：这一轮里的哪一步，从 0 数起；这一步的行是齐全的。
-    processes：进程数 n。DistributedSampler 把 order 开头的编号接到末尾，直到长度是 n 的倍数，然后进程 r 从下标 r 开始，
-    每隔 n 个取一个。
+    processes：进程数 n。DistributedSampler 把 order 开头的编号接到末尾，直到长
+    度是 n 的倍数，然后进程 r 从下标 r 开始，每 n 个取一个。
     rows：一个进程里一个微批次的行数。DataLoader 按次序把一个进程得到的编号切成这样的批次。
     micro：一步里的微批次数。
     返回 NumPy 数组 int[micro, processes * rows]：每个微批次里先是进程 0 的行，再是进程 1 的行，依此类推。
@@ -122,7 +124,8 @@ def clipped(grads: dict, specs: dict, most: float, mesh: Mesh) -> dict:
 
     grads：按名字存放的 f32 数组，布局如 specs 所示。
     specs：每个数组的 PartitionSpec，或者是 `P()`，每个设备上各有一份；或者是 `P("data")`，沿第 0 维切开。
-    most：允许的最大范数，大于 0。范数是所有数组的所有数的平方和再开方，每个数只算一次。
+    most：允许的最大范数，大于 0。范数是所有数组里所有数的平方和的平方根，每个
+    数只算一次。
     mesh：n 个设备，只有一个轴 "data"。
     返回布局不变的梯度：范数不超过 most 时原样返回，否则全部乘以 most / 范数。函数会用 `jit` 编译。
     预算：只用 all-reduce，每个数组 4 字节。
@@ -148,10 +151,11 @@ def which_default(
     根据前几步的损失，找出不一样的默认值。
 
     theirs：另一个程序各步的损失，f64，都大于 0。
-    runs：你的程序的损失，步数相同。名为 "none" 的一次照原样运行；此外，每个你怀疑的默认值各有一次，按你猜测的值设置，名字
-    就是它的名字。
+    runs：你的程序的损失，步数相同。名为 "none" 的一次照原样运行；此外，你怀疑
+    的每个默认值各有一次，设为你猜测的值，并以这个默认值的名字为名。
     rounding：舍入在任何一步里能造成的最大相对误差，即 |你的 / 对方的 - 1|。
-    返回在每一步都不超过 rounding 的那一次的名字；没有就返回 ""。不会有两个。
+    返回每一步的相对误差都不超过 rounding 的那一次的名字；没有就返回 ""。不会有
+    两个。
     """
     # TODO: is one step enough?
     # TODO：只看一步够吗？

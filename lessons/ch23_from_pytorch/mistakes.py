@@ -40,6 +40,30 @@ def from_state_dict__ordered_as_text(there, tables):
     return _taken(there, lambda name, w: name not in tables, key=str)
 
 
+def from_state_dict__as_they_come(there, tables):
+    seen = {}
+    names = [n for n in there if n.startswith("blocks.")]
+    for name in names:  # the n-th of a name, whatever its number says
+        _, _, of_a_layer = name.split(".", 2)
+        seen[name] = sum(n.split(".", 2)[2] == of_a_layer for n in seen)
+    numbered = {
+        f"blocks.{seen[n]}.{n.split('.', 2)[2]}" if n in seen else n: n
+        for n in there
+    }
+    return _taken(
+        {new: there[old] for new, old in numbered.items()},
+        lambda name, w: numbered[name] not in tables,
+    )
+
+
+def from_state_dict__reshaped(there, tables):
+    there = {
+        n: w if n in tables or w.ndim != 2 else w.reshape(w.shape[::-1])
+        for n, w in there.items()
+    }
+    return _taken(there, lambda name, w: False)
+
+
 def _multiple(m, whose, then, n):
     m = m * n if then == "psum" else m
     return float(m), whose if then == "nothing" else "all"
@@ -118,6 +142,21 @@ def global_batch__as_in_the_order(order, step, processes, rows, micro):
     need = rows * micro * processes
     found = _dealt(order, processes)[step * need : (step + 1) * need]
     return found.reshape(micro, -1)
+
+
+def global_batch__own_first_again(order, step, processes, rows, micro):
+    need = -(-len(order) // processes)
+    own = [order[r::processes] for r in range(processes)]
+    each = [np.array([*mine, *mine[: need - len(mine)]]) for mine in own]
+    return _side_by_side(each, step, rows, micro)
+
+
+def global_batch__micro_in_turn(order, step, processes, rows, micro):
+    padded, size = _dealt(order, processes), rows * micro
+    each = [
+        padded[r::processes][step * size :][:size] for r in range(processes)
+    ]
+    return np.concatenate([e.reshape(rows, micro).T for e in each], axis=1)
 
 
 def _clipped(grads, specs, mesh, on_each, check=True):
@@ -200,3 +239,31 @@ def which_default__last_step(theirs, runs, rounding):
 
 def which_default__nearest(theirs, runs, rounding):
     return min(runs, key=lambda name: _off(runs[name], theirs).max())
+
+
+def which_default__in_f32(theirs, runs, rounding):
+    for name, ours in runs.items():
+        if _off(np.float32(ours), np.float32(theirs)).max() <= rounding:
+            return name
+    return ""
+
+
+def which_default__means(theirs, runs, rounding):
+    for name, ours in runs.items():
+        if _off(np.mean(ours), np.mean(theirs)) <= rounding:
+            return name
+    return ""
+
+
+def which_default__differences_averaged(theirs, runs, rounding):
+    for name, ours in runs.items():
+        if _off(ours, theirs).mean() <= rounding:
+            return name
+    return ""
+
+
+def which_default__absolute(theirs, runs, rounding):
+    for name, ours in runs.items():
+        if np.abs(np.subtract(ours, theirs)).max() <= rounding:
+            return name
+    return ""

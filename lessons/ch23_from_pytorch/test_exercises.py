@@ -195,6 +195,14 @@ def test_which_default(check):
             runs = {"none": base * (1 + off), "eps": base * (1 + 1e-5)}
             as_lists = {n: [float(x) for x in r] for n, r in runs.items()}
             drawn.append(([float(x) for x in base], as_lists, rounding))
+        # All of these are numbers of f32, which cannot hold the difference;
+        # one step agrees, not the first.
+        held = [4.0, 3.5, 3.0, 2.5, 2.25, 2.0, 1.75, 1.5]
+        off = np.full(8, 3e-9)
+        off[3] = 0
+        none = [float(x) for x in held * (1 + off)]
+        near = {"none": none, "eps": held[::-1]}
+        drawn.append((held, near, 1e-12))
         return drawn
 
     def oracle(theirs, runs, rounding):

@@ -23,7 +23,7 @@ def budget(bill: list[dict]) -> int:
     "times" (how often it runs in one step). "op" is "all-reduce", "all-gather",
     "reduce-scatter", "all-to-all" or "collective-permute". "bytes" are those of the
     larger array: what an all-gather gives, what a reduce-scatter is given; elsewhere
-    both are alike. They are a multiple of n.
+    both are alike. "bytes" is always a multiple of n.
     Returns how many bytes one device sends in a step, by the ring model (in an
     all-to-all, each part is counted once, by the device that it comes from): the test
     `assert_traffic(step, ..., most=budget(bill))`, at most so many bytes, passes, and
@@ -34,8 +34,9 @@ def budget(bill: list[dict]) -> int:
     bill：程序里的集合通信。每一项有 "op"、"bytes"、"devices"（参与的设备数 n）和 "times"（一步里执行几次）。
     "op" 是 "all-reduce"、"all-gather"、"reduce-scatter"、"all-to-all" 或
     "collective-permute"。"bytes" 是较大的那个数组的字节数，即 all-gather 的结果、reduce-scatter 的输入；
-    其他操作的输入和结果一样大。它是 n 的倍数。
-    返回按环模型计算，一个设备在一步里发送多少字节，all-to-all 的每一块只在发出它的设备上算一次；用
+    其他操作的输入和结果一样大。"bytes" 总是 n 的倍数。
+    返回一个设备在一步里发送多少字节，按环模型计算，all-to-all 的每一块只在发出
+    它的设备上算一次；用
     `assert_traffic(step, ..., most=budget(bill))`，即最多这么多字节，测试会通过，再少一个字节就会失败。
     """
     # TODO: what does one device send in each of the five, and how often?
@@ -49,7 +50,7 @@ def first_bad(bill: Callable[[int], int], n: int) -> int:
     bill: bill(i) checks out commit i, from 0 to n - 1, compiles the step and returns the
     bytes that a device sends.
     n: the number of commits, 2 or more.
-    Bills also change a little: before the commit that is looked for they are at most 10 %
+    Bills also change a little: before the commit that is looked for they are at most 10%
     away from bill(0), from it on they are at least 1.8 times bill(0). Commit 0 is good,
     commit n - 1 is bad.
     Returns the number of the first bad commit.
@@ -60,10 +61,11 @@ def first_bad(bill: Callable[[int], int], n: int) -> int:
 
     bill：bill(i) 取出提交 i（从 0 到 n - 1），编译训练步，返回一个设备发送的字节数。
     n：提交的个数，至少为 2。
-    通信量也会小幅变化：在要找的提交之前，与 bill(0) 最多相差 10 %；从它开始，至少是 bill(0) 的 1.8 倍。提交 0
+    通信量也会小幅变化：在要找的提交之前，与 bill(0) 最多相差 10%；从它开始，至少是 bill(0) 的 1.8 倍。提交 0
     是好的，提交 n - 1 是坏的。
     返回第一个坏提交的编号。
-    预算：最多调用 bill `1 + (n - 1).bit_length()` 次，再多一次就会抛出 RuntimeError。
+    预算：bill 最多调用 `1 + (n - 1).bit_length()` 次，再多一次就会抛出
+    RuntimeError。
     """
     # TODO: what do you know of the commits before a good one, and after a bad one?
     # TODO：一个提交是好的，说明它前面的怎样？一个提交是坏的，说明它后面的怎样？
@@ -119,7 +121,8 @@ def apart_after_restart(
     save、load：save(state) 是检查点的内容，一段文本；load(text) 由它得到状态。
     batches：每一步一个批次。
     at：训练在步骤 at（从 0 数起）之前停下，再从当时写的检查点继续。
-    返回第一个损失不同的步骤的编号，不同是指与从未停过的训练的损失相差超过后者的 1e-9；没有这样的步骤时返回 -1。
+    返回损失不同的第一个步骤的编号，不同是指与从未停过的训练的损失相差超过后者
+    的 1e-9 倍；没有这样的步骤时返回 -1。
     """
     # TODO: two trainings; through what does the second one's state go?
     # TODO：训练两次；第二次的状态要经过什么？
@@ -139,7 +142,7 @@ def changed(
 
     before、after：按名字存放的数字，没有负数。没有写出的数字是 0。
     within：与原来相比允许相差几分之几，不小于 0，小于 1。
-    返回相差更多的那些：一个字典，键是名字，值是之前和之后的两个数。
+    返回变化超过 within 的那些数字：一个字典，键是名字，值是之前和之后的两个数。
     """
     # TODO: which names are there, and what is «more» a part of?
     # TODO：有哪些名字？允许的差别是哪个数的几分之几？

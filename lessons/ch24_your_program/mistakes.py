@@ -96,6 +96,35 @@ def first_bad__beside_each_other(bill, n):
     return bad
 
 
+def first_bad__last_measured(bill, n):
+    good, bad, last = 0, n - 1, bill(0)
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        last, before = bill(middle), last
+        if last > 1.5 * before:
+            bad = middle
+        else:
+            good = middle
+    return bad
+
+
+def first_bad__above_the_last_good(bill, n):
+    good, bad, last = 0, n - 1, bill(0)
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        now = bill(middle)
+        if now > 1.1 * last:
+            bad = middle
+        else:
+            good, last = middle, now
+    return bad
+
+
+def first_bad__any_more(bill, n):
+    first = bill(0)
+    return _bisected(bill, n, lambda b: b > first)[1]
+
+
 def _ring(n):
     return [(i, (i + 1) % n) for i in range(n)]
 
@@ -175,6 +204,25 @@ def drifts__gathers(w, mesh):
     return _drifts(w, mesh, other)
 
 
+def drifts__only_if_all(w, mesh):
+    ring = _ring(mesh.size)
+
+    def other(x):
+        return jnp.any(_bits(x) != lax.ppermute(_bits(x), "data", ring))
+
+    return _drifts(w, mesh, other, told=lambda x: lax.pmin(x, "data"))
+
+
+def drifts__sum_of_bits(w, mesh):
+    ring = _ring(mesh.size)
+
+    def other(x):
+        total = jnp.sum(_bits(x))
+        return total != lax.ppermute(total, "data", ring)
+
+    return _drifts(w, mesh, other)
+
+
 def _losses(step, state, batches):
     found = []
     for batch in batches:
@@ -202,6 +250,11 @@ def _through_text(start, step, save, load, batches, at):
         return load(save(state))
 
     return _two(start, step, batches, at, again, batches[at:])
+
+
+def _right(start, step, save, load, batches, at):
+    rest, whole = _through_text(start, step, save, load, batches, at)
+    return _first(rest, whole[at:], at)
 
 
 def apart_after_restart__never_loaded(start, step, save, load, batches, at):
@@ -236,6 +289,23 @@ def apart_after_restart__only_the_last(start, step, save, load, batches, at):
 def apart_after_restart__absolute(start, step, save, load, batches, at):
     rest, whole = _through_text(start, step, save, load, batches, at)
     return _first(rest, whole[at:], at, scale=lambda loss: 1)
+
+
+def apart_after_restart__state_used_again(start, step, save, load, batches, at):
+    state, _ = _losses(step, start(), batches[:at])
+    _, rest = _losses(step, state, batches[at:])  # may change state
+    _, again = _losses(step, load(save(state)), batches[at:])
+    return _first(again, rest, at)
+
+
+def apart_after_restart__a_step_later(start, step, save, load, batches, at):
+    return _right(start, step, save, load, batches, at + 1)
+
+
+def apart_after_restart__to_the_bit(start, step, save, load, batches, at):
+    rest, whole = _through_text(start, step, save, load, batches, at)
+    pairs = zip(rest, whole[at:], strict=True)
+    return next((at + i for i, (a, b) in enumerate(pairs) if a != b), -1)
 
 
 def _changed(names, before, after, differs):

@@ -63,7 +63,14 @@ def test_first_bad(check):
         drawn = [(n, at) for n in (2, 3) for at in range(1, n)]
         for n in (8, 17, 40):
             drawn += [(n, 1), (n, n - 1), (n, int(rng.integers(2, n - 1)))]
-        return [history(rng, n, at) for n, at in drawn]
+        swings = history(rng, 8, 7)[0]  # a search asks 3, then 5, then 6
+        low, high = (round(swings.table[0] * by) for by in (0.92, 1.08))
+        swings.table |= {3: low, 5: high, 6: low}
+        near = history(rng, 8, 5)[0]  # after a high 3 it asks 5, the first bad
+        near.table |= {3: round(near.table[0] * 1.08)}
+        near.table |= {5: round(near.table[0] * 1.85)}
+        drawn = [history(rng, n, at) for n, at in drawn]
+        return [*drawn, (swings, 8), (near, 8)]
 
     def oracle(bill, n):
         table = bill.table
@@ -85,6 +92,8 @@ def test_drifts(check):
             (2, "zero"),
             (4, "middle"),
             (4, "pairs"),
+            (8, "each"),
+            (4, "in other places"),
         ):
             (size,) = fitting(size)
             devices = rng.permutation(np.array(jax.devices()[:size]))
@@ -100,9 +109,13 @@ def test_drifts(check):
                 )
             elif kind == "pairs":
                 w[size // 2 :, at] += 0.5
+            elif kind == "each":
+                w[:, at] += np.arange(size)
             elif kind == "cancels":
                 w[:, at] = 1.0
                 w[0, at], w[-1, at] = 1.5, 0.5
+            elif kind == "in other places":
+                w[-1] = np.roll(w[-1], 1)
             elif kind == "nan":
                 w[:, at] = np.nan
             elif kind == "zero":
@@ -144,6 +157,11 @@ def step(state, batch):
     state["w"] -= rate * state["momentum"]
     state["step"] += 1
     return state, off * off
+
+
+def step_of_a_copy(state, batch):
+    """What it is given stays as it was."""
+    return step(dict(state), batch)
 
 
 def without(name=""):  # a closure that says no more than a text
@@ -191,6 +209,9 @@ def test_apart_after_restart(check):
                 batches = [scale * (3 + x / 10) for x in batches]
                 begin = partial(start, scale)
             drawn.append((begin, step, save, load, batches, at))
+        batches = [float(x) for x in rng.normal(size=10) * 3]
+        lost = without("momentum")
+        drawn.append((start, step_of_a_copy, lost, load, batches, 4))
         return drawn
 
     def oracle(start, step, save, load, batches, at):

@@ -30,16 +30,23 @@ COPIES = {
         "fsdp_step",
         "through_stages",
     ),
+    "ch17_step": ("state_like", "zero_one", "summed_in_f32", "keep_by_name"),
+    "ch19_sequences": ("rotary",),
+    "ch20_serving": ("attend_cut", "decode_step"),
+    "ch21_experts": ("queue", "moe", "balance_loss"),
+    "ch23_from_pytorch": ("clipped",),
+    "ch24_your_program": ("drifts",),
 }
 OFTEN = ("ch06_shard_map", "ch09_training")  # in every `make test`
+MARKS = pytest.mark.long, [pytest.mark.long, pytest.mark.rarely]  # Part III is as long as all others
 
 
 def test_they_are_exercises():
     assert all(set(names) <= set(functions(ROOT / "lessons" / c / "exercises.py")) for c, names in COPIES.items())
-    assert sum(map(len, COPIES.values())) == 21
+    assert sum(map(len, COPIES.values())) == 33
 
 
-@pytest.mark.parametrize("chapter", [pytest.param(c, marks=[] if c in OFTEN else pytest.mark.long) for c in COPIES])
+@pytest.mark.parametrize("chapter", [pytest.param(c, marks=[] if c in OFTEN else MARKS[c > "ch17"]) for c in COPIES])
 def test_copies_that_drift_apart_are_not_right(chapter):
     command = [sys.executable, PROGRAM, chapter, *COPIES[chapter]]
     env = os.environ | {"PYTHONPATH": str(ROOT)}

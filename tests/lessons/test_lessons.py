@@ -14,20 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = [path.parent.name for path in given_out(ROOT / "lessons", "exercises.py")]
 SHOWN = ["start", "axes", *CHAPTERS]
 LONG, RARELY = pytest.mark.long, pytest.mark.rarely
-SCRIPTS = ("start", "axes")  # run in every `make test`, in which the book executes the cells of two
-SLOW = (
-    "ch09_training",
-    "ch11_data",
-    "ch12_pitfalls",
-    "ch13_network",
-    "ch16_capstone",
-    "ch17_step",
-    "ch19_sequences",
-    "ch20_serving",
-    "ch21_experts",
-    "ch22_stages",
-    "ch23_from_pytorch",
-)  # minutes; as pages they run, too
+COMPILED = "ch02", "ch03"
+SCRIPTS = ("start", "axes")  # the cells of the others run on their pages, too
 
 
 def exercises(chapter: str) -> list[str]:
@@ -61,10 +49,19 @@ def test_every_blank_is_todo(tmp_path):
     assert status == 1
 
 
-@pytest.mark.parametrize(
-    "how", [("--shorter",), pytest.param(("--optimized",), marks=LONG)], ids=["quickly", "as-a-learners"]
-)
-@pytest.mark.parametrize("chapter", CHAPTERS)
+HOW = [
+    *(pytest.param(c, ("--shorter",), id=f"{c}-quickly") for c in CHAPTERS),
+    *(
+        # two of Part I in each `make test-long`: what compiles otherwise is a compiler's, and that is one for all
+        pytest.param(
+            c, ("--optimized",), id=f"{c}-as-a-learners", marks=LONG if "ch02" < c < "ch04" else [LONG, RARELY]
+        )
+        for c in CHAPTERS
+    ),
+]
+
+
+@pytest.mark.parametrize(("chapter", "how"), HOW)
 def test_all_that_the_author_of_a_chapter_wrote_holds(chapter, how):
     """Nothing is missing; right answers pass however they are written, mistakes are named, wrong answers are caught."""
     command = [sys.executable, "-m", "lessons", "check", chapter, *how]
@@ -91,9 +88,7 @@ def test_solutions_pass_in_one_run_of_all_chapters(tmp_path):
     assert status == 0
 
 
-@pytest.mark.parametrize(
-    "lesson", [x if x in SCRIPTS else pytest.param(x, marks=[LONG, RARELY] if x in SLOW else LONG) for x in SHOWN]
-)
+@pytest.mark.parametrize("lesson", [x if x in SCRIPTS else pytest.param(x, marks=[LONG, RARELY]) for x in SHOWN])
 def test_what_a_chapter_shows_runs_as_a_script(lesson, tmp_path):
     script = ROOT / "lessons" / lesson / "demo.py"
     run = subprocess.run(

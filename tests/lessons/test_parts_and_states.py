@@ -11,10 +11,12 @@ import optax
 import pytest
 from jax import P
 
-from lessons.ch09_training.model import init
+from lessons.ch09_training.model import LAYER, init
+from minipod import pods, traffic
+from minipod.pods import compiler
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "lessons/ch17_step"))
-zero = importlib.import_module("zero")
+zero, planned = map(importlib.import_module, ("zero", "planned"))
 CUT, state_specs = zero.CUT, zero.state_specs
 
 
@@ -56,12 +58,34 @@ def test_not_all_that_changes_a_sum_is_refused_of_parts(mesh):
     assert total(jnp.pad(parts, ((0, 1), (0, 0)), constant_values=1.0))[-1, 0] == 8
     with pytest.raises(Exception, match="unreduced"):
         jnp.sin(parts)
+    with pytest.raises((NotImplementedError, ValueError), match="unreduced"):
+        parts / 4
+    four = jax.device_put(np.float32(4), P(reduced={"data"}))
+    if jax.version.__version_info__ >= (0, 12):
+        assert total(parts / four)[0, 0] == 0.5
+    else:
+        with pytest.raises(NotImplementedError, match="unreduced rule for div"):
+            parts / four
 
 
-def test_a_parameter_that_is_left_out_has_no_spec(parameters):
-    masked = optax.masked(optax.adam(1e-3), {name: name != "embed" for name in parameters})
-    with pytest.raises(ValueError, match="MaskedNode"):
-        state_specs(parameters, CUT, masked)
+@pytest.mark.parametrize("how", ["masked", "multi_transform"])
+def test_a_parameter_that_is_left_out_needs_no_spec(parameters, how):
+    if how == "masked":
+        some = optax.masked(optax.adam(1e-3), {name: name != "embed" for name in parameters})
+    else:
+        labels = {name: "none" if name == "embed" else "adam" for name in parameters}
+        some = optax.multi_transform({"adam": optax.adam(1e-3), "none": optax.set_to_zero()}, labels)
+    state = jax.jit(some.init, out_shardings=state_specs(parameters, CUT, some))(parameters)
+    lies = {str(key): x.sharding.spec for key, x in jax.tree.leaves_with_path(state) if x.ndim}
+    assert lies and not any("embed" in key for key in lies)
+    assert all(spec == CUT[name] for key, spec in lies.items() for name in CUT if f"'{name}'" in key)
+
+
+def test_a_state_of_other_shapes_is_one_sentence(parameters):
+    factored = optax.adafactor(0.001, min_dim_size_to_factor=32)
+    words = r"^the state has \(.*\) for a parameter of \(.*\): such an optimizer needs a rule of its own$"
+    with pytest.raises(ValueError, match=words):
+        state_specs(parameters, CUT, factored)
 
 
 def test_adafactors_state_takes_its_layout_from_parameters_in_place(parameters):
@@ -74,3 +98,16 @@ def test_adafactors_state_takes_its_layout_from_parameters_in_place(parameters):
     after = jax.jit(factored.update)(parameters, state, parameters)[1]
     same = jax.tree.map(lambda a, b: a.sharding.is_equivalent_to(b.sharding, a.ndim), after, state)
     assert all(jax.tree.leaves(same))
+
+
+@pytest.mark.skipif(bool(compiler.missing("tpu")), reason="libtpu and flatbuffers are not installed")
+@pytest.mark.parametrize(("turns", "times"), [("no loop", 2), ("a loop of one", 3)])
+def test_libtpu_gathers_once_more_in_a_loop_of_one_turn(turns, times, monkeypatch):
+    if turns == "a loop of one":
+        monkeypatch.setattr(zero, "len", lambda parts: 2, raising=False)  # what decides about the loop
+    mesh = pods.mesh("v5e:2x4", data=8, model=1)
+    step, arguments = planned.program(mesh, planned.SHAPES, "ZeRO-3", 8, keep=planned.nothing)
+    found = pods.compile(step, *arguments).collectives
+    gathered = traffic.total(c for c in found if c.op == "all-gather")
+    once = 7 / 8 * 2 * sum(w.size for name, w in arguments[0].items() if name in LAYER)  # bf16: libtpu gathers those
+    assert gathered // once == times, "what is left is of the embedding and the logits"

@@ -52,8 +52,8 @@ def test_measurements_stand_beside_the_model_the_worst_last(again):
     lines = [line.split() for line in text.splitlines()[1:]]
     found = {tuple(line[-7:-1]): line[-1] for line in lines}
     assert found == {
-        ("4.2", "MB", "58.7", "ms", "65", "ms"): "1.1",
-        ("4.2", "MB", "587", "ms", "650", "ms"): "1.1",
+        ("4.2", "MB", "58.7", "ms", "68", "ms"): "1.2",
+        ("4.2", "MB", "587", "ms", "657", "ms"): "1.1",
         ("33.6", "MB", "559", "µs", "680", "µs"): "1.2",
         ("10,000.0", "MB", "450", "GB/s", "370", "GB/s"): "1.2",
         ("536.9", "MB", "1.04", "ms", "1.5", "ms"): "1.4",

@@ -1,11 +1,16 @@
 """Chapter 22's tables for more stages and microbatches than its page has, and the slots in which messages wait."""
 
 import itertools
+import shutil
 import sys
 from pathlib import Path
 from types import ModuleType
 
+import jax
+import numpy as np
 import pytest
+
+from minipod import cluster
 
 LESSON = Path(__file__).resolve().parents[2] / "lessons/ch22_stages"
 SIZES = [(s, m) for s, m in itertools.product((2, 3, 4, 6), (1, 2, 4, 6, 12))]
@@ -21,7 +26,7 @@ def lesson(monkeypatch: pytest.MonkeyPatch):
         return __import__(name)
 
     yield load
-    for name in {"schedule", "executor", "parts"} - before:
+    for name in {"schedule", "executor", "parts", "stage", "lanes", "folder_mail"} - before:
         sys.modules.pop(name, None)
 
 
@@ -93,6 +98,14 @@ def test_a_message_is_in_its_slot_until_it_is_read_last(lesson, stages, microbat
             assert not sent
 
 
+def test_a_table_that_the_executor_cannot_run_is_refused(lesson):
+    schedule, executor = lesson("schedule"), lesson("executor")
+    with pytest.raises(ValueError, match=r"^B0 of part 1 is there twice: it may take one tick$"):
+        executor.plan(schedule.table(schedule.gpipe(2, 1), {"F": 1, "B": 2}))
+    with pytest.raises(ValueError, match=r"^F0 of part 1 is on stage 0, not 1$"):
+        executor.plan([[schedule.Op("F", 0, 1), schedule.Op("F", 0, 0)]])
+
+
 def test_lists_that_wait_for_each_other_are_told_with_what_they_wait_for(lesson):
     schedule = lesson("schedule")
     orders = schedule.gpipe(2, 1)
@@ -101,3 +114,42 @@ def test_lists_that_wait_for_each_other_are_told_with_what_they_wait_for(lesson)
         schedule.table(orders)
     with pytest.raises(ValueError, match=r"^6 is no multiple of 4$"):
         schedule.interleaved(4, 6)
+
+
+def test_swapped_entries_end_the_processes_with_a_bare_key(tmp_path, lesson, monkeypatch):
+    for file in LESSON.glob("*.py"):
+        shutil.copy(file, tmp_path)
+    with (tmp_path / "schedule.py").open("a") as file:
+        file.write(
+            "\n\ndef swapped(stages, microbatches):\n"
+            "    orders = one_f_one_b(stages, microbatches)\n"
+            "    orders[-1][0], orders[-1][1] = orders[-1][1], orders[-1][0]\n"
+            "    return orders\n"
+        )
+    parts, stage = lesson("parts"), lesson("stage")
+    monkeypatch.setattr(stage, "__file__", str(tmp_path / "stage.py"))
+    tokens = parts.batch(np.arange(4096) % 256, 0, 4, 2)
+    with pytest.raises(cluster.ClusterError, match=r"process 3 .*\n(.*\n)*.*KeyError: 0"):
+        stage.run("swapped", parts.drawn(jax.random.key(0)), tokens, pause=1)
+
+
+def test_lanes_show_when_each_operation_ran(lesson):
+    lanes, schedule = lesson("lanes").lanes, lesson("schedule")
+    rows = schedule.table(schedule.one_f_one_b(3, 4), {"F": 1, "B": 2})
+    told = []
+    for s, mine in enumerate(schedule.one_f_one_b(3, 4)):
+        at = [[t for t, row in enumerate(rows) if row[s] == op] for op in mine]
+        told.append({"log": [(100 + ticks[0], 100 + ticks[-1] + 1) for ticks in at]})
+    line = lanes(told)
+    drawn = {(span.lane, span.label): (span.start, span.end) for span in line.spans}
+    wanted = {}
+    for t, row in enumerate(rows):
+        for s, op in enumerate(row):
+            label = op and f"{op.kind}{op.microbatch}"
+            wanted[s, label] = (wanted.get((s, label), (t, t))[0], t + 1)
+    assert drawn == {key: at for key, at in wanted.items() if key[1]}
+    ended = [words[2] for _, words in line.steps]
+    assert [now for now, _ in line.steps] == sorted({end for _, end in drawn.values()})
+    assert sorted((who[1][1], who[2]) for said in ended for who in said[1:]) == sorted(
+        (f"stage {s}", label) for s, label in drawn
+    )

@@ -142,10 +142,6 @@ def add_up__neighbours_only(arrays):
     return sum(arrays)
 
 
-def run_there__moved_before_and_after(function, tree, device):
-    return jax.device_put(function(jax.device_put(tree, device)), device)
-
-
 def run_there__numpy_arguments(function, tree, device):
     with jax.default_device(device):
         return function(jax.tree.map(np.asarray, tree))

@@ -21,6 +21,11 @@ def run_there__only_default(function, tree, device):
         jax.config.update("jax_default_device", None)
 
 
+def run_there__moved_before_and_after(function, tree, device):
+    arguments = jax.device_put(tree, device)
+    return jax.device_put(function(arguments), device)
+
+
 def add_up__left_to_jax(arrays):
     total = jnp.zeros(())
     for x in arrays:

@@ -159,13 +159,12 @@ def parallel_predict__one_device_then_spread(
 def parallel_predict__all_on_each(predict, params, batch, num_devices):
     each = batch.shape[1] // num_devices
 
-    def own(params, batch):
-        first = lax.axis_index("batch") * each
+    def own(i, params, batch):
         out = predict(params, batch)
-        return lax.dynamic_slice_in_dim(out, first, each, axis=1)
+        return lax.dynamic_slice_in_dim(out, i * each, each, axis=1)
 
-    f = jax.pmap(own, "batch", in_axes=None, axis_size=num_devices)
-    return f(params, batch)
+    f = jax.pmap(own, "batch", in_axes=(0, None, None))
+    return f(jnp.arange(num_devices), params, batch)
 
 
 def train_step__on_one_device(loss, params, inputs, targets, rate, limit):

@@ -132,6 +132,18 @@ def block_sums__nested_tuple(x, mesh, spec):
     return both(x)
 
 
+def block_sums__laid_out_by_both(x, mesh, spec):
+    axes = tuple(jax.tree.leaves(tuple(spec)))
+
+    def each(block):
+        part = block.sum(keepdims=True)
+        return part, lax.psum(part[0, 0], axes)
+
+    return jax.shard_map(
+        each, mesh=mesh, in_specs=spec, out_specs=(P("x", "y"), P())
+    )(x)
+
+
 def _both(x, guess, mesh, f):
     stacked = jax.shard_map(
         f, mesh=mesh, in_specs=(P("x", "y"), P()), out_specs=P()
@@ -319,3 +331,10 @@ def smooth__ends_repeated(x, mesh):
         ) * block[-1]
 
     return _smoothed(x, mesh, rows)
+
+
+def smooth__itself_left_out(x, mesh):
+    def rows(block, send):
+        return send(block[-1], 1), send(block[0], -1)
+
+    return _smoothed(x, mesh, rows) - x / 3

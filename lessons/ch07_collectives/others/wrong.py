@@ -361,6 +361,17 @@ def to_experts__sorted_twice(tokens, expert, weights, mesh):
     return run(tokens, expert, weights)
 
 
+def to_experts__descending(tokens, expert, weights, mesh):
+    @_map(mesh)
+    def run(tokens, expert, weights):
+        order = jnp.argsort(expert)[::-1]
+        there = lax.all_to_all(tokens[order], "x", 0, 0, tiled=True)
+        back = lax.all_to_all(there @ weights[0], "x", 0, 0, tiled=True)
+        return jnp.zeros_like(back).at[order].set(back)
+
+    return run(tokens, expert, weights)
+
+
 def to_experts__gathered_tokens(tokens, expert, weights, mesh):
     @_map(mesh)
     def run(tokens, expert, weights):

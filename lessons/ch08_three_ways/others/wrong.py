@@ -122,6 +122,20 @@ def mlp_by_hand__averaged(x, w1, b1, w2, b2, mesh):
     )(x, w1, b1, w2, b2)
 
 
+def mlp_by_hand__copies_side_by_side(x, w1, b1, w2, b2, mesh):
+    def each(x, w1, b1, w2, b2):
+        h = jnp.tanh(x @ w1 + b1)
+        return h, b2 + lax.psum(jnp.dot(h, w2), ("model",))
+
+    cut = P(None, "model"), P("model"), P("model", None), P()
+    return jax.shard_map(
+        each,
+        mesh=mesh,
+        in_specs=(P("data", None), *cut),
+        out_specs=P("data", "model"),
+    )(x, w1, b1, w2, b2)
+
+
 def mlp_explicit__nothing_cut(x, w1, b1, w2, b2, mesh):
     h = jnp.tanh(jnp.dot(x, w1, out_sharding=at(mesh, "data", None)) + b1)
     return h, jnp.dot(h, w2, out_sharding=at(mesh, "data", None)) + b2

@@ -136,6 +136,14 @@ def dropout_step__one_key_for_all(loss, params, x, y, seed, rate, mesh):
     return _down(params, gradient, rate), value
 
 
+def dropout_step__folded_the_other_way(loss, params, x, y, seed, rate, mesh):
+    def key(i):
+        return jax.random.fold_in(jax.random.key(i), seed)
+
+    value, gradient = _mean(_each(loss, params, x, y, mesh, key))
+    return _down(params, gradient, rate), value
+
+
 def dropout_step__value_after_the_step(loss, params, x, y, seed, rate, mesh):
     _, gradient = _mean(_each(loss, params, x, y, mesh, _folded(seed)))
     new = _down(params, gradient, rate)
@@ -294,6 +302,15 @@ def gated_mlp__sigmoid(x, gate, up, down, bias, mesh):
     def block(x, g, u, d, b):
         open_ = 1 / (1 + jnp.exp(-(x @ g)))
         return lax.psum((open_ * (x @ u)) @ d, "model") + b + x
+
+    return _mlp(block, mesh, x, gate, up, down, bias)
+
+
+def gated_mlp__gelu(x, gate, up, down, bias, mesh):
+    def block(x, g, u, d, b):
+        a = x @ g
+        bent = jnp.tanh(jnp.sqrt(2 / jnp.pi) * (a + 0.044715 * a**3))
+        return lax.psum((a * (1 + bent) / 2 * (x @ u)) @ d, "model") + b + x
 
     return _mlp(block, mesh, x, gate, up, down, bias)
 

@@ -51,6 +51,15 @@ def who_am_i__numbers_on_the_host() -> dict[str, object]:
     }
 
 
+def who_am_i__times_the_processes():
+    return {
+        "process": jax.process_index(),
+        "processes": jax.process_count(),
+        "mine": sorted(d.id for d in jax.local_devices()),
+        "everyone": jax.process_count() * jax.device_count(),
+    }
+
+
 def _whole(mine):
     mesh = Mesh(np.array(jax.devices()), ("all",))
     return jax.make_array_from_process_local_data(
@@ -99,6 +108,10 @@ def global_sum__array(mine):
 
 def global_sum__own_times_processes(mine):
     return sum(float(mine.sum()) for _ in range(jax.process_count()))
+
+
+def global_sum__from_process_0(mine):
+    return float(np.sum(multihost_utils.process_allgather(mine)[0]))
 
 
 def print_mean__everyone(xs):

@@ -49,11 +49,6 @@ def equal_steps__padding_in_front(mine, size):
     return _padded(mine, size, offset=1)
 
 
-def equal_steps__mask_upside_down(mine, size):
-    batches, mask = _padded(mine, size)
-    return batches, ~mask
-
-
 def equal_steps__no_mask(mine, size):
     return _padded(mine, size)[0]
 

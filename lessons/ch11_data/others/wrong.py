@@ -145,6 +145,27 @@ def equal_steps__dealt_over_the_steps(
     return batches, mask
 
 
+def equal_steps__filled_evenly(mine, size):
+    lengths = multihost_utils.process_allgather(np.int32(len(mine)))
+    steps = -(-int(np.max(lengths)) // size)
+    batches = np.zeros((steps, size, mine.shape[1]), mine.dtype)
+    mask = np.zeros((steps, size), bool)
+    if steps:
+        for step, rows in enumerate(np.array_split(mine, steps)):
+            batches[step, : len(rows)] = rows
+            mask[step, : len(rows)] = True
+    return batches, mask
+
+
+def equal_steps__mask_inverted(mine, size):
+    lengths = multihost_utils.process_allgather(np.int32(len(mine)))
+    steps = -(-int(np.max(lengths)) // size)
+    rows = np.zeros((steps * size, mine.shape[1]), mine.dtype)
+    rows[: len(mine)] = mine
+    padding = np.arange(steps * size) >= len(mine)
+    return rows.reshape(steps, size, -1), padding.reshape(steps, size)
+
+
 def _errors(w, rows):
     return jnp.square(rows[..., :3] @ w - rows[..., 3])
 

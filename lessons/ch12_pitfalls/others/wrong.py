@@ -1,6 +1,7 @@
 """Mistakes of ch12_pitfalls once more, spelled differently, where that may tell: the name must be the same."""
 
 from collections import Counter
+from itertools import zip_longest
 
 import numpy as np
 from jax.experimental.multihost_utils import (
@@ -40,6 +41,12 @@ def sum_by_name__sorted_by_hash(mine):
     return sums
 
 
+def sum_by_name__names_sorted_alone(mine):
+    everyone = [process_allgather(mine[name]) for name in mine]
+    named = zip(sorted(mine), everyone, strict=True)
+    return {name: parts.sum(axis=0) for name, parts in named}
+
+
 def padded_sum__to_the_shortest(mine):
     width = process_allgather(np.array(mine.shape)).min(axis=0)[1]
     return process_allgather(mine[:, :width]).sum(axis=(0, 1))
@@ -74,6 +81,11 @@ def padded_sum__to_a_fixed_width(mine):
     whole = np.zeros((mine.shape[0], 128), mine.dtype)
     whole[:, : mine.shape[1]] = mine
     return process_allgather(whole).sum(axis=(0, 1))
+
+
+def padded_sum__filled_by_repeating(mine):
+    longest = process_allgather(np.int32(mine.shape[1])).max()
+    return process_allgather(np.resize(mine.sum(axis=0), longest)).sum(axis=0)
 
 
 def mean_of_batches__mean_of_means(batches):
@@ -230,3 +242,31 @@ def who_is_missing__odd_line_out(
     ]
     odd, times = Counter(lines).most_common()[-1]
     return (lines.index(odd), odd) if times < len(lines) else None
+
+
+def first_apart__names_alone(calls):
+    for column in zip_longest(*calls):
+        names = Counter(call[0] for call in column if call)
+        if len(names) > 1:
+            odd = names.most_common()[-1][0]
+            for process, call in enumerate(column):
+                if call and call[0] == odd:
+                    return process, call[1]
+
+
+def first_apart__stops_with_the_shortest_and_blames_it(calls):
+    for row in zip(*calls, strict=False):
+        for process, call in enumerate(row):
+            if row.count(call) == 1:
+                return process, call[1]
+    shortest = min(range(len(calls)), key=lambda process: len(calls[process]))
+    return shortest, calls[shortest][-1][1] if calls[shortest] else 0
+
+
+def first_apart__longest_is_right(calls):
+    right = max(calls, key=len)
+    for position, expected in enumerate(right):
+        for process, own in enumerate(calls):
+            if position < len(own) and tuple(own[position]) != tuple(expected):
+                return process, own[position][1]
+    return 0, right[-1][1]

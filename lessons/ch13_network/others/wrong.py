@@ -100,3 +100,31 @@ def mesh_within__axes_swapped(devices, sizes, within):
     at = [*sizes].index(within)
     axes[at], axes[-1] = axes[-1], axes[at]
     return Mesh(grid.transpose(axes).reshape(*sizes.values()), tuple(sizes))
+
+
+def mesh_within__by_process_alone(devices, sizes, within):
+    hosts = {}
+    for device in devices:
+        hosts.setdefault(device.process_index, []).append(device)
+    line = np.array(sum((hosts[host] for host in sorted(hosts)), []))
+    others = [size for axis, size in sizes.items() if axis != within]
+    grid = line.reshape(*others, sizes[within])
+    return Mesh(np.moveaxis(grid, -1, list(sizes).index(within)), tuple(sizes))
+
+
+def mesh_within__axes_reordered_unsorted(devices, sizes, within):
+    others = [axis for axis in sizes if axis != within]
+    shape = *(sizes[axis] for axis in others), sizes[within]
+    return Mesh(np.array(devices).reshape(shape), (*others, within))
+
+
+def bytes_leaving__a_piece_for_each_process(groups, process, size):
+    leaving = dict.fromkeys(process, 0)
+    for group in groups:
+        owners = [process[position] for position in group]
+        members = len(set(owners))
+        a_hop = 2 * (members - 1) * size // members
+        for here, there in zip(owners, owners[1:] + owners[:1], strict=True):
+            if here != there:
+                leaving[here] += a_hop
+    return leaving

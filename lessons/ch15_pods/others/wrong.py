@@ -16,6 +16,26 @@ def make_it_fit__from_the_largest(plan, rows):
     return None
 
 
+def make_it_fit__arguments_beside_the_peak(plan, rows):
+    def has_room(n):
+        answer = plan(n)
+        if not answer["fits"]:
+            return False
+        memory = answer["memory"]
+        return memory["arguments"] + memory["peak"] <= memory["limit"]
+
+    best = None
+    low, high = 0, len(rows)
+    while low < high:
+        middle = (low + high) // 2
+        if has_room(rows[middle]):
+            best = rows[middle]
+            low = middle + 1
+        else:
+            high = middle
+    return best
+
+
 def _ok(p, deadline, most=0.9):
     within = p["fits"] and p["memory"]["peak"] <= most * p["memory"]["limit"]
     return within and max(p["seconds"].values()) <= deadline

@@ -86,15 +86,6 @@ def newest_whole__nothing_expected(folder):
     return max(whole, default=0)
 
 
-def newest_whole__more_is_whole(folder):
-    def enough(files):
-        parts = [n for name, n in files.items() if name[:5] == "part-"]
-        return sum(parts) >= files.get("expected", 10**9)
-
-    whole = [s for s, files in _numbered(folder) if enough(files)]
-    return max(whole, default=0)
-
-
 def newest_whole__two_parts_only(folder):
     def two(files):
         return files.get("expected") == sum(

@@ -49,3 +49,17 @@ def slow_process__nobody_found(begun: np.ndarray, ready: np.ndarray) -> int:
         if seconds > 2 * np.median(np.delete(own, process)):
             return process
     return -1
+
+
+def next_rows__equal_parts_of_the_epoch(
+    saved: dict[str, int], count: int, size: int, process: int, processes: int
+) -> tuple[np.ndarray, dict[str, int]]:
+    epoch, taken = saved["epoch"], saved["next"]
+    if count - taken < size:
+        epoch, taken = epoch + 1, 0
+    order = np.random.default_rng([16, epoch]).permutation(count)
+    a_process = count // processes
+    ours = order[process * a_process : (process + 1) * a_process]
+    begin = taken // processes
+    rows = ours[begin : begin + size // processes]
+    return rows, {"epoch": epoch, "next": taken + size}

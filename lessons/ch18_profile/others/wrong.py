@@ -92,6 +92,13 @@ def exposed__pauses_too(products, collectives):
     return done - first - covered
 
 
+def exposed__whole_milliseconds(products, collectives):
+    def ticks(pairs):
+        return {t for start, end in pairs for t in range(int(start), int(end))}
+
+    return float(len(ticks(collectives) - ticks(products)))
+
+
 def waited_for__one_wait_of_each(events):
     kinds = ("all-reduce", "all-gather")
     lists = defaultdict(list)
@@ -104,5 +111,20 @@ def waited_for__one_wait_of_each(events):
         starts = [start for start, _ in met]
         last = max(starts)
         waited[devices[starts.index(last)]] += last - min(starts)
+    device = max(waited, key=waited.get)
+    return device, waited[device]
+
+
+def waited_for__in_the_lists_order_by_name(events):
+    meetings = defaultdict(list)
+    seen = defaultdict(int)
+    for device, name, start, _ in events:
+        if name in ("all-reduce", "all-gather"):
+            meetings[name, seen[device, name]].append((start, device))
+            seen[device, name] += 1
+    waited = defaultdict(float)
+    for starts in meetings.values():
+        last, device = max(starts)
+        waited[device] += sum(last - start for start, _ in starts)
     device = max(waited, key=waited.get)
     return device, waited[device]

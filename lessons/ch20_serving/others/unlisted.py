@@ -36,12 +36,11 @@ def decode_step__not_masked_after_window(x, w, k, v, at, mesh):
     )
 
 
-def decode_step__mean(x, w, k, v, at, mesh):
-    """The mean over devices instead of the sum."""
+def decode_step__summed_again(x, w, k, v, at, mesh):
     from solutions.ch20_serving import decode_step
 
     out, k, v = decode_step(x, w, k, v, at, mesh)
-    return out / mesh.size, k, v
+    return out * mesh.size, k, v
 
 
 def attend_int8__from_minus_1_to_1(q, k, k_scale, v, v_scale):

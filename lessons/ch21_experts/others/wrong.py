@@ -77,6 +77,27 @@ def queue__back_by_order(who, gate, experts):
     return jnp.take(place, order).reshape(who.T.shape).T
 
 
+def queue__only_chosen_experts(who, gate, experts):
+    t, k = who.shape
+    flat = who.T.reshape(-1)
+    order = jnp.lexsort((-gate.T.reshape(-1), flat))
+    ranked = flat[order]
+    _, start = jnp.unique(ranked, return_index=True, size=experts)
+    place = jnp.arange(t * k, dtype=jnp.int32) - start[ranked].astype(jnp.int32)
+    out = jnp.zeros(t * k, jnp.int32).at[order].set(place)
+    return out.reshape(k, t).T
+
+
+def queue__reshaped_at_once(who, gate, experts):
+    t, k = who.shape
+    order = jnp.lexsort((-gate.T.ravel(), who.T.ravel()))
+    line = who.T.ravel()[order]
+    first = jnp.searchsorted(line, line)
+    place = jnp.zeros(t * k, jnp.int32)
+    place = place.at[order].set(jnp.arange(t * k, dtype=jnp.int32) - first)
+    return place.reshape(t, k)
+
+
 def _ways(x, gate, who, w, capacity, mesh, change=None, line=_line):
     """By one-hot arrays. change: of a step's name and its value."""
     n, keep = w.shape[0], change or _changed()
@@ -284,6 +305,25 @@ def balance_loss__mean_of_losses(p, who, real, mesh):
     return _on(p, who, real, mesh, of)
 
 
+def balance_loss__weighted_losses(p, who, real, mesh):
+    experts, k = p.shape[1], who.shape[1]
+
+    def local(p, who, real):
+        real = real.astype(p.dtype)
+        many = real.sum()
+        some = jnp.maximum(many, 1.0)
+        chosen = jax.nn.one_hot(who, experts, dtype=p.dtype).sum(1)
+        f = (real @ chosen) / (some * k)
+        mean = (real @ p) / some
+        loss = experts * jnp.sum(f * mean)
+        above, below = lax.psum(jnp.stack([loss * many, many]), "e")
+        return above / below
+
+    return jax.shard_map(
+        local, mesh=mesh, in_specs=(P("e"), P("e"), P("e")), out_specs=P()
+    )(p, who, real)
+
+
 def balance_loss__mean_of_means(p, who, real, mesh):
     def of(p, who, real):
         f, mean = (lax.pmean(a, "e") for a in _shares(p, who, real))
@@ -356,6 +396,41 @@ def balance_loss__gathered(p, who, real, mesh):
     return p.shape[1] * (f @ total) / tokens**2 / who.shape[1]
 
 
+def balance_loss__squared_p(p, who, real, mesh):
+    experts = p.shape[1]
+
+    def local(p, who, real):
+        mass, count = lax.psum(((p * real[:, None]).sum(0), real.sum()), "e")
+        mean = mass / count
+        return experts * jnp.sum(mean * mean)
+
+    return jax.shard_map(
+        local, mesh=mesh, in_specs=(P("e"), P("e"), P("e")), out_specs=P()
+    )(p, who, real)
+
+
+def balance_loss__p_of_choosers(p, who, real, mesh):
+    def of(p, who, real):
+        picked = jax.nn.one_hot(who, p.shape[1], dtype=p.dtype).sum(1)
+        picked = picked * real[:, None]
+        count, mass = lax.psum(
+            jnp.stack([picked.sum(0), (p * picked).sum(0)]), "e"
+        )
+        mean = jnp.where(count > 0, mass / jnp.where(count > 0, count, 1), 0)
+        return p.shape[1] * jnp.vdot(count / count.sum(), mean)
+
+    return _on(p, who, real, mesh, of)
+
+
+def balance_loss__over_own_tokens(p, who, real, mesh):
+    def of(p, who, real):
+        count, mass, tokens = lax.psum(_counted(p, who, real), "e")
+        f = count / (who.shape[0] * who.shape[1])
+        return p.shape[1] * jnp.vdot(f, mass / tokens)
+
+    return _on(p, who, real, mesh, of)
+
+
 def capacity_for__each_device(who, experts, devices, most):
     parts = who.reshape(devices, -1)
     lengths = np.stack([np.bincount(part, minlength=experts) for part in parts])
@@ -378,6 +453,36 @@ def capacity_for__tokens_lost(who, experts, devices, most):
                 filled[who[t, c]] += 1
     places = 1
     while (place >= places).all(axis=1).mean() > most:
+        places += 1
+    return places
+
+
+def _lengths(who, experts, devices):
+    parts = who.reshape(devices, -1)
+    return np.stack([np.bincount(part, minlength=experts) for part in parts])
+
+
+def capacity_for__share_of_queues(who, experts, devices, most):
+    lengths = _lengths(who, experts, devices)
+    places = 1
+    while (lengths > places).mean() > most:
+        places += 1
+    return places
+
+
+def capacity_for__columns_cut(who, experts, devices, most):
+    parts = who.T.reshape(devices, -1)
+    lengths = np.stack([np.bincount(part, minlength=experts) for part in parts])
+    places = 1
+    while np.maximum(lengths - places, 0).sum() / who.size > most:
+        places += 1
+    return places
+
+
+def capacity_for__common_places(who, experts, devices, most):
+    lengths = np.bincount(who.reshape(-1), minlength=experts)
+    places = 1
+    while np.maximum(lengths - devices * places, 0).sum() / who.size > most:
         places += 1
     return places
 
@@ -411,3 +516,21 @@ def ragged_offsets__not_to_itself(sent, bound, me):
     send = [0 if j == me else rows for j, rows in enumerate(fits[me])]
     receive = [0 if i == me else row[me] for i, row in enumerate(fits)]
     return input_offsets, send, begin[me], receive
+
+
+def ragged_offsets__slots_alike(sent, bound, me):
+    n = len(sent)
+    begin = [[0] * n for _ in range(n)]
+    fits = [[0] * n for _ in range(n)]
+    for j in range(n):
+        lying = 0
+        for i in range(n):
+            begin[i][j] = lying
+            fits[i][j] = min(sent[i][j], bound - lying)
+            lying += fits[i][j]
+    slot = max(max(row) for row in sent)
+    input_offsets = [sum(sent[me][:j]) for j in range(n)]
+    send_sizes = fits[me]
+    output_offsets = [min(bound, me * slot) for _ in range(n)]
+    recv_sizes = [fits[j][me] for j in range(n)]
+    return input_offsets, send_sizes, output_offsets, recv_sizes

@@ -227,3 +227,124 @@ def shared_gradient__mean(g, mesh):
 
 def shared_gradient__middle_kept(g, mesh):
     return _ends(g, mesh, lambda g, there, end, s: g + there)
+
+
+def one_f_one_b__back_in_the_same_tick(stages, microbatches):
+    fwd = [0] * stages
+    bwd = [0] * stages
+    rows = []
+    while bwd[0] < microbatches:
+        row = [""] * stages
+        for s in reversed(range(stages)):
+            if bwd[s] < fwd[s] and (s == stages - 1 or bwd[s] < bwd[s + 1]):
+                row[s] = f"B{bwd[s]}"
+                bwd[s] += 1
+            elif (
+                fwd[s] < microbatches
+                and (s == 0 or fwd[s] < fwd[s - 1])
+                and fwd[s] - bwd[s] < stages - s
+            ):
+                row[s] = f"F{fwd[s]}"
+                fwd[s] += 1
+        rows.append(row)
+    return rows
+
+
+def one_f_one_b__newest_first(stages, microbatches):
+    fwd = [0] * stages
+    stack = [[] for _ in range(stages)]
+    done = [set() for _ in range(stages)]
+    rows = []
+    while len(done[0]) < microbatches:
+        fwd_before = list(fwd)
+        done_before = [set(d) for d in done]
+        row = []
+        for s in range(stages):
+            top = stack[s][-1] if stack[s] else None
+            m = fwd_before[s]
+            if top is not None and (
+                s == stages - 1 or top in done_before[s + 1]
+            ):
+                row.append(f"B{top}")
+                stack[s].pop()
+                done[s].add(top)
+            elif (
+                m < microbatches
+                and (s == 0 or m < fwd_before[s - 1])
+                and len(stack[s]) < stages - s
+            ):
+                row.append(f"F{m}")
+                stack[s].append(m)
+                fwd[s] += 1
+            else:
+                row.append("")
+        rows.append(row)
+    return rows
+
+
+def slots__free_once_sent(rows):
+    stages = len(rows[0])
+    out = []
+    for s in range(stages):
+        held = {}
+        where = {}
+        for row in rows:
+            if row[s].startswith("F"):
+                m = int(row[s][1:])
+                slot = 0
+                while slot in held.values():
+                    slot += 1
+                held[m] = slot
+                where[m] = slot
+            for m in list(held):
+                over = (
+                    row[s] == f"B{m}"
+                    if s == stages - 1
+                    else row[s + 1] == f"F{m}"
+                )
+                if over:
+                    del held[m]
+        out.append([where[m] for m in sorted(where)])
+    return out
+
+
+def one_step__updated_between_old_slope(orders, w, x, y, rate):
+    n = len(w)
+    w = list(w)
+    inbox = [{} for _ in range(n)]
+    inbox[0] = {m: x[m] for m in range(x.shape[0])}
+    errors = [{} for _ in range(n)]
+    kept = [{} for _ in range(n)]
+    most = [0] * n
+    at = [0] * n
+
+    def layer(k, a):
+        return jnp.tanh(a @ k)
+
+    while any(at[s] < len(orders[s]) for s in range(n)):
+        for s in range(n):
+            if at[s] == len(orders[s]):
+                continue
+            op = orders[s][at[s]]
+            m = int(op[1:])
+            if op[0] == "F":
+                if m not in inbox[s]:
+                    continue
+                a = inbox[s].pop(m)
+                kept[s][m] = a
+                most[s] = max(most[s], len(kept[s]))
+                out = layer(w[s], a)
+                if s + 1 < n:
+                    inbox[s + 1][m] = out
+                else:
+                    errors[s][m] = 2 * (out - y[m]) / y.size
+            else:
+                if m not in errors[s]:
+                    continue
+                _, back = jax.vjp(layer, w[s], kept[s].pop(m))
+                gw, ga = back(errors[s].pop(m))
+                w[s] = w[s] - rate * gw
+                if s > 0:
+                    errors[s - 1][m] = ga
+            at[s] += 1
+    return w, most

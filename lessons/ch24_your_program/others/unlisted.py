@@ -54,13 +54,6 @@ def apart_after_restart__at(start, step, save, load, batches, at):
     return at
 
 
-def apart_after_restart__one_state(start, step, save, load, batches, at):
-    from solutions.ch24_your_program import apart_after_restart
-
-    state = start()
-    return apart_after_restart(lambda: state, step, save, load, batches, at)
-
-
 def apart_after_restart__rough(start, step, save, load, batches, at):
     from solutions.ch24_your_program import apart_after_restart
 

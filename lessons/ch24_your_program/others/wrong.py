@@ -1,4 +1,4 @@
-"""Every mistake of drifts in ch24_your_program, and one of budget, spelled differently."""
+"""Every mistake of drifts in ch24_your_program, and some of the others, spelled differently."""
 
 import jax
 import jax.numpy as jnp
@@ -91,3 +91,88 @@ def drifts__gathers(w, mesh):
         return lax.pmax(other.astype(jnp.int32), "data") > 0
 
     return _over(mesh, local, w)
+
+
+def drifts__only_if_all(w, mesh):
+    back = _back(mesh.size)
+
+    def local(mine):
+        bits = mine.view(jnp.int32)
+        same = (bits == lax.ppermute(bits, "data", back)).all()
+        return lax.pmax(same.astype(jnp.int32), "data") == 0
+
+    return _over(mesh, local, w)
+
+
+def drifts__sum_of_bits(w, mesh):
+    n = mesh.shape["data"]
+    ring = [(i, (i + 1) % n) for i in range(n)]
+
+    def local(row):
+        bits = lax.bitcast_convert_type(row, jnp.uint32)
+        mark = jnp.sum(bits, dtype=jnp.uint32)
+        other = lax.ppermute(mark, "data", ring)
+        return lax.pmax((mark != other).astype(jnp.int32), "data") > 0
+
+    return _over(mesh, local, w)
+
+
+def first_bad__last_measured(bill, n):
+    last = bill(0)
+    good, bad = 0, n - 1
+    while bad - good > 1:
+        mid = (good + bad) // 2
+        now = bill(mid)
+        if now > 1.5 * last:
+            bad = mid
+        else:
+            good = mid
+        last = now
+    return bad
+
+
+def first_bad__above_the_last_good(bill, n):
+    good, bad = 0, n - 1
+    known = bill(0)
+    while bad - good > 1:
+        middle = good + (bad - good) // 2
+        here = bill(middle)
+        if here * 10 > known * 11:
+            bad = middle
+        else:
+            good, known = middle, here
+    return bad
+
+
+def apart_after_restart__state_used_again(start, step, save, load, batches, at):
+    state = start()
+    stopped = state
+    losses = []
+    for i, batch in enumerate(batches):
+        if i == at:
+            stopped = state
+        state, loss = step(state, batch)
+        losses.append(loss)
+    state = load(save(stopped))
+    for i in range(at, len(batches)):
+        state, loss = step(state, batches[i])
+        if abs(loss - losses[i]) > 1e-9 * abs(losses[i]):
+            return i
+    return -1
+
+
+def apart_after_restart__a_step_later(start, step, save, load, batches, at):
+    state = start()
+    want = []
+    for batch in batches:
+        state, loss = step(state, batch)
+        want.append(loss)
+
+    state = start()
+    for i, batch in enumerate(batches):
+        state, loss = step(state, batch)
+        if abs(loss - want[i]) > 1e-9 * abs(want[i]):
+            return i
+        if i == at:
+            state = load(save(state))
+    return -1

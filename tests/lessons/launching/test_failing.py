@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import slurm
+from seldom import rarely
 
 from lessons.ch14_launching import failing, launchers
 from lessons.ch14_launching import record_failing as recorder
@@ -53,7 +54,7 @@ def test_it_goes_so_again_under_slurm(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.long
 @pytest.mark.skipif(launchers.why_no_mpirun_4() is not None, reason=launchers.why_no_mpirun_4() or "")
-@pytest.mark.parametrize("name", ["mpirun 4", "gpu_box.sh"])
+@pytest.mark.parametrize("name", rarely("mpirun 4", "gpu_box.sh"))
 def test_it_goes_so_again(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     once = {"mpirun 4": recorder.by_mpirun(None), "gpu_box.sh": recorder.gpu_box}[name]

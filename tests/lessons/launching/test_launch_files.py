@@ -4,6 +4,7 @@ import copy
 import json
 import math
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -138,17 +139,21 @@ def test_on_a_tpu_vm_the_program_is_copied_to_all_hosts_and_started_on_all(tmp_p
     gcloud.write_text(f'#!/bin/sh\nfor word; do echo "$word"; done >>{tmp_path}/said; echo . >>{tmp_path}/said\n')
     gcloud.chmod(0o755)
     env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "TPU": "mine", "ZONE": "us-west4-a"}
-    subprocess.run(["sh", LESSON / "tpu_vm.sh", HELLO, "--steps", "3"], env=env, check=True)
+    given = ["--steps", "3", "--name", "it's a night; rm *", ""]
+    subprocess.run(["bash", LESSON / "tpu_vm.sh", HELLO, *given], env=env, check=True)
     copied, started, _ = (tmp_path / "said").read_text().split(".\n")
     on_all = {"compute", "tpus", "tpu-vm", "--zone=us-west4-a", "--worker=all"}
     assert set(copied.splitlines()) == on_all | {"scp", str(HELLO), "mine:"}
-    command = "--command=timeout -k 10 3500 python3 -u hello.py --steps 3"
-    assert set(started.splitlines()) == on_all | {"ssh", "mine", command}
+    (command,) = set(started.splitlines()) - on_all - {"ssh", "mine"}
+    words = "timeout -k 10 3500 python3 -u hello.py".split()
+    assert shlex.split(command.removeprefix("--command=")) == [*words, *given]  # as the shell of each host reads it
+    subprocess.run(["bash", LESSON / "tpu_vm.sh", HELLO], env=env | {"PYTHON": "book/.venv/bin/python"}, check=True)
+    assert "--command=timeout -k 10 3500 book/.venv/bin/python -u hello.py\n" in (tmp_path / "said").read_text()
 
 
 def test_without_a_tpu_s_name_nothing_is_started():
     env = {name: value for name, value in os.environ.items() if name not in ("TPU", "ZONE")}
-    done = subprocess.run(["sh", LESSON / "tpu_vm.sh", HELLO], env=env, capture_output=True, text=True)
+    done = subprocess.run(["bash", LESSON / "tpu_vm.sh", HELLO], env=env, capture_output=True, text=True)
     assert done.returncode and "TPU: the name of the TPU" in done.stderr
 
 

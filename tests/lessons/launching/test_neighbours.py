@@ -91,6 +91,7 @@ def again(python: str, expression: str):
 
 
 @pytest.mark.long
+@pytest.mark.rarely
 def test_flax_and_haiku_have_the_losses_of_plain_jax_again(python: str, recorded):
     printed = again(python, "{p: by_minipod(p) for p in STEPS}")
     assert printed["step_nnx.py"] == printed["step_haiku.py"] == printed["step_plain.py"]

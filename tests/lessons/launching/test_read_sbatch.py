@@ -72,6 +72,7 @@ def seconds(time: str) -> int:
 
 
 @pytest.mark.long
+@pytest.mark.rarely
 @pytest.mark.skipif(WHY_NOT is not None, reason=WHY_NOT or "")
 def test_scripts_are_read_as_slurm_reads_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)

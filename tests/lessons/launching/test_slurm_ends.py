@@ -34,6 +34,7 @@ def test_what_is_recorded_is_as_the_page_says():
 
 
 @pytest.mark.long
+@pytest.mark.rarely
 @pytest.mark.skipif(slurm.why_not() is not None, reason=slurm.why_not() or "")
 def test_it_goes_so_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import slurm
 
-from lessons.ch16_capstone import record_night
+from lessons.ch16_capstone import record_endings, record_night
 
 ROUNDING = 1e-5  # relative: another number of devices adds up in another order
 WHY_NOT = slurm.why_not()
@@ -63,9 +63,29 @@ def test_the_goodput_on_the_page_is_what_the_recorded_steps_say():
         assert name == "whole" or took[name] - working > took["whole"], "the gaps are more than the training"
 
 
+def check_endings(recording: dict) -> None:
+    """What the page says of the three nights that try the script."""
+    nights = recording["nights"]
+    for name, starts, steps in (("often", record_endings.TIMES + 1, 300), ("limit", 3, 1000)):
+        night = nights[name]
+        assert len(night["starts"]) == starts and night["job"] == ["COMPLETED", "0:0"]
+        ends = [0, *(last for _, last in night["starts"])]
+        assert [first for first, _ in night["starts"]] == [n + 1 for n in ends[:-1]] and ends[-1] == steps
+        assert turn(night) == ["begins", "told", "ended with 75"] * (starts - 1) + ["begins", "loss of"]
+    full = nights["full"]
+    assert full["job"] == ["FAILED", "2:0"] and len(full["starts"]) == 1
+    assert full["output"][-1] == "a person must look; not started again" and "File too large" in full["output"][-2]
+
+
+def test_the_recorded_endings_are_as_the_page_says():
+    check_endings(json.loads((Path(record_night.HERE) / "endings.json").read_text()))
+
+
 @pytest.mark.long
+@pytest.mark.rarely
 @pytest.mark.skipif(WHY_NOT is not None, reason=WHY_NOT or "")
 def test_the_nights_go_so_again(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     record_night.prepare(tmp_path)
     check(json.loads(json.dumps(record_night.record())))
+    check_endings(json.loads(json.dumps(record_endings.record())))
