@@ -5,6 +5,7 @@ import re
 import contribution
 import pytest
 from contribution import CHAPTER, run
+from seldom import rarely
 
 from grader.exercise import chapters
 
@@ -44,7 +45,7 @@ def test_an_exercise_in_english_only_is_in_step_when_it_is_filled_in_and_not_bef
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("languages", [BOTH, pytest.param(ENGLISH, marks=pytest.mark.rarely)], ids="-".join)
+@pytest.mark.parametrize("languages", [BOTH, *rarely(ENGLISH)], ids="-".join)
 def test_an_exercise_is_green(checkout, languages):
     assert contribution.new(checkout, "ch03", *only(languages)).returncode == 0
     contribution.fill(checkout, "ch03_sharding", languages)
@@ -54,7 +55,8 @@ def test_an_exercise_is_green(checkout, languages):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("languages", [BOTH, pytest.param(ENGLISH, marks=pytest.mark.rarely)], ids="-".join)
+@pytest.mark.rarely
+@pytest.mark.parametrize("languages", [BOTH, *rarely(ENGLISH)], ids="-".join)
 def test_a_chapter_is_a_draft_until_it_holds_and_is_green_then(checkout, languages):
     before = run(checkout, "publish.sync", "--check")
     assert before.returncode == 0, before.stderr

@@ -227,3 +227,43 @@ def test_words_that_it_does_not_know_make_no_folder(tmp_path, words):
     )
     assert done.returncode == 1 and "python3 .ci/env.py .venv" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(shutil.which("uv") is None, reason="uv is not on this machine")
+def test_an_environment_that_uv_made_is_taken_as_it_is_and_mended_by_uv(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    folder = tiny(tmp_path / "p")
+    for command in (["venv", "--python", sys.executable, ".venv"], ["pip", "install", "--python", ".venv", "-e", "."]):
+        subprocess.run(["uv", *command, "--offline", "--quiet"], cwd=folder, check=True, timeout=LIMIT)
+    venv = folder / ".venv"
+    assert not list(venv.glob("lib/python*/site-packages/pip"))
+    monkeypatch.setattr(env, "ROOT", folder)
+    assert env.is_complete(venv)
+    (folder / "constraints.txt").write_text("tiny==2\n")
+    assert not env.is_complete(venv)  # not as pinned
+    (folder / "constraints.txt").write_text("")
+    done = make(folder, "env", UV_OFFLINE="1")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert (venv / ".ready").exists()
+    (folder / "constraints.txt").write_text("# changed\n")
+    done = make(folder, "env", UV_OFFLINE="1")
+    assert done.returncode == 0 and "making the environment" in done.stdout, done.stdout
+    assert not list(venv.glob("lib/python*/site-packages/pip")) and make(folder, "env").stdout == ""
+
+
+def test_what_lacks_a_package_that_its_tests_need_is_not_complete(made: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(env, "ROOT", made)
+    info = next((made / ".venv").glob("lib/python*/site-packages/tiny-1.dist-info/METADATA"))
+    before = info.read_text()
+    assert env.is_complete(made / ".venv")
+    for line, complete in (
+        ("nowhere>=1", False),
+        ('nowhere>=1; extra == "test"', False),
+        ('nowhere>=1; extra == "other"', True),
+        ('nowhere>=1; sys_platform == "plan9"', True),
+        ("pip[more]>=1", True),
+    ):
+        info.write_text(f"Metadata-Version: 2.1\nName: tiny\nVersion: 1\nRequires-Dist: {line}\n\n")
+        assert env.is_complete(made / ".venv") is complete, line
+    info.write_text(before)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from projects import copy, exercises
+from seldom import rarely
 
 pytestmark = pytest.mark.long
 
@@ -77,7 +78,10 @@ def newest(place: Place) -> None:
     place.run(".venv/bin/python", "-m", "pip", "install", "--quiet", "--upgrade", "jax", "jaxlib")
 
 
-@pytest.fixture(scope="module", params=["system", "3.12", "3.13"])
+OTHERS = rarely("3.12", "3.13")
+
+
+@pytest.fixture(scope="module", params=["system", *OTHERS])
 def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     """A checkout below «我的 书», its environment made by `make env`; of the system's Python as an ordinary user."""
     own = request.param == "system"

@@ -128,6 +128,7 @@ def test_minipod_alone_brings_nothing_of_the_book_and_says_what_else_to_install(
 
 
 @pytest.mark.long
+@pytest.mark.rarely
 def test_the_book_without_its_extras_says_what_else_to_install(base: Path, tmp_path: Path):
     for command, lacking in (("learn", "pytest textual"), ("check", "pytest textual")):
         said = run(base, "-m", "lessons", command, cwd=tmp_path, code=2)
@@ -173,6 +174,7 @@ print(*(o.get("text", "") or o["data"]["text/plain"] for cell in notebook.cells 
 
 
 @pytest.mark.long
+@pytest.mark.rarely
 def test_the_first_cell_of_a_notebook_brings_what_its_answers_are_checked_with(wheel: Path, tmp_path: Path):
     python = installed(tmp_path / "jupyter", "nbclient", "ipykernel")
     for name in package.filenames():
@@ -187,6 +189,7 @@ def test_the_first_cell_of_a_notebook_brings_what_its_answers_are_checked_with(w
 
 
 @pytest.mark.long
+@pytest.mark.rarely
 def test_a_class_is_checked_from_a_checkout_with_what_its_extra_brings(wheel: Path, tmp_path: Path):
     python = installed(tmp_path / "class", *links(wheel), f"{wheel}[class]")
     project = copy(tmp_path / "project")
@@ -218,6 +221,7 @@ def test_an_installed_package_runs_programs_and_the_doctor(python: Path, tmp_pat
 
 
 @pytest.mark.long
+@pytest.mark.rarely
 def test_the_source_distribution_is_the_project(tmp_path: Path):
     project = copy(tmp_path / "project")
     there = {str(p.relative_to(project)) for p in project.rglob("*") if p.is_file()}

@@ -30,6 +30,12 @@ def test_the_code_beside_the_picture_is_what_drew_it(edition):
     assert blocks(edition, "python")[0] == next(iter(demo_cells(ROOT / "lessons/index/demo.py").values()))
 
 
+@pytest.mark.parametrize("edition", READMES)
+def test_the_cover_shows_what_the_readme_shows(edition):
+    page = (ROOT / "book" / edition / "index.md").read_text("utf-8")
+    assert f"```text\n{blocks(edition, 'text')[0]}\n```" in page
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("edition", READMES)
 def test_the_answer_of_a_readme_is_told_what_it_says(edition, tmp_path):

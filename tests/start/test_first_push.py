@@ -1,0 +1,252 @@
+"""The workflows' own steps in a fork of another owner: what they push and serve has no dead link, installs itself."""
+
+import functools
+import http.server
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from html import unescape
+from pathlib import Path
+from urllib.parse import urldefrag, urljoin
+from xml.etree import ElementTree
+
+import nbformat
+import pytest
+import yaml
+from nbclient import NotebookClient
+from projects import ROOT, copy
+
+from publish.pages.notebooks import EDITIONS
+from publish.pages.web_server import SITEMAP, UNLISTED, XHTML
+
+pytestmark = pytest.mark.long
+OWNER = "somebody-else/my-book"
+ABOVE = "my-book"  # the path below which it is served
+LIMIT = 1800  # seconds, beside whatever else is being tested
+# Stands for Chromium and its fonts, which draw the cards: tests/publish/book/test_cards.py looks at those.
+CHROMIUM = """#!/bin/sh
+for word; do case $word in --screenshot=*) echo drawn > "${word#--screenshot=}" ;; esac; done
+"""
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format, *args):
+        pass
+
+
+class Runner:
+    """Takes the steps of a job as GitHub would: a checkout, commands, and artifacts handed on."""
+
+    def __init__(self, folder: Path, site: str):
+        self.folder, self.site, self.artifacts = folder, site, dict[str, Path]()
+        self.origin, self.jobs = folder / "origin.git", 0
+        tools = folder / "tools"
+        tools.mkdir()
+        for name, text in (("chromium", CHROMIUM), ("fc-list", "#!/bin/sh\necho a font\n")):
+            (tools / name).write_text(text)
+            (tools / name).chmod(stat.S_IRWXU)
+        (folder / "home").mkdir()
+        self.env = {
+            k: v for k, v in os.environ.items() if not k.startswith(("BOOK_", "PIP_", "MAKE", "GIT_", "PYTHON"))
+        }
+        self.env |= {"PATH": f"{tools}:{os.environ['PATH']}", "HOME": str(folder / "home"), "VENV": sys.prefix}
+
+    def said(self, text: str) -> str:
+        """With the expressions that the workflows have; another one is a fault."""
+        known = {"github.server_url": "https://github.com", "github.repository": OWNER}
+        known["steps.pages.outputs.base_url"] = self.site
+        return re.sub(r"\$\{\{ (\S+) \}\}", lambda m: known[m[1]], text)
+
+    def job(self, workflow: str, name: str) -> Path:
+        """The folder in which the job ran."""
+        job = yaml.safe_load((ROOT / ".github" / "workflows" / workflow).read_text("utf-8"))["jobs"][name]
+        self.jobs += 1
+        here = self.folder / f"job{self.jobs}"
+        for step in job["steps"]:
+            given = {key: self.said(str(value)) for key, value in step.get("with", {}).items()}
+            match step.get("uses", "").partition("@")[0]:
+                case "":
+                    self.command(
+                        step["run"], here, {key: self.said(value) for key, value in step.get("env", {}).items()}
+                    )
+                case "actions/checkout":
+                    subprocess.run(["git", "clone", "-q", self.origin, here], check=True, env=self.env)
+                case "actions/upload-artifact" | "actions/upload-pages-artifact":
+                    assert "name" in given or step["uses"].startswith("actions/upload-pages"), step
+                    self.artifacts[given.get("name", "pages")] = here / given["path"]
+                case "actions/download-artifact":
+                    hidden = shutil.ignore_patterns(".*")  # as upload-artifact leaves them out
+                    shutil.copytree(self.artifacts[given["name"]], here / given["path"], ignore=hidden)
+                case other:
+                    assert other in ("actions/configure-pages", "actions/deploy-pages"), other
+        return here
+
+    def command(self, words: str, here: Path, env: dict[str, str]) -> None:
+        if words == "make system":  # installs Chromium
+            return
+        done = subprocess.run(
+            ["bash", "-e", "-c", words], cwd=here, env=self.env | env, capture_output=True, text=True, timeout=LIMIT
+        )
+        assert done.returncode == 0, f"{words}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+
+
+@pytest.fixture(scope="module")
+def pushed(tmp_path_factory):
+    """The runner after book.yml and site.yml, and the site's address, which answers."""
+    folder = tmp_path_factory.mktemp("push")
+    fork = copy(folder / "fork")
+    env = os.environ | {"HOME": str(folder)}
+    for words in (
+        "init -q -b main",
+        "add -A",
+        "-c user.name=x -c user.email=x@x commit -q -m fork",
+        f"clone -q --bare . {folder}/origin.git",
+    ):
+        subprocess.run(["git", *words.split()], cwd=fork, check=True, env=env)
+    served = folder / "served"
+    served.mkdir()
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(served)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    site = f"http://127.0.0.1:{server.server_port}/{ABOVE}"
+    runner = Runner(folder, site)
+    runner.job("book.yml", "build")
+    runner.job("book.yml", "push")
+    runner.job("site.yml", "deploy")
+    (served / ABOVE).symlink_to(runner.artifacts["pages"])
+    yield runner, site
+    server.shutdown()
+    server.server_close()
+
+
+def pages(runner: Runner) -> dict[str, str]:
+    """The pages of the site by their path."""
+    top = runner.artifacts["pages"]
+    return {p.relative_to(top).as_posix(): p.read_text("utf-8") for p in sorted(top.rglob("*.html"))}
+
+
+def status(url: str) -> int:
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, method="HEAD"), timeout=30) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def in_branch(runner: Runner, branch: str) -> set[str]:
+    command = ["git", "-c", "core.quotePath=false", "ls-tree", "-r", "--name-only", branch]
+    said = subprocess.run(command, cwd=runner.origin, check=True, capture_output=True, text=True).stdout
+    return set(said.splitlines())
+
+
+def test_no_link_is_dead(pushed):
+    runner, site = pushed
+    found, ids = dict[str, str](), dict[str, set[str]]()
+    for path, text in pages(runner).items():
+        ids[f"{site}/{path}"] = set(re.findall(r'\bid="([^"]+)"', text))
+        bare = re.sub(r"<script\b[^>]*>.*?</script>", lambda m: m[0].partition(">")[0] + ">", text, flags=re.S)
+        links = re.findall(r"""<[a-z]+\b[^>]*?\s(?:href|src)=["']([^"']*)["']""", bare)
+        for link in links + re.findall(r'<meta [^>]*content="(http[^"]*)"', bare):
+            if not re.match(r"(?:mailto|data|javascript):", link):
+                found.setdefault(urljoin(f"{site}/{path}", unescape(link)), path)
+    ours = {url: path for url, path in found.items() if url.startswith("http://127.0.0.1:")}
+    assert all(url.startswith(f"{site}/") for url in ours) and len(ours) > 1000
+    state = {url: status(url) for url in {urldefrag(url)[0] for url in ours}}
+    dead = {url: path for url, path in ours.items() if state[urldefrag(url)[0]] != 200}
+    dead |= {u: p for u, p in ours.items() if (f := urldefrag(u))[1] and f[0] in ids and f[1] not in ids[f[0]]}
+    assert dead == {}
+
+
+def test_colab_and_binder_find_in_the_pushed_branch_what_they_open(pushed):
+    runner, site = pushed
+    text = "".join(pages(runner).values())
+    colab = set(re.findall(r'"https://colab\.research\.google\.com/github/([^"]+)"', text))
+    binder = set(re.findall(r'"https://mybinder\.org/v2/gh/([^"]+)"', text))
+    there = in_branch(runner, "site-dev")
+    assert len(colab) == len(binder) > 60
+    assert {c.partition("/blob/")[0] for c in colab} == {OWNER}
+    assert [c for c in colab if c.partition("/blob/site-dev/")[2] not in there] == []
+    assert [b for b in binder if b.partition(f"{OWNER}/site-dev?labpath=")[2] not in there] == []
+    asked = subprocess.run(
+        ["git", "show", "site-dev:requirements.txt"], cwd=runner.origin, capture_output=True, text=True
+    )
+    wheels = [line.removeprefix("./") for line in asked.stdout.split()]
+    assert len(wheels) == 2 and set(wheels) <= there and "runtime.txt" in there
+    assert all(status(f"{site}/dev/{wheel}") == 200 for wheel in wheels)
+    assert f"https://github.com/{OWNER}" in text and not any(path.startswith(".") for path in there)
+
+
+def test_search_engines_are_told_of_each_page_once_in_each_language(pushed):
+    runner, site = pushed
+    root = ElementTree.parse(runner.artifacts["pages"] / "sitemap.xml").getroot()
+    listed = {
+        entry.findtext(f"{{{SITEMAP}}}loc"): {
+            link.get("hreflang"): link.get("href") for link in entry.iter(f"{{{XHTML}}}link")
+        }
+        for entry in root
+    }
+    said = {}
+    for path, text in pages(runner).items():
+        if path.count("/") == 2 and Path(path).stem not in UNLISTED:
+            own = re.findall(r'<link rel="canonical" href="([^"]+)"', text)
+            said[own[0]] = dict(re.findall(r'<link rel="alternate" hreflang="([^"]+)" href="([^"]+)"', text))
+            assert own == [f"{site}/{path}"]
+            card = re.findall(r'<meta property="og:image" content="([^"]+)"', text)
+            assert len(card) == 1 and status(card[0]) == 200
+            assert f"/cards/{Path(path).stem if re.match('ch[0-9]', Path(path).name) else 'index'}.png" in card[0]
+    assert said == listed and len(listed) > 90
+    assert {tuple(others) for others in said.values()} == {(*EDITIONS, "x-default")}
+
+
+def test_an_address_that_is_none_is_answered_in_three_languages(pushed):
+    runner, site = pushed
+    lost = pages(runner)["404.html"]
+    assert re.findall(r'<p lang="([^"]+)"', lost) == list(EDITIONS)
+    links = re.findall(r'href="([^"]+)"', lost)
+    assert links == [f"{site}/dev/{edition}/index.html" for edition in EDITIONS]
+    assert {status(link) for link in links} == {200}
+
+
+def other_python(folder: Path) -> Path:
+    """A Python of its own that has all of this one's packages but the project's, so that pip needs no index."""
+    library = folder / "library"
+    library.mkdir()
+    for site in map(Path, {p for p in sys.path if p.endswith("site-packages")}):
+        for entry in site.iterdir():
+            if (
+                not entry.name.startswith(("one_program", "minipod", "__editable__", "__pycache__"))
+                and entry.suffix != ".pth"
+            ):
+                if not (library / entry.name).exists():
+                    (library / entry.name).symlink_to(entry)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
+    next((folder / "venv" / "lib").glob("python*/site-packages")).joinpath("library.pth").write_text(f"{library}\n")
+    return folder / "venv" / "bin" / "python"
+
+
+def test_the_notebook_of_chapter_3_runs_in_an_empty_folder_with_what_it_fetches(pushed, tmp_path, monkeypatch):
+    _, site = pushed
+    python, empty = other_python(tmp_path), tmp_path / "empty"
+    empty.mkdir()
+    kernel = tmp_path / "jupyter" / "kernels" / "other" / "kernel.json"
+    kernel.parent.mkdir(parents=True)
+    argv = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    kernel.write_text(json.dumps({"argv": argv, "display_name": "other", "language": "python"}))
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    with urllib.request.urlopen(f"{site}/dev/en/notebooks/ch03_sharding.ipynb", timeout=30) as answer:
+        notebook = nbformat.reads(answer.read().decode(), 4)
+    where = "import lessons, minipod\nprint(lessons.__file__, minipod.__file__)"
+    notebook.cells.append(nbformat.v4.new_code_cell(where))
+    client = NotebookClient(notebook, kernel_name="other", timeout=LIMIT, resources={"metadata": {"path": str(empty)}})
+    client.execute()
+    said = ["".join(o.get("text", "") for o in cell.get("outputs", [])) for cell in notebook.cells]
+    assert all(str(tmp_path / "venv") in place for place in said[-1].split()) and len(said[-1].split()) == 2
+    assert "float32" in "".join(said) and len(list(filter(None, said))) > 5
