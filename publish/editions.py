@@ -19,7 +19,7 @@ from grader.notebook import blank_cells
 from publish import files, progress_line
 from publish.outputs.execute import Executed
 from publish.page import ROOT, chapter_of, read_page, written
-from publish.pages import editorial, first_cell, notebooks, root_page, status, web_server
+from publish.pages import editorial, first_cell, notebooks, published, root_page, status, web_server
 from publish.pages.notebooks import EDITIONS
 from publish.pages.plain_markdown import Links
 from publish.reference import fill as reference
@@ -124,7 +124,7 @@ def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> Prepare
     said = [[src.name, editorial.day(edition, src.name), *_minutes(src.name)] for src in sources]
     seen = [_sum(shared, editorial.version(), json.dumps([titles, said]))]
     for src in sources:
-        first = first_cell.source(edition, src.name, notebooks.address())
+        first = first_cell.source(edition, src.name, published.address())
         from_what = _sum(
             tools, edition, src.text, first, json.dumps([src.executed.outputs, src.executed.complete, titles, pages])
         )
@@ -159,12 +159,13 @@ def _shared() -> str:
     """A hash of what Sphinx makes every page with: configuration, look, words, versions."""
     versions = [metadata.version(p) for p in ("jupyter-book", "sphinx-book-theme", "myst-nb", "opencc")]
     paths = [ROOT / name for name in ("_config.yml", "_toc.yml", "book/terms.toml", "publish/files.py")]
-    names = ("source_links.py", "terms.py", "editorial.py", "write_edition.py")
+    names = ("source_links.py", "terms.py", "editorial.py", "published.py", "write_edition.py")
     paths += [ROOT / "publish" / "pages" / name for name in names]
     paths += [ROOT / "book" / "search.toml", *(ROOT / "publish" / "search").glob("*.py")]
     for kind in ("_ext", "_static", "_templates"):
         paths += (p for p in (ROOT / "book" / kind).rglob("*") if p.is_file() and "__pycache__" not in p.parts)
-    return _sum(*versions, *(hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths)))
+    sums = (hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths))
+    return _sum(*versions, *published.said(), *sums)
 
 
 def _sum(*parts: str) -> str:

@@ -22,15 +22,15 @@ EXTRAS = {
     "minipod": ("pictures", "pods", "testing"),
     "grader": ("class", "learn"),
     "solutions": ("chapters",),
-    "lessons": ("chapters", "pods", "launchers", "neighbours", "libraries"),
+    "lessons": ("chapters", "pods", "launchers", "neighbours", "libraries", "examples"),
     "publish": ("book",),
     "book/_ext": ("book",),
 }
 NAMES = {"haiku": "dm-haiku"}  # distributions that need not be installed here, by module
 # For one recording each, where no extra can bring them: mpi4jax (chapter 14) is built by MPI's compiler, maxtext
-# (chapter 15) wants a newer Python and 200 packages, the next two (chapter 20) are on no index, torch and grain
-# (chapter 23) have environments of their own.
-BY_HAND = ("mpi4jax", "maxtext", "llama3_jax", "qwen3_jax", "torch", "grain")
+# (chapter 15) wants a newer Python and 200 packages, the next two (chapter 20) are on no index, torch (chapter 23) has
+# an environment of its own.
+BY_HAND = ("mpi4jax", "maxtext", "llama3_jax", "qwen3_jax", "torch")
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ writing a page back changes nothing else in it.
 
 import functools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from grader.exercise.chapters import WRITTEN, Chapter
 ROOT = Path(__file__).resolve().parents[1]
 
 _MARKDOWN = MarkdownIt("commonmark").use(front_matter_plugin).use(colon_fence_plugin).disable("inline")
+_INLINE = MarkdownIt("commonmark")
 _OPTION = re.compile(r":([\w-]+):\s*(.*)")
 _LABEL = re.compile(r"\(([^()\s]+)\)=\s*")
 _EXERCISE = re.compile(r"% exercise: *(\w+) *")
@@ -88,7 +90,8 @@ def read_page(path: Path, root: Path = ROOT) -> Page:
 def _page(path: Path, text: str, name: str) -> Page:
     lines = text.split("\n")
     page = Page(path, text, lines, [], [], [], [])
-    for token in _MARKDOWN.parse(text):
+    tokens = _MARKDOWN.parse(text)
+    for token in tokens:
         at = token.map[0] if token.map else 0
         if token.type == "fence" and token.info.startswith("{code-cell}"):
             page.cells.append(_cell(token, page, name))
@@ -96,10 +99,23 @@ def _page(path: Path, text: str, name: str) -> Page:
             page.problems.append(f"{name}:{at + 1}: a code cell inside a box is not executed: close the box before it")
         elif token.type == "heading_open" and not _label_above(lines, at):
             page.problems.append(f"{name}:{at + 1}: the heading «{lines[at].lstrip('# ')}» has no label (sec-name)=")
+    page.problems += [f"{name}:{line + 1}: a backtick here opens code that none closes" for line in _open_code(tokens)]
     inside = {i for c in page.cells for i in range(c.first, c.last)}
     page.labels = [m[1] for i, line in enumerate(lines) if i not in inside and (m := _LABEL.fullmatch(line))]
     _find_exercises(page, name)
     return page
+
+
+def _open_code(tokens: list[Token], at: int = 0) -> Iterator[int]:
+    """The index of each line where a paragraph begins that keeps a backtick which is no code's; in boxes, too."""
+    for token in tokens:
+        first = at + (token.map or (0,))[0]
+        if token.type == "colon_fence":
+            yield from _open_code(_MARKDOWN.parse(token.content), first + 1)
+        elif token.type == "inline" and "`" in token.content:
+            found = _INLINE.parseInline(token.content)[0].children or []
+            if any("`" in child.content for child in found if child.type == "text"):
+                yield first
 
 
 def _cell(token: Token, page: Page, name: str) -> Cell:

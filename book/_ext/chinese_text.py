@@ -7,7 +7,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 _HAN = r"[\u3400-\u9fff]"
-_OPENS, _CLOSES = re.compile(r"[\u3400-\u9fff《]"), re.compile(r"[\u3400-\u9fff》]$")
+_OPENS, _CLOSES = re.compile(r"[\u3400-\u9fff《〈]"), re.compile(r"[\u3400-\u9fff》〉]$")
 _QUOTED = re.compile(r"(?<=[，。：；！？、（])(?:”([\w.-]+)”|」([\w.-]+)」)")
 
 

@@ -20,7 +20,7 @@ from _ext import without_script  # noqa: E402
 
 from publish import files, reference  # noqa: E402  (book/ is not a package)
 from publish.page import chapter_of  # noqa: E402
-from publish.pages import source_links, terms  # noqa: E402
+from publish.pages import published, source_links, terms  # noqa: E402
 
 NAMES = {"en": "English", "zh-Hans": "简体", "zh-Hant": "繁體"}
 LANGUAGES = {"en": "en", "zh-Hans": "zh_CN", "zh-Hant": "zh_TW"}
@@ -149,6 +149,7 @@ def page_context(app: Sphinx, page: str, template: str, context: dict, doctree: 
         context["body"] = context["body"].replace("<h1>", f"{eyebrow}<h1>", 1)
     if page == "index":
         app.add_css_file("cover.css", priority=900)  # after book.css
+    context["book_version"] = published.version() if built else ""
     context["numbered"] = lambda html: numbered(str(html), page)
     context["notebook"] = (
         f"{context['content_root']}notebooks/{page}.ipynb" if built and doctree is not None and page != "index" else ""

@@ -57,12 +57,12 @@ function traffic(it) {
   };
   const from = layout(it.array, it.mesh, it.spec);
   if (from.error) return from;
+  const after = () => arrays(it).after.map(({ shape, spec }) => layout(shape, it.mesh, spec))[0];
   if (it.do === "sum") {
-    const rest = list => list.filter((_, i) => i !== it.dim);
-    return one("all-reduce", real(it.spec)[it.dim], layout(rest(it.array), it.mesh, rest(it.spec)).bytes);
+    return one("all-reduce", real(it.spec)[it.dim], after().bytes);
   }
   if (it.do === "reshard") {
-    const to = layout(it.array, it.mesh, it.to);
+    const to = after();
     if (to.error) return to;
     const a = real(it.spec), b = real(it.to);
     if (a.every((axes, i) => same(axes, b[i].slice(0, axes.length)))) return { bill: [] };
@@ -74,15 +74,26 @@ function traffic(it) {
     return {};
   }
   if (it.do === "matmul") {
-    const shape = [it.array[1], it.columns], second = layout(shape, it.mesh, it.second);
+    const second = layout([it.array[1], it.columns], it.mesh, it.second);
     if (second.error) return second;
-    const [rows, left] = it.spec, [right, columns] = it.second, out = [rows, columns];
-    const result = layout([it.array[0], it.columns], it.mesh, out);
+    const left = it.spec[1], right = it.second[0], result = after();
     if (result.error) return result; // JAX makes the sharding of the result before it multiplies
     if (left !== right) return {}; // the code below says where the result lies: JAX moves what it must
     return one("all-reduce", real([left])[0], result.bytes);
   }
   return { bill: [] };
+}
+
+/** The arrays before, and the one after: [{name, shape, spec}, …]; where an operation only looks, nothing is after. */
+function arrays(it) {
+  const x = { name: "x", shape: it.array, spec: it.spec }, rest = list => list.filter((_, i) => i !== it.dim);
+  const y = { name: "y", shape: [it.array[1], it.columns], spec: it.second };
+  return {
+    look: { before: [x], after: [] },
+    reshard: { before: [x], after: [{ name: "x", shape: it.array, spec: it.to }] },
+    sum: { before: [x], after: [{ name: `x.sum(${it.dim})`, shape: rest(it.array), spec: rest(it.spec) }] },
+    matmul: { before: [x, y], after: [{ name: "x @ y", shape: [it.array[0], it.columns], spec: [it.spec[0], it.second?.[1]] }] },
+  }[it.do];
 }
 
 /** Python to paste that shows and counts the same. */
@@ -128,21 +139,24 @@ function read(query) {
 /** The query of a state: what `read` reads. */
 const query = it => Object.entries(it).map(([name, value]) => `${name}=${value}`).join("&");
 
-/** The blocks as tables, coloured by the first device that holds them; three dimensions make a table for each first range. */
-function drawn(shape, { parts, blocks }) {
+/** The mesh as tables, each device with what it holds, and the array as tables, each block with its devices: the colour
+ * is that of the first device that holds the block. Three axes, or dimensions, make a table for each place of the first. */
+function drawn(shape, mesh, { parts, blocks }) {
   const range = ([start, stop]) => `${start}:${stop}`;
-  const holders = new Map();
-  blocks.forEach((block, device) => holders.set(block.map(range).join(), [...(holders.get(block.map(range).join()) ?? []), device]));
-  const ranges = shape.map((n, i) => Array.from({ length: parts[i] }, (_, k) => [k * n / parts[i], (k + 1) * n / parts[i]].join(":")));
-  const rows = ranges.at(-2) ?? [""], lead = shape.length === 3 ? ranges[0] : [""];
-  const cell = (...at) => {
-    const held = holders.get(at.filter(Boolean).join());
-    return `<td class="c${held[0] % 8}${held[0] > 7 ? " again" : ""}">${held.join(", ")}</td>`;
+  const keys = blocks.map(block => block.map(range).join(", ")), holders = new Map();
+  keys.forEach((key, device) => holders.set(key, [...holders.get(key) ?? [], device]));
+  const cell = (key, text) => `<td class="c${holders.get(key)[0] % 8}${holders.get(key)[0] > 7 ? " again" : ""}">${text}</td>`;
+  const tables = (kind, along, cells) => { // the last of `along` runs fastest, as the cells do
+    const [columns, rows = [""], lead = [""]] = [...along].reverse();
+    const row = r => `<tr>${r ? `<th scope="row">${r}</th>` : "<td></td>"}${cells.splice(0, columns.length).join("")}</tr>`;
+    return `<div>${lead.map(l => `<table class="${kind}">${l && `<caption>${l}</caption>`}<tr><td></td>`
+      + `${columns.map(c => `<th scope="col">${c}</th>`).join("")}</tr>${rows.map(row).join("")}</table>`).join("")}</div>`;
   };
-  return lead.map(l => `<table class="blocks">${l && `<caption>[${l}]</caption>`}<tr><td></td>`
-    + ranges.at(-1).map(c => `<th scope="col">${c}</th>`).join("") + "</tr>"
-    + rows.map(r => `<tr>${r ? `<th scope="row">${r}</th>` : "<td></td>"}${ranges.at(-1).map(c => cell(l, r, c)).join("")}</tr>`).join("")
-    + "</table>").join("");
+  const places = mesh.map((n, i) => Array.from({ length: n }, (_, k) => `${AXES[i]}=${k}`));
+  const ranges = shape.map((n, i) => Array.from({ length: parts[i] }, (_, k) => range([k * n / parts[i], (k + 1) * n / parts[i]])));
+  const every = ranges.reduce((done, along) => done.flatMap(at => along.map(r => [...at, r])), [[]]).map(at => at.join(", "));
+  return tables("mesh", places, keys.map((key, device) => cell(key, `<b>${device}</b><small>${key.replaceAll(", ", "<br>")}</small>`)))
+    + tables("blocks", ranges.length ? ranges : [[""]], every.map(key => cell(key, holders.get(key).join(", "))));
 }
 
 /** A state like `it` that fits its own shape and mesh: what names an axis or a dimension that is not there is not cut. */
@@ -159,7 +173,7 @@ function fitted(it) {
     ...does === "matmul" && { second: spec(it.second ?? [it.spec[1]], 2), columns: it.columns ?? 8 } };
 }
 
-if (typeof module === "object") module.exports = { code, drawn, fitted, layout, query, read, traffic };
+if (typeof module === "object") module.exports = { arrays, code, drawn, fitted, layout, query, read, traffic };
 
 // The lower half is the page: a form whose every change draws anew.
 const number = n => n.toLocaleString("en", { maximumFractionDigits: 1 });
@@ -177,12 +191,25 @@ function result(it, words) {
   if (lies.error) return refused(lies.error);
   const facts = { blocks: product(lies.parts), copies: lies.copies, bytes: lies.bytes, total: lies.bytes * product(it.mesh) };
   const list = Object.entries(facts).map(([name, n]) => `<div><dt>${words[name]}</dt><dd>${number(n)}</dd></div>`).join("");
-  const drawing = `<p class="held">${words.held}</p>${drawn(it.array, lies)}<dl>${list}</dl>`;
-  if (it.do === "look") return drawing;
+  const { before, after } = arrays(it), where = ({ shape, spec }) => layout(shape, it.mesh, spec);
+  const panel = (when, below = "") => each => `<figure><figcaption>${when && `${when} `}<code>${each.name}</code> <small>float32[${each.shape}]
+    ${written(each.spec)}</small></figcaption>${drawn(each.shape, it.mesh, where(each))}${each.name === "x" ? below : ""}</figure>`;
+  const draw = (first, then) => `<p class="held">${words.held}</p><div class="panels">${first.map(panel(then.length ? words.before : "", `<dl>${list}</dl>`)).join("")}`
+    + `${then.map(panel(words.after)).join("")}</div>`;
+  if (it.do === "look") return draw([before[0]], []);
   const { error, bill } = traffic(it);
-  if (error) return drawing + refused(error);
+  if (error) return draw([before[0]], []) + refused(error);
   const rows = bill?.map(c => fill(words.sent, { ...c, axes: c.axes.join(", "), bytes: number(c.bytes), sent: number(c.sent) }));
-  return `${drawing}<p class="bill">${rows ? `${rows[0] ?? words.nothing} <small>${words.compiler}</small>` : words.unknown}</p>`;
+  const held = list => list.reduce((sum, each) => sum + where(each).bytes, 0);
+  return draw(before, after) + bars({ before: held(before), after: held(after), ...bill && { sends: bill.reduce((sum, c) => sum + c.sent, 0) } }, words)
+    + `<p class="bill">${rows ? `${rows[0] ?? words.nothing} <small>${words.compiler}</small>` : words.unknown}</p>`;
+}
+
+/** Bytes of one device as bars of one scale. */
+function bars(bytes, words) {
+  const most = Math.max(...Object.values(bytes), 1);
+  return `<table class="bars"><caption>${words.bytes}</caption>${Object.entries(bytes).map(([name, n]) =>
+    `<tr><th scope="row">${words[`bar_${name}`]}</th><td><i style="width: ${100 * n / most}%"></i></td><td>${number(n)}</td></tr>`).join("")}</table>`;
 }
 
 function form(it, words) {
@@ -197,22 +224,6 @@ function form(it, words) {
     + (it.to ? spec("to", words.to, it.to) : "")
     + (it.do === "sum" ? choice("dim", words.over, it.array.map((_, i) => [i, i]), it.dim) : "")
     + (it.second ? typed("columns", words.columns, it.columns) + spec("second", words.second, it.second) : "");
-}
-
-/** Let a form's fields be those of `fresh`, and keep every node that both have: whoever is in one, or opens it, stays there. */
-function renew(old, fresh, typed) {
-  const key = e => e.querySelector("[name]")?.name ?? e.tagName, has = new Map([...old.children].map(e => [key(e), e]));
-  [...fresh.children].forEach((next, i) => {
-    const kept = has.get(key(next)), [field, wanted] = [kept, next].map(e => e?.querySelector("[name]"));
-    if (!kept) return old.insertBefore(next, old.children[i] ?? null);
-    has.delete(key(next));
-    if (kept.tagName === "FIELDSET") return renew(kept, next, typed);
-    if (!field || field === typed) return;
-    const { value } = wanted, can = select => [...select.options ?? []].map(o => o.value + o.text).join();
-    if (can(field) !== can(wanted)) field.replaceChildren(...wanted.children);
-    field.value = value;
-  });
-  for (const gone of has.values()) gone.remove();
 }
 
 function begin(box) {

@@ -1,5 +1,6 @@
 "use strict";
-// The search itself, without the page: makeSearch(index) gives find(query). The index is made by publish/search/.
+// The search itself, without the page: makeSearch(index) gives find(query) and absent(query), makeSlowly(index) a promise
+// of both, made in many short tasks. The index is made by publish/search/.
 // BM25 over sections and exercises. A term is a word's stem, a pair of Han characters, or the number of a group of words
 // that mean the same (#12): whichever of them a text has, in whichever script, it has #12. Terms are ORed.
 
@@ -58,7 +59,18 @@ function near(a, b) {
   return x.length < 2 && y.length < 2 || x.length === 2 && y.length === 2 && x[0] === y[1] && x[1] === y[0];
 }
 
-function makeSearch(index) {
+// What somebody asks who has pasted a traceback: the error behind the last frame, without the line of code that the frame
+// shows and without what JAX says of its own frames. A box for one line has joined the lines, so nothing begins one.
+function asked(query) {
+  const frames = [...query.matchAll(/File "[^"]*", line \d+(?:, in \S+)?/g)], last = frames.at(-1);
+  if (!last) return query;
+  const after = query.slice(last.index + last[0].length).replace(/-{10,}[^]*|For simplicity, JAX has removed[^]*/, "");
+  const error = after.match(/[\w.]*(?:Error|Exception|Warning|Interrupt|Exit)\b(?=:|\s*$)/);
+  return error ? after.slice(error.index) : after;
+}
+
+// The search over an index; it yields after each document that it has read.
+function* making(index) {
   const fold = new Map(), folds = [...index.fold];
   for (let i = 0; i < folds.length; i += 2) fold.set(folds[i], folds[i + 1]);
   const read = (text) => terms(text, fold);
@@ -90,27 +102,30 @@ function makeSearch(index) {
   const texts = (doc) => [...doc.slice(2), doc[2] === index.pages[doc[0]] ? "" : index.pages[doc[0]]];
   const holds = new Map(); // term → Map of document → how often, weighted
   const words = new Map(); // a word as it is written → its term
-  const lengths = index.docs.map((doc, number) => FIELDS.map((_, part) => {
-    const found = withGroups(read(texts(doc)[part]));
-    for (const { term, word } of found) {
-      if (!holds.has(term)) holds.set(term, new Map());
-      const often = holds.get(term).get(number) ?? FIELDS.map(() => 0);
-      often[part]++;
-      holds.get(term).set(number, often);
-      words.set(word, term);
-    }
-    return found.length;
-  }));
+  const lengths = [], begins = []; // begins: the terms with which a title begins
+  for (const [number, doc] of index.docs.entries()) {
+    const parts = texts(doc);
+    lengths.push(FIELDS.map((_, part) => {
+      const found = withGroups(read(parts[part]));
+      for (const { term, word } of found) {
+        if (!holds.has(term)) holds.set(term, new Map());
+        const often = holds.get(term).get(number) ?? FIELDS.map(() => 0);
+        often[part]++;
+        holds.get(term).set(number, often);
+        words.set(word, term);
+      }
+      return found.length;
+    }));
+    const title = withGroups(read(doc[2].replace(/^.*? · /, ""))); // after «Exercise 1 ·»
+    begins.push(title.filter((t) => t.start === title[0].start).map((t) => t.term));
+    yield;
+  }
   const means = FIELDS.map((_, part) => Math.max(1, lengths.reduce((sum, row) => sum + row[part], 0) / lengths.length));
   const bm25 = (doc, often) => FIELDS.reduce((sum, [counts, k, b], part) => sum + (often[part] && counts * often[part]
     / (often[part] + k * (1 - b + b * lengths[doc][part] / means[part]))), 0);
   const rank = index.docs.map(([page, anchor], number) => RANKS.reduce(
     (all, [pages, anchors, rank]) => all * (pages.test(page) && anchors.test(anchor) ? rank : 1),
     1 + EARLY * (1 - number / index.docs.length)));
-  const begins = index.docs.map((doc) => { // the terms with which its title begins
-    const found = withGroups(read(doc[2].replace(/^.*? · /, ""))); // after «Exercise 1 ·»
-    return found.filter((t) => t.start === found[0].start).map((t) => t.term);
-  });
   const idf = (term) => Math.log(1 + index.docs.length / ((holds.get(term)?.size ?? 0) + 0.5));
 
   const stops = new Set(index.stop.filter((w) => !HAN.test(w)));
@@ -120,7 +135,7 @@ function makeSearch(index) {
   // What a query asks for: [[[term, weight], …], …], for each thing the terms that say it. A word and its group are one
   // thing; of a group of several words (data parallelism) the words by themselves count less.
   function wanted(query) {
-    const text = simplified(query.slice(0, 600)), open = !/\s$/.test(query);
+    const text = simplified(asked(query).slice(0, 600)), open = !/\s$/.test(query);
     let found = read(text.replace(hanStops, (words) => " ".repeat(words.length))).filter((t) => !stops.has(t.word));
     if (found.some((t) => t.word.length > 1)) found = found.filter((t) => t.word.length > 1 || !HAN.test(t.word)); // 有什么用
     if (!found.length) found = read(text);
@@ -152,12 +167,53 @@ function makeSearch(index) {
     return [...found];
   }
 
+  let others; // the terms of words that stand on the pages and in no document: in hints, far down in a long listing
+
+  // What of a query the book has nowhere, neither itself nor in other words that mean the same, as it was typed, and the
+  // words that are asked for in its place: {words, instead}. Of a long query, an error, nothing: it has its author's names.
+  function absent(query) {
+    const typed = asked(query), open = !/\s$/.test(query), far = [], instead = new Set();
+    const text = simplified(typed).replace(hanStops, (words) => " ".repeat(words.length));
+    const found = withGroups(read(text));
+    if (found.filter((t) => !t.whole && !stops.has(t.word)).length > 12) return { words: [], instead: [] };
+    others ??= new Set(read(index.others).map((t) => t.term));
+    const has = (t) => holds.has(t.term) || others.has(t.term) || stops.has(t.word);
+    const covered = (start, end) => found.some((t) => t.start <= start && end <= t.end && has(t) && (t.whole || t.term[0] === "#"));
+    for (const { 0: run, index: start } of text.matchAll(/[\u3400-\u9fff]+|[A-Za-z0-9_\u00c0-\u024f]+/g)) {
+      const end = start + run.length, inside = found.filter((t) => start <= t.start && t.end <= end);
+      if (HAN.test(run)) {
+        const held = [...run].map((_, i) => inside.some((t) => has(t) && t.start <= start + i && start + i < t.end));
+        for (const gap of held.map((h) => h ? "+" : "-").join("").matchAll(/-+/g)) {
+          if (gap[0].length > 1) far.push([start + gap.index, start + gap.index + gap[0].length]);
+        }
+        continue;
+      }
+      const whole = inside.find((t) => t.whole), parts = inside.filter((t) => !t.whole && /[a-z]/.test(t.word));
+      const name = whole && /_|[a-z][A-Z]/.test(run); // of something in a program: its parts are not it
+      if (covered(start, end) || (name ? has(whole) : parts.every(has))) continue;
+      if (open && end === text.length && [...words.keys()].some((word) => word.startsWith(run.toLowerCase()))) continue;
+      far.push([start, end]);
+      for (const t of name ? [whole] : parts.filter((t) => !has(t))) {
+        const likely = new Set(like(t, false, true).map(([term]) => term));
+        for (const [word, term] of words) if (likely.has(term) && near(t.word, word)) instead.add(word);
+      }
+    }
+    return { words: far.map(([start, end]) => typed.slice(start, end)), instead: [...instead].slice(0, 3).map(written) };
+  }
+
+  // A word in large and small letters, as the book writes it.
+  function written(word) {
+    const found = new RegExp(`\\b${word}\\b`, "i");
+    for (const doc of index.docs) for (const text of doc.slice(2)) if (found.test(text)) return found.exec(text)[0];
+    return word;
+  }
+
   // The best sections for a query: [{doc, score, terms}], the best first, `limit` at most.
   function find(query, limit = 12) {
-    const asked = wanted(query), scores = new Map();
-    const worth = asked.map((like) => Math.max(0, ...like.map(([term, weight]) => weight * idf(term))));
+    const wants = wanted(query), scores = new Map();
+    const worth = wants.map((like) => Math.max(0, ...like.map(([term, weight]) => weight * idf(term))));
     const all = worth.reduce((a, b) => a + b, 0);
-    asked.forEach((like, n) => {
+    wants.forEach((like, n) => {
       const best = new Map();
       for (const [term, weight] of like) {
         for (const [doc, often] of holds.get(term)) {
@@ -171,12 +227,12 @@ function makeSearch(index) {
         scores.set(doc, row);
       }
     });
-    const terms = new Set(asked.flat().map(([term]) => term));
-    const pairs = read(simplified(query).replace(hanStops, " ")).filter((t) => !t.whole);
+    const terms = new Set(wants.flat().map(([term]) => term));
+    const pairs = read(simplified(asked(query)).replace(hanStops, " ")).filter((t) => !t.whole);
     const list = [...scores.values()];
     for (const row of list) {
       row.score *= rank[row.doc] * (0.4 + 0.6 * row.covered / all);
-      row.score *= 1 + FIRST * Math.max(0, ...asked.map((like, n) => like.some(([t]) => begins[row.doc].includes(t)) ? worth[n] / all : 0));
+      row.score *= 1 + FIRST * Math.max(0, ...wants.map((like, n) => like.some(([t]) => begins[row.doc].includes(t)) ? worth[n] / all : 0));
     }
     list.sort((a, b) => b.score - a.score);
     for (const row of list.slice(0, 40)) row.score *= 1 + 0.5 * together(row.doc, pairs);
@@ -184,15 +240,15 @@ function makeSearch(index) {
   }
 
   // How much of a query's neighbours are neighbours in a document, too: 0 to 1.
-  function together(doc, asked) {
-    if (asked.length < 2) return 0;
+  function together(doc, terms) {
+    if (terms.length < 2) return 0;
     const has = new Set();
     for (const text of index.docs[doc].slice(2)) {
       read(text).filter((t) => !t.whole).reduce((before, t) => (has.add(before + " " + t.term), t.term), "");
     }
     let hits = 0;
-    for (let i = 1; i < asked.length; i++) hits += has.has(asked[i - 1].term + " " + asked[i].term);
-    return hits / (asked.length - 1);
+    for (let i = 1; i < terms.length; i++) hits += has.has(terms[i - 1].term + " " + terms[i].term);
+    return hits / (terms.length - 1);
   }
 
   // Where a text has one of these terms: [[start, end], …] in order, joined where they touch.
@@ -210,7 +266,27 @@ function makeSearch(index) {
     ? [...words.keys()].filter((w) => w.length > 3 && w.slice(0, 3) === t.word.slice(0, 3)) : []))].slice(0, 4);
 
   const holding = (term) => [...holds.get(term)?.keys() ?? []]; // the documents that have a term
-  return { find, places, similar, holding, wanted: (query) => new Set(wanted(query).flat().map(([term]) => term)) };
+  return { absent, find, places, similar, holding, wanted: (query) => new Set(wanted(query).flat().map(([term]) => term)) };
 }
 
-if (typeof module === "object") module.exports = { makeSearch, near, stem, terms };
+function makeSearch(index) {
+  const steps = making(index);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+// The same, and between two short tasks the page answers whoever reads or types.
+async function makeSlowly(index, milliseconds = 4) {
+  const steps = making(index);
+  for (;;) {
+    for (const until = performance.now() + milliseconds; performance.now() < until;) {
+      const { done, value } = steps.next();
+      if (done) return value;
+    }
+    await new Promise((next) => setTimeout(next));
+  }
+}
+
+if (typeof module === "object") module.exports = { asked, makeSearch, makeSlowly, near, stem, terms };

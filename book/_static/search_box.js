@@ -12,7 +12,7 @@
     document.head.append(script);
   });
   const ready = (panel) => engine ??= Promise.all([load(panel.dataset.engine), load(panel.dataset.index)])
-    .then(() => makeSearch(window.searchIndex));
+    .then(() => makeSlowly(window.searchIndex));
 
   // A text with its places marked, as nodes.
   function marked(text, places) {
@@ -44,12 +44,11 @@
     return nodes;
   }
 
-  function option(panel, search, { doc, terms }, number) {
+  function result(panel, search, { doc, terms }) {
     const [page, anchor, title, inner, prose, errors] = window.searchIndex.docs[doc];
     const link = document.createElement("a"), head = document.createElement("b"), text = document.createElement("span");
     const find = new URLSearchParams({ find: panel.querySelector("input").value }).toString();
     link.href = `${panel.dataset.root}${page}.html?${find}#${anchor}`;
-    link.tabIndex = -1;
     head.append(...marked(title, search.places(title, terms)));
     const chapter = /^ch(\d+)_/.exec(page), where = document.createElement("small");
     where.textContent = (chapter ? panel.dataset.chapter.replace("{}", +chapter[1]) + " · " : "") + window.searchIndex.pages[page];
@@ -58,19 +57,16 @@
     text.append(...excerpt(shown, places, document.documentElement.lang.startsWith("zh") ? 90 : 170));
     link.append(head, where, text);
     const item = document.createElement("li");
-    item.id = `${panel.querySelector("ul").id}-${number}`;
-    item.setAttribute("role", "option");
     item.append(link);
     return item;
   }
 
-  function choose(panel, item) {
-    for (const old of panel.querySelectorAll("[aria-selected]")) old.removeAttribute("aria-selected");
-    const input = panel.querySelector("input");
-    if (!item) return input.removeAttribute("aria-activedescendant");
-    item.setAttribute("aria-selected", "true");
-    item.scrollIntoView({ block: "nearest" });
-    input.setAttribute("aria-activedescendant", item.id);
+  // What of the query the book has not, and how much was found.
+  function told(say, search, query, found) {
+    const { words, instead } = search.absent(query), quoted = (list) => list.map((word) => say.quoted.replace("{}", word)).join(say.comma);
+    const lacks = !words.length ? "" : (instead.length ? say.instead : say.without).replace("{words}", quoted(words))
+      .replace("{instead}", quoted(instead));
+    return [lacks, found === 1 ? say.one : say.found.replace("{}", found)].filter(Boolean).join(say.space);
   }
 
   function suggest(panel, words) {
@@ -101,11 +97,9 @@
     }
     if (input.value !== query) return; // more has been typed while the index was loading
     const found = query.trim() ? search.find(query) : [];
-    list.replaceChildren(...found.map((row, number) => option(panel, search, row, number)));
-    input.setAttribute("aria-expanded", String(found.length > 0));
-    choose(panel, list.firstElementChild);
+    list.replaceChildren(...found.map((row) => result(panel, search, row)));
     const similar = query.trim() && !found.length ? search.similar(query) : [];
-    status.textContent = !query.trim() ? "" : found.length === 1 ? say.one : found.length ? say.found.replace("{}", found.length)
+    status.textContent = !query.trim() ? "" : found.length ? told(say, search, query, found.length)
       : similar.length ? say.nothing : say.nowhere;
     suggest(panel, found.length ? [] : similar.length ? similar : say.examples.split(" | "));
   }
@@ -118,16 +112,20 @@
     }
     input.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(show, 60, panel); });
     input.addEventListener("keydown", (event) => {
-      if (event.isComposing) return; // Enter and arrows belong to the input method
-      const items = [...list.children], at = items.findIndex((item) => item.hasAttribute("aria-selected"));
+      if (event.isComposing) return; // Enter belongs to the input method
+      if (event.key === "Enter") list.querySelector("a")?.click();
+    });
+    panel.addEventListener("keydown", (event) => {
+      if (event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+      const places = [input, ...list.querySelectorAll("a")], at = places.indexOf(document.activeElement);
       const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-      if (step && items.length) {
+      if (step && at >= 0) {
         event.preventDefault();
-        choose(panel, items[(at + step + items.length) % items.length]);
-      } else if (event.key === "Enter" && items[at]) {
+        places[(at + step + places.length) % places.length].focus();
+      } else if (event.key === "Escape" && panel.closest("dialog")) { // a search field would only be emptied
         event.preventDefault();
-        items[at].firstElementChild.click();
-      }
+        panel.closest("dialog").close();
+      } else if (at > 0 && event.key.length === 1 && event.key !== " ") input.focus(); // and what is typed goes there
     });
     list.addEventListener("click", (event) => event.target.closest("a") && panel.closest("dialog")?.close());
   }

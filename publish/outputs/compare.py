@@ -67,7 +67,11 @@ def _lines(output: dict) -> list[str]:
 
 
 def form(text: str) -> list[str]:
-    """Which lines there are, without numbers, widths and order; of a failure only that it is one, whoever was first."""
+    """Which lines there are, without numbers, widths and order; of a failure only that it is one, whoever was first.
+
+    And of a moment in lanes that were measured only that it is one, whatever has ended by then.
+    """
+    text = re.sub(r"(s after the first start): .*", r"\1", text)
     text = re.sub(r"(both processes|process \d+) (aborted|raised|was killed|ended with).*", "failed", text)
     text = re.sub(r"JaxRuntimeError: .*", "JaxRuntimeError", text)
     text = re.sub(r"(process \d+) (was|is|is still) (waiting|busy)( in `.*?` \(.*?\))?", r"\1 was there", text)

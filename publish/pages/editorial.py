@@ -9,7 +9,8 @@ from pathlib import Path
 
 from publish.page import ROOT
 from publish.pages import terms
-from publish.pages.notebooks import EDITIONS, address
+from publish.pages.notebooks import EDITIONS
+from publish.pages.published import address
 
 LONGEST = 200  # characters of a description
 LOCALES = {"en": "en_US", "zh-Hans": "zh_CN", "zh-Hant": "zh_TW"}
@@ -68,6 +69,10 @@ class About:
         parts = [said, day(self.edition, self.page), self.url]
         return words["cite_comma"].join(part for part in parts if part) + words["cite_stop"]
 
+    def card(self, page: str = "") -> str:
+        """Where the picture is that stands for a page, this one if no other, when a link to it is shared."""
+        return f"{address()}/{self.edition}/cards/{page or self.page}.png"
+
     def head(self, editions: list[str]) -> str:
         """The tags of the head. editions: those that the page is in."""
         short = self.description
@@ -80,9 +85,17 @@ class About:
         if self.url:
             tags += [("property", "og:url", self.url)]
             there = {edition: About(edition, self.page, "", "").url for edition in editions}
-            lines = [f'<link rel="alternate" hreflang="{e}" href="{escape(u)}">' for e, u in there.items()]
+            lines = [f'<link rel="alternate" hreflang="{e}" href="{escape(u)}">' for e, u in alternates(there).items()]
+            # publish/versions.py takes what is not there
+            card = f'content="{escape(self.card())}" data-else="{escape(self.card("index"))}" data-if-there'
+            lines += [f'<meta property="og:image" {card}>', '<meta name="twitter:card" content="summary_large_image">']
         lines += [f'<meta {kind}="{name}" content="{escape(words)}">' for kind, name, words in tags]
         return "\n".join(lines)
+
+
+def alternates(there: dict[str, str]) -> dict[str, str]:
+    """Language → address of a page that is in these editions; for all other languages in the first."""
+    return there | {"x-default": next(iter(there.values()))} if there else {}
 
 
 def shortened(text: str) -> str:

@@ -1,14 +1,12 @@
 """The notebooks of an edition: one for Sphinx to render, one for readers to take away, in which exercises are cells."""
 
 import copy
-import functools
 import re
 from dataclasses import dataclass
 from functools import partial
 
 import jupytext
 import nbformat
-import yaml
 
 from grader.notebook import blank_cells
 from minipod.drawing import svg
@@ -18,6 +16,7 @@ from publish.page import ROOT, Page
 from publish.pages import exercise_blocks, figures, first_cell, terms
 from publish.pages.labels import label
 from publish.pages.plain_markdown import Links, plain
+from publish.pages.published import address
 
 _WIDE = re.compile(r"[\u3400-\u9fff\uff00-\uffef、。》”]")
 _CHAPTER = re.compile(r"( ?)(\{(?:doc|ref)\})`((?:sec-)?ch(\d\d)(?:_\w+)?)`( ?)")  # without words of its own
@@ -180,16 +179,6 @@ def _with_exercises(cell: nbformat.NotebookNode, src: Source) -> list[nbformat.N
     return cells
 
 
-def address() -> str:
-    """Where the book is published, the folder above those of the editions; empty where _config.yml does not say."""
-    return _address((ROOT / "_config.yml").read_text("utf-8")) if (ROOT / "_config.yml").exists() else ""
-
-
-@functools.cache
-def _address(config: str) -> str:
-    return str((yaml.safe_load(config).get("html") or {}).get("baseurl") or "").rstrip("/")
-
-
 def name_chapters(sources: list[Source], title: dict[str, str]) -> None:
     """Let a reference to a chapter that has no words of its own say its number and its title.
 
@@ -207,7 +196,7 @@ def name_chapters(sources: list[Source], title: dict[str, str]) -> None:
 
 def _named(words: str, title: dict[str, str], chinese: bool, m: re.Match[str]) -> str:
     """A reference to a chapter with its number and title; in Chinese 第 3 章 follows Chinese without a space."""
-    if m.string.endswith(("- ", "| ", "《", "“"), 0, m.start(2)):
+    if m.string.endswith(("- ", "| ", "《", "〈", "“"), 0, m.start(2)):
         return m[0]
     before = "" if chinese and _WIDE.match(m.string, m.start() - 1) else m[1]
     after = "" if chinese and _WIDE.match(m.string, m.end()) else m[5]

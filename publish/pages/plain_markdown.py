@@ -72,8 +72,8 @@ def _box(kind: str, argument: str, lines: list[str], links: Links, names: dict[s
         return [plain(body, links, names), ""]
     if kind in ("list-table", "table"):
         return [f"**{title}**", "", plain(body, links, names)] if title else [plain(body, links, names)]
-    if kind == "explorer":  # needs a page and its script
-        return [links.to("sec-explorer"), ""]
+    if kind in ("explorer", "designer"):  # need a page and its script
+        return [links.to(f"sec-{kind}"), ""]
     if kind not in BOXES:
         raise ValueError(f"{links.here}: the directive {{{kind}}} has no plain Markdown form (plain_markdown.py)")
     title = title or names.get(kind, "")

@@ -1,16 +1,18 @@
 """`_build/html/index.html`: leads each reader to their language, by links where there is no script."""
 
+from html import escape
 from pathlib import Path
 
 from publish import files
 from publish.pages import terms
+from publish.pages.published import address
 
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
-<link rel="icon" href="en/_static/icon.svg">
+{head}<link rel="icon" href="en/_static/icon.svg">
 <style>
   :root {{ color-scheme: light dark; }}
   body {{ font: 1.1rem/1.6 system-ui, "PingFang SC", "Noto Sans CJK SC", sans-serif; margin: 20vh auto 0;
@@ -51,4 +53,6 @@ def write(folder: Path) -> None:
         for edition in ("en", "zh-Hans", "zh-Hant")
         if (folder / edition / "index.html").exists()
     )
-    files.write(folder / "index.html", _PAGE.format(title=words["title"]["en"], links=links))
+    about = f'<meta name="description" content="{escape(words["language"]["en"])}">\n'
+    about += f'<link rel="canonical" href="{escape(base)}/index.html">\n' if (base := address()) else ""
+    files.write(folder / "index.html", _PAGE.format(title=words["title"]["en"], head=about, links=links))

@@ -1,4 +1,4 @@
-"""Links to the source of the book and to services that run its notebooks: none where _config.yml names no repository.
+"""Links to the source of the book and to services that run its notebooks: none where nobody names a repository.
 
 Colab and Binder open notebooks from the branch that has the built pages, beside which the package lies.
 """
@@ -11,6 +11,7 @@ import yaml
 
 from publish import files, package
 from publish.page import ROOT
+from publish.pages import published
 from publish.pages.notebooks import EDITIONS
 
 _GITHUB = "github.com"
@@ -26,14 +27,15 @@ class Repository:
 
 
 def repository(root: Path = ROOT) -> Repository:
-    """What _config.yml says of it. ValueError for an address that is none."""
+    """What the environment (published.py), else _config.yml, says of it. ValueError for an address that is none."""
     config = yaml.safe_load((root / "_config.yml").read_text("utf-8")) if (root / "_config.yml").exists() else {}
     said = (config or {}).get("repository") or {}
-    url = str(said.get("url") or "").strip().rstrip("/").removesuffix(".git")
+    url = (published.repository() or str(said.get("url") or "")).strip().rstrip("/").removesuffix(".git")
+    where = "BOOK_REPOSITORY" if published.repository() else "_config.yml: repository.url"
     if url and not (urlsplit(url).scheme in ("https", "http") and urlsplit(url).path.strip("/")):
-        raise ValueError(f'_config.yml: repository.url is «{url}»: give its address, https://…, or ""')
-    published = said.get("published", Repository.published)
-    return Repository(url, str(said.get("branch") or Repository.branch), str(published or ""))
+        raise ValueError(f'{where} is «{url}»: give its address, https://…, or ""')
+    built = published.branch() or said.get("published", Repository.published)
+    return Repository(url, str(said.get("branch") or Repository.branch), str(built or ""))
 
 
 def links(found: Repository, edition: str, page: str) -> dict[str, str]:

@@ -60,12 +60,15 @@ _exchanged_line = functools.cache(exchanged)
 def traditional(text: str) -> str:
     """Simplified to Traditional Chinese as it is written in Taiwan: OpenCC, then the rules of terms.toml.
 
-    Fenced code stays as it is, but for its comments; so does all that is not Chinese.
+    Fenced code stays as it is, but for its comments, and for what a fence of `text` has printed; so does all that is
+    not Chinese.
     """
-    out = []
+    out, printed = [], False
     for line, code in with_fences(text):
         start = ""
-        if code and not line.lstrip().startswith("# "):
+        if code and (fence := _FENCE.match(line)):
+            printed = fence[2].strip() == "text"
+        if code and not printed and not line.lstrip().startswith("# "):
             found = _AFTER_CODE.fullmatch(line)
             start, line = found.groups() if found else (line, "")
         if not line.isascii():

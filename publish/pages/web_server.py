@@ -6,23 +6,29 @@ from xml.etree import ElementTree
 
 from publish import files
 from publish.pages import editorial, terms
-from publish.pages.notebooks import EDITIONS, address
+from publish.pages.notebooks import EDITIONS
+from publish.pages.published import address
+from publish.versions import SITEMAP, XHTML
 
-SITEMAP = "http://www.sitemaps.org/schemas/sitemap/0.9"
-XHTML = "http://www.w3.org/1999/xhtml"
 UNLISTED = ("genindex", "search")  # made by Sphinx
 
 _LOST = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>404</title>
+<meta name="robots" content="noindex">
+<title>404 · {title}</title>
 <style>
   :root {{ color-scheme: light dark; }}
   body {{ font: 1.1rem/1.6 system-ui, "PingFang SC", "Noto Sans CJK SC", sans-serif; margin: 20vh auto 0;
     max-width: 34rem; padding: 0 1.5rem; }}
+  h1 {{ font-size: 1rem; font-weight: 400; opacity: .7; }}
+  a {{ display: block; width: fit-content; color: inherit; padding: .25rem 0; }}
 </style>
+<main>
+<h1>404 · {title}</h1>
 {lines}
+</main>
 </html>
 """
 
@@ -56,7 +62,7 @@ def sitemap(folder: Path) -> str:
             ElementTree.SubElement(entry, f"{{{SITEMAP}}}loc").text = there[edition]
             if day := editorial.day(edition, page):
                 ElementTree.SubElement(entry, f"{{{SITEMAP}}}lastmod").text = day
-            for other, url in there.items():
+            for other, url in editorial.alternates(there).items():
                 ElementTree.SubElement(entry, f"{{{XHTML}}}link", rel="alternate", hreflang=other, href=url)
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, "unicode") + "\n"
@@ -70,4 +76,4 @@ def lost(folder: Path, base: str) -> str:
         f'<a href="{escape(base)}/{e}/index.html">{escape(words["lost_back"][e])}</a></p>'
         for e in _editions(folder)
     ]
-    return _LOST.format(lines="\n".join(lines))
+    return _LOST.format(title=words["title"]["en"], lines="\n".join(lines))

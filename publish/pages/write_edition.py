@@ -11,7 +11,7 @@ from jupyter_book.sphinx import build_sphinx
 
 from minipod.processes import die_with_parent
 from publish.page import ROOT
-from publish.pages.notebooks import address
+from publish.pages.published import address
 
 
 def write(edition: str, build: Path, only_changed: bool = False) -> int:

@@ -1,6 +1,6 @@
-"""python -m publish.print pdf|epub|zip [--build FOLDER] [EDITION…]: the book to take along.
+"""python -m publish.print pdf|epub|zip|cards [--build FOLDER] [EDITION…]: the book to take along, or cards.
 
-It is made of the pages that `make book` wrote.
+All is made of the pages that `make book` wrote. Of a published version (BOOK_VERSION) they lie there, too.
 """
 
 import argparse
@@ -11,13 +11,14 @@ from pathlib import Path
 
 from publish import files, progress_line
 from publish.page import ROOT, show
+from publish.pages import published
 from publish.pages.notebooks import EDITIONS
-from publish.print import articles, epub, paper, site, whole
+from publish.print import articles, cards, epub, paper, site, whole
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m publish.print", description="Make the book to take along.")
-    parser.add_argument("kind", choices=("pdf", "epub", "zip"), help="what to make of the pages")
+    parser.add_argument("kind", choices=("pdf", "epub", "zip", "cards"), help="what to make of the pages")
     parser.add_argument("editions", metavar="EDITION", nargs="*", help=f"of {', '.join(EDITIONS)} (default: all)")
     parser.add_argument("--build", type=Path, default=ROOT / "_build", metavar="FOLDER", help="default: _build")
     options = parser.parse_args(arguments)
@@ -31,7 +32,10 @@ def main(arguments: list[str] | None = None) -> int:
         if options.kind == "zip":
             _say(site.write(build, editions))
         for edition in editions if options.kind != "zip" else []:
-            _one(build, edition, paper.write if options.kind == "pdf" else epub.write)
+            if options.kind == "cards":
+                _cards(build, edition)
+            else:
+                _one(build, edition, paper.write if options.kind == "pdf" else epub.write)
         return 0
     except OSError as error:
         progress_line.problem(files.sentence(error, f"make {options.kind}"))
@@ -45,7 +49,15 @@ def _one(build: Path, edition: str, write: Callable[[whole.Book, Path], tuple[Pa
     progress_line.step(f"{edition}: reading the pages")
     book = whole.put_together(build / "html", edition, articles.order())
     path, what = write(book, build)
+    if published.version():
+        files.write_bytes(build / "html" / f"{whole.NAME}-{edition}{path.suffix}", path.read_bytes())
     _say(path, f", {what}" if what else "", f", {time.monotonic() - begin:.1f} s")
+
+
+def _cards(build: Path, edition: str) -> None:
+    progress_line.step(f"{edition}: drawing cards")
+    made = cards.write(whole.put_together(build / "html", edition, articles.order()), build)
+    progress_line.done(f"{show(made[0].parent)}: {len(made)} cards")
 
 
 def _say(path: Path, *more: str) -> None:

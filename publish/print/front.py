@@ -11,7 +11,7 @@ def cover(book: Book) -> Element:
     """Title, what the book is, its picture, version and licence."""
     section = Element("section", {"id": "cover", "class": "cover"})
     SubElement(section, "h1").text = book.title
-    SubElement(section, "p", {"class": "subtitle"}).text = book.words["language"]
+    SubElement(section, "p", {"class": "subtitle"}).text = book.words["subtitle"]
     section.append(picture())
     SubElement(section, "p", {"class": "authors"}).text = book.words["authors"]
     said = f"{book.words['version'].format(version())} · {book.words['colophon']}"

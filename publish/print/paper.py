@@ -40,11 +40,7 @@ def write(book: Book, build: Path) -> tuple[Path, str]:
 
     RuntimeError where Chromium or Chinese fonts are missing, or where it fails.
     """
-    chromium = executable()
-    if not chromium:
-        raise RuntimeError("there is no Chromium here, which prints the PDF: install Debian's package `chromium`")
-    if book.edition != "en" and not _chinese_fonts():
-        raise RuntimeError("there is no Chinese font here to print with: install Debian's package `fonts-noto-cjk`")
+    chromium = usable(book)
     done, numbers = build / filename(book.edition, "pdf"), {}
     with tempfile.TemporaryDirectory(prefix="print-") as scratch:
         source, made = Path(scratch, "book.xhtml"), Path(scratch, "book.pdf")
@@ -63,6 +59,16 @@ def write(book: Book, build: Path) -> tuple[Path, str]:
         _name_bookmarks(made, _headings(source))
         files.write_bytes(done, made.read_bytes())
     return done, f"{len(reader.pages)} pages"
+
+
+def usable(book: Book) -> str:
+    """The Chromium that prints a book and draws its cards. RuntimeError where it or Chinese fonts are missing."""
+    chromium = executable()
+    if not chromium:
+        raise RuntimeError("there is no Chromium here, which prints the PDF: install Debian's package `chromium`")
+    if book.edition != "en" and not _chinese_fonts():
+        raise RuntimeError("there is no Chinese font here to print with: install Debian's package `fonts-noto-cjk`")
+    return chromium
 
 
 def _name_bookmarks(made: Path, titles: Iterable[str]) -> None:
@@ -115,14 +121,17 @@ def page(book: Book, numbers: dict[str, int]) -> str:
 def style(book: Book) -> str:
     """The style sheets, and what differs from page to page: the line above each."""
     before, after = (_quoted(words) for words in book.words["print_page"].split("{}"))
-    sheets = [(HERE / name).read_text("utf-8") for name in ("common.css", "paper.css")]
-    sheets.append(colours())
-    sheets.append(f"a:is(.numbered, .across)::after {{ content: {before} attr(data-page) {after}; }}")
+    made = [sheets(), colours(), f"a:is(.numbered, .across)::after {{ content: {before} attr(data-page) {after}; }}"]
     for article in book.articles:
         title = _quoted(full_title(article, book.words))
-        sheets.append(f"@page {article.name} {{ @top-left {{ content: {title}; }} }}")
-    sheets.append(f"@page {{ @top-right {{ content: {_quoted(book.title)}; }} }}")
-    return "\n".join(sheets)
+        made.append(f"@page {article.name} {{ @top-left {{ content: {title}; }} }}")
+    made.append(f"@page {{ @top-right {{ content: {_quoted(book.title)}; }} }}")
+    return "\n".join(made)
+
+
+def sheets() -> str:
+    """The style sheets of paper."""
+    return "\n".join((HERE / name).read_text("utf-8") for name in ("common.css", "paper.css"))
 
 
 def _quoted(text: str) -> str:
@@ -147,6 +156,16 @@ def _print(chromium: str, source: Path, made: Path) -> None:
     command = [chromium, *FLAGS, f"--user-data-dir={made.parent / 'profile'}", "--generate-pdf-document-outline"]
     command += [f"--print-to-pdf={made}", source.as_uri()]
     made.unlink(missing_ok=True)
+    try:
+        said = run(command, LIMIT)
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"Chromium has not printed the book in {LIMIT:.0f} s") from None
+    if not made.exists():
+        raise RuntimeError(f"Chromium could not print the book: {(said or 'it gave no reason').splitlines()[-1]}")
+
+
+def run(command: list[str], limit: float) -> str:
+    """What a command of Chromium's says; none of its processes is left. TimeoutExpired after `limit` seconds."""
     with subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -156,10 +175,6 @@ def _print(chromium: str, source: Path, made: Path) -> None:
         env={**os.environ, "DBUS_SESSION_BUS_ADDRESS": "disabled:"},
     ) as process:
         try:
-            said = process.communicate(timeout=LIMIT)[0].decode("utf-8", "replace").strip()
-        except subprocess.TimeoutExpired:
-            raise RuntimeError(f"Chromium has not printed the book in {LIMIT:.0f} s") from None
+            return process.communicate(timeout=limit)[0].decode("utf-8", "replace").strip()
         finally:
             kill_group(process.pid)
-    if not made.exists():
-        raise RuntimeError(f"Chromium could not print the book: {(said or 'it gave no reason').splitlines()[-1]}")

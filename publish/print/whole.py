@@ -14,10 +14,11 @@ from xml.etree.ElementTree import Element, SubElement
 from publish import package
 from publish.page import ROOT
 from publish.pages import terms
-from publish.pages.notebooks import address
+from publish.pages.published import address
 from publish.print import articles
 from publish.print.articles import Article
 
+NAME = "one-program-many-devices"
 SOLUTIONS = "solutions"
 XHTML = "http://www.w3.org/1999/xhtml"
 LANGUAGES = {"en": "en", "zh-Hans": "zh-CN", "zh-Hant": "zh-TW"}
@@ -43,7 +44,7 @@ def version() -> str:
 
 def filename(edition: str, ending: str) -> str:
     """What an edition is called on a reader's disk."""
-    return f"one-program-many-devices-{version()}-{edition}.{ending}"
+    return f"{NAME}-{version()}-{edition}.{ending}"
 
 
 def made_at() -> int:

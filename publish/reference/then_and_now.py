@@ -1,4 +1,4 @@
-"""What has changed in JAX: rows of book/then_and_now.toml, and below them every box «Then and now» of the pages."""
+"""What has changed in JAX: the rows of book/then_and_now.toml, old names, and every box «Then and now» of the pages."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from publish.page import ROOT
 from publish.reference import places
 from publish.reference.places import Edition
 
+NAMES = "sec-then-names"  # the section of old names: the search has each of them
 FILE = ROOT / "book" / "then_and_now.toml"
 
 
@@ -20,25 +21,57 @@ class Row:
     label: str
 
 
+@dataclass(frozen=True)
+class Name:
+    """What old code imports. gone: the first JAX without it, "" where it is still there; now: by language."""
+
+    old: str
+    gone: str
+    now: dict[str, str]
+    label: str
+
+
 def rows() -> list[Row]:
     """The rows in the order of the file."""
     table = places.read(FILE)["row"]
     return [Row(_both(row["then"]), _both(row["now"]), row["label"]) for row in table]
 
 
+def names() -> list[Name]:
+    """The old names in the order of the file."""
+    return [Name(row["old"], row.get("gone", ""), _both(row["now"]), row["label"]) for row in places.read(FILE)["name"]]
+
+
 def _both(said: str | dict[str, str]) -> dict[str, str]:
     return {"en": said, "zh-Hans": said} if isinstance(said, str) else said
 
 
+def _table(edition: Edition, head: list[str]) -> Iterator[str]:
+    yield f"| {' | '.join(map(edition.words, head))} |"
+    yield "|---" * len(head) + "|"
+
+
+def _chapter(edition: Edition, label: str) -> str:
+    """Its number, as a link to the place that the label names."""
+    number = int(label.partition("ch")[2][:2]) if label.startswith("box-ch") else edition.chapter(label)
+    return edition.link(label, str(number))
+
+
 def lines(edition: Edition) -> Iterator[str]:
-    """The page: the table, then the boxes by chapter."""
-    head = [edition.words(name) for name in ("then_then", "then_now", "table_chapter")]
-    yield f"| {' | '.join(head)} |"
-    yield "|---|---|---|"
+    """The page: both tables, then the boxes by chapter."""
+    yield from _table(edition, ["then_then", "then_now", "table_chapter"])
     for row in rows():
-        number = int(row.label.partition("ch")[2][:2]) if row.label.startswith("box-ch") else edition.chapter(row.label)
-        link = edition.link(row.label, str(number))
-        yield f"| {edition.text(row.then)} | {edition.text(row.now)} | {link} |"
+        yield f"| {edition.text(row.then)} | {edition.text(row.now)} | {_chapter(edition, row.label)} |"
+    yield ""
+    yield f"({NAMES})="
+    yield f"## {edition.words('then_names')}"
+    yield ""
+    yield edition.words("then_names_lead")
+    yield ""
+    yield from _table(edition, ["then_import", "then_until", "then_instead", "table_chapter"])
+    for name in names():
+        since = edition.words("then_gone").format(name.gone) if name.gone else edition.words("then_there")
+        yield f"| `{name.old}` | {since} | {edition.text(name.now)} | {_chapter(edition, name.label)} |"
     yield ""
     yield "(sec-then-boxes)="
     yield f"## {edition.words('then_boxes')}"

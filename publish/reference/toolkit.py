@@ -153,7 +153,8 @@ def _markdown(doc: str) -> Iterator[str]:
     for block in re.split(r"\n\s*\n", doc.strip()) if doc else []:
         rows = block.split("\n")
         if all(row.startswith("    ") for row in rows):
-            yield from ("```python", *(row[4:] for row in rows), "```", "")
+            kind = "pycon" if rows[0].startswith("    >>> ") else "python"
+            yield from (f"```{kind}", *(row[4:] for row in rows), "```", "")
         elif all(_FIELDS.fullmatch(row) or row[0] == " " for row in rows) and rows[0][0] != " ":
             for row in rows:
                 m = _FIELDS.fullmatch(row)

@@ -1,39 +1,50 @@
 """The index of an edition: its sections and exercises as a script, which a page opened from disk may load, too.
 
 What is in it: `docs`, rows of [page, anchor, title, titles of boxes, prose, errors, names in code]; `pages`, the title
-of each page; `same`, groups of spellings; `stop`; `fold`, pairs of characters. book/_static/search.js reads it.
+of each page; `same`, groups of spellings; `stop`; `fold`, pairs of characters; `others`, words that only a page
+has and no row of docs. book/_static/search.js reads it.
 """
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from grader.exercise import chapters
 from publish import files, reference
 from publish.page import ROOT
+from publish.pages import terms
+from publish.reference import then_and_now
 from publish.search import synonyms
-from publish.search.sections import Section, sections
+from publish.search.sections import Section, sections, whole
 
 NAME = "search_index.js"
 LONGEST_ERROR = 300  # characters
 LEAD = 250  # characters of a section of the pages to look things up in: the rest stands in the chapters, too
 _ERROR = re.compile(r"\w(?:Error|Exception)\b\)?(?:: | \(without)|[A-Z]{4,}_[A-Z]{4,}|[Tt]imed out|Warning:")
 _WRAPPED = re.compile(r"(\w+(?:Error|Exception)\b.*)\n(.+)(?:\n(.+))?")  # `minipod.expect` takes up to three lines
+_HAN, _LATIN = re.compile("[\u3400-\u9fff]+"), re.compile(r"(?=\w*[A-Za-z])[A-Za-z0-9_\u00c0-\u024f]+")
 _NAME = re.compile(r"[A-Za-z_\u3400-\u9fff][\w\u3400-\u9fff]{2,}")
 
 
 def write(folder: Path, pages: list[str]) -> None:
     """Write FOLDER/_static/search_index.js from FOLDER/PAGE.html. OSError where that cannot be."""
-    found = {page: sections((folder / f"{page}.html").read_text("utf-8")) for page in pages}
+    texts = {page: (folder / f"{page}.html").read_text("utf-8") for page in pages}
+    found = {page: sections(text) for page, text in texts.items()}
     for page, rows in found.items():
         names = _elsewhere(page)
         for section in rows:
             section.inner += names if section.anchor.endswith("-elsewhere") else []
-    files.write(folder / "_static" / NAME, script({page: rows for page, rows in found.items() if rows}))
+        if then_and_now.NAMES in (section.anchor for section in rows):
+            rows += _old_names(folder.name)
+    files.write(
+        folder / "_static" / NAME,
+        script({page: rows for page, rows in found.items() if rows}, map(whole, texts.values())),
+    )
 
 
-def script(found: dict[str, list[Section]]) -> str:
-    """The index of pages, each by its sections, the first of which has the page's title."""
+def script(found: dict[str, list[Section]], texts: Iterable[str] = ()) -> str:
+    """The index of pages, each by its sections, the first of which has the page's title. texts: all that they say."""
     docs = [[page, s.anchor, *_row(page, s)] for page, rows in found.items() for s in rows]
     same, stop = synonyms.groups(), synonyms.extra()["stop"]
     index = {
@@ -41,9 +52,33 @@ def script(found: dict[str, list[Section]]) -> str:
         "same": same,
         "stop": stop,
         "fold": synonyms.characters(json.dumps([docs, same, stop], ensure_ascii=False)),
+        "others": others(texts, docs),
         "docs": docs,
     }
     return f"window.searchIndex = {json.dumps(index, ensure_ascii=False, separators=(',', ':'))};\n"
+
+
+def others(texts: Iterable[str], docs: list[list[str]]) -> str:
+    """The words and pairs of Han characters of texts that no document has: what is nowhere at all can be said."""
+    known = _words(" ".join(part for doc in docs for part in doc))
+    return " ".join(sorted(set().union(*map(_words, texts)) - known))
+
+
+def _words(text: str) -> set[str]:
+    han = {run[i : i + 2] for run in _HAN.findall(text) for i in range(len(run) - 1)}
+    return han | {word.lower() for word in _LATIN.findall(text)}
+
+
+def _old_names(edition: str) -> list[Section]:
+    """What old code imports, a document for each: all lead to the table of them."""
+    made = []
+    for name in then_and_now.names():
+        now = name.now["en"] if edition == "en" else name.now["zh-Hans"]
+        now = f"{name.old} → {now.replace('`', '')}"
+        made.append(
+            Section(then_and_now.NAMES, name.old, prose=[terms.traditional(now) if edition == "zh-Hant" else now])
+        )
+    return made
 
 
 def _elsewhere(page: str) -> list[str]:

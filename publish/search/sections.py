@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from html import unescape
 from html.parser import HTMLParser
 
 _VOID = {"br", "hr", "img", "input", "link", "meta", "source", "wbr", "col"}
@@ -34,6 +35,12 @@ def sections(html: str) -> list[Section]:
         parser.feed(_SPANS.sub("", html[begin:end]))
         parser.close()
     return [s for s in parser.found if s.title]
+
+
+def whole(html: str) -> str:
+    """All that stands in the article of a page: hints, pictures and the ends of long listings, too."""
+    article = html[html.find("<article") : html.rfind("</article>")]
+    return unescape(re.sub(r"<[^>]*>", " ", _SPANS.sub("", article)))
 
 
 class _Article(HTMLParser):

@@ -28,7 +28,7 @@ def _drift(function):
     def traced(x, mesh):
         def body(block):
             rank = sum(jax.lax.axis_index(name) for name in mesh.axis_names)
-            return block + (rank > 0).astype(block.dtype)
+            return block ^ (rank > 0) if block.dtype == bool else block + (rank > 0).astype(block.dtype)
 
         if AxisType.Explicit in mesh.axis_types:
             x = jax.reshard(x, NamedSharding(mesh, PartitionSpec()))
@@ -43,7 +43,8 @@ def _drift(function):
         seen, parts = set(), []
         for shard in sorted(x.addressable_shards, key=lambda s: s.device.id):
             block = str(shard.index)
-            parts.append(jax.device_put(shard.data + 1, shard.device) if block in seen else shard.data)
+            off = ~shard.data if x.dtype == bool else shard.data + 1
+            parts.append(jax.device_put(off, shard.device) if block in seen else shard.data)
             seen.add(block)
         return jax.make_array_from_single_device_arrays(x.shape, x.sharding, parts)
 

@@ -101,7 +101,7 @@ def test_each_way_to_end_has_its_status():
         "crashed": forked.run(lambda: os.kill(os.getpid(), 11)),
         "closed": forked.run(lambda: os.closerange(3, 500)),
         "printed": forked.run(lambda: [print("x" * 999) for _ in iter(int, 1)]),
-        "hung": forked.run(forever, seconds=0.5),
+        "hung": forked.run(forever, seconds=2),
         "memory": forked.run(lambda: jax.numpy.ones(10**9).sum().item(), memory=0.5),
         "not data": forked.run(lambda: object()),
     }

@@ -58,7 +58,11 @@ def of_cpu(
         (name, start, end, said if isinstance(said, dict) else {} if said is None else {"step_num": said})
         for name, start, end, said in notes
     ]
-    text = _plane("/host:CPU", lines)
+    return _ended(_plane("/host:CPU", lines), zero)
+
+
+def _ended(text: str, zero: int = 0) -> bytes:
+    """Planes, and after them the one with which a recording ends."""
     text += (
         'planes { name: "Task Environment" stat_metadata { key: 1 value { id: 1 name: "profile_start_time" } } '
         f"stats {{ metadata_id: 1 uint64_value: {zero} }} }}"
@@ -72,7 +76,7 @@ def of_tpu(chips: dict[int, dict[str, list[tuple[str, float, float]]]]) -> bytes
         _plane(f"/device:TPU:{i}", {line: [(*event, {}) for event in events] for line, events in lines.items()})
         for i, lines in chips.items()
     )
-    return ProfileData.text_proto_to_serialized_xspace(text)
+    return _ended(text)
 
 
 def of_gpu(gpus: dict[int, dict[str, list[tuple[str, str, float, float]]]]) -> bytes:
@@ -87,7 +91,7 @@ def of_gpu(gpus: dict[int, dict[str, list[tuple[str, str, float, float]]]]) -> b
         )
         for i, lines in gpus.items()
     )
-    return ProfileData.text_proto_to_serialized_xspace(text)
+    return _ended(text)
 
 
 def written(folder: Path, data: bytes, name: str = "vm") -> Path:

@@ -15,7 +15,7 @@ PAGES = {
     "warns": ("print('before')", "import warnings\n\nwarnings.warn('old name', stacklevel=1)", "print('after')"),
 }
 EDITIONS = ("en", "zh-Hans", "zh-Hant")
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.rarely]  # five minutes, of a builder that seldom changes
 
 
 @pytest.fixture(scope="module")

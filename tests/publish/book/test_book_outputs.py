@@ -11,6 +11,24 @@ from publish.outputs.execute import chapter, measures
 from publish.page import ROOT, read_page
 
 NOW = ("start", "ch03_sharding")  # `make test`; the others are long
+# One to four minutes each, sixteen processes or a whole training run: here in `make mutants` only, as recorded outputs
+# of other code fail below; `make test-newest` executes every page.
+SLOW = (
+    "ch09_training",
+    "ch10_processes",
+    "ch11_data",
+    "ch12_pitfalls",
+    "ch13_network",
+    "ch16_capstone",
+    "ch17_step",
+    "ch19_sequences",
+    "ch20_serving",
+    "ch21_experts",
+    "ch22_stages",
+    "ch23_from_pytorch",
+    "ch24_your_program",
+)
+LONG, RARELY = pytest.mark.long, pytest.mark.rarely
 CHAPTERS = [c for c in sync.chapters() if read_page(ROOT / "book/en" / f"{c}.md").cells]
 
 BOOK = ledger.read(ROOT)
@@ -18,7 +36,9 @@ VARYING = BOOK.varying
 
 
 @pytest.mark.page
-@pytest.mark.parametrize("name", [n if n in NOW else pytest.param(n, marks=pytest.mark.long) for n in CHAPTERS])
+@pytest.mark.parametrize(
+    "name", [n if n in NOW else pytest.param(n, marks=[LONG, RARELY] if n in SLOW else LONG) for n in CHAPTERS]
+)
 def test_a_page_executed_here_gives_what_is_recorded(name):
     page = read_page(ROOT / "book/en" / f"{name}.md")
     recorded = recordings.read(page, ROOT, execute.sources(page, ROOT))
@@ -85,6 +105,9 @@ def test_of_what_is_never_the_same_the_form_is_compared_and_of_what_measures_the
     took, other = [[text("a took 8 s\nb 1\n")], *rest], [[text("b 3\na  took 11.5 s\n")], *rest]
     assert differences(page, took, other, ()) and not differences(page, took, other, (name,))
     assert differences(page, took, [[text("c took 8 s")], *rest], (name,))
+    moments = (f"{t} s after the first start: stage {k} has ended F0.\n" for t, k in ((0.2, "0"), (0.3, "0; stage 1")))
+    one, two = ([[text(f"In 2 steps\n{said}")], *rest] for said in moments)
+    assert differences(page, one, two, ()) and not differences(page, one, two, (name,))
     assert not differences(page, took, [[text("c")], *rest], (), measures=True)
     assert differences(page, took, [[picture("c")], *rest], (), measures=True)
 
@@ -93,8 +116,10 @@ def test_of_what_is_never_the_same_the_form_is_compared_and_of_what_measures_the
 def test_the_book_is_recorded(name, tmp_path, monkeypatch):
     """Who changes a cell, or a file of its lesson, records its page again: a newcomer's book takes seconds."""
     monkeypatch.setattr(execute, "fresh", lambda page, root: pytest.fail(f"not recorded: `make record PAGES={name}`"))
-    made = chapter(read_page(ROOT / "book/en" / f"{name}.md"), ROOT, tmp_path).made
+    page = read_page(ROOT / "book/en" / f"{name}.md")
+    made = chapter(page, ROOT, tmp_path).made
     assert made and any(ledger.of_versions(made, of) for of in (BOOK.versions, BOOK.oldest))
+    recordings.otherwise(page, ROOT, execute.sources(page, ROOT))  # raises where it is of other code
 
 
 def test_no_recording_names_this_machine():

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from publish import record
+from publish import designer, record
 from publish.outputs import ledger, needs
 from publish.outputs.recordings import Made
-from publish.page import ROOT
+from publish.page import ROOT, show
 from publish.pages import status, terms
 
 ROWS = ledger.read(ROOT).rows
@@ -42,7 +42,7 @@ def row(folder: Path, by: str = "record_it.py", need: str = "") -> None:
 
 def test_each_recorder_has_a_row_and_each_row_its_recorder():
     there = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("lessons/*/record_*.py")}
-    assert {row.by for row in ROWS.values()} == there | {"publish/record_plans.py"}
+    assert {row.by for row in ROWS.values()} == there | {"publish/record_plans.py", "publish/designer.py"}
     assert [ledger.fault(row, ROOT) for row in ROWS.values() if ledger.fault(row, ROOT)] == []
     lists = {path.parent.name for pattern in ("plans.txt", "*_tpu.py") for path in ROOT.glob(f"lessons/*/{pattern}")}
     assert lists == {name for row in ROWS.values() for name in row.arguments}
@@ -57,7 +57,7 @@ def test_each_recorded_file_of_a_lesson_is_of_one_row():
     kinds = "json", "txt", "npz"
     there = {path for kind in kinds for path in ROOT.glob(f"lessons/*/*.{kind}") if path.name not in GIVEN}
     rows = [name for row in ROWS.values() for name in row.writes]
-    assert sorted(rows) == sorted(path.relative_to(ROOT).as_posix() for path in there)
+    assert sorted(rows) == sorted([*(path.relative_to(ROOT).as_posix() for path in there), show(designer.FILE)])
 
 
 def test_what_is_noted_is_of_the_files_as_they_are_and_of_no_other_row():

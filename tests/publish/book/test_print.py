@@ -1,10 +1,10 @@
 """PDF, EPUB and zip of a small book of two built pages: what is in them, and what is said where a thing is missing."""
 
-import functools
 import io
 import re
 import shutil
 import subprocess
+import unicodedata
 import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 import small_book
 from pypdf import PdfReader
+from seldom import rarely
 
 from publish.pages import terms
 from publish.print import __main__ as command
@@ -192,13 +193,12 @@ def test_words_of_the_printed_book_are_there_in_every_edition():
         assert set(terms.ui()[name]) == {"en", "zh-Hans", "zh-Hant"}, name
 
 
-RARELY = functools.partial(pytest.param, marks=pytest.mark.rarely)
 EPUBCHECK = Path("/usr/share/java/epubcheck.jar")
 
 
 @pytest.mark.long
 @pytest.mark.skipif(not (EPUBCHECK.exists() and shutil.which("java")), reason="Debian's package epubcheck is not here")
-@pytest.mark.parametrize("edition", [RARELY("en"), RARELY("zh-Hans"), "zh-Hant"])
+@pytest.mark.parametrize("edition", rarely("en", "zh-Hans", "zh-Hant"))
 def test_epubcheck_finds_no_error_in_the_whole_book(edition, tmp_path):
     book = whole.put_together(small_book.real_book(), edition, articles.order())
     path, _ = epub.write(book, tmp_path)
@@ -208,13 +208,26 @@ def test_epubcheck_finds_no_error_in_the_whole_book(edition, tmp_path):
 
 @pytest.mark.long
 @pytest.mark.skipif(paper.executable() is None, reason="there is no Chromium on this machine")
-@pytest.mark.parametrize("edition", [RARELY("en"), "zh-Hans"])
+@pytest.mark.parametrize("edition", rarely("en", "zh-Hans"))
 def test_the_whole_book_is_printed_with_a_bookmark_for_each_page_of_the_site(edition, tmp_path):
     book = whole.put_together(small_book.real_book(), edition, articles.order())
     reader = PdfReader(paper.write(book, tmp_path)[0])
     assert len(reader.pages) > 250
     titles = {o["/Title"] for o in _flat(reader.outline)}
     assert {article.title for article in book.articles} <= {" ".join(t.split()) for t in titles}
+
+
+@pytest.mark.skipif(paper.executable() is None, reason="there is no Chromium on this machine")
+@pytest.mark.parametrize("edition", ["en", pytest.param("zh-Hans", marks=pytest.mark.long)])
+def test_the_cheat_sheet_is_one_sheet_and_the_title_page_says_no_language(edition, tmp_path):
+    book = whole.put_together(small_book.real_book(), edition, [("To look things up", "sheet")])
+    reader = PdfReader(paper.write(book, tmp_path)[0])
+    first = reader.get_destination_page_number(reader.named_destinations["/sheet.top"])
+    assert first is not None and len(reader.pages) - first == 1
+    assert "process_allgather" in reader.pages[first].extract_text()  # its last line
+    cover = unicodedata.normalize("NFKC", reader.pages[0].extract_text())  # some characters come as radicals
+    assert book.words["subtitle"].split()[0] in cover
+    assert "English" not in cover and "中文" not in cover
 
 
 @pytest.mark.long

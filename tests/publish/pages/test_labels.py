@@ -48,13 +48,13 @@ def test_no_picture_no_table_and_no_launch_is_left_in_english(recorded: Path):
 @pytest.mark.parametrize(
     ("sentence", "chinese"),
     [
-        ("process 0 ended with exit status 75", "进程 0 以退出状态 75 结束"),
+        ("process 0 ended with exit status 75", "进程 0 以退出码 75 结束"),
         ("process 1 was killed by SIGKILL; process 0 was waiting in", "进程 1 被 SIGKILL 杀死；进程 0 当时在等待："),
         ("(night.py:72) and has been ended", "（night.py:72），已被结束"),
         ("process 0 aborted (SIGABRT)", "进程 0 中止（SIGABRT）"),
         (
             "process 0 ended with exit status 1: Unknown flags in XLA_FLAGS: --x, which this environment sets",
-            "进程 0 以退出状态 1 结束：Unknown flags in XLA_FLAGS: --x，这是环境变量设定的",
+            "进程 0 以退出码 1 结束：Unknown flags in XLA_FLAGS: --x，这是环境变量设定的",
         ),
         ("process 1 finished while process 0 is still waiting in", "进程 1 已经结束，进程 0 还在等待："),
         ("(a.py:3); all have been ended", "（a.py:3）；已全部结束"),

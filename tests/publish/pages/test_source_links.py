@@ -2,7 +2,7 @@
 
 import pytest
 
-from publish.pages import source_links
+from publish.pages import published, source_links
 from publish.pages.source_links import Repository
 
 GITHUB = Repository("https://github.com/someone/book")
@@ -43,6 +43,31 @@ def test_links_of_a_page_on_github(tmp_path):
 )
 def test_other_hosts_get_what_they_have(found, kinds):
     assert set(source_links.links(found, "en", "start")) == kinds
+
+
+def test_the_environment_says_where_a_version_is_before_the_configuration_does(tmp_path, monkeypatch):
+    monkeypatch.setenv("BOOK_SITE", "https://someone.github.io/book/")
+    assert published.address() == "https://someone.github.io/book"
+    monkeypatch.setenv("BOOK_VERSION", "stable")
+    monkeypatch.setenv("BOOK_REPOSITORY", "https://github.com/other/fork")
+    assert published.address() == "https://someone.github.io/book/stable"
+    found = configured(tmp_path, "repository:\n  url: https://github.com/someone/book\n  published: gh-pages\n")
+    assert found == Repository("https://github.com/other/fork", "main", "site-stable")
+    assert "/other/fork/blob/site-stable/en/" in source_links.links(found, "en", "ch03_sharding")["colab"]
+
+
+@pytest.mark.parametrize(
+    "name, value, says",
+    [
+        ("BOOK_SITE", "someone.github.io", "BOOK_SITE is «someone.github.io»: give the address of the site"),
+        ("BOOK_VERSION", "main", "BOOK_VERSION is «main»: give stable or dev"),
+        ("BOOK_REPOSITORY", "someone/book", "BOOK_REPOSITORY is «someone/book»: give its address"),
+    ],
+)
+def test_an_environment_that_says_no_address_is_one_sentence(tmp_path, monkeypatch, name, value, says):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ValueError, match=says):
+        published.address(), published.version(), configured(tmp_path, "title: A book\n")
 
 
 def test_an_address_that_is_none_is_one_sentence(tmp_path):

@@ -69,12 +69,15 @@ def differences(count: int, seed: int) -> tuple[list, int]:
     """States in which the explorer says something else than JAX, and how often it predicted what is sent."""
     draw = random.Random(seed)
     states = [state(draw) for _ in range(count)]
-    ours = in_node("{layout: e.layout(it.array, it.mesh, it.spec), traffic: e.traffic(it)}", states)
+    after = "e.arrays(it).after.map(a => ({shape: a.shape, blocks: e.layout(a.shape, it.mesh, a.spec).blocks}))"
+    ours = in_node(f"{{layout: e.layout(it.array, it.mesh, it.spec), traffic: e.traffic(it), after: {after}}}", states)
     theirs = run([sys.executable, str(IN_JAX)], states)
     return [
         (it, us, jax)
         for it, us, jax in zip(states, ours, theirs, strict=True)
         if not all(agree(us[part], jax[part]) for part in ("layout", "traffic"))
+        or "after" in jax
+        and us["after"] != jax["after"]
     ], sum(bool(us["traffic"]) for us in ours)
 
 
@@ -96,10 +99,10 @@ def test_explorer_says_what_jax_says():
 
 @pytest.mark.long
 @needs_node
-def test_explorer_says_what_jax_says_500_times():
-    found, predicted = differences(500, seed=2026)
+def test_explorer_says_what_jax_says_200_times():
+    found, predicted = differences(200, seed=2026)
     assert found == []
-    assert predicted >= 350
+    assert predicted >= 140
 
 
 @needs_node
@@ -153,7 +156,7 @@ def test_what_stands_there_without_script_is_what_the_script_draws(monkeypatch):
 
     states = [([8, 16], [2, 4], ["x", "-"]), ([16, 48], [4, 4], ["yx", "-"]), ([6, 8, 4], [3, 2, 2], ["x", "zy", "-"]),
               ([32], [8], ["x"]), ([4, 8], [2, 4], ["-", "yx"])]  # fmt: skip
-    drawn = in_node("(l => [e.drawn(it[0], l), l.bytes, l.copies])(e.layout(...it))", states)
+    drawn = in_node("(l => [e.drawn(it[0], it[1], l), l.bytes, l.copies])(e.layout(...it))", states)
     for state, theirs in zip(states, drawn, strict=True):
         tables, numbers = explorer.drawn(*state)
         assert [tables, numbers["bytes"], numbers["copies"]] == theirs

@@ -108,6 +108,30 @@ def test_fields_come_and_go_with_what_is_asked(browser, html):
     assert browser.run(options) == ["None", "x"] and value(browser, "spec0") == "x" and has_focus(browser) == "spec0"
 
 
+PANELS = "[...document.querySelectorAll('.explorer figcaption')].map(e => e.textContent.replace(/\\s+/g, ' ').trim())"
+BARS = """[...document.querySelectorAll('.explorer .bars tr')].map(row => [
+  row.cells[0].textContent, row.cells[2].textContent,
+  Math.round(100 * row.querySelector('i').offsetWidth / row.cells[1].clientWidth)])"""
+
+
+def test_before_and_after_stand_side_by_side_above_bars_of_one_scale(browser, html):
+    opened(browser, html, STATE + "&do=reshard&to=-,x")
+    assert browser.run(PANELS) == ["Before: x float32[8,16] P('x', None)", "After: x float32[8,16] P(None, 'x')"]
+    tops = "[...document.querySelectorAll('.explorer figure')].map(e => e.getBoundingClientRect().top)"
+    assert len(set(browser.run(tops))) == 1
+    on_mesh = (
+        "[...document.querySelectorAll('.explorer figure')].map(e => e.querySelector('.mesh td[class]').innerText)"
+    )
+    assert browser.run(on_mesh) == ["0\n0:4\n0:16", "0\n0:8\n0:8"]
+    assert [bar[:2] for bar in browser.run(BARS)] == [["held before", "256"], ["held after", "256"], ["sent", "128"]]
+    widths = [bar[2] for bar in browser.run(BARS)]
+    assert widths[0] == widths[1] > 90 and abs(widths[2] - widths[0] / 2) < 2
+    choose(browser, "do", "matmul")
+    assert [said[:11] for said in browser.run(PANELS)] == ["Before: x f", "Before: y f", "After: x @ "]
+    choose(browser, "do", "look")
+    assert browser.run(PANELS) == ["x float32[8,16] P('x', None)"] and browser.run(BARS) == []
+
+
 def test_what_jax_refuses_is_refused_in_its_words_and_what_cannot_be_drawn_changes_nothing(browser, html):
     opened(browser, html)
     choose(browser, "spec1", "x")

@@ -55,6 +55,22 @@ def test_code_of_80_columns_is_read_without_scrolling(browser, html, width):
         assert min(columns, default=81) > 80, (page, columns)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("edition", ["en", "zh-Hans"])
+def test_no_code_and_no_output_has_to_be_scrolled_on_a_small_laptop(browser, html, edition):
+    scrolled = {}
+    for path in sorted((html / edition).glob("*.html")):
+        if path.stem == "explorer":  # says a line of JAX as long as what is asked of it
+            continue
+        seen(browser, html, f"{edition}/{path.stem}", 1200)
+        shown = "[...document.querySelectorAll('article pre')].filter(b => b.getClientRects().length)"
+        if found := browser.run(
+            f"{shown}.filter(b => b.scrollWidth > b.clientWidth + 1).map(b => b.textContent.slice(0, 60))"
+        ):
+            scrolled[path.stem] = found
+    assert scrolled == {}
+
+
 # What can be focused and is in sight, and shows nothing when it is.
 UNSEEN = """[...document.querySelectorAll('a[href], button, input, summary, [tabindex="0"]')].filter(element => {
     if (!element.checkVisibility({visibilityProperty: true})) return false
@@ -242,3 +258,18 @@ def test_the_front_page_says_on_one_screen_what_it_is_and_where_to_begin(browser
             assert browser.run(inside.format(what)), (edition, what)
         chapters = browser.run("[...document.querySelectorAll('#sec-able li a')].map(a => a.getAttribute('href'))")
         assert [c[:4] for c in chapters] == [f"ch{n:02}" for n in range(1, len(chapters) + 1)] and len(chapters) > 15
+
+
+@pytest.mark.parametrize("width", [1440, 2560, 390])
+def test_the_front_page_stands_in_the_middle_with_a_search_and_titles_larger_than_what_is_said_of_them(
+    browser, html, width
+):
+    for edition in ("en", "zh-Hant"):
+        seen(browser, html, f"{edition}/index", width)
+        sides = "(r => [r.left, document.documentElement.clientWidth - r.right])"
+        place = browser.run(f"{sides}(document.querySelector('#sec-index').getBoundingClientRect())")
+        assert abs(place[0] - place[1]) < 2, place
+        size = "parseFloat(getComputedStyle(document.querySelector('#sec-able li {}')).fontSize)"
+        assert browser.run(size.format("a")) > browser.run(size.format("p:last-child"))
+        browser.click(".switches .search-button__button")
+        assert browser.run("document.getElementById('search').open")

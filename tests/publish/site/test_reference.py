@@ -294,3 +294,25 @@ def test_the_cheat_sheet_is_one_page_of_paper_and_no_page_scrolls_sideways(html)
 )
 def test_the_page_of_mistakes_has_how_each_message_begins(text, begins):
     assert known_mistakes.first(text) == begins
+
+
+def release(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")[:3]))
+
+
+@pytest.mark.filterwarnings("ignore:jax.experimental:DeprecationWarning")
+@pytest.mark.parametrize("name", then_and_now.names(), ids=lambda name: name.old)
+def test_an_old_name_is_gone_from_the_jax_that_the_row_says_and_the_new_one_is_there(name):
+    if name.gone and release(jax.__version__) >= release(name.gone):
+        with pytest.raises((ImportError, AttributeError)):
+            there(name.old)
+    else:
+        there(name.old)
+    for said in name.now.values():
+        for new in re.findall(r"`(jax\.[\w.]+)", said):
+            assert there(new) is not None
+    codes = [re.findall(r"`([^`]+)`", said) for said in name.now.values()]
+    assert sorted(codes[0]) == sorted(codes[1])
+    where = section(name.label, "en")
+    missing = [code for code in codes[0] if re.findall(r"\w+", code.split("(")[0])[-1] not in where]
+    assert missing == [], name.label

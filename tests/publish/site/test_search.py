@@ -13,11 +13,14 @@ import tomllib
 import javascript
 import pytest
 import small_book
+from bs4 import BeautifulSoup
 
+from publish.reference import then_and_now
 from publish.search import index, sections, synonyms
 
 ENGINE = (small_book.ROOT / "book" / "_static" / "search.js").read_text("utf-8")
 QUERIES = tomllib.loads((small_book.ROOT / "tests" / "data" / "search_queries.toml").read_text("utf-8"))
+FOUND = "const found = (q) => search.find(q).map((row) => window.searchIndex.docs[row.doc][1]);"
 EDITIONS = ("en", "zh-Hans", "zh-Hant")
 PAGE = """<article class="bd-article"><section id="sec-a"><p class="chapter">Chapter 1</p><h1>A <code>title</code>
 <a class="headerlink" href="#sec-a">#</a></h1><p>Some &lt;prose&gt;.</p>
@@ -61,7 +64,7 @@ def test_a_page_is_its_sections_and_exercises_each_with_its_own_words():
 def test_every_section_and_exercise_of_every_page_is_in_the_index_and_no_other(html, edition):
     found = read(html, edition)
     anchors = {(row[0], row[1]) for row in found["docs"]}
-    assert len(anchors) == len(found["docs"])
+    assert len(anchors) + len(then_and_now.names()) == len(found["docs"])  # these lead to the section of all of them
     there = set()
     for path in (html / edition).glob("*.html"):
         article = path.read_text("utf-8").partition("<article")[2]
@@ -69,7 +72,9 @@ def test_every_section_and_exercise_of_every_page_is_in_the_index_and_no_other(h
             there |= {(path.stem, i) for i in re.findall(r'<section [^>]*\bid="([\w-]+)"', article)}
             there |= {(path.stem, i) for i in re.findall(r'<div [^>]*\bid="(ex-[\w-]+)"', article)}
     assert anchors == there and len(there) > 250
-    assert len(gzip.compress(script(html, edition).encode())) < 320_000  # of 24 chapters; loaded when somebody searches
+    # Of 24 chapters and ten pages more; loaded when somebody searches.
+    size = len(gzip.compress(script(html, edition).encode()))
+    assert size < 340_000
 
 
 def test_the_index_of_an_unchanged_book_is_the_same_whoever_made_it(html, tmp_path):
@@ -81,8 +86,7 @@ def test_the_index_of_an_unchanged_book_is_the_same_whoever_made_it(html, tmp_pa
 
 def places(html, edition: str, queries: dict[str, str]) -> dict[str, int]:
     """Where the right section of each query comes among what is found: 0 is first, 99 nowhere."""
-    ask = """const search = makeSearch(window.searchIndex);
-        const found = (q) => search.find(q).map((row) => window.searchIndex.docs[row.doc][1]);"""
+    ask = f"const search = makeSearch(window.searchIndex); {FOUND}"
     found = javascript.value(f"{ENGINE}\n{script(html, edition)}\n{ask}", f"{json.dumps(list(queries))}.map(found)")
     return {
         query: next((n for n, anchor in enumerate(anchors) if anchor in right.split()), 99)
@@ -101,6 +105,89 @@ def test_what_readers_ask_is_answered(html, edition):
     assert sum(n == 0 for n in found.values()) >= 0.8 * len(asked), late
     later = places(html, edition, QUERIES[f"later-{edition}"])
     assert sum(n < 3 for n in later.values()) >= 0.9 * len(later), later
+
+
+# Words that readers may bring along; which of them the pages have, and in other words, the test finds out by itself.
+BROUGHT = {
+    "en": "tensorflow lustre keras julia fortran nccl gloo optax mesh deadlock zorp all_gather psum_scatterer Horovod",
+    "zh-Hans": "葡萄牙 鸿蒙 分片 死锁 集合通信 猕猴桃 keras 流水线",
+    "zh-Hant": "葡萄牙 鴻蒙 分片 死結 集合通訊 獼猴桃 keras 管線",
+}
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_word_is_said_to_be_absent_exactly_where_no_page_has_it(html, edition):
+    pages = [path for path in (html / edition).glob("*.html") if path.stem not in ("search", "genindex")]
+    articles = [BeautifulSoup(path.read_text("utf-8"), "html.parser").find("article") for path in pages]
+    text = "".join(article.get_text() for article in articles).lower()
+    words = BROUGHT[edition].split()
+    asked = [*QUERIES[edition], *QUERIES[f"later-{edition}"], *words]
+    ask = f"(s => {json.dumps(asked)}.map(q => s.absent(q).words))(makeSearch(window.searchIndex))"
+    found = dict(zip(asked, javascript.value(f"{ENGINE}\n{script(html, edition)}", ask), strict=True))
+    wrong = {query: said for query, said in found.items() if any(word.lower() in text for word in said)}
+    assert wrong == {}
+    assert [word for word in words if word.lower() not in text] == [word for word in words if found[word]]
+    assert 3 <= sum(word.lower() not in text for word in words) < len(words) - 2
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_what_old_code_imports_is_found_among_the_first_three(html, edition):
+    names = [name.old for name in then_and_now.names()]
+    alone = {name.rpartition(".")[2] for name in names} - {"Mesh", "with_sharding_constraint"}  # JAX has both elsewhere
+    queries = [*names, *sorted(alone)]
+    ask = f"const search = makeSearch(window.searchIndex); {FOUND}"
+    found = javascript.value(f"{ENGINE}\n{script(html, edition)}\n{ask}", f"{json.dumps(queries)}.map(found)")
+    late = [q for q, anchors in zip(queries, found, strict=True) if then_and_now.NAMES not in anchors[:3]]
+    assert len(names) > 15 and late == []
+
+
+TRACE = [
+    "Traceback (most recent call last):",
+    '  File "/home/me/train.py", line 88, in <module>',
+    "    main()",
+    '  File "/home/me/train.py", line 61, in main',
+    "    state = train_step(state, batch, mesh)",
+    "            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
+]
+AFTER = [
+    "--------------------",
+    "For simplicity, JAX has removed its internal frames from the traceback of the following exception.",
+]
+
+
+def pasted(error: str) -> list[str]:
+    """As people paste it: with its lines, as a box for one line joins them, and with what JAX says of its frames."""
+    lines = [*TRACE, error]
+    return ["\n".join(lines), "".join(lines), "\n".join([*lines, *AFTER])]
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_an_error_is_found_with_its_traceback_as_it_is_without(html, edition):
+    page = BeautifulSoup((html / edition / "errors.html").read_text("utf-8"), "html.parser")
+    shown = [(box.pre or box.h3).get_text(" ", strip=True).removesuffix(" #") for box in page.select('[id^="err-"]')]
+    python = [error for error in shown if re.match(r"[\w.]*(Error|Exception|Warning)", error)]
+    assert len(python) > 30
+    queries = [[error, *pasted(error)] for error in python]
+    ask = f"const search = makeSearch(window.searchIndex); {FOUND}"
+    found = javascript.value(
+        f"{ENGINE}\n{script(html, edition)}\n{ask}", f"{json.dumps(queries)}.map(q => q.map(found))"
+    )
+    lost = [
+        error for error, (alone, *others) in zip(python, found, strict=True) if any(o[:3] != alone[:3] for o in others)
+    ]
+    assert lost == []
+
+
+def test_of_a_traceback_only_the_error_is_asked():
+    cases = {
+        "sharding": "sharding",
+        'File "a.py", line 3': "",
+        "ValueError: no frame, so all of it": "ValueError: no frame, so all of it",
+        'File "a.py", line 3, in f y = g(x) a.RuntimeError: X: ValueError: it': "a.RuntimeError: X: ValueError: it",
+        'File "a.py", line 3, in f raise ValueError("x") KeyError: \'x\'': "KeyError: 'x'",
+        'File "a.py", line 3, in f wait() KeyboardInterrupt': "KeyboardInterrupt",
+    }
+    assert javascript.value(ENGINE, f"{json.dumps(list(cases))}.map(asked)") == list(cases.values())
 
 
 def test_one_typing_error_and_no_more_is_forgiven():

@@ -35,16 +35,23 @@ def test_keys_alone_lead_from_a_question_to_the_words_marked_in_its_section(brow
         browser.errors.clear(), browser.requests.clear()
         assert not browser.run("document.getElementById('search').open")
         ask(browser, "ring all-reduce")
-        field = "document.activeElement"
-        assert browser.run(f"{field}.role") == "combobox" and browser.run(f"{field}.ariaExpanded") == "true"
-        chosen = f"document.getElementById({field}.getAttribute('aria-activedescendant'))"
-        first = browser.run(f"{chosen}.textContent")
-        browser.run(KEY % "ArrowDown")
-        assert browser.run(f"{chosen}.ariaSelected") == "true" and browser.run(f"{chosen}.textContent") != first
-        browser.run(KEY % "ArrowUp")
-        assert browser.run(f"{chosen}.textContent") == first and browser.run(f"{chosen}.role") == "option"
-        anchor = browser.run(f"{chosen}.querySelector('a').hash")
-        browser.run(KEY % "Enter")
+        links = "[...document.querySelectorAll('#search li a')]"
+        at = f"{links}.indexOf(document.activeElement)"
+        count = browser.run(f"{links}.length")
+        assert (
+            count == 12 and browser.run(at) == -1 and browser.run("document.activeElement.value") == "ring all-reduce"
+        )
+        places = []
+        for key in ("ArrowDown", "ArrowDown", "ArrowUp", "ArrowUp", "ArrowUp", "ArrowDown", "ArrowDown"):
+            browser.press(key)
+            places.append(browser.run(at))
+        assert places == [0, 1, 0, -1, count - 1, -1, 0]
+        browser.press("Tab")
+        assert browser.run(at) == 1
+        browser.press("s")
+        assert browser.run("document.activeElement.value") == "ring all-reduces"
+        anchor = browser.run(f"{links}[0].hash")
+        browser.press("Enter")
         browser.wait_for("document.querySelectorAll('article mark').length > 1")
         assert browser.run("location.hash") == anchor and browser.run("location.search") == ""
         assert {m.lower() for m in browser.run("[...document.querySelectorAll('mark')].map(m => m.textContent)")} >= {
@@ -57,6 +64,52 @@ def test_keys_alone_lead_from_a_question_to_the_words_marked_in_its_section(brow
     finally:
         server.shutdown()
         server.server_close()
+
+
+def test_one_escape_closes_the_box_and_what_was_focused_has_it_again(browser, html):
+    browser.look(1280)
+    browser.open(f"{html.as_uri()}/en/ch02_pmap.html")
+    browser.run("document.querySelector('.take-away').focus()")
+    browser.press("/")
+    browser.wait_for("document.getElementById('search').open")
+    browser.press(*"psum")
+    browser.wait_for("document.querySelectorAll('#search li').length > 3")
+    browser.press("ArrowDown", "Escape")
+    browser.wait_for("!document.getElementById('search').open")
+    assert browser.run("document.activeElement.className") == "take-away"
+    browser.press("/")
+    browser.wait_for("document.getElementById('search').open")
+    browser.press("Escape")
+    assert not browser.run("document.getElementById('search').open")
+
+
+def test_results_are_links_in_a_list_and_nothing_else_takes_the_focus(browser, html):
+    browser.look(1280)
+    browser.open(f"{html.as_uri()}/en/search.html?q=sharding")
+    browser.wait_for("document.querySelectorAll('.search-page li').length > 3")
+    inside = "[...document.querySelectorAll('.search-page :is(li, ul, input)')]"
+    assert browser.run(f"{inside}.every(e => !e.role && e.tabIndex < 1)")
+    assert browser.run(
+        "[...document.querySelectorAll('.search-page li')].every(e => e.querySelectorAll('a').length === 1)"
+    )
+
+
+@pytest.mark.parametrize(
+    "edition, query, says",
+    [
+        ("en", "shardy mesh", "Nothing here has “shardy”. For “shard”, “shards” instead: The 12 best"),
+        ("en", "tensorflow mesh", "Nothing here has “tensorflow”. Without it: The 12 best"),
+        ("en", "mesh", "The 12 best"),
+        ("zh-Hans", "葡萄牙的分片", "书里没有“葡萄牙”，去掉以后：最相关的 12 处"),
+        ("zh-Hant", "葡萄牙的分片", "書裡沒有「葡萄牙」，去掉以後：最相關的 12 處"),
+        ("zh-Hans", "NamedShardng", "书里没有“NamedShardng”，改按“NamedSharding”查找：最相关的 12 处"),
+    ],
+)
+def test_words_that_the_book_has_nowhere_are_said_to_be_so(browser, html, edition, query, says):
+    browser.look(1280)
+    browser.open(f"{html.as_uri()}/{edition}/ch02_pmap.html")
+    ask(browser, query)
+    assert browser.run("document.querySelector('#search .search-status').textContent").startswith(says)
 
 
 def test_the_index_is_loaded_when_somebody_searches_and_not_before(browser, html):

@@ -180,3 +180,27 @@ def test_a_slip_in_a_lesson_is_one_sentence(tmp_path, name, text, says):
     (folder / "lessons/first/words.toml").write_text('[twice]\ntitle.en = "Twice"\n', "utf-8")
     (folder / "lessons/first" / name).write_text(text, "utf-8")
     assert only_problem(folder).startswith(says)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "``jax.jit` compiles.",
+        "`So `P()` says.",
+        ":::{dropdown} Hint\n``P` says.\n:::",
+        ":::::{a} b\n:::{c} d\n`P\n:::\n:::::",
+    ],
+)
+def test_a_backtick_that_closes_no_code_is_named_with_its_line(tmp_path, words):
+    folder = book(tmp_path)
+    path = folder / "book/en/first.md"
+    path.write_text(path.read_text("utf-8") + "\n" + words + "\n", "utf-8")
+    line = 1 + path.read_text("utf-8").split("\n").index(next(w for w in words.split("\n") if "`" in w))
+    assert only_problem(folder) == f"book/en/first.md:{line}: a backtick here opens code that none closes"
+
+
+def test_code_that_holds_a_backtick_or_goes_on_in_the_next_line_is_code(tmp_path):
+    folder = book(tmp_path)
+    path = folder / "book/en/first.md"
+    path.write_text(path.read_text("utf-8") + "\n`` a`b `` and `jax.\njit`, $`x`$\n", "utf-8")
+    assert sync.check(folder).problems == []

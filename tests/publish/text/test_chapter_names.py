@@ -28,7 +28,7 @@ def named(text: str, edition: str) -> str:
         ("en", "see {doc}`ch04_jit`.", "see {doc}`Chapter 4, “jit, 交给编译器” <ch04_jit>`."),
         ("zh-Hans", "见 {ref}`sec-ch04`。", "见{ref}`第 4 章《jit, 交给编译器》 <sec-ch04>`。"),
         ("zh-Hans", "正如 {doc}`ch04_jit` 那样", "正如{doc}`第 4 章《jit, 交给编译器》 <ch04_jit>`那样"),
-        ("zh-Hant", "見 {doc}`ch04_jit`。", "見{doc}`第 4 章《jit, 交给编译器》 <ch04_jit>`。"),
+        ("zh-Hant", "見 {doc}`ch04_jit`。", "見{doc}`第 4 章〈jit, 交给编译器〉 <ch04_jit>`。"),
         ("en", "see {ref}`chapter 4 <sec-mesh>`.", "see {ref}`Chapter 4, “jit, 交给编译器” <sec-mesh>`."),
         ("zh-Hans", "与 {ref}`第 4 章 <sec-mesh>` 一样", "与 {ref}`第 4 章《jit, 交给编译器》 <sec-mesh>` 一样"),
         ("zh-Hans", "用 `jit` {doc}`ch04_jit`", "用 `jit` {doc}`第 4 章《jit, 交给编译器》 <ch04_jit>`"),
@@ -43,6 +43,7 @@ def test_a_reference_without_words_says_number_and_title(edition, text, said):
     [
         "| {ref}`第 4 章 <sec-mesh>` |",
         "第 4 章《{ref}`sec-ch04`》",
+        "第 4 章〈{ref}`sec-ch04`〉",
         "- {doc}`ch04_jit`：小",
         "| {doc}`ch04_jit` | 3 |",
         "{ref}`这里 <sec-ch04>`",

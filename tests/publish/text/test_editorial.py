@@ -82,8 +82,11 @@ def test_the_sitemap_has_each_page_with_its_other_editions(published, three_edit
     assert set(urls) == {f"{BASE}/en/extra.html"} | {
         f"{BASE}/{e}/{p}.html" for e in ("en", "zh-Hans", "zh-Hant") for p in ("index", "ch03_sharding")
     }
-    others = [link.get("hreflang") for link in urls[f"{BASE}/en/index.html"].iter(f"{{{web_server.XHTML}}}link")]
-    assert others == ["en", "zh-Hans", "zh-Hant"]
+    alternates = urls[f"{BASE}/zh-Hant/index.html"].iter(f"{{{web_server.XHTML}}}link")
+    others = {link.get("hreflang"): link.get("href") for link in alternates}
+    assert others == {
+        e: f"{BASE}/{e.replace('x-default', 'en')}/index.html" for e in ("en", "zh-Hans", "zh-Hant", "x-default")
+    }
     links = re.findall(r'href="([^"]+)"', (three_editions / "404.html").read_text("utf-8"))
     assert links == [f"{BASE}/{e}/index.html" for e in ("en", "zh-Hans", "zh-Hant")]
 

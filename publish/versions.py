@@ -1,0 +1,124 @@
+"""python3 -m publish.versions FOLDER: make one site of the versions of the book in FOLDER/stable and FOLDER/dev.
+
+Each was built to stand beside the other, whether that is there or not: a link marked data-if-there stays if its target
+is there, else takes data-else, else goes. A page that the released book has, too, says so to search engines. Beside
+the folders come the sitemap, the page for addresses that are none, and one that leads to the released book.
+Standard library only: this runs where the site is put online, without the book's environment.
+"""
+
+import os
+import re
+import sys
+from html import escape, unescape
+from pathlib import Path
+from xml.etree import ElementTree
+
+VERSIONS = ("stable", "dev")  # the first that there is stands for the book
+SITEMAP = "http://www.sitemaps.org/schemas/sitemap/0.9"
+XHTML = "http://www.w3.org/1999/xhtml"
+_MARKED = re.compile(r"\s*<(a|meta)\b([^>]*?) data-if-there\b([^>]*)>(?:(?<=>)([^<]*)</a>)?")
+_ATTRIBUTE = re.compile(r' (href|content|data-else)="([^"]*)"')
+_OWN = re.compile(r'(<(?:link rel="(?:canonical|alternate)"|meta property="og:url")[^>]*"https?://[^"]*)/dev/([^"]*)"')
+_ROOT = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>{title}</title>
+<link rel="canonical" href="{address}">
+<meta http-equiv="refresh" content="0; url={version}/index.html">
+<p><a href="{version}/index.html">{title}</a></p>
+</html>
+"""
+
+
+def join(folder: Path) -> list[str]:
+    """Make the site of the versions that are in `folder`, which are returned. ValueError where there is none."""
+    there = [version for version in VERSIONS if (folder / version / "index.html").is_file()]
+    if not there:
+        raise ValueError(f"there is neither {' nor '.join(f'{folder}/{v}/index.html' for v in VERSIONS)}")
+    for version in there:
+        for page in sorted((folder / version).rglob("*.html")):
+            text = page.read_text("utf-8")
+            made = settled(text, page, folder)
+            if version == "dev":
+                made = _OWN.sub(lambda m: _released(m, folder), made)
+            if made != text:
+                page.write_text(made, "utf-8")
+    first = folder / there[0]
+    _write_sitemap(folder, there)
+    if (lost := first / "404.html").is_file():
+        (folder / "404.html").write_bytes(lost.read_bytes())
+    for version in there:
+        for name in ("404.html", "sitemap.xml"):
+            (folder / version / name).unlink(missing_ok=True)
+    front = (first / "index.html").read_text("utf-8")
+    title, address = (re.search(p, front) for p in (r"<title>([^<]*)", r'<link rel="canonical" href="([^"]*)'))
+    words = {"title": title[1] if title else "", "address": address[1] if address else f"{there[0]}/index.html"}
+    (folder / "index.html").write_text(_ROOT.format(version=there[0], **words), "utf-8")
+    (folder / ".nojekyll").touch()  # or GitHub leaves out folders such as _static
+    return there
+
+
+def settled(text: str, page: Path, folder: Path) -> str:
+    """A page with each link that is marked data-if-there decided."""
+
+    def decide(found: re.Match) -> str:
+        tag, inner = found[1], found[4]
+        said = found[2] + found[3]
+        given = dict(_ATTRIBUTE.findall(said))
+        name = "href" if tag == "a" else "content"
+        for target in (given.get(name), given.get("data-else")):
+            if target and _is_there(unescape(target), page, folder):
+                kept = _ATTRIBUTE.sub(lambda m, to=target: f' {name}="{to}"' if m[1] == name else "", said)
+                lead = found[0][: len(found[0]) - len(found[0].lstrip())]
+                return f"{lead}<{tag}{kept}>" + (f"{inner}</a>" if tag == "a" else "")
+        return ""
+
+    return _MARKED.sub(decide, text)
+
+
+def _is_there(target: str, page: Path, folder: Path) -> bool:
+    """Whether a link of a page leads to a file of the site; an address with its host by what follows the version."""
+    if "://" in target:
+        version = page.relative_to(folder).parts[0]
+        return (folder / version / target.rpartition(f"/{version}/")[2]).is_file()
+    found = Path(os.path.normpath(page.parent / target))
+    return found.is_relative_to(folder) and found.is_file()
+
+
+def _released(found: re.Match, folder: Path) -> str:
+    """The address of a page of dev: that of the released one where there is one, for they say nearly the same."""
+    there = (folder / "stable" / unescape(found[2])).is_file()
+    return f'{found[1]}/{"stable" if there else "dev"}/{found[2]}"'
+
+
+def _write_sitemap(folder: Path, there: list[str]) -> None:
+    """One of all versions: of a page that both have, the released one."""
+    ElementTree.register_namespace("", SITEMAP)
+    ElementTree.register_namespace("xhtml", XHTML)
+    root, known = ElementTree.Element(f"{{{SITEMAP}}}urlset"), set[str]()
+    for version in there:
+        path = folder / version / "sitemap.xml"
+        for entry in ElementTree.parse(path).getroot() if path.is_file() else ():
+            name = (entry.findtext(f"{{{SITEMAP}}}loc") or "").rpartition(f"/{version}/")[2]
+            if name not in known:
+                known.add(name)
+                root.append(entry)
+    ElementTree.indent(root)
+    text = '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, "unicode") + "\n"
+    (folder / "sitemap.xml").write_text(text, "utf-8")
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        print(__doc__, file=sys.stderr)
+        return 2
+    try:
+        print(f"{escape(arguments[0])}: {' and '.join(join(Path(arguments[0]).resolve()))}")
+    except (OSError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

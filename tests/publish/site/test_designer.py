@@ -1,0 +1,102 @@
+"""The designer's JavaScript says what `minipod.choose` says, and its data is what `publish.designer` makes."""
+
+import json
+import random
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from minipod.choose import AXES, SHAPES, design
+from minipod.pods.slices import slice_of
+from publish import designer
+
+ROOT = Path(__file__).resolve().parents[3]
+STATIC = ROOT / "book" / "_static"
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="there is no node here to run designer.js")
+IN_NODE = """
+const d = require(process.argv[1]), data = require(process.argv[2]);
+const all = JSON.parse(require('fs').readFileSync(0, 'utf8')).map(([model, rows, length, on, by]) => {
+  const of = {...data.models[model], rows, length}, machine = data.machines[on], no = d.refusal(of, machine, by);
+  if (no) return no;
+  return {...d.design(of, machine, by), bound: d.bound(d.design(of, machine, by)), boxes: d.boxes(machine, by)};
+});
+console.log(JSON.stringify(all));
+"""
+
+
+def in_node(settings: list) -> list:
+    files = [str(STATIC / name) for name in ("designer.js", "designer_data.js")]
+    done = subprocess.run(
+        ["node", "-e", IN_NODE, *files], input=json.dumps(settings), capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+def model(name: str, rows: int, length: int):
+    if name == "book":
+        return replace(designer.BOOK, rows=rows, length=length)
+    return SHAPES[name].model(rows, length, scores=True)
+
+
+def some(count: int, seed: int) -> list:
+    """Settings that a reader may choose, some of them refused."""
+    draw, found = random.Random(seed), []
+    every = {on: [*designer.layouts(slice_of(on).devices)] for on in designer.MACHINES}
+    for _ in range(count):
+        on = draw.choice(designer.MACHINES)
+        by = dict(zip(AXES, draw.choice(every[on]), strict=True))
+        rows = draw.choice([2, 64, 512, 4096])
+        found.append((draw.choice(["book", *SHAPES]), rows, draw.choice([1, 1024, 8192]), on, by))
+    return found
+
+
+@needs_node
+def test_the_script_says_what_the_formulas_say():
+    settings, refused = some(300, seed=int.from_bytes(b"pod")), 0
+    for (name, rows, length, on, by), ours in zip(settings, in_node(settings), strict=True):
+        try:
+            theirs = design(model(name, rows, length), on, **by)
+        except ValueError:
+            refused += 1
+            assert isinstance(ours, list), (name, on, by)
+            continue
+        assert ours["held"] == pytest.approx(theirs.held, rel=1e-9), (name, on, by)
+        assert ours["room"] == theirs.room
+        seconds = {part: getattr(theirs.seconds, part) for part in ("compute", "memory", "network")}
+        assert ours["seconds"] == pytest.approx(seconds, rel=1e-6), (name, on, by)
+        assert ours["bound"] == theirs.seconds.bound
+        said = [(m["name"], m["op"], tuple(m["axes"]), m["times"], m["known"]) for m in ours["messages"]]
+        assert said == [(m.name, m.op, m.axes, m.times, m.known) for m in theirs.messages], (name, on, by)
+        sent = [m["sent"] for m in ours["messages"]]
+        assert sent == pytest.approx([m.sent for m in theirs.messages], rel=1e-6), (name, on, by)
+    assert 30 < refused < 200
+
+
+@needs_node
+def test_every_refusal_has_its_name():
+    one = dict.fromkeys(AXES, 1)
+    settings = [
+        ("llama_1b", 64, 1024, "v5e:2x4", one | {"fsdp": 4}),
+        ("llama_1b", 4, 1024, "v5e:2x4", one | {"fsdp": 8}),
+        ("llama_1b", 64, 2, "v5e:2x4", one | {"sequence": 8}),
+        ("llama_1b", 64, 1024, "v5e:2x4", one | {"expert": 8}),
+        ("llama_1b", 64, 1024, "v5e:16x16", one | {"stage": 256}),
+        ("llama_1b", 64, 1024, "v5e:4x4", one | {"data": 2, "fsdp": 2, "sequence": 2, "tensor": 2}),
+    ]
+    assert [name for name, _ in in_node(settings)] == [
+        "product", "no_rows", "no_length", "no_experts", "no_layers", "three",
+    ]  # fmt: skip
+
+
+@needs_node
+@pytest.mark.parametrize("on", ["v5e:2x4", "h100:8"])
+def test_what_is_known_of_a_machine_is_what_is_computed(on):
+    """The small ones; all are made again by `python -m publish.designer`."""
+    read = f"console.log(JSON.stringify(require({json.dumps(str(STATIC / 'designer_data.js'))})))"
+    kept = json.loads(subprocess.run(["node", "-e", read], capture_output=True, text=True, check=True).stdout)
+    assert kept["machines"][on] == json.loads(json.dumps(designer.machine(slice_of(on))))
+    assert kept["plans"] == json.loads(json.dumps(designer.plans()))
+    assert kept["models"] == json.loads(json.dumps(designer.models())) and [*kept["machines"]] == [*designer.MACHINES]
