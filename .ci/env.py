@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).resolve().parents[1]
 OLDEST = (3, 11)
@@ -28,6 +29,8 @@ PINNED = os.environ.get("PINS") != "no"
 LAST = 25  # lines of a failed installation that are shown
 LOOK = "import sys, sysconfig; print(*sys.version_info[:2], sys.prefix, sysconfig.get_path('purelib'), sep='\\n')"
 
+_NAME = re.compile(r"[\w.-]+")
+_PIN = re.compile(r"^([\w.-]+)==(\S+)", re.M)
 _OFFLINE = re.compile(r"Retry\(total=0\b|Max retries exceeded")  # the last attempt of several
 _PROXY = ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "http_proxy", "HTTP_PROXY")
 _SHOWN = re.compile(r"(Collecting|Downloading|Installing|Processing) (\S+)(?: (\([\d.]+ [kMG]B\)))?")
@@ -43,6 +46,8 @@ def main(folder: Path) -> None:
         fault = unusable(folder)
         if not fault and is_ready(folder):
             return  # whoever we waited for has made it
+        if not fault and not (folder / ".ready").exists() and is_complete(folder):
+            return note(folder)  # made by hand, or by uv, and nothing is missing
         (folder / ".ready").unlink(missing_ok=True)
         if fault:
             print(f"{fault}: making it again")
@@ -55,22 +60,107 @@ def make(folder: Path, again: bool) -> None:
     """Install what pyproject.toml asks for, at the versions of constraints.txt or the newest; `.ready` comes last."""
     if again or not (folder / "pyvenv.cfg").exists():
         _do([sys.executable, "-I", "-m", "venv", *["--clear"] * again, str(folder)], "Python")
-    pip = [str(folder / "bin/python"), "-I", "-m", "pip", "--disable-pip-version-check", "--no-input", "install"]
+    who, install = installer(folder)
     scratch = folder / ".tmp"  # on the disk that the packages go to, however small the system's is
     scratch.mkdir(exist_ok=True)
     try:
-        _do([*pip, "--upgrade", "pip"], "pip", scratch, quiet=True)
+        if who == "pip":
+            _do([*install, "--upgrade", "pip"], who, scratch, quiet=True)
         own = ["--editable", "./minipod"] if (ROOT / "minipod").is_dir() else []
-        versions = ["--constraint", "constraints.txt"] if PINNED else ["--upgrade", "--upgrade-strategy", "eager"]
-        _do([*pip, *versions, *own, "--editable", ".[test]"], "pip", scratch)
+        newest = ["--upgrade", *(["--upgrade-strategy", "eager"] if who == "pip" else [])]
+        versions = ["--constraint", "constraints.txt"] if PINNED else newest
+        _do([*install, *versions, *own, "--editable", ".[test]"], who, scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     # As pip does for what it installs: where PYTHONDONTWRITEBYTECODE is set, each check would compile them anew, 0.3 s.
     for ours in filter(Path.is_dir, (ROOT / name for name in ("grader", "lessons", "minipod", "solutions"))):
         subprocess.run([folder / "bin/python", "-I", "-m", "compileall", "-q", ours], capture_output=True)
+    note(folder)
+
+
+def note(folder: Path) -> None:
+    """Write `.ready`: all is there."""
     fresh = folder / ".ready.new"
     fresh.write_text(json.dumps({"from": wanted(), "packages": sorted(packages(folder))}) + "\n")
     os.replace(fresh, folder / ".ready")
+
+
+def installer(folder: Path) -> tuple[str, list[str]]:
+    """Who installs, and the command: pip; where there is none, as in what uv makes, uv; else pip is added.
+
+    Raises Trouble where it cannot be added.
+    """
+    python = str(folder / "bin/python")
+    has_pip = subprocess.run([python, "-I", "-c", "import pip"], capture_output=True).returncode == 0
+    if not has_pip and (uv := shutil.which("uv")):
+        return "uv", [uv, "pip", "install", "--python", python]
+    if not has_pip:
+        _do([python, "-I", "-m", "ensurepip"], "Python")
+    return "pip", [python, "-I", "-m", "pip", "--disable-pip-version-check", "--no-input", "install"]
+
+
+def is_complete(folder: Path) -> bool:
+    """Whether an environment that was not made here has this project, editable, and all that its tests need, as pinned.
+
+    What a requirement says of other systems and Pythons is left to whoever installed it: such a package may be missing.
+    """
+    said = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    pins: dict[str, set[str]] = {}  # of some packages one for each Python
+    for pinned, version in _PIN.findall((ROOT / "constraints.txt").read_text("utf-8")) if PINNED else ():
+        pins.setdefault(_named(pinned), set()).add(version)
+    there = {_named(info.parent.name.partition("-")[0]): info for info in _metadata(folder)}
+    own = there.get(_named(said["name"]))
+    if own is None or not _same(Path(_editable(own)), ROOT):
+        return False
+    declared = {_named(_NAME.match(r)[0]) for r in said.get("dependencies", [])}  # type: ignore[index]
+    if not declared <= {name for name, _, _ in _requirements(own)} or _version(own) != said.get("version"):
+        return False  # it was installed from another pyproject.toml
+    todo, known = [(_named(said["name"]), "test"), (_named(said["name"]), "")], set[tuple[str, str]]()
+    while todo:
+        name, extra = one = todo.pop()
+        if one in known:
+            continue
+        known.add(one)
+        if (info := there.get(name)) is None or _version(info) not in pins.get(name, {_version(info)}):
+            return False
+        for other, extras, marker in _requirements(info):
+            of = re.search(r"extra\s*==\s*[\"']([^\"']+)", marker)
+            elsewhere = re.sub(r"\(?\s*extra\s*==\s*[\"'][^\"']+[\"']\s*\)?", "", marker).strip()
+            if (of[1] if of else "") == extra and (other in there or not elsewhere):
+                todo += [(other, ""), *((other, more) for more in extras)]
+    return True
+
+
+def _metadata(folder: Path) -> Iterator[Path]:
+    yield from folder.glob("lib/python*/site-packages/*.dist-info/METADATA")
+
+
+def _editable(info: Path) -> str:
+    """Where an editable package lies; "" for another."""
+    try:
+        said = json.loads((info.parent / "direct_url.json").read_text())
+    except (OSError, ValueError):
+        return ""
+    return unquote(urlsplit(said["url"]).path) if said.get("dir_info", {}).get("editable") else ""
+
+
+def _requirements(info: Path) -> Iterator[tuple[str, list[str], str]]:
+    """What a package needs: name, extras of that, and when."""
+    head = info.read_text("utf-8", "replace").partition("\n\n")[0]
+    for line in re.findall(r"^Requires-Dist: (.*)$", head, re.M):
+        what, _, marker = line.partition(";")
+        name = _NAME.match(what)
+        extras = re.search(r"\[([^\]]*)\]", what)
+        if name:
+            yield _named(name[0]), re.split(r"\s*,\s*", extras[1].strip()) if extras else [], marker
+
+
+def _named(name: str) -> str:
+    return re.sub(r"[-_.]+", "_", name).lower()
+
+
+def _version(info: Path) -> str:
+    return info.parent.name.removesuffix(".dist-info").rpartition("-")[2]
 
 
 def wanted() -> str:
@@ -138,7 +228,7 @@ def missing(folder: Path) -> str | None:
 def packages(folder: Path) -> set[str]:
     """The names of the installed packages, whatever their versions: somebody may have chosen a newer one."""
     found = folder.glob("lib/python*/site-packages/*.dist-info/RECORD")
-    return {re.sub(r"[-_.]+", "_", record.parent.name.partition("-")[0]).lower() for record in found}
+    return {_named(record.parent.name.partition("-")[0]) for record in found}
 
 
 @contextlib.contextmanager
