@@ -69,11 +69,13 @@ format: env  ## lay out the code: 80 columns in lessons/ and solutions/, 120 els
 # As root it first installs the programs that some tests use from the system, and says which and why: SYSTEM=no does not.
 test: env check  ## style, types, pages, lessons, tools
 	@sh .ci/system $(if $(filter no,$(SYSTEM)),--missing)
-	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest tests -m "$(CHOSEN)" -n $(WORKERS) --dist worksteal -rs
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest tests -m "$(CHOSEN)" -n $(WORKERS) --dist worksteal -rs --durations=25
 
-# What takes minutes or makes environments of its own, and what says in another way what `make test` says.
+# What takes minutes or makes environments of its own, and what says in another way what `make test` says: once a week, before
+# a release, and by hand for what a change touches. PART=2/3: the second third of it.
 test-long: env
-	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest tests -m "long and not rarely" -n $(WORKERS) --dist loadfile -rs
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest tests -m "long and not rarely" -n $(WORKERS) --dist loadfile -rs --durations=25 \
+		$(if $(PART),--group $(subst /, --splits ,$(PART)))
 
 # Each small change of each right answer, over ten seeds: it must be told from the answer (CONTRIBUTING.md).
 # And what says once more what `make test-long` says: other editions, more random programs.

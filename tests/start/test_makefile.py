@@ -32,7 +32,12 @@ def test_the_tests_ask_for_what_they_use_before_they_start():
 
 
 def test_what_must_pass_is_what_anybody_runs():
-    assert re.findall(r"^make (.*)$", (ROOT / ".ci/run").read_text(), re.M) == ["test", "test-long"]
+    assert re.findall(r"^make (.*)$", (ROOT / ".ci/run").read_text(), re.M) == ["test"]
+
+
+def test_a_part_of_the_long_tests_is_asked_of_pytest_split():
+    assert re.search(r"--group 2\s+--splits 3", make(ROOT, "-n", "test-long", "PART=2/3").stdout)
+    assert "--group" not in make(ROOT, "-n", "test-long").stdout
 
 
 def test_what_is_missing_is_said_and_nothing_is_installed(tmp_path: Path):

@@ -1,10 +1,15 @@
 """Workflows, citation, changelog and both guides for contributors name what is there, and the same version."""
 
+import http.server
+import json
 import os
 import re
 import shutil
 import subprocess
+import sys
+import threading
 import tomllib
+from typing import ClassVar
 
 import pytest
 import yaml
@@ -27,7 +32,7 @@ def test_a_workflow_runs_what_the_makefile_has(path):
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M))
     commands = [step["run"] for step in steps(path) if "run" in step]
     for command in commands:
-        for words in re.findall(r"\bmake ([^\n&|;]+)", command):
+        for words in re.findall(r"\bmake ([^\n&|;]+)", re.sub(r"\${{.*?}}", "", command)):
             assert {word for word in words.split() if "=" not in word} <= targets, command
         for script in re.findall(r"\.ci/\w+", command):
             assert (ROOT / script).is_file(), command
@@ -38,7 +43,7 @@ def test_a_workflow_may_write_only_where_a_job_says_so_and_ends(path):
     workflow = yaml.safe_load(path.read_text("utf-8"))
     assert workflow["permissions"] == {"contents": "read"}
     for job in workflow["jobs"].values():
-        assert "timeout-minutes" in job or "needs" in job or job["uses"] == "./.github/workflows/tests.yml"
+        assert "timeout-minutes" in job or "needs" in job or job["uses"].startswith("./.github/workflows/")
     assert all(re.fullmatch(r"actions/[\w-]+@v\d+", step["uses"]) for step in steps(path) if "uses" in step)
 
 
@@ -79,16 +84,99 @@ def test_both_guides_for_contributors_name_the_same_commands_and_files():
     assert blocks[0][1:] == blocks[1][1:]
 
 
-@pytest.mark.parametrize("fails", ["", "verify", "env-newest"])
-def test_the_weekly_report_quotes_what_fails_and_nothing_else(tmp_path, fails):
+@pytest.mark.parametrize(
+    ("part", "fails", "sections"),
+    [
+        ("", "", 4),
+        ("", "verify", 4),
+        ("", "env-newest", 4),
+        ("cells", "verify", 2),
+        ("tests", "", 2),
+        ("2/3", "test-long", 2),
+    ],
+)
+def test_the_weekly_report_quotes_what_fails_and_nothing_else(tmp_path, part, fails, sections):
     (tmp_path / ".ci").mkdir()
     shutil.copy(ROOT / ".ci/weekly", tmp_path / ".ci")
     make = tmp_path / "make"
-    make.write_text(f'#!/bin/sh\necho "$1 says: ch04_jit, cell 7 differs"; test "$1" != "{fails}"\n')
+    make.write_text(f'#!/bin/sh\necho "$1 says: ch04_jit, cell 7 differs $4"; test "$1" != "{fails}"\n')
     make.chmod(0o755)
     env = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    done = subprocess.run(["bash", ".ci/weekly"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+    command = ["bash", ".ci/weekly", *filter(None, [part])]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=600)
     report = (tmp_path / "_build/weekly.md").read_text()
     assert (done.returncode, done.stdout) == (bool(fails), report)
-    assert report.count("ch04_jit, cell 7 differs") == bool(fails) and report.count("\n## ") == 4
+    assert report.count("ch04_jit, cell 7 differs") == bool(fails) and report.count("\n## ") == sections
     assert not fails or f"failed\n\n```text\n{fails} says: ch04_jit" in report
+    assert ("PART=2/3" in report) == (part == "2/3")
+
+
+@pytest.mark.parametrize("path", [path for path in WORKFLOWS if path.stem in ("weekly", "long")], ids=lambda p: p.name)
+def test_the_parts_of_a_workflow_are_all_of_it(path):
+    for job in yaml.safe_load(path.read_text("utf-8"))["jobs"].values():
+        if parts := job.get("strategy", {}).get("matrix", {}).get("part"):
+            numbers = [part for part in parts if "/" in part]
+            assert numbers == [f"{k + 1}/{len(numbers)}" for k in range(len(numbers))] and job["timeout-minutes"] <= 45
+            assert set(parts) - set(numbers) <= {"cells", "tests"}
+
+
+class Answers(http.server.BaseHTTPRequestHandler):
+    """GitHub, as far as `.ci/tested` asks it: path → what it answers. What is not there is a 404."""
+
+    known: ClassVar[dict[str, object]] = {}
+
+    def do_GET(self):
+        name = self.path.removeprefix("/repos/me/book/")
+        self.send_response(200 if name in self.known else 404)
+        self.end_headers()
+        self.wfile.write(json.dumps(self.known.get(name)).encode())
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def merged(tmp_path_factory):
+    """A repository of one commit, and an address that answers for GitHub."""
+    folder = tmp_path_factory.mktemp("merged")
+    (folder / "file").write_text("text")
+    git = ["git", "-c", "user.name=me", "-c", "user.email=me@example.org"]
+    for words in ("init -q", "add .", "commit -q -m one"):
+        subprocess.run([*git, *words.split()], cwd=folder, check=True)
+    with http.server.HTTPServer(("127.0.0.1", 0), Answers) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield folder, f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+RUNS = "actions/workflows/{}.yml/runs?head_sha={}&status=success"
+
+
+@pytest.mark.parametrize(
+    ("tree", "by_pull", "by_main", "passed"),
+    [
+        ("same", 1, 0, "true"),
+        ("other", 1, 0, "false"),
+        ("same", 0, 0, "false"),
+        ("other", 0, 1, "true"),
+        (None, 1, 0, "false"),
+    ],
+)
+def test_what_a_pull_request_has_tested_is_not_tested_again(merged, tree, by_pull, by_main, passed):
+    folder, address = merged
+    commit, same = (
+        subprocess.run(["git", "rev-parse", name], cwd=folder, capture_output=True, text=True).stdout.strip()
+        for name in ("HEAD", "HEAD^{tree}")
+    )
+    Answers.known = {
+        RUNS.format("book", commit): {"total_count": by_main},
+        RUNS.format("tests", "head"): {"total_count": by_pull},
+        f"commits/{commit}/pulls": [{"head": {"sha": "head"}}],
+    }
+    if tree:  # else GitHub fails in the middle
+        Answers.known["git/commits/head"] = {"tree": {"sha": same if tree == "same" else "f" * 40}}
+    env = os.environ | {"GITHUB_API_URL": address, "GITHUB_REPOSITORY": "me/book", "GH_TOKEN": "secret"}
+    command = [sys.executable, ROOT / ".ci/tested"]
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=600)
+    assert (done.returncode, done.stdout) == (0, f"passed={passed}\n"), done.stderr
+    assert ("did not say" in done.stderr) == (tree is None) and "secret" not in done.stderr
