@@ -36,7 +36,7 @@ def test_a_first_sum_of_one_process_is_given_up_after_half_a_minute(tmp_path):
         for n in range(2)
     ]
     try:
-        said = both[0].communicate(timeout=150)[0]
+        said = both[0].communicate(timeout=600)[0]
     finally:
         for process in both:
             process.kill()

@@ -37,7 +37,7 @@ json.dump(seen, sys.stdout)
 def seen():
     """Per cell: the type of the error or "", and what was shown or said."""
     command = [sys.executable, "-W", "ignore", "-c", RUN, str(SOURCE)]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
 

@@ -15,7 +15,7 @@ def python(code: str, **env: str) -> str:
         [sys.executable, "-W", "error", "-c", "from minipod.devices import simulate\n" + code],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         env={k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "XLA_"))} | env,
     )
     return (done.stdout + done.stderr).strip().splitlines()[-1]

@@ -100,6 +100,6 @@ def test_a_picture_without_its_packages_is_one_sentence(module: str, tmp_path: P
     (tmp_path / f"{module}.py").write_text(f"raise ModuleNotFoundError('no {module}')")
     env = os.environ | {"PYTHONPATH": str(tmp_path), "PATH": str(tmp_path)}  # no `dot`
     command = [sys.executable, "-m", "minipod", "draw", "-o", str(tmp_path / "a.svg")]
-    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=600)
     said = "minipod: pictures need packages that are not installed: `pip install "
     assert done.returncode == 2 and done.stderr.startswith(said) and done.stderr.count("\n") == 1

@@ -291,7 +291,7 @@ def watched(folder: Path, fault: str, processes: int, *how: str) -> tuple[str, i
         while len(list(beats.glob("0*.json"))) < processes and time.monotonic() < until:
             time.sleep(0.1)
         command = [sys.executable, "-m", "minipod", "watch", str(beats), "--limit", "3", *how]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
         return done.stdout + done.stderr, done.returncode, running.result()
 
 

@@ -49,7 +49,7 @@ def pytest_as_an_editor(tmp_path, cwd, *arguments):
     (plugins / "vscode_pytest.py").write_text(ADAPTER)
     env = os.environ | {"PYTHONPATH": f"{plugins}{os.pathsep}{ROOT}", "NOTES": str(notes)}
     command = [sys.executable, "-m", "pytest", "-p", "vscode_pytest", *arguments]
-    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=600, check=False)
     assert "INTERNALERROR" not in done.stdout + done.stderr
     return [json.loads(line) for line in notes.read_text().splitlines()], done.returncode
 
@@ -115,5 +115,5 @@ def test_a_notebook_runs_the_learner_s_file_after_it_has_simulated_devices(tmp_p
     answer(tmp_path, "ch90_one", "import jax\n\ndef double(x):\n    return 2 * x\n\nseen = jax.device_count()\n")
     cells = ["from minipod.devices import simulate; simulate(8)", "%run answers/ch90_one.py", "print(seen, double(21))"]
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
-    nbclient.NotebookClient(book, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    nbclient.NotebookClient(book, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
     assert book.cells[-1].outputs[0].text == "8 42\n"

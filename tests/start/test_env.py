@@ -223,7 +223,7 @@ def until(reached: Callable[[], bool], process: subprocess.Popen[str]) -> None:
 @pytest.mark.parametrize("words", [[], ["--help"], ["--hole", ".venv"], ["one", "two"]])
 def test_words_that_it_does_not_know_make_no_folder(tmp_path, words):
     done = subprocess.run(
-        [sys.executable, env.__file__, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        [sys.executable, env.__file__, *words], cwd=tmp_path, capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 1 and "python3 .ci/env.py .venv" in done.stderr
     assert list(tmp_path.iterdir()) == []

@@ -129,7 +129,7 @@ class Browser:
             raise RuntimeError(result["exceptionDetails"]["exception"]["description"])
         return result["result"].get("value")
 
-    def wait_for(self, condition: str, seconds: float = 20.0) -> None:
+    def wait_for(self, condition: str, seconds: float = 120.0) -> None:
         """Until a JavaScript expression is true. TimeoutError with the expression if it does not become so."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:

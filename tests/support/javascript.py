@@ -14,7 +14,7 @@ def value(script: str, expression: str):
     """What a JavaScript expression gives after a script, as JSON can say it. Skips the test where nothing runs it."""
     if node := shutil.which("node"):
         code = f"const window = {{}};\n{script}\nprocess.stdout.write(JSON.stringify({expression}))"
-        done = subprocess.run([node, "-"], input=code, capture_output=True, text=True, timeout=120)
+        done = subprocess.run([node, "-"], input=code, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
     if chromium.executable() is None:

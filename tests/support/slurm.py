@@ -122,7 +122,7 @@ class Slurm:
         said = self.run("scontrol", "--oneliner", "show", "job", str(number)).stdout
         return dict(part.split("=", 1) for part in said.split() if "=" in part)
 
-    def wait(self, number: int, *states: str, seconds: float = 120.0) -> dict[str, str]:
+    def wait(self, number: int, *states: str, seconds: float = 600.0) -> dict[str, str]:
         """Wait until a job is in one of these states (default: until it has ended); what `job` says then.
 
         Raises TimeoutError, with its state, when it has ended otherwise or after `seconds`.

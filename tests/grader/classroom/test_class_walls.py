@@ -183,7 +183,7 @@ def test_stopping_it_leaves_the_last_whole_report(tmp_path, number):
     assert until(has_room)
     time.sleep(1)
     process.send_signal(number)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=600)
     assert process.returncode == 128 + number and said.count("\n") == 1 and "stopped" in said
     assert (tmp_path / "class-report/class.html").read_text() == "whole"
     assert running_with(str(root)) == []

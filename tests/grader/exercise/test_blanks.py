@@ -232,7 +232,7 @@ print(lang, pick(title, lang), say("solved-all", lang, solved=1, total=2), say("
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=600,
     )
     assert run.stdout == "fr · Le double · 1 sur 2 · right\n", run.stderr
     text = (tmp_path / "answers" / "ch95_small.py").read_text("utf-8")

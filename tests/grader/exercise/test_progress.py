@@ -48,7 +48,7 @@ def folder(tmp_path):
 
 def test_two_that_save_at_once_lose_nothing(folder):
     both = [saving(folder, name) for name in ("a", "b")]
-    assert [process.communicate(timeout=120) and process.returncode for process in both] == [0, 0]
+    assert [process.communicate(timeout=600) and process.returncode for process in both] == [0, 0]
     assert noted(folder).keys() == {*OLD, *(f"ch90_one.{name}{n}" for name in "ab" for n in range(TIMES))}
     assert [path.name for path in folder.iterdir()] == [".state.json"]
 

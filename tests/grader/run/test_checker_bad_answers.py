@@ -158,6 +158,6 @@ def test_an_interrupted_run_has_its_report_and_leaves_nothing(bad, tmp_path):
         run = subprocess.Popen(command, cwd=bad, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         until(lambda report=report: report.exists() and "double" in report.read_text())
         run.send_signal(number)
-        run.communicate(timeout=120)
+        run.communicate(timeout=600)
         assert '"ch90_one.double"' in report.read_text()
         assert left_running(marker, DEADLINE) == []

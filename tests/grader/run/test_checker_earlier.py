@@ -168,7 +168,7 @@ def test_learn_adds_the_blank_and_says_so(root, lang):
     answer(root, "ch90_one", MINE)
     command = [sys.executable, "-m", "lessons", "learn", "--plain", "--root", str(root), "--lang", lang]
     env = os.environ | {"PYTHONIOENCODING": "utf-8"}
-    done = subprocess.run(command, cwd=HERE.parent, env=env, input="q\n", capture_output=True, timeout=120, text=True)
+    done = subprocess.run(command, cwd=HERE.parent, env=env, input="q\n", capture_output=True, timeout=600, text=True)
     words = (
         "answers/ch90_one.py had no total, count_to" if lang == "en" else "answers/ch90_one.py 里没有 total, count_to"
     )

@@ -47,7 +47,7 @@ def test_settings_of_jax_change_no_verdict_and_are_named(root, lang, words):
 def test_without_such_settings_nothing_is_said(root):
     command = [sys.executable, "-m", "pytest", "lessons", "--solutions", "-k", "count_to", "-p", "no:cacheprovider"]
     env = plain() | {"PYTHONPATH": str(HERE.parent)}
-    done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0 and "left aside" not in done.stdout
 
 

@@ -20,7 +20,7 @@ def read_only(folder, root, *command):
     env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "LC_", "LANG"))}
     command = [*UNSHARE, str(folder), str(root), sys.executable, *command]
     env |= {"PYTHONPATH": str(HERE.parent), "LC_ALL": "C.UTF-8"}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -371,14 +371,14 @@ def test_two_jobs_do_not_train_in_one_folder_and_the_lock_of_a_dead_one_is_free(
     try:
         wait_for(lambda: "\tloss" in log_of("locked"), started)
         second = alone("locked")
-        said, _ = second.communicate(timeout=60)
+        said, _ = second.communicate(timeout=600)
         assert second.returncode == 2
         assert re.fullmatch(r"process 0 cannot use locked: process \d+ on .+ is training in it\n", said), said
     finally:
         started.kill()
         started.communicate()
     third = alone("locked")
-    said, _ = third.communicate(timeout=60)
+    said, _ = third.communicate(timeout=600)
     assert third.returncode == 0 and "begins after step 10" in said
 
 
@@ -388,11 +388,11 @@ def test_without_a_launcher_it_is_told_to_go_as_well(here):
     try:
         wait_for(lambda: log_of("alone").count("\tloss") > 6, started)
         started.terminate()
-        said, _ = started.communicate(timeout=60)
+        said, _ = started.communicate(timeout=600)
     finally:
         started.kill()
     assert started.returncode == 75 and "is saved" in said
-    said, _ = alone("alone").communicate(timeout=60)
+    said, _ = alone("alone").communicate(timeout=600)
     np.testing.assert_allclose(losses("alone"), losses("whole"), rtol=ROUNDING)
 
 
@@ -410,7 +410,7 @@ def log_of(folder: str) -> str:
     return path.read_text() if path.exists() else ""
 
 
-def wait_for(holds, process: subprocess.Popen, seconds: float = 60) -> None:
+def wait_for(holds, process: subprocess.Popen, seconds: float = 600) -> None:
     end = time.monotonic() + seconds
     while not holds():
         assert process.poll() is None, "it ended too early"

@@ -22,7 +22,7 @@ FROM_LAUNCHERS = ("SLURM_", "OMPI_", "MINIPOD_", "JAX_COORDINATOR")
 
 def ask(**variables: str) -> subprocess.CompletedProcess[str]:
     """A process with these variables that asks for its arguments."""
-    return subprocess.run([sys.executable, "-c", ASK], capture_output=True, text=True, timeout=120, env=env(variables))
+    return subprocess.run([sys.executable, "-c", ASK], capture_output=True, text=True, timeout=600, env=env(variables))
 
 
 def env(variables: dict[str, str]) -> dict[str, str]:
@@ -113,7 +113,7 @@ def test_open_mpi_5_is_told_through_mpi4py(tmp_path: Path):
     (tmp_path / "mpi4py.py").touch()
     assert ask(**MPI, PYTHONPATH=str(tmp_path)).stdout == "{'cluster_detection_method': 'mpi4py'}\n"
     without = f"import sys; sys.modules['mpi4py'] = None; {ASK}"  # as where it is not installed
-    done = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, timeout=120, env=env(MPI))
+    done = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, timeout=600, env=env(MPI))
     assert "pip install mpi4py" in sentence(done)
 
 
@@ -122,12 +122,12 @@ def test_variables_of_mpirun_that_came_along_into_srun(tmp_path: Path):
     """A stand-in for slurmstepd starts the process; in reality one inherits such variables through sbatch."""
     starter = shutil.copy("/bin/sh", tmp_path / "slurmstepd")
     command = [starter, "-c", f"{sys.executable} -c '{ASK}'; exit $?"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=env(SLURM | MPI_4))
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=env(SLURM | MPI_4))
     assert "srun started this process, but OMPI_MCA_orte_hnp_uri" in sentence(done)
 
 
 def test_a_proxy_does_not_stand_between_the_processes():
     show = "import os; from minipod.cluster import launch_arguments; launch_arguments(); print(os.environ['no_proxy'])"
     variables = env(SLURM | {"JAX_COORDINATOR_PORT": str(free_port()), "http_proxy": "http://192.0.2.1:9"})
-    done = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, timeout=120, env=variables)
+    done = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, timeout=600, env=variables)
     assert "localhost" in done.stdout.strip().split(",")

@@ -80,7 +80,7 @@ def test_whatever_the_name_of_the_machine_resolves_to(here: Path, names: str):
         pytest.skip(f"no network of one's own can be made here: {tried.stderr.strip()}")
     command = [*inside, sys.executable, "-m", "minipod", "run", "-n", "2", "-d", "1", "--limit", "100", "p.py"]
     env = {**os.environ, "NAMES": names, "PYTHONPATH": str(Path(__file__).parents[3])}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=200)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
     assert sorted(done.stdout.splitlines()) == ["[0] 2.0 127.0.0.1", "[1] 2.0 127.0.0.1"], done.stderr
 
 

@@ -94,13 +94,13 @@ def test_fresh_executes_every_cell_and_leaves_the_recordings(folder):
 
 def test_make_passes_fresh_and_pages_on():
     make = ["make", "-n", "-C", str(ROOT)]
-    said = subprocess.run([*make, "book", "FRESH=1", "EDITIONS=en"], capture_output=True, text=True, timeout=120).stdout
+    said = subprocess.run([*make, "book", "FRESH=1", "EDITIONS=en"], capture_output=True, text=True, timeout=600).stdout
     assert "-m publish.build --fresh en" in said
-    said = subprocess.run([*make, "record", "PAGES=ch10_processes"], capture_output=True, text=True, timeout=120).stdout
+    said = subprocess.run([*make, "record", "PAGES=ch10_processes"], capture_output=True, text=True, timeout=600).stdout
     assert "-m publish.record ch10_processes" in said
-    said = subprocess.run([*make, "record", "WHAT=*_plans"], capture_output=True, text=True, timeout=120).stdout
+    said = subprocess.run([*make, "record", "WHAT=*_plans"], capture_output=True, text=True, timeout=600).stdout
     assert "-m publish.record --what '*_plans'" in said
-    said = subprocess.run([*make, "verify", "SINCE=main"], capture_output=True, text=True, timeout=120).stdout
+    said = subprocess.run([*make, "verify", "SINCE=main"], capture_output=True, text=True, timeout=600).stdout
     assert "-m publish.verify --since 'main'" in said
 
 

@@ -27,7 +27,7 @@ def command(*arguments) -> list[str]:
 
 def fails(*arguments, **environment) -> tuple[int, str]:
     env = {k: v for k, v in os.environ.items() if k != "PORT"} | environment
-    result = subprocess.run(command(*arguments), env=env, capture_output=True, text=True, timeout=120)
+    result = subprocess.run(command(*arguments), env=env, capture_output=True, text=True, timeout=600)
     assert result.stderr.count("\n") == 1, result.stderr
     return result.returncode, result.stderr
 

@@ -54,7 +54,7 @@ def code(notebook: nbformat.NotebookNode) -> list[str]:
 def execute(cells: list[str], folder) -> None:
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
     environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": str(ROOT)}
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(folder)}}).execute(env=environment)
+    NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(folder)}}).execute(env=environment)
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
