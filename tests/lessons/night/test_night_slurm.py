@@ -66,9 +66,12 @@ def test_the_goodput_on_the_page_is_what_the_recorded_steps_say():
 def check_endings(recording: dict) -> None:
     """What the page says of the three nights that try the script."""
     nights = recording["nights"]
-    for name, starts, steps in (("often", record_endings.TIMES + 1, 300), ("limit", 3, 1000)):
+    assert len(nights["often"]["starts"]) == record_endings.TIMES + 1
+    assert len(nights["limit"]["starts"]) > 1, "how many two minutes allow is the machine's"
+    for name, steps in (("often", record_endings.OFTEN), ("limit", record_endings.LIMIT)):
         night = nights[name]
-        assert len(night["starts"]) == starts and night["job"] == ["COMPLETED", "0:0"]
+        starts = len(night["starts"])
+        assert night["job"] == ["COMPLETED", "0:0"]
         ends = [0, *(last for _, last in night["starts"])]
         assert [first for first, _ in night["starts"]] == [n + 1 for n in ends[:-1]] and ends[-1] == steps
         assert turn(night) == ["begins", "told", "ended with 75"] * (starts - 1) + ["begins", "loss of"]
