@@ -5,8 +5,10 @@ Nothing raises where the reader has made a mistake: one sentence is shown, in th
 
 import difflib
 import functools
+import os
 import re
 import sys
+import tempfile
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
@@ -45,9 +47,13 @@ class Desk:
     def begin(self, language: str = "", chapter: str = "", digest: str = "") -> Said | None:
         """Say in which language to answer, and which chapter this notebook is. What is wrong with it, if anything.
 
+        A chapter's cells go on in a folder of their own, such as `ch16_capstone-files`.
+
         language  en, zh-Hans or zh-Hant
         digest    of the chapter's exercises as the notebook has them, by `blank_cells.digest`
         """
+        if chapter:
+            _go_to_own_folder(f"{chapter}-files")
         if language and language not in LANGUAGES:
             return self._say("bad-language", value=language, languages=", ".join(LANGUAGES))
         if self._checker and language not in ("", self.lang):
@@ -172,6 +178,16 @@ class Desk:
 def desk() -> Desk:
     """This kernel's."""
     return Desk()
+
+
+def _go_to_own_folder(name: str) -> None:
+    """Cells write files (`train.py`) and delete those of an earlier reading (`runs`): not those of the reader."""
+    if Path.cwd().name != name:
+        try:
+            os.makedirs(name, exist_ok=True)
+            os.chdir(name)
+        except OSError:  # a file is called like that, or nothing may be made here
+            os.chdir(tempfile.mkdtemp(prefix=name))
 
 
 def _shell() -> Any:

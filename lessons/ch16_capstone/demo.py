@@ -166,7 +166,7 @@ night = ThreadPoolExecutor().submit(
     run, "night.py", "runs/watched", "60", "--limit", "25",
     processes=4, devices=2, env=strikes, check=False,
 )  # fmt: skip
-while not Path("runs/watched/beats/003.json").exists():
+while len(list(Path("runs/watched/beats").glob("*.json"))) < 4:
     time.sleep(0.1)
 folder = watch.Folder("runs/watched/beats")
 while not watch.judge(folder.look()[0], limit=5):

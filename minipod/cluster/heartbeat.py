@@ -14,16 +14,20 @@ from pathlib import Path
 from typing import Any
 
 from minipod.cluster.process import source_line
+from minipod.processes import identity
 from minipod.processes.frames import is_own
 from minipod.processes.hang import Frame, stands_in_jax
 
 LAST = 10  # steps that the medians are of
 STANDS = 1.0  # seconds after which it is worth asking what it waits in
 FAREWELL = 2.0  # seconds for the last line, on a disk that may be dead
+FILES = "minipod-beat-{}.json"  # names that nobody else gives: the folder may hold files of others
 
 
 class Heartbeat:
     """The file of this process in `folder`, which all processes see: written anew every `every` seconds by a thread.
+
+    The files are `minipod-beat-000.json`, `minipod-beat-001.json`, …; nothing else in the folder is touched.
 
     Call `begin(step)` before a step, `ready()` when its own part is done and only the others are missing, `done()`
     after it; `begin` alone will do, but then nobody can be found slow. Each of them notes a time, in memory. A disk
@@ -34,6 +38,7 @@ class Heartbeat:
     def __init__(self, folder: str | Path, every: float = 1.0):
         self._process, self._processes = _place()
         self._folder, self._every, self._beat = Path(folder), every, 0
+        self._who = {"pid": os.getpid(), "namespace": identity.namespace(), "started": identity.started(os.getpid())}
         self._own: deque[float] = deque(maxlen=LAST)  # seconds of each step's own part
         self._whole: deque[float] = deque(maxlen=LAST)
         self._places: deque[tuple[str, int]] = deque(maxlen=2 * LAST)  # where it was seen in its own part
@@ -92,9 +97,12 @@ class Heartbeat:
     def _write(self) -> None:
         self._beat += 1
         text = json.dumps(self._told())
-        beside = self._folder / f".{self._process:03}.tmp"
-        beside.write_text(text + "\n", encoding="utf-8")
-        beside.replace(self._folder / f"{self._process:03}.json")  # whole or not at all
+        path = self._folder / FILES.format(f"{self._process:03}")
+        beside = path.with_name(f".{path.name}.tmp")
+        beside.unlink(missing_ok=True)  # of one that was killed; or a link, which may lead to any file
+        with beside.open("x", encoding="utf-8") as file:
+            file.write(text + "\n")
+        beside.replace(path)  # whole or not at all
 
     def _told(self) -> dict[str, Any]:
         doing, step, since = self._now
@@ -104,7 +112,7 @@ class Heartbeat:
         if doing == "own" and place:
             self._places.append(place)
         return {
-            "process": self._process, "processes": self._processes, "host": socket.gethostname(), "pid": os.getpid(),
+            "process": self._process, "processes": self._processes, "host": socket.gethostname(), **self._who,
             "beat": self._beat, "every": self._every, "clock": time.time(),
             "doing": doing, "step": step, "done": self._done, "seconds": round(seconds, 3),
             "in_jax": seconds > STANDS and stands_in_jax(os.getpid(), stack, source_line(*place) if place else ""),
@@ -126,10 +134,12 @@ def _place() -> tuple[int, int]:
 
 
 def _remove_of_more(folder: Path, processes: int) -> None:
-    """The files that an earlier start, of more processes, has left here."""
-    for path in folder.glob("*.json"):
-        if path.stem.isdecimal() and int(path.stem) >= processes:
-            path.unlink(missing_ok=True)
+    """The heartbeats that an earlier start, of more processes, has left here."""
+    for path in folder.glob(FILES.format("*")):
+        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+            said = json.loads(path.read_text("utf-8"))
+            if said["process"] >= processes and said["beat"] and path.name == FILES.format(f"{said['process']:03}"):
+                path.unlink()
 
 
 def _stack() -> list[Frame]:

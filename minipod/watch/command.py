@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from minipod.watch.files import Beat, Folder
-from minipod.watch.findings import LIMIT, SILENT, Finding, judge
+from minipod.watch.findings import LIMIT, SILENT, Finding, judge, stands
 from minipod.watch.page import head, page, prometheus
 
 LOOK = 0.5  # seconds between two looks
@@ -20,6 +20,7 @@ def watch(folder: str | Path, limit: float = LIMIT) -> bool:
     beats, unreadable = looking.look()
     _say(head(beats))
     before: set[tuple[str, tuple[int, ...], bool]] = set()
+    named: set[int] = set()  # processes of which something was said, and not yet that they go on
     bad = False
     while True:
         found = judge(beats, limit)
@@ -28,8 +29,10 @@ def watch(folder: str | Path, limit: float = LIMIT) -> bool:
         for key in now.keys() - before:
             _say(now[key])
         still = {p for _, processes, _ in now for p in processes}
-        for p in sorted({p for _, processes, _ in before for p in processes} - still):
+        going = {b.process for b in beats if b.doing != "ended" and not stands(b, limit)}
+        for p in sorted((named - still) & going):
             _say(f"process {p} goes on")
+        named = named - going | still
         bad |= bool(now)
         before = set(now)
         if all(b.doing == "ended" or _gone(b, found) for b in beats):

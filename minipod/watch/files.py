@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from minipod.cluster.heartbeat import FILES
+
 Place = tuple[str, int, str]  # file, line, what stands there
 
 
@@ -14,6 +16,7 @@ class Beat:
     """What one process has last said of itself. Seconds are its own; `clock` is its host's, compared with no other.
 
     doing    start, own (its part of a step), together (needs the others), between (steps) or ended; for `seconds`
+    started  when the process began, as its kernel counts; `namespace`: where its pid is that of this process
     silent   seconds that whoever watches has waited for the next word
     ahead    seconds by which its host's clock is ahead of the disk's
     """
@@ -34,6 +37,8 @@ class Beat:
     own_at: Place | None
     step_seconds: float | None
     own_seconds: float | None
+    namespace: str = ""
+    started: int = 0
     silent: float = 0.0
     ahead: float = 0.0
 
@@ -62,9 +67,10 @@ class Folder:
         Raises FileNotFoundError if nobody has left a file, ValueError if none can be read.
         """
         found, unreadable = [], []
-        paths = sorted(self.path.glob("[0-9]*.json"))
+        paths = sorted(self.path.glob(FILES.format("[0-9]*")))
         if not paths:
-            raise FileNotFoundError(f"{self.path}: no process has left a heartbeat here (a file such as 000.json)")
+            such = FILES.format("000")
+            raise FileNotFoundError(f"{self.path}: no process has left a heartbeat here (a file such as {such})")
         for path in paths:
             try:
                 found.append(self._beat(path))

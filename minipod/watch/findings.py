@@ -4,20 +4,18 @@ No clock of one host is compared with that of another: a process says how long i
 says anything at all is measured by whoever watches.
 """
 
-import contextlib
-import socket
 import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import psutil
-
+from minipod.processes import identity
 from minipod.processes.hang import suspended
 from minipod.ranges import ranges
 from minipod.watch.files import Beat, Place
 
 LIMIT = 60.0  # seconds in which a process should go on; until its first step is done, twice as long
 SILENT, DOUBTFUL = 10.0, 3.0  # heartbeats that have not come: it is silent; nobody can say yet for whom all wait
+MISSED = 1.5  # heartbeats after which the kernel is asked: who still writes them has not ended
 TIMES, MORE = 2.0, 0.02  # slow: so many times as long as the others, and so many seconds more
 CLOCK = 2.0  # seconds that clocks may be apart
 
@@ -42,7 +40,7 @@ def judge(beats: list[Beat], limit: float = LIMIT) -> list[Finding]:
     lost = {b.process: _lost(b) for b in beats if b not in left}
     quiet = [b for b in beats if lost.get(b.process)]
     alive = [b for b in beats if b not in left and b not in quiet]
-    late = [b for b in alive if b.seconds > limit * (1 if b.done else 2)]
+    late = [b for b in alive if stands(b, limit)]
     found = _quiet(who, quiet, lost, all_of=len(quiet) == len(beats))
     if late and (missing := sorted(set(range(beats[0].processes)) - {b.process for b in beats})):
         text = f"process{'es' * (len(missing) > 1)} {ranges(missing)}: no heartbeat here; not started, or elsewhere"
@@ -52,6 +50,11 @@ def judge(beats: list[Beat], limit: float = LIMIT) -> list[Finding]:
     if late and all(b.silent < DOUBTFUL * b.every for b in alive):
         found += _hangs(who, alive, late, blamed=bool(found))
     return [*found, *_slow(who, alive), *_clocks(who, beats)]
+
+
+def stands(b: Beat, limit: float) -> bool:
+    """Whether it has been where it is for longer than it should; until its first step is done it has twice as long."""
+    return b.seconds > limit * (1 if b.done else 2)
 
 
 class _Names:
@@ -73,12 +76,15 @@ def at(place: Place | None) -> str:
 
 
 def _lost(b: Beat) -> tuple[str, str] | None:
-    """(kind, why) for a process that says nothing more; None for one that does. Of this host the kernel is asked."""
-    if b.host == socket.gethostname():
+    """(kind, why) for a process that says nothing more; None for one that does.
+
+    The kernel is asked only where the pid means that very process: not in another container, nor after a restart.
+    """
+    if b.silent >= MISSED * b.every and b.namespace and b.namespace == identity.namespace():
+        if not identity.exists(b.pid, b.started):
+            return "gone", "ended without a word (killed?)"
         if suspended(b.pid):
             return "silent", "suspended (SIGSTOP)"
-        if not _exists(b.pid):
-            return "gone", "ended without a word (killed?)"
     if b.silent >= SILENT * b.every:
         return "silent", f"silent for {b.silent:.0f} s: stopped, killed, or cut off from this disk"
     return None
@@ -92,12 +98,6 @@ def _quiet(who: "_Names", quiet: list[Beat], lost: dict[int, tuple[str, str] | N
         text = f"{everyone} processes: {why}; process {first.process} was last seen {_doing(first)}{at(first.at)}"
         return [Finding(kind, tuple(b.process for b in quiet), text)]
     return [Finding(kind, (b.process,), f"{who(b)}: {why}; last seen {_doing(b)}{at(b.at)}") for kind, why, b in said]
-
-
-def _exists(pid: int) -> bool:
-    with contextlib.suppress(psutil.Error):
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    return False
 
 
 def _doing(b: Beat) -> str:

@@ -17,6 +17,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from minipod import cluster
 from minipod.__main__ import main
 from minipod.cluster import Heartbeat
+from minipod.cluster.heartbeat import FILES
+from minipod.processes import identity
 from minipod.watch import Beat, Finding, Folder, command, judge
 from minipod.watch.page import page, prometheus
 
@@ -144,6 +146,65 @@ def test_the_silent_and_the_missing_are_blamed_and_not_who_waits_for_them():
     assert only(judge(ended)).sentence == "process 3 on host1 has ended, after step 8"
 
 
+def ended() -> int:
+    """The pid of a process that has ended."""
+    done = subprocess.Popen(["true"])
+    done.wait()
+    return done.pid
+
+
+def test_a_pid_is_believed_where_it_is_the_same_process_and_only_once_beats_are_missing():
+    here, mine = identity.namespace(), identity.started(os.getpid())
+    gone = beat(0, 1, pid=ended(), namespace=here, started=1, silent=2.0)
+    assert "ended without a word" in only(judge([gone])).sentence
+    assert judge([replace(gone, silent=1.0)]) == [], "it may have written since"
+    assert judge([replace(gone, namespace="another boot, or another container")]) == []
+    assert judge([replace(gone, namespace="")]) == []
+    assert judge([replace(gone, pid=os.getpid(), started=mine)]) == []
+    if mine:  # outside Linux nobody tells
+        assert only(judge([replace(gone, pid=os.getpid(), started=mine + 1)])).kind == "gone", "a number used again"
+
+
+def test_from_another_pid_namespace_a_living_process_lives(tmp_path: Path):
+    inside = ["unshare", "--pid", "--fork", "--mount-proc"]
+    try:
+        tried = subprocess.run([*inside, "true"], capture_output=True, text=True)
+    except FileNotFoundError:
+        pytest.skip("there is no unshare(1) here")
+    if tried.returncode:
+        pytest.skip(f"this user may not make a pid namespace: {tried.stderr.strip()}")
+    own = Heartbeat(tmp_path)
+    own.close()
+    (path,) = tmp_path.iterdir()
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"doing": "own", "pid": ended()}))
+    look = f"""
+from dataclasses import replace
+from minipod.watch import Folder, judge
+print([f.kind for f in judge([replace(b, silent=2.0) for b in Folder({str(tmp_path)!r}).look()[0]])])
+"""
+    said = [subprocess.run([*how, sys.executable, "-c", look], capture_output=True, text=True) for how in (inside, [])]
+    assert [s.stdout for s in said] == ["[]\n", "['gone']\n"], said
+
+
+def test_of_a_process_that_has_ended_or_still_hangs_it_is_not_said_that_it_goes_on(monkeypatch, capsys):
+    def seen(*but):
+        return [beat(p, 4, **b) for p, b in enumerate(but)], []
+
+    ended, hangs, silent = {"doing": "ended"}, {"seconds": 70.0}, {"silent": 12.0}
+    looks = iter([
+        seen(ended, hangs, hangs, {}),
+        seen(ended, hangs, {}, {"silent": 4.0}),  # whether process 1 is to blame nobody can say
+        seen(ended, hangs, ended, silent),
+        seen(ended, ended, ended, {}),
+        seen(ended, ended, ended, ended),
+    ])  # fmt: skip
+    monkeypatch.setattr(command, "Folder", lambda _: SimpleNamespace(look=lambda: next(looks)))
+    monkeypatch.setattr(command, "LOOK", 0)
+    assert command.watch("beats")
+    said = [line[9:] for line in capsys.readouterr().out.splitlines()]
+    assert [line for line in said if line.endswith("goes on")] == ["process 2 goes on", "process 3 goes on"], said
+
+
 def test_while_one_may_be_silent_nobody_is_said_to_hang():
     assert judge([waits(0, 2), beat(1, 2, silent=4.0)]) == []
 
@@ -151,7 +212,7 @@ def test_while_one_may_be_silent_nobody_is_said_to_hang():
 def write(folder: Path, process: int, processes: int, beats: int, **but: object) -> None:
     said = vars(beat(process, processes, beat=beats, clock=time.time())) | but
     del said["silent"], said["ahead"]
-    (folder / f"{process:03}.json").write_text(json.dumps(said))
+    (folder / FILES.format(f"{process:03}")).write_text(json.dumps(said))
 
 
 def test_sixteen_hosts_of_which_one_has_a_wrong_clock_are_judged_as_if_it_were_right(tmp_path: Path):
@@ -172,16 +233,16 @@ def test_files_of_an_earlier_start_of_more_processes_are_left_out(tmp_path: Path
 
 def test_a_file_that_is_cut_off_is_one_sentence_and_the_others_are_read(tmp_path: Path, capsys):
     write(tmp_path, 0, 2, 1)
-    whole = (tmp_path / "000.json").read_text()
+    whole = (tmp_path / "minipod-beat-000.json").read_text()
     for cut in ("", whole[:50], "{}", "[]", "null"):
-        (tmp_path / "001.json").write_text(cut)
+        (tmp_path / "minipod-beat-001.json").write_text(cut)
         beats, unreadable = Folder(tmp_path).look()
         assert [b.process for b in beats] == [0]
-        assert unreadable == ["001.json is cut off, or no heartbeat: is the disk full?"]
+        assert unreadable == ["minipod-beat-001.json is cut off, or no heartbeat: is the disk full?"]
     for path in tmp_path.iterdir():
         path.write_bytes(b"\xff\x00")
     assert main(["watch", str(tmp_path), "--once"]) == 2
-    assert "000.json is cut off" in capsys.readouterr().err
+    assert "minipod-beat-000.json is cut off" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -189,7 +250,7 @@ def test_a_file_that_is_cut_off_is_one_sentence_and_the_others_are_read(tmp_path
     [
         (None, [], "there is no such folder: has the program called Heartbeat(folder)?"),
         ("file", [], "is a file: name the folder that the program gave to Heartbeat"),
-        ("folder", [], "no process has left a heartbeat here (a file such as 000.json)"),
+        ("folder", [], "no process has left a heartbeat here (a file such as minipod-beat-000.json)"),
         ("folder", ["--limit", "0"], "--limit should be 1 second or more, not 0"),
         ("folder", ["--limit", "nan"], "--limit should be 1 second or more, not nan"),
     ],
@@ -225,7 +286,7 @@ def test_a_page_has_a_line_for_each_and_what_is_wrong():
 
 
 def test_a_heartbeat_says_where_its_process_stands_and_that_it_ends(tmp_path: Path):
-    (tmp_path / "009.json").write_text("{}")  # of an earlier start, of ten processes
+    write(tmp_path, 9, 10, 3)  # of an earlier start, of ten processes
     own = Heartbeat(tmp_path / ".", every=0.05)
     for step in (1, 2, 3):
         own.begin(step)
@@ -243,6 +304,21 @@ def test_a_heartbeat_says_where_its_process_stands_and_that_it_ends(tmp_path: Pa
     own.close()
     ((said,), _) = Folder(tmp_path).look()
     assert said.doing == "ended"
+
+
+def test_what_others_have_put_into_the_folder_stays_as_it_is(tmp_path: Path):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    theirs = {name: f"of {name}" for name in ("000.json", "1999.json", "minipod-beat-2024.json", "minipod-beat-x.json")}
+    for name, text in theirs.items():
+        (folder / name).write_text(text)
+    (tmp_path / "linked").write_text("of others")
+    (folder / ".minipod-beat-000.json.tmp").symlink_to(tmp_path / "linked")
+    write(folder, 7, 8, 3)  # of an earlier start
+    Heartbeat(folder).close()
+    assert {p.name: p.read_text() for p in folder.iterdir() if p.name != "minipod-beat-000.json"} == theirs
+    assert (tmp_path / "linked").read_text() == "of others"
+    assert [b.process for b in Folder(folder).look()[0]] == [0]
 
 
 def test_who_ends_while_it_is_being_written_down_says_so_all_the_same(tmp_path: Path, monkeypatch):
@@ -288,7 +364,7 @@ def watched(folder: Path, fault: str, processes: int, *how: str) -> tuple[str, i
             cluster.run, folder / "program.py", fault, processes=processes, devices=1, limit=25, check=False
         )
         until = time.monotonic() + 30
-        while len(list(beats.glob("0*.json"))) < processes and time.monotonic() < until:
+        while len(list(beats.glob("*.json"))) < processes and time.monotonic() < until:
             time.sleep(0.1)
         command = [sys.executable, "-m", "minipod", "watch", str(beats), "--limit", "3", *how]
         done = subprocess.run(command, capture_output=True, text=True, timeout=600)

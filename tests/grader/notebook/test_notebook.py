@@ -1,5 +1,7 @@
 """`lessons.check` and its like in a kernel: learn's verdicts, and one sentence for each slip."""
 
+from pathlib import Path
+
 import pytest
 from notebook_runs import ROOT, run
 
@@ -8,6 +10,7 @@ from grader.exercise.lesson_words import lesson_words
 from grader.exercise.statements import functions
 from grader.messages import LANGUAGES, pick, say
 from grader.notebook import blank_cells
+from grader.notebook.desk import Desk
 
 CHAPTER, NAME = "ch03_sharding", "bytes_per_device"
 LESSON = ROOT / "lessons" / CHAPTER
@@ -80,6 +83,19 @@ def test_a_notebook_says_what_learn_says(tmp_path, lang):
         "text/plain",
         "text/markdown",
     }
+
+
+def test_what_a_chapter_writes_and_deletes_is_in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    desk, own = Desk(), tmp_path / "ch16_capstone-files"
+    for _ in range(2):  # the first cell may be run again
+        desk.begin("en", "ch16_capstone")
+        assert Path.cwd() == own
+    monkeypatch.chdir(tmp_path)
+    own.rename(tmp_path / "away")
+    own.touch()
+    desk.begin("no language", "ch16_capstone")
+    assert Path.cwd() != tmp_path and not any(Path.cwd().iterdir())
 
 
 def test_an_interrupted_check_leaves_the_next_one_whole(tmp_path):
