@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from _pytest import runner  # `runtestprotocol`, which pytest-forked and pytest-rerunfailures call, too
 
 from minipod.testing import in_process, told
 from minipod.testing.in_process import HERE
@@ -83,6 +84,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    if HERE in item.config.stash:  # this is a process of the test
+        runner.runtestprotocol(item, nextitem=None)
+        return True
     asked = item.stash.get(WANTED, None)
     if asked is None:
         return None
@@ -99,16 +103,21 @@ def _reports(item: pytest.Item, asked: Wanted | Unusable) -> list[pytest.TestRep
     zygote = item.config.stash.get(ZYGOTE, None)
     if zygote is None:
         return [told.skipped(item, NO_FORK)]
-    from minipod.testing.zygote import NO_HOSTS, STARTED, Lost
+    from minipod.testing.zygote import NO_HOSTS, STARTED, GivenUp, Lost
 
     try:
         results = zygote.ask(item, asked.seconds + START)
     except Lost as error:
         return [told.failed(item, str(error))]
+    except GivenUp as error:
+        return told.given_up(item, str(error), error.said)
     if isinstance(results, str) and results.startswith(NO_HOSTS):
         return [told.skipped(item, results.removeprefix(NO_HOSTS))]
     if isinstance(results, str):
         return [told.failed(item, TOO_LATE.format(name=item.path.name) if results == STARTED else results)]
+    if (handler := in_process.log_file(item.config)) and handler.stream.seekable():
+        handler.stream.seek(0, os.SEEK_END)  # the test's processes have written behind what stood there
+    told.warn(item, results)
     reports = told.reports(item, results)
     if item.config.option.capture == "no":
         print(*(f"[{title}]\n{text.rstrip()}\n" for title, text in reports[-1].sections), sep="", end="")

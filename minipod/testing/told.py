@@ -1,6 +1,8 @@
 """One outcome of all processes of a test, as pytest tells it: the reports of the one that failed first."""
 
 import re
+import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +13,11 @@ if TYPE_CHECKING:
     from minipod.forked import Result
 
 KEEP = 20_000  # characters of what a process has written
-CAUSE, OWN, CONSEQUENCE = 0, 1, 2  # who died; who failed an assertion; who only waited for one of these
+# Who died; who failed an assertion; who did so as expected; who only waited for one of these; who failed by passing.
+CAUSE, OWN, EXPECTED, CONSEQUENCE, PASSED = range(5)
+ONE_SKIPPED = (
+    "skipped only in {where} of {n} processes ({why}): a test has to be skipped in every process, or in none of them"
+)
 _FRAME = re.compile(r'\s*File "(.+)", line (\d+) in (.+)')
 # What gloo says at the start, and JAX's coordination service where a peer has gone, or was ended by us.
 _LOG = re.compile(
@@ -30,18 +36,32 @@ def reports(item: pytest.Item, results: "list[Result]") -> list[pytest.TestRepor
         if result.status == "struck":
             continue
         first = next((report for report in own if report.failed), None)
-        if first:
+        if first is None and _xfailed(own):
+            bad.append((EXPECTED, own[-1].stop, process))
+        elif first:
             kind = OWN if result.status == "ok" else CONSEQUENCE if result.status in ("hung", "left") else CAUSE
+            if kind == OWN and _first_line(first.longrepr).startswith("[XPASS(strict)]"):
+                kind = PASSED
             bad.append((kind, getattr(first, "stop", 0.0), process))
     standing = [process for process, result in enumerate(results) if result.status != "struck"]
     if not standing:
         return [failed(item, "no process was left: a fault struck each of them", results[0].seconds)]
-    chosen = sorted(bad)[0][2] if bad else standing[0]
+    kind, _, chosen = min(bad) if bad else (None, 0.0, standing[0])
     told = each[chosen]
     shown = next((report for report in told if report.failed), told[-1])
-    if len(results) > 1 and bad:
-        _say_who(shown, chosen, {process for *_, process in bad}, results, each)
-    sections = [*told[-1].sections]
+    skips = {process: skips for process in standing if (skips := _skips(each[process]))}
+    if kind == EXPECTED:
+        if sum(kind == EXPECTED for kind, *_ in bad) < len(standing):
+            expected = _xfailed(told)[0]
+            expected.wasxfail = f"{expected.wasxfail} (in process {chosen} of {len(results)})".strip()
+    elif kind is None and len({len(skips.get(process, [])) for process in standing}) > 1:
+        most = max(skips, key=lambda process: len(skips[process]))
+        why = ONE_SKIPPED.format(where=f"process {most}", n=len(results), why=skips[most][-1])
+        told = [shown := failed(item, why, results[most].seconds)]
+    elif kind is not None and len(results) > 1:
+        _say_who(shown, chosen, results, each)
+    _gather_properties(told, each)
+    sections = [*told[-1].sections, *(section for section in shown.sections if section not in told[-1].sections)]
     for process, result in enumerate(results):
         if written := _LOG.sub("", result.output).strip():
             sections.append((f"Output of process {process}", _cut(written)))
@@ -52,14 +72,64 @@ def reports(item: pytest.Item, results: "list[Result]") -> list[pytest.TestRepor
 
 
 def _reports(item: pytest.Item, result: "Result") -> list[pytest.TestReport]:
-    if result.status == "ok":
-        make = item.config.hook.pytest_report_from_serializable
-        made = [make(config=item.config, data=data) for data in result.value]
-        for report in made:
-            if isinstance(report.longrepr, list):  # where a test was skipped: a tuple, of which JSON made a list
-                report.longrepr = tuple(report.longrepr)
-        return made
-    return [failed(item, _words(result), result.seconds)]
+    if result.status != "ok":
+        return [failed(item, _words(result), result.seconds)]
+    make = item.config.hook.pytest_report_from_serializable
+    made = [make(config=item.config, data=data) for data in result.value["reports"]]
+    if not any(type(report) is pytest.TestReport for report in made):
+        return [failed(item, "has no report of the test, which a plug-in or a conftest.py must have kept")]
+    subtests = sum(report.failed for report in made if type(report) is not pytest.TestReport)
+    for report in made:  # JSON made lists of tuples
+        report.location = tuple(report.location)
+        report.user_properties = [tuple(each) for each in report.user_properties]
+        if isinstance(report.longrepr, list):  # where a test was skipped
+            report.longrepr = tuple(report.longrepr)
+        if subtests and report.when == "call" and report.passed and type(report) is pytest.TestReport:
+            report.outcome, report.longrepr = "failed", f"contains {subtests} failed subtest{'s' * (subtests > 1)}"
+    return made
+
+
+def _xfailed(own: list[pytest.TestReport]) -> list[Any]:
+    """The report of the test, not of one of its subtests, if it failed as a marker or itself said that it would."""
+    return [each for each in own if type(each) is pytest.TestReport and each.skipped and hasattr(each, "wasxfail")]
+
+
+def _skips(own: list[pytest.TestReport]) -> list[str]:
+    """Why the test, or its subtests, were skipped."""
+    skipped = [report for report in own if report.skipped and not hasattr(report, "wasxfail")]
+    return [str(each.longrepr[2] if isinstance(each.longrepr, tuple) else each.longrepr) for each in skipped]
+
+
+def _gather_properties(told: list[pytest.TestReport], each: list[list[pytest.TestReport]]) -> None:
+    """`record_property` is heard of every process."""
+    for report in told:
+        for other in [other for own in each for other in own if other.when == report.when]:
+            report.user_properties += [pair for pair in other.user_properties if pair not in report.user_properties]
+
+
+def warn(item: pytest.Item, results: "list[Result]") -> None:
+    """Tell pytest of the warnings in each process."""
+    for said in [said for result in results if result.status == "ok" for said in result.value["warnings"]]:
+        category: Any = getattr(sys.modules.get(said["module"]), said["name"], None)
+        try:
+            message = category(said["text"])
+            assert isinstance(message, Warning)
+        except Exception:  # a class that is made within a test, or wants other arguments
+            category, message = UserWarning, UserWarning(f"{said['name']}: {said['text']}")
+        warning = warnings.WarningMessage(message, category, said["filename"], said["lineno"], line=said["line"])
+        facts = {"warning_message": warning, "nodeid": item.nodeid, "when": "runtest", "location": None}
+        item.ihook.pytest_warning_recorded.call_historic(kwargs=facts)
+
+
+def given_up(item: pytest.Item, why: str, said: "list[Result] | str | None") -> list[pytest.TestReport]:
+    """Failed for what was raised while it ran, with the lines where its processes were."""
+    told = reports(item, said) if isinstance(said, list) else []
+    bad = next((report for report in told if report.failed), None)
+    if bad is None:
+        return [failed(item, why)]
+    if isinstance(bad.longrepr, str):
+        bad.longrepr = f"{why}\n{bad.longrepr}"
+    return told
 
 
 def failed(item: pytest.Item, why: str, seconds: float = 0.0) -> pytest.TestReport:
@@ -113,7 +183,6 @@ def _where(stack: str) -> str:
 def _say_who(
     report: pytest.TestReport,
     chosen: int,
-    bad: set[int],
     results: "list[Result]",
     each: list[list[pytest.TestReport]],
 ) -> None:
@@ -122,8 +191,7 @@ def _say_who(
     for process, (result, own) in enumerate(zip(results, each, strict=True)):
         if process == chosen:
             continue
-        first = next((r for r in own if r.failed), None)
-        said = "passed" if process not in bad else _first_line(first.longrepr if first else "")
+        said = _said(own)
         lines.append(f"process {process}: {_words(result) if result.status == 'struck' else said}")
     title = f"this was process {chosen} of {len(results)}"
     if isinstance(report.longrepr, str):
@@ -132,6 +200,14 @@ def _say_who(
         report.longrepr.addsection(title, "\n".join(lines))  # type: ignore[union-attr]
     else:
         report.sections.append((title, "\n".join(lines)))
+
+
+def _said(own: list[pytest.TestReport]) -> str:
+    if first := next((report for report in own if report.failed), None):
+        return _first_line(first.longrepr)
+    if expected := _xfailed(own):
+        return f"failed as expected: {expected[0].wasxfail}".rstrip(": ")
+    return (_skips(own) or ["passed"])[-1]
 
 
 def _first_line(why: Any) -> str:

@@ -7,10 +7,10 @@ that has imported nothing else: see Early.
 
 import contextlib
 import os
-import select
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from functools import partial
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from minipod.hosts.members import Members
 
 STARTED, ENDED, NO_HOSTS = "started", "ended", "no hosts: "
+GIVE_UP = "give up"  # said in place of a test's name
+ENDING = 10.0  # seconds to end a test that was given up, and to say where its processes were
 COUNT = "--xla_force_host_platform_device_count"
 
 
@@ -35,11 +37,22 @@ class Lost(RuntimeError):
     """The zygote has ended, or says what nobody understands."""
 
 
+class GivenUp(RuntimeError):
+    """Something was raised while an answer was awaited: pytest-timeout does so. `said` is the answer until then."""
+
+    def __init__(self, why: str, said: Any):
+        super().__init__(why)
+        self.said = said
+
+
 Tests = dict[str, tuple[pytest.Item, Wanted]]  # by node id
+_running: list[forked.Job] = []  # the last one
 
 
 class Zygote:
     """Asked in pytest's process, it answers with what happened in each of a test's processes."""
+
+    _asked = 0  # how many questions: an answer has its question's number
 
     def __init__(self, tests: Tests):
         self._begin(partial(_serve, tests))
@@ -68,15 +81,29 @@ class Zygote:
         """What became of the processes of this test; STARTED where JAX had devices before the fork; NO_HOSTS and why
         where this machine cannot make the hosts that it wants.
 
-        Raises Lost, at the latest after `seconds`.
+        Raises Lost, at the latest after `seconds`, or GivenUp.
         """
-        said = self._answer(item.nodeid, seconds)
-        return said if isinstance(said, str) else [forked.Result(**each) for each in said]
+        return _results(self._answer(item.nodeid, seconds))
 
     def _answer(self, question: str | None, seconds: float) -> Any:
+        self._asked += 1
         try:
-            json_lines.write(self._to, question)
-            return self._from.read(seconds)
+            return self._awaited(question, seconds)
+        except (KeyboardInterrupt, SystemExit, pytest.exit.Exception, Lost):
+            raise
+        except BaseException as error:  # whatever an alarm raises
+            said = None
+            with contextlib.suppress(Lost):
+                said = self._awaited(GIVE_UP, ENDING)
+            raise GivenUp(str(error) or type(error).__name__, _results(said)) from None
+
+    def _awaited(self, question: str | None, seconds: float) -> Any:
+        """What is answered to the last question, or to this one that takes it back."""
+        try:
+            json_lines.write(self._to, [self._asked, question])
+            while (said := self._from.read(seconds))[0] not in (self._asked, None):
+                pass  # to an earlier question, which had been given up
+            return said[1]
         except (OSError, EOFError, TimeoutError, json_lines.Garbled) as error:
             raise Lost(f"the process that starts the tests' processes no longer answers: {error}") from None
 
@@ -111,34 +138,50 @@ class Early(Zygote):
 
     def _turn_to(self, file: str, seconds: float) -> str:
         if self._file is not None:
+            self._file = None
             self._answer(None, seconds)
         self._file = file
         return self._answer(file, seconds)
 
 
+def _results(said: Any) -> Any:
+    return [forked.Result(**each) for each in said] if isinstance(said, list) else said
+
+
 def _serve(tests: Tests, asks: int, answers: int) -> None:
     """Answer what becomes of each test that is named, until None is."""
+    reader = json_lines.Reader(asks)
+    early: list[Any] = []
 
     def look() -> None:
-        if select.select([asks], [], [], 0)[0]:
-            raise EOFError  # nothing is asked while an answer is awaited: the other end is closed
+        with contextlib.suppress(TimeoutError):
+            early.append(reader.read(0))  # EOFError where pytest has ended
+            for job in _running:
+                job.deadline = 0.0  # nobody awaits this one any longer
 
     forked.on_turn.append(look)
-    for name in iter(json_lines.Reader(asks).read, None):
-        known = tests.get(name)
-        json_lines.write(answers, _run(*known) if known else f"{name} is not found when it is collected once more")
+    while True:
+        number, name = early.pop(0) if early else reader.read()
+        if name is None:
+            return
+        if name != GIVE_UP:
+            known = tests.get(name)
+            said = _run(*known) if known else f"{name} is not found when it is collected once more"
+            json_lines.write(answers, [number, said])
 
 
 def _serve_files(session: pytest.Session, asks: int, answers: int) -> None:
     """Of each file that is named fork a process that serves its tests, until None; ENDED is said when it has gone."""
-    for file in json_lines.Reader(asks):
+    for number, file in json_lines.Reader(asks):
+        if file == GIVE_UP:
+            continue
         pid = processes.fork()
         if pid == 0:
             tests = in_process.collected(session, file)
-            json_lines.write(answers, file)
+            json_lines.write(answers, [number, file])
             return _serve(tests, asks, answers)
         os.waitpid(pid, 0)
-        json_lines.write(answers, ENDED)
+        json_lines.write(answers, [None, ENDED])  # to whatever was asked
 
 
 def _let_go(*keep: int) -> None:
@@ -159,10 +202,11 @@ def _run(item: pytest.Item, asked: Wanted) -> list[dict[str, Any]] | str:
     folder = _folder(item)
     shared = folder / "shared"
     shared.mkdir()
+    filters = [*warnings.filters]
     try:
         with _places(asked) as places:
             job = forked.start(
-                lambda: in_process.run(item, asked, shared),
+                lambda: in_process.run(item, asked, shared, filters),
                 asked.processes,
                 asked.devices,
                 asked.seconds,
@@ -172,6 +216,7 @@ def _run(item: pytest.Item, asked: Wanted) -> list[dict[str, Any]] | str:
                 grace=asked.grace,
                 places=places,
             )
+            _running[:] = [job]
             results = [asdict(result) for result in forked.wait(job)]
         for process, result in enumerate(results):
             if (shared / f"struck{process}").exists() and result["status"] in ("died", "hung", "left"):

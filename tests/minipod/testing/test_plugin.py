@@ -307,6 +307,97 @@ def test_too_many(): pass
     assert {outcomes[name] for name in ("test_x", "test_three", "test_scaled[2-1]", "test_scaled[4-3]")} == {"PASSED"}
 
 
+def test_what_pytest_hears_in_its_own_process_it_hears_of_every_process_of_a_test(tmp_path):
+    """Subtests, warnings, properties, an alarm such as pytest-timeout's; skipped or failed in one of two processes."""
+    (tmp_path / "conftest.py").write_text("""
+import os, pathlib, signal, threading, time
+import pytest
+
+PYTEST, HERE = os.getpid(), pathlib.Path(__file__).parent
+
+def pytest_runtest_logreport(report):
+    with open(HERE / "heard", "a") as file:
+        print(report.nodeid.rpartition(":")[2], report.when, os.getpid() == PYTEST, report.user_properties, file=file)
+
+def alarm(*_):
+    pytest.fail("the alarm rang")
+
+def ring():
+    while not (HERE / "begun").exists():
+        time.sleep(0.01)
+    os.kill(PYTEST, signal.SIGALRM)
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    if item.name == "test_slow" and os.getpid() == PYTEST:
+        signal.signal(signal.SIGALRM, alarm)
+        threading.Thread(target=ring, daemon=True).start()
+    return (yield)
+""")
+    tests = """
+import pathlib, unittest, warnings
+
+@pytest.mark.devices(2)
+def test_slow():
+    pathlib.Path("begun").touch()
+    time.sleep(60)   # here
+
+@pytest.mark.processes(2, devices=1)
+def test_subtests(subtests):
+    with subtests.test("that", i=jax.process_index()):
+        assert jax.process_index() == 0
+
+class TestUnit(unittest.TestCase):
+    @pytest.mark.devices(2)
+    def test_unit(self):
+        with self.subTest(n=1):
+            self.fail()
+
+@pytest.mark.devices(2)
+@pytest.mark.filterwarnings("error:.*float64:UserWarning")
+def test_strict():
+    jnp.arange(3, dtype="float64")
+
+@pytest.mark.processes(2, devices=1)
+def test_warns(record_property):
+    warnings.warn(f"heard of process {jax.process_index()}", RuntimeWarning)
+    record_property("rank", np.int32(jax.process_index()))
+
+@pytest.mark.processes(2, devices=1)
+def test_skips():
+    if jax.process_index() == 1:
+        pytest.skip("has no disk")
+
+@pytest.mark.processes(2, devices=1)
+@pytest.mark.xfail(strict=True, reason="known")
+def test_known():
+    assert jax.process_index() == 0
+
+@pytest.mark.devices(2)
+def test_compares():
+    assert [1, 2, 3] == [1, 2, 4]
+"""
+    printed, outcomes = run(tmp_path, tests)
+    passed = {name for name, outcome in outcomes.items() if outcome != "FAILED"}
+    assert passed == {"test_warns", "test_known"} and len(outcomes) == 8, printed
+    assert re.search(r"the alarm rang\nstill ran after \d+ s, at .*test_it.py:\d+ in test_slow", printed)
+    assert re.search(r"SUBFAILED\[that\] \(i='?1'?\) test_it.py::test_subtests", printed)
+    assert re.search(r"SUBFAILED\(n='?1'?\) test_it.py::TestUnit::test_unit", printed)
+    assert printed.count("contains 1 failed subtest\n") >= 2
+    assert "E       UserWarning: Explicitly requested dtype float64" in printed
+    assert all(f"RuntimeWarning: heard of process {process}\n" in printed for process in (0, 1))
+    said = "skipped only in process 1 of 2 processes (Skipped: has no disk): a test has to be skipped in every process"
+    assert said in printed
+    assert "XFAIL test_it.py::test_known - known (in process 1 of 2)" in printed
+    assert "At index 2 diff: 3 != 4" in printed
+    heard = (tmp_path / "heard").read_text().splitlines()
+    assert [line for line in heard if "test_warns" in line] == [
+        "test_warns setup True []",
+        "test_warns call True [('rank', '0'), ('rank', '1')]",
+        "test_warns teardown True [('rank', '0'), ('rank', '1')]",
+    ]
+
+
 @pytest.mark.long
 def test_with_xdist_and_without_a_keyboard(tmp_path):
     tests = """
