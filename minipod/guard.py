@@ -60,7 +60,7 @@ def watched(function: Function, name: str | None = None, seconds: float = 10.0) 
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if jax.process_count() > 1:
+        if jax.process_count() > 1 and coordinator_store.is_known():
             meet(f"{name}({fingerprint(args, kwargs)})", seconds=seconds)
         return function(*args, **kwargs)
 

@@ -17,6 +17,7 @@ import psutil
 
 from minipod.processes import environment, wait_for_listener
 from minipod.processes.ports import in_the_way
+from minipod.processes.private import private
 
 HEARTBEAT = 10  # seconds until JAX takes a silent process for dead; its default is 100
 PATIENCE = 300  # seconds that JAX gives the others to come
@@ -25,6 +26,8 @@ OPEN_MPI_4 = "OMPI_MCA_orte_hnp_uri"  # what JAX recognises it by
 _SLURM = ("SLURM_JOB_ID", "SLURM_STEP_NODELIST", "SLURM_NTASKS", "SLURM_PROCID", "SLURM_LOCALID")
 _MPI_STARTERS = ("mpirun", "orted", "orterun", "mpiexec", "prterun", "prted", "prte", "hydra_pmi_proxy")
 _SLURM_STARTER = "slurmstepd"
+_QUESTIONS = ("get_process_id", "get_process_count", "get_coordinator_address")  # JAX has no public way to ask them
+_OTHERWISE = "minipod cannot check whether the processes can meet, and JAX may wait for them in silence"
 
 
 def launch_arguments() -> dict[str, Any]:
@@ -99,8 +102,6 @@ def _from_our_launcher() -> dict[str, Any]:
 
 def _look_ahead(name: str) -> None:
     """See that the coordinator can be where JAX will look for it, and that no proxy stands before it."""
-    from jax._src import clusters  # JAX has no public way to ask
-
     starter = _started_by()
     if name == "ompi" and starter == _SLURM_STARTER:
         _end(
@@ -109,11 +110,13 @@ def _look_ahead(name: str) -> None:
         )
     if name == "slurm" and (own := port_of_step()):
         os.environ["JAX_COORDINATOR_PORT"] = own  # JAX reads it there
-    detector = {"ompi": clusters.OmpiCluster, "slurm": clusters.SlurmCluster}[name]
-    process, port = detector.get_process_id(), os.environ.get("JAX_COORDINATOR_PORT")
-    address = os.environ.get("JAX_COORDINATOR_ADDRESS") or detector.get_coordinator_address(
-        timeout_secs=PATIENCE, override_coordinator_port=port
-    )
+    detector = {"ompi": "OmpiCluster", "slurm": "SlurmCluster"}[name]
+    asked = [private(f"jax._src.clusters:{detector}.{question}", _OTHERWISE) for question in _QUESTIONS]
+    if None in asked:
+        return
+    number, count, where = asked
+    process, port = number(), os.environ.get("JAX_COORDINATOR_PORT")
+    address = os.environ.get("JAX_COORDINATOR_ADDRESS") or where(timeout_secs=PATIENCE, override_coordinator_port=port)
     host = address.rpartition(":")[0].strip("[]")
     environment.without_proxy(os.environ, host)
     environment.silence_proxy_warning()
@@ -123,7 +126,7 @@ def _look_ahead(name: str) -> None:
         _end(f"process 0 should be on {host!r}, and this host does not know that name: set JAX_COORDINATOR_ADDRESS")
     if process == 0:
         _see_that_it_is_free(found, address)
-    elif detector.get_process_count() > 1:
+    elif count() > 1:
         began = time.monotonic()
         if not wait_for_listener(address, PATIENCE):
             _end(f"nobody has listened on {address} within {PATIENCE} s: has process 0 ended, is a firewall between?")

@@ -17,6 +17,7 @@ from minipod.cluster.process import source_line
 from minipod.processes import identity
 from minipod.processes.frames import is_own
 from minipod.processes.hang import Frame, stands_in_jax
+from minipod.processes.private import private
 
 LAST = 10  # steps that the medians are of
 STANDS = 1.0  # seconds after which it is worth asking what it waits in
@@ -125,12 +126,12 @@ class Heartbeat:
 
 def _place() -> tuple[int, int]:
     """(this process's number, how many) as `jax.distributed.initialize` was told; (0, 1) without it."""
-    jax = sys.modules.get("jax")
+    jax: Any = sys.modules.get("jax")
     if jax is None or not jax.distributed.is_initialized():
         return 0, 1
-    from jax._src.distributed import global_state  # jax.process_index() would start the devices
-
-    return global_state.process_id, global_state.num_processes
+    otherwise = "a Heartbeat starts the devices"  # as jax.process_index() does
+    place = [private(f"jax._src.distributed:global_state.{n}", otherwise) for n in ("process_id", "num_processes")]
+    return (jax.process_index(), jax.process_count()) if None in place else (place[0], place[1])
 
 
 def _remove_of_more(folder: Path, processes: int) -> None:

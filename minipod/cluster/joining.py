@@ -13,15 +13,17 @@ import os
 import socket
 from collections.abc import Callable, Iterator
 from fcntl import LOCK_EX, LOCK_NB, flock
-from types import ModuleType
 from typing import Any
 
 from minipod.processes import wait_for_listener
 from minipod.processes.imports import once_imported
 from minipod.processes.ports import in_the_way
+from minipod.processes.private import private
 from minipod.processes.runtime_dir import open_own, runtime_dir
 
 _PATIENCE = 300  # seconds, JAX's own
+_WRAPPED = ("", ".initialize", ".shutdown")
+_OTHERWISE = "minipod cannot fill in what jax.distributed.initialize is not given, or say why it hangs"
 _GONE = 5  # seconds for the coordinator's service to end after all have left
 _held: dict[int, int] = {}  # the ports that this process has as process 0, and the locks on them, until it ends
 _signs: list[socket.socket] = []  # by which the others see that this process has the port
@@ -29,13 +31,15 @@ _signs: list[socket.socket] = []  # by which the others see that this process ha
 
 def watch(tell: Callable[..., None]) -> None:
     """From now on look at each call of `jax.distributed.initialize` in this process; `tell(joins=…)` the launcher."""
-    once_imported("jax._src.distributed", functools.partial(_wrap, tell))
+    once_imported("jax", functools.partial(_wrap, tell))
 
 
-def _wrap(tell: Callable[..., None], module: ModuleType) -> None:
-    state, own = module.State, os.getpid()
+def _wrap(tell: Callable[..., None]) -> None:
+    own = os.getpid()
     joined: list[str] = []  # the coordinator's address, from one call to the other
-    initialize, shutdown = state.initialize, state.shutdown
+    state, initialize, shutdown = (private(f"jax._src.distributed:State{n}", _OTHERWISE) for n in _WRAPPED)
+    if not (state and initialize and shutdown):
+        return
     signature = inspect.signature(initialize)
 
     @functools.wraps(initialize)
@@ -54,7 +58,7 @@ def _wrap(tell: Callable[..., None], module: ModuleType) -> None:
         while _signs:
             _signs.pop().close()
         address = joined.pop()
-        with contextlib.nullcontext() if self.service else _until_the_service_ends(address):
+        with contextlib.nullcontext() if getattr(self, "service", None) else _until_the_service_ends(address):
             shutdown(self)
         tell(joins=None)
 

@@ -4,7 +4,9 @@ Every process is started through `minipod.cluster.inside`; the launcher (this pr
 they fare, ends them all after the limit or soon after one has failed, and says in one sentence what went wrong first.
 """
 
+import contextlib
 import errno
+import importlib.util
 import math
 import os
 import resource
@@ -200,10 +202,15 @@ def find(program: str | os.PathLike[str]) -> Path:
 
 
 def find_module(name: str) -> str:
-    """The name, if such a module is installed or in the current folder. Raises FileNotFoundError."""
-    if PathFinder.find_spec(name.partition(".")[0], [os.getcwd(), *sys.path]) is None:
-        raise FileNotFoundError(f"{name}: there is no such module in {Path.cwd()}, nor is one installed")
-    return name
+    """The name, if such a module is in the current folder or `import` would find it. Raises FileNotFoundError.
+
+    Only the first part of the name is looked for, since `find_spec` imports the packages that a module is in.
+    """
+    first = name.partition(".")[0]
+    with contextlib.suppress(ValueError):  # an empty name, or one that is loaded and nobody has found, as __main__
+        if PathFinder.find_spec(first, [os.getcwd()]) or importlib.util.find_spec(first):
+            return name
+    raise FileNotFoundError(f"{name}: there is no such module in {Path.cwd()}, nor is one installed")
 
 
 def check_numbers(processes: int, devices: int, limit: float, collective_timeout: int | None) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from minipod.cluster.arguments import port_of_step
 from minipod.cluster.as_main import as_main, in_the_program
+from minipod.processes.private import private
 
 LAST_WORDS = 1.0  # seconds that they have: srun drops what is still under way when it ends the others
 FIRST_GOES_LAST = 0.5  # seconds more, if all leave: without process 0 JAX aborts the others
@@ -54,10 +55,9 @@ def _in_a_cluster() -> bool:
     return jax is not None and jax.distributed.is_initialized()
 
 
-def _number() -> int:
-    from jax._src.distributed import global_state  # jax.process_index() might start the devices now
-
-    return global_state.process_id
+def _number() -> int | None:
+    otherwise = "process 0 may end first, and JAX then aborts the others"
+    return private("jax._src.distributed:global_state.process_id", otherwise)  # process_index() might start the devices
 
 
 def leave(status: int) -> None:

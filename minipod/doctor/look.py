@@ -16,7 +16,10 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from minipod.processes.private import private
+
 EARLY = "jax" in sys.modules and bool(getattr(sys.modules.get("jax._src.xla_bridge"), "_backends", None))
+_UNKNOWN = "minipod cannot ask which launcher JAX sees"
 PATIENCE = 20  # seconds for a detector, which may ask a server in the cloud
 
 # What JAX's classes are called by those who use them
@@ -80,14 +83,14 @@ def detect(method: str | None = None) -> dict[str, Any] | None:
         read = [name for name in env if name.startswith("MINIPOD_")]
         more = {"coordinator": address, "local_devices": None, "variables": read}
         return {"launcher": "minipod run", "method": None, **numbers, **more}
-    from jax._src.clusters import ClusterEnv
-
+    if not (detector := private("jax._src.clusters:ClusterEnv", _UNKNOWN)):
+        return {"launcher": "unknown", "error": _UNKNOWN, "variables": []}
     noting, before = _Noting(), os.environ
     setattr(os, "environ", noting)  # noqa: B010 (its type says otherwise)
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"launcher": "unknown"}
     try:
         with _within(PATIENCE):
-            kinds: list[Any] = ClusterEnv._cluster_types
+            kinds: list[Any] = detector._cluster_types
             chosen = next((k for k in kinds if _takes(k, method)), None)
             if chosen is None:
                 return None
@@ -96,7 +99,7 @@ def detect(method: str | None = None) -> dict[str, Any] | None:
             ids = noting.get("JAX_LOCAL_DEVICE_IDS")
             local = [int(i) for i in ids.split(",")] if ids else None
             given = noting.get("JAX_COORDINATOR_ADDRESS"), None, None, local, method
-            address, count, mine, local = ClusterEnv.auto_detect_unset_distributed_params(*given, 5)
+            address, count, mine, local = detector.auto_detect_unset_distributed_params(*given, 5)
             numbers = {"coordinator": address, "processes": count, "process": mine, "local_devices": local}
             found |= numbers
     except Exception as error:

@@ -92,13 +92,12 @@ def _start_jax(
         os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"  # or what runs next finds a GPU's memory taken
         jax.config.update("jax_default_matmul_precision", "highest")
     else:
-        from jax._src import xla_bridge
-
         os.environ["JAX_PLATFORMS"] = "cpu"
         jax.config.update("jax_platforms", "cpu")
         jax.config.update("jax_num_cpu_devices", devices)
         # GPUs and TPUs come as plugins; JAX would look for them in every package that is installed: 25 ms, for nothing.
-        xla_bridge._plugins_registered = True  # there is no public way to say so
+        if bridge := sys.modules.get("jax._src.xla_bridge"):
+            setattr(bridge, "_plugins_registered", True)  # noqa: B010 (there is no public way to say so)
     if processes > 1:
         environment.limit_collectives(os.environ, collective)
         environment.without_proxy(os.environ)

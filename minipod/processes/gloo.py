@@ -5,18 +5,29 @@ sometimes nothing or an address that is gone. JAX has no setting for that, but t
 """
 
 from functools import partial
-from types import ModuleType
+from typing import Any
 
 from minipod.processes.imports import once_imported
+from minipod.processes.private import lacking, private
 
-_CALLER = "jax._src.xla_bridge"  # makes the CPU backend of a process in a cluster
+_LIBRARY = "jax._src.xla_bridge:_jax"  # as the module knows it that makes the CPU backend of a process in a cluster
+_OTHERWISE = "the processes may exchange data through the address of this machine's name, on the network"
 
 
 def listen_on(address: str) -> None:
     """From now on gloo listens on `address` only, in this process, whether JAX has been imported or will be."""
-    once_imported(_CALLER, partial(_bind, address))
+    once_imported("jax", partial(_bind, address))
 
 
-def _bind(address: str, caller: ModuleType) -> None:
-    library = caller._jax
-    library.make_gloo_tcp_collectives = partial(library.make_gloo_tcp_collectives, hostname=address)
+def _bind(address: str) -> None:
+    make = private(f"{_LIBRARY}.make_gloo_tcp_collectives", _OTHERWISE)
+
+    def make_there(*arguments: Any, **keywords: Any) -> Any:
+        try:
+            return make(*arguments, **{"hostname": address} | keywords)
+        except TypeError:
+            lacking("hostname in make_gloo_tcp_collectives", _OTHERWISE)
+            return make(*arguments, **keywords)
+
+    if make:
+        private(_LIBRARY, _OTHERWISE).make_gloo_tcp_collectives = make_there

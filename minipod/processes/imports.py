@@ -1,6 +1,5 @@
-"""Something to do as soon as a module has been imported; a program that never imports it does not pay for it."""
+"""Something to do as soon as JAX has been imported; a program that never imports it does not pay for it."""
 
-import importlib.util
 import sys
 from collections.abc import Callable
 from importlib.abc import MetaPathFinder
@@ -9,29 +8,32 @@ from types import ModuleType
 from typing import Any
 
 
-def once_imported(name: str, do: Callable[[ModuleType], None]) -> None:
-    """Call `do(module)` when the module of this name has been imported: now if it has been, else right after."""
-    if loaded := sys.modules.get(name):
-        do(loaded)
+def once_imported(name: str, do: Callable[[], None]) -> None:
+    """Call `do()` when the top-level module `name` has been imported: now if it has been, else right after."""
+    if name in sys.modules:
+        do()
     else:
         sys.meta_path.insert(0, _Later(name, do))
 
 
 class _Later(MetaPathFinder):
-    def __init__(self, name: str, do: Callable[[ModuleType], None]):
+    def __init__(self, name: str, do: Callable[[], None]):
         self.name, self.do = name, do
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """What the finders behind this one find; one may ask first whether the module is there, then import it."""
         if fullname != self.name:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
+        behind = sys.meta_path[sys.meta_path.index(self) + 1 :]
+        spec = next(filter(None, (finder.find_spec(fullname, path, target) for finder in behind)), None)
         if spec and spec.loader:
             execute = spec.loader.exec_module
 
             def execute_and_do(module: ModuleType) -> None:
                 execute(module)
-                self.do(module)
+                if self in sys.meta_path:
+                    sys.meta_path.remove(self)
+                    self.do()
 
             spec.loader.exec_module = execute_and_do
         return spec

@@ -33,9 +33,15 @@ def has_devices() -> bool:
     """Whether JAX has started its devices in this process."""
     if "jax" not in sys.modules:
         return False
-    from jax._src import xla_bridge  # there is no public way to ask
+    import jax
 
-    return xla_bridge.backends_are_initialized()
+    before = jax.config.jax_num_cpu_devices
+    try:
+        jax.config.update("jax_num_cpu_devices", before + 1)  # refused once there are devices
+    except RuntimeError:
+        return True
+    jax.config.update("jax_num_cpu_devices", before)
+    return False
 
 
 def collected(session: pytest.Session, file: str) -> dict[str, tuple[pytest.Item, Wanted]]:

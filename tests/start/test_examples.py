@@ -42,7 +42,7 @@ def test_its_project_names_what_it_imports(example):
     named = {re.match(r"[\w-]+", line)[0] for line in said["dependencies"]}
     own = {file.stem for file in example.rglob("*.py")} | {folder.name for folder in example.rglob("*")}
     found = imported(file for file in example.rglob("*.py") if file.parent.name != "tests") - own
-    assert {CALLED.get(name, name) for name in found} == named
+    assert {CALLED.get(name, name) for name in found - {"minipod"}} == named  # minipod is on no index
     assert imported((example / "tests").glob("*.py")) - own - found == {"pytest"}
 
 

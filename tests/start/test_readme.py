@@ -45,3 +45,9 @@ def test_the_answer_of_a_readme_is_told_what_it_says(edition, tmp_path):
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300).stdout
     shown = blocks(edition, "text")[0].splitlines()
     assert len(shown) == 5 and [line for line in shown if line not in said] == []
+
+
+def test_both_readmes_have_the_same_commands_and_nothing_to_fill_in():
+    found = [[line.partition("#")[0].strip() for line in "\n".join(blocks(e, "shell")).splitlines()] for e in READMES]
+    assert found[0] == found[1] and len(found[0]) > 20
+    assert [line for line in found[0] if "git clone" in line and "://" not in line] == []

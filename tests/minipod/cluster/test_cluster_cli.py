@@ -1,11 +1,13 @@
 """The command line: live prefixed lines, exit codes, and one sentence for a mistake."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import minipod
 from minipod.__main__ import main
 from minipod.cluster import launch
 
@@ -57,6 +59,35 @@ def test_a_module_runs(capsys: pytest.CaptureFixture[str]):
     Path("mod.py").write_text("print(__name__)")
     assert main(["run", "-n", "1", "-m", "mod"]) == 0
     assert capsys.readouterr().out == "[0] __main__\n"
+
+
+# Python imports this as it starts: a finder of its own, as pip leaves one for `pip install -e`.
+EDITABLE = """
+import importlib.util, sys
+
+class Finder:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "editable":
+            return importlib.util.spec_from_file_location(name, "{folder}/__init__.py")
+
+sys.meta_path.append(Finder)
+"""
+
+
+@pytest.mark.parametrize("start", [["run", "-n", "1", "-d", "1", "-m"], ["start", "-m"], []])
+def test_a_module_of_an_editable_install_runs_as_python_runs_it(start: list[str], tmp_path: Path):
+    folder, site = tmp_path / "elsewhere", tmp_path / "site"
+    folder.mkdir()
+    site.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "train.py").write_text("import sys; print(__name__, __package__, sys.argv)")
+    (site / "sitecustomize.py").write_text(EDITABLE.format(folder=folder))
+    env = {**os.environ, "PYTHONPATH": f"{site}:{Path(minipod.__file__).parents[1]}"}
+    command = [sys.executable, "-m", *(["minipod", *start] if start else []), "editable.train", "--steps", "3"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+    expected = f"__main__ editable ['{folder}/train.py', '--steps', '3']\n"
+    assert (done.stdout.removeprefix("[0] "), done.stderr, done.returncode) == (expected, "", 0)
 
 
 @pytest.mark.parametrize(
