@@ -495,6 +495,32 @@ def test_the_batch_file_starts_again_what_can_go_on(tmp_path, status, said, agai
     assert started(tmp_path, status, said) == (again, code)
 
 
+# In one bash: night.sbatch for each status, srun's own, and that of a process while srun ends with a signal's.
+ALL_STATUSES = r"""
+srun() { printf '%s\n' "$line" 'srun: Terminating StepId=7.0' >&2; return "$code"; }
+scontrol() { echo requeued; }
+mkdir() { :; }; grep() { :; }; sort() { :; }; tail() { :; }  # there is no checkpoint
+for n in {0..255}; do
+    for code in "$n" 143; do
+        [ "$code" = "$n" ] && line='' || line="srun: error: host1: task 1: Exited with exit code $n"
+        : >runs/failed
+        said=$(. "$0" runs 60 2>/dev/null)
+        echo "$n $code $? ${said##*[^a-z]}"
+    done
+done
+"""
+
+
+def test_the_batch_file_leaves_only_0_and_2_as_they_are(tmp_path):
+    (tmp_path / "runs").mkdir()
+    command = ["bash", "-c", ALL_STATUSES, str(LESSON / "night.sbatch")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    found = [line.split() for line in done.stdout.splitlines()]
+    assert len(found) == 2 * 256
+    ends = [tuple(map(int, line[:3])) for line in found if line[3:] != ["requeued"]]
+    assert ends == [(0, 0, 0), (2, 2, 2), (2, 143, 2)]
+
+
 def test_a_night_that_is_told_to_go_goes_again_however_often(tmp_path):
     assert [started(tmp_path, 75) for _ in range(9)] == [(True, 0)] * 9
     assert [started(tmp_path, 143, ONE_OF_TWO.format(75)) for _ in range(9)] == [(True, 0)] * 9
