@@ -396,9 +396,17 @@ def test_without_a_launcher_it_is_told_to_go_as_well(here):
     np.testing.assert_allclose(losses("alone"), losses("whole"), rtol=ROUNDING)
 
 
-def alone(folder: str, fault: str = "") -> subprocess.Popen:
+def test_where_a_launcher_was_missed_nobody_trains_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    started = alone("pod", JAX_COORDINATOR_ADDRESS="127.0.0.1:1234")
+    said, _ = started.communicate(timeout=60)
+    assert started.returncode == 2 and not Path("pod").exists()
+    assert said.startswith("no cluster found (") and "JAX_COORDINATOR_ADDRESS=127.0.0.1:1234 alone" in said
+
+
+def alone(folder: str, fault: str = "", **more: str) -> subprocess.Popen:
     """As `python night.py` starts it, one process of eight devices."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith("MINIPOD_")}
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MINIPOD_")} | more
     env |= {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "8", "NIGHT_FAULT": fault or "@0", "PYTHONUNBUFFERED": "1"}
     env["PYTHONPATH"] = str(LESSON.parents[1])
     command = [sys.executable, str(LESSON / "night.py"), folder, str(STEPS), "--every", str(EVERY)]
