@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import jax
-from minipod.cluster import launch_arguments
+from minipod.cluster import launch_arguments, missed_launcher
 
 from byte_lm import Unusable
 from byte_lm.layouts import make_mesh, parse
@@ -25,6 +25,8 @@ def begin() -> None:
     except ValueError as error:
         if "coordinator_address" not in str(error):
             raise
+        if why := missed_launcher():  # or each process would train by itself
+            sys.exit(f"train.py: {why}")
 
 
 def end() -> None:

@@ -16,12 +16,13 @@ import jax
 import keeping
 import model
 import notes
+from ending import PERSON
 from jax.experimental import multihost_utils
 from notes import note
 from rows import Rows
 from slow import who_is_slow
 
-from minipod.cluster import Heartbeat, launch_arguments
+from minipod.cluster import Heartbeat, launch_arguments, missed_launcher
 from minipod.processes import free_port
 
 AGAIN = 75  # exit status: saved, start me again
@@ -43,7 +44,10 @@ def watch(seconds):
 
 try:
     jax.distributed.initialize(**launch_arguments())
-except ValueError:  # nobody launched us: a cluster of one process
+except ValueError as error:  # JAX finds no cluster: train in this process,
+    if why := missed_launcher():  # unless there seem to be others
+        print(f"no cluster found ({error}): {why}", flush=True)
+        sys.exit(PERSON)
     jax.distributed.initialize(f"127.0.0.1:{free_port()}", 1, 0)
 
 watch(FIRST)  # before the first disk is touched: it may be dead

@@ -26,9 +26,10 @@ from minipod.cluster.launch import (
     find_module,
     run,
 )
+from minipod.cluster.place import missed_launcher
 from minipod.cluster.result import Run, summary
 
 __all__ = [
     "HEARTBEAT", "ClusterError", "Heartbeat", "Run", "check_numbers", "check_port", "find", "find_module",
-    "launch_arguments", "run", "summary",
+    "launch_arguments", "missed_launcher", "run", "summary",
 ]  # fmt: skip

@@ -35,6 +35,37 @@ def place(env: Mapping[str, str] = os.environ) -> tuple[int, int]:
     return next(iter(found.values()), (1, 0))
 
 
+def missed_launcher(env: Mapping[str, str] = os.environ) -> str:
+    """Why JAX finds no cluster where there seems to be one, and what to do; "" where nothing looks like one.
+
+    To be asked where `jax.distributed.initialize` finds none, before a program goes on as a single process: if a
+    launcher has started several, each of them would.
+    """
+    if "OMPI_COMM_WORLD_SIZE" in env or "PMI_SIZE" in env or "PMIX_RANK" in env:
+        return (
+            "an MPI that JAX's detector does not know, such as Open MPI 5: `pip install mpi4py`, then "
+            'jax.distributed.initialize(cluster_detection_method="mpi4py")'
+        )
+    if "SLURM_JOB_ID" in env:
+        return "inside a Slurm job, but in none of its steps: start the program with `srun`"
+    if address := env.get("JAX_COORDINATOR_ADDRESS"):
+        return (
+            f"JAX_COORDINATOR_ADDRESS={address} alone is not enough: give jax.distributed.initialize "
+            "num_processes and process_id, too"
+        )
+    if env.get("WORLD_SIZE", "1") not in ("", "1"):
+        return (
+            f"WORLD_SIZE={env['WORLD_SIZE']} is from a launcher that JAX does not know, such as torchrun: give "
+            "jax.distributed.initialize coordinator_address, num_processes and process_id"
+        )
+    if "KUBERNETES_SERVICE_HOST" in env:
+        return (
+            "in a Kubernetes pod, where JAX finds the job's other pods only with `pip install 'jax[k8s]'`; if this pod "
+            "is the only one, `unset KUBERNETES_SERVICE_HOST`"
+        )
+    return ""
+
+
 def told(found: Mapping[str, tuple[int, int]]) -> str:
     """`Open MPI (process 1 of 2), Slurm (process 0 of 4)`."""
     return ", ".join(f"{name} (process {rank} of {size})" for name, (size, rank) in found.items())

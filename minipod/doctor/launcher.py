@@ -8,7 +8,7 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
-from minipod.cluster.place import places, told
+from minipod.cluster.place import missed_launcher, places, told
 from minipod.doctor.findings import Finding
 
 Cluster = dict[str, Any]
@@ -18,7 +18,7 @@ PATIENCE = 3.0  # seconds for a connection
 def launcher(cluster: Cluster | None, gpus: int = 0, env: Mapping[str, str] = os.environ) -> Finding:
     """What `jax.distributed.initialize()` would take from this environment. gpus: in this machine."""
     if cluster is None:
-        return Finding("Launcher", "none: a process by itself", _unknown(env), needed=False)
+        return Finding("Launcher", "none: a process by itself", missed_launcher(env), needed=False)
     if error := cluster.get("error"):
         return Finding("Launcher", f"{cluster['launcher']}: {error}", "JAX's detector gives up on it: " + error)
     ids = cluster["local_devices"]
@@ -27,23 +27,6 @@ def launcher(cluster: Cluster | None, gpus: int = 0, env: Mapping[str, str] = os
     value += f", coordinator {cluster['coordinator']}; from {', '.join(cluster['variables'])}"
     advice = _two(cluster, env) or _idle(ids, gpus, env)
     return Finding("Launcher", value, advice, needed=False)
-
-
-def _unknown(env: Mapping[str, str]) -> str:
-    """Why JAX finds no cluster where there seems to be one."""
-    if "OMPI_COMM_WORLD_SIZE" in env or "PMI_SIZE" in env or "PMIX_RANK" in env:
-        return (
-            "an MPI that JAX's detector does not know, such as Open MPI 5: `pip install mpi4py`, then "
-            'jax.distributed.initialize(cluster_detection_method="mpi4py")'
-        )
-    if "SLURM_JOB_ID" in env:
-        return "inside a Slurm job, but in none of its steps: start the program with `srun`"
-    if address := env.get("JAX_COORDINATOR_ADDRESS"):
-        return (
-            f"JAX_COORDINATOR_ADDRESS={address} alone is not enough: give jax.distributed.initialize "
-            "num_processes and process_id, too"
-        )
-    return ""
 
 
 def _two(cluster: Cluster, env: Mapping[str, str]) -> str:

@@ -1,5 +1,6 @@
 """Stopped, killed, and started again."""
 
+import os
 import re
 import subprocess
 import sys
@@ -64,3 +65,14 @@ def test_after_a_process_was_killed_the_same_losses_come(tmp_path):
     code, again = started(tmp_path / "killed")
     assert code == 0 and len(again) in (6, 9)  # from step 6 on, or from 3 where that one was not yet whole
     assert again == undisturbed[-len(again) :]
+
+
+def test_where_a_launcher_was_missed_it_does_not_train_alone(tmp_path):
+    """As in a job of Slurm without `srun`."""
+    command = [sys.executable, str(ROOT / "train.py"), str(tmp_path / "run")]
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("MINIPOD_", "SLURM_", "OMPI_"))}
+    done = subprocess.run(command, env=env | {"SLURM_JOB_ID": "7"}, capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.endswith(
+        "train.py: inside a Slurm job, but in none of its steps: start the program with `srun`\n"
+    )
+    assert not (tmp_path / "run").exists()

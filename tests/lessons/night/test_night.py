@@ -396,9 +396,17 @@ def test_without_a_launcher_it_is_told_to_go_as_well(here):
     np.testing.assert_allclose(losses("alone"), losses("whole"), rtol=ROUNDING)
 
 
-def alone(folder: str, fault: str = "") -> subprocess.Popen:
+def test_where_a_launcher_was_missed_nobody_trains_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    started = alone("pod", JAX_COORDINATOR_ADDRESS="127.0.0.1:1234")
+    said, _ = started.communicate(timeout=60)
+    assert started.returncode == 2 and not Path("pod").exists()
+    assert said.startswith("no cluster found (") and "JAX_COORDINATOR_ADDRESS=127.0.0.1:1234 alone" in said
+
+
+def alone(folder: str, fault: str = "", **more: str) -> subprocess.Popen:
     """As `python night.py` starts it, one process of eight devices."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith("MINIPOD_")}
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MINIPOD_")} | more
     env |= {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "8", "NIGHT_FAULT": fault or "@0", "PYTHONUNBUFFERED": "1"}
     env["PYTHONPATH"] = str(LESSON.parents[1])
     command = [sys.executable, str(LESSON / "night.py"), folder, str(STEPS), "--every", str(EVERY)]
@@ -493,6 +501,32 @@ ONE_OF_TWO = "srun: error: host1: task 1: Exited with exit code {}"
 )
 def test_the_batch_file_starts_again_what_can_go_on(tmp_path, status, said, again, code):
     assert started(tmp_path, status, said) == (again, code)
+
+
+# In one bash: night.sbatch for each status, srun's own, and that of a process while srun ends with a signal's.
+ALL_STATUSES = r"""
+srun() { printf '%s\n' "$line" 'srun: Terminating StepId=7.0' >&2; return "$code"; }
+scontrol() { echo requeued; }
+mkdir() { :; }; grep() { :; }; sort() { :; }; tail() { :; }  # there is no checkpoint
+for n in {0..255}; do
+    for code in "$n" 143; do
+        [ "$code" = "$n" ] && line='' || line="srun: error: host1: task 1: Exited with exit code $n"
+        : >runs/failed
+        said=$(. "$0" runs 60 2>/dev/null)
+        echo "$n $code $? ${said##*[^a-z]}"
+    done
+done
+"""
+
+
+def test_the_batch_file_leaves_only_0_and_2_as_they_are(tmp_path):
+    (tmp_path / "runs").mkdir()
+    command = ["bash", "-c", ALL_STATUSES, str(LESSON / "night.sbatch")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    found = [line.split() for line in done.stdout.splitlines()]
+    assert len(found) == 2 * 256
+    ends = [tuple(map(int, line[:3])) for line in found if line[3:] != ["requeued"]]
+    assert ends == [(0, 0, 0), (2, 2, 2), (2, 143, 2)]
 
 
 def test_a_night_that_is_told_to_go_goes_again_however_often(tmp_path):

@@ -7,24 +7,39 @@ import sys
 from pathlib import Path
 
 import pytest
+from still_running import DEADLINE, left_running, until
 
 from lessons.ch14_launching.launchers import environment
-from minipod.processes import free_port
+from minipod.processes import free_port, kill_group
 
 START = [sys.executable, "-m", "minipod", "start"]
 HUNG = 100.0  # seconds; JAX's barrier at exit has 300
 FAILS = """
-import atexit, sys, time
+import subprocess, sys, threading
 import jax, numpy as np
 from jax.experimental import multihost_utils
 from minipod.cluster import launch_arguments
 jax.distributed.initialize(**launch_arguments())
 multihost_utils.process_allgather(np.ones(2))
 if jax.process_index() == {who}:
+    subprocess.Popen(["sleep", "1000"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     print("last words")  # not flushed
     {fails}
 multihost_utils.process_allgather(np.ones(2))
 """
+# A program with children: one of multiprocessing's, and a shell with a child of its own. Memory that they share.
+WITH_CHILDREN = """
+import atexit, multiprocessing, subprocess, sys, threading, time
+from multiprocessing.shared_memory import SharedMemory
+shared = SharedMemory(create=True, size=1)
+multiprocessing.get_context("fork").Process(target=time.sleep, args=(1000,), daemon={daemon}).start()
+shell = subprocess.Popen(["sh", "-c", "sleep 1000 & echo up; wait"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+shell.stdout.readline()
+atexit.register(print, "tidied", flush=True)
+print(shared.name, flush=True)
+{fails}
+"""
+FOR_EVER = "threading.Thread(target=threading.Event().wait).start(); "
 
 
 def alone(code: str, folder: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -40,11 +55,22 @@ def alone(code: str, folder: Path, *words: str, **env: str) -> subprocess.Comple
         ("raise ValueError('record 17')", 1, "ValueError: record 17\n"),
         ("sys.exit(2)", 2, ""),
         ("sys.exit('no more data')", 1, "no more data\n"),
+        (
+            "threading.Thread(target=lambda: 1 / 0).start(); threading.Event().wait()",
+            1,
+            "ZeroDivisionError: division by zero\n",
+        ),
     ],
 )
 def test_who_fails_in_a_cluster_ends_at_once(who: int, fails: str, status: int, reason: str, tmp_path: Path):
     (tmp_path / "program.py").write_text(FAILS.format(who=who, fails=fails))
-    at = {"MINIPOD_COORDINATOR": f"127.0.0.1:{free_port()}", "MINIPOD_PROCESSES": "2", "JAX_PLATFORMS": "cpu"}
+    marker = f"in-a-cluster-{os.getpid()}"
+    at = {
+        "MARKER_OF_TEST": marker,
+        "MINIPOD_COORDINATOR": f"127.0.0.1:{free_port()}",
+        "MINIPOD_PROCESSES": "2",
+        "JAX_PLATFORMS": "cpu",
+    }
     both = []
     for i in ("0", "1"):
         env = environment() | at | {"MINIPOD_PROCESS": i}
@@ -60,6 +86,48 @@ def test_who_fails_in_a_cluster_ends_at_once(who: int, fails: str, status: int, 
     out, err, code = ends[who]
     assert code == status and "last words\n" in out and err.endswith(reason), ends
     assert ends[1 - who][2] != 0, "the other one cannot go on"
+    assert left_running(marker) == []
+
+
+@pytest.mark.parametrize(
+    ("fails", "daemon", "status", "tidied"),
+    [
+        ("sys.exit(2)", True, 2, True),
+        ("sys.exit(2)", False, 2, True),
+        (FOR_EVER + "sys.exit(2)", True, 2, False),
+        ("atexit.register(threading.Event().wait); sys.exit(2)", True, 2, False),
+        ("threading.Thread(target=lambda: 1 / 0).start(); threading.Event().wait()", True, 1, False),
+    ],
+    ids=["children", "a child that is no daemon", "a thread goes on", "an exit handler hangs", "in a thread"],
+)
+def test_before_a_cluster_all_that_was_started_ends(
+    fails: str, daemon: bool, status: int, tidied: bool, tmp_path: Path
+):
+    (tmp_path / "program.py").write_text(WITH_CHILDREN.format(fails=fails, daemon=daemon))
+    marker = f"with-children-{os.getpid()}"
+    command, env = [*START, "program.py"], environment() | {"MARKER_OF_TEST": marker}
+    with (tmp_path / "out").open("w") as out:  # no pipe, which children that are left would hold open
+        process = subprocess.Popen(command, cwd=tmp_path, env=env, stdout=out, stderr=out, start_new_session=True)
+    try:
+        assert process.wait(HUNG) == status
+        assert left_running(marker, DEADLINE) == []  # the resource tracker ends when it sees that
+    finally:
+        kill_group(process.pid)
+    name, *rest = (tmp_path / "out").read_text().splitlines()
+    assert ("tidied" in rest) == tidied
+    assert until(lambda: not Path("/dev/shm", name).exists()), "shared memory is left"
+
+
+def test_an_exception_in_a_thread_at_the_end_is_no_failure(tmp_path: Path):
+    code = """
+import atexit, threading
+end = threading.Event()
+thread = threading.Thread(target=lambda: end.wait() and 1 / 0, daemon=True)
+thread.start()
+atexit.register(lambda: (end.set(), thread.join()))
+"""
+    done = alone(code, tmp_path)
+    assert done.returncode == 0 and done.stderr.endswith("ZeroDivisionError: division by zero\n")
 
 
 def test_a_traceback_begins_in_the_program_and_exit_handlers_run_where_nobody_waits(tmp_path: Path):

@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,18 @@ def test_planted_two_launchers_at_once():
 def test_planted_a_coordinator_without_numbers():
     env = {"JAX_COORDINATOR_ADDRESS": "127.0.0.1:1234"}
     assert "num_processes and process_id" in launcher.launcher(cluster(**env), env=env).advice
+
+
+def test_planted_a_launcher_that_jax_does_not_know():
+    env = {"WORLD_SIZE": "4", "RANK": "1"}
+    assert "such as torchrun" in launcher.launcher(cluster(**env), env=env).advice
+    assert not launcher.launcher(None, env={"WORLD_SIZE": "1", "RANK": "0"}).advice
+
+
+@pytest.mark.skipif(find_spec("kubernetes") is not None, reason="the package that is to be missing is installed")
+def test_planted_a_pod_without_the_package_for_kubernetes():
+    env = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
+    assert "`pip install 'jax[k8s]'`" in launcher.launcher(cluster(**env), env=env).advice
 
 
 def test_planted_seven_idle_gpus():
