@@ -33,12 +33,13 @@ def has_devices() -> bool:
         return False
     import jax
 
-    before = jax.config.jax_num_cpu_devices
+    config: Any = jax.config  # its type does not know its options
+    before = config.jax_num_cpu_devices
     try:
-        jax.config.update("jax_num_cpu_devices", before + 1)  # refused once there are devices
+        config.update("jax_num_cpu_devices", before + 1)  # refused once there are devices
     except RuntimeError:
         return True
-    jax.config.update("jax_num_cpu_devices", before)
+    config.update("jax_num_cpu_devices", before)
     return False
 
 
