@@ -19,9 +19,11 @@ needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="there is n
 IN_NODE = """
 const d = require(process.argv[1]), data = require(process.argv[2]);
 const all = JSON.parse(require('fs').readFileSync(0, 'utf8')).map(([model, rows, length, on, by]) => {
-  const of = {...data.models[model] ?? d.ownModel(...model), rows, length}, machine = data.machines[on], no = d.refusal(of, machine, by);
+  const of = {...data.models[model] ?? d.ownModel(...model), rows, length};
+  const machine = data.machines[on], no = d.refusal(of, machine, by);
   if (no) return no;
-  return {...d.design(of, machine, by), fits: d.fits(d.design(of, machine, by), of), bound: d.bound(d.design(of, machine, by)), boxes: d.boxes(machine, by)};
+  const made = d.design(of, machine, by);
+  return {...made, fits: d.fits(made, of), bound: d.bound(made), boxes: d.boxes(machine, by)};
 });
 console.log(JSON.stringify(all));
 """
