@@ -7,6 +7,10 @@ const DESIGN_AXES = ["data", "stage", "fsdp", "expert", "sequence", "tensor"]; /
 const ROOM = 1.25, TOUCHED = 20, SCORED = 9, SCORES = 1.5;
 const times = numbers => numbers.reduce((a, b) => a * b, 1);
 
+/** A model of which the reader knows three numbers; attention writes the scores of its heads, which are 128 wide. */
+const ownModel = (params, layers, width) => ({ params, layers, width, heads: width / 128, sums: 4, weight: 2, gradient: 2, state: 12,
+  inside: 16, again: true, last: 1 / 3, kv: 2, groups: 0, experts: 0, each: 2, spread: 0 });
+
 /** A key of the machine's layouts: the exponents of two of all six sizes. */
 const layoutKey = by => DESIGN_AXES.map(axis => Math.log2(by[axis])).join("");
 
@@ -95,4 +99,4 @@ function boxes(machine, by) {
   return Object.fromEntries(DESIGN_AXES.filter(axis => by[axis] > 1).map((axis, i) => [axis, machine.boxes[rest[i]]]));
 }
 
-if (typeof module === "object") module.exports = { boxes, bound, design, fits, refusal };
+if (typeof module === "object") module.exports = { boxes, bound, design, fits, ownModel, refusal };

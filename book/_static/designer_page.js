@@ -8,7 +8,6 @@ const GB = bytes => bytes < 1e8 ? `${short(bytes / 1e6)} MB` : `${short(bytes / 
 const time = s => s >= 1 ? `${short(s)} s` : s >= 1e-3 ? `${short(1e3 * s)} ms` : `${short(1e6 * s)} µs`;
 const say = (words, name, values = {}) => words[name.replaceAll(" ", "_")].replace(/\{(\w+)\}/g, (_, key) => values[key]);
 const sentences = (...all) => all.reduce((text, next) => text + (text.endsWith("。") || !next ? "" : " ") + next);
-const OWN = { sums: 4, weight: 2, gradient: 2, state: 12, inside: 16, again: true, last: 1 / 3, kv: 2, groups: 0, heads: 0, experts: 0, each: 2, spread: 0 };
 
 /** A state from a query such as model=llama_8b&rows=128&length=2048&on=v5p:4x4x4&tensor=4; null for nonsense. */
 function readDesign(query) {
@@ -34,8 +33,7 @@ const designQuery = it => Object.entries(it).filter(([name, value]) => !DESIGN_A
 /** The model, the machine and the sizes of all axes: fsdp takes what the others leave. */
 function chosen(it) {
   const machine = DESIGNER.machines[it.on], others = DESIGN_AXES.filter(axis => axis !== "fsdp").map(axis => it[axis]);
-  const own = { ...OWN, params: it.params * 1e9, layers: it.layers, width: it.width };
-  const of = { ...it.model === "own" ? own : DESIGNER.models[it.model], rows: it.rows, length: it.length };
+  const of = { ...it.model === "own" ? ownModel(it.params * 1e9, it.layers, it.width) : DESIGNER.models[it.model], rows: it.rows, length: it.length };
   const by = Object.fromEntries(DESIGN_AXES.map(axis => [axis, axis === "fsdp" ? Math.max(1, machine.devices / times(others)) : it[axis]]));
   return { machine, of, by };
 }

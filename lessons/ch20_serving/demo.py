@@ -334,6 +334,14 @@ def clipped(cache, at):  # of one device: i32[4]; it writes 9
 
 print(clipped(jnp.zeros(32, int), 13))
 
+# %% full
+full = {name: x[:, :23] for name, x in cache.items()}  # no place for a 24th
+full = write(full, 0, k[:, 23:], v[:, 23:], 23)
+values, _, total = attend(q[:, 23:], full, 0, 23)
+off("full", values, total)
+with expect_error(ValueError, "20 tokens and room for 19"):
+    serve(SMALL, mesh_of(4, 2), "sequence", w, tokens, 12, 19)
+
 # %% scales
 from cache import rounded
 

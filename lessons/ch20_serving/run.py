@@ -30,7 +30,11 @@ def serve(s, mesh, cut, weights, tokens, prompt, room, int8=False):
     the step for one token, compiled, and the cache as it then is).
 
     weights: float32. tokens: [batch, time]; the first `prompt` come at once.
+    ValueError where the cache has no room for all of them.
     """
+    if tokens.shape[1] > room:
+        have = f"{tokens.shape[1]} tokens and room for {room}"
+        raise ValueError(f"the cache would be full: {have}")
     of_weights, of_cache = specs(s, int8, cut)
     weights = int8_of(weights, s) if int8 else weights
     weights = placed(weights, of_weights, mesh)

@@ -1,9 +1,9 @@
 """Every layout of data, FSDP and tensor that a slice and a batch allow, the shortest step first."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from minipod.choose.designs import design
+from minipod.choose.designs import CLOSE, design, verdict
 from minipod.choose.models import Model
 from minipod.pods.slices import Slice, slice_of
 from minipod.roofline import Seconds
@@ -11,29 +11,36 @@ from minipod.tables import Table
 
 __all__ = ["Choice", "choices", "said", "table"]
 
+HEAD = 128  # the width of a head of attention, where a model's number of heads is not known
+WORDS = 128_256  # of a vocabulary, as Llama 3 has it
+LOGITS = 1.3  # how many f32 arrays of logits there are at once, in a plan of chapter 17's step with so many words
+
 
 @dataclass(frozen=True)
 class Choice:
     """A layout, of one device: bytes it holds, bytes it sends along each axis, seconds.
 
-    data, model: sizes of the mesh axes. room: bytes that a program may have there.
+    data, model: sizes of the mesh axes. most: bytes that a compiled step may want, where attention writes its scores
+    and a head makes the logits of `WORDS` words. room: bytes that a program may have there.
     """
 
     name: str
     data: int
     model: int
     held: float
+    most: float
     room: float
     sent: dict[str, float]
     seconds: Seconds
 
     @property
-    def fits(self) -> bool:
-        return self.held <= self.room
+    def fits(self) -> bool | None:
+        """None: only a plan can say."""
+        return verdict(self.held, self.most, self.room)
 
 
 def choices(of: Model, on: str) -> list[Choice]:
-    """Every layout that the slice and the batch allow, the shortest step first among those that fit.
+    """Every layout that the slice and the batch allow: those that fit, then those that may, each the shortest first.
 
     on: a slice, such as v5e:8x8. ValueError, in one sentence, for a name that is none, a batch that none of the meshes
     divides, or a model that fits in no layout.
@@ -43,13 +50,13 @@ def choices(of: Model, on: str) -> list[Choice]:
     if not made:
         sizes = ", ".join(f"data={data},model={m}" for _, data, m in tried)
         raise ValueError(f"no mesh of {on} divides {of.rows} sequences and a width of {of.width}: {sizes}")
-    if not any(choice.fits for choice in made):
+    if all(choice.fits is False for choice in made):
         least = min(made, key=lambda choice: choice.held)
         raise ValueError(
             f"{of.params:.3g} parameters fit on {on} in no layout: {least.name}, data={least.data},"
             f"model={least.model}, needs about {least.held / 1e9:,.1f} GB of a device's {least.room / 1e9:,.1f}"
         )
-    return sorted(made, key=lambda choice: (not choice.fits, choice.seconds.least))
+    return sorted(made, key=lambda choice: ((True, None, False).index(choice.fits), choice.seconds.least))
 
 
 def _meshes(on: Slice) -> Iterator[tuple[str, int, int]]:
@@ -72,11 +79,16 @@ def _meshes(on: Slice) -> Iterator[tuple[str, int, int]]:
 
 
 def _choice(of: Model, on: Slice, name: str, data: int, m: int) -> Choice:
-    found = design(of, on, **{"fsdp" if name.startswith("FSDP") else "data": data, "tensor": m})
+    sizes = {"fsdp" if name.startswith("FSDP") else "data": data, "tensor": m}
+    found = design(of, on, **sizes)
+    scored = design(replace(of, heads=of.heads or max(1, of.width // HEAD)), on, **sizes).held
+    # The logits are gone before the backward pass is inside a layer.
+    inside = max(scored["inside"], LOGITS * 4 * WORDS * of.tokens / on.devices)
+    most = CLOSE[of.again] * (sum(scored.values()) - scored["inside"] + inside)
     sent = {"data": 0.0, "model": 0.0}
     for message in found.messages:
         sent["model" if "tensor" in message.axes else "data"] += message.sent
-    return Choice(name, data, m, sum(found.held.values()), found.room, sent, found.seconds)
+    return Choice(name, data, m, sum(found.held.values()), most, found.room, sent, found.seconds)
 
 
 def table(made: list[Choice]) -> Table:
@@ -91,13 +103,16 @@ def table(made: list[Choice]) -> Table:
 def said(of: Model, first: Choice, on: str) -> str:
     """What was assumed, the layout to begin with on this slice, in sentences; the last line has it compiled."""
     axes = f"data={first.data},model={first.model}"
+    which = "Of those that fit the shortest" if first.fits else "None is sure to fit; of those that may the shortest"
     return (
         f"Assumed: {of.layers} layers of width {of.width}; Adam in f32, arithmetic and weights sent in bf16, gradients "
         f"in f32; layers computed again in the backward pass; each device at its peak.\n"
-        f"Of those that fit the shortest: {first.name}, {axes}, {first.seconds.least:.3g} s a step at the peaks, bound "
+        f"{which}: {first.name}, {axes}, {first.seconds.least:.3g} s a step at the peaks, bound "
         f"by {first.seconds.bound}.\n"
         "Held against more than 40 compiled plans: arithmetic is within 2 %, or 0.8 times; what is sent within 2 %, "
-        "too, but with FSDP can be 0.5 to 1.5 times; what is held 0.65 to 1.2 times, so leave room. "
+        "too, but with FSDP can be 0.5 to 1.5 times; what is held 0.65 to 1.2 times. So a layout is said "
+        f"to fit only if there is room for {CLOSE[of.again]:g} times as much, with what the column holds leaves out: "
+        f"attention's scores, where no kernel keeps them in the core, and the logits of {WORDS:,} words.\n"
         "What a compiler makes of it, once a function of yours gives the step and its arguments on this mesh:\n"
         f"minipod plan yours.py:program --on {on} --mesh {axes}"
     )
@@ -105,7 +120,8 @@ def said(of: Model, first: Choice, on: str) -> str:
 
 def _row(choice: Choice) -> tuple[str, ...]:
     spare = (choice.room - choice.held) / 1e9
-    fits = f"{spare:,.1f} GB left" if choice.fits else f"no: {-spare:,.1f} GB too much"
+    may = f"may not fit, plan it: up to {choice.most / 1e9:,.1f} GB"
+    fits = {True: f"{spare:,.1f} GB left", None: may, False: f"no: {-spare:,.1f} GB too much"}[choice.fits]
     times = (choice.seconds.compute, choice.seconds.memory, choice.seconds.network)
     sent = (f"{choice.sent[axis] / 1e9:,.2f} GB" for axis in ("data", "model"))
     shown = (f"{1e3 * (t or 0):,.1f} ms" for t in times)

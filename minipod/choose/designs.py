@@ -23,12 +23,13 @@ from minipod.pods.slices import Slice, slice_of
 from minipod.roofline import Seconds, compute_seconds, memory_seconds
 from minipod.traffic import time_model
 
-__all__ = ["AXES", "Design", "Message", "Pace", "design", "laid", "pace"]
+__all__ = ["AXES", "CLOSE", "Design", "Message", "Pace", "design", "laid", "pace"]
 
 AXES = ("data", "stage", "fsdp", "expert", "sequence", "tensor")  # outermost first: data crosses slices, tensor never
 TOUCHED = 20  # times that a layer's activations are read or written in a step, as chapter 15's plans have it
 SCORED = 9  # times that scores are, where attention writes them
 SCORES = 1.5  # how many arrays of scores there are at once: f32, and bf16 of what is made of them
+CLOSE = {True: 1.5, False: 2.3}  # by Model.again: compilers have held up to so many times what the formulas say
 BIG = 10**15  # bytes, beside which a start is nothing
 
 
@@ -59,18 +60,20 @@ class Message:
 
 @dataclass(frozen=True)
 class Design:
-    """A layout of a model on a slice, of one device. sizes: of all `AXES`. held: bytes by what they are. room: bytes
-    that a program may have there."""
+    """A layout of a model on a slice, of one device. sizes: of all `AXES`. held: bytes by what they are. most: bytes
+    that a compiler may want for them, see `CLOSE`. room: bytes that a program may have there."""
 
     sizes: Mapping[str, int]
     held: Mapping[str, float]
+    most: float
     room: float
     messages: tuple[Message, ...]
     seconds: Seconds
 
     @property
-    def fits(self) -> bool:
-        return sum(self.held.values()) <= self.room
+    def fits(self) -> bool | None:
+        """None: only a plan can say."""
+        return verdict(sum(self.held.values()), self.most, self.room)
 
     @property
     def sent(self) -> float:
@@ -94,7 +97,14 @@ def design(of: Model, on: Slice | str, **sizes: int) -> Design:
     seconds = Seconds(
         _compute(of, every, chip), memory_seconds(_moved(of, every), chip), sum(m.seconds for m in messages)
     )
-    return Design(every, _held(of, every), found.generation.limit * 2**30, messages, seconds)
+    held = _held(of, every)
+    most = CLOSE[of.again] * sum(held.values())
+    return Design(every, held, most, found.generation.limit * 2**30, messages, seconds)
+
+
+def verdict(held: float, most: float, room: float) -> bool | None:
+    """Whether a layout fits that holds so many bytes by the formulas, and `most` with what they do not know."""
+    return None if held <= room < most else held <= room
 
 
 def _refused(of: Model, on: Slice, sizes: dict[str, int]) -> str:

@@ -84,8 +84,7 @@ def _made(
     said = text.read_text("utf-8") if text.exists() else None
     if wanted.dump and said is not None:
         Path(wanted.dump).write_text(said, "utf-8")
-    sizes = answer.get("axes", axes or {})
-    numbers = answer.get("devices") or [device.id for device in mesh(wanted.on, **sizes).devices.flat]
+    sizes, numbers = answer["axes"], answer["devices"]
     found = facts(answer | {"text": said, "devices": numbers}, on, mesh_of(wanted.on, numbers, sizes), wanted.passes)
     entry = {"facts": found, "axes": sizes, "devices": numbers, "versions": versions(on.generation.platform)}
     return entry, answer.get("files", []), said

@@ -63,7 +63,7 @@ def of_file(
 
     text: the file that takes the program's text. save: the file that takes the compiled program, or None. As
     `of_export`, and `{"mistake": sentence}` for what the reader can mend; `axes`, `types` and `devices` (numbers) are
-    those of the program's mesh, `files` what it was made of.
+    those of the program's mesh, also where it does not fit; `files` what it was made of.
     """
     import jax
 
@@ -79,14 +79,20 @@ def of_file(
     except Mistake as mistake:
         return {"mistake": str(mistake)}
     except jax.errors.JaxRuntimeError as error:
-        return refused(error) | getattr(error, "largest", {}) | {"files": files}
+        of_mesh = placed(error.mesh) if hasattr(error, "mesh") else {}
+        return refused(error) | getattr(error, "largest", {}) | of_mesh | {"files": files}
     found = described(ready)
     if (said := found.pop("text")) is not None:
         Path(text).write_text(said, "utf-8")
     if save and (why := saved(ready, Path(save))):
         return {"mistake": why}
-    of_mesh = {"axes": dict(mesh.shape), "types": [kind.name for kind in mesh.axis_types]}
-    return found | of_mesh | {"files": files, "devices": [device.id for device in mesh.devices.flat]}
+    return found | placed(mesh) | {"files": files}
+
+
+def placed(mesh: Any) -> Answer:
+    """Of a program's mesh: `axes`, `types`, and the numbers of its `devices`."""
+    of = {"axes": dict(mesh.shape), "types": [kind.name for kind in mesh.axis_types]}
+    return of | {"devices": [device.id for device in mesh.devices.flat]}
 
 
 def of_export(

@@ -37,7 +37,7 @@ def compiled(
     axes: of the mesh that `name` is called with; None: it makes its own. devices: of the topology. options: XLA's, by
     name. step: is told what was done, and in how many seconds.
     Mistake, in one sentence, for what the reader can mend; what the compiler raises goes through, with an attribute
-    `largest`: what takes most memory.
+    `mesh`, the program's, and `largest`: what takes most memory.
     """
     folder = Path(file).resolve().parent
     mesh = None if axes is None else _mesh(on, axes, types, devices)
@@ -53,7 +53,11 @@ def compiled(
         try:
             ready = _unwrapped(lowered.compile(dict(options)) if options else lowered.compile())
         except jax.errors.JaxRuntimeError as error:
-            error.largest = largest.values(made.arguments, jaxpr)  # pyright: ignore[reportAttributeAccessIssue]
+            # Nothing has to run, so where nothing says a mesh, its devices are one.
+            its = _mesh_of(*_asked(made, lowered)) or mesh or (meshes or [Mesh(np.array(devices), "devices")])[-1]
+            error.mesh = its  # pyright: ignore[reportAttributeAccessIssue]
+            found = largest.values(made.arguments, jaxpr, len(devices))
+            error.largest = found  # pyright: ignore[reportAttributeAccessIssue]
             raise
         except (ValueError, TypeError, NotImplementedError) as error:
             raise Mistake(f"{name} cannot be compiled: {type(error).__name__}: {str(error).splitlines()[0]}") from None
@@ -61,7 +65,7 @@ def compiled(
     shardings = _shardings(ready)
     if any(device not in devices for sharding in shardings[:1] for device in sharding.device_set):
         raise Mistake(f"{name} runs on no device of the slice: {SAY}")
-    found = _mesh_of(ready) or mesh or (meshes or [None])[-1]
+    found = _mesh_of(*shardings) or mesh or (meshes or [None])[-1]
     if found is None:
         raise Mistake(f"{name} has no mesh: {SAY}")
     return ready, found
@@ -129,9 +133,17 @@ def _unwrapped(compiled: Any) -> Any:
     return compiled
 
 
-def _mesh_of(ready: Any) -> Any:
-    """The mesh of a compiled program; None where it has none, or lies on devices of this machine."""
-    return next((s.mesh for s in _shardings(ready) if isinstance(s, NamedSharding)), None)
+def _mesh_of(*shardings: Any) -> Any:
+    """The mesh of a program with these shardings; None where it has none, or lies on devices of this machine."""
+    return next((s.mesh for s in shardings if isinstance(s, NamedSharding) and isinstance(s.mesh, Mesh)), None)
+
+
+def _asked(made: Made, lowered: Any) -> list[Any]:
+    """Of a program that does not compile: the shardings of its arguments, and those that its jit was given, which JAX
+    keeps to itself."""
+    inner = getattr(getattr(lowered, "_lowering", None), "compile_args", None) or {}
+    given = [inner.get(name, ()) for name in ("in_shardings", "out_shardings", "intermediate_shardings")]
+    return [*map(_sharding, jax.tree.leaves((made.arguments, made.keywords))), *jax.tree.leaves(given)]
 
 
 def _shardings(ready: Any) -> list[Any]:

@@ -11,8 +11,9 @@ COUNT = 5
 _OWN = Path(__file__).parents[1]
 
 
-def values(arguments: Any, jaxpr: Any) -> dict[str, Any]:
-    """`{"arguments": bytes, "largest": [{"what", "shape", "bytes", "whole"}, …]}`, at most `COUNT` of each kind.
+def values(arguments: Any, jaxpr: Any, devices: int) -> dict[str, Any]:
+    """`{"arguments": bytes, "largest": [{"what", "shape", "bytes", "whole"}, …]}`, at most `COUNT` of each kind, first
+    what takes most if all `devices` divide what is whole.
 
     arguments: of a device, as their shardings divide them. Values that the program makes are whole: how the compiler
     would have divided them is not known. jaxpr: None where there is none.
@@ -37,6 +38,7 @@ def values(arguments: Any, jaxpr: Any) -> dict[str, Any]:
                 what = f"{equation.primitive.name}{where}"
                 made[where] = {"what": what, "shape": _shape(aval), "bytes": size, "whole": True}
     found += sorted(made.values(), key=lambda each: -each["bytes"])[:COUNT]
+    found.sort(key=lambda each: -each["bytes"] / (devices if each["whole"] else 1))
     return {"arguments": sum(size for _, _, size in leaves), "largest": found}
 
 

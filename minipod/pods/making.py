@@ -75,7 +75,7 @@ def compiled(traced: Traced, child: Child | None = None) -> tuple[dict[str, Any]
             return compiled(traced, own)
     answer: dict[str, Any] = child.ask(traced) | {"devices": [device.id for device in traced.mesh.devices.flat]}
     if "full" in answer:
-        answer |= largest.values(traced.leaves, traced.jaxpr)
+        answer |= largest.values(traced.leaves, traced.jaxpr, traced.mesh.size)
     return facts(answer, traced.on, traced.mesh), answer.get("text")
 
 

@@ -5,12 +5,15 @@ what it takes where there is no TPU. What it computes on the way is computed her
 """
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 from unittest import mock
 
 import jax
+from jax.experimental import mesh_utils
 from jax.sharding import AxisType
 
 
@@ -22,18 +25,28 @@ def on_slice(devices: Sequence[Any]) -> Iterator[list[Any]]:
     """
     meshes: list[Any] = []
     mine = [device for device in devices if device.process_index == 0]
-    real = {name: getattr(jax, name) for name in ("devices", "local_devices", "make_mesh", "set_mesh")}
+    real = {name: getattr(jax, name) for name in ("devices", "local_devices", "set_mesh")}
+    platform = devices[0].platform
 
     def all_devices(backend: Any = None) -> list[Any]:
-        return real["devices"](backend) if backend else list(devices)
+        return real["devices"](backend) if backend not in (None, platform) else list(devices)
 
     def local_devices(process_index: int | None = None, backend: Any = None, host_id: int | None = None) -> list[Any]:
-        if backend:
+        if backend not in (None, platform):
             return real["local_devices"](process_index, backend, host_id)
         return [d for d in devices if d.process_index == process_index] if process_index else mine
 
-    def make_mesh(*arguments: Any, devices: Any = None, **more: Any) -> Any:
-        return real["make_mesh"](*arguments, devices=all_devices() if devices is None else devices, **more)
+    def of_all(function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that takes all devices if it is given none, and asks for them in JAX's own way."""
+
+        @functools.wraps(function)
+        def asked(*arguments: Any, **more: Any) -> Any:
+            given = inspect.signature(function).bind(*arguments, **more)
+            if given.arguments.get("devices") is None:
+                given.arguments["devices"] = all_devices()
+            return function(*given.args, **given.kwargs)
+
+        return asked
 
     def set_mesh(mesh: Any) -> Any:
         meshes.append(mesh)
@@ -41,18 +54,20 @@ def on_slice(devices: Sequence[Any]) -> Iterator[list[Any]]:
             return real["set_mesh"](mesh)
         return _Set(mesh)
 
-    platform = devices[0].platform
     answers = {
         "devices": all_devices,
         "local_devices": local_devices,
-        "make_mesh": make_mesh,
+        "make_mesh": of_all(jax.make_mesh),
         "set_mesh": set_mesh,
         "device_count": lambda backend=None: len(all_devices(backend)),
         "local_device_count": lambda backend=None: len(local_devices(backend=backend)),
         "process_count": lambda backend=None: 1 + max(d.process_index for d in devices),
         "default_backend": lambda: platform,
     }
-    with mock.patch.multiple(jax, **answers):
+    makers: dict[str, Any] = {
+        name: of_all(getattr(mesh_utils, name)) for name in ("create_device_mesh", "create_hybrid_device_mesh")
+    }
+    with mock.patch.multiple(jax, **answers), mock.patch.multiple(mesh_utils, **makers):
         yield meshes
 
 

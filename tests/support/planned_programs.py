@@ -9,6 +9,7 @@ import types
 import jax
 import jax.numpy as jnp
 from jax import NamedSharding, P
+from jax.experimental import mesh_utils
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
@@ -62,6 +63,14 @@ def nowhere(mesh):
 def its_own_mesh():
     mesh = jax.make_mesh((jax.device_count() // 2, 2), ("rows", "columns"))
     return jax.jit(jnp.tanh), (array(mesh, (8, 16), "rows", "columns"),)
+
+
+def its_own_mesh_too_large():
+    """2 x 32 GiB a chip, on a mesh that stands in the jit alone."""
+    devices = mesh_utils.create_device_mesh((jax.device_count(),))
+    mesh = jax.sharding.Mesh(devices, ("rows",))
+    rows = jax.ShapeDtypeStruct((4, 2**17, 2**16), jnp.float32)
+    return jax.jit(jnp.tanh, in_shardings=NamedSharding(mesh, P("rows"))), (rows,)
 
 
 def set_inside(mesh):

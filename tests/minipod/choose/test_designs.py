@@ -1,6 +1,7 @@
 """What a design holds, sends and takes: by hand, and against plans that compilers made."""
 
 import importlib.util
+import json
 import sys
 from collections import Counter
 from pathlib import Path
@@ -93,7 +94,8 @@ def test_bytes_sent_are_the_plans_axis_by_axis(cases):
 def test_what_is_held_is_near_the_plan_and_what_fits_fits(cases):
     """The page says so in its figures; what the designer calls close is so much more."""
     for case in cases:
-        assert case.design.fits == case.plan.fits, name(case)
+        assert case.design.fits in (case.plan.fits, None), name(case)
+        assert (sum(case.design.held.values()) <= case.design.room) == case.plan.fits, name(case)
         if case.plan.fits:
             close = 1.5 if case.again else 2.3
             assert 1 / close < case.held < 1.25, (name(case), case.held)
@@ -107,6 +109,40 @@ def test_what_bounds_is_what_bounds_the_plan(cases):
         "one_nothing v5e:4x4 fsdp=16",
     ]
     assert sum(not case.plan.fits for case in cases) == 3
+
+
+# Recorded plans that do not fit, and are of no step of training that the formulas know: attention alone, and serving.
+OTHERS = "gathered_128k", "gradient_ring_128k", "batch_512_2k"
+
+
+def test_no_recorded_plan_that_does_not_fit_is_said_to_fit(cases):
+    """Of all lessons; also by `choices`, where the layout is one of its own."""
+    stack = sys.modules["held_against"].stack
+    large, night = (
+        Model(24 * 2 * 8192 * 32768, 24, 8192, 1024, 1, state=2, again=False),
+        Model(2**33, 1, 2**13, 2**15, 1),
+    )
+    dense = 12 * 20 * 2048**2
+    designs = {
+        "data_parallel v5e:2x4": design(large, "v5e:2x4", data=8),
+        "copies v5e:2x4": design(large, "v5e:2x4", data=8),
+        "large v5e:16x16": design(night, "v5e:16x16", data=256),
+        "one_dp v5e:4x4": design(Model(dense, 20, 2048, 32, 1024, gradient=2), "v5e:4x4", data=16),
+    }
+    refused = 0
+    for path in sorted(ROOT.glob("lessons/*/plans.json")):
+        for each in json.loads(path.read_text()):
+            if each["facts"]["fits"] or each["names"][0] in OTHERS:
+                continue
+            on, _, rest = each["place"].partition(", ")
+            axes = dict(pair.split("=") for pair in rest.partition(":")[0].split(", "))
+            made = designs.get(f"{each['names'][0]} {on}")
+            if made is None:
+                sizes = f"fsdp={axes['data']},tensor={axes['model']}"
+                made = stack(each["names"][0], on, sizes).design
+            assert made.fits is not True, (each["names"], each["place"])
+            refused += 1
+    assert refused >= 13
 
 
 def test_three_axes_by_hand():

@@ -64,6 +64,11 @@ def test_a_program_may_make_its_own_mesh():
     assert dict(plan.mesh.shape) == {"rows": 2, "columns": 2} and plan.fits
 
 
+def test_a_program_that_makes_its_own_mesh_may_not_fit():
+    plan = planned("its_own_mesh_too_large", None)
+    assert not plan.fits and plan.memory["peak"] >= 2**36 and dict(plan.mesh.shape) == {"rows": 4}
+
+
 @pytest.mark.parametrize("name", ["set_inside", "as_on_a_tpu", "on_the_host"])
 def test_what_export_cannot_write_is_compiled(name):
     plan = planned(name)

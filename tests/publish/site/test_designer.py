@@ -19,9 +19,11 @@ needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="there is n
 IN_NODE = """
 const d = require(process.argv[1]), data = require(process.argv[2]);
 const all = JSON.parse(require('fs').readFileSync(0, 'utf8')).map(([model, rows, length, on, by]) => {
-  const of = {...data.models[model], rows, length}, machine = data.machines[on], no = d.refusal(of, machine, by);
+  const of = {...data.models[model] ?? d.ownModel(...model), rows, length};
+  const machine = data.machines[on], no = d.refusal(of, machine, by);
   if (no) return no;
-  return {...d.design(of, machine, by), bound: d.bound(d.design(of, machine, by)), boxes: d.boxes(machine, by)};
+  const made = d.design(of, machine, by);
+  return {...made, fits: d.fits(made, of), bound: d.bound(made), boxes: d.boxes(machine, by)};
 });
 console.log(JSON.stringify(all));
 """
@@ -65,6 +67,7 @@ def test_the_script_says_what_the_formulas_say():
             continue
         assert ours["held"] == pytest.approx(theirs.held, rel=1e-9), (name, on, by)
         assert ours["room"] == theirs.room
+        assert ours["fits"] == {True: "fits", None: "close", False: "too much"}[theirs.fits]
         seconds = {part: getattr(theirs.seconds, part) for part in ("compute", "memory", "network")}
         assert ours["seconds"] == pytest.approx(seconds, rel=1e-6), (name, on, by)
         assert ours["bound"] == theirs.seconds.bound
@@ -73,6 +76,14 @@ def test_the_script_says_what_the_formulas_say():
         sent = [m["sent"] for m in ours["messages"]]
         assert sent == pytest.approx([m.sent for m in theirs.messages], rel=1e-6), (name, on, by)
     assert 30 < refused < 200
+
+
+@needs_node
+def test_a_model_of_ones_own_has_scores_too():
+    """As many tokens on a chip as `minipod choose` is asked about in the README: libtpu refused them for v5e:8x8."""
+    by = dict.fromkeys(AXES, 1) | {"fsdp": 256}
+    (made,) = in_node([((7.5e9, 32, 4096), 1024, 4096, "v5e:16x16", by)])
+    assert made["held"]["inside"] > 1.5 * 4 * 32 * 4 * 4096**2 and made["fits"] == "too much"
 
 
 @needs_node

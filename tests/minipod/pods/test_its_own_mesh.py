@@ -1,0 +1,73 @@
+"""A program that makes its own mesh, in each of the ways that people have, fits or not: needs no libtpu."""
+
+import sys
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from jax.experimental import mesh_utils
+from jax.sharding import Mesh
+
+from minipod.pods import absent, compile_process
+from minipod.pods.on_slice import on_slice
+
+PROGRAM = """
+import jax, jax.numpy as jnp
+from jax import NamedSharding, P
+def made():
+    mesh = jax.make_mesh((4, 2), ("rows", "columns"), (jax.sharding.AxisType.Auto,) * 2)
+    at = NamedSharding(mesh, P("rows"))
+    given, f = {}, jnp.tanh
+    {how}
+    return jax.jit(f, **given), (x,)
+"""
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: np.array(jax.devices()),
+        lambda: np.array(jax.devices("tpu")),
+        lambda: jax.make_mesh((8,), ("data",)).devices,
+        lambda: jax.make_mesh((8,), ("data",), devices=None).devices,
+        lambda: mesh_utils.create_device_mesh((jax.device_count(),)),
+        lambda: mesh_utils.create_device_mesh((8,), None),
+        lambda: mesh_utils.create_device_mesh((8,), devices=jax.devices()),
+    ],
+)
+def test_every_way_to_make_a_mesh_has_the_devices_of_the_slice(made):
+    with on_slice(there := absent.devices("v5p:2x2x2")):
+        assert {*Mesh(made(), ("data",)).devices.flat} == {*there}
+
+
+def test_a_mesh_over_several_slices_has_all_their_devices():
+    with on_slice(there := absent.devices("2xv5e:2x2")):
+        found = mesh_utils.create_hybrid_device_mesh((2, 2), (2, 1))
+    assert found.shape == (4, 2) and {*found.flat} == {*there}
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "x = jax.ShapeDtypeStruct((8, 16), 'f4', sharding=at)",
+        "x, given = jax.ShapeDtypeStruct((8, 16), 'f4'), {'in_shardings': at}",
+        "x, f = jax.ShapeDtypeStruct((8, 16), 'f4'), lambda x: jax.lax.with_sharding_constraint(x, at)",
+    ],
+)
+def test_what_does_not_fit_says_its_mesh(how, tmp_path: Path, monkeypatch):
+    """As XLA raises it for a TPU; the simulated devices here have room."""
+
+    def full(*_, **__):
+        raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: it is too much")
+
+    monkeypatch.setattr(jax.stages.Lowered, "compile", full)
+    monkeypatch.setattr(compile_process, "topology_devices", lambda *_: jax.devices())
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setitem(sys.modules, "its_own", None)
+    (program := tmp_path / "its_own.py").write_text(PROGRAM.replace("{how}", how))
+    of = {"platform": "tpu", "topology": "v5e:2x4", "options": {}, "xla": {}, "text": "", "save": None}
+    of |= {"file": str(program), "name": "made", "on": "v5e:2x4", "axes": None, "types": []}
+    answer = compile_process.of_file(lambda *_: None, **of)
+    assert answer.keys() >= {"full", "largest"} and answer["axes"] == {"rows": 4, "columns": 2}, answer
+    assert {*answer["devices"]} == {d.id for d in jax.devices()}
