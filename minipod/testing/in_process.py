@@ -1,8 +1,10 @@
 """What happens in each process of a test: pytest's own protocol, and its reports as data."""
 
 import contextlib
+import json
 import os
 import sys
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,10 +57,39 @@ def collected(session: pytest.Session, file: str) -> dict[str, tuple[pytest.Item
     return session.stash[CHOSEN]
 
 
-def run(item: pytest.Item, asked: Wanted, shared: Path) -> list[dict[str, Any]]:
-    """Run the test in this process, from set-up to tear-down; its reports, as pytest makes data of them."""
+class Heard:
+    """What the plug-ins are told while a test runs. None is told here: pytest's process will do it."""
+
+    def __init__(self, config: pytest.Config):
+        self.reports: list[pytest.TestReport] = []
+        self.warnings: list[warnings.WarningMessage] = []
+        hook: Any = config.hook
+        starts, ends = hook.pytest_runtest_logstart, hook.pytest_runtest_logfinish
+        for caller in (starts, hook.pytest_runtest_logreport, ends, hook.pytest_warning_recorded):
+            for told in caller.get_hookimpls():
+                if not isinstance(told.plugin, pytest.Session):  # it counts failures, and a subtest asks it about -x
+                    caller._remove_plugin(told.plugin)  # not public
+        config.pluginmanager.register(self)
+        self.warnings.clear()  # pytest repeats to a new plug-in what it has told before
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.reports.append(report)
+
+    def pytest_warning_recorded(self, warning_message: warnings.WarningMessage) -> None:
+        self.warnings.append(warning_message)
+
+
+def log_file(config: pytest.Config) -> Any:
+    """The handler that writes pytest's `log_file`, or os.devnull."""
+    return getattr(config.pluginmanager.getplugin("logging-plugin"), "log_file_handler", None)
+
+
+def run(item: pytest.Item, asked: Wanted, shared: Path, filters: list[Any]) -> dict[str, Any]:
+    """Run the test in this process, from set-up to tear-down: `reports`, in order and those of subtests among them, as
+    pytest makes data of them, and `warnings`. filters: those of module `warnings` that hold outside of any test.
+    """
     import jax
-    from _pytest import runner  # `runtestprotocol`, which pytest-forked and pytest-rerunfailures call, too
+    from _pytest import faulthandler
 
     process = jax.process_index()
     item.config.stash[HERE] = Here(process, shared)
@@ -69,8 +100,26 @@ def run(item: pytest.Item, asked: Wanted, shared: Path) -> list[dict[str, Any]]:
         own = shared.parent / f"process{process}"
         own.mkdir()
         temporary._basetemp = own  # not public: two processes that number one folder are in each other's way
-    reports = runner.runtestprotocol(item, log=False, nextitem=None)
-    return [item.config.hook.pytest_report_to_serializable(config=item.config, report=r) for r in reports]
+    item.config.stash[faulthandler.fault_handler_stderr_fd_key] = 2  # pytest's own copy is closed here
+    if handler := log_file(item.config):  # so is this file: another may have its number by now
+        _kept.append(handler.stream)
+        handler.stream = open(handler.baseFilename, "a", encoding=handler.encoding)
+    warnings.filters[:] = filters  # type: ignore[index]  # JAX was started without any
+    heard = Heard(item.config)
+    # The hook, not the function: around it pytest turns warnings into errors, and explains comparisons.
+    item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+    to_data = item.config.hook.pytest_report_to_serializable
+    said = {
+        "reports": [to_data(config=item.config, report=report) for report in heard.reports],
+        "warnings": [_warning(each) for each in heard.warnings],
+    }
+    return json.loads(json.dumps(said, default=str))  # a property may be anything: JUnit's file has str() of it
+
+
+def _warning(each: warnings.WarningMessage) -> dict[str, Any]:
+    kind = each.category
+    where = {"filename": each.filename, "lineno": each.lineno, "line": each.line}
+    return {"module": kind.__module__, "name": kind.__qualname__, "text": str(each.message), **where}
 
 
 def _uncaptured(config: pytest.Config) -> None:
