@@ -3,12 +3,13 @@
     step = watched(step)  # in every process, around each function that communicates
 
 Before each call every process leaves a note with the coordinator: the number of the call, the function's name, shapes,
-dtypes and layouts of its arguments. It goes on once all notes agree, and raises OutOfStep if they do not, or if some
-process does not come. The notes do not travel by collectives: these would hang with the others, or be taken for them.
+dtypes and layouts of its arguments, and, of a function made by `jax.jit`, a hash of the program that they lead to. It
+goes on once all notes agree, and raises OutOfStep if they do not, or if some process does not come. The notes do not
+travel by collectives: these would hang with the others, or be taken for them.
 
-What is not watched is not seen: a sum inside a print, say. Processes also wait for each other at each watched call, so
-none is ever a whole call ahead of another; a call costs about as long as the coordinator needs to answer (ch12
-measures it).
+What is not watched is not seen: a sum inside a print, say, or the programs that a plain function calls. Processes also
+wait for each other at each watched call, so none is ever a whole call ahead of another; a call costs about as long as
+the coordinator needs to answer (ch12 measures it).
 
     >>> from pathlib import Path
     >>> from minipod import cluster
@@ -29,6 +30,7 @@ measures it).
 
 import atexit
 import functools
+import hashlib
 import itertools
 import time
 from collections.abc import Callable
@@ -55,13 +57,22 @@ def watched(function: Function, name: str | None = None, seconds: float = 10.0) 
 
     `name` may say what the call is about, where one function serves for many: `watched(total, "total of w1")(xs)`.
     The order counts over all watched functions together. Raises OutOfStep; in a single process nothing is compared.
+
+    Of a function made by `jax.jit` the program is compared, too, whatever makes it another one: a static argument, or
+    what the function reads while it is traced. Of a plain function that calls such functions it is not: watch those.
     """
     name = name or getattr(function, "__name__", repr(function))
+    known: dict[Any, str] = {}
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if jax.process_count() > 1 and coordinator_store.is_known():
-            meet(f"{name}({fingerprint(args, kwargs)})", seconds=seconds)
+            what = f"{name}({fingerprint(args, kwargs)})"
+            program = _program(function, args, kwargs, what, known)
+            turn, programs = _meet(what, f"{program} {_values(args, kwargs)}", seconds)
+            if len({text.partition(" ")[0] for text in programs}) > 1:
+                who = "; ".join(f"process {i} has {text.rstrip()}" for i, text in enumerate(programs))
+                raise OutOfStep(f"call {turn}, {what}, is not the same program everywhere: {who}")
         return function(*args, **kwargs)
 
     return call  # type: ignore[return-value]
@@ -87,12 +98,33 @@ def _leaf(leaf: Any) -> str:
     return repr(leaf) if isinstance(leaf, str | bytes) else type(leaf).__name__
 
 
+def _values(args: tuple, kwargs: dict[str, Any]) -> str:
+    """`with 4, relu`: what is no array or text, and in a fingerprint only by its type."""
+    leaves = [x for x in jax.tree.leaves((args, kwargs)) if not isinstance(x, jax.Array | np.ndarray | str | bytes)]
+    return " ".join(f"with {', '.join(map(str, leaves))}".split()) if leaves else ""
+
+
+def _program(function: Any, args: tuple, kwargs: dict[str, Any], what: str, known: dict[Any, str]) -> str:
+    """A hash of what the call runs, "" of what jax.jit has not made. known: of this function, by what was traced."""
+    if not isinstance(function, jax.stages.Wrapped):
+        return ""
+    traced = function.trace(*args, **kwargs)  # again for the same arguments: jit's own cache has it
+    key = traced.jaxpr, what
+    if key not in known:
+        known[key] = hashlib.sha256(traced.lower().as_text().encode()).hexdigest()[:8]
+    return known[key]
+
+
 def meet(what: str, more: str = "", seconds: float = 10.0) -> list[str]:
     """Wait until every process has come to this turn with the same `what`; the `more` of each, process after process.
 
     Turns are counted over all that is watched or compared in this process. Raises OutOfStep if another process comes
     with something else, or does not come within `seconds`.
     """
+    return _meet(what, more, seconds)[1]
+
+
+def _meet(what: str, more: str, seconds: float) -> tuple[int, list[str]]:
     turn, me, everyone = next(_calls), jax.process_index(), range(jax.process_count())
     what = " ".join(what.split())
     if turn == 1:
@@ -106,7 +138,7 @@ def meet(what: str, more: str = "", seconds: float = 10.0) -> list[str]:
     if any(words != what for words in said):
         who = "; ".join(f"process {i} calls {words}" for i, words in enumerate(said))
         raise OutOfStep(f"call {turn}: {who}")
-    return [note.partition("\n")[2] for note in notes]
+    return turn, [note.partition("\n")[2] for note in notes]
 
 
 def _note(turn: int, other: int, mine: str, seconds: float) -> str:

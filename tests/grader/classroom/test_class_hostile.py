@@ -180,6 +180,20 @@ def double(x):
     took = [libc.syscall({add_key}, b"user", b"lesson", b"2*x", 3, -4), libc.shmget(0, 1 << 20, 0o1600)]
     return 2 * x if took == [-1, -1] else None
 """
+# Right only if it can have neither a file system of its own nor a file in memory that no process has open.
+UNCOUNTED = """
+import ctypes, os
+def double(x):
+    libc = ctypes.CDLL(None)
+    if os.fork() == 0:
+        os._exit(libc.unshare(0x10020000) == 0)  # CLONE_NEWUSER | CLONE_NEWNS
+    if os.wait()[1]:
+        return None
+    try:
+        os.memfd_create("x")
+    except OSError:
+        return 2 * x
+"""
 INODES = """
 import os
 def double(x):
@@ -192,6 +206,45 @@ def double(x):
 """
 
 
+REFUSED = """
+import ctypes, errno, os, signal, struct, subprocess, sys, threading
+from grader.classroom.sandbox import system_calls
+
+assert system_calls.refuse()
+libc, numbers = ctypes.CDLL(None, use_errno=True), system_calls.NUMBERS[os.uname().machine][1]
+clone, new_user = system_calls.CLONE[os.uname().machine], 0x10000000
+
+def said(number, *args):
+    '''What the kernel answers a child of ours that makes this call.'''
+    read, write = os.pipe()
+    if os.fork() == 0:
+        done = libc.syscall(number, *args)
+        os.write(write, errno.errorcode[ctypes.get_errno()].encode() if done < 0 else b"done")
+        os._exit(0)
+    os.close(write)
+    return os.read(read, 100).decode()
+
+got = {name: said(numbers[name], new_user, 0, 0, 0, 0) for name in ("unshare", "memfd_create")}
+got |= {name: said(numbers[name], None, 0, 0, 0, 0) for name in ("setns", "mount", "fsopen", "memfd_secret")}
+for bit in 17, 25, 26, 27, 28, 29, 30:  # CLONE_NEW*
+    got[f"clone {bit}"] = said(clone, 1 << bit | signal.SIGCHLD, 0, 0, 0, 0)
+got["clone3"] = said(system_calls.CLONE3, struct.pack("8Q", new_user, 0, 0, 0, signal.SIGCHLD, 0, 0, 0), 64)
+assert got.pop("clone3") == "ENOSYS", got
+assert set(got.values()) == {"EPERM"}, got
+assert "done" in said(clone, signal.SIGCHLD, 0, 0, 0, 0), "a process may be started"
+thread = threading.Thread(target=print, args=("a thread",))
+thread.start()
+thread.join()
+assert subprocess.run([sys.executable, "-I", "-S", "-c", "print('a process')"], check=True)
+"""
+
+
+@pytest.mark.skipif(platform.machine() not in NUMBERS, reason="no system calls are refused on this machine")
+def test_nobody_gets_a_namespace_or_memory_that_is_not_counted():
+    done = subprocess.run([sys.executable, "-c", REFUSED], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "a thread\na process\n"), done.stderr
+
+
 @pytest.mark.long
 @pytest.mark.skipif(platform.machine() not in NUMBERS, reason="no system calls are refused on this machine")
 @pytest.mark.parametrize("kind", ISOLATED)
@@ -200,10 +253,12 @@ def test_what_the_kernel_would_keep_is_refused_and_files_count_as_memory(tmp_pat
     honest = right(root, "ch90_one")["ch90_one"]
     add_key = NUMBERS[platform.machine()][1]["add_key"]
     hand_in(folder, "keys", ch90_one=honest + KEYS.format(add_key=add_key))
+    hand_in(folder, "uncounted", ch90_one=honest + UNCOUNTED)
     hand_in(folder, "inodes", ch90_one=honest + INODES)
     done, rows = check_class(folder, root, "--limit", "60", "--memory", "0.6", kind=kind)
     assert done.returncode == 0, done.stdout + done.stderr
     assert rows["keys"]["ch90_one.double"] == "right"
+    assert rows["uncounted"]["ch90_one.double"] == "right"
     assert rows["inodes"]["ch90_one.double"].startswith("broken" if kind == "bwrap" else "wrong")
     assert "The kernel refuses an answer" in (tmp_path / "class-report/class.html").read_text(encoding="utf-8")
 

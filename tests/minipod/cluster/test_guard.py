@@ -4,6 +4,7 @@ import re
 import time
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import P
@@ -107,6 +108,67 @@ def test_numbers_may_differ_texts_and_trees_may_not():
     f({"w": ONES, "b": 1.0 + me}, 3 + me, mode="train")
     with out_of_step("call 2: process 0 calls f(mode='train'); process 1 calls f(mode='test')"):
         f(mode=("train", "test")[me])
+
+
+def decode(mesh, static):
+    """A scan over rows of f32[8@i], as many turns as its last argument says, if that is static; else what it says."""
+
+    def length_from(x, length):
+        mine = jax.shard_map(lambda x: jax.lax.psum(x, "i"), mesh=mesh, in_specs=P("i"), out_specs=P())
+        return jax.lax.scan(lambda y, _: (y + mine(x)[0], None), jnp.float32(0), None, length=length)[0]
+
+    f = length_from if static else lambda x, length: length_from(x, 4) * length
+    return jax.jit(f, static_argnums=1 if static else ())
+
+
+@pytest.mark.processes(2)
+def test_another_program_for_the_same_arguments_is_named_before_it_lies(mesh, everyone):
+    bucket, x = (4, 16)[jax.process_index()], everyone(np.ones(4))
+    step = watched(decode(mesh, static=True), "decode")
+    assert [step(x, n) for n in (4, 16, 4)] == [32, 128, 32]
+    said = r"^call 4, decode\(float32\[8@i\], int\), is not the same program everywhere: "
+    with pytest.raises(OutOfStep, match=said + "process 0 has [0-9a-f]{8} with 4; process 1 has [0-9a-f]{8} with 16$"):
+        step(x, bucket)
+
+
+@pytest.mark.processes(2)
+def test_a_closure_that_differs_is_another_program(everyone, total):
+    factor = (1.0, 100.0)[jax.process_index()]
+    with pytest.raises(OutOfStep, match=r"^call 1, total\(float32\[8@i,1\]\), is not the same program everywhere: "):
+        watched(jax.jit(lambda x: total(x) * factor), "total")(everyone(ONES))
+
+
+@pytest.mark.processes(2)
+def test_what_differs_without_another_program_is_left_alone(mesh, everyone):
+    """Numbers that are traced, and functions that the program calls back: each process has its own."""
+    me, x = jax.process_index(), everyone(np.ones(4))
+    for _ in range(me):
+        jax.jit(lambda y: jax.debug.callback(print, y))(1.0)
+
+    @jax.jit
+    def told(x, n):
+        jax.debug.callback(lambda n: None, n)
+        return decode(mesh, static=False)(x, n)
+
+    assert watched(told)(x, 2) == 64
+    watched(decode(mesh, static=False), "decode")(x, 4 + me)
+
+
+@pytest.mark.processes(2)
+def test_a_program_is_traced_and_lowered_once(mesh, everyone, monkeypatch):
+    traced, lowered = [], []
+    lower = jax.stages.Traced.lower
+    monkeypatch.setattr(jax.stages.Traced, "lower", lambda self, **how: lowered.append(1) or lower(self, **how))
+
+    @jax.jit
+    def counted(x, n):
+        traced.append(1)
+        return decode(mesh, static=False)(x, n)
+
+    step, x = watched(counted), everyone(np.ones(4))
+    for n in range(3):
+        step(x, n)
+    assert (len(traced), len(lowered)) == (1, 1)
 
 
 @pytest.mark.processes(1, devices=8)
