@@ -85,6 +85,12 @@ def test_work_is_judged_only_where_it_is_asked_for():
     assert verdict.outcome == "right"
 
 
+def test_who_sends_nothing_where_something_has_to_be_sent_has_divided_nothing():
+    nothing, sums = (Observation((), Int(1), traffic=Traffic((), sent, flops=0)) for sent in (0, 12))
+    assert alone(sums, sums).outcome == alone(nothing, nothing).outcome == "right"
+    assert (alone(nothing, sums).outcome, alone(nothing, sums).reason) == ("wrong", "work-undivided")
+
+
 def test_too_much_work_says_how_many_times():
     because = alone(computes(400), computes(100)).because
     assert "4.0 times its share: 400 FLOPs" in say(because.key, "en", **because.values)
