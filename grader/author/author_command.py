@@ -196,7 +196,7 @@ def _is_told(verdict: Verdict) -> bool:
     return (
         bool(verdict.near or verdict.likely or verdict.together)
         or of_copies
-        or verdict.reason in ("work", "not-donated", "in-branch")
+        or verdict.reason in ("work", "work-undivided", "not-donated", "in-branch")
     )
 
 

@@ -128,7 +128,8 @@ class Recorder:
     on_device  the answer, which is called, is also traced: one that copies to the host, or that moves piece after
                piece to single devices, is wrong even where its numbers are right
     work       a device's matrix products are counted, of an answer that is called program by program: more than
-               `verdict.MOST_WORK` times the solution's are wrong
+               `verdict.MOST_WORK` times the solution's are wrong; and so is a compiled one that sends nothing, where
+               the solution's sends something
     values     what its numbers are, which decides what may be said of wrong ones: "data", "count", "index" (counted
                from 0), "bytes", "seconds", "id" (of a device, a process, a step) or "label"; of a tuple one for each
                element, of dicts, in lists or not, a dict with one for each key

@@ -9,7 +9,7 @@ import numpy as np
 
 from grader.exercise.spec import Spec
 from grader.judge.compare import copies, difference, placement
-from grader.judge.verdict import Seen, judge_case, over_budget
+from grader.judge.verdict import Seen, judge_case, over_budget, too_much_work
 from grader.see.array_values import Array, size
 from grader.see.observation import LEFT_ALONE, Failure, Observation, ProcessResult, Traffic
 from grader.see.values import Float, Nothing, Value, leaves
@@ -26,7 +26,8 @@ Function = tuple[Sequence[ProcessResult], str, str]  # what was seen of a functi
 def same_behaviour(spec: Spec, one: Function, other: Function, exact: bool = True, by_value: bool = False) -> bool:
     """Whether two functions did the same on every case, in every process.
 
-    exact  also by the same collectives, not only the same bytes; and waiting or failing in the same call of JAX
+    exact  also by the same collectives, not only the same bytes, and with as much work where that is counted; and
+           waiting or failing in the same call of JAX
     by_value  it is their values that are wrong: if not exact, they may break their budgets in different ways
     """
     (ours, name, file), (theirs, other_name, other_file) = one, other
@@ -71,6 +72,8 @@ def _same_case(spec: Spec, a: Observation, b: Observation, name: str, other_name
             return False
         return _behaviour(a.failure, name) == _behaviour(b.failure, other_name)
     if not _same_value(spec, a, b) or (exact and _left(a) != _left(b)):
+        return False
+    if exact and spec.work and (too_much_work(a, b) or too_much_work(b, a)):
         return False
     if exact and spec.budget is not None:
         return _bill(a) == _bill(b)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.see.array_values import Array, Block
+from grader.see.array_values import Array, Block, Bounds
 from grader.see.values import Dict, List, Node, Number, Tree, Tuple, Value
 
 
@@ -73,26 +73,17 @@ def copies(got: Value, tolerance: float, path: str = "") -> Difference | None:
     Bytes of what no rounding touches are compared exactly: whole numbers, truth values.
     """
     if isinstance(got, Array):
+        # Not with what `whole` shows: that is of the mesh's first device, which need not be the lowest.
+        firsts: dict[Bounds, tuple[int, Block]] = {}
         for device, block in got.copies:
-            first = min(d for d, bounds in got.where.items() if bounds == block.bounds)
-            one = _held_by(got, first, block)
-            if one is None:
-                continue
-            other = got.numbers(block)
+            first, like = firsts.setdefault(block.bounds, (device, block))
+            one, other = got.numbers(like), got.numbers(block)
             if (at := _first_apart(other, one, tolerance, scale_of(one))) is not None:
                 return Difference("copies", got, got, path, *_there(at, block, other, one), device, first)
     for label, item in zip(got.labels, got.items, strict=True) if isinstance(got, Tree) else ():
         if found := copies(item, tolerance, f"{path}[{label!r}]"):
             return found
     return None
-
-
-def _held_by(x: Array, device: int, like: Block) -> np.ndarray | None:
-    """What the first device with this block holds of it; None where another process does."""
-    if not x.partial:
-        whole = x.whole()
-        return None if whole is None else whole[tuple(slice(a, b) for a, b in like.bounds)]
-    return next((x.numbers(block) for block in x.blocks if block.bounds == like.bounds), None)
 
 
 LARGE = (Tree, Array)  # what is better shown by itself

@@ -23,6 +23,7 @@ class Verdict:
     because   why, as a message
     mistake   the function of mistakes.py that behaves the same, or None
     likely    where none does, the one that behaves the same as far as the cases tell, or None
+    partly    whether it does so only in the parts that are wrong: what its text says of others is not so
     together  where none does, those that explain it together
     near      what the answer nearly is, where no mistake explains it; its key lacks "near-"
     unmoved   what of its arguments may change without its result changing, though the right one does
@@ -35,6 +36,7 @@ class Verdict:
     because: Message = Message("")
     mistake: str | None = None
     likely: str | None = None
+    partly: bool = False
     together: tuple[str, ...] = ()
     file: str = ""
     line: int = 0
@@ -261,13 +263,16 @@ MOST_WORK = 1.5  # times the solution's: what is computed again in a backward pa
 
 
 def too_much_work(case: Observation, right: Observation) -> Message | None:
-    """Whether each device multiplies more than it has to: nothing is divided, or some of it twice."""
+    """Whether each device computes more than it has to: nothing is divided, or some of it twice.
+
+    What is no matrix product is not counted. There it shows only where nothing is sent, while the solution sends.
+    """
     if not (isinstance(case.traffic, Traffic) and isinstance(right.traffic, Traffic)):
         return None
     has, enough = case.traffic.flops, right.traffic.flops
-    if not has or not enough or has <= MOST_WORK * enough:
-        return None
-    return Message("work", {"times": f"{has / enough:.1f}", "has": number(has), "enough": number(enough)})
+    if has and enough and has > MOST_WORK * enough:
+        return Message("work", {"times": f"{has / enough:.1f}", "has": number(has), "enough": number(enough)})
+    return Message("work-undivided") if case.traffic.total == 0 and right.traffic.total else None
 
 
 def is_more(a: float, b: float) -> bool:

@@ -326,7 +326,8 @@ def _name(check: Check, right: Seen, answer: list[ProcessResult]) -> None:
     if found is None:
         names = [name for name in known_mistakes(spec) if name in seen]
         several = together(spec, right, answer, seen, names)
-        verdict.likely, verdict.together = (several[0] if len(several) == 1 else None), several[1:] and several
+        verdict.partly = len(several) == 1
+        verdict.likely, verdict.together = (several[0] if verdict.partly else None), several[1:] and several
         return
     if found.certain:
         verdict.mistake = found.name

@@ -98,16 +98,17 @@ def _diagnosis(spec: Exercise, verdict: Verdict, lang: str) -> str:
         each = "\n".join(f"· {mistake_words(spec, mistake, lang)}" for mistake in verdict.together)
         return say("together", lang, n=len(verdict.together)) + "\n" + each
     if mistake := verdict.mistake or verdict.likely:
-        return mistake_words(spec, mistake, lang, certain=bool(verdict.mistake))
+        key = "mistake" if verdict.mistake else "likely-part" if verdict.partly else "likely"
+        return mistake_words(spec, mistake, lang, key)
     return near_words(verdict.near, lang) if verdict.near else ""
 
 
-def mistake_words(spec: Exercise, mistake: str, lang: str, certain: bool = True) -> str:
-    """The name and the explanation of a known mistake, from words.toml."""
+def mistake_words(spec: Exercise, mistake: str, lang: str, key: str = "mistake") -> str:
+    """The name and the explanation of a known mistake, from words.toml, as a message says them."""
     words = exercise_words(spec.folder.parent, spec.exercise).mistakes.get(mistake)
     if not (words and words.name and words.text):
         return mistake
-    return say("mistake" if certain else "likely", lang, name=pick(words.name, lang), text=pick(words.text, lang))
+    return say(key, lang, name=pick(words.name, lang), text=pick(words.text, lang))
 
 
 def near_words(near: Message, lang: str) -> str:

@@ -37,7 +37,7 @@ class Array(Value):
     blocks   the array as one block; or `partial`, of an array over several processes this one's blocks
     objects  in place of blocks where they are texts, dates, records
     first    its first numbers on one line, only to be shown
-    copies   of devices that hold other bytes than the first device with the same block: the device, and what it holds
+    copies   of each block that some devices hold with other bytes: all that is held, each with its first device
     """
 
     dtype: str

@@ -146,12 +146,15 @@ def _parts(x: Any) -> list[Part]:
 
 
 def _drifted(parts: list[Part]) -> tuple[tuple[int, Block], ...]:
-    """The copies that are none: what a device holds where an earlier one with the same block holds other bytes."""
-    first: dict[Bounds, bytes] = {}
+    """The copies that are none: of each block that has other bytes on some devices all that is held, each once."""
+    held: dict[Bounds, dict[bytes, tuple[int, np.ndarray]]] = {}
+    for device, bounds, part in parts:
+        held.setdefault(bounds, {}).setdefault(part.tobytes(), (device, part))
     return tuple(
         (device, _block(bounds, part, True))
-        for device, bounds, part in parts
-        if (held := part.tobytes()) != first.setdefault(bounds, held)
+        for bounds, several in held.items()
+        if len(several) > 1
+        for device, part in several.values()
     )
 
 

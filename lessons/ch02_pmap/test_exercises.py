@@ -134,6 +134,7 @@ def test_masked_mean(check):
         oracle=oracle,
         how="jit",
         budget=budget,
+        work=True,
         compare=("value", "placement"),
         tolerance=1e-4,
     )

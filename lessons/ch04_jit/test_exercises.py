@@ -86,9 +86,19 @@ def test_quiet_product(check):
 def test_known_to_all(check):
     def cases(rng):
         drawn = []
-        for size, k, n in ((8, 32, 8), (4, 8, 24), (8, 8, 16), (4, 32, 4)):
+        each = [int(rng.integers(2, 5)) for _ in range(4)]
+        for size, rows_each, k, n in (
+            (8, each[0], 32, 8),
+            (4, each[1], 8, 24),
+            (8, each[2], 8, 16),
+            (4, each[3], 32, 4),
+            # Which of k and n is smaller does not tell which is smaller than m
+            (4, 8, 16, 4),
+            (4, 2, 8, 24),
+            (4, 8, 4, 8),
+        ):
             m = mesh(size)
-            rows = size * int(rng.integers(2, 5))
+            rows = size * rows_each
             x = jax.device_put(normal(rng, rows, k), NamedSharding(m, P("x")))
             w = jax.device_put(normal(rng, k, n), NamedSharding(m, P()))
             drawn.append((x, w, m))

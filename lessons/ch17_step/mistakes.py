@@ -333,6 +333,10 @@ def keep_by_name__everything_kept(layer, w, x, mesh):
     return _through(w, x, mesh, _scanned(layer))
 
 
+def keep_by_name__features_again(layer, w, x, mesh):
+    return _through(w, x, mesh, _scanned(jax.checkpoint(layer)))
+
+
 def keep_by_name__own_rows_alone(layer, w, x, mesh):
     kept = _scanned(jax.checkpoint(layer, policy=_named()))
     return _through(w, x, mesh, kept, False, lambda g: g)

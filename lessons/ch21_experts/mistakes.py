@@ -471,6 +471,11 @@ def ragged_offsets__bound_forgotten(sent, bound, me):
     return _offsets(sent, sum(map(sum, sent)), me)
 
 
+def ragged_offsets__beyond_the_bound(sent, bound, me):
+    here, send, _, receive = _offsets(sent, bound, me)
+    return here, send, _offsets(sent, sum(map(sum, sent)), me)[2], receive
+
+
 def ragged_offsets__bound_of_each_sender(sent, bound, me):
     less = [[min(bound, rows) for rows in row] for row in sent]
     _, send, there, receive = _offsets(less, sum(map(sum, less)), me)

@@ -140,6 +140,45 @@ def slots__next_free(rows):
     return found
 
 
+def _free_in_turn(rows, which):
+    """Slots that became free, in that order: which of them is next."""
+    found = []
+    for lane in zip(*rows, strict=True):
+        slot, free = {}, []
+        for what in filter(None, lane):
+            m = int(what[1:])
+            if what[0] == "B":
+                free.append(slot[m])
+            else:
+                new = max(slot.values(), default=-1) + 1
+                slot[m] = free.pop(which) if free else new
+        found.append([slot[m] for m in sorted(slot)])
+    return found
+
+
+def slots__freed_last(rows):
+    return _free_in_turn(rows, -1)
+
+
+def slots__freed_first(rows):
+    return _free_in_turn(rows, 0)
+
+
+def slots__in_order_of_arrival(rows):
+    found = []
+    for lane in zip(*rows, strict=True):
+        slot, taken = {}, set()
+        for what in filter(None, lane):
+            m = int(what[1:])
+            if what[0] == "F":
+                slot[m] = min({*range(len(taken) + 1)} - taken)
+                taken.add(slot[m])
+            else:
+                taken.remove(slot[m])
+        found.append([*slot.values()])
+    return found
+
+
 def slots__free_once_sent(rows):
     found, lanes = [], [*zip(*rows, strict=True)]
     for lane, after in zip(lanes, [*lanes[1:], None], strict=True):

@@ -171,6 +171,11 @@ def term(p: Pair) -> Message | None:
     return None
 
 
+def order_of_indices(p: Pair) -> Message | None:
+    """Indices in another order, where each comes once: else there is little in them but their order."""
+    return orders.order(p) if np.unique(p.expected).size == p.expected.size else None
+
+
 def ratio(c: float, near: float) -> str:
     """A factor as it is best read: 3, 1/3, 0.75."""
     back = 1 / c
@@ -186,7 +191,7 @@ STRONG = [
 ]  # fmt: skip
 WEAK = [where.some]
 # What may be said of numbers that are no data: twice an index, or an id too large by one, means nothing.
-OF_INDICES = [constant, orders.reversed_, orders.rolled, of_one_device, orders.order, orders.shifted]
+OF_INDICES = [constant, orders.reversed_, orders.rolled, of_one_device, order_of_indices, orders.shifted]
 OF_IDS = [orders.reversed_, orders.rolled, of_one_device, orders.order, orders.shifted]
 OF_AMOUNTS = [
     not_finite,

@@ -80,6 +80,18 @@ class Wrong:
         return got is None or expected is None or trees.others_right(got, expected, at, self.tolerance)
 
     @property
+    def _speaks_for_row(self) -> bool:
+        """Whether the row in which the part stands, if any, is right but for the part, or wrong by the same number."""
+        if not self.found.inside:
+            return True
+        _, got, expected = self.found.inside
+        assert isinstance(got, Tree) and isinstance(expected, Tree)
+        both = zip(got.items, expected.items, strict=True)
+        wrong = [(a, b) for a, b in both if difference(a, b, self.tolerance)]
+        by = [a.number - b.number if isinstance(a, Int) and isinstance(b, Int) else None for a, b in wrong]
+        return len(wrong) == 1 or (None not in by and len(set(by)) == 1)
+
+    @property
     def everywhere(self) -> tuple[list[Observation], list[Observation]]:
         """What every process saw in this case, and what it should have."""
         return [p[self.case] for p in self.seen], [p[self.case] for p in self.right]
@@ -87,7 +99,8 @@ class Wrong:
     @functools.cached_property
     def pairs(self) -> list[tuple[str, list[Pair]]]:
         """What the numbers mean, and they as arrays, from the outside in, where there are any."""
-        paths = [self.found.path]
+        # A number of a row is shown with the row: of that it must not be said where others in it are wrong, too.
+        paths = [self.found.path] if self._speaks_for_row else []
         if self.found.inside and self.found.inside[0] and _all_numbers(self.row[1]):
             paths.insert(0, self.found.inside[0])
         if self.found.path and _all_numbers(self.parts[0][1]):
@@ -109,10 +122,19 @@ def _in_tree(wrong: Wrong) -> Message | None:
     for got, expected in wrong.parts:
         for look in LOOKS:
             said = look(got, expected, wrong.tolerance)
-            # of a part it may be said that all its elements are right where nothing else is wrong
-            if said and (said.key != "elements-order" or (got, expected) != wrong.row or wrong.alone):
+            if said and (said.key != "elements-order" or _order_says(wrong, got, expected)):
                 return said
     return None
+
+
+def _order_says(wrong: Wrong, got: Value, expected: Value) -> bool:
+    """Whether it helps that all elements are right but for their order: not of a part beside which others are wrong,
+    nor of indices that come several times, as then there is nothing in them but their order."""
+    if (got, expected) != wrong.row:
+        return True
+    path = wrong.found.inside[0] if wrong.found.inside else wrong.found.path
+    repeated = isinstance(expected, Tree) and len(set(map(str, expected.items))) < len(expected.items)
+    return wrong.alone and not (repeated and wrong.spec.meaning(path) == "index")
 
 
 def _an_argument(wrong: Wrong) -> Message | None:

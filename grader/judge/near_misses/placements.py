@@ -103,7 +103,7 @@ def budget(traffic: Traffic, limit: Budget, solution: Traffic, devices: int) -> 
     if not limit.ops or not limit.sent:
         return Message("budget-none", {"op": other[0] if other else next(iter(used), "")})
     if other:
-        if used == {"all-gather"} and "all-reduce" in limit.ops:
+        if used == {"all-gather"} and "all-reduce" in limit.ops and total > limit.sent:
             return Message("budget-gather")
         key = "budget-op-fits" if total <= limit.sent else "budget-op"
         return Message(key, {"op": other[0], "right": sorted(limit.ops)[0]})

@@ -113,33 +113,3 @@ def summed_in_f32__downhill(loss, w, x, mesh):
         out_specs=P(),
         check_vma=False,
     )(w, x)
-
-
-def _through(layer, w, x, mesh, wrap):
-    def device(w, x):
-        def loss(w):
-            return jnp.sum(wrap(w, x) ** 2)
-
-        return lax.psum(jax.grad(loss)(w), "data")
-
-    return jax.shard_map(
-        device,
-        mesh=mesh,
-        in_specs=(P(), P("data")),
-        out_specs=P(),
-        check_vma=False,
-    )(w, x)
-
-
-def _scanned(layer):
-    return lambda w, x: lax.scan(lambda x, w: (layer(x, w), None), x, w)[0]
-
-
-def keep_by_name__nothing_kept(layer, w, x, mesh):
-    return _through(layer, w, x, mesh, _scanned(jax.checkpoint(layer)))
-
-
-def keep_by_name__another_name(layer, w, x, mesh):
-    names = jax.checkpoint_policies.save_only_these_names("feature")
-    kept = jax.checkpoint(layer, policy=names)
-    return _through(layer, w, x, mesh, _scanned(kept))

@@ -252,6 +252,12 @@ def keep_by_name__everything_kept(layer, w, x, mesh):
     return _through(around_the_scan, w, x, mesh, lambda g: lax.psum(g, "data"))
 
 
+def keep_by_name__features_again(layer, w, x, mesh):
+    other = jax.checkpoint_policies.save_only_these_names("feature")
+    again = _scanned(jax.checkpoint(layer, policy=other))
+    return _through(again, w, x, mesh, lambda g: lax.psum(g, "data"))
+
+
 def keep_by_name__own_rows_alone(layer, w, x, mesh):
     return _through(_scanned(_named(layer)), w, x, mesh, lambda g: g)
 

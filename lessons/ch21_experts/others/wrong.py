@@ -500,6 +500,15 @@ def _pieces(sent, bound):
     return begin, fits
 
 
+def ragged_offsets__beyond_the_bound(sent, bound, me):
+    _, fits = _pieces(sent, bound)
+    before = [0] * len(sent)
+    for row in sent[:me]:
+        before = [a + b for a, b in zip(before, row, strict=True)]
+    here = [sum(sent[me][:j]) for j in range(len(sent))]
+    return here, fits[me], before, [row[me] for row in fits]
+
+
 def ragged_offsets__of_the_whole_array(sent, bound, me):
     begin, fits = _pieces(sent, bound)
     at = sum(sum(sent[i]) for i in range(me))

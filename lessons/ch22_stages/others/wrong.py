@@ -282,6 +282,52 @@ def one_f_one_b__newest_first(stages, microbatches):
     return rows
 
 
+def slots__freed_last(rows):
+    out = []
+    for lane in zip(*rows, strict=True):
+        stack = list(range(len(lane)))[::-1]
+        where = {}
+        for what in lane:
+            if what[:1] == "F":
+                where[int(what[1:])] = stack.pop()
+            elif what[:1] == "B":
+                stack.append(where[int(what[1:])])
+        out.append([where[m] for m in range(len(where))])
+    return out
+
+
+def slots__freed_first(rows):
+    out = []
+    for lane in zip(*rows, strict=True):
+        waiting, made, where = [], 0, {}
+        for what in lane:
+            if what[:1] == "B":
+                waiting.append(where[int(what[1:])])
+            elif what and waiting:
+                where[int(what[1:])], *waiting = waiting
+            elif what:
+                where[int(what[1:])] = made
+                made += 1
+        out.append([where[m] for m in range(len(where))])
+    return out
+
+
+def slots__in_order_of_arrival(rows):
+    out = []
+    for lane in zip(*rows, strict=True):
+        buffer, came = [], []
+        for what in lane:
+            if what[:1] == "F":
+                if None not in buffer:
+                    buffer.append(None)
+                came.append(buffer.index(None))
+                buffer[came[-1]] = what[1:]
+            elif what:
+                buffer[buffer.index(what[1:])] = None
+        out.append(came)
+    return out
+
+
 def slots__free_once_sent(rows):
     stages = len(rows[0])
     out = []

@@ -92,20 +92,24 @@ CHAPTER = {
 }
 
 
+def told(root, chapter, solution, given):
+    """What a learner reads, in English and in Chinese, and the verdict."""
+    folder = root / "lessons" / "ch97_half"
+    folder.mkdir(parents=True)
+    for name, text in chapter.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    for where, body in (("solutions", solution), ("answers", given)):
+        (root / where).mkdir()
+        (root / where / "ch97_half.py").write_text(f"def half(x):\n    return {body}\n")
+    check = checking.begin(Catalogue(root / "lessons").spec("ch97_half.half"), Settings(root / "answers", 7))
+    verdict = checking.finish(check)
+    return verdict, *(checking.in_words(check, lang).splitlines() for lang in ("en", "zh-Hans"))
+
+
 def test_a_learner_reads_that_it_is_only_likely(tmp_path):
     """The error on 0 is the answer's own; what it does otherwise is a known mistake, which is shown where it tells."""
-    chapter = tmp_path / "lessons" / "ch97_half"
-    chapter.mkdir(parents=True)
-    for name, text in CHAPTER.items():
-        (chapter / name).write_text(text, encoding="utf-8")
-    for folder, body in (("solutions", "x / 2"), ("answers", "2 * x if 1 / x else 0.0")):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "ch97_half.py").write_text(f"def half(x):\n    return {body}\n")
-    spec = Catalogue(tmp_path / "lessons").spec("ch97_half.half")
-    check = checking.begin(spec, Settings(tmp_path / "answers", 7))
-    verdict = checking.finish(check)
+    verdict, english, chinese = told(tmp_path, CHAPTER, "x / 2", "2 * x if 1 / x else 0.0")
     assert (verdict.outcome, verdict.mistake, verdict.likely) == ("wrong", None, "half__twice")
-    english, chinese = (checking.in_words(check, lang).splitlines() for lang in ("en", "zh-Hans"))
     assert english == [
         "As far as this case shows, this looks like: twice — It is doubled.",
         "called    half(4.0)",
@@ -113,6 +117,17 @@ def test_a_learner_reads_that_it_is_only_likely(tmp_path):
         "expected  2.0",
     ]
     assert chinese[0] == "就这个例子看，像是：两倍——乘了二。"
+
+
+def test_of_a_mistake_that_is_made_in_one_part_only_nothing_is_said_that_is_of_the_others(tmp_path):
+    chapter = CHAPTER | {
+        "test_exercises.py": CHAPTER["test_exercises.py"].replace("x / 2", "(x / 2, x)"),
+        "mistakes.py": "def half__twice(x):\n    return 2 * x, 2 * x\n",
+    }
+    verdict, english, chinese = told(tmp_path, chapter, "x / 2, x", "2 * x, x")
+    assert (verdict.outcome, verdict.likely) == ("wrong", "half__twice")
+    assert english[0] == "As far as this case shows, this looks like: twice, in the parts that are wrong."
+    assert chinese[0] == "就这个例子看，出错的部分像是：两倍。"
 
 
 LEFT_ALONE = """import jax

@@ -39,6 +39,21 @@ def test_of_one_small_number_no_ratio_is_told():
     assert of_values([1, 2], [8, 16], (MESH,), values="count") == Message("part-devices", {"n": 8})
 
 
+def test_of_a_row_it_is_not_said_what_holds_for_one_of_its_wrong_numbers_alone():
+    wrong, right = [[5, 3, 2], [6, 4, 3]], [[3, 2, 1], [4, 3, 2]]
+    assert of_values([[5], [6]], [[3], [4]], values="count") == Message("more", {"d": "2"})
+    assert of_values(wrong, right, values="count") != Message("more", {"d": "2"})
+    in_a_tuple = [("a", row) for row in wrong], [("a", row) for row in right]
+    assert of_values(*in_a_tuple, values=("label", "count")) != Message("more", {"d": "2"})
+
+
+def test_of_indices_that_come_several_times_the_order_is_all_there_is():
+    for got, expected in (([0, 1, 2, 1, 2, 0], [0, 1, 2, 1, 0, 2]), ([0, 1, 2, 0], [1, 0, 0, 2])):
+        said = of_values([[got]], [[expected]], values="index")
+        assert said is None or said.key not in ("elements-order", "rows-order", "other-order")
+    assert of_values([[0, 2, 1, 4, 3]], [[0, 1, 2, 3, 4]], values="index") == Message("elements-order")
+
+
 def test_what_of_ids_is_missing_is_named():
     assert of_values([[1, 4]], [[1, 3, 5]], values="id") == Message("ids", {"missing": ("3", "5"), "extra": ("4",)})
     assert of_values([[1]], [[1, 3]], values="id") == Message("ids-missing", {"missing": ("3",), "extra": ()})

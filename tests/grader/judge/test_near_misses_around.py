@@ -90,6 +90,15 @@ BUDGETS = {
 }
 
 
+def test_who_gathers_no_more_than_is_allowed_is_not_told_that_it_is_too_much():
+    """What each device has combined may be gathered in fewer bytes than an all-reduce sends."""
+    limit, bill = Budget({"all-reduce"}, 8), (Transfer("all-gather", 4, 1),)
+    mine = case(rows(E), traffic=Traffic(bill, 4), budget=limit)
+    right = case(rows(E), traffic=Traffic((Transfer("all-reduce", 8, 1),), 8), budget=limit)
+    found = diagnosis([[mine]], [[right]])
+    assert found == Message("budget-op-fits", {"op": "all-gather", "right": "all-reduce"})
+
+
 def test_who_sums_and_then_gathers_is_not_told_to_sum_first():
     """Summed by a reduce-scatter on the way to another layout, say, and then gathered: nothing is combined after it."""
     limit = Budget({"all-reduce"}, 4)

@@ -2,18 +2,23 @@
 
 import base64
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
+from jax import P
 
 from grader.exercise.spec import Spec
+from grader.judge.compare import copies
 from grader.judge.verdict import Verdict, judge
 from grader.messages import say
 from grader.say.explain import explain
 from grader.see.array_values import Array, Block, Placement
 from grader.see.left_behind import Change
 from grader.see.observation import Failure, FileObservation, Observation, ProcessResult, Traffic
+from grader.see.packing import pack
 from grader.see.values import Int
 
 SPEC = Spec("ch90_pair", "f", Path("lessons/ch90_pair"), lambda rng: [], processes=2, devices=4)
@@ -80,6 +85,12 @@ def test_work_is_judged_only_where_it_is_asked_for():
     assert verdict.outcome == "right"
 
 
+def test_who_sends_nothing_where_something_has_to_be_sent_has_divided_nothing():
+    nothing, sums = (Observation((), Int(1), traffic=Traffic((), sent, flops=0)) for sent in (0, 12))
+    assert alone(sums, sums).outcome == alone(nothing, nothing).outcome == "right"
+    assert (alone(nothing, sums).outcome, alone(nothing, sums).reason) == ("wrong", "work-undivided")
+
+
 def test_too_much_work_says_how_many_times():
     because = alone(computes(400), computes(100)).because
     assert "4.0 times its share: 400 FLOPs" in say(because.key, "en", **because.values)
@@ -104,13 +115,32 @@ def test_copies_that_differ_by_more_than_rounding_are_wrong_before_anything_else
     about = {"jax": True, "blocks": (shard(0, whole, 1.0, 2.0)[1],), "placement": where}
     right = Observation((), Array("float32", (2,), **about))
     for second, outcome in ((2.000001, "right"), (2.5, "wrong")):
-        drifted = Observation((), Array("float32", (2,), copies=(shard(1, whole, 1.0, second),), **about))
+        held = shard(0, whole, 1.0, 2.0), shard(1, whole, 1.0, second)
+        drifted = Observation((), Array("float32", (2,), copies=held, **about))
         verdict = alone(drifted, right)
         assert verdict.outcome == outcome
     text = explain(ONE, verdict, 20.0, 2.0, "en")
     assert "at [1] device 0 holds 2 and device 1 holds 2.5" in text
     assert "got       f32[2]" in text
     assert "在 [1] 处，设备 0 上是 2，设备 1 上是 2.5" in explain(ONE, verdict, 20.0, 2.0, "zh-Hans")
+
+
+@pytest.mark.parametrize("spec", [P(), P("a")])
+@pytest.mark.parametrize("others", [1.0, 0.0])  # one device alone is wrong, or one alone has the result
+def test_copies_that_differ_are_found_in_whatever_order_the_devices_of_a_mesh_stand(spec, others):
+    devices = jax.devices()[:4]
+    held = {number: [jax.device_put(np.full(2, number, np.float32), d) for d in devices] for number in (0.0, 1.0)}
+    for order in permutations(range(4)):
+        mesh = jax.sharding.Mesh(np.array([devices[i] for i in order]).reshape(2, 2), ("a", "b"))
+        at = jax.NamedSharding(mesh, spec)
+        for odd in range(4):
+            parts = [held[1.0 - others if i == odd else others][i] for i in order]
+            x = jax.make_array_from_single_device_arrays((4,) if spec else (2,), at, parts)
+            found = copies(pack(x), 1e-5)
+            assert found is not None and found.kind == "copies", (order, odd)
+            assert odd in (found.device, found.first)
+            said = {found.device: found.numbers[0], found.first: found.numbers[1]}
+            assert said == {d: f"{float(parts[order.index(d)][0]):.6g}" for d in said}, (order, odd)
 
 
 def test_of_an_array_over_several_processes_exactly_the_blocks_of_the_solution_are_right():
