@@ -96,9 +96,9 @@ def said(of: Model, first: Choice, on: str) -> str:
         f"in f32; layers computed again in the backward pass; each device at its peak.\n"
         f"Of those that fit the shortest: {first.name}, {axes}, {first.seconds.least:.3g} s a step at the peaks, bound "
         f"by {first.seconds.bound}.\n"
-        "Held against more than 40 compiled plans: arithmetic is within 2 %, or 0.8 times; what is sent within 2 %, "
-        "too, but with FSDP can be 0.5 to 1.5 times; what is held 0.65 to 1.2 times, so leave room. "
-        "What a compiler makes of it, once a function of yours gives the step and its arguments on this mesh:\n"
+        "Held against more than 40 compiled plans: arithmetic is within 2 %; what is sent within 2 %, too, but with "
+        "FSDP can be 0.5 to 1.5 times; what is held, where layers are computed again, 0.65 to 1.2 times, so leave "
+        "room. What a compiler makes of it, once a function of yours gives the step and its arguments on this mesh:\n"
         f"minipod plan yours.py:program --on {on} --mesh {axes}"
     )
 
