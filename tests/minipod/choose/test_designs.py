@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from minipod import traffic
-from minipod.choose import AXES, SHAPES, Model, design
+from minipod.choose import AXES, SHAPES, Model, choices, design, model, said
 from minipod.choose.designs import laid
 from minipod.hlo.ops import Collective
 
@@ -59,6 +60,19 @@ def test_arithmetic_and_bytes_sent_are_those_of_the_plans_or_the_compiler_does_o
     assert sent == pytest.approx({each: OTHERWISE.get(each, 1) for each in sent}, rel=0.015)
     work = {name(case): case.work for case in fit}
     assert work == pytest.approx(dict.fromkeys(work, 1), rel=0.015)
+
+
+def test_what_the_command_says_of_these_plans_is_so(cases):
+    """Each figure of its sentence, and the ends of its ranges are reached."""
+    fit = [case for case in cases if case.plan.fits]
+    found = said(of := model(8e9, 256, 4096), choices(of, "v5e:8x8")[0], "v5e:8x8")
+    sentence = found[found.index("Held against") : found.index(" So a layout")]
+    plans, work, close, *ranges = map(float, re.findall(r"\d+(?:\.\d+)?", sentence))
+    assert len(fit) > plans and max(abs(case.work - 1) for case in fit) <= work / 100
+    otherwise = [case for case in fit if abs(case.sent - 1) > close / 100]
+    assert all("fsdp" in case.sizes for case in otherwise)
+    sent, held = [case.sent for case in otherwise], [case.held for case in fit if case.again]
+    assert [min(sent), max(sent), min(held), max(held)] == pytest.approx(ranges, abs=0.04)
 
 
 def test_the_compiler_does_otherwise_as_the_page_says(cases):
