@@ -440,6 +440,17 @@ with jax.set_mesh(mesh):
         sent = traffic.total(traffic.read(run.as_text(), mesh))
         print(f"{keep.__name__:17} temporary {temp:,}, sent {sent:,}")
 
+# %% one-turn
+for names, on in (
+    (("no_loop", "one_turn", "four_turns"), "v5e:2x4"),
+    (("large_no_loop", "large_one_turn"), "v5e:4x4"),
+):
+    for name in names:
+        found = plan(name, on)
+        products = sum(found.flops.values())
+        sent = traffic.total(found.collectives)
+        print(f"{name:14} products {products:22,.0f}, sent {sent:13,.0f}")
+
 # %% clip-inside
 g = jax.device_put(np.ones(16, np.float32), jax.NamedSharding(mesh, P("data")))
 clip = jax.shard_map(

@@ -1,6 +1,7 @@
 """What chapter 17 says of parts that wait for their sum, and of an optimizer's state, in words and not by a cell."""
 
 import importlib
+import re
 import sys
 from pathlib import Path
 
@@ -13,10 +14,11 @@ from jax import P
 
 from lessons.ch09_training.model import LAYER, init
 from minipod import pods, traffic
-from minipod.pods import compiler
+from minipod.pods import compiler, recorded
 
-sys.path.append(str(Path(__file__).resolve().parents[2] / "lessons/ch17_step"))
-zero, planned = map(importlib.import_module, ("zero", "planned"))
+LESSONS = Path(__file__).resolve().parents[2] / "lessons"
+sys.path.append(str(LESSONS / "ch17_step"))
+zero, planned, one_turn = map(importlib.import_module, ("zero", "planned", "one_turn"))
 CUT, state_specs = zero.CUT, zero.state_specs
 
 
@@ -100,14 +102,61 @@ def test_adafactors_state_takes_its_layout_from_parameters_in_place(parameters):
     assert all(jax.tree.leaves(same))
 
 
+def turns(jaxpr):
+    """How often each scan of a program turns, those inside others, too."""
+    for each in jaxpr.eqns:
+        if each.primitive.name == "scan":
+            yield each.params["length"]
+        for inner in jax.tree.leaves(list(each.params.values()), is_leaf=lambda p: hasattr(p, "eqns")):
+            if hasattr(inner, "eqns"):
+                yield from turns(inner)
+
+
+@pytest.mark.parametrize("stage", zero.STAGES)
+def test_a_single_microbatch_is_in_no_loop(mesh, stage):
+    for parts, loops in ((1, {4}), (2, {2, 4})):  # 4 layers
+        step, arguments = planned.program(mesh, planned.SHAPES, stage, 8, parts=parts)
+        assert set(turns(jax.make_jaxpr(step)(*arguments))) == loops
+
+
+def test_the_cpus_compiler_makes_the_same_of_a_loop_of_one_turn(mesh, parameters):
+    found, losses = {}, []
+    rows = jax.device_put(np.arange(64 * 33, dtype=np.int32).reshape(1, 64, 33) % 251, P(None, "data"))
+    for name in ("no_loop", "one_turn"):
+        step, arguments = getattr(one_turn, name)(mesh)
+        lowered = step.lower(*arguments)
+        text = (compiled := lowered.compile()).as_text()
+        losses.append(float(compiled(parameters, rows)[0]))
+        sent = [(c.op, c.bytes, c.times) for c in traffic.read(text, mesh)]
+        found[name] = lowered.as_text().count("stablehlo.while"), text.count(" while("), sent
+    assert found["no_loop"][:2] == (2, 2) and found["one_turn"][:2] == (3, 2), (
+        "layers forward, backward; the loop of one"
+    )
+    assert losses[0] == pytest.approx(losses[1], rel=1e-6)
+    assert sorted(found["no_loop"][2]) == sorted(found["one_turn"][2])
+
+
+def test_in_the_recorded_plans_a_loop_of_one_turn_costs_a_forward_pass():
+    def products(name, on="v5e:2x4", lesson="ch17_step"):
+        (found,) = recorded.plans(LESSONS / lesson, name, on)
+        return sum(found.flops.values())
+
+    assert products("no_loop") == products("four_turns") == 427_819_008
+    assert products("one_turn") == 545_259_520
+    both = (products(name, "v5e:4x4") for name in ("large_one_turn", "large_no_loop"))
+    assert np.divide(*both) == pytest.approx(4 / 3, abs=0.01)
+    assert products("at_once", lesson="ch09_training") == products("in_parts", lesson="ch09_training"), "not every one"
+
+
 @pytest.mark.skipif(bool(compiler.missing("tpu")), reason="libtpu and flatbuffers are not installed")
-@pytest.mark.parametrize(("turns", "times"), [("no loop", 2), ("a loop of one", 3)])
-def test_libtpu_gathers_once_more_in_a_loop_of_one_turn(turns, times, monkeypatch):
-    if turns == "a loop of one":
-        monkeypatch.setattr(zero, "len", lambda parts: 2, raising=False)  # what decides about the loop
-    mesh = pods.mesh("v5e:2x4", data=8, model=1)
-    step, arguments = planned.program(mesh, planned.SHAPES, "ZeRO-3", 8, keep=planned.nothing)
-    found = pods.compile(step, *arguments).collectives
-    gathered = traffic.total(c for c in found if c.op == "all-gather")
+@pytest.mark.parametrize(("name", "times"), [("no_loop", 2), ("one_turn", 3)])
+def test_libtpu_runs_forward_and_gathers_once_more_in_a_loop_of_one_turn(name, times):
+    step, arguments = getattr(one_turn, name)(pods.mesh("v5e:2x4", data=8, model=1))
+    found = pods.compile(step, *arguments)
+    loops = re.findall(r" = (.*) while\(.*op_name=\"([^\"]*)\"", found.text)
+    forward = [carried for carried, where in loops if "transpose" not in where]
+    assert (len(loops), len(forward)) == (times, times - 1)
+    assert ["f32[4,8,32,64]" in carried for carried in forward].count(True) == 1, "one keeps inputs of layers"
+    gathered = traffic.total(c for c in found.collectives if c.op == "all-gather")
     once = 7 / 8 * 2 * sum(w.size for name, w in arguments[0].items() if name in LAYER)  # bf16: libtpu gathers those
     assert gathered // once == times, "what is left is of the embedding and the logits"
