@@ -87,7 +87,7 @@ test-peers: env  ## COPY=the folder of that clone: each verdict that differs
 	@$(BIN)/python -m pip install --quiet absl-py
 	@$(BIN)/python tests/peers/jax_multiprocess.py '$(COPY)'
 
-# Answers by people who had only the statements: how many are caught, named, led there. CHAPTERS='ch03 ch07'
+# Wrong answers that no known mistake explains: how many are caught, led there. CHAPTERS='ch03 ch07'
 held-out: env
 	@$(BIN)/python -m grader.author.held_out $(CHAPTERS)
 
