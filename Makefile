@@ -53,9 +53,7 @@ learn: env  ## solve the exercises: each save is checked; OPTIONS=ch03, OPTIONS=
 	@$(BIN)/python -m lessons learn $(OPTIONS)
 
 env:  ## only make the environment; PINS=no: of the newest versions, not of those in constraints.txt
-	@$(BIN)/python .ci/env.py --whole '$(VENV)' 2>/dev/null || { \
-		$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; this is " + sys.version.split()[0] + ". Say which one: make PYTHON=python3.12 …")' \
-		&& $(PYTHON) .ci/env.py '$(VENV)'; }
+	@PINS='$(PINS)' sh .ci/env '$(VENV)' '$(PYTHON)'
 
 sync: env  ## fill the pages from lessons/, derive zh-Hant
 	@$(BIN)/python -m publish.sync
@@ -106,9 +104,9 @@ audit: book  ## Lighthouse and axe on the built book: one table
 speed: env  ## how many times (import jax + an empty pytest) pytest lessons/ch03_sharding takes; CHAPTERS='ch03 ch07'
 	@$(BIN)/python -m publish.audit.speed $(CHAPTERS)
 
-# constraints.txt anew, for Python 3.11.0 and all that is newer: the newest of everything. Needs uv: `pip install uv`.
-pins:
-	uv pip compile --quiet --upgrade --universal --python-version 3.11.0 --extra test --extra pods --extra launchers \
+# constraints.txt anew, for Python 3.11.0 and all that is newer: the newest of everything.
+pins: env
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11.0 --extra test --extra pods --extra launchers \
 		--no-annotate --no-emit-package minipod --custom-compile-command "make pins" pyproject.toml --output-file constraints.txt
 
 # The newest Python on this machine, with the newest of everything: no pin holds.
