@@ -1,4 +1,4 @@
-# Each target sets up what it needs. PYTHON=python3.12 chooses another Python.
+# Each target sets up what it needs (.ci/env). PYTHON=python3.12 chooses another Python.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; exit; }; done; echo python3)
 VENV ?= .venv
@@ -82,7 +82,7 @@ mutants: env
 
 # JAX's own multi-process tests under minipod's plug-in and under their own launcher; git clone github.com/jax-ml/jax first.
 test-peers: env  ## COPY=the folder of that clone: each verdict that differs
-	@$(BIN)/python -m pip install --quiet absl-py
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python absl-py
 	@$(BIN)/python tests/peers/jax_multiprocess.py '$(COPY)'
 
 # Wrong answers that no known mistake explains: how many are caught, led there. CHAPTERS='ch03 ch07'

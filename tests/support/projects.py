@@ -1,12 +1,10 @@
 """Projects that a test may spoil: a copy of this one, and a tiny one with the same Makefile that asks no network."""
 
-import importlib.util
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 from grader.exercise.progress import all_exercises
 
@@ -25,38 +23,27 @@ backend-path = ["."]
 [project]
 name = "tiny"
 version = "1"
-requires-python = ">=3.11"
+optional-dependencies.test = []
 """
-# Builds the package by hand: pip gets by without setuptools, and so without a network.
+# Builds the package by hand, and so without a network; as long as there is a file `wait`, it has not finished.
 _BACKEND = """
 import os, time, zipfile
-INFO = "tiny-1.dist-info"
 
 def build_editable(folder, config_settings=None, metadata_directory=None):
     while os.path.exists("wait"):
         open("building", "w").close()
         time.sleep(0.05)
-    name = "tiny-1-py3-none-any.whl"
-    files = {
-        "tiny.pth": os.getcwd(),
-        f"{INFO}/METADATA": f"Metadata-Version: 2.1\\nName: tiny\\nVersion: 1\\n{open('requires').read()}",
-        f"{INFO}/WHEEL": "Wheel-Version: 1.0\\nGenerator: tiny\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
-    }
-    files[f"{INFO}/RECORD"] = "".join(f"{path},,\\n" for path in [*files, f"{INFO}/RECORD"])
-    with zipfile.ZipFile(os.path.join(folder, name), "w") as wheel:
-        for path, text in files.items():
-            wheel.writestr(path, text)
-    return name
+    name = os.path.basename(os.getcwd())
+    info = f"{name}-1.dist-info"
+    wheel = f"{name}-1-py3-none-any.whl"
+    with zipfile.ZipFile(os.path.join(folder, wheel), "w") as archive:
+        archive.writestr(f"{name}.pth", os.getcwd())
+        named = f"Metadata-Version: 2.1\\nName: {name}\\nVersion: 1\\nProvides-Extra: test\\n"
+        archive.writestr(f"{info}/METADATA", named)
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        archive.writestr(f"{info}/RECORD", "".join(f"{path},,\\n" for path in archive.namelist()))
+    return wheel
 """
-
-
-def load(script: str) -> Any:
-    """One of the project's scripts, as a module."""
-    found = importlib.util.spec_from_file_location(Path(script).stem, ROOT / script)
-    assert found and found.loader
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
-    return module
 
 
 def exercises(*lessons: str) -> int:
@@ -70,15 +57,17 @@ def copy(to: Path) -> Path:
     return Path(shutil.copytree(ROOT, to, ignore=_LEFT_OUT))
 
 
-def tiny(folder: Path) -> Path:
-    """A project of one empty package, made by our Makefile and our `.ci/env.py`."""
-    (folder / ".ci").mkdir(parents=True)
-    shutil.copy(ROOT / ".ci/env.py", folder / ".ci")
+def tiny(parent: Path) -> Path:
+    """A project of two empty packages, `tiny` and `minipod`, with our Makefile and `.ci/env`: no network is asked."""
+    folder = parent / "tiny"
+    for package in (folder, folder / "minipod"):
+        package.mkdir(parents=True)
+        (package / "pyproject.toml").write_text(_PYPROJECT.replace('"tiny"', f'"{package.name}"'))
+        (package / "backend.py").write_text(_BACKEND)
+    (folder / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci/env", folder / ".ci")
     shutil.copy(ROOT / "Makefile", folder)
-    (folder / "pyproject.toml").write_text(_PYPROJECT)
     (folder / "constraints.txt").write_text("")
-    (folder / "backend.py").write_text(_BACKEND)
-    (folder / "requires").write_text("")
     return folder
 
 
@@ -101,8 +90,8 @@ def command(*arguments: str) -> list[str]:
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """This one without pip's settings and without what an outer make left."""
-    own = {
-        k: v for k, v in os.environ.items() if not k.startswith(("PIP_", "MAKE", "PYTHON", "MFLAGS", "VENV", "WORKERS"))
-    }
-    return own | {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1"} | variables
+    """This one with our uv and no package index, and without what an outer make left."""
+    ours = ("PIP_", "UV_", "MAKE", "PYTHON", "MFLAGS", "VENV", "WORKERS")
+    own = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    path = f"{Path(sys.executable).parent}:{own['PATH']}"
+    return own | {"PATH": path, "PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "UV_OFFLINE": "1"} | variables
