@@ -230,7 +230,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("chapters", nargs="+", metavar="CHAPTER", help="such as ch03")
     parser.add_argument("--root", type=Path, default=HERE, help="holds lessons/, solutions/, tests/ (default: these)")
     parser.add_argument("--optimized", action="store_true", help="compile the answers as a learner's are: slower")
-    parser.add_argument("--shorter", action="store_true", help="without second spellings, third ways, unlisted answers")
+    parser.add_argument(
+        "--shorter",
+        action="store_true",
+        help="without second spellings, third ways, unlisted answers, style",
+    )
     parser.add_argument("--mutants", action="store_true", help="instead: do they see a small change of a right answer?")
     parser.add_argument("--seeds", type=int, default=SEEDS, metavar="N", help=f"… on so many seeds (default: {SEEDS})")
     options = parser.parse_args(arguments)
@@ -272,7 +276,8 @@ def _report(chapter: ChapterFiles, shorter: bool) -> int:
     readable = not any(finding.unreadable for finding in missing)
     judge = partial(judge_chapter, chapter, shorter=shorter)
     judged = _judged(chapter, judge) if readable else []
-    for finding in itertools.chain(missing, unfilled(chapter), _chinese(chapter), judged):
+    chinese = [] if shorter else _chinese(chapter)  # `make check` reads it, too
+    for finding in itertools.chain(missing, unfilled(chapter), chinese, judged):
         print(finding, flush=True)
         found += 1
     for sentence in left_out:

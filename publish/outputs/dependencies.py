@@ -18,6 +18,7 @@ from publish.page import Page
 
 SAID = ("lessons", "solutions")
 TOOLS = ("minipod", "grader")
+ROOMS = (*SAID, *TOOLS)
 DESK = Path("lessons", "__init__.py")  # hands readers of notebooks to the checker; no cell's output is made there
 
 _PARSING = threading.Lock()  # Python 3.11's parser counts its depth for all threads together

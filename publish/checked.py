@@ -1,0 +1,80 @@
+"""python -m publish.checked [CHAPTER…]: check each chapter that has changed since all that its author wrote held.
+
+tests/data/checked.json has a sum of each chapter that held: of its files, of all that they and the check reach in
+solutions/, grader/ and minipod/, and of the versions that compile. `make test` checks only a chapter whose sum is
+another; `make mutants` checks all, once a week.
+"""
+
+import argparse
+import functools
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from importlib import metadata
+from pathlib import Path
+
+from grader.exercise.chapters import given_out
+from publish import files
+from publish.outputs import dependencies
+from publish.page import ROOT
+
+HELD = ROOT / "tests/data/checked.json"
+WRITTEN = ("exercises.py", "test_exercises.py", "mistakes.py", "words.toml", "chapter.toml")
+CHECK = ("grader/author/author_command.py", "grader/messages.toml")
+COMPILERS = ("jax", "jaxlib", "numpy", "optax")
+
+
+def chapters(root: Path = ROOT) -> list[str]:
+    """All that have exercises."""
+    return [path.parent.name for path in given_out(root / "lessons", "exercises.py")]
+
+
+def command(chapter: str) -> list[str]:
+    """What checks a chapter: its right answers, and its known mistakes by name."""
+    return [sys.executable, "-m", "lessons", "check", chapter, "--shorter"]
+
+
+def sum_of(chapter: str, root: Path = ROOT) -> str:
+    """Of all that the check of a chapter depends on."""
+    lesson = root / "lessons" / chapter
+    first = [lesson / name for name in WRITTEN] + [*lesson.glob("others/*.py"), root / f"solutions/{chapter}.py"]
+    reached = dependencies.reached_from([*first, *(root / name for name in CHECK)], lesson, root, dependencies.ROOMS)
+    versions = [f"{name} {metadata.version(name)}" for name in COMPILERS]
+    said = [*versions, *(f"{path.relative_to(root)} {_sum(path, path.stat().st_mtime_ns)}" for path in reached)]
+    return dependencies.sum_of("\n".join(said).encode())
+
+
+@functools.cache
+def _sum(path: Path, _changed: int) -> str:
+    return dependencies.sum_of(path.read_bytes())
+
+
+def held() -> dict[str, str]:
+    """The sum with which each chapter was last seen to hold."""
+    found: dict[str, str] = json.loads(files.read(HELD) or "{}")
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Check them, two at a time; note those that hold. 1 where one does not."""
+    parser = argparse.ArgumentParser(prog="python -m publish.checked", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="such as ch03_sharding (default: what changed)")
+    chosen = parser.parse_args(arguments).chapters
+    if unknown := sorted({*chosen} - {*chapters()}):
+        parser.error(f"there is no chapter {unknown[0]}")
+    sums = {chapter: sum_of(chapter) for chapter in chapters()}
+    todo = chosen or [chapter for chapter, now in sums.items() if held().get(chapter) != now]
+    with ThreadPoolExecutor(2) as pool:
+        check = functools.partial(subprocess.run, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        runs = pool.map(lambda chapter: check(command(chapter)), todo)
+        for chapter, run in zip(todo, runs, strict=True):
+            print(run.stdout, end="", flush=True)
+            if run.returncode:
+                continue
+            files.write(HELD, json.dumps({**held(), chapter: sums[chapter]}, indent=1, sort_keys=True) + "\n")
+    return int(any(held().get(chapter) != sums[chapter] for chapter in todo))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
