@@ -64,16 +64,18 @@ format: env  ## lay out the code: 80 columns in lessons/ and solutions/, 120 els
 
 # Hundreds of processes import our modules, and pytest rewrites each test: compiled once, they are kept, whatever the
 # environment says of bytecode.
+# SINCE=main: what a change since then can affect (tests/support/since.py); all of it runs before a change lands.
 # As root it first installs the programs that some tests use from the system, and says which and why: SYSTEM=no does not.
-test: env check  ## style, types, pages, lessons, tools
+test: env check  ## style, types, pages, lessons, tools; SINCE=main: what a change since then can affect
 	@sh .ci/system $(if $(filter no,$(SYSTEM)),--missing)
-	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest tests -m "$(CHOSEN)" -n $(WORKERS) --dist worksteal -rs --durations=25
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest tests -m "$(CHOSEN)" -n $(WORKERS) --dist worksteal -rs --durations=25 \
+		$(if $(SINCE),--since '$(SINCE)')
 
 # What takes minutes or makes environments of its own, and what says in another way what `make test` says: once a week, before
 # a release, and by hand for what a change touches. PART=2/3: the second third of it.
 test-long: env
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest tests -m "long and not rarely" -n $(WORKERS) --dist loadfile -rs --durations=25 \
-		$(if $(PART),--group $(subst /, --splits ,$(PART)))
+		$(if $(PART),--group $(subst /, --splits ,$(PART))) $(if $(SINCE),--since '$(SINCE)')
 
 # Each small change of each right answer, over ten seeds: it must be told from the answer (CONTRIBUTING.md).
 # And what says once more what `make test-long` says: other editions, more random programs.
@@ -90,7 +92,7 @@ held-out: env
 	@$(BIN)/python -m grader.author.held_out $(CHAPTERS)
 
 check: env  ## all that can be said without running anything: code, types, floors, imports, pages, Chinese
-	@$(BIN)/python -m publish.check
+	@$(BIN)/python -m publish.check $(if $(SINCE),--since '$(SINCE)')
 
 # The browser and Chinese fonts, for the tests that look at pages; the book itself needs neither.
 system:

@@ -1,8 +1,11 @@
 """Eight simulated devices in every test process, whichever test comes first."""
 
 import os
+import pickle
 import signal
 import sys
+
+import pytest
 
 from minipod.devices import simulate
 
@@ -14,9 +17,44 @@ ENDED: list[str] = []  # internal errors
 pytest_plugins = ["minipod.testing.plugin"]
 
 
-def pytest_collection_modifyitems(items):
-    """The longest first, or all but one worker wait for them at the end."""
+def pytest_addoption(parser):
+    parser.addoption("--since", metavar="COMMIT", help="only what a change since that commit can affect")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config):
+    """With --since what is affected is found out once, for all workers."""
+    if hasattr(config, "workerinput"):
+        config.chosen = pickle.loads(config.workerinput["chosen"])
+    elif commit := config.getoption("--since"):
+        import since
+
+        try:
+            config.chosen = since.chosen(commit)
+        except ValueError as error:
+            raise pytest.UsageError(str(error)) from None
+    else:
+        config.chosen = None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    node.workerinput["chosen"] = pickle.dumps(node.config.chosen)
+
+
+def pytest_ignore_collect(collection_path, config):
+    if config.chosen is not None and collection_path.suffix == ".py":
+        return collection_path.relative_to(config.rootpath).as_posix() not in config.chosen or None
+    return None
+
+
+def pytest_collection_modifyitems(config, items):
+    """The longest first, or all but one worker wait for them at the end; with --since, the cases that are affected."""
     items.sort(key=lambda item: "tests/lessons/" not in item.nodeid)
+    if config.chosen is not None:
+        held = [item for item in items if config.chosen[item.nodeid.partition("::")[0]].hold(item.nodeid)]
+        config.hook.pytest_deselected(items=[item for item in items if item not in {*held}])
+        items[:] = held
 
 
 def pytest_internalerror(excrepr):

@@ -46,9 +46,15 @@ def reached_from(files: list[Path], lesson: Path, root: Path, rooms: tuple[str, 
         if (path := todo.pop()) in found:
             continue
         found.add(path)
-        if path.suffix == ".py":
-            todo += _named(_mentioned_in(path, path.stat().st_mtime_ns), path.parent, lesson, root, rooms)
+        todo += named_in(path, lesson, root, rooms)
     return sorted(found)
+
+
+def named_in(path: Path, lesson: Path, root: Path, rooms: tuple[str, ...] = SAID) -> list[Path]:
+    """What a program imports, starts or reads by name; nothing for another file."""
+    if path.suffix != ".py":
+        return []
+    return _named(_mentioned_in(path, path.stat().st_mtime_ns), path.parent, lesson, root, rooms)
 
 
 def sums_of(files: set[Path], root: Path) -> dict[str, str]:
@@ -64,6 +70,11 @@ def sum_of(data: bytes) -> str:
 def _code(body: str) -> str:
     """A cell without the line that makes a file of it."""
     return body.partition("\n")[2] if body.startswith("%%") else body
+
+
+def strings_in(path: Path) -> frozenset[str]:
+    """The short strings of a program; none of another file."""
+    return _mentioned_in(path, path.stat().st_mtime_ns).strings if path.suffix == ".py" else frozenset()
 
 
 @functools.cache
