@@ -92,7 +92,7 @@ held-out: env
 	@$(BIN)/python -m grader.author.held_out $(CHAPTERS)
 
 check: env  ## all that can be said without running anything: code, types, floors, imports, pages, Chinese
-	@$(BIN)/python -m publish.check $(if $(SINCE),--since '$(SINCE)')
+	@$(BIN)/python -m publish.check
 
 # The browser and Chinese fonts, for the tests that look at pages; the book itself needs neither.
 system:

@@ -52,6 +52,7 @@ def say(key: str, lang: str, **values: Any) -> str:
 
 def number(n: int | float) -> str:
     """A number with commas; where it is not whole, with one digit after the point."""
+    # pyrefly: ignore[missing-attribute]
     return f"{n:,.1f}" if isinstance(n, float) and not n.is_integer() else f"{int(n):,}"
 
 

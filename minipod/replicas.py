@@ -57,8 +57,10 @@ def same_replicas(tree: Any, name: str = "the arrays", seconds: float = 10.0) ->
     first: dict[tuple[str, str], tuple[int, int, str]] = {}
     for process, held in enumerate(parts):
         for where, part, device, digest in held:
+            # pyrefly: ignore[no-matching-overload]
             before = first.setdefault((where, part), (process, device, digest))
             if before[2] != digest:
+                # pyrefly: ignore[bad-argument-type]
                 here, there = _holder(before[0], before[1]), _holder(process, device)
                 what = f"{name}{where}[{part}] should be the same everywhere, and is not"
                 raise ReplicasDiffer(f"{what}: {here} holds other values than {there}")

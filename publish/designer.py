@@ -129,6 +129,7 @@ def plans() -> dict[str, dict[str, object]]:
 def models() -> dict[str, dict[str, object]]:
     """Of each model what the formulas need, without a batch."""
     every = {"book": BOOK} | {name: shape.model(1, 1, scores=True) for name, shape in SHAPES.items()}
+    # pyrefly: ignore[bad-return]
     return {name: asdict(of) for name, of in every.items()}
 
 

@@ -134,7 +134,8 @@ def _brought(project: dict, extras: Iterable[str], projects: list[dict]) -> set[
             continue
         done.add((of["name"], extra))
         for row in of.get("optional-dependencies", {}).get(extra, []) if extra else of["dependencies"]:
-            name, inner = re.match(r"([\w.-]+)(?:\[([^\]]*)\])?", row).groups("")  # pyright: ignore
+            # pyrefly: ignore[missing-attribute]
+            name, inner = re.match(r"([\w.-]+)(?:\[([^\]]*)\])?", row).groups("")
             found.add(_plain(name))
             if _plain(name) in own:
                 waiting += [(own[_plain(name)], each.strip()) for each in ("", *inner.split(","))]

@@ -166,6 +166,7 @@ def demo_cells(demo: Path) -> dict[str, str]:
 def _cells(demo: Path, text: str) -> dict[str, str]:
     cells: dict[str, str] = {}
     above = f"\n{text}".partition("\n# %%")[0]
+    # pyrefly: ignore[missing-attribute]
     for number, cell in enumerate(jupytext.reads(text, fmt="py:percent").cells):
         if cell.cell_type != "code":
             continue

@@ -244,6 +244,7 @@ def conclude(check: Check, answer: Sequence[ProcessResult]) -> Verdict:
     verdict, spec, solution = check.verdict, check.spec, check.cached.solution or []
     machine = check.settings.machine
     if machine and (error := reference.last_words(spec, solution) or reference.fault(spec, solution)):
+        # pyrefly: ignore[missing-attribute]
         why = own_devices.too_few(spec, machine, error.partition("\n")[0])
         return settle(verdict, "skipped", why.key, **why.values)
     if spec.processes > 1 and not all(r.ready for r in solution):

@@ -66,6 +66,7 @@ def explain(spec: Exercise, verdict: Verdict, limit: float, memory: float, lang:
     moved = [say("unmoved", lang, places=_either(verdict.unmoved, lang))] if verdict.unmoved else []
     moved += [_other_calls(each, lang) for each in verdict.calls]
     beside = [] if verdict.mistake or verdict.likely or verdict.together else _right_on(spec, verdict, called, lang)
+    # pyrefly: ignore[no-matching-overload]
     return "\n".join(filter(None, [first, *moved, *called, *seen, *beside, last, *where, *lost]))
 
 

@@ -88,6 +88,7 @@ class Member:
         """Exit code; minus the signal that ended it. What the program said itself outweighs how its exit went on."""
         own = self.report.get("done")
         if own or (own == 0 and self.popen.returncode in (-signal.SIGKILL, -ASK)):
+            # pyrefly: ignore[bad-return]
             return own
         return self.popen.returncode if self.popen.returncode is not None else -signal.SIGKILL
 

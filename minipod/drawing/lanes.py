@@ -56,6 +56,7 @@ class Stage:
             there = [p for p in places if p[0] == row]
             at = [p[1] for p in there]
             lanes.append((row, self.lane("row", row, min(at), self.columns if several else max(at))))
+            # pyrefly: ignore[bad-argument-count]
             self.wires.append(partial(self._bus, "row", *lanes[-1], there, look, source, trunk))
         if trunk is not None:
             self.wires.append(partial(self._trunk, trunk, lanes, look))

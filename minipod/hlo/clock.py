@@ -109,4 +109,4 @@ class Clock:
 
     def _spend(self, one: Timeline) -> None:
         for name, seconds in vars(one).items():
-            self.spent[name] += seconds  # pyright: ignore[reportArgumentType]: Counters count floats as well
+            self.spent[name] += seconds  # type: ignore: Counters count floats as well

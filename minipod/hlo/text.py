@@ -164,6 +164,7 @@ def reading(line: Instruction) -> Iterator[None]:
     try:
         yield
     except (ValueError, LookupError, ArithmeticError) as reason:
+        # pyrefly: ignore[no-matching-overload]
         why = {KeyError: f"there is no {reason}", IndexError: "a part of it is missing"}.get(type(reason), str(reason))
         raise quoted(f"this {line.opcode} cannot be read ({why})", line.line) from None
 

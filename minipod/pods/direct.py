@@ -55,9 +55,9 @@ def compiled(
         except jax.errors.JaxRuntimeError as error:
             # Nothing has to run, so where nothing says a mesh, its devices are one.
             its = _mesh_of(*_asked(made, lowered)) or mesh or (meshes or [Mesh(np.array(devices), "devices")])[-1]
-            error.mesh = its  # pyright: ignore[reportAttributeAccessIssue]
+            error.mesh = its  # type: ignore
             found = largest.values(made.arguments, jaxpr, len(devices))
-            error.largest = found  # pyright: ignore[reportAttributeAccessIssue]
+            error.largest = found  # type: ignore
             raise
         except (ValueError, TypeError, NotImplementedError) as error:
             raise Mistake(f"{name} cannot be compiled: {type(error).__name__}: {str(error).splitlines()[0]}") from None

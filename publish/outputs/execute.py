@@ -136,6 +136,7 @@ def _recorded(page: Page, root: Path) -> Executed | None:
 def _kept(path: Path, count: int) -> Executed | None:
     """The outputs in the cache; a file that is cut short or is something else counts as none."""
     try:
+        # pyrefly: ignore[bad-argument-type]
         found = Executed(**{**json.loads(files.read(path)), "ran": 0})
         whole = len(found.outputs) == count and all("output_type" in o for cell in found.outputs for o in cell)
     except (ValueError, TypeError):

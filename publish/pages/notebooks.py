@@ -101,10 +101,13 @@ def failure_label(name: str) -> str:
 def with_outputs(src: Source) -> nbformat.NotebookNode:
     """The page as a notebook whose cells carry their outputs. Cells are the page's own, whatever the edition."""
     notebook = jupytext.reads(src.text, fmt="md:myst")
+    # pyrefly: ignore[missing-attribute]
     notebook.metadata.pop("jupytext", None)
+    # pyrefly: ignore[missing-attribute]
     notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}
     code = iter(zip(src.page.cells, src.executed.outputs, strict=True))
     count = drawn = 0
+    # pyrefly: ignore[missing-attribute]
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"
         if cell.cell_type != "code":
@@ -117,6 +120,7 @@ def with_outputs(src: Source) -> nbformat.NotebookNode:
         for output in outputs:
             drawn += figures.OPEN in "".join(output.get("data", {}).get("text/html", ""))
             cell.outputs.append(nbformat.from_dict(_output(output, src, count, written.name, drawn)))
+    # pyrefly: ignore[bad-return]
     return notebook
 
 

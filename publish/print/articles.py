@@ -58,7 +58,8 @@ def read(html: Path, edition: str, name: str, part: str = "") -> Article:
     found = re.search(r"<article\b.*?</article>", text, re.S)
     if not found:
         raise ValueError(f"{edition}/{name}.html has no article: run `make book`")
-    document: Element = tinyhtml5.parse(found[0])  # pyright: ignore[reportAssignmentType]
+    # pyrefly: ignore[bad-assignment]
+    document: Element = tinyhtml5.parse(found[0])
     article = next(e for e in document.iter() if e.tag.endswith("}article"))
     _plain_names(article)
     _clean(article)
@@ -132,6 +133,7 @@ def _clean(tree: Element) -> None:
             del child.attrib[key]
     for parent, child in parents(tree):
         if child.tag == "span" and child.get("class") == "pre":  # one for each word of a name
+            # pyrefly: ignore[no-matching-overload]
             put(parent, child, *filter(None, [child.text or "", *child]))
 
 

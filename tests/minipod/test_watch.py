@@ -59,7 +59,7 @@ def beat(process: int, processes: int = 4, **but: object) -> Beat:
     well = Beat(
         process, processes, f"host{process // 2}", 1, 100, 1.0, 0.0, "together", 9, 8, 0.3, False, SUM, READ, 0.4, 0.01
     )
-    return replace(well, **but)  # pyright: ignore[reportArgumentType]
+    return replace(well, **but)  # type: ignore
 
 
 def waits(process: int, processes: int = 4, **but: object) -> Beat:

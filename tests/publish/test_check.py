@@ -1,8 +1,5 @@
 """`make check`: one line a finding, of every kind there is; a note is none."""
 
-import json
-import subprocess
-
 import pytest
 
 from publish import check, house
@@ -10,31 +7,15 @@ from publish.page import ROOT
 from publish.sync import Result
 from publish.text import style
 
-PYRIGHT = {
-    "file": str(ROOT / "publish/x.py"),
-    "range": {"start": {"line": 4}},
-    "severity": "error",
-    "message": "No\n  such",
-    "rule": "r",
-}
-POPEN = subprocess.Popen
-
 
 @pytest.fixture
 def quiet(monkeypatch):
-    """All looks but that of pyright, whose answer is given; each finds nothing."""
-    monkeypatch.setattr(check, "BIN", ROOT / "nowhere")
-    monkeypatch.setattr(check, "code", lambda: iter([]))
-    monkeypatch.setattr(check, "layout", lambda: iter([]))
+    """Each look finds nothing."""
+    for look in ("code", "layout", "types"):
+        monkeypatch.setattr(check, look, lambda: iter([]))
     monkeypatch.setattr(house, "faults", lambda root: iter([]))
     monkeypatch.setattr(check.sync, "check", lambda: Result({}, [], []))
     monkeypatch.setattr(style, "check", lambda: ([], {}))
-
-    def answer(said):
-        monkeypatch.setattr(check.subprocess, "Popen", lambda command, **how: POPEN(["echo", said], **how))
-
-    answer(json.dumps({"generalDiagnostics": []}))
-    return answer
 
 
 def test_where_nothing_is_to_be_mended_one_line_says_so(quiet, capsys):
@@ -43,29 +24,23 @@ def test_where_nothing_is_to_be_mended_one_line_says_so(quiet, capsys):
 
 
 def test_each_finding_is_a_line_and_what_is_left_out_is_a_note(quiet, capsys, monkeypatch):
-    quiet(json.dumps({"generalDiagnostics": [PYRIGHT]}))
     stale = {ROOT / "README.md": ("", "README.md: a\nREADME.md: b")}
     monkeypatch.setattr(check.sync, "check", lambda: Result(stale, ["ch17: no page"], ["ch03: title.en is missing"]))
     monkeypatch.setattr(house, "faults", lambda root: iter(["minipod/a.py:1: up"]))
     monkeypatch.setattr(style, "check", lambda: ([style.Found("p.md:3", "上路", "上路了。", "发送")], {}))
     monkeypatch.setattr(check, "code", lambda: iter(["a.py:1:1: F401"]))
+    monkeypatch.setattr(check, "types", lambda: iter(["b.py:5: no such [r]"]))
     assert check.main([]) == 1
     assert capsys.readouterr().out.splitlines()[:-1] == [
         "a.py:1:1: F401",
+        "b.py:5: no such [r]",
         "minipod/a.py:1: up",
         "note: not yet in both languages: ch03: title.en is missing",
         "ch17: no page",
         "README.md: a: run `make sync`",
         "README.md: b: run `make sync`",
         "p.md:3: 上路: «上路了。»; say 发送",
-        "publish/x.py:5: No such (r)",
     ]
-
-
-def test_without_pyright_the_others_count(quiet, capsys):
-    quiet("")
-    assert check.main([]) == 0
-    assert capsys.readouterr().out.startswith("note: types are not looked at: pyright could not fetch its program")
 
 
 def test_a_file_that_cannot_be_read_is_a_line(quiet, capsys, monkeypatch):
@@ -77,9 +52,12 @@ def test_a_file_that_cannot_be_read_is_a_line(quiet, capsys, monkeypatch):
     assert capsys.readouterr().out.startswith("what comes after this cannot be read: invalid syntax (<unknown>, line 3")
 
 
-def test_what_ruff_says_is_a_line_each(tmp_path, monkeypatch):
+def test_what_the_tools_say_is_a_line_each(tmp_path, monkeypatch):
     monkeypatch.setattr(check, "ROOT", tmp_path)
     (tmp_path / "one.py").write_text("import os\n\nx = [1,2]\n")
+    (tmp_path / "two.py").write_text('x: int = "a"\n')
+    (tmp_path / "pyproject.toml").write_text("[tool.pyrefly]\nproject-includes = ['two.py']\n")
+    assert [line.partition(": ")[0] for line in check.types()] == ["two.py:1"]
     assert [line.partition(": ")[0] for line in check.code()] == ["one.py:1:8"]
     assert list(check.layout()) == ["one.py: is laid out otherwise: run `make format`"]
     (tmp_path / "ruff.toml").write_text("line-length = 'x'\n")

@@ -14,7 +14,7 @@ def some(p: Pair) -> Message | None:
     whole = box(np.ones_like(bad))
     where = box(bad)
     within: Message = Message("throughout") if where == whole else Message("within", {"where": where})
-    count = {"bad": int(bad.sum()), "all": bad.size, "where": where, "within": within}
+    count: dict[str, object] = {"bad": int(bad.sum()), "all": bad.size, "where": where, "within": within}
     for look in (_ends, _edges, _padding):
         if said := look(p, bad):
             return said
