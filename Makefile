@@ -66,8 +66,11 @@ format: env  ## lay out the code: 80 columns in lessons/ and solutions/, 120 els
 # environment says of bytecode.
 # SINCE=main: what a change since then can affect (tests/support/since.py); all of it runs before a change lands.
 # As root it first installs the programs that some tests use from the system, and says which and why: SYSTEM=no does not.
-test: env check  ## style, types, pages, lessons, tools; SINCE=main: what a change since then can affect
+# While `make check` is at work on one core, another reads all tests: pytest rewrites them once, and not in each worker.
+test: env  ## style, types, pages, lessons, tools; SINCE=main: what a change since then can affect
 	@sh .ci/system $(if $(filter no,$(SYSTEM)),--missing)
+	@$(if $(SINCE),,env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest tests --collect-only -qq >/dev/null 2>&1 &) \
+		$(BIN)/python -m publish.check; said=$$?; wait; exit $$said
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest tests -m "$(CHOSEN)" -n $(WORKERS) --dist worksteal -rs --durations=25 \
 		$(if $(SINCE),--since '$(SINCE)')
 
