@@ -30,9 +30,7 @@ def made():
         lambda: np.array(jax.devices()),
         lambda: np.array(jax.devices("tpu")),
         lambda: jax.make_mesh((8,), ("data",)).devices,
-        lambda: jax.make_mesh((8,), ("data",), devices=None).devices,
         lambda: mesh_utils.create_device_mesh((jax.device_count(),)),
-        lambda: mesh_utils.create_device_mesh((8,), None),
         lambda: mesh_utils.create_device_mesh((8,), devices=jax.devices()),
     ],
 )
