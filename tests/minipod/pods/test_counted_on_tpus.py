@@ -7,7 +7,7 @@ from jax import NamedSharding, P, lax
 
 from minipod import pods
 from minipod.hlo import text, work
-from minipod.pods import compiler, facts
+from minipod.pods import compiler
 
 pytestmark = pytest.mark.skipif(bool(compiler.missing("tpu")), reason="libtpu and flatbuffers are not installed")
 MESH = {"x": 2, "y": 2}
@@ -98,29 +98,3 @@ def test_plain_attention_has_both_of_its_products_though_the_compiler_makes_a_ke
 
     _, found = alone(attention, array((2, 4, 512, 64)), array((2, 4, 1024, 64)), array((2, 4, 1024, 64)))
     assert sum(found.flops.values()) == 2 * 2 * 2 * 4 * 512 * 1024 * 64 and found.unseen == {}
-
-
-def test_a_loop_over_tokens_counts_as_often_as_it_may_at_most():
-    def f(x, w):
-        def step(state):
-            i, x, done = state
-            x = jnp.tanh(x @ w)
-            return i + 1, x, done | (x[:, 0] > 0.5)
-
-        return lax.while_loop(lambda s: (s[0] < 64) & ~jnp.all(s[2]), step, (0, x, jnp.zeros(8, bool)))
-
-    plan, found = counted(f, array((8, 512)), array((512, 512)))
-    assert found.flops == {"bf16": 64 * 2 * 8 * 512 * 512} and found.loops == {"at most": 1}
-    assert facts.read(text.parse(plan.text), MESH)["loops"] == {"at most": 1}
-
-
-def test_products_that_no_matrix_unit_makes_come_out_under_their_type():
-    kinds = {"s32": jnp.int32, "u32": jnp.uint32, "f8e4m3fn": jnp.float8_e4m3fn, "s4": jnp.int4, "u4": jnp.uint4}
-
-    def f(*arrays):
-        return [
-            lax.dot(x, x, preferred_element_type=jnp.float32 if "float" in str(x.dtype) else jnp.int32) for x in arrays
-        ]
-
-    _, found = counted(f, *[array((256, 256), kind) for kind in kinds.values()])
-    assert found.flops == dict.fromkeys(kinds, 2 * 256**3)

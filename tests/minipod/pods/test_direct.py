@@ -17,7 +17,6 @@ from minipod.pods.command import Wanted, run
 
 pytestmark = pytest.mark.skipif(bool(compiler.missing("tpu")), reason="libtpu and flatbuffers are not installed")
 FILE = planned_programs.__file__
-MIB = 2**20
 
 
 @pytest.fixture(autouse=True)

@@ -60,3 +60,17 @@ def test_damaged_text_is_read_or_refused_in_one_sentence():
 @pytest.mark.parametrize("seed", [100, 101, *rarely(*range(102, 110))])
 def test_five_thousand_damaged_texts_are_read_or_refused_in_one_sentence(seed):
     assert min(judged(9, seed).values()) > 90
+
+
+def test_a_text_that_is_cut_off_is_refused():
+    for name, whole in recordings().items():
+        chance = Random(name)
+        lines = whole.rstrip().splitlines(keepends=True)
+        for cut in chance.sample(range(1, len(lines)), min(3, len(lines) - 1)):
+            with pytest.raises(ValueError, match="not the whole text of a compiled program"):
+                traffic.read("".join(lines[:cut]))
+            with pytest.raises(ValueError, match="not the whole text of a compiled program"):
+                traffic.read("".join(lines[cut:]))
+        for _ in range(3):
+            with pytest.raises(ValueError, match="not the whole text|a bracket is never closed|is not «name ="):
+                traffic.read(whole[: chance.randrange(len(whole.rstrip()))])

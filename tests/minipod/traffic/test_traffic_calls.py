@@ -41,6 +41,12 @@ def sent(text: str) -> list[tuple[str, int, int | None]]:
             "%v = ((f32[4]), f32[4], s32[]) async-update(%u), calls=%f",
             "%b = f32[4] async-done(%v), calls=%f",
         ],
+        # as libtpu 0.0.52 does: the start has no operands yet
+        [
+            '%s = ((), f32[4], s32[]) custom-call-start(), custom_call_target="later", called_computations={%f}',
+            "%u = ((f32[4]), f32[4], s32[]) custom-call-update(%s, %p)",
+            "%b = f32[4] custom-call-done(%u)",
+        ],
         ["%s = ((f32[4]), f32[4], s32[]) fusion-start(%p), kind=kLoop, calls=%f", "%b = f32[4] fusion-done(%s)"],
         ["%b = f32[4] brand-new(%p), somewhere={before={%g}, then={%f}}"],
         ["%b = f32[4] call(%p), to_apply=%f, control-predecessors={%f, %g}"],

@@ -133,30 +133,18 @@ UNSEEN = 'custom-call(%p), custom_call_target="?"'
     "times, arguments, more",
     [
         (7, ("s32", 0, 2, 9), {"direction": "EQ", "settings": NOTE}),  # the compiler's own word is taken
-        # every direction, and the counter on either side
-        (len(range(0, 9, 2)), ("s32", 0, 2, 9), {}),
-        (len(range(0, 8 + 1, 2)), ("s32", 0, 2, 8), {"direction": "LE"}),
+        # the counter on either side, and falling below zero
         (len(range(0, 9, 2)), ("s32", 0, 2, 9), {"test": "compare(%k, %i), direction=GT"}),
-        (len(range(0, 8, 2)), ("s32", 0, 2, 8), {"direction": "NE"}),
-        (len(range(9, 0, -2)), ("s32", 9, 2, 0), {"direction": "GT", "op": "subtract"}),
         (len(range(-9, -17 - 1, -2)), ("s32", -9, 2, -17), {"direction": "GE", "op": "subtract"}),
         (len(range(0, 9, 2)), ("s32", 0, 2, 9), {"op": "add(%n, %i)"}),
-        (0, ("s32", 20, 2, 9), {}),
         # never ends, or ends nobody knows when
-        (None, ("s32", 0, 2, 9), {"direction": "NE"}),
-        (None, ("s32", 0, 2, -1), {"direction": "GT"}),
-        (None, ("s32", 0, 2, 9), {"op": "multiply"}),
         (None, ("s32", 0, 2, 9), {"op": "copy(%i)"}),
         (None, ("s32", UNSEEN, 2, 9), {}),
         (None, ("s32", 0, 2, UNSEEN), {}),
         # the bound is reached before the type's end, or not
         (255, ("u8", 0, 1, 255), {}),
         (None, ("u8", 0, 2, 255), {}),  # 254, 0, 2, …
-        (None, ("s8", 0, 1, 127), {"direction": "LE"}),
-        (None, ("s8", 0, -1, -128), {"direction": "GE"}),
         (128, ("s8", 0, -1, -128), {"direction": "GT"}),
-        (None, ("u8", 3, 1, 0), {"op": "subtract", "direction": "GE"}),
-        (3, ("u8", 3, 1, 0), {"op": "subtract", "direction": "GT"}),
         (None, ("u8", 250, 10, 4), {"direction": "NE"}),  # it does end: 250, 4
         (2**31 - 1, ("s32", 0, 1, 2**31 - 1), {}),
         (None, ("s32", 0, 1, 2**31 - 1), {"direction": "LE"}),
@@ -166,17 +154,10 @@ UNSEEN = 'custom-call(%p), custom_call_target="?"'
         (7, ("s32", 0, 1, 7), {"tested": "s4"}),
         (None, ("s32", 0, 1, 7), {"tested": "s4", "direction": "LE"}),  # never
         (None, ("s32", -3, 1, 5), {"tested": "u32"}),  # none
-        (5, ("s32", 0, 1, 5), {"tested": "u32"}),
-        (None, ("u8", 0, 200, 100), {"tested": "s8"}),
-        (8, ("s32", -3, 1, 5), {"tested": "s64"}),
         (None, ("s32", 0, 1, 1), {"tested": "pred", "test": "convert(%h)"}),
         # two counters, one that stands still, and directions
         (5, ("s32", 0, 1, 10), {"second": -1}),
-        (None, ("s32", 0, 1, 10), {"second": 1}),
         (1, ("s32", 4, 1, 4), {"direction": "EQ"}),
-        (0, ("s32", 4, 1, 5), {"direction": "EQ"}),
-        (None, ("s32", 4, 0, 4), {"direction": "EQ"}),
-        (0, ("s32", 4, 0, 4), {}),
         # what the condition asks besides
         (None, ("s32", 0, 1, 9), {"test": "compare(%i, %k), direction=LT, type=UNSIGNED"}),
         (None, ("s32", 0, 1, 9), {"test": "custom-call(%i), custom_call_target=\"?\""}),
