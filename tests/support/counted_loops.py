@@ -21,7 +21,7 @@ LONGEST_WIDE = 3_000  # of counters with more bits: these may end later
 class Loop:
     """`while start direction bound: start = op(start, by)`. Start or bound may be operations, op and test whole lines.
 
-    In the condition the counter may be `tested` in another type, and the bound may move by `second` each turn.
+    The counter may be `tested` or `stepped` in another type, and the bound may move by `second` each turn.
     """
 
     kind: str
@@ -30,6 +30,7 @@ class Loop:
     bound: int | str
     direction: str = "LT"
     tested: str = ""
+    stepped: str = ""
     op: str = "add"
     test: str = ""
     second: int = 0
@@ -38,20 +39,22 @@ class Loop:
 
 def times(loop: Loop) -> int | None:
     """How often its collective runs, as the bill says."""
-    kind, tested = loop.kind, loop.tested or loop.kind
+    kind, tested, stepped = loop.kind, loop.tested or loop.kind, loop.stepped or loop.kind
     state = f"({kind}[], {tested}[], f32[4])"
     start, bound = (each if "(" in str(each) else f"constant({each})" for each in (loop.start, loop.bound))
     (c,) = traffic.read(f"""HloModule test, num_partitions=8
 
 %body (s: {state}) -> {state} {{
   %s = {state} parameter(0)
-  %i = {kind}[] get-tuple-element(%s), index=0
+  %h = {kind}[] get-tuple-element(%s), index=0
+  %i = {stepped}[] convert(%h)
   %k = {tested}[] get-tuple-element(%s), index=1
   %x = f32[4] get-tuple-element(%s), index=2
-  %n = {kind}[] constant({loop.by})
+  %n = {stepped}[] constant({loop.by})
   %m = {tested}[] constant({loop.second})
   %l = {tested}[] {"add(%k, %m)" if loop.second else "copy(%k)"}
-  %j = {kind}[] {loop.op if "(" in loop.op else f"{loop.op}(%i, %n)"}
+  %o = {stepped}[] {loop.op if "(" in loop.op else f"{loop.op}(%i, %n)"}
+  %j = {kind}[] convert(%o)
   %a = f32[4] all-reduce(%x), {GROUPS}
   ROOT %t = {state} tuple(%j, %l, %a)
 }}
@@ -88,11 +91,13 @@ def drawn(random: Random) -> Loop:
     near = [max(low, -3), 0, 1, 7, min(high, 200), low, low + 1, low + 3, high, high - 1, high - 4]
     start, op = random.choice(near), random.choice(("add",) * 5 + ("subtract",) * 3 + ("multiply",))
     by = random.choice((1, 1, 1, 2, 3, 5, 7, 16, 257 % (high + 1), 100, 0))
+    stepped = random.choice([*BITS]) if random.random() < 0.15 else kind
     far = start + random.choice((0, 1, 2, 9, 40, 100, 199)) * by * (1 if op == "add" else -1) + random.choice((0, 0, 1))
     tested = random.choice([*BITS]) if random.random() < 0.3 else kind
     fitting = ("GT", "GE", "NE") if op == "subtract" else ("LT", "LE", "NE")
     return Loop(
-        kind, start, by, wrapped(random.choice((far, far, far, *near)), tested), tested=tested, op=op,
+        kind, start, wrapped(by, stepped), wrapped(random.choice((far, far, far, *near)), tested),
+        tested=tested, stepped=stepped, op=op,
         direction=random.choice(fitting) if random.random() < 0.8 else random.choice([*TESTS]),
         second=wrapped(random.choice((-1, 1, 3)), tested) if random.random() < 0.1 else 0,
     )  # fmt: skip
@@ -118,5 +123,6 @@ def turns(loop: Loop) -> tuple[int | None, bool]:
         if not TESTS[loop.direction](cut(i, loop.tested), bound):
             return len(seen), cuts
         seen.add((i, bound))
-        i, bound = cut(STEPS[loop.op](i, int(loop.by)), loop.kind), cut(bound + loop.second, loop.tested)
+        next_ = cut(STEPS[loop.op](cut(i, loop.stepped), int(loop.by)), loop.stepped)
+        i, bound = cut(next_, loop.kind), cut(bound + loop.second, loop.tested)
     return None, cuts
