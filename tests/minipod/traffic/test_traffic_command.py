@@ -35,14 +35,7 @@ def test_a_loop_of_a_kind_not_seen_before_is_a_question_mark_and_a_sentence(caps
 
 
 @pytest.mark.parametrize(
-    ("known", "new"),
-    [
-        ("collective-permute-start(", "collective-shuffle-start("),
-        ("source_target_pairs={", "peers={"),
-        ("f32[", "f21["),
-        (" while(", " while "),
-        ("source_target_pairs={{0,1}", "source_target_pairs={{zero,one}"),
-    ],
+    ("known", "new"), [("collective-permute-start(", "collective-shuffle-start("), (" while(", " while ")]
 )
 def test_text_of_a_compiler_not_seen_before_is_one_sentence(known, new, capsys, tmp_path):
     assert known in RING
