@@ -137,6 +137,7 @@ def turns(program: str) -> int | None:
         (("select(%carry, %more, %high)", "add(%high, %one)"), None),  # and grows each turn
         (("select(%carry, %more, %high)", "select(%carry, %high, %more)"), None),
         (("compare(%next, %low), direction=LT", "compare(%low, %next), direction=LT"), None),
+        (("compare(%signed, %nothing), direction=LT", "compare(%signed, %nothing), direction=GE"), None),
         (("%start = u32[] constant(2)", "%start = u32[] constant(4294967295)"), 0),
         (("add(%low, %one)", "subtract(%low, %one)"), None),  # wraps
     ],

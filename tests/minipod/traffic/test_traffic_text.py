@@ -172,6 +172,7 @@ def test_a_counter_is_read_where_it_cannot_wrap_and_its_loop_is_unknown_elsewher
     "line",
     [
         "%a = f32[4] all-reduce(%p), replica_groups=everyone, channel_id=1, use_global_device_ids=true",
+        "%a = f32[4] all-reduce(%p), replica_groups=mesh {'z'}, channel_id=1, use_global_device_ids=true",
         "%a = f32[4] all-reduce(%p), replica_groups=mesh['x'=8] {'z'}, channel_id=1, use_global_device_ids=true",
         "%a = f32[4] all-reduce(%p), channel_id=1",
         "%a = f32[4] all-reduce(%nobody), " + GROUPS,
