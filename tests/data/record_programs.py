@@ -29,22 +29,7 @@ from jax.experimental import topologies  # noqa: E402
 from jax.sharding import Mesh, NamedSharding  # noqa: E402
 from jax.sharding import PartitionSpec as P  # noqa: E402
 
-# What XLA must know of an H100; the figures are NVIDIA's data sheet's.
-H100 = """
-gpu_device_info {
-  threads_per_block_limit: 1024  threads_per_warp: 32  threads_per_core_limit: 2048
-  shared_memory_per_block: 49152  shared_memory_per_core: 233472  shared_memory_per_block_optin: 232448
-  core_count: 132  fpus_per_core: 128  clock_rate_ghz: 1.98
-  block_dim_limit_x: 2147483647  block_dim_limit_y: 65535  block_dim_limit_z: 65535
-  memory_bandwidth: 3352320000000  l2_cache_size: 52428800  device_memory_size: 84942979072
-  registers_per_core_limit: 65536  registers_per_block_limit: 65536
-  cuda_compute_capability { major: 9 }
-}
-platform_name: "CUDA"
-dnn_version_info { major: 9 minor: 10 patch: 0 }
-device_description_str: "NVIDIA H100 80GB HBM3"
-"""
-
+from minipod.pods.slices import GENERATIONS  # noqa: E402
 
 SLICE = "tpu7x:2x2x1" if KIND.startswith("tpu7x") else "v5e:2x4"
 
@@ -53,7 +38,7 @@ def devices(slice_name: str = SLICE) -> list:
     if KIND.startswith("tpu"):
         return topologies.get_topology_desc(platform="tpu", topology_name=slice_name).devices
     if KIND == "gpu":
-        return topologies.get_topology_desc("", "cuda", target_config=H100, topology="1x1x8").devices
+        return topologies.get_topology_desc("", "cuda", topology="1x1x8", **dict(GENERATIONS["h100"].options)).devices
     return jax.devices()
 
 

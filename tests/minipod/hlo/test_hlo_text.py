@@ -43,22 +43,16 @@ def test_a_bracket_that_is_never_closed_is_said_of_its_own_line(change, line):
     assert line in str(said.value) and "\n" not in str(said.value)
 
 
-def alone():
+def test_of_programs_for_one_device_the_compiled_one_is_told_from_the_lowered_one():
+    """JAX 0.10 leaves the partitioner's words in it: `xla.sdy.meshes`, `xla.sdy.sharding`."""
     mesh = jax.make_mesh((1,), ("x",), devices=jax.devices()[:1])
     over = jax.shard_map(lambda x: lax.psum(2 * x, "x"), mesh=mesh, in_specs=P("x"), out_specs=P())
     sharding = jax.sharding.NamedSharding(mesh, P("x"))
-    return jax.jit(over).lower(jax.ShapeDtypeStruct((8, 8), jnp.float32, sharding=sharding))
-
-
-def test_a_program_compiled_for_one_device_is_compiled():
-    """JAX 0.10 leaves the partitioner's words in it: `xla.sdy.meshes`, `xla.sdy.sharding`."""
-    assert traffic.read(alone().compile().as_text()) == []
+    alone = jax.jit(over).lower(jax.ShapeDtypeStruct((8, 8), jnp.float32, sharding=sharding))
+    assert traffic.read(alone.compile().as_text()) == []
     one = KERNEL.replace('"tpu_custom_call"', '"SPMDFullToShardShape"')
     assert traffic.read(one) == []
     with pytest.raises(ValueError, match="lowered but not compiled"):
         traffic.read(one.replace(", is_scheduled=true", ""))
-
-
-def test_a_program_lowered_for_one_device_is_not():
     with pytest.raises(ValueError, match="lowered but not compiled"):
-        traffic.read(alone().as_text("hlo"))
+        traffic.read(alone.as_text("hlo"))

@@ -26,10 +26,7 @@ def program(said: str, target: str = "tpu_custom_call", around: str = "") -> tex
 def test_a_kernel_costs_what_it_says():
     found = work.work(program(COST % (1000, 70)))
     assert found == work.Work({"kernel": 2 * 4320133120}, moved=2000, sent=140)
-
-
-def test_a_kernel_that_says_no_bytes_moves_its_operands_and_results():
-    found = work.work(program(COST % (0, 0)))
+    found = work.work(program(COST % (0, 0)))  # of bytes it says nothing: its operands and results are moved
     assert found == work.Work({"kernel": 2 * 4320133120}, moved=2 * 3 * SIZE)
 
 
@@ -55,9 +52,7 @@ def softmax(q: int, k: int, tiling: str, place: str = "", name: str = "online-so
     )
 
 
-@pytest.mark.parametrize("q, k, tiling, again", [(256, 256, "256,256", 1), (512, 1024, "512,1024", 1),
-                                                 (2048, 1024, "512,1024", 1), (2048, 2048, "1024,1024", 2),
-                                                 (2048, 4096, "512,1024", 4)])  # fmt: skip
+@pytest.mark.parametrize("q, k, tiling, again", [(256, 256, "256,256", 1), (2048, 4096, "512,1024", 4)])
 def test_the_compilers_own_softmax_is_one_product_and_reads_values_for_each_block_of_rows(q, k, tiling, again):
     scores, values, result = (2 * 2 * 4 * n for n in (q * k, k * 64, q * 64))
     product = 2 * 2 * 4 * q * k * 64
@@ -71,10 +66,9 @@ def test_a_kernel_that_somebody_names_like_it_is_unseen():
     assert work.work(softmax(256, 256, "all")).unseen == {"online-softmax": 1}
 
 
-@pytest.mark.parametrize("target", ["TopK", "lapack_sgetrf", "Sharding"])
-def test_what_is_no_kernel_is_not_named(target):
-    assert work.work(program(COST % (1000, 70), target)).unseen == {}
-    assert work.work(program(COST % (1000, 70), target)).flops == {}
+def test_what_is_no_kernel_is_not_named():
+    found = work.work(program(COST % (1000, 70), "lapack_sgetrf"))
+    assert (found.unseen, found.flops) == ({}, {})
 
 
 def test_of_branches_the_most_of_each_kernel_counts_and_a_loop_multiplies():

@@ -8,7 +8,7 @@ ROW = 2 * 512  # bytes of a row of bf16[…, 512]
 
 
 def moved(entry: str, more: str = "") -> int:
-    program = f"HloModule m, is_scheduled=true\n\n{more}\nENTRY %main () -> bf16[8] {{\n{entry}\n}}\n"
+    program = f"HloModule m, is_scheduled=true, replica_count=4\n\n{more}\nENTRY %main () -> bf16[8] {{\n{entry}\n}}\n"
     return work.work(text.parse(program)).moved
 
 
@@ -123,8 +123,7 @@ def test_collectives_between_arrays_in_fast_memory_move_nothing_in_the_large_one
     line = "all-gather(%p), replica_groups={{0,1,2,3}}, dimensions={0}"
     for given, made, rows in (("", "", 8 + 32), (":S(1)", "", 32), ("", ":S(1)", 8), (":S(1)", ":S(1)", 0)):
         entry = f"  %p = bf16[8,512]{{1,0{given}}} parameter(0)\n  ROOT %g = bf16[32,512]{{1,0{made}}} {line}"
-        program = f"HloModule m, is_scheduled=true, replica_count=4\n\nENTRY %main () -> bf16[8] {{\n{entry}\n}}\n"
-        assert work.work(text.parse(program)).moved == rows * ROW
+        assert moved(entry) == rows * ROW
 
 
 def test_the_result_of_a_collective_in_a_fusion_lies_where_that_of_the_fusion_does():
@@ -134,14 +133,8 @@ def test_the_result_of_a_collective_in_a_fusion_lies_where_that_of_the_fusion_do
             "  %g = bf16[32,512]{1,0} all-gather(%q), replica_groups={{0,1,2,3}}, dimensions={0}\n"
             f'  ROOT %r = bf16[32,512]{{1,0{made}}} custom-call(%g), custom_call_target="Keep"\n}}\n'
         )
-        entry = (
-            "  %p = bf16[8,512]{1,0} parameter(0)\n"
-            f"  ROOT %x = bf16[32,512]{{1,0{made}}} fusion(%p), kind=kCustom, calls=%f"
-        )
-        program = (
-            f"HloModule m, is_scheduled=true, replica_count=4\n\n{inside}\nENTRY %main () -> bf16[8] {{\n{entry}\n}}\n"
-        )
-        assert work.work(text.parse(program)).moved == rows * ROW
+        call = f"bf16[32,512]{{1,0{made}}} fusion(%p), kind=kCustom, calls=%f"
+        assert moved(f"  %p = bf16[8,512]{{1,0}} parameter(0)\n  ROOT %x = {call}", inside) == rows * ROW
 
 
 def test_four_hundred_updates_one_after_the_other_count_once_each():

@@ -7,13 +7,16 @@ from jax import NamedSharding, P, lax
 
 from minipod import pods
 from minipod.hlo import text, work
-from minipod.pods import compiler, facts
+from minipod.pods import compiler
 
-pytestmark = pytest.mark.skipif(
-    bool(compiler.missing("tpu")),
-    reason="libtpu and flatbuffers are not installed: pip install libtpu flatbuffers (214 MB)",
-)
+pytestmark = pytest.mark.skipif(bool(compiler.missing("tpu")), reason="libtpu and flatbuffers are not installed")
 MESH = {"x": 2, "y": 2}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def warm():
+    with pods.warm():
+        yield
 
 
 def array(shape, dtype=jnp.bfloat16):
@@ -45,9 +48,9 @@ def test_rows_of_a_table_a_slice_and_the_larger_branch():
     assert found.flops == {"bf16": 2 * 2 * 8 * 4096 * 4096}
 
 
-@pytest.mark.parametrize("layers", [3, 80])
-def test_the_stacked_weights_of_a_loop_are_read_once(layers):
+def test_the_stacked_weights_of_a_loop_are_read_once():
     """int8, cast where they are used: nothing is written of that."""
+    layers = 80
 
     def f(up, down, x):
         def layer(x, w):
@@ -79,15 +82,6 @@ def test_a_cache_that_is_written_in_place_is_read_and_one_row_of_it_written():
     assert w + cache + 6 * x <= found.moved <= w + cache + 6 * x + 2 * x + 1024
 
 
-def test_a_scatter_into_a_donated_table_reads_and_writes_its_rows():
-    def f(table, i, rows):
-        return table.at[i].add(rows)
-
-    arguments = array((65536, 512), jnp.float32), array((64,), jnp.int32), array((64, 512), jnp.float32)
-    _, found = counted(jax.jit(f, donate_argnums=0), *arguments)
-    assert 3 * 64 * 512 * 4 <= found.moved <= 3 * 64 * 512 * 4 + 1024
-
-
 def test_flash_attention_says_what_it_costs():
     from jax.experimental.pallas.ops.tpu.flash_attention import flash_attention
 
@@ -104,43 +98,3 @@ def test_plain_attention_has_both_of_its_products_though_the_compiler_makes_a_ke
 
     _, found = alone(attention, array((2, 4, 512, 64)), array((2, 4, 1024, 64)), array((2, 4, 1024, 64)))
     assert sum(found.flops.values()) == 2 * 2 * 2 * 4 * 512 * 1024 * 64 and found.unseen == {}
-
-
-def test_a_kernel_without_a_cost_is_named_whatever_its_lines_look_like():
-    from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_kernel as splash
-    from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_mask as masks
-
-    def f(q, k, v):
-        mask = masks.MultiHeadMask([masks.CausalMask((1024, 1024))] * 2)
-        return splash.make_splash_mha(mask, head_shards=1, q_seq_shards=1)(q, k, v)
-
-    plan, found = alone(f, *[array((2, 1024, 128))] * 3)
-    assert plan.silent is None and found.flops == {}
-    assert list(found.unseen.values()) == [1] and "splash" in next(iter(found.unseen))
-    assert 4 * 2 * 2 * 1024 * 128 <= found.moved
-
-
-def test_a_loop_over_tokens_counts_as_often_as_it_may_at_most():
-    def f(x, w):
-        def step(state):
-            i, x, done = state
-            x = jnp.tanh(x @ w)
-            return i + 1, x, done | (x[:, 0] > 0.5)
-
-        return lax.while_loop(lambda s: (s[0] < 64) & ~jnp.all(s[2]), step, (0, x, jnp.zeros(8, bool)))
-
-    plan, found = counted(f, array((8, 512)), array((512, 512)))
-    assert found.flops == {"bf16": 64 * 2 * 8 * 512 * 512} and found.loops == {"at most": 1}
-    assert facts.read(text.parse(plan.text), MESH)["loops"] == {"at most": 1}
-
-
-def test_products_that_no_matrix_unit_makes_come_out_under_their_type():
-    kinds = {"s32": jnp.int32, "u32": jnp.uint32, "f8e4m3fn": jnp.float8_e4m3fn, "s4": jnp.int4, "u4": jnp.uint4}
-
-    def f(*arrays):
-        return [
-            lax.dot(x, x, preferred_element_type=jnp.float32 if "float" in str(x.dtype) else jnp.int32) for x in arrays
-        ]
-
-    _, found = counted(f, *[array((256, 256), kind) for kind in kinds.values()])
-    assert found.flops == dict.fromkeys(kinds, 2 * 256**3)

@@ -16,9 +16,9 @@ ON, AXES = "v5e:2x4", {"x": 8}
 MEMORY = dict.fromkeys(("argument", "output", "alias", "temp", "peak"), 2**20)
 
 
-def planned(text: str):
-    found = facts({"text": text, "memory": MEMORY, "silent": None}, slice_of(ON), mesh(ON, **AXES))
-    return plan("program", ON, mesh(ON, **AXES), found, {"jax": "0"})
+def planned(text: str, on: str = ON, axes=AXES, **more):
+    found = facts({"text": text, "memory": MEMORY, "silent": None}, slice_of(on), mesh(on, **axes), **more)
+    return plan("program", on, mesh(on, **axes), found, {"jax": "0"})
 
 
 def unknown_loop(text: str) -> str:
@@ -58,13 +58,8 @@ def test_a_loop_of_unknown_length_counts_once_and_the_facts_say_so():
     assert (known["loops"], unknown["loops"]) == ({}, {"once": 1}) and "silent" not in unknown
     assert [c["times"] for c in known["collectives"]] == [7] and [c["times"] for c in unknown["collectives"]] == [1]
     assert json.loads(json.dumps(unknown)).keys() == set(READ)
-
-
-def test_collectives_of_a_loop_that_nothing_says_is_counted_once_have_no_times():
-    text = unknown_loop((DATA / "tpu-ring.hlo").read_text())
-    strange = text.replace("%param.3 = f32[", "%param.3 = q9[")
-    found = read(parse(strange), AXES)
-    assert strange != text and "loops" not in found and [c["times"] for c in found["collectives"]] == [None]
+    strange = read(parse(unknown_loop(text).replace("%param.3 = f32[", "%param.3 = q9[")), AXES)
+    assert "loops" not in strange and [c["times"] for c in strange["collectives"]] == [None]  # nothing says it is one
 
 
 def test_what_one_part_does_not_understand_the_others_do():
@@ -104,9 +99,7 @@ def test_what_goes_to_the_host_takes_its_time_and_can_be_the_bound():
 
 
 def test_where_no_source_says_how_fast_the_host_is_nothing_is_the_bound():
-    axes = {"x": 8}
-    found = facts({"text": OFFLOADED, "memory": MEMORY, "silent": None}, slice_of("7x:2x2x1"), mesh("7x:2x2x1", **axes))
-    made = plan("program", "7x:2x2x1", mesh("7x:2x2x1", **axes), found, {"jax": "0"})
+    made = planned(OFFLOADED, "7x:2x2x1")
     assert made.seconds.host is None and made.bound is None and made.data()["seconds"]["host"] is None
     said = "TPU7x has no figure for the speed of 8,388,608 bytes to and from the host's memory: they are not counted"
     assert any(said in note for note in made.notes)
@@ -117,17 +110,14 @@ def test_a_loop_of_unknown_length_counts_as_often_as_the_reader_says():
     known, told = read(parse((DATA / "tpu-ring.hlo").read_text()), AXES), read(parse(text), AXES, passes=7)
     assert told["loops"] == {"7 times": 1} and told["collectives"] == known["collectives"]
     assert (told["flops"], told["moved"]) == (known["flops"], known["moved"])
-    found = facts({"text": text, "memory": MEMORY, "silent": None}, slice_of(ON), mesh(ON, **AXES), passes=7)
-    made = plan("program", ON, mesh(ON, **AXES), found, {"jax": "0"})
+    made = planned(text, passes=7)
     assert "loops that run an unknown number of times, counted 7 times, as --passes says: 1" in made.notes
     assert made.bound and not made.seconds.most_of and "at least" not in str(made)
     assert made.estimate == planned((DATA / "tpu-ring.hlo").read_text()).estimate != planned(text).estimate
 
 
 def test_axes_of_one_device_do_not_fill_the_table_where_there_are_many():
-    axes = dict(zip("abcdef", (1, 8, 1, 1, 1, 1), strict=True))
-    found = facts({"text": OFFLOADED, "memory": MEMORY, "silent": None}, slice_of(ON), mesh(ON, **axes))
-    made = plan("program", ON, mesh(ON, **axes), found, {"jax": "0"})
+    made = planned(OFFLOADED, axes=dict(zip("abcdef", (1, 8, 1, 1, 1, 1), strict=True)))
     assert made.title == f"program on {ON} (b=8)" and "sent along b" in str(made) and "sent along a" not in str(made)
 
 

@@ -9,7 +9,7 @@ import pytest
 from jax.experimental import mesh_utils
 from jax.sharding import Mesh
 
-from minipod.pods import absent, compile_process
+from minipod.pods import absent, compile_process, largest
 from minipod.pods.on_slice import on_slice
 
 PROGRAM = """
@@ -30,9 +30,7 @@ def made():
         lambda: np.array(jax.devices()),
         lambda: np.array(jax.devices("tpu")),
         lambda: jax.make_mesh((8,), ("data",)).devices,
-        lambda: jax.make_mesh((8,), ("data",), devices=None).devices,
         lambda: mesh_utils.create_device_mesh((jax.device_count(),)),
-        lambda: mesh_utils.create_device_mesh((8,), None),
         lambda: mesh_utils.create_device_mesh((8,), devices=jax.devices()),
     ],
 )
@@ -71,3 +69,12 @@ def test_what_does_not_fit_says_its_mesh(how, tmp_path: Path, monkeypatch):
     answer = compile_process.of_file(lambda *_: None, **of)
     assert answer.keys() >= {"full", "largest"} and answer["axes"] == {"rows": 4, "columns": 2}, answer
     assert {*answer["devices"]} == {d.id for d in jax.devices()}
+
+
+def test_values_stand_before_the_arguments_that_are_smaller_than_their_share():
+    x, b = jax.ShapeDtypeStruct((1024,), jax.numpy.float32), jax.ShapeDtypeStruct((100,), jax.numpy.float32)
+    traced = jax.jit(lambda x, b: (x[:, None] + x).sum() + b).trace(x, b)
+    found = largest.values((x, b), traced.jaxpr, 8)
+    sizes = [(each["bytes"], each["whole"]) for each in found["largest"]]
+    assert found["arguments"] == 4 * 1124
+    assert sizes == [(4 * 1024**2, True), (4 * 1024, False), (4 * 100, False)]

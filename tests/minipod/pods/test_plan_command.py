@@ -27,16 +27,13 @@ def plan(capsys, program, on="v5e:2x2", mesh="data=4", *more):
     return code, said.out, said.err
 
 
-def test_a_recorded_plan_is_a_table(capsys):
+def test_a_recorded_plan_is_a_table_and_fsdp_fits_where_data_parallelism_does_not(capsys):
+    """24 GiB of parameters on eight chips of 16 GiB."""
     code, out, err = plan(capsys, f"{LARGE}:fsdp", "v5e:2x4", "data=8")
     assert (code, err) == (0, "")
     lines = [line.split("  ")[0] for line in out.splitlines()]
     assert {"fits", "arguments", "limit", "sent along data", "bound by"} <= {*lines}
     assert out.splitlines()[-1].startswith("recorded with jax ")
-
-
-def test_fsdp_fits_where_data_parallelism_does_not(capsys):
-    """24 GiB of parameters on eight chips of 16 GiB."""
     code, out, err = plan(capsys, f"{LARGE}:fsdp", "v5e:2x4", "data=8", "--json")
     fits = json.loads(out)
     assert code == 0 and fits["fits"] and "recorded" in err
@@ -55,15 +52,8 @@ def test_fsdp_fits_where_data_parallelism_does_not(capsys):
     "program, on, mesh, said",
     [
         ("product", "v5e:9x9", "data=4", "no slice of v5e is 9x9: 1x1, "),
-        ("product", "h200:8", "data=8", "no slice is called 'h200:8'"),
         ("product", "v5e:2x2", "data=3", "v5e:2x2 has 4 devices, and the axes data=3 multiply to 3"),
-        ("product", "v5e-12", "data=4", "no slice of v5e has the number 12, which counts chips: 1, 4, 8"),
-        (
-            "product",
-            "6xv5e:2x2",
-            "data=4,model=6",
-            "data=4, model=6 cannot be laid on 6xv5e:2x2: the first axes go over",
-        ),
+        ("product", "6xv5e:2x2", "data=4,model=6", "data=4, model=6 cannot be laid on 6xv5e:2x2: the first axes go "),
         ("product", "v5e:2x2", "4", "'4' are no mesh axes: each is a name and a size, once, such as data=4,model=4"),
         ("product", "v5e:2x2", "data=2,data=2", "'data=2,data=2' are no mesh axes"),
         ("gone", "v5e:2x2", "data=4", "pod_programs.py cannot be imported: it has no function gone"),
@@ -79,17 +69,10 @@ def test_a_mistake_is_one_sentence(capsys, program, on, mesh, said):
     assert (code, out) == (2, "") and err.startswith(f"minipod: {said}") and err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    "program, said",
-    [
-        ("no_such_file.py:product", "no_such_file.py: there is no such file"),
-        ("large.py", "'large.py' is not FILE.py:NAME"),
-        (":fsdp", ": there is no such file"),
-    ],
-)
-def test_a_program_that_is_none_is_one_sentence(capsys, program, said):
-    code, out, err = plan(capsys, program)
-    assert code == 2 and said in err and err.count("\n") == 1
+def test_a_program_that_is_none_is_one_sentence(capsys):
+    for program, said in (("no_such.py:product", "no_such.py: there is no such file"), ("large.py", "is not FILE.py:")):
+        code, _, err = plan(capsys, program)
+        assert code == 2 and said in err and err.count("\n") == 1
 
 
 def test_two_programs_may_each_have_a_module_of_the_same_name(tmp_path, monkeypatch):

@@ -47,20 +47,18 @@ def test_it_says_of_what_and_when():
     assert all(row["source"].startswith(f"{row['model']}/README.md:") and row["differs"] for row in ROWS.values())
 
 
-@pytest.mark.parametrize("key", ROWS)
-def test_what_is_published_is_what_the_readme_prints(key):
-    row = ROWS[key]
-    where = row["mesh"][0], row["batch"]
-    if row["kind"] in ("prefill", "splash"):
-        assert row["published"] == PREFILL[where]
-    elif row["length"] != 8192:
-        assert row["published"] == pytest.approx(1 / TOKENS[row["model"], *where], rel=1e-3)
+def test_what_is_published_is_what_the_readme_prints():
+    for key, row in ROWS.items():
+        where = row["mesh"][0], row["batch"]
+        if row["kind"] in ("prefill", "splash"):
+            assert row["published"] == PREFILL[where], key
+        elif row["length"] != 8192:
+            assert row["published"] == pytest.approx(1 / TOKENS[row["model"], *where], rel=1e-3), key
 
 
-@pytest.mark.parametrize("key", ROWS)
-def test_every_estimate_lies_between_the_longest_of_the_three_and_their_sum(key):
-    least, most = max(three(ROWS[key])), sum(three(ROWS[key]))
-    assert least * 0.999 <= ROWS[key]["figures"]["seconds"] <= most * 1.001
+def test_every_estimate_lies_between_the_longest_of_the_three_and_their_sum():
+    for key, row in ROWS.items():
+        assert max(three(row)) * 0.999 <= row["figures"]["seconds"] <= sum(three(row)) * 1.001, key
 
 
 def test_what_was_measured_lies_between_them_too_or_just_above():
@@ -76,24 +74,6 @@ def test_the_estimate_is_near_what_was_measured():
     assert all(0.7 < ratio(row) < 1.0 for row in COMPARED.values())  # peaks: never slower than the machine
 
 
-def test_it_is_furthest_off_where_the_compiler_expects_most_of_what_is_no_product():
-    """With the compiler's own cycles for what is done in fast memory, the rows of large batches lose their gap."""
-    large = [row for row in ONCE.values() if row["kind"] == "decode" and row["batch"] >= 32]
-    assert all(ratio(row) < 0.9 for row in large)
-    assert all(0.9 <= ratio(row, "as_compiled") < 1.25 for row in large)
-    assert 0.95 < median(ratio(row, "as_compiled") for row in ONCE.values()) < 1.15
-
-
 def test_a_kernel_that_reads_what_is_filled_or_needed_is_faster_than_all_of_it():
     less = [ROWS[key] for key in ("llama3_1,8,2_32_8192_decode", "llama4_1,4,4_16_4096_decode")]
     assert all(row["published"] < max(three(row)) == row["figures"]["memory"] for row in less)
-
-
-def test_routing_and_attention_of_few_rows_are_what_deepseek_has_above_the_sum():
-    """Neither multiplies much. The compiler expects of them most of what is missing from the estimate."""
-    rows = [row for row in ROWS.values() if row["model"] == "deepseek_r1_jax"]
-    assert len(rows) == 2
-    for row in rows:
-        assert row["published"] > sum(three(row))
-        gap = row["published"] - row["figures"]["seconds"]
-        assert row["as_compiled"] - row["figures"]["seconds"] > 0.6 * gap

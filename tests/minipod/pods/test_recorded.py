@@ -61,16 +61,14 @@ def test_a_function_of_which_some_arguments_are_bound_has_its_recording_beside_i
     assert pods.compile(function, x).recorded
 
 
-def test_nothing_recorded_says_what_to_install(no_libtpu, tmp_path):
+def test_without_a_recording_of_this_program_it_is_said_what_to_install(no_libtpu, tmp_path):
     with pytest.raises(OSError, match="nothing is recorded for step on v5e:2x2, .* `pip install no-such-package`"):
         making.make(traced(), tmp_path)
-
-
-def test_a_recording_of_another_program_is_not_taken(no_libtpu, tmp_path):
+    with pytest.raises(OSError, match="nothing is recorded"):
+        pods.search(pod_programs.product, "v5e:2x2", [{"data": 4}])
     keep(tmp_path, program="0" * 16)
-    with pytest.raises(
-        RuntimeError, match="is of another program: `pip install no-such-package` to have this one compiled"
-    ):
+    said = "is of another program: `pip install no-such-package` to have this one compiled"
+    with pytest.raises(RuntimeError, match=said):
         making.make(traced(), tmp_path)
 
 
@@ -81,7 +79,7 @@ def test_a_recording_of_other_versions_is_taken_and_names_them(no_libtpu, tmp_pa
     assert plan.notes == [f"recorded with jax 0.1, libtpu 0.0.1, not compiled here, and JAX is {here} here"]
 
 
-@pytest.mark.parametrize("content", ["", "{", "[3]", '{"a": 1}', '[{"place": "v5e"}]'])
+@pytest.mark.parametrize("content", ["{", '[{"place": "v5e"}]'])
 def test_a_file_that_holds_no_recordings_is_named(no_libtpu, tmp_path, content):
     (tmp_path / recorded.FILE).write_text(content)
     with pytest.raises(ValueError, match="plans.json holds no recorded plans: put back the one"):
@@ -106,16 +104,9 @@ def test_a_digest_is_the_same_in_every_process():
         keep = jax.checkpoint_policies.save_only_these_names("a", "b", "c", "d", "e")
         loss = jax.checkpoint(lambda x: jnp.sin(jnp.sin(x)).sum(), policy=keep)
         x = jax.ShapeDtypeStruct((8,), "float32", sharding=jax.NamedSharding(pods.mesh("v5e:2x2", data=4), jax.P()))
-        print(recorded.digest(trace(jax.grad(loss), x)))
+        digest = recorded.digest(trace(jax.grad(loss), x))
     """
-    said = set()
-    for seed in "123":
-        env = {**os.environ, "PYTHONHASHSEED": seed}
-        said.add(subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True).stdout)
-    (one,) = said
-    assert len(one) == 17
-
-
-def test_a_search_without_libtpu_takes_recordings_too(no_libtpu):
-    with pytest.raises(OSError, match="nothing is recorded"):
-        pods.search(pod_programs.product, "v5e:2x2", [{"data": 4}])
+    exec(program, here := {})
+    command, env = [sys.executable, "-c", program + "    print(digest)"], {**os.environ, "PYTHONHASHSEED": "1"}
+    there = subprocess.run(command, env=env, capture_output=True, text=True).stdout
+    assert there.split() == [here["digest"]] and len(there) == 17

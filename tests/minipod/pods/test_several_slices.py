@@ -78,10 +78,6 @@ def test_the_layouts_of_several_slices_are_those_of_one_with_the_first_axes_over
         {"data": 2, "model": 16},
         {"data": 1, "model": 32},
     ]
-    four = pods.layouts("4xv5e:2x2", "replica", "data")
-    assert {tuple(each.values()) for each in four} == {(16, 1), (8, 2), (4, 4), (2, 8), (1, 16)}
-    for each in four:
-        assert pods.mesh("4xv5e:2x2", **each).size == 16
 
 
 def on(mesh, op, *axes):

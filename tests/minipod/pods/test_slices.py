@@ -9,15 +9,6 @@ from minipod.pods.slices import GENERATIONS
 
 
 @pytest.mark.parametrize(
-    "name, shape, chips, devices",
-    [("v5e:4x4", (4, 4), 16, 16), ("v4:8x8x8", (8, 8, 8), 512, 512), ("tpu7x:2x2x1", (2, 2, 1), 4, 8)],
-)
-def test_a_slice_has_a_shape_chips_and_devices(name, shape, chips, devices):
-    found = pods.slice_of(name)
-    assert (found.shape, found.chips, found.devices) == (shape, chips, devices)
-
-
-@pytest.mark.parametrize(
     "cloud, exact",
     [
         # docs.cloud.google.com/tpu/docs/v5e and v6e: chips. v5p and v4: TensorCores, and their tables of shapes.
@@ -62,18 +53,14 @@ def test_every_generation_is_a_chip_and_goes_to_256_chips_or_more():
 @pytest.mark.parametrize(
     "name, said",
     [
-        ("v5e:32x32", "no slice of v5e is 32x32: 1x1, 2x2, 2x4"),
         ("v5e:4x2", r"no slice of v5e is 4x2 \(the same chips are 2x4\)"),
         ("v5e", "no slice of v5e is without a shape"),
         ("v9:2x2", "no slice is called 'v9:2x2': a name is a generation"),
         ("", "no slice is called ''"),
         ("v5e:١x1", "no slice of v5e is"),
-        ("v5p:4x4x6", "no slice of v5p is 4x4x6: 2x2x1"),
         ("v5p:16x20x32", "no slice of v5p is 16x20x32: 2x2x1"),
-        ("trillium", "no slice of v6e is without a shape"),
         ("v5e-12", "no slice of v5e has the number 12, which counts chips: 1, 4, 8"),
         ("v5p-129", "no slice of v5p has the number 129, which counts TensorCores, two a chip: 8, 16.* to 17920"),
-        ("v5p-0", "no slice of v5p has the number 0"),
         ("0xv5e:4x4", "0 times v5e:4x4 cannot be planned: 1 to 6250"),
         ("9999999xv5e:4x4", "9999999 times v5e:4x4 cannot be planned"),
         ("2xh100:8", "2 times h100:8 cannot be planned: one host only"),
@@ -85,28 +72,18 @@ def test_another_name_is_answered_in_one_sentence(name, said):
     assert "\n" not in str(caught.value)
 
 
-def test_devices_are_numbered_as_libtpu_does():
-    """Seen in libtpu 0.0.52: (id, coords, process) of v5e:4x4, and the cores of 7x."""
-    seen = [
-        (0, (0, 0, 0), 0),
-        (1, (1, 0, 0), 0),
-        (4, (0, 1, 0), 0),
-        (2, (2, 0, 0), 1),
-        (8, (0, 2, 0), 2),
-        (15, (3, 3, 0), 3),
-    ]
-    found = {(d.id, d.coords, d.process_index) for d in pods.devices("v5e:4x4")}
-    assert found >= {*seen} and len(found) == 16
-    ends = [(d.id, d.coords, d.core_on_chip, d.process_index) for d in pods.devices("7x:2x2x2")]
-    assert ends[3] == (3, (1, 0, 0), 1, 0) and ends[-1] == (15, (1, 1, 1), 1, 1)
-
-
-def test_devices_of_several_slices_are_numbered_as_libtpu_does():
-    """Seen in libtpu 0.0.52 with num_slices=2."""
-    every = pods.devices("2xv5e:4x4")
-    found = {(d.id, d.coords, d.process_index, d.slice_index) for d in every}
-    assert len(found) == 32
-    assert found >= {(100001, (1, 0, 0), 0, 0), (200000, (0, 0, 0), 4, 1), (200015, (3, 3, 0), 7, 1)}
+@pytest.mark.parametrize(
+    "name, some",
+    [
+        ("v5e:4x4", {(1, (1, 0, 0), 0, 0, 0), (4, (0, 1, 0), 0, 0, 0), (15, (3, 3, 0), 0, 3, 0)}),
+        ("7x:2x2x2", {(3, (1, 0, 0), 1, 0, 0), (15, (1, 1, 1), 1, 1, 0)}),
+        ("2xv5e:4x4", {(100001, (1, 0, 0), 0, 0, 0), (200015, (3, 3, 0), 0, 7, 1)}),
+    ],
+)
+def test_devices_are_numbered_as_libtpu_does(name, some):
+    """Seen in libtpu 0.0.52; test_topologies.py asks it, where it is installed."""
+    found = {(d.id, d.coords, d.core_on_chip, d.process_index, d.slice_index) for d in pods.devices(name)}
+    assert found >= some and len(found) == pods.slice_of(name).devices
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,7 @@ LARGE = "v5p:16x16x24 v5p:16x20x28 v4:16x16x16 7x:16x24x24 v6e:16x16 v5e:16x16".
 SPLIT = [  # axes that take no whole axes of the torus, and over how many slices each goes
     ("v5e:4x4", (2, 8), (1, 1)),
     ("v5e:4x4", (8, 2), (1, 1)),
-    ("v5e:4x4", (2, 2, 4), (1, 1, 1)),
-    ("v5e:4x8", (2, 16), (1, 1)),
     ("v5e:2x4", (2, 2, 2), (1, 1, 1)),
-    ("v4:4x4x4", (2, 32), (1, 1)),
     ("v5p:4x4x12", (6, 32), (1, 1)),
     ("v6e:8x8", (32, 2), (1, 1)),
     ("2xv5e:4x4", (2, 2, 8), (2, 1, 1)),
@@ -57,16 +54,16 @@ def asked():
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize("name", [*NAMES, *LARGE])
-def test_devices_are_those_of_libtpu(asked, name):
-    ours = [
-        [d.id, [*d.coords], d.core_on_chip, d.process_index, d.slice_index, d.device_kind] for d in pods.devices(name)
-    ]
-    assert ours == sorted(asked[0][name])
+def test_devices_are_those_of_libtpu(asked):
+    for name in [*NAMES, *LARGE]:
+        ours = [
+            [d.id, [*d.coords], d.core_on_chip, d.process_index, d.slice_index, d.device_kind]
+            for d in pods.devices(name)
+        ]
+        assert ours == sorted(asked[0][name]), name
 
 
-@pytest.mark.parametrize("case", SPLIT, ids=str)
-def test_an_axis_over_part_of_a_torus_axis_lies_where_jax_lays_it(asked, case):
-    name, axes, _ = case
-    mesh = pods.mesh(name, **{f"axis{i}": size for i, size in enumerate(axes)})
-    assert [d.id for d in mesh.devices.flat] == asked[1][SPLIT.index(case)]
+def test_an_axis_over_part_of_a_torus_axis_lies_where_jax_lays_it(asked):
+    for (name, axes, _), theirs in zip(SPLIT, asked[1], strict=True):
+        mesh = pods.mesh(name, **{f"axis{i}": size for i, size in enumerate(axes)})
+        assert [d.id for d in mesh.devices.flat] == theirs, (name, axes)

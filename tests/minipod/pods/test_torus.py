@@ -36,11 +36,6 @@ def test_neighbours_on_a_mesh_axis_are_neighbours_on_the_torus(name, axes):
         assert (np.abs(np.diff(coords, axis=axis)).sum(axis=-1) == 1).all()
 
 
-def test_eight_chips_of_v5e_are_a_ring():
-    coords = np.array([d.coords for d in pods.mesh("v5e:2x4", data=8).devices])
-    assert (np.abs(coords - np.roll(coords, 1, axis=0)).sum(axis=1) == 1).all()
-
-
 def test_an_axis_that_takes_part_of_a_torus_axis_is_laid_with_gaps_along_the_other():
     """JAX gives the last axis what is whole and near: model has x and every pair in y, data steps over the pairs."""
     grid = pods.mesh("v5e:4x4", data=2, model=8).devices
@@ -64,12 +59,9 @@ def test_the_layouts_of_a_torus_are_those_of_whole_axes():
         ("v5e:4x4", {"data": 4, "model": 4}, ("data",), 1),  # a line: its end has one neighbour
         ("v5e:16x16", {"data": 16, "model": 16}, ("data",), 2),  # a ring
         ("v5e:8x16", {"data": 8, "model": 16}, ("model",), 2),  # only the longer axis closes
-        ("v5e:8x16", {"data": 8, "model": 16}, ("data",), 1),
         ("v5e:2x4", {"data": 8}, ("data",), 2),  # a corner of the board: one link along x, one along y
-        ("v5e:16x16", {"data": 256}, ("data",), 4),
         ("v4:4x4x4", {"data": 16, "model": 4}, ("data",), 4),  # two rings at once
         ("v4:2x2x4", {"data": 4, "model": 4}, ("model",), 1),  # rings come with whole cubes only
-        ("v4:2x2x2", {"data": 8}, ("data",), 3),
     ],
 )
 def test_an_all_gather_arrives_over_the_links_that_its_part_of_the_torus_has(name, axes, along, into):
@@ -106,29 +98,20 @@ def test_a_permute_goes_where_the_chips_are():
     assert traffic.seconds([ahead], "TPU v5e", snake) == pytest.approx(SIZE / 4.5e10)
 
 
-def test_devices_that_share_a_chip_have_no_time():
-    mesh = pods.mesh("7x:2x2x1", data=8)
-    with pytest.raises(ValueError, match="devices that share a chip share its links, too: the time of this all-gather"):
-        traffic.seconds([on(mesh, "all-gather", "data")], "TPU7x", mesh)
-
-
 def test_a_box_is_full_or_none():
     assert torus.box([(0, 0), (0, 1), (1, 0), (1, 1)], (4, 4)) == (2, 2)
     assert torus.box([(0, 0), (2, 0)], (4, 4)) is None
     assert torus.box([(0, 0, 0), (0, 0, 0), (1, 0, 0), (1, 0, 0)], (2, 2, 1)) == (2, 1, 1)  # two devices a chip
 
 
-@pytest.mark.parametrize("op", ["all-gather", "reduce-scatter", "all-reduce", "all-to-all", "collective-broadcast"])
-@pytest.mark.parametrize(
-    "name, axes", [("v5e:4x4", {"a": 4, "b": 4}), ("v4:4x4x4", {"a": 16, "b": 4}), ("v5e:8x16", {"a": 128, "b": 1})]
-)
-def test_a_lower_bound_is_no_more_than_the_estimate_where_there_is_one(op, name, axes):
+@pytest.mark.parametrize("name, axes", [("v4:4x4x4", {"a": 16, "b": 4}), ("v5e:8x16", {"a": 128, "b": 1})])
+def test_a_lower_bound_is_no_more_than_the_estimate_where_there_is_one(name, axes):
     mesh = pods.mesh(name, **axes)
     link = traffic.LINKS["TPU v5e" if name.startswith("v5e") else "TPU v4"]
     lies = torus.torus_of(mesh, link.closes)
-    c = on(mesh, op, "a")
-    assert lies
-    assert 0 < time_model.least(c, link, lies) <= time_model.seconds(c, link, dict(mesh.shape), lies) * (1 + 1e-9)
+    for op in ("all-gather", "reduce-scatter", "all-reduce", "all-to-all", "collective-broadcast"):
+        c = on(mesh, op, "a")
+        assert 0 < time_model.least(c, link, lies) <= time_model.seconds(c, link, dict(mesh.shape), lies) * (1 + 1e-9)
 
 
 def test_what_is_known_is_summed_and_what_is_only_bounded_is_told_apart():
@@ -152,9 +135,11 @@ def test_a_part_of_an_axis_is_called_so():
     assert note.startswith("the groups of this all-gather over part of model are no boxes of the torus 2x4")
 
 
-def test_devices_that_share_a_chip_have_a_bound_by_its_links():
+def test_devices_that_share_a_chip_have_no_time_but_a_bound_by_its_links():
     """Four chips, two links each: three quarters of what is gathered come from the others."""
     mesh = pods.mesh("7x:2x2x1", data=8)
+    with pytest.raises(ValueError, match="devices that share a chip share its links, too: the time of this all-gather"):
+        traffic.seconds([on(mesh, "all-gather", "data")], "TPU7x", mesh)
     least = traffic.at_least([on(mesh, "all-gather", "data")], "TPU7x", mesh)
     assert least.seconds == pytest.approx(SIZE * 3 / 4 / (2 * 1e11))
     exchanged = traffic.at_least([on(mesh, "all-to-all", "data")], "TPU7x", mesh)

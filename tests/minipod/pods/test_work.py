@@ -1,15 +1,11 @@
 """FLOPs, bytes and what overlaps, read from a program's text, against what the program must do."""
 
-from pathlib import Path
-
 import jax
 import jax.numpy as jnp
 import pytest
 from jax import lax
 
 from minipod.hlo import overlap, text, work
-
-DATA = Path(__file__).parents[2] / "data"
 
 
 def of(function, *shapes, dtype=jnp.float32):
@@ -25,7 +21,6 @@ def total(found):
 @pytest.mark.parametrize(
     "equation, left, right, flops",
     [
-        ("ij,jk->ik", (64, 128), (128, 32), 2 * 64 * 128 * 32),
         ("bij,bjk->bik", (4, 64, 128), (4, 128, 32), 2 * 4 * 64 * 128 * 32),
         ("bqhd,bkhd->bhqk", (2, 64, 4, 16), (2, 64, 4, 16), 2 * 2 * 4 * 64 * 64 * 16),
     ],
@@ -47,26 +42,14 @@ def test_the_body_of_a_loop_counts_as_often_as_it_runs():
     assert found.moved >= 24 * 4 * 256 * 256  # every layer's weights are read once
 
 
-@pytest.mark.parametrize("branches", [1, 2, 8])
-def test_of_branches_one_counts(branches):
-    def switch(i, x):
-        return lax.switch(i, [lambda x, k=k: x @ (x + k) for k in range(branches)], x)
-
-    arguments = jax.ShapeDtypeStruct((), jnp.int32), jax.ShapeDtypeStruct((64, 64), jnp.float32)
-    compiled = jax.jit(switch).lower(*arguments).compile()
-    found = work.work(text.parse(compiled.as_text()))
-    assert total(found) == 2 * 64**3
-    assert total(found) == pytest.approx(compiled.cost_analysis()["flops"], rel=0.02)
-    assert 2 * 4 * 64**2 <= found.moved < 8 * 4 * 64**2  # each branch reads x and writes its result
-
-
-def test_the_costliest_branch_counts_in_each_turn_of_a_loop_around_it():
+def test_of_branches_one_counts_in_each_turn_of_a_loop_around_it():
     def either(i, x):
         small, large = lambda x: jnp.tanh(x @ x), lambda x: jnp.tanh(x @ (x @ (x @ x)))
-        return lax.fori_loop(0, 5, lambda _, x: lax.cond(i > 0, large, small, x), x)
+        return lax.fori_loop(0, 5, lambda _, x: lax.switch(i, [small, large, small], x), x)
 
     arguments = jax.ShapeDtypeStruct((), jnp.int32), jax.ShapeDtypeStruct((64, 64), jnp.float32)
-    assert total(work.work(text.parse(jax.jit(either).lower(*arguments).compile().as_text()))) == 5 * 3 * 2 * 64**3
+    found = work.work(text.parse(jax.jit(either).lower(*arguments).compile().as_text()))
+    assert total(found) == 5 * 3 * 2 * 64**3
 
 
 def test_a_convolution_costs_what_xla_says():
@@ -75,11 +58,6 @@ def test_a_convolution_costs_what_xla_says():
 
     found, compiled = of(convolve, (2, 32, 32, 8), (3, 3, 8, 16))
     assert total(found) == pytest.approx(compiled.cost_analysis()["flops"], rel=0.02)
-
-
-def test_bytes_are_those_that_a_product_reads_and_writes():
-    found, _ = of(lambda a, b: a @ b, (512, 512), (512, 512))
-    assert found.moved == 3 * 4 * 512 * 512
 
 
 SCHEDULED = """HloModule scheduled, is_scheduled=true, replica_count=4
@@ -151,14 +129,6 @@ def test_what_stays_in_fast_memory_and_collectives_that_are_under_way_are_counte
     p, out, x, y, c = (2 * n for n in (64 * 128, 64 * 256, 8 * 128 * 64, 8 * 32 * 64, 8 * 128 * 32))
     gathered, sent = 4 * p + p, 2 * p  # written and read by the two collectives
     assert found.moved == (p + out) + (x + y + c) + (p + out) + gathered + sent
-
-
-@pytest.mark.parametrize("path", sorted(DATA.glob("*.hlo")), ids=lambda path: path.stem)
-def test_every_recorded_program_is_understood(path):
-    program = text.parse(path.read_text("utf-8"))
-    found = work.work(program)
-    assert found.moved > 0 and all(count > 0 for count in found.flops.values())
-    assert all(o.products >= 0 for o in overlap.overlaps(program))
 
 
 def test_an_asynchronous_fusion_counts_once():

@@ -2,17 +2,13 @@
 
 from dataclasses import replace
 
-import jax
-import jax.numpy as jnp
 import pytest
-from jax import lax
-from jax.sharding import AbstractMesh, AxisType
-from jax.sharding import PartitionSpec as P
+from jax.sharding import AbstractMesh
 
 from minipod import traffic
 from minipod.hlo.collectives import Collective
 from minipod.traffic import time_model
-from minipod.traffic.interconnects import LINKS, Link, link
+from minipod.traffic.interconnects import Link
 
 TORUS = Link("torus", 1000, "torus", "test", latency=0.0)
 LINE = replace(TORUS, closes=1000)
@@ -50,13 +46,6 @@ def test_bytes_over_the_links_that_a_device_has(op, on, expected):
     assert time_model.seconds(collective(op, 800, 8), on) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("count, pieces", [(3, 1), (4, 2), (5, 3), (6, 4.5), (7, 6)])
-def test_an_all_to_all_on_a_ring_is_counted_hop_by_hop(count, pieces):
-    walked = sum(min(d, count - d) for d in range(1, count)) / 2  # the hops from one device, half of them either way
-    assert walked == pieces
-    assert time_model.seconds(collective("all-to-all", 1000 * count, count), TORUS) == pytest.approx(pieces)
-
-
 @pytest.mark.parametrize(
     "op, on, hops",
     [
@@ -81,25 +70,17 @@ def test_several_axes_of_a_torus_work_at_once():
     assert time_model.seconds(gather, SWITCH, mesh) == pytest.approx(1.5)
     assert time_model.seconds(gather, replace(LINE, latency=SLOW), mesh) == pytest.approx(6 * SLOW)
     exchange = collective("all-to-all", 1600, 16, axes=("x", "y"))
-    assert time_model.seconds(exchange, TORUS, mesh) == pytest.approx(
-        2 / 4 * 1.6
-    )  # all bytes go along x, and then along y
+    assert time_model.seconds(exchange, TORUS, mesh) == pytest.approx(2 / 4 * 1.6)  # all along x, and then along y
 
 
-def test_an_axis_closes_where_its_size_is_a_multiple():
-    sizes = {
-        n: time_model.seconds(collective("all-gather", 1000 * n, n), replace(TORUS, closes=4)) for n in (2, 4, 6, 8)
-    }
-    assert sizes == pytest.approx({2: 1, 4: 1.5, 6: 5, 8: 3.5})
-
-
-def test_axes_of_cubes_close_all_or_none():
+def test_an_axis_closes_where_its_size_is_a_multiple_and_all_do_or_none():
     """On a v4 of 2 x 2 x 4 the axis of four is a line: no whole cube of 4 x 4 x 4, no optical switch."""
     cubes = replace(TORUS, closes=4)
+    sizes = {n: time_model.seconds(collective("all-gather", 1000 * n, n), cubes) for n in (2, 4, 6, 8)}
+    assert sizes == pytest.approx({2: 1, 4: 1.5, 6: 5, 8: 3.5})
     four = collective("all-gather", 4000, 4, axes=("z",))
-    line, ring = 4000 * 3 / 4 / 1000, 4000 * 3 / 4 / 1000 / 2
-    assert time_model.seconds(four, cubes, {"x": 2, "y": 2, "z": 4}) == pytest.approx(line)
-    assert time_model.seconds(four, cubes, {"x": 4, "y": 8, "z": 4}) == pytest.approx(ring)
+    assert time_model.seconds(four, cubes, {"x": 2, "y": 2, "z": 4}) == pytest.approx(3)
+    assert time_model.seconds(four, cubes, {"x": 4, "y": 8, "z": 4}) == pytest.approx(1.5)
 
 
 def test_two_devices_have_one_link_between_them():
@@ -141,31 +122,10 @@ def test_times_multiply_and_of_branches_the_slowest_counts():
     assert traffic.seconds([], SWITCH) == 0
 
 
-def test_a_compiled_program_takes_the_time_of_its_shapes():
-    mesh = jax.make_mesh((4, 2), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
-    summed = jax.shard_map(
-        lambda a: lax.psum(a, "x"), mesh=mesh, in_specs=P("x", "y"), out_specs=P(None, "y"), check_vma=False
-    )
-    found = traffic.of(summed, jax.ShapeDtypeStruct((4096, 4096), jnp.float32))
-    # 1,024 × 2,048 × 4 bytes a device; twice 3/4 of them. 4 × 2 has no whole cube, so in one direction
-    one_way = 2 * 0.75 * 1024 * 2048 * 4 / 4.5e10
-    assert traffic.seconds(found, "TPU v4", mesh) == pytest.approx(one_way)
-    assert traffic.seconds(found, replace(link("TPU v4"), closes=2), mesh) == pytest.approx(one_way / 2)
-
-
-def test_a_loop_of_unknown_length_has_no_time():
-    with pytest.raises(ValueError, match="all-gather of 800 bytes runs an unknown .* its time cannot be estimated"):
-        traffic.seconds([replace(collective("all-gather", 800, 8), times=None)], SWITCH)
-
-
-@pytest.mark.parametrize("sizes, names", [((8,), ("z",)), ((4,), ("x",))])
-def test_another_mesh_is_refused(sizes, names):
-    other = AbstractMesh(sizes, names)
-    with pytest.raises(ValueError, match="is not the one on which these collectives run"):
-        traffic.seconds([collective("all-gather", 800, 8, axes=("x",))], TORUS, other)
-
-
-def test_an_unknown_interconnect_is_answered_with_the_known_ones():
+def test_another_mesh_or_interconnect_is_refused():
+    for other in (AbstractMesh((8,), ("z",)), AbstractMesh((4,), ("x",))):
+        with pytest.raises(ValueError, match="is not the one on which these collectives run"):
+            traffic.seconds([collective("all-gather", 800, 8, axes=("x",))], TORUS, other)
     with pytest.raises(ValueError, match="no interconnect is called 'TPU v9': TPU v4, TPU v5e"):
         traffic.seconds([], "TPU v9")
 
@@ -178,10 +138,3 @@ def test_an_unknown_interconnect_is_answered_with_the_known_ones():
 def test_a_link_that_cannot_be_is_refused(wrong):
     with pytest.raises(ValueError, match="the link 'torus'"):
         replace(TORUS, **wrong)
-
-
-def test_every_interconnect_names_its_source():
-    assert all(each.source and link(name) is each for name, each in LINKS.items())
-    # One way, as their sources print them.
-    rates = {name: LINKS[name].bytes_per_second / 1e9 for name in ("TPU v5e", "TPU v5p", "NVLink 4 (H100)")}
-    assert rates == {"TPU v5e": 45, "TPU v5p": 90, "NVLink 4 (H100)": 450}

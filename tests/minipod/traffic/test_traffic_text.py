@@ -5,11 +5,13 @@ from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
+import counted_loops
 import pytest
+from counted_loops import GROUPS, Loop
 
 from minipod import traffic
 from minipod.hlo import groups
-from minipod.hlo.text import parse, size
+from minipod.hlo.text import size
 
 DATA = Path(__file__).parents[2] / "data"
 EXPECTED = tomllib.loads((DATA / "expected.toml").read_text(encoding="utf-8"))["program"]
@@ -81,64 +83,38 @@ def test_numbers_in_groups_may_name_replicas_or_partitions():
     assert found("all-reduce", "replica_groups={{0,1}}, channel_id=1") == everyone
     assert found("all-reduce", "replica_groups={{0},{1}}, channel_id=1") == ((0, 1, 2), (3, 4, 5))
     assert found("all-reduce", "replica_groups={{0,1}}") == ((0, 3), (1, 4), (2, 5))
-    assert found("all-reduce", "replica_groups={}") == ((0, 3), (1, 4), (2, 5))
+    assert found("all-reduce", "replica_groups={}") == ((0, 3), (1, 4), (2, 5))  # no groups are all
     assert found("all-to-all", "replica_groups={{2,0}}, channel_id=1") == ((2, 0), (5, 3))
     assert found("collective-permute", "source_target_pairs={{0,2}}, channel_id=1") == ((0, 2), (3, 5))
-
-
-def test_no_groups_means_all_devices():
-    assert one("ROOT %a = f32[4] all-reduce(%p), replica_groups={}", header="replica_count=4").groups == ((0, 1, 2, 3),)
-
-
-GROUPS = "replica_groups={{0,1},{2,3},{4,5},{6,7}}, channel_id=1, use_global_device_ids=true"
 
 
 def computation(name, line):
     return f"%{name} (q: f32[4]) -> f32[4] {{\n  %q = f32[4] parameter(0)\n  {line}\n}}\n"
 
 
+ASYNC = "((f32[4]), f32[4], s32[]) async"
+
+
 @pytest.mark.parametrize(
     "lines, op, bytes",
     [
-        (["%a = (f32[4], f32[4]) all-reduce(%p, %p), " + GROUPS], "all-reduce", 32),
-        (["%a = f32[4] all-reduce(f32[4]{0} %p), " + GROUPS], "all-reduce", 16),
-        (["%a = f32[8] all-gather(%p), dimensions={0}, " + GROUPS], "all-gather", 32),
-        (["%a = f32[2] reduce-scatter(%p), dimensions={0}, " + GROUPS], "reduce-scatter", 16),
-        (["%s = f32[4] all-reduce-start(%p), " + GROUPS, "%d = f32[4] all-reduce-done(%s)"], "all-reduce", 16),
-        (
-            ["%s = (f32[4], f32[8]) all-gather-start(%p), " + GROUPS, "%d = f32[8] all-gather-done(%s)"],
-            "all-gather",
-            32,
-        ),
-        (
-            [
-                "%s = ((f32[4], f32[4]), (f32[8], f32[8])) all-gather-start(%p, %p), " + GROUPS,
-                "%d = f32[8] all-gather-done(%s)",
-            ],
-            "all-gather",
-            64,
-        ),
-        (
-            [
-                "%s = (f32[4], f32[4], u32[], u32[]) collective-permute-start(%p), source_target_pairs={{0,1}}",
-                "%d = f32[4] collective-permute-done(%s)",
-            ],
-            "collective-permute",
-            16,
-        ),
-        (
-            [
-                "%s = ((f32[4]), f32[4], s32[]) async-start(%p), calls=%wrapped",
-                "%u = ((f32[4]), f32[4], s32[]) async-update(%s), calls=%wrapped",
-                "%d = f32[4] async-done(%u), calls=%wrapped",
-            ],
-            "all-to-all",
-            16,
-        ),
+        (["%a = (f32[4], f32[4]) all-reduce(%p, %p), GROUPS"], "all-reduce", 32),
+        (["%a = f32[4] all-reduce(f32[4]{0} %p), GROUPS"], "all-reduce", 16),
+        (["%a = f32[8] all-gather(%p), dimensions={0}, GROUPS"], "all-gather", 32),
+        (["%a = f32[2] reduce-scatter(%p), dimensions={0}, GROUPS"], "reduce-scatter", 16),
+        (["%s = f32[4] all-reduce-start(%p), GROUPS", "%d = f32[4] all-reduce-done(%s)"], "all-reduce", 16),
+        (["%s = (f32[4], f32[8]) all-gather-start(%p), GROUPS", "%d = f32[8] all-gather-done(%s)"], "all-gather", 32),
+        (["%s = ((f32[4], f32[4]), (f32[8], f32[8])) all-gather-start(%p, %p), GROUPS",
+          "%d = f32[8] all-gather-done(%s)"], "all-gather", 64),
+        (["%s = (f32[4], f32[4], u32[], u32[]) collective-permute-start(%p), source_target_pairs={{0,1}}",
+          "%d = f32[4] collective-permute-done(%s)"], "collective-permute", 16),
+        ([f"%s = {ASYNC}-start(%p), calls=%wrapped", f"%u = {ASYNC}-update(%s), calls=%wrapped",
+          "%d = f32[4] async-done(%u), calls=%wrapped"], "all-to-all", 16),
     ],
-)
+)  # fmt: skip
 def test_tuples_are_summed_and_asynchronous_pairs_count_once(lines, op, bytes):
     wrapped = computation("wrapped", "ROOT %t = f32[4] all-to-all(%q), replica_groups={}, channel_id=9")
+    lines = [line.replace("GROUPS", GROUPS) for line in lines]
     (c,) = traffic.read(program(*lines, more=wrapped if "calls" in lines[0] else ""))
     assert (c.op, c.bytes, c.times) == (op, bytes, 1)
 
@@ -149,143 +125,54 @@ def test_a_computation_that_is_called_twice_counts_twice():
     assert [c.bytes for c in traffic.read(program(*twice, more=inner))] == [16, 16]
 
 
-def loop(condition, step="add(%i, %n)", start="constant(0)", bound="constant(9)", settings=""):
-    """A loop whose counter i starts at `start`, becomes `step` (n is 2), and is tested by `condition` against k."""
-    state = "(s32[], f32[4], s32[])"
-    more = f"""
-%body (s: {state}) -> {state} {{
-  %s = {state} parameter(0)
-  %i = s32[] get-tuple-element(%s), index=0
-  %x = f32[4] get-tuple-element(%s), index=1
-  %k = s32[] get-tuple-element(%s), index=2
-  %n = s32[] constant(2)
-  %j = s32[] {step}
-  %a = f32[4] all-reduce(%x), {GROUPS}
-  ROOT %t = {state} tuple(%j, %a, %k)
-}}
-
-%test (s: {state}) -> pred[] {{
-  %s = {state} parameter(0)
-  %i = s32[] get-tuple-element(%s), index=0
-  %k = s32[] get-tuple-element(%s), index=2
-  ROOT %c = pred[] {condition}
-}}
-"""
-    lines = [f"%z = s32[] {start}", f"%k = s32[] {bound}", f"%t = {state} tuple(%z, %p, %k)"]
-    lines += [f"%w = {state} while(%t), condition=%test, body=%body{settings}"]
-    (c,) = traffic.read(program(*lines, more=more))
-    return c.times
-
-
-def test_the_trip_count_that_the_compiler_wrote_is_taken():
-    settings = ', backend_config={"known_trip_count":{"n":"7"},"known_init_step":{"init":"0","step":"1"}}'
-    assert loop("compare(%k, %i), direction=EQ", settings=settings) == 7
-
-
-@pytest.mark.parametrize(
-    "expected, options",
-    [
-        (len(range(0, 9, 2)), {"condition": "compare(%i, %k), direction=LT"}),
-        (len(range(0, 8 + 1, 2)), {"condition": "compare(%i, %k), direction=LE", "bound": "constant(8)"}),
-        (len(range(0, 9, 2)), {"condition": "compare(%k, %i), direction=GT"}),
-        (len(range(0, 8, 2)), {"condition": "compare(%i, %k), direction=NE", "bound": "constant(8)"}),
-        (0, {"condition": "compare(%i, %k), direction=LT", "start": "constant(20)"}),
-        (len(range(9, 0, -2)), {"condition": "compare(%i, %k), direction=GT", "step": "subtract(%i, %n)",
-                                "start": "constant(9)", "bound": "constant(0)"}),
-        (len(range(-9, -17 - 1, -2)), {"condition": "compare(%i, %k), direction=GE", "step": "subtract(%i, %n)",
-                                       "start": "constant(-9)", "bound": "constant(-17)"}),
-        (len(range(0, 9, 2)), {"condition": "compare(%i, %k), direction=LT", "step": "add(%n, %i)"}),
-        # never ends, or ends nobody knows when
-        (None, {"condition": "compare(%i, %k), direction=NE"}),
-        (None, {"condition": "compare(%i, %k), direction=GT", "bound": "constant(-1)"}),
-        (None, {"condition": "compare(%i, %k), direction=LT", "step": "multiply(%i, %n)"}),
-        (None, {"condition": "compare(%i, %k), direction=LT", "step": "copy(%i)"}),
-        (None, {"condition": "compare(%i, %k), direction=LT", "start": "custom-call(%p), custom_call_target=\"?\""}),
-        (None, {"condition": "compare(%i, %k), direction=LT", "bound": "custom-call(%p), custom_call_target=\"?\""}),
-    ],
-)  # fmt: skip
-def test_where_the_compiler_wrote_no_trip_count_the_counter_is_read(expected, options):
-    assert loop(**options) == expected
-
-
-def typed(kind, start, by, bound, direction="LT", tested=None, op="add", test="", second=0):
-    """A loop with a counter of an integer type; in the condition it may be converted first, or the bound may move."""
-    tested, state = tested or kind, f"({kind}[], {tested or kind}[], f32[4])"
-    text = f"""
-%body (s: {state}) -> {state} {{
-  %s = {state} parameter(0)
-  %i = {kind}[] get-tuple-element(%s), index=0
-  %k = {tested}[] get-tuple-element(%s), index=1
-  %x = f32[4] get-tuple-element(%s), index=2
-  %n = {kind}[] constant({by})
-  %m = {tested}[] constant({second})
-  %l = {tested}[] {"add(%k, %m)" if second else "copy(%k)"}
-  %j = {kind}[] {op}(%i, %n)
-  %a = f32[4] all-reduce(%x), {GROUPS}
-  ROOT %t = {state} tuple(%j, %l, %a)
-}}
-
-%test (s: {state}) -> pred[] {{
-  %s = {state} parameter(0)
-  %h = {kind}[] get-tuple-element(%s), index=0
-  %i = {tested}[] convert(%h)
-  %k = {tested}[] get-tuple-element(%s), index=1
-  ROOT %c = pred[] {test or f"compare(%i, %k), direction={direction}"}
-}}
-"""
-    lines = [f"%z = {kind}[] constant({start})", f"%k = {tested}[] constant({bound})"]
-    lines += [f"%t = {state} tuple(%z, %k, %p)", f"%w = {state} while(%t), condition=%test, body=%body"]
-    (c,) = traffic.read(program(*lines, more=text))
-    return c.times
+NOTE = ', backend_config={"known_trip_count":{"n":"7"},"known_init_step":{"init":"0","step":"1"}}'
+UNSEEN = 'custom-call(%p), custom_call_target="?"'
 
 
 @pytest.mark.parametrize(
     "times, arguments, more",
     [
+        (7, ("s32", 0, 2, 9), {"direction": "EQ", "settings": NOTE}),  # the compiler's own word is taken
+        # the counter on either side, and falling below zero
+        (len(range(0, 9, 2)), ("s32", 0, 2, 9), {"test": "compare(%k, %i), direction=GT"}),
+        (len(range(-9, -17 - 1, -2)), ("s32", -9, 2, -17), {"direction": "GE", "op": "subtract"}),
+        (len(range(0, 9, 2)), ("s32", 0, 2, 9), {"op": "add(%n, %i)"}),
+        # never ends, or ends nobody knows when
+        (None, ("s32", 0, 2, 9), {"op": "copy(%i)"}),
+        (None, ("s32", UNSEEN, 2, 9), {}),
+        (None, ("s32", 0, 2, UNSEEN), {}),
         # the bound is reached before the type's end, or not
         (255, ("u8", 0, 1, 255), {}),
-        (127, ("s8", 0, 1, 127), {}),
         (None, ("u8", 0, 2, 255), {}),  # 254, 0, 2, …
-        (None, ("s8", 0, 1, 127), {"direction": "LE"}),
-        (None, ("s8", 0, -1, -128), {"direction": "GE"}),
         (128, ("s8", 0, -1, -128), {"direction": "GT"}),
-        (None, ("u8", 3, 1, 0), {"op": "subtract", "direction": "GE"}),
-        (3, ("u8", 3, 1, 0), {"op": "subtract", "direction": "GT"}),
         (None, ("u8", 250, 10, 4), {"direction": "NE"}),  # it does end: 250, 4
         (2**31 - 1, ("s32", 0, 1, 2**31 - 1), {}),
         (None, ("s32", 0, 1, 2**31 - 1), {"direction": "LE"}),
-        (2**32 - 1, ("u32", 0, 1, 2**32 - 1), {}),
         # a conversion to a narrower type, or to one of the other sign
         (200, ("s32", 0, 1, 200), {"tested": "u8"}),
         (None, ("s32", 0, 257, 200), {"tested": "u8"}),  # 200 turns: 0, 1, 2, … are tested
         (7, ("s32", 0, 1, 7), {"tested": "s4"}),
         (None, ("s32", 0, 1, 7), {"tested": "s4", "direction": "LE"}),  # never
         (None, ("s32", -3, 1, 5), {"tested": "u32"}),  # none
-        (5, ("s32", 0, 1, 5), {"tested": "u32"}),
-        (None, ("u8", 0, 200, 100), {"tested": "s8"}),
-        (8, ("s32", -3, 1, 5), {"tested": "s64"}),
         (None, ("s32", 0, 1, 1), {"tested": "pred", "test": "convert(%h)"}),
         # two counters, one that stands still, and directions
         (5, ("s32", 0, 1, 10), {"second": -1}),
-        (None, ("s32", 0, 1, 10), {"second": 1}),
         (1, ("s32", 4, 1, 4), {"direction": "EQ"}),
-        (0, ("s32", 4, 1, 5), {"direction": "EQ"}),
-        (None, ("s32", 4, 0, 4), {"direction": "EQ"}),
-        (0, ("s32", 4, 0, 4), {}),
         # what the condition asks besides
         (None, ("s32", 0, 1, 9), {"test": "compare(%i, %k), direction=LT, type=UNSIGNED"}),
         (None, ("s32", 0, 1, 9), {"test": "custom-call(%i), custom_call_target=\"?\""}),
         (None, ("pred", "true", "true", "true"), {"direction": "EQ"}),
     ],
 )  # fmt: skip
-def test_where_a_counter_may_wrap_its_loop_is_unknown(times, arguments, more):
-    assert typed(*arguments, **more) == times
+def test_a_counter_is_read_where_it_cannot_wrap_and_its_loop_is_unknown_elsewhere(times, arguments, more):
+    assert counted_loops.times(Loop(*arguments, **more)) == times
 
 
 @pytest.mark.parametrize(
     "line",
     [
         "%a = f32[4] all-reduce(%p), replica_groups=everyone, channel_id=1, use_global_device_ids=true",
+        "%a = f32[4] all-reduce(%p), replica_groups=mesh {'z'}, channel_id=1, use_global_device_ids=true",
         "%a = f32[4] all-reduce(%p), replica_groups=mesh['x'=8] {'z'}, channel_id=1, use_global_device_ids=true",
         "%a = f32[4] all-reduce(%p), channel_id=1",
         "%a = f32[4] all-reduce(%nobody), " + GROUPS,
@@ -349,14 +236,3 @@ def test_groups_that_are_no_rows_of_the_mesh_have_no_axes():
     assert groups.axes(((0, 4),), grid) is None
     with pytest.raises(ValueError, match="more devices than the mesh"):
         groups.axes(((0, 9),), grid)
-
-
-def test_a_broadcast_sends_its_array_and_a_share_may_be_no_whole_number():
-    assert traffic.Collective("collective-broadcast", ((2, 0, 1),), 12).sent == 12
-    assert traffic.Collective("all-reduce", ((0, 1, 2),), 4).sent == pytest.approx(16 / 3)
-    assert isinstance(traffic.Collective("all-reduce", ((0, 1, 2),), 3).sent, int)
-
-
-def test_a_program_on_256_devices_is_parsed_whole():
-    text = (DATA / "tpu-data-256.hlo").read_text()
-    assert parse(text).partitions == 256
