@@ -8,7 +8,6 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import Mesh, NamedSharding
@@ -201,11 +200,6 @@ def test_words_on_every_colour_can_be_read_and_lines_be_seen_in_light_and_dark_a
     assert all(contrast(pictures.colour(i), svg.ON_COLOUR) >= 4.5 for i in range(8))
     assert all(contrast(line, page) >= 3 for line in svg.LINES for page in ("#FFFFFF", "#15181C"))
     assert len(set(svg.DASHES)) == len(svg.DASHES) == len(svg.LINES)
-
-
-def test_pmap_s_own_axis_name_is_not_shown():
-    picture = pictures.sharding(jax.pmap(lambda x: 2 * x)(jnp.ones((8, 3))))
-    assert "_internal" not in picture.svg and "device 7 holds row 7" in picture.alt
 
 
 def test_flow_says_what_is_split_copied_and_stacked():

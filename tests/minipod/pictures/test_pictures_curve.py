@@ -1,5 +1,6 @@
 """Curves lie where their values are, on round axes; what cannot be drawn is one sentence."""
 
+import itertools
 import math
 import xml.etree.ElementTree as ET
 
@@ -10,8 +11,6 @@ from picture_gallery import LOSS, SVG, curves, labels
 
 from minipod import pictures
 from minipod.drawing.axes import axis
-
-STEPS = np.arange(50)
 
 
 def number(text: str) -> float:
@@ -55,27 +54,24 @@ def test_a_ruler_on_the_ticks_reads_the_values_off_again(logx, logy):
 
 
 RANGES = [(0.8, 3.2), (0, 1), (-125, 250), (1e-7, 5e-7), (1e12, 5e12), (2.0, 2.0), (0.0, 0.0), (-3e-9, 4), (99, 101)]
+LOGARITHMIC = [(1e-5, 0.1), (16, 2**27), (1, 1000), (0.9, 5), (3, 3), (1e-300, 1e300)]
 
 
-@pytest.mark.parametrize("tight", [False, True])
-@pytest.mark.parametrize("ends", RANGES, ids=str)
-def test_ticks_are_round_evenly_spaced_and_say_their_value(ends, tight):
-    found = axis(ends, False, 5, tight)
-    values = [value for value, _ in found.ticks]
-    steps = np.diff(values)
-    assert 2 <= len(values) <= 8 and np.allclose(steps, steps[0], rtol=1e-6, atol=0)
-    assert f"{steps[0]:.0e}"[0] in "125" and f"{steps[0]:.3e}"[1:5] == ".000"
-    assert len({said for _, said in found.ticks}) == len(values)
-    assert all(number(said) == pytest.approx(value, abs=steps[0] * 1e-6) for value, said in found.ticks)
-    if ends[0] < ends[1]:
-        assert found.at(ends[0]) >= -1e-9 and found.at(ends[1]) <= 1 + 1e-9
-
-
-@pytest.mark.parametrize("ends", [(1e-5, 0.1), (16, 2**27), (1, 1000), (0.9, 5), (3, 3), (1e-300, 1e300)], ids=str)
-def test_logarithmic_ticks_are_few_and_inside(ends):
-    found = axis(ends, True, 5)
-    assert 1 <= len(found.ticks) <= 8 and all(-1e-9 <= found.at(v) <= 1 + 1e-9 for v, _ in found.ticks)
-    assert all(number(said) == pytest.approx(value) for value, said in found.ticks)
+def test_ticks_are_round_evenly_spaced_and_say_their_value():
+    for ends, tight in itertools.product(RANGES, (False, True)):
+        found = axis(ends, False, 5, tight)
+        values = [value for value, _ in found.ticks]
+        steps = np.diff(values)
+        assert 2 <= len(values) <= 8 and np.allclose(steps, steps[0], rtol=1e-6, atol=0), ends
+        assert f"{steps[0]:.0e}"[0] in "125" and f"{steps[0]:.3e}"[1:5] == ".000", ends
+        assert len({said for _, said in found.ticks}) == len(values), ends
+        assert all(number(said) == pytest.approx(value, abs=steps[0] * 1e-6) for value, said in found.ticks), ends
+        if ends[0] < ends[1]:
+            assert found.at(ends[0]) >= -1e-9 and found.at(ends[1]) <= 1 + 1e-9, ends
+    for ends in LOGARITHMIC:
+        found = axis(ends, True, 5)
+        assert 1 <= len(found.ticks) <= 8 and all(-1e-9 <= found.at(v) <= 1 + 1e-9 for v, _ in found.ticks), ends
+        assert all(number(said) == pytest.approx(value) for value, said in found.ticks), ends
 
 
 def test_steps_are_whole_numbers_and_names_too_long_to_stand_beside_stand_above():
@@ -105,6 +101,8 @@ def test_a_value_that_is_not_finite_leaves_a_gap_and_is_told():
     (path,) = (p.attrib["d"] for p in ET.fromstring(picture.svg).iter(f"{SVG}path") if "stroke-linejoin" in p.attrib)
     assert path.count("M") == 3
     assert picture.alt == "loss over step: one device from 3 at 0 to 0.5 at 5, lowest 0.5 at 5, not finite at 2."
+    for values in ([1.0], [2.0] * 5, [0.0, 0.0], jnp.float32([3, 2]), np.float16([3, 2])):  # short, constant, JAX's
+        assert len(curves(pictures.curve({"one device": values}))[0]) == len(values)
 
 
 def test_a_long_curve_keeps_its_spikes():
@@ -115,9 +113,3 @@ def test_a_long_curve_keeps_its_spikes():
     reads = [read_off(up, y, False) for _, y in curves(picture)[0]]
     assert max(reads) == pytest.approx(9, abs=0.1) and min(reads) == pytest.approx(-7, abs=0.1)
     assert len(picture.svg) < 12_000 and "lowest -7 at 27,182" in picture.alt
-
-
-def test_short_constant_and_jax_values_are_drawn():
-    for values in ([1.0], [2.0] * 5, [0.0, 0.0], jnp.float32([3, 2]), np.float16([3, 2])):
-        picture = pictures.curve({"one device": values})
-        assert len(curves(picture)[0]) == len(values) and "one device" in labels(picture)
