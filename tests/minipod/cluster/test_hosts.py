@@ -57,6 +57,7 @@ def nothing_left():
     assert until(lambda: interfaces() <= before[0] and holders() <= before[1])
 
 
+@pytest.mark.long
 @needs_hosts
 def test_a_program_of_any_cluster_computes_across_hosts_and_listens_inside_their_own_network(nothing_left):
     with hosts.lab() as lab:

@@ -143,6 +143,7 @@ def test_a_host_name_without_an_address_is_told_and_is_no_problem(monkeypatch: p
     assert machine.host_name().value.startswith("moon, without an address") and not machine.host_name().advice
 
 
+@pytest.mark.long
 def test_a_jax_that_starts_before_the_program_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     (tmp_path / "sitecustomize.py").write_text("import jax\njax.devices()\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))

@@ -49,10 +49,8 @@ def test_cleansed_of_settings_and_not_of_where_a_process_is():
     assert environment.cleanse(env) == {}
 
 
-OTHERS = ("ALL_PROXY", "https_proxy", "grpc_proxy", "HTTPS_PROXY")
-
-
-@pytest.mark.parametrize("name", ["http_proxy", *(pytest.param(name, marks=pytest.mark.long) for name in OTHERS)])
+@pytest.mark.long  # of http_proxy test_cluster.py asks
+@pytest.mark.parametrize("name", ["ALL_PROXY", "https_proxy", "grpc_proxy", "HTTPS_PROXY"])
 def test_a_proxy_that_nobody_reaches_stops_no_cluster(here: Path, monkeypatch: pytest.MonkeyPatch, name: str):
     monkeypatch.setenv(name, NOWHERE)
     (here / "p.py").write_text(PSUM)

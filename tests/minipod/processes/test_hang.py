@@ -58,7 +58,8 @@ def steps(*arguments: str) -> cluster.Run:
 
 def waits(run: cluster.Run) -> bool:
     """Whether process 0 was ended because it waited for process 1, and not by the limit."""
-    return str(run.first_failure).startswith("process 1 finished while process 0 is still waiting in `")
+    found = str(run.first_failure).startswith("process 1 finished while process 0 is still waiting in `")
+    return found and run.codes[1] == 0 and run.exit_code == 1
 
 
 LONG = pytest.mark.long

@@ -21,6 +21,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.long  # of one that names nothing test_cluster.py asks
 def test_a_program_that_names_localhost_listens_on_loopback(here: Path):
     named = f'"localhost:{free_port()}", 2, int(os.environ["MINIPOD_PROCESS"]))'
     (here / "p.py").write_text(PSUM.replace("**launch_arguments())", named))

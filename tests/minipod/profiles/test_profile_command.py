@@ -80,7 +80,11 @@ def test_two_processes_one_of_which_waits_for_its_data_are_one_timeline(tmp_path
         (["{tmp}/good.xplane.pb", "--step", "7"], "no step 7 was noted; there are none"),
         (["{tmp}/good.xplane.pb", "--text", "{tmp}/no.txt"], "{tmp}/no.txt: there is no such file"),
         (["{tmp}/none.py"], "{tmp}/none.py: there is no such program"),
-        (["{tmp}/quiet.py"], "{tmp}/quiet.py ran nothing on a device, or did not wait for it (jax.block_until_ready)"),
+        pytest.param(
+            ["{tmp}/quiet.py"],
+            "{tmp}/quiet.py ran nothing on a device, or did not wait for it (jax.block_until_ready)",
+            marks=pytest.mark.long,
+        ),
         (["{tmp}/raises.py"], "{tmp}/raises.py did not end well: process 0 raised ValueError: no, at raises.py:1"),
         (["{tmp}/good.xplane.pb", "--draw", "{tmp}/a/b.svg"], "{tmp}/a/b.svg: there is no such folder to write it in"),
     ],

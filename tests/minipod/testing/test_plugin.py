@@ -268,6 +268,7 @@ def test_two(n): assert jax.device_count() == 2
     assert "the process that collected test_it.py once more has ended" in printed
 
 
+@pytest.mark.long
 def test_where_nothing_can_be_forked_a_cluster_is_skipped_with_the_reason_and_the_others_run(tmp_path):
     (tmp_path / "conftest.py").write_text("import os\ndel os.fork\n")
     tests = "\ndef test_here(): assert rows().sum() == 28\n\n@pytest.mark.processes(2)\ndef test_cluster(): pass\n"
