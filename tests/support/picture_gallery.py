@@ -119,68 +119,68 @@ def some_plans() -> list[Plan]:
     return made
 
 
-def gallery() -> dict[str, pictures.Picture]:
-    x = jnp.zeros((8, 8))
-    return {
-        "devices": pictures.devices(),
-        "two hosts": pictures.devices(TWO_HOSTS),
-        "many hosts": pictures.devices([Device(i, i // 4) for i in range(256)]),
-        "hosts": pictures.hosts(TWO_HOSTS, "predict", "pmean"),
-        "16 hosts": pictures.hosts([Device(i, i // 16) for i in range(256)]),
-        "mesh 1": pictures.mesh(mesh(8)),
-        "mesh 2": pictures.mesh(mesh(2, 4)),
-        "mesh 3": pictures.mesh(mesh(2, 2, 2)),
-        "mesh of 2 hosts": pictures.mesh(Mesh(np.array(TWO_HOSTS).reshape(2, 4), ("host", "x"))),
-        "mesh of 256": pictures.mesh(Mesh(np.array([Device(i, 0) for i in range(256)]).reshape(16, 16), ("x", "y"))),
-        "1-D": pictures.sharding(on(mesh(8), "x"), (32,)),
-        "2-D": pictures.sharding(jax.device_put(x, on(mesh(4, 2), "x", "y"))),
-        "copies": pictures.sharding(jax.device_put(x, on(mesh(2, 4), None, "y"))),
-        "not divided": pictures.sharding(jax.device_put(x, on(mesh(2, 4)))),
-        "uncommitted": pictures.sharding(x),
-        "3-D": pictures.sharding(on(mesh(2, 2, 2), "x", "y", "z"), (4, 6, 8)),
-        "4-D": pictures.sharding(on(mesh(2, 2, 2), "x", "y", None, "z"), (2, 4, 6, 8)),
-        "0-D": pictures.sharding(jnp.float32(1)),
-        "empty": pictures.sharding(on(mesh(8), None, "x"), (0, 8)),
-        "mesh 4": pictures.mesh(pod(2, 2, 2, 2)),
-        "mesh of 64": pictures.mesh(pod(4, 4, 4)),
-        "mesh of 2048": pictures.mesh(pod(16, 16, 8)),
-        "3-D on 64": pictures.sharding(on(pod(4, 4, 4), "x", "y", "z"), (8, 8, 8)),
-        "traffic 1": pictures.traffic(all_ops(mesh(8), "x")[:4], mesh(8)),
-        "traffic 1, more": pictures.traffic(all_ops(mesh(4), "x")[3:], mesh(4)),
-        "traffic 2": pictures.traffic(all_ops(mesh(2, 4), "y"), mesh(2, 4)),
-        "traffic 2, down": pictures.traffic(all_ops(mesh(4, 2), "x")[:4], mesh(4, 2)),
-        "traffic 2, both": pictures.traffic([along(mesh(2, 4), "all-to-all", "x", "y")], mesh(2, 4)),
-        "traffic 3": pictures.traffic([*all_ops(mesh(2, 2, 2), "x")[:3], CORNERS], mesh(2, 2, 2)),
-        "traffic of 16": pictures.traffic([ring(pod(16), "x", 15), along(pod(16), "all-reduce", "x")], pod(16)),
-        "traffic of 4 × 4": pictures.traffic([ring(pod(4, 4), "x"), *all_ops(pod(4, 4), "y")[1:4]], pod(4, 4)),
-        "traffic of 64": pictures.traffic([along(pod(4, 4, 4), "all-gather", "y", "z")], pod(4, 4, 4)),
-        "traffic of 1024": pictures.traffic([ring(pod(1024), "x"), along(pod(1024), "all-reduce", "x")], pod(1024)),
-        "no traffic": pictures.traffic([], mesh(2, 4)),
-        "curve": pictures.curve({"one device": LOSS, "tensor parallel": LOSS, "data parallel": LOSS / 2}),
-        "curve, logarithmic": pictures.curve({"one device": LOSS}, LOSS, "bytes", "seconds", logx=True, logy=True),
-        "curve with dots": pictures.curve(
-            {"one device": LOSS, "data parallel": LOSS / 2}, dots={"one device": LOSS * 2}
-        ),
-        "torus": pictures.torus(pods.mesh("v5e:4x4", data=4, model=4)),
-        "torus of 64": pictures.torus(pods.mesh("v5e:8x8", data=64)),
-        "torus, deep": pictures.torus(pods.mesh("v4:4x4x4", data=16, model=4), closes=4),
-        "torus, two devices a chip": pictures.torus(pods.mesh("7x:2x2x1", x=2, y=4), closes=4),
-        "plans": pictures.plans(some_plans()),
-        "profile": pictures.profile(some_profile()),
-        "profile of two processes": pictures.profile(some_profile(2, 4), ["load"]),
-        "schedule": pictures.schedule(some_schedule()),
-        "schedule, long": pictures.schedule([[f"F{m}b", f"B{m}"] for m in range(22)]),
-        "ring": pictures.ring(TWO_HOSTS),
-        "ring, zigzag": pictures.ring([TWO_HOSTS[i] for i in (0, 4, 1, 5, 2, 6, 3, 7)]),
-        "ring of 16": pictures.ring([Device(i * 5 % 16, i * 5 % 16 // 8) for i in range(16)]),
-        "all-reduce": pictures.all_reduce(4),
-        "all-reduce of 5": pictures.all_reduce(5),
-        "flow": pictures.flow(predict, PARAMS, np.zeros((8, 4, 3)), in_axes=(None, 0)),
-        "flow 16": pictures.flow(lambda a, b: a + b, np.zeros(16), np.zeros(16)),
-    }
+# Each is made when it is first asked for: no JAX starts where tests are only collected.
+MAKE = {
+    "devices": lambda: pictures.devices(),
+    "two hosts": lambda: pictures.devices(TWO_HOSTS),
+    "hosts": lambda: pictures.hosts(TWO_HOSTS, "predict", "pmean"),
+    "16 hosts": lambda: pictures.hosts([Device(i, i // 16) for i in range(256)]),
+    "mesh 1": lambda: pictures.mesh(mesh(8)),
+    "mesh 2": lambda: pictures.mesh(mesh(2, 4)),
+    "mesh 3": lambda: pictures.mesh(mesh(2, 2, 2)),
+    "mesh of 2 hosts": lambda: pictures.mesh(Mesh(np.array(TWO_HOSTS).reshape(2, 4), ("host", "x"))),
+    "mesh of 256": lambda: pictures.mesh(
+        Mesh(np.array([Device(i, 0) for i in range(256)]).reshape(16, 16), ("x", "y"))
+    ),
+    "1-D": lambda: pictures.sharding(on(mesh(8), "x"), (32,)),
+    "2-D": lambda: pictures.sharding(jax.device_put(jnp.zeros((8, 8)), on(mesh(4, 2), "x", "y"))),
+    "copies": lambda: pictures.sharding(jax.device_put(jnp.zeros((8, 8)), on(mesh(2, 4), None, "y"))),
+    "not divided": lambda: pictures.sharding(jax.device_put(jnp.zeros((8, 8)), on(mesh(2, 4)))),
+    "3-D": lambda: pictures.sharding(on(mesh(2, 2, 2), "x", "y", "z"), (4, 6, 8)),
+    "4-D": lambda: pictures.sharding(on(mesh(2, 2, 2), "x", "y", None, "z"), (2, 4, 6, 8)),
+    "0-D": lambda: pictures.sharding(jnp.float32(1)),
+    "empty": lambda: pictures.sharding(on(mesh(8), None, "x"), (0, 8)),
+    "mesh of 64": lambda: pictures.mesh(pod(4, 4, 4)),
+    "mesh of 2048": lambda: pictures.mesh(pod(16, 16, 8)),
+    "traffic 1": lambda: pictures.traffic(all_ops(mesh(8), "x")[:4], mesh(8)),
+    "traffic 2": lambda: pictures.traffic(all_ops(mesh(2, 4), "y"), mesh(2, 4)),
+    "traffic 2, both": lambda: pictures.traffic([along(mesh(2, 4), "all-to-all", "x", "y")], mesh(2, 4)),
+    "traffic 3": lambda: pictures.traffic([*all_ops(mesh(2, 2, 2), "x")[:3], CORNERS], mesh(2, 2, 2)),
+    "traffic of 16": lambda: pictures.traffic([ring(pod(16), "x", 15), along(pod(16), "all-reduce", "x")], pod(16)),
+    "traffic of 4 × 4": lambda: pictures.traffic([ring(pod(4, 4), "x"), *all_ops(pod(4, 4), "y")[1:4]], pod(4, 4)),
+    "traffic of 1024": lambda: pictures.traffic([ring(pod(1024), "x"), along(pod(1024), "all-reduce", "x")], pod(1024)),
+    "no traffic": lambda: pictures.traffic([], mesh(2, 4)),
+    "curve": lambda: pictures.curve({"one device": LOSS, "tensor parallel": LOSS, "data parallel": LOSS / 2}),
+    "curve, logarithmic": lambda: pictures.curve({"one device": LOSS}, LOSS, "bytes", "seconds", logx=True, logy=True),
+    "curve with dots": lambda: pictures.curve(
+        {"one device": LOSS, "data parallel": LOSS / 2}, dots={"one device": LOSS * 2}
+    ),
+    "torus": lambda: pictures.torus(pods.mesh("v5e:4x4", data=4, model=4)),
+    "torus, deep": lambda: pictures.torus(pods.mesh("v4:4x4x4", data=16, model=4), closes=4),
+    "torus, two devices a chip": lambda: pictures.torus(pods.mesh("7x:2x2x1", x=2, y=4), closes=4),
+    "plans": lambda: pictures.plans(some_plans()),
+    "profile": lambda: pictures.profile(some_profile()),
+    "profile of two processes": lambda: pictures.profile(some_profile(2, 4), ["load"]),
+    "schedule": lambda: pictures.schedule(some_schedule()),
+    "schedule, long": lambda: pictures.schedule([[f"F{m}b", f"B{m}"] for m in range(22)]),
+    "ring": lambda: pictures.ring(TWO_HOSTS),
+    "ring of 16": lambda: pictures.ring([Device(i * 5 % 16, i * 5 % 16 // 8) for i in range(16)]),
+    "all-reduce": lambda: pictures.all_reduce(4),
+    "flow": lambda: pictures.flow(predict, PARAMS, np.zeros((8, 4, 3)), in_axes=(None, 0)),
+    "flow 16": lambda: pictures.flow(lambda a, b: a + b, np.zeros(16), np.zeros(16)),
+}
 
 
-GALLERY = gallery()
+class Gallery(dict[str, pictures.Picture]):
+    def __missing__(self, name: str) -> pictures.Picture:
+        return self.setdefault(name, MAKE[name]())
+
+
+GALLERY = Gallery()
+
+
+def every() -> list[tuple[str, pictures.Picture]]:
+    return [(name, GALLERY[name]) for name in MAKE]
 
 
 def curves(picture: pictures.Picture) -> list[list[tuple[float, float]]]:

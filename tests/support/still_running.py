@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import psutil
 
-DEADLINE = 120.0  # seconds, on a machine that is busy
+DEADLINE = 300.0  # seconds: what takes longer hangs, however busy the machine is
 
 
 def until(reached: Callable[[], object], seconds: float = DEADLINE) -> bool:

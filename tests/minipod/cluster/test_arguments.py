@@ -6,9 +6,11 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
+from minipod.cluster import launch_arguments
 from minipod.cluster.arguments import PORTS, launcher, port_of_step
 from minipod.processes import free_port
 
@@ -16,30 +18,31 @@ SLURM = {"SLURM_JOB_ID": "7", "SLURM_STEP_NODELIST": "localhost", "SLURM_NTASKS"
 SLURM |= {"SLURM_PROCID": "0", "SLURM_LOCALID": "0"}
 MPI = {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_LOCAL_RANK": "0"}
 MPI_4 = {**MPI, "OMPI_MCA_orte_hnp_uri": "1531576320.0;tcp://127.0.0.1:34911"}
-ASK = "from minipod.cluster import launch_arguments; print(launch_arguments())"
 FROM_LAUNCHERS = ("SLURM_", "OMPI_", "MINIPOD_", "JAX_COORDINATOR")
 
 
-def ask(**variables: str) -> subprocess.CompletedProcess[str]:
-    """A process with these variables that asks for its arguments."""
-    return subprocess.run([sys.executable, "-c", ASK], capture_output=True, text=True, timeout=600, env=env(variables))
-
-
-def env(variables: dict[str, str]) -> dict[str, str]:
+def env(**variables: str) -> dict[str, str]:
     ours = {name: value for name, value in os.environ.items() if not name.startswith(FROM_LAUNCHERS)}
     return ours | {"JAX_PLATFORMS": "cpu"} | variables
 
 
-def sentence(done: subprocess.CompletedProcess[str]) -> str:
-    """What it said, if that is one sentence and it has failed."""
-    assert done.returncode == 1 and not done.stdout
-    assert done.stderr.count("\n") == 1, done.stderr
-    return done.stderr.strip()
+def within(**variables: str):
+    """In the block this process has these variables, and none of another launcher's."""
+    return mock.patch.dict(os.environ, env(**variables), clear=True)
 
 
-@pytest.mark.parametrize(
-    ("variables", "name"),
-    [
+def sentence(**variables: str) -> str:
+    """With what sentence a process ends that has these variables and asks for its arguments."""
+    with within(**variables), pytest.raises(SystemExit) as ended:
+        launch_arguments()
+    assert isinstance(ended.value.code, str) and "\n" not in ended.value.code
+    return ended.value.code
+
+
+def test_the_launcher_is_told_by_its_variables_and_jax_agrees():
+    from jax._src import clusters
+
+    for variables, name in (
         ({}, None),
         (SLURM, "slurm"),
         ({k: v for k, v in SLURM.items() if k != "SLURM_STEP_NODELIST"}, None),  # an sbatch script outside of srun
@@ -47,33 +50,27 @@ def sentence(done: subprocess.CompletedProcess[str]) -> str:
         (MPI, "mpi4py"),
         (SLURM | MPI_4, "ompi"),  # mpirun within a job
         (SLURM | MPI, "mpi4py"),
-    ],
-)
-def test_the_launcher_is_told_by_its_variables(variables: dict[str, str], name: str | None):
-    assert launcher(variables) == name
+    ):
+        assert launcher(variables) == name
+        if name in ("slurm", "ompi"):
+            with within(**variables):
+                kinds = [c for c in clusters.ClusterEnv._cluster_types if not c.opt_in_only_method]
+                assert next(c for c in kinds if c.is_env_present()).name == name
 
 
-@pytest.mark.parametrize("variables", [SLURM, MPI_4])
-def test_jax_agrees_which_of_its_detectors_fits(variables: dict[str, str], monkeypatch: pytest.MonkeyPatch):
-    from jax._src import clusters
-
-    for name in [name for name in os.environ if name.startswith(FROM_LAUNCHERS)]:
-        monkeypatch.delenv(name)
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    first = next(c for c in clusters.ClusterEnv._cluster_types if not c.opt_in_only_method and c.is_env_present())
-    assert first.name == launcher()
-
-
-def test_where_all_is_well_jax_finds_out_by_itself():
-    done = ask(**SLURM, JAX_COORDINATOR_PORT=str(free_port()))
-    assert (done.returncode, done.stdout, done.stderr) == (0, "{}\n", "")
+def test_where_all_is_well_jax_finds_out_by_itself_and_no_proxy_stands_between_the_processes():
+    show = "import os; from minipod.cluster import launch_arguments; "
+    show += "print(launch_arguments(), os.environ['no_proxy'])"
+    variables = env(**SLURM, JAX_COORDINATOR_PORT=str(free_port()), http_proxy="http://192.0.2.1:9")
+    done = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, timeout=600, env=variables)
+    arguments, _, without = done.stdout.strip().partition(" ")
+    assert (done.returncode, arguments, done.stderr) == (0, "{}", "") and "localhost" in without.split(",")
 
 
 def test_a_taken_port_is_named():
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        said = sentence(ask(**SLURM, JAX_COORDINATOR_PORT=str(port)))
+        said = sentence(**SLURM, JAX_COORDINATOR_PORT=str(port))
     assert said.startswith(f"process 0 on {socket.gethostname()}: the coordinator's port is taken")
     assert f"localhost:{port}" in said and "JAX_COORDINATOR_PORT" in said
 
@@ -84,9 +81,7 @@ def test_each_further_step_of_a_slurm_job_has_a_port_of_its_own():
     from jax._src.clusters import SlurmCluster
 
     def of_jax(**more: str) -> str:
-        with pytest.MonkeyPatch.context() as patch:
-            for name, value in (SLURM | job | more).items():
-                patch.setenv(name, value)
+        with within(**(SLURM | job | more)):
             address = SlurmCluster.get_coordinator_address(timeout_secs=None, override_coordinator_port=None)
             return address.rpartition(":")[2]
 
@@ -98,36 +93,29 @@ def test_each_further_step_of_a_slurm_job_has_a_port_of_its_own():
     assert port_of_step(job | {"SLURM_STEP_ID": "4294967290"}) in {str(port) for port in PORTS}  # the batch script's
 
 
-@pytest.mark.parametrize("process", ["0", "1"])
-def test_a_first_host_that_has_no_address_is_named(process: str):
-    said = sentence(ask(**SLURM | {"SLURM_STEP_NODELIST": "no-such-host[1-2]", "SLURM_PROCID": process}))
-    assert said.startswith(f"process {process} on ") and "'no-such-host1'" in said and "does not know that name" in said
-
-
-def test_a_coordinator_that_is_not_where_process_0_is():
-    said = sentence(ask(**SLURM, JAX_COORDINATOR_ADDRESS="192.0.2.77:7777"))  # an address that nobody has
+def test_a_first_host_that_has_no_address_is_named_and_a_coordinator_that_is_not_where_process_0_is():
+    for process in "01":
+        said = sentence(**SLURM | {"SLURM_STEP_NODELIST": "no-such-host[1-2]", "SLURM_PROCID": process})
+        assert said.startswith(f"process {process} on ") and "'no-such-host1'" in said
+        assert "does not know that name" in said
+    said = sentence(**SLURM, JAX_COORDINATOR_ADDRESS="192.0.2.77:7777")  # an address that nobody has
     assert f"look for process 0 at 192.0.2.77:7777, but it is on {socket.gethostname()}" in said
 
 
-def test_open_mpi_5_is_told_through_mpi4py(tmp_path: Path):
-    (tmp_path / "mpi4py.py").touch()
-    assert ask(**MPI, PYTHONPATH=str(tmp_path)).stdout == "{'cluster_detection_method': 'mpi4py'}\n"
-    without = f"import sys; sys.modules['mpi4py'] = None; {ASK}"  # as where it is not installed
-    done = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, timeout=600, env=env(MPI))
-    assert "pip install mpi4py" in sentence(done)
+def test_open_mpi_5_is_told_through_mpi4py(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
+    with within(**MPI):
+        assert launch_arguments() == {"cluster_detection_method": "mpi4py"}
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert "pip install mpi4py" in sentence(**MPI)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks like slurmstepd by its name, as Linux keeps it")
 def test_variables_of_mpirun_that_came_along_into_srun(tmp_path: Path):
     """A stand-in for slurmstepd starts the process; in reality one inherits such variables through sbatch."""
     starter = shutil.copy("/bin/sh", tmp_path / "slurmstepd")
-    command = [starter, "-c", f"{sys.executable} -c '{ASK}'; exit $?"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=env(SLURM | MPI_4))
-    assert "srun started this process, but OMPI_MCA_orte_hnp_uri" in sentence(done)
-
-
-def test_a_proxy_does_not_stand_between_the_processes():
-    show = "import os; from minipod.cluster import launch_arguments; launch_arguments(); print(os.environ['no_proxy'])"
-    variables = env(SLURM | {"JAX_COORDINATOR_PORT": str(free_port()), "http_proxy": "http://192.0.2.1:9"})
-    done = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, timeout=600, env=variables)
-    assert "localhost" in done.stdout.strip().split(",")
+    ask = "from minipod.cluster import launch_arguments; launch_arguments()"
+    command = [starter, "-c", f"{sys.executable} -c '{ask}'; exit $?"]
+    variables = env(**SLURM | MPI_4)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=variables)
+    assert done.returncode == 1 and "srun started this process, but OMPI_MCA_orte_hnp_uri" in done.stderr

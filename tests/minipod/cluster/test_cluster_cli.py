@@ -10,6 +10,7 @@ import pytest
 import minipod
 from minipod.__main__ import main
 from minipod.cluster import launch
+from minipod.cluster.placeholders import fill
 
 
 @pytest.fixture(autouse=True)
@@ -30,35 +31,32 @@ def test_run_prefixes_each_line_and_hands_all_arguments_on(capsys: pytest.Captur
 def test_the_exit_code_is_that_of_the_first_failing_process(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(launch, "GRACE", 60.0)  # the other ends by itself, however slow the machine is
-    monkeypatch.setattr(launch, "IDLE", 60.0)
+    monkeypatch.setattr(launch, "GRACE", 600.0)  # the other ends by itself, however slow the machine is
+    monkeypatch.setattr(launch, "IDLE", 600.0)
     assert main(["run", "p.py", "1"]) == 3
     assert capsys.readouterr().err == "minipod: process 1 ended with exit status 3\n"
 
 
-def test_the_limit_gives_124(capsys: pytest.CaptureFixture[str]):
-    Path("q.py").write_text("import time; time.sleep(100)")
-    assert main(["run", "--limit", "1.5", "-n", "1", "q.py"]) == 124
-    assert capsys.readouterr().err.startswith("minipod: still running after 1.5 s: process 0 is")
-
-
-def test_survivors_go_on_when_one_has_failed(capsys: pytest.CaptureFixture[str]):
-    Path("q.py").write_text("import sys, time\nif sys.argv[1] == '1': sys.exit(3)\ntime.sleep(5)\nprint('here')\n")
+def test_survivors_go_on_when_one_has_failed_and_others_do_not(capsys: pytest.CaptureFixture[str], monkeypatch):
+    monkeypatch.setattr(launch, "GRACE", 0.2)
+    Path("q.py").write_text("import sys, time\nif sys.argv[1] == '1': sys.exit(3)\ntime.sleep(3)\nprint('here')\n")
     assert main(["run", "--survivors", "q.py", "{process}"]) == 3
     assert capsys.readouterr() == ("[0] here\n", "minipod: process 1 ended with exit status 3\n")
+    Path("q.py").write_text(Path("q.py").read_text().replace("sleep(3)", "sleep(1000)"))
+    assert main(["run", "q.py", "{process}"]) == 3 and capsys.readouterr().out == ""
 
 
-def test_help_says_what_is_filled_in(capsys: pytest.CaptureFixture[str]):
-    with pytest.raises(SystemExit):
-        main(["run", "--help"])
-    said = " ".join(capsys.readouterr().out.split())
-    assert "its arguments; {process}, {processes}, {coordinator} in them: its number, how many, a free address" in said
-
-
-def test_a_module_runs(capsys: pytest.CaptureFixture[str]):
-    Path("mod.py").write_text("print(__name__)")
-    assert main(["run", "-n", "1", "-m", "mod"]) == 0
-    assert capsys.readouterr().out == "[0] __main__\n"
+def test_in_the_arguments_only_a_name_alone_in_braces_is_filled_in():
+    filled = {
+        "{process}/{processes}": "1/2",
+        "{coordinator}": "127.0.0.1:20000",
+        "{{process}}": "{process}",
+        "{{rank}}": "{rank}",
+        '{"a": {"b": {process}}}': '{"a": {"b": 1}}',
+    }
+    assert fill([*filled], 1, 2, "127.0.0.1:20000") == [*filled.values()]
+    as_it_is = ['{"a": 1}', "{}", "{0}", "{loss:.3f}", "{a,b}", "${HOME}", "{{ process }}"]
+    assert fill(as_it_is, 1, 2, "127.0.0.1:20000") == as_it_is
 
 
 # Python imports this as it starts: a finder of its own, as pip leaves one for `pip install -e`.
@@ -75,7 +73,7 @@ sys.meta_path.append(Finder)
 """
 
 
-@pytest.mark.parametrize("start", [["run", "-n", "1", "-d", "1", "-m"], ["start", "-m"], []])
+@pytest.mark.parametrize("start", [["run", "-n", "1", "-d", "1", "-m"], ["start", "-m"]])
 def test_a_module_of_an_editable_install_runs_as_python_runs_it(start: list[str], tmp_path: Path):
     folder, site = tmp_path / "elsewhere", tmp_path / "site"
     folder.mkdir()
@@ -84,8 +82,8 @@ def test_a_module_of_an_editable_install_runs_as_python_runs_it(start: list[str]
     (folder / "train.py").write_text("import sys; print(__name__, __package__, sys.argv)")
     (site / "sitecustomize.py").write_text(EDITABLE.format(folder=folder))
     env = {**os.environ, "PYTHONPATH": f"{site}:{Path(minipod.__file__).parents[1]}"}
-    command = [sys.executable, "-m", *(["minipod", *start] if start else []), "editable.train", "--steps", "3"]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+    command = [sys.executable, "-m", "minipod", *start, "editable.train", "--steps", "3"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
     expected = f"__main__ editable ['{folder}/train.py', '--steps', '3']\n"
     assert (done.stdout.removeprefix("[0] "), done.stderr, done.returncode) == (expected, "", 0)
 
@@ -94,14 +92,19 @@ def test_a_module_of_an_editable_install_runs_as_python_runs_it(start: list[str]
     ("arguments", "says"),
     [
         (["run", "nope.py"], "minipod: nope.py: there is no such program in"),
+        (["run", "."], "minipod: .: is a folder, not a program"),
         (["run", "-m", "no_such"], "minipod: no_such: there is no such module"),
         (["run", "-n", "17", "p.py"], "minipod: 17 processes: between 1 and 16"),
+        (["run", "-n", "0", "p.py"], "minipod: 0 processes: between 1 and 16"),
+        (["run", "-d", "0", "p.py"], "minipod: 0 devices"),
         (["run", "-d", "5000", "p.py"], "minipod: 2 × 5000 = 10000 devices are too many"),
         (["run", "-n", "two", "p.py"], "minipod run: argument -n/--processes: invalid int value: 'two'"),
         (["run", "--port", "1", "p.py"], "minipod: port 1: between 1024 and 65535"),
         (["run", "--limit", "-1", "p.py"], "minipod: limit -1: a positive number"),
+        (["run", "--limit", "inf", "p.py"], "minipod: limit inf: a positive number"),
         (["run", "--speed", "9", "p.py"], "minipod: there is no option --speed (see"),
         (["run"], "minipod run: the following arguments are required: PROGRAM (see"),
+        (["run", "p.py", "--i={rank}"], "minipod: there is no {rank}: in arguments {process}, {processes} and"),
         (["fly"], "minipod: argument COMMAND: invalid choice: 'fly'"),
         ([], "minipod: the following arguments are required: COMMAND"),
         (["traffic", "nope.hlo"], "minipod: nope.hlo: there is no such file"),
@@ -114,8 +117,8 @@ def test_a_mistake_is_one_sentence_and_exit_2(arguments: list[str], says: str, c
         code = main(arguments)
     except SystemExit as end:  # argparse's own way
         code = end.code
-    error = capsys.readouterr().err
-    assert code == 2 and error.startswith(says) and error.count("\n") == 1
+    out, error = capsys.readouterr()
+    assert code == 2 and out == "" and error.startswith(says) and error.count("\n") == 1
 
 
 @pytest.mark.parametrize("files", [12, 18, 24])
@@ -135,7 +138,6 @@ def test_a_reader_that_goes_away_ends_the_run():
 
 
 def test_draw_writes_a_picture_of_simulated_devices():
-    command = [sys.executable, "-m", "minipod", "draw", "-d", "3", "-o", "three.svg"]
-    subprocess.run(command, check=True, timeout=600)
-    picture = Path("three.svg").read_text()
-    assert picture.lstrip().startswith("<svg") and "device 2" in picture and "device 3" not in picture
+    assert main(["draw", "-d", "8", "-o", "eight.svg"]) == 0
+    picture = Path("eight.svg").read_text()
+    assert picture.lstrip().startswith("<svg") and "device 7" in picture and "device 8" not in picture

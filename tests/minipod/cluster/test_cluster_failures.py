@@ -12,6 +12,7 @@ import pytest
 from still_running import DEADLINE, left_running, until
 
 from minipod import cluster
+from minipod.cluster import launch
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for what is left running through /proc")
 
@@ -31,8 +32,6 @@ for k in range(3):
         match case:
             case "raise": raise ValueError("bad shard")
             case "kill": os.kill(os.getpid(), signal.SIGKILL)
-            case "stop": os.kill(os.getpid(), signal.SIGSTOP)
-            case "hang": time.sleep(1000)
             case "leave": break
     x = jax.make_array_from_process_local_data(jax.NamedSharding(mesh, jax.P("x")), ones)
     print("step", k, np.asarray(f(x)))
@@ -67,96 +66,96 @@ def marker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     assert not left, "left running"
 
 
+def run(program: str, *arguments: str, check: bool = False, **options) -> cluster.Run:
+    Path("p.py").write_text(program)
+    return cluster.run("p.py", *arguments, check=check, **options)
+
+
 def line(text: str) -> str:
     """Where `text` stands in STEPS: «p.py:16»."""
     return f"p.py:{STEPS.partition(text)[0].count(chr(10)) + 1}"
 
 
-def steps(case: str, who: int, **options) -> cluster.Run:
-    Path("p.py").write_text(STEPS)
-    return cluster.run("p.py", case, str(who), devices=2, check=False, **options)
+OTHER = [0, pytest.param(1, marks=pytest.mark.long)]
 
 
-@pytest.mark.parametrize("who", [0, 1])
+@pytest.mark.parametrize("who", OTHER[::-1])
 def test_a_raising_process_is_named_with_its_error_and_line(marker: str, who: int):
-    run = steps("raise", who)
-    assert run.first_failure
-    begin, _, rest = run.first_failure.partition("; ")
+    done = run(STEPS, "raise", str(who), limit=600)
+    assert done.first_failure
+    begin, _, rest = done.first_failure.partition("; ")
     assert begin == f"process {who} raised ValueError: bad shard, at {line('raise ValueError')}"
     assert rest.startswith(f"process {1 - who} was waiting in `")
     assert rest.endswith(f"({line('print(')}) and has been ended")
-    assert run.codes[who] == 1 and run.codes[1 - who] == -signal.SIGKILL and run.exit_code == 1 and not run.ok
-    assert "ValueError: bad shard" in run.outputs[who] and "minipod" not in run.outputs[who]  # its own traceback
-    assert run.seconds < 55
+    assert done.codes[who] == 1 and done.codes[1 - who] == -signal.SIGKILL and done.exit_code == 1 and not done.ok
+    assert "ValueError: bad shard" in done.outputs[who] and "minipod" not in done.outputs[who]  # its own traceback
 
 
-@pytest.mark.parametrize("who", [0, 1])
+@pytest.mark.parametrize("who", OTHER)
 def test_a_killed_process_is_named_also_when_it_was_the_coordinator(marker: str, who: int):
-    run = steps("kill", who)
-    assert run.first_failure and run.first_failure.startswith(f"process {who} was killed by SIGKILL")
-    assert run.codes[who] == -signal.SIGKILL and run.exit_code == 128 + 9 and run.seconds < 55
+    done = run(STEPS, "kill", str(who), limit=600)
+    assert done.first_failure and done.first_failure.startswith(f"process {who} was killed by SIGKILL")
+    assert done.codes[who] == -signal.SIGKILL and done.exit_code == 128 + 9
 
 
+@pytest.mark.long  # of those that wait for one that has left test_hang.py asks
 @pytest.mark.parametrize("who", [0, 1])
 def test_a_process_that_leaves_early_is_named_though_its_exit_code_is_0(marker: str, who: int):
-    run = steps("leave", who)
-    assert run.first_failure
-    assert run.first_failure.startswith(f"process {who} finished while process {1 - who} is still waiting in `")
-    assert run.codes[who] == 0 and run.codes[1 - who] == -signal.SIGKILL and run.exit_code == 1 and run.seconds < 55
+    done = run(STEPS, "leave", str(who), limit=600)
+    assert done.first_failure
+    assert done.first_failure.startswith(f"process {who} finished while process {1 - who} is still waiting in `")
+    assert done.codes[who] == 0 and done.codes[1 - who] == -signal.SIGKILL and done.exit_code == 1
 
 
-def until_the_limit(case: str, who: int, *says: str) -> tuple[cluster.Run, int]:
-    """A run that its limit ended once all had come so far that it says this: when that is, only the machine knows."""
-    for limit in (6, 12, 24, 48, 96):
-        run = steps(case, who, limit=limit)
-        if all(words in str(run.first_failure) for words in says):
-            return run, limit
-    raise AssertionError(f"not within {limit} s: {says}\n{run}")
-
-
-def test_at_the_limit_each_process_says_where_it_is(marker: str):
-    slept = f'process 1 is waiting in `case "hang": time.sleep(1000)` ({line("time.sleep")})'
-    run, limit = until_the_limit("hang", 1, "process 0 is waiting in `print(", slept)
-    assert run.first_failure and run.first_failure.startswith(
-        f"still running after {limit} s: process 0 is waiting in "
+def test_at_the_limit_each_process_says_where_it_is_and_a_suspended_one_that_it_is(marker: str):
+    program = """import os, signal, time
+me = int(os.environ["MINIPOD_PROCESS"])
+if me == 2:
+    os.kill(os.getpid(), signal.SIGSTOP)
+time.sleep(900 + me)
+"""
+    for limit in (3, 6, 12, 24, 48, 96):  # until all have come so far: when that is, only the machine knows
+        done = run(program, processes=3, limit=limit)
+        if done.stacks[:2] == ["p.py:5 time.sleep(900 + me)"] * 2 and "SIGSTOP" in str(done.first_failure):
+            break
+    assert done.first_failure == (
+        f"still running after {limit} s: process 0 is waiting in `time.sleep(900 + me)` (p.py:5), "
+        "process 1 is waiting in `time.sleep(900 + me)` (p.py:5), process 2 is suspended (SIGSTOP)"
     )
-    assert run.first_failure.endswith(slept) and run.exit_code == 124 and run.seconds >= limit
-
-
-def test_a_suspended_process_is_named(marker: str):
-    run, limit = until_the_limit("stop", 1, "process 1 is suspended (SIGSTOP)")
-    assert run.first_failure and run.first_failure.startswith(f"still running after {limit} s: process 0 is ")
+    assert done.exit_code == 124 and done.seconds >= limit
+    assert str(done.where()).startswith("[0] p.py:5 time.sleep(900 + me)\n[1] p.py:5 time.sleep(900 + me)")
+    assert done.where()._repr_html_().count("<section") == 3
 
 
 def test_with_a_collective_timeout_the_program_gets_the_error_and_the_cause_is_named(marker: str):
     for seconds in (2, 8, 32):  # on a busy machine the first steps may take longer than the first of these
-        run = steps("leave", 1, collective_timeout=seconds)
-        if all("step 1" in printed for printed in run.outputs):
+        done = run(STEPS, "leave", "1", collective_timeout=seconds, limit=600)
+        if all("step 1" in printed for printed in done.outputs):
             break
-    assert run.first_failure and run.first_failure.startswith("process 0 raised JaxRuntimeError: ")
+    assert done.first_failure and done.first_failure.startswith("process 0 raised JaxRuntimeError: ")
     # the other may be gone before the time is up
-    assert any(words in run.first_failure for words in ("Timed out", "Connection closed by peer"))
-    assert run.first_failure.endswith("after process 1 had finished")
+    assert any(words in done.first_failure for words in ("Timed out", "Connection closed by peer"))
+    assert done.first_failure.endswith("after process 1 had finished")
 
 
-def test_honest_work_after_the_other_has_finished_is_left_alone(marker: str):
-    Path("p.py").write_text(
-        "import os, time\nend = time.monotonic() + 7 * (os.environ['MINIPOD_PROCESS'] == '0')\n"
-        "while time.monotonic() < end: pass\n"
-    )
-    assert cluster.run("p.py").ok
+def test_honest_work_after_the_other_has_finished_is_left_alone(marker: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(launch, "LEFT", 0.5)
+    program = "import os, time\nend = time.monotonic() + 1.5 * (os.environ['MINIPOD_PROCESS'] == '0')\n"
+    assert run(program + "while time.monotonic() < end: pass\n").ok
 
 
 def test_check_raises_with_the_sentence_first_and_the_outputs(marker: str):
-    Path("p.py").write_text("print('hello')\nraise SystemExit('no data')")
     with pytest.raises(cluster.ClusterError, match="^process [01] ended with exit status 1\n") as caught:
-        cluster.run("p.py")
+        run("print('hello')\nraise SystemExit('no data')", check=True)
     assert "[0] hello\n[0] no data\n[1] hello" in str(caught.value) and caught.value.run.codes == [1, 1]
 
 
 def test_the_same_error_in_both_is_said_once(marker: str):
-    Path("p.py").write_text("def load():\n    raise OSError('no file')\nload()")
-    assert cluster.run("p.py", check=False).first_failure == "both processes raised OSError: no file, at p.py:2"
+    done = run("def load():\n    raise OSError('no file')\nload()")
+    assert done.first_failure == "both processes raised OSError: no file, at p.py:2"
+    done = run("x = 1\ny = = 2\n")
+    assert done.first_failure and done.first_failure.startswith("both processes raised SyntaxError")
+    assert done.first_failure.endswith(", at p.py:2") and "y = = 2" in done.outputs[0]
 
 
 @pytest.mark.parametrize(
@@ -170,29 +169,20 @@ def test_the_same_error_in_both_is_said_once(marker: str):
     ],
 )
 def test_other_bad_ends_are_named(marker: str, body: str, says: str):
-    Path("p.py").write_text(f"import os\nif os.environ['MINIPOD_PROCESS'] == '1':\n    {body}\n")
-    assert cluster.run("p.py", check=False).first_failure in (says, says + ", after process 0 had finished")
-
-
-def test_a_program_with_a_syntax_error_is_named_with_its_line(marker: str):
-    Path("p.py").write_text("x = 1\ny = = 2\n")
-    run = cluster.run("p.py", check=False)
-    assert run.first_failure and run.first_failure.startswith("both processes raised SyntaxError")
-    assert run.first_failure.endswith(", at p.py:2") and "y = = 2" in run.outputs[0]
+    done = run(f"import os\nif os.environ['MINIPOD_PROCESS'] == '1':\n    {body}\n")
+    assert done.first_failure in (says, says + ", after process 0 had finished")
 
 
 def test_grandchildren_end_with_a_program_that_ends(marker: str):
-    Path("p.py").write_text(FAMILY)
-    run = cluster.run("p.py", "0")
-    assert run.ok and all(text.startswith("up ") for text in run.outputs) and not left_running(marker, 0.5)
+    done = run(FAMILY, "0")
+    assert done.ok and all(text.startswith("up ") for text in done.outputs) and not left_running(marker, DEADLINE)
 
 
 @pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_when_the_launcher_ends_everything_ends(marker: str, by: signal.Signals):
     if by != signal.SIGKILL and signal.getsignal(by) is signal.SIG_IGN:
         pytest.skip(f"{by.name} is ignored here, as under nohup, and so it is by what is started")
-    Path("p.py").write_text(FAMILY)
-    launcher, said = _launch("1000", lines=2)
+    launcher, said = _launch(FAMILY, "1000", lines=2)
     family = {int(pid) for line in said for pid in line.split()[2:]}
     assert len(family) == 2 * 4 and until(lambda: family < {*left_running(marker)}), said
     launcher.send_signal(by)
@@ -200,16 +190,9 @@ def test_when_the_launcher_ends_everything_ends(marker: str, by: signal.Signals)
     assert not left_running(marker, DEADLINE)
 
 
-def test_when_the_launcher_is_killed_a_hanging_jax_program_ends_too(marker: str):
-    Path("p.py").write_text(STEPS)
-    launcher, _ = _launch("hang", "1", lines=4)
-    launcher.kill()
-    launcher.wait(DEADLINE)
-    assert not left_running(marker, DEADLINE)
-
-
-def _launch(*arguments: str, lines: int) -> tuple[subprocess.Popen[str], list[str]]:
+def _launch(program: str, *arguments: str, lines: int) -> tuple[subprocess.Popen[str], list[str]]:
     """`minipod run p.py …`, once it has printed so many lines, and these; no limit ends it before the test does."""
+    Path("p.py").write_text(program)
     command = [sys.executable, "-m", "minipod", "run", "--limit", "1000", "p.py", *arguments]
     launcher = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert launcher.stdout
@@ -243,7 +226,6 @@ print("process 0 has ended", flush=True)
 
 
 def test_of_those_that_are_ended_none_tells_of_the_others_end(marker: str):
-    Path("telltales.py").write_text(TELLTALES)
-    run = cluster.run("telltales.py", "5", processes=6, check=False)
-    assert run.first_failure and "ValueError: enough" in run.first_failure
-    assert "has ended" not in "".join(run.outputs)
+    done = run(TELLTALES, "5", processes=6)
+    assert done.first_failure and "ValueError: enough" in done.first_failure
+    assert "has ended" not in "".join(done.outputs)

@@ -13,7 +13,8 @@ from lessons.ch14_launching.launchers import environment
 from minipod.processes import free_port, kill_group
 
 START = [sys.executable, "-m", "minipod", "start"]
-HUNG = 100.0  # seconds; JAX's barrier at exit has 300
+HUNG = 250.0  # seconds; JAX's barrier at exit has 300
+THREAD = "threading.Thread(target=lambda: 1 / 0).start(); threading.Event().wait()"
 FAILS = """
 import subprocess, sys, threading
 import jax, numpy as np
@@ -48,36 +49,23 @@ def alone(code: str, folder: Path, *words: str, **env: str) -> subprocess.Comple
     return subprocess.run(command, cwd=folder, env=environment() | env, capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("who", [0, 1])
 @pytest.mark.parametrize(
-    ("fails", "status", "reason"),
+    ("who", "fails", "status", "reason"),
     [
-        ("raise ValueError('record 17')", 1, "ValueError: record 17\n"),
-        ("sys.exit(2)", 2, ""),
-        ("sys.exit('no more data')", 1, "no more data\n"),
-        (
-            "threading.Thread(target=lambda: 1 / 0).start(); threading.Event().wait()",
-            1,
-            "ZeroDivisionError: division by zero\n",
-        ),
+        (0, "raise ValueError('record 17')", 1, "ValueError: record 17\n"),
+        pytest.param(1, "sys.exit(2)", 2, "", marks=pytest.mark.long),
+        (1, THREAD, 1, "ZeroDivisionError: division by zero\n"),
+        pytest.param(0, "sys.exit('no more data')", 1, "no more data\n", marks=pytest.mark.long),
     ],
 )
 def test_who_fails_in_a_cluster_ends_at_once(who: int, fails: str, status: int, reason: str, tmp_path: Path):
     (tmp_path / "program.py").write_text(FAILS.format(who=who, fails=fails))
     marker = f"in-a-cluster-{os.getpid()}"
-    at = {
-        "MARKER_OF_TEST": marker,
-        "MINIPOD_COORDINATOR": f"127.0.0.1:{free_port()}",
-        "MINIPOD_PROCESSES": "2",
-        "JAX_PLATFORMS": "cpu",
-    }
-    both = []
-    for i in ("0", "1"):
-        env = environment() | at | {"MINIPOD_PROCESS": i}
-        pipe = subprocess.PIPE
-        both.append(
-            subprocess.Popen([*START, "program.py"], cwd=tmp_path, env=env, stdout=pipe, stderr=pipe, text=True)
-        )
+    at = {"MARKER_OF_TEST": marker, "MINIPOD_COORDINATOR": f"127.0.0.1:{free_port()}", "MINIPOD_PROCESSES": "2"}
+    at["JAX_PLATFORMS"] = "cpu"
+    how = {"cwd": tmp_path, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    envs = (environment() | at | {"MINIPOD_PROCESS": i} for i in "01")
+    both = [subprocess.Popen([*START, "program.py"], env=env, **how) for env in envs]
     try:
         ends = [(*process.communicate(timeout=HUNG), process.returncode) for process in both]
     finally:
@@ -96,7 +84,7 @@ def test_who_fails_in_a_cluster_ends_at_once(who: int, fails: str, status: int, 
         ("sys.exit(2)", False, 2, True),
         (FOR_EVER + "sys.exit(2)", True, 2, False),
         ("atexit.register(threading.Event().wait); sys.exit(2)", True, 2, False),
-        ("threading.Thread(target=lambda: 1 / 0).start(); threading.Event().wait()", True, 1, False),
+        (THREAD, True, 1, False),
     ],
     ids=["children", "a child that is no daemon", "a thread goes on", "an exit handler hangs", "in a thread"],
 )
@@ -144,33 +132,23 @@ def test_who_is_aborted_by_jax_shows_where_it_was(tmp_path: Path):
     assert 'program.py", line 4 in step\n' in done.stderr, done.stderr
 
 
-@pytest.mark.parametrize(
-    ("code", "status", "said"),
-    [
-        ("", 0, ""),
-        ("import sys; sys.exit()", 0, ""),
-        ("import sys; sys.exit(75)", 75, ""),
-        ("import sys; sys.exit('why')", 1, "why\n"),
-        ("raise KeyboardInterrupt", 130, None),
-    ],
-)
-def test_the_status_is_the_program_s(code: str, status: int, said: str | None, tmp_path: Path):
-    done = alone(code, tmp_path)
-    assert done.returncode == status and said in (None, done.stderr)
+def test_the_status_is_the_program_s(tmp_path: Path):
+    for code, status in (
+        ("import sys; sys.exit()", 0),
+        ("import sys; sys.exit(75)", 75),
+        ("raise KeyboardInterrupt", 130),
+    ):
+        done = alone(code, tmp_path)
+        assert done.returncode == status and (status == 130 or done.stderr == ""), code
 
 
-def test_the_program_sees_its_own_name_arguments_and_neighbours(tmp_path: Path):
+def test_the_program_sees_its_own_name_arguments_and_neighbours_and_a_further_step_a_port_of_its_own(tmp_path: Path):
     (tmp_path / "beside.py").write_text("value = 7\n")
-    done = alone("import sys, beside\nprint(sys.argv, __name__, beside.value)", tmp_path, "--limit", "3", "-m")
-    assert done.stdout == "['program.py', '--limit', '3', '-m'] __main__ 7\n"
-    module = subprocess.run([*START, "-m", "beside"], cwd=tmp_path, env=environment(), capture_output=True, text=True)
-    assert (module.returncode, module.stderr) == (0, "")
-
-
-def test_a_further_step_of_a_job_has_a_port_of_its_own(tmp_path: Path):
-    code = "import os; print(os.environ.get('JAX_COORDINATOR_PORT'))"
-    first, second = (alone(code, tmp_path, SLURM_JOB_ID="4711", SLURM_STEP_ID=n).stdout for n in ("0", "1"))
-    assert first == "None\n" and 61440 <= int(second) < 65536
+    code = "import os, sys, beside\nprint(sys.argv, __name__, beside.value, os.environ.get('JAX_COORDINATOR_PORT'))"
+    words = "--limit", "3", "-m"
+    first, second = (alone(code, tmp_path, *words, SLURM_JOB_ID="4711", SLURM_STEP_ID=n).stdout for n in "01")
+    assert first == "['program.py', '--limit', '3', '-m'] __main__ 7 None\n"
+    assert 61440 <= int(second.split()[-1]) < 65536
 
 
 def test_a_program_that_is_not_there_is_one_sentence(tmp_path: Path):

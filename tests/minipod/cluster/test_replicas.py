@@ -13,22 +13,14 @@ from minipod.replicas import ReplicasDiffer, same_replicas
 make = jax.make_array_from_process_local_data
 
 
-@pytest.fixture
-def everywhere():
-    return jax.NamedSharding(jax.make_mesh((jax.device_count(),), ("i",)), P())
-
-
 @pytest.mark.processes(2, devices=2)
-def test_replicas_that_agree_are_left_alone(everywhere):
-    me = jax.process_index()
+def test_replicas_that_agree_are_left_alone_and_others_are_named_though_jax_calls_the_array_replicated():
+    me, everywhere = jax.process_index(), jax.NamedSharding(jax.make_mesh((4,), ("i",)), P())
     same_replicas({"w": make(everywhere, np.ones(3)), "k": jax.random.key(1)}, "a")
     same_replicas(make(jax.NamedSharding(everywhere.mesh, P("i")), np.full(2, me)), "b")  # cut: nothing lies twice
     same_replicas(jax.numpy.full(3, me), "c")  # each process's own
 
-
-@pytest.mark.processes(2, devices=2)
-def test_a_process_with_other_values_is_named_though_jax_calls_the_array_replicated(everywhere):
-    w = make(everywhere, np.float32([1, 2 + 1e-6 * jax.process_index()]))
+    w = make(everywhere, np.float32([1, 2 + 1e-6 * me]))
     assert w.is_fully_replicated
     message = (
         "state['w'][:] should be the same everywhere, and is not: "
@@ -37,22 +29,16 @@ def test_a_process_with_other_values_is_named_though_jax_calls_the_array_replica
     with pytest.raises(ReplicasDiffer, match=f"^{re.escape(message)}$"):
         same_replicas({"w": w}, "state")
 
-
-@pytest.mark.processes(2, devices=2)
-def test_parts_of_a_model_axis_across_processes_are_compared_where_they_should_agree():
+    # the parts of a model axis across processes, where they should agree
     mesh = jax.sharding.Mesh(np.array(jax.devices()).reshape(2, 2).T, ("data", "model"))
     rows = jax.NamedSharding(mesh, P("data"))
     with pytest.raises(ReplicasDiffer, match=r"^x\[0:2\] should be the same everywhere"):
-        same_replicas(make(rows, np.arange(4.0) + 9 * jax.process_index() * np.arange(4)), "x")
+        same_replicas(make(rows, np.arange(4.0) + 9 * me * np.arange(4)), "x")
     same_replicas(make(rows, np.arange(4.0)), "y")
 
-
-@pytest.mark.processes(2, devices=2)
-def test_a_process_that_compares_something_else_is_named(everywhere):
-    words = "call 1: process 0 calls same_replicas of w (x (3,) float32); "
-    words += "process 1 calls same_replicas of w (x (4,) float32)"
-    with pytest.raises(OutOfStep, match=f"^{re.escape(words)}$"):
-        same_replicas(make(everywhere, np.ones(3 + jax.process_index())), "w")
+    words = r"^call \d+: process 0 calls same_replicas of w \(x \(3,\) float32\); "
+    with pytest.raises(OutOfStep, match=words + r"process 1 calls same_replicas of w \(x \(4,\) float32\)$"):
+        same_replicas(make(everywhere, np.ones(3 + me)), "w")
 
 
 def test_alone_the_devices_of_one_process_are_compared():

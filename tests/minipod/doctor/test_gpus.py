@@ -27,9 +27,9 @@ def smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return answers
 
 
-@pytest.mark.parametrize(
-    ("visible", "ordinals", "found"),
-    [
+def test_a_device_is_known_by_what_its_process_may_see(smi):
+    smi(uuids=f"{FIRST}\n{SECOND}")
+    for visible, ordinals, found in (
         (None, [0], [FIRST]),
         (None, [0, 1], [FIRST, SECOND]),
         ("1", [0], [SECOND]),
@@ -38,11 +38,8 @@ def smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         ("MIG-GPU-1/2/3", [0], []),
         ("7", [0], []),
         (None, [2], []),
-    ],
-)
-def test_a_device_is_known_by_what_its_process_may_see(smi, visible, ordinals, found):
-    smi(uuids=f"{FIRST}\n{SECOND}")
-    assert gpus.identities(ordinals, {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}) == found
+    ):
+        assert gpus.identities(ordinals, {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}) == found
 
 
 def test_what_nvidia_smi_does_not_say_is_not_guessed(smi):

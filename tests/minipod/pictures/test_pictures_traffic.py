@@ -11,12 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
-from jax.sharding import AbstractMesh, AxisType, Mesh
+from jax.sharding import AxisType, Mesh
 from jax.sharding import PartitionSpec as P
 from picture_gallery import SVG, all_ops, along, labels, mesh, pod, ring, rows
 
 from minipod import pictures, traffic
-from minipod.drawing import svg
 from minipod.hlo.collectives import Collective
 
 Box = tuple[float, float, float, float]  # left, top, right, bottom
@@ -95,19 +94,17 @@ def collide(picture: pictures.Picture) -> list[Any]:
     return found
 
 
-SHAPES = [(2,), (8,), (16,), (2, 4), (4, 2), (4, 4), (2, 8), (1, 8), (2, 2, 2), (4, 2, 2), (2, 2, 2, 2)]
+SHAPES = [(2,), (8,), (16,), (2, 4), (4, 2), (4, 4), (1, 8), (2, 2, 2), (4, 2, 2), (2, 2, 2, 2)]
 
 
 @pytest.mark.parametrize("op", ["all-reduce", "all-gather", "reduce-scatter"])
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_lines_join_exactly_the_groups(shape, op):
-    m = pod(*shape)
-    real = [n for n in m.axis_names if m.shape[n] > 1]
-    for count in range(1, len(real) + 1):
-        for axes in itertools.combinations(real, count):
+def test_lines_join_exactly_the_groups(op):
+    for m in (pod(*shape) for shape in SHAPES):
+        real = [n for n in m.axis_names if m.shape[n] > 1]
+        for axes in (axes for count in range(len(real)) for axes in itertools.combinations(real, count + 1)):
             picture = pictures.traffic([along(m, op, *axes)], m)
-            assert joined(picture) == {frozenset(group) for group in rows(m, *axes)}, axes
-            assert len(boxes(picture)) == m.size and collide(picture) == []
+            assert joined(picture) == {frozenset(group) for group in rows(m, *axes)}, (m, axes)
+            assert len(boxes(picture)) == m.size and collide(picture) == [], (m, axes)
             assert sum(len(tips) for _, tips in wires(picture)) == m.size  # one head at each device
 
 
@@ -118,16 +115,14 @@ def test_groups_that_are_no_axis_of_the_mesh_are_joined_as_they_are():
         assert not any(said.startswith("along") for said in labels(picture))
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_every_pair_of_a_permute_is_an_arrow_from_source_to_target(shape):
-    m, draw = pod(*shape), random.Random(3)
-    for _ in range(20):
+def test_every_pair_of_a_permute_is_an_arrow_from_source_to_target():
+    draw = random.Random(3)
+    for m in (pod(*shape) for shape in 10 * SHAPES):
         targets = list(range(m.size))
         draw.shuffle(targets)
         pairs = tuple((i, t) for i, t in enumerate(targets) if draw.random() < 0.8)
         picture = pictures.traffic([Collective("collective-permute", pairs, 16)], m)
-        assert arrows(picture) == {(a, b) for a, b in pairs if a != b}
-        assert collide(picture) == []
+        assert arrows(picture) == {(a, b) for a, b in pairs if a != b} and collide(picture) == [], m
 
 
 def test_an_all_to_all_is_drawn_pair_by_pair_in_small_groups_and_as_a_bundle_in_large_ones():
@@ -170,7 +165,7 @@ def test_a_loop_and_its_unrolled_form_give_one_picture():
     assert "in a loop of unknown length" in labels(unknown) and "in a loop of unknown length" in unknown.alt
 
 
-def test_panels_are_numbered_in_the_order_of_the_program_and_the_rest_is_counted():
+def test_panels_are_numbered_in_the_order_of_the_program_branches_named_and_the_rest_is_counted():
     m = mesh(2, 4)
     picture = pictures.traffic(all_ops(m, "y"), m)
     said = labels(picture)
@@ -178,27 +173,24 @@ def test_panels_are_numbered_in_the_order_of_the_program_and_the_rest_is_counted
     assert ops == ["collective-permute", "all-reduce", "all-gather", "reduce-scatter"]
     assert [s for s in said if s in "1234567"] == ["1", "2", "3", "4"] and "and 3 more collectives" in said
     assert "1" not in labels(pictures.traffic(all_ops(m, "y")[:1], m))
-
-
-def test_branches_are_named():
-    one = Collective("all-reduce", rows(pod(8), "x"), 16, 1, ("x",), ((0, 1), (3, 0)))
-    picture = pictures.traffic([one], pod(8))
+    branch = Collective("all-reduce", rows(pod(8), "x"), 16, 1, ("x",), ((0, 1), (3, 0)))
+    picture = pictures.traffic([branch], pod(8))
     assert "only in branch 1, 0" in labels(picture) and "only in branch 1/0" in picture.alt
 
 
 LARGE = [
-    (pod(4, 4, 4), along, ("all-reduce", "x"), [0, 16, 32, 48], 15),
-    (pod(4, 4, 4), along, ("all-gather", "y", "z"), list(range(16)), 3),
-    (pod(4, 4, 4), ring, ("y",), [0, 4, 8, 12], 15),
-    (pod(16, 16), along, ("all-reduce", "x"), list(range(0, 256, 16)), 15),
-    (pod(1024), along, ("all-reduce", "x"), [0, 1, 2, 3, 4, 5, 1023], 0),
-    (pod(1024), ring, ("x",), [0, 1, 2, 3, 4, 5, 1023], 0),
-    (pod(32, 32, 2), along, ("all-to-all", "z"), [0, 1], 1023),
+    ((4, 4, 4), along, ("all-reduce", "x"), [0, 16, 32, 48], 15),
+    ((4, 4, 4), along, ("all-gather", "y", "z"), list(range(16)), 3),
+    ((4, 4, 4), ring, ("y",), [0, 4, 8, 12], 15),
+    ((1024,), along, ("all-reduce", "x"), [0, 1, 2, 3, 4, 5, 1023], 0),
+    ((1024,), ring, ("x",), [0, 1, 2, 3, 4, 5, 1023], 0),
+    ((32, 32, 2), along, ("all-to-all", "z"), [0, 1], 1023),
 ]
 
 
-@pytest.mark.parametrize(("m", "make", "axes", "drawn", "hidden"), LARGE)
-def test_of_a_large_mesh_one_group_is_drawn_and_the_others_counted(m, make, axes, drawn, hidden):
+@pytest.mark.parametrize(("shape", "make", "axes", "drawn", "hidden"), LARGE)
+def test_of_a_large_mesh_one_group_is_drawn_and_the_others_counted(shape, make, axes, drawn, hidden):
+    m = pod(*shape)
     picture = pictures.traffic([make(m, *axes)], m)
     assert sorted(boxes(picture)) == drawn and len(picture.svg) < 12_000 and len(picture.alt) < 600
     if make is along:
@@ -206,7 +198,7 @@ def test_of_a_large_mesh_one_group_is_drawn_and_the_others_counted(m, make, axes
     elif m.size == 64:
         assert arrows(picture) == set(zip(drawn, (*drawn[1:], drawn[0]), strict=True))
     else:  # through the ellipsis
-        assert (1023, 0) in arrows(picture) and (4, 5) in arrows(picture)
+        assert {(1023, 0), (4, 5)} <= arrows(picture)
     more = [said for said in labels(picture) if said.startswith("and")]
     assert more == ([f"and {hidden} more groups alike"] if hidden else [])
 
@@ -227,28 +219,19 @@ def psum(a):
     return lax.psum(a, "x")
 
 
-def nothing() -> dict[str, tuple[Any, Any, Mesh]]:
+def test_a_program_that_sends_nothing_says_so():
     one, thin = Mesh(np.array(jax.devices()[:1]), ("x",)), auto(1, 8)
-    return {
-        "no collective": (lambda x: x + 1, jnp.ones(8), auto(8)),
-        "one device": (jax.shard_map(psum, mesh=one, in_specs=P("x"), out_specs=P()), jnp.ones(8), one),
-        "axis of size 1": (jax.shard_map(psum, mesh=thin, in_specs=P("x"), out_specs=P()), jnp.ones(8), thin),
-    }
-
-
-@pytest.mark.parametrize("case", nothing().values(), ids=nothing().keys())
-def test_a_program_that_sends_nothing_says_so(case):
-    function, x, m = case
-    picture = pictures.traffic(traffic.of(function, x, mesh=m), m)
-    assert "nothing is sent" in labels(picture) and picture.alt.endswith(": nothing is sent.")
-    assert sorted(boxes(picture)) == [d.id for d in m.devices.flat] and wires(picture) == []
-
-
-def test_an_array_without_elements_sends_nothing_or_zero_bytes():
-    m = auto(8)
-    f = jax.shard_map(psum, mesh=m, in_specs=P(None, "x"), out_specs=P())
-    picture = pictures.traffic(traffic.of(f, jnp.ones((0, 8)), mesh=m), m)
-    assert "nothing is sent" in labels(picture) or "0 bytes" in labels(picture)
+    for function, m in (
+        (lambda x: x + 1, auto(8)),
+        (jax.shard_map(psum, mesh=one, in_specs=P("x"), out_specs=P()), one),  # alone
+        (jax.shard_map(psum, mesh=thin, in_specs=P("x"), out_specs=P()), thin),  # along an axis of size 1
+    ):
+        picture = pictures.traffic(traffic.of(function, jnp.ones(8), mesh=m), m)
+        assert "nothing is sent" in labels(picture) and picture.alt.endswith(": nothing is sent.")
+        assert sorted(boxes(picture)) == [d.id for d in m.devices.flat] and wires(picture) == []
+    f = jax.shard_map(psum, mesh=(m := auto(8)), in_specs=P(None, "x"), out_specs=P())
+    said = labels(pictures.traffic(traffic.of(f, jnp.ones((0, 8)), mesh=m), m))
+    assert "nothing is sent" in said or "0 bytes" in said  # of an array without elements
 
 
 def test_it_can_be_drawn_while_a_function_is_traced():
@@ -262,33 +245,3 @@ def test_it_can_be_drawn_while_a_function_is_traced():
 
     outer(jnp.ones(8))
     assert seen == ["8 devices (x: 8). all-reduce of 4 bytes along x: devices 0–7."]
-
-
-MISTAKES = {
-    "table": (lambda: pictures.traffic(traffic.table([]), mesh(8)), TypeError, "minipod.traffic.of returns"),  # type: ignore
-    "text": (lambda: pictures.traffic(["all-reduce"], mesh(8)), TypeError, "found str in it"),  # type: ignore
-    "one": (lambda: pictures.traffic(ring(mesh(8), "x"), mesh(8)), TypeError, "the list"),  # type: ignore
-    "no mesh": (lambda: pictures.traffic([], 8), TypeError, "jax.make_mesh"),  # type: ignore
-    "abstract": (lambda: pictures.traffic([], AbstractMesh((8,), ("x",))), TypeError, "no devices"),  # type: ignore
-    "small": (lambda: pictures.traffic([ring(mesh(8), "x")], mesh(4)), ValueError, "the mesh has 4"),
-}
-
-
-@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES.keys())
-def test_a_mistake_is_answered_with_one_sentence(mistake):
-    call, kind, word = mistake
-    with pytest.raises(kind) as caught:
-        call()
-    assert word in str(caught.value) and "\n" not in str(caught.value) and len(str(caught.value)) < 200
-
-
-def test_lines_can_be_seen_in_light_and_dark_and_told_apart_without_colour():
-    def luminance(colour: str) -> float:  # as WCAG 2.1 defines it
-        linear = [((c / 255 + 0.055) / 1.055) ** 2.4 if c > 10 else c / 3294.6 for c in bytes.fromhex(colour[1:])]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    for line in svg.LINES:
-        for page in ("#FFFFFF", "#15181C"):
-            light, dark = sorted((luminance(line), luminance(page)), reverse=True)
-            assert (light + 0.05) / (dark + 0.05) >= 3
-    assert len(set(svg.DASHES)) == len(svg.DASHES) == len(svg.LINES)

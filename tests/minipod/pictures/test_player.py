@@ -48,10 +48,10 @@ OWNERS = {
 SENT = {"psum": lambda n, b: 2 * b * (n - 1) // n, "all_gather": lambda n, b: b * (n - 1), "ppermute": lambda n, b: b}
 
 
-@pytest.mark.parametrize("n", [2, 4, 8])
+@pytest.mark.parametrize("n", [2, 8])
 @pytest.mark.parametrize("name", ASKED)
 def test_before_and_after_show_what_the_devices_hold_and_whose_it_is(name, n):
-    rows = 4 if n < 8 else 8 if name != "all_gather" else 4
+    rows = 4 if n < 8 or name == "all_gather" else 8
     mesh, x = numbered(n, rows=rows)
     program = on_each(ASKED[name](n), mesh)
     trace = pictures.before_and_after(program, x)
@@ -157,27 +157,3 @@ def test_each_frame_speaks_the_language_of_the_edition(edition):
         assert not re.search("[a-z]{2}", "".join([*said, *heard, *titles])) and len(said) == len(heard) == 3
         assert heard[1].startswith(said[1][:-1] + "：" if said[1].endswith("。") else said[1])
     assert figures.description(svg.data(player._repr_html_()), edition).count("\n") == 0
-
-
-MISTAKES = {
-    "too many devices": (lambda: pictures.Trace(9), ValueError, "1 to 8"),
-    "too few": (lambda: pictures.Trace(2).step("a", [["1"]]), ValueError, "each of 2 devices"),
-    "nobody": (lambda: pictures.Trace(1).step("a", [["1"]], [pictures.Move(0, 1)]), ValueError, "devices 0 to 0"),
-    "no step": (lambda: pictures.play(pictures.Trace(2)), ValueError, "note one first"),
-    "no table": (lambda: pictures.play("abc"), TypeError, "a table of ticks"),
-    "a number": (lambda: pictures.play(3), TypeError, "a table of ticks"),
-    "uneven": (lambda: pictures.play([["a", "b"], ["a"]]), ValueError, "every stage"),
-    "empty": (lambda: pictures.play([]), ValueError, "every stage"),
-    "no lane": (lambda: pictures.Timeline(["a"]).span(1, 0, 1), ValueError, "a lane from 0 to 0"),
-    "backwards": (lambda: pictures.Timeline(["a"]).span(0, 2, 1), ValueError, "ends after it begins"),
-    "nothing done": (lambda: pictures.play(pictures.Timeline(["a"])), ValueError, "note one first"),
-}
-
-
-@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES.keys())
-def test_a_mistake_is_answered_with_one_sentence(mistake):
-    call, kind, word = mistake
-    with pytest.raises(kind) as caught:
-        call()
-    said = str(caught.value)
-    assert word in said and "\n" not in said and len(said) < 300 and not said.endswith(".")

@@ -15,20 +15,17 @@ def fed(*pieces: bytes) -> list[tuple[bytes, bytes]]:
     return [line for piece in pieces for line in lines.feed(piece)] + lines.end()
 
 
-@pytest.mark.parametrize(
-    ("pieces", "lines"),
-    [
+def test_lines_end_where_they_say():
+    for pieces, lines in (
         ([b"a\nb", b"c\n"], [(b"a", b"\n"), (b"bc", b"\n")]),
         ([b"a\r\nb\r", b"\nc"], [(b"a", b"\n"), (b"b", b"\n"), (b"c", b"\n")]),
         ([b"1%\r2%", b"\r3%\n"], [(b"1%", b"\r"), (b"2%", b"\r"), (b"3%", b"\n")]),
         ([b"1%\r", b"2%\r", b""], [(b"1%", b"\r"), (b"2%", b"\n")]),
         ([b"\n\n"], [(b"", b"\n"), (b"", b"\n")]),
         ([], []),
-    ],
-)
-def test_lines_end_where_they_say(pieces: list[bytes], lines: list[tuple[bytes, bytes]]):
-    found = fed(*pieces)
-    assert found[: len(lines)] == lines and all(not text for text, _ in found[len(lines) :])
+    ):
+        found = fed(*pieces)
+        assert found[: len(lines)] == lines and all(not text for text, _ in found[len(lines) :])
 
 
 def test_however_text_is_cut_the_lines_are_the_same():
@@ -55,17 +52,15 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_line_of_fifty_megabytes_comes_through(here: Path):
-    (here / "p.py").write_text("import os\nprint('x' * 50_000_000)\nos.write(1, b'y' * 50_000_000)\nprint('end')")
+def test_a_line_of_ten_megabytes_comes_through_and_a_long_one_is_kept_as_one(here: Path):
+    (here / "p.py").write_text(
+        "import os\nprint('x' * 200_000)\nprint('x' * 10_000_000)\nos.write(1, b'y' * 10_000_000)\nprint('end')"
+    )
     sizes = [0]
-    run = cluster.run("p.py", processes=1, limit=120, show=lambda _, line: sizes.append(len(line)))
-    assert sum(sizes) == 100_000_003 and run.ok
+    run = cluster.run("p.py", processes=1, limit=300, show=lambda _, line: sizes.append(len(line)))
+    assert sum(sizes) == 20_200_003 and run.ok
+    assert run.outputs[0].startswith("x" * 200_000 + "\n")
     assert len(run.outputs[0]) < 1_001_000 and run.outputs[0].endswith("than is kept here)\n")
-
-
-def test_a_long_line_is_kept_as_one(here: Path):
-    (here / "p.py").write_text("print('x' * 200_000)\nprint('end')")
-    assert cluster.run("p.py", processes=1).outputs == ["x" * 200_000 + "\nend\n"]
 
 
 def test_progress_is_shown_as_it_comes_and_its_last_form_is_kept(here: Path):
@@ -82,7 +77,7 @@ def test_progress_is_shown_as_it_comes_and_its_last_form_is_kept(here: Path):
         seen.append(line)
         (here / f"seen-{line[0]}").touch()  # the program goes on when it has been seen
 
-    run = cluster.run("p.py", processes=1, limit=120, show=show)
+    run = cluster.run("p.py", processes=1, limit=300, show=show)
     assert seen == ["0/3", "1/3", "2/3", "3/3", "end"] and run.outputs == ["3/3\nend\n"]
 
 
@@ -106,4 +101,4 @@ def test_reading_takes_time_that_grows_with_the_output_only():
             lines.feed(b"x" * 65536)
         return time.process_time() - began
 
-    assert seconds(1 << 28) < 40 * max(seconds(1 << 24), 0.01)  # sixteen times as much; 256 were it quadratic
+    assert seconds(1 << 26) < 40 * max(seconds(1 << 22), 0.01)  # sixteen times as much; 256 were it quadratic

@@ -9,7 +9,7 @@ import time
 import pytest
 from still_running import DEADLINE, left_running, until
 
-from minipod.processes import Program, end_child, fork
+from minipod.processes import Program, end_child, fork, interrupt_later
 
 LISTENS = "import sys; print('up', flush=True); sys.stdin.read(); sys.exit(3)"
 DEAF = """
@@ -37,11 +37,8 @@ def started(code: str, marker: str) -> Program:
     return program
 
 
-def test_a_program_that_listens_ends_by_itself():
+def test_a_program_that_listens_ends_by_itself_and_one_that_does_not_is_ended_with_its_family():
     assert started(LISTENS, "").end(DEADLINE) == 3
-
-
-def test_one_that_does_not_is_ended_with_its_family():
     marker = f"deaf-{os.getpid()}"
     assert started(DEAF, marker).end(0.1) == -signal.SIGKILL
     assert left_running(marker, DEADLINE) == []
@@ -69,3 +66,32 @@ def test_a_forked_child_ends_with_its_parent_however_that_ends():
     parent.kill()
     parent.end()
     assert left_running(marker, DEADLINE) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_comes_while_a_process_is_forked_counts_at_the_end_of_the_block(number: signal.Signals):
+    def stop(number: int, _: object) -> None:
+        raise KeyboardInterrupt(number)
+
+    before, went_on = signal.signal(number, stop), False
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            with interrupt_later():
+                os.kill(os.getpid(), number)
+                went_on = True
+        assert went_on and signal.getsignal(number) is stop
+        with interrupt_later():
+            pass  # nothing came
+        assert signal.getsignal(number) is stop
+    finally:
+        signal.signal(number, before)
+
+
+def test_what_a_program_does_not_handle_ends_it_as_ever():
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    pid = fork()
+    if pid == 0:
+        with interrupt_later():
+            os.kill(os.getpid(), signal.SIGTERM)
+        os._exit(3)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGTERM

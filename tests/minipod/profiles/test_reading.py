@@ -1,14 +1,21 @@
 """What a profile says of each device, against figures that it was made with; and what is no profile."""
 
+from itertools import pairwise
 from pathlib import Path
+from random import Random
 
 import pytest
 from made_profiles import of_cpu, of_gpu, of_tpu, written
 
 from minipod import profiles
-from minipod.profiles import Lane
+from minipod.profiles import Lane, spans
 
 STEP = ("train", 0.0, 20.0, 0)
+
+
+def read(folder, *recorded, texts=()):
+    """The profile of these operations, and notes, of simulated devices."""
+    return profiles.read(written(folder, of_cpu(*recorded)), *texts)
 
 
 def spent(profile, device, process=0):
@@ -24,15 +31,15 @@ def test_a_device_waits_in_a_collective_until_the_last_has_come(tmp_path):
         (0, "fusion.1", 2, 5), (0, "psum.3", 5, 14), (0, "fusion.2", 14, 15),
         (1, "fusion.1", 3, 12), (1, "psum.3", 12, 14),
     ]  # fmt: skip
-    found = profiles.read(written(tmp_path, of_cpu(operations, [STEP]))).step(0)
+    found = read(tmp_path, operations, [STEP]).step(0)
     assert spent(found, 0) == {"compute": 4, "waiting": 7, "exchange": 2, "idle": 7}
     assert spent(found, 1) == {"compute": 9, "exchange": 2, "idle": 9}
     lane, seconds = found.straggler()
     assert (lane, round(1e3 * seconds, 3)) == (Lane(0, 1), 7)
 
 
-def test_a_lane_is_a_device_whichever_thread_ran_it(tmp_path):
-    operations = [(d, "fusion.1", d, d + 2) for d in range(8)]
+def test_a_lane_is_a_device_whichever_thread_ran_it_and_loops_and_calls_enclose_others(tmp_path):
+    operations = [(d, "fusion.1", d, d + 2) for d in range(8)] + [(3, "while.2", 3, 5), (3, "call.1", 3, 4.5)]
     for threads in 1, 3, 8:
         found = profiles.read(written(tmp_path / str(threads), of_cpu(operations, threads=threads)))
         assert [lane.device for lane in found.lanes] == list(range(8))
@@ -41,16 +48,11 @@ def test_a_lane_is_a_device_whichever_thread_ran_it(tmp_path):
 
 def test_what_is_under_way_while_the_device_computes_is_hidden(tmp_path):
     operations = [(d, "all-gather.1", 2, 8) for d in (0, 1)] + [(0, "dot.1", 3, 6), (1, "dot.1", 7, 9)]
-    found = profiles.read(written(tmp_path, of_cpu(operations)))
+    found = read(tmp_path, operations)
     assert spent(found, 0) == {"compute": 3, "exchange": 3, "idle": 1, "hidden": 3}
     assert spent(found, 1) == {"compute": 2, "exchange": 5, "hidden": 1}
     times, exposed, hidden = found.kinds()["all-gather"]
     assert (times, round(1e3 * exposed, 3), round(1e3 * hidden, 3)) == (1, 8, 4)
-
-
-def test_loops_and_calls_are_left_out_since_they_enclose_others(tmp_path):
-    operations = [(0, "while.2", 0, 10), (0, "fusion.1", 1, 2), (0, "call.1", 3, 9), (0, "fusion.1", 9, 10)]
-    assert spent(profiles.read(written(tmp_path, of_cpu(operations))), 0) == {"compute": 2, "idle": 7}
 
 
 def test_the_programs_text_says_what_an_operation_is_and_who_takes_part(tmp_path):
@@ -71,11 +73,11 @@ ENTRY %main (x: f32[8]) -> f32[8] {
         (f"[{p}] X::Execute (jit_step)", 0, 0.5, {"name": "jit_step", "partition": p, "global_device_id": d})
         for d, p in enumerate(positions)
     ]
-    assert "waiting" not in spent(profiles.read(written(tmp_path / "name", of_cpu(operations, launches))), 0)
-    known = profiles.read(written(tmp_path / "text", of_cpu(operations, launches)), text)
+    assert "waiting" not in spent(read(tmp_path / "name", operations, launches), 0)
+    known = read(tmp_path / "text", operations, launches, texts=[text])
     assert not known.assumed
     assert [spent(known, d).get("waiting", 0) for d in range(4)] == [1, 0, 5, 0]
-    unknown = profiles.read(written(tmp_path / "places", of_cpu(operations)), text)
+    unknown = read(tmp_path / "places", operations, texts=[text])
     assert unknown.assumed  # nobody says which position is which device: all take part, so far as is known
     assert [spent(unknown, d).get("waiting", 0) for d in range(4)] == [7, 6, 5, 0]
 
@@ -112,7 +114,7 @@ def test_the_fusions_that_start_and_end_a_tpus_collective_are_no_computing(tmp_p
 
 def test_partners_are_unknown_where_the_profile_begins_in_the_middle(tmp_path):
     operations = [(0, "psum.1", 0, 1), (0, "psum.1", 4, 9), (1, "psum.1", 7, 9)]
-    found = profiles.read(written(tmp_path, of_cpu(operations)))
+    found = read(tmp_path, operations)
     assert spent(found, 0) == {"exchange": 6, "idle": 3} and found.straggler() is None
 
 
@@ -121,8 +123,8 @@ def test_two_processes_are_aligned_by_the_collectives_they_share(tmp_path):
     runs = [(0, 10), (20, 34), (40, 51)]
     first = [(0, "psum.3", a, b) for a, b in runs]
     second = [(2048, "psum.3", b - 2 + late, b + late) for _, b in runs]
-    one = profiles.read(written(tmp_path / "0", of_cpu(first)))
-    two = profiles.read(written(tmp_path / "1", of_cpu(second, [("load", 1 + late, 8 + late, None)])))
+    one = read(tmp_path / "0", first)
+    two = read(tmp_path / "1", second, [("load", 1 + late, 8 + late, None)])
     both = profiles.together(one, two)
     assert both.lanes == [Lane(0, 0), Lane(1, 2048)]
     (load,) = both.noted("load")
@@ -140,23 +142,13 @@ def test_one_clock_far_off_in_a_single_collective_does_not_move_the_rest(tmp_pat
 
 
 def test_processes_that_share_nothing_cannot_be_put_in_one_timeline(tmp_path):
-    one = profiles.read(written(tmp_path / "0", of_cpu([(0, "psum.1", 0, 1)])))
-    two = profiles.read(written(tmp_path / "1", of_cpu([(1, "fusion.1", 0, 1)])))
+    one = read(tmp_path / "0", [(0, "psum.1", 0, 1)])
+    two = read(tmp_path / "1", [(1, "fusion.1", 0, 1)])
     with pytest.raises(ValueError, match="^the profile of process 1 shares no collective with that of process 0"):
         profiles.together(one, two)
 
 
-def test_of_several_recordings_in_a_folder_the_newest_is_read(tmp_path):
-    written(tmp_path, of_cpu([(0, "fusion.1", 0, 1)]))
-    newer = tmp_path / "plugins/profile/2026_02_01_00_00_00/vm.xplane.pb"
-    newer.parent.mkdir()
-    newer.write_bytes(of_cpu([(5, "fusion.1", 0, 1)]))
-    assert profiles.read(tmp_path).lanes == [Lane(0, 5)]
-
-
 GOOD = of_cpu([(0, "fusion.1", 0, 1)])
-OTHER = GOOD.replace(b"device_ordinal", b"ordinal_device")
-CUT = (Path(__file__).parents[2] / "data/eight_devices.xplane.pb").read_bytes()[:101389]  # a plane ends there
 
 
 @pytest.mark.parametrize(
@@ -165,8 +157,12 @@ CUT = (Path(__file__).parents[2] / "data/eight_devices.xplane.pb").read_bytes()[
         ("vm.xplane.pb", b"", "vm.xplane.pb is empty: a profile is written when the trace ends"),
         ("vm.xplane.pb", GOOD[:-7], "vm.xplane.pb cannot be read: it is cut off, or not a profile of jax.profiler"),
         ("vm.xplane.pb", b"{}", "vm.xplane.pb cannot be read: it is cut off, or not a profile of jax.profiler"),
-        ("vm.xplane.pb", CUT, "vm.xplane.pb has no «Task Environment», with which a profile ends: it is cut off"),
-        ("vm.xplane.pb", OTHER, "vm.xplane.pb has operations that do not say as we know it on which device they ran"),
+        ("vm.xplane.pb", None, "vm.xplane.pb has no «Task Environment», with which a profile ends: it is cut off"),
+        (
+            "vm.xplane.pb",
+            GOOD.replace(b"device_ordinal", b"ordinal_device"),
+            "vm.xplane.pb has operations that do not say as we know it on which device they ran",
+        ),
         ("vm.trace.json.gz", b"\x1f\x8b", "vm.trace.json.gz is no profile that can be read: its name does not end in"),
         ("vm.xplane.pb", of_cpu([], [STEP]), "has no operation of a device in it: record it while"),
     ],
@@ -182,31 +178,31 @@ CUT = (Path(__file__).parents[2] / "data/eight_devices.xplane.pb").read_bytes()[
 )
 def test_what_is_no_profile_is_told_in_a_sentence(tmp_path, name, data, error):
     file = tmp_path / name
-    file.write_bytes(data)
+    recorded = Path(__file__).parents[2] / "data/eight_devices.xplane.pb"
+    file.write_bytes(recorded.read_bytes()[:101389] if data is None else data)  # a plane ends there
     with pytest.raises(ValueError) as told:
         profiles.read(file)
     assert error in str(told.value) and "\n" not in str(told.value)
 
 
-def test_devices_whose_lines_are_not_understood_are_named(tmp_path):
-    file = written(tmp_path, of_tpu({0: {"Stream #13(Compute)": [("gemm", 0, 4)]}}))
+def test_what_is_not_there_or_not_understood_is_told(tmp_path):
+    streams = written(tmp_path / "streams", of_tpu({0: {"Stream #13(Compute)": [("gemm", 0, 4)]}}))
     with pytest.raises(ValueError, match="is of /device:TPU:0, and its lines are not understood"):
-        profiles.read(file)
-
-
-def test_a_file_or_a_recording_that_is_not_there_is_told(tmp_path):
+        profiles.read(streams)
     with pytest.raises(FileNotFoundError, match="nothing.xplane.pb: there is no such file or folder$"):
         profiles.read(tmp_path / "nothing.xplane.pb")
+    (tmp_path / "empty").mkdir()
     with pytest.raises(FileNotFoundError, match="there is no .xplane.pb in this folder"):
-        profiles.read(tmp_path)
-
-
-def test_a_step_that_was_not_noted_and_a_time_that_is_none_are_told(tmp_path):
-    found = profiles.read(written(tmp_path, of_cpu([(0, "fusion.1", 0, 1)], [STEP])))
+        profiles.read(tmp_path / "empty")
+    found = read(tmp_path / "profile", [(0, "fusion.1", 0, 1)], [STEP])
     with pytest.raises(ValueError, match="^no step 4 was noted; there are 0$"):
         found.step(4)
     with pytest.raises(ValueError, match="there is no time$"):
         found.during(2.0, 2.0)
+    newer = tmp_path / "profile/plugins/profile/2026_02_01_00_00_00/vm.xplane.pb"
+    newer.parent.mkdir()
+    newer.write_bytes(of_cpu([(5, "fusion.1", 0, 1)]))
+    assert profiles.read(tmp_path / "profile").lanes == [Lane(0, 5)]  # of several recordings
 
 
 def test_the_streams_of_a_gpu_are_one_lane_and_a_kernel_of_a_graph_goes_by_its_own_name(tmp_path):
@@ -227,9 +223,29 @@ def test_the_streams_of_a_gpu_are_one_lane_and_a_kernel_of_a_graph_goes_by_its_o
     longest = {name: (times, round(1e3 * t, 3)) for name, (times, t) in found.operations().items()}
     assert list(longest)[0] == "gemm_fusion_dot" and longest["gemm_fusion_dot"] == (2, 7)
     assert longest["memcpy128"] == (1, 2) and longest["custom-call"] == (1, 2) and "MemcpyH2D" not in longest
-
-
-def test_of_a_kernel_that_sends_and_receives_it_is_not_said_which_collective_it_is(tmp_path):
+    # of a kernel that sends and receives it is not said which collective it is
     sends = [("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", "command_buffer_1", 0, 3)]
-    found = profiles.read(written(tmp_path, of_gpu({0: {"Stream #14(Compute)": sends}})))
+    found = profiles.read(written(tmp_path / "sends", of_gpu({0: {"Stream #14(Compute)": sends}})))
     assert found.kinds().keys() == {"async-collective"}
+
+
+def drawn(random: Random, count: int) -> list[tuple[float, float]]:
+    starts = [random.randrange(40) for _ in range(count)]
+    return [(float(a), float(a + random.randrange(9))) for a in starts]
+
+
+def moments(given: list[tuple[float, float]]) -> set[float]:
+    return {t + 0.5 for a, b in given for t in range(int(a), int(b))}
+
+
+def test_union_difference_and_part_hold_the_same_moments_and_do_not_overlap():
+    for seed in range(40):
+        random = Random(seed)
+        one, two = drawn(random, seed % 8), drawn(random, seed % 5)
+        for name, found, expected in (
+            ("union", spans.union(one), moments(one)),
+            ("without", spans.without(one, two), moments(one) - moments(two)),
+            ("within", spans.within(one, (7.0, 23.0)), {t for t in moments(one) if 7 < t < 23}),
+        ):
+            assert moments(found) == expected and spans.seconds(found) == len(expected), (name, seed)
+            assert all(a[1] < b[0] or name == "without" and a[1] == b[0] for a, b in pairwise(found)), (name, seed)

@@ -70,24 +70,6 @@ def test_here():
     assert set(children()) == before
 
 
-@pytest.mark.parametrize(
-    ("marks", "said"),
-    [
-        ("@pytest.mark.hosts(3)\n@pytest.mark.processes(4)", "4 processes cannot be shared out evenly among 3 hosts"),
-        ("@pytest.mark.hosts(5)\n@pytest.mark.processes(5)", "5 hosts: between 2 and 4 are possible"),
-        (
-            '@pytest.mark.hosts(2, rate="fast")\n@pytest.mark.processes(2)',
-            "rate 'fast': a number with its unit is needed",
-        ),
-        ("@pytest.mark.hosts(2)", "hosts without processes(n): which ones would be on them?"),
-        ("@pytest.mark.hosts()\n@pytest.mark.processes(2)", "it is used as hosts(n, rate=None, delay=None)"),
-    ],
-)
-def test_hosts_that_cannot_be_are_one_sentence(tmp_path, marks, said):
-    printed, outcomes = run(tmp_path, f"{marks}\ndef test_one():\n    pass\n")
-    assert outcomes["test_one"] == "FAILED" and said in printed
-
-
 def test_where_no_hosts_can_be_made_it_is_skipped_with_the_reason(tmp_path):
     printed, _ = run(
         tmp_path,
