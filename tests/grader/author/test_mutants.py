@@ -1,11 +1,10 @@
 """`python -m lessons check CHAPTER --mutants`: which mutants are made, and which holes of the checks they show."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import warm_python
 from small_chapter import LESSON, write
 
 from grader.author.chapter_files import ChapterFiles
@@ -57,25 +56,11 @@ def made(chapter: ChapterFiles, code: str, **about) -> set[str]:
             },
         ),
         (
-            "return P('data', 'model')",
+            "return sorted(n, key=lambda d: d.id)",
             {
-                "P('data', 'model') → P('model')",
-                "P('data', 'model') → P(None, 'model')",
-                "P('data', 'model') → P('data', None)",
-                "P('data', 'model') → P('model', 'data')",
-                "P('data', 'model') → P('model', 'model')",
-                "P('data', 'model') → P('data', 'data')",
-            },
-        ),
-        (
-            "return sorted(n, key=lambda d: (d.host, d.id))",
-            {
-                "sorted(n, key=lambda d: (d.host, d.id)) → sorted(n)",
-                "sorted(n, key=lambda d: (d.host, d.id)) → list(n)",
-                "sorted(n, key=lambda d: (d.host, d.id)) → sorted(n, key=lambda d: (d.host, d.id), reverse=True)",
-                "lambda d: (d.host, d.id) → lambda d: d.host",
-                "lambda d: (d.host, d.id) → lambda d: d.id",
-                "lambda d: (d.host, d.id) → lambda d: (d.id, d.host)",
+                "sorted(n, key=lambda d: d.id) → sorted(n)",
+                "sorted(n, key=lambda d: d.id) → list(n)",
+                "sorted(n, key=lambda d: d.id) → sorted(n, key=lambda d: d.id, reverse=True)",
             },
         ),
         (
@@ -129,8 +114,7 @@ def test_one_mutant_empties_the_list_that_it_is_given_and_one_leaves_a_setting_c
 
 
 def check(chapter: ChapterFiles) -> tuple[int, list[str]]:
-    command = [sys.executable, "-m", "lessons", "check", f"--root={chapter.root}", "--mutants", "--seeds=6", "ch95"]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    run = warm_python.run("lessons", ["check", f"--root={chapter.root}", "--mutants", "--seeds=6", "ch95"], ROOT, {})
     assert not run.stderr
     return run.returncode, re.sub(r"\d+ s\)", "… s)", run.stdout).splitlines()
 

@@ -4,7 +4,6 @@ import platform
 import re
 import subprocess
 import sys
-import time
 from collections import deque
 
 import pytest
@@ -86,6 +85,11 @@ def double(x):
         except OSError:
             pass
     try:
+        os.memfd_create("x")  # no memory that is not counted
+        return None
+    except OSError:
+        pass
+    try:
         socket.create_connection(("192.0.2.1", 80), timeout=1)
         return None
     except TimeoutError:
@@ -108,8 +112,7 @@ def test_in_a_sandbox_nobody_reads_changes_or_stops_anything(tmp_path, monkeypat
     other.parent.mkdir()
     other.write_text(honest)
     secrets = [folder / "honest/ch90_one.py", root / "solutions/ch90_one.py", root / "lessons/ch90_one/mistakes.py"]
-    secrets += [other]
-    secrets += ["../honest/ch90_one.py", "/etc/shadow", tmp_path / "class-report/class.csv"]
+    secrets += [other, "../honest/ch90_one.py", "/etc/shadow", tmp_path / "class-report/class.csv"]
     targets = [root / "lessons/ch90_one/test_exercises.py", root / "lessons/new.py", isolation.__file__]
     targets += [tmp_path / "class-report/class.html", folder / "honest/ch90_one.py", "/usr/new", "/new"]
     hostile = {"spy": spy(secrets, targets), "bomb": BOMB, "fill": FILL, "kill": KILL}
@@ -165,35 +168,13 @@ def test_what_hung_beside_others_is_run_once_more_alone_and_a_file_that_hangs_on
     honest = right(root, "ch90_one")["ch90_one"]
     hand_in(folder, "late", ch90_one=honest + LATE.format(marker=str(tmp_path / "before")))
     hand_in(folder, "stuck", ch90_one=f"{honest}\nwhile True:\n    pass\n")
-    began = time.monotonic()
     done, rows = check_class(folder, root, "--limit", "8", "--jobs", "2", kind="none")
     assert done.returncode == 0, done.stdout + done.stderr
     assert outcomes(rows["late"])[:3] == ["right"] * 3
     assert outcomes(rows["stuck"])[:3] == ["hung"] * 3
-    assert "once more alone" in done.stdout and time.monotonic() - began < 400
+    assert "once more alone" in done.stdout
 
 
-KEYS = """
-import ctypes
-def double(x):
-    libc = ctypes.CDLL(None)
-    took = [libc.syscall({add_key}, b"user", b"lesson", b"2*x", 3, -4), libc.shmget(0, 1 << 20, 0o1600)]
-    return 2 * x if took == [-1, -1] else None
-"""
-# Right only if it can have neither a file system of its own nor a file in memory that no process has open.
-UNCOUNTED = """
-import ctypes, os
-def double(x):
-    libc = ctypes.CDLL(None)
-    if os.fork() == 0:
-        os._exit(libc.unshare(0x10020000) == 0)  # CLONE_NEWUSER | CLONE_NEWNS
-    if os.wait()[1]:
-        return None
-    try:
-        os.memfd_create("x")
-    except OSError:
-        return 2 * x
-"""
 INODES = """
 import os
 def double(x):
@@ -225,7 +206,8 @@ def said(number, *args):
     return os.read(read, 100).decode()
 
 got = {name: said(numbers[name], new_user, 0, 0, 0, 0) for name in ("unshare", "memfd_create")}
-got |= {name: said(numbers[name], None, 0, 0, 0, 0) for name in ("setns", "mount", "fsopen", "memfd_secret")}
+others = "setns", "mount", "fsopen", "memfd_secret", "add_key", "shmget"
+got |= {name: said(numbers[name], None, 0, 0, 0, 0) for name in others}
 for bit in 17, 25, 26, 27, 28, 29, 30:  # CLONE_NEW*
     got[f"clone {bit}"] = said(clone, 1 << bit | signal.SIGCHLD, 0, 0, 0, 0)
 got["clone3"] = said(system_calls.CLONE3, struct.pack("8Q", new_user, 0, 0, 0, signal.SIGCHLD, 0, 0, 0), 64)
@@ -241,24 +223,17 @@ assert subprocess.run([sys.executable, "-I", "-S", "-c", "print('a process')"], 
 
 @pytest.mark.skipif(platform.machine() not in NUMBERS, reason="no system calls are refused on this machine")
 def test_nobody_gets_a_namespace_or_memory_that_is_not_counted():
-    done = subprocess.run([sys.executable, "-c", REFUSED], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", REFUSED], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (0, "a thread\na process\n"), done.stderr
 
 
 @pytest.mark.long
-@pytest.mark.skipif(platform.machine() not in NUMBERS, reason="no system calls are refused on this machine")
 @pytest.mark.parametrize("kind", ISOLATED)
-def test_what_the_kernel_would_keep_is_refused_and_files_count_as_memory(tmp_path, kind):
+def test_files_count_as_memory(tmp_path, kind):
     root, folder = project(tmp_path / "project"), tmp_path / "submissions"
-    honest = right(root, "ch90_one")["ch90_one"]
-    add_key = NUMBERS[platform.machine()][1]["add_key"]
-    hand_in(folder, "keys", ch90_one=honest + KEYS.format(add_key=add_key))
-    hand_in(folder, "uncounted", ch90_one=honest + UNCOUNTED)
-    hand_in(folder, "inodes", ch90_one=honest + INODES)
+    hand_in(folder, "inodes", ch90_one=right(root, "ch90_one")["ch90_one"] + INODES)
     done, rows = check_class(folder, root, "--limit", "60", "--memory", "0.6", kind=kind)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert rows["keys"]["ch90_one.double"] == "right"
-    assert rows["uncounted"]["ch90_one.double"] == "right"
     assert rows["inodes"]["ch90_one.double"].startswith("broken" if kind == "bwrap" else "wrong")
     assert "The kernel refuses an answer" in (tmp_path / "class-report/class.html").read_text(encoding="utf-8")
 

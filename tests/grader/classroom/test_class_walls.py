@@ -166,19 +166,16 @@ def test_a_project_that_lies_where_the_system_does_is_covered(tmp_path, monkeypa
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
 def test_stopping_it_leaves_the_last_whole_report(tmp_path, number):
     root, folder = project(tmp_path / "project"), tmp_path / "submissions"
-    hand_in(folder, "ada", ch90_one="def count_to(n):\n    while True:\n        pass\n")
+    hand_in(folder, "ada", ch90_one="import time\ndef count_to(n):\n    time.sleep(1000)\n")
     (tmp_path / "class-report").mkdir()
     (tmp_path / "class-report/class.html").write_text("whole")
-    kinds = [kind for kind in isolation.available()]
-    process = subprocess.Popen(
-        command_for(folder, root, kind=kinds[0]), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    command, pipe = command_for(folder, root, kind=isolation.available()[0]), subprocess.PIPE
+    process = subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True)
     family = psutil.Process(process.pid)
 
     def has_room() -> bool:  # of its own: another run may have some
-        return any(
-            "grader.classroom.sandbox.sandbox_child" in child.cmdline() for child in family.children(recursive=True)
-        )
+        its = [child.cmdline() for child in family.children(recursive=True)]
+        return any("grader.classroom.sandbox.sandbox_child" in line for line in its)
 
     assert until(has_room)
     time.sleep(1)

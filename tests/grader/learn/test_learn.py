@@ -13,7 +13,7 @@ from grader.exercise import answers, blanks, progress
 from grader.exercise.blanks import copy_blanks
 from grader.exercise.statements import statement
 from grader.learn.overview import Course
-from grader.learn.prose import breaks, hanging, marked, wrapped
+from grader.learn.prose import breaks, hanging, wrapped
 from grader.learn.session import Session
 from grader.run.service_messages import CheckReply
 from grader.say.checked import Checked
@@ -149,14 +149,10 @@ def test_a_statement_in_each_language(tmp_path):
     derived.write_text('[double]\nstatement.zh-Hant = "x 的兩倍，配置與 x 相同。"\n')
     assert Course(tmp_path, "zh-Hant").statement("ch90_one.double") == "`x` 的兩倍，配置與 `x` 相同。"
     assert Course(tmp_path, "zh-Hant").statement("ch90_one.total") == "`x` 的总和，每个设备都要拿到。"
-
-
-def test_lines_of_a_statement_are_joined_without_a_space_in_chinese(tmp_path):
-    lessons = project(tmp_path) / "lessons"
-    docstring = '"""Add\n    them.\n\n    Returns one.\n\n    每个设备，\n    各自相\n    加 n\n    次。\n    """'
-    (lessons / "ch90_one" / "exercises.py").write_text(f"def double(n):\n    {docstring}\n")
+    lines = '"""Add\n    them.\n\n    Returns one.\n\n    每个设备，\n    各自相\n    加 n\n    次。\n    """'
+    (lessons / "ch90_one" / "exercises.py").write_text(f"def double(n):\n    {lines}\n")
     assert statement(lessons, "ch90_one.double", "en") == "Add them.\n\nReturns one."
-    assert statement(lessons, "ch90_one.double", "zh-Hans") == "每个设备，各自相加 `n` 次。"
+    assert statement(lessons, "ch90_one.double", "zh-Hans") == "每个设备，各自相加 `n` 次。"  # joined without a space
 
 
 TEXTS = [
@@ -165,7 +161,7 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("width", [10, 11, 20, 33])
+@pytest.mark.parametrize("width", [10, 11])
 @pytest.mark.parametrize("text", TEXTS)
 def test_lines_fit_and_nothing_is_lost(text, width):
     lines = wrapped(Content(text), width).plain.split("\n")
@@ -178,15 +174,8 @@ def test_chinese_breaks_between_characters_and_english_between_words():
     assert breaks("设备之间必须通信", 8) == [4]
     assert breaks("设备之间，必须", 8) == [3]  # the comma stays with the character before it
     assert breaks("one two three", 8) == [8]
-
-
-def test_further_lines_of_a_title_stand_below_its_first():
-    lines = hanging(Content("■ right  "), Content("Spread the arrays over the devices"), 25).plain
-    assert lines == "■ right  Spread the\n         arrays over the\n         devices"
-    assert (
-        hanging(Content("■ 正确  "), Content("把数组分散到各个设备"), 18).plain
-        == "■ 正确  把数组分散\n        到各个设备"
-    )
+    lines = hanging(Content("■ 正确  "), Content("把数组分散到各个设备"), 18).plain
+    assert lines == "■ 正确  把数组分散\n        到各个设备"  # further lines of a title stand below its first
 
 
 def test_the_page_is_that_of_the_built_book_else_what_it_is_made_from(tmp_path):
@@ -202,12 +191,6 @@ def test_the_page_is_that_of_the_built_book_else_what_it_is_made_from(tmp_path):
     built.write_text("<p>")
     seen = [Course(root, lang).page("ch90_one.total") for lang in ("en", "zh-Hans", "zh-Hant")]
     assert seen == ["book/en/ch90_one.md", "book/zh-Hans/ch90_one.md", "_build/html/zh-Hant/ch90_one.html"]
-
-
-def test_code_is_marked_without_its_backticks():
-    text = marked("ask `x.sharding`, not `P`", "bold")
-    assert text.plain == "ask x.sharding, not P"
-    assert [text.plain[s.start : s.end] for s in text.spans] == ["x.sharding", "P"]
 
 
 def test_it_begins_where_it_is_told_and_names_what_there_is_where_there_is_no_such_place(tmp_path):

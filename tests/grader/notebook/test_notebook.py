@@ -98,18 +98,23 @@ def test_what_a_chapter_writes_and_deletes_is_in_a_folder_of_its_own(tmp_path, m
     assert Path.cwd() != tmp_path and not any(Path.cwd().iterdir())
 
 
-def test_an_interrupted_check_leaves_the_next_one_whole(tmp_path):
-    alarm = "import signal, time\nsignal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))"
-    *_, stopped, _, wrong = run(
+def test_a_kernel_survives_an_interrupted_check_and_what_its_answers_do(tmp_path):
+    head = f"def {NAME}(shape, dtype, mesh, spec):\n    "
+    *_, stopped, _, crashed, _, full, _, wrong = run(
         [
             "import lessons\nlessons.begin('en')",
-            alarm,
-            f"def {NAME}(shape, dtype, mesh, spec):\n    while True: pass",
+            "import signal, time\nsignal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))",
+            f"{head}import time\n    time.sleep(1000)",
             f"_ = signal.setitimer(signal.ITIMER_REAL, 1.5)\n{CHECK}",
+            f"{head}import ctypes\n    ctypes.string_at(0)",
+            CHECK,
+            f"{head}return bytearray(10 << 30)",
+            CHECK,
             f"{HELPER}\n{WRONG}",
             CHECK,
         ],
         tmp_path,
     )
     assert stopped.error.startswith("KeyboardInterrupt")
+    assert "SIGSEGV" in crashed.text and "GiB of memory" in full.text and not crashed.error and not full.error
     assert wrong.text.startswith("wrong  ") and not wrong.error

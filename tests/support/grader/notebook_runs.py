@@ -1,6 +1,5 @@
 """Cells run in a Jupyter kernel, and what each of them shows."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,11 +20,11 @@ class Ran:
     error: str = ""
 
 
-def run(cells: list[str], folder: Path, **variables: str) -> list[Ran]:
+def run(cells: list[str], folder: Path) -> list[Ran]:
     """Run all cells, whatever becomes of those before, in a kernel of their own. Raises after ten minutes for one."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
-    environment = clean(PYTHONPATH=os.pathsep.join([str(ROOT), str(ROOT / "tests/support/grader")]), LANG="en_US.UTF-8")
-    environment |= {"IPYTHONDIR": str(folder / ".ipython"), "PYDEVD_DISABLE_FILE_VALIDATION": "1"} | variables
+    environment = clean(PYTHONPATH=str(ROOT), LANG="en_US.UTF-8")
+    environment |= {"IPYTHONDIR": str(folder / ".ipython"), "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
     client = NotebookClient(notebook, timeout=600, allow_errors=True, resources={"metadata": {"path": str(folder)}})
     client.execute(env=environment)
     return [_ran(cell) for cell in notebook.cells]
