@@ -39,53 +39,27 @@ def made(chapter: ChapterFiles, code: str, **about) -> set[str]:
     return {m.words for m in mutants_of(chapter.solution, spec(chapter, **about)) if "at the end" not in m.words}
 
 
-@pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        ("return number < limit(n)", {f"number < limit(n) → number {op} limit(n)" for op in ("<=", ">=")}),
-        ("return lax.pmean(n, axes)", {"lax.pmean(n, axes) → lax.psum(n, axes)", "lax.pmean(n, axes) → n"}),
-        (
-            "return lax.psum(n, ('x', 'y'))",
-            {
-                "lax.psum(n, ('x', 'y')) → lax.pmean(n, ('x', 'y'))",
-                "lax.psum(n, ('x', 'y')) → lax.pmax(n, ('x', 'y'))",
-                "lax.psum(n, ('x', 'y')) → n",
-                "lax.psum(n, ('x', 'y')) → lax.psum(n, ('x',))",
-                "lax.psum(n, ('x', 'y')) → lax.psum(n, ('y',))",
-                "lax.psum(n, ('x', 'y')) → lax.psum(n, ('y', 'x'))",
-            },
-        ),
-        (
-            "return sorted(n, key=lambda d: d.id)",
-            {
-                "sorted(n, key=lambda d: d.id) → sorted(n)",
-                "sorted(n, key=lambda d: d.id) → list(n)",
-                "sorted(n, key=lambda d: d.id) → sorted(n, key=lambda d: d.id, reverse=True)",
-            },
-        ),
-        (
-            "return owner(n) or default",
-            {
-                "owner(n) or default → owner(n) and default",
-                "owner(n) or default → owner(n)",
-                "owner(n) or default → default",
-                "owner(n) or default → default if owner(n) is None else owner(n)",
-            },
-        ),
-        ("return numbers[:limit]", {f"numbers[:limit] → numbers[{cut}]" for cut in (":", ":limit + 1", ":limit - 1")}),
-    ],
-)
-def test_the_mutants_of_an_answer_are_these(chapter, code, expected):
-    assert made(chapter, f"def twice(n):\n    {code}\n") == expected
+PAIR = "lax.psum(n, ('x', 'y'))"
+ORDER = "sorted(n, key=lambda d: d.id)"
+MUTANTS = {
+    "number < limit(n)": ["number <= limit(n)", "number >= limit(n)"],
+    "lax.pmean(n, axes)": ["lax.psum(n, axes)", "n"],
+    PAIR: ["n", *(PAIR.replace("psum", op) for op in ("pmean", "pmax"))]
+    + [PAIR.replace("('x', 'y')", axes) for axes in ("('x',)", "('y',)", "('y', 'x')")],
+    "P('a', 'b')": ["P('b')", "P(None, 'b')", "P('a', None)", "P('b', 'a')", "P('b', 'b')", "P('a', 'a')"],
+    ORDER: ["sorted(n)", "list(n)", ORDER.replace(")", ", reverse=True)")],
+    "owner(n) or a": ["owner(n) and a", "owner(n)", "a", "a if owner(n) is None else owner(n)"],
+    "numbers[:limit]": ["numbers[:]", "numbers[:limit + 1]", "numbers[:limit - 1]"],
+}
 
 
-def test_another_number_of_processes_counts_only_where_there_are_several(chapter):
+def test_the_mutants_of_an_answer_are_these(chapter):
+    for code, mutants in MUTANTS.items():
+        assert made(chapter, f"def twice(n):\n    return {code}\n") == {f"{code} → {mutant}" for mutant in mutants}
     code = "def twice(n):\n    return [jax.process_count(), len(jax.devices())]\n"
-    assert made(chapter, code) == set()
-    assert made(chapter, code, processes=2) == {
-        "jax.process_count() → 2",
-        "len(jax.devices()) → len(jax.local_devices())",
-    }
+    assert made(chapter, code) == set()  # another number counts only where there are several processes
+    several = {"jax.process_count() → 2", "len(jax.devices()) → len(jax.local_devices())"}
+    assert made(chapter, code, processes=2) == several
 
 
 def test_what_an_answer_calls_changes_too_and_what_it_says_does_not(chapter):

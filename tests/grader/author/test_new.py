@@ -31,7 +31,7 @@ def make(root: Path, *arguments: str) -> int:
     return new([*arguments, f"--root={root}"])
 
 
-def test_every_place_of_an_exercise_is_made_below_what_is_there(chapter):
+def test_every_place_of_an_exercise_is_made_below_what_is_there_and_named_until_it_is_filled_in(chapter):
     before = files(chapter.root)
     assert make(chapter.root, "ch95", "thrice") == 0
     after = files(chapter.root)
@@ -41,25 +41,27 @@ def test_every_place_of_an_exercise_is_made_below_what_is_there(chapter):
     assert changed == {chapter.place(path) for path in places}
     assert all(after[name].startswith(before[name].rstrip("\n")) for name in changed)
     assert incomplete(chapter) == []
-
-
-def test_each_place_is_named_until_it_is_filled_in(chapter):
-    make(chapter.root, "ch95", "thrice")
     said = [str(finding) for finding in unfilled(chapter)]
-    python = [
-        "exercises.py thrice",
-        "test_exercises.py test_thrice",
-        *(f"{file}.py thrice__{stub}" for file in ("mistakes", "others/unlisted") for stub in ("one", "two", "three")),
-        "others/right_a.py thrice",
-    ]
+    python = ["exercises.py thrice", "test_exercises.py test_thrice", "others/right_a.py thrice"]
+    python += [f"{file}.py thrice__{stub}" for file in ("mistakes", "others/unlisted") for stub in ("one", "three")]
     expected = [f"lessons/{LESSON}/{place}: line" for place in python]
     expected += [f"solutions/{LESSON}.py thrice: line"]
     words = ["title.en", "title.zh-Hans", "hints.en", "mistakes.one.name.en", "mistakes.two.text.zh-Hans"]
     expected += [f"lessons/{LESSON}/words.toml: thrice.{key} is still the template's" for key in words]
     assert [place for place in expected if not any(line.startswith(place) for line in said)] == []
+    chapter.right[0].write_text(chapter.right[0].read_text().replace("n + n", "n"))
+    run = warm_python.run("lessons", ["check", "ch95", f"--root={chapter.root}"], ROOT, {})
+    *lines, last = run.stdout.splitlines()
+    (judged,) = [line for line in lines if "the template's" not in line]  # the other exercise is judged
+    assert judged.startswith(f"lessons/{LESSON}/others/right_a.py twice: is wrong") and run.returncode == 1
+    assert last.startswith(f"{LESSON}: to be mended: {len(lines)} (exercises: 2, ")
+    filled(chapter)
+    assert unfilled(chapter) == []
+
+
+def filled(chapter):
     for path in [*chapter.python, chapter.words]:
         path.write_text(path.read_text("utf-8").replace(MARK, "done"), "utf-8")
-    assert unfilled(chapter) == []
 
 
 def test_the_arguments_that_are_given_stand_in_every_place(chapter):
@@ -72,21 +74,9 @@ def test_the_arguments_that_are_given_stand_in_every_place(chapter):
     assert texts[chapter.mistakes].count("__one(x, i):") == 1 and incomplete(chapter) == []
 
 
-def test_check_names_the_places_and_judges_the_other_exercises(chapter):
-    make(chapter.root, "ch95", "thrice")
-    chapter.right[0].write_text(chapter.right[0].read_text().replace("n + n", "n"))
-    run = warm_python.run("lessons", ["check", "ch95", f"--root={chapter.root}"], ROOT, {})
-    lines = run.stdout.splitlines()
-    assert run.returncode == 1
-    (judged,) = [line for line in lines[:-1] if "the template's" not in line]
-    assert judged.startswith(f"lessons/{LESSON}/others/right_a.py twice: is wrong")
-    assert lines[-1].startswith(f"{LESSON}: to be mended: {len(lines) - 1} (exercises: 2, ")
-
-
 def test_who_writes_one_language_has_finished_when_the_other_is_all_that_is_named(chapter):
     make(chapter.root, "ch95", "thrice", "--only=en")
-    for path in [*chapter.python, chapter.words]:
-        path.write_text(path.read_text("utf-8").replace(MARK, "done"), "utf-8")
+    filled(chapter)
     assert (incomplete(chapter), unfilled(chapter)) == ([], [])
     words = f"lessons/{LESSON}/words.toml: thrice."
     said, wrong = unwritten(chapter.root, LESSON)
@@ -118,9 +108,9 @@ def test_the_files_of_a_chapter_are_made_formatted_and_can_have_an_exercise(chap
         assert run.returncode == 0, run.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
+def test_what_cannot_be_made_is_one_sentence_and_nothing_is_written(chapter, capsys):
+    before = files(chapter.root)
+    for arguments, sentence in [
         (["ch97", "thrice"], f"There is no chapter ch97; there are {LESSON}."),
         (["ch95", "twice"], f"lessons/{LESSON}/exercises.py has a function twice already: choose another name."),
         (["ch95", "2nd"], "«2nd» cannot be an exercise: its name is a Python name in small letters, "),
@@ -130,13 +120,10 @@ def test_the_files_of_a_chapter_are_made_formatted_and_can_have_an_exercise(chap
         (["ch95"], "There is a chapter ch95_small already; `new ch95 NAME` adds an exercise to it."),
         (["ch95_other"], "ch95_small has the number 95 already: choose another."),
         (["chapter"], "There is no chapter chapter, and a new one is called chNN_name, "),
-    ],
-)
-def test_what_cannot_be_made_is_one_sentence_and_nothing_is_written(chapter, capsys, arguments, sentence):
-    before = files(chapter.root)
-    assert make(chapter.root, *arguments) == 2
-    said = capsys.readouterr()
-    assert said.err.startswith(sentence) and said.err.count("\n") == 1 and said.out == ""
+    ]:
+        assert make(chapter.root, *arguments) == 2
+        said = capsys.readouterr()
+        assert said.err.startswith(sentence) and said.err.count("\n") == 1 and said.out == ""
     assert files(chapter.root) == before
 
 

@@ -51,9 +51,13 @@ def test_right_wrong_and_todo_of_four_students_and_one_who_handed_in_nothing(tmp
     assert running_with(str(root)) == []
 
 
-@pytest.mark.parametrize(
-    "options, words",
-    [
+def test_bad_input_is_answered_by_one_sentence(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LC_ALL", "C")
+    hand_in(tmp_path / "class", "ada")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("")
+    for options, words in [
         (["nowhere"], "there is no such folder"),
         (["file"], "is a file"),
         (["empty"], "holds no student's folder"),
@@ -66,17 +70,10 @@ def test_right_wrong_and_todo_of_four_students_and_one_who_handed_in_nothing(tmp
         (["class", "--memory", "nan"], "a number above 0"),
         (["class", "--jobs", "1.5"], "a number above 0"),
         (["class", "--seed", "-1"], "a whole number"),
-    ],
-)
-def test_bad_input_is_answered_by_one_sentence(tmp_path, monkeypatch, capsys, options, words):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("LC_ALL", "C")
-    hand_in(tmp_path / "class", "ada")
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "file").write_text("")
-    assert main(options) == 2
-    said = capsys.readouterr()
-    assert words in said.err and said.err.count("\n") == 1 and said.out == ""
+    ]:
+        assert main(options) == 2
+        said = capsys.readouterr()
+        assert words in said.err and said.err.count("\n") == 1 and said.out == ""
 
 
 def test_what_is_not_an_answers_file_is_named_and_never_followed(tmp_path):

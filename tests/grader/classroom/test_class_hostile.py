@@ -7,8 +7,7 @@ import sys
 from collections import deque
 
 import pytest
-from checker_runs import project
-from class_runs import KINDS, check_class, hand_in, outcomes, right
+from class_runs import KINDS, check_class, hand_in, outcomes, right, with_honest
 from seldom import rarely
 from still_running import running_with
 
@@ -105,9 +104,8 @@ def double(x):
 @pytest.mark.parametrize("kind", ISOLATED)
 def test_in_a_sandbox_nobody_reads_changes_or_stops_anything(tmp_path, monkeypatch, kind):
     monkeypatch.setenv("SECRET", "token")
-    root, folder = project(tmp_path / "project"), tmp_path / "submissions"
+    root, folder = with_honest(tmp_path, honest="", bomb=BOMB, fill=FILL, kill=KILL, exit=EXIT, loop=LOOP, print=PRINT)
     honest = right(root, "ch90_one")["ch90_one"]
-    hand_in(folder, "honest", ch90_one=honest)
     other = root / "lessons/ch90_one/others/right_a.py"
     other.parent.mkdir()
     other.write_text(honest)
@@ -115,19 +113,13 @@ def test_in_a_sandbox_nobody_reads_changes_or_stops_anything(tmp_path, monkeypat
     secrets += [other, "../honest/ch90_one.py", "/etc/shadow", tmp_path / "class-report/class.csv"]
     targets = [root / "lessons/ch90_one/test_exercises.py", root / "lessons/new.py", isolation.__file__]
     targets += [tmp_path / "class-report/class.html", folder / "honest/ch90_one.py", "/usr/new", "/new"]
-    hostile = {"spy": spy(secrets, targets), "bomb": BOMB, "fill": FILL, "kill": KILL}
-    hostile |= {"exit": EXIT, "loop": LOOP, "print": PRINT}
-    for name, text in hostile.items():
-        hand_in(folder, name, ch90_one=f"{honest}\n{text}")
+    hand_in(folder, "spy", ch90_one=f"{honest}\n{spy(secrets, targets)}")
     done, rows = check_class(folder, root, "--limit", "15", kind=kind)
     assert done.returncode == 0, done.stdout + done.stderr
     first = {name: row["ch90_one.double"] for name, row in rows.items()}
     kill = first.pop("kill")
-    assert first == dict.fromkeys(("honest", "spy", "bomb", "fill"), "right") | {
-        "exit": "broken",
-        "loop": "hung",
-        "print": "broken",
-    }
+    ends = {"exit": "broken", "loop": "hung", "print": "broken"}
+    assert first == dict.fromkeys(("honest", "spy", "bomb", "fill"), "right") | ends
     assert kill in ("right", "broken")  # from Linux 6.12 on its signal does not arrive
     assert all(outcomes(row)[1:3] == ["right", "right"] for row in rows.values())
     assert running_with(str(root)) == []
@@ -135,12 +127,8 @@ def test_in_a_sandbox_nobody_reads_changes_or_stops_anything(tmp_path, monkeypat
 
 @pytest.mark.long
 def test_without_a_sandbox_a_change_is_reported_and_the_rest_is_checked(tmp_path):
-    root, folder = project(tmp_path / "project"), tmp_path / "submissions"
-    honest = right(root, "ch90_one")["ch90_one"]
-    vandal = f"\nopen({str(root / 'solutions/ch91_pair.py')!r}, 'a').write('#')\n"
-    hand_in(folder, "honest", ch90_one=honest)
-    for name, text in {"vandal": vandal, "exit": EXIT, "loop": LOOP, "kill": KILL}.items():
-        hand_in(folder, name, ch90_one=f"{honest}\n{text}")
+    vandal = f"open({str(tmp_path / 'project/solutions/ch91_pair.py')!r}, 'a').write('#')\n"
+    root, folder = with_honest(tmp_path, honest="", vandal=vandal, exit=EXIT, loop=LOOP, kill=KILL)
     done, rows = check_class(folder, root, "--limit", "15", kind="none")
     assert done.returncode == 1
     assert "NOT ISOLATED" in done.stdout and "Files changed" in done.stdout
@@ -164,10 +152,8 @@ def double(x):
 
 @pytest.mark.long
 def test_what_hung_beside_others_is_run_once_more_alone_and_a_file_that_hangs_only_a_few_times(tmp_path):
-    root, folder = project(tmp_path / "project"), tmp_path / "submissions"
-    honest = right(root, "ch90_one")["ch90_one"]
-    hand_in(folder, "late", ch90_one=honest + LATE.format(marker=str(tmp_path / "before")))
-    hand_in(folder, "stuck", ch90_one=f"{honest}\nwhile True:\n    pass\n")
+    late = LATE.format(marker=str(tmp_path / "before"))
+    root, folder = with_honest(tmp_path, late=late, stuck="import time\ntime.sleep(1000)\n")
     done, rows = check_class(folder, root, "--limit", "8", "--jobs", "2", kind="none")
     assert done.returncode == 0, done.stdout + done.stderr
     assert outcomes(rows["late"])[:3] == ["right"] * 3
@@ -230,8 +216,7 @@ def test_nobody_gets_a_namespace_or_memory_that_is_not_counted():
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ISOLATED)
 def test_files_count_as_memory(tmp_path, kind):
-    root, folder = project(tmp_path / "project"), tmp_path / "submissions"
-    hand_in(folder, "inodes", ch90_one=right(root, "ch90_one")["ch90_one"] + INODES)
+    root, folder = with_honest(tmp_path, inodes=INODES)
     done, rows = check_class(folder, root, "--limit", "60", "--memory", "0.6", kind=kind)
     assert done.returncode == 0, done.stdout + done.stderr
     assert rows["inodes"]["ch90_one.double"].startswith("broken" if kind == "bwrap" else "wrong")

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 from checker_runs import project
-from class_runs import ROOT, check_class, command_for, hand_in, right
+from class_runs import ROOT, check_class, command_for, hand_in, right, with_honest
 
 from grader.classroom import integrity, parts
 from grader.classroom.class_command import main
@@ -22,10 +22,7 @@ def rows(folder):
 
 @pytest.mark.long
 def test_the_parts_together_are_the_whole(tmp_path):
-    root, folder = project(tmp_path / "project"), tmp_path / "submissions"
-    honest = right(root, "ch90_one")["ch90_one"]
-    for name, text in {"ada": "", "bo": WRONG, "cy": ""}.items():
-        hand_in(folder, name, ch90_one=honest + text)
+    root, folder = with_honest(tmp_path, ada="", bo=WRONG, cy="")
     check_class(folder, root)
     whole, page = rows(folder), tmp_path / "class-report/class.html"
     told = page.read_text(encoding="utf-8")
@@ -48,7 +45,7 @@ def test_the_parts_together_are_the_whole(tmp_path):
     assert same == [line for line in page.read_text(encoding="utf-8").splitlines() if "<td" in line or "<h2" in line]
 
     page.unlink()
-    hand_in(folder, "bo", ch90_one=honest)  # mended, and handed in again
+    hand_in(folder, "bo", **right(root, "ch90_one"))  # mended, and handed in again
     late = part(1, 4)
     assert "are the parts 2." in late.stdout and not page.exists()
     part(2, 4)

@@ -54,19 +54,18 @@ def test_in_the_second_version_we_leave_the_group_that_shares_out(tmp_path: Path
     assert (place / "cgroup.procs").read_text() == str(os.getpid()) and not leaf.exists()
 
 
-@pytest.mark.parametrize(
-    ("group", "mounts", "controllers"),
-    [
-        ("0::/user.slice/me\n", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n", "memory pids"),
-        ("0::/user.slice/me\n", "cgroup2 /sys/fs/cgroup cgroup2 ro 0 0\n", "cpu"),
-        ("0::/elsewhere\n", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n", "cpu"),
-        ("", "", "cpu"),
-    ],
-)
-def test_where_no_group_can_be_made_commands_stay_as_they_are(tmp_path: Path, group, mounts, controllers):
-    fake(tmp_path, group, mounts, controllers)
-    with shares.made(tmp_path) as share:
-        assert share is None
+def test_where_no_group_can_be_made_commands_stay_as_they_are(tmp_path: Path):
+    for n, (group, mounts, controllers) in enumerate(
+        [
+            ("0::/user.slice/me\n", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n", "memory pids"),
+            ("0::/user.slice/me\n", "cgroup2 /sys/fs/cgroup cgroup2 ro 0 0\n", "cpu"),
+            ("0::/elsewhere\n", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n", "cpu"),
+            ("", "", "cpu"),
+        ]
+    ):
+        fake(tmp_path / str(n), group, mounts, controllers)
+        with shares.made(tmp_path / str(n)) as share:
+            assert share is None
 
 
 def test_the_first_version_needs_no_group_of_ours(tmp_path: Path):

@@ -39,13 +39,6 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("key", PLACES)
-def test_right_values_in_the_wrong_place(key):
-    got, expected = PLACES[key]
-    found = of_values([got], [expected], compare=("value", "placement"))
-    assert found and found.key == key
-
-
 PRINTED = {
     "printed-twice": (["mean 3\n", "mean 3\n"], ["mean 3\n", ""]),
     "printed-elsewhere": (["", "mean 3\n"], ["mean 3\n", ""]),
@@ -63,12 +56,14 @@ PRINTED = {
 }
 
 
-@pytest.mark.parametrize("key", PRINTED)
-def test_what_is_printed(key):
-    got, expected = PRINTED[key]
-    mine, right = ([[case(printed=text)] for text in texts] for texts in (got, expected))
-    found = diagnosis(mine, right, compare=("value", "printed"))
-    assert found and found.key == key
+def test_right_values_in_the_wrong_place_and_what_is_printed():
+    for key, (got, expected) in PLACES.items():
+        found = of_values([got], [expected], compare=("value", "placement"))
+        assert found and found.key == key
+    for key, texts in PRINTED.items():
+        mine, right = ([[case(printed=text)] for text in of_each] for of_each in texts)
+        found = diagnosis(mine, right, compare=("value", "printed"))
+        assert found and found.key == key
 
 
 BUDGETS = {  # the answer's bill, the solution's, the collectives and bytes that are allowed
@@ -97,13 +92,9 @@ def of_bills(bill, solution, ops, most):
     return diagnosis([[mine]], [[right]])
 
 
-@pytest.mark.parametrize("key", BUDGETS)
-def test_what_costs_too_much(key):
-    found = of_bills(*BUDGETS[key])
-    assert found and found.key == key
-
-
-def test_of_collectives_only_what_is_so_is_said():
+def test_what_costs_too_much_and_of_collectives_only_what_is_so():
+    found = {key: of_bills(*bills) for key, bills in BUDGETS.items()}
+    assert {key: said and said.key for key, said in found.items()} == {key: key for key in BUDGETS}
     # What each device has combined may be gathered in fewer bytes than an all-reduce sends.
     fits = of_bills([("all-gather", 4, 1)], [("all-reduce", 8, 1)], {"all-reduce"}, 8)
     assert fits == Message("budget-op-fits", {"op": "all-gather", "right": "all-reduce"})
@@ -189,9 +180,6 @@ def test_a_sentence_and_a_list_in_it_are_filled_in_both_languages():
     assert "取它们的总和就对了" in near_words(found, "zh-Hans")
     found = of_values([{0: 3, 1: 4}], [{0: 4, 1: 3}])
     assert found and "0, 1" in near_words(found, "en") and "0、1" in near_words(found, "zh-Hans")
-
-
-def test_an_array_without_axes_is_cut_along_none():
     assert places.cuts(Array("float32", (), jax=True, placement=Placement(1, True, ((0, ()),)))) == []
 
 

@@ -94,9 +94,7 @@ def test_with_few_different_inputs_on_a_side_nothing_is_said():
     assert of([*inputs, (9, 2), (9, 2)], lambda a, b: a % 2 == 1) is None
     assert of([*inputs, (13, 2)], lambda a, b: a % 2 == 1) is not None
     assert of([*inputs, (13, 2)], lambda a, b: True) is None
-
-
-def test_a_size_within_a_dict_and_of_a_mesh_has_the_name_that_code_gives_it():
+    # a size within a dict and of a mesh has the name that code gives it
     sizes = traits.traits({"m": pack(GRID), "c": pack({"w": 3, "l": [1, 2]})})
     assert sizes["no-multiple", ('m.shape["x"]', 'c["w"]')] and sizes["several", ('len(c["l"])',)]
 
