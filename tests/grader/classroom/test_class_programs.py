@@ -164,6 +164,7 @@ def test_work_is_counted_in_a_room_too(tmp_path, kind):
     assert page.count("times its share") == 3
 
 
+@pytest.mark.long
 def test_no_function_that_is_an_argument_holds_data():
     """What it knows, an answer can read: such an argument has to be an `Asked`, which stays outside."""
     catalogue, told = Catalogue(ROOT / "lessons"), set()

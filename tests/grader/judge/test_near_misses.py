@@ -91,10 +91,7 @@ SHAPES = {
     "dtype-wider": (E.astype(np.float64), E),
     "dtype-narrower": (E.astype(np.float16), E),
     "dtype-kind": (np.arange(6), np.arange(6.0)),
-    "rows-order-axes": (
-        E.reshape(4, 4, 5)[[0, 1, 3, 2]][:, [0, 2, 1, 3]].reshape(4, 4, 5),
-        E.reshape(4, 4, 5),
-    ),
+    "rows-order-axes": (E.reshape(4, 4, 5)[[0, 1, 3, 2]][:, [0, 2, 1, 3]].reshape(4, 4, 5), E.reshape(4, 4, 5)),
     "dealt-axes": (E.reshape(2, 8, 5).swapaxes(0, 1).reshape(8, 2, 5), E.reshape(8, 2, 5)),
 }
 

@@ -30,7 +30,7 @@ async def until(pilot: Pilot, *words: str) -> str:
     end = time.monotonic() + DEADLINE
     while not all(word in text(pilot.app) for word in words):
         assert time.monotonic() < end, f"never seen: {words}\n{text(pilot.app)}"
-        await pilot.pause(0.05)
+        await pilot.pause(0.2)
     return text(pilot.app)
 
 
@@ -89,7 +89,7 @@ def test_from_the_blank_over_a_mistake_a_hint_and_other_exercises_to_what_no_lon
     session(root, play)
 
 
-def test_an_endless_loop_never_blocks_the_keys_and_reset_and_solution_ask_first(tmp_path):
+def test_an_endless_loop_never_blocks_the_keys_reset_and_solution_ask_first_and_a_dead_checker_is_replaced(tmp_path):
     root = project(tmp_path)
     mine = solved("double", "return x * x")
 
@@ -118,23 +118,10 @@ def test_an_endless_loop_never_blocks_the_keys_and_reset_and_solution_ask_first(
         assert (root / "answers" / "ch90_one.py").read_text() == BLANKS
         (kept,) = (root / "answers" / ".kept").iterdir()
         assert kept.read_text().endswith("    return x * x\n")
-
-    session(root, play)
-
-
-def test_the_checker_is_started_again_when_it_dies_and_when_lessons_change(tmp_path):
-    root = project(tmp_path)
-
-    async def play(pilot):
-        await until(pilot, "todo")
-        process = pilot.app.session.client._process
-        os.kill(process.pid, signal.SIGKILL)
+        os.kill(pilot.app.session.client._process.pid, signal.SIGKILL)
         await until(pilot, "The checker ended unexpectedly and was started again")
         answer(root, "ch90_one", solved("double", "return 2 * x"))
         await until(pilot, "1 of 4 solved")
-        solutions = root / "solutions" / "ch90_one.py"
-        solutions.write_text(solutions.read_text().replace("return 2 * x", "return x + x + x"))
-        await until(pilot, "This exercise itself is faulty")
 
     session(root, play)
 

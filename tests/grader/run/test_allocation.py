@@ -69,14 +69,3 @@ def test_two_launchers_at_once_are_one_sentence(root: Path):
     done = subprocess.run([sys.executable, *PYTEST[1:]], cwd=root, env=env, capture_output=True, text=True)
     said = "Two launchers have started this process: Open MPI (process 1 of 2), Slurm (process 0 of 4)."
     assert done.returncode == 4 and f"ERROR: {said} Start it by one of them.\n" in done.stderr
-
-
-@pytest.mark.long
-@needs_mpi
-def test_under_mpirun_the_devices_of_each_process_may_be_its_own(root: Path):
-    answer(root, "ch91_pair", RIGHT)
-    answer(root, "ch90_one", "def double(x):\n    return 2 * x\n")
-    command = [*PYTEST[:3], "lessons/", "-k", "everybody or double", *PYTEST[4:], "--device=real"]
-    done = mpirun(command, cwd=root, env=clean(JAX_NUM_CPU_DEVICES="4"))
-    assert done.returncode == 0 and "1 passed, 1 skipped" in done.stdout, done.stdout + done.stderr
-    assert "is for one process: start pytest without a launcher" in done.stdout

@@ -206,16 +206,6 @@ def test_in_a_cluster_the_two_process_exercise_uses_it_and_process_0_reports(roo
     assert right.text.count("2 of the 2 checked here solved") == 1
 
 
-@pytest.mark.long
-def test_in_a_cluster_a_process_that_waits_in_vain_is_told(root):
-    answer(root, "ch91_pair", ALONE, "alone")
-    waits = check(root, "lessons/ch91_pair", "--answers=alone", "--limit=5", launch=CLUSTER)
-    row = waits.rows["ch91_pair.everybody"]
-    assert (waits.code, row["outcome"]) == (1, "wrong")
-    assert "got       0.0" in row["message"] or "waited in vain" in row["message"]
-    assert "Fatal" not in waits.text
-
-
 def test_pytest_keeps_its_own_ways(root):
     answer(root, "ch90_one", "def double(x):\n    return 2 * x\n", "part")
     one = check(root, "--answers=part", "-k", "double")

@@ -37,11 +37,7 @@ def added(root: Path, data: bytes, lang: str = "en") -> bytes:
 def test_what_a_chapter_gained_is_todo_and_its_blank_is_added(root):
     answer(root, "ch90_one", MINE)
     checked = check(root, "lessons/ch90_one")
-    assert {name: row["outcome"] for name, row in checked.rows.items()} == {
-        "ch90_one.double": "right",
-        "ch90_one.total": "todo",
-        "ch90_one.count_to": "todo",
-    }
+    assert [row["outcome"] for row in checked.rows.values()] == ["right", "todo", "todo"]
     assert "answers/ch90_one.py had no total, count_to: the blanks were added at its end." in checked.text
     written = (root / "answers/ch90_one.py").read_text()
     assert written.startswith(MINE + "\n\nfrom jax.sharding import Mesh\n\n\ndef total(x: jax.Array, mesh: Mesh)")
@@ -54,9 +50,9 @@ def test_one_that_was_deleted_comes_back_though_others_call_it(root):
     assert text.count("def ") == 1 and text.startswith("\n\ndef double(x: jax.Array)")
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_what_comes_by_another_way_than_def_is_not_added(root):
+    others = MINE.replace("double", "total") + "\n\ndef count_to(n):\n    return n\n\n\n"
+    for line in [
         "double = lambda x: 2 * x",
         "from elsewhere import thrice as double",
         "from elsewhere import *",
@@ -66,11 +62,8 @@ def test_one_that_was_deleted_comes_back_though_others_call_it(root):
         "def double(x)\n    return x",
         "def f():\n    global double\n    double = 1",
         "double = (1,",
-    ],
-)
-def test_what_comes_by_another_way_than_def_is_not_added(root, line):
-    others = MINE.replace("double", "total") + "\n\ndef count_to(n):\n    return n\n\n\n"
-    assert added(root, (others + line).encode()) == b""
+    ]:
+        assert added(root, (others + line).encode()) == b"", line
 
 
 @pytest.mark.parametrize(
