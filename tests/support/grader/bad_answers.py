@@ -31,8 +31,9 @@ BAD = {
         "        time.sleep(1000)\n    return 3 * x",
         *("wrong", "The shape is right, the numbers are not"),
     ),
+    "half": ("print(1)\n    raise NotImplementedError('the rest')", "todo", ""),
     "gone": ("", "todo", "has no function gone"),
-    "right": ("return x + x", "right", ""),
+    "right": ("return jax.jit(lambda v: v + v, out_shardings=x.sharding)(x)", "right", ""),
 }
 # What harms more: its own file, streams, Python, NumPy, JAX, the process that checks it.
 WILD = {

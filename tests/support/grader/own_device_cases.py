@@ -31,6 +31,7 @@ def test_a_child_has_the_machines_own_devices_at_full_precision():
     assert seen.value == [3, None]
 
 
+@pytest.mark.long
 def test_a_budget_is_counted_beside_and_values_are_the_machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A TPU is pretended: its devices are the eight CPU devices that a child finds by itself."""
     spec = Catalogue(HERE / "lessons").spec("ch04_jit.known_to_all")

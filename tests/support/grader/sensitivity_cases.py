@@ -33,14 +33,6 @@ def checked(exercise, function, folder):
     return verdict, [checking.in_words(check, lang).splitlines() for lang in ("en", "zh-Hans", "zh-Hant")]
 
 
-def no_first_bias(x, w1, b1, w2, b2, mesh):
-    def lay(value, *spec):
-        return lax.with_sharding_constraint(value, NamedSharding(mesh, P(*spec)))
-
-    h = lay(jnp.tanh(x @ w1), "data", "model")
-    return h, lay(h @ lay(w2, "model", None) + b2, "data", None)
-
-
 def gate_for_up_and_no_bias(x, gate, up, down, bias, mesh):
     def block(x, gate, down):
         return x + lax.psum((jax.nn.silu(x @ gate) * (x @ gate)) @ down, "model")
@@ -80,13 +72,12 @@ CHINESE = "{} 改变时，正确的结果会随之改变，你的结果却不变
 @pytest.mark.parametrize(
     ("exercise", "function", "names", "listed"),
     [
-        ("ch08_three_ways.mlp_by_constraints", no_first_bias, ["b1"], None),
         pytest.param(
             *("ch09_training.gated_mlp", gate_for_up_and_no_bias, ["up", "bias"], ("`up` or `bias`", "`up` 或 `bias`")),
             marks=pytest.mark.long,
         ),
         ("ch19_sequences.merge_parts", totals_forgotten, ["totals"], None),
-        ("ch19_sequences.merge_parts", totals_of_one_row, [], None),
+        pytest.param(*("ch19_sequences.merge_parts", totals_of_one_row, [], None), marks=pytest.mark.long),
         ("ch20_serving.step_bytes", cache_alone, ["weights"], None),
     ],
 )
@@ -141,6 +132,7 @@ def test_an_entry_of_a_dict_is_named_and_a_single_number_that_counts_is_enough(b
     assert (verdict.outcome, verdict.unmoved) == ("wrong", names)
 
 
+@pytest.mark.long
 def test_what_the_right_result_does_not_depend_on_is_not_told(tmp_path):
     """The guess of chapter 6 keeps digits, and is in no result; with a bad one the reference itself loses some."""
 
@@ -151,6 +143,7 @@ def test_what_the_right_result_does_not_depend_on_is_not_told(tmp_path):
     assert (verdict.outcome, verdict.reason, verdict.unmoved) == ("wrong", "differs", ())
 
 
+@pytest.mark.long
 def test_a_learner_reads_how_a_function_was_called_and_how_it_should_be(tmp_path):
     def parallel_predict(predict, params, batch, num_devices):
         return predict(params, batch.reshape(-1, batch.shape[-1])).reshape(*batch.shape[:-1], -1) + 1
@@ -160,6 +153,7 @@ def test_a_learner_reads_how_a_function_was_called_and_how_it_should_be(tmp_path
     assert any("调用 `predict` 时传入的是 f32[" in line for line in chinese)
 
 
+@pytest.mark.long
 def test_nothing_is_tried_of_a_right_answer_or_of_a_known_mistake_and_not_for_long(tmp_path, monkeypatch):
     def right(values, tops, totals):
         scale = jnp.exp(tops - tops.max(axis=0))
