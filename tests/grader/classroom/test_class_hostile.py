@@ -243,7 +243,7 @@ for line in sys.stdin:
     if what == "dies":
         os._exit(3)
     elif what == "silent":
-        time.sleep(60)
+        time.sleep(600)
     elif what == "floods":
         while True:
             sys.stdout.write("x" * 1_000_000)
@@ -251,7 +251,7 @@ for line in sys.stdin:
         held = os.memfd_create("held")
         for _ in range(100):
             os.write(held, bytes(4 << 20))
-        time.sleep(60)
+        time.sleep(600)
     else:
         say(what)
 """
@@ -259,7 +259,7 @@ for line in sys.stdin:
 
 def test_a_sandbox_that_ends_costs_one_answer_and_what_it_says_is_not_read(tmp_path, monkeypatch):
     monkeypatch.setattr(isolation, "command", lambda kind, files, program: [sys.executable, "-c", FAKE])
-    monkeypatch.setattr(sandbox_pool, "GRACE", 4.0)
+    monkeypatch.setattr(sandbox_pool, "GRACE", 10.0)
     monkeypatch.setattr(sandbox_pool, "LONGEST", 1_500_000)
     names = ["dies", "a", "[" * 100_000, "b", "silent", "c", "floods", "d", *["swells"] * ON_LINUX]
 
@@ -269,7 +269,7 @@ def test_a_sandbox_that_ends_costs_one_answer_and_what_it_says_is_not_read(tmp_p
     work = [deque(question(student, name) for name in names) for student in ("ada", "bo", "cy")]
     told = {}
     files = SandboxFiles(tmp_path, [], tmp_path, tmp_path)
-    ours = subprocess.Popen(["sleep", "60"])  # of the program that asks, and none of the class's business
+    ours = subprocess.Popen(["sleep", "600"])  # of the program that asks, and none of the class's business
     sandbox_pool.run_all("none", files, work, 2, lambda answer, line: told.update({answer: line}))
     assert ours.poll() is None
     ours.kill()

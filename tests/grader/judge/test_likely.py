@@ -140,5 +140,5 @@ def test_who_fails_on_an_edge_and_leaves_the_other_waiting_still_learns_what_els
     root = project(tmp_path)
     answer(root, "ch91_pair", LEFT_ALONE)
     Notes(Catalogue(root / "lessons").spec("ch91_pair.everybody")).add("everybody__own", slow=False)
-    said = check(root, "lessons/ch91_pair", "--limit=6").text
+    said = check(root, "lessons/ch91_pair", "--limit=100").text
     assert "As far as this case shows, this looks like: only its own" in said

@@ -27,7 +27,7 @@ ANSWERS = {
     "hangs in process 0": (ONE_ALONE.format(0, "import time; time.sleep(1000)"), 1, "HUNG"),
     "ends in one": (ONE_ALONE.format(1, "import os; os._exit(3)"), 1, "everybody"),
 }
-PYTEST = [PYTHON, "-m", "pytest", "lessons/ch91_pair", "-pno:cacheprovider", "--lang=en", "--limit=6", "--color=no"]
+PYTEST = [PYTHON, "-m", "pytest", "lessons/ch91_pair", "-pno:cacheprovider", "--lang=en", "--limit=30", "--color=no"]
 PYTEST += ["-v"]
 needs_mpi = pytest.mark.skipif(NO_MPI is not None, reason=NO_MPI or "")
 needs_slurm = pytest.mark.skipif(NO_SLURM is not None, reason=NO_SLURM or "")
