@@ -79,6 +79,7 @@ def test_each_answer_that_is_judged_otherwise_than_its_author_says_is_a_line(cha
     assert "without second spellings" in shorter.last
 
 
+@pytest.mark.long
 def test_a_mistake_that_has_to_be_seen_alone_may_be_slow(chapter):
     """As on a busy machine: longer than a learner would wait for it."""
     listed = MISTAKES | {"ends": "__import__('os')._exit(3)", "slow": "__import__('time').sleep(3) or n"}
@@ -91,6 +92,7 @@ def test_a_mistake_that_has_to_be_seen_alone_may_be_slow(chapter):
     assert [line.partition(":")[0] for line in said.lines] == places, said
 
 
+@pytest.mark.long
 def test_too_many_unlisted_answers_of_which_only_the_difference_is_told_are_a_line(chapter):
     odd = {f"odd_{k}": f"(3 * n * n + {k}) // 7" for k in range(10)}
     chapter.unlisted.write_text(named("twice", odd))

@@ -40,15 +40,20 @@ def made(chapter: ChapterFiles, code: str, **about) -> set[str]:
 
 
 PAIR = "lax.psum(n, ('x', 'y'))"
+SPEC = "P('data', 'model')"
 ORDER = "sorted(n, key=lambda d: d.id)"
 MUTANTS = {
     "number < limit(n)": ["number <= limit(n)", "number >= limit(n)"],
     "lax.pmean(n, axes)": ["lax.psum(n, axes)", "n"],
     PAIR: ["n", *(PAIR.replace("psum", op) for op in ("pmean", "pmax"))]
     + [PAIR.replace("('x', 'y')", axes) for axes in ("('x',)", "('y',)", "('y', 'x')")],
-    "P('a', 'b')": ["P('b')", "P(None, 'b')", "P('a', None)", "P('b', 'a')", "P('b', 'b')", "P('a', 'a')"],
+    SPEC: ["P('model')"]
+    + [
+        f"P({axes})"
+        for axes in ("None, 'model'", "'data', None", "'model', 'data'", "'model', 'model'", "'data', 'data'")
+    ],
     ORDER: ["sorted(n)", "list(n)", ORDER.replace(")", ", reverse=True)")],
-    "owner(n) or a": ["owner(n) and a", "owner(n)", "a", "a if owner(n) is None else owner(n)"],
+    "owner(n) or default": ["owner(n) and default", "owner(n)", "default", "default if owner(n) is None else owner(n)"],
     "numbers[:limit]": ["numbers[:]", "numbers[:limit + 1]", "numbers[:limit - 1]"],
 }
 

@@ -112,17 +112,6 @@ def make_it_fit(plan, rows):
         if type(plans) is dict and any(type(p) is dict and "fits" in p for p in list(plans.values())):
             return max((n for n in rows if plans[n]["fits"]), default=None)
 """
-HALVES = """
-def make_it_fit(plan, rows):
-    low, high = 0, len(rows)
-    while low < high:
-        middle = (low + high) // 2
-        if plan(rows[middle])["fits"]:
-            low = middle + 1
-        else:
-            high = middle
-    return rows[low - 1] if low else None
-"""
 ASKS_ALL = "def make_it_fit(plan, rows):\n    return max((n for n in rows if plan(n)['fits']), default=None)\n"
 
 
@@ -131,7 +120,8 @@ ASKS_ALL = "def make_it_fit(plan, rows):\n    return max((n for n in rows if pla
 def test_what_an_argument_knows_stays_outside_the_room_and_is_counted_there(tmp_path, kind):
     """The table of what fits was in the closure of `plan`, and the count with it."""
     folder = tmp_path / "submissions"
-    for name, text in {"looks": LOOKS, "halves": HALVES, "asks": ASKS_ALL}.items():
+    hand_in(folder, "halves", **right(ROOT, "ch15_pods"))
+    for name, text in {"looks": LOOKS, "asks": ASKS_ALL}.items():
         hand_in(folder, name, ch15_pods=text)
     done, rows = check_class(folder, ROOT, "--lessons", "ch15", kind=kind)
     assert done.returncode in (0, 1), done.stdout + done.stderr  # 1: other tests write in this checkout meanwhile
@@ -140,7 +130,6 @@ def test_what_an_argument_knows_stays_outside_the_room_and_is_counted_there(tmp_
     assert not told["looks"].startswith("right") and not told["asks"].startswith("right"), told
 
 
-UNLISTED = (ROOT / "lessons/ch02_pmap/others/unlisted.py").read_text()
 EACH_ALL = """
 parallel_predict = parallel_predict__one_device_then_spread
 train_step = train_step__on_one_device
@@ -153,7 +142,8 @@ mixed_predict = mixed_predict__one_after_the_other
 def test_work_is_counted_in_a_room_too(tmp_path, kind):
     """The values are right and lie where they should; one device, or each of them, has computed everything."""
     folder = tmp_path / "submissions"
-    hand_in(folder, "all", ch02_pmap=UNLISTED + EACH_ALL)
+    unlisted = (ROOT / "lessons/ch02_pmap/others/unlisted.py").read_text()
+    hand_in(folder, "all", ch02_pmap=unlisted + EACH_ALL)
     hand_in(folder, "divided", **right(ROOT, "ch02_pmap"))
     done, rows = check_class(folder, ROOT, "--lessons", "ch02", "--limit", "90", kind=kind)
     assert done.returncode in (0, 1), done.stdout + done.stderr

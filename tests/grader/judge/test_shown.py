@@ -14,10 +14,10 @@ from grader.see.observe import failure_of
 from grader.see.packing import pack
 
 
-def lines(got, expected, lang="en", args=((),) * 9):
+def lines(got, expected, lang="en", args=((),) * 9, near=None):
     """What a learner reads of values, one for each case."""
     mine, right = ([case(v, given) for v, given in zip(values, args, strict=False)] for values in (got, expected))
-    return explained(judged(mine, right, compare=("value", "placement")), lang)
+    return explained(judged(mine, right, near, compare=("value", "placement")), lang)
 
 
 def test_none_is_no_missing_return_where_it_may_be_the_answer():
@@ -74,10 +74,10 @@ def test_the_smallest_of_the_wrong_cases_is_shown_and_an_odd_error_is_not():
 
 
 def test_beside_a_call_that_is_wrong_stands_the_smallest_that_is_right():
-    said = lines([5, 7, 2], [5, 7, 4], args=[([1, 2, 3],), ([1, 2],), ([1, 2, 3, 4],)])
+    said = lines([5, 7, 2], [5, 7, 4], args=[([1, 2, 3],), ([1, 2],), ([1, 2, 3, 4],)], near=Path())
     assert said[0].startswith("With 2 of the 3 inputs tried the answer is right")
     assert said[-1] == "right on  f([1, 2])"
-    assert not any(line.startswith("right on") for line in lines([9, 9], [5, 7], args=[([1],), ([2],)]))
+    assert not any(line.startswith("right on") for line in lines([9, 9], [5, 7], args=[([1],), ([2],)], near=Path()))
 
 
 def test_every_argument_has_its_share_of_the_line():

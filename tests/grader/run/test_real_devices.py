@@ -64,12 +64,9 @@ def refuses(checked, sentence: str) -> bool:
     return checked.code == 4 and f"ERROR: --device real: {sentence}" in checked.text and "Traceback" not in checked.text
 
 
-def test_where_there_is_one_cpu_device_that_is_one_sentence(root: Path):
-    assert refuses(real(root, 1), "JAX finds one CPU device here and nothing else; without this option eight")
-
-
 @pytest.mark.long
-def test_where_jax_does_not_start_and_with_several_processes_that_is_one_sentence(root: Path):
+def test_what_cannot_be_is_one_sentence(root: Path):
+    assert refuses(real(root, 1), "JAX finds one CPU device here and nothing else; without this option eight")
     assert refuses(real(root, 4, JAX_PLATFORMS="rocket"), "JAX does not start on this machine's devices (")
     assert refuses(real(root, 4, "-n2"), "one process at a time can have the devices; leave out -n")
 

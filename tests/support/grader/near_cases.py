@@ -38,11 +38,11 @@ def case(value: Any = None, args: tuple[Any, ...] = (), printed: str = "", **mor
     return Observation(tuple(pack(a, data=False) for a in args), pack(value), printed=printed, **more)
 
 
-def judged(answer: list[Observation], right: list[Observation], folder: Path = Path(), **about: Any) -> Verdict:
-    """The verdict on the cases of one process, with its near miss; `spec_of` is what was judged by."""
-    spec = spec_of(folder, **about)
+def judged(answer: list[Observation], right: list[Observation], near: Path | None = None, **about: Any) -> Verdict:
+    """The verdict on the cases of one process. near: the lesson's folder, where a near miss is looked for, too."""
+    spec = spec_of(near or Path(), **about)
     verdict = judge(spec, Verdict(spec.exercise, ""), [right], [result(answer)], "f")
-    if verdict.outcome != "right":
+    if near:
         verdict.near = near_miss(spec, verdict, [right], [answer])
     return verdict
 
