@@ -5,27 +5,25 @@ import os
 import signal
 import time
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from checker_runs import answer, project
 from learn_answers import BLANKS, solved
 from rich.cells import cell_len
 from still_running import running_with
-from textual.pilot import Pilot
-from textual.widgets import OptionList
 
 from grader.learn.overview import Course
-from grader.learn.screen import Learn
 
 DEADLINE = 300.0
 
 
-def text(app: Learn) -> str:
+def text(app) -> str:
     """All that stands on the screen, in lines."""
     rows = app.screen._compositor.render_strips(app.size)
     return "\n".join("".join(segment.text for segment in row).rstrip() for row in rows)
 
 
-async def until(pilot: Pilot, *words: str) -> str:
+async def until(pilot, *words: str) -> str:
     """What is seen once all the words are."""
     end = time.monotonic() + DEADLINE
     while not all(word in text(pilot.app) for word in words):
@@ -34,8 +32,9 @@ async def until(pilot: Pilot, *words: str) -> str:
     return text(pilot.app)
 
 
-def session(root, play: Callable[[Pilot], Awaitable[None]], lang: str = "en", size=(80, 24)) -> None:
-    """Play on the screen of a project; nothing is left running."""
+def session(root, play: Callable[[Any], Awaitable[None]], lang: str = "en", size=(80, 24)) -> None:
+    """Play on the screen of a project, by Textual's pilot; nothing is left running."""
+    from grader.learn.screen import Learn  # half a second, for who only collects
 
     async def main() -> None:
         app = Learn(Course(root, lang), 20, 2)
@@ -67,7 +66,7 @@ def test_from_the_blank_over_a_mistake_a_hint_and_other_exercises_to_what_no_lon
         assert "Show the solution" not in await until(pilot, "return 2 * x")  # at once where the answer is right
         await pilot.press("escape", "l")
         await until(pilot, "everybody", "Esc back")
-        assert pilot.app.screen.query_one(OptionList).highlighted == 1  # below the chapter's name
+        assert pilot.app.screen.query_one("OptionList").highlighted == 1  # below the chapter's name
         await pilot.press("down", "down", "enter")
         await until(pilot, "Print the numbers 1 to n")
         await pilot.press("l", "up", "escape")

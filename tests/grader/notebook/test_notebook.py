@@ -1,9 +1,9 @@
 """`lessons.check` and its like in a kernel: learn's verdicts, and one sentence for each slip."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from notebook_runs import ROOT, run
 
 from grader import home
 from grader.exercise.lesson_words import lesson_words
@@ -11,7 +11,9 @@ from grader.exercise.statements import functions
 from grader.messages import LANGUAGES, pick, say
 from grader.notebook import blank_cells
 from grader.notebook.desk import Desk
+from minipod.processes.environment import clean
 
+ROOT = Path(__file__).parents[3]
 CHAPTER, NAME = "ch03_sharding", "bytes_per_device"
 LESSON = ROOT / "lessons" / CHAPTER
 BLANK = blank_cells.blank_cell(LESSON / "exercises.py", NAME, "en")
@@ -22,6 +24,39 @@ HEAD = f"def {NAME}(shape, dtype, mesh, spec):\n    "
 RAISES = f"{HEAD}n = 1\n    return n / 0"
 ALONE = "import numpy as np\ndef global_sum(mine: np.ndarray) -> float:\n    return float(mine.sum())"
 SOLVED = (ROOT / "solutions" / f"{CHAPTER}.py").read_text("utf-8")
+
+
+@dataclass
+class Ran:
+    """One cell. text: what it printed or gave, as a terminal shows it · kinds: of what it gave · error: if any."""
+
+    text: str = ""
+    kinds: frozenset[str] = frozenset()
+    error: str = ""
+
+
+def run(cells: list[str], folder: Path) -> list[Ran]:
+    """Run all cells, whatever becomes of those before, in a kernel of their own. Raises after ten minutes for one."""
+    import nbformat  # half a second, with the client, for who only collects
+    from nbclient import NotebookClient
+
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+    environment = clean(PYTHONPATH=str(ROOT), LANG="en_US.UTF-8")
+    environment |= {"IPYTHONDIR": str(folder / ".ipython"), "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+    client = NotebookClient(notebook, timeout=600, allow_errors=True, resources={"metadata": {"path": str(folder)}})
+    client.execute(env=environment)
+    ran = [Ran() for _ in cells]
+    for one, output in (
+        (one, output) for one, cell in zip(ran, notebook.cells, strict=True) for output in cell.outputs
+    ):
+        if output.output_type == "error":
+            one.error = f"{output.ename}: {output.evalue}"
+        elif output.output_type == "stream":
+            one.text += output.text
+        else:
+            one.text += output.data["text/plain"]
+            one.kinds |= set(output.data)
+    return ran
 
 
 @pytest.mark.parametrize("lang", ["en", *(pytest.param(zh, marks=pytest.mark.long) for zh in LANGUAGES[1:])])

@@ -46,7 +46,8 @@ def test_under_mpirun_whatever_one_process_does_is_told_by_one_and_all_end(root:
     answer(root, "ch91_pair", text)
     done = mpirun(PYTEST, cwd=root, env=clean())
     assert done.returncode == code and re.search(says, done.stdout), done.stdout + done.stderr
-    assert done.stdout.count("100%") == 1  # the other is quiet
+    if kind in ("right", "hangs in one"):
+        assert done.stdout.count("100%") == 1  # the other is quiet
 
 
 @pytest.mark.long

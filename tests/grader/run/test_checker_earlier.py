@@ -151,3 +151,14 @@ def test_one_that_was_renamed_or_moved_says_where_the_old_answer_is(root, monkey
     assert check.verdict.outcome == "todo" and said in checking.in_words(check, "en")
     if "take it over" in said:
         assert "double 原来叫 " in checking.in_words(check, "zh-Hans")
+
+
+def test_a_broken_block_leaves_the_others_and_their_line_numbers(tmp_path):
+    blocks = ["import os\nN = [\n    1,\n]", "def good():\n    return 1", "@wraps(\ndef decorated():\n    return 1"]
+    blocks += ["def bad(:\n    pass", "class Kept:\n    x = 1", "def last():\n    return 2\n"]
+    (tmp_path / "ch01.py").write_text("\n\n\n".join(blocks))
+    read = answers.read(tmp_path / "ch01.py")
+    assert read.functions == {"good": 7, "last": 24}
+    assert {name: line for name, (line, _) in read.faults.items()} == {"decorated": 11, "bad": 16}
+    assert "N = [" in read.source and "class Kept" in read.source
+    assert read.source.splitlines()[23] == "def last():"
