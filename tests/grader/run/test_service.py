@@ -20,7 +20,7 @@ WRONG = "def double(x):\n    return 3 * x\n"
 ENDLESS = "import time\ndef double(x):\n    open({!r}, 'w').close()\n    time.sleep(1000)\n"
 SECONDS = 300  # until a reply counts as missing
 PRINTS = "import os\nprint('{\"id\": 1}', flush=True)\nos.write(1, b'{}\\n')\n"
-NOTED = "\n\ndef double__squared(x):\n    open({!r}, 'a').write('.')\n    return x * x\n"
+FROM_ZERO = "def {}(n):\n    {}\n    for i in range(n):\n        print(i)\n    return n\n"
 
 
 class Service:
@@ -62,7 +62,8 @@ def service(tmp_path_factory):
     root = project(tmp_path_factory.mktemp("service"))
     (root / "lessons/ch92_fails").mkdir()
     (root / "lessons/ch92_fails/test_exercises.py").write_text("def test_nothing(check):\n    pass\n\n1 / 0\n")
-    for file, before, after in (("test_exercises", PRINTS, ""), ("mistakes", "", NOTED.format(str(root / "calls")))):
+    noted = FROM_ZERO.format("count_to__from_zero", f"open({str(root / 'calls')!r}, 'a').write('.')")
+    for file, before, after in (("test_exercises", PRINTS, ""), ("mistakes", "", f"\n\n{noted}")):
         path = root / f"lessons/ch90_one/{file}.py"
         path.write_text(before + path.read_text() + after)
     one = Service(root)
@@ -75,16 +76,16 @@ def service(tmp_path_factory):
 
 
 def test_the_mistakes_are_seen_while_the_learner_thinks(service):
-    calls = service.root / "calls"
-    todo = service.check(text=(service.root / "lessons/ch90_one/exercises.py").read_text())
+    calls, exercise = service.root / "calls", "ch90_one.count_to"  # no other test asks for this one
+    todo = service.check(exercise, (service.root / "lessons/ch90_one/exercises.py").read_text())
     assert todo["outcome"] == "todo" and not calls.exists()
-    service.send({"prepare": "ch90_one.double"}, {"prepare": "ch90_one.nosuch"})  # they have no reply
+    service.send({"prepare": exercise}, {"prepare": "ch90_one.nosuch"})  # they have no reply
     assert until(calls.exists)
     for _ in range(10):  # until all of them are seen: the service has had no children for a while
         assert until(lambda: not children(service.process.pid))
         time.sleep(0.05)
     before = calls.read_text()
-    assert service.check(text="def double(x):\n    return x * x\n")["mistake"] == "double__squared"
+    assert service.check(exercise, FROM_ZERO.format("count_to", "pass"))["mistake"] == "count_to__from_zero"
     assert calls.read_text() == before
 
 
