@@ -1,7 +1,7 @@
 """Chapter 14's files for Kubernetes: against what a server takes, and against what JAX asks such a server."""
 
-import copy
 import json
+import math
 import subprocess
 import sys
 import threading
@@ -58,34 +58,39 @@ def test_a_server_would_take_each_object(file: str):
         validate(thing)
 
 
+def test_a_jobset_for_tpus_asks_for_the_slice_that_it_names():
+    """As many pods as hosts, a host's chips each; their product is the topology's. Source: Google, TPUs in GKE."""
+    (slices,) = objects("jobset.yaml")["JobSet"]["spec"]["replicatedJobs"]
+    job = slices["template"]["spec"]
+    pod = job["template"]["spec"]
+    (container,) = pod["containers"]
+    chips = math.prod(map(int, pod["nodeSelector"]["cloud.google.com/gke-tpu-topology"].split("x")))
+    assert job["parallelism"] == job["completions"] and pod["restartPolicy"] == "Never"
+    assert job["parallelism"] * container["resources"]["limits"]["google.com/tpu"] == chips
+
+
 JOB = ("spec", "replicatedJobs", 0, "template", "spec")
-RULES = (*JOB, "podFailurePolicy", "rules", 0)
 
 
 @pytest.mark.parametrize(
     ("kind", "path", "to"),
     [
-        ("ServiceAccount", ("name",), "jax"),
         ("Role", ("rules", 0, "verb"), ["list"]),
-        ("Role", ("rules", 0, "verbs"), ...),
         ("RoleBinding", ("roleRef", "name"), ...),
+        ("JobSet", ("apiVersion",), "jobset.x-k8s.io/v1"),
         ("JobSet", ("spec", "failurePolicy", "rules", 0, "action"), "Fail"),
-        ("JobSet", ("spec", "failurePolicy", "rules", 0, "onJobFailureReason"), ["PodFailurePolicy"]),
-        ("JobSet", (*JOB, "podFailurePolicies"), {}),
-        ("JobSet", (*RULES, "action"), ...),
-        ("JobSet", (*RULES, "onExitCodes", "values"), ["2"]),
+        ("JobSet", (*JOB, "podFailurePolicy", "rules", 0, "onExitCodes", "values"), ["2"]),
         ("JobSet", (*JOB, "template", "spec", "containers", 0, "name"), ...),
         ("JobSet", (*JOB, "template", "spec", "serviceAccount_name"), "jax"),
     ],
 )
 def test_the_schema_refuses_what_a_server_would(kind: str, path: tuple[str | int, ...], to: Any):
-    changed = inner = copy.deepcopy(objects()[kind])
+    changed = inner = objects()[kind]
     for part in path[:-1]:
         inner = inner[part]
+    inner[path[-1]] = to
     if to is ...:
         del inner[path[-1]]
-    else:
-        inner[path[-1]] = to
     with pytest.raises(jsonschema.ValidationError):
         validate(changed)
 
@@ -108,21 +113,22 @@ def test_the_night_s_statuses_are_what_the_policy_names():
     assert "AGAIN = 75" in (night / "night.py").read_text() and "PERSON = 2" in (night / "ending.py").read_text()
 
 
-def test_no_permission_is_given_that_jax_does_not_use_and_none_is_missing(server: "Server"):
-    server.role = objects()["Role"]
+def allows(role: dict[str, Any], verb: str, group: str, resource: str) -> bool:
+    rules = role["rules"]
+    return any(verb in r["verbs"] and group in r["apiGroups"] and resource in r["resources"] for r in rules)
+
+
+def test_no_permission_is_given_that_jax_does_not_use_and_none_is_missing():
+    role = objects()["Role"]
     for verb, group, resource in (("list", "", "pods"), ("get", "batch", "jobs"), ("list", "", "services")):
-        assert server.allows(verb, group, resource)
-    assert not server.allows("get", "", "secrets") and not server.allows("delete", "", "pods")
+        assert allows(role, verb, group, resource)
+    assert not allows(role, "get", "", "secrets") and not allows(role, "delete", "", "pods")
 
 
 class Server(ThreadingHTTPServer):
     """Answers as Kubernetes would for the first job of a JobSet, pod 1 of it, and lets ask what `role` allows."""
 
     role: dict[str, Any]
-
-    def allows(self, verb: str, group: str, resource: str) -> bool:
-        rules = self.role["rules"]
-        return any(verb in r["verbs"] and group in r["apiGroups"] and resource in r["resources"] for r in rules)
 
 
 class Answers(BaseHTTPRequestHandler):
@@ -132,7 +138,7 @@ class Answers(BaseHTTPRequestHandler):
         url = urlparse(self.path)
         of, _, name = url.path.partition("/namespaces/default/")[2].partition("/")
         group = "batch" if url.path.startswith("/apis/batch/v1/") else ""
-        if not self.server.allows("get" if name else "list", group, of):
+        if not allows(self.server.role, "get" if name else "list", group, of):
             return self._send(403, {"kind": "Status", "reason": "Forbidden", "code": 403})
         jobset = objects()["JobSet"]
         labels = {"jobset.sigs.k8s.io/jobset-name": jobset["metadata"]["name"]}
@@ -188,20 +194,16 @@ def detected(client: Path, server: Server) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.long
-def test_jax_finds_out_who_it_is_from_what_the_file_gives(client: Path, server: Server):
-    server.role = objects()["Role"]
-    done = detected(client, server)
-    assert done.returncode == 0, done.stderr
-    address, count, process, asked = json.loads(done.stdout)
-    assert (address, count, process) == ("night-hosts-0-0.night:55527", 2, 1)
-    assert asked == ["me", "night-hosts-0-0.night"]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("missing", ["pods", "jobs"])
-def test_without_a_permission_jax_says_so(client: Path, server: Server, missing: str):
+@pytest.mark.parametrize("missing", [None, "pods", "jobs"])
+def test_jax_finds_out_who_it_is_from_what_the_file_gives_and_says_what_is_missing(client, server, missing):
     server.role = objects()["Role"]
     for rule in server.role["rules"]:
         rule["resources"] = [r for r in rule["resources"] if r != missing]
     done = detected(client, server)
-    assert done.returncode == 1 and "does not have the permission" in done.stderr.replace("\n", " ")
+    if missing:
+        assert done.returncode == 1 and "does not have the permission" in done.stderr.replace("\n", " ")
+        return
+    assert done.returncode == 0, done.stderr
+    address, count, process, asked = json.loads(done.stdout)
+    assert (address, count, process) == ("night-hosts-0-0.night:55527", 2, 1)
+    assert asked == ["me", "night-hosts-0-0.night"]
