@@ -1,21 +1,15 @@
 """What ch08 says that compilers find by themselves: compiled here for the CPU, recorded for a TPU."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
+import jax
 import pytest
+
+from lessons.ch08_three_ways import what_is_sent
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDED = ROOT / "lessons/ch08_three_ways/found_tpu.txt"
-PROGRAM = """
-import jax
-from minipod import devices
-devices.simulate(8)
-from lessons.ch08_three_ways import what_is_sent
-print(what_is_sent.report(jax.make_mesh((8,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))))
-"""
 
 
 def rows(text: str) -> dict[str, tuple[int, str, str]]:
@@ -26,9 +20,7 @@ def rows(text: str) -> dict[str, tuple[int, str, str]]:
 
 @pytest.fixture(scope="module")
 def here():
-    done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return rows(done.stdout)
+    return rows(what_is_sent.report(jax.make_mesh((8,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))))
 
 
 @pytest.fixture(scope="module")

@@ -45,7 +45,8 @@ def test_in_f64_the_twin_has_pytorchs_losses_and_the_first_three_gradients_are_n
     assert clipped[:4] == [False, False, False, True]
 
 
-@pytest.mark.parametrize("own", [True, pytest.param(False, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("own", [True, False])
 def test_with_sums_in_f32_bf16_is_as_near_as_pytorchs_two_dtypes(programs, monkeypatch, own):
     twin, rows = programs
 

@@ -9,20 +9,14 @@ import projects
 import pytest
 import slurm
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(slurm.why_not() is not None, reason=str(slurm.why_not())),
-]
+pytestmark = [pytest.mark.long, pytest.mark.skipif(slurm.why_not() is not None, reason=str(slurm.why_not()))]
 # What a line prints, by its beginning, and its exit code: nothing is solved there, and no machine of CI has devices.
 WANTED = {
     "sbatch lessons/ch14_launching/two_processes.sbatch": (0, "Submitted batch job"),
-    "srun --nodes=2 --ntasks-per-node=1 -K1 python -m minipod start": (
-        0,
-        r"I am process [01] of 2(.|\n)*process [01] of 2",
-    ),
+    "srun --nodes=2 --ntasks-per-node=1 -K1 python -m minipod start": (0, r"process [01] of 2(.|\n)*process [01] of 2"),
     "srun --nodes=2 --ntasks-per-node=1 minipod doctor --cluster": (
         0,
-        r"2 of Slurm, on host0, host1(.|\n)*Nothing is wrong\.",
+        r"2 of Slurm, on host0, host1(.|\n)*Nothing is wrong",
     ),
     "srun --nodes=2 --ntasks-per-node=1 pytest lessons/ch10_processes": (1, "0 of the 4 checked here solved"),
     "pytest lessons/ --device real": (4, "JAX finds one CPU device here and nothing else"),
@@ -42,11 +36,8 @@ def test_each_line_works_on_two_hosts(tmp_path, monkeypatch):
     activate, *commands = commands_of(clone / "README.md")
     assert (activate, len(commands)) == (". .venv/bin/activate", len(WANTED))
     assert commands_of(clone / "README.zh-Hans.md") == [activate, *commands]
-    env = {
-        "HOME": os.environ["HOME"],
-        "LANG": "C.UTF-8",
-        "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin:/usr/sbin:/sbin",
-    }
+    path = f"{Path(sys.executable).parent}:/usr/bin:/bin:/usr/sbin:/sbin"
+    env = {"HOME": os.environ["HOME"], "LANG": "C.UTF-8", "PATH": path}
     with slurm.cluster(hosts=2) as cluster:
         for command, (beginning, (code, wanted)) in zip(commands, WANTED.items(), strict=True):
             assert command.startswith(beginning)

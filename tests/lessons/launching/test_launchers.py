@@ -1,7 +1,6 @@
 """Five programs of chapter 10, unchanged, under the real launchers; Slurm's own ways: test_under_slurm.py."""
 
 import json
-import socket
 from pathlib import Path
 
 import pytest
@@ -66,14 +65,3 @@ def test_every_program_prints_the_same_under_every_launcher(name: str, program: 
 def test_what_is_recorded_is_what_was_printed():
     found = {name: {p: r["outputs"] for p, r in runs.items()} for name, runs in RECORDED["programs"].items()}
     assert found == dict.fromkeys(found, PRINTED)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("version", [4, 5])
-def test_mpirun_without_slots_says_so_and_starts_nothing(version: int, request: pytest.FixtureRequest):
-    if version == 4 and (reason := launchers.why_no_mpirun_4()):
-        pytest.skip(reason)
-    prefix = request.getfixturevalue("open_mpi_5") if version == 5 else None
-    done = launchers.with_mpi(["mpirun", "-n", "9999", "hostname"], prefix, crowd=False)
-    assert done.returncode and "There are not enough slots available" in done.stderr
-    assert socket.gethostname() not in done.stdout

@@ -1,15 +1,10 @@
-"""Chapter 14: whom JAX's detectors recognise; its neighbours, one sum in three ways and one step in three libraries."""
+"""Chapter 14: whom JAX's detectors recognise; one sum in three ways, one step in three libraries."""
 
 import json
-import os
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from projects import copy
 
 from lessons.ch14_launching import detect, neighbours
 from minipod.cluster import run
@@ -17,7 +12,6 @@ from minipod.cluster.arguments import OPEN_MPI_4
 from minipod.processes import free_port
 
 LESSON = Path(neighbours.__file__).parent
-ROOT = LESSON.parents[1]
 SRUN, NOBODY = detect.MADE_UP["srun"], (None, None, None)
 
 
@@ -95,49 +89,3 @@ def test_plain_jax_has_the_recorded_losses_and_the_libraries_have_the_same(recor
     assert losses(plain[0]) == losses(plain[1])
     assert losses(plain[0]) == pytest.approx(losses(recorded["step_plain.py"][0]), rel=1e-5)
     assert recorded["step_nnx.py"] == recorded["step_haiku.py"] == recorded["step_plain.py"]
-
-
-@pytest.fixture(scope="module")
-def python(tmp_path_factory) -> str:
-    """Of an environment of its own with Flax and Haiku, for the book does not install them."""
-    folder = tmp_path_factory.mktemp("neighbours")
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    python = str(folder / "bin/python")
-    project = copy(tmp_path_factory.mktemp("installed") / "project")  # pip writes into the folder that it installs
-    done = pip(python, str(project / "minipod"), f"{project}[neighbours]")
-    assert done.returncode == 0, done.stderr[-2000:]
-    return python
-
-
-def pip(python: str, *wanted: str) -> subprocess.CompletedProcess[str]:
-    env = os.environ | {"PIP_CONSTRAINT": str(ROOT / "constraints.txt")}  # for what builds a package, too
-    command = [python, "-m", "pip", "install", "--quiet", *wanted]
-    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
-
-
-def again(python: str, expression: str):
-    """What an expression of record_neighbours.py gives in another environment."""
-    code = f"import json; from record_neighbours import *; print(json.dumps({expression}))"
-    env = os.environ | {"PYTHONPATH": f"{LESSON}:{ROOT}"}
-    done = subprocess.run([python, "-c", code], env=env, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-@pytest.mark.long
-@pytest.mark.rarely
-def test_flax_and_haiku_have_the_losses_of_plain_jax_again(python: str, recorded):
-    printed = again(python, "{p: by_minipod(p) for p in STEPS}")
-    assert printed["step_nnx.py"] == printed["step_haiku.py"] == printed["step_plain.py"]
-    assert losses(printed["step_plain.py"][0]) == pytest.approx(losses(recorded["step_plain.py"][0]), rel=1e-5)
-
-
-@pytest.mark.long
-@pytest.mark.rarely  # pip builds it from source
-@pytest.mark.skipif(shutil.which("mpirun") is None, reason="mpirun is not installed: apt install openmpi-bin")
-def test_mpi4jax_gives_the_number_again(python: str, recorded):
-    built = pip(python, "mpi4jax")
-    if built.returncode:
-        why = [line.strip() for line in built.stderr.splitlines() if "fatal error" in line or "ERROR" in line]
-        pytest.skip(f"mpi4jax could not be built, for want of mpi.h or because of half a CUDA toolkit: {why[:1]}")
-    assert again(python, "by_mpirun('sum_mpi.py')") == recorded["sum_mpi.py"]

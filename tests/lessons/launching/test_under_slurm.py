@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import slurm
-from still_running import until
 
 from lessons.ch14_launching import detect, launchers
 from lessons.ch14_launching import record_slurm_ends as ends
@@ -175,14 +174,3 @@ def test_what_is_recorded_of_slurm_s_own_ends_is_as_the_page_says():
 @pytest.mark.rarely
 def test_slurm_ends_jobs_so_again(cluster):
     check_ends(ends.record(cluster, tries=1))
-
-
-@NOT_HERE
-@pytest.mark.long
-def test_when_slurm_is_down_its_commands_say_so_and_end():
-    with slurm.cluster(nodes=1) as cluster:
-        cluster.run("pkill", "-x", "slurmctld")  # in its own process namespace
-        assert until(lambda: cluster.run("scontrol", "ping").returncode)
-        for command in (["srun", "hostname"], ["sbatch", "--wrap=hostname"]):
-            done = cluster.run(*command, limit=300)
-            assert done.returncode and "Unable to contact slurm controller" in done.stderr

@@ -20,16 +20,11 @@ def said() -> dict:
 
 @pytest.mark.parametrize("save", [1, 5, 60])
 @pytest.mark.parametrize("between", [3 * 3600, 24 * 3600])
-def test_the_formula_says_what_dice_say_near_the_best(said, save, between):
-    best = (2 * save * between) ** 0.5
+def test_the_formula_says_what_dice_say_near_the_best_and_no_other_time_loses_less(said, save, between):
+    best, gap = (2 * save * between) ** 0.5, 60
     for by in (0.5, 1, 2):
-        paper = 1 - said["lost"](best * by, save, 60, between)
-        assert said["trained"](best * by, save, 60, between) == pytest.approx(paper, abs=0.015)
-
-
-def test_no_other_time_between_saves_loses_less_by_the_formula_or_much_less_by_dice(said):
-    save, between, gap = 5, 3 * 3600, 300
-    best = (2 * save * between) ** 0.5
+        paper = 1 - said["lost"](best * by, save, gap, between)
+        assert said["trained"](best * by, save, gap, between) == pytest.approx(paper, abs=0.015)
     for by in (0.1, 0.3, 0.7, 1.5, 3, 10):
         assert said["lost"](best, save, gap, between) < said["lost"](best * by, save, gap, between)
         assert said["trained"](best, save, gap, between) > said["trained"](best * by, save, gap, between) - 0.005

@@ -224,15 +224,6 @@ def test_on_another_number_of_processes_the_losses_agree_to_rounding(here, proce
 
 
 @LONG
-@pytest.mark.skipif("avx2" not in Path("/proc/cpuinfo").read_text(), reason="no AVX2 that it could do without")
-def test_on_an_older_processor_the_losses_agree_to_rounding_only(here):
-    with_flags = [{"XLA_FLAGS": "--xla_cpu_max_isa=SSE4_2"}] * 2
-    run = cluster.run(LESSON / "night.py", "older", str(STEPS), env=with_flags, check=False)
-    assert run.codes == [0, 0] and losses("older") != losses("whole")
-    np.testing.assert_allclose(losses("older"), losses("whole"), rtol=ROUNDING)
-
-
-@LONG
 def test_a_checkpoint_that_was_cut_off_is_set_aside(here):
     night("cut", steps=40)
     for file in Path("cut/steps/40").rglob("d/*"):
