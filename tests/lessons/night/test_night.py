@@ -9,14 +9,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 import jax  # noqa: F401 (of an error)
 import numpy as np
 import pytest
 from seldom import rarely
+from still_running import left_running, until
 
 from minipod import cluster
 
@@ -136,18 +135,6 @@ def steps_done(folder: str, process: int) -> list[int]:
     return [int(line.split("\t")[2]) for line in log.splitlines() if "\tloss 0" in line]
 
 
-def running(folder: Path) -> list[str]:
-    """The command lines of nights that still run in this folder."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            command = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-            own = path.name == str(os.getpid())
-            if not own and "night.py" in command and os.readlink(path / "cwd").startswith(str(folder)):
-                found.append(command)
-    return found
-
-
 def write_data(folder: Path) -> None:
     x = np.random.default_rng(16).normal(size=(4096, 8))
     y = np.sin(x[:, :1] + x[:, 1:2])
@@ -169,8 +156,9 @@ def undisturbed(tmp_path_factory):
 def here(undisturbed, tmp_path, monkeypatch):
     shutil.copytree(undisturbed, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NIGHT_OF_A_TEST", str(tmp_path))
     yield tmp_path
-    assert running(tmp_path) == []
+    assert left_running(str(tmp_path)) == []
 
 
 @LONG
@@ -330,7 +318,7 @@ def test_a_folder_that_is_not_shared_ends_all_with_a_sentence(here):
 def test_two_jobs_do_not_train_in_one_folder_and_the_lock_of_a_dead_one_is_free(here):
     started = alone("locked", fault="HANG@15")
     try:
-        wait_for(lambda: "\tloss" in log_of("locked"), started)
+        assert until(lambda: started.poll() is not None or "\tloss" in log_of("locked")) and started.poll() is None
         second = alone("locked")
         said, _ = second.communicate(timeout=600)
         assert second.returncode == 2
@@ -347,7 +335,7 @@ def test_two_jobs_do_not_train_in_one_folder_and_the_lock_of_a_dead_one_is_free(
 def test_without_a_launcher_it_is_told_to_go_as_well(here):
     started = alone("alone", fault="SLOW@5")
     try:
-        wait_for(lambda: log_of("alone").count("\tloss") > 6, started)
+        assert until(lambda: started.poll() is not None or log_of("alone").count("\tloss") > 6, 600)
         started.terminate()
         said, _ = started.communicate(timeout=600)
     finally:
@@ -377,14 +365,6 @@ def alone(folder: str, fault: str = "", **more: str) -> subprocess.Popen:
 def log_of(folder: str) -> str:
     path = Path(folder, "logs/000.log")
     return path.read_text() if path.exists() else ""
-
-
-def wait_for(holds, process: subprocess.Popen, seconds: float = 600) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert process.poll() is None, "it ended too early"
-        assert time.monotonic() < end, "it did not come"
-        threading.Event().wait(0.05)
 
 
 def read_logs(folder: str) -> str:
@@ -419,21 +399,25 @@ def test_sixteen_logs_are_read_as_one_whatever_the_clocks_say(tmp_path):
     assert read_logs(str(tmp_path)) == expected
 
 
+def commands(folder: Path, srun: str, scontrol: str) -> None:
+    for name, does in (("srun", srun), ("scontrol", scontrol)):
+        (folder / name).write_text(f"#!/bin/sh\n{does}\n")
+        (folder / name).chmod(0o755)
+
+
+def batch(folder: Path, **settings) -> subprocess.CompletedProcess:
+    env = {"PATH": f"{folder}:/usr/bin:/bin", "SLURM_JOB_ID": "7"}
+    return subprocess.run(["bash", LESSON / "night.sbatch", "runs", "60"], cwd=folder, env=env, **settings)
+
+
 def started(folder: Path, status: int, said: str = "", steps: int = 0) -> tuple[bool, int]:
     """night.sbatch, once, with an srun that ends so: whether the job goes again, and with what the script ends.
 
     said: on stderr, as Slurm does · steps: the newest checkpoint that is there afterwards
     """
     found = folder / "runs/steps" / str(steps)
-    for name, does in (
-        ("srun", f"mkdir -p {found}; echo '{said}' >&2; exit {status}"),
-        ("scontrol", 'echo "asked: $*"'),
-    ):
-        (folder / name).write_text(f"#!/bin/sh\n{does}\n")
-        (folder / name).chmod(0o755)
-    env = {"PATH": f"{folder}:/usr/bin:/bin", "SLURM_JOB_ID": "7"}
-    command = ["bash", LESSON / "night.sbatch", "runs", "60"]
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
+    commands(folder, f"mkdir -p {found}; echo '{said}' >&2; exit {status}", 'echo "asked: $*"')
+    done = batch(folder, capture_output=True, text=True)
     assert said in done.stderr
     return "asked: requeue 7" in done.stdout, done.returncode
 
@@ -480,14 +464,10 @@ def test_a_night_that_fails_goes_again_as_long_as_checkpoints_move(tmp_path):
 
 def test_what_an_earlier_start_said_stays_in_the_output(tmp_path):
     """Slurm opens it to append, and `tee` must not open it anew."""
-    started(tmp_path, 0)  # writes srun and scontrol
-    for name in ("srun", "scontrol"):
-        (tmp_path / name).write_text(f"#!/bin/sh\necho {name} was here; echo {name} failed >&2; exit 75\n")
-    env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_JOB_ID": "7"}
+    commands(tmp_path, *(f"echo {n} was here; echo {n} failed >&2; exit 75" for n in ("srun", "scontrol")))
     with (tmp_path / "night.out").open("a") as out:
         for _ in range(2):
-            command = ["bash", LESSON / "night.sbatch", "runs", "60"]
-            subprocess.run(command, cwd=tmp_path, env=env, stdout=out, stderr=out)
+            batch(tmp_path, stdout=out, stderr=out)
     said = (tmp_path / "night.out").read_text()
     assert said.count("srun was here") == said.count("srun failed") == said.count("ended with 75: again") == 2
 
