@@ -16,7 +16,6 @@ from projects import ROOT, copy, exercises
 
 from grader.exercise.chapters import given_out
 from publish import package
-from publish.pages import first_cell
 
 LIMIT = 600
 OF_MINIPOD = ("CHANGELOG.md", "LICENSE", "README.md", "py.typed", "pyproject.toml")
@@ -158,30 +157,6 @@ def test_an_installed_package_checks_answers_in_the_current_folder(python: Path,
         ("check ch99", "There is no chapter ch99; there are ch01_devices, "),
     ):
         assert beginning in run(python, "-m", "lessons", *words.split(), cwd=tmp_path, code=2), words
-
-
-NOTEBOOK = """
-import nbformat, sys
-from nbclient import NotebookClient
-cells = [nbformat.v4.new_code_cell(open(name).read()) for name in sys.argv[1:]]
-notebook = NotebookClient(nbformat.v4.new_notebook(cells=cells), timeout=600).execute()
-print(*(o.get("text", "") or o["data"]["text/plain"] for cell in notebook.cells for o in cell.outputs), sep="\\n")
-"""
-
-
-@pytest.mark.long
-@pytest.mark.rarely
-def test_the_first_cell_of_a_notebook_brings_what_its_answers_are_checked_with(wheel: Path, tmp_path: Path):
-    python = installed(tmp_path / "jupyter", "nbclient", "ipykernel")
-    for name in package.filenames():
-        shutil.copy(wheel.with_name(name), tmp_path)
-    solution = (ROOT / "solutions/ch01_devices.py").read_text("utf-8")
-    check = 'lessons.check("devices_by_host")'
-    for name, cell in (("first", first_cell.source("en", "ch01_devices", "")), ("answer", solution), ("check", check)):
-        (tmp_path / name).write_text(cell, "utf-8")
-    said = run(python, "-c", NOTEBOOK, "first", "answer", "check", cwd=tmp_path, HOME=str(tmp_path))
-    assert "Installed: the answers on this page can be checked now." in said
-    assert f"of the {exercises('ch01_devices')} exercises of this chapter are right; next: `spread`" in said
 
 
 @pytest.mark.long
