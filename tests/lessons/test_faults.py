@@ -7,10 +7,12 @@ import subprocess
 import pytest
 from seldom import rarely
 
+from lessons.ch12_pitfalls import faults
 from lessons.ch12_pitfalls.faults import FAULTS, HERE, LIMITS, Fault, _long
 from minipod import cluster
 
-HUNG = 30  # seconds after which a fault counts as not noticed
+# One of each kind in every `make test`: a lie, a hang, an end, and who is killed.
+OFTEN = ("another order", "8 and 16 columns", "only one looks", "one raises", "process 1 is killed", "3 and 5 devices")
 REPAIRED = {
     "order_sorted.py": ((), "sum of w1 [8.]\nsum of w2 [800.]\n"),
     "common_longest.py": (("8", "16"), "[ 8. 16. 24. 32. 40. 48. 56. 64.]\n"),
@@ -20,45 +22,36 @@ REPAIRED = {
 }
 
 
-def running(program: str) -> list[str]:
-    """The command lines of processes that still run a program of this chapter."""
-    found = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-    return [line for line in found.splitlines() if f"{HERE}/{program}" in line and "minipod.cluster.inside" in line]
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """Who hangs is noticed by what the chapter names, not by the last limit: this machine may be busy."""
+    monkeypatch.setitem(faults.LIMITS, "limit", 300.0)
 
 
-def name(fault: Fault) -> str:
-    return fault.name
-
-
-def noticed(fault: Fault) -> None:
+def noticed(fault: Fault) -> cluster.Run:
     done = fault.run()
     assert fault.shown_by(done), f"{done.first_failure}\n{done}"
-    assert done.seconds < HUNG
-    assert running(fault.program) == []
+    found = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert not [line for line in found if f"{HERE}/{fault.program}" in line and "minipod.cluster.inside" in line]
+    return done
 
 
-@pytest.mark.parametrize("fault", {fault.program: fault for fault in reversed(FAULTS)}.values(), ids=name)
-def test_a_fault_of_each_program_is_noticed_and_named(fault):
-    noticed(fault)
+@pytest.mark.parametrize("fault", [f for f in FAULTS if f.name in OFTEN], ids=lambda fault: fault.name)
+def test_a_fault_of_each_kind_is_noticed_and_named(fault):
+    done = noticed(fault)
+    if fault.name == "another order":  # it lies, and nothing says so
+        assert done.codes == [0, 0] and done.first_failure is None
+        assert [sorted(re.findall(r"sum of \w+ \[(.+?)\]", text)) for text in done.outputs] == [["404.", "404."]] * 2
+    if fault.name == "8 and 16 columns":  # what does not belong together is added
+        numbers = [re.findall(r"\d+\.", text) for text in done.outputs if "[" in text.partition("\n")[0]]
+        assert all(found[:8] != [f"{8 * k}." for k in range(1, 9)] for found in numbers)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("turn", [1, *rarely(2, 3)])
-@pytest.mark.parametrize("fault", FAULTS, ids=name)
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_fault_is_noticed_and_named(fault, turn):
     noticed(fault)
-
-
-def test_another_order_lies_and_nothing_says_so():
-    done = next(f for f in FAULTS if f.name == "another order").run()
-    assert done.codes == [0, 0] and done.first_failure is None
-    assert [sorted(re.findall(r"sum of \w+ \[(.+?)\]", text)) for text in done.outputs] == [["404.", "404."]] * 2
-
-
-def test_other_widths_add_what_does_not_belong_together():
-    done = next(f for f in FAULTS if f.name == "8 and 16 columns").run()
-    numbers = [re.findall(r"\d+\.", text) for text in done.outputs if "[" in text.partition("\n")[0]]
-    assert all(found[:8] != [f"{8 * k}." for k in range(1, 9)] for found in numbers)
 
 
 @pytest.mark.long
@@ -72,12 +65,8 @@ def test_what_other_widths_do_depends_on_which_process_has_which():
     assert results("3", "5") == {0: "[ 8. 16. 24.]\n"}
     (wrong,) = results("5", "3").values()
     assert wrong != "[ 8. 16. 24.]\n"
-
-
-@pytest.mark.long
-def test_the_transport_says_which_chunk_came_for_which():
     done = cluster.run(HERE / "own_longest.py", "100", "128", check=False, **LIMITS)
-    assert any("32 vs 28" in text for text in done.outputs)
+    assert any("32 vs 28" in text for text in done.outputs), "the transport says which chunk came for which"
 
 
 @pytest.mark.long
@@ -87,6 +76,7 @@ def test_the_repaired_program_is_right_in_both_processes(program):
     assert cluster.run(HERE / program, *arguments, **LIMITS).outputs == [printed, printed]
 
 
+@pytest.mark.long
 def test_all_look_and_one_saves():
     done = cluster.run(HERE / "all_look.py", **LIMITS)
     assert done.outputs == ["saved (8, 2)\nnext step [8. 8.]\n", "next step [8. 8.]\n"]

@@ -2,7 +2,6 @@
 
 import itertools
 import shutil
-import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -13,21 +12,14 @@ import pytest
 from minipod import cluster
 
 LESSON = Path(__file__).resolve().parents[2] / "lessons/ch22_stages"
-SIZES = [(s, m) for s, m in itertools.product((2, 3, 4, 6), (1, 2, 4, 6, 12))]
+SIZES = pytest.mark.parametrize(
+    ("stages", "microbatches"), [*itertools.product((2, 3, 4), (1, 4, 6)), pytest.param(6, 12, marks=pytest.mark.long)]
+)
 
 
 @pytest.fixture
-def lesson(monkeypatch: pytest.MonkeyPatch):
-    """The lesson's modules by name; they import each other by name, and are gone afterwards."""
-    monkeypatch.syspath_prepend(str(LESSON))
-    before = set(sys.modules)
-
-    def load(name: str) -> ModuleType:
-        return __import__(name)
-
-    yield load
-    for name in {"schedule", "executor", "parts", "stage", "lanes", "folder_mail"} - before:
-        sys.modules.pop(name, None)
+def schedule(lesson) -> ModuleType:
+    return lesson("ch22_stages", "schedule")
 
 
 def tables(schedule: ModuleType, stages: int, microbatches: int, ticks: dict[str, int]):
@@ -39,37 +31,26 @@ def tables(schedule: ModuleType, stages: int, microbatches: int, ticks: dict[str
             yield schedule.table(schedule.interleaved(stages, microbatches, chunks), ticks), chunks
 
 
-@pytest.mark.parametrize(("stages", "microbatches"), SIZES)
-def test_the_bubble_is_that_of_the_formula_also_where_a_backward_takes_two_ticks(lesson, stages, microbatches):
-    schedule = lesson("schedule")
-    for back in (1, 2):
+@SIZES
+def test_everything_is_done_once_and_after_what_it_needs_with_the_bubble_of_the_formula(schedule, stages, microbatches):
+    for back in (1, 2):  # ticks of a backward
         for rows, v in tables(schedule, stages, microbatches, {"F": 1, "B": back}):
             wanted = (stages - 1) / (v * microbatches + stages - 1)
             assert schedule.bubble(rows) == pytest.approx(wanted)
-
-
-@pytest.mark.parametrize(("stages", "microbatches"), SIZES)
-def test_everything_is_done_once_and_after_what_it_needs(lesson, stages, microbatches):
-    schedule = lesson("schedule")
     for rows, v in tables(schedule, stages, microbatches, schedule.ONE):
         at = {op: t for t, row in enumerate(rows) for op in row if op}
         assert len(at) == sum(op is not None for row in rows for op in row) == 2 * stages * microbatches * v
         last = stages * v - 1
         assert all(at[n] < t for op, t in at.items() for n in schedule.needs(op, last))
         assert all(op.part % stages == s for row in rows for s, op in enumerate(row) if op)
-
-
-@pytest.mark.parametrize(("stages", "microbatches"), SIZES)
-def test_1f1b_keeps_no_more_inputs_than_there_are_stages_after_it(lesson, stages, microbatches):
-    schedule = lesson("schedule")
     kept = schedule.kept(schedule.table(schedule.one_f_one_b(stages, microbatches)))
-    assert kept == [min(microbatches, stages - s) for s in range(stages)]
+    assert kept == [min(microbatches, stages - s) for s in range(stages)], "no more than there are stages after it"
     assert schedule.kept(schedule.table(schedule.gpipe(stages, microbatches))) == [microbatches] * stages
 
 
-@pytest.mark.parametrize(("stages", "microbatches"), SIZES)
+@SIZES
 def test_a_message_is_in_its_slot_until_it_is_read_last(lesson, stages, microbatches):
-    schedule, executor = lesson("schedule"), lesson("executor")
+    schedule, executor = lesson("ch22_stages", "schedule", "executor")
     for rows, v in tables(schedule, stages, microbatches, schedule.ONE):
         code, slots = executor.plan(rows)
         last = stages * v - 1
@@ -98,16 +79,12 @@ def test_a_message_is_in_its_slot_until_it_is_read_last(lesson, stages, microbat
             assert not sent
 
 
-def test_a_table_that_the_executor_cannot_run_is_refused(lesson):
-    schedule, executor = lesson("schedule"), lesson("executor")
+def test_what_cannot_be_run_is_refused_with_what_waits_for_what(lesson):
+    schedule, executor = lesson("ch22_stages", "schedule", "executor")
     with pytest.raises(ValueError, match=r"^B0 of part 1 is there twice: it may take one tick$"):
         executor.plan(schedule.table(schedule.gpipe(2, 1), {"F": 1, "B": 2}))
     with pytest.raises(ValueError, match=r"^F0 of part 1 is on stage 0, not 1$"):
         executor.plan([[schedule.Op("F", 0, 1), schedule.Op("F", 0, 0)]])
-
-
-def test_lists_that_wait_for_each_other_are_told_with_what_they_wait_for(lesson):
-    schedule = lesson("schedule")
     orders = schedule.gpipe(2, 1)
     orders[1].reverse()
     with pytest.raises(ValueError, match=r"^all wait: stage 0 for B0 of part 1, stage 1 for F0 of part 1$"):
@@ -116,6 +93,7 @@ def test_lists_that_wait_for_each_other_are_told_with_what_they_wait_for(lesson)
         schedule.interleaved(4, 6)
 
 
+@pytest.mark.long
 def test_swapped_entries_end_the_processes_with_a_bare_key(tmp_path, lesson, monkeypatch):
     for file in LESSON.glob("*.py"):
         shutil.copy(file, tmp_path)
@@ -126,7 +104,7 @@ def test_swapped_entries_end_the_processes_with_a_bare_key(tmp_path, lesson, mon
             "    orders[-1][0], orders[-1][1] = orders[-1][1], orders[-1][0]\n"
             "    return orders\n"
         )
-    parts, stage = lesson("parts"), lesson("stage")
+    parts, stage = lesson("ch22_stages", "parts", "stage")
     monkeypatch.setattr(stage, "__file__", str(tmp_path / "stage.py"))
     tokens = parts.batch(np.arange(4096) % 256, 0, 4, 2)
     with pytest.raises(cluster.ClusterError, match=r"process 3 .*\n(.*\n)*.*KeyError: 0"):
@@ -134,13 +112,13 @@ def test_swapped_entries_end_the_processes_with_a_bare_key(tmp_path, lesson, mon
 
 
 def test_lanes_show_when_each_operation_ran(lesson):
-    lanes, schedule = lesson("lanes").lanes, lesson("schedule")
+    lanes, schedule = lesson("ch22_stages", "lanes", "schedule")
     rows = schedule.table(schedule.one_f_one_b(3, 4), {"F": 1, "B": 2})
     told = []
     for s, mine in enumerate(schedule.one_f_one_b(3, 4)):
         at = [[t for t, row in enumerate(rows) if row[s] == op] for op in mine]
         told.append({"log": [(100 + ticks[0], 100 + ticks[-1] + 1) for ticks in at]})
-    line = lanes(told)
+    line = lanes.lanes(told)
     drawn = {(span.lane, span.label): (span.start, span.end) for span in line.spans}
     wanted = {}
     for t, row in enumerate(rows):

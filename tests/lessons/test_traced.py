@@ -1,8 +1,6 @@
 """What lessons record for the player: the ring against devices that pass on a piece at a time, and the others."""
 
-import importlib
 import json
-import sys
 from pathlib import Path
 
 import jax
@@ -42,21 +40,16 @@ def turn_by_turn(mesh: jax.sharding.Mesh) -> list[np.ndarray]:
     return [np.concatenate([np.asarray(s.data) for s in state.addressable_shards]) for state in states]
 
 
-@pytest.mark.parametrize("n", [2, 4, 8])
-def test_every_frame_shows_what_the_devices_hold(n):
+@pytest.mark.parametrize("n", [3, pytest.param(8, marks=pytest.mark.long)])
+def test_every_frame_shows_what_the_devices_hold_and_what_came_from_where(n):
     mesh = jax.make_mesh((n,), ("x",), devices=jax.devices()[:n])
-    player, states = pictures.play(traced_ring(mesh)), turn_by_turn(mesh)
+    trace, states = traced_ring(mesh), turn_by_turn(mesh)
+    player = pictures.play(trace)
     assert len(player.frames) == len(states) == 2 * n - 1
     for frame, state in enumerate(states):
         owners = [[{i for i in range(n) if held >> i & 1} for held in row] for row in state.tolist()]
         assert cells(player, frame) == [[(str(len(own)), own) for own in row] for row in owners]
     assert all(own == set(range(n)) for row in owners for own in row)
-
-
-@pytest.mark.parametrize("n", [2, 4, 8])
-def test_it_says_what_came_from_where_and_counts_the_bytes_of_the_compiled_ring(n):
-    mesh = jax.make_mesh((n,), ("x",), devices=jax.devices()[:n])
-    trace, states = traced_ring(mesh), turn_by_turn(mesh)
     for step, old, new in zip(trace.steps[1:], states, states[1:], strict=False):
         changed = {(d, p) for d in range(n) for p in range(n) if old[d, p] != new[d, p]}
         assert {(m.target, m.place) for m in step.moves} == changed
@@ -64,7 +57,7 @@ def test_it_says_what_came_from_where_and_counts_the_bytes_of_the_compiled_ring(
     ring = jax.jit(jax.shard_map(ring_of_pieces, mesh=mesh, in_specs=P("x"), out_specs=P("x")))
     x = jax.ShapeDtypeStruct((n * n,), jnp.int32, sharding=NamedSharding(mesh, P("x")))
     assert sum(step.sent for step in trace.steps) == traffic.total(traffic.of(ring, x))
-    heard = pictures.play(trace).heard
+    heard = player.heard
     assert heard[0] == f"Each of {n} devices has cut its block into {n} pieces."
     assert heard[1].startswith(
         f"Turn 1 of {2 * n - 2} adds what comes; a device has sent 4 of {8 * n - 8} bytes so far"
@@ -131,12 +124,8 @@ def test_a_night_has_a_lane_for_each_start_with_what_was_done_twice(name):
         assert f"told to go: step {last} is saved; ended with 75: again" in pictures.play(line).sentences[1]
 
 
-@pytest.mark.parametrize("n", [3, 4, 8])
-def test_every_turn_of_ring_attention_shows_the_block_that_a_device_has(n, monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "lessons/ch19_sequences")  # its programs import each other as on the page
-    for known in ("frames", "ring", "parts"):
-        monkeypatch.delitem(sys.modules, known, raising=False)
-    frames = importlib.import_module("frames")
+def test_every_turn_of_ring_attention_shows_the_block_that_a_device_has(lesson, n=4):
+    frames = lesson("ch19_sequences", "frames")
     mesh = jax.make_mesh((n,), ("s",), (AxisType.Auto,), devices=jax.devices()[:n])
     held = frames.recorded(mesh, np.arange(8 * n))
     player = pictures.play(frames.turns(held, 100 * (n - 1)))
@@ -144,5 +133,3 @@ def test_every_turn_of_ring_attention_shows_the_block_that_a_device_has(n, monke
         owners = [(i - turn) % n for i in range(n)]  # a block goes to the next device in every turn
         assert cells(player, turn) == [[(f"{8 * o}–{8 * o + 7}", {o})] for o in owners]
     assert player.sentences[-1].endswith(f"{100 * (n - 1)} of {100 * (n - 1)} bytes so far.")
-    for known in ("frames", "ring", "parts"):
-        sys.modules.pop(known, None)

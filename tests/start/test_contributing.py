@@ -5,36 +5,35 @@ import re
 import contribution
 import pytest
 from contribution import CHAPTER, run
-from seldom import rarely
+from projects import copy
 
 from grader.exercise import chapters
 
 BOTH, ENGLISH = ("en", "zh-Hans"), ("en",)
 TESTS = ["tests/lessons/test_languages.py", "tests/publish/text", "tests/publish/test_house.py"]
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture
 def checkout(tmp_path):
-    return contribution.checkout(tmp_path)
+    return copy(tmp_path / "checkout")
 
 
-def only(languages):
-    return () if languages == BOTH else ("--only", *languages)
+def done(folder, *command):
+    """What it prints that ends well."""
+    ended = run(folder, *command)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
 
 
-def in_step(folder, languages):
-    """`make sync`, then what `make check` says says nothing."""
-    synced = run(folder, "publish.sync")
-    assert synced.returncode == 0, synced.stdout + synced.stderr
-    checked = run(folder, "publish.check")
-    assert checked.returncode == 0, checked.stdout + checked.stderr
-    assert ("note: not yet in both languages" in checked.stdout) == (languages != BOTH)
+def in_step(folder, languages=BOTH):
+    """`make sync`, then what `make check` says has to say."""
+    done(folder, "publish.sync")
+    assert ("note: not yet in both languages" in done(folder, "publish.check")) == (languages != BOTH)
 
 
-@pytest.mark.long
 def test_an_exercise_in_english_only_is_in_step_when_it_is_filled_in_and_not_before(checkout):
-    made = contribution.new(checkout, "ch03", "--only", "en")
-    assert made.returncode == 0, made.stderr
+    contribution.new(checkout, "ch03", "--only", "en")
     early = run(checkout, "publish.sync", "--check")
     assert early.returncode == 1 and "lessons/ch03_sharding: 18 places still say «FILL IN», first " in early.stderr
     contribution.fill(checkout, "ch03_sharding", ENGLISH)
@@ -44,44 +43,19 @@ def test_an_exercise_in_english_only_is_in_step_when_it_is_filled_in_and_not_bef
     assert "ch03_sharding#ex-rows-of\n" in (checkout / "book/addresses.txt").read_text()
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("languages", [BOTH, *rarely(ENGLISH)], ids="-".join)
-def test_an_exercise_is_green(checkout, languages):
-    assert contribution.new(checkout, "ch03", *only(languages)).returncode == 0
-    contribution.fill(checkout, "ch03_sharding", languages)
-    holds(checkout, "ch03")
-    in_step(checkout, languages)
-    green(checkout)
-
-
-@pytest.mark.long
-@pytest.mark.rarely
-@pytest.mark.parametrize("languages", [BOTH, *rarely(ENGLISH)], ids="-".join)
-def test_a_chapter_is_a_draft_until_it_holds_and_is_green_then(checkout, languages):
-    before = run(checkout, "publish.sync", "--check")
-    assert before.returncode == 0, before.stderr
-    assert run(checkout, "lessons", "new", CHAPTER, *only(languages)).returncode == 0
-    assert contribution.new(checkout, "ch25").returncode == 0
-    in_step(checkout, BOTH)  # a draft is nobody's fault
+def test_a_chapter_is_a_draft_until_it_holds_and_is_green_then(checkout):
+    done(checkout, "publish.sync", "--check")
+    done(checkout, "lessons", "new", CHAPTER)
+    contribution.new(checkout, "ch25")
+    in_step(checkout)  # a draft is nobody's fault
     listed = [*checkout.glob("README*"), checkout / "_toc.yml", *checkout.glob("book/*/[it][ne]*.md")]
     assert not any(CHAPTER in path.read_text("utf-8") for path in listed)
-    contribution.fill_chapter(checkout, languages)
-    contribution.fill(checkout, CHAPTER, languages)
-    said = holds(checkout, "ch25")
+    contribution.fill_chapter(checkout, BOTH)
+    contribution.fill(checkout, CHAPTER, BOTH)
+    said = done(checkout, "lessons", "check", "ch25")
     facts = checkout / "lessons" / CHAPTER / chapters.FILE
     assert f"take «draft = true» out of lessons/{CHAPTER}/chapter.toml" in said
     facts.write_text(re.sub("(?m)^draft.*\n", "", facts.read_text("utf-8")), "utf-8")
-    in_step(checkout, languages)
+    in_step(checkout)
     assert all(CHAPTER in path.read_text("utf-8") for path in listed)
-    green(checkout)
-
-
-def holds(folder, chapter):
-    checked = run(folder, "lessons", "check", chapter)
-    assert checked.returncode == 0, checked.stdout + checked.stderr
-    return checked.stdout
-
-
-def green(folder):
-    done = run(folder, "pytest", "-q", "-n", "2", "-m", "not long and not mutants", "-p", "no:cacheprovider", *TESTS)
-    assert done.returncode == 0, done.stdout
+    done(checkout, "pytest", "-q", "-n", "2", "-m", "not long and not mutants", "-p", "no:cacheprovider", *TESTS)

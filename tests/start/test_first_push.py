@@ -17,10 +17,7 @@ from pathlib import Path
 from urllib.parse import urldefrag, urljoin
 from xml.etree import ElementTree
 
-import nbformat
 import pytest
-import yaml
-from nbclient import NotebookClient
 from projects import ROOT, copy
 
 from publish.pages.notebooks import EDITIONS
@@ -53,9 +50,8 @@ class Runner:
             (tools / name).write_text(text)
             (tools / name).chmod(stat.S_IRWXU)
         (folder / "home").mkdir()
-        self.env = {
-            k: v for k, v in os.environ.items() if not k.startswith(("BOOK_", "PIP_", "MAKE", "GIT_", "PYTHON"))
-        }
+        bent = ("BOOK_", "PIP_", "MAKE", "GIT_", "PYTHON")
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith(bent)}
         self.env |= {"PATH": f"{tools}:{os.environ['PATH']}", "HOME": str(folder / "home"), "VENV": sys.prefix}
 
     def said(self, text: str) -> str:
@@ -66,6 +62,8 @@ class Runner:
 
     def job(self, workflow: str, name: str) -> Path:
         """The folder in which the job ran."""
+        import yaml
+
         job = yaml.safe_load((ROOT / ".github" / "workflows" / workflow).read_text("utf-8"))["jobs"][name]
         self.jobs += 1
         here = self.folder / f"job{self.jobs}"
@@ -73,9 +71,7 @@ class Runner:
             given = {key: self.said(str(value)) for key, value in step.get("with", {}).items()}
             match step.get("uses", "").partition("@")[0]:
                 case "":
-                    self.command(
-                        step["run"], here, {key: self.said(value) for key, value in step.get("env", {}).items()}
-                    )
+                    self.command(step["run"], here, {k: self.said(v) for k, v in step.get("env", {}).items()})
                 case "actions/checkout":
                     subprocess.run(["git", "clone", "-q", self.origin, here], check=True, env=self.env)
                 case "actions/upload-artifact" | "actions/upload-pages-artifact":
@@ -102,14 +98,9 @@ def pushed(tmp_path_factory):
     """The runner after book.yml and site.yml, and the site's address, which answers."""
     folder = tmp_path_factory.mktemp("push")
     fork = copy(folder / "fork")
-    env = os.environ | {"HOME": str(folder)}
-    for words in (
-        "init -q -b main",
-        "add -A",
-        "-c user.name=x -c user.email=x@x commit -q -m fork",
-        f"clone -q --bare . {folder}/origin.git",
-    ):
-        subprocess.run(["git", *words.split()], cwd=fork, check=True, env=env)
+    author = "-c user.name=x -c user.email=x@x"
+    for words in ("init -q -b main", "add -A", f"{author} commit -q -m fork", f"clone -q --bare . {folder}/origin.git"):
+        subprocess.run(["git", *words.split()], cwd=fork, check=True, env=os.environ | {"HOME": str(folder)})
     served = folder / "served"
     served.mkdir()
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(served)))
@@ -139,12 +130,6 @@ def status(url: str) -> int:
         return error.code
 
 
-def in_branch(runner: Runner, branch: str) -> set[str]:
-    command = ["git", "-c", "core.quotePath=false", "ls-tree", "-r", "--name-only", branch]
-    said = subprocess.run(command, cwd=runner.origin, check=True, capture_output=True, text=True).stdout
-    return set(said.splitlines())
-
-
 def test_no_link_is_dead(pushed):
     runner, site = pushed
     found, ids = dict[str, str](), dict[str, set[str]]()
@@ -161,6 +146,9 @@ def test_no_link_is_dead(pushed):
     dead = {url: path for url, path in ours.items() if state[urldefrag(url)[0]] != 200}
     dead |= {u: p for u, p in ours.items() if (f := urldefrag(u))[1] and f[0] in ids and f[1] not in ids[f[0]]}
     assert dead == {}
+    lost = pages(runner)["404.html"]  # what answers an address that is none, in three languages
+    assert re.findall(r'<p lang="([^"]+)"', lost) == list(EDITIONS)
+    assert re.findall(r'href="([^"]+)"', lost) == [f"{site}/dev/{edition}/index.html" for edition in EDITIONS]
 
 
 def test_colab_and_binder_find_in_the_pushed_branch_what_they_open(pushed):
@@ -168,15 +156,16 @@ def test_colab_and_binder_find_in_the_pushed_branch_what_they_open(pushed):
     text = "".join(pages(runner).values())
     colab = set(re.findall(r'"https://colab\.research\.google\.com/github/([^"]+)"', text))
     binder = set(re.findall(r'"https://mybinder\.org/v2/gh/([^"]+)"', text))
-    there = in_branch(runner, "site-dev")
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=runner.origin, check=True, capture_output=True, text=True).stdout
+
+    there = {*git("-c", "core.quotePath=false", "ls-tree", "-r", "--name-only", "site-dev").splitlines()}
     assert len(colab) == len(binder) > 60
     assert {c.partition("/blob/")[0] for c in colab} == {OWNER}
     assert [c for c in colab if c.partition("/blob/site-dev/")[2] not in there] == []
     assert [b for b in binder if b.partition(f"{OWNER}/site-dev?labpath=")[2] not in there] == []
-    asked = subprocess.run(
-        ["git", "show", "site-dev:requirements.txt"], cwd=runner.origin, capture_output=True, text=True
-    )
-    wheels = [line.removeprefix("./") for line in asked.stdout.split()]
+    wheels = [line.removeprefix("./") for line in git("show", "site-dev:requirements.txt").split()]
     assert len(wheels) == 2 and set(wheels) <= there and "runtime.txt" in there
     assert all(status(f"{site}/dev/{wheel}") == 200 for wheel in wheels)
     assert f"https://github.com/{OWNER}" in text and not any(path.startswith(".") for path in there)
@@ -204,33 +193,23 @@ def test_search_engines_are_told_of_each_page_once_in_each_language(pushed):
     assert {tuple(others) for others in said.values()} == {(*EDITIONS, "x-default")}
 
 
-def test_an_address_that_is_none_is_answered_in_three_languages(pushed):
-    runner, site = pushed
-    lost = pages(runner)["404.html"]
-    assert re.findall(r'<p lang="([^"]+)"', lost) == list(EDITIONS)
-    links = re.findall(r'href="([^"]+)"', lost)
-    assert links == [f"{site}/dev/{edition}/index.html" for edition in EDITIONS]
-    assert {status(link) for link in links} == {200}
-
-
 def other_python(folder: Path) -> Path:
     """A Python of its own that has all of this one's packages but the project's, so that pip needs no index."""
     library = folder / "library"
     library.mkdir()
-    for site in map(Path, {p for p in sys.path if p.endswith("site-packages")}):
-        for entry in site.iterdir():
-            if (
-                not entry.name.startswith(("one_program", "minipod", "__editable__", "__pycache__"))
-                and entry.suffix != ".pth"
-            ):
-                if not (library / entry.name).exists():
-                    (library / entry.name).symlink_to(entry)
+    ours = ("one_program", "minipod", "__editable__", "__pycache__")
+    for entry in [e for p in {*sys.path} if p.endswith("site-packages") for e in Path(p).iterdir()]:
+        if not (entry.name.startswith(ours) or entry.suffix == ".pth" or (library / entry.name).exists()):
+            (library / entry.name).symlink_to(entry)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
     next((folder / "venv" / "lib").glob("python*/site-packages")).joinpath("library.pth").write_text(f"{library}\n")
     return folder / "venv" / "bin" / "python"
 
 
 def test_the_notebook_of_chapter_3_runs_in_an_empty_folder_with_what_it_fetches(pushed, tmp_path, monkeypatch):
+    import nbformat
+    from nbclient import NotebookClient
+
     _, site = pushed
     python, empty = other_python(tmp_path), tmp_path / "empty"
     empty.mkdir()

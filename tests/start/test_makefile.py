@@ -18,24 +18,18 @@ def test_the_makefile_needs_nothing_that_an_old_make_does_not_know():
     assert "pipefail" not in text and not re.search(r"^\t.*pip\b.*\|", text, re.M), "an old make loses a pipe's failure"
 
 
-@pytest.mark.parametrize("target", ["test SYSTEM=no", "test-long", "check", "book", "learn", "env"])
-def test_no_other_target_installs_anything_on_the_machine(target: str):
-    done = make(ROOT, "-n", *target.split())
-    assert done.returncode == 0, done.stdout
-    assert not re.search(r"\.ci/system(?! --missing)|apt-get", done.stdout)
-    assert ("--missing" in done.stdout) == (target == "test SYSTEM=no")
-
-
-def test_the_tests_ask_for_what_they_use_before_they_start():
+def test_no_target_but_test_installs_anything_on_the_machine_and_that_before_it_starts():
+    for target in ("test SYSTEM=no", "test-long", "check", "book", "learn", "env"):
+        done = make(ROOT, "-n", *target.split())
+        assert done.returncode == 0, done.stdout
+        assert not re.search(r"\.ci/system(?! --missing)|apt-get", done.stdout)
+        assert ("--missing" in done.stdout) == (target == "test SYSTEM=no")
     said = make(ROOT, "-n", "test").stdout
     assert 0 < said.index("sh .ci/system") < said.index("-m pytest")
 
 
-def test_what_must_pass_is_what_anybody_runs():
+def test_what_must_pass_is_what_anybody_runs_and_a_part_of_the_long_tests_is_asked_of_pytest_split():
     assert re.findall(r"^make (.*)$", (ROOT / ".ci/run").read_text(), re.M) == ["test"]
-
-
-def test_a_part_of_the_long_tests_is_asked_of_pytest_split():
     assert re.search(r"--group 2\s+--splits 3", make(ROOT, "-n", "test-long", "PART=2/3").stdout)
     assert "--group" not in make(ROOT, "-n", "test-long").stdout
 

@@ -1,15 +1,17 @@
-"""What the READMEs show is what happens, and where they lead is there."""
+"""What the READMEs show is what happens, and where they lead is there; their lines for a cluster on a real Slurm."""
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import projects
 import pytest
+import slurm
 
-from publish.page import demo_cells
+from publish.page import ROOT, demo_cells
 
-ROOT = Path(__file__).resolve().parents[2]
 READMES = {"en": "README.md", "zh-Hans": "README.zh-Hans.md"}
 
 
@@ -51,3 +53,41 @@ def test_both_readmes_have_the_same_commands_and_nothing_to_fill_in():
     found = [[line.partition("#")[0].strip() for line in "\n".join(blocks(e, "shell")).splitlines()] for e in READMES]
     assert found[0] == found[1] and len(found[0]) > 20
     assert [line for line in found[0] if "git clone" in line and "://" not in line] == []
+
+
+# What a line prints, by its beginning, and its exit code: nothing is solved there, and no machine of CI has devices.
+SRUN = "srun --nodes=2 --ntasks-per-node=1"
+WANTED = {
+    "sbatch lessons/ch14_launching/two_processes.sbatch": (0, "Submitted batch job"),
+    f"{SRUN} -K1 python -m minipod start": (0, r"I am process [01] of 2(.|\n)*process [01] of 2"),
+    f"{SRUN} minipod doctor --cluster": (0, r"2 of Slurm, on host0, host1(.|\n)*Nothing is wrong\."),
+    f"{SRUN} pytest lessons/ch10_processes": (1, "0 of the 4 checked here solved"),
+    "pytest lessons/ --device real": (4, "JAX finds one CPU device here and nothing else"),
+}
+
+
+def commands_of(edition: str) -> list[str]:
+    """The lines of its block for clusters, without what is said of them."""
+    lines = next(block for block in blocks(edition, "shell") if "sbatch" in block).split("\n")
+    return [line.partition("#")[0].strip() for line in lines]
+
+
+@pytest.mark.long
+@pytest.mark.skipif(slurm.why_not() is not None, reason=str(slurm.why_not()))
+def test_each_line_for_a_cluster_works_on_two_hosts(tmp_path, monkeypatch):
+    monkeypatch.chdir(projects.copy(tmp_path / "clone"))
+    activate, *commands = commands_of("en")
+    assert (activate, len(commands)) == (". .venv/bin/activate", len(WANTED))
+    assert commands_of("zh-Hans") == [activate, *commands]
+    path = f"{Path(sys.executable).parent}:/usr/bin:/bin:/usr/sbin:/sbin"
+    env = {"HOME": os.environ["HOME"], "LANG": "C.UTF-8", "PATH": path}
+    with slurm.cluster(hosts=2) as cluster:
+        for command, (beginning, (code, wanted)) in zip(commands, WANTED.items(), strict=True):
+            assert command.startswith(beginning)
+            done = cluster.run(*command.split(), env=env, limit=300)
+            said = done.stdout + done.stderr
+            assert (done.returncode, bool(re.search(wanted, said))) == (code, True), f"{command}\n{said}"
+            if job := re.search(r"Submitted batch job (\d+)", said):
+                assert cluster.wait(int(job[1]))["JobState"] == "COMPLETED"
+                log = Path(f"two-processes-{job[1]}.log").read_text()
+                assert [f"{i}: I am process {i} of 2" in log for i in (0, 1)] == [True, True], log

@@ -4,15 +4,13 @@
 """
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from grader.author.templates import MARK
 
-ROOT = Path(__file__).resolve().parents[2]
-NAME, MISTAKES = "rows_of", ("whole", "by_all", "columns")
+MISTAKES = ("whole", "by_all", "columns")
 CHAPTER = "ch25_rows"
 ASKED = {
     "en": """How many rows of x has each device of mesh, when axis "x" cuts them?
@@ -72,25 +70,16 @@ FACTS = {
 }
 
 
-def checkout(to: Path) -> Path:
-    """What git has of the project, in a folder, with the changes of this working tree."""
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True)
-    for name in listed.stdout.splitlines():
-        if (ROOT / name).is_file():
-            (to / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, to / name)
-    return to
-
-
 def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     """`python -m …` as typed in that folder."""
     command = (sys.executable, "-m", *command)
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=900)
 
 
-def new(folder: Path, chapter: str, *only: str) -> subprocess.CompletedProcess[str]:
+def new(folder: Path, chapter: str, *only: str) -> None:
     """The places of the exercise."""
-    return run(folder, "lessons", "new", chapter, f"{NAME}(x, mesh)", *only, "--mistakes", *MISTAKES)
+    made = run(folder, "lessons", "new", chapter, "rows_of(x, mesh)", *only, "--mistakes", *MISTAKES)
+    assert made.returncode == 0, made.stderr
 
 
 def fill(folder: Path, lesson: str, languages: tuple[str, ...]) -> None:

@@ -1,9 +1,9 @@
-"""python forged.py CHAPTER MUTANTS: what came back of wrong answers, changed as somebody would who forges it.
+"""python forged.py CHAPTER MUTANTS EXERCISES: what came back of wrong answers, changed as who forges it would.
 
-Of each exercise the known mistakes are seen as answers are. What they returned, encoded as it comes from a child, is
-changed in one to three places: dropped, emptied, doubled, given another tag, made NaN or partial, exchanged. None may
-be right unless its numbers are the solution's, which is asked of the encoded numbers themselves. Prints how many were
-tried, how many had still the form of an observation, and those that were right.
+Of so many exercises at most the known mistakes are seen as answers are. What they returned, encoded as it comes from a
+child, is changed in one to three places: dropped, emptied, doubled, given another tag, made NaN or partial, exchanged.
+None may be right unless its numbers are the solution's, which is asked of the encoded numbers themselves. Prints how
+many were tried, how many had still the form of an observation, and those that were right.
 In a Python of its own, for children are forked from it: it must have started no backend.
 """
 
@@ -25,21 +25,9 @@ from grader.see.wire import Malformed, decode, encode
 
 TAGS = ("Array", "Block", "Dict", "Float", "Int", "List", "Nothing", "Placement", "Text", "Tuple", "Node", "Bool")
 ODD = (
-    None,
-    True,
-    False,
-    0,
-    1,
-    -1,
-    1e300,
-    float("nan"),
-    "",
-    "AAAA",
-    [],
-    {},
-    {"t": "Nothing"},
+    None, True, False, 0, 1, -1, 1e300, float("nan"), "", "AAAA", [], {}, {"t": "Nothing"},
     {"t": "Bool", "number": True},
-)
+)  # fmt: skip
 
 
 def places(data, path=()):
@@ -110,12 +98,12 @@ def same(one, other, tolerance):
     return True
 
 
-def forge(chapter, mutants):
+def forge(chapter, mutants, most):
     """(how many were tried, how many could be read, what was right though its numbers are not)."""
     rng, catalogue = random.Random(chapter), Catalogue(ROOT / "lessons", chapter)
     tried, read, right_ones = 0, 0, []
-    each = mutants // len(catalogue.exercises)
-    for exercise in catalogue.exercises:
+    exercises = catalogue.exercises[:most]
+    for exercise in exercises:
         spec = catalogue.spec(exercise)
         right = [result.cases(spec.name) or () for result in seen(spec, ROOT / "solutions" / f"{chapter}.py")]
         wrong = []
@@ -124,14 +112,10 @@ def forge(chapter, mutants):
             for place, result in enumerate(seen(spec, spec.folder / "mistakes.py", source)):
                 for n, case in enumerate(result.cases(spec.name) or ()):
                     fault = judge_case(spec, case, right[place][n])
-                    if (
-                        case.value is not None
-                        and fault
-                        and fault.because.key == "differs"
-                        and "printed" not in spec.compare
-                    ):
+                    differs = fault and fault.because.key == "differs" and "printed" not in spec.compare
+                    if case.value is not None and differs:
                         wrong.append((encode(case), right[place][n]))
-        for _ in range(each if wrong else 0):
+        for _ in range(mutants // len(exercises) if wrong else 0):
             data, solution = rng.choice(wrong)
             data = copy.deepcopy(data)
             for _ in range(rng.choice((1, 1, 2, 3))):
@@ -150,4 +134,4 @@ def forge(chapter, mutants):
 
 
 if __name__ == "__main__":
-    print(json.dumps(forge(sys.argv[1], int(sys.argv[2]))))
+    print(json.dumps(forge(sys.argv[1], *map(int, sys.argv[2:]))))

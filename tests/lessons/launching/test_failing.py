@@ -11,8 +11,8 @@ from seldom import rarely
 from lessons.ch14_launching import failing, launchers
 from lessons.ch14_launching import record_failing as recorder
 
-SOON = 16.0  # seconds; a step may take ten
-LATER = 60.0  # on a machine that is busy; JAX alone takes 300
+SOON = 16.0  # seconds, as recorded; a step may take ten
+LATER = 290.0  # on a machine that is busy; JAX alone takes 300
 RECORDED: dict[str, dict[str, Any]] = json.loads((recorder.HERE / "failing.json").read_text("utf-8"))
 NAMES = [name for name in RECORDED if name != "recorded"]
 # By hand nobody ends process 0, which waits in `initialize`, nor a process that is stopped: `timeout` does.
@@ -39,8 +39,8 @@ def test_what_is_recorded_is_as_the_page_says(name: str):
 
 
 def test_slurm_keeps_the_reason_twenty_times_of_twenty():
-    for way in recorder.MORE:
-        assert len(RECORDED["srun"][way]["seconds"]) == RECORDED["srun"][way]["told"] == 20
+    found = [RECORDED["srun"][way] for way in recorder.MORE]
+    assert {(len(one["seconds"]), one["told"]) for one in found} == {(20, 20)}
 
 
 @pytest.mark.long

@@ -1,27 +1,69 @@
-"""Chapter 14's neighbours: one sum in three ways, one step in three libraries, and what is recorded of them."""
+"""Chapter 14: whom JAX's detectors recognise; one sum in three ways, one step in three libraries."""
 
 import json
-import os
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from projects import copy
 
 from lessons.ch14_launching import detect, neighbours
 from minipod.cluster import run
+from minipod.cluster.arguments import OPEN_MPI_4
 from minipod.processes import free_port
 
 LESSON = Path(neighbours.__file__).parent
-ROOT = LESSON.parents[1]
-TOTAL = "28.0"  # 0 + 1 + … + 7
+SRUN, NOBODY = detect.MADE_UP["srun"], (None, None, None)
 
 
-def totals(outputs: list[str]) -> list[list[str]]:
-    return [re.findall(r"total (\S+)", text) for text in outputs]
+@pytest.fixture(scope="module")
+def found() -> dict[str, dict]:
+    """By launcher what JAX would take from its variables; all are asked at once."""
+    cases = dict(detect.MADE_UP)
+    for place, batch in (("first", cases["the batch script"]), ("other", detect.HELPER)):
+        cases |= {f"{mpi}, {place} host of a job": batch | cases[mpi] for mpi in ("Open MPI 4", "Open MPI 5")}
+    cases |= {f"srun without {name}": {k: v for k, v in SRUN.items() if k != name} for name in SRUN}
+    return dict(zip(cases, detect.asked(*cases.values()), strict=True))
+
+
+def test_detectors_say_what_the_page_says(found):
+    numbers = {name: (a["detector"], a["process_id"], a["num_processes"]) for name, a in found.items()}
+    five = {name: numbers.pop(name) for name in found if name.startswith("Open MPI 5")}
+    assert numbers == {
+        "srun": ("slurm", 5, 8),
+        "the batch script": NOBODY,
+        "Open MPI 4": ("ompi", 5, 8),
+        "GKE, TPU": ("gketpu", 5, 8),
+        "by hand": NOBODY,
+        "Open MPI 4, first host of a job": ("ompi", 5, 8),
+        "Open MPI 4, other host of a job": ("ompi", 5, 8),
+        **{f"srun without {name}": NOBODY for name in SRUN},
+    }
+    assert [found[name]["local_device_ids"] for name in ("srun", "Open MPI 4", "GKE, TPU")] == [[1], [1], None]
+    if "error" in found["Open MPI 5"]:  # JAX 0.12 knows it by other variables, and wants mpi4py for the rest
+        assert {*five.values()} == {("ompi", None, None)}
+        assert all("mpi4py" in found[name]["error"] for name in five)
+    else:
+        assert [*five.values()] == [NOBODY, (None, None, None), ("slurm", 0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({OPEN_MPI_4: detect.MADE_UP["Open MPI 4"][OPEN_MPI_4]}, "KeyError: 'OMPI_COMM_WORLD_SIZE'"),
+        *(
+            pytest.param(
+                {k: v for k, v in detect.MADE_UP["GKE, TPU"].items() if k != f"MEGASCALE_{name}"},
+                "computeMetadata/v1/instance/attributes/tpu-env",
+                marks=[pytest.mark.long] * (name != "NUM_SLICES"),
+                id=f"GKE without {name}",
+            )
+            for name in ("COORDINATOR_ADDRESS", "NUM_SLICES", "SLICE_ID")
+        ),
+    ],
+)
+def test_variables_that_are_believed_and_cannot_answer(variables, said):
+    with pytest.raises(RuntimeError, match=said):
+        detect.asked(variables | {"GCE_METADATA_IP": f"127.0.0.1:{free_port()}"})
 
 
 def losses(text: str) -> list[float]:
@@ -35,9 +77,10 @@ def recorded() -> dict:
 
 @pytest.mark.long
 def test_three_ways_give_one_number(recorded):
-    by_jax = run(str(LESSON / "sum_jax.py"), processes=2, devices=4)
-    by_rpc = run(str(LESSON / "sum_rpc.py"), f"127.0.0.1:{free_port()}", processes=2, devices=4)
-    assert totals(by_jax.outputs) == totals(by_rpc.outputs) == totals(recorded["sum_mpi.py"]) == [[TOTAL]] * 2
+    by_jax = run(str(LESSON / "sum_jax.py"), processes=2, devices=4).outputs
+    by_rpc = run(str(LESSON / "sum_rpc.py"), f"127.0.0.1:{free_port()}", processes=2, devices=4).outputs
+    for outputs in by_jax, by_rpc, recorded["sum_mpi.py"]:
+        assert [re.findall(r"total (\S+)", text) for text in outputs] == [["28.0"]] * 2  # 0 + 1 + … + 7
 
 
 @pytest.mark.long
@@ -46,64 +89,3 @@ def test_plain_jax_has_the_recorded_losses_and_the_libraries_have_the_same(recor
     assert losses(plain[0]) == losses(plain[1])
     assert losses(plain[0]) == pytest.approx(losses(recorded["step_plain.py"][0]), rel=1e-5)
     assert recorded["step_nnx.py"] == recorded["step_haiku.py"] == recorded["step_plain.py"]
-
-
-def test_detectors_say_what_the_page_says():
-    found: dict[str, dict] = dict(zip(detect.MADE_UP, detect.asked(*detect.MADE_UP.values()), strict=True))
-    numbers = {name: (a["detector"], a["process_id"], a["num_processes"]) for name, a in found.items()}
-    nobody = (None, None, None)
-    assert numbers.pop("Open MPI 5") in (nobody, ("ompi", None, None))  # JAX 0.12 wants mpi4py for the rest
-    assert numbers == {
-        "srun": ("slurm", 5, 8),
-        "the batch script": nobody,
-        "Open MPI 4": ("ompi", 5, 8),
-        "GKE, TPU": ("gketpu", 5, 8),
-        "by hand": nobody,
-    }
-    assert [found[name]["local_device_ids"] for name in ("srun", "Open MPI 4", "GKE, TPU")] == [[1], [1], None]
-
-
-@pytest.fixture(scope="module")
-def python(tmp_path_factory) -> str:
-    """Of an environment of its own with Flax and Haiku, for the book does not install them."""
-    folder = tmp_path_factory.mktemp("neighbours")
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    python = str(folder / "bin/python")
-    project = copy(tmp_path_factory.mktemp("installed") / "project")  # pip writes into the folder that it installs
-    done = pip(python, str(project / "minipod"), f"{project}[neighbours]")
-    assert done.returncode == 0, done.stderr[-2000:]
-    return python
-
-
-def pip(python: str, *wanted: str) -> subprocess.CompletedProcess[str]:
-    env = os.environ | {"PIP_CONSTRAINT": str(ROOT / "constraints.txt")}  # for what builds a package, too
-    command = [python, "-m", "pip", "install", "--quiet", *wanted]
-    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
-
-
-def again(python: str, expression: str):
-    """What an expression of record_neighbours.py gives in another environment."""
-    code = f"import json; from record_neighbours import *; print(json.dumps({expression}))"
-    env = os.environ | {"PYTHONPATH": f"{LESSON}:{ROOT}"}
-    done = subprocess.run([python, "-c", code], env=env, capture_output=True, text=True, timeout=500)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-@pytest.mark.long
-@pytest.mark.rarely
-def test_flax_and_haiku_have_the_losses_of_plain_jax_again(python: str, recorded):
-    printed = again(python, "{p: by_minipod(p) for p in STEPS}")
-    assert printed["step_nnx.py"] == printed["step_haiku.py"] == printed["step_plain.py"]
-    assert losses(printed["step_plain.py"][0]) == pytest.approx(losses(recorded["step_plain.py"][0]), rel=1e-5)
-
-
-@pytest.mark.long
-@pytest.mark.rarely  # pip builds it from source
-@pytest.mark.skipif(shutil.which("mpirun") is None, reason="mpirun is not installed: apt install openmpi-bin")
-def test_mpi4jax_gives_the_number_again(python: str, recorded):
-    built = pip(python, "mpi4jax")
-    if built.returncode:
-        why = [line.strip() for line in built.stderr.splitlines() if "fatal error" in line or "ERROR" in line]
-        pytest.skip(f"mpi4jax could not be built, for want of mpi.h or because of half a CUDA toolkit: {why[:1]}")
-    assert again(python, "by_mpirun('sum_mpi.py')") == recorded["sum_mpi.py"]

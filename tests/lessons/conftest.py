@@ -1,0 +1,25 @@
+"""Lessons as their pages' cells import them."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+LESSONS = Path(__file__).resolve().parents[2] / "lessons"
+
+
+@pytest.fixture
+def lesson(monkeypatch: pytest.MonkeyPatch):
+    """lesson(folder, *names): its modules, which import each other by name; they are gone afterwards."""
+    before = set(sys.modules)
+
+    def load(folder: str, *names: str):
+        monkeypatch.syspath_prepend(str(LESSONS / folder))
+        found = [importlib.import_module(name) for name in names]
+        return found[0] if len(found) == 1 else found
+
+    yield load
+    for name in set(sys.modules) - before:
+        if "." not in name and Path(getattr(sys.modules[name], "__file__", None) or "/").is_relative_to(LESSONS):
+            del sys.modules[name]
