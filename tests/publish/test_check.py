@@ -10,13 +10,8 @@ from publish.page import ROOT
 from publish.sync import Result
 from publish.text import style
 
-PYRIGHT = {
-    "file": str(ROOT / "publish/x.py"),
-    "range": {"start": {"line": 4}},
-    "severity": "error",
-    "message": "No\n  such",
-    "rule": "r",
-}
+WHERE = {"file": str(ROOT / "publish/x.py"), "range": {"start": {"line": 4}}}
+PYRIGHT = {**WHERE, "severity": "error", "message": "No\n  such", "rule": "r"}
 POPEN = subprocess.Popen
 
 
@@ -37,12 +32,9 @@ def quiet(monkeypatch):
     return answer
 
 
-def test_where_nothing_is_to_be_mended_one_line_says_so(quiet, capsys):
+def test_each_finding_is_a_line_and_what_is_left_out_is_a_note(quiet, capsys, monkeypatch):
     assert check.main([]) == 0
     assert capsys.readouterr().out.startswith("nothing to mend (")
-
-
-def test_each_finding_is_a_line_and_what_is_left_out_is_a_note(quiet, capsys, monkeypatch):
     quiet(json.dumps({"generalDiagnostics": [PYRIGHT]}))
     stale = {ROOT / "README.md": ("", "README.md: a\nREADME.md: b")}
     monkeypatch.setattr(check.sync, "check", lambda: Result(stale, ["ch17: no page"], ["ch03: title.en is missing"]))
@@ -62,16 +54,13 @@ def test_each_finding_is_a_line_and_what_is_left_out_is_a_note(quiet, capsys, mo
     ]
 
 
-def test_without_pyright_the_others_count(quiet, capsys):
-    quiet("")
-    assert check.main([]) == 0
-    assert capsys.readouterr().out.startswith("note: types are not looked at: pyright could not fetch its program")
-
-
-def test_a_file_that_cannot_be_read_is_a_line(quiet, capsys, monkeypatch):
+def test_without_pyright_the_others_count_and_a_file_that_cannot_be_read_is_a_line(quiet, capsys, monkeypatch):
     def unreadable(*_):
         raise SyntaxError("invalid syntax (<unknown>, line 3)")
 
+    quiet("")
+    assert check.main([]) == 0
+    assert capsys.readouterr().out.startswith("note: types are not looked at: pyright could not fetch its program")
     monkeypatch.setattr(style, "check", unreadable)
     assert check.main([]) == 1
     assert capsys.readouterr().out.startswith("what comes after this cannot be read: invalid syntax (<unknown>, line 3")
