@@ -1,11 +1,14 @@
 """A book of two small pages in a folder of its own, made with this repository's publish/, book/ and minipod/."""
 
+import contextlib
 import fcntl
 import functools
+import json
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -140,6 +143,25 @@ def constant(folder: Path, script: str, name: str, value: object) -> None:
     replace(folder / "publish" / script, f"\n{name} = ", f"\n{name} = {value}  # ")
 
 
+@contextlib.contextmanager
+def alone(path: Path):
+    """One process at a time."""
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def once(factory: pytest.TempPathFactory, name: str, make_it: Callable[[Path], list[str]]) -> tuple[Path, list[str]]:
+    """A folder, and what was said of it, that one worker makes for all of a run. Nobody changes it."""
+    folder = factory.getbasetemp()
+    folder = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / name
+    said = folder.with_suffix(".json")
+    with alone(folder.with_suffix(".lock")):
+        if not said.exists():
+            said.write_text(json.dumps(make_it(folder)))
+    return folder, json.loads(said.read_text())
+
+
 @functools.cache
 def real_book(*editions: str) -> Path:
     """The pages of the real book in these editions, up to date: once a run. AssertionError with what went wrong.
@@ -150,8 +172,7 @@ def real_book(*editions: str) -> Path:
     build = ROOT / ".cache" / "tested-book"
     build.mkdir(parents=True, exist_ok=True)
     made, run = build / "made-by", os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
-    with (build / "lock").open("w") as lock:  # one worker builds
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with alone(build / "lock"):
         by, *there = made.read_text().split() if made.exists() else [""]
         if by != run or not {*editions} <= {*there}:
             command = [sys.executable, "-m", "publish.build", "--build", str(build), *editions]
