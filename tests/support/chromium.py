@@ -1,20 +1,17 @@
 """A headless Chromium over its debugging pipe (Chrome DevTools Protocol): no driver, no port, no package.
 
-The protocol: https://chromedevtools.github.io/devtools-protocol/ ; messages are JSON, each ended by a zero byte.
+The protocol: https://chromedevtools.github.io/devtools-protocol/ ; messages are JSON, each ended by a zero byte. The
+package playwright would be 164 MB, of which Node.js is 144.
 """
 
-import base64
-import fcntl
 import itertools
 import json
 import os
 import select
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
-from pathlib import Path
 
 from minipod.processes import kill_group
 
@@ -27,6 +24,7 @@ CODES = {
     "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40,
 }  # fmt: skip
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+LIMIT = 600.0  # seconds: it hangs
 
 
 def executable() -> str | None:
@@ -37,28 +35,19 @@ def executable() -> str | None:
 class Browser:
     """One page of a new Chromium with an empty profile. `requests` and `errors` collect what the page did."""
 
-    def __init__(self, limit: float = 60.0):
-        self.limit, self.requests, self.errors = limit, [], []
-        self._ids, self._left, self._events = itertools.count(1), b"", []
+    def __init__(self):
+        self.requests, self.errors = [], []
+        self._ids, self._left, self._session = itertools.count(1), b"", ""
         self._profile = tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True)
-        theirs_in, self._out = os.pipe()
-        self._in, theirs_out = os.pipe()
-        high_in, high_out = (fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (theirs_in, theirs_out))
-        # Chromium reads from 3 and writes to 4, and ends when they are closed. A small program puts them there: a
-        # function run before exec would need a plain fork, which a process with JAX in it must not do.
-        place = f"import os, sys; os.dup2({high_in}, 3); os.dup2({high_out}, 4); os.execv(sys.argv[1], sys.argv[1:])"
-        browser = [executable() or "chromium", *FLAGS, f"--user-data-dir={self._profile.name}", "about:blank"]
+        # It reads from 3 and writes to 4, and ends when they are closed.
+        place = ["sh", "-c", 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null', "sh", executable() or "chromium"]
         self._process = subprocess.Popen(
-            [sys.executable, "-c", place, *browser],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            [*place, *FLAGS, f"--user-data-dir={self._profile.name}", "about:blank"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            pass_fds=(high_in, high_out),
             start_new_session=True,
         )
-        for fd in (theirs_in, theirs_out, high_in, high_out):
-            os.close(fd)
-        self._session = ""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Network", "Runtime", "Log"):
@@ -69,10 +58,17 @@ class Browser:
 
     def __exit__(self, *_) -> None:
         kill_group(self._process.pid)
-        self._process.wait()
-        os.close(self._in)
-        os.close(self._out)
+        self._process.communicate()
         self._profile.cleanup()
+
+    def renew(self) -> None:
+        """As it was when it started: no page, no setting, nothing that a page from disk has stored, nothing noted."""
+        self.call("Emulation.setScriptExecutionDisabled", value=False)
+        self.call("Emulation.setEmulatedMedia", media="", features=[])
+        self.call("Network.setBlockedURLs", urls=[])
+        self.open("about:blank")
+        self.call("Storage.clearDataForOrigin", origin="file://", storageTypes="all")
+        self.errors.clear(), self.requests.clear()
 
     def call(self, method: str, **parameters) -> dict:
         """One protocol command and its result. RuntimeError when Chromium refuses it or does not answer in time."""
@@ -80,21 +76,20 @@ class Browser:
         message = {"id": number, "method": method, "params": parameters}
         if self._session:
             message["sessionId"] = self._session
-        os.write(self._out, json.dumps(message).encode() + b"\0")
-        while True:
-            answer = self._read()
-            if answer.get("id") == number:
-                if "error" in answer:
-                    raise RuntimeError(f"{method}: {answer['error']['message']}")
-                return answer["result"]
+        self._process.stdin.write(json.dumps(message).encode() + b"\0")
+        self._process.stdin.flush()
+        while (answer := self._read()).get("id") != number:
+            pass
+        if "error" in answer:
+            raise RuntimeError(f"{method}: {answer['error']['message']}")
+        return answer["result"]
 
     def _read(self) -> dict:
-        end = time.monotonic() + self.limit
+        pipe, end = self._process.stdout.fileno(), time.monotonic() + LIMIT
         while b"\0" not in self._left:
-            if not select.select([self._in], [], [], max(0, end - time.monotonic()))[0]:
-                raise RuntimeError(f"Chromium did not answer within {self.limit:.0f} s")
-            chunk = os.read(self._in, 1 << 20)
-            if not chunk:
+            if not select.select([pipe], [], [], max(0, end - time.monotonic()))[0]:
+                raise RuntimeError(f"Chromium did not answer within {LIMIT:.0f} s")
+            if not (chunk := os.read(pipe, 1 << 20)):
                 raise RuntimeError("Chromium has ended")
             self._left += chunk
         raw, self._left = self._left.split(b"\0", 1)
@@ -112,11 +107,9 @@ class Browser:
             self.errors.append(f"{found['entry']['text']} {found['entry'].get('url', '')}")
         elif method == "Runtime.consoleAPICalled" and found["type"] == "error":
             self.errors.append(" ".join(str(a.get("value", a.get("description"))) for a in found["args"]))
-        self._events.append(method)
 
     def open(self, url: str) -> None:
         """Load a page and wait until it, and its scripts, are there."""
-        self._events.clear()
         self.run("window.left = true")  # on the page before, which may answer for a moment longer
         if "loaderId" not in self.call("Page.navigate", url=url):  # the same page, another #fragment
             self.run("window.left = false")
@@ -129,9 +122,9 @@ class Browser:
             raise RuntimeError(result["exceptionDetails"]["exception"]["description"])
         return result["result"].get("value")
 
-    def wait_for(self, condition: str, seconds: float = 120.0) -> None:
+    def wait_for(self, condition: str) -> None:
         """Until a JavaScript expression is true. TimeoutError with the expression if it does not become so."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + LIMIT
         while time.monotonic() < end:
             try:
                 if self.run(condition):
@@ -139,28 +132,21 @@ class Browser:
             except RuntimeError as error:  # between two pages there is no context
                 if "ended" in str(error):
                     raise
-            time.sleep(0.05)
+            time.sleep(0.02)
         raise TimeoutError(f"never true: {condition}")
 
     def press(self, *keys: str) -> None:
         """Press and release keys, as a keyboard does: names such as ArrowRight and Tab, or text to type."""
         for key in keys:
             known = {"key": key, "windowsVirtualKeyCode": CODES.get(key, 0)}
-            if key not in CODES or key == " ":
-                known["text"] = key
-            if key == "Enter":
-                known["text"] = "\r"
-            self.call("Input.dispatchKeyEvent", type="keyDown", **known)
-            self.call(
-                "Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=known["windowsVirtualKeyCode"]
-            )
+            text = {"Enter": "\r"}.get(key, key if key not in CODES or key == " " else "")
+            self.call("Input.dispatchKeyEvent", type="keyDown", **known, **({"text": text} if text else {}))
+            self.call("Input.dispatchKeyEvent", type="keyUp", **known)
 
     def click(self, selector: str, across: float = 0.5, times: int = 1) -> None:
         """Press and release the mouse on an element that is in sight, this far across it; twice or three times."""
-        place = "(r => [r.x, r.y, r.width, r.height])"
-        x, y, width, height = self.run(
-            f"{place}(document.querySelector({json.dumps(selector)}).getBoundingClientRect())"
-        )
+        box = f"document.querySelector({json.dumps(selector)}).getBoundingClientRect()"
+        x, y, width, height = self.run(f"(r => [r.x, r.y, r.width, r.height])({box})")
         at = {"x": x + width * across, "y": y + height / 2, "button": "left"}
         for count in range(1, times + 1):
             for kind in ("mousePressed", "mouseReleased"):
@@ -168,13 +154,7 @@ class Browser:
 
     def look(self, width: int, height: int = 900, dark: bool = False) -> None:
         """Be a screen of this size that prefers light or dark pages."""
-        self.call(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
-        )
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        self.call("Emulation.setDeviceMetricsOverride", **size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
-
-    def screenshot(self, path: Path, whole: bool = False) -> None:
-        """A PNG of what is visible, or of the whole page."""
-        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]
-        Path(path).write_bytes(base64.b64decode(data))

@@ -7,7 +7,20 @@ import subprocess
 import chromium
 import pytest
 
-WHY = "neither Node nor Chromium is on this machine"
+
+def run_node(program: str, given: str = "") -> object:
+    """What a program for Node prints, as JSON. Skips the test where there is no Node."""
+    if not (node := shutil.which("node")):
+        pytest.skip("there is no Node.js on this machine")
+    done = subprocess.run([node, "-e", program], input=given, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def in_node(before: str, function: str, given: list) -> list:
+    """A function of each thing that is given, after some lines."""
+    read = "JSON.parse(require('fs').readFileSync(0, 'utf8'))"
+    return run_node(f"{before}\nconsole.log(JSON.stringify({read}.map({function})))", json.dumps(given))
 
 
 def value(script: str, expression: str):
@@ -18,6 +31,6 @@ def value(script: str, expression: str):
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
     if chromium.executable() is None:
-        pytest.skip(WHY)
+        pytest.skip("neither Node nor Chromium is on this machine")
     with chromium.Browser() as browser:
         return browser.run(f"(() => {{ {script}\nreturn {expression} }})()")

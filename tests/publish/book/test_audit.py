@@ -6,7 +6,6 @@ import re
 import urllib.request
 
 import pytest
-import small_book
 
 from publish.audit import run_audit
 from publish.audit.run_audit import Row, served, table
@@ -22,32 +21,26 @@ def book(tmp_path):
     return tmp_path
 
 
-def test_a_page_that_misses_what_is_promised_is_named_with_each_point():
+def test_each_page_and_form_has_a_line_and_what_misses_what_is_promised_is_named_with_each_point():
     assert Row("en/index", "phone", GOOD, 152_000, [], []).misses() == []
+    rows = [Row("en/index", form, GOOD, 93_400, [], []) for form in ("phone", "desktop")]
+    assert table(rows).splitlines()[1:] == [
+        "en/index  phone     100   100   100   100     93    0",
+        "en/index  desktop   100   100   100   100     93    0",
+    ]
     row = Row("en/index", "phone", GOOD | {"seo": 94}, 152_001, [], ["region (dark): nav"])
     assert row.misses() == [
         "en/index, phone: seo 94, less than 95",
         "en/index, phone: 152,001 bytes, more than 152,000",
         "en/index, phone: axe: region (dark): nav",
     ]
-
-
-def test_a_search_that_is_asked_may_bring_its_index_along_and_no_more():
-    asked = functools.partial(Row, "en/search?q=x", "phone", faults=[], axe=[])
+    asked = functools.partial(Row, "en/search?q=x", "phone", faults=[], axe=[])  # may bring its index along
     assert asked(GOOD | {"performance": 75}, 400_000).misses() == []
     assert asked(GOOD | {"performance": 74}, 472_001).misses() == [
         "en/search?q=x, phone: performance 74, less than 75",
         "en/search?q=x, phone: 472,001 bytes, more than 472,000",
     ]
     assert run_audit.file("en/search?q=x") == "en/search.html?q=x" and run_audit.file("en/index") == "en/index.html"
-
-
-def test_the_table_has_a_line_for_each_page_and_form():
-    rows = [Row("en/index", form, GOOD, 93_400, [], []) for form in ("phone", "desktop")]
-    assert table(rows).splitlines()[1:] == [
-        "en/index  phone     100   100   100   100     93    0",
-        "en/index  desktop   100   100   100   100     93    0",
-    ]
 
 
 def test_pages_are_served_gzipped_and_what_is_not_there_is_not_found(book):
@@ -70,14 +63,14 @@ def test_what_is_missing_is_said_in_a_sentence(book, tmp_path, monkeypatch, caps
 
 
 @pytest.mark.long
-def test_a_first_visit_to_any_page_of_the_book_is_light():
+def test_a_first_visit_to_any_page_of_the_book_is_light(html):
     """Page, scripts and style sheets, gzipped, each once: less than the audit allows. No other file is fetched.
 
     What stands in `<noscript>` is for browsers that fetch no script.
     """
     heavy = {}
     for edition in ("en", "zh-Hans", "zh-Hant"):
-        folder = small_book.real_book() / edition
+        folder = html / edition
         weigh = functools.cache(lambda path: len(gzip.compress(path.read_bytes())))
         for page in folder.glob("*.html"):
             text = re.sub(r"(?s)<noscript>.*?</noscript>", "", page.read_text("utf-8"))

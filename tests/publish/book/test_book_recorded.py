@@ -1,37 +1,48 @@
-"""Recorded outputs: taken where they are of the same code, executed where they are not, written by `make record`."""
+"""Recorded outputs: taken where they are of the same code, executed where not, written by `make record`, held against
+what the cells give by `make verify`."""
 
 import dataclasses
 import json
-import re
 import shutil
 import subprocess
 
 import pytest
 import small_book
-from bs4 import BeautifulSoup
 
-from publish import sync
+from publish import record, sync, verify
 from publish.outputs import execute, recordings
 from publish.outputs.dependencies import SAID, TOOLS, reached
 from publish.outputs.execute import Executed
 from publish.page import ROOT, read_page
 
+FIRST, OLDEST = "book/outputs/first.json", "book/outputs/oldest/first.json"
+
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
     """A small book whose outputs have been recorded, and what recording said."""
-    folder = small_book.make(tmp_path_factory.mktemp("recorded"), machine=True)
-    small_book.add(folder, "other", "print('of the other')")
-    assert small_book.tool(folder, "sync").returncode == 0
-    result = small_book.tool(folder, "record")
-    assert result.returncode == 0, result.stdout + result.stderr
-    return folder, result.stdout
+
+    def make(folder) -> list[str]:
+        small_book.make(folder, machine=True, demo=small_book.LIGHT)
+        small_book.add(folder, "other", "print('of the other')")
+        assert small_book.tool(folder, "sync").returncode == 0
+        result = small_book.tool(folder, "record")
+        assert result.returncode == 0, result.stdout + result.stderr
+        return [result.stdout]
+
+    return small_book.once(tmp_path_factory, "recorded", make)
 
 
 @pytest.fixture
 def folder(recorded, tmp_path):
     """A copy of the recorded book that may be changed."""
     return shutil.copytree(recorded[0], tmp_path / "book")
+
+
+def of_page(folder, name: str = "first"):
+    """A page, and what its recording is to be of."""
+    page = read_page(folder / f"book/en/{name}.md", folder)
+    return page, folder, execute.sources(page, folder)
 
 
 @pytest.fixture
@@ -43,245 +54,200 @@ def outputs(folder, monkeypatch):
 
     monkeypatch.setattr(execute, "fresh", fresh)
 
-    def first(**options) -> Executed:
-        page = read_page(folder / "book/en/first.md", folder)
-        return execute.chapter(page, folder, folder / "_build", **options)
+    def first() -> Executed:
+        return execute.chapter(of_page(folder)[0], folder, folder / "_build")
 
     return first
 
 
 def append(path, text: str) -> None:
+    path.touch()
     path.write_text(path.read_text("utf-8") + text, "utf-8")
 
 
 def test_record_writes_a_file_for_each_page_with_code(recorded):
-    folder, said = recorded
+    folder, (said,) = recorded
     assert sorted(p.name for p in (folder / "book/outputs").iterdir()) == ["first.json", "other.json"]
-    assert "book/outputs/first.json: recorded in" in said and not (folder / "_build").exists()
-    text = (folder / "book/outputs/first.json").read_text("utf-8")
+    assert f"{FIRST}: recorded in" in said and not (folder / "_build").exists()
+    text = (folder / FIRST).read_text("utf-8")
     found = json.loads(text)
     assert [cell["name"] for cell in found["cells"]] == ["draw", "add"] and '      "2\\n"' in text.splitlines()
     assert found["made"]["python"] and found["made"]["packages"]["jax"] and found["made"]["on"] and found["seconds"] > 0
-    assert str(folder) not in text and len(text.splitlines()) > 60  # a picture is many lines
-
-
-def test_a_recorded_book_executes_nothing_and_says_when_and_with_what_it_was_recorded(folder):
-    for edition in ("en", "zh-Hans"):
-        append(folder / "book" / edition / "index.md", "\n% status table\n")
-    result = small_book.tool(folder, "build")
-    assert result.returncode == 0, result.stderr
-    assert "cells executed by edition: en 0 · zh-Hans 0 · zh-Hant 0" in result.stdout
-    assert "outputs of 2 pages as recorded; `make book FRESH=1` executes every cell here" in result.stdout
-    assert "note:" not in result.stdout and not (folder / "_build/cells").exists()
-    assert "device 7" in (folder / "_build/html/en/first.html").read_text("utf-8")
-    made = json.loads((folder / "book/outputs/first.json").read_text("utf-8"))["made"]
-    status = (folder / "_build/html/en/index.html").read_text("utf-8")
-    said = f"Recorded on {made['on']}: with Python {made['python']}, jax {made['packages']['jax']}, jaxlib "
-    assert said in status and f"on {made['platform']}." in status and "Executed here" not in status
-    assert status.count(f"<p>recorded on {made['on']}</p>") == 2
-    assert f"{made['on']} 錄製" in (folder / "_build/html/zh-Hant/index.html").read_text("utf-8")
 
 
 @pytest.mark.long
 def test_fresh_executes_every_cell_and_leaves_the_recordings(folder):
+    shutil.copy(folder / FIRST, folder / "book/outputs/third.json")  # of no page
     before = {path: path.read_bytes() for path in (folder / "book/outputs").iterdir()}
-    result = small_book.tool(folder, "build", "--fresh", "en")
-    assert result.returncode == 0 and "cells executed by edition: en 3" in result.stdout, result.stderr
-    assert {path: path.read_bytes() for path in (folder / "book/outputs").iterdir()} == before
-    again = small_book.tool(folder, "build", "--fresh", "en")  # what was kept is no excuse
-    assert "cells executed by edition: en 3" in again.stdout
+    for _ in range(2):  # what was kept is no excuse
+        result = small_book.tool(folder, "build", "--fresh", "en")
+        assert result.returncode == 0 and "cells executed by edition: en 3" in result.stdout, result.stderr
+        assert {path: path.read_bytes() for path in (folder / "book/outputs").iterdir()} == before
+        assert "note: book/outputs/third.json is of no page" in result.stdout
 
 
 def test_make_passes_fresh_and_pages_on():
-    make = ["make", "-n", "-C", str(ROOT)]
-    said = subprocess.run([*make, "book", "FRESH=1", "EDITIONS=en"], capture_output=True, text=True, timeout=600).stdout
-    assert "-m publish.build --fresh en" in said
-    said = subprocess.run([*make, "record", "PAGES=ch10_processes"], capture_output=True, text=True, timeout=600).stdout
-    assert "-m publish.record ch10_processes" in said
-    said = subprocess.run([*make, "record", "WHAT=*_plans"], capture_output=True, text=True, timeout=600).stdout
-    assert "-m publish.record --what '*_plans'" in said
-    said = subprocess.run([*make, "verify", "SINCE=main"], capture_output=True, text=True, timeout=600).stdout
-    assert "-m publish.verify --since 'main'" in said
+    def said(*words: str) -> str:
+        return subprocess.run(["make", "-n", "-C", ROOT, *words], capture_output=True, text=True, timeout=600).stdout
+
+    chosen = said("book", "record", "verify", "FRESH=1", "EDITIONS=en", "PAGES=ch10_processes", "SINCE=main")
+    assert "-m publish.build --fresh en" in chosen and "-m publish.record ch10_processes" in chosen
+    assert "-m publish.verify --since 'main'" in chosen
+    assert "-m publish.record --what '*_plans'" in said("record", "WHAT=*_plans")
 
 
-@pytest.mark.parametrize("module", ["minipod/drawing/svg.py", "minipod/__init__.py", "lessons/first/exercises.py"])
-def test_a_line_of_a_tool_or_of_what_no_cell_names_executes_nothing(folder, outputs, module, capsys):
-    (folder / module).touch()
-    append(folder / module, "\n# changed\n")
+def test_a_line_of_a_tool_or_of_what_no_cell_names_executes_nothing(folder, outputs, capsys):
+    for module in ("minipod/drawing/svg.py", "minipod/__init__.py", "minipod/torus.py", "lessons/first/exercises.py"):
+        append(folder / module, "\n# changed\n")
     assert outputs().ran == 0 and outputs().made and not capsys.readouterr().out
 
 
 def test_a_line_of_what_a_cell_says_executes_its_page_and_is_named(folder, outputs, capsys):
     (folder / "lessons/first/figures.toml").write_text("a = 1\n")
-    page = folder / "book/en/first.md"
-    page.write_text(page.read_text("utf-8").replace("print(1 + 1)", "print(1 + 2)"), "utf-8")
+    small_book.edit(folder, "first", ("print(1 + 1)", "print(1 + 2)"), editions=("en",))
     assert outputs().ran == 2 and not outputs().made
-    said = "note: book/outputs/first.json is of other code (its cells, lessons/first/figures.toml changed): not used "
+    said = f"note: {FIRST} is of other code (its cells, lessons/first/figures.toml changed): not used "
     assert set(capsys.readouterr().out.splitlines()) == {said + "(`make record PAGES=first` writes it anew)"}
 
 
-def test_what_was_executed_here_is_executed_again_with_other_tools(folder):
-    page = read_page(folder / "book/en/first.md", folder)
-    before = execute.key(page, folder)
-    append(folder / "minipod/torus.py", "# changed\n")
-    assert execute.key(page, folder) != before
-
-
-def _cut(text: str) -> str:
-    return text[: len(text) // 2]
-
-
-def _one_cell_less(text: str) -> str:
+def one_cell_less(text: str) -> str:
     found = json.loads(text)
     found["cells"].pop()
     return json.dumps(found)
 
 
-def _no_output(text: str) -> str:
-    return text.replace('"output_type": "stream"', '"output_type": "strem"')
-
-
 @pytest.mark.parametrize(
     "spoil",
-    [_cut, _one_cell_less, _no_output, lambda _: "", lambda _: "[]", lambda _: "{}", lambda text: text + "}"],
+    [
+        lambda text: text[: len(text) // 2],
+        one_cell_less,
+        lambda text: text.replace('"output_type": "stream"', '"output_type": "strem"'),
+        lambda _: "",
+        lambda _: "[]",
+        lambda _: "{}",
+        lambda text: text + "}",
+    ],
+    ids=["half", "one cell less", "no output", "empty", "a list", "an empty table", "one brace more"],
 )
 def test_a_spoilt_recording_counts_as_absent_and_is_named(folder, outputs, spoil, capsys):
-    path = folder / "book/outputs/first.json"
+    path = folder / FIRST
     path.write_text(spoil(path.read_text("utf-8")), "utf-8")
-    assert outputs().ran == 2
+    assert outputs().ran == 2 and path.exists()
     said = capsys.readouterr().out
-    assert said.startswith("note: book/outputs/first.json ") and said.count("\n") == 1
-    assert path.exists()
+    assert said.startswith(f"note: {FIRST} ") and said.count("\n") == 1
 
 
-def test_a_recording_edited_by_hand_is_not_shown(folder, outputs, capsys):
-    path = folder / "book/outputs/first.json"
-    edited = path.read_text("utf-8").replace('"2\\n"', '"3\\n"')
-    assert edited != path.read_text("utf-8")
-    path.write_text(edited, "utf-8")
-    assert outputs().ran == 2
-    assert "first.json was changed after it was recorded: not used (`make record" in capsys.readouterr().out
-
-
-def test_a_recording_of_other_versions_than_promised_is_shown_and_named(folder, outputs, capsys):
+def test_a_recording_edited_by_hand_is_not_shown_and_one_of_other_versions_is_both_named(folder, outputs, capsys):
     (folder / "book/recordings.toml").write_text('[pages]\nversions = { jax = "0.9.0" }\n')
     assert outputs().ran == 0
     said = capsys.readouterr().out
-    assert said.startswith("note: book/outputs/first.json was recorded with jax ") and said.count("\n") == 1
+    assert said.startswith(f"note: {FIRST} was recorded with jax ") and said.count("\n") == 1
     assert "and the book is to be with jax 0.9.0" in said
+    small_book.replace(folder / FIRST, '"2\\n"', '"3\\n"')
+    assert outputs().ran == 2
+    assert "first.json was changed after it was recorded: not used (`make record" in capsys.readouterr().out
 
 
 @pytest.fixture
 def of_two(folder):
     """The small book as recorded with a JAX of the future, which gives 3 for the cell «add»; ours is the oldest."""
-    here, page = recordings.now(), read_page(folder / "book/en/first.md", folder)
-    oldest = here.packages["jax"]
-    numbers = f'[pages]\nversions = {{ jax = "99" }}\noldest = {{ jax = "{oldest}" }}\n'
+    here = recordings.now()
+    numbers = f'[pages]\nversions = {{ jax = "99" }}\noldest = {{ jax = "{here.packages["jax"]}" }}\n'
     (folder / "book/recordings.toml").write_text(numbers)
-    kept = recordings.read(page, folder, execute.sources(page, folder))
-    assert kept
-    outputs = [kept.outputs[0], [{**kept.outputs[1][0], "text": "3\n"}]]
+    page, _, of = of_page(folder)
+    kept = recordings.read(page, folder, of)
     made = dataclasses.replace(here, packages={**here.packages, "jax": "99"})
+    outputs = [kept.outputs[0], [{**kept.outputs[1][0], "text": "3\n"}]]
     recordings.write(page, folder, dataclasses.replace(kept, made=made, outputs=outputs))
     return folder
 
 
 def test_with_the_oldest_jax_only_what_differs_is_recorded_and_verified(of_two):
-    newest = (of_two / "book/outputs/first.json").read_bytes()
+    newest, other = (of_two / FIRST).read_bytes(), of_two / "book/outputs/other.json"
+    other.write_text("spoilt")  # only the page that is asked for is looked at
     result = small_book.tool(of_two, "record", "first")
     assert result.returncode == 0, result.stderr
-    assert "first, cell add: line 1: - 3 + 2" in result.stdout
-    assert "book/outputs/oldest/first.json: recorded in" in result.stdout
-    found = json.loads((of_two / "book/outputs/oldest/first.json").read_text("utf-8"))
-    assert found["cells"] == [
-        {"name": "add", "outputs": [{"output_type": "stream", "name": "stdout", "text": ["2\n"]}]}
-    ]
-    assert (of_two / "book/outputs/first.json").read_bytes() == newest
-    result = small_book.tool(of_two, "verify", "first")
-    assert result.returncode == 0 and "all as recorded" in result.stdout, result.stdout
-    (of_two / "book/outputs/oldest/first.json").unlink()
-    assert "first, cell add: line 1: - 3 + 2" in small_book.tool(of_two, "verify", "first").stdout
-
-
-def test_what_the_oldest_jax_gives_otherwise_stands_below_its_cell_and_in_the_status_table(of_two):
-    for edition in ("en", "zh-Hans"):
-        append(of_two / "book" / edition / "index.md", "\n% status table\n")
-    assert small_book.tool(of_two, "record", "first").returncode == 0
-    result = small_book.tool(of_two, "build")
-    assert result.returncode == 0, result.stderr
-    oldest = recordings.now().packages["jax"]
-    for edition, title, above, unknown in (
-        ("en", f"With JAX {oldest} this cell gives", f"With JAX {oldest} these cells give something else", "not tried"),
-        ("zh-Hans", f"在 JAX {oldest} 上，这个单元格的输出是", f"在 JAX {oldest} 上，以下单元格的输出不同", "未试"),
-    ):
-        page = BeautifulSoup((of_two / f"_build/html/{edition}/first.html").read_text("utf-8"), "html.parser")
-        (box,) = (d for d in page.find_all("details") if title in d.summary.get_text())
-        assert box.pre.get_text().strip() == "2" and box.find_previous("pre").get_text().strip() == "3"
-        status = BeautifulSoup((of_two / f"_build/html/{edition}/index.html").read_text("utf-8"), "html.parser")
-        (words,) = (p for p in status.find_all("p") if above in p.get_text())
-        told = [item.get_text().strip() for item in words.find_next_sibling("ul").find_all("li")]
-        assert [re.split("[:：]", text)[1].strip() for text in told] == ["add", unknown]
-        (link,) = (a for a in status.find_all("a") if a.get_text() == "add")
-        assert page.find(id=link["href"].removeprefix("first.html#"))
+    assert "first, cell add: line 1: - 3 + 2" in result.stdout and f"{OLDEST}: recorded in" in result.stdout
+    found = json.loads((of_two / OLDEST).read_text("utf-8"))["cells"]
+    assert found == [{"name": "add", "outputs": [{"output_type": "stream", "name": "stdout", "text": ["2\n"]}]}]
+    assert (of_two / FIRST).read_bytes() == newest and other.read_text() == "spoilt"
+    assert said(of_two, "first")[1][-1].endswith("all as recorded")
+    (of_two / OLDEST).unlink(), other.unlink()
+    code, lines = said(of_two)
+    assert code == 1 and "first, cell add: line 1: - 3 + 2" in lines
+    assert "other is not recorded: `make record PAGES=other`" in lines
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "why"),
     [
         (lambda text: "{", "is damaged"),
         (lambda text: text.replace("3\\n", "4\\n"), "was changed after it was recorded"),
-        (
-            lambda text: text.replace('"its cells": "', '"its cells": "1'),
-            "is of other code (its cells changed)",
-        ),
+        (lambda text: text.replace('"its cells": "', '"its cells": "1'), "is of other code (its cells changed)"),
     ],
+    ids=["damaged", "edited", "other code"],
 )
-def test_what_the_oldest_jax_gave_is_left_out_where_it_does_not_fit(of_two, outputs, capsys, change, said):
-    page = read_page(of_two / "book/en/first.md", of_two)
-    newest = recordings.read(page, of_two, execute.sources(page, of_two))
-    path = recordings.write(page, of_two, newest, {"add"})
+def test_what_the_oldest_jax_gave_is_left_out_where_it_does_not_fit(of_two, outputs, capsys, change, why):
+    newest = recordings.read(*of_page(of_two))
+    path = recordings.write(of_page(of_two)[0], of_two, newest, {"add"})
     assert outputs().oldest.cells == {"add": newest.outputs[1]}
     path.write_text(change(path.read_text("utf-8")), "utf-8")
     assert outputs().oldest is None and outputs().outputs == newest.outputs
-    assert f"note: book/outputs/oldest/first.json {said}: not used" in capsys.readouterr().out
+    assert f"note: {OLDEST} {why}: not used" in capsys.readouterr().out
 
 
-@pytest.mark.long
-def test_a_recording_of_no_page_is_named(folder):
-    shutil.copy(folder / "book/outputs/first.json", folder / "book/outputs/third.json")
-    result = small_book.tool(folder, "build", "en")
-    assert result.returncode == 0 and "note: book/outputs/third.json is of no page" in result.stdout
-
-
-@pytest.mark.long
 def test_what_failed_is_not_recorded_and_the_rest_is(folder):
-    before = (folder / "book/outputs/first.json").read_bytes()
-    demo = folder / "lessons/first/demo.py"
-    demo.write_text(demo.read_text("utf-8").replace("1 + 1", "1 / 0"), "utf-8")
+    before = (folder / FIRST).read_bytes()
+    small_book.replace(folder / "lessons/first/demo.py", "1 + 1", "1 / 0")
     assert small_book.tool(folder, "sync").returncode == 0
-    other = folder / "book/outputs/other.json"
-    other.unlink()
+    (folder / "book/outputs/other.json").unlink()
     result = small_book.tool(folder, "record")
-    assert result.returncode == 1 and "cell «add» failed: ZeroDivisionError" in result.stderr
-    assert "book/outputs/first.json stays as it was" in result.stderr
-    assert (folder / "book/outputs/first.json").read_bytes() == before and other.exists()
+    assert result.returncode == 1 and "book/en/first.md:" in result.stderr
+    assert "cell «add» failed: ZeroDivisionError" in result.stderr and "----> 1 print(1 / 0)" in result.stderr
+    assert f"{FIRST} stays as it was" in result.stderr and (folder / FIRST).read_bytes() == before
+    assert recordings.read(*of_page(folder, "other")).outputs[0][0]["text"] == "of the other\n"
 
 
-def test_only_the_pages_that_are_asked_for_are_recorded(folder):
-    for path in (folder / "book/outputs").iterdir():
-        path.write_text("spoilt")
-    result = small_book.tool(folder, "record", "other")
-    assert result.returncode == 0, result.stderr
-    assert (folder / "book/outputs/first.json").read_text() == "spoilt"
-    page = read_page(folder / "book/en/other.md", folder)
-    found = recordings.read(page, folder, execute.sources(page, folder))
-    assert found and found.outputs[0][0]["text"] == "of the other\n"
+@pytest.mark.parametrize("tool", [record, verify])
+def test_a_page_that_does_not_exist_is_one_sentence(tool, capsys):
+    assert tool.main(["thrid"]) == 2
+    assert capsys.readouterr().err.startswith("no page is called «thrid»: choose from index, start, ch01_devices, ")
 
 
-def test_a_page_that_does_not_exist_is_one_sentence(folder):
-    result = small_book.tool(folder, "record", "thrid")
-    assert result.returncode == 2
-    assert result.stderr == "no page is called «thrid»: choose from index, first, other\n"
+def said(folder, *arguments: str) -> tuple[int, list[str]]:
+    """The exit status of `make verify` and what it said, without the passing news."""
+    done = small_book.tool(folder, "verify", *arguments)
+    return done.returncode, [line for line in (done.stdout + done.stderr).splitlines() if "executing" not in line]
+
+
+def test_a_changed_output_is_named_by_page_and_cell_and_the_same_one_is_taken_over(folder):
+    append(folder / "minipod/torus.py", "\nprint('told')\n")
+    (folder / "lessons/other/figures.toml").write_text("a = 1\n")
+    before = (folder / "book/outputs/other.json").read_text("utf-8").splitlines()
+    code, lines = said(folder)
+    assert code == 1 and lines.count("told") == 1 and len(lines) == 4
+    (told,) = (line for line in lines if line.startswith("first, cell draw: its outputs were execute_result "))
+    assert "and are stream, execute_result" in told
+    assert "book/outputs/other.json: the same outputs, and now of what the page says" in lines
+    assert lines[-1].startswith("2 pages executed in ") and lines[-1].endswith("s: 1 cells differ, on first")
+    assert recordings.read(*of_page(folder, "other"))
+    changed = {*(folder / "book/outputs/other.json").read_text("utf-8").splitlines()} ^ {*before}
+    assert [line for line in changed if "figures.toml" not in line and "its cells" not in line] == []
+
+
+def test_only_pages_that_reach_what_has_changed_are_verified(capsys):
+    names = ["index", "ch03_sharding", "ch10_processes", "ch15_pods"]
+    for changed, found in {
+        "minipod/pods/plan.py": ["ch15_pods"],
+        "minipod/cluster/launch.py": ["index", "ch10_processes"],
+        "minipod/hlo/loops.py": names,
+        "lessons/ch10_processes/hello.py": ["ch10_processes"],
+        "minipod/doctor/report.py": [],
+    }.items():
+        assert verify.reaching({changed, "README.md"}, names) == found
+    assert verify.main(["--since", "no-such-commit"]) == 1
+    said = capsys.readouterr()
+    assert (said.out + said.err).startswith("git cannot compare with «no-such-commit»: ")
 
 
 def test_what_is_written_is_read_back_as_it_was(tmp_path):

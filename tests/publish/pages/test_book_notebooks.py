@@ -7,8 +7,8 @@ import os
 
 import nbformat
 import pytest
-import small_book
 from nbclient import NotebookClient
+from small_book import each_edition
 
 from grader.exercise.statements import functions
 from publish import sync
@@ -19,9 +19,6 @@ from publish.pages.notebooks import EDITIONS
 from publish.pages.plain_markdown import Links, plain
 
 LONG = pytest.mark.long
-CHAPTERS = [c for c in sync.chapters() if (ROOT / "book" / "en" / f"{c}.md").exists()]
-
-
 ASKED = ("answer-", "check-")  # how the names of an exercise's cells begin
 
 
@@ -30,20 +27,18 @@ def without_comments(source: str) -> str:
 
 
 @functools.cache
-def sources(edition: str) -> list[notebooks.Source]:
+def sources(edition: str) -> dict[str, notebooks.Source]:
     """The pages of an edition, without outputs."""
-    found = []
-    for name in CHAPTERS:
-        page = read_page(ROOT / "book" / EDITIONS[edition] / f"{name}.md")
-        found.append(notebooks.source(page, edition, Executed([[] for _ in page.cells], 0, 0.0, [])))
-    return found
+    pages = {name: read_page(ROOT / "book" / EDITIONS[edition] / f"{name}.md") for name in sync.chapters()}
+    blank = {name: Executed([[] for _ in page.cells], 0, 0.0, []) for name, page in pages.items()}
+    return {name: notebooks.source(page, edition, blank[name]) for name, page in pages.items()}
 
 
 @functools.cache
 def take_away(chapter: str, edition: str) -> nbformat.NotebookNode:
     """The notebook of a page as a reader gets it, but for the outputs."""
-    titles, pages = notebooks.titles(sources(edition))
-    src = sources(edition)[CHAPTERS.index(chapter)]
+    titles, pages = notebooks.titles([*sources(edition).values()])
+    src = sources(edition)[chapter]
     return notebooks.to_take_away(notebooks.with_outputs(src), src, Links(titles, pages, chapter))
 
 
@@ -51,65 +46,63 @@ def code(notebook: nbformat.NotebookNode) -> list[str]:
     return [c.source for c in notebook.cells if c.cell_type == "code"]
 
 
-def execute(cells: list[str], folder) -> None:
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
-    environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": str(ROOT)}
-    NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(folder)}}).execute(env=environment)
-
-
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_a_notebook_is_the_code_that_the_build_runs_in_an_empty_folder(chapter):
-    page = read_page(ROOT / "book/en" / f"{chapter}.md")
-    first, *rest = code(take_away(chapter, "en")) or [""]
-    assert bool(first) == bool(rest)
-    asked = [cell for cell in rest if cell.startswith("lessons.check(")]
-    assert [cell.partition("\n")[0] for cell in asked] == [f'lessons.check("{e.name}")' for e in page.exercises]
-    blanks = [rest[rest.index(cell) - 1] for cell in asked]
-    assert [cell for cell in rest if cell not in asked + blanks] == [cell.body for cell in page.cells]
+def test_a_notebook_is_the_code_that_the_build_runs_the_same_in_every_edition():
+    for chapter, source in sources("en").items():
+        page = source.page
+        first, *rest = code(take_away(chapter, "en")) or [""]
+        assert bool(first) == bool(rest)
+        asked = [cell for cell in rest if cell.startswith("lessons.check(")]
+        assert [cell.partition("\n")[0] for cell in asked] == [f'lessons.check("{e.name}")' for e in page.exercises]
+        blanks = [rest[rest.index(cell) - 1] for cell in asked]
+        assert [cell for cell in rest if cell not in asked + blanks] == [cell.body for cell in page.cells], chapter
+        english, *others = ([c for c in take_away(chapter, e).cells if c.cell_type == "code"][1:] for e in EDITIONS)
+        for cell, there in (pair for other in others for pair in zip(english, other, strict=True)):
+            blank = cell.id.startswith("answer-")  # its comments are in the reader's language
+            assert there.id == cell.id
+            assert without_comments(there.source) == without_comments(cell.source) if blank else there == cell
+        # The blank is a cell, too: it would be called in place of what the page has defined.
+        for cell in page.cells:
+            taken = {exercise.name for exercise in page.exercises if exercise.first < cell.first}
+            tree = ast.parse("\n".join(line for line in cell.body.split("\n") if not line.startswith("%")))
+            used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+            assert not used & taken, f"{chapter}: cell «{cell.name}» means the exercise's function {used & taken}"
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize("chapter", [c for c in CHAPTERS if c.startswith("ch")])
-def test_an_exercise_is_its_statement_its_blank_and_its_check(chapter, edition):
-    notebook, words = take_away(chapter, edition), {name: row[edition] for name, row in terms.ui().items()}
-    for name in functions(ROOT / "lessons" / chapter / "exercises.py"):
-        at = next(n for n, cell in enumerate(notebook.cells) if cell.id == f"answer-{name}")
-        asked, answer, check = notebook.cells[at - 1 : at + 2]
-        assert asked.source.rstrip().endswith(words["answer_below"]) and f"**{words['exercise']} " in asked.source
-        assert "```" not in asked.source and "<details>" not in asked.source
-        alone = {}
-        exec(compile(answer.source, name, "exec"), alone)  # runs as it stands
-        assert callable(alone[name])
-        assert check.source == f'lessons.check("{name}")\n# lessons.hint("{name}")\n# lessons.solution("{name}")'
+def test_every_notebook_is_valid_and_plain_markdown(edition):
+    for chapter in sources(edition):
+        notebook = take_away(chapter, edition)
+        nbformat.validate(notebook)
+        text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+        left = [f for f in (":::", "{ref}", "{doc}", "{math}", ")=\n", "% exercise", ":class:") if f in text]
+        assert left == [], chapter
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_an_exercise_is_its_statement_its_blank_and_its_check(edition):
+    words = {name: row[edition] for name, row in terms.ui().items()}
+    for chapter in (c for c in sources(edition) if c.startswith("ch")):
+        cells = take_away(chapter, edition).cells
+        for name in functions(ROOT / "lessons" / chapter / "exercises.py"):
+            at = next(n for n, cell in enumerate(cells) if cell.id == f"answer-{name}")
+            asked, answer, check = (cell.source for cell in cells[at - 1 : at + 2])
+            assert asked.rstrip().endswith(words["answer_below"]) and f"**{words['exercise']} " in asked
+            assert "```" not in asked and "<details>" not in asked
+            alone = {}
+            exec(compile(answer, name, "exec"), alone)  # runs as it stands
+            assert callable(alone[name])
+            assert check == f'lessons.check("{name}")\n# lessons.hint("{name}")\n# lessons.solution("{name}")'
 
 
 @pytest.mark.parametrize("chapter", ["start", *(pytest.param(c, marks=LONG) for c in ("ch02_pmap", "ch10_processes"))])
 def test_a_notebook_runs_in_an_empty_folder(chapter, tmp_path):
-    # The code is the same in all editions (next test) but for the first cell, which runs here in each.
+    # The code is the same in all editions but for the first cell, which runs here in each.
     english = code(take_away(chapter, "en"))
     firsts = [code(take_away(chapter, edition))[:1] for edition in ("zh-Hans", "zh-Hant")]
-    execute(english + [cell for first in firsts for cell in first], tmp_path)
-
-
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_the_code_is_the_same_in_every_edition_but_for_the_first_cell(chapter):
-    first, *others = ([c for c in take_away(chapter, e).cells if c.cell_type == "code"][1:] for e in EDITIONS)
-    for other in others:
-        for cell, there in zip(first, other, strict=True):
-            blank = cell.id.startswith("answer-")  # its comments are in the reader's language
-            assert there.id == cell.id
-            assert without_comments(there.source) == without_comments(cell.source) if blank else there == cell
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_a_notebook_is_valid_and_plain_markdown(chapter, edition):
-    notebook = take_away(chapter, edition)
-    nbformat.validate(notebook)
-    for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            for form in (":::", "{ref}", "{doc}", "{math}", ")=\n", "% exercise", ":class:"):
-                assert form not in cell.source, (form, cell.source)
+    cells = english + [cell for first in firsts for cell in first]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+    environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": str(ROOT)}
+    NotebookClient(notebook, timeout=3600, resources={"metadata": {"path": str(tmp_path)}}).execute(env=environment)
 
 
 def test_boxes_labels_and_roles_become_plain_markdown():
@@ -166,21 +159,9 @@ def test_what_has_no_plain_form_is_named():
         plain("{ref}`sec-x`", Links({}, {}, "here"), {})
 
 
-def test_the_built_notebooks_carry_their_outputs():
-    html = small_book.real_book()
-    for edition in EDITIONS:
-        for chapter in CHAPTERS:
-            notebook = json.loads((html / edition / "notebooks" / f"{chapter}.ipynb").read_text("utf-8"))
-            cells = [c for c in notebook["cells"] if c["cell_type"] == "code" and not c["id"].startswith(ASKED)]
-            assert not cells or sum(bool(c["outputs"]) for c in cells) >= len(cells) / 2
-
-
-@pytest.mark.parametrize("name", sync.chapters())
-def test_no_cell_uses_a_name_that_an_exercise_above_it_has_taken(name):
-    """In a notebook the blank is a cell, too: it would be called in place of what the page has defined."""
-    page = read_page(ROOT / "book" / "en" / f"{name}.md")
-    for cell in page.cells:
-        taken = {exercise.name for exercise in page.exercises if exercise.first < cell.first}
-        tree = ast.parse("\n".join(line for line in cell.body.split("\n") if not line.startswith("%")))
-        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-        assert not used & taken, f"{name}: cell «{cell.name}» means the exercise's function {used & taken}"
+@each_edition
+def test_the_built_notebooks_carry_their_outputs(html, edition):
+    for chapter in sources(edition):
+        notebook = json.loads((html / edition / "notebooks" / f"{chapter}.ipynb").read_text("utf-8"))
+        cells = [c for c in notebook["cells"] if c["cell_type"] == "code" and not c["id"].startswith(ASKED)]
+        assert not cells or sum(bool(c["outputs"]) for c in cells) >= len(cells) / 2

@@ -14,16 +14,13 @@ def configured(folder, text):
 
 
 def test_no_address_no_links(tmp_path):
+    assert source_links.repository().url == ""  # the book as it is
     for text in ("title: A book\n", 'repository:\n  url: ""\n', "repository:\n"):
         assert source_links.links(configured(tmp_path, text), "en", "ch03_sharding") == {}
     assert source_links.links(source_links.repository(tmp_path / "nowhere"), "en", "ch03_sharding") == {}
 
 
-def test_the_book_as_it_is_names_no_repository():
-    assert source_links.repository().url == ""
-
-
-def test_links_of_a_page_on_github(tmp_path):
+def test_links_of_a_page_on_github_and_what_other_hosts_have(tmp_path):
     found = configured(tmp_path, "repository:\n  url: https://github.com/someone/book.git/\n  branch: dev\n")
     assert source_links.links(found, "zh-Hant", "ch03_sharding") == {
         "source": "https://github.com/someone/book",
@@ -31,18 +28,12 @@ def test_links_of_a_page_on_github(tmp_path):
         "colab": "https://colab.research.google.com/github/someone/book/blob/gh-pages/zh-Hant/notebooks/ch03_sharding.ipynb",
         "binder": "https://mybinder.org/v2/gh/someone/book/gh-pages?labpath=zh-Hant/notebooks/ch03_sharding.ipynb",
     }
-
-
-@pytest.mark.parametrize(
-    ("found", "kinds"),
-    [
+    for found, kinds in (
         (Repository("https://github.com/someone/book", published=""), {"source", "edit"}),
         (Repository("https://gitlab.example.org/someone/book"), {"source", "edit"}),
         (Repository("https://git.example.org/book"), {"source"}),
-    ],
-)
-def test_other_hosts_get_what_they_have(found, kinds):
-    assert set(source_links.links(found, "en", "start")) == kinds
+    ):
+        assert set(source_links.links(found, "en", "start")) == kinds
 
 
 def test_the_environment_says_where_a_version_is_before_the_configuration_does(tmp_path, monkeypatch):
@@ -62,17 +53,13 @@ def test_the_environment_says_where_a_version_is_before_the_configuration_does(t
         ("BOOK_SITE", "someone.github.io", "BOOK_SITE is «someone.github.io»: give the address of the site"),
         ("BOOK_VERSION", "main", "BOOK_VERSION is «main»: give stable or dev"),
         ("BOOK_REPOSITORY", "someone/book", "BOOK_REPOSITORY is «someone/book»: give its address"),
+        ("NOTHING", "", "repository.url is «someone/book»: give its address"),
     ],
 )
-def test_an_environment_that_says_no_address_is_one_sentence(tmp_path, monkeypatch, name, value, says):
+def test_what_is_no_address_is_one_sentence(tmp_path, monkeypatch, name, value, says):
     monkeypatch.setenv(name, value)
     with pytest.raises(ValueError, match=says):
-        published.address(), published.version(), configured(tmp_path, "title: A book\n")
-
-
-def test_an_address_that_is_none_is_one_sentence(tmp_path):
-    with pytest.raises(ValueError, match="repository.url is «someone/book»: give its address"):
-        configured(tmp_path, "repository:\n  url: someone/book\n")
+        published.address(), published.version(), configured(tmp_path, "repository:\n  url: someone/book\n")
 
 
 def test_binder_gets_its_python_and_the_package_only_where_it_is_linked(tmp_path):

@@ -2,39 +2,28 @@
 
 import json
 import random
-import shutil
-import subprocess
 from dataclasses import replace
-from pathlib import Path
 
+import javascript
 import pytest
 
 from minipod.choose import AXES, SHAPES, design
 from minipod.pods.slices import slice_of
 from publish import designer
+from publish.page import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
-STATIC = ROOT / "book" / "_static"
-needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="there is no node here to run designer.js")
-IN_NODE = """
-const d = require(process.argv[1]), data = require(process.argv[2]);
-const all = JSON.parse(require('fs').readFileSync(0, 'utf8')).map(([model, rows, length, on, by]) => {
+FILES = [json.dumps(str(ROOT / "book/_static" / name)) for name in ("designer.js", "designer_data.js")]
+OURS = """([model, rows, length, on, by]) => {
   const of = {...data.models[model] ?? d.ownModel(...model), rows, length};
   const machine = data.machines[on], no = d.refusal(of, machine, by);
   if (no) return no;
   const made = d.design(of, machine, by);
   return {...made, fits: d.fits(made, of), bound: d.bound(made), boxes: d.boxes(machine, by)};
-});
-console.log(JSON.stringify(all));
-"""
+}"""
 
 
 def in_node(settings: list) -> list:
-    files = [str(STATIC / name) for name in ("designer.js", "designer_data.js")]
-    done = subprocess.run(
-        ["node", "-e", IN_NODE, *files], input=json.dumps(settings), capture_output=True, text=True, check=True
-    )
-    return json.loads(done.stdout)
+    return javascript.in_node("const d = require({}), data = require({});".format(*FILES), OURS, settings)
 
 
 def model(name: str, rows: int, length: int):
@@ -55,7 +44,6 @@ def some(count: int, seed: int) -> list:
     return found
 
 
-@needs_node
 def test_the_script_says_what_the_formulas_say():
     settings, refused = some(300, seed=int.from_bytes(b"pod")), 0
     for (name, rows, length, on, by), ours in zip(settings, in_node(settings), strict=True):
@@ -78,7 +66,6 @@ def test_the_script_says_what_the_formulas_say():
     assert 30 < refused < 200
 
 
-@needs_node
 def test_a_model_of_ones_own_has_scores_too():
     """As many tokens on a chip as `minipod choose` is asked about in the README: libtpu refused them for v5e:8x8."""
     by = dict.fromkeys(AXES, 1) | {"fsdp": 256}
@@ -86,7 +73,6 @@ def test_a_model_of_ones_own_has_scores_too():
     assert made["held"]["inside"] > 1.5 * 4 * 32 * 4 * 4096**2 and made["fits"] == "too much"
 
 
-@needs_node
 def test_every_refusal_has_its_name():
     one = dict.fromkeys(AXES, 1)
     settings = [
@@ -102,12 +88,10 @@ def test_every_refusal_has_its_name():
     ]  # fmt: skip
 
 
-@needs_node
-@pytest.mark.parametrize("on", ["v5e:2x4", "h100:8"])
-def test_what_is_known_of_a_machine_is_what_is_computed(on):
+def test_what_is_known_of_a_machine_is_what_is_computed():
     """The small ones; all are made again by `python -m publish.designer`."""
-    read = f"console.log(JSON.stringify(require({json.dumps(str(STATIC / 'designer_data.js'))})))"
-    kept = json.loads(subprocess.run(["node", "-e", read], capture_output=True, text=True, check=True).stdout)
-    assert kept["machines"][on] == json.loads(json.dumps(designer.machine(slice_of(on))))
+    (kept,) = javascript.in_node(f"const data = require({FILES[1]});", "() => data", [None])
+    for on in ("v5e:2x4", "h100:8"):
+        assert kept["machines"][on] == json.loads(json.dumps(designer.machine(slice_of(on))))
     assert kept["plans"] == json.loads(json.dumps(designer.plans()))
     assert kept["models"] == json.loads(json.dumps(designer.models())) and [*kept["machines"]] == [*designer.MACHINES]

@@ -4,32 +4,21 @@ import json
 import math
 import random
 import re
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 
+import javascript
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
+from minipod.drawing.svg import PALETTE
+from publish.page import ROOT
+
 SCRIPT = ROOT / "book" / "_static" / "explorer.js"
-IN_JAX = ROOT / "tests" / "support" / "explorer_in_jax.py"
-needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="there is no node here to run explorer.js")
 
 
-def run(command: list[str], given: object) -> list:
-    done = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True, check=True, cwd=ROOT)
-    return json.loads(done.stdout)
-
-
-def in_node(expression: str, given: object) -> list:
+def in_node(expression: str, given: list) -> list:
     """`expression` of each `it` of what is given; `e` has what explorer.js exports."""
-    program = (
-        f"const e = require({json.dumps(str(SCRIPT))});"
-        f"const all = JSON.parse(require('fs').readFileSync(0, 'utf8')).map(it => ({expression}));"
-        "console.log(JSON.stringify(all))"
-    )
-    return run(["node", "-e", program], given)
+    return javascript.in_node(f"const e = require({json.dumps(str(SCRIPT))});", f"it => ({expression})", given)
 
 
 def state(draw: random.Random) -> dict:
@@ -65,22 +54,6 @@ def state(draw: random.Random) -> dict:
     return it
 
 
-def differences(count: int, seed: int) -> tuple[list, int]:
-    """States in which the explorer says something else than JAX, and how often it predicted what is sent."""
-    draw = random.Random(seed)
-    states = [state(draw) for _ in range(count)]
-    after = "e.arrays(it).after.map(a => ({shape: a.shape, blocks: e.layout(a.shape, it.mesh, a.spec).blocks}))"
-    ours = in_node(f"{{layout: e.layout(it.array, it.mesh, it.spec), traffic: e.traffic(it), after: {after}}}", states)
-    theirs = run([sys.executable, str(IN_JAX)], states)
-    return [
-        (it, us, jax)
-        for it, us, jax in zip(states, ours, theirs, strict=True)
-        if not all(agree(us[part], jax[part]) for part in ("layout", "traffic"))
-        or "after" in jax
-        and us["after"] != jax["after"]
-    ], sum(bool(us["traffic"]) for us in ours)
-
-
 def agree(us: dict, jax: dict) -> bool:
     if "error" in us or "error" in jax and us:
         if not ("error" in us and "error" in jax):
@@ -90,33 +63,26 @@ def agree(us: dict, jax: dict) -> bool:
     return all(jax[name] == value for name, value in us.items() if name != "parts")
 
 
-@needs_node
-def test_explorer_says_what_jax_says():
-    found, predicted = differences(24, seed=1)
-    assert found == []
-    assert predicted >= 12
-
-
-@pytest.mark.long
-@needs_node
-def test_explorer_says_what_jax_says_200_times():
-    found, predicted = differences(200, seed=2026)
-    assert found == []
-    assert predicted >= 140
-
-
-@needs_node
-def test_a_result_that_would_be_cut_twice_along_one_axis_is_refused_before_anything_is_multiplied():
+@pytest.mark.parametrize("count, seed", [(24, 1), pytest.param(200, 2026, marks=pytest.mark.long)])
+def test_explorer_says_what_jax_says(count, seed):
+    draw = random.Random(seed)
+    states = [state(draw) for _ in range(count)]
+    # Results that would be cut twice along one axis, refused before anything is multiplied.
     whole = {"array": [16, 16], "mesh": [2], "spec": ["x", "-"], "do": "matmul", "second": ["-", "x"], "columns": 16}
-    inner = {**whole, "mesh": [2, 2], "spec": ["x", "y"]}
-    for said in in_node("e.traffic(it)", [whole, inner]):
-        assert "duplicate entries for `x`" in said["error"]
-    assert [jax["traffic"]["error"] for jax in run([sys.executable, str(IN_JAX)], [whole, inner])] == [
-        said["error"] for said in in_node("e.traffic(it)", [whole, inner])
-    ]
+    states += [whole, {**whole, "mesh": [2, 2], "spec": ["x", "y"]}]
+    after = "e.arrays(it).after.map(a => ({shape: a.shape, blocks: e.layout(a.shape, it.mesh, a.spec).blocks}))"
+    ours = in_node(f"{{layout: e.layout(it.array, it.mesh, it.spec), traffic: e.traffic(it), after: {after}}}", states)
+    command = [sys.executable, str(ROOT / "tests/support/explorer_in_jax.py")]
+    done = subprocess.run(command, input=json.dumps(states), capture_output=True, text=True, check=True, cwd=ROOT)
+    theirs = json.loads(done.stdout)
+    for it, us, jax in zip(states, ours, theirs, strict=True):
+        assert all(agree(us[part], jax[part]) for part in ("layout", "traffic")), (it, us, jax)
+        assert "after" not in jax or us["after"] == jax["after"], (it, us, jax)
+    assert sum(bool(us["traffic"]) for us in ours[:-2]) >= (12 if count == 24 else 140)
+    for us, jax in zip(ours[-2:], theirs[-2:], strict=True):
+        assert "duplicate entries for `x`" in us["traffic"]["error"] == jax["traffic"]["error"]
 
 
-@needs_node
 def test_a_state_survives_its_address_and_nonsense_is_none():
     draw = random.Random(3)
     states = [state(draw) for _ in range(100)]
@@ -128,16 +94,11 @@ def test_a_state_survives_its_address_and_nonsense_is_none():
 
 
 def test_devices_have_the_colours_of_minipods_pictures():
-    from minipod.drawing.svg import PALETTE
-
     sheet = (SCRIPT.parent / "explorer.css").read_text("utf-8")
-    assert [f".c{i} {{ background: var(--minipod-shard-{i}, {c}); }}" in sheet for i, c in enumerate(PALETTE)] == [
-        True
-    ] * len(PALETTE)
+    assert all(f".c{i} {{ background: var(--minipod-shard-{i}, {c}); }}" in sheet for i, c in enumerate(PALETTE))
 
 
 @pytest.mark.long
-@needs_node
 @pytest.mark.parametrize("do", ["do=reshard&to=-,x", "do=sum&dim=0", "do=matmul&second=-,y&columns=8"])
 def test_the_code_to_paste_runs_and_prints_the_same_bill(do):
     query = f"array=8,16&mesh=2,4&spec=x,-&{do}"
@@ -149,7 +110,6 @@ def test_the_code_to_paste_runs_and_prints_the_same_bill(do):
     assert bill or "nothing is sent" in printed
 
 
-@needs_node
 def test_what_stands_there_without_script_is_what_the_script_draws(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "book" / "_ext"))
     import explorer  # type: ignore[import-not-found]

@@ -2,19 +2,10 @@
 
 import re
 
-import chromium
 import pytest
+from small_book import each_edition
 
-pytestmark = pytest.mark.skipif(chromium.executable() is None, reason="there is no Chromium on this machine")
-
-
-@pytest.fixture
-def browser(browser):
-    browser.open("about:blank")
-    yield browser
-    browser.call("Emulation.setScriptExecutionDisabled", value=False)
-
-
+LONG = pytest.mark.long
 PROSE = "document.querySelector('article section > p:not(.chapter)')"
 
 
@@ -24,6 +15,11 @@ def seen(browser, html, page, width=1440, height=900, dark=False):
     return browser
 
 
+def texts(html, edition):
+    """The built pages: name → text."""
+    return {p.stem: p.read_text("utf-8") for p in (html / edition).glob("*.html")}
+
+
 # Letters in a line of each paragraph of four lines or more.
 LETTERS = """[...document.querySelectorAll('article section > p')].map(p => {
     const lines = Math.round(p.getBoundingClientRect().height / parseFloat(getComputedStyle(p).lineHeight))
@@ -31,7 +27,7 @@ LETTERS = """[...document.querySelectorAll('article section > p')].map(p => {
 }).filter(([lines]) => lines > 3).map(([lines, letters]) => letters)"""
 
 
-@pytest.mark.long
+@LONG
 def test_a_line_is_as_long_as_is_good_to_read(browser, html):
     english = seen(browser, html, "en/ch09_training").run(LETTERS)
     assert len(english) > 4 and 55 < sum(english) / len(english) < 78, english
@@ -47,26 +43,22 @@ SCROLLED = """[...document.querySelectorAll('div.highlight pre')].filter(block =
 }).map(block => Math.max(...block.textContent.split('\\n').map(line => line.length)))"""
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("width", [1000, 1200, 1440])
+@pytest.mark.parametrize("width", [1000, pytest.param(1440, marks=LONG)])
 def test_code_of_80_columns_is_read_without_scrolling(browser, html, width):
     for page in ("en/ch09_training", "zh-Hans/ch03_sharding"):
         columns = seen(browser, html, page, width).run(SCROLLED)
         assert min(columns, default=81) > 80, (page, columns)
 
 
-@pytest.mark.long
+@LONG
 @pytest.mark.parametrize("edition", ["en", "zh-Hans"])
 def test_no_code_and_no_output_has_to_be_scrolled_on_a_small_laptop(browser, html, edition):
     scrolled = {}
+    shown = "[...document.querySelectorAll('article pre')].filter(b => b.getClientRects().length)"
+    wide = f"{shown}.filter(b => b.scrollWidth > b.clientWidth + 1).map(b => b.textContent.slice(0, 60))"
     for path in sorted((html / edition).glob("*.html")):
-        if path.stem == "explorer":  # says a line of JAX as long as what is asked of it
-            continue
-        seen(browser, html, f"{edition}/{path.stem}", 1200)
-        shown = "[...document.querySelectorAll('article pre')].filter(b => b.getClientRects().length)"
-        if found := browser.run(
-            f"{shown}.filter(b => b.scrollWidth > b.clientWidth + 1).map(b => b.textContent.slice(0, 60))"
-        ):
+        # The explorer says a line of JAX as long as what is asked of it.
+        if path.stem != "explorer" and (found := seen(browser, html, f"{edition}/{path.stem}", 1200).run(wide)):
             scrolled[path.stem] = found
     assert scrolled == {}
 
@@ -81,11 +73,10 @@ UNSEEN = """[...document.querySelectorAll('a[href], button, input, summary, [tab
 }).map(element => element.outerHTML.slice(0, 120))"""
 
 
-@pytest.mark.parametrize("page", ["en/index", "zh-Hans/ch03_sharding"])
+@pytest.mark.parametrize("page", ["en/index", pytest.param("zh-Hans/ch03_sharding", marks=LONG)])
 def test_what_has_the_focus_shows_it(browser, html, page):
     seen(browser, html, page)
-    assert browser.run("document.querySelectorAll('a[href], button').length") > 20
-    assert browser.run(UNSEEN) == []
+    assert browser.run("document.querySelectorAll('a[href], button').length") > 20 and browser.run(UNSEEN) == []
 
 
 PIXEL = """new Promise(done => { const image = new Image(); image.onload = () => {
@@ -95,8 +86,7 @@ PIXEL = """new Promise(done => { const image = new Image(); image.onload = () =>
 }; image.src = 'data:image/png;base64,%s' })"""
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("what", [".cell_input pre", "table.minipod"])
+@pytest.mark.parametrize("what, dark", [(".cell_input pre", False), ("table.minipod", True)])
 def test_what_is_wider_than_a_phone_has_a_shadow_where_it_goes_on(browser, html, what, dark):
     seen(browser, html, "en/ch07_collectives", 390, 844, dark)
     wide = f"""window.wide = [...document.querySelectorAll('article {what}')]
@@ -136,33 +126,25 @@ def test_the_theme_of_another_day_is_never_shown(browser, html):
     watch = """window.themes = []; new MutationObserver(() => {
         if (document.body) themes.push(document.documentElement.dataset.theme)
     }).observe(document, {subtree: true, childList: true, attributes: true})"""
-    browser.call("Page.addScriptToEvaluateOnNewDocument", source=watch)
+    script = browser.call("Page.addScriptToEvaluateOnNewDocument", source=watch)
     seen(browser, html, "en/start", dark=True)
     assert set(browser.run("themes")) == {"dark"}
-    browser.run("localStorage.clear()")
+    browser.call("Page.removeScriptToEvaluateOnNewDocument", **script)
 
 
-def test_each_page_has_one_title(html):
-    pages = [p for edition in ("en", "zh-Hans", "zh-Hant") for p in (html / edition).glob("*.html")]
-    assert len(pages) > 50
-    assert [str(p.relative_to(html)) for p in pages if len(re.findall("<h1[ >]", p.read_text("utf-8"))) != 1] == []
-
-
-def test_chinese_runs_into_a_chinese_link_without_a_space(html):
+@each_edition
+def test_each_page_has_one_title_and_no_script_holds_it_back_and_chinese_is_set_as_it_should_be(html, edition):
+    pages = texts(html, edition)
+    assert len(pages) > 30
+    assert [name for name, text in pages.items() if len(re.findall("<h1[ >]", text)) != 1] == []
+    heads = {name: re.findall(r"<script [^>]*src=[^>]*>", text) for name, text in pages.items()}
+    assert min(map(len, heads.values())) > 3
+    assert [(name, tag) for name, tags in heads.items() for tag in tags if "defer" not in tag] == []
+    # It runs into a link without a space, and a quotation is opened where it begins, whatever stands before.
     beside = re.compile(r'[\u3400-\u9fff] <a class="reference[^>]*>(?:<span[^>]*>)?[\u3400-\u9fff《]')
-    pages = {path.stem: path.read_text("utf-8") for path in (html / "zh-Hans").glob("*.html")}
-    assert [(name, m[0]) for name, text in pages.items() for m in beside.finditer(text)] == []
-
-
-def test_a_quotation_is_opened_where_it_begins_whatever_stands_before(html):
     wrong = re.compile(r"[，。：；！？、（][”」][\w.-]+[”」]")
-    pages = [p for edition in ("zh-Hans", "zh-Hant") for p in (html / edition).glob("*.html")]
-    assert [(p.stem, m[0]) for p in pages for m in wrong.finditer(p.read_text("utf-8"))] == []
-
-
-def test_no_script_of_its_own_file_holds_a_page_back(html):
-    heads = [re.findall(r"<script [^>]*src=[^>]*>", p.read_text("utf-8")) for p in (html / "en").glob("*.html")]
-    assert min(map(len, heads)) > 3 and [tag for tags in heads for tag in tags if "defer" not in tag] == []
+    for pattern in (beside, wrong) if edition != "en" else ():
+        assert [(name, m[0]) for name, text in pages.items() for m in pattern.finditer(text)] == []
 
 
 def test_paper_has_the_title_the_hints_and_the_solutions(browser, html):
@@ -172,10 +154,8 @@ def test_paper_has_the_title_the_hints_and_the_solutions(browser, html):
     inside = "[...document.querySelectorAll('article details:not(.explorer *) > :not(summary)')]"
     folded = f"{inside}.map(e => e.getBoundingClientRect().height > 10)"
     assert len(found := browser.run(folded)) > 10 and all(found)
-    assert (
-        browser.run("[...document.querySelectorAll('.bd-sidebar, .switches, .copybtn')].some(e => e.checkVisibility())")
-        is False
-    )
+    furniture = "[...document.querySelectorAll('.bd-sidebar, .switches, .copybtn')]"
+    assert browser.run(f"{furniture}.some(e => e.checkVisibility())") is False
 
 
 def test_printing_from_a_dark_page_is_black_on_white_and_leaves_it_as_it_was(browser, html):
@@ -195,7 +175,7 @@ SMALL = """[...document.querySelectorAll('svg.minipod')].flatMap(svg => {
 })"""
 
 
-@pytest.mark.parametrize("page", ["en/ch07_collectives", "zh-Hans/ch09_training"])
+@pytest.mark.parametrize("page", ["en/ch07_collectives", pytest.param("zh-Hans/ch09_training", marks=LONG)])
 def test_the_words_of_pictures_can_be_read_on_a_phone(browser, html, page):
     sizes = seen(browser, html, page, 390, 844).run(SMALL)
     assert len(sizes) > 40 and min(sizes) > 10.4
@@ -211,9 +191,8 @@ def test_the_list_of_pages_opens_at_the_current_one_and_keeps_the_title(browser,
 
 
 def test_copy_buttons_say_what_they_copy(browser, html):
-    names = seen(browser, html, "zh-Hans/ch09_training").run(
-        "[...document.querySelectorAll('.copybtn')].map(b => b.ariaLabel)"
-    )
+    labels = "[...document.querySelectorAll('.copybtn')].map(b => b.ariaLabel)"
+    names = seen(browser, html, "zh-Hans/ch09_training").run(labels)
     assert len(names) > 30 and all(name.startswith("复制：") for name in names)
     assert "复制：model.py" in names and len(set(names)) > 0.8 * len(names)
 
@@ -230,7 +209,7 @@ BROKEN = """[...document.querySelectorAll('article :is(h1, h2)')].flatMap(title 
 })"""
 
 
-@pytest.mark.parametrize("page", ["zh-Hans/ch09_training", "zh-Hant/ch03_sharding", "zh-Hant/ch07_collectives"])
+@pytest.mark.parametrize("page", ["zh-Hans/ch09_training", pytest.param("zh-Hant/ch03_sharding", marks=LONG)])
 def test_a_chinese_title_breaks_at_its_punctuation(browser, html, page):
     broken = seen(browser, html, page, 390, 844).run(BROKEN)
     assert broken and [where for where in broken if where[0] not in "：，、？；。） " and len(where[1]) < 24] == []
@@ -248,28 +227,22 @@ def test_a_chinese_quotation_mark_is_as_wide_as_a_character(browser, html):
     assert browser.run(f"{width}('字“字')") == pytest.approx(3, abs=0.05)
 
 
-@pytest.mark.parametrize("width, height", [(1440, 900), (1024, 768), (390, 844)])
-def test_the_front_page_says_on_one_screen_what_it_is_and_where_to_begin(browser, html, width, height):
-    for edition in ("en", "zh-Hans", "zh-Hant"):
+@pytest.mark.parametrize("edition", ["en", pytest.param("zh-Hans", marks=LONG), pytest.param("zh-Hant", marks=LONG)])
+def test_the_front_page_says_on_one_screen_what_it_is_and_where_to_begin(browser, html, edition):
+    place = "(r => [r.left, r.width, r.top, r.bottom])(document.querySelector('{}').getBoundingClientRect())"
+    size = "parseFloat(getComputedStyle(document.querySelector('#sec-able li {}')).fontSize)"
+    for width, height in ((1440, 900), (1024, 768), (390, 844), (2560, 900)):
         seen(browser, html, f"{edition}/index", width, height)
-        inside = f"""(r => r.width > 0 && r.top >= 0 && r.bottom <= {height})(
-            document.querySelector('{{}}').getBoundingClientRect())"""
-        for what in ("h1", "h1 + p", ".begin a", ".languages", *(["#sec-index svg"] if width > 1000 else [])):
-            assert browser.run(inside.format(what)), (edition, what)
-        chapters = browser.run("[...document.querySelectorAll('#sec-able li a')].map(a => a.getAttribute('href'))")
-        assert [c[:4] for c in chapters] == [f"ch{n:02}" for n in range(1, len(chapters) + 1)] and len(chapters) > 15
-
-
-@pytest.mark.parametrize("width", [1440, 2560, 390])
-def test_the_front_page_stands_in_the_middle_with_a_search_and_titles_larger_than_what_is_said_of_them(
-    browser, html, width
-):
-    for edition in ("en", "zh-Hant"):
-        seen(browser, html, f"{edition}/index", width)
-        sides = "(r => [r.left, document.documentElement.clientWidth - r.right])"
-        place = browser.run(f"{sides}(document.querySelector('#sec-index').getBoundingClientRect())")
-        assert abs(place[0] - place[1]) < 2, place
-        size = "parseFloat(getComputedStyle(document.querySelector('#sec-able li {}')).fontSize)"
+        picture = ["#sec-index svg"] if width > 1000 else []
+        for what in ("h1", "h1 + p", ".begin a", ".languages", *picture) if width < 2000 else ():
+            _, wide, top, bottom = browser.run(place.format(what))
+            assert wide > 0 and top >= 0 and bottom <= height, (width, what)
+        # It stands in the middle, with titles larger than what is said of them, and a search.
+        left, wide, *_ = browser.run(place.format("#sec-index"))
+        if width != 1024:
+            assert abs(left - (browser.run("document.documentElement.clientWidth") - left - wide)) < 2
         assert browser.run(size.format("a")) > browser.run(size.format("p:last-child"))
         browser.click(".switches .search-button__button")
         assert browser.run("document.getElementById('search').open")
+    chapters = browser.run("[...document.querySelectorAll('#sec-able li a')].map(a => a.getAttribute('href'))")
+    assert [c[:4] for c in chapters] == [f"ch{n:02}" for n in range(1, len(chapters) + 1)] and len(chapters) > 15

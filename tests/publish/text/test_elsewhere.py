@@ -51,16 +51,13 @@ def test_a_row_is_in_the_table_of_its_chapter_with_its_source(tmp_path):
     assert "\n| 切开 | `DDP` [（文档）](https://pytorch.example/ddp) |\n" in chinese
 
 
-def test_a_world_without_a_word_of_its_own_has_a_dash_or_no_column(tmp_path):
+def test_a_world_without_a_word_of_its_own_has_a_dash_or_no_column_and_a_paper_is_called_so(tmp_path):
     other = ROW.replace("torch.", "megatron.").replace("DDP", "ZeRO")
-    text = filled(book(tmp_path, ROW + other), "en", LESSON)
+    text = filled(book(tmp_path / "worlds", ROW + other), "en", LESSON)
     assert "| Here | PyTorch, NCCL | Megatron, DeepSpeed |\n|---|---|---|\n" in text
     assert "/ddp) | — |\n| split | — | `ZeRO` [" in text
-
-
-def test_a_paper_has_a_column_and_its_link_says_what_it_is(tmp_path):
     other = ROW.replace("\ntorch.", "\npaper.").replace("https://pytorch.example/ddp", "https://arxiv.org/abs/1")
-    text = filled(book(tmp_path, other), "en", LESSON)
+    text = filled(book(tmp_path / "papers", other), "en", LESSON)
     assert "| Here | Papers |\n|---|---|\n| split | `DDP` [(paper)](https://arxiv.org/abs/1) |" in text
 
 
@@ -90,21 +87,16 @@ def test_what_a_row_lacks_is_named(tmp_path, old, new, sentence):
     assert told.startswith(f"lessons/{LESSON}/chapter.toml: [[elsewhere]] 1: {sentence}")
 
 
-def test_a_page_without_a_place_for_the_table_is_named(tmp_path):
+def test_a_page_without_a_place_for_the_table_is_named_and_another_word_makes_it_stale(tmp_path):
     folder = book(tmp_path)
-    (folder / "book/en" / f"{LESSON}.md").write_text("(sec-small)=\n# Small\n", "utf-8")
-    with pytest.raises(
-        ValueError, match="^what others call its things needs a line «% elsewhere» and a line «% end else"
-    ):
-        filled(folder, "en", LESSON)
-
-
-def test_another_word_makes_its_page_stale_and_says_so(tmp_path):
-    folder = book(tmp_path)
-    toc = folder / "_toc.yml"
-    toc.write_text(toc.read_text() + "  - chapters:\n      # chapters of part 1\n      # end chapters\n")
+    with (folder / "_toc.yml").open("a") as toc:
+        toc.write("  - chapters:\n      # chapters of part 1\n      # end chapters\n")
     told = [sentence for path, (_, sentence) in sync.check(folder).stale.items() if path.stem == LESSON]
     assert told and f"{LESSON}.md: what others call its things is not what lessons/*/chapter.toml say" in told[0]
+    (folder / "book/en" / f"{LESSON}.md").write_text("(sec-small)=\n# Small\n", "utf-8")
+    needs = "^what others call its things needs a line «% elsewhere» and a line «% end else"
+    with pytest.raises(ValueError, match=needs):
+        filled(folder, "en", LESSON)
 
 
 def test_a_caption_of_a_cell_that_is_not_there_is_named(tmp_path):

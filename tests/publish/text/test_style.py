@@ -1,7 +1,5 @@
 """How the Chinese reads, where a machine can see it: what is told, and with page, line and sentence."""
 
-import pytest
-
 from publish.page import ROOT
 from publish.text import style
 from publish.text.chinese_texts import sentences, texts
@@ -11,46 +9,45 @@ def told(text: str) -> list[str]:
     return [found.kind for found in style.in_text("page.md", text)]
 
 
-@pytest.mark.parametrize(
-    ("kind", "wrong", "right"),
-    [
-        ("和 as a sum", "JAX 问你和应该放在哪里。", "JAX 问你：求和结果应该放在哪里。"),
-        ("和 as a sum", "前两个和在设备 06 上。", "前两个列和在设备 06 上。"),
-        ("和 as a sum", "现在每个设备有一个和，没有副本。", "4 个数的和，各设备都求过和，再求一次和。"),
-        ("和 as a sum", "每个和都只有四分之一。", "每个部分和都只有四分之一，行和列都切开。"),
-        ("counted from zero", "第 0 段在设备 0 上。", "下标为 0 的那一段在设备 0 上，第 0 维切开。"),
-        ("quantity in words", "三十二个数共 128 字节。", "32 个数共 128 字节。"),
-        ("quantity in words", "这里有八个设备。", "这里有 8 个设备，分成两组，写法有四种，选项有四个。"),
-        ("quantity in words", "每个进程四个设备。", "每个进程 4 个设备，四个选项都写上。"),
-        ("quantity in words", "等了五分钟。", "等了 5 分钟，十分顺利。"),
-        ("上路", "上路的只有部分和。", "真正要传的只有部分和。"),
-        ("打招呼", "和编译器打个招呼。", "给编译器加约束。SIGKILL 不打招呼。"),
-        ("quantity in words", "第一条、第五条都是五条命令。", "第一条、第五条都是命令，一共 5 条。"),
-        ("轴 of an array", "沿第 0 轴堆叠。", "沿第 0 维堆叠，沿 `x` 轴切开。"),
-        ("轴 of an array", "沿第 {axis} 轴的顺序不对。", "沿第 {axis} 维的顺序不对。"),
-        ("a program that is asked", "JAX 就会去问元数据服务器。", "JAX 就会查询元数据服务器，请问问题在哪里。"),
-        ("nothing said", "什么都不说，就创建在默认设备上。", "什么都不指定，就创建在默认设备上。"),
-        ("recorded as on tape", "这是事先录下的一次运行。", "这是事先记录的一次运行，录制 profile 另说。"),
-        ("a check that objects", "类型检查不会反对。", "类型检查查不出来。"),
-        ("one word for one thing", "损失一个比特也不差。", "损失逐位相同，速度是 10 Gbit/s。"),
-        ("everywhere", "名称处处相同。", "名称在每个进程里都相同。"),
-        ("half-width quotes", '他说 "错了" 就走。', '他说“错了”就走，`"错了"` 是代码。'),
-        ("half-width quotes", "他说「错了」。", '轴名是 "x" 和 "y"两个。'),
-        ("捐献", "把内存捐献出去。", "把内存捐赠出去。"),
-        ("大 N 倍", "结果会大 8 倍。", "结果是正确值的 8 倍。"),
-        ("大 N 倍", "矩阵大了 1,024 倍。", "矩阵是原来的 1,024 倍，快 10 倍。"),
-        ("a sentence in brackets", "两者不同。（见第 3 章。）", "两者不同（见第 3 章）。请看“哪里？”一节。"),
-        ("上传 along an axis", "每个轴上传了多少字节？", "沿每个轴传了多少字节？请把笔记本上传到 Colab。"),
-        ("第一维", "沿第一维切开。", "沿下标为 0 的维切开，第一，维数不变。"),
-        ("谁 for a process", "这里没有谁是总指挥。", "这里没有哪个进程是总指挥。谁决定布局？"),
-        ("谁 for a process", "每个设备都在等，谁也不能继续。", "每个设备都在等，都不能继续。写给谁看？"),
-        ("谁 for a process", "流水线里谁等谁？", "流水线里哪个阶段等哪个阶段？"),
-        ("a program that is asked", "这个程序问自己在哪里。", "这个程序打印自己在哪里。先想一想。"),
-    ],
-)
-def test_a_sentence_that_should_be_written_otherwise_is_told(kind, wrong, right):
-    assert told(wrong) == [kind]
-    assert told(right) == []
+SENTENCES = [  # the rule, what it tells, and what it does not
+    ("和 as a sum", "JAX 问你和应该放在哪里。", "JAX 问你：求和结果应该放在哪里。"),
+    ("和 as a sum", "前两个和在设备 06 上。", "前两个列和在设备 06 上。"),
+    ("和 as a sum", "现在每个设备有一个和，没有副本。", "4 个数的和，各设备都求过和，再求一次和。"),
+    ("和 as a sum", "每个和都只有四分之一。", "每个部分和都只有四分之一，行和列都切开。"),
+    ("counted from zero", "第 0 段在设备 0 上。", "下标为 0 的那一段在设备 0 上，第 0 维切开。"),
+    ("quantity in words", "三十二个数共 128 字节。", "32 个数共 128 字节。"),
+    ("quantity in words", "这里有八个设备。", "这里有 8 个设备，分成两组，写法有四种，选项有四个。"),
+    ("quantity in words", "每个进程四个设备。", "每个进程 4 个设备，四个选项都写上。"),
+    ("quantity in words", "等了五分钟。", "等了 5 分钟，十分顺利。"),
+    ("上路", "上路的只有部分和。", "真正要传的只有部分和。"),
+    ("打招呼", "和编译器打个招呼。", "给编译器加约束。SIGKILL 不打招呼。"),
+    ("quantity in words", "第一条、第五条都是五条命令。", "第一条、第五条都是命令，一共 5 条。"),
+    ("轴 of an array", "沿第 0 轴堆叠。", "沿第 0 维堆叠，沿 `x` 轴切开。"),
+    ("轴 of an array", "沿第 {axis} 轴的顺序不对。", "沿第 {axis} 维的顺序不对。"),
+    ("a program that is asked", "JAX 就会去问元数据服务器。", "JAX 就会查询元数据服务器，请问问题在哪里。"),
+    ("nothing said", "什么都不说，就创建在默认设备上。", "什么都不指定，就创建在默认设备上。"),
+    ("recorded as on tape", "这是事先录下的一次运行。", "这是事先记录的一次运行，录制 profile 另说。"),
+    ("a check that objects", "类型检查不会反对。", "类型检查查不出来。"),
+    ("one word for one thing", "损失一个比特也不差。", "损失逐位相同，速度是 10 Gbit/s。"),
+    ("everywhere", "名称处处相同。", "名称在每个进程里都相同。"),
+    ("half-width quotes", '他说 "错了" 就走。', '他说“错了”就走，`"错了"` 是代码。'),
+    ("half-width quotes", "他说「错了」。", '轴名是 "x" 和 "y"两个。'),
+    ("捐献", "把内存捐献出去。", "把内存捐赠出去。"),
+    ("大 N 倍", "结果会大 8 倍。", "结果是正确值的 8 倍。"),
+    ("大 N 倍", "矩阵大了 1,024 倍。", "矩阵是原来的 1,024 倍，快 10 倍。"),
+    ("a sentence in brackets", "两者不同。（见第 3 章。）", "两者不同（见第 3 章）。请看“哪里？”一节。"),
+    ("上传 along an axis", "每个轴上传了多少字节？", "沿每个轴传了多少字节？请把笔记本上传到 Colab。"),
+    ("第一维", "沿第一维切开。", "沿下标为 0 的维切开，第一，维数不变。"),
+    ("谁 for a process", "这里没有谁是总指挥。", "这里没有哪个进程是总指挥。谁决定布局？"),
+    ("谁 for a process", "每个设备都在等，谁也不能继续。", "每个设备都在等，都不能继续。写给谁看？"),
+    ("谁 for a process", "流水线里谁等谁？", "流水线里哪个阶段等哪个阶段？"),
+    ("a program that is asked", "这个程序问自己在哪里。", "这个程序打印自己在哪里。先想一想。"),
+]
+
+
+def test_a_sentence_that_should_be_written_otherwise_is_told():
+    for kind, wrong, right in SENTENCES:
+        assert told(wrong) == [kind] and told(right) == [], (wrong, right)
 
 
 def test_page_line_and_sentence_are_named_and_code_is_no_prose():
@@ -58,8 +55,7 @@ def test_page_line_and_sentence_are_named_and_code_is_no_prose():
     (found,) = style.in_text("book/zh-Hans/page.md", text)
     assert str(found).startswith("book/zh-Hans/page.md:4: counted from zero: «第 0 段在这里。»; say 下标为 0 的")
 
-
-def test_a_table_is_read_cell_by_cell():
+    # A table is read cell by cell.
     (found,) = style.in_text("README.md", "| 文件 | 用途 |\n| --- | --- |\n| `a.py` | 第 0 段在这里 |\n")
     assert str(found).startswith("README.md:3: counted from zero: «第 0 段在这里»")
 
@@ -118,12 +114,8 @@ def test_the_command_says_where_and_counts(capsys, monkeypatch):
     head, page, total = capsys.readouterr().out.splitlines()
     assert first == "book/zh-Hans/ch01.md:3: 上路: «上路了。»; say 发送"
     row = dict(zip(head.split("\t"), page.split("\t"), strict=True))
-    assert (row["where"], row["characters"], row["colons per 1,000"], row["上路"]) == (
-        "book/zh-Hans/ch01.md",
-        "2000",
-        "2.0",
-        "1",
-    )
+    said = [row[name] for name in ("where", "characters", "colons per 1,000", "上路")]
+    assert said == ["book/zh-Hans/ch01.md", "2000", "2.0", "1"]
     assert total.startswith("all\t2000\t")
     assert style.main(["book/zh-Hans/ch02"]) == 0
 
@@ -150,9 +142,3 @@ def test_pages_and_messages_are_read_each_for_its_kind(tmp_path):
         ("grader/messages.toml", "上路"),
     }
     assert list(measures) == ["book/zh-Hans/ch01_one.md"]
-
-
-def test_the_pages_and_messages_of_this_book_read_so():
-    found, measures = style.check(ROOT)
-    assert len(measures) > 16
-    assert [str(one) for one in found] == [], "\n".join(map(str, found))
