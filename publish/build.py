@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 
-from publish import addresses, files, package, progress_line, sync
+from publish import addresses, files, kept, package, progress_line, sync
 from publish.editions import write_editions
 from publish.outputs import recordings
 from publish.outputs.execute import Executed, chapter, measures, waiting
@@ -54,6 +54,7 @@ def make(build: Path, editions: list[str], fresh: bool = False) -> int:
     """
     start = time.monotonic()
     progress_line.step("comparing the pages with the lessons")
+    kept.load(build / "kept")
     found = sync.check()
     found.stale.pop(ROOT / addresses.LIST, None)  # for `make sync`, and on no page
     for line in [*found.problems, *(f"{words}: run `make sync`" for _, words in found.stale.values())]:
@@ -81,6 +82,7 @@ def make(build: Path, editions: list[str], fresh: bool = False) -> int:
         progress_line.done(f"packages built: {', '.join(package.filenames())}")
     source_links.write_environment(build / "html", source_links.repository())
     walls = write_editions(build, editions, executed)
+    kept.save(build / "kept")
     first = editions[0]
     cells = " · ".join(f"{e} {ran if e == first else 0}" for e in editions)
     progress_line.done(f"cells executed by edition: {cells}")

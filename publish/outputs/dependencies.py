@@ -14,6 +14,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+from publish.kept import kept
 from publish.page import Page
 
 SAID = ("lessons", "solutions")
@@ -46,7 +47,7 @@ def reached_from(files: list[Path], lesson: Path, root: Path, rooms: tuple[str, 
             continue
         found.add(path)
         if path.suffix == ".py":
-            todo += _named(_mentioned_in(path, path.stat().st_mtime_ns), path.parent, lesson, root, rooms)
+            todo += _named(_mentioned(path.read_text("utf-8", "replace")), path.parent, lesson, root, rooms)
     return sorted(found)
 
 
@@ -65,11 +66,6 @@ def _code(body: str) -> str:
     return body.partition("\n")[2] if body.startswith("%%") else body
 
 
-@functools.cache
-def _mentioned_in(path: Path, _changed: int) -> Mentioned:
-    return _mentioned(path.read_text("utf-8", "replace"))
-
-
 def _tree(code: str) -> ast.Module | None:
     """None for what is no Python: it will fail when it is executed, and say so better."""
     try:
@@ -79,6 +75,7 @@ def _tree(code: str) -> ast.Module | None:
         return None
 
 
+@kept
 def _mentioned(code: str) -> Mentioned:
     modules, strings = set(), set()
     for node in ast.walk(_tree(code) or ast.Module([], [])):

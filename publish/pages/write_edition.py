@@ -1,8 +1,10 @@
-"""python -m publish.pages.write_edition EDITION FOLDER PARENT [--only-changed]: let Jupyter Book write an edition.
+"""python -m publish.pages.write_edition EDITION FOLDER PARENT [--only-changed] [--later]: let Jupyter Book write one.
 
 One process per edition, because Sphinx's message catalogues belong to the whole process; it ends with process PARENT.
+Said to be --later, it leaves the processor to the edition that came first.
 """
 
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -39,4 +41,5 @@ def write(edition: str, build: Path, only_changed: bool = False) -> int:
 
 if __name__ == "__main__":
     die_with_parent(int(sys.argv[3]))
-    sys.exit(write(sys.argv[1], Path(sys.argv[2]), sys.argv[4:] == ["--only-changed"]))
+    os.nice(5 if "--later" in sys.argv else 0)
+    sys.exit(write(sys.argv[1], Path(sys.argv[2]), "--only-changed" in sys.argv))
