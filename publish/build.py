@@ -5,6 +5,7 @@ Outputs are taken as recorded in book/outputs where they fit, and executed, once
 
 import argparse
 import functools
+import gc
 import sys
 import time
 from collections.abc import Callable
@@ -53,6 +54,7 @@ def make(build: Path, editions: list[str], fresh: bool = False) -> int:
     OSError, ValueError or RuntimeError where the pages cannot be written.
     """
     start = time.monotonic()
+    gc.set_threshold(50_000, 20, 20)  # as in write_edition.py
     progress_line.step("comparing the pages with the lessons")
     kept.load(build / "kept")
     found = sync.check()

@@ -31,17 +31,18 @@ def kept(function: F) -> F:
     return asked  # type: ignore[return-value]
 
 
-def load(path: Path) -> None:
+def load(*paths: Path) -> None:
     """Begin with what `save` wrote there; with nothing, where it is of other code or is damaged."""
     _before.clear()
-    with contextlib.suppress(Exception):  # pickle raises what it likes
-        of, found = pickle.loads(path.read_bytes())
-        _before.update(found if of == _of() else {})
+    for path in paths:
+        with contextlib.suppress(Exception):  # pickle raises what it likes
+            of, found = pickle.loads(path.read_bytes())
+            _before.update(found if of == _of() else {})
 
 
 def save(path: Path) -> None:
     """Keep what was asked for. A disk that is full, or not ours, keeps nothing."""
-    if _now.keys() == _before.keys():
+    if _now.keys() <= _before.keys():
         return
     whole = path.with_name(f".{path.name}.{os.getpid()}")
     with contextlib.suppress(OSError):
