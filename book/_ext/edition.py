@@ -151,16 +151,21 @@ _trees: dict[str, str] = {}  # of an edition, with no page marked
 def list_of_pages(outdir: str, page: str, make: Callable[..., object]) -> str:
     """The list of all pages as it stands on this one, where it is marked and leads nowhere.
 
-    The theme would make it anew for every page, of all the titles: a tenth of the time that an edition takes.
+    The theme (pydata-sphinx-theme 0.17) would make it anew for every page, of all the titles: a tenth of the time that
+    an edition takes. Where it writes something else than we know, it does.
     """
-    if outdir not in _trees:
-        made = str(make(kind="sidebar", show_nav_level=1, **TREE))
-        _trees[outdir] = made.replace(_MARKED, _PLAIN.format(page)).replace('<ul class="current nav', '<ul class="nav')
-    before, found, after = _trees[outdir].partition(_PLAIN.format(page))
-    if not found:  # the front page, and those that Sphinx adds
-        return before
-    above, part, items = before.rpartition('<ul class="nav')
-    return f'{above}<ul class="current nav{items}{_MARKED}{after}' if part else before + _MARKED + after
+    if outdir in _trees:
+        before, found, after = _trees[outdir].partition(_PLAIN.format(page))
+        if found:
+            above, _, items = before.rpartition('<ul class="nav')
+            return f'{above}<ul class="current nav{items}{_MARKED}{after}'
+        if f'href="{page}.html"' not in before:  # the front page, and those that Sphinx adds
+            return before
+    made = str(make(kind="sidebar", show_nav_level=1, **TREE))
+    plain = made.replace(_MARKED, _PLAIN.format(page)).replace('<ul class="current nav', '<ul class="nav')
+    if not re.search(r'class="[^"]*\bcurrent\b', plain):
+        _trees[outdir] = plain
+    return made
 
 
 def page_context(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
