@@ -13,7 +13,7 @@ CHOSEN = not long and not mutants and not rarely
 
 # FRESH=1 executes every cell here; otherwise what book/outputs/ has for the cells as they are is taken from there.
 book: env  ## write _build/html/{en,zh-Hans,zh-Hant}/
-	@$(BIN)/python -m publish.build $(if $(FRESH),--fresh) $(EDITIONS)
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m publish.build $(if $(FRESH),--fresh) $(EDITIONS)
 
 pdf epub zip: book  ## the book to take along, in _build/: PDF (with Chromium), EPUB, the site as one zip; EDITIONS=en
 	@$(BIN)/python -m publish.print $@ $(EDITIONS)

@@ -5,13 +5,14 @@ Outputs are taken as recorded in book/outputs where they fit, and executed, once
 
 import argparse
 import functools
+import gc
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 
-from publish import addresses, files, package, progress_line, sync
+from publish import addresses, files, kept, package, progress_line, sync
 from publish.editions import write_editions
 from publish.outputs import recordings
 from publish.outputs.execute import Executed, chapter, measures, waiting
@@ -53,7 +54,9 @@ def make(build: Path, editions: list[str], fresh: bool = False) -> int:
     OSError, ValueError or RuntimeError where the pages cannot be written.
     """
     start = time.monotonic()
+    gc.set_threshold(50_000, 20, 20)  # as in write_edition.py
     progress_line.step("comparing the pages with the lessons")
+    kept.load(build / "kept")
     found = sync.check()
     found.stale.pop(ROOT / addresses.LIST, None)  # for `make sync`, and on no page
     for line in [*found.problems, *(f"{words}: run `make sync`" for _, words in found.stale.values())]:
@@ -81,6 +84,7 @@ def make(build: Path, editions: list[str], fresh: bool = False) -> int:
         progress_line.done(f"packages built: {', '.join(package.filenames())}")
     source_links.write_environment(build / "html", source_links.repository())
     walls = write_editions(build, editions, executed)
+    kept.save(build / "kept")
     first = editions[0]
     cells = " · ".join(f"{e} {ran if e == first else 0}" for e in editions)
     progress_line.done(f"cells executed by edition: {cells}")

@@ -28,18 +28,19 @@ from publish.reference import fill as reference
 def write_editions(build: Path, editions: list[str], executed: dict[str, Executed]) -> dict[str, float]:
     """Write the editions that have changed. Returns each one's seconds (0: unchanged).
 
-    Each in a process of its own (see write_edition.py), two at a time. RuntimeError with the warnings of an edition
-    that cannot be written.
+    Each in a process of its own (see write_edition.py), all at once; the first, which somebody waits for, goes before
+    the others. RuntimeError with the warnings of an edition that cannot be written.
     """
     walls = dict.fromkeys(editions, 0.0)
-    with ThreadPoolExecutor(max_workers=2) as pool:
+    with ThreadPoolExecutor(max_workers=len(EDITIONS)) as pool:
         writing: list[Future[None]] = []
         for edition in editions:
             progress_line.step(f"{edition}: preparing pages")
             prepared, done = prepare(build, edition, executed), build / "html" / edition / ".stamp"
             if (before := files.read(done).split()) != [prepared.stamp, prepared.names]:
                 done.unlink(missing_ok=True)
-                writing.append(pool.submit(_write_edition, build, edition, prepared, before, walls))
+                later = bool(writing)
+                writing.append(pool.submit(_write_edition, build, edition, prepared, before, walls, later))
         try:
             for one in writing:
                 one.result()
@@ -50,21 +51,23 @@ def write_editions(build: Path, editions: list[str], executed: dict[str, Execute
     return walls
 
 
-def _write_edition(build: Path, edition: str, prepared: "Prepared", before: list[str], walls: dict[str, float]) -> None:
+def _write_edition(
+    build: Path, edition: str, prepared: "Prepared", before: list[str], walls: dict[str, float], later: bool
+) -> None:
     begin = time.monotonic()
-    _write_pages(build, edition, only_changed=before[1:] == [prepared.names])
+    _write_pages(build, edition, before[1:] == [prepared.names], later)
     files.write(build / "html" / edition / ".stamp", f"{prepared.stamp} {prepared.names}")
     walls[edition] = time.monotonic() - begin
     progress_line.done(f"{edition}: pages written in {walls[edition]:.1f} s")
 
 
-def _write_pages(build: Path, edition: str, only_changed: bool) -> None:
+def _write_pages(build: Path, edition: str, only_changed: bool, later: bool) -> None:
     """Let Sphinx write the pages; once more, all and from nothing, where what it keeps seems to be damaged.
 
     OSError for a full disk and the like, RuntimeError with Sphinx's warnings.
     """
     for tries in (1, 2):
-        fine, text = _sphinx(build, edition, only_changed and tries == 1)
+        fine, text = _sphinx(build, edition, only_changed and tries == 1, later)
         if fine:
             return
         shutil.rmtree(build / "doctrees" / edition, ignore_errors=True)  # it would not warn of the same twice
@@ -77,10 +80,10 @@ def _write_pages(build: Path, edition: str, only_changed: bool) -> None:
             raise RuntimeError(f"{edition}: the pages could not be written:\n{lines}")
 
 
-def _sphinx(build: Path, edition: str, only_changed: bool) -> tuple[bool, str]:
+def _sphinx(build: Path, edition: str, only_changed: bool, later: bool) -> tuple[bool, str]:
     """Whether it wrote the pages, and what it said."""
     command = [sys.executable, "-m", "publish.pages.write_edition", edition, str(build), str(os.getpid())]
-    command += ["--only-changed"] if only_changed else []
+    command += ["--only-changed"] * only_changed + ["--later"] * later
     quiet = {**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONUNBUFFERED": "1"}  # of Sphinx's own extensions
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT, env=quiet) as process:
         try:

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import jupytext
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.colon_fence import colon_fence_plugin
@@ -18,6 +17,7 @@ from mdit_py_plugins.front_matter import front_matter_plugin
 
 from grader.exercise import chapters
 from grader.exercise.chapters import WRITTEN, Chapter
+from publish.kept import kept
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -86,7 +86,7 @@ def read_page(path: Path, root: Path = ROOT) -> Page:
     return _page(path, path.read_text("utf-8"), show(path, root))
 
 
-@functools.cache  # a build asks for each page of each edition, and for the English one once more
+@kept  # a build asks for each page of each edition, and for the English one once more
 def _page(path: Path, text: str, name: str) -> Page:
     lines = text.split("\n")
     page = Page(path, text, lines, [], [], [], [])
@@ -112,10 +112,16 @@ def _open_code(tokens: list[Token], at: int = 0) -> Iterator[int]:
         first = at + (token.map or (0,))[0]
         if token.type == "colon_fence":
             yield from _open_code(_MARKDOWN.parse(token.content), first + 1)
-        elif token.type == "inline" and "`" in token.content:
+        elif token.type == "inline" and not _closed(token.content):
             found = _INLINE.parseInline(token.content)[0].children or []
             if any("`" in child.content for child in found if child.type == "text"):
                 yield first
+
+
+def _closed(text: str) -> bool:
+    """Whether it is plain that each run of backticks is closed by the next; a parser decides the rest, slowly."""
+    runs = re.findall("`+", text)
+    return runs[::2] == runs[1::2] and "\\`" not in text
 
 
 def _cell(token: Token, page: Page, name: str) -> Cell:
@@ -162,8 +168,10 @@ def demo_cells(demo: Path) -> dict[str, str]:
     return _cells(demo, demo.read_text("utf-8"))
 
 
-@functools.cache  # both languages have the same
+@kept  # both languages have the same
 def _cells(demo: Path, text: str) -> dict[str, str]:
+    import jupytext  # 0.3 s, and what it gave is kept
+
     cells: dict[str, str] = {}
     above = f"\n{text}".partition("\n# %%")[0]
     # pyrefly: ignore[missing-attribute]

@@ -5,6 +5,7 @@ Language and strings, section ids that all editions share, MathML, and no file t
 
 import re
 import sys
+from collections.abc import Callable
 from gettext import NullTranslations
 from pathlib import Path
 
@@ -88,6 +89,20 @@ class OurWords(NullTranslations):
         return self.ours.get(message) or super().gettext(message)
 
 
+def one_formatter(app: Sphinx) -> None:
+    """Pygments makes a style sheet for each formatter, and Sphinx a formatter for each listing: these share one."""
+    if highlighter := getattr(app.builder, "highlighter", None):
+        make, made = highlighter.get_formatter, {}
+
+        def get_formatter(**options):
+            key = repr(options)
+            if key not in made:
+                made[key] = make(**options)
+            return made[key]
+
+        highlighter.get_formatter = get_formatter
+
+
 def translate_theme(app: Sphinx, config) -> None:
     """Put `OurWords` where Sphinx looks for a translation."""
     where = ("general", "sphinx")
@@ -127,6 +142,32 @@ def numbered(html: str, page: str) -> str:
     return re.sub(r'(<a class="(?:current )?reference internal" href="([^"]*)">)', number, html)
 
 
+TREE = {"startdepth": 0, "maxdepth": 1, "collapse": False, "includehidden": True, "titles_only": True}
+_MARKED = 'class="toctree-l1 current active"><a class="current reference internal" href="#">'
+_PLAIN = 'class="toctree-l1"><a class="reference internal" href="{}.html">'
+_trees: dict[str, str] = {}  # of an edition, with no page marked
+
+
+def list_of_pages(outdir: str, page: str, make: Callable[..., object]) -> str:
+    """The list of all pages as it stands on this one, where it is marked and leads nowhere.
+
+    The theme (pydata-sphinx-theme 0.17) would make it anew for every page, of all the titles: a tenth of the time that
+    an edition takes. Where it writes something else than we know, it does.
+    """
+    if outdir in _trees:
+        before, found, after = _trees[outdir].partition(_PLAIN.format(page))
+        if found:
+            above, _, items = before.rpartition('<ul class="nav')
+            return f'{above}<ul class="current nav{items}{_MARKED}{after}'
+        if f'href="{page}.html"' not in before:  # the front page, and those that Sphinx adds
+            return before
+    made = str(make(kind="sidebar", show_nav_level=1, **TREE))
+    plain = made.replace(_MARKED, _PLAIN.format(page)).replace('<ul class="current nav', '<ul class="nav')
+    if not re.search(r'class="[^"]*\bcurrent\b', plain):
+        _trees[outdir] = plain
+    return made
+
+
 def page_context(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
     edition = edition_of(app)
     if page in reference.PAGES:
@@ -150,7 +191,7 @@ def page_context(app: Sphinx, page: str, template: str, context: dict, doctree: 
     if page == "index":
         app.add_css_file("cover.css", priority=900)  # after book.css
     context["book_version"] = published.version() if built else ""
-    context["numbered"] = lambda html: numbered(str(html), page)
+    context["list_of_pages"] = lambda make: numbered(list_of_pages(str(app.outdir), page, make), page)
     context["notebook"] = (
         f"{context['content_root']}notebooks/{page}.ipynb" if built and doctree is not None and page != "index" else ""
     )
@@ -200,6 +241,7 @@ def setup(app: Sphinx) -> dict:
     app.add_html_math_renderer("mathml", (mathml("inline"), None), (mathml("block"), None))
     app.connect("config-inited", configure, priority=1)
     app.connect("config-inited", translate_theme, priority=2)
+    app.connect("builder-inited", one_formatter)
     app.connect("doctree-read", stable_ids, priority=100)  # before Sphinx collects the contents
     app.connect("doctree-read", translate_captions, priority=900)
     app.connect("html-page-context", page_context)

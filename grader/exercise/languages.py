@@ -2,6 +2,7 @@
 exercise states in one of the two and not in the other."""
 
 import ast
+import functools
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -115,9 +116,12 @@ def _unwritten(root: Path, folder: Path) -> Iterator[tuple[str, str, str]]:
 def _read(path: Path) -> dict[str, Any]:
     """What a TOML file says; nothing where it cannot be read."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return _table(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
+
+
+_table = functools.cache(tomllib.loads)  # asked for once an exercise
 
 
 def _gaps(node: dict[str, Any], keys: list[str]) -> Iterator[list[str]]:

@@ -2,6 +2,7 @@
 Chinese, and the words file what is derived or translated."""
 
 import ast
+import functools
 import inspect
 import re
 from collections.abc import Mapping
@@ -89,8 +90,13 @@ def markdown(text: str, names: list[str]) -> str:
 
 def functions(path: Path) -> dict[str, ast.FunctionDef]:
     """The public top-level functions of a Python file, in order. Raises OSError or SyntaxError."""
-    tree = ast.parse(path.read_text("utf-8"), str(path))
-    return {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")}
+    return {**_public(path.read_text("utf-8"), str(path))}
+
+
+@functools.lru_cache(256)  # asked for several times an exercise
+def _public(text: str, name: str) -> dict[str, ast.FunctionDef]:
+    body = ast.parse(text, name).body
+    return {n.name: n for n in body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")}
 
 
 def nearest(parts: Mapping[str, str], lang: str) -> str:

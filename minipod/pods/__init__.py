@@ -16,13 +16,38 @@ returned, and says so (`minipod.pods.recorded`).
     [{'data': 16, 'model': 1}, {'data': 4, 'model': 4}, {'data': 1, 'model': 16}]
 """
 
-from minipod.pods.absent import Device, devices, mesh
-from minipod.pods.facts import rows
-from minipod.pods.making import compile, layouts, search, warm
-from minipod.pods.plan import Plan
-from minipod.pods.slices import GENERATIONS, Slice, slice_of
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from minipod.pods.absent import Device, devices, mesh
+    from minipod.pods.facts import rows
+    from minipod.pods.making import compile, layouts, search, warm
+    from minipod.pods.plan import Plan
+    from minipod.pods.slices import GENERATIONS, Slice, slice_of
 
 __all__ = [
     "GENERATIONS", "Device", "Plan", "Slice", "compile", "devices", "layouts", "mesh", "rows", "search", "slice_of",
     "warm",
 ]  # fmt: skip
+
+# Imported when asked for: most of them need JAX, which takes a second, and `minipod.choose` computes with slices alone.
+_WHERE = {
+    "absent": ("Device", "devices", "mesh"),
+    "facts": ("rows",),
+    "making": ("compile", "layouts", "search", "warm"),
+    "plan": ("Plan",),
+    "slices": ("GENERATIONS", "Slice", "slice_of"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    where = next((module for module, names in _WHERE.items() if name in (module, *names)), "")
+    if not where:
+        raise AttributeError(f"module 'minipod.pods' has no attribute {name!r}")
+    module = import_module(f"minipod.pods.{where}")
+    return module if name == where else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -14,6 +14,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+from publish.kept import kept
 from publish.page import Page
 
 SAID = ("lessons", "solutions")
@@ -54,7 +55,7 @@ def named_in(path: Path, lesson: Path, root: Path, rooms: tuple[str, ...] = SAID
     """What a program imports, starts or reads by name; nothing for another file."""
     if path.suffix != ".py":
         return []
-    return _named(_mentioned_in(path, path.stat().st_mtime_ns), path.parent, lesson, root, rooms)
+    return _named(_mentioned(path.read_text("utf-8", "replace")), path.parent, lesson, root, rooms)
 
 
 def sums_of(files: set[Path], root: Path) -> dict[str, str]:
@@ -74,12 +75,7 @@ def _code(body: str) -> str:
 
 def strings_in(path: Path) -> frozenset[str]:
     """The short strings of a program; none of another file."""
-    return _mentioned_in(path, path.stat().st_mtime_ns).strings if path.suffix == ".py" else frozenset()
-
-
-@functools.cache
-def _mentioned_in(path: Path, _changed: int) -> Mentioned:
-    return _mentioned(path.read_text("utf-8", "replace"))
+    return _mentioned(path.read_text("utf-8", "replace")).strings if path.suffix == ".py" else frozenset()
 
 
 def _tree(code: str) -> ast.Module | None:
@@ -91,6 +87,7 @@ def _tree(code: str) -> ast.Module | None:
         return None
 
 
+@kept
 def _mentioned(code: str) -> Mentioned:
     modules, strings = set(), set()
     for node in ast.walk(_tree(code) or ast.Module([], [])):

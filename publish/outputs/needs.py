@@ -5,9 +5,6 @@ import os
 import shutil
 from collections.abc import Callable
 
-from minipod import hosts
-from minipod.pods import compiler
-
 
 def lacking(needs: list[str]) -> list[str]:
     """Why what a row needs is not here, a clause each; [] where all of it is."""
@@ -15,6 +12,8 @@ def lacking(needs: list[str]) -> list[str]:
 
 
 def _libtpu() -> str:
+    from minipod.pods import compiler  # which imports JAX: here, for `make book` asks for none of this
+
     packages = " ".join(compiler.missing("tpu"))
     return packages and f"libtpu: `pip install {packages}`"
 
@@ -29,6 +28,8 @@ def _idle() -> str:
 
 
 def _hosts() -> str:
+    from minipod import hosts
+
     why = hosts.why_not(delay=True)
     return why and f"hosts of its own: {why}" or ""
 

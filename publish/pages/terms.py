@@ -7,6 +7,8 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
+from publish.kept import kept
+
 BOOK = Path(__file__).resolve().parents[2] / "book"
 _WIDE = r"[\u2e80-\u9fff\uff00-\uffef\u3000-\u303f“”‘’…—]"
 _ENDS_WIDE = re.compile(_WIDE + r"[*`]*$")
@@ -54,7 +56,7 @@ def exchanged(text: str) -> str:
 
 
 # the same line stands in the words of a lesson and on its page, and is asked for in several steps of a build
-_exchanged_line = functools.cache(exchanged)
+_exchanged_line = kept(exchanged)
 
 
 def traditional(text: str) -> str:

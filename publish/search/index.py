@@ -8,10 +8,12 @@ has and no row of docs. book/_static/search.js reads it.
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from grader.exercise import chapters
 from publish import files, reference
+from publish.kept import kept
 from publish.page import ROOT
 from publish.pages import terms
 from publish.reference import then_and_now
@@ -30,11 +32,12 @@ _NAME = re.compile(r"[A-Za-z_\u3400-\u9fff][\w\u3400-\u9fff]{2,}")
 def write(folder: Path, pages: list[str]) -> None:
     """Write FOLDER/_static/search_index.js from FOLDER/PAGE.html. OSError where that cannot be."""
     texts = {page: (folder / f"{page}.html").read_text("utf-8") for page in pages}
-    found = {page: sections(text) for page, text in texts.items()}
+    found = {page: [*sections(text)] for page, text in texts.items()}
     for page, rows in found.items():
         names = _elsewhere(page)
-        for section in rows:
-            section.inner += names if section.anchor.endswith("-elsewhere") else []
+        for i, section in enumerate(rows):
+            if names and section.anchor.endswith("-elsewhere"):
+                rows[i] = replace(section, inner=[*section.inner, *names])
         if then_and_now.NAMES in (section.anchor for section in rows):
             rows += _old_names(folder.name)
     files.write(
@@ -64,6 +67,7 @@ def others(texts: Iterable[str], docs: list[list[str]]) -> str:
     return " ".join(sorted(set().union(*map(_words, texts)) - known))
 
 
+@kept
 def _words(text: str) -> set[str]:
     han = {run[i : i + 2] for run in _HAN.findall(text) for i in range(len(run) - 1)}
     return han | {word.lower() for word in _LATIN.findall(text)}

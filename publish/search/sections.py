@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from html import unescape
 from html.parser import HTMLParser
 
+from publish.kept import kept
+
 _VOID = {"br", "hr", "img", "input", "link", "meta", "source", "wbr", "col"}
 _SKIPPED = {"script", "style", "svg", "nav", "math"}
 _SPANS = re.compile(r"</?span\b[^>]*>")  # of highlighted code: most of a page's tags, and none of its structure
@@ -27,6 +29,7 @@ class Section:
     code: list[str] = field(default_factory=list)
 
 
+@kept
 def sections(html: str) -> list[Section]:
     """What stands in the article of a page, in its order; text of a subsection belongs to that alone."""
     parser = _Article()

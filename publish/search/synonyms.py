@@ -53,13 +53,17 @@ def regional() -> list[list[str]]:
     simple, pairs = OpenCC("t2s"), dict[str, str]()
     for size in (2, 3, 4):
         counts = Counter(run[i : i + size] for run in runs for i in range(len(run) - size + 1))
-        words = [w for w, n in counts.items() if n >= OFTEN and not any(pair in w for pair in pairs)]
+        words = [word for word, n in counts.items() if n >= OFTEN and pairs.keys().isdisjoint(_parts(word))]
         if not words:  # of a small book
             continue
         text = exchanged("\n".join(words))
         made = zip(words, text.split("\n"), simple.convert(text).split("\n"), strict=True)
         pairs |= {word: theirs for word, theirs, folded in made if folded not in (word, word.translate(_ALONE))}
     return [[word, theirs] for word, theirs in pairs.items()]
+
+
+def _parts(word: str) -> set[str]:
+    return {word[i:j] for i in range(len(word)) for j in range(i + 2, len(word) + 1)}
 
 
 def characters(text: str) -> str:
