@@ -1,11 +1,9 @@
 """`python -m lessons class`: who solved what, by each kind of isolation; bad input; what is left alone."""
 
 import os
-import shutil
 import subprocess
 import sys
 
-import class_submissions
 import pytest
 from checker_runs import project
 from class_runs import KINDS, ROOT, check_class, hand_in, outcomes, right
@@ -23,63 +21,43 @@ def total(x, mesh):
     return undefined
 
 def count_to(n):
-    while True:
-        pass
+    import time
+    time.sleep(1000)
 """
 
 
 @pytest.mark.parametrize("kind", [KINDS[0], *rarely(*KINDS[1:])])
-def test_right_wrong_and_todo_of_three_students_and_one_who_handed_in_nothing(tmp_path, kind):
+def test_right_wrong_and_todo_of_four_students_and_one_who_handed_in_nothing(tmp_path, kind):
     root, folder = project(tmp_path / "project"), tmp_path / "submissions"
     hand_in(folder, "ada", **right(root, "ch90_one", "ch91_pair"))
     hand_in(folder, "<b>bob", ch90_one=WRONG, ch91_pair="def everybody(x):\n    return float(sum(x.tolist()))\n")
     hand_in(folder, "=HYPERLINK(1)", ch90_one=(root / "lessons/ch90_one/exercises.py").read_text())
-    hand_in(folder, "小明")
+    hand_in(folder, "小明", ch90_one="def double(x):\n    return 2 * x  # total\n")
+    hand_in(folder, "nothing")
     done, rows = check_class(folder, root, "--limit", "10", kind=kind)
     assert done.returncode == 0, done.stdout + done.stderr
     assert outcomes(rows["ada"]) == ["right"] * 4
     assert outcomes(rows["<b>bob"]) == ["wrong: squared", "wrong", "hung", "wrong: own"]
     assert outcomes(rows["'=HYPERLINK(1)"]) == ["todo", "todo", "todo", "absent"]
-    assert outcomes(rows["小明"]) == ["absent"] * 4
-    assert "4 students, 4 exercises: 4 of 16 answers right" in done.stdout
+    assert outcomes(rows["小明"]) == ["right", "todo", "todo", "absent"]
+    assert (folder / "小明/ch90_one.py").read_text() == "def double(x):\n    return 2 * x  # total\n"
+    assert outcomes(rows["nothing"]) == ["absent"] * 4
+    assert "5 students, 4 exercises: 5 of 20 answers right" in done.stdout
     page = (tmp_path / "class-report/class.html").read_text(encoding="utf-8")
     assert "<b>bob" not in page and "&lt;b&gt;bob" in page
-    assert "squared" in page and "NameError" in page and "while True" not in done.stdout
+    assert "squared" in page and "NameError" in page and "sleep(1000)" not in done.stdout
     assert ("Nothing was isolated" in page) == (kind == "none")
     assert str(folder) + os.sep not in page.replace(f"{folder} ·", "")
     assert running_with(str(root)) == []
 
 
-@pytest.mark.long
-def test_an_exercise_that_a_submission_lacks_is_todo_and_nothing_is_written(tmp_path):
-    root, folder = project(tmp_path / "project"), tmp_path / "submissions"
-    mine = "def double(x):\n    return 2 * x  # total\n"
-    hand_in(folder, "ada", ch90_one=mine)
-    done, rows = check_class(folder, root)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert outcomes(rows["ada"]) == ["right", "todo", "todo"]  # nobody handed in the other lesson
-    assert (folder / "ada/ch90_one.py").read_text() == mine
-
-
-@pytest.mark.long
-@pytest.mark.rarely  # each chapter's own check judges the same answers, one by one
-def test_a_class_made_up_from_the_books_own_solutions_mistakes_and_blanks(tmp_path):
-    root = tmp_path / "project"
-    for folder in sorted(ROOT.glob("lessons/ch*"))[::3]:  # each third: each chapter's own check judges all of its own
-        shutil.copytree(folder, root / "lessons" / folder.name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(ROOT / "solutions", root / "solutions")
-    written = class_submissions.generate(root, tmp_path / "submissions", students=3, seed=4)
-    done, rows = check_class(tmp_path / "submissions", root, "--lang", "zh-Hans")
-    assert "3 名学生" in done.stdout, done.stdout + done.stderr
-    for student, exercises in written.items():
-        for exercise, what in exercises.items():
-            got = rows[student][exercise].partition(": ")[2] or rows[student][exercise]
-            assert got == what.removeprefix(f"{exercise.partition('.')[2]}__"), (student, exercise)
-
-
-@pytest.mark.parametrize(
-    "options, words",
-    [
+def test_bad_input_is_answered_by_one_sentence(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LC_ALL", "C")
+    hand_in(tmp_path / "class", "ada")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("")
+    for options, words in [
         (["nowhere"], "there is no such folder"),
         (["file"], "is a file"),
         (["empty"], "holds no student's folder"),
@@ -92,17 +70,10 @@ def test_a_class_made_up_from_the_books_own_solutions_mistakes_and_blanks(tmp_pa
         (["class", "--memory", "nan"], "a number above 0"),
         (["class", "--jobs", "1.5"], "a number above 0"),
         (["class", "--seed", "-1"], "a whole number"),
-    ],
-)
-def test_bad_input_is_answered_by_one_sentence(tmp_path, monkeypatch, capsys, options, words):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("LC_ALL", "C")
-    hand_in(tmp_path / "class", "ada")
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "file").write_text("")
-    assert main(options) == 2
-    said = capsys.readouterr()
-    assert words in said.err and said.err.count("\n") == 1 and said.out == ""
+    ]:
+        assert main(options) == 2
+        said = capsys.readouterr()
+        assert words in said.err and said.err.count("\n") == 1 and said.out == ""
 
 
 def test_what_is_not_an_answers_file_is_named_and_never_followed(tmp_path):

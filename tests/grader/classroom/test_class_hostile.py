@@ -4,12 +4,10 @@ import platform
 import re
 import subprocess
 import sys
-import time
 from collections import deque
 
 import pytest
-from checker_runs import project
-from class_runs import KINDS, check_class, hand_in, outcomes, right
+from class_runs import KINDS, check_class, hand_in, outcomes, right, with_honest
 from seldom import rarely
 from still_running import running_with
 
@@ -86,6 +84,11 @@ def double(x):
         except OSError:
             pass
     try:
+        os.memfd_create("x")  # no memory that is not counted
+        return None
+    except OSError:
+        pass
+    try:
         socket.create_connection(("192.0.2.1", 80), timeout=1)
         return None
     except TimeoutError:
@@ -101,30 +104,22 @@ def double(x):
 @pytest.mark.parametrize("kind", ISOLATED)
 def test_in_a_sandbox_nobody_reads_changes_or_stops_anything(tmp_path, monkeypatch, kind):
     monkeypatch.setenv("SECRET", "token")
-    root, folder = project(tmp_path / "project"), tmp_path / "submissions"
+    root, folder = with_honest(tmp_path, honest="", bomb=BOMB, fill=FILL, kill=KILL, exit=EXIT, loop=LOOP, print=PRINT)
     honest = right(root, "ch90_one")["ch90_one"]
-    hand_in(folder, "honest", ch90_one=honest)
     other = root / "lessons/ch90_one/others/right_a.py"
     other.parent.mkdir()
     other.write_text(honest)
     secrets = [folder / "honest/ch90_one.py", root / "solutions/ch90_one.py", root / "lessons/ch90_one/mistakes.py"]
-    secrets += [other]
-    secrets += ["../honest/ch90_one.py", "/etc/shadow", tmp_path / "class-report/class.csv"]
+    secrets += [other, "../honest/ch90_one.py", "/etc/shadow", tmp_path / "class-report/class.csv"]
     targets = [root / "lessons/ch90_one/test_exercises.py", root / "lessons/new.py", isolation.__file__]
     targets += [tmp_path / "class-report/class.html", folder / "honest/ch90_one.py", "/usr/new", "/new"]
-    hostile = {"spy": spy(secrets, targets), "bomb": BOMB, "fill": FILL, "kill": KILL}
-    hostile |= {"exit": EXIT, "loop": LOOP, "print": PRINT}
-    for name, text in hostile.items():
-        hand_in(folder, name, ch90_one=f"{honest}\n{text}")
+    hand_in(folder, "spy", ch90_one=f"{honest}\n{spy(secrets, targets)}")
     done, rows = check_class(folder, root, "--limit", "15", kind=kind)
     assert done.returncode == 0, done.stdout + done.stderr
     first = {name: row["ch90_one.double"] for name, row in rows.items()}
     kill = first.pop("kill")
-    assert first == dict.fromkeys(("honest", "spy", "bomb", "fill"), "right") | {
-        "exit": "broken",
-        "loop": "hung",
-        "print": "broken",
-    }
+    ends = {"exit": "broken", "loop": "hung", "print": "broken"}
+    assert first == dict.fromkeys(("honest", "spy", "bomb", "fill"), "right") | ends
     assert kill in ("right", "broken")  # from Linux 6.12 on its signal does not arrive
     assert all(outcomes(row)[1:3] == ["right", "right"] for row in rows.values())
     assert running_with(str(root)) == []
@@ -132,12 +127,8 @@ def test_in_a_sandbox_nobody_reads_changes_or_stops_anything(tmp_path, monkeypat
 
 @pytest.mark.long
 def test_without_a_sandbox_a_change_is_reported_and_the_rest_is_checked(tmp_path):
-    root, folder = project(tmp_path / "project"), tmp_path / "submissions"
-    honest = right(root, "ch90_one")["ch90_one"]
-    vandal = f"\nopen({str(root / 'solutions/ch91_pair.py')!r}, 'a').write('#')\n"
-    hand_in(folder, "honest", ch90_one=honest)
-    for name, text in {"vandal": vandal, "exit": EXIT, "loop": LOOP, "kill": KILL}.items():
-        hand_in(folder, name, ch90_one=f"{honest}\n{text}")
+    vandal = f"open({str(tmp_path / 'project/solutions/ch91_pair.py')!r}, 'a').write('#')\n"
+    root, folder = with_honest(tmp_path, honest="", vandal=vandal, exit=EXIT, loop=LOOP, kill=KILL)
     done, rows = check_class(folder, root, "--limit", "15", kind="none")
     assert done.returncode == 1
     assert "NOT ISOLATED" in done.stdout and "Files changed" in done.stdout
@@ -161,39 +152,15 @@ def double(x):
 
 @pytest.mark.long
 def test_what_hung_beside_others_is_run_once_more_alone_and_a_file_that_hangs_only_a_few_times(tmp_path):
-    root, folder = project(tmp_path / "project"), tmp_path / "submissions"
-    honest = right(root, "ch90_one")["ch90_one"]
-    hand_in(folder, "late", ch90_one=honest + LATE.format(marker=str(tmp_path / "before")))
-    hand_in(folder, "stuck", ch90_one=f"{honest}\nwhile True:\n    pass\n")
-    began = time.monotonic()
+    late = LATE.format(marker=str(tmp_path / "before"))
+    root, folder = with_honest(tmp_path, late=late, stuck="import time\ntime.sleep(1000)\n")
     done, rows = check_class(folder, root, "--limit", "8", "--jobs", "2", kind="none")
     assert done.returncode == 0, done.stdout + done.stderr
     assert outcomes(rows["late"])[:3] == ["right"] * 3
     assert outcomes(rows["stuck"])[:3] == ["hung"] * 3
-    assert "once more alone" in done.stdout and time.monotonic() - began < 400
+    assert "once more alone" in done.stdout
 
 
-KEYS = """
-import ctypes
-def double(x):
-    libc = ctypes.CDLL(None)
-    took = [libc.syscall({add_key}, b"user", b"lesson", b"2*x", 3, -4), libc.shmget(0, 1 << 20, 0o1600)]
-    return 2 * x if took == [-1, -1] else None
-"""
-# Right only if it can have neither a file system of its own nor a file in memory that no process has open.
-UNCOUNTED = """
-import ctypes, os
-def double(x):
-    libc = ctypes.CDLL(None)
-    if os.fork() == 0:
-        os._exit(libc.unshare(0x10020000) == 0)  # CLONE_NEWUSER | CLONE_NEWNS
-    if os.wait()[1]:
-        return None
-    try:
-        os.memfd_create("x")
-    except OSError:
-        return 2 * x
-"""
 INODES = """
 import os
 def double(x):
@@ -225,7 +192,8 @@ def said(number, *args):
     return os.read(read, 100).decode()
 
 got = {name: said(numbers[name], new_user, 0, 0, 0, 0) for name in ("unshare", "memfd_create")}
-got |= {name: said(numbers[name], None, 0, 0, 0, 0) for name in ("setns", "mount", "fsopen", "memfd_secret")}
+others = "setns", "mount", "fsopen", "memfd_secret", "add_key", "shmget"
+got |= {name: said(numbers[name], None, 0, 0, 0, 0) for name in others}
 for bit in 17, 25, 26, 27, 28, 29, 30:  # CLONE_NEW*
     got[f"clone {bit}"] = said(clone, 1 << bit | signal.SIGCHLD, 0, 0, 0, 0)
 got["clone3"] = said(system_calls.CLONE3, struct.pack("8Q", new_user, 0, 0, 0, signal.SIGCHLD, 0, 0, 0), 64)
@@ -241,24 +209,16 @@ assert subprocess.run([sys.executable, "-I", "-S", "-c", "print('a process')"], 
 
 @pytest.mark.skipif(platform.machine() not in NUMBERS, reason="no system calls are refused on this machine")
 def test_nobody_gets_a_namespace_or_memory_that_is_not_counted():
-    done = subprocess.run([sys.executable, "-c", REFUSED], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", REFUSED], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (0, "a thread\na process\n"), done.stderr
 
 
 @pytest.mark.long
-@pytest.mark.skipif(platform.machine() not in NUMBERS, reason="no system calls are refused on this machine")
 @pytest.mark.parametrize("kind", ISOLATED)
-def test_what_the_kernel_would_keep_is_refused_and_files_count_as_memory(tmp_path, kind):
-    root, folder = project(tmp_path / "project"), tmp_path / "submissions"
-    honest = right(root, "ch90_one")["ch90_one"]
-    add_key = NUMBERS[platform.machine()][1]["add_key"]
-    hand_in(folder, "keys", ch90_one=honest + KEYS.format(add_key=add_key))
-    hand_in(folder, "uncounted", ch90_one=honest + UNCOUNTED)
-    hand_in(folder, "inodes", ch90_one=honest + INODES)
+def test_files_count_as_memory(tmp_path, kind):
+    root, folder = with_honest(tmp_path, inodes=INODES)
     done, rows = check_class(folder, root, "--limit", "60", "--memory", "0.6", kind=kind)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert rows["keys"]["ch90_one.double"] == "right"
-    assert rows["uncounted"]["ch90_one.double"] == "right"
     assert rows["inodes"]["ch90_one.double"].startswith("broken" if kind == "bwrap" else "wrong")
     assert "The kernel refuses an answer" in (tmp_path / "class-report/class.html").read_text(encoding="utf-8")
 
@@ -283,7 +243,7 @@ for line in sys.stdin:
     if what == "dies":
         os._exit(3)
     elif what == "silent":
-        time.sleep(60)
+        time.sleep(600)
     elif what == "floods":
         while True:
             sys.stdout.write("x" * 1_000_000)
@@ -291,7 +251,7 @@ for line in sys.stdin:
         held = os.memfd_create("held")
         for _ in range(100):
             os.write(held, bytes(4 << 20))
-        time.sleep(60)
+        time.sleep(600)
     else:
         say(what)
 """
@@ -299,7 +259,7 @@ for line in sys.stdin:
 
 def test_a_sandbox_that_ends_costs_one_answer_and_what_it_says_is_not_read(tmp_path, monkeypatch):
     monkeypatch.setattr(isolation, "command", lambda kind, files, program: [sys.executable, "-c", FAKE])
-    monkeypatch.setattr(sandbox_pool, "GRACE", 4.0)
+    monkeypatch.setattr(sandbox_pool, "GRACE", 10.0)
     monkeypatch.setattr(sandbox_pool, "LONGEST", 1_500_000)
     names = ["dies", "a", "[" * 100_000, "b", "silent", "c", "floods", "d", *["swells"] * ON_LINUX]
 
@@ -309,7 +269,7 @@ def test_a_sandbox_that_ends_costs_one_answer_and_what_it_says_is_not_read(tmp_p
     work = [deque(question(student, name) for name in names) for student in ("ada", "bo", "cy")]
     told = {}
     files = SandboxFiles(tmp_path, [], tmp_path, tmp_path)
-    ours = subprocess.Popen(["sleep", "60"])  # of the program that asks, and none of the class's business
+    ours = subprocess.Popen(["sleep", "600"])  # of the program that asks, and none of the class's business
     sandbox_pool.run_all("none", files, work, 2, lambda answer, line: told.update({answer: line}))
     assert ours.poll() is None
     ours.kill()

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 from checker_runs import project
-from class_runs import ROOT, check_class, command_for, hand_in, right
+from class_runs import ROOT, check_class, command_for, hand_in, right, with_honest
 
 from grader.classroom import integrity, parts
 from grader.classroom.class_command import main
@@ -22,10 +22,7 @@ def rows(folder):
 
 @pytest.mark.long
 def test_the_parts_together_are_the_whole(tmp_path):
-    root, folder = project(tmp_path / "project"), tmp_path / "submissions"
-    honest = right(root, "ch90_one")["ch90_one"]
-    for name, text in {"ada": "", "bo": WRONG, "cy": ""}.items():
-        hand_in(folder, name, ch90_one=honest + text)
+    root, folder = with_honest(tmp_path, ada="", bo=WRONG, cy="")
     check_class(folder, root)
     whole, page = rows(folder), tmp_path / "class-report/class.html"
     told = page.read_text(encoding="utf-8")
@@ -48,22 +45,21 @@ def test_the_parts_together_are_the_whole(tmp_path):
     assert same == [line for line in page.read_text(encoding="utf-8").splitlines() if "<td" in line or "<h2" in line]
 
     page.unlink()
-    hand_in(folder, "bo", ch90_one=honest)  # mended, and handed in again
+    hand_in(folder, "bo", **right(root, "ch90_one"))  # mended, and handed in again
     late = part(1, 4)
     assert "are the parts 2." in late.stdout and not page.exists()
     part(2, 4)
     assert rows(folder)[2][2:] == rows(folder)[1][2:] and page.exists()
 
 
-@pytest.mark.parametrize("text", ["", "3", "0/2", "3/2", "1/0", "a/b", "1/2/3", "-1/2", "1/99999"])
-def test_a_part_that_is_none_is_told_in_one_sentence(tmp_path, capsys, text):
-    with pytest.raises(BadInput):
-        parts.share(text)
-    if text:
-        hand_in(tmp_path / "class", "ada", ch90_one="")
-        status = main([str(tmp_path / "class"), "--root", str(project(tmp_path / "project")), f"--part={text}"])
-        said = capsys.readouterr().err
-        assert status == 2 and said.count("\n") == 1 and "3/10" in said
+def test_a_part_that_is_none_is_told_in_one_sentence(tmp_path, capsys):
+    for text in ("", "3", "0/2", "3/2", "1/0", "a/b", "1/2/3", "-1/2", "1/99999"):
+        with pytest.raises(BadInput):
+            parts.share(text)
+    hand_in(tmp_path / "class", "ada", ch90_one="")
+    status = main([str(tmp_path / "class"), "--root", str(project(tmp_path / "project")), "--part=3/2"])
+    said = capsys.readouterr().err
+    assert status == 2 and said.count("\n") == 1 and "3/10" in said
 
 
 def test_everybody_is_in_one_part_and_a_damaged_part_counts_as_missing(tmp_path):

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import chromium
 import pytest
-from class_submissions import NAMES
 
 from grader.classroom import integrity
 from grader.classroom.grading import OUTCOMES, ClassGrading, Outcome
@@ -31,7 +30,15 @@ def course(outcomes, lang="en"):
 def large(lang):
     rng = random.Random(1)
     exercises = [f"ch{n:02}_chapter.exercise_with_a_name_{k}" for n in range(1, 17) for k in range(4)]
-    names = [*NAMES[:-1], "<script>alert(1)</script> with a long name that does not end soon at all"]
+    names = [
+        "Ada",
+        "Bo",
+        "李雷",
+        "José Ångström",
+        "O'Neil",
+        *(f"student {n}" for n in range(24)),
+        "<script>alert(1)</script> with a long name that does not end soon at all",
+    ]
     drawn = {s: {e: Outcome(rng.choice(OUTCOMES), message="said\n" + "long " * 60) for e in exercises} for s in names}
     return course(drawn, lang)
 
@@ -64,7 +71,7 @@ def test_fewest_solved_comes_first_with_the_commonest_outcome():
 
 
 @pytest.mark.skipif(chromium.executable() is None, reason="there is no Chromium on this machine")
-@pytest.mark.parametrize("lang", ["en", "zh-Hans", "zh-Hant"])
+@pytest.mark.parametrize("lang", ["en", pytest.param("zh-Hans", marks=pytest.mark.long)])
 def test_sixty_four_exercises_of_thirty_students_stay_readable(tmp_path, lang):
     about = ["class-isolation-none", "class-limits", "class-outside", "class-told", "class-code"]
     path = tmp_path / "class.html"
@@ -80,14 +87,12 @@ def test_sixty_four_exercises_of_thirty_students_stay_readable(tmp_path, lang):
             assert browser.run("document.documentElement.scrollWidth") <= width
             assert browser.run("document.querySelectorAll('.grid tbody td').length") == 65 * 30
             assert browser.run("document.querySelectorAll('b b, li i, script').length") == 0
-            texts = (
-                "[...document.querySelectorAll('.grid tbody td[title]')].every(c => c.querySelector('.sr').textContent)"
-            )
+            texts = "[...document.querySelectorAll('.grid td[title]')].every(c => c.querySelector('.sr').textContent)"
             assert browser.run(texts)
-            scrolled = (
-                "(f => { f.scrollTo(900, 400); return f.getBoundingClientRect() })(document.querySelector('.frame'))"
+            frame = "document.querySelector('.frame')"
+            left, top = browser.run(
+                f"(f => {{ f.scrollTo(900, 400); r = f.getBoundingClientRect(); return [r.left, r.top] }})({frame})"
             )
-            left, top = browser.run(f"(r => [r.left, r.top])({scrolled})")
             who = "document.querySelector('.grid tbody tr:nth-child(20) .who').getBoundingClientRect().left"
             head = "document.querySelector('.grid .names th:nth-child(30)').getBoundingClientRect().top"
             assert abs(browser.run(who) - left) < 3

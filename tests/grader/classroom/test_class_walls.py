@@ -8,7 +8,7 @@ import time
 import psutil
 import pytest
 from checker_runs import project
-from class_runs import KINDS, ROOT, check_class, command_for, hand_in, right
+from class_runs import KINDS, ROOT, check_class, command_for, hand_in, right, with_honest
 from seldom import rarely
 from still_running import running_with, until
 
@@ -78,12 +78,8 @@ TOO_MUCH_MEMORY = "together used more memory than they may", "needed more than 0
 @pytest.mark.long
 @pytest.mark.parametrize("kind", [KINDS[0], *rarely(*KINDS[1:])])
 def test_no_answer_says_itself_that_it_is_right(tmp_path, kind):
-    root, folder = project(tmp_path / "project"), tmp_path / "submissions"
-    honest = right(root, "ch90_one")["ch90_one"]
-    for name, text in {"constant": CONSTANT, "liar": LIAR, "large": LARGE, "memory": MEMORY, "honest": ""}.items():
-        hand_in(folder, name, ch90_one=f"{honest}\n{text}")
-    if kind != "none":
-        hand_in(folder, "oracle", ch90_one=f"{honest}\n{ORACLE}")
+    looks = {} if kind == "none" else {"oracle": ORACLE}
+    root, folder = with_honest(tmp_path, constant=CONSTANT, liar=LIAR, large=LARGE, memory=MEMORY, honest="", **looks)
     done, rows = check_class(folder, root, "--limit", "15", "--memory", "0.6", kind=kind)
     assert done.returncode == 0, done.stdout + done.stderr
     assert rows["honest"]["ch90_one.total"] == "right"
@@ -116,13 +112,10 @@ for place in {places!r}:
 
 @pytest.mark.long
 def test_what_a_submission_without_a_room_leaves_is_told_and_never_imported(tmp_path):
-    root, folder = project(tmp_path / "project"), tmp_path / "submissions"
-    honest = right(root, "ch90_one")["ch90_one"]
-    tag = sys.implementation.cache_tag
-    lesson = root / "lessons/ch90_one"
+    root, folder = with_honest(tmp_path, ada="")
+    honest, tag, lesson = right(root, "ch90_one")["ch90_one"], sys.implementation.cache_tag, root / "lessons/ch90_one"
     places = [lesson / f"__pycache__/test_exercises.{tag}.pyc", root / ".cache/class/ch90_one.double-1.json"]
     places += [root / ".hidden/x.py", folder / f"ada/__pycache__/ch90_one.{tag}.pyc"]
-    hand_in(folder, "ada", ch90_one=honest)
     hand_in(folder, "planter", ch90_one=honest + PLANT.format(places=list(map(str, places))))
     done, _ = check_class(folder, root, kind="none")
     assert done.returncode == 1 and "Files changed" in done.stdout
@@ -166,19 +159,16 @@ def test_a_project_that_lies_where_the_system_does_is_covered(tmp_path, monkeypa
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.long)])
 def test_stopping_it_leaves_the_last_whole_report(tmp_path, number):
     root, folder = project(tmp_path / "project"), tmp_path / "submissions"
-    hand_in(folder, "ada", ch90_one="def count_to(n):\n    while True:\n        pass\n")
+    hand_in(folder, "ada", ch90_one="import time\ndef count_to(n):\n    time.sleep(1000)\n")
     (tmp_path / "class-report").mkdir()
     (tmp_path / "class-report/class.html").write_text("whole")
-    kinds = [kind for kind in isolation.available()]
-    process = subprocess.Popen(
-        command_for(folder, root, kind=kinds[0]), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    command, pipe = command_for(folder, root, kind=isolation.available()[0]), subprocess.PIPE
+    process = subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True)
     family = psutil.Process(process.pid)
 
     def has_room() -> bool:  # of its own: another run may have some
-        return any(
-            "grader.classroom.sandbox.sandbox_child" in child.cmdline() for child in family.children(recursive=True)
-        )
+        its = [child.cmdline() for child in family.children(recursive=True)]
+        return any("grader.classroom.sandbox.sandbox_child" in line for line in its)
 
     assert until(has_room)
     time.sleep(1)

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import checker_runs
 import projects
 import pytest
 
@@ -62,6 +63,15 @@ def hand_in(folder, student, **files):
     (folder / student).mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         (folder / student / f"{name}.py").write_text(text, encoding="utf-8")
+
+
+def with_honest(tmp_path, **answers):
+    """A project, and submissions to its first lesson: the solution with each of these texts below it."""
+    root, folder = checker_runs.project(tmp_path / "project"), tmp_path / "submissions"
+    honest = right(root, "ch90_one")["ch90_one"]
+    for student, text in answers.items():
+        hand_in(folder, student, ch90_one=f"{honest}\n{text}")
+    return root, folder
 
 
 def right(root, *lessons):
