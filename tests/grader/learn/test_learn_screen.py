@@ -5,38 +5,36 @@ import os
 import signal
 import time
 from collections.abc import Awaitable, Callable
+from typing import Any
 
-import pytest
 from checker_runs import answer, project
 from learn_answers import BLANKS, solved
 from rich.cells import cell_len
 from still_running import running_with
-from textual.pilot import Pilot
-from textual.widgets import OptionList
 
 from grader.learn.overview import Course
-from grader.learn.screen import Learn
 
-DEADLINE = 120.0
+DEADLINE = 300.0
 
 
-def text(app: Learn) -> str:
+def text(app) -> str:
     """All that stands on the screen, in lines."""
     rows = app.screen._compositor.render_strips(app.size)
     return "\n".join("".join(segment.text for segment in row).rstrip() for row in rows)
 
 
-async def until(pilot: Pilot, *words: str) -> str:
+async def until(pilot, *words: str) -> str:
     """What is seen once all the words are."""
     end = time.monotonic() + DEADLINE
     while not all(word in text(pilot.app) for word in words):
         assert time.monotonic() < end, f"never seen: {words}\n{text(pilot.app)}"
-        await pilot.pause(0.05)
+        await pilot.pause(0.2)
     return text(pilot.app)
 
 
-def session(root, play: Callable[[Pilot], Awaitable[None]], lang: str = "en", size=(80, 24)) -> None:
-    """Play on the screen of a project; nothing is left running."""
+def session(root, play: Callable[[Any], Awaitable[None]], lang: str = "en", size=(80, 24)) -> None:
+    """Play on the screen of a project, by Textual's pilot; nothing is left running."""
+    from grader.learn.screen import Learn  # half a second, for who only collects
 
     async def main() -> None:
         app = Learn(Course(root, lang), 20, 2)
@@ -47,8 +45,9 @@ def session(root, play: Callable[[Pilot], Awaitable[None]], lang: str = "en", si
     assert running_with("grader.run.service", str(root), seconds=0) == []
 
 
-def test_from_the_blank_over_a_mistake_and_a_hint_to_the_next(tmp_path):
+def test_from_the_blank_over_a_mistake_a_hint_and_other_exercises_to_what_no_longer_is_right(tmp_path):
     root = project(tmp_path)
+    both = solved("count_to", "print(*range(1, n + 1), sep='\\n'); return n", solved("double", "return times(x)"))
 
     async def play(pilot):
         seen = await until(pilot, "todo", "0 of 4 solved", "Twice x, laid out as x is.", "answers/ch90_one.py:7")
@@ -57,39 +56,31 @@ def test_from_the_blank_over_a_mistake_and_a_hint_to_the_next(tmp_path):
         await until(pilot, "wrong", "called", "You multiplied x by itself.", "[✗]")
         await pilot.press("h")
         await until(pilot, "Hint 1 of 2 for ch90_one/double: What is twice?")
-        answer(root, "ch90_one", solved("double", "return 2 * x"))
+        answer(root, "ch90_one", solved("double", "return x + x"))
         await until(pilot, "right", "n goes on to ch90_one/total.", "1 of 4 solved", "[■]")
         await pilot.press("n")
         await until(pilot, "The sum of x, known to every device.", "answers/ch90_one.py:12")
         await pilot.press("p")
         await until(pilot, "Twice x, laid out as x is.", "right")
-
-    session(root, play)
-
-
-def test_a_save_by_renaming_and_of_another_exercise_moves_there(tmp_path):
-    root = project(tmp_path)
-
-    async def play(pilot):
-        await until(pilot, "Twice x", "todo")
+        await pilot.press("s")
+        assert "Show the solution" not in await until(pilot, "return 2 * x")  # at once where the answer is right
+        await pilot.press("escape", "l")
+        await until(pilot, "everybody", "Esc back")
+        assert pilot.app.screen.query_one("OptionList").highlighted == 1  # below the chapter's name
+        await pilot.press("down", "down", "enter")
+        await until(pilot, "Print the numbers 1 to n")
+        await pilot.press("l", "up", "escape")
+        await until(pilot, "Print the numbers 1 to n")
+        await pilot.press("p", "p")
+        await until(pilot, "Twice x")
+        # a save by renaming and of another exercise moves there
         fresh = root / "answers" / "ch90_one.py.new"
-        fresh.write_text(solved("count_to", "print(*range(n), sep='\\n'); return n"))
+        fresh.write_text(solved("count_to", "print(*range(n), sep='\\n'); return n", solved("double", "return x + x")))
         os.replace(fresh, root / "answers" / "ch90_one.py")
         await until(pilot, "Print the numbers 1 to n", "wrong", "range begins at 0.")
-
-    session(root, play)
-
-
-def test_what_was_right_is_checked_again_when_its_file_changes(tmp_path):
-    root = project(tmp_path)
-    both = solved("count_to", "print(*range(1, n + 1), sep='\\n'); return n", solved("double", "return times(x)"))
-
-    async def play(pilot):
-        await until(pilot, "todo")
+        # what was right is checked again when its file changes
         answer(root, "ch90_one", both + "\n\ndef times(x):\n    return 2 * x\n")
         await until(pilot, "2 of 4 solved")
-        await pilot.press("n", "n")
-        await until(pilot, "Print the numbers 1 to n")
         answer(root, "ch90_one", both + "\n\ndef times(x):\n    return 3 * x\n")
         seen = await until(pilot, "1 of 4 solved", "ch90_one/double was right before this change and no longer is.")
         assert "Print the numbers 1 to n" in seen
@@ -97,50 +88,23 @@ def test_what_was_right_is_checked_again_when_its_file_changes(tmp_path):
     session(root, play)
 
 
-def test_an_endless_loop_never_blocks_the_keys_and_a_save_ends_it(tmp_path):
-    root = project(tmp_path)
-
-    async def play(pilot):
-        await until(pilot, "todo")
-        answer(root, "ch90_one", solved("double", "while True: pass"))
-        await until(pilot, "checking … 2 s")
-        await pilot.press("h")
-        await until(pilot, "What is twice?", "checking …")
-        answer(root, "ch90_one", solved("double", "return 2 * x"))
-        seen = await until(pilot, "1 of 4 solved")
-        assert "checking" not in seen and "hung" not in seen
-
-    session(root, play)
-
-
-def test_the_list_goes_to_the_chosen_exercise(tmp_path):
-    root = project(tmp_path)
-
-    async def play(pilot):
-        await until(pilot, "todo")
-        await pilot.press("l")
-        await until(pilot, "everybody", "Esc back")
-        assert pilot.app.screen.query_one(OptionList).highlighted == 1  # below the chapter's name
-        await pilot.press("down", "down", "enter")
-        await until(pilot, "Print the numbers 1 to n")
-        await pilot.press("l", "up", "escape")
-        await until(pilot, "Print the numbers 1 to n")
-
-    session(root, play)
-
-
-def test_reset_and_solution_ask_first(tmp_path):
+def test_an_endless_loop_never_blocks_the_keys_reset_and_solution_ask_first_and_a_dead_checker_is_replaced(tmp_path):
     root = project(tmp_path)
     mine = solved("double", "return x * x")
 
     async def play(pilot):
         await until(pilot, "todo")
-        answer(root, "ch90_one", mine)
-        await until(pilot, "wrong")
+        answer(root, "ch90_one", solved("double", "import time; time.sleep(1000)"))
+        await until(pilot, "checking … 2 s")
+        await pilot.press("h")
+        await until(pilot, "What is twice?", "checking …")
         await pilot.press("s")
         await until(pilot, "Show the solution of double?")
+        answer(root, "ch90_one", mine)  # a save ends it, and its verdict comes while a question is open
+        assert "checking" not in await until(pilot, "[✗]", "Show the solution of double?")
         await pilot.press("n")
-        assert "return 2 * x" not in await until(pilot, "wrong", "Twice x")
+        seen = await until(pilot, "wrong", "Twice x")
+        assert "return 2 * x" not in seen and "hung" not in seen
         await pilot.press("s", "y")
         await until(pilot, "return 2 * x")
         await pilot.press("r")
@@ -153,54 +117,15 @@ def test_reset_and_solution_ask_first(tmp_path):
         assert (root / "answers" / "ch90_one.py").read_text() == BLANKS
         (kept,) = (root / "answers" / ".kept").iterdir()
         assert kept.read_text().endswith("    return x * x\n")
-
-    session(root, play)
-
-
-def test_a_verdict_comes_while_a_question_is_open(tmp_path):
-    root = project(tmp_path)
-
-    async def play(pilot):
-        await until(pilot, "todo")
-        await pilot.press("s")
-        await until(pilot, "Show the solution of double?")
-        answer(root, "ch90_one", solved("double", "return 2 * x"))
-        await until(pilot, "1 of 4 solved", "Show the solution of double?")
-
-    session(root, play)
-
-
-def test_the_checker_is_started_again_when_it_dies_and_when_lessons_change(tmp_path):
-    root = project(tmp_path)
-
-    async def play(pilot):
-        await until(pilot, "todo")
-        process = pilot.app.session.client._process
-        os.kill(process.pid, signal.SIGKILL)
+        os.kill(pilot.app.session.client._process.pid, signal.SIGKILL)
         await until(pilot, "The checker ended unexpectedly and was started again")
         answer(root, "ch90_one", solved("double", "return 2 * x"))
         await until(pilot, "1 of 4 solved")
-        solutions = root / "solutions" / "ch90_one.py"
-        solutions.write_text(solutions.read_text().replace("return 2 * x", "return x + x + x"))
-        await until(pilot, "This exercise itself is faulty")
 
     session(root, play)
 
 
-def test_a_solution_is_shown_at_once_where_the_answer_is_right(tmp_path):
-    root = project(tmp_path)
-    answer(root, "ch90_one", solved("double", "return x + x"))
-
-    async def play(pilot):
-        await until(pilot, "right", "1 of 4 solved")
-        await pilot.press("s")
-        assert "Show the solution" not in await until(pilot, "return 2 * x")
-
-    session(root, play)
-
-
-@pytest.mark.parametrize("size", [*(pytest.param(s, marks=pytest.mark.long) for s in [(80, 24), (60, 20)]), (40, 16)])
-def test_of_many_chapters_the_current_one_is_shown_and_titles_are_wrapped_below_themselves(tmp_path, size):
+def test_of_many_chapters_the_current_one_is_shown_and_titles_are_wrapped_below_themselves(tmp_path):
     root = project(tmp_path)
     words = root / "lessons/ch90_one/words.toml"
     title = "The sum of all the numbers that the devices hold, known to each of them"
@@ -220,24 +145,32 @@ def test_of_many_chapters_the_current_one_is_shown_and_titles_are_wrapped_below_
         rows = [line.strip(" │") for line in seen.split("\n") if "│" in line]
         at = next(n for n, row in enumerate(rows) if "total" in row)
         inside = [line.partition("│")[2] for line in seen.split("\n") if "│" in line]
-        column = (inside[at] if size[0] > 40 else inside[at + 1]).index("The sum")
+        column = inside[at + 1].index("The sum")
         assert inside[at + 1].index(rows[at + 1][0]) == column and inside[at + 1][:column].isspace()
         below = " ".join(rows[at : at + 5])
-        assert title in below or all(word in below for word in title.split())
+        assert all(word in below for word in title.split())
+        # On a busy machine a key that is pressed twice is there before the dialog has gone: it closes it once.
+        for _ in range(2):
+            pilot.app.simulate_key("enter")
+        await until(pilot, "h hint", "q quit")
+        await pilot.pause(0.1)
+        assert len(pilot.app.screen_stack) == 1
 
-    session(root, play, size=size)
+    session(root, play, size=(40, 16))
 
 
-@pytest.mark.parametrize(
-    ("lang", "words"), [("zh-Hans", "每个设备都拿到结果"), pytest.param("en", "The sum of x", marks=pytest.mark.long)]
-)
-def test_a_narrow_screen_and_a_resize(tmp_path, lang, words):
+def test_a_narrow_screen_a_resize_and_no_colours(tmp_path, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
     root = project(tmp_path)
-    exercises = root / "lessons" / "ch90_one" / "exercises.py"
-    exercises.write_text(exercises.read_text().replace("每个设备都要拿到。", "每个设备都拿到结果。" * 30))
+    exercises, words = root / "lessons" / "ch90_one" / "exercises.py", "每个设备都拿到结果"
+    exercises.write_text(exercises.read_text().replace("每个设备都要拿到。", f"{words}。" * 30))
+    answer(root, "ch90_one", solved("double", "return x * x"))
 
     async def play(pilot):
-        await until(pilot, "answers/ch90_one.py:7")
+        await until(pilot, "answers/ch90_one.py:7", "有误", "[✗]□□")
+        strips = pilot.app.screen._compositor.render_strips(pilot.app.size)
+        styles = [segment.style for strip in strips for segment in strip.apply_filter(pilot.app._filters[-1], None)]
+        assert all(s is None or s.color is None or s.color.is_default for s in styles)
         await pilot.press("n")
         await until(pilot, words)
         await pilot.resize_terminal(44, 16)
@@ -246,41 +179,9 @@ def test_a_narrow_screen_and_a_resize(tmp_path, lang, words):
             assert time.monotonic() < end, text(pilot.app)
             await pilot.pause(0.05)
         await pilot.press("end", "pagedown")
-        await until(pilot, {"en": "todo", "zh-Hans": "待完成"}[lang])
+        await until(pilot, "待完成")
 
-    session(root, play, lang)
-
-
-def test_without_colour_outcomes_have_words_and_marks(tmp_path, monkeypatch):
-    monkeypatch.setenv("NO_COLOR", "1")
-    root = project(tmp_path)
-    answer(root, "ch90_one", solved("double", "return x * x"))
-
-    async def play(pilot):
-        await until(pilot, "wrong", "[✗]□□")
-        strips = pilot.app.screen._compositor.render_strips(pilot.app.size)
-        styles = [segment.style for strip in strips for segment in strip.apply_filter(pilot.app._filters[-1], None)]
-        assert all(s is None or s.color is None or s.color.is_default for s in styles)
-
-    session(root, play)
-
-
-@pytest.mark.parametrize(("opens", "closes"), [("l", "enter"), pytest.param("s", "y", marks=pytest.mark.long)])
-def test_a_key_that_is_pressed_twice_closes_a_dialog_once(tmp_path, opens, closes):
-    """On a busy machine the second one is there before the dialog has gone."""
-    root = project(tmp_path)
-
-    async def play(pilot):
-        await until(pilot, "todo", "0 of 4 solved")
-        await pilot.press(opens)
-        await until(pilot, "Esc back" if opens == "l" else "y yes")
-        for _ in range(2):
-            pilot.app.simulate_key(closes)
-        await until(pilot, "h hint", "q quit")
-        await pilot.pause(0.1)
-        assert len(pilot.app.screen_stack) == 1
-
-    session(root, play)
+    session(root, play, "zh-Hans")
 
 
 def test_a_blank_that_was_checked_leaves_the_statement_in_view(tmp_path):

@@ -1,9 +1,9 @@
 """`lessons.check` and its like in a kernel: learn's verdicts, and one sentence for each slip."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from notebook_runs import ROOT, run
 
 from grader import home
 from grader.exercise.lesson_words import lesson_words
@@ -11,16 +11,52 @@ from grader.exercise.statements import functions
 from grader.messages import LANGUAGES, pick, say
 from grader.notebook import blank_cells
 from grader.notebook.desk import Desk
+from minipod.processes.environment import clean
 
+ROOT = Path(__file__).parents[3]
 CHAPTER, NAME = "ch03_sharding", "bytes_per_device"
 LESSON = ROOT / "lessons" / CHAPTER
 BLANK = blank_cells.blank_cell(LESSON / "exercises.py", NAME, "en")
 CHECK = f'lessons.check("{NAME}")'
 HELPER = "import math\nimport jax.numpy as jnp\ndef count(shape):\n    return math.prod(shape)"
 WRONG = f"def {NAME}(shape, dtype, mesh, spec):\n    return count(shape) * jnp.dtype(dtype).itemsize"
-RAISES = f"def {NAME}(shape, dtype, mesh, spec):\n    n = 1\n    return n / 0"
+HEAD = f"def {NAME}(shape, dtype, mesh, spec):\n    "
+RAISES = f"{HEAD}n = 1\n    return n / 0"
 ALONE = "import numpy as np\ndef global_sum(mine: np.ndarray) -> float:\n    return float(mine.sum())"
 SOLVED = (ROOT / "solutions" / f"{CHAPTER}.py").read_text("utf-8")
+
+
+@dataclass
+class Ran:
+    """One cell. text: what it printed or gave, as a terminal shows it · kinds: of what it gave · error: if any."""
+
+    text: str = ""
+    kinds: frozenset[str] = frozenset()
+    error: str = ""
+
+
+def run(cells: list[str], folder: Path) -> list[Ran]:
+    """Run all cells, whatever becomes of those before, in a kernel of their own. Raises after ten minutes for one."""
+    import nbformat  # half a second, with the client, for who only collects
+    from nbclient import NotebookClient
+
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+    environment = clean(PYTHONPATH=str(ROOT), LANG="en_US.UTF-8")
+    environment |= {"IPYTHONDIR": str(folder / ".ipython"), "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+    client = NotebookClient(notebook, timeout=600, allow_errors=True, resources={"metadata": {"path": str(folder)}})
+    client.execute(env=environment)
+    ran = [Ran() for _ in cells]
+    for one, output in (
+        (one, output) for one, cell in zip(ran, notebook.cells, strict=True) for output in cell.outputs
+    ):
+        if output.output_type == "error":
+            one.error = f"{output.ename}: {output.evalue}"
+        elif output.output_type == "stream":
+            one.text += output.text
+        else:
+            one.text += output.data["text/plain"]
+            one.kinds |= set(output.data)
+    return ran
 
 
 @pytest.mark.parametrize("lang", ["en", *(pytest.param(zh, marks=pytest.mark.long) for zh in LANGUAGES[1:])])
@@ -47,9 +83,21 @@ def test_a_notebook_says_what_learn_says(tmp_path, lang):
         "unknown": 'lessons.check("bytes_device")',
         "other": f"lessons.begin({lang!r}, {CHAPTER!r}, 'of another book')",
         "language": "lessons.begin('fr')",
+        # the kernel survives an interrupted check and what answers do
+        "alarm": "import signal\nsignal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))",
+        "stuck cell": f"{HEAD}import time\n    time.sleep(1000)",
+        "stopped": f"_ = signal.setitimer(signal.ITIMER_REAL, 1.5)\n{CHECK}",
+        "crash cell": f"{HEAD}import ctypes\n    ctypes.string_at(0)",
+        "crashed": CHECK,
+        "large cell": f"{HEAD}return bytearray(10 << 30)",
+        "full": CHECK,
+        "wrong again": WRONG,
+        "alive": CHECK,
     }
     ran = dict(zip(cells, run([*cells.values()], tmp_path), strict=True))
-    assert {label: r.error for label, r in ran.items() if r.error} == {}
+    assert [(label, r.error.partition(":")[0]) for label, r in ran.items() if r.error] == [
+        ("stopped", "KeyboardInterrupt")
+    ]
     words = lesson_words(LESSON)[NAME]
     head = f"{NAME} · {pick(words.title, lang)}"
     shown = {label: r.text.strip() for label, r in ran.items()}
@@ -78,6 +126,8 @@ def test_a_notebook_says_what_learn_says(tmp_path, lang):
     assert shown["unknown"].startswith(say("notebook-unknown", lang, name="bytes_device", known=f"`{NAME}`")[:-1])
     assert shown["other"] == say("notebook-other", lang, package=home.BOOK)
     assert shown["language"] == say("bad-language", lang, value="fr", languages="en, zh-Hans, zh-Hant")
+    assert "SIGSEGV" in shown["crashed"] and "2 GiB" in shown["full"].replace("2.0", "2")
+    assert shown["alive"].startswith(f"{say('wrong', lang)}  ")
     assert "…" not in shown["right"]  # that it is being checked is said meanwhile, and then taken back
     assert ran["wrong"].kinds == {"text/plain", "text/html"} and ran["solution"].kinds == {
         "text/plain",
@@ -96,20 +146,3 @@ def test_what_a_chapter_writes_and_deletes_is_in_a_folder_of_its_own(tmp_path, m
     own.touch()
     desk.begin("no language", "ch16_capstone")
     assert Path.cwd() != tmp_path and not any(Path.cwd().iterdir())
-
-
-def test_an_interrupted_check_leaves_the_next_one_whole(tmp_path):
-    alarm = "import signal, time\nsignal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))"
-    *_, stopped, _, wrong = run(
-        [
-            "import lessons\nlessons.begin('en')",
-            alarm,
-            f"def {NAME}(shape, dtype, mesh, spec):\n    while True: pass",
-            f"_ = signal.setitimer(signal.ITIMER_REAL, 1.5)\n{CHECK}",
-            f"{HELPER}\n{WRONG}",
-            CHECK,
-        ],
-        tmp_path,
-    )
-    assert stopped.error.startswith("KeyboardInterrupt")
-    assert wrong.text.startswith("wrong  ") and not wrong.error
