@@ -1,12 +1,11 @@
 """`python -m lessons check CHAPTER`: what an author is told when something in a chapter does not hold."""
 
 import re
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import warm_python
 from small_chapter import FACTS, LESSON, MISTAKES, SECOND, UNLISTED, named, words, write
 
 from grader.author.chapter_files import ChapterFiles, incomplete
@@ -27,9 +26,8 @@ class Said:
     last: str = ""
 
 
-def check(root: Path, *chapters: str) -> Said:
-    command = [sys.executable, "-m", "lessons", "check", f"--root={root}", *chapters]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+def check(root: Path, *chapters: str, command: str = "check") -> Said:
+    run = warm_python.run("lessons", [command, f"--root={root}", *chapters], ROOT, {})
     *lines, last = run.stdout.splitlines() or [""]
     return Said(run.returncode, lines, run.stderr, re.sub(r"\d+ s\)", "… s)", last))
 
@@ -39,9 +37,15 @@ def chapter(tmp_path) -> ChapterFiles:
     return write(tmp_path)
 
 
-def test_of_a_chapter_that_holds_one_line_is_said(chapter):
-    said = check(chapter.root, "ch95")
+def test_of_a_chapter_that_holds_one_line_is_said_and_who_has_answers_is_told_what_checks_them(chapter):
+    (chapter.root / "answers").mkdir()
+    (chapter.root / "answers" / f"{LESSON}.py").write_text("def twice(n):\n    return 3 * n\n")
+    said = check(chapter.root, "ch95", command="author")
+    old, yours = said.errors.splitlines()
+    said.errors = ""
     assert said == Said(0, [], "", f"{LESSON}: everything holds ({COUNTS}; … s)")
+    assert old == "`author` is now called `check`: `python -m lessons check ch03`."
+    assert yours.endswith(f"Your answers are checked by `.venv/bin/pytest lessons/{LESSON}`.")
 
 
 def test_each_answer_that_is_judged_otherwise_than_its_author_says_is_a_line(chapter):
@@ -75,21 +79,20 @@ def test_each_answer_that_is_judged_otherwise_than_its_author_says_is_a_line(cha
     assert "without second spellings" in shorter.last
 
 
+@pytest.mark.long
 def test_a_mistake_that_has_to_be_seen_alone_may_be_slow(chapter):
     """As on a busy machine: longer than a learner would wait for it."""
-    ends, slow = "__import__('os')._exit(3)", "__import__('time').sleep(3) or n"
-    listed = {"ends": ends, "squared": "n * n", "thrice": "3 * n", "halved": "n / 2", "slow": slow}
+    listed = MISTAKES | {"ends": "__import__('os')._exit(3)", "slow": "__import__('time').sleep(3) or n"}
     chapter.mistakes.write_text(named("twice", listed))
     chapter.words.write_text(words(listed), encoding="utf-8")
     chapter.wrong.write_text(named("twice", listed | {"slow": "n"}))
     chapter.unlisted.write_text(named("twice", UNLISTED | {"untouched": "4 * n"}))
     said = check(chapter.root, LESSON)
-    assert [line.partition(":")[0] for line in said.lines] == [
-        "lessons/ch95_small/mistakes.py twice__ends",
-        f"{OTHERS}/wrong.py twice__ends",
-    ], said
+    places = ["lessons/ch95_small/mistakes.py twice__ends", f"{OTHERS}/wrong.py twice__ends"]
+    assert [line.partition(":")[0] for line in said.lines] == places, said
 
 
+@pytest.mark.long
 def test_too_many_unlisted_answers_of_which_only_the_difference_is_told_are_a_line(chapter):
     odd = {f"odd_{k}": f"(3 * n * n + {k}) // 7" for k in range(10)}
     chapter.unlisted.write_text(named("twice", odd))
@@ -99,24 +102,14 @@ def test_too_many_unlisted_answers_of_which_only_the_difference_is_told_are_a_li
     assert all(f"twice__{why}: " in line for why in odd)
 
 
-@pytest.mark.parametrize(
-    ("option", "lacks"),
-    [
-        ("", []),
-        (', compare=("value", "printed")', [f"{OTHERS}/right_b.py: has no twice"]),
-        (
-            ", on_device=True",
-            [*(f"{OTHERS}/wrong.py: has no twice__{why}" for why in MISTAKES), f"{OTHERS}/right_b.py: has no twice"],
-        ),
-    ],
-    ids=["a value", "and what is printed", "on devices"],
-)
-def test_what_is_judged_by_more_than_a_value_is_written_in_one_more_way(chapter, option, lacks):
+def test_what_is_judged_by_more_than_a_value_is_written_in_one_more_way(chapter):
     for path in chapter.optional:
         path.unlink()
-    chapter.checks.write_text(chapter.checks.read_text().replace("2 * n)", f"2 * n{option})"))
-    lines = check(chapter.root, LESSON).lines
-    assert [line.partition(": twice is judged by more than a value")[0] for line in lines] == lacks
+    checks, lacks = chapter.checks.read_text(), [f"{OTHERS}/wrong.py: has no twice__{why}" for why in MISTAKES]
+    for option, lines in [("", []), (", on_device=True", [*lacks, f"{OTHERS}/right_b.py: has no twice"])]:
+        chapter.checks.write_text(checks.replace("2 * n)", f"2 * n{option})"))
+        said = check(chapter.root, LESSON).lines
+        assert [line.partition(": twice is judged by more than a value")[0] for line in said] == lines
 
 
 def test_a_solution_that_is_wrong_is_the_only_line(chapter):
@@ -128,42 +121,24 @@ def test_a_solution_that_is_wrong_is_the_only_line(chapter):
     assert said.status == 1
 
 
-def test_of_a_half_made_chapter_the_missing_files_are_named(chapter):
-    kept = chapter.blanks.read_text()
-    for path in [*chapter.python, chapter.words]:
-        path.unlink()
-    chapter.blanks.write_text(kept)
-    said = check(chapter.root, "ch95")
-    missing = [p for p in [*chapter.python, chapter.words] if p not in (chapter.blanks, *chapter.optional)]
-    assert said.lines == [f"{chapter.place(path)}: is missing" for path in missing]
-    counts = "exercises: 1, mistakes: 0, unlisted wrong answers: 0"
-    assert (said.status, said.errors, said.last) == (1, "", f"{LESSON}: to be mended: {len(missing)} ({counts}; … s)")
-
-
 def test_what_is_there_is_judged_where_other_files_are_missing(chapter):
     chapter.mistakes.unlink()
     chapter.unlisted.unlink()
     chapter.right[0].write_text("def twice(n):\n    return n\n")
-    said = check(chapter.root, LESSON)
-    assert {"lessons/ch95_small/mistakes.py: is missing", f"{OTHERS}/unlisted.py: is missing"} <= set(said.lines)
+    said = check(chapter.root, "ch95")
+    missing = [f"{chapter.place(path)}: is missing" for path in (chapter.mistakes, chapter.unlisted)]
+    assert set(missing) <= set(said.lines)
     assert [line for line in said.lines if line.startswith(f"{OTHERS}/right_a.py twice: is wrong")]
+    counts = "exercises: 1, mistakes: 0, unlisted wrong answers: 0"
+    assert (said.status, said.errors) == (1, "")
+    assert said.last == f"{LESSON}: to be mended: {len(said.lines)} ({counts}; … s)"
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("def test_twice(check:\n", "line 1: '(' was never closed"),
-        ("import no_such_module\ndef test_twice(check): pass\n", "cannot be run: ModuleNotFoundError: No module named"),
-        (
-            "def test_twice(check): pass\n",
-            "cannot be run: AssertionError: the test of ch95_small.twice must call check",
-        ),
-    ],
-)
-def test_checks_that_cannot_be_run_are_one_line(chapter, text, words):
-    chapter.checks.write_text(text)
+def test_checks_that_cannot_be_run_are_one_line(chapter):
+    chapter.checks.write_text("import no_such_module\ndef test_twice(check): pass\n")
     said = check(chapter.root, LESSON)
     (line,) = said.lines
+    words = "cannot be run: ModuleNotFoundError: No module named"
     assert line.startswith(f"lessons/ch95_small/test_exercises.py: {words}")
     assert (said.status, said.errors) == (1, "")
 
@@ -173,16 +148,10 @@ def test_an_unknown_chapter_is_one_sentence(chapter):
     assert said == Said(2, [], f"There is no chapter ch96; there are {LESSON}.\n")
 
 
-@pytest.mark.parametrize("wanted", ["ch3", "ch03", "ch3_sharding", "ch03_sharding"])
-def test_a_chapter_may_be_called_without_its_zero(wanted):
-    assert chapters.named(ROOT / "lessons", wanted) == ["ch03_sharding"]
-    assert chapters.named(ROOT / "lessons", wanted.replace("3", "33")) == []
-
-
-def test_a_folder_without_chapters_is_one_sentence(tmp_path):
-    said = check(tmp_path, "ch95")
-    assert (said.status, said.lines) == (2, [])
-    assert said.errors.splitlines()[-1].endswith(f"error: there are no chapters in {tmp_path / 'lessons'}")
+def test_a_chapter_may_be_called_without_its_zero():
+    for wanted in ("ch3", "ch03", "ch3_sharding", "ch03_sharding"):
+        assert chapters.named(ROOT / "lessons", wanted) == ["ch03_sharding"]
+        assert chapters.named(ROOT / "lessons", wanted.replace("3", "33")) == []
 
 
 def _without(text: str) -> str:
@@ -204,12 +173,11 @@ def _without(text: str) -> str:
         ("mistakes", named("half", MISTAKES), ["mistakes.py half__squared: belongs to no exercise"]),
         ("wrong", named("twice", SECOND | {"more": "n"}), ["twice__more is one too many"]),
         ("wrong", named("twice", SECOND) * 2, ["has twice__as_text, twice__halved, twice__squared twice"]),
+        ("checks", "def test_twice(check:\n", ["line 1: '(' was never closed"]),
         ("unlisted", named("twice", {"one": "n"}), ["holds 1 wrong answers; 10 are the least"]),
         ("unlisted", named("twice", UNLISTED) + named("half", SECOND), ["half__squared: belongs to no exercise"]),
         ("words", "[half]", ["has no entry [twice]", "entry [half] is one too many"]),
-        ("words", "twice = 3", ["twice has 0 hints in zh-Hans; 3 are needed", "twice.title is missing"]),
         ("words", "[", ["cannot be read: "]),
-        ("words", _without("title"), ["twice.title is missing"]),
         ("words", _without("hints"), ["has 0 hints in en; 3 are needed", "has 0 hints in zh-Hans; 3 are needed"]),
         ("words", words(MISTAKES).replace(', "n + n"]', "]", 1), ["twice has 2 hints in en; 3 are needed"]),
         ("words", _without("name"), ["twice.mistakes.squared.name is missing"]),
@@ -224,26 +192,6 @@ def test_what_does_not_fit_the_rest_is_named(chapter, part, text, expected):
     assert [words for words in expected if not any(words in line for line in said)] == [], said
 
 
-def test_a_chapter_that_is_whole_lacks_nothing(chapter):
-    assert incomplete(chapter) == []
-
-
-def test_who_has_answers_is_told_what_checks_them(chapter):
-    (chapter.root / "answers").mkdir()
-    (chapter.root / "answers" / f"{LESSON}.py").write_text("def twice(n):\n    return 3 * n\n")
-    said = check(chapter.root, LESSON)
-    assert (said.status, said.lines) == (0, [])
-    assert said.errors.endswith(f"Your answers are checked by `.venv/bin/pytest lessons/{LESSON}`.\n")
-
-
-def test_the_old_name_of_the_command_works_and_says_the_new_one(chapter):
-    command = [sys.executable, "-m", "lessons", "author", f"--root={chapter.root}", "ch95"]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
-    assert (run.returncode, run.stderr) == (0, "`author` is now called `check`: `python -m lessons check ch03`.\n")
-    assert run.stdout.startswith(f"{LESSON}: everything holds")
-
-
 def test_with_an_option_of_pytest_it_is_answers_that_are_checked():
-    command = [sys.executable, "-m", "lessons", "check", "ch96", "--hint"]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    run = warm_python.run("lessons", ["check", "ch96", "--hint"], ROOT, {})
     assert run.returncode == 2 and run.stderr.startswith("There is no chapter ch96; there are ch01_devices, ")

@@ -6,16 +6,14 @@ from grader.author import held_out
 from grader.author.chapter_files import functions
 from grader.home import HERE
 
-GRADES = tomllib.loads((held_out.FOLDER / "grades.toml").read_text(encoding="utf-8"))
-
 
 def test_each_answer_has_a_grade_and_each_grade_an_answer():
-    held = set()
+    grades, held = tomllib.loads((held_out.FOLDER / "grades.toml").read_text(encoding="utf-8")), set()
     for file in held_out.FOLDER.glob("ch*.py"):
         asked = functions(HERE / "lessons" / file.stem / "exercises.py")
         held |= {f"{file.stem}.{name}" for name in functions(file) if name in asked}
-    assert held == set(GRADES)
-    for grade, said in GRADES.values():
+    assert held == set(grades)
+    for grade, said in grades.values():
         assert grade in held_out.GRADES and said == held_out.beginning(said)
 
 

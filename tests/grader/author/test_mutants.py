@@ -1,11 +1,10 @@
 """`python -m lessons check CHAPTER --mutants`: which mutants are made, and which holes of the checks they show."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import warm_python
 from small_chapter import LESSON, write
 
 from grader.author.chapter_files import ChapterFiles
@@ -40,67 +39,32 @@ def made(chapter: ChapterFiles, code: str, **about) -> set[str]:
     return {m.words for m in mutants_of(chapter.solution, spec(chapter, **about)) if "at the end" not in m.words}
 
 
-@pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        ("return number < limit(n)", {f"number < limit(n) → number {op} limit(n)" for op in ("<=", ">=")}),
-        ("return lax.pmean(n, axes)", {"lax.pmean(n, axes) → lax.psum(n, axes)", "lax.pmean(n, axes) → n"}),
-        (
-            "return lax.psum(n, ('x', 'y'))",
-            {
-                "lax.psum(n, ('x', 'y')) → lax.pmean(n, ('x', 'y'))",
-                "lax.psum(n, ('x', 'y')) → lax.pmax(n, ('x', 'y'))",
-                "lax.psum(n, ('x', 'y')) → n",
-                "lax.psum(n, ('x', 'y')) → lax.psum(n, ('x',))",
-                "lax.psum(n, ('x', 'y')) → lax.psum(n, ('y',))",
-                "lax.psum(n, ('x', 'y')) → lax.psum(n, ('y', 'x'))",
-            },
-        ),
-        (
-            "return P('data', 'model')",
-            {
-                "P('data', 'model') → P('model')",
-                "P('data', 'model') → P(None, 'model')",
-                "P('data', 'model') → P('data', None)",
-                "P('data', 'model') → P('model', 'data')",
-                "P('data', 'model') → P('model', 'model')",
-                "P('data', 'model') → P('data', 'data')",
-            },
-        ),
-        (
-            "return sorted(n, key=lambda d: (d.host, d.id))",
-            {
-                "sorted(n, key=lambda d: (d.host, d.id)) → sorted(n)",
-                "sorted(n, key=lambda d: (d.host, d.id)) → list(n)",
-                "sorted(n, key=lambda d: (d.host, d.id)) → sorted(n, key=lambda d: (d.host, d.id), reverse=True)",
-                "lambda d: (d.host, d.id) → lambda d: d.host",
-                "lambda d: (d.host, d.id) → lambda d: d.id",
-                "lambda d: (d.host, d.id) → lambda d: (d.id, d.host)",
-            },
-        ),
-        (
-            "return owner(n) or default",
-            {
-                "owner(n) or default → owner(n) and default",
-                "owner(n) or default → owner(n)",
-                "owner(n) or default → default",
-                "owner(n) or default → default if owner(n) is None else owner(n)",
-            },
-        ),
-        ("return numbers[:limit]", {f"numbers[:limit] → numbers[{cut}]" for cut in (":", ":limit + 1", ":limit - 1")}),
+PAIR = "lax.psum(n, ('x', 'y'))"
+SPEC = "P('data', 'model')"
+ORDER = "sorted(n, key=lambda d: d.id)"
+MUTANTS = {
+    "number < limit(n)": ["number <= limit(n)", "number >= limit(n)"],
+    "lax.pmean(n, axes)": ["lax.psum(n, axes)", "n"],
+    PAIR: ["n", *(PAIR.replace("psum", op) for op in ("pmean", "pmax"))]
+    + [PAIR.replace("('x', 'y')", axes) for axes in ("('x',)", "('y',)", "('y', 'x')")],
+    SPEC: ["P('model')"]
+    + [
+        f"P({axes})"
+        for axes in ("None, 'model'", "'data', None", "'model', 'data'", "'model', 'model'", "'data', 'data'")
     ],
-)
-def test_the_mutants_of_an_answer_are_these(chapter, code, expected):
-    assert made(chapter, f"def twice(n):\n    {code}\n") == expected
+    ORDER: ["sorted(n)", "list(n)", ORDER.replace(")", ", reverse=True)")],
+    "owner(n) or default": ["owner(n) and default", "owner(n)", "default", "default if owner(n) is None else owner(n)"],
+    "numbers[:limit]": ["numbers[:]", "numbers[:limit + 1]", "numbers[:limit - 1]"],
+}
 
 
-def test_another_number_of_processes_counts_only_where_there_are_several(chapter):
+def test_the_mutants_of_an_answer_are_these(chapter):
+    for code, mutants in MUTANTS.items():
+        assert made(chapter, f"def twice(n):\n    return {code}\n") == {f"{code} → {mutant}" for mutant in mutants}
     code = "def twice(n):\n    return [jax.process_count(), len(jax.devices())]\n"
-    assert made(chapter, code) == set()
-    assert made(chapter, code, processes=2) == {
-        "jax.process_count() → 2",
-        "len(jax.devices()) → len(jax.local_devices())",
-    }
+    assert made(chapter, code) == set()  # another number counts only where there are several processes
+    several = {"jax.process_count() → 2", "len(jax.devices()) → len(jax.local_devices())"}
+    assert made(chapter, code, processes=2) == several
 
 
 def test_what_an_answer_calls_changes_too_and_what_it_says_does_not(chapter):
@@ -129,8 +93,7 @@ def test_one_mutant_empties_the_list_that_it_is_given_and_one_leaves_a_setting_c
 
 
 def check(chapter: ChapterFiles) -> tuple[int, list[str]]:
-    command = [sys.executable, "-m", "lessons", "check", f"--root={chapter.root}", "--mutants", "--seeds=6", "ch95"]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    run = warm_python.run("lessons", ["check", f"--root={chapter.root}", "--mutants", "--seeds=6", "ch95"], ROOT, {})
     assert not run.stderr
     return run.returncode, re.sub(r"\d+ s\)", "… s)", run.stdout).splitlines()
 

@@ -42,16 +42,9 @@ def test_the_words_of_an_exercise_with_what_is_derived(lessons):
         formerly=("double",),
         statement={"zh-Hant": "回傳兩倍。"},
     )
-
-
-def test_what_is_half_written_is_left_out(lessons):
     mistakes = {"half__whole": MistakeWords({"zh-Hans": "没有分"}, {}), "half__other": MistakeWords({}, {})}
-    assert exercise_words(lessons, "ch95_small.half") == ExerciseWords(mistakes=mistakes)
-
-
-@pytest.mark.parametrize("exercise", ["ch95_small.thrice", "ch96_none.twice"])
-def test_where_nothing_is_said_the_words_are_empty(lessons, exercise):
-    assert exercise_words(lessons, exercise) == ExerciseWords()
+    assert exercise_words(lessons, "ch95_small.half") == ExerciseWords(mistakes=mistakes)  # half written: left out
+    assert exercise_words(lessons, "ch95_small.thrice") == exercise_words(lessons, "ch96_none.x") == ExerciseWords()
 
 
 def test_the_nearest_language_speaks():

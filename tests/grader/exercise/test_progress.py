@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 from checker_runs import HERE, answer, check, project
@@ -54,10 +55,10 @@ def test_two_that_save_at_once_lose_nothing(folder):
 
 
 def test_a_kill_while_saving_loses_nothing(folder):
-    for n in range(8):
+    for n in range(4):
         process = saving(folder, "a", "endless")
         assert process.stdout is not None and process.stdout.readline() == "at it\n"
-        time.sleep(0.011 * n)  # at another place of it each time
+        time.sleep(0.022 * n)  # at another place of it each time
         process.send_signal(signal.SIGKILL)
         process.communicate()
         assert noted(folder).keys() >= {*OLD, "ch90_one.a0"}
@@ -88,33 +89,21 @@ def test_pytest_says_it_once_and_gives_its_verdicts(tmp_path):
     answer(root, "ch90_one", (root / "solutions/ch90_one.py").read_text())
     (root / "answers/.state.json").write_text(json.dumps(OLD))
     (root / "answers/.state.json").chmod(0o444)
-    done = check(root, "--hint")
-    assert "3 passed, 1 todo" in done.text, done.text
+    done = check(root, "-k", "count_to")
+    assert "1 passed" in done.text, done.text
     assert done.text.count("could not be written (Permission denied)") == 1, done.text
     assert noted(root / "answers") == OLD
 
 
-class View:
-    """Keeps what it is told."""
-
-    def __init__(self):
-        self.sentences = []
-
-    moved = judged = counted = lambda self: None
-
-    def said(self, sentence):
-        self.sentences.append(sentence)
-
-
 def test_the_learners_screen_says_it_once(tmp_path):
-    root = project(tmp_path)
+    root, sentences = project(tmp_path), []
     (root / "answers").mkdir()
     (root / "answers/.state.json").mkdir()  # nothing can take its place
-    view = View()
+    view = SimpleNamespace(moved=lambda: None, judged=lambda: None, counted=lambda: None, said=sentences.append)
     session = Session(Course(root, "en"), view, 20, 2)
     session.go("ch90_one.total")
     session.go("ch90_one.double")
-    assert [s.partition(",")[0] for s in view.sentences] == ["answers/.state.json"] and "could not" in view.sentences[0]
+    assert [s.partition(",")[0] for s in sentences] == ["answers/.state.json"] and "could not" in sentences[0]
 
 
 @pytest.mark.parametrize("torn", ['{"ch90_one.double": {"outc', "", "[]", "\x00" * 40, "[" * 100_000])
@@ -142,29 +131,15 @@ def test_who_waits_too_long_says_so(folder, monkeypatch):
     assert noted(folder) == OLD
 
 
-@pytest.mark.parametrize("odd", ["null", '"2"', "-7", "2.5", "[1]", "true", "{}"])
-def test_odd_numbers_of_hints_count_for_none(tmp_path, odd):
+def test_odd_numbers_of_hints_and_an_odd_outcome_count_for_none(tmp_path):
     root = project(tmp_path)
     (root / "answers").mkdir()
-    (root / "answers/.hints.json").write_text(f'{{"{EXERCISE}": {odd}}}')
-    text, warning = progress.next_hint(root / "lessons", root / "answers", EXERCISE, "en")
-    assert text.startswith("Hint 1 of 2") and warning == ""
-    assert progress.hints_given(root / "answers") == {EXERCISE: 1}
-
-
-@pytest.mark.parametrize("odd", ["null", "7", "[]", '"weird"', "{}"])
-def test_an_odd_outcome_is_none(folder, odd):
-    print_ = progress._fingerprint(folder, EXERCISE)
-    state = json.loads(f'{{"{EXERCISE}": {{"outcome": {odd}, "answer": "{print_}"}}}}')
-    assert progress.cached_outcome(folder, EXERCISE, state) is None
-
-
-@pytest.mark.parametrize("coding", ["punycode", "undefined", "nosuch"])
-def test_a_file_in_no_encoding_is_one_sentence_and_the_others_are_checked(tmp_path, coding):
-    root = project(tmp_path)
-    answer(root, "ch90_one", f"# coding: {coding}\n" + (root / "solutions/ch90_one.py").read_text())
-    answer(root, "ch91_pair", (root / "solutions/ch91_pair.py").read_text())
-    done = check(root)
-    assert "INTERNALERROR" not in done.text and "Traceback" not in done.text, done.text
-    assert done.rows["ch91_pair.everybody"]["outcome"] == "right"
-    assert done.rows[EXERCISE]["message"].startswith("answers/ch90_one.py cannot be read: ")
+    for odd in ("null", '"2"', "-7", "2.5", "[1]", "true", "{}"):
+        (root / "answers/.hints.json").write_text(f'{{"{EXERCISE}": {odd}}}')
+        text, warning = progress.next_hint(root / "lessons", root / "answers", EXERCISE, "en")
+        assert text.startswith("Hint 1 of 2") and warning == ""
+        assert progress.hints_given(root / "answers") == {EXERCISE: 1}
+    print_ = progress._fingerprint(root / "answers", EXERCISE)
+    for odd in (None, 7, [], "weird", {}):
+        state = {EXERCISE: {"outcome": odd, "answer": print_}}
+        assert progress.cached_outcome(root / "answers", EXERCISE, state) is None

@@ -50,9 +50,7 @@ def test_what_a_paragraph_is_about_is_code():
     assert "`sent[i][j]` is" in markdown("sent: sent[i][j] is a number.", ["sent"])
     shown = markdown(ENGLISH, ["x", "w", "b"]).split("\n\n")
     assert shown[2].startswith("`w` and `b`: `f32[m]`, see") and shown[6].startswith("`norm`: `f32[]`, of all.")
-
-
-def test_a_type_with_a_line_end_in_it_is_the_same_type():
+    # a type with a line end in it is the same type
     assert typed('P(("x", "y"),\n    None) and bool[n,\n    m]') == {'P(("x", "y"), None)', "bool[n, m]"}
 
 
@@ -64,32 +62,23 @@ def said(root, english: str, chinese: str, arguments: str = "x, w, b") -> list[s
     return unlike(root, "ch95_small")
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "what"),
-    [
-        (
-            "w、b：f32[m]。\n",
-            "",
-            "has the paragraphs … · x · w, b · … · Returns · y · norm · … · … · Budget in English, and in ",
-        ),
+def test_what_one_language_leaves_out_is_said(tmp_path):
+    kinds = "… · x · w, b · … · Returns · y · norm · … · … · Budget"
+    for before, after, what in [
+        ("w、b：f32[m]。\n", "", f"has the paragraphs {kinds} in English, and in "),
         ("\n预算：", "预算：", "has the paragraphs"),
         ("y：f32[n, m]。", "y：形状为 [n, m]。", "says f32[n, m] in English only, in the paragraph y"),
         ("f32[]", "f64[]", "says f32[] in English only, in the paragraph norm"),
         ("w、b：f32[m]。", "w、b：f32[m]，b 是 f32[n]。", "says f32[n] in Chinese only, in the paragraph w, b"),
         ('P("x", None)', 'P("x")', 'says P("x", None) in English only, in the paragraph x'),
-    ],
-)
-def test_what_one_language_leaves_out_is_said(tmp_path, before, after, what):
-    assert said(tmp_path, ENGLISH, CHINESE) == [] and before in CHINESE
-    found = said(tmp_path, ENGLISH, CHINESE.replace(before, after))
-    assert found[0].startswith(f"lessons/ch95_small/exercises.py: the docstring of `scaled` {what}")
+    ]:
+        assert said(tmp_path, ENGLISH, CHINESE) == [] and before in CHINESE
+        found = said(tmp_path, ENGLISH, CHINESE.replace(before, after))
+        assert found[0].startswith(f"lessons/ch95_small/exercises.py: the docstring of `scaled` {what}")
 
 
 def test_where_one_argument_has_a_line_each_has(tmp_path):
     found = said(tmp_path, ENGLISH, CHINESE, "x, w, b, mesh")
     assert found == ["lessons/ch95_small/exercises.py: the docstring of `scaled` has no line «mesh: …»"]
     assert said(tmp_path, "Rows of x, scaled.", "把 x 的各行缩放。") == []
-
-
-def test_what_is_in_one_language_only_is_left_to_others(tmp_path):
     assert said(tmp_path, ENGLISH, "") == said(tmp_path, "", CHINESE) == []

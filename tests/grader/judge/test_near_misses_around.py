@@ -1,15 +1,13 @@
 """Right values in the wrong place, printed or sent otherwise, in several processes; and near misses from end to end."""
 
 import re
-from pathlib import Path
 
 import jax
 import numpy as np
-import pytest
 from checker_runs import answer, check, project
-from near_cases import DEVICES, GRID, E, case, diagnosis, of_values, rows
+from near_cases import DEVICES, GRID, E, case, diagnosis, of_values, rows, spec_of
 
-from grader.exercise.spec import Budget, Spec
+from grader.exercise.spec import Budget
 from grader.judge.near_misses import near_miss
 from grader.judge.near_misses import placements as places
 from grader.judge.verdict import Verdict
@@ -39,13 +37,6 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("key", PLACES)
-def test_right_values_in_the_wrong_place(key):
-    got, expected = PLACES[key]
-    found = of_values([got], [expected], compare=("value", "placement"))
-    assert found and found.key == key
-
-
 PRINTED = {
     "printed-twice": (["mean 3\n", "mean 3\n"], ["mean 3\n", ""]),
     "printed-elsewhere": (["", "mean 3\n"], ["mean 3\n", ""]),
@@ -63,80 +54,68 @@ PRINTED = {
 }
 
 
-@pytest.mark.parametrize("key", PRINTED)
-def test_what_is_printed(key):
-    got, expected = PRINTED[key]
-    mine, right = ([[case(printed=text)] for text in texts] for texts in (got, expected))
-    found = diagnosis(mine, right, compare=("value", "printed"))
-    assert found and found.key == key
+def test_right_values_in_the_wrong_place_and_what_is_printed():
+    for key, (got, expected) in PLACES.items():
+        found = of_values([got], [expected], compare=("value", "placement"))
+        assert found and found.key == key
+    for key, texts in PRINTED.items():
+        mine, right = ([[case(printed=text)] for text in of_each] for of_each in texts)
+        found = diagnosis(mine, right, compare=("value", "printed"))
+        assert found and found.key == key
 
 
-BUDGETS = {
-    "budget-none": ([Transfer("all-gather", 64, 1)], [], set(), 0),
-    "budget-gather": ([Transfer("all-gather", 64, 1)], [Transfer("all-reduce", 4, 1)], {"all-reduce"}, 4),
-    "budget-op-fits": ([Transfer("all-to-all", 4, 1)], [Transfer("all-reduce", 4, 1)], {"all-reduce"}, 4),
-    "budget-op": (
-        [Transfer("all-reduce", 4, 1), Transfer("all-to-all", 64, 1)],
-        [Transfer("all-reduce", 4, 1)],
-        {"all-reduce"},
-        4,
-    ),
-    "budget-loop": ([Transfer("all-reduce", 4, 5)], [Transfer("all-reduce", 4, 1)], {"all-reduce"}, 4),
-    "budget-devices": ([Transfer("all-reduce", 32, 1)], [Transfer("all-reduce", 4, 1)], {"all-reduce"}, 4),
-    "budget-more-one": ([Transfer("all-reduce", 4, 1)] * 2, [Transfer("all-reduce", 4, 1)], {"all-reduce"}, 4),
-    "budget-more": ([Transfer("all-reduce", 4, 1)] * 3, [Transfer("all-reduce", 4, 1)] * 2, {"all-reduce"}, 8),
-    "budget-bytes": ([Transfer("all-reduce", 6, 1)], [Transfer("all-reduce", 4, 1)], {"all-reduce"}, 4),
-    "budget-times": ([Transfer("all-reduce", 16, 1)], [Transfer("all-reduce", 4, 1)], {"all-reduce"}, 4),
+BUDGETS = {  # the answer's bill, the solution's, the collectives and bytes that are allowed
+    "budget-none": ([("all-gather", 64, 1)], [], set(), 0),
+    "budget-gather": ([("all-gather", 64, 1)], [("all-reduce", 4, 1)], {"all-reduce"}, 4),
+    "budget-op-fits": ([("all-to-all", 4, 1)], [("all-reduce", 4, 1)], {"all-reduce"}, 4),
+    "budget-op": ([("all-reduce", 4, 1), ("all-to-all", 64, 1)], [("all-reduce", 4, 1)], {"all-reduce"}, 4),
+    "budget-loop": ([("all-reduce", 4, 5)], [("all-reduce", 4, 1)], {"all-reduce"}, 4),
+    "budget-devices": ([("all-reduce", 32, 1)], [("all-reduce", 4, 1)], {"all-reduce"}, 4),
+    "budget-more-one": ([("all-reduce", 4, 1)] * 2, [("all-reduce", 4, 1)], {"all-reduce"}, 4),
+    "budget-more": ([("all-reduce", 4, 1)] * 3, [("all-reduce", 4, 1)] * 2, {"all-reduce"}, 8),
+    "budget-bytes": ([("all-reduce", 6, 1)], [("all-reduce", 4, 1)], {"all-reduce"}, 4),
+    "budget-times": ([("all-reduce", 16, 1)], [("all-reduce", 4, 1)], {"all-reduce"}, 4),
 }
 
 
-def test_who_gathers_no_more_than_is_allowed_is_not_told_that_it_is_too_much():
-    """What each device has combined may be gathered in fewer bytes than an all-reduce sends."""
-    limit, bill = Budget({"all-reduce"}, 8), (Transfer("all-gather", 4, 1),)
-    mine = case(rows(E), traffic=Traffic(bill, 4), budget=limit)
-    right = case(rows(E), traffic=Traffic((Transfer("all-reduce", 8, 1),), 8), budget=limit)
-    found = diagnosis([[mine]], [[right]])
-    assert found == Message("budget-op-fits", {"op": "all-gather", "right": "all-reduce"})
+def of_bills(bill, solution, ops, most):
+    mine, right = (
+        case(
+            rows(E),
+            traffic=Traffic(tuple(Transfer(*t) for t in sent), sum(n * times for _, n, times in sent)),
+            budget=Budget(ops, most),
+        )
+        for sent in (bill, solution)
+    )
+    return diagnosis([[mine]], [[right]])
 
 
-def test_who_sums_and_then_gathers_is_not_told_to_sum_first():
-    """Summed by a reduce-scatter on the way to another layout, say, and then gathered: nothing is combined after it."""
-    limit = Budget({"all-reduce"}, 4)
-    bill = (Transfer("all-reduce", 4, 1), Transfer("all-gather", 4, 1))
-    mine = case(rows(E), traffic=Traffic(bill, 8), budget=limit)
-    right = case(rows(E), traffic=Traffic((Transfer("all-reduce", 4, 1),), 4), budget=limit)
-    assert diagnosis([[mine]], [[right]]) == Message("budget-op", {"op": "all-gather", "right": "all-reduce"})
-
-
-@pytest.mark.parametrize("key", BUDGETS)
-def test_what_costs_too_much(key):
-    bill, solution, ops, most = BUDGETS[key]
-    limit = Budget(ops, most)
-    mine = case(rows(E), traffic=Traffic(tuple(bill), sum(t.bytes * t.times for t in bill)), budget=limit)
-    right = case(rows(E), traffic=Traffic(tuple(solution), most), budget=limit)
-    found = diagnosis([[mine]], [[right]])
-    assert found and found.key == key
-
-
-def test_a_loop_is_not_blamed_where_as_many_collectives_are_needed_anyway():
-    """Two rounds of eight turns where seven are enough: 16 permutes instead of 14, not one after the loop."""
-    limit = Budget({"collective-permute"}, 56)
-    mine = case(rows(E), traffic=Traffic((Transfer("collective-permute", 4, 8),) * 2, 64), budget=limit)
-    right = case(rows(E), traffic=Traffic((Transfer("collective-permute", 4, 1),) * 14, 56), budget=limit)
-    assert diagnosis([[mine]], [[right]]) == Message("budget-more", {"count": 16, "enough": 14})
+def test_what_costs_too_much_and_of_collectives_only_what_is_so():
+    found = {key: of_bills(*bills) for key, bills in BUDGETS.items()}
+    assert {key: said and said.key for key, said in found.items()} == {key: key for key in BUDGETS}
+    # What each device has combined may be gathered in fewer bytes than an all-reduce sends.
+    fits = of_bills([("all-gather", 4, 1)], [("all-reduce", 8, 1)], {"all-reduce"}, 8)
+    assert fits == Message("budget-op-fits", {"op": "all-gather", "right": "all-reduce"})
+    # Summed by a reduce-scatter on the way to another layout, say, and then gathered: nothing is combined after it.
+    summed = of_bills([("all-reduce", 4, 1), ("all-gather", 4, 1)], [("all-reduce", 4, 1)], {"all-reduce"}, 4)
+    assert summed == Message("budget-op", {"op": "all-gather", "right": "all-reduce"})
+    # Two rounds of eight turns where seven are enough: 16 permutes instead of 14, not one after the loop.
+    turns = of_bills(
+        [("collective-permute", 4, 8)] * 2, [("collective-permute", 4, 1)] * 14, {"collective-permute"}, 56
+    )
+    assert turns == Message("budget-more", {"count": 16, "enough": 14})
 
 
 def test_what_ended_before_there_was_a_value():
     def of(reason, text="", line="", signal="", processes=1):
         failure = Failure("ValueError", text, ((3, line),))
         verdict = Verdict("ch90_one.f", "", Message(reason), failure=failure, signal=signal)
-        return near_miss(Spec("ch90_one", "f", Path(), lambda rng: [], processes=processes), verdict, [], [])
+        return near_miss(spec_of(processes=processes), verdict, [], [])
 
     def raised_itself(expected):
         failure = Failure("ValueError", "no spec found", ((3, "raise ValueError('no spec found')"),))
         verdict = Verdict("ch90_one.f", "", Message("raised"), failure=failure, case=0)
-        spec = Spec("ch90_one", "f", Path(), lambda rng: [])
-        return near_miss(spec, verdict, [[case(expected)]], [[case(expected)]])
+        return near_miss(spec_of(), verdict, [[case(expected)]], [[case(expected)]])
 
     assert raised_itself(E) == Message("raised-for-a-value")
     assert raised_itself(None) == Message("raised-itself")
@@ -148,10 +127,11 @@ def test_what_ended_before_there_was_a_value():
     assert of("crashed", signal="SIGABRT", processes=2) == Message("crashed-together")
 
 
-def test_where_only_the_type_is_wrong_nothing_is_said_of_the_numbers():
-    def of(got, expected):
-        return diagnosis([[case(got)]], [[case(expected)]])
+def of(got, expected):
+    return diagnosis([[case(got)]], [[case(expected)]])
 
+
+def test_where_only_the_type_is_wrong_nothing_is_said_of_the_numbers():
     assert of({0: 3.0, 1: 3.0}, {0: 3, 1: 3}) != Message("names-swapped", {"keys": ("0", "1")})
     assert of({0: 3, 1: 4}, {0: 4, 1: 3}) == Message("names-swapped", {"keys": ("0", "1")})
     wide = of((E.astype(np.float64), E > 0), (E, E > 0))
@@ -160,9 +140,6 @@ def test_where_only_the_type_is_wrong_nothing_is_said_of_the_numbers():
 
 
 def test_the_elements_of_one_part_are_in_another_order_only_where_all_else_is_right():
-    def of(got, expected):
-        return diagnosis([[case(got)]], [[case(expected)]])
-
     right = ((16, 1), "x", (4, 2))
     assert of(((1, 16), "x", (4, 2)), right) == Message("elements-order")
     for wrong in (((1, 16), "y", (4, 2)), ((1, 16), "x", (2, 8)), ((1, 16), "y", (8, 8))):
@@ -194,10 +171,12 @@ def test_what_is_said_has_its_sentence_with_the_same_values_in_both_languages():
         assert not re.search(r"[\u4e00-\u9fff][,;:?!]", entry["zh-Hans"]), key
 
 
-def test_a_sentence_is_filled_in_both_languages():
+def test_a_sentence_and_a_list_in_it_are_filled_in_both_languages():
     found = Message("stack-combine", {"axis": 0, "n": 8, "how": Message("sum")})
     assert "their sum would be right" in near_words(found, "en")
     assert "取它们的总和就对了" in near_words(found, "zh-Hans")
+    found = of_values([{0: 3, 1: 4}], [{0: 4, 1: 3}])
+    assert found and "0, 1" in near_words(found, "en") and "0、1" in near_words(found, "zh-Hans")
     assert places.cuts(Array("float32", (), jax=True, placement=Placement(1, True, ((0, ()),)))) == []
 
 
@@ -236,49 +215,33 @@ LEFT = {
 }
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    root = project(tmp_path_factory.mktemp("near"))
+def test_a_learner_reads_it(tmp_path):
+    root = project(tmp_path)
     lesson = root / "lessons" / "ch96_left"
     lesson.mkdir()
-    (lesson / "exercises.py").write_text("".join(f"def {n}(x):\n    raise NotImplementedError\n\n\n" for n in LEFT))
-    (root / "solutions" / "ch96_left.py").write_text("".join(f"def {n}(x):\n    return 2 * x\n\n\n" for n in LEFT))
-    (lesson / "test_exercises.py").write_text(
-        TRACED + "".join(f"\ndef test_{n}(check):\n    _check(check)\n" for n in LEFT)
-    )
+    for path, body in (
+        (lesson / "exercises.py", "raise NotImplementedError"),
+        (root / "solutions/ch96_left.py", "return 2 * x"),
+    ):
+        path.write_text("".join(f"def {n}(x):\n    {body}\n\n\n" for n in LEFT))
+    tests = "".join(f"\ndef test_{n}(check):\n    _check(check)\n" for n in LEFT)
+    (lesson / "test_exercises.py").write_text(TRACED + tests)
     answer(root, "ch90_one", NEARLY)
     answer(root, "ch96_left", "import jax\nimport numpy as np\n\n" + "\n\n\n".join(LEFT.values()) + "\n")
-    return root
-
-
-@pytest.mark.parametrize("lang", ["en", "zh-Hans"])
-def test_a_learner_reads_it(root, lang):
-    rows = check(root, "--lang", lang).rows
-    english = {
+    left = "on the way they leave the devices"
+    rows = check(root).rows
+    for name, words in {
         "ch90_one.double": "moved by one whole shard along axis 0",
         "ch90_one.total": "each device sends 2 times the bytes",
         "ch90_one.count_to": "One line is too many",
         "ch96_left.right": "",
         "ch96_left.shown": "",
-        "ch96_left.hosted": "on the way they leave the devices",
-        "ch96_left.branches": "on the way they leave the devices",
+        "ch96_left.hosted": left,
+        "ch96_left.branches": left,
         "ch96_left.pieces": "moves the pieces to the devices one by one",
-    }
-    chinese = {
-        "ch90_one.double": "整体错开了一个分片",
-        "ch90_one.total": "发送的字节数是需要的 2 倍",
-        "ch90_one.count_to": "多打印了一条",
-        "ch96_left.right": "",
-        "ch96_left.shown": "",
-        "ch96_left.hosted": "中途离开了设备",
-        "ch96_left.branches": "中途离开了设备",
-        "ch96_left.pieces": "逐个搬到设备上",
-    }
-    words = english if lang == "en" else chinese
-    said = {name: rows[name]["message"] for name in words}
-    assert {name: rows[name]["outcome"] for name in words} == {n: "wrong" if w else "right" for n, w in words.items()}
-    assert {name: said[name] for name, w in words.items() if w not in said[name]} == {}
-    assert {rows[name]["mistake"] for name in words} == {None}
+    }.items():
+        assert rows[name]["outcome"] == ("wrong" if words else "right") and words in rows[name]["message"], rows[name]
+        assert rows[name]["mistake"] is None
 
 
 def test_a_count_that_32_bits_do_not_hold():
@@ -286,8 +249,3 @@ def test_a_count_that_32_bits_do_not_hold():
     assert of_values([0, 7], right, values="bytes") == Message("wrapped")
     assert of_values([0, 8], right, values="bytes") != Message("wrapped")
     assert of_values([4 - (1 << 32), 9], [4, 9]) != Message("wrapped")  # too small to have been wrapped
-
-
-def test_a_list_is_written_as_each_language_writes_it():
-    found = of_values([{0: 3, 1: 4}], [{0: 4, 1: 3}])
-    assert found and "0, 1" in near_words(found, "en") and "0、1" in near_words(found, "zh-Hans")

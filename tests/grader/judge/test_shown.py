@@ -5,27 +5,19 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-from near_cases import DEVICES, E, case, result, rows
+from near_cases import DEVICES, E, case, explained, judged, rows
 
-from grader.exercise.spec import Spec
-from grader.judge.near_misses import near_miss
-from grader.judge.verdict import Verdict, judge
 from grader.say import shown
 from grader.say.errors import told
-from grader.say.explain import explain
 from grader.see.observation import Failure, Observation
+from grader.see.observe import failure_of
 from grader.see.packing import pack
 
 
-def lines(got, expected, lang="en", args=(), compare=("value", "placement")):
+def lines(got, expected, lang="en", args=((),) * 9, near=None):
     """What a learner reads of values, one for each case."""
-    spec = Spec("ch90_one", "f", Path(), lambda rng: [], compare=compare)
-    mine, right = (
-        [case(value, given) for value, given in zip(values, args or [()] * 9, strict=False)]
-        for values in (got, expected)
-    )
-    verdict = judge(spec, Verdict(spec.exercise, ""), [right], [result(mine)], "f")
-    return explain(spec, verdict, 20.0, 2.0, lang).splitlines()
+    mine, right = ([case(v, given) for v, given in zip(values, args, strict=False)] for values in (got, expected))
+    return explained(judged(mine, right, near, compare=("value", "placement")), lang)
 
 
 def test_none_is_no_missing_return_where_it_may_be_the_answer():
@@ -46,32 +38,24 @@ def test_what_came_back_and_what_was_expected_are_never_the_same_line():
     far = np.arange(4000.0).reshape(40, 100)
     other = far.copy()
     other[30, 50] = 7
-    backwards = jax.sharding.Mesh(np.array(DEVICES[::-1]), ("x",))
-    for got, expected in (
-        (rows(E, backwards), rows(E)),
-        (other, far),
-        ("a" * 300 + "b" + "c" * 300, "a" * 300 + "d" + "c" * 300),
-        ([1, 2.0], [1, 2]),
-        (jax.device_put(E, DEVICES[3]), jax.device_put(E, DEVICES[0])),
-        (jax.sharding.Mesh(np.array(DEVICES[:2]), ("x",)), jax.sharding.Mesh(np.array(DEVICES[1:3]), ("x",))),
-    ):
-        mine, right = beside(got, expected)
-        assert mine != right
-
-
-def test_the_numbers_are_shown_where_they_differ():
-    far = np.arange(4000.0).reshape(40, 100)
-    other = far.copy()
-    other[30, 50] = 7
-    assert "[30, 48:53] = [3048 3049 7 3051 3052]" in beside(other, far)[0]
-    assert "[30, 48:53] = [3048 3049 3050 3051 3052]" in beside(other, far)[1]
-
-
-def test_devices_are_named_where_placements_differ():
-    backwards = jax.sharding.Mesh(np.array(DEVICES[::-1]), ("x",))
-    got, expected = beside(rows(E, backwards), rows(E))
-    assert "device 0 holds [14:16, 0:5]" in got and "device 0 holds [0:2, 0:5]" in expected
-    assert "on device 3" in beside(jax.device_put(E, DEVICES[3]), jax.device_put(E, DEVICES[0]))[0]
+    mesh = lambda devices: jax.sharding.Mesh(np.array(devices), ("x",))  # noqa: E731
+    shown_of = [
+        beside(got, expected)
+        for got, expected in (
+            (other, far),
+            (rows(E, mesh(DEVICES[::-1])), rows(E)),
+            (jax.device_put(E, DEVICES[3]), jax.device_put(E, DEVICES[0])),
+            ("a" * 300 + "b" + "c" * 300, "a" * 300 + "d" + "c" * 300),
+            ([1, 2.0], [1, 2]),
+            (mesh(DEVICES[:2]), mesh(DEVICES[1:3])),
+        )
+    ]
+    assert all(mine != right for mine, right in shown_of)
+    numbers, placed, single = shown_of[:3]  # where they differ, and which devices
+    assert "[30, 48:53] = [3048 3049 7 3051 3052]" in numbers[0]
+    assert "[30, 48:53] = [3048 3049 3050 3051 3052]" in numbers[1]
+    assert "device 0 holds [14:16, 0:5]" in placed[0] and "device 0 holds [0:2, 0:5]" in placed[1]
+    assert "on device 3" in single[0]
 
 
 def test_a_dict_is_shown_in_its_own_order_and_compared_by_its_keys():
@@ -83,26 +67,17 @@ def test_a_dict_is_shown_in_its_own_order_and_compared_by_its_keys():
 
 def test_the_smallest_of_the_wrong_cases_is_shown_and_an_odd_error_is_not():
     given = [(list(range(90)),), ([],), ([4, 5, 6],)]
-    right = [[case(n, args) for n, args in zip((90, 0, 3), given, strict=True)]]
-    mine = [case(1, given[0]), Observation(right[0][1].args, failure=Failure("IndexError", "empty")), case(2, given[2])]
-    verdict = judge(
-        Spec("ch90_one", "f", Path(), lambda rng: []), Verdict("ch90_one.f", ""), right, [result(mine)], "f"
-    )
+    right = [case(n, args) for n, args in zip((90, 0, 3), given, strict=True)]
+    mine = [case(1, given[0]), Observation(right[1].args, failure=Failure("IndexError", "empty")), case(2, given[2])]
+    verdict = judged(mine, right)
     assert (verdict.case, verdict.reason) == (2, "differs")
 
 
 def test_beside_a_call_that_is_wrong_stands_the_smallest_that_is_right():
-    def told_of(got, expected, args):
-        spec = Spec("ch90_one", "f", Path(), lambda rng: [])
-        mine, right = ([case(v, a) for v, a in zip(values, args, strict=True)] for values in (got, expected))
-        verdict = judge(spec, Verdict(spec.exercise, ""), [right], [result(mine)], "f")
-        verdict.near = near_miss(spec, verdict, [right], [mine])
-        return explain(spec, verdict, 20.0, 2.0, "en").splitlines()
-
-    said = told_of([5, 7, 2], [5, 7, 4], [([1, 2, 3],), ([1, 2],), ([1, 2, 3, 4],)])
+    said = lines([5, 7, 2], [5, 7, 4], args=[([1, 2, 3],), ([1, 2],), ([1, 2, 3, 4],)], near=Path())
     assert said[0].startswith("With 2 of the 3 inputs tried the answer is right")
     assert said[-1] == "right on  f([1, 2])"
-    assert not any(line.startswith("right on") for line in told_of([9, 9], [5, 7], [([1],), ([2],)]))
+    assert not any(line.startswith("right on") for line in lines([9, 9], [5, 7], args=[([1],), ([2],)], near=Path()))
 
 
 def test_every_argument_has_its_share_of_the_line():
@@ -120,8 +95,6 @@ def test_every_argument_has_its_share_of_the_line():
     ],
 )
 def test_the_line_of_an_error_that_decides_is_not_cut_off(f, decides):
-    from grader.see.observe import failure_of
-
     x = rows(np.arange(16.0, dtype=np.float32))
     mesh, spec = x.sharding.mesh, jax.sharding.PartitionSpec("x")
     with pytest.raises(Exception) as raised:  # noqa: PT011
@@ -135,10 +108,8 @@ def test_a_line_that_raises_in_a_comprehension_is_shown_once():
     """Before Python 3.12 a comprehension has a frame of its own, on the same line."""
     own = ((3, "    return [1 // n for n in sizes]"),)
     failure = Failure("ZeroDivisionError", "division by zero", own=own * 2)
-    raised = Observation((), None, failure=failure)
-    spec = Spec("ch90_one", "f", Path(), lambda rng: [])
-    verdict = judge(spec, Verdict(spec.exercise, ""), [[case(1)]], [result([raised])], "f")
-    assert explain(spec, verdict, 20.0, 2.0, "en").count("return [1 // n for n in sizes]") == 1
+    said = explained(judged([Observation((), None, failure=failure)], [case(1)]))
+    assert sum("return [1 // n for n in sizes]" in line for line in said) == 1
 
 
 def test_a_layout_is_shown_as_its_indices_are_written():

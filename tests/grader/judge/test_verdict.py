@@ -37,20 +37,16 @@ def told(*answer):
     return judge(SPEC, Verdict("ch90_pair.f", ""), [[RIGHT, RIGHT]] * 2, list(answer), "f", limit=20.0)
 
 
-def test_an_error_in_one_process_explains_why_the_other_hung():
-    verdict = told(ProcessResult("hung", text="…", seconds=9.0), seen(RIGHT, failed("own")))
+HUNG = ProcessResult("hung", text="…", seconds=9.0)
+TIMED_OUT = failed("Gloo: Timed out", "JaxRuntimeError")
+
+
+def test_of_two_processes_the_one_is_told_whose_fault_it_is():
+    verdict = told(HUNG, seen(RIGHT, failed("own")))  # why the other hung
     assert (verdict.outcome, verdict.reason, verdict.process, verdict.case) == ("wrong", "raised", 1, 1)
-
-
-def test_a_hang_is_told_when_the_other_process_only_waited_in_vain():
-    verdict = told(
-        ProcessResult("hung", text="…", seconds=9.0), seen(RIGHT, failed("Gloo: Timed out", "JaxRuntimeError"))
-    )
+    verdict = told(HUNG, seen(RIGHT, TIMED_OUT))  # it only waited in vain
     assert (verdict.outcome, verdict.reason, verdict.process) == ("hung", "hung-alone", 0)
-
-
-def test_an_error_comes_before_the_wait_that_it_caused():
-    verdict = told(seen(RIGHT, failed("Gloo: Timed out", "JaxRuntimeError")), seen(RIGHT, failed("own")))
+    verdict = told(seen(RIGHT, TIMED_OUT), seen(RIGHT, failed("own")))
     assert (verdict.outcome, verdict.reason, verdict.process) == ("wrong", "raised", 1)
 
 
@@ -72,14 +68,12 @@ def computes(flops):
     return Observation((), Int(1), traffic=Traffic((), None, flops=flops))
 
 
-@pytest.mark.parametrize(
-    "flops, outcome", [(100, "right"), (150, "right"), (151, "wrong"), (400, "wrong"), (50, "right"), (None, "right")]
-)
-def test_half_as_much_again_is_allowed_and_no_more(flops, outcome):
-    assert alone(computes(flops), computes(100)).outcome == outcome
-
-
-def test_work_is_judged_only_where_it_is_asked_for():
+def test_half_as_much_again_is_allowed_and_no_more_and_only_where_it_is_asked_for():
+    outcomes = {100: "right", 150: "right", 151: "wrong", 400: "wrong", 50: "right", None: "right"}
+    assert {flops: alone(computes(flops), computes(100)).outcome for flops in outcomes} == outcomes
+    because = alone(computes(400), computes(100)).because
+    assert "4.0 times its share: 400 FLOPs" in say(because.key, "en", **because.values)
+    assert "4.0 倍" in say(because.key, "zh-Hans", **because.values)
     spec = replace(ONE, work=False)
     verdict = judge(spec, Verdict("ch90_one.f", ""), [[computes(100)]], [seen(computes(400))], "f")
     assert verdict.outcome == "right"
@@ -89,12 +83,6 @@ def test_who_sends_nothing_where_something_has_to_be_sent_has_divided_nothing():
     nothing, sums = (Observation((), Int(1), traffic=Traffic((), sent, flops=0)) for sent in (0, 12))
     assert alone(sums, sums).outcome == alone(nothing, nothing).outcome == "right"
     assert (alone(nothing, sums).outcome, alone(nothing, sums).reason) == ("wrong", "work-undivided")
-
-
-def test_too_much_work_says_how_many_times():
-    because = alone(computes(400), computes(100)).because
-    assert "4.0 times its share: 400 FLOPs" in say(because.key, "en", **because.values)
-    assert "4.0 倍" in say(because.key, "zh-Hans", **because.values)
 
 
 def test_what_was_to_be_donated_is_gone():

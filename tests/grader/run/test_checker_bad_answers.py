@@ -1,5 +1,5 @@
-"""Answers that break things: each gets one clear sentence in the learner's language, the others are still checked,
-and nothing is left running."""
+"""Answers that break things, files that cannot be imported, solutions that end: each exercise gets one clear sentence
+in the learner's language, the others are still checked, and nothing is left running."""
 
 import os
 import signal
@@ -8,156 +8,127 @@ import sys
 from pathlib import Path
 
 import pytest
+from bad_answers import BAD, BLANK, ENDS, FAULTY, FILES, GOOD, PAIRS, TOP, WILD
 from checker_runs import TESTS, answer, check, project
 from still_running import DEADLINE, left_running, until
 
-# name: (the answer, outcome, words in English, words in Chinese); the task is 2 * x of an f32[8] over 8 devices
-BAD = {
-    "syntax": ("def syntax(x)\n    return 2 * x", "broken", "not valid Python yet: expected", "还不是合法的 Python"),
-    "unclosed": ("def unclosed(x):\n    return (2 * x", "broken", "'(' was never closed", "还不是合法的 Python"),
-    "quoted": ('def quoted(x):\n    """never closed\n    return x', "broken", "unterminated", "还不是合法的 Python"),
-    "empty": ("def empty(x):", "broken", "expected an indented block", "还不是合法的 Python"),
-    "endless": (
-        "def endless(x):\n    while True:\n        pass",
-        "hung",
-        "still running after 4 s",
-        "运行了 4 秒还没有结束",
-    ),
-    "sleeps": ("def sleeps(x):\n    time.sleep(1000)", "hung", ": time.sleep(1000)", "：time.sleep(1000)"),
-    "leaves": ("def leaves(x):\n    os._exit(0)", "broken", "the Python process (exit code 0)", "结束了 Python 进程"),
-    "exits": ("def exits(x):\n    sys.exit('bye')", "broken", "called exit (SystemExit bye)", "调用了 exit"),
-    "crashes": ("def crashes(x):\n    os.kill(os.getpid(), 11)", "broken", "crashed in your code (SIGSEGV)", "崩溃"),
-    "prints": (
-        "def prints(x):\n    while True:\n        print('x' * 999)",
-        "broken",
-        "printed more than 10 MB",
-        "打印了超过 10 MB",
-    ),
-    "bomb": (
-        "def bomb(x):\n    kept = []\n    while True:\n        kept.append(np.ones(10**7))",
-        "broken",
-        "more than 0.5 GiB of memory",
-        "内存超过 0.5 GiB",
-    ),
-    "patched": (
-        "def patched(x):\n    jax.jit = None\n    jax.numpy.sum = lambda a: a\n    return 2 * x + jax.numpy.sum(x)",
-        "wrong",
-        "the first that differs is at [0]",
-        "第一个不同的数在 [0] 处",
-    ),
-    "unblocks": ("def unblocks(x):\n    np.asarray = 0\n    return x", "broken", "could not be", "检查无法继续"),
-    "shape": ("def shape(x):\n    return (2 * x).sum()", "wrong", "The shape is not right.", "形状不对。"),
-    "dtype": ("def dtype(x):\n    return (2 * x).astype('int32')", "wrong", "the dtype is not", "dtype 不对"),
-    "none": ("def none(x):\n    2 * x", "wrong", "is a return missing, or", "漏写了 return"),
-    "generator": ("def generator(x):\n    yield 2 * x", "wrong", "a generator", "一个生成器"),
-    "placed": (
-        "def placed(x):\n    return jax.device_put(2 * x, jax.devices()[0])",
-        "wrong",
-        "device 0 holds everything, expected [0:1]",
-        "设备 0 上是完整的一份，应该是 [0:1]",
-    ),
-    "hosted": ("def hosted(x):\n    return 2 * np.asarray(x)", "wrong", "a NumPy array on", "主机上的 NumPy 数组"),
-    "closes": (
-        "def closes(x):\n    os.closerange(3, 999)\n    return 2.0",
-        "broken",
-        "closed files that it had not opened",
-        "关闭了不是它打开的文件",
-    ),
-    "raises": ("def raises(x):\n    return 2 * y", "wrong", "raised NameError: name 'y'", "抛出 NameError：name 'y'"),
-    "asserts": ("def asserts(x):\n    assert x is None", "wrong", "raised AssertionError\n", "抛出 AssertionError\n"),
-    "deep": ("def deep(x):\n    return deep(x)", "wrong", "raised RecursionError", "抛出 RecursionError"),
-    "forks": (
-        "def forks(x):\n    if not os.fork():\n        os.setsid()\n        if os.fork():\n            os._exit(0)\n"
-        "        time.sleep(1000)\n    return 3 * x",
-        "wrong",
-        "The shape is right, the numbers are not",
-        "形状正确，数值不对",
-    ),
-    "gone": ("", "todo", "has no function gone", "没有函数 gone"),
-    "right": ("def right(x):\n    return x + x", "right", "", ""),
-}
-TOP = "import os, sys, time\nimport jax\nimport numpy as np\n\n"
+SAID = "The reference solution ends here, too: {}; try again when the machine is less busy, or run `minipod doctor`."
+LAST = (
+    "import os, sys, time\n\ndef only(x):\n    print('the last words\\n@  0x7f', file=sys.stderr, flush=True)\n    {}\n"
+)
+PAIR_TESTS = """
+import pytest
+
+pytestmark = pytest.mark.processes(2, devices=4)
+
+def _check(check):
+    check(lambda rng: [(float(n),) for n in rng.integers(1, 99, 2)])
+"""
+ONLY = "def test_only(check):\n    check(lambda rng: [(2.0,), (3.0,)], oracle=lambda x: 2 * x)\n"
+
+
+def lesson(root: Path, name: str, blanks: str, solution: str, tests: str) -> None:
+    (root / "lessons" / name).mkdir()
+    (root / "lessons" / name / "exercises.py").write_text(blanks)
+    (root / "lessons" / name / "test_exercises.py").write_text(tests)
+    (root / "solutions" / f"{name}.py").write_text(solution)
+
+
+def answers(root: Path, name: str, table: dict, tests: str = TESTS, form: str = "def {}(x):\n    {}") -> None:
+    """A lesson whose exercises are the table's, with their answers; form: of those of which the body stands there."""
+    both = [[f"def {n}(x):\n    {does}\n" for n in table] for does in ("raise NotImplementedError", "return 2 * x")]
+    each = [f"def test_{n}(check):\n    _check(check)\n" for n in table]
+    lesson(root, name, *map("\n".join, both), tests + "\n".join(each))
+    whole = [text if f"def {n}(" in text or not text else form.format(n, text) for n, (text, *_) in table.items()]
+    answer(root, name, TOP + "\n\n".join(whole) + "\n", "bad")
 
 
 @pytest.fixture(scope="module")
 def bad(tmp_path_factory):
-    """A project with one lesson, in which each exercise is answered badly in its own way."""
-    root = project(tmp_path_factory.mktemp("bad"))
-    lesson = root / "lessons" / "ch95_bad"
-    lesson.mkdir()
-    blanks = [f"def {name}(x):\n    raise NotImplementedError\n" for name in BAD]
-    (lesson / "exercises.py").write_text("\n".join(blanks))
-    solved = [f"def {name}(x):\n    return 2 * x\n" for name in BAD]
-    (root / "solutions" / "ch95_bad.py").write_text("\n".join(solved))
-    tests = [f"def test_{name}(check):\n    _check(check)\n" for name in BAD]
-    (lesson / "test_exercises.py").write_text(TESTS + "\n".join(tests))
-    answer(root, "ch95_bad", TOP + "\n\n".join(code for code, *_ in BAD.values()) + "\n", "bad")
+    """A project in which each exercise is answered badly, or is bad itself, in its own way. Its path is not ASCII."""
+    root = project(tmp_path_factory.mktemp("bad") / "学 习")
+    answers(root, "ch93_pairs", PAIRS, PAIR_TESTS, "def {}(n):\n    {}\n    return together(n)")
+    answers(root, "ch94_wild", WILD)
+    answers(root, "ch95_bad", BAD)
+    for name, (text, *_) in FILES.items():
+        lesson(root, f"ch96_{name}", BLANK, GOOD, ONLY)
+        path = root / f"bad/ch96_{name}.py"
+        text(path) if callable(text) else path.write_bytes(text.encode(errors="surrogateescape"))
+    for n, end in enumerate(ENDS):
+        lesson(root, f"ch97_ends{n}", BLANK, LAST.format(end), ONLY)
+        answer(root, f"ch97_ends{n}", GOOD, "bad")
+    for n, solution in enumerate(FAULTY):
+        lesson(root, f"ch98_faulty{n}", BLANK, solution, ONLY)
+        answer(root, f"ch98_faulty{n}", GOOD, "bad")
     return root
 
 
-@pytest.mark.parametrize("lang", ["en", pytest.param("zh-Hans", marks=pytest.mark.long)])
-def test_each_bad_answer_gets_its_sentence_and_nothing_is_left(bad, lang):
-    options = ["--answers=bad", "--lang", lang, "--limit=4", "--memory=0.5"]
-    marker = f"checker-{os.getpid()}-{lang}"
-    checked = check(bad, "lessons/ch95_bad", *options, env={"MARKER_OF_TEST": marker})
-    assert checked.code == 1
-    assert "Traceback" not in checked.text
-    assert "Fatal Python error" not in checked.text
-    late = [name for name, row in checked.rows.items() if row["outcome"] == "hung" != BAD[name.partition(".")[2]][1]]
-    if late:  # on a busy machine
-        longer = [
-            "--answers=bad",
-            "--lang",
-            lang,
-            "--limit=100",
-            "--memory=0.5",
-            "-k",
-            " or ".join(n.partition(".")[2] for n in late),
-        ]
-        checked.rows |= check(bad, "lessons/ch95_bad", *longer, env={"MARKER_OF_TEST": marker}).rows
-    said = {}
-    for name, (_, outcome, english, chinese) in BAD.items():
-        row = checked.rows[f"ch95_bad.{name}"]
-        words = english if lang == "en" else chinese
-        if row["outcome"] != outcome or words not in row["message"]:
-            said[name] = row
-    assert said == {}
+def expected() -> dict[str, tuple[str, ...]]:
+    """Each exercise's outcome, and what its message holds."""
+    of = {f"ch95_bad.{name}": tuple(said) for name, (_, *said) in BAD.items()}
+    of |= {f"ch96_{name}.only": tuple(said) for name, (_, *said) in FILES.items()}
+    before, after = SAID.split("{}")
+    of |= {f"ch97_ends{n}.only": ("broken", before + words, after) for n, words in enumerate(ENDS.values())}
+    return of | {f"ch98_faulty{n}.only": ("broken", "This exercise itself is faulty") for n in range(len(FAULTY))}
+
+
+def passes(root: Path, wanted: dict[str, tuple[str, ...]], lessons: list[str], limit: int = 4) -> None:
+    """Each exercise has its outcome and words in one run of pytest, and nothing is left running."""
+    marker = f"checker-{os.getpid()}-{lessons[0]}"
+
+    def checked(limit, *options):
+        told = [f"lessons/{name}" for name in lessons] + ["--answers=bad", f"--limit={limit}"]
+        done = check(root, *told, "--memory=0.5", *options, env={"MARKER_OF_TEST": marker})
+        assert not any(word in done.text for word in ("Traceback", "Fatal Python error", "INTERNALERROR")), done.text
+        return done.rows
+
+    def odd(rows):
+        """Which are not as they should be."""
+        of = {name: (rows[name]["outcome"], rows[name]["message"]) for name in wanted}
+        wrong = [n for n, (end, *words) in wanted.items() if of[n][0] != end or any(w not in of[n][1] for w in words)]
+        return {name: of[name] for name in wrong}
+
+    rows = checked(limit)
+    assert rows.keys() == wanted.keys()
+    if late := [name for name, said in odd(rows).items() if said[0] == "hung" or "TimeoutError" in said[1]]:
+        rows |= checked(300, "-k", " or ".join(f"({name.replace('.', ' and ')})" for name in late))  # a busy machine
+    assert odd(rows) == {}
     assert left_running(marker) == []
 
 
-def test_a_file_that_cannot_be_imported_says_so_for_each_of_its_exercises(bad):
-    for name, top, words in [
-        ("stops", "1 / 0\n", "stops while it is being imported: ZeroDivisionError: division by zero"),
-        ("asserts", "raise AssertionError\n", "stops while it is being imported: AssertionError\n"),
-        ("quits", "import sys\nsys.exit(2)\n", "ends the program while it is being imported (SystemExit 2)"),
-        ("spoils", "import jax\njax.jit = None\njax.Array = None\n", "could not be carried out"),
-        ("binary", None, "cannot be read"),
-    ]:
-        text = "def double(x):\n    return 2 * x\n\ndef total(x, mesh):\n    return x.sum()\n"
-        if top is None:
-            (bad / name).mkdir()
-            (bad / name / "ch90_one.py").write_bytes(b"\xff\xfe\x00")
-        else:
-            answer(bad, "ch90_one", top + text, name)
-        checked = check(bad, "lessons/ch90_one", f"--answers={name}", "-k", "double or total")
-        assert "Traceback" not in checked.text
-        for row in checked.rows.values():
-            assert row["outcome"] == "broken"
-            assert words in row["message"]
+def test_each_gets_its_sentence_and_nothing_is_left(bad):
+    passes(bad, expected(), [path.name for path in (bad / "lessons").glob("ch9[5678]*")])
 
 
-def test_an_interrupted_run_has_its_report_and_leaves_nothing(bad, tmp_path):
-    stuck = "def double(x):\n    return 2 * x\n\ndef total(x, mesh):\n    while True:\n        pass\n"
+@pytest.mark.long
+def test_whatever_an_answer_does_to_its_process_the_others_are_checked(bad):
+    passes(bad, {f"ch94_wild.{name}": tuple(said) for name, (_, *said) in WILD.items()}, ["ch94_wild"])
+
+
+@pytest.mark.long
+def test_whatever_one_of_two_processes_does_the_others_are_checked(bad):
+    passes(bad, {f"ch93_pairs.{name}": tuple(said) for name, (_, *said) in PAIRS.items()}, ["ch93_pairs"], limit=8)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.long)])
+def test_an_interrupted_run_has_its_report_and_leaves_nothing(bad, tmp_path, number):
+    stuck = "def double(x):\n    return 2 * x\n\ndef total(x, mesh):\n    import time\n    time.sleep(1000)\n"
     answer(bad, "ch90_one", stuck, "int")
     marker = f"interrupted-{os.getpid()}"
     report = tmp_path / "report.json"
     env = os.environ | {"MARKER_OF_TEST": marker, "PYTHONPATH": str(Path(__file__).parents[3])}
-    command = [sys.executable, "-m", "pytest", "lessons/ch90_one", "--answers=int", f"--report={report}"]
-    for number in (signal.SIGINT, signal.SIGKILL):
-        report.unlink(missing_ok=True)
-        run = subprocess.Popen(command, cwd=bad, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        until(lambda report=report: report.exists() and "double" in report.read_text())
-        run.send_signal(number)
-        run.communicate(timeout=600)
-        assert '"ch90_one.double"' in report.read_text()
-        assert left_running(marker, DEADLINE) == []
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "lessons/ch90_one",
+        "--answers=int",
+        f"--report={report}",
+        "--limit=1000",
+    ]
+    run = subprocess.Popen(command, cwd=bad, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    until(lambda: report.exists() and "double" in report.read_text())
+    run.send_signal(number)
+    run.communicate(timeout=600)
+    assert '"ch90_one.double"' in report.read_text()
+    assert left_running(marker, DEADLINE) == []

@@ -70,13 +70,13 @@ FINE += [10**400, -(10**30), [10**400], float("nan"), np.str_("s"), np.bytes_(b"
 FINE += [np.ones((2, 3)), np.zeros((0, 2)), np.array(["a"]), np.array([None]), np.zeros(2, [("a", "f4")])]
 
 
-@pytest.mark.parametrize("value", FINE, ids=lambda v: type(v).__name__)
-def test_whatever_comes_back_has_the_form(value):
-    result = received(seen(value))
-    assert is_complete(SPEC, 1, result)
-    assert encode(result.file) == json.loads(json.dumps(seen(value).value)) or value != value
-    for right in (value, 2, 0.5, np.ones(2, np.float32)):
-        assert judged(seen(value, 2), right, 2)[1] != "spoilt"
+def test_whatever_comes_back_has_the_form():
+    for value in FINE:
+        result = received(seen(value))
+        assert is_complete(SPEC, 1, result)
+        assert encode(result.file) == json.loads(json.dumps(seen(value).value)) or value != value
+        for right in (value, 2, 0.5, np.ones(2, np.float32)):
+            assert judged(seen(value, 2), right, 2)[1] != "spoilt"
 
 
 def broken_in_one_place(data):

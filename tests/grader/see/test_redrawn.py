@@ -48,9 +48,9 @@ def test_shape_dtype_and_place_stay_and_each_number_changes_in_one_draw(x, put):
     assert pack(drawn(x, 0)) == pack(drawn(x, 0)) and len({str(pack(new)) for new in every}) > 1
 
 
-@pytest.mark.parametrize("x", [np.zeros(3, np.float32), np.full(4, 7), np.zeros((0, 3), np.float32)])
-def test_where_all_is_alike_nothing_is_drawn(x):
-    assert drawn(x, 0) is None and drawn({"a": np.arange(3), "b": x}, 1) is None
+def test_where_all_is_alike_nothing_is_drawn():
+    for x in (np.zeros(3, np.float32), np.full(4, 7), np.zeros((0, 3), np.float32)):
+        assert drawn(x, 0) is None and drawn({"a": np.arange(3), "b": x}, 1) is None
 
 
 def test_one_entry_of_a_dict_is_drawn_alone_and_the_rest_is_copied():

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from near_cases import case, result
+from near_cases import case, judged, spec_of
 
-from grader.exercise.spec import Spec
 from grader.judge.verdict import Verdict, judge
 from grader.see.observation import ProcessResult
 from grader.see.observe import Begun, failure_of, load
@@ -36,13 +35,11 @@ def test_an_error_shows_what_the_names_of_its_line_stood_for(tmp_path: Path):
 @pytest.mark.parametrize(("begun", "shown"), [(0, None), (1, 0), (2, 1), (9, None)])
 def test_what_did_not_come_to_its_end_shows_the_case_that_it_had_begun(status: str, begun: int, shown: int | None):
     right = [case(n, args=(np.arange(n + 1),)) for n in range(2)]
-    spec = Spec("ch90_one", "f", Path(), lambda rng: [])
-    verdict = judge(
-        spec, Verdict(spec.exercise, ""), [right], [ProcessResult(status, text="SIGSEGV", begun=begun)], "f"
-    )
+    seen = [ProcessResult(status, text="SIGSEGV", begun=begun)]
+    verdict = judge(spec_of(), Verdict("ch90_one.f", ""), [right], seen, "f")
     assert verdict.outcome == ("hung" if status == "hung" else "broken")
     assert verdict.args == (None if shown is None else right[shown].args)
-    assert judge(spec, Verdict(spec.exercise, ""), [right], [result(right)], "f").args is None
+    assert judged(right, right).args is None
 
 
 def test_a_child_counts_where_its_parent_reads():

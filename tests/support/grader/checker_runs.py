@@ -58,8 +58,8 @@ def check(
     where = [] if any(o.startswith("lessons/") for o in options) else ["lessons/"]
     arguments = [*where, *options, "-p", "no:cacheprovider", *told]
     variables["PYTHONPATH"] = str(HERE.parent)
-    if env is None and launch == ("-m", "pytest"):
-        done = warm_python.pytest(arguments, root, variables, 300)
+    if launch == ("-m", "pytest") and all(name.startswith("LC_") for name in env or {}):
+        done = warm_python.run("pytest", arguments, root, env or {})
     else:
         command = [sys.executable, *launch, *arguments]
         done = subprocess.run(

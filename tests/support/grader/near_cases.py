@@ -13,7 +13,7 @@ from grader.exercise.spec import Spec
 from grader.judge.near_misses import near_miss
 from grader.judge.verdict import Verdict, judge
 from grader.messages import Message
-from grader.say.explain import near_words
+from grader.say.explain import explain, near_words
 from grader.see.observation import FileObservation, Observation, ProcessResult
 from grader.see.packing import pack
 
@@ -38,9 +38,28 @@ def case(value: Any = None, args: tuple[Any, ...] = (), printed: str = "", **mor
     return Observation(tuple(pack(a, data=False) for a in args), pack(value), printed=printed, **more)
 
 
+def judged(answer: list[Observation], right: list[Observation], near: Path | None = None, **about: Any) -> Verdict:
+    """The verdict on the cases of one process. near: the lesson's folder, where a near miss is looked for, too."""
+    spec = spec_of(near or Path(), **about)
+    verdict = judge(spec, Verdict(spec.exercise, ""), [right], [result(answer)], "f")
+    if near:
+        verdict.near = near_miss(spec, verdict, [right], [answer])
+    return verdict
+
+
+def spec_of(folder: Path = Path(), **about: Any) -> Spec:
+    """An exercise f."""
+    return Spec("ch90_one", "f", folder, lambda rng: [], **about)
+
+
+def explained(verdict: Verdict, lang: str = "en", **about: Any) -> list[str]:
+    """What a learner reads, line by line."""
+    return explain(spec_of(**about), verdict, 20.0, 2.0, lang).splitlines()
+
+
 def diagnosis(answer: list[list[Observation]], right: list[list[Observation]], **options: Any) -> Message | None:
     """The near miss, or None. answer, right: per process its cases."""
-    spec = Spec("ch90_one", "f", Path(), lambda rng: [], processes=len(answer), **options)
+    spec = spec_of(processes=len(answer), **options)
     verdict = Verdict(spec.exercise, "")
     judge(spec, verdict, right, [result(cases) for cases in answer], "f")
     assert verdict.outcome == "wrong"
