@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -96,6 +97,8 @@ def _sphinx(build: Path, edition: str, only_changed: bool, later: bool) -> tuple
                     pass
         finally:
             process.kill()
+    if process.returncode == -signal.SIGINT:  # Ctrl-C, for all of us: nothing to try again
+        raise RuntimeError(f"{edition}: interrupted")
     return process.returncode == 0, re.sub(r"\x1b\[[0-9;]*m", "", said).replace(f"{build / 'src'}/", "")
 
 

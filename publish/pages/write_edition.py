@@ -7,6 +7,7 @@ Said to be --later, it leaves the processor to the edition that came first.
 import gc
 import os
 import shutil
+import signal
 import sys
 from pathlib import Path
 
@@ -45,6 +46,7 @@ def write(edition: str, build: Path, only_changed: bool = False) -> int:
 
 if __name__ == "__main__":
     die_with_parent(int(sys.argv[3]))
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Sphinx would report it as a failure of the pages
     os.nice(5 if "--later" in sys.argv else 0)
     gc.set_threshold(50_000, 20, 20)  # trees of nodes, which stay: to look for what can go takes a sixth of the time
     sys.exit(write(sys.argv[1], Path(sys.argv[2]), "--only-changed" in sys.argv))
