@@ -49,8 +49,7 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """The longest first, or all but one worker wait for them at the end; with --since, the cases that are affected."""
-    items.sort(key=lambda item: "tests/lessons/" not in item.nodeid)
+    """With --since, the cases that are affected."""
     if config.chosen is not None:
         held = [item for item in items if config.chosen[item.nodeid.partition("::")[0]].hold(item.nodeid)]
         config.hook.pytest_deselected(items=[item for item in items if item not in {*held}])

@@ -1,13 +1,9 @@
-"""A reference to a chapter says its number and title in every edition; a chapter's head says its number and minutes."""
+"""A reference to a chapter says its number and title in every edition."""
 
-import re
 from pathlib import Path
 
-from small_book import each_edition
-
-from grader.exercise import chapters
 from publish.outputs.execute import Executed
-from publish.page import ROOT, Page
+from publish.page import Page
 from publish.pages import notebooks
 from publish.pages.notebooks import Source
 
@@ -45,21 +41,3 @@ def test_lists_tables_other_words_and_sections_stay():
         "{ref}`sec-mesh`",
     ):
         assert named(text, "zh-Hans") == text
-
-
-HEADS = {
-    "en": "{} minutes to read, {} to solve",
-    "zh-Hans": "阅读 {} 分钟，练习 {} 分钟",
-    "zh-Hant": "閱讀 {} 分鐘，練習 {} 分鐘",
-}
-
-
-@each_edition
-def test_the_head_of_a_built_chapter_says_number_and_minutes(html, edition):
-    for chapter in chapters.read_all(ROOT / "lessons")[0]:
-        page = (html / edition / f"{chapter.lesson}.html").read_text("utf-8")
-        head = re.search(r'<p class="chapter">(.*?)</p>\s*<h1>', page)
-        assert head and head[1].endswith(f" · {HEADS[edition].format(chapter.read, chapter.solve)}"), chapter.lesson
-        numbers = re.findall(r'<figcaption><a href="#([\w-]+)">\w+ (\d+\.\d+)</a>', page)
-        assert [n for _, n in numbers] == [f"{chapter.number}.{i}" for i in range(1, len(numbers) + 1)]
-        assert all(page.count(f'id="{where}"') == 1 for where, _ in numbers)

@@ -87,8 +87,3 @@ def test_what_follows_a_directive_between_backticks_is_prose():
     text = "网格\n\n```{explorer} array=8,16\n:whole:\n```\n\n网格的轴\n\n```python\n网格\n```\n\n网格"
     derived = terms.traditional(text).split("\n")
     assert [line for line in derived if "格" in line] == ["網格", "網格的軸", "网格", "網格"]
-
-
-def test_quotes_in_chinese_stay_as_they_were_typed(html):
-    """Sphinx would make 「x」 of the "x" in a hint, which is code."""
-    assert "切、被 &quot;y&quot;" in (html / "zh-Hans" / "ch03_sharding.html").read_text("utf-8")
