@@ -55,7 +55,7 @@ def test_a_failed_installation_says_why_and_is_tried_again(tmp_path: Path, uv: s
     away = {"UV_OFFLINE": "0", "PIP_NO_INDEX": "0", "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}
     away |= {"PIP_RETRIES": "0", "UV_HTTP_RETRIES": "0"} | ({} if uv == "uv" else {"PATH": os.defpath})
     done = make(folder, "env", **away)
-    assert done.returncode == 2 and "what went wrong is said above. It needs a package index once" in done.stdout
+    assert done.returncode == 2 and "what went wrong is said above. If it is the package index" in done.stdout
     assert (
         "127.0.0.1:9/simple/no-such-package" if uv == "uv" else "No matching distribution found for uv"
     ) in done.stdout

@@ -152,7 +152,7 @@ def test_an_installed_package_checks_answers_in_the_current_folder(python: Path,
     assert {p.name for p in tmp_path.iterdir()} == {"answers", ".cache", ".pytest_cache"}
 
     for words, beginning in (
-        ("book", "The book is built by `make book` in the project's own folder"),
+        ("book", "The pages of the book are built by `make book` in the project's own folder"),
         ("class answers", "A class is checked from the project's own folder"),
         ("check ch99", "There is no chapter ch99; there are ch01_devices, "),
     ):
