@@ -92,7 +92,7 @@ test-peers: env  ## COPY=the folder of that clone: each verdict that differs
 
 # Wrong answers that no known mistake explains: how many are caught, led there. CHAPTERS='ch03 ch07'
 held-out: env
-	@$(BIN)/python -m grader.author.held_out $(CHAPTERS)
+	@$(BIN)/python -m publish.author.held_out $(CHAPTERS)
 
 check: env  ## all that can be said without running anything: code, types, floors, imports, pages, Chinese
 	@$(BIN)/python -m publish.check

@@ -14,7 +14,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 FLOORS = ("minipod", "grader", "solutions", "lessons", "publish")
-ROOMS = ("exercise", "see", "judge", "say", "run", "learn", "notebook", "classroom", "author")  # of the grader
+ROOMS = ("exercise", "see", "judge", "say", "run", "learn", "notebook", "classroom")  # of the grader
 OUTSIDE = ("book/_ext", ".ci", "tests")  # import what they like of ours
 # The extras of pyproject.toml, minipod's of its own, that a folder may import from, beside the base; what it has not is
 # nobody's.

@@ -13,10 +13,10 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grader.author.chapter_files import ChapterFiles, Finding
-from grader.author.mutants import Mutant, mutants_of
-from grader.author.mutation_run import Unjudged, caught
 from grader.exercise.spec import Settings, Spec
+from publish.author.chapter_files import ChapterFiles, Finding
+from publish.author.mutants import Mutant, mutants_of
+from publish.author.mutation_run import Unjudged, caught
 
 SEEDS = 10
 Key = tuple[str, str, str]  # the exercise, the file, what was changed

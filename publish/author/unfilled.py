@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from grader.author.chapter_files import ChapterFiles, Finding
-from grader.author.templates import MARK
+from publish.author.chapter_files import ChapterFiles, Finding
+from publish.author.templates import MARK
 
 
 def unfilled(chapter: ChapterFiles) -> list[Finding]:

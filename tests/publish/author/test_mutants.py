@@ -7,9 +7,9 @@ import pytest
 import warm_python
 from small_chapter import LESSON, write
 
-from grader.author.chapter_files import ChapterFiles
-from grader.author.mutants import mutants_of
 from grader.exercise.spec import Spec
+from publish.author.chapter_files import ChapterFiles
+from publish.author.mutants import mutants_of
 
 ROOT = Path(__file__).resolve().parents[3]
 RIGHT_A = """

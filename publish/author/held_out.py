@@ -1,4 +1,4 @@
-"""python -m grader.author.held_out [CHAPTER …]: wrong answers that no known mistake explains; what they are told.
+"""python -m publish.author.held_out [CHAPTER …]: wrong answers that no known mistake explains; what they are told.
 
 tests/data/held_out/chNN_name.py are answers files by people who had only the statements, an answer an exercise at most;
 `# what:` above each function says the misconception. What each is told was graded by hand, in grades.toml:
@@ -84,7 +84,7 @@ def counted(answers: list[Answer]) -> str:
 
 def main(argv: list[str] | None = None) -> int:
     """Judge the answers and print the table; the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m grader.author.held_out", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m publish.author.held_out", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("chapters", nargs="*", metavar="CHAPTER")
     options = parser.parse_args(argv)

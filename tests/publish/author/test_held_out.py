@@ -2,9 +2,9 @@
 
 import tomllib
 
-from grader.author import held_out
-from grader.author.chapter_files import functions
 from grader.home import HERE
+from publish.author import held_out
+from publish.author.chapter_files import functions
 
 
 def test_each_answer_has_a_grade_and_each_grade_an_answer():

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.author.mutation_operators import alternatives, axis_names
 from grader.exercise.spec import Spec
+from publish.author.mutation_operators import alternatives, axis_names
 
 ENOUGH = 14  # letters of an expression that tell a reader where it stands
 _ASIDE = (ast.Assert, ast.Raise, ast.JoinedStr, ast.arg, ast.Import, ast.ImportFrom)  # what is no part of the answer

@@ -9,16 +9,12 @@ import argparse
 import dataclasses
 import itertools
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from grader.author.chapter_files import ChapterFiles, Finding, functions, incomplete, mistakes_of
-from grader.author.mutant_check import SEEDS, Tally, check_mutants
-from grader.author.unfilled import exercises_left, unfilled
 from grader.exercise import answers, chapters
 from grader.exercise.exercises import Catalogue
 from grader.exercise.languages import unlike, unwritten
@@ -32,6 +28,9 @@ from grader.run import checking, mistakes_seen
 from grader.run.warm_up import warm_up
 from grader.see.observation import ProcessResult
 from minipod.processes import environment
+from publish.author.chapter_files import ChapterFiles, Finding, functions, incomplete, mistakes_of
+from publish.author.mutant_check import SEEDS, Tally, check_mutants
+from publish.author.unfilled import exercises_left, unfilled
 
 SPECIFIC = 0.7  # of the unlisted wrong answers get a message that says more than what differs
 SEED, LIMIT, MEMORY = 11, 120.0, 2.0  # seconds even on a busy machine: who waits in vain is ended long before; GiB
@@ -214,16 +213,6 @@ def _judged(chapter: ChapterFiles, judge: Callable[[list[Spec]], Iterator[Findin
         yield from judge(specs)
 
 
-def _chinese(chapter: ChapterFiles) -> Iterator[Finding]:
-    """Sentences of the chapter to write otherwise. Pages are read by a floor above: a command of it is asked."""
-    if not (chapter.root / "publish").is_dir():
-        return
-    where = [f"lessons/{chapter.lesson}", *(chapter.place(page) for page in chapter.pages)]
-    command = [sys.executable, "-m", "publish.text.style", *where]
-    run = subprocess.run(command, cwd=chapter.root, capture_output=True, text=True)
-    yield from map(Finding.read, run.stdout.splitlines())
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; 1 when there is a finding, 2 for an unknown chapter."""
     parser = argparse.ArgumentParser(prog="python -m lessons check", description=DESCRIPTION)
@@ -233,7 +222,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--shorter",
         action="store_true",
-        help="without second spellings, third ways, unlisted answers, style",
+        help="without second spellings, third ways, unlisted answers",
     )
     parser.add_argument("--mutants", action="store_true", help="instead: do they see a small change of a right answer?")
     parser.add_argument("--seeds", type=int, default=SEEDS, metavar="N", help=f"… on so many seeds (default: {SEEDS})")
@@ -276,8 +265,7 @@ def _report(chapter: ChapterFiles, shorter: bool) -> int:
     readable = not any(finding.unreadable for finding in missing)
     judge = partial(judge_chapter, chapter, shorter=shorter)
     judged = _judged(chapter, judge) if readable else []
-    chinese = [] if shorter else _chinese(chapter)  # `make check` reads it, too
-    for finding in itertools.chain(missing, unfilled(chapter), chinese, judged):
+    for finding in itertools.chain(missing, unfilled(chapter), judged):
         print(finding, flush=True)
         found += 1
     for sentence in left_out:

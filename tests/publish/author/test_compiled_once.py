@@ -7,8 +7,8 @@ import pytest
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from grader.author.compiled_once import CompiledOnce
 from grader.see.observation import Traffic
+from publish.author.compiled_once import CompiledOnce
 
 MESH = jax.make_mesh((8,), ("x",))
 

@@ -10,13 +10,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.author import templates
-from grader.author.chapter_files import ChapterFiles, functions
 from grader.exercise import chapters
 from grader.exercise.chapters import WRITTEN
 from grader.exercise.languages import written_in
 from grader.files import write_whole
-from grader.home import HERE, is_installed
+from grader.home import HERE
+from publish.author import templates
+from publish.author.chapter_files import ChapterFiles, functions
 
 DESCRIPTION = (
     "Make every place of a new exercise in a chapter that there is (`new ch03 'rows_of(x, mesh)'`), or the files of a "
@@ -37,8 +37,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     root = options.root.resolve()
     try:
-        if is_installed(root):
-            raise ValueError("Chapters are written in a checkout of the project; this is an installed copy.")
         if options.name is None:
             texts = new_chapter(root, options.chapter, [options.only] if options.only else [*WRITTEN])
         else:

@@ -13,8 +13,6 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from grader.author.compiled_once import CompiledOnce
-from grader.author.mutants import Mutant
 from grader.exercise.spec import Settings, Spec
 from grader.judge import reference
 from grader.judge.verdict import Verdict, judge
@@ -24,6 +22,8 @@ from grader.see.observe import Target
 from minipod import forked
 from minipod.cluster import coordinator_store
 from minipod.forked.child import COLLECTIVE_TIMEOUT
+from publish.author.compiled_once import CompiledOnce
+from publish.author.mutants import Mutant
 
 WORKING, WAITING = 8, 60  # seconds of the processor, and of the clock, that one mutant has at most on one seed
 SLOWER = 20  # so many times the solution's seconds, and one more, are enough

@@ -8,8 +8,8 @@ import pytest
 import warm_python
 from small_chapter import FACTS, LESSON, MISTAKES, SECOND, UNLISTED, named, words, write
 
-from grader.author.chapter_files import ChapterFiles, incomplete
 from grader.exercise import chapters
+from publish.author.chapter_files import ChapterFiles, incomplete
 
 ROOT = Path(__file__).resolve().parents[3]
 COUNTS = "exercises: 1, mistakes: 3, unlisted wrong answers: 10"
@@ -26,8 +26,8 @@ class Said:
     last: str = ""
 
 
-def check(root: Path, *chapters: str, command: str = "check") -> Said:
-    run = warm_python.run("lessons", [command, f"--root={root}", *chapters], ROOT, {})
+def check(root: Path, *chapters: str) -> Said:
+    run = warm_python.run("lessons", ["check", f"--root={root}", *chapters], ROOT, {})
     *lines, last = run.stdout.splitlines() or [""]
     return Said(run.returncode, lines, run.stderr, re.sub(r"\d+ s\)", "… s)", last))
 
@@ -40,11 +40,10 @@ def chapter(tmp_path) -> ChapterFiles:
 def test_of_a_chapter_that_holds_one_line_is_said_and_who_has_answers_is_told_what_checks_them(chapter):
     (chapter.root / "answers").mkdir()
     (chapter.root / "answers" / f"{LESSON}.py").write_text("def twice(n):\n    return 3 * n\n")
-    said = check(chapter.root, "ch95", command="author")
-    old, yours = said.errors.splitlines()
+    said = check(chapter.root, "ch95")
+    (yours,) = said.errors.splitlines()
     said.errors = ""
     assert said == Said(0, [], "", f"{LESSON}: everything holds ({COUNTS}; … s)")
-    assert old == "`author` is now called `check`: `python -m lessons check ch03`."
     assert yours.endswith(f"Your answers are checked by `.venv/bin/pytest lessons/{LESSON}`.")
 
 
