@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from grader.exercise import chapters
-from grader.exercise.chapters import WRITTEN
+from publish.chapter_tables import WRITTEN
+from publish.chapter_toml import read_chapter
 
 MISTAKES, HINTS, UNLISTED = 3, 3, 10  # the fewest: of an exercise, of an exercise, of a chapter
 ELSEWHERE = 3  # of a chapter, too
@@ -150,7 +151,7 @@ def _unreadable(chapter: ChapterFiles) -> Iterator[Finding]:
 
 def _facts(chapter: ChapterFiles) -> Iterator[Finding]:
     try:
-        facts = chapters.read(chapter.folder)
+        facts = read_chapter(chapter.folder)
     except ValueError as error:
         yield Finding.read(str(error))
         return

@@ -17,7 +17,6 @@ from pathlib import Path
 
 from grader.exercise import answers, chapters
 from grader.exercise.exercises import Catalogue
-from grader.exercise.languages import unlike, unwritten
 from grader.exercise.spec import Settings, Spec
 from grader.home import HERE
 from grader.judge.alike import same_behaviour
@@ -31,6 +30,7 @@ from minipod.processes import environment
 from publish.author.chapter_files import ChapterFiles, Finding, functions, incomplete, mistakes_of
 from publish.author.mutant_check import SEEDS, Tally, check_mutants
 from publish.author.unfilled import exercises_left, unfilled
+from publish.languages import unlike, unwritten
 
 SPECIFIC = 0.7  # of the unlisted wrong answers get a message that says more than what differs
 SEED, LIMIT, MEMORY = 11, 120.0, 2.0  # seconds even on a busy machine: who waits in vain is ended long before; GiB

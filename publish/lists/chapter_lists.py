@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from grader.exercise import chapters
-from grader.exercise.chapters import Chapter
 from grader.exercise.statements import functions
+from publish.chapter_tables import WRITTEN
+from publish.chapter_toml import Chapter, read_chapters
 from publish.lists import elsewhere, teaching
 from publish.page import written
 from publish.pages import terms
@@ -42,7 +43,7 @@ class Lists:
 
 def lists(root: Path) -> Lists:
     """The lists of the chapters below `root`; a file that is not there is left out."""
-    found, problems = chapters.read_all(root / "lessons")
+    found, problems = read_chapters(root / "lessons")
     problems += [sentence for chapter in found for sentence in teaching.unknown(root, chapter)]
     if problems or not chapters.lessons_in(root / "lessons"):
         return Lists(problems=problems)
@@ -69,7 +70,7 @@ def lists(root: Path) -> Lists:
 
 def _untitled(root: Path, chapter: Chapter) -> Iterator[str]:
     """A chapter with a page in a language, and no title: its lists would say the other language's."""
-    for edition in chapters.WRITTEN:
+    for edition in WRITTEN:
         page = f"book/{edition}/{chapter.lesson}.md"
         if edition not in chapter.title and (root / page).exists():
             where = f"lessons/{chapter.lesson}/{chapters.FILE}: title.{edition}"

@@ -5,7 +5,8 @@ import re
 import pytest
 from small_chapter import FACTS
 
-from grader.exercise import chapters
+from grader.exercise.chapters import FILE
+from publish.chapter_toml import Chapter, Teaching, read_chapter, read_chapters
 
 WHERE = "lessons/ch95_small/chapter.toml"
 TEACHING = """[teaching]
@@ -16,21 +17,21 @@ wrong = ["twice.squared"]
 LABEL = '[[labels]]\nfind = "{}"\nzh-Hans = "词"\n'
 
 
-def read(folder, text):
+def chapter_of(folder, text):
     lesson = folder / "ch95_small"
     lesson.mkdir(parents=True, exist_ok=True)
     if text is not None:
-        (lesson / chapters.FILE).write_text(text, "utf-8")
-    return chapters.read(lesson)
+        (lesson / FILE).write_text(text, "utf-8")
+    return read_chapter(lesson)
 
 
 def test_a_chapter_is_what_its_file_says(tmp_path):
-    found = read(tmp_path, FACTS + LABEL.format("one (\\\\d)"))
+    found = chapter_of(tmp_path, FACTS + LABEL.format("one (\\\\d)"))
     title = {"en": "Small", "zh-Hans": "小"}
-    assert found == chapters.Chapter("ch95_small", 95, 1, title, 5, 5, False, (("one (\\d)", "词"),))
-    found = read(tmp_path, FACTS.replace('title.en = "Small"\n', "") + TEACHING)  # one title stands for both
+    assert found == Chapter("ch95_small", 95, 1, title, 5, 5, False, (("one (\\d)", "词"),))
+    found = chapter_of(tmp_path, FACTS.replace('title.en = "Small"\n', "") + TEACHING)  # one title stands for both
     assert (found.titled("en"), found.titled("zh-Hans")) == ("小", "小")
-    assert found.teaching == chapters.Teaching({"en": "Do it."}, {"en": ["Why?"]}, ["twice.squared"])
+    assert found.teaching == Teaching({"en": "Do it."}, {"en": ["Why?"]}, ["twice.squared"])
 
 
 @pytest.mark.parametrize(
@@ -53,10 +54,10 @@ def test_a_chapter_is_what_its_file_says(tmp_path):
 )
 def test_what_is_wrong_is_one_sentence(tmp_path, text, sentence):
     with pytest.raises(ValueError) as error:
-        read(tmp_path, text)
+        chapter_of(tmp_path, text)
     assert str(error.value).startswith(f"{WHERE}: {sentence}") and "\n" not in str(error.value)
 
 
 def test_a_folder_of_another_name_is_no_chapter(tmp_path):
     (tmp_path / "ch9").mkdir()
-    assert chapters.read_all(tmp_path) == ([], ["lessons/ch9: a chapter's folder is called as ch03_sharding is"])
+    assert read_chapters(tmp_path) == ([], ["lessons/ch9: a chapter's folder is called as ch03_sharding is"])

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from grader.exercise.chapter_tables import WRITTEN, languages
 from grader.exercise.chapters import FILE
 from grader.exercise.statements import about, code_comments, functions, kind, paragraphs, split_docstring, typed
+from publish.chapter_tables import WRITTEN, languages
 
 
 def either(table: dict[str, Any], language: str) -> tuple[Any, str]:
