@@ -16,16 +16,17 @@ from pathlib import Path
 from grader.exercise import answers
 from grader.exercise.lesson_words import exercise_words
 from grader.exercise.spec import Settings, Spec
+from grader.exercise.statements import parameters
 from grader.judge import reference
 from grader.judge.alike import masked
 from grader.judge.calls import other_calls
 from grader.judge.compare import Difference
 from grader.judge.mistakes import known_mistakes, recognise
-from grader.judge.near_misses import near_miss, parameters
+from grader.judge.near_misses import near_miss
 from grader.judge.several import together
 from grader.judge.verdict import Seen, Verdict, judge, settle, show, wrong_cases
 from grader.messages import Message
-from grader.run import mistakes_seen, more_inputs, own_devices, sensitivity
+from grader.run import mistakes_seen, own_devices, sensitivity
 from grader.run.outer_cluster import Worker
 from grader.run.put_back import Kept
 from grader.say.explain import explain
@@ -266,38 +267,12 @@ def conclude(check: Check, answer: Sequence[ProcessResult]) -> Verdict:
                 _name(check, right, list(answer))
         if verdict.outcome in ("wrong", "broken") and not (verdict.mistake or verdict.likely or verdict.together):
             seen = [result.cases(spec.name) or () for result in answer]
-            verdict.near = near = near_miss(spec, verdict, right, seen)
-            if (near is None or near.key == "some-cases") and (trait := _parted(check, right, answer)):
-                beside = {"args": near.values["args"]} if near else {}
-                verdict.near = replace(trait, values={**trait.values, **beside})
+            verdict.near = near_miss(spec, verdict, right, seen)
             _note_unmoved(check, answer)
             _note_calls(check, right, answer)
     except Exception as error:
         _own_fault(verdict, error)
     return verdict
-
-
-def _parted(check: Check, right: Seen, answer: Sequence[ProcessResult]) -> Message | None:
-    """What the inputs on which it is wrong have in common, where it is right on others and a process sees all."""
-    spec, settings = check.spec, check.settings
-    if spec.processes > 1 or check.verdict.reason not in ("differs", "raised") or answer[0].status != "ok":
-        return None
-    further = more_inputs.seeds(settings.seed, answer[0].seconds)
-
-    def more() -> tuple[ProcessResult, ProcessResult] | None:
-        if not further or not settings.fork or check.see is None or settings.machine:
-            return None  # somebody else runs the answer, or it takes too long
-        solution, own = (
-            received(result)
-            for target in (replace(_solution(check), oracle=False), _answer(check))
-            for result in forked.run(
-                partial(observe.encoded_seeds, spec, further, target), 1, spec.devices, settings.limit, settings.memory
-            )
-        )
-        return solution, own
-
-    seen = [result.cases(spec.name) or () for result in answer]
-    return more_inputs.parted(spec, parameters(spec), right, seen, more)
 
 
 def _note_unmoved(check: Check, answer: Sequence[ProcessResult]) -> None:
@@ -306,7 +281,7 @@ def _note_unmoved(check: Check, answer: Sequence[ProcessResult]) -> None:
     here = settings.fork and check.see is not None and not settings.machine and spec.processes == 1
     if here and answer[0].status == "ok" and isinstance(found, Difference) and found.kind in ("numbers", "equal"):
         solution = replace(_solution(check), oracle=False)
-        names, took = parameters(spec), answer[0].seconds
+        names, took = parameters(spec.folder / "exercises.py", spec.name), answer[0].seconds
         check.verdict.unmoved = sensitivity.unmoved(spec, settings, names, solution, _answer(check), took)
 
 
@@ -316,7 +291,7 @@ def _note_calls(check: Check, right: Seen, answer: Sequence[ProcessResult]) -> N
     seen = answer[0].cases(spec.name) or ()
     case = verdict.case if verdict.case is not None else 0
     if spec.processes == 1 and case < min(len(seen), len(right[0])):
-        verdict.calls = other_calls(parameters(spec), seen[case], right[0][case])
+        verdict.calls = other_calls(parameters(spec.folder / "exercises.py", spec.name), seen[case], right[0][case])
 
 
 def _name(check: Check, right: Seen, answer: list[ProcessResult]) -> None:
