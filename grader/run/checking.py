@@ -5,6 +5,7 @@ the solution of the next exercise is at work.
 """
 
 import contextlib
+import enum
 import os
 import re
 import traceback
@@ -48,10 +49,18 @@ class CachedResults:
     prepared: bool = False
 
 
+class Way(enum.Enum):
+    """Who runs an answer: nobody, or another program, which hands over what was seen; children; the cluster that pytest
+    was started in; this process, for a debugger."""
+
+    NOT_HERE, CHILDREN, CLUSTER, THIS_PROCESS = enum.auto(), enum.auto(), enum.auto(), enum.auto()
+
+
 @dataclass
 class Check:
     """One exercise under way: `begin` starts its children, `finish` waits and judges.
 
+    way  who runs the answer
     see  waits for the solution, which goes to `cached`, then for the answer: what its processes saw
     counted  the same on simulated devices, where this machine's own cannot count; it is judged first
     """
@@ -62,17 +71,10 @@ class Check:
     cached: CachedResults = field(default_factory=CachedResults)
     source: str = ""
     fingerprint: str = ""  # of the answers file
-    see: Callable[[], list[ProcessResult]] | None = None
+    way: Way = Way.NOT_HERE
+    see: Callable[[], list[ProcessResult]] = list  # of nothing, where the answer is not run here
     counted: "Check | None" = None
     kept: Kept | None = None  # the answers folder, as it was when the children began
-
-
-@dataclass(frozen=True)
-class _Job:
-    """Children that see a file, and how far they have come."""
-
-    children: forked.Job
-    begun: observe.Begun
 
 
 Reader = Callable[[Path], answers.Answers]
@@ -108,13 +110,13 @@ def begin(
     if worker and worker.failed_in:
         settle(check.verdict, "skipped", "cluster-lost", exercise=worker.failed_in)
     elif worker:
-        check.see = partial(_in_cluster, check, worker)
+        check.way, check.see = Way.CLUSTER, partial(_in_cluster, check, worker)
     elif settings.fork:
-        check.see = _in_children(check)
+        check.way, check.see = Way.CHILDREN, _in_children(check)
     elif spec.processes > 1:
         settle(check.verdict, "skipped", "no-fork")
     else:
-        check.see = partial(_here, check)
+        check.way, check.see = Way.THIS_PROCESS, partial(_here, check)
     return check
 
 
@@ -171,7 +173,7 @@ def prepare(spec: Spec, settings: Settings, cached: CachedResults) -> None:
     """See the solution, then the mistakes, before there is an answer to compare them with."""
     if cached.solution is None:
         check = Check(spec, settings, Verdict(spec.exercise, ""), cached)
-        cached.solution = _wait(_job(check, _solution(check)))
+        cached.solution = _fork(check, _solution(check))()
     if not cached.prepared:
         mistakes_seen.see_quick(spec, settings, cached.mistakes)
         cached.prepared = True
@@ -193,30 +195,30 @@ def finish(check: Check) -> Verdict:
 
 def _finish(check: Check) -> Verdict:
     if check.counted and (counted := finish(check.counted)).outcome != "right":
-        if check.see:
-            check.see()  # it has begun
+        check.see()  # it has begun
         check.spec, check.verdict = check.counted.spec, counted
         return counted
-    answer = check.see() if check.see and not check.verdict.outcome else []
+    answer = [] if check.verdict.outcome else check.see()
     return check.verdict if check.verdict.outcome else conclude(check, answer)
 
 
 def _in_children(check: Check) -> Callable[[], list[ProcessResult]]:
     """Start the solution's children, and once they have ended the answer's; at once where the solution is known."""
-    jobs: dict[str, _Job | None] = {}
+    wait_for_answer: Callable[[], list[ProcessResult]] = list
 
-    def answer() -> None:
-        jobs["answer"] = _start(check, _answer(check))
-
-    def see() -> list[ProcessResult]:
-        if solution := jobs.get("solution"):
-            check.cached.solution = _wait(solution)
-        return _wait(job) if (job := jobs.get("answer")) else []
+    def start_answer() -> None:
+        nonlocal wait_for_answer
+        wait_for_answer = _try_fork(check, _answer(check))
 
     if check.cached.solution:
-        answer()
-    else:
-        jobs["solution"] = _start(check, _solution(check), then=answer)
+        start_answer()
+        return lambda: wait_for_answer()
+    wait_for_solution = _try_fork(check, _solution(check), then=start_answer)
+
+    def see() -> list[ProcessResult]:
+        check.cached.solution = wait_for_solution()
+        return wait_for_answer()
+
     return see
 
 
@@ -278,7 +280,7 @@ def conclude(check: Check, answer: Sequence[ProcessResult]) -> Verdict:
 def _note_unmoved(check: Check, answer: Sequence[ProcessResult]) -> None:
     """Note what of its arguments a wrong number does not depend on, where this process may call the answer again."""
     spec, settings, found = check.spec, check.settings, check.verdict.difference
-    here = settings.fork and check.see is not None and not settings.machine and spec.processes == 1
+    here = check.way is Way.CHILDREN and not settings.machine and spec.processes == 1
     if here and answer[0].status == "ok" and isinstance(found, Difference) and found.kind in ("numbers", "equal"):
         solution = replace(_solution(check), oracle=False)
         names, took = parameters(spec.folder / "exercises.py", spec.name), answer[0].seconds
@@ -303,7 +305,8 @@ def _name(check: Check, right: Seen, answer: list[ProcessResult]) -> None:
         names = [name for name in known_mistakes(spec) if name in seen]
         several = together(spec, right, answer, seen, names)
         verdict.partly = len(several) == 1
-        verdict.likely, verdict.together = (several[0] if verdict.partly else None), several[1:] and several
+        verdict.likely = several[0] if verdict.partly else None
+        verdict.together = several if len(several) > 1 else ()
         return
     if found.certain:
         verdict.mistake = found.name
@@ -364,22 +367,22 @@ def _answer(check: Check) -> Target:
     return Target(Path(check.verdict.file), [check.spec.name], check.source)
 
 
-def _start(check: Check, target: Target, then: Callable[[], None] | None = None) -> _Job | None:
-    """Children at work; None where this machine gives us no more processes or files, and the verdict says so."""
+def _try_fork(
+    check: Check, target: Target, then: Callable[[], None] | None = None
+) -> Callable[[], list[ProcessResult]]:
+    """`_fork`; where this machine gives us no more processes or files, the verdict says so and nothing is seen."""
     try:
-        return _job(check, target, then)
+        return _fork(check, target, then)
     except OSError as error:
         settle(check.verdict, "broken", "no-process", error=error.strerror or str(error))
-        return None
+        return list
 
 
-def _job(check: Check, target: Target, then: Callable[[], None] | None = None) -> _Job:
+def _fork(check: Check, target: Target, then: Callable[[], None] | None = None) -> Callable[[], list[ProcessResult]]:
+    """Start children that see a file; call the result to wait for what they saw. then: called when they have ended."""
     spec, settings = check.spec, check.settings
     begun = observe.Begun(spec.processes)
     look = partial(observe.encoded, spec, settings.seed, target, begun)
     devices = settings.devices(spec)
-    return _Job(forked.start(look, spec.processes, devices, settings.limit, settings.memory, then=then), begun)
-
-
-def _wait(job: _Job) -> list[ProcessResult]:
-    return [received(result, job.begun.count(n)) for n, result in enumerate(forked.wait(job.children))]
+    children = forked.start(look, spec.processes, devices, settings.limit, settings.memory, then=then)
+    return lambda: [received(result, begun.count(n)) for n, result in enumerate(forked.wait(children))]

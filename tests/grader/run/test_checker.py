@@ -157,7 +157,7 @@ def test_options_have_the_values_that_the_help_says(root, monkeypatch):
         (["--lang", "fr"], "--lang fr: choose one of en, zh-Hans, zh-Hant"),
         (["--limit", "soon"], "--limit soon: a number above 0 is needed"),
         (["--memory=-1"], "--memory -1: a number above 0 is needed"),
-        (["--seed", "x"], "--seed x: a whole number from 0 on is needed"),
+        (["--seed", "x"], "--seed x: a whole number, 0 or more, is needed"),
         (["--report", "no/where.json"], "--report no/where.json: the folder of that file does not exist"),
         (["--device=gpu"], "--device gpu: choose one of simulated, real"),
     ],

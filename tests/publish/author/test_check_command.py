@@ -44,7 +44,7 @@ def test_of_a_chapter_that_holds_one_line_is_said_and_who_has_answers_is_told_wh
     (yours,) = said.errors.splitlines()
     said.errors = ""
     assert said == Said(0, [], "", f"{LESSON}: everything holds ({COUNTS}; … s)")
-    assert yours.endswith(f"Your answers are checked by `.venv/bin/pytest lessons/{LESSON}`.")
+    assert yours.endswith(f"To check your answers, run `.venv/bin/pytest lessons/{LESSON}`.")
 
 
 def test_each_answer_that_is_judged_otherwise_than_its_author_says_is_a_line(chapter):
