@@ -234,7 +234,7 @@ def _traffic(options: argparse.Namespace) -> int:
 
 
 def _plan(options: argparse.Namespace) -> int:
-    from minipod.pods.command import Wanted, options_of, run
+    from minipod.pods.plan_command import Wanted, options_of, run
 
     def tell(line: dict[str, Any]) -> None:
         """What the program prints; and on a terminal what takes its time."""

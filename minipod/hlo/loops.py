@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from minipod.hlo.calls import called
+from minipod.hlo.scalars import STATE, All, Comparison, Either, Slot, Value, Values, at
 from minipod.hlo.text import Computation, Instruction, quoted
-from minipod.hlo.values import STATE, All, Comparison, Either, Slot, Value, Values, at
 
 _KNOWN = re.compile(r'"known_trip_count":\s*\{\s*"n":\s*"?(\d+)"?')
 

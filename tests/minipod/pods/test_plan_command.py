@@ -8,7 +8,7 @@ import pytest
 
 from minipod.__main__ import main
 from minipod.pods import compiler
-from minipod.pods.command import prepared
+from minipod.pods.plan_command import prepared
 
 ROOT = Path(__file__).parents[3]
 PROGRAMS = ROOT / "tests/support/pod_programs.py"

@@ -13,7 +13,7 @@ from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from minipod import pods
-from minipod.pods import compiler, making, recorded
+from minipod.pods import compiler, planning, recorded
 
 FACTS = {
     "fits": True,
@@ -44,7 +44,7 @@ def keep(folder, **other):
 
 def test_what_was_recorded_is_returned_and_says_so(no_libtpu, tmp_path):
     keep(tmp_path)
-    plan = making.make(traced(), tmp_path)
+    plan = planning.make(traced(), tmp_path)
     assert plan.recorded and plan.text is None and plan.flops == FACTS["flops"]
     assert plan.sent == {"data": 3 * 2 * 3 / 4 * 2**20}
     assert plan.collectives[0].groups == ((0, 1, 2, 3),)
@@ -63,18 +63,18 @@ def test_a_function_of_which_some_arguments_are_bound_has_its_recording_beside_i
 
 def test_without_a_recording_of_this_program_it_is_said_what_to_install(no_libtpu, tmp_path):
     with pytest.raises(OSError, match="nothing is recorded for step on v5e:2x2, .* `pip install no-such-package`"):
-        making.make(traced(), tmp_path)
+        planning.make(traced(), tmp_path)
     with pytest.raises(OSError, match="nothing is recorded"):
         pods.search(pod_programs.product, "v5e:2x2", [{"data": 4}])
     keep(tmp_path, program="0" * 16)
     said = "is of another program: `pip install no-such-package` to have this one compiled"
     with pytest.raises(RuntimeError, match=said):
-        making.make(traced(), tmp_path)
+        planning.make(traced(), tmp_path)
 
 
 def test_a_recording_of_other_versions_is_taken_and_names_them(no_libtpu, tmp_path):
     keep(tmp_path, program="0" * 16, versions={"jax": "0.1", "libtpu": "0.0.1"})
-    plan = making.make(traced(), tmp_path)
+    plan = planning.make(traced(), tmp_path)
     here = compiler.jax.__version__
     assert plan.notes == [f"recorded with jax 0.1, libtpu 0.0.1, not compiled here, and JAX is {here} here"]
 
@@ -83,7 +83,7 @@ def test_a_recording_of_other_versions_is_taken_and_names_them(no_libtpu, tmp_pa
 def test_a_file_that_holds_no_recordings_is_named(no_libtpu, tmp_path, content):
     (tmp_path / recorded.FILE).write_text(content)
     with pytest.raises(ValueError, match="plans.json holds no recorded plans: put back the one"):
-        making.make(traced(), tmp_path)
+        planning.make(traced(), tmp_path)
 
 
 def test_another_program_has_another_place_or_digest():

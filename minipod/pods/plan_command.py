@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from minipod.pods import kept
+from minipod.pods import plan_cache
 from minipod.pods.slices import Slice, slice_of
 
 if TYPE_CHECKING:  # JAX takes its time, and a mistake in the words needs none
@@ -45,10 +45,10 @@ class Wanted:
 def run(wanted: Wanted) -> "Plan":
     """The plan. ValueError or OSError, with one sentence, for anything that is wrong."""
     file, name, axes = checked(wanted)
-    found = kept.key(
+    found = plan_cache.key(
         str(file.resolve()), name, wanted.on, wanted.mesh, wanted.explicit, dict(wanted.xla), wanted.passes
     )
-    if not (wanted.again or wanted.save or wanted.dump) and (entry := kept.find(found)):
+    if not (wanted.again or wanted.save or wanted.dump) and (entry := plan_cache.find(found)):
         return _plan(wanted, name, entry)
     from minipod.pods.compiler import Child, Missing
 
@@ -61,7 +61,7 @@ def run(wanted: Wanted) -> "Plan":
             place = slice_of(wanted.on), file, name, axes, Path(folder) / "text"
             entry, files, text = _made(wanted, child, *place)
             if files:
-                kept.keep(found, files, entry)
+                plan_cache.keep(found, files, entry)
             return _plan(wanted, name, entry, text)
         except RuntimeError as error:
             raise ValueError(str(error)) from None
@@ -102,7 +102,7 @@ def _plan(wanted: Wanted, name: str, entry: Mapping[str, Any], text: str | None 
 def _recorded(wanted: Wanted) -> "Plan":
     """What was compiled elsewhere, for those who have no compiler."""
     from minipod.pods.compiler import missing
-    from minipod.pods.making import make
+    from minipod.pods.planning import make
 
     install = f"`pip install {' '.join(missing(slice_of(wanted.on).generation.platform))}`"
     if wanted.mesh is None:
