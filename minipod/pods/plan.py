@@ -137,7 +137,7 @@ class Plan:
         if not self.recorded:
             when = f", on {self.kept} (--again compiles it anew)" if self.kept else ""
             return [*lines, f"compiled with {by}{when}"]
-        other = f", and JAX is {jax.__version__} here" * (self.versions.get("jax") != jax.__version__)
+        other = "" if self.versions.get("jax") == jax.__version__ else f", where JAX is {jax.__version__}"
         return [*lines, f"recorded with {by}, not compiled here{other}"]
 
     def _why_no_estimate(self) -> str:

@@ -17,7 +17,7 @@ from minipod.pods.facts import facts
 from minipod.pods.plan import Plan, plan
 from minipod.pods.slices import slice_of
 
-_warm: list[Child] = []  # the compilers of `warm`, the last one of the innermost block
+_warm: list[Child] = []  # the compilers of `warm`, the innermost block's last
 Program = Callable[[Any], tuple[Callable[..., Any], Sequence[Any]]]
 
 
@@ -32,14 +32,17 @@ def compile(function: Callable[..., Any], *arguments: Any) -> Plan:
     refuses the program or dies of it; `Missing` (an OSError) without libtpu and recording; `Stale` for a recording of
     another program. What does not fit is no error: `plan.fits` is False.
     """
-    return make(trace(function, *arguments), child=_warm[-1] if _warm else None)
+    traced = trace(function, *arguments)
+    platform = traced.on.generation.platform
+    return make(traced, child=next((child for child in reversed(_warm) if child.platform == platform), None))
 
 
 @contextlib.contextmanager
 def warm(platform: str = "tpu") -> Iterator[None]:
-    """In this block every `compile` takes the same compiler, which starts once: for one program at many batch sizes.
+    """In this block `compile` uses one compiler, which starts once: for the same program at many batch sizes.
 
-    It ends with the block, or with the first program that it dies of: a `compile` after that raises.
+    platform: "tpu" or "cuda"; a program for the other one still gets a compiler of its own. The compiler ends with the
+    block, or with the first program that kills it: then every further `compile` of the block raises.
     """
     try:
         child = Child(platform)

@@ -1,6 +1,6 @@
 """Plan programs of which others have published how long a step took; chapter 15 has both in `published.json`.
 
-    python tests/minipod/pods/record_published.py CHECKOUT TEXTS [KEY ...]
+    python tests/lessons/record_published.py CHECKOUT TEXTS [KEY ...]
 
 CHECKOUT is a copy of github.com/jax-ml/jax-llm-examples, whose programs are used as they are. TEXTS is a folder where
 what is compiled is kept: a program takes 0.5 to 5 minutes. Without keys, all of them.
@@ -33,7 +33,7 @@ from minipod.pods.estimate import machine
 from minipod.pods.slices import slice_of
 from minipod.traffic import time_model
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).parents[2]
 REPOSITORY = "github.com/jax-ml/jax-llm-examples"
 PROMPT = 512  # not printed; of powers of two the longest whose products take less at peak than was measured
 CYCLE = 1 / 1.5e9  # of a v5e: 1.97e14 FLOP/s of four units of 128 × 128 products (jax-ml.github.io/scaling-book/tpus)
@@ -204,7 +204,7 @@ def main(checkout, texts, *keys):
     jax.config.update("jax_platforms", "cpu")
     compiler.LIMIT = 1800.0
     checkout, texts = Path(checkout).resolve(), Path(texts)
-    known, path = rows(), HERE.parents[2] / "lessons/ch15_pods/published.json"
+    known, path = rows(), ROOT / "lessons/ch15_pods/published.json"
     kept = json.loads(path.read_text())["rows"] if path.exists() else {}
     for key in keys or known:
         kept[key] = entry(checkout, texts, key, known[key])

@@ -1,4 +1,4 @@
-"""Chapter 15's and 20's programs of other people: as they were recorded, and planned anew where their libraries are."""
+"""The plans that chapters 9, 15 and 20 show: as recorded, and made anew where the libraries of their programs are."""
 
 import json
 import os
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from minipod.pods import compiler
+from minipod.pods import compiler, recorded
 
-LESSONS = Path(__file__).parents[3] / "lessons"
+LESSONS = Path(__file__).parents[2] / "lessons"
 needs_libtpu = pytest.mark.skipif(bool(compiler.missing("tpu")), reason="libtpu and flatbuffers are not installed")
 
 
@@ -120,3 +120,15 @@ def test_where_their_repository_is_a_program_is_planned_as_recorded(program):
     assert plan["memory"]["arguments"] == recorded["memory"]["arguments"]
     if all(metadata.version(name) == number for name, number in THEIRS["versions"].items()):
         assert plan == recorded
+
+
+def test_fsdp_fits_where_data_parallelism_does_not():
+    """Chapter 9: 24 GiB of parameters on eight chips of 16 GiB."""
+    (fsdp,) = recorded.plans(LESSONS / "ch09_training", "fsdp", "v5e:2x4", data=8)
+    (copies,) = recorded.plans(LESSONS / "ch09_training", "data_parallel", "v5e:2x4", data=8)
+    parameters, rows, width, hidden, layers = 24 * 2**30, 128, 8192, 32768, 24
+    assert fsdp.fits and fsdp.memory["arguments"] == pytest.approx(parameters / 8, rel=0.01)
+    assert fsdp.sent["data"] == 3 * 7 / 8 * parameters  # gathered forward and backward, gradients scattered
+    assert sum(fsdp.flops.values()) == 6 * 2 * rows * width * hidden * layers
+    assert not copies.fits and copies.bound is None
+    assert copies.memory["temporaries"] > copies.memory["limit"] == 15.75 * 2**30

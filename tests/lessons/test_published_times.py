@@ -10,7 +10,7 @@ from statistics import median
 
 import pytest
 
-RECORD = json.loads((Path(__file__).parents[3] / "lessons/ch15_pods/published.json").read_text())
+RECORD = json.loads((Path(__file__).parents[2] / "lessons/ch15_pods/published.json").read_text())
 ROWS = RECORD["rows"]
 COMPARED = {k: r for k, r in ROWS.items() if r["model"] == "llama3" and r["length"] == 2048}
 ONCE = {k: r for k, r in COMPARED.items() if r["kind"] in ("decode", "prefill")}  # each published figure once

@@ -1,10 +1,13 @@
-"""Every layout of three axes: against the designs and arithmetic by hand; what the command says."""
+"""What a layout of a model holds, sends and takes, worked out by hand; and what `minipod choose` prints."""
 
 import pytest
 
-from minipod import choose
+from minipod import choose, traffic
 from minipod.__main__ import main
-from minipod.choose import Model
+from minipod.choose import SHAPES, Model, design
+from minipod.choose.designs import laid
+from minipod.hlo.ops import Collective
+from minipod.pods import absent
 
 
 def test_each_choice_is_a_design():
@@ -44,9 +47,8 @@ def test_the_command_says_what_to_begin_with(capsys):
 
 
 def test_nothing_fits_that_a_compiler_refused():
-    """The command's example, as libtpu 0.0.52 compiled chapter 17's step for v5e:8x8 (ZeRO-3, bf16, keep=nothing, 32
-    layers of width 4096, 32 heads): out of memory with each of these batches, the first with a vocabulary of 256, the
-    others with one of 128,256."""
+    """libtpu 0.0.52 ran out of memory on v5e:8x8 for a transformer of this size with each of these batches: ZeRO-3 in
+    bf16, 32 layers of width 4096, 32 heads, a vocabulary of 256 in the first, of 128,256 in the others."""
     for rows, length, peak in (256, 4096, 18.87), (256, 4096, 20.54), (1024, 1024, 16.39):  # GiB
         of = choose.model(7.5e9, rows, length, layers=32, width=4096)
         (found,) = [c for c in choose.choices(of, "v5e:8x8") if c.name == "FSDP"]
@@ -68,3 +70,74 @@ def test_what_cannot_be_is_one_sentence(arguments, sentence, capsys):
     assert main(["choose", *arguments.split()]) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"minipod: {sentence}") and said.count("\n") == 1
+
+
+def test_three_axes_by_hand():
+    """data=2, fsdp=4, tensor=2 of a small model: each message, what it works on, how often, what is sent."""
+    of = Model(1e8, 4, 1024, 16, 512, gradient=2)
+    made = design(of, "v5e:4x4", data=2, fsdp=4, tensor=2)
+    layer, tokens = 1e8 / 4 / 2, 16 * 512 / 8
+    activation = tokens * 1024 * 2
+    assert [(m.name, m.op, m.axes, m.bytes, m.times) for m in made.messages] == [
+        ("weights", "all-gather", ("fsdp",), 2 * layer, 8),
+        ("gradients", "reduce-scatter", ("fsdp",), 2 * layer, 4),
+        ("gradients", "all-reduce", ("data",), 2 * layer / 4, 4),
+        ("sums", "all-reduce", ("tensor",), activation, 20),
+    ]
+    sent = 3 / 4 * 2 * layer * 12 + 1 * 2 * layer / 4 * 4 + 1 * activation * 20
+    assert made.sent == pytest.approx(sent)
+    own = 1e8 / 2 / 4
+    assert made.held == pytest.approx(
+        {"state": 12 * own, "gradients": 2 * own, "copy": 2 * own, "gathered": 4 * layer, "inputs": 4 * activation,
+         "inside": 16 / 2 * activation}
+    )  # fmt: skip
+    forward = 2 * 1e8 + 4 * 4 * 1024 * 512
+    flops = (4 * forward - 2 / 3 * 1e8) * 16 * 512 / 16
+    assert made.seconds.compute == pytest.approx(flops / 1.97e14)
+
+
+def test_experts_and_stages_by_hand():
+    """Experts are summed along data alone, the rest along expert, too; a stage works in rows + stages - 1 ticks."""
+    of = SHAPES["mixtral"].model(8, 128)
+    made = design(of, "v5e:2x4", data=2, expert=4)
+    dense, spread = (of.params - of.spread) / 32, of.spread / 32
+    box = 2 * 1.25 * (8 * 128 / 8) * 4096 * 2
+    assert [(m.name, m.op, m.axes, m.times) for m in made.messages] == [
+        ("gradients", "all-reduce", ("data", "expert"), 32),
+        ("gradients", "all-reduce", ("data",), 32),
+        ("tokens", "all-to-all", ("expert",), 6 * 32),
+    ]
+    assert [m.bytes for m in made.messages] == pytest.approx([2 * dense, 2 * spread / 4, box])
+    staged = design(SHAPES["llama_1b"].model(8, 128), "v5e:2x4", stage=4, data=2)
+    assert [(m.name, m.times) for m in staged.messages] == [("gradients", 4 * 7), ("handed on", 2 * 7)]
+    whole = design(SHAPES["llama_1b"].model(8, 128), "v5e:2x4", data=8)
+    assert staged.seconds.compute == pytest.approx(7 / 4 * whole.seconds.compute)
+
+
+def test_seconds_are_those_of_traffic():
+    """Of the same collectives on the same mesh."""
+    of = SHAPES["llama_8b"].model(128, 2048)
+    made = design(of, "v5p:4x4x4", fsdp=16, tensor=4)
+    mesh = absent.mesh("v5p:4x4x4", **made.sizes)
+    assert dict(mesh.shape) == laid("v5p:4x4x4", tuple(made.sizes.values()))[0]
+    rows = [[4 * i + j for j in range(4)] for i in range(16)]
+    groups = {"tensor": tuple(map(tuple, rows)), "fsdp": tuple(zip(*rows, strict=True))}
+    collectives = [Collective(m.op, groups[m.axes[0]], round(m.bytes), m.times, m.axes) for m in made.messages]
+    assert made.seconds.network == pytest.approx(traffic.seconds(collectives, "TPU v5p", mesh), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("on", "sizes", "said"),
+    [
+        ("v5e:2x4", {"fsdp": 4}, "v5e:2x4 has 8 devices, and the axes multiply to 4"),
+        ("v5e:2x4", {"model": 8}, "no axis is called model: data, stage, fsdp, expert, sequence, tensor"),
+        ("v5e:4x4", {"fsdp": 16}, "8 sequences cannot be shared out evenly among 16 devices (data × fsdp × expert)"),
+        ("v5e:2x4", {"expert": 8}, "expert=8 does not divide 0 experts"),
+        ("v5p:4x4x4", {"stage": 64}, "stage=64 does not divide 32 layers"),
+        ("v5e:2x4", {"sequence": 8}, "sequence=8 does not divide 100 tokens of a sequence"),
+    ],
+)
+def test_a_design_that_cannot_be_is_one_sentence(on, sizes, said):
+    with pytest.raises(ValueError) as error:
+        design(SHAPES["llama_8b"].model(8, 100), on, **sizes)
+    assert str(error.value) == said
