@@ -1,4 +1,4 @@
-"""Which collectives have a product to hide behind, in XLA's grammar: chapter 8 asks it of programs compiled here."""
+"""Which collectives have a matrix product to hide behind, in every form in which XLA writes a product."""
 
 import pytest
 
