@@ -115,8 +115,6 @@ def _reports(item: pytest.Item, asked: Wanted | Unusable) -> list[pytest.TestRep
         return [told.skipped(item, results.removeprefix(NO_HOSTS))]
     if isinstance(results, str):
         return [told.failed(item, TOO_LATE.format(name=item.path.name) if results == STARTED else results)]
-    if (handler := in_process.log_file(item.config)) and handler.stream.seekable():
-        handler.stream.seek(0, os.SEEK_END)  # the test's processes have written behind what stood there
     told.warn(item, results)
     reports = told.reports(item, results)
     if item.config.option.capture == "no":
