@@ -14,7 +14,7 @@ import pytest
 
 from minipod.processes.frames import is_own
 from minipod.testing import faults
-from minipod.testing.wanted import Wanted
+from minipod.testing.markers import Wanted
 
 _kept: list[Any] = []
 

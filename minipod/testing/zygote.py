@@ -22,7 +22,7 @@ import pytest
 from minipod import forked, processes
 from minipod.processes import json_lines
 from minipod.testing import in_process
-from minipod.testing.wanted import Wanted
+from minipod.testing.markers import Wanted
 
 if TYPE_CHECKING:
     from minipod.hosts.members import Members
