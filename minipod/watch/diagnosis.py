@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from minipod.processes import identity
 from minipod.processes.hang import suspended
 from minipod.ranges import ranges
-from minipod.watch.files import Beat, Place
+from minipod.watch.heartbeats import Beat, Place
 
 LIMIT = 60.0  # seconds in which a process should go on; until its first step is done, twice as long
 SILENT, DOUBTFUL = 10.0, 3.0  # heartbeats that have not come: it is silent; nobody can say yet for whom all wait

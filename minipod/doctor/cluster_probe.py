@@ -1,4 +1,4 @@
-"""JAX's part in one process of a cluster: `python -m minipod.doctor.member SECONDS`, a JSON object a line.
+"""JAX's part in one process of a cluster: `python -m minipod.doctor.cluster_probe SECONDS`, a JSON object a line.
 
 It says what JAX's detector found (`{"cluster": …}`), waits for a line on standard input, and then joins the cluster,
 saying each step when it is done: `{"joined": seconds}`, `{"devices": …}`, `{"hop": …}`, `{"pace": …}`. Then it stays

@@ -3,8 +3,8 @@
 import time
 from pathlib import Path
 
-from minipod.watch.files import Beat, Folder
-from minipod.watch.findings import LIMIT, SILENT, Finding, judge, stands
+from minipod.watch.diagnosis import LIMIT, SILENT, Finding, judge, stands
+from minipod.watch.heartbeats import Beat, Folder
 from minipod.watch.page import head, page, prometheus
 
 LOOK = 0.5  # seconds between two looks
