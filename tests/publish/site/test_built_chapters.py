@@ -35,7 +35,7 @@ def test_quotes_in_chinese_stay_as_they_were_typed(html):
 
 @pytest.mark.long
 def test_a_first_visit_to_any_page_is_light(html):
-    """Page, scripts and style sheets, gzipped, each once; what stands in `<noscript>` no browser with script fetches."""
+    """Page, scripts and style sheets, gzipped, each once. What stands in `<noscript>` is for those without script."""
     heavy = {}
     for edition in ("en", "zh-Hans", "zh-Hant"):
         folder = html / edition
