@@ -9,7 +9,7 @@ python = $(firstword $(wildcard $(HOME)/.pyenv/versions/$(1).*/bin/python /usr/l
 WORKERS = $(shell $(BIN)/python -c 'import os; print(min(6, 2 + (os.cpu_count() or 1)))')
 CHOSEN = not long and not mutants and not rarely
 
-.PHONY: learn book pdf epub zip cards record record-both verify release-check release serve env sync format test test-long test-peers mutants held-out check pins env-newest test-newest audit speed clean system
+.PHONY: learn book pdf epub zip cards record record-both verify release-check release serve env sync format test test-long test-peers mutants held-out check pins env-newest test-newest speed clean system
 
 # FRESH=1 executes every cell here; otherwise what book/outputs/ has for the cells as they are is taken from there.
 book: env  ## write _build/html/{en,zh-Hans,zh-Hant}/
@@ -101,13 +101,9 @@ check: env  ## all that can be said without running anything: code, types, floor
 system:
 	@sh .ci/system
 
-# Needs Node.js, and the npm registry once. PAGES='en/index zh-Hans/ch03_sharding' instead of one of each kind.
-audit: book  ## Lighthouse and axe on the built book: one table
-	@$(BIN)/python -m publish.audit.run_audit $(PAGES)
-
 # The check of a chapter beside what is not ours of it, in turns: ratios, for no clock is like another. No test asks.
 speed: env  ## how many times (import jax + an empty pytest) pytest lessons/ch03_sharding takes; CHAPTERS='ch03 ch07'
-	@$(BIN)/python -m publish.audit.speed $(CHAPTERS)
+	@$(BIN)/python .ci/speed $(CHAPTERS)
 
 # constraints.txt anew, for Python 3.11.0 and all that is newer: the newest of everything.
 pins: env
