@@ -113,7 +113,7 @@ def undeclared(
     told: set[tuple[Path, str]] = set()
     for each in imports:
         top = each.name.partition(".")[0]
-        if top in (*sys.stdlib_module_names, *FLOORS, "tests", *BY_HAND) or _is_beside(root, each.path, top):
+        if top in (*sys.stdlib_module_names, *FLOORS, *BY_HAND) or _is_beside(root, each.path, top):
             continue
         brought = {NAMES.get(top, top), *packages().get(top, [])}
         if not known & set(map(_plain, brought)) and (each.path, top) not in told:

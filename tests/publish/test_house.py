@@ -48,6 +48,7 @@ def test_a_house_in_which_nothing_is_wrong(built):
         ("grader/up.py", "import grader.see.wire", "grader imports see, which stands above it"),
         ("minipod/bare.py", "import yaml", "yaml is imported, and pyproject.toml does not name it among its dep"),
         ("publish/odd.py", "import no_such_thing.at_all", "no_such_thing is imported, and pyproject.toml does not"),
+        ("minipod/odd.py", "from tests.support import pods_helper", "tests is imported, and pyproject.toml does not"),
         ("tests/odd.py", "import no_such_thing", "no_such_thing is imported, and pyproject.toml does not name it"),
     ],
 )
