@@ -1,31 +1,31 @@
-"""Decode with the 8B model on one real GPU: how long, and where the time goes.
+"""Chapter 20: decode with the 8B model on one real GPU: how long it takes, and where the time goes: gpu.json.
 
-python lessons/ch20_serving/record_gpu.py
-on a machine with a GPU of 80 GB and JAX for it. Writes gpu.json. The weights
-are random: the time does not depend on them. With the word small it is tried
-on any machine, and nothing is written.
+On a machine with a GPU of 80 GB and JAX for it. The weights are random: the time does not depend on them.
+`record_gpu.py small` tries it on any machine, and writes nothing.
 """
 
-import json
 import math
 import sys
 import tempfile
 import time
 from functools import partial
-from pathlib import Path
 from unittest import mock
 
 import jax
 import jax.numpy as jnp
-from arrays import LLAMA_8B, SMALL, empty, int8_of, shapes
-from decoder import program
-from run import mesh_of
-from turned import turned
 
 from minipod import profiles
+from publish.recorders import LESSONS, save
 
-HERE = Path(__file__).parent
-STEPS = 20  # timed together, after three that are not
+HERE = LESSONS / "ch20_serving"
+sys.path.insert(0, str(HERE))  # its programs import each other by their bare names
+
+from lessons.ch20_serving.arrays import LLAMA_8B, SMALL, empty, int8_of, shapes  # noqa: E402
+from lessons.ch20_serving.decoder import program  # noqa: E402
+from lessons.ch20_serving.run import mesh_of  # noqa: E402
+from lessons.ch20_serving.turned import turned  # noqa: E402
+
+STEPS = 20  # timed together
 
 
 @partial(jax.jit, static_argnums=(1, 2))
@@ -49,24 +49,27 @@ def lowered(step, args, loop):
     """loop: over the layers, as written; else the layers one after another."""
     if loop:
         return step.lower(*args)
-    flat = mock.patch("jax.lax.scan", partial(jax.lax.scan, unroll=True))
-    with flat:
+    with mock.patch("jax.lax.scan", partial(jax.lax.scan, unroll=True)):
         return step.lower(*args)
 
 
 def seconds(step, tokens, first, w, cache):
     """Of one step, its cache donated from one to the next."""
-    for timed in (3, STEPS):
-        began = time.perf_counter()
-        for _ in range(timed):
-            logits, cache = step(tokens, first, w, cache)
-        jax.block_until_ready(logits)
+
+    def run(steps, cache):
+        for _ in range(steps):
+            _, cache = step(tokens, first, w, cache)
+        return jax.block_until_ready(cache)
+
+    cache = run(3, cache)  # not timed
+    began = time.perf_counter()
+    run(STEPS, cache)
     return (time.perf_counter() - began) / STEPS
 
 
 def row(s, mesh, w, way, int8, batch, room, prompt):
-    """One measured step: `prompt` tokens of each of `batch` sequences, the
-    last of them at the end of a cache with `room` positions."""
+    """One measured step: `prompt` tokens of each of `batch` sequences, the last of them at the end of a cache with
+    `room` positions."""
     cache = empty(s, batch, room, int8, jnp.bfloat16)
     step = program(s, mesh, "heads", int8)
     if way == "turned":  # the cache in the other order, its sizes the same
@@ -88,7 +91,7 @@ def row(s, mesh, w, way, int8, batch, room, prompt):
 
 
 def rows(s, mesh, batches, room):
-    found, decode = [], [(n, 1) for n in batches]
+    measured, decode = [], [(n, 1) for n in batches]
     for int8 in (False, True):
         w = weights(s, int8)
         for way in ("loop", "unrolled", "turned")[: 3 if int8 else 2]:
@@ -98,15 +101,14 @@ def rows(s, mesh, batches, room):
                 except jax.errors.JaxRuntimeError as error:  # no room for it
                     print(way, int8, batch, str(error)[:200], flush=True)
                 else:
-                    found.append(new)
+                    measured.append(new)
         del w
-    return found
+    return measured
 
 
 def longest(s, mesh, batch, room):
-    """The kernels that one step spends its time in, of three programs: name,
-    times, seconds."""
-    found = {}
+    """The kernels that one step spends its time in, of three programs: name, times, seconds."""
+    kernels = {}
     for way, int8 in ("loop", False), ("unrolled", False), ("unrolled", True):
         w = weights(s, int8)
         cache = empty(s, batch, room, int8, jnp.bfloat16)
@@ -124,10 +126,10 @@ def longest(s, mesh, batch, room):
             whole = profiles.read(folder).step(3)
         name = f"{way}, {'int8' if int8 else 'bf16'}"
         most = list(whole.operations().items())[:8]
-        found[name] = [(n, times, round(t, 6)) for n, (times, t) in most]
-        print(name, whole.end - whole.start, found[name], flush=True)
+        kernels[name] = [(n, times, round(t, 6)) for n, (times, t) in most]
+        print(name, whole.end - whole.start, kernels[name], flush=True)
         del w, cache, args, step
-    return found
+    return kernels
 
 
 if __name__ == "__main__":
@@ -135,7 +137,7 @@ if __name__ == "__main__":
     s, batches, room = LLAMA_8B, (1, 8, 32, 64), 2048
     if small:
         s, batches, room = SMALL, (1, 8), 32
-    told = {
+    recorded = {
         "device": jax.devices()[0].device_kind,
         "versions": {"jax": jax.__version__},
         "room": room,
@@ -143,4 +145,4 @@ if __name__ == "__main__":
         "longest": longest(s, mesh_of(1, 1), 8, room),
     }
     if not small:
-        (HERE / "gpu.json").write_text(json.dumps(told, indent=1) + "\n")
+        save(HERE / "gpu.json", recorded)

@@ -1,7 +1,7 @@
-"""Write launched.json: five programs of chapter 10 under every launcher, what
-JAX takes from each launcher's variables, and what goes wrong.
+"""Chapter 14: five programs of chapter 10 under every launcher, what JAX takes from each launcher's variables, and what
+goes wrong: launched.json, in ten minutes.
 
-.venv/bin/python -m lessons.ch14_launching.record_launchers    (ten minutes)
+    record_launchers.py [programs] [assumed] [faults]
 """
 
 import contextlib
@@ -13,31 +13,28 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from datetime import date
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tests.support import slurm
-
-from lessons.ch14_launching import launchers
 from minipod.processes import kill_group
+from publish.recorders import LESSONS, launchers, save, slurm, today
+from publish.recorders import versions as installed
+from publish.recorders.launchers import HERE, first_line
 
-HERE = Path(__file__).parent
-LESSON = HERE.parent / "ch10_processes"
+LESSON = LESSONS / "ch10_processes"
 TRIES = 6
 PROGRAMS = ("hello", "all_sum", "psum_pmap", "psum_shard_map", "print_global")
 
 
 def versions(prefix: Path) -> dict[str, str]:
     """Of everything that took part."""
-    mpi4 = _first_line("mpirun", "--version")
-    mpi5 = _first_line(str(prefix / "bin/mpirun"), "--version")
+    mpi4 = first_line("mpirun", "--version")
+    mpi5 = first_line(str(prefix / "bin/mpirun"), "--version")
     return {
-        "date": date.today().isoformat(),
-        "JAX": version("jax"),
+        "date": today(),
+        "JAX": installed("jax")["jax"],
         "Python": platform.python_version(),
-        "Slurm": _first_line("slurmd", "-V").split()[-1],
+        "Slurm": first_line("slurmd", "-V").split()[-1],
         "Open MPI 4": mpi4.split()[-1],
         "Open MPI 5": mpi5.split()[-1],
         "load before": f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
@@ -142,9 +139,7 @@ def faults(prefix: Path) -> dict[str, Any]:
         with _beside(here, listen, env) as other:
             note("port taken", *kill, *hello, env=env | port)
             alive = other.poll() is None
-            found["port taken"]["the other job"] = (
-                "runs on" if alive else "ends"
-            )
+            found["port taken"]["the other job"] = "runs on" if alive else "ends"
         note("one dies, with -K1", *kill, *dies, env=env | plain)
         note("one dies, without -K1", *srun, *dies, env=env | plain)
         logs = ["--output=%t.log", *srun[1:]]
@@ -168,9 +163,7 @@ def faults(prefix: Path) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _beside(
-    here: slurm.Slurm, command: list[str], env: dict[str, str]
-) -> Iterator[subprocess.Popen[str]]:
+def _beside(here: slurm.Slurm, command: list[str], env: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
     """Another job beside ours: it has said that it is up."""
     other = here.start(*command, env=env)
     try:
@@ -204,27 +197,21 @@ def _short_lines(text: str) -> list[str]:
     return kept
 
 
-def _first_line(*command: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return done.stdout.partition("\n")[0]
-
-
 def main() -> None:
     """Everything, or only the parts that are named: programs assumed faults."""
     if reason := slurm.why_not() or launchers.why_no_mpirun_4():
         raise SystemExit(reason)
     file = HERE / "launched.json"
-    found = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    recorded = json.loads(file.read_text("utf-8")) if file.exists() else {}
     parts = {"programs": programs, "assumed": assumed, "faults": faults}
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         prefix = launchers.install_open_mpi_5(Path(folder))
-        found["versions"] = versions(prefix)
+        recorded["versions"] = versions(prefix)
         for name in sys.argv[1:] or parts:
-            found[name] = parts[name](prefix)
+            recorded[name] = parts[name](prefix)
         os.chdir(HERE)
-    text = json.dumps(found, indent=1, ensure_ascii=False)
-    file.write_text(text + "\n", "utf-8")
+    save(file, recorded)
 
 
 if __name__ == "__main__":

@@ -1,30 +1,21 @@
-"""Write slurm_ends.json: what happens to a job by Slurm itself, three times.
+"""Chapter 14: what happens to a job by Slurm itself, three times: slurm_ends.json. As root, in six minutes.
 
-.venv/bin/python -m lessons.ch14_launching.record_slurm_ends   (as root, 6 min)
-
-Two steps of one job at once; the job's time limit; a node that goes down. Of
-each the seconds until all processes have ended, counted from where it struck;
-the job's state and the status of its script; whether the log says why.
+Two steps of one job at once; the job's time limit; a node that goes down. Of each the seconds until all processes have
+ended, counted from where it struck; the job's state and the status of its script; whether the log says why.
 """
 
-import json
 import os
 import tempfile
 import time
-from datetime import date
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tests.support import slurm
-from tests.support.still_running import running_with, until
+from publish.recorders import save, slurm, today, versions
+from publish.recorders.launchers import HERE, LIMIT, environment, left_running
 
-from lessons.ch14_launching import launchers
-
-HERE = Path(__file__).parent
 PROGRAM = str(HERE / "goes_on.py")
 TRIES = 3
-WAYS = {  # and the words that say so, in the log
+WAYS = {  # to end by Slurm itself, and the text in the log that says so
     "two steps of one job": "both steps ended with 0 and 0",
     "time limit": "DUE TO TIME LIMIT",
     "node down": "DUE TO NODE FAILURE",
@@ -45,8 +36,7 @@ CPU = {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "2"}
 
 
 def once(here: slurm.Slurm, way: str) -> dict[str, Any]:
-    """One try; raises where a process is left."""
-    env = launchers.environment() | CPU
+    """One try; the seconds count from where it struck."""
     script, options = HERE / "two_processes.sbatch", ["--no-requeue"]
     if way == "two steps of one job":
         script = Path("steps.sbatch")
@@ -57,16 +47,17 @@ def once(here: slurm.Slurm, way: str) -> dict[str, Any]:
     log = Path(f"{way.replace(' ', '-')}.log")
     log.unlink(missing_ok=True)
     arguments = [*options, f"--output={log}", str(script), PROGRAM, "400"]
-    job = here.submit(*arguments, env=env)
+    job = here.submit(*arguments, env=environment() | CPU)
     began = struck = time.monotonic()
     if way == "node down":
-        if not until(lambda: log.exists() and "step 3" in log.read_text()):
-            raise SystemExit(f"{way}: no step was done\n{log.read_text()}")
+        while not (log.exists() and "step 3" in log.read_text()):
+            if time.monotonic() > began + LIMIT:
+                raise SystemExit(f"{way}: no step was done")
+            time.sleep(0.05)
         struck = time.monotonic()
-        down = ("nodename=host1", "state=down", "reason=tried")
-        here.run("scontrol", "update", *down)
-    end = here.wait(job, seconds=launchers.LIMIT)
-    if left := running_with(PROGRAM, seconds=launchers.LIMIT):
+        here.run("scontrol", "update", "nodename=host1", "state=down", "reason=tried")
+    end = here.wait(job, seconds=LIMIT)
+    if left := left_running(PROGRAM, seconds=LIMIT):
         raise SystemExit(f"{way}: {len(left)} processes are left")
     seconds = time.monotonic() - struck
     if way == "time limit":
@@ -74,15 +65,15 @@ def once(here: slurm.Slurm, way: str) -> dict[str, Any]:
     if way == "node down":
         here.run("scontrol", "update", "nodename=host1", "state=resume")
     code, _, sent = end["ExitCode"].partition(":")
-    said = log.read_text()
-    if "step creation temporarily disabled" in said:
+    text = log.read_text()
+    if "step creation temporarily disabled" in text:
         raise SystemExit(f"{way}: the second step had to wait for the first")
     print(way, round(time.monotonic() - began), end["JobState"], flush=True)
     return {
         "seconds": round(seconds, 1),
         "state": end["JobState"],
         "status": int(code) or 128 * (sent != "0") + int(sent),
-        "told": WAYS[way] in said,
+        "told": WAYS[way] in text,
     }
 
 
@@ -91,20 +82,14 @@ def record(here: slurm.Slurm, tries: int = TRIES) -> dict[str, Any]:
     return {way: [once(here, way) for _ in range(tries)] for way in WAYS}
 
 
-def main() -> None:
+if __name__ == "__main__":
     if reason := slurm.why_not():
         raise SystemExit(reason)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         with slurm.cluster(hosts=2) as here:
-            found = record(here)
-            said = here.run("srun", "--version").stdout.split()[1]
+            ends = record(here)
+            number = here.run("srun", "--version").stdout.split()[1]
         os.chdir(HERE)
-    when = {"date": date.today().isoformat(), "JAX": version("jax")}
-    when["Slurm"] = said
-    text = json.dumps({"recorded": when} | found, indent=1)
-    (HERE / "slurm_ends.json").write_text(text + "\n", "utf-8")
-
-
-if __name__ == "__main__":
-    main()
+    when = {"date": today(), "JAX": versions("jax")["jax"], "Slurm": number}
+    save(HERE / "slurm_ends.json", {"recorded": when} | ends)
