@@ -57,7 +57,7 @@ def problems(tag: str, root: Path = ROOT) -> Iterator[str]:
     elif not told:
         yield f"the section {version} of CHANGELOG.md is empty: say what users will notice"
     if other := ledger.pages_of_other_versions(root):
-        yield f"not recorded with the versions of {ledger.LEDGER}: {', '.join(other)}; record them with both (RELEASING.md)"
+        yield f"not recorded with the versions of {ledger.LEDGER}: {', '.join(other)}; see RELEASING.md"
     try:
         changed = _git(root, "status", "--porcelain").splitlines()
         of_tag, here = _git(root, "rev-list", "-n1", tag, "--"), _git(root, "rev-parse", "HEAD")
