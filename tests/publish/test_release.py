@@ -58,10 +58,7 @@ WRONG = {
     "no day": (write("CHANGELOG.md", "## 1.2.3, not released yet\n\n- More.\n"), UNTOLD),
     "nothing said": (write("CHANGELOG.md", CHANGES.replace("- More.\n- And more.\n", "")), "is empty: say what users"),
     "a new file": (write("notes.txt", "x"), "the files are not those of the commit (notes.txt): commit or remove"),
-    "an older recording": (
-        record_otherwise,
-        "not recorded with the versions of book/recordings.toml: ch02; see RELEASING.md",
-    ),
+    "an older recording": (record_otherwise, "with the versions of book/recordings.toml: ch02; see RELEASING.md"),
     "a tag elsewhere": (tag_elsewhere, "v1.2.3 is another commit than the one that is checked out: git checkout v1.2"),
     "no checkout": (lambda folder: shutil.rmtree(folder / ".git"), "is no git checkout: a release is made from a com"),
 }
