@@ -1,4 +1,4 @@
-"""What the READMEs show happens, their links lead somewhere, and the guide's lines for a cluster run on a real Slurm."""
+"""What the READMEs show happens, their links lead somewhere, and the guide's lines for a cluster run on real Slurm."""
 
 import os
 import re
