@@ -9,6 +9,7 @@ from importlib import metadata, util
 import pytest
 
 from minipod.pods import compiler
+from minipod.pods import recorded as recorded_plans
 from publish.recorders import LESSONS, record_others
 
 needs_libtpu = pytest.mark.skipif(bool(compiler.missing("tpu")), reason="libtpu and flatbuffers are not installed")
@@ -113,8 +114,8 @@ def test_where_their_repository_is_a_program_is_planned_as_recorded(program):
 
 def test_fsdp_fits_where_data_parallelism_does_not():
     """Chapter 9: 24 GiB of parameters on eight chips of 16 GiB."""
-    (fsdp,) = recorded.plans(LESSONS / "ch09_training", "fsdp", "v5e:2x4", data=8)
-    (copies,) = recorded.plans(LESSONS / "ch09_training", "data_parallel", "v5e:2x4", data=8)
+    (fsdp,) = recorded_plans.plans(LESSONS / "ch09_training", "fsdp", "v5e:2x4", data=8)
+    (copies,) = recorded_plans.plans(LESSONS / "ch09_training", "data_parallel", "v5e:2x4", data=8)
     parameters, rows, width, hidden, layers = 24 * 2**30, 128, 8192, 32768, 24
     assert fsdp.fits and fsdp.memory["arguments"] == pytest.approx(parameters / 8, rel=0.01)
     assert fsdp.sent["data"] == 3 * 7 / 8 * parameters  # gathered forward and backward, gradients scattered
