@@ -20,7 +20,7 @@ from grader.notebook import blank_cells
 from publish import files, progress_line
 from publish.outputs.execute import Executed
 from publish.page import ROOT, chapter_of, read_page, written
-from publish.pages import editorial, first_cell, notebooks, published, root_page, status, web_server
+from publish.pages import beside_editions, editorial, first_cell, notebooks, published, status
 from publish.pages.notebooks import EDITIONS
 from publish.pages.plain_markdown import Links
 from publish.reference import fill as reference
@@ -47,8 +47,8 @@ def write_editions(build: Path, editions: list[str], executed: dict[str, Execute
                 one.result()
         finally:
             pool.shutdown(cancel_futures=True)
-            root_page.write(build / "html")
-            web_server.write(build / "html")
+            beside_editions.write_root_page(build / "html")
+            beside_editions.write_for_search_engines(build / "html")
     return walls
 
 

@@ -17,7 +17,7 @@ from sphinx.application import Sphinx
 BOOK = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(BOOK), str(BOOK.parent)]  # Jupyter Book starts elsewhere
 
-from _ext import without_script  # noqa: E402
+from _ext import style_sheets  # noqa: E402
 
 from publish import files, reference  # noqa: E402  (book/ is not a package)
 from publish.page import chapter_of  # noqa: E402
@@ -216,7 +216,7 @@ def prune(app: Sphinx, error: Exception | None) -> None:
     if error is None and app.builder.format == "html":
         sheet = Path(app.outdir, "_static", "styles", "pydata-sphinx-theme.css")
         files.write(sheet, ICONS.sub("", sheet.read_text("utf-8")))
-        without_script.write(Path(app.outdir, "_static"))
+        style_sheets.write_without_script(Path(app.outdir, "_static"))
         for path in sorted(Path(app.outdir, "_static").rglob("*"), reverse=True):
             if path.is_file() and any(part in path.as_posix() for part in UNUSED):
                 path.unlink()

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from publish import files
-from publish.pages import root_page
+from publish.pages import beside_editions
 from publish.pages.notebooks import EDITIONS
 from publish.print.whole import filename
 
@@ -50,7 +50,7 @@ def gathered(html: Path, editions: list[str]) -> dict[str, bytes]:
     ) as scratch:  # the page that leads to the languages, for these alone
         for edition in editions:
             files.write(Path(scratch, edition, "index.html"), "")
-        root_page.write(Path(scratch))
+        beside_editions.write_root_page(Path(scratch))
         page = Path(scratch, "index.html").read_text("utf-8")
     found["index.html"] = page.replace('"en/_static/', f'"{editions[0]}/_static/').encode()
     return found
