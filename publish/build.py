@@ -9,18 +9,16 @@ import gc
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from publish import addresses, files, kept, package, progress_line, sync
 from publish.editions import write_editions
 from publish.outputs import recordings
-from publish.outputs.execute import Executed, chapter, measures, waiting
+from publish.outputs.execute import Executed, chapter, measures
 from publish.page import ROOT, Page, read_page, show, written
 from publish.pages import source_links
 from publish.pages.notebooks import EDITIONS
-
-EARLY = 30.0  # seconds of executing after which what is there is written
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -65,7 +63,7 @@ def make(build: Path, editions: list[str], fresh: bool = False) -> int:
         return 1
     begin = time.monotonic()
     one = functools.partial(chapter, root=ROOT, build=build, afresh=fresh)
-    executed = execute(sync.chapters(), one, lambda so_far: write_early(build, editions, so_far))
+    executed = execute(sync.chapters(), one)
     seconds = time.monotonic() - begin
     for path in recordings.strangers(sync.chapters(), ROOT):
         progress_line.done(f"note: {path} is of no page")
@@ -101,40 +99,20 @@ def make(build: Path, editions: list[str], fresh: bool = False) -> int:
     return 0
 
 
-def execute(
-    names: list[str],
-    one: Callable[[Page], Executed],
-    early: Callable[[dict[str, Executed]], object] = lambda so_far: None,
-) -> dict[str, Executed]:
+def execute(names: list[str], one: Callable[[Page], Executed]) -> dict[str, Executed]:
     """Each chapter's outputs by `one`, two chapters at a time: a cell that waits for its processes leaves a core idle.
 
-    Those that measure come last, one by one. If the others take longer than EARLY seconds, `early` is called once with
-    the outputs so far, while the rest goes on.
+    Those that measure come last, one by one. A chapter that fails is a result; what raises, as a full disk, ends all.
     """
     pages = {name: read_page(written(name, "en")) for name in names}
     with ThreadPoolExecutor(max_workers=2) as pool:
         running = {name: pool.submit(one, page) for name, page in pages.items() if not measures(name, ROOT)}
         try:
-            # A failed chapter is a result like the others; what raises is the end, e.g. a full disk.
-            slow = wait(running.values(), timeout=EARLY, return_when=FIRST_EXCEPTION).not_done
-            ready = {name: future.result() for name, future in running.items() if future not in slow}
-            if slow:
-                early({name: ready.get(name) or waiting(pages[name]) for name in names})
             done = {name: future.result() for name, future in running.items()}
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
     return {name: done.get(name) or one(pages[name]) for name in names}
-
-
-def write_early(build: Path, editions: list[str], so_far: dict[str, Executed]) -> None:
-    """Where there is no book yet, nobody waits for the longest chapters to read the first."""
-    html = build / "html"
-    if (html / "index.html").exists():
-        return
-    write_editions(build, editions, so_far)
-    rest = ", ".join(name for name, outputs in so_far.items() if outputs.waiting)
-    progress_line.done(f"you can read the book already, in {show(html)}; still running, with outputs to come: {rest}")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ the page said before is taken over as it is where its outputs come out the same.
 """
 
 import argparse
-import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -27,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     try:
         chosen = [name for name in names if name in options.pages or not options.pages]
-        return verify(reaching(changed_since(options.since), chosen) if options.since else chosen)
+        return verify(reaching(dependencies.changed_since(options.since, ROOT), chosen) if options.since else chosen)
     except ValueError as error:
         progress_line.problem(str(error))
     return 1
@@ -78,23 +77,13 @@ def recorded(page: Page) -> recordings.Recording | None:
         return other.recording if len(other.recording.outputs) == len(page.cells) else None
 
 
-def changed_since(commit: str) -> set[str]:
-    """The files that are not as they were in a commit. ValueError, in one sentence, where git does not know it."""
-    command = ["git", "diff", "--name-only", commit, "--"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-    if done.returncode:
-        raise ValueError(f"git cannot compare with «{commit}»: {done.stderr.strip().splitlines()[0]}")
-    return set(done.stdout.split())
-
-
 def reaching(files: set[str], names: list[str]) -> list[str]:
     """Those of the pages whose cells reach one of these files, in tools and lessons."""
     pages = {name: read_page(written(name, "en")) for name in names}
-    rooms = (*dependencies.SAID, *dependencies.TOOLS)
     return [
         name
         for name, page in pages.items()
-        if files & {*(p.relative_to(ROOT).as_posix() for p in dependencies.reached(page, ROOT, rooms))}
+        if files & {*(p.relative_to(ROOT).as_posix() for p in dependencies.reached(page, ROOT, dependencies.ROOMS))}
         or files & {*execute.sources(page, ROOT)}
         or f"lessons/{name}/demo.py" in files
     ]

@@ -10,6 +10,7 @@ import ast
 import functools
 import hashlib
 import os
+import subprocess
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +67,17 @@ def sums_of(files: set[Path], root: Path) -> dict[str, str]:
 def sum_of(data: bytes) -> str:
     """What a recording keeps of a file."""
     return hashlib.sha256(data).hexdigest()[:20]
+
+
+def changed_since(commit: str, root: Path) -> set[str]:
+    """Files that differ from a commit, and those that git does not know yet. ValueError: there is no such commit."""
+    found: set[str] = set()
+    for command in ["diff", "--name-only", commit, "--"], ["ls-files", "--others", "--exclude-standard"]:
+        done = subprocess.run(["git", "-c", "core.quotePath=off", *command], cwd=root, capture_output=True, text=True)
+        if done.returncode:
+            raise ValueError(f"git cannot compare with «{commit}»: {done.stderr.strip().splitlines()[0]}")
+        found |= set(done.stdout.splitlines())
+    return found
 
 
 def _code(body: str) -> str:

@@ -56,7 +56,6 @@ class Executed:
     seconds  how long they took when they ran
     made     when and with what they were recorded (None: executed on this machine)
     oldest   what the oldest JAX gives otherwise (None: not recorded, or executed on this machine)
-    waiting  they have not run yet: the outputs are empty
     failure  what happened to the first cell that failed, if one did
     """
 
@@ -64,7 +63,6 @@ class Executed:
     ran: int
     seconds: float
     notes: list[str]
-    waiting: bool = False
     failure: Failure | None = None
     made: recordings.Made | None = None
     oldest: recordings.Otherwise | None = None
@@ -74,7 +72,7 @@ class Executed:
         """How many cells, from the first on, have run to their end."""
         if self.failure and self.failure.what != "warned":
             return self.failure.cell
-        return 0 if self.waiting else len(self.outputs)
+        return len(self.outputs)
 
 
 def measures(name: str, root: Path) -> bool:
@@ -169,11 +167,6 @@ def page_entry(page: Page, root: Path) -> ledger.Entry:
     made, needs = found.made, ["idle"] if measures(name, root) else []
     state = state or ledger.of_other_versions(made, ledger.read(root).versions)
     return ledger.Entry(name, made.on, f"python {made.python}, jax {made.packages['jax']}", needs, state)
-
-
-def waiting(page: Page) -> Executed:
-    """What stands for a page's outputs until there are some."""
-    return Executed([[] for _ in page.cells], 0, 0.0, [], waiting=bool(page.cells))
 
 
 def fresh(page: Page, root: Path) -> Executed:

@@ -50,7 +50,7 @@ def _marked(page: Page, edition: str, executed: Executed) -> str:
     Below a cell that gives something else with the oldest JAX stands a box with that.
     """
     words, name, failure = {key: row[edition] for key, row in terms.ui().items()}, page.path.stem, executed.failure
-    text, above = page.text, words["waiting"] if executed.waiting else ""
+    text, above = page.text, ""
     if executed.oldest:
         text = _with_oldest(page, executed.oldest, words)
     if failure:

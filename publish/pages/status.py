@@ -30,7 +30,7 @@ def table(sources: list[Source], edition: str) -> str:
     words = {name: row[edition] for name, row in terms.ui().items()}
     rows, seconds, recorded = [], 0.0, list[Made]()
     for src in sources:
-        if not src.page.cells or src.executed.waiting:
+        if not src.page.cells:
             continue
         ran, failure = src.page.cells[: src.executed.complete], src.executed.failure
         counts = [sum(c.kind == "cell" for c in ran), sum(c.kind == "program" for c in ran), len(src.page.exercises)]
