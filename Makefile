@@ -22,8 +22,7 @@ pdf epub zip: book  ## the book to take along, in _build/: PDF (with Chromium), 
 cards: book  ## a picture for each chapter, for whoever shares a link to it (with Chromium)
 	@$(BIN)/python -m publish.print $@ $(EDITIONS)
 
-# WHAT=list says of everything recorded how old it is, what it needs, and what has changed since; WHAT=ch13_wire or
-# WHAT='*_plans' runs those recorders instead (book/recordings.toml).
+# WHAT=ch13_wire or WHAT='*_plans' runs those recorders instead (book/recordings.toml).
 record: env  ## execute the cells of all PAGES, write their outputs to book/outputs/
 	@$(BIN)/python -m publish.record$(if $(WHAT), --what '$(WHAT)') $(PAGES)
 

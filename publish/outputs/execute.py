@@ -152,23 +152,6 @@ def expected(page: Page, root: Path, recording: recordings.Recording) -> list[li
     return [cells.get(cell.name, kept) for cell, kept in zip(page.cells, recording.outputs, strict=True)]
 
 
-def page_entry(page: Page, root: Path) -> ledger.Entry:
-    """A page's recording, as a table says it."""
-    name, now, state = page.path.stem, sources(page, root), ""
-    try:
-        found = recordings.read(page, root, now)
-    except recordings.Other as other:
-        found = other.recording
-        state = ", ".join(recordings.changed(found.of, now))
-    except ValueError as error:
-        found, state = None, str(error)
-    if not found:
-        return ledger.Entry(name, "", "", [], state)
-    made, needs = found.made, ["idle"] if measures(name, root) else []
-    state = state or ledger.of_other_versions(made, ledger.read(root).versions)
-    return ledger.Entry(name, made.on, f"python {made.python}, jax {made.packages['jax']}", needs, state)
-
-
 def fresh(page: Page, root: Path) -> Executed:
     """Execute the cells of a page here and now."""
     if not page.cells:

@@ -72,18 +72,16 @@ def _oldest(sources: list[Source], words: dict[str, str]) -> Iterator[str]:
 def recorders(edition: str) -> str:
     """What other programs have recorded: when, with which versions, what that needs, whether it has changed since."""
     words = {name: row[edition] for name, row in terms.ui().items()}
-    rows = [
-        [
-            f"`{each.name}`",
-            each.on or words["recorder_never"],
-            each.versions,
-            words["recorder_between"].join(words[f"need_{need}"] for need in each.needs),
-            words["recorder_changed" if each.state else "recorder_same"],
-        ]
-        for each in ledger.recorders(ROOT)
-    ]
-    head = [words[f"recorder_{name}"] for name in ("what", "on", "with", "needs", "since")]
-    return "\n".join(_line(cells) for cells in [head, ["---"] * len(head), *rows]) + "\n"
+    lines = [[words[f"recorder_{name}"] for name in ("what", "on", "with", "needs", "since")], ["---"] * 5]
+    entries = ledger.kept(ROOT)
+    for row in ledger.read(ROOT).rows.values():
+        entry = entries.get(row.name)
+        on = entry.on if entry else words["recorder_never"]
+        versions = ", ".join(f"{name} {number}" for name, number in entry.versions.items()) if entry else ""
+        needs = words["recorder_between"].join(words[f"need_{need}"] for need in row.needs)
+        since = words["recorder_changed" if ledger.is_stale(row, entry, ROOT) else "recorder_same"]
+        lines.append([f"`{row.name}`", on, versions, needs, since])
+    return "\n".join(map(_line, lines)) + "\n"
 
 
 def _versions(made: Made) -> str:

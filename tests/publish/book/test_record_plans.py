@@ -30,7 +30,7 @@ def test_what_is_recorded_is_of_the_programs_as_they_are():
     for path in LISTS:
         row = rows[path.parent.name]
         same_jax = kept[row.name].versions["jax"] == jax.__version__
-        if path.parent.name == "axes" or not same_jax or ledger.stale(row, kept[row.name], ROOT):
+        if path.parent.name == "axes" or not same_jax or ledger.is_stale(row, kept[row.name], ROOT):
             as_recorded(path)
 
 
