@@ -213,21 +213,3 @@ def test_nothing_goes_on_when_the_build_is_killed(tmp_path):
     for one in left:
         os.kill(one, signal.SIGKILL)
     assert left == []
-
-
-def test_tests_do_not_build_where_readers_do_and_once_a_run(monkeypatch, tmp_path):
-    calls = []
-
-    def run(command, **options):
-        calls.append(command)
-        return subprocess.CompletedProcess(command, 0, "", "")
-
-    monkeypatch.setattr(subprocess, "run", run)
-    monkeypatch.setattr(small_book, "ROOT", tmp_path)
-    monkeypatch.setenv("PYTEST_XDIST_TESTRUNUID", "one")
-    asked = [("en",), ("en",), ("en", "zh-Hans"), ("en",)]
-    html = {small_book.real_book.__wrapped__(*editions) for editions in asked}
-    monkeypatch.setenv("PYTEST_XDIST_TESTRUNUID", "two")
-    assert html == {small_book.real_book.__wrapped__("en")} == {tmp_path / ".cache/tested-book/html"}
-    assert {command[4] for command in calls} == {str(tmp_path / ".cache/tested-book")}
-    assert [command[5:] for command in calls] == [["en"], ["en", "zh-Hans"], ["en"]]
