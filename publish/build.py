@@ -16,9 +16,8 @@ from publish import addresses, files, kept, package, progress_line, sync
 from publish.editions import write_editions
 from publish.outputs import recordings
 from publish.outputs.execute import Executed, chapter, measures
-from publish.page import ROOT, Page, read_page, show, written
-from publish.pages import source_links
-from publish.pages.notebooks import EDITIONS
+from publish.page import EDITIONS, ROOT, Page, read_page, show, written
+from publish.pages import published
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -80,7 +79,7 @@ def make(build: Path, editions: list[str], fresh: bool = False) -> int:
     progress_line.step("building the package")
     if package.write(build):
         progress_line.done(f"packages built: {', '.join(package.filenames())}")
-    source_links.write_environment(build / "html", source_links.repository())
+    published.write_environment(build / "html", published.repository())
     walls = write_editions(build, editions, executed)
     kept.save(build / "kept")
     first = editions[0]

@@ -19,9 +19,8 @@ import nbformat
 from grader.notebook import blank_cells
 from publish import files, progress_line
 from publish.outputs.execute import Executed
-from publish.page import ROOT, chapter_of, read_page, written
+from publish.page import EDITIONS, ROOT, chapter_of, read_page, written
 from publish.pages import beside_editions, editorial, first_cell, notebooks, published, status
-from publish.pages.notebooks import EDITIONS
 from publish.pages.plain_markdown import Links
 from publish.reference import fill as reference
 
@@ -165,7 +164,7 @@ def _shared() -> str:
     """A hash of what Sphinx makes every page with: configuration, look, words, versions."""
     versions = [metadata.version(p) for p in ("jupyter-book", "sphinx-book-theme", "myst-nb", "opencc")]
     paths = [ROOT / name for name in ("_config.yml", "_toc.yml", "book/terms.toml", "publish/files.py")]
-    names = ("source_links.py", "terms.py", "editorial.py", "published.py", "write_edition.py")
+    names = ("terms.py", "editorial.py", "published.py", "write_edition.py")
     paths += [ROOT / "publish" / "pages" / name for name in names]
     paths += [ROOT / "book" / "search.toml", *(ROOT / "publish" / "search").glob("*.py")]
     for kind in ("_ext", "_static", "_templates"):

@@ -20,6 +20,7 @@ from grader.exercise.chapters import WRITTEN, Chapter
 from publish.kept import kept
 
 ROOT = Path(__file__).resolve().parents[1]
+EDITIONS = {"en": "en", "zh-Hans": "zh-Hans", "zh-Hant": "zh-Hans"}  # each edition and the one it is written in
 
 _MARKDOWN = MarkdownIt("commonmark").use(front_matter_plugin).use(colon_fence_plugin).disable("inline")
 _INLINE = MarkdownIt("commonmark")

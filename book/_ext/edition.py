@@ -21,7 +21,7 @@ from _ext import style_sheets  # noqa: E402
 
 from publish import files, reference  # noqa: E402  (book/ is not a package)
 from publish.page import chapter_of  # noqa: E402
-from publish.pages import published, source_links, terms  # noqa: E402
+from publish.pages import published, terms  # noqa: E402
 
 NAMES = {"en": "English", "zh-Hans": "简体", "zh-Hant": "繁體"}
 LANGUAGES = {"en": "en", "zh-Hans": "zh_CN", "zh-Hant": "zh_TW"}
@@ -175,9 +175,7 @@ def page_context(app: Sphinx, page: str, template: str, context: dict, doctree: 
     built = Path(app.outdir).name == edition  # by publish/build.py, which lays the editions side by side
     context["editions"] = NAMES if built else {edition: NAMES[edition]}
     context["edition"] = edition
-    context["sources"] = sources = (
-        source_links.links(source_links.repository(), edition, page) if doctree is not None else {}
-    )
+    context["sources"] = sources = published.links(published.repository(), edition, page) if doctree is not None else {}
     context["words"] = {name: row[edition] for name, row in terms.ui().items()}
     if "body" in context and (found := CHAPTER.match(page)):
         said = context["words"]["chapter"].format(int(found[1]))

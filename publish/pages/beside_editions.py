@@ -5,8 +5,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from publish import files
+from publish.page import EDITIONS
 from publish.pages import editorial, terms
-from publish.pages.notebooks import EDITIONS
 from publish.pages.published import address
 from publish.versions import SITEMAP, XHTML
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from publish.page import ROOT
+from publish.page import EDITIONS, ROOT
 from publish.pages import terms
-from publish.pages.notebooks import EDITIONS
 from publish.pages.published import address
 
 LONGEST = 200  # characters of a description

@@ -12,7 +12,7 @@ from grader.notebook import blank_cells
 from minipod.drawing import svg
 from publish.outputs import recordings
 from publish.outputs.execute import LIMIT, Executed
-from publish.page import ROOT, Page
+from publish.page import EDITIONS, ROOT, Page
 from publish.pages import exercise_blocks, figures, first_cell, terms
 from publish.pages.labels import label
 from publish.pages.plain_markdown import Links, plain
@@ -21,7 +21,6 @@ from publish.pages.published import address
 _WIDE = re.compile(r"[\u3400-\u9fff\uff00-\uffef、。》”]")
 _CHAPTER = re.compile(r"( ?)(\{(?:doc|ref)\})`((?:sec-)?ch(\d\d)(?:_\w+)?)`( ?)")  # without words of its own
 _NUMBERED = re.compile(r"\{ref\}`(?:第 (\d+) 章|[Cc]hapter (\d+)) <([^>`]+)>`")
-EDITIONS = {"en": "en", "zh-Hans": "zh-Hans", "zh-Hant": "zh-Hans"}  # each edition and the one it is written in
 
 
 @dataclass

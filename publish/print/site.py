@@ -8,8 +8,8 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from publish import files
+from publish.page import EDITIONS
 from publish.pages import beside_editions
-from publish.pages.notebooks import EDITIONS
 from publish.print.whole import filename
 
 _LINKS = re.compile(r"""<[a-z]+\b[^>]*?\s(?:href|src)=["']([^"']*)["']""")

@@ -20,8 +20,8 @@ from xml.etree import ElementTree
 import pytest
 from projects import ROOT, copy
 
+from publish.page import EDITIONS
 from publish.pages.beside_editions import SITEMAP, UNLISTED, XHTML
-from publish.pages.notebooks import EDITIONS
 
 pytestmark = pytest.mark.long
 OWNER = "somebody-else/my-book"

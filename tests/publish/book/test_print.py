@@ -14,8 +14,8 @@ import pytest
 from pypdf import PdfReader
 from seldom import rarely
 
+from publish.page import EDITIONS
 from publish.pages import terms
-from publish.pages.notebooks import EDITIONS
 from publish.print import __main__ as command
 from publish.print import articles, cards, epub, front, paper, site, whole
 

@@ -14,9 +14,9 @@ from small_book import each_edition
 from grader.exercise.statements import functions
 from publish import sync
 from publish.outputs.execute import ENVIRONMENT, Executed
-from publish.page import ROOT, Page, read_page
+from publish.page import EDITIONS, ROOT, Page, read_page
 from publish.pages import notebooks, terms
-from publish.pages.notebooks import EDITIONS, Source
+from publish.pages.notebooks import Source
 from publish.pages.plain_markdown import Links, plain
 
 LONG = pytest.mark.long

@@ -6,27 +6,27 @@ from xml.etree import ElementTree
 import pytest
 
 from publish import versions
-from publish.pages import published, source_links
-from publish.pages.source_links import Repository
+from publish.pages import published
+from publish.pages.published import Repository
 
 GITHUB = Repository("https://github.com/someone/book")
 
 
 def configured(folder, text):
     (folder / "_config.yml").write_text(text)
-    return source_links.repository(folder)
+    return published.repository(folder)
 
 
 def test_no_address_no_links(tmp_path):
-    assert source_links.repository().url == ""  # the book as it is
+    assert published.repository().url == ""  # the book as it is
     for text in ("title: A book\n", 'repository:\n  url: ""\n', "repository:\n"):
-        assert source_links.links(configured(tmp_path, text), "en", "ch03_sharding") == {}
-    assert source_links.links(source_links.repository(tmp_path / "nowhere"), "en", "ch03_sharding") == {}
+        assert published.links(configured(tmp_path, text), "en", "ch03_sharding") == {}
+    assert published.links(published.repository(tmp_path / "nowhere"), "en", "ch03_sharding") == {}
 
 
 def test_links_of_a_page_on_github_and_what_other_hosts_have(tmp_path):
     found = configured(tmp_path, "repository:\n  url: https://github.com/someone/book.git/\n  branch: dev\n")
-    assert source_links.links(found, "zh-Hant", "ch03_sharding") == {
+    assert published.links(found, "zh-Hant", "ch03_sharding") == {
         "source": "https://github.com/someone/book",
         "edit": "https://github.com/someone/book/edit/dev/book/zh-Hans/ch03_sharding.md",
         "colab": "https://colab.research.google.com/github/someone/book/blob/gh-pages/zh-Hant/notebooks/ch03_sharding.ipynb",
@@ -37,7 +37,7 @@ def test_links_of_a_page_on_github_and_what_other_hosts_have(tmp_path):
         (Repository("https://gitlab.example.org/someone/book"), {"source", "edit"}),
         (Repository("https://git.example.org/book"), {"source"}),
     ):
-        assert set(source_links.links(found, "en", "start")) == kinds
+        assert set(published.links(found, "en", "start")) == kinds
 
 
 def test_the_environment_says_where_a_version_is_before_the_configuration_does(tmp_path, monkeypatch):
@@ -48,7 +48,7 @@ def test_the_environment_says_where_a_version_is_before_the_configuration_does(t
     assert published.address() == "https://someone.github.io/book/stable"
     found = configured(tmp_path, "repository:\n  url: https://github.com/someone/book\n  published: gh-pages\n")
     assert found == Repository("https://github.com/other/fork", "main", "site-stable")
-    assert "/other/fork/blob/site-stable/en/" in source_links.links(found, "en", "ch03_sharding")["colab"]
+    assert "/other/fork/blob/site-stable/en/" in published.links(found, "en", "ch03_sharding")["colab"]
 
 
 @pytest.mark.parametrize(
@@ -67,9 +67,9 @@ def test_what_is_no_address_is_one_sentence(tmp_path, monkeypatch, name, value, 
 
 
 def test_binder_gets_its_python_and_the_package_only_where_it_is_linked(tmp_path):
-    source_links.write_environment(tmp_path, Repository())
+    published.write_environment(tmp_path, Repository())
     assert list(tmp_path.iterdir()) == []
-    source_links.write_environment(tmp_path, GITHUB)
+    published.write_environment(tmp_path, GITHUB)
     lines = (tmp_path / "requirements.txt").read_text().splitlines()
     assert [line.partition("-")[0] for line in lines] == ["./one_program_many_devices", "./minipod"]
     assert (tmp_path / "runtime.txt").read_text() == "python-3.12\n"
