@@ -1,7 +1,9 @@
-"""The directive `{explorer} STATE`: choose an array, a mesh and a spec, see who holds what; a picture without script.
+"""What a page can ask with its script: the directives `{explorer} STATE` and `{designer} STATE`, and the players.
 
-STATE is what the address of the explorer's own page says: array=8,16&mesh=2,4&spec=x,-&do=sum&dim=0 (see explorer.js).
-With the option `:whole:` the page's own address carries the state; elsewhere a link leads to that page.
+STATE is what the page's address says, such as array=8,16&mesh=2,4&spec=x,-&do=sum&dim=0 (see explorer.js) and
+model=llama_8b&rows=128&length=2048&on=v5p:4x4x4&tensor=4 (see designer_page.js). Without script the explorer is a
+picture and the designer one table, both of STATE. With the option `:whole:` the page's own address carries the
+explorer's state; elsewhere a link leads to the explorer's page. Players (minipod/pictures/player.py) show all frames.
 """
 
 import html
@@ -10,23 +12,31 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise, product
 from pathlib import Path
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, parse_qsl
 
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from minipod.choose import AXES, SHAPES, Design, design
+from minipod.pods.slices import slice_of
 from publish.pages import terms
 
-AXES = "xyz"
+MESH_AXES = "xyz"
+# What brings its files along: a mark in a page's HTML, its style sheet, its scripts.
+FILES = (
+    ('<div class="explorer"', "explorer.css", ("form.js", "explorer.js")),
+    ('<div class="designer"', "designer.css", ("form.js", "designer_data.js", "designer.js", "designer_page.js")),
+    ('<div class="player"', "player.css", ("player.js",)),
+)
 
 
-def words(edition: str) -> dict[str, str]:
-    """What the explorer says, by name."""
-    return {
-        name.removeprefix("explorer_"): row[edition] for name, row in terms.ui().items() if name.startswith("explorer_")
-    }
+def words(kind: str, folder: str) -> dict[str, str]:
+    """What the explorer or the designer says, by name, on the pages of this folder."""
+    edition = folder if folder.startswith("zh-") else "en"
+    start = f"{kind}_"
+    return {name.removeprefix(start): row[edition] for name, row in terms.ui().items() if name.startswith(start)}
 
 
 def drawn(shape: Sequence[int], mesh: Sequence[int], spec: Sequence[str]) -> tuple[str, dict[str, int]]:
@@ -34,7 +44,7 @@ def drawn(shape: Sequence[int], mesh: Sequence[int], spec: Sequence[str]) -> tup
 
     ValueError where the array cannot be cut so: nobody begins with an error.
     """
-    parts = [math.prod(mesh[AXES.index(a)] for a in entry if a != "-") for entry in spec]
+    parts = [math.prod(mesh[MESH_AXES.index(a)] for a in entry if a != "-") for entry in spec]
     if len(spec) != len(shape) or any(n % p for n, p in zip(shape, parts, strict=True)):
         raise ValueError(f"an array of shape {tuple(shape)} cannot be cut by {','.join(spec)} on a mesh {tuple(mesh)}")
     keys = [", ".join(_held(device, shape, mesh, spec, parts)) for device in range(math.prod(mesh))]
@@ -46,7 +56,7 @@ def drawn(shape: Sequence[int], mesh: Sequence[int], spec: Sequence[str]) -> tup
         first = holders[key][0]
         return f'<td class="c{first % 8}{" again" if first > 7 else ""}">{text}</td>'
 
-    places = [[f"{axis}={k}" for k in range(n)] for axis, n in zip(AXES, mesh, strict=False)]
+    places = [[f"{axis}={k}" for k in range(n)] for axis, n in zip(MESH_AXES, mesh, strict=False)]
     ranges = [[f"{a}:{b}" for a, b in pairwise(range(0, n + 1, n // p))] for n, p in zip(shape, parts, strict=True)]
     on_mesh = (painted(k, f"<b>{i}</b><small>{k.replace(', ', '<br>')}</small>") for i, k in enumerate(keys))
     every = map(", ".join, product(*ranges))
@@ -64,7 +74,7 @@ def _held(
     for n, entry, p in zip(shape, spec, parts, strict=True):
         index = 0
         for a in entry.strip("-"):
-            size, after = mesh[AXES.index(a)], math.prod(mesh[AXES.index(a) + 1 :])
+            size, after = mesh[MESH_AXES.index(a)], math.prod(mesh[MESH_AXES.index(a) + 1 :])
             index = index * size + device // after % size
         yield f"{index * n // p}:{(index + 1) * n // p}"
 
@@ -92,7 +102,7 @@ class Explorer(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         found, folder = self.arguments[0], Path(self.env.srcdir).name
-        said = words(folder if folder.startswith("zh-") else "en")
+        said = words("explorer", folder)
         state = {name: values[0].split(",") for name, values in parse_qs(found).items()}
         array, mesh = ([int(n) for n in state[name]] for name in ("array", "mesh"))
         tables, numbers = drawn(array, mesh, state["spec"])
@@ -104,19 +114,54 @@ class Explorer(SphinxDirective):
         figure = f"<figure><figcaption><code>x</code></figcaption>{tables}<dl>{facts}</dl></figure>"
         panel = f'<div class="panels">{figure}</div>'
         shown = f'<p class="held">{said["held"]}</p>{panel}'
-        self.env.metadata[self.env.docname]["explorer"] = "1"
         return [nodes.raw("", f'<div class="explorer" {data}><div class="shown">{shown}</div></div>', format="html")]
 
 
+def designed(state: str) -> Design:
+    """What the formulas say of a state; fsdp takes the devices that the other axes leave."""
+    found = dict(parse_qsl(state))
+    sizes = {axis: int(found.get(axis, 1)) for axis in AXES if axis != "fsdp"}
+    sizes["fsdp"] = slice_of(found["on"]).devices // math.prod(sizes.values())
+    of = SHAPES[found["model"]].model(int(found["rows"]), int(found["length"]), scores=True)
+    return design(of, found["on"], **sizes)
+
+
+def table(found: Design, said: dict[str, str]) -> str:
+    """One row for what is held, what each axis sends, and each of the three times."""
+    rows = [(said[f"held_{name}"], f"{n / 1e9:.3g} GB") for name, n in found.held.items() if n]
+    rows += [
+        (f"{said[m.name.replace(' ', '_')]}, {m.op}: {', '.join(m.axes)}", f"{m.sent / 1e9:.3g} GB")
+        for m in found.messages
+    ]
+    rows += [(said[name], f"{getattr(found.seconds, name):.3g} s") for name in ("compute", "memory", "network")]
+    body = "".join(f'<tr><th scope="row">{name}</th><td>{value}</td></tr>' for name, value in rows)
+    return f"<table><tbody>{body}</tbody></table>"
+
+
+class Designer(SphinxDirective):
+    """`{designer} STATE`."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        state, folder = self.arguments[0], Path(self.env.srcdir).name
+        said = words("designer", folder)
+        data = f'data-state="{html.escape(state)}" data-words="{html.escape(json.dumps(said, ensure_ascii=False))}"'
+        shown = f"<p><code>{html.escape(state)}</code></p>{table(designed(state), said)}"
+        return [nodes.raw("", f'<div class="designer" {data}>{shown}</div>', format="html")]
+
+
 def load(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
-    """Script and style, on the pages that have one."""
-    if "explorer" in app.env.metadata.get(page, {}):
-        app.add_css_file("explorer.css")
-        for script in ("form.js", "explorer.js"):
-            app.add_js_file(script, loading_method="defer")
+    """Scripts and styles, on the pages that have one."""
+    for mark, sheet, scripts in FILES:
+        if mark in context.get("body", ""):
+            app.add_css_file(sheet)
+            for script in scripts:
+                app.add_js_file(script, loading_method="defer")
 
 
 def setup(app: Sphinx) -> dict:
     app.add_directive("explorer", Explorer)
+    app.add_directive("designer", Designer)
     app.connect("html-page-context", load)
     return {"parallel_read_safe": True, "parallel_write_safe": True, "version": "1"}
