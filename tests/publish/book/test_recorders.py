@@ -7,8 +7,8 @@ from pathlib import Path
 import jax
 import pytest
 
-from minipod.pods import compiler, making, recorded
-from minipod.pods.command import prepared
+from minipod.pods import compiler, planning, recorded
+from minipod.pods.plan_command import prepared
 from publish import designer, record, record_plans
 from publish.outputs import ledger
 from publish.outputs.recordings import Made
@@ -16,7 +16,7 @@ from publish.page import ROOT, show
 from publish.pages import status, terms
 
 ROWS = ledger.read(ROOT).rows
-# Written by hand; `published.json` by tests/minipod/pods/record_published.py, from a copy of what others have written.
+# Written by hand; `published.json` by tests/lessons/record_published.py, from a copy of what others have written.
 GIVEN = ("plans.txt", "text.txt", "published.json")
 SCRIPT = "from pathlib import Path\nimport data\nPath(__file__).with_name('seen.txt').write_text(data.SAID)\n"
 
@@ -43,13 +43,13 @@ def row(folder: Path, by: str = "record_it.py", need: str = "") -> None:
 
 
 def test_each_recorder_has_a_row_and_each_row_its_recorder():
-    there = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("lessons/*/record_*.py")}
+    there = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("publish/recorders/record_*.py")}
     assert {row.by for row in ROWS.values()} == there | {"publish/record_plans.py", "publish/designer.py"}
     assert [ledger.fault(row, ROOT) for row in ROWS.values() if ledger.fault(row, ROOT)] == []
     for name in {f"need_{need}" for row in ROWS.values() for need in row.needs}:  # what the status page says
         assert terms.ui()[name]["en"] and terms.ui()[name]["zh-Hans"]
     lists = {path.parent.name for pattern in ("plans.txt", "*_tpu.py") for path in ROOT.glob(f"lessons/*/{pattern}")}
-    assert lists == {name for row in ROWS.values() for name in row.arguments}
+    assert lists == {name for row in ROWS.values() if row.by == "publish/record_plans.py" for name in row.arguments}
 
 
 def test_each_recorded_file_of_a_lesson_is_of_one_row_and_what_is_noted_is_of_the_files_as_they_are():
@@ -156,7 +156,7 @@ def test_all_that_is_recorded_is_of_the_programs_as_they_are(path):
 def test_it_is_found_from_the_function_alone(monkeypatch):
     monkeypatch.setattr(compiler, "NEEDED", dict.fromkeys(("tpu", "cuda"), (("no_such_package",),)))
     each = next(iter(record_plans.wanted(LISTS[0])))
-    assert making.make(prepared(each.program, each.on, each.mesh)).recorded  # the folder is that of its file
+    assert planning.make(prepared(each.program, each.on, each.mesh)).recorded  # the folder is that of its file
 
 
 @pytest.mark.long
@@ -170,7 +170,7 @@ def test_the_compiler_makes_them_again(path):
         kept, here = recorded.find(traced, path.parent), compiler.versions(platform)
         if kept["versions"] != here:
             pytest.skip(f"recorded with {kept['versions']}, and here are {here}")
-        found, _ = making.compiled(traced)
+        found, _ = planning.compiled(traced)
         assert record_plans.differences(kept["facts"], json.loads(json.dumps(found))) == [], each
 
 

@@ -7,7 +7,7 @@ import re
 import pytest
 from small_book import each_edition
 
-from grader.exercise import chapters
+from publish.chapter_toml import read_chapters
 from publish.page import ROOT
 
 HEADS = {
@@ -19,7 +19,7 @@ HEADS = {
 
 @each_edition
 def test_the_head_of_a_built_chapter_says_number_and_minutes(html, edition):
-    for chapter in chapters.read_all(ROOT / "lessons")[0]:
+    for chapter in read_chapters(ROOT / "lessons")[0]:
         page = (html / edition / f"{chapter.lesson}.html").read_text("utf-8")
         head = re.search(r'<p class="chapter">(.*?)</p>\s*<h1>', page)
         assert head and head[1].endswith(f" · {HEADS[edition].format(chapter.read, chapter.solve)}"), chapter.lesson
