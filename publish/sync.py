@@ -22,10 +22,9 @@ from publish.author.chapter_files import ChapterFiles
 from publish.author.templates import MARK
 from publish.author.unfilled import unfilled
 from publish.languages import unlike, unwritten
-from publish.lists import front_picture
-from publish.lists.chapter_lists import Lists, lists
+from publish.lists import Lists, lists
 from publish.page import ROOT, WRITTEN, Page, demo_cells, program_cell, read_page, show, written
-from publish.pages import exercise_blocks, terms
+from publish.pages import exercise_blocks, figures, terms
 
 
 @dataclass
@@ -179,7 +178,7 @@ def check(root: Path = ROOT) -> Result:
     for path, text in words.items():
         if not path.exists() or path.read_text("utf-8") != text:
             result.stale[path] = text, f"{show(path, root)} is not what the file beside it says"
-    for path, text in front_picture.pictures(root).items():
+    for path, text in figures.front_pictures(root).items():
         if not path.exists() or path.read_text("utf-8") != text:
             result.stale[path] = text, f"{show(path, root)} is not the picture that the front page shows"
     text, gone = addresses.listed(root, texts)

@@ -6,14 +6,17 @@ What a cell drew is recorded as minipod made it, with its data; here it gets the
 import html
 import json
 import re
+import tempfile
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
-from minipod.drawing import phrases, svg
+from minipod.drawing import Picture, phrases, svg
 from publish.page import chapter_of
 from publish.pages import terms
 from publish.pages.labels import label, translate
 
+FRONT_PICTURES = {"en": "book/front_page.svg", "zh-Hans": "book/front_page.zh-Hans.svg"}
 OPEN, CLOSE = '<figure class="minipod">', "</figure>"
 
 _TITLE = re.compile(r"(?<=>)[^<>]*(?=</title><metadata>)")
@@ -107,3 +110,22 @@ def caption(data: dict, page: str, cell: str, edition: str) -> str:
             said = row.said["en" if edition == "en" else "zh-Hans"]
             return terms.traditional(said) if edition == "zh-Hant" else said
     return _told(phrases.caption, data, edition, page)
+
+
+def front_pictures(root: Path) -> dict[Path, str]:
+    """The picture of the front page as a file for each README; none where no picture of that page is recorded."""
+    recorded = root / "book/outputs/index.json"
+    if not recorded.exists():
+        return {}
+    cells = json.loads(recorded.read_text("utf-8"))["cells"]
+    shown = ("".join(o.get("data", {}).get("text/html", "")) for cell in cells for o in cell["outputs"])
+    picture = next((m[0] for html in shown if (m := re.search("<svg.*</svg>", html, re.S))), None)
+    if picture is None:
+        return {}
+    return {root / path: _alone(in_words(picture, edition)) for edition, path in FRONT_PICTURES.items()}
+
+
+def _alone(markup: str) -> str:
+    """A picture of a page as the text of a file of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        return Picture(markup, "").save(Path(folder, "picture.svg")).read_text("utf-8")
