@@ -54,11 +54,11 @@ def make(build: Path, editions: list[str], fresh: bool = False) -> int:
     gc.set_threshold(50_000, 20, 20)  # as in write_edition.py
     progress_line.step("comparing the pages with the lessons")
     kept.load(build / "kept")
-    found = sync.check()
-    found.stale.pop(ROOT / addresses.LIST, None)  # for `make sync`, and on no page
-    for line in [*found.problems, *(f"{words}: run `make sync`" for _, words in found.stale.values())]:
+    result = sync.check()
+    result.stale.pop(ROOT / addresses.LIST, None)  # for `make sync`, and on no page
+    for line in [*result.problems, *(f"{words}: run `make sync`" for _, words in result.stale.values())]:
         progress_line.problem(line)
-    if found.problems or found.stale:
+    if result.problems or result.stale:
         return 1
     begin = time.monotonic()
     one = functools.partial(chapter, root=ROOT, build=build, afresh=fresh)
@@ -87,14 +87,14 @@ def make(build: Path, editions: list[str], fresh: bool = False) -> int:
     progress_line.done(f"cells executed by edition: {cells}")
     share = {e: w + (seconds if e == first and ran else 0) for e, w in walls.items()}
     progress_line.done("seconds by edition: " + " · ".join(f"{e} {w:.1f}" for e, w in share.items()))
-    there = f"{show(build / 'html')} ({time.monotonic() - start:.1f} s)"
+    place = f"{show(build / 'html')} ({time.monotonic() - start:.1f} s)"
     if failed:
         progress_line.problem(
-            f"\nthe book is in {there}, but a cell failed on {', '.join(failed)}: the page says where, and what helps; "
+            f"\nthe book is in {place}, but a cell failed on {', '.join(failed)}: the page says where, and what helps; "
             "`make book` tries again"
         )
         return 1
-    progress_line.done(f"the book is in {there}; see it with `make serve`")
+    progress_line.done(f"the book is in {place}; see it with `make serve`")
     return 0
 
 

@@ -74,9 +74,9 @@ def _write_pages(build: Path, edition: str, only_changed: bool, later: bool) -> 
         numbers = {int(n) for n in re.findall(r"(?:\[Errno |OSError\()(\d+)", text)}
         if disk := numbers & {*files.FULL, *files.FORBIDDEN}:  # in a warning for each page, or in an exception
             raise OSError(min(disk), os.strerror(min(disk)), str(build / "html" / edition))
-        told = [line for line in text.splitlines() if re.search("WARNING|ERROR", line)]
-        if told or tries == 2:
-            lines = "\n".join(told or [text[-2000:]])
+        warnings = [line for line in text.splitlines() if re.search("WARNING|ERROR", line)]
+        if warnings or tries == 2:
+            lines = "\n".join(warnings or [text[-2000:]])
             raise RuntimeError(f"{edition}: the pages could not be written:\n{lines}")
 
 
@@ -90,7 +90,7 @@ def _sphinx(build: Path, edition: str, only_changed: bool, later: bool) -> tuple
             while True:
                 progress_line.step(f"{edition}: writing pages")
                 try:
-                    said = process.communicate(timeout=0.05)[0].decode("utf-8", "replace")
+                    output = process.communicate(timeout=0.05)[0].decode("utf-8", "replace")
                     break
                 except subprocess.TimeoutExpired:
                     pass
@@ -98,7 +98,7 @@ def _sphinx(build: Path, edition: str, only_changed: bool, later: bool) -> tuple
             process.kill()
     if process.returncode == -signal.SIGINT:  # Ctrl-C, for all of us: nothing to try again
         raise RuntimeError(f"{edition}: interrupted")
-    return process.returncode == 0, re.sub(r"\x1b\[[0-9;]*m", "", said).replace(f"{build / 'src'}/", "")
+    return process.returncode == 0, re.sub(r"\x1b\[[0-9;]*m", "", output).replace(f"{build / 'src'}/", "")
 
 
 @dataclass(frozen=True)
@@ -126,8 +126,8 @@ def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> Prepare
         for made in ("doctrees", "html"):
             shutil.rmtree(build / made / edition, ignore_errors=True)
         files.write(mark, shared)
-    said = [[src.name, editorial.day(edition, src.name), *_minutes(src.name)] for src in sources]
-    seen = [_sum(shared, editorial.version(), json.dumps([titles, said]))]
+    facts = [[src.name, editorial.day(edition, src.name), *_minutes(src.name)] for src in sources]
+    sums = [_sum(shared, editorial.version(), json.dumps([titles, facts]))]
     for src in sources:
         first = first_cell.source(edition, src.name, published.address())
         from_what = _sum(
@@ -139,12 +139,12 @@ def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> Prepare
             _write(both[0], notebooks.for_sphinx(notebook))
             _write(both[1], notebooks.to_take_away(notebook, src, Links(titles, pages, src.name)))
             files.write(stamp, kept := _sum(from_what, *map(files.read, both)))
-        seen.append(kept)
+        sums.append(kept)
     wanted = {f"{src.name}.ipynb" for src in sources}
     for stale in src_folder.glob("*.ipynb"):
         if stale.name not in wanted:
             stale.unlink(missing_ok=True)
-    return Prepared(_sum(*seen), seen[0])
+    return Prepared(_sum(*sums), sums[0])
 
 
 def _minutes(name: str) -> list[int]:

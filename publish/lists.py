@@ -45,27 +45,27 @@ class Lists:
 
 def lists(root: Path) -> Lists:
     """The lists of the chapters below `root`; a file that is not there is left out."""
-    found, problems = read_chapters(root / "lessons")
-    problems += [sentence for chapter in found for sentence in _unknown_mistakes(root, chapter)]
+    all_chapters, problems = read_chapters(root / "lessons")
+    problems += [sentence for chapter in all_chapters for sentence in _unknown_mistakes(root, chapter)]
     if problems or not chapters.lessons_in(root / "lessons"):
         return Lists(problems=problems)
     toc = root / "_toc.yml"
-    blocks = {toc: [_part(found, part) for part in _parts(toc, found)]}
+    blocks = {toc: [_part(all_chapters, part) for part in _parts(toc, all_chapters)]}
     for edition in WRITTEN:
-        items = ["", *_items(found, edition), ""]
+        items = ["", *_items(all_chapters, edition), ""]
         blocks[root / "book" / edition / "index.md"] = [Block("% chapters", "% end chapters", items)]
-        guide = ["", *_guide(root, found, edition), ""]
+        guide = ["", *_guide(root, all_chapters, edition), ""]
         blocks[root / "book" / edition / "teaching.md"] = [Block("% lessons", "% end lessons", guide)]
-        names = ["", *_elsewhere_page(found, edition), ""]
+        names = ["", *_elsewhere_page(all_chapters, edition), ""]
         blocks[root / "book" / edition / "elsewhere.md"] = [_elsewhere_block(names)]
-        for chapter in found:
+        for chapter in all_chapters:
             if chapter.elsewhere:
                 lines = ["", *_elsewhere_section(chapter, edition), ""]
                 blocks[root / "book" / edition / f"{chapter.lesson}.md"] = [_elsewhere_block(lines)]
     problems += [
-        sentence for chapter in found for sentence in (*_untitled(root, chapter), *_uncaptioned(root, chapter))
+        sentence for chapter in all_chapters for sentence in (*_untitled(root, chapter), *_uncaptioned(root, chapter))
     ]
-    return Lists({path: there for path, there in blocks.items() if path.exists()}, problems)
+    return Lists({path: listed for path, listed in blocks.items() if path.exists()}, problems)
 
 
 def _untitled(root: Path, chapter: Chapter) -> Iterator[str]:
@@ -80,9 +80,9 @@ def _untitled(root: Path, chapter: Chapter) -> Iterator[str]:
 def _uncaptioned(root: Path, chapter: Chapter) -> Iterator[str]:
     """A caption of a cell that is not there: the picture would say something else."""
     demo = root / "lessons" / chapter.lesson / "demo.py"
-    there = re.findall(r"(?m)^# %% (\S+)", demo.read_text("utf-8")) if demo.exists() else []
+    cells = re.findall(r"(?m)^# %% (\S+)", demo.read_text("utf-8")) if demo.exists() else []
     for row in chapter.figures:
-        if row.cell not in there:
+        if row.cell not in cells:
             where = f"lessons/{chapter.lesson}/{chapters.FILE}"
             yield f"{where}: [[figures]] has a caption for «{row.cell}», and demo.py beside it has no such cell"
 
@@ -91,15 +91,15 @@ def _elsewhere_block(lines: list[str]) -> Block:
     return Block("% elsewhere", "% end elsewhere", lines, "what others call its things")
 
 
-def _part(found: list[Chapter], part: int) -> Block:
-    lines = [f"      - file: {c.lesson}" for c in found if c.part == part]
+def _part(all_chapters: list[Chapter], part: int) -> Block:
+    lines = [f"      - file: {c.lesson}" for c in all_chapters if c.part == part]
     return Block(f"# chapters of part {part}", "# end chapters", lines)
 
 
-def _parts(toc: Path, found: list[Chapter]) -> list[int]:
+def _parts(toc: Path, all_chapters: list[Chapter]) -> list[int]:
     """The parts of the book: those of its chapters, and those that _toc.yml has room for."""
-    there = re.findall(r"# chapters of part (\d+)", toc.read_text("utf-8")) if toc.exists() else []
-    return sorted({*map(int, there), *(c.part for c in found)})
+    numbers = re.findall(r"# chapters of part (\d+)", toc.read_text("utf-8")) if toc.exists() else []
+    return sorted({*map(int, numbers), *(c.part for c in all_chapters)})
 
 
 def _between(text: str, block: Block) -> str:
@@ -112,10 +112,10 @@ def _between(text: str, block: Block) -> str:
     return "\n".join([*old[:start], *block.lines, *old[end:]])
 
 
-def _items(found: list[Chapter], edition: str) -> Iterator[str]:
+def _items(all_chapters: list[Chapter], edition: str) -> Iterator[str]:
     """The list of a front page: each chapter with its minutes, and below it what one will be able to do."""
     item = terms.ui()["chapter_item"][edition]
-    for chapter in found:
+    for chapter in all_chapters:
         able = chapter.titled(edition)
         yield "- " + item.format(page=f"{{doc}}`{chapter.lesson}`", read=chapter.read, solve=chapter.solve)
         yield from ("", f"  {able[:1].upper()}{able[1:]}{'.' if edition == 'en' else '。'}")
@@ -132,10 +132,10 @@ def _elsewhere_section(chapter: Chapter, edition: str) -> Iterator[str]:
     yield words["elsewhere_all"][edition]
 
 
-def _elsewhere_page(found: list[Chapter], edition: str) -> Iterator[str]:
+def _elsewhere_page(all_chapters: list[Chapter], edition: str) -> Iterator[str]:
     """The lines of the page of all chapters: the tables in the order of the book, then the index."""
     words = terms.ui()
-    for chapter in found:
+    for chapter in all_chapters:
         if chapter.elsewhere:
             yield f"(sec-elsewhere-ch{chapter.number:02})="
             yield f"## {{doc}}`{chapter.lesson}`"
@@ -145,7 +145,7 @@ def _elsewhere_page(found: list[Chapter], edition: str) -> Iterator[str]:
     yield "(sec-elsewhere-index)="
     yield f"## {words['elsewhere_index'][edition]}"
     yield ""
-    for word, where in sorted(_words_index(found, edition).items(), key=lambda item: (item[0].lower(), item[0])):
+    for word, where in sorted(_words_index(all_chapters, edition).items(), key=lambda item: (item[0].lower(), item[0])):
         links = [f"{{ref}}`{words['chapter'][edition].format(c.number)} <{_elsewhere_label(c)}>`" for c in where]
         yield f"- {word}{words['elsewhere_colon'][edition]}{words['elsewhere_and'][edition].join(links)}"
 
@@ -154,10 +154,10 @@ def _elsewhere_label(chapter: Chapter) -> str:
     return f"sec-ch{chapter.number:02}-elsewhere"
 
 
-def _words_index(found: list[Chapter], edition: str) -> dict[str, list[Chapter]]:
+def _words_index(all_chapters: list[Chapter], edition: str) -> dict[str, list[Chapter]]:
     """The chapters of each word, in their order."""
     index: dict[str, list[Chapter]] = {}
-    for chapter in found:
+    for chapter in all_chapters:
         for word in dict.fromkeys(word for row in chapter.elsewhere for word in row.words[edition]):
             index.setdefault(word, []).append(chapter)
     return index
@@ -181,10 +181,10 @@ def _called(called: Called | None, edition: str) -> str:
     return f"{called.said[edition]} [{terms.ui()[kind][edition]}]({called.source})"
 
 
-def _guide(root: Path, found: list[Chapter], edition: str) -> Iterator[str]:
+def _guide(root: Path, all_chapters: list[Chapter], edition: str) -> Iterator[str]:
     """A list item for each chapter: its goal and minutes, what to ask, what is often wrong."""
     words = terms.ui()
-    for chapter in found:
+    for chapter in all_chapters:
         times = words["teach_minutes"][edition].format(read=chapter.read, solve=chapter.solve)
         yield f"- {{doc}}`{chapter.lesson}` {times}"
         if (teaching := chapter.teaching) is None:
@@ -210,8 +210,8 @@ def _mistake(folder: Path, name: str, edition: str) -> str:
     """A mistake's name, and the exercise in which it is made. KeyError where there is none of that name."""
     exercise, _, mistake = name.partition(".")
     words = lesson_words(folder)[exercise]
-    said = _in(words.mistakes[f"{exercise}__{mistake}"].name, edition)
-    return terms.ui()["teach_mistake"][edition].format(exercise=_in(words.title, edition), mistake=said)
+    mistake_name = _in(words.mistakes[f"{exercise}__{mistake}"].name, edition)
+    return terms.ui()["teach_mistake"][edition].format(exercise=_in(words.title, edition), mistake=mistake_name)
 
 
 def _in(texts: Mapping[str, T], edition: str) -> T:

@@ -44,11 +44,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 def record(names: list[str]) -> int:
     """Execute these pages and write the recordings of those on which nothing failed. Returns 1 where something did."""
-    found = sync.check()
-    stale = [f"{words}: run `make sync`" for _, words in found.stale.values()]
-    for line in [*found.problems, *stale]:
+    state = sync.check()
+    stale = [f"{words}: run `make sync`" for _, words in state.stale.values()]
+    for line in [*state.problems, *stale]:
         progress_line.problem(line)
-    if found.problems or stale:
+    if state.problems or stale:
         return 1
     start = time.monotonic()
     executed = in_turn(names, _record)
@@ -84,10 +84,10 @@ def _otherwise(page: Page, recording: recordings.Recording) -> dict[str, str] | 
         or not ledger.of_versions(recording.made, book.oldest)
     ):
         return None
-    said = differences(page, newest.outputs, recording.outputs, book.varying.get(name, ()), measures(name, ROOT))
-    for cell, how in said.items():
+    differing = differences(page, newest.outputs, recording.outputs, book.varying.get(name, ()), measures(name, ROOT))
+    for cell, how in differing.items():
         progress_line.done(f"{name}, cell {cell}: {how}")
-    return said
+    return differing
 
 
 def run(what: str) -> int:
@@ -100,8 +100,8 @@ def run(what: str) -> int:
     if not chosen:
         raise ValueError(f"nothing recorded is called «{what}»: choose from {', '.join(rows)}")
     for row in chosen:
-        if said := ledger.fault(row, ROOT):
-            raise ValueError(said)
+        if fault := ledger.fault(row, ROOT):
+            raise ValueError(fault)
         if "idle" in row.needs and (load := os.getloadavg()[0]) > (os.cpu_count() or 1) / 4:
             raise ValueError(f"{row.name} measures: it needs an idle machine, and the load is {load:.1f}")
     for row in chosen:

@@ -36,30 +36,30 @@ def verify(names: list[str]) -> int:
     """Execute pages, two at a time, and say which cells give something else than is recorded: then 1."""
     start, measured = time.monotonic(), [name for name in names if measures(name, ROOT)]
     names = [n for n in names if n not in measured and read_page(written(n, "en")).cells]
-    varying, found = ledger.read(ROOT).varying, dict[str, int]()
+    varying, differing_cells = ledger.read(ROOT).varying, dict[str, int]()
 
     def one(page: Page) -> Executed:
         name = page.path.stem
         kept = recorded(page)
         result = execute.fresh(page, ROOT)
         if result.failure:
-            found[name] = 1
+            differing_cells[name] = 1
             progress_line.done(result.failure.report)
         elif kept is None:
-            found[name] = 1
+            differing_cells[name] = 1
             progress_line.done(f"{name} is not recorded: `make record PAGES={name}`")
         else:
-            said = differences(page, execute.expected(page, ROOT, kept), result.outputs, varying.get(name, ()))
-            found[name] = len(said)
-            for cell, how in said.items():
+            differing = differences(page, execute.expected(page, ROOT, kept), result.outputs, varying.get(name, ()))
+            differing_cells[name] = len(differing)
+            for cell, how in differing.items():
                 progress_line.done(f"{name}, cell {cell}: {how}")
-            if not said and kept.of != (of := execute.sources(page, ROOT)):
+            if not differing and kept.of != (of := execute.sources(page, ROOT)):
                 path = recordings.write(page, ROOT, replace(kept, of=of))
                 progress_line.done(f"{show(path)}: the same outputs, and now of what the page says")
         return result
 
     build.execute(names, one)
-    cells, pages = sum(found.values()), [name for name in names if found[name]]
+    cells, pages = sum(differing_cells.values()), [name for name in names if differing_cells[name]]
     progress_line.done(
         f"{len(names)} pages executed in {time.monotonic() - start:.0f} s: "
         + (f"{cells} cells differ, on {', '.join(pages)}" if cells else "all as recorded")

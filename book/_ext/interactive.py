@@ -101,39 +101,38 @@ class Explorer(SphinxDirective):
     option_spec = {"whole": directives.flag}
 
     def run(self) -> list[nodes.Node]:
-        found, folder = self.arguments[0], Path(self.env.srcdir).name
-        said = words("explorer", folder)
-        state = {name: values[0].split(",") for name, values in parse_qs(found).items()}
+        address, folder = self.arguments[0], Path(self.env.srcdir).name
+        text = words("explorer", folder)
+        state = {name: values[0].split(",") for name, values in parse_qs(address).items()}
         array, mesh = ([int(n) for n in state[name]] for name in ("array", "mesh"))
         tables, numbers = drawn(array, mesh, state["spec"])
-        facts = "".join(f"<div><dt>{said[name]}</dt><dd>{n:,}</dd></div>" for name, n in numbers.items())
+        facts = "".join(f"<div><dt>{text[name]}</dt><dd>{n:,}</dd></div>" for name, n in numbers.items())
         whole = " data-whole" if "whole" in self.options else ""
-        data = (
-            f'data-state="{html.escape(found)}" data-words="{html.escape(json.dumps(said, ensure_ascii=False))}"{whole}'
-        )
+        words_data = html.escape(json.dumps(text, ensure_ascii=False))
+        data = f'data-state="{html.escape(address)}" data-words="{words_data}"{whole}'
         figure = f"<figure><figcaption><code>x</code></figcaption>{tables}<dl>{facts}</dl></figure>"
         panel = f'<div class="panels">{figure}</div>'
-        shown = f'<p class="held">{said["held"]}</p>{panel}'
+        shown = f'<p class="held">{text["held"]}</p>{panel}'
         return [nodes.raw("", f'<div class="explorer" {data}><div class="shown">{shown}</div></div>', format="html")]
 
 
 def designed(state: str) -> Design:
     """What the formulas say of a state; fsdp takes the devices that the other axes leave."""
-    found = dict(parse_qsl(state))
-    sizes = {axis: int(found.get(axis, 1)) for axis in AXES if axis != "fsdp"}
-    sizes["fsdp"] = slice_of(found["on"]).devices // math.prod(sizes.values())
-    of = SHAPES[found["model"]].model(int(found["rows"]), int(found["length"]), scores=True)
-    return design(of, found["on"], **sizes)
+    choices = dict(parse_qsl(state))
+    sizes = {axis: int(choices.get(axis, 1)) for axis in AXES if axis != "fsdp"}
+    sizes["fsdp"] = slice_of(choices["on"]).devices // math.prod(sizes.values())
+    of = SHAPES[choices["model"]].model(int(choices["rows"]), int(choices["length"]), scores=True)
+    return design(of, choices["on"], **sizes)
 
 
-def table(found: Design, said: dict[str, str]) -> str:
+def table(made: Design, text: dict[str, str]) -> str:
     """One row for what is held, what each axis sends, and each of the three times."""
-    rows = [(said[f"held_{name}"], f"{n / 1e9:.3g} GB") for name, n in found.held.items() if n]
+    rows = [(text[f"held_{name}"], f"{n / 1e9:.3g} GB") for name, n in made.held.items() if n]
     rows += [
-        (f"{said[m.name.replace(' ', '_')]}, {m.op}: {', '.join(m.axes)}", f"{m.sent / 1e9:.3g} GB")
-        for m in found.messages
+        (f"{text[m.name.replace(' ', '_')]}, {m.op}: {', '.join(m.axes)}", f"{m.sent / 1e9:.3g} GB")
+        for m in made.messages
     ]
-    rows += [(said[name], f"{getattr(found.seconds, name):.3g} s") for name in ("compute", "memory", "network")]
+    rows += [(text[name], f"{getattr(made.seconds, name):.3g} s") for name in ("compute", "memory", "network")]
     body = "".join(f'<tr><th scope="row">{name}</th><td>{value}</td></tr>' for name, value in rows)
     return f"<table><tbody>{body}</tbody></table>"
 
@@ -145,9 +144,9 @@ class Designer(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         state, folder = self.arguments[0], Path(self.env.srcdir).name
-        said = words("designer", folder)
-        data = f'data-state="{html.escape(state)}" data-words="{html.escape(json.dumps(said, ensure_ascii=False))}"'
-        shown = f"<p><code>{html.escape(state)}</code></p>{table(designed(state), said)}"
+        text = words("designer", folder)
+        data = f'data-state="{html.escape(state)}" data-words="{html.escape(json.dumps(text, ensure_ascii=False))}"'
+        shown = f"<p><code>{html.escape(state)}</code></p>{table(designed(state), text)}"
         return [nodes.raw("", f'<div class="designer" {data}>{shown}</div>', format="html")]
 
 

@@ -48,32 +48,32 @@ def rules(css: str) -> Iterator[tuple[tuple[str, ...], str, str]]:
 
 def for_auto(css: str) -> str:
     """The rules of a style sheet for "auto": those of light as they stand, then those of dark in a media query."""
-    said: dict[str, list[str]] = {"light": [], "dark": []}
+    by_theme: dict[str, list[str]] = {"light": [], "dark": []}
     for around, selector, body in rules(css):
         if themes := set(_THEME.findall(selector)):
             rule = f"{_THEME.sub('[data-theme=auto]', selector)}{{{body}}}"
             for outer in reversed(around):
                 rule = f"{outer}{{{rule}}}"
-            said["dark" if themes == {"dark"} else "light"].append(rule)
-    dark = ["@media screen and (prefers-color-scheme:dark){", *said["dark"], "}"] if said["dark"] else []
-    return "\n".join([*said["light"], *dark, ""])
+            by_theme["dark" if themes == {"dark"} else "light"].append(rule)
+    dark = ["@media screen and (prefers-color-scheme:dark){", *by_theme["dark"], "}"] if by_theme["dark"] else []
+    return "\n".join([*by_theme["light"], *dark, ""])
 
 
 def write_without_script(static: Path) -> None:
     """Write without_script.css into a built edition's folder of static files."""
-    found = [path.read_text("utf-8") for name in THEMED if (path := static / name).exists()]
-    (static / "without_script.css").write_text("".join(map(for_auto, found)), "utf-8")
+    sheets = [path.read_text("utf-8") for name in THEMED if (path := static / name).exists()]
+    (static / "without_script.css").write_text("".join(map(for_auto, sheets)), "utf-8")
 
 
 def used(folder: Path) -> set[str]:
     """The classes on the pages of a folder, and every word of its scripts."""
-    found: set[str] = set()
+    names: set[str] = set()
     for page in folder.glob("*.html"):
-        found.update(*map(str.split, set(_CLASSES.findall(page.read_text("utf-8")))))
+        names.update(*map(str.split, set(_CLASSES.findall(page.read_text("utf-8")))))
     for script in (folder / "_static").rglob("*.js"):
         if script.name != "search_index.js":
-            found.update(_WORDS.findall(script.read_text("utf-8")))
-    return found
+            names.update(_WORDS.findall(script.read_text("utf-8")))
+    return names
 
 
 def slim(css: str, words: set[str]) -> str:

@@ -59,9 +59,9 @@ def read(root: Path) -> Ledger:
     if not (root / LEDGER).exists():
         return Ledger()
     try:
-        found = tomllib.loads((root / LEDGER).read_text("utf-8"))
-        rows = {name: _row(name, row) for name, row in found.get("recorders", {}).items()}
-        pages = found["pages"]
+        table = tomllib.loads((root / LEDGER).read_text("utf-8"))
+        rows = {name: _row(name, row) for name, row in table.get("recorders", {}).items()}
+        pages = table["pages"]
         return Ledger(pages["versions"], pages.get("oldest", {}), pages.get("varying", {}), rows)
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{LEDGER}: {error}") from None
@@ -147,8 +147,8 @@ def of_versions(made: Made, promised: dict[str, str]) -> bool:
 
 def pages_of_other_versions(root: Path) -> list[str]:
     """The pages that are not recorded with the newest versions, by name."""
-    promised, found = read(root).versions, (root / "book" / "outputs").glob("*.json")
-    made = {path.stem: Made(**json.loads(path.read_text("utf-8"))["made"]) for path in found}
+    promised, paths = read(root).versions, (root / "book" / "outputs").glob("*.json")
+    made = {path.stem: Made(**json.loads(path.read_text("utf-8"))["made"]) for path in paths}
     return sorted(name for name, on in made.items() if not of_versions(on, promised))
 
 

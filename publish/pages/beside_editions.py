@@ -108,11 +108,11 @@ def sitemap(folder: Path) -> str:
     for edition in editions:
         for page in sorted(pages[edition]):
             entry = ElementTree.SubElement(root, f"{{{SITEMAP}}}url")
-            there = {e: editorial.About(e, page, "", "").url for e in editions if page in pages[e]}
-            ElementTree.SubElement(entry, f"{{{SITEMAP}}}loc").text = there[edition]
+            urls = {e: editorial.About(e, page, "", "").url for e in editions if page in pages[e]}
+            ElementTree.SubElement(entry, f"{{{SITEMAP}}}loc").text = urls[edition]
             if day := editorial.day(edition, page):
                 ElementTree.SubElement(entry, f"{{{SITEMAP}}}lastmod").text = day
-            for other, url in editorial.alternates(there).items():
+            for other, url in editorial.alternates(urls).items():
                 ElementTree.SubElement(entry, f"{{{XHTML}}}link", rel="alternate", hreflang=other, href=url)
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, "unicode") + "\n"

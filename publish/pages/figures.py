@@ -43,10 +43,10 @@ def shown(markup: str, page: str, cell: str, number: int, edition: str) -> str:
 def in_words(markup: str, edition: str, page: str = "") -> str:
     """A picture, or other HTML of minipod's, in the words of an edition; a picture's data are left out."""
     words = translate(markup, edition, page)
-    if found := _DATA.findall(markup):
-        each = [json.loads(kept) for kept in found]
-        told = iter([html.escape(description(data, edition, page), quote=False) for data in each])
-        words = _DATA.sub("", _TITLE.sub(lambda _: next(told), words))
+    if data_texts := _DATA.findall(markup):
+        each = [json.loads(kept) for kept in data_texts]
+        titles = iter([html.escape(description(data, edition, page), quote=False) for data in each])
+        words = _DATA.sub("", _TITLE.sub(lambda _: next(titles), words))
         words = upright(_frames(words, [data for data in each if "step" in data], edition, page))
     return words
 
@@ -72,9 +72,9 @@ def _told(how: Callable[..., str], data: dict, edition: str, page: str) -> str:
     """In the words of terms.toml; Chinese words that a template sets apart, as it does Latin ones, stand together."""
     if edition == "en":
         return how(data)
-    said = how(data, terms.terms()["pictures"], partial(label, edition="zh-Hans", page=page))
-    said = re.sub(f"(?<={_WIDE}) (?={_WIDE})", "", said)
-    return terms.traditional(said) if edition == "zh-Hant" else said
+    text = how(data, terms.terms()["pictures"], partial(label, edition="zh-Hans", page=page))
+    text = re.sub(f"(?<={_WIDE}) (?={_WIDE})", "", text)
+    return terms.traditional(text) if edition == "zh-Hant" else text
 
 
 def upright(markup: str) -> str:
@@ -97,9 +97,9 @@ def captioned(markup: str, data: dict, page: str, cell: str, number: int, editio
     if not (data and (chapter := chapter_of(page))):
         return markup
     where = f"fig-{cell}"
-    said = re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(caption(data, page, cell, edition), quote=False))
+    text = re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(caption(data, page, cell, edition), quote=False))
     name = terms.ui()["figure"][edition].format(chapter.number, number)
-    words = f'<figcaption><a href="#{where}">{name}</a> {said}</figcaption>'
+    words = f'<figcaption><a href="#{where}">{name}</a> {text}</figcaption>'
     return markup.replace(OPEN, f'<figure class="minipod" id="{where}">', 1).replace(CLOSE, words + CLOSE, 1)
 
 
@@ -107,8 +107,8 @@ def caption(data: dict, page: str, cell: str, edition: str) -> str:
     """What the chapter says of the picture of this cell, or else what the picture does, without its lists."""
     for row in chapter.figures if (chapter := chapter_of(page)) else ():
         if row.cell == cell:
-            said = row.said["en" if edition == "en" else "zh-Hans"]
-            return terms.traditional(said) if edition == "zh-Hant" else said
+            text = row.said["en" if edition == "en" else "zh-Hans"]
+            return terms.traditional(text) if edition == "zh-Hant" else text
     return _told(phrases.caption, data, edition, page)
 
 

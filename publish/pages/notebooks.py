@@ -81,8 +81,8 @@ def _fenced(text: str) -> str:
 def _with_oldest(page: Page, oldest: recordings.Otherwise, words: dict[str, str]) -> str:
     lines, title = [*page.lines], words["oldest"].format(oldest.made.packages["jax"])
     for cell in reversed([cell for cell in page.cells if cell.name in oldest.cells]):
-        said = "\n".join(map(recordings.text, oldest.cells[cell.name])).rstrip() or words["oldest_nothing"]
-        box = f":::{{dropdown}} {title}\n:class-container: oldest\n{_fenced(said)}\n:::"
+        output = "\n".join(map(recordings.text, oldest.cells[cell.name])).rstrip() or words["oldest_nothing"]
+        box = f":::{{dropdown}} {title}\n:class-container: oldest\n{_fenced(output)}\n:::"
         lines[cell.last + 1 : cell.last + 1] = ["", f"({oldest_label(page.path.stem, cell.name)})=", box]
     return "\n".join(lines)
 
@@ -133,9 +133,11 @@ def _output(output: dict, src: Source, count: int, cell: str, drawn: int) -> dic
         html = "".join(data["text/html"])
         data["text/html"] = figures.shown(html, src.name, cell, drawn, src.edition)
         if "minipod" in html and "<pre" not in html and "text/plain" in data:  # not what a program printed
-            said, text = svg.data(html), "".join(data["text/plain"])
-            told = figures.description(said, src.edition, src.name) if said else label(text, src.edition, src.name)
-            data["text/plain"] = told
+            picture, text = svg.data(html), "".join(data["text/plain"])
+            description = (
+                figures.description(picture, src.edition, src.name) if picture else label(text, src.edition, src.name)
+            )
+            data["text/plain"] = description
         output["data"] = data
     return output
 
@@ -203,8 +205,8 @@ def _named(words: str, title: dict[str, str], chinese: bool, m: re.Match[str]) -
         return m[0]
     before = "" if chinese and _WIDE.match(m.string, m.start() - 1) else m[1]
     after = "" if chinese and _WIDE.match(m.string, m.end()) else m[5]
-    said = words.format(int(m[4]), title[m[3]].replace("`", ""))
-    return f"{before}{m[2]}`{said} <{m[3]}>`{after}"
+    link_text = words.format(int(m[4]), title[m[3]].replace("`", ""))
+    return f"{before}{m[2]}`{link_text} <{m[3]}>`{after}"
 
 
 def _numbered(words: str, title: dict[str, str], m: re.Match[str]) -> str:

@@ -26,20 +26,20 @@ BRANCH = "site-{}"  # of the repository: what was built of a version, from which
 
 def version() -> str:
     """stable, dev, or empty where the book is not one of several versions. ValueError for another word."""
-    said = os.environ.get("BOOK_VERSION", "")
-    if said not in ("", *VERSIONS):
-        raise ValueError(f"BOOK_VERSION is «{said}»: give {' or '.join(VERSIONS)}")
-    return said
+    name = os.environ.get("BOOK_VERSION", "")
+    if name not in ("", *VERSIONS):
+        raise ValueError(f"BOOK_VERSION is «{name}»: give {' or '.join(VERSIONS)}")
+    return name
 
 
 def address() -> str:
     """Where this version is, the folder above those of the editions; empty where nobody says. ValueError: is none."""
-    said = os.environ.get("BOOK_SITE", "").rstrip("/")
-    if said and not (urlsplit(said).scheme in ("https", "http") and urlsplit(said).netloc):
-        raise ValueError(f"BOOK_SITE is «{said}»: give the address of the site, https://…")
-    if not said:
+    site = os.environ.get("BOOK_SITE", "").rstrip("/")
+    if site and not (urlsplit(site).scheme in ("https", "http") and urlsplit(site).netloc):
+        raise ValueError(f"BOOK_SITE is «{site}»: give the address of the site, https://…")
+    if not site:
         return _configured((ROOT / "_config.yml").read_text("utf-8")) if (ROOT / "_config.yml").exists() else ""
-    return f"{said}/{version()}" if version() else said
+    return f"{site}/{version()}" if version() else site
 
 
 def _branch() -> str:
@@ -69,37 +69,42 @@ class Repository:
 def repository(root: Path = ROOT) -> Repository:
     """What the environment (`BOOK_…`), else _config.yml, says of it. ValueError for an address that is none."""
     config = yaml.safe_load((root / "_config.yml").read_text("utf-8")) if (root / "_config.yml").exists() else {}
-    said = (config or {}).get("repository") or {}
-    url = (os.environ.get("BOOK_REPOSITORY", "") or str(said.get("url") or "")).strip().rstrip("/").removesuffix(".git")
+    configured = (config or {}).get("repository") or {}
+    url = (
+        (os.environ.get("BOOK_REPOSITORY", "") or str(configured.get("url") or ""))
+        .strip()
+        .rstrip("/")
+        .removesuffix(".git")
+    )
     where = "BOOK_REPOSITORY" if os.environ.get("BOOK_REPOSITORY") else "_config.yml: repository.url"
     if url and not (urlsplit(url).scheme in ("https", "http") and urlsplit(url).path.strip("/")):
         raise ValueError(f'{where} is «{url}»: give its address, https://…, or ""')
-    built = _branch() or said.get("published", Repository.published)
-    return Repository(url, str(said.get("branch") or Repository.branch), str(built or ""))
+    built = _branch() or configured.get("published", Repository.published)
+    return Repository(url, str(configured.get("branch") or Repository.branch), str(built or ""))
 
 
-def links(found: Repository, edition: str, page: str) -> dict[str, str]:
+def links(source: Repository, edition: str, page: str) -> dict[str, str]:
     """`source`, `edit`, `colab`, `binder` → address, as far as the host has them; nothing without a repository.
 
     The page of a derived edition is edited where it is written.
     """
-    if not found.url:
+    if not source.url:
         return {}
-    made, host = {"source": found.url}, urlsplit(found.url).netloc
-    file = f"{found.branch}/book/{EDITIONS[edition]}/{page}.md"
+    made, host = {"source": source.url}, urlsplit(source.url).netloc
+    file = f"{source.branch}/book/{EDITIONS[edition]}/{page}.md"
     if host == _GITHUB:
-        made["edit"] = f"{found.url}/edit/{file}"
+        made["edit"] = f"{source.url}/edit/{file}"
     elif "gitlab" in host:
-        made["edit"] = f"{found.url}/-/edit/{file}"
-    if host == _GITHUB and found.published:
-        name, notebook = urlsplit(found.url).path.strip("/"), f"{edition}/notebooks/{page}.ipynb"
-        made["colab"] = f"https://colab.research.google.com/github/{name}/blob/{found.published}/{notebook}"
-        made["binder"] = f"https://mybinder.org/v2/gh/{name}/{found.published}?labpath={notebook}"
+        made["edit"] = f"{source.url}/-/edit/{file}"
+    if host == _GITHUB and source.published:
+        name, notebook = urlsplit(source.url).path.strip("/"), f"{edition}/notebooks/{page}.ipynb"
+        made["colab"] = f"https://colab.research.google.com/github/{name}/blob/{source.published}/{notebook}"
+        made["binder"] = f"https://mybinder.org/v2/gh/{name}/{source.published}?labpath={notebook}"
     return made
 
 
-def write_environment(html: Path, found: Repository) -> None:
+def write_environment(html: Path, source: Repository) -> None:
     """What Binder reads beside the pages: the Python and the package. Nothing where there is no link to Binder."""
-    if "binder" in links(found, "en", "index"):
+    if "binder" in links(source, "en", "index"):
         files.write(html / "runtime.txt", "python-3.12\n")
         files.write(html / "requirements.txt", "".join(f"./{name}\n" for name in package.filenames()))

@@ -40,8 +40,8 @@ def table(sources: list[Source], edition: str) -> str:
         if made and made not in recorded:
             recorded.append(made)
         where = words["status_recorded"].format(made.on) if made else words["status_here"]
-        said = words["status_warned" if failure.what == "warned" else "status_failed"] if failure else ""
-        how_long = f"{{ref}}`{said} <{failure_label(src.name)}>`" if said else took
+        problem = words["status_warned" if failure.what == "warned" else "status_failed"] if failure else ""
+        how_long = f"{{ref}}`{problem} <{failure_label(src.name)}>`" if problem else took
         rows.append([f"{{doc}}`{src.name}`", *counts, how_long, where])
     sums = [sum(row[column] for row in rows) for column in (1, 2, 3)]
     total = [words["status_total"], *sums, seconds, ""]
@@ -66,7 +66,7 @@ def _oldest(sources: list[Source], words: dict[str, str]) -> Iterator[str]:
     }
     rows |= {src.name: words["status_oldest_unknown"] for src in sources if src.page.cells and src.name not in tried}
     item = "- " + words["status_oldest_of"]
-    yield "\n".join(item.format(f"{{doc}}`{name}`", said) for name, said in rows.items() if said)
+    yield "\n".join(item.format(f"{{doc}}`{name}`", links) for name, links in rows.items() if links)
 
 
 def recorders(edition: str) -> str:

@@ -114,25 +114,25 @@ def _no_gloss(first: tuple[str, Sentence], term: str) -> Found:
 
 def check(root: Path = ROOT) -> list[Found]:
     """All that is to be written otherwise."""
-    found: list[Found] = []
+    findings: list[Found] = []
     chinese = {}
     for edition in WRITTEN:
         for path in sorted((root / "book" / edition).glob("*.md")):
             where, text = show(path, root), own(path.read_text("utf-8"))
-            found += bare_titles(where, text)
+            findings += bare_titles(where, text)
             if edition == "zh-Hans":
                 chinese[where] = text
-                found += in_text(where, text)
+                findings += in_text(where, text)
                 if (rate := colons(text)) > data()["colons"]:
                     say = f"at most {data()['colons']}: 因为、所以、也就是说"
-                    found.append(Found(where, COLONS, f"{rate:.1f}", say))
-    found += unexplained({where: text for where, text in chinese.items() if "/ch" in where})
+                    findings.append(Found(where, COLONS, f"{rate:.1f}", say))
+    findings += unexplained({where: text for where, text in chinese.items() if "/ch" in where})
     for where, text in texts(root).items():
         if where not in chinese:
-            found += in_text(where, text, lines=where.endswith(".md"))
+            findings += in_text(where, text, lines=where.endswith(".md"))
     for where, text in texts(root).items():
-        found += (Found(f"{where}:{number}", kind, said, say) for number, kind, said, say in typography(text))
-    return found
+        findings += (Found(f"{where}:{number}", kind, said, say) for number, kind, said, say in typography(text))
+    return findings
 
 
 def typography(text: str) -> Iterator[tuple[int, str, str, str]]:
@@ -168,10 +168,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m publish.text.style", description="How the Chinese reads.")
     parser.add_argument("where", nargs="*", metavar="WHERE", help="only what begins so: book/zh-Hans/ch03")
     wanted = tuple(parser.parse_args(arguments).where) or ("",)
-    found = [one for one in check() if one.where.startswith(wanted)]
-    for one in found:
+    findings = [one for one in check() if one.where.startswith(wanted)]
+    for one in findings:
         print(one)
-    return 1 if found else 0
+    return 1 if findings else 0
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ def quiet(monkeypatch):
 
 def test_where_nothing_is_to_be_mended_one_line_says_so(quiet, capsys):
     assert check.main([]) == 0
-    assert capsys.readouterr().out.startswith("nothing to mend (")
+    assert capsys.readouterr().out.startswith("nothing to fix (")
 
 
 def test_each_finding_is_a_line_and_what_is_left_out_is_a_note(quiet, capsys, monkeypatch):
