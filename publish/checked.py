@@ -41,8 +41,8 @@ def sum_of(chapter: str, root: Path = ROOT) -> str:
     first = [lesson / name for name in WRITTEN] + [*lesson.glob("others/*.py"), root / f"solutions/{chapter}.py"]
     reached = dependencies.reached_from([*first, *(root / name for name in CHECK)], lesson, root, dependencies.ROOMS)
     versions = [f"{name} {metadata.version(name)}" for name in COMPILERS]
-    said = [*versions, *(f"{path.relative_to(root)} {_sum(path, path.stat().st_mtime_ns)}" for path in reached)]
-    return dependencies.sum_of("\n".join(said).encode())
+    parts = [*versions, *(f"{path.relative_to(root)} {_sum(path, path.stat().st_mtime_ns)}" for path in reached)]
+    return dependencies.sum_of("\n".join(parts).encode())
 
 
 @functools.cache
@@ -52,8 +52,8 @@ def _sum(path: Path, _changed: int) -> str:
 
 def held() -> dict[str, str]:
     """The sum with which each chapter was last seen to hold."""
-    found: dict[str, str] = json.loads(files.read(HELD) or "{}")
-    return found
+    sums: dict[str, str] = json.loads(files.read(HELD) or "{}")
+    return sums
 
 
 def main(arguments: list[str] | None = None) -> int:

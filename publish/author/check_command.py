@@ -273,7 +273,7 @@ def _report(chapter: ChapterFiles, shorter: bool) -> int:
     several = [functions(chapter.blanks), mistakes_of(chapter.mistakes), mistakes_of(chapter.unlisted)]
     counts = "exercises: {}, mistakes: {}, unlisted wrong answers: {}".format(*map(len, several))
     counts += "; without second spellings, third ways and unlisted answers" * shorter
-    result = f"to be mended: {found}" if found else "everything holds"
+    result = f"to be fixed: {found}" if found else "everything holds"
     print(f"{chapter.lesson}: {result} ({counts}; {time.monotonic() - start:.0f} s)")
     if not found and chapters.is_draft(chapter.folder):
         print(f"take «draft = true» out of {chapter.place(chapter.facts)}: `make sync` then puts it into the book")
@@ -288,6 +288,6 @@ def _report_mutants(chapter: ChapterFiles, seeds: int) -> int:
     for finding in _judged(chapter, lambda specs: check_mutants(chapter, specs, seeds, tally)):
         print(finding, flush=True)
         found += 1
-    result = f"to be mended: {found}" if found else "no hole"
+    result = f"to be fixed: {found}" if found else "no hole"
     print(f"{chapter.lesson}: {result} ({tally}, seeds: {seeds}; {time.monotonic() - start:.0f} s)")
     return int(found > 0)

@@ -130,7 +130,7 @@ def test_what_is_there_is_judged_where_other_files_are_missing(chapter):
     assert [line for line in said.lines if line.startswith(f"{OTHERS}/right_a.py twice: is wrong")]
     counts = "exercises: 1, mistakes: 0, unlisted wrong answers: 0"
     assert (said.status, said.errors) == (1, "")
-    assert said.last == f"{LESSON}: to be mended: {len(said.lines)} ({counts}; … s)"
+    assert said.last == f"{LESSON}: to be fixed: {len(said.lines)} ({counts}; … s)"
 
 
 def test_checks_that_cannot_be_run_are_one_line(chapter):

@@ -116,7 +116,7 @@ def test_a_hole_is_found_and_one_that_is_in_the_dice_too(tmp_path):
     assert f"{listed}: twice right_a has no such mutant: if n < 9: → if n < 8:" in lines
     assert f"{right_a}: no seed catches this mutant: return n + n → return n - n" in lines
     assert at_times and all(line.startswith(right_a) for line in at_times), lines
-    assert last.startswith(f"{LESSON}: to be mended: {len(lines)} (mutants: ") and "right: 3, seeds: 6; … s)" in last
+    assert last.startswith(f"{LESSON}: to be fixed: {len(lines)} (mutants: ") and "right: 3, seeds: 6; … s)" in last
 
 
 def test_where_every_mutant_is_caught_or_listed_one_line_is_said(tmp_path):

@@ -54,7 +54,7 @@ def test_every_place_of_an_exercise_is_made_below_what_is_there_and_named_until_
     *lines, last = run.stdout.splitlines()
     (judged,) = [line for line in lines if "the template's" not in line]  # the other exercise is judged
     assert judged.startswith(f"lessons/{LESSON}/others/right_a.py twice: is wrong") and run.returncode == 1
-    assert last.startswith(f"{LESSON}: to be mended: {len(lines)} (exercises: 2, ")
+    assert last.startswith(f"{LESSON}: to be fixed: {len(lines)} (exercises: 2, ")
     filled(chapter)
     assert unfilled(chapter) == []
 
