@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.author.chapter_files import functions
 from publish import checked
+from publish.author.chapter_files import functions
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = checked.chapters()
