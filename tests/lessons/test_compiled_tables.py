@@ -19,6 +19,10 @@ from minipod.pods.recorded import plans
 from publish.page import ROOT, demo_cells
 
 LIST = tomllib.loads(Path(__file__).with_name("compiled_tables.toml").read_text("utf-8"))
+for each in LIST["order"]:
+    each.setdefault("recorded", f"lessons/{each['page']}/on_tpu.txt")
+    if isinstance(each["rows"], list):  # called the same where they are recorded
+        each["rows"] = {row: row for row in each["rows"]}
 COUNTS = re.compile(
     r"memory_analysis|cost_analysis|traffic\.(table|of|read|total)|_tpu\.txt|plans\(|on_tpu\(|automatic\(|train_on\("
     r"|bytes_of\(|measure\(|\bshow\(|what_is_sent|bill_of"
