@@ -64,13 +64,7 @@ def of_author(arguments: list[str], installed: bool) -> bool:
     """
     chapters = [a for a in arguments if not a.startswith("-")]
     options = [a for a in arguments if a.startswith("-")]
-    of_ours = (
-        "--optimized",
-        "--shorter",
-        "--mutants",
-        "--seeds=",
-        "--root=",
-    )
+    of_ours = ("--optimized", "--shorter", "--root=")
     ours = all(option.startswith(of_ours) for option in options)
     return bool(chapters) and ours and not installed
 

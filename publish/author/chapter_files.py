@@ -1,7 +1,6 @@
 """What belongs to one chapter, file by file, and what of it is missing or does not fit the rest."""
 
 import ast
-import re
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,8 +10,8 @@ from typing import Any
 from grader.exercise import chapters
 from grader.exercise.chapters import WRITTEN
 
-MISTAKES, HINTS, UNLISTED = 3, 3, 10  # the fewest: of an exercise, of an exercise, of a chapter
-ELSEWHERE = 3  # of a chapter, too
+MISTAKES, HINTS = 3, 3  # the fewest of an exercise
+RIGHT = "right"  # how the name of another right answer goes on: rows_of__right, rows_of__right_by_hand
 
 
 @dataclass(frozen=True)
@@ -68,24 +67,9 @@ class ChapterFiles:
         return self.root / "solutions" / f"{self.lesson}.py"
 
     @property
-    def others(self) -> Path:
-        """What no learner sees: answers that the checks are tried on."""
-        return self.folder / "others"
-
-    @property
-    def right(self) -> list[Path]:
-        """The exercises solved in another way, and in a third where the way of writing tells."""
-        return [self.others / "right_a.py", self.others / "right_b.py"]
-
-    @property
-    def wrong(self) -> Path:
-        """Known mistakes written a second time, where the way of writing tells."""
-        return self.others / "wrong.py"
-
-    @property
-    def unlisted(self) -> Path:
-        """Wrong answers that are no known mistakes."""
-        return self.others / "unlisted.py"
+    def other_answers(self) -> Path:
+        """Right and wrong answers that the check is tried on, and that no learner sees. A chapter may have none."""
+        return self.root / "tests" / "data" / "other_answers" / f"{self.lesson}.py"
 
     @property
     def facts(self) -> Path:
@@ -98,14 +82,8 @@ class ChapterFiles:
 
     @property
     def python(self) -> list[Path]:
-        """Every Python file that a chapter has to have, then those that some need not."""
-        own = [self.folder / "demo.py", self.blanks, self.checks, self.mistakes]
-        return [*own, self.solution, self.right[0], self.unlisted, self.right[1], self.wrong]
-
-    @property
-    def optional(self) -> list[Path]:
-        """Of these, what a chapter has where an exercise asks for it."""
-        return [self.right[1], self.wrong]
+        """The Python files that a chapter has to have."""
+        return [self.folder / "demo.py", self.blanks, self.checks, self.mistakes, self.solution]
 
     def place(self, path: Path, function: str = "") -> str:
         """How a finding names a file of the chapter, or a function in it."""
@@ -127,20 +105,20 @@ def mistakes_of(path: Path) -> list[str]:
 
 
 def incomplete(chapter: ChapterFiles) -> list[Finding]:
-    """What the chapter lacks, and what of it does not fit the rest; nothing of it is run."""
-    found = list(_unreadable(chapter))
-    if any(finding.unreadable for finding in found):
-        return found
-    return [*found, *_facts(chapter), *_exercises(chapter), *_mistakes(chapter), *_words(chapter), *_pages(chapter)]
+    """What the chapter lacks, and where two of its files disagree. Runs nothing."""
+    findings = list(_unreadable(chapter))
+    if any(finding.unreadable for finding in findings):
+        return findings
+    return [*findings, *_facts(chapter), *_exercises(chapter), *_mistakes(chapter), *_words(chapter)]
 
 
 def _unreadable(chapter: ChapterFiles) -> Iterator[Finding]:
-    for path in [*chapter.python, chapter.words]:
+    for path in [*chapter.python, chapter.other_answers, chapter.words]:
         parse: Callable[[str], object] = tomllib.loads if path == chapter.words else ast.parse
         try:
             parse(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            if path not in chapter.optional:
+            if path != chapter.other_answers:
                 yield Finding(chapter.place(path), "is missing")
         except SyntaxError as error:
             yield Finding(chapter.place(path), f"line {error.lineno}: {error.msg}", True)
@@ -154,13 +132,9 @@ def _facts(chapter: ChapterFiles) -> Iterator[Finding]:
     except ValueError as error:
         yield Finding.read(str(error))
         return
-    where = chapter.place(chapter.facts)
     if facts.teaching is None:
-        yield Finding(where, "[teaching] is missing: what to say to instructors, as the neighbours have it")
-    if (several := len(facts.elsewhere)) < ELSEWHERE:
-        yield Finding(
-            where, f"has {several} tables [[elsewhere]]; {ELSEWHERE} are the least: what others call its things"
-        )
+        where = chapter.place(chapter.facts)
+        yield Finding(where, "[teaching] is missing: what to tell instructors, as in the other chapters")
 
 
 def _exercises(chapter: ChapterFiles) -> Iterator[Finding]:
@@ -173,20 +147,18 @@ def _exercises(chapter: ChapterFiles) -> Iterator[Finding]:
 
 
 def _mistakes(chapter: ChapterFiles) -> Iterator[Finding]:
-    names, known = functions(chapter.blanks), mistakes_of(chapter.mistakes)
-    for path in (chapter.mistakes, chapter.wrong, chapter.unlisted):
+    names, mistakes = functions(chapter.blanks), mistakes_of(chapter.mistakes)
+    for path in (chapter.mistakes, chapter.other_answers):
         for name in mistakes_of(path):
             if name.partition("__")[0] not in names:
                 yield Finding(chapter.place(path, name), "belongs to no exercise")
     for name in names if chapter.mistakes.exists() else []:
-        few = sum(mistake.startswith(f"{name}__") for mistake in known)
-        if few < MISTAKES:
-            yield Finding(chapter.place(chapter.mistakes), f"{name} has {few} mistakes; {MISTAKES} are the least")
-    again = mistakes_of(chapter.wrong)
-    yield from _same(chapter, chapter.wrong, sorted(again), sorted({*known} & {*again}))
-    several = len(mistakes_of(chapter.unlisted))
-    if chapter.unlisted.exists() and several < UNLISTED:
-        yield Finding(chapter.place(chapter.unlisted), f"holds {several} wrong answers; {UNLISTED} are the least")
+        count = sum(mistake.startswith(f"{name}__") for mistake in mistakes)
+        if count < MISTAKES:
+            yield Finding(chapter.place(chapter.mistakes), f"{name} has {count} mistakes; {MISTAKES} are the least")
+    others = mistakes_of(chapter.other_answers)
+    for name in sorted({name for name in others if others.count(name) > 1}):
+        yield Finding(chapter.place(chapter.other_answers, name), "is there twice")
 
 
 def _words(chapter: ChapterFiles) -> Iterator[Finding]:
@@ -217,15 +189,6 @@ def _hints(chapter: ChapterFiles, name: str, hints: Any) -> Iterator[Finding]:
         if count < least and (count or not any(several.values())):
             where = chapter.place(chapter.words)
             yield Finding(where, f"{name} has {count} hints in {language}; {least} are needed")
-
-
-def _pages(chapter: ChapterFiles) -> Iterator[Finding]:
-    """The exercises have their place on each page, in their order."""
-    if not any(page.exists() for page in chapter.pages):
-        yield Finding(chapter.place(chapter.pages[0]), "is missing")
-    for page in [page for page in chapter.pages if page.exists()]:
-        shown = re.findall(r"(?m)^% exercise: *(\w+) *$", page.read_text(encoding="utf-8"))
-        yield from _same(chapter, page, shown, functions(chapter.blanks), "line «% exercise: {}»")
 
 
 def _same(chapter: ChapterFiles, path: Path, has: list[str], wanted: list[str], what: str = "{}") -> Iterator[Finding]:

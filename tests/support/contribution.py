@@ -53,20 +53,15 @@ TEST = """def test_rows_of(check):
 
     check(cases, oracle=lambda x, mesh: x.shape[0] // mesh.devices.shape[0])
 """
-RIGHT = 'len(x) // mesh.shape["x"]', 'x.shape[0] // mesh.shape["x"]'
+RIGHT = 'len(x) // mesh.shape["x"]'
 WRONG = "len(x)", "len(x) // mesh.size", 'x.shape[1] // mesh.shape["x"]'
-UNLISTED = (
-    'len(x) // mesh.shape["y"]',
-    "-len(x)", 'len(x) // mesh.shape["x"] + 1', 'len(x) / mesh.shape["x"]', "None", "x[:1]",
-    'str(len(x) // mesh.shape["x"])', 'len(x) * mesh.shape["x"]', "len(mesh.devices)", "[len(x)]",
-)  # fmt: skip
 PAGE = {
     "en": ("Rows", "Which device has which rows.", "Each device prints its number.\nThis is a page of a test."),
     "zh-Hans": ("行", "哪个设备持有哪些行。", "每个设备打印自己的编号。这是测试里的一页。"),
 }
 FACTS = {
-    "en": ("count the rows of a device", "Which device has which row?", "a device's rows"),
-    "zh-Hans": ("数出每个设备的行数", "哪一行在哪个设备上？", "一个设备的行"),
+    "en": ("count the rows of a device", "Which device has which row?"),
+    "zh-Hans": ("数出每个设备的行数", "哪一行在哪个设备上？"),
 }
 
 
@@ -90,10 +85,8 @@ def fill(folder: Path, lesson: str, languages: tuple[str, ...]) -> None:
     todo = "".join(f"    # {TODO[language]}\n" for language in languages)
     _end(here / "exercises.py", f'{head}    """{asked}\n    """\n{todo}    raise NotImplementedError\n')
     _end(here / "test_exercises.py", TEST, "def test_rows_of(")
-    _end(solutions / f"{lesson}.py", head + returns.format(RIGHT[0]))
-    _end(here / "others/right_a.py", head + returns.format(RIGHT[1]))
+    _end(solutions / f"{lesson}.py", head + returns.format(RIGHT))
     _end(here / "mistakes.py", _functions(MISTAKES, WRONG))
-    _end(here / "others/unlisted.py", _functions([f"other_{n}" for n in range(10)], UNLISTED))
     words = here / "words.toml"
     text = words.read_text("utf-8")
     for language in languages:
@@ -108,10 +101,10 @@ def fill(folder: Path, lesson: str, languages: tuple[str, ...]) -> None:
     words.write_text(text, "utf-8")
 
 
-def _put(text: str, language: str, said: dict[str, str], count: int = 1) -> str:
-    """A TOML text with these values for the first `count` keys of each name in a language."""
-    for key, value in said.items():
-        text = re.sub(rf"(?m)^({key}\.{language} = ).*", lambda m, value=value: m[1] + value, text, count=count)
+def _put(text: str, language: str, values: dict[str, str]) -> str:
+    """A TOML text with these values for the first key of each name in a language."""
+    for key, value in values.items():
+        text = re.sub(rf"(?m)^({key}\.{language} = ).*", lambda m, value=value: m[1] + value, text, count=1)
     return text
 
 
@@ -134,11 +127,8 @@ def fill_chapter(folder: Path, languages: tuple[str, ...]) -> None:
         page = folder / "book" / language / f"{CHAPTER}.md"
         text = page.read_text("utf-8").replace(f"# {MARK}", f"# {title}", 1)
         page.write_text(text.replace(MARK, prose), "utf-8")
-        goal, ask, thing = FACTS[language]
-        said = {"title": f'"{title}"', "goal": f'"{goal}"', "ask": f'["{ask}"]', "words": f'["{thing}"]'}
-        said |= {"here": f'"{thing}"', "torch": f'"{thing}"'}
-        facts = _put(facts, language, said, count=0)
-    facts = facts.replace(f"https://{MARK}", "https://pytorch.org/docs/stable/distributed.tensor.html")
+        goal, ask = FACTS[language]
+        facts = _put(facts, language, {"title": f'"{title}"', "goal": f'"{goal}"', "ask": f'["{ask}"]'})
     (here / "chapter.toml").write_text(facts, "utf-8")
     demo = "# %% first\nfrom minipod import devices\n\ndevices.simulate(8)\nprint(8)\n"
     (here / "demo.py").write_text(demo)
