@@ -9,7 +9,7 @@ python = $(firstword $(wildcard $(HOME)/.pyenv/versions/$(1).*/bin/python /usr/l
 WORKERS = $(shell $(BIN)/python -c 'import os; print(min(6, 2 + (os.cpu_count() or 1)))')
 CHOSEN = not long and not mutants and not rarely
 
-.PHONY: learn book pdf epub zip cards record record-both verify release-check release serve env sync format test test-long test-peers mutants held-out check pins env-newest test-newest audit speed clean system
+.PHONY: learn book pdf epub zip cards record record-both verify release-check release serve env sync format test test-long test-peers mutants check pins env-newest test-newest audit speed clean system
 
 # FRESH=1 executes every cell here; otherwise what book/outputs/ has for the cells as they are is taken from there.
 book: env  ## write _build/html/{en,zh-Hans,zh-Hant}/
@@ -89,10 +89,6 @@ mutants: env
 test-peers: env  ## COPY=the folder of that clone: each verdict that differs
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python absl-py
 	@$(BIN)/python tests/peers/jax_multiprocess.py '$(COPY)'
-
-# Wrong answers that no known mistake explains: how many are caught, led there. CHAPTERS='ch03 ch07'
-held-out: env
-	@$(BIN)/python -m publish.author.held_out $(CHAPTERS)
 
 check: env  ## all that can be said without running anything: code, types, floors, imports, pages, Chinese
 	@$(BIN)/python -m publish.check

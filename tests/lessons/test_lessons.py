@@ -112,6 +112,14 @@ def test_solutions_pass_in_one_run_of_all_chapters(tmp_path):
     assert status == 0
 
 
+@pytest.mark.long
+@pytest.mark.rarely
+def test_no_held_out_answer_passes(tmp_path):
+    """Wrong answers of people who had only the statements; no mistake and no message was written for them."""
+    _, rows = check(ROOT / "tests/data/held_out", tmp_path / "report.json")
+    assert [name for name, row in rows.items() if row["outcome"] == "right"] == []
+
+
 @pytest.mark.parametrize("lesson", [x if x in SCRIPTS else pytest.param(x, marks=[LONG, RARELY]) for x in SHOWN])
 def test_what_a_chapter_shows_runs_as_a_script(lesson, tmp_path):
     script = ROOT / "lessons" / lesson / "demo.py"
