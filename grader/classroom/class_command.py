@@ -10,6 +10,7 @@ import os
 import resource
 import signal
 import sys
+import tempfile
 import time
 from contextlib import nullcontext
 from datetime import datetime
@@ -32,7 +33,6 @@ from grader.classroom.submissions import BadInput, Student, find, shown
 from grader.exercise import chapters
 from grader.exercise.exercises import Catalogue
 from grader.exercise.spec import Settings
-from grader.files import write_private
 from grader.messages import LANGUAGES, locale_language, say
 from grader.run.warm_up import warm_up
 from minipod import forked
@@ -214,11 +214,9 @@ def _prepare_out(out: Path, folder: Path) -> None:
     if out.resolve().is_relative_to(folder.resolve()):
         raise BadInput("class-out-inside", out=shown(str(out)), folder=shown(str(folder)))
     try:
-        out.mkdir(mode=0o700, parents=True, exist_ok=True)
-        out.chmod(0o700)  # grades are nobody else's business
-        for name in (PAGE, TABLE):
-            write_private(out / f".{name}", b"")
-            (out / f".{name}").unlink()
+        out.mkdir(mode=0o700, parents=True, exist_ok=True)  # one that exists may be shared: the files in it are private
+        with tempfile.TemporaryFile(dir=out):
+            pass
     except OSError as error:
         raise BadInput("class-out-unwritable", out=shown(str(out)), error=error.strerror) from None
 

@@ -115,6 +115,9 @@ def test_a_torn_record_is_laid_aside_and_said(folder, torn):
     assert (folder / ".state.json.unreadable").read_text() == torn
     assert noted(folder) == {EXERCISE: {"outcome": "right", "answer": "1" * 16}}
     assert progress.save_state(folder, {}, "en") == ""
+    (folder / ".state.json").write_text("[")  # once more: the first copy stays
+    assert "kept as answers/.state.json.unreadable-2" in progress.save_state(folder, {}, "en")
+    assert (folder / ".state.json.unreadable").read_text() == torn
 
 
 def test_who_waits_too_long_says_so(folder, monkeypatch):
