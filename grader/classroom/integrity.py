@@ -48,7 +48,7 @@ class Pair:
     both: int
 
 
-def telling(source: str, blank: str) -> tuple[Line, ...]:
+def lines_to_read(source: str, blank: str) -> tuple[Line, ...]:
     """The lines of a submission that reach where answers have no business; what the blank imports may be imported."""
     tree, lines = ast.parse(source), source.split("\n")
     usual = {name for node in ast.walk(ast.parse(blank)) for name, _ in _imports(node)}

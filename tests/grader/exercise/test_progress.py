@@ -99,7 +99,12 @@ def test_the_learners_screen_says_it_once(tmp_path):
     root, sentences = project(tmp_path), []
     (root / "answers").mkdir()
     (root / "answers/.state.json").mkdir()  # nothing can take its place
-    view = SimpleNamespace(moved=lambda: None, judged=lambda: None, counted=lambda: None, said=sentences.append)
+    view = SimpleNamespace(
+        exercise_changed=lambda: None,
+        verdict_changed=lambda: None,
+        progress_changed=lambda: None,
+        show_message=sentences.append,
+    )
     session = Session(Course(root, "en"), view, 20, 2)
     session.go("ch90_one.total")
     session.go("ch90_one.double")
