@@ -2,7 +2,7 @@
 
 tests/data/checked.json has a sum of each chapter that held: of its files, of all that they and the check reach in
 solutions/, grader/ and minipod/, and of the versions that compile. `make test` checks only a chapter whose sum is
-another; `make test-rarely` checks all, once a week.
+another; the weekly run checks all of them.
 """
 
 import argparse

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from grader.exercise import chapters
-from grader.exercise.chapters import WRITTEN
+from publish.chapter_tables import WRITTEN
+from publish.chapter_toml import read_chapter
 
 MISTAKES, HINTS = 3, 3  # the fewest of an exercise
 RIGHT = "right"  # how the name of another right answer goes on: rows_of__right, rows_of__right_by_hand
@@ -128,7 +129,7 @@ def _unreadable(chapter: ChapterFiles) -> Iterator[Finding]:
 
 def _facts(chapter: ChapterFiles) -> Iterator[Finding]:
     try:
-        facts = chapters.read(chapter.folder)
+        facts = read_chapter(chapter.folder)
     except ValueError as error:
         yield Finding.read(str(error))
         return

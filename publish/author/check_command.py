@@ -19,7 +19,6 @@ from pathlib import Path
 
 from grader.exercise import answers, chapters
 from grader.exercise.exercises import Catalogue
-from grader.exercise.languages import unlike, unwritten
 from grader.exercise.spec import Settings, Spec
 from grader.home import HERE
 from grader.judge.alike import same_behaviour
@@ -31,6 +30,7 @@ from grader.see.observation import ProcessResult
 from minipod.processes import environment
 from publish.author.chapter_files import RIGHT, ChapterFiles, Finding, functions, incomplete, mistakes_of
 from publish.author.unfilled import exercises_left, unfilled
+from publish.languages import unlike, unwritten
 
 SEED, MEMORY = 11, 2.0  # GiB
 LIMIT = 120.0  # seconds for an answer, on a busy machine too

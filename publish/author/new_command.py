@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from grader.exercise import chapters
-from grader.exercise.chapters import WRITTEN
-from grader.exercise.languages import written_in
 from grader.files import write_whole
 from grader.home import HERE
 from publish.author import templates
 from publish.author.chapter_files import ChapterFiles, functions
+from publish.chapter_tables import WRITTEN
+from publish.chapter_toml import read_chapters
+from publish.languages import written_in
 
 DESCRIPTION = (
     "Add the stubs of an exercise to a chapter (`new ch03 'rows_of(x, mesh)'`), or make the files of a new chapter "
@@ -83,7 +84,7 @@ def new_chapter(root: Path, lesson: str, languages: list[str]) -> dict[str, str]
     number = int(parsed[1])
     if same := chapters.named(lessons, f"ch{parsed[1]}"):
         raise ValueError(f"{same[0]} has the number {number} already: choose another.")
-    parts = [c.part for c in chapters.read_all(lessons)[0]] or [1]
+    parts = [c.part for c in read_chapters(lessons)[0]] or [1]
     texts = templates.chapter(lesson, number, parts[-1], languages)
     for path in texts:
         if (root / path).exists():
