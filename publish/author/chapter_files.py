@@ -1,4 +1,4 @@
-"""What belongs to one chapter, file by file, and what of it is missing or does not fit the rest."""
+"""The files of a chapter, and what in them is missing or does not fit the rest."""
 
 import ast
 import tomllib
@@ -17,9 +17,9 @@ RIGHT = "right"  # how the name of another right answer goes on: rows_of__right,
 
 @dataclass(frozen=True)
 class Finding:
-    """Something wrong in a chapter: where, a path and perhaps a function in it, and what.
+    """Something wrong in a chapter. where: a path, and perhaps a function in it.
 
-    unreadable  nobody can tell what the file holds
+    unreadable  the file cannot be parsed
     """
 
     where: str
@@ -28,7 +28,7 @@ class Finding:
 
     @classmethod
     def read(cls, sentence: str) -> "Finding":
-        """From `where: what`, as another tool says it."""
+        """From `where: what`, a line of another check."""
         where, _, text = sentence.partition(": ")
         return cls(where, text)
 
@@ -38,7 +38,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class ChapterFiles:
-    """Where the parts of `lesson`, such as ch03_sharding, stand below `root`."""
+    """The paths of the chapter `lesson`, such as ch03_sharding, in the project `root`."""
 
     root: Path
     lesson: str
@@ -78,7 +78,7 @@ class ChapterFiles:
 
     @property
     def pages(self) -> list[Path]:
-        """Of the book, in each language that is written; one of them may not be there yet."""
+        """The page of the book in each language that somebody writes; one of them may be missing."""
         return [self.root / "book" / language / f"{self.lesson}.md" for language in WRITTEN]
 
     @property
@@ -92,7 +92,7 @@ class ChapterFiles:
 
 
 def functions(path: Path) -> list[str]:
-    """The public functions at the top of a file, in order; none where there is no such file, or it does not parse."""
+    """The public top-level functions of a file, in order; none where it is missing or does not parse."""
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError):
@@ -171,19 +171,19 @@ def _words(chapter: ChapterFiles) -> Iterator[Finding]:
     names, known = functions(chapter.blanks), mistakes_of(chapter.mistakes)
     yield from _same(chapter, chapter.words, list(words), names, "entry [{}]")
     for name in [n for n in names if n in words]:
-        said = _get(words, name, "mistakes")
-        explained = sorted(f"{name}__{mistake}" for mistake in said) if isinstance(said, dict) else []
+        mistakes = _get(words, name, "mistakes")
+        explained = sorted(f"{name}__{mistake}" for mistake in mistakes) if isinstance(mistakes, dict) else []
         listed = sorted(mistake for mistake in known if mistake.startswith(f"{name}__"))
         yield from _same(chapter, chapter.words, explained, listed, "words for {}")
         yield from _hints(chapter, name, _get(words, name, "hints"))
-        for keys in [("title",), *(("mistakes", m, key) for m in said or {} for key in ("name", "text"))]:
-            there = _get(words, name, *keys)
-            if not isinstance(there, dict) or not any(there.get(language) for language in WRITTEN):
+        for keys in [("title",), *(("mistakes", m, key) for m in mistakes or {} for key in ("name", "text"))]:
+            texts = _get(words, name, *keys)
+            if not isinstance(texts, dict) or not any(texts.get(language) for language in WRITTEN):
                 yield Finding(chapter.place(chapter.words), f"{'.'.join((name, *keys))} is missing")
 
 
 def _hints(chapter: ChapterFiles, name: str, hints: Any) -> Iterator[Finding]:
-    """As many in each language that has some; what one lacks whole is no finding."""
+    """Each language that has hints has equally many. One language may have none."""
     several = {language: len(_get(hints, language) or []) for language in WRITTEN}
     least = max(HINTS, *several.values())
     for language, count in several.items():
@@ -193,7 +193,7 @@ def _hints(chapter: ChapterFiles, name: str, hints: Any) -> Iterator[Finding]:
 
 
 def _same(chapter: ChapterFiles, path: Path, has: list[str], wanted: list[str], what: str = "{}") -> Iterator[Finding]:
-    """Findings where a file that there is does not have the names it should, in their order."""
+    """Findings where a file exists and does not have the wanted names in the wanted order."""
     if not path.exists() or has == wanted:
         return
     where = chapter.place(path)

@@ -45,12 +45,12 @@ def test_every_place_of_an_exercise_is_made_below_what_is_there_and_named_until_
     expected = [f"lessons/{LESSON}/{place}: line" for place in python]
     expected += [f"solutions/{LESSON}.py thrice: line"]
     words = ["title.en", "title.zh-Hans", "hints.en", "mistakes.one.name.en", "mistakes.two.text.zh-Hans"]
-    expected += [f"lessons/{LESSON}/words.toml: thrice.{key} is still the template's" for key in words]
+    expected += [f"lessons/{LESSON}/words.toml: thrice.{key} still says «FILL IN»" for key in words]
     assert [place for place in expected if not any(line.startswith(place) for line in findings)] == []
     chapter.other_answers.write_text(chapter.other_answers.read_text().replace("n + n", "n"))
     run = warm_python.run("lessons", ["check", "ch95", f"--root={chapter.root}"], ROOT, {})
     *lines, last = run.stdout.splitlines()
-    (judged,) = [line for line in lines if "the template's" not in line]  # the other exercise is judged
+    (judged,) = [line for line in lines if "FILL IN" not in line]  # the other exercise is judged
     assert judged.startswith(f"tests/data/other_answers/{LESSON}.py twice__right: is wrong") and run.returncode == 1
     assert last.startswith(f"{LESSON}: faults: {len(lines)} (exercises: 2, ")
     filled(chapter)
