@@ -21,7 +21,7 @@ from publish.page import ROOT
 
 HELD = ROOT / "tests/data/checked.json"
 WRITTEN = ("exercises.py", "test_exercises.py", "mistakes.py", "words.toml", "chapter.toml")
-CHECK = ("grader/author/author_command.py", "grader/messages.toml")
+CHECK = ("publish/author/check_command.py", "publish/author/chapter_files.py", "grader/messages.toml")
 COMPILERS = ("jax", "jaxlib", "numpy", "optax")
 
 

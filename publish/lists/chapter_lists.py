@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from grader.exercise import chapters
-from grader.exercise.chapters import Chapter
+from publish.chapter_tables import WRITTEN
+from publish.chapter_toml import Chapter, read_chapters
 from publish.lists import elsewhere, teaching
 from publish.pages import terms
 
@@ -41,13 +42,13 @@ class Lists:
 
 def lists(root: Path) -> Lists:
     """The lists of the chapters below `root`; a file that is not there is left out."""
-    found, problems = chapters.read_all(root / "lessons")
+    found, problems = read_chapters(root / "lessons")
     problems += [sentence for chapter in found for sentence in teaching.unknown(root, chapter)]
     if problems or not chapters.lessons_in(root / "lessons"):
         return Lists(problems=problems)
     toc = root / "_toc.yml"
     blocks = {toc: [_part(found, part) for part in _parts(toc, found)]}
-    for edition in chapters.WRITTEN:
+    for edition in WRITTEN:
         items = ["", *_items(found, edition), ""]
         blocks[root / "book" / edition / "index.md"] = [Block("% chapters", "% end chapters", items)]
         guide = ["", *teaching.lessons(root, found, edition), ""]
@@ -66,7 +67,7 @@ def lists(root: Path) -> Lists:
 
 def _untitled(root: Path, chapter: Chapter) -> Iterator[str]:
     """A chapter with a page in a language, and no title: its lists would say the other language's."""
-    for edition in chapters.WRITTEN:
+    for edition in WRITTEN:
         page = f"book/{edition}/{chapter.lesson}.md"
         if edition not in chapter.title and (root / page).exists():
             where = f"lessons/{chapter.lesson}/{chapters.FILE}: title.{edition}"

@@ -10,7 +10,7 @@ from projects import copy
 from grader.exercise import chapters
 
 BOTH, ENGLISH = ("en", "zh-Hans"), ("en",)
-TESTS = ["tests/lessons/test_languages.py", "tests/publish/text", "tests/publish/test_house.py"]
+TESTS = ["tests/lessons/test_languages.py", "tests/publish/text"]
 pytestmark = pytest.mark.long
 
 

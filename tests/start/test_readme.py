@@ -8,9 +8,9 @@ from pathlib import Path
 
 import projects
 import pytest
-import slurm
 
 from publish.page import ROOT, demo_cells
+from publish.recorders import slurm
 
 READMES = {"en": "README.md", "zh-Hans": "README.zh-Hans.md"}
 

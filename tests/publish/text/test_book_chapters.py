@@ -5,9 +5,9 @@ import small_book
 import small_chapter
 from small_book import replace
 
-from grader.author.templates import MARK
 from grader.exercise.progress import all_exercises
 from publish import addresses, sync
+from publish.author.templates import MARK
 from publish.lists.chapter_lists import lists
 from publish.outputs.execute import measures
 from publish.page import ROOT
