@@ -1,4 +1,4 @@
-"""The held-out answers and their grades belong together; what they are told `make held-out` sees."""
+"""The held-out answers and their grades belong together; `python -m publish.author.held_out` judges them."""
 
 import tomllib
 
