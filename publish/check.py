@@ -86,7 +86,7 @@ def packages() -> Iterator[str]:
 def imports() -> Iterator[str]:
     """Modules from elsewhere that neither the dependencies name nor the extras that the folder may use."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    runs = [MINIPOD]
+    runs: list[tuple[str, ...]] = [MINIPOD]
     for folders, allowed in EXTRAS.items():
         paths = [str(path.relative_to(ROOT)) for pattern in folders.split() for path in ROOT.glob(pattern)]
         forbidden = [] if allowed is None else [extra for extra in extras if extra not in allowed]
