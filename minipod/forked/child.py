@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn, Protocol
 
+from minipod import jax_private
 from minipod import processes as _processes
 from minipod.processes import environment, gloo, json_lines
 
@@ -101,9 +102,7 @@ def _start_jax(
         os.environ["JAX_PLATFORMS"] = "cpu"
         jax.config.update("jax_platforms", "cpu")
         jax.config.update("jax_num_cpu_devices", devices)
-        # GPUs and TPUs come as plugins; JAX would look for them in every package that is installed: 25 ms, for nothing.
-        if bridge := sys.modules.get("jax._src.xla_bridge"):
-            setattr(bridge, "_plugins_registered", True)  # noqa: B010 (there is no public way to say so)
+        jax_private.skip_plugins()
     if processes > 1:
         environment.limit_collectives(os.environ, collective)
         environment.without_proxy(os.environ)

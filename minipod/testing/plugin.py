@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from _pytest import runner  # `runtestprotocol`, which pytest-forked and pytest-rerunfailures call, too
 
+from minipod import devices
 from minipod.testing import in_process, outcome
 from minipod.testing.in_process import HERE
 from minipod.testing.markers import MARKERS, Unusable, Wanted, wanted
@@ -66,7 +67,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             item.stash[WANTED] = asked
             chosen[item.nodeid] = item, asked
     early = session.config.stash.get(ZYGOTE, None)
-    if early is None or (chosen and in_process.has_devices()):
+    if early is None or (chosen and devices.have_started()):
         return  # no tests are run here, or nothing can be forked, or this is the process that collects one file
     early.close()
     del session.config.stash[ZYGOTE]

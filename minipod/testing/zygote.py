@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from minipod import forked, processes
+from minipod import devices, forked, processes
 from minipod.processes import json_lines
 from minipod.testing import in_process
 from minipod.testing.markers import Wanted
@@ -195,7 +195,7 @@ def _let_go(*keep: int) -> None:
 def _run(item: pytest.Item, asked: Wanted) -> list[dict[str, Any]] | str:
     import jax  # noqa: F401  once, here: each child has it then
 
-    if in_process.has_devices():
+    if devices.have_started():
         return STARTED
     flags = os.environ.get("XLA_FLAGS", "").split()
     os.environ["XLA_FLAGS"] = " ".join(flag for flag in flags if not flag.startswith(COUNT))

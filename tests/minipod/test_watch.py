@@ -12,7 +12,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 from still_running import until
 
 from minipod import cluster
@@ -20,7 +19,7 @@ from minipod.__main__ import main
 from minipod.cluster import Heartbeat
 from minipod.cluster.heartbeat import FILES
 from minipod.processes import identity
-from minipod.watch import Beat, Finding, Folder, command, judge
+from minipod.watch import Beat, Finding, Folder, judge, watching
 from minipod.watch.page import page, prometheus
 
 SUM = ("train.py", 20, "total = sum_of(batch)")
@@ -86,9 +85,9 @@ def test_the_straggler_of_sixteen_is_named_with_its_host_and_its_line():
 def looked_at(monkeypatch, capsys, *looks: list[Beat]) -> list[str]:
     """What `minipod watch` prints that sees this, one after the other."""
     seen = iter(looks)
-    monkeypatch.setattr(command, "Folder", lambda _: SimpleNamespace(look=lambda: (next(seen), [])))
-    monkeypatch.setattr(command, "LOOK", 0)
-    assert command.watch("beats")
+    monkeypatch.setattr(watching, "Folder", lambda _: SimpleNamespace(look=lambda: (next(seen), [])))
+    monkeypatch.setattr(watching, "LOOK", 0)
+    assert watching.watch("beats")
     return [line[9:] for line in capsys.readouterr().out.splitlines()]
 
 
@@ -245,9 +244,10 @@ def test_what_cannot_be_watched_is_one_sentence(make, arguments, sentence, tmp_p
 
 
 def test_what_prometheus_reads_is_what_was_found():
+    parser = pytest.importorskip("prometheus_client.parser", reason="pip install prometheus-client")
     beats = [waits(p, 3, host='a"b\\c') for p in range(3)]
     beats[2] = waits(2, 3, host='a"b\\c', in_jax=False, step_seconds=None)
-    read = {f.name: f for f in text_string_to_metric_families(prometheus(beats, judge(beats)) + "\n")}
+    read = {f.name: f for f in parser.text_string_to_metric_families(prometheus(beats, judge(beats)) + "\n")}
     assert [s.value for s in read["minipod_done_step"].samples] == [8.0] * 3
     assert [s.labels["process"] for s in read["minipod_step_seconds"].samples] == ["0", "1"]
     assert read["minipod_standing_seconds"].samples[2].value == 70.0
