@@ -86,54 +86,65 @@ def _parser() -> argparse.ArgumentParser:
     watch.add_argument("--prometheus", action="store_true", help="the same in Prometheus' text format")
     watch.set_defaults(command=_watch)
 
-    traffic = commands.add_parser("traffic", help="the collectives in a compiled program's text")
-    traffic.add_argument("file", metavar="FILE", help="what `compiled.as_text()` gave; - is the standard input")
+    traffic = commands.add_parser("traffic", help="list the collectives in the text of a compiled program")
+    traffic.add_argument("file", metavar="FILE", help="output of `compiled.as_text()`; - reads standard input")
     traffic.set_defaults(command=_traffic)
 
-    plan = commands.add_parser("plan", help="what a program would need and take on a TPU slice that is not here")
+    plan = commands.add_parser("plan", help="compile for a TPU slice that you do not have: memory, traffic, time")
     plan.add_argument(
-        "program", metavar="FILE.py:NAME", help="NAME(mesh), without --mesh NAME(), returns (function, arguments)"
+        "program", metavar="FILE.py:NAME", help="NAME(mesh) returns (function, arguments); without --mesh, NAME() does"
     )
-    plan.add_argument("--on", required=True, metavar="SLICE", help="such as v5e:4x4, v5p-128 or 2xv5e:4x4")
-    plan.add_argument("--mesh", metavar="AXES", help="such as data=4,model=4; without it NAME makes its own mesh")
-    plan.add_argument("--explicit", action="store_true", help="the axes of --mesh are Explicit (default: Auto)")
-    plan.add_argument("--xla", action="append", default=[], metavar="OPTION=VALUE", help="an option of the compiler")
-    plan.add_argument("--limit", type=float, default=900.0, metavar="S", help="seconds (default: %(default)g)")
+    plan.add_argument("--on", required=True, metavar="SLICE", help="slice, such as v5e:4x4, v5p-128 or 2xv5e:4x4")
     plan.add_argument(
-        "--passes", type=int, metavar="N", help="a loop of which nothing says how often it runs counts N times"
+        "--mesh", metavar="AXES", help="mesh axes, such as data=4,model=4 (default: NAME makes its own mesh)"
     )
-    plan.add_argument("--save", metavar="FILE", help="keep the compiled program, to be loaded on the slice")
-    plan.add_argument("--dump", metavar="FILE", help="write the compiled program's text (HLO)")
+    plan.add_argument("--explicit", action="store_true", help="make the axes of --mesh Explicit (default: Auto)")
+    plan.add_argument("--xla", action="append", default=[], metavar="OPTION=VALUE", help="set a compiler option")
     plan.add_argument(
-        "--again", action="store_true", help="compile it although nothing has changed since the last time"
+        "--limit", type=float, default=900.0, metavar="S", help="give up after S seconds (default: %(default)g)"
     )
-    plan.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    plan.add_argument("--passes", type=int, metavar="N", help="assume N iterations for loops of unknown length")
+    plan.add_argument("--save", metavar="FILE", help="save the compiled program, to be loaded on the slice")
+    plan.add_argument("--dump", metavar="FILE", help="write the text (HLO) of the compiled program")
+    plan.add_argument("--again", action="store_true", help="compile again even if nothing has changed")
+    plan.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     plan.set_defaults(command=_plan)
 
-    choose = commands.add_parser("choose", help="which layout for a model of so many parameters, by formulas")
-    choose.add_argument("--params", type=float, required=True, metavar="P", help="how many, such as 8e9")
+    choose = commands.add_parser("choose", help="compare layouts for a model of a given size, from formulas")
+    choose.add_argument("--params", type=float, required=True, metavar="P", help="number of parameters, such as 8e9")
     choose.add_argument("--batch", type=int, required=True, metavar="B", help="sequences in the whole batch")
-    choose.add_argument("--seq", type=int, required=True, metavar="S", help="tokens of a sequence")
-    choose.add_argument("--on", required=True, metavar="SLICE", help="such as v5e:8x8, v5p-128 or h100:8")
-    choose.add_argument("--layers", type=int, metavar="L", help="(default: as is usual for so many parameters)")
-    choose.add_argument("--width", type=int, metavar="D", help="(default: as is usual for so many parameters)")
+    choose.add_argument("--seq", type=int, required=True, metavar="S", help="tokens per sequence")
+    choose.add_argument("--on", required=True, metavar="SLICE", help="slice, such as v5e:8x8, v5p-128 or h100:8")
+    typical = "default: typical for this number of parameters"
+    choose.add_argument("--layers", type=int, metavar="L", help=f"number of layers ({typical})")
+    choose.add_argument("--width", type=int, metavar="D", help=f"width of the model ({typical})")
     choose.set_defaults(command=_choose)
+
     profile = commands.add_parser(
-        "profile", help="where the time of a recorded profile went, or of a program that is run"
+        "profile", help="show where the time went, in a recorded profile or in a program that is run now"
     )
     profile.add_argument(
-        "paths", nargs="+", metavar="FILE", help="an .xplane.pb, a folder that was given to jax.profiler.trace, one a "
-        "process; or PROGRAM.py and its arguments, run here while it is recorded",
+        "paths", nargs="+", metavar="FILE", help="an .xplane.pb file or a folder given to jax.profiler.trace, one per "
+        "process; or PROGRAM.py and its arguments, to run and record now",
     )  # fmt: skip
-    profile.add_argument("--step", type=int, metavar="N", help="only the step of this number (StepTraceAnnotation)")
+    profile.add_argument("--step", type=int, metavar="N", help="show only step N (jax.profiler.StepTraceAnnotation)")
     profile.add_argument(
-        "--text", action="append", default=[], metavar="FILE", help="`compiled.as_text()` of what ran: who takes part"
+        "--text", action="append", default=[], metavar="FILE",
+        help="`compiled.as_text()` of the program that ran: tells which devices share a collective",
+    )  # fmt: skip
+    profile.add_argument("--top", type=int, default=0, metavar="N", help="also list the N longest operations")
+    profile.add_argument("--draw", metavar="FILE.svg", help="also write a picture")
+    profile.add_argument(
+        "-d", "--devices", type=int, default=8, metavar="D",
+        help="with a program: number of simulated devices (default: %(default)s)",
+    )  # fmt: skip
+    profile.add_argument(
+        "--limit", type=float, default=120.0, metavar="S",
+        help="with a program: stop it after S seconds (default: %(default)g)",
+    )  # fmt: skip
+    profile.add_argument(
+        "--json", action="store_true", help="print one JSON object, times in seconds, instead of tables"
     )
-    profile.add_argument("--top", type=int, default=0, metavar="N", help="name the N longest operations, too")
-    profile.add_argument("--draw", metavar="FILE.svg", help="write its picture, too")
-    profile.add_argument("-d", "--devices", type=int, default=8, metavar="D", help="of a program (default: 8)")
-    profile.add_argument("--limit", type=float, default=120.0, metavar="S", help="of a program (default: 120)")
-    profile.add_argument("--json", action="store_true", help="one JSON object instead of tables, in seconds")
     profile.set_defaults(command=_profile)
 
     draw = commands.add_parser("draw", help="a picture of simulated devices")
@@ -234,7 +245,7 @@ def _traffic(options: argparse.Namespace) -> int:
 
 
 def _plan(options: argparse.Namespace) -> int:
-    from minipod.pods.command import Wanted, options_of, run
+    from minipod.pods.plan_command import Wanted, options_of, run
 
     def tell(line: dict[str, Any]) -> None:
         """What the program prints; and on a terminal what takes its time."""

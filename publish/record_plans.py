@@ -17,9 +17,9 @@ from typing import Any
 import jax
 
 from minipod.pods import recorded
-from minipod.pods.command import prepared
 from minipod.pods.compiler import Child, Missing, trace, versions
-from minipod.pods.making import compiled
+from minipod.pods.plan_command import prepared
+from minipod.pods.planning import compiled
 from publish import files, progress_line
 from publish.page import ROOT, show
 

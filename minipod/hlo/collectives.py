@@ -9,8 +9,8 @@ from minipod.hlo import groups as who
 from minipod.hlo.calls import base, called, callees_first, handed_over
 from minipod.hlo.loops import trips
 from minipod.hlo.ops import Branch, Collective, begins, moves
+from minipod.hlo.scalars import Value, Values
 from minipod.hlo.text import Computation, Instruction, Program, quoted, size
-from minipod.hlo.values import Value, Values
 
 # With a channel, the numbers in these name partitions; in the others they then name whole replicas.
 _BY_PARTITION = ("all-to-all", "collective-permute", "collective-broadcast", "ragged-all-to-all")

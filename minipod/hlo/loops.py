@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from minipod.hlo.calls import called
+from minipod.hlo.scalars import STATE, All, Comparison, Either, Slot, Value, Values, at
 from minipod.hlo.text import Computation, Instruction, quoted
-from minipod.hlo.values import STATE, All, Comparison, Either, Slot, Value, Values, at
 
 _KNOWN = re.compile(r'"known_trip_count":\s*\{\s*"n":\s*"?(\d+)"?')
 
@@ -60,7 +60,7 @@ def _low_half(test: Either, start: tuple, after: tuple) -> Comparison | None:
     if len(test.right.parts) != 2 or not zero or not less or test.left.direction != "LT":
         return None
     high, low = zero.left, less.left
-    if not isinstance(high, Slot) or not isinstance(low, Slot) or not isinstance(less.right, int):
+    if not isinstance(high, Slot) or not isinstance(low, Slot):
         return None
     negative = test.left.left
     same = isinstance(negative, Slot) and negative.index == high.index and negative.plus == high.plus == 0

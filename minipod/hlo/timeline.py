@@ -32,8 +32,8 @@ from minipod.hlo.collectives import Collective, Place, Walker, begins, moves, pa
 from minipod.hlo.kernels import kernel
 from minipod.hlo.overlap import channels
 from minipod.hlo.products import products
+from minipod.hlo.scalars import Value
 from minipod.hlo.text import Computation, Instruction, Program, reading
-from minipod.hlo.values import Value
 
 __all__ = ["Machine", "Timeline", "timeline"]
 

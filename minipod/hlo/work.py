@@ -24,8 +24,8 @@ from minipod.hlo.collectives import Place, Walker, part_of
 from minipod.hlo.kernels import computes_on_host, kernel
 from minipod.hlo.ops import begins, moves
 from minipod.hlo.products import products
+from minipod.hlo.scalars import Value
 from minipod.hlo.text import Computation, Instruction, Program, quoted, reading
-from minipod.hlo.values import Value
 
 FLOPS, MOVED, SENT, UNSEEN = "flops", "moved", "sent", "unseen"
 FROM_HOST, TO_HOST = "from_host", "to_host"

@@ -22,10 +22,10 @@ from minipod.pictures.curves import curve
 from minipod.pictures.flows import flow
 from minipod.pictures.halves import all_reduce
 from minipod.pictures.hosts_and_devices import devices, hosts
-from minipod.pictures.lanes import profile
 from minipod.pictures.placement import mesh, sharding
 from minipod.pictures.plans import plans
 from minipod.pictures.player import Player, play
+from minipod.pictures.profile_lanes import profile
 from minipod.pictures.rings import ring
 from minipod.pictures.schedules import schedule
 from minipod.pictures.timelines import Timeline

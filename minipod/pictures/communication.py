@@ -8,9 +8,9 @@ import numpy as np
 from jax.sharding import Mesh
 
 from minipod.drawing.grids import WIDE, draw
-from minipod.drawing.lanes import Place, Stage
 from minipod.drawing.phrases import Phrase, devices, few, several, told
 from minipod.drawing.svg import Canvas, Picture, text_width
+from minipod.drawing.wiring import Place, Stage
 from minipod.hlo.ops import OPS, Collective
 from minipod.pictures.placement import checked, grids
 from minipod.traffic import bill

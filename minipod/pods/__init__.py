@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from minipod.pods.absent import Device, devices, mesh
     from minipod.pods.facts import rows
-    from minipod.pods.making import compile, layouts, search, warm
     from minipod.pods.plan import Plan
+    from minipod.pods.planning import compile, layouts, search, warm
     from minipod.pods.slices import GENERATIONS, Slice, slice_of
 
 __all__ = [
@@ -35,7 +35,7 @@ __all__ = [
 _WHERE = {
     "absent": ("Device", "devices", "mesh"),
     "facts": ("rows",),
-    "making": ("compile", "layouts", "search", "warm"),
+    "planning": ("compile", "layouts", "search", "warm"),
     "plan": ("Plan",),
     "slices": ("GENERATIONS", "Slice", "slice_of"),
 }

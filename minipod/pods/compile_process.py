@@ -68,7 +68,7 @@ def of_file(
     import jax
 
     from minipod.pods import direct
-    from minipod.pods.kept import reading
+    from minipod.pods.plan_cache import reading
     from minipod.pods.program_file import Mistake
 
     files: list[str] = []

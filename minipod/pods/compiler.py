@@ -129,9 +129,10 @@ class Child:
         )
         settings |= {name: os.environ[name] for name in kept if name in os.environ}
         settings["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), settings.get("PYTHONPATH"))))
-        self._said = tempfile.TemporaryFile()
+        self.platform = platform
+        self._stderr = tempfile.TemporaryFile()
         command = [sys.executable, "-P", "-m", "minipod.pods.compile_process", str(os.getpid())]
-        self._process = Program(command, stdout=subprocess.PIPE, stderr=self._said, env=settings)
+        self._process = Program(command, stdout=subprocess.PIPE, stderr=self._stderr, env=settings)
         assert self._process.stdin and self._process.stdout
         self._requests, self._answers = self._process.stdin, self._process.stdout
         self._reader = json_lines.Reader(self._answers.fileno())
@@ -174,8 +175,8 @@ class Child:
                 tell(answer)
         except (EOFError, BrokenPipeError):
             code = self._process.wait()
-            self._said.seek(0)
-            raise RuntimeError(_death(code, self._said.read().decode(errors="replace"), what)) from None
+            self._stderr.seek(0)
+            raise RuntimeError(_death(code, self._stderr.read().decode(errors="replace"), what)) from None
         except TimeoutError:
             self.end()
             raise TimeoutError(f"{what} took more than {limit:g} s; more may be given it with --limit") from None
@@ -186,7 +187,7 @@ class Child:
     def end(self) -> None:
         self._process.end()
         self._answers.close()
-        self._said.close()
+        self._stderr.close()
 
     def __enter__(self) -> "Child":
         return self

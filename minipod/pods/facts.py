@@ -75,7 +75,7 @@ def facts(answer: Mapping[str, Any], on: Slice, mesh: Any, passes: int | None = 
 def estimated(program: hlo.Program, on: Slice, mesh: Any, passes: int | None = None) -> dict[str, float] | None:
     """Seconds of a step by the program's own schedule, and what of it the core waits for its memory and the network.
 
-    None where it has no figure: `read` says why the text has none, `minipod.pods.times` why a time has none.
+    None where it has no figure: `read` says why the text has none, `minipod.pods.bounds` why a time has none.
     """
     try:
         found = estimate(program, chip(on.generation.chip), mesh, passes or 1)

@@ -15,7 +15,7 @@ from minipod.chips import Chip, chip
 from minipod.hlo import groups
 from minipod.hlo.ops import Collective
 from minipod.hlo.overlap import Overlap
-from minipod.pods import times
+from minipod.pods import bounds
 from minipod.pods.facts import collective, overlap
 from minipod.pods.slices import slice_of
 from minipod.roofline import BOUNDS, Seconds
@@ -89,7 +89,7 @@ class Plan:
         """How long arithmetic, memory and network would take, each alone, at the chip's peaks."""
         why = self.silent or self.full or "the compiler gave no text"
         figures = self.flops, self.moved, self.collectives, why, self.unseen, self.loops, self.kernels_sent
-        return times.seconds(self.chip, self.mesh, *figures, of_host=(self.from_host, self.to_host))
+        return bounds.seconds(self.chip, self.mesh, *figures, of_host=(self.from_host, self.to_host))
 
     @property
     def bound(self) -> str | None:
@@ -137,7 +137,7 @@ class Plan:
         if not self.recorded:
             when = f", on {self.kept} (--again compiles it anew)" if self.kept else ""
             return [*lines, f"compiled with {by}{when}"]
-        other = f", and JAX is {jax.__version__} here" * (self.versions.get("jax") != jax.__version__)
+        other = "" if self.versions.get("jax") == jax.__version__ else f", where JAX is {jax.__version__}"
         return [*lines, f"recorded with {by}, not compiled here{other}"]
 
     def _why_no_estimate(self) -> str:

@@ -58,7 +58,7 @@ def find(traced: Traced, folder: Path | None) -> dict[str, Any]:
     if alike:
         raise Stale(
             f"what is recorded for {traced.name} on {traced.on} is of another program: `pip install "
-            f"{' '.join(missing(traced.on.generation.platform))}` to have this one compiled"
+            f"{' '.join(missing(traced.on.generation.platform))}` to compile this one"
         )
     raise Missing(
         f"nothing is recorded for {traced.name} on {traced.on}, and nothing can be compiled: `pip install "

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from projects import ROOT, copy, exercises
+from recorded_programs import RECORDED
 
 from grader.exercise.chapters import given_out
 from publish import package
@@ -103,7 +104,8 @@ def test_minipod_alone_brings_nothing_of_the_book_and_says_what_else_to_install(
     report = run(minipod, "doctor", cwd=tmp_path)
     assert f"✓ minipod      {version}\n" in report and "add 1 and 1 to 2.0, 2.0" in report
     assert "Graphviz: no pictures without it: `pip install graphviz" in report
-    table = run(minipod, "traffic", ROOT / "tests/data/cpu-0.12-layer.hlo", cwd=tmp_path)
+    (tmp_path / "layer.hlo").write_text(RECORDED["cpu-0.12-layer"])
+    table = run(minipod, "traffic", "layer.hlo", cwd=tmp_path)
     assert "all-reduce" in table and "bytes" in table
     program = "import jax\nfrom minipod.cluster import launch_arguments\n"
     program += "jax.distributed.initialize(**launch_arguments())\n"

@@ -16,7 +16,7 @@ from jax.sharding import AxisType
 
 from minipod import pods
 from minipod.hlo import text, work
-from minipod.pods import compiler, making
+from minipod.pods import compiler, planning
 from minipod.pods.estimate import estimate
 
 pytestmark = pytest.mark.skipif(bool(compiler.missing("tpu")), reason="libtpu and flatbuffers are not installed")
@@ -156,7 +156,7 @@ def test_a_name_that_libtpu_aborts_on_ends_the_child_alone():
     wrong = replace(traced, on=replace(traced.on, name="v5e:32x32"))
     died = "the compiler died of step for v5e:32x32|does not compile"
     with compiler.Child("tpu") as child, pytest.raises(RuntimeError, match=died) as caught:
-        making.make(wrong, child=child)
+        planning.make(wrong, child=child)
     assert "\n" not in str(caught.value)
 
 

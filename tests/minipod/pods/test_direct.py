@@ -13,7 +13,7 @@ import pytest
 
 from minipod.__main__ import main
 from minipod.pods import compiler
-from minipod.pods.command import Wanted, run
+from minipod.pods.plan_command import Wanted, run
 
 pytestmark = pytest.mark.skipif(bool(compiler.missing("tpu")), reason="libtpu and flatbuffers are not installed")
 FILE = planned_programs.__file__

@@ -5,8 +5,8 @@ import json
 import jax
 import pytest
 
-from minipod.pods import compiler, making, recorded
-from minipod.pods.command import prepared
+from minipod.pods import compiler, planning, recorded
+from minipod.pods.plan_command import prepared
 from publish import record_plans
 from publish.outputs import ledger
 from publish.page import ROOT
@@ -43,7 +43,7 @@ def test_all_that_is_recorded_is_of_the_programs_as_they_are(path):
 def test_it_is_found_from_the_function_alone(monkeypatch):
     monkeypatch.setattr(compiler, "NEEDED", dict.fromkeys(("tpu", "cuda"), (("no_such_package",),)))
     each = next(iter(record_plans.wanted(LISTS[0])))
-    assert making.make(prepared(each.program, each.on, each.mesh)).recorded  # the folder is that of its file
+    assert planning.make(prepared(each.program, each.on, each.mesh)).recorded  # the folder is that of its file
 
 
 @pytest.mark.long
@@ -57,7 +57,7 @@ def test_the_compiler_makes_them_again(path):
         kept, here = recorded.find(traced, path.parent), compiler.versions(platform)
         if kept["versions"] != here:
             pytest.skip(f"recorded with {kept['versions']}, and here are {here}")
-        found, _ = making.compiled(traced)
+        found, _ = planning.compiled(traced)
         assert record_plans.differences(kept["facts"], json.loads(json.dumps(found))) == [], each
 
 

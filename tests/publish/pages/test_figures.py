@@ -7,6 +7,7 @@ import jax
 import pytest
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
+from picture_gallery import MAKE
 
 from grader.exercise import chapters
 from minipod import pictures
@@ -55,6 +56,35 @@ def test_a_chapter_can_say_what_its_picture_shows():
     html = figures.shown(figure(pictures.curve({"one device": [5, 2]})), "ch09_training", "picture-curve", 1, "en")
     said = "The loss of 40 steps on one device: it begins just below 6 and ends below 3, though single steps go up"
     assert f'">Figure 9.1</a> {said}</figcaption>' in html  # chapter.toml has it
+
+
+def test_the_description_of_every_picture_is_translated_whole(gallery):
+    english = (
+        r"(devices?|host(?!:)|hosts|holds?|each|shards?|rows?|columns?|slices?|elements?|mesh|array|of|along|times|bytes?"
+        r"|loop|branch|from|to|over|lowest|finite|more|and|nothing|sent|split|copied|stacked|mapped|divided|number|one)"
+    )
+    for name in MAKE:
+        text = figures.description(svg.data(gallery[name].svg), "zh-Hans")
+        assert re.findall(rf"\b{english}\b", re.sub(r"\b(all|collective|reduce)-[\w-]+", "", text)) == [], text
+
+
+@pytest.mark.parametrize("edition", ["en", "zh-Hans", "zh-Hant"])
+def test_each_frame_of_a_player_speaks_the_language_of_the_edition(edition):
+    trace = pictures.Trace(3)
+    trace.step("start", [["a"], ["b"], ["c"]])
+    trace.step("turn 1", [["c"], ["a"], ["b"]], [pictures.Move(i, (i + 1) % 3, 0, 10) for i in range(3)])
+    player = pictures.play(trace)
+    shown = figures.shown(player._repr_html_(), "", "some", 1, edition)
+    assert "<metadata>" not in shown and shown.count("data-words=") == 1
+    said, heard = re.findall(r'class="said"[^>]*>([^<]*)', shown), re.findall(r'data-heard="([^"]*)', shown)
+    titles = re.findall(r"<title[^>]*>([^<]*)", shown)
+    if edition == "en":
+        assert (tuple(said), tuple(heard)) == (player.sentences, player.heard)
+        assert titles[1] == "device 0 holds c; device 1 holds a; device 2 holds b."
+    else:
+        assert not re.search("[a-z]{2}", "".join([*said, *heard, *titles])) and len(said) == len(heard) == 2
+        assert heard[1].startswith(said[1][:-1] + "：" if said[1].endswith("。") else said[1])
+    assert figures.description(svg.data(player._repr_html_()), edition).count("\n") == 0
 
 
 CAPTIONS = {
