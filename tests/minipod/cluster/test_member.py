@@ -7,10 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from launchers import clean
 from still_running import DEADLINE, left_running, until
 
-from minipod.processes import free_port, kill_group
+from minipod.processes import environment, free_port, kill_group
 
 START = [sys.executable, "-m", "minipod", "start"]
 HUNG = 250.0  # seconds; JAX's barrier at exit has 300
@@ -41,6 +40,12 @@ print(shared.name, flush=True)
 {fails}
 """
 FOR_EVER = "threading.Thread(target=threading.Event().wait).start(); "
+
+
+def clean() -> dict[str, str]:
+    """This environment without what a launcher says in it."""
+    launchers = "MINIPOD_", "SLURM_", "OMPI_"
+    return {name: value for name, value in environment.clean().items() if not name.startswith(launchers)}
 
 
 def alone(code: str, folder: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
