@@ -118,11 +118,11 @@ def _look_ahead(name: str) -> None:
     environment.without_proxy(os.environ, host)
     environment.silence_proxy_warning()
     try:
-        found = socket.getaddrinfo(host, int(address.rpartition(":")[2]), type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host, int(address.rpartition(":")[2]), type=socket.SOCK_STREAM)
     except OSError:
         _end(f"process 0 should be on {host!r}, and this host does not know that name: set JAX_COORDINATOR_ADDRESS")
     if process == 0:
-        _see_that_it_is_free(found, address)
+        _see_that_it_is_free(addresses, address)
     elif count() > 1:
         began = time.monotonic()
         if not wait_for_listener(address, PATIENCE):
@@ -131,18 +131,18 @@ def _look_ahead(name: str) -> None:
             time.sleep(SETTLE)  # it may be another job's: process 0 is about to say so
 
 
-def _see_that_it_is_free(found: list[tuple[Any, ...]], address: str) -> None:
+def _see_that_it_is_free(addresses: list[tuple[Any, ...]], address: str) -> None:
     """End here unless the coordinator can listen on this address, given as all that its name stands for.
 
     JAX would join whoever listens there, and may take that job down.
     """
-    faults = in_the_way(found)
+    faults = in_the_way(addresses)
     if errno.EADDRINUSE in faults:
         _end(
             f"the coordinator's port is taken, perhaps by another job ({address}): set JAX_COORDINATOR_PORT "
             "to another, the same for all processes"
         )
-    if faults == [errno.EADDRNOTAVAIL] * len(found):
+    if faults == [errno.EADDRNOTAVAIL] * len(addresses):
         _end(
             f"the others will look for process 0 at {address}, but it is on {socket.gethostname()}: set "
             "JAX_COORDINATOR_ADDRESS to this host and a port, the same for all processes"

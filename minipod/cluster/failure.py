@@ -67,8 +67,8 @@ def _end(first: Member, members: list[Member]) -> str:
 
 def _complaint(first: Member) -> str:
     """XLA's own words, when it refused a setting of the environment and ended the process."""
-    said = next((m[1] for line in first.lines if (m := _REFUSED.search(line))), "")
-    return f": {said[:160]}, which this environment sets" if said else ""
+    complaint = next((m[1] for line in first.lines if (m := _REFUSED.search(line))), "")
+    return f": {complaint[:160]}, which this environment sets" if complaint else ""
 
 
 def _error(member: Member) -> tuple[str | None, str | None]:

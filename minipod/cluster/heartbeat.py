@@ -136,18 +136,18 @@ def _remove_of_more(folder: Path, processes: int) -> None:
     """The heartbeats that an earlier start, of more processes, has left here."""
     for path in folder.glob(FILES.format("*")):
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-            said = json.loads(path.read_text("utf-8"))
-            if said["process"] >= processes and said["beat"] and path.name == FILES.format(f"{said['process']:03}"):
+            data = json.loads(path.read_text("utf-8"))
+            if data["process"] >= processes and data["beat"] and path.name == FILES.format(f"{data['process']:03}"):
                 path.unlink()
 
 
 def _stack() -> list[Frame]:
     """Of the main thread, innermost first."""
-    frame, found = sys._current_frames().get(threading.main_thread().ident or 0), []
+    frame, frames = sys._current_frames().get(threading.main_thread().ident or 0), []
     while frame:
-        found.append((frame.f_code.co_filename, frame.f_lineno or 0, frame.f_code.co_name))
+        frames.append((frame.f_code.co_filename, frame.f_lineno or 0, frame.f_code.co_name))
         frame = frame.f_back
-    return found
+    return frames
 
 
 def _named(place: tuple[str, int] | None) -> list[Any] | None:

@@ -54,6 +54,7 @@ def _wrap(tell: Callable[..., None]) -> None:
     def shutdown_and_tell() -> None:
         if os.getpid() != own or not joined:
             return shutdown()
+        tell(joins=None)  # before it leaves: another process may have left, and join elsewhere, while this one waits
         while _signs:
             _signs.pop().close()
         given = joined.pop()
@@ -61,7 +62,6 @@ def _wrap(tell: Callable[..., None]) -> None:
         address = str(given.get("coordinator_address"))
         with contextlib.nullcontext() if has_the_service else _until_the_service_ends(address):
             shutdown()
-        tell(joins=None)
 
     jax.distributed.initialize, jax.distributed.shutdown = initialize_or_say_why_not, shutdown_and_tell
 
@@ -139,10 +139,10 @@ def _parts(address: str) -> tuple[str, int]:
 def _obstacles(address: str, host: str, port: int) -> list[int | None]:
     """What keeps each address of the host from being listened on. Raises ValueError if it is not this machine's."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError:
         raise ValueError(f"the coordinator should be at {address}, and this machine does not know that name") from None
-    obstacles = in_the_way(found)
+    obstacles = in_the_way(addresses)
     if set(obstacles) == {errno.EADDRNOTAVAIL}:
         raise ValueError(
             f"the coordinator should be at {address}, which is not this machine, where all processes run: "

@@ -10,10 +10,10 @@ from minipod.cluster.process import Member
 def wrong(members: list[Member]) -> str | None:
     """Why those that have joined can never all meet, in words; None if they can, as far as can be seen."""
     groups = _by_port(members)
-    said = next(filter(None, map(_twice, groups)), None)
-    if said is None and all(m.working and m.report.get("joins") for m in members):  # nobody else will come
-        said = next(filter(None, (_missing(group, groups) for group in groups)), None)
-    return said
+    reason = next(filter(None, map(_twice, groups)), None)
+    if reason is None and all(m.working and m.report.get("joins") for m in members):  # nobody else will come
+        reason = next(filter(None, (_missing(group, groups) for group in groups)), None)
+    return reason
 
 
 def _by_port(members: list[Member]) -> list[list[Member]]:

@@ -12,6 +12,7 @@ from typing import Any, NoReturn, Protocol
 from minipod import jax_private
 from minipod import processes as _processes
 from minipod.processes import environment, gloo, json_lines
+from minipod.processes.supervisor import keep_only_files
 
 COLLECTIVE_TIMEOUT = 5  # seconds a collective waits for the other process
 PATIENCE = 300  # seconds for the other process to come: the parent's own limit is shorter, and starts on time
@@ -69,7 +70,7 @@ def _streams(out: int, pipe: int, files: bool) -> None:
     os.dup2(out, 1)
     os.dup2(out, 2)
     if files:
-        _processes.keep_only_files(pipe)
+        keep_only_files(pipe)
     else:
         _processes.close_inherited(pipe)
     sys.stdin = open(0, encoding="utf-8", closefd=False)

@@ -33,8 +33,8 @@ TOO_LATE = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    said = "write what `plans.check` finds into the files that it is held against"
-    parser.getgroup("minipod").addoption(OPTION, action="store_true", dest="update_plans", help=said)
+    text = "write the figures that plans.check finds into the committed files, instead of comparing them"
+    parser.getgroup("minipod").addoption(OPTION, action="store_true", dest="update_plans", help=text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -111,7 +111,7 @@ def _reports(item: pytest.Item, asked: Wanted | Unusable) -> list[pytest.TestRep
     except Lost as error:
         return [outcome.failed(item, str(error))]
     except GivenUp as error:
-        return outcome.given_up(item, str(error), error.said)
+        return outcome.given_up(item, str(error), error.results)
     if isinstance(results, str) and results.startswith(NO_HOSTS):
         return [outcome.skipped(item, results.removeprefix(NO_HOSTS))]
     if isinstance(results, str):

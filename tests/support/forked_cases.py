@@ -86,10 +86,11 @@ def test_a_child_has_the_simulated_devices_returns_data_and_looks_for_no_plugins
     assert result.value == "forked"  # the fixture sees that none is left
 
 
-def test_a_pair_sums_where_jax_has_none_of_the_private_names_that_minipod_uses(monkeypatch):
+def test_a_pair_sums_with_a_proxy_in_its_way_and_without_the_private_names_of_jax_that_minipod_uses(monkeypatch):
     def gone(name):
         raise AttributeError(name)
 
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # nobody listens there
     monkeypatch.setattr(pkgutil, "resolve_name", gone)
     results = forked.run(psum, processes=2, devices=1, seconds=300)
     assert [r.value for r in results] == [1, 1], results
