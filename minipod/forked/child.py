@@ -79,7 +79,7 @@ def _streams(out: int, pipe: int, files: bool) -> None:
 
 
 class Places(Protocol):
-    """Where the processes of a cluster are, if not all here. `minipod.hosts.members.Members` is one."""
+    """Where the processes of a cluster are, if not all here. `minipod.hosts.namespaces.Members` is one."""
 
     def enter(self, process: int) -> None: ...
 

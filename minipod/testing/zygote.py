@@ -26,7 +26,7 @@ from minipod.testing import in_process
 from minipod.testing.markers import Wanted
 
 if TYPE_CHECKING:
-    from minipod.hosts.members import Members
+    from minipod.hosts.namespaces import Members
 
 STARTED, ENDED, NO_HOSTS = "started", "ended", "no hosts: "
 GIVE_UP = "give up"  # said in place of a test's name
@@ -239,10 +239,10 @@ def _places(asked: Wanted) -> Iterator["Members | None"]:
     if not asked.hosts:
         yield None
         return
-    from minipod.hosts import members, namespaces
+    from minipod.hosts import namespaces
 
     with namespaces.hosts(asked.hosts, asked.rate, asked.delay) as pids:
-        yield members.Members(pids, asked.processes)
+        yield namespaces.Members(pids, asked.processes)
 
 
 def _folder(item: pytest.Item) -> Path:
