@@ -14,7 +14,7 @@ from minipod.hlo.collectives import collectives
 from minipod.hlo.ops import Collective
 from minipod.hlo.overlap import Overlap, overlaps
 from minipod.hlo.work import work
-from minipod.pods.estimate import estimate
+from minipod.pods.bounds import estimate
 from minipod.pods.slices import Slice
 
 GIB = 2**30

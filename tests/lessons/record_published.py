@@ -29,7 +29,7 @@ from minipod.chips import chip
 from minipod.hlo import text
 from minipod.hlo.timeline import timeline
 from minipod.pods import compiler
-from minipod.pods.estimate import machine
+from minipod.pods.bounds import machine
 from minipod.pods.slices import slice_of
 from minipod.traffic import time_model
 

@@ -17,7 +17,7 @@ from jax.sharding import AxisType
 from minipod import pods
 from minipod.hlo import text, work
 from minipod.pods import compiler, planning
-from minipod.pods.estimate import estimate
+from minipod.pods.bounds import estimate
 
 pytestmark = pytest.mark.skipif(bool(compiler.missing("tpu")), reason="libtpu and flatbuffers are not installed")
 DIRECT = Path(__file__).parent / "foreign/direct.py"
