@@ -17,8 +17,7 @@ import numpy as np
 from minipod import torus
 from minipod.chips import CHIPS, Chip
 from minipod.choose.models import ROOM, Model
-from minipod.hlo import ring
-from minipod.hlo.ops import Collective
+from minipod.hlo.ops import Collective, ring_bytes
 from minipod.pods.slices import Slice, slice_of
 from minipod.roofline import Seconds, compute_seconds, memory_seconds
 from minipod.traffic import time_model
@@ -170,7 +169,7 @@ def _pipeline(of: Model, by: Mapping[str, int]) -> tuple[int, int, int]:
 
 def _message(name: str, op: str, axes: tuple[str, ...], size: float, times: int, at: tuple[Pace, int]) -> Message:
     found, n = at
-    sent = float(ring.exactly(op, round(size), n)) if op != "collective-permute" else size
+    sent = float(ring_bytes(op, round(size), n)) if op != "collective-permute" else size
     seconds = max(found.each * size, found.least) * times
     return Message(name, op, axes, size, times, sent * times, seconds, found.known)
 

@@ -17,9 +17,9 @@ from fractions import Fraction
 from math import prod
 from typing import Any, TypeVar
 
-from minipod.hlo import between_slices, ring, text
+from minipod.hlo import between_slices, text
 from minipod.hlo.collectives import collectives
-from minipod.hlo.ops import OPS, Branch, Collective
+from minipod.hlo.ops import OPS, Branch, Collective, plain_number, ring_bytes
 from minipod.tables import Table
 
 __all__ = ["Bill", "Collective", "Table", "of", "read", "sent", "table", "total"]
@@ -116,7 +116,7 @@ def total(collectives: Sequence[Collective]) -> int | float:
         (c.branch, c.sent_exactly(times_of(c, "there is no sum, and a budget over it cannot be checked")))
         for c in collectives
     ]
-    return ring.plain(Fraction(costliest(costs)))
+    return plain_number(Fraction(costliest(costs)))
 
 
 def sent(op: str, size: int, devices: int, times: int = 1) -> int | float:
@@ -128,7 +128,7 @@ def sent(op: str, size: int, devices: int, times: int = 1) -> int | float:
     """
     if op not in OPS or devices < 1:
         raise ValueError(f"a collective of {devices} devices called {op!r} is not known: {', '.join(OPS)}")
-    return ring.plain(ring.exactly(op, size, devices, times))
+    return plain_number(ring_bytes(op, size, devices, times))
 
 
 def times_of(c: Collective, so: str) -> int:

@@ -8,8 +8,7 @@ from math import prod
 import numpy as np
 
 from minipod.hlo import groups as who
-from minipod.hlo import ring
-from minipod.hlo.ops import Collective
+from minipod.hlo.ops import Collective, ring_bytes
 from minipod.torus import Torus, rings
 from minipod.traffic import several_slices
 from minipod.traffic.interconnects import LINKS, Link
@@ -131,7 +130,7 @@ def least(c: Collective, link: Link, torus: Torus) -> float:
         if chips == 1 or not links:
             continue
         there = len(group) // chips if c.op in ("all-to-all", "ragged-all-to-all") else 1
-        transfer = float(ring.exactly(c.op, c.bytes, chips)) * there / links
+        transfer = float(ring_bytes(c.op, c.bytes, chips)) * there / links
         longest = max(longest, transfer / link.bytes_per_second, link.start + link.latency)
     return longest
 
