@@ -1,4 +1,4 @@
-"""Curves: a loss over steps, a time over bytes. Told apart by dashes, markers and their names beside them.
+"""Curves: a loss over steps, a time over bytes. Dashes, markers and names beside them tell them apart.
 
 Written here rather than with a plotting library: the SVG has the page's own colours and fonts, in light and dark,
 and words that each edition translates; matplotlib and pygal bring styles of their own and far more code than this.
@@ -32,13 +32,13 @@ def curve(
     logy: bool = False,
     dots: Mapping[str, Sequence[float]] | None = None,
 ) -> Picture:
-    """One line per entry of `series`, name → values: a list, a NumPy array or a jax.Array of one dimension.
+    """A line for each entry of `series`, name → values: a list, a NumPy array or a jax.Array of one dimension.
 
-    x: where the values lie, for all series; default 0, 1, 2, …, then series may differ in length.
-    dots: for some of the lines, by the same name, values to be drawn as points only, at the same places: what was
-    measured, where the line is what was predicted.
-    logx, logy: logarithmic axes, for numbers above 0. Values that are not finite leave a gap; the alt text says where.
-    Raises TypeError or ValueError in one sentence for what cannot be drawn.
+    x: positions of the values of all series; default 0, 1, 2, …, and then series may differ in length. xlabel, ylabel:
+    names of the axes. logx, logy: logarithmic axes, for numbers above 0. dots: name of a line → values to draw as
+    points at the same positions, such as measurements beside a prediction.
+    Values that are not finite leave a gap, and the alt text says where. TypeError or ValueError, in one sentence, for
+    values that cannot be drawn.
     """
     lines = _read(series, x, logx, logy)
     points_of = _read(dots, x, logx, logy) if dots else {}
