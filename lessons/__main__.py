@@ -1,5 +1,6 @@
 """`python -m lessons`: `learn`, `check`, `class`; `new` for authors."""
 
+import importlib
 import os
 import sys
 
@@ -9,6 +10,13 @@ if sys.path[0] in ("", os.getcwd()) and os.path.realpath(os.getcwd()) != HOME:
     del sys.path[0]
 
 NEEDS = {"learn": "learn", "check": "learn", "class": "class"}  # extras
+COMMANDS = {  # imported by name: what an author runs stands above the lessons
+    "learn": "grader.learn.learn_command",
+    "check": "grader.run.check_command",
+    "class": "grader.classroom.class_command",
+    "check a chapter": "publish.author.check_command",
+    "new": "publish.author.new_command",
+}
 USAGE = (
     "python -m lessons learn | check [CHAPTER …] | class FOLDER"
     " | new CHAPTER [NAME] (each has --help)"
@@ -32,28 +40,21 @@ def main() -> int:
         return tell("class-installed")
     if lacking := missing(NEEDS.get(command, ""), BOOK):
         return tell("not-installed", packages=" ".join(lacking))
-    if command == "learn":
-        from grader.learn.learn_command import main as run
-    elif command == "author" or (
-        command == "check" and of_author(arguments, is_installed(HERE))
-    ):
-        from grader.author.author_command import main as run
-
-        if command == "author":
-            tell("author-check")
-    elif command == "check":
-        from grader.run.check_command import main as run
-    elif command == "class":
-        from grader.classroom.class_command import main as run
-    elif command == "new":
-        from grader.author.new_command import main as run
-    elif command == "book":
+    installed = is_installed(HERE)
+    if command == "new" and installed:
+        print("`new` works in a checkout of the project.", file=sys.stderr)
+        return 2
+    if command == "check" and of_author(arguments, installed):
+        command = "check a chapter"
+    if command == "book":
         return tell("book-elsewhere")
-    else:
+    if command not in COMMANDS:
         asked = command in ("-h", "--help")
         print(USAGE, file=sys.stdout if asked else sys.stderr)
         return 0 if asked else 2
-    return run(arguments)
+    if COMMANDS[command].startswith("publish."):
+        sys.path.insert(0, HOME)  # a checkout has `publish`; pip installs none
+    return importlib.import_module(COMMANDS[command]).main(arguments)
 
 
 def of_author(arguments: list[str], installed: bool) -> bool:

@@ -1,7 +1,8 @@
 """python -m publish.check: all that can be said of the project without running it, a line each.
 
-Style and layout of the code (ruff), its types (pyrefly), floors, circles and what is imported (publish/house.py),
-whether the pages are in step, filled in and where they were (publish/sync.py), how the Chinese reads (publish/text).
+Style and layout of the code (ruff), its types (pyrefly), which package imports which (import-linter), whether what is
+imported from elsewhere is declared (deptry), whether the pages are in step, filled in and where they were
+(publish/sync.py), how the Chinese reads (publish/text).
 """
 
 import argparse
@@ -9,14 +10,23 @@ import re
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from publish import house, sync
+from publish import sync
 from publish.page import ROOT
 from publish.text import style
 
 BIN = Path(sys.executable).parent
+# For deptry: the folders that are checked together, and which extras of pyproject.toml they may import from.
+EXTRAS = {
+    "grader": ("class", "learn"),
+    "solutions lessons lessons/*/": ("chapters", "learn", "pods", "launchers", "neighbours", "libraries", "examples"),
+    "publish book/_ext book": ("book", "chapters", "learn"),
+    "tests tests/support tests/support/grader book .ci": None,  # all of them
+}
+MINIPOD = ("minipod", "--config=minipod/pyproject.toml", "--known-first-party=minipod", "--ignore=DEP002")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -24,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m publish.check", description="Is anything wrong that one can see?")
     parser.parse_args(arguments)
     start, found = time.monotonic(), 0
-    looks: list[Callable[[], Iterator[str]]] = [code, layout, types, lambda: house.faults(ROOT), pages, chinese]
+    looks: list[Callable[[], Iterator[str]]] = [code, layout, types, packages, imports, pages, chinese]
     for line in (line for look in looks for line in _readable(look)):
         print(line, flush=True)
         found += 1
@@ -62,6 +72,32 @@ def types() -> Iterator[str]:
     yield from (f"{path}:{line}: {what}" for path, line, what in found)
     if run.returncode and not found:
         yield f"pyrefly: {' '.join(run.stderr.split())}"
+
+
+def packages() -> Iterator[str]:
+    """Imports against a contract of [tool.importlinter]: from a floor or a room above, or in a circle."""
+    report = _run("lint-imports", "--no-logo", "--no-cache").stdout
+    if "Contracts: " not in report:
+        yield f"import-linter: {' '.join(report.split())}"
+    for link in re.findall(r"^[ -]*(\S+ -> .+)$", report, re.M):
+        yield f"{link} is against a contract of [tool.importlinter] in pyproject.toml"
+
+
+def imports() -> Iterator[str]:
+    """Modules from elsewhere that neither the dependencies name nor the extras that the folder may use."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    runs: list[tuple[str, ...]] = [MINIPOD]
+    for folders, allowed in EXTRAS.items():
+        paths = [str(path.relative_to(ROOT)) for pattern in folders.split() for path in ROOT.glob(pattern)]
+        forbidden = [] if allowed is None else [extra for extra in extras if extra not in allowed]
+        runs.append((*paths, *([f"--pep621-dev-dependency-groups={','.join(forbidden)}"] if forbidden else [])))
+    for arguments in runs:
+        run = _run("deptry", "--no-ansi", *arguments)
+        found = re.findall(r"^(\S+?:\d+):\d+: DEP\d+ (.+)$", run.stderr, re.M)
+        for place, what in dict.fromkeys(found):
+            yield f"{place}: {what.replace('a dev dependency', 'one of an extra that this folder does without')}"
+        if run.returncode and not found:
+            yield f"deptry: {' '.join(run.stderr.split())}"
 
 
 def _run(tool: str, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -2,7 +2,7 @@
 
 tests/data/checked.json has a sum of each chapter that held: of its files, of all that they and the check reach in
 solutions/, grader/ and minipod/, and of the versions that compile. `make test` checks only a chapter whose sum is
-another; `make mutants` checks all, once a week.
+another; the weekly run checks all of them.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from publish.page import ROOT
 
 HELD = ROOT / "tests/data/checked.json"
 WRITTEN = ("exercises.py", "test_exercises.py", "mistakes.py", "words.toml", "chapter.toml")
-CHECK = ("grader/author/author_command.py", "grader/messages.toml")
+CHECK = ("publish/author/check_command.py", "publish/author/chapter_files.py", "grader/messages.toml")
 COMPILERS = ("jax", "jaxlib", "numpy", "optax")
 
 

@@ -15,8 +15,9 @@ from markdown_it.token import Token
 from mdit_py_plugins.colon_fence import colon_fence_plugin
 from mdit_py_plugins.front_matter import front_matter_plugin
 
-from grader.exercise import chapters
-from grader.exercise.chapters import WRITTEN, Chapter
+from grader.exercise.chapters import FILE
+from publish.chapter_tables import WRITTEN
+from publish.chapter_toml import Chapter, read_chapter
 from publish.kept import kept
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -76,9 +77,9 @@ def written(name: str, edition: str, root: Path = ROOT) -> Path:
 
 @functools.cache  # asked for every picture of every edition
 def chapter_of(name: str) -> Chapter | None:
-    """The chapter that a page of the book belongs to, None for a page of none. ValueError as `chapters.read`."""
+    """The chapter that a page of the book belongs to, None for a page of none. ValueError as `read_chapter`."""
     folder = ROOT / "lessons" / name
-    return chapters.read(folder) if (folder / chapters.FILE).exists() else None
+    return read_chapter(folder) if (folder / FILE).exists() else None
 
 
 def read_page(path: Path, root: Path = ROOT) -> Page:

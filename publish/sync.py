@@ -15,13 +15,13 @@ from pathlib import Path
 
 import yaml
 
-from grader.author.chapter_files import ChapterFiles
-from grader.author.templates import MARK
-from grader.author.unfilled import unfilled
 from grader.exercise import chapters as lessons
-from grader.exercise.languages import unlike, unwritten
 from grader.exercise.statements import chinese
 from publish import addresses, files
+from publish.author.chapter_files import ChapterFiles
+from publish.author.templates import MARK
+from publish.author.unfilled import unfilled
+from publish.languages import unlike, unwritten
 from publish.lists import front_picture
 from publish.lists.chapter_lists import Lists, lists
 from publish.page import ROOT, WRITTEN, Page, demo_cells, program_cell, read_page, show, written

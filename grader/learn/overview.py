@@ -8,7 +8,7 @@ from grader.exercise import chapters, function_text, progress
 from grader.exercise.lesson_words import exercise_words, lesson_words
 from grader.exercise.statements import nearest, statement
 from grader.home import home
-from grader.messages import pick, read, say
+from grader.messages import pick, read_texts, say
 from grader.say.blocks import Block, block, place
 from grader.say.checked import Checked
 
@@ -103,7 +103,7 @@ class Course:
     def chapter(self, lesson: str) -> str:
         """A chapter's title in the learner's language, or nothing where it has none."""
         try:
-            return nearest(read(self.root / "lessons" / lesson / chapters.FILE).get("title", {}), self.lang)
+            return nearest(read_texts(self.root / "lessons" / lesson / chapters.FILE).get("title", {}), self.lang)
         except (OSError, ValueError, AttributeError):
             return ""  # an author is at work on the lesson
 

@@ -74,7 +74,7 @@ def pytest_configure(config: pytest.Config) -> None:
             run.notes = blanks.prepare(run.root / "lessons", run.settings.answers, lang)
         except OSError as error:
             raise pytest.UsageError(blanks.not_copied(error, lang)) from None
-    if left_aside and place()[0] == 1:  # a launcher's own settings go without a word
+    if left_aside and place().processes == 1:  # a launcher's own settings go without a word
         run.notes.append(say("left-aside", lang, names=", ".join(left_aside)))
     if config.option.hint:
         config.option.maxfail = 1
@@ -119,7 +119,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for lesson in {item.path.parent.name for item in items if is_check(item)}:
         with contextlib.suppress(OSError, UnicodeDecodeError):
             config.stash[READ](run.settings.answers / f"{lesson}.py")
-    if place()[0] > 1:
+    if place().processes > 1:
         items.sort(key=lambda item: not is_for_cluster(item))
         if _helps():
             items[:] = [item for item in items if is_for_cluster(item)]
@@ -285,4 +285,4 @@ def _begin(run: PytestRun, item: pytest.Item) -> checking.Check:
 
 def _helps() -> bool:
     """Whether this pytest only helps process 0 of a cluster, which reports."""
-    return place()[1] > 0
+    return place().index > 0

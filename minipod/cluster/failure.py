@@ -5,7 +5,7 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
-from minipod.cluster.meeting import wrong
+from minipod.cluster.joins import wrong
 from minipod.cluster.process import Member, source_line
 from minipod.cluster.protocol import NO_DEBUGGER
 

@@ -2,7 +2,7 @@
 
 What it leaves open is filled in; what can only hang is refused with a sentence; the coordinator listens where the
 program says that the others will look for it, and nowhere else. The launcher is told who joins as whom
-(`minipod.cluster.meeting`), since one process alone cannot know that another has the same number.
+(`minipod.cluster.joins`), since one process alone cannot know that another has the same number.
 """
 
 import contextlib

@@ -19,15 +19,15 @@ CLOSED, SPOILT = 113, 114  # exit codes of a child that could not write its resu
 _kept: list[Any] = []  # pytest's replaced streams: closing them would write their buffers a second time
 
 
-def serve(function: Callable[[], Any], pipe: int, out: int, *cluster: Any) -> NoReturn:
-    """Everything the child does; never returns."""
+def serve(function: Callable[[], Any], pipe: int, out: int, files: bool, *cluster: Any) -> NoReturn:
+    """Everything the child does; never returns. files: whether the parent's files stay open."""
     send, encode, sleep, leave = json_lines.send, json_lines.encode, time.sleep, os._exit  # before they are replaced
     code = SPOILT
     try:
         try:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)  # whatever the parent does about it
-            _streams(out, pipe)
+            _streams(out, pipe, files)
             _start_jax(*cluster)
             _dump_on_signal(pipe)
             _processes.signal_only_own()
@@ -57,14 +57,20 @@ def _last_words(error: BaseException) -> str:
     return words
 
 
-def _streams(out: int, pipe: int) -> None:
-    """stdin is empty, stdout and stderr go to the parent; what else the parent has open is closed."""
+def _streams(out: int, pipe: int, files: bool) -> None:
+    """stdin is empty, stdout and stderr go to the parent. The rest of what the parent has open is closed.
+
+    files: whether its ordinary files stay open.
+    """
     _kept.extend([sys.stdin, sys.stdout, sys.stderr])
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(out, 1)
     os.dup2(out, 2)
-    _processes.close_inherited(pipe)
+    if files:
+        _processes.keep_only_files(pipe)
+    else:
+        _processes.close_inherited(pipe)
     sys.stdin = open(0, encoding="utf-8", closefd=False)
     sys.stdout = open(1, "w", encoding="utf-8", errors="replace", buffering=1, closefd=False)
     sys.stderr = open(2, "w", encoding="utf-8", errors="replace", buffering=1, closefd=False)

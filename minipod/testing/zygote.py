@@ -22,7 +22,7 @@ import pytest
 from minipod import forked, processes
 from minipod.processes import json_lines
 from minipod.testing import in_process
-from minipod.testing.wanted import Wanted
+from minipod.testing.markers import Wanted
 
 if TYPE_CHECKING:
     from minipod.hosts.members import Members
@@ -185,11 +185,11 @@ def _serve_files(session: pytest.Session, asks: int, answers: int) -> None:
 
 
 def _let_go(*keep: int) -> None:
-    """Close what pytest and its plug-ins have open: whoever reads the other end would wait for us, too."""
+    """Let go of pytest's terminal, and of the pipes, sockets and locks of its plug-ins; their files stay open."""
     null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(null, standard)
-    processes.close_inherited(*keep)
+    processes.keep_only_files(*keep)
 
 
 def _run(item: pytest.Item, asked: Wanted) -> list[dict[str, Any]] | str:
@@ -215,6 +215,7 @@ def _run(item: pytest.Item, asked: Wanted) -> list[dict[str, Any]] | str:
                 collective=int(asked.seconds) + 1,
                 grace=asked.grace,
                 places=places,
+                files=True,
             )
             _running[:] = [job]
             results = [asdict(result) for result in forked.wait(job)]

@@ -4,8 +4,8 @@ import statistics
 from collections.abc import Callable, Iterable
 
 from minipod.tables import Table
-from minipod.watch.files import Beat
-from minipod.watch.findings import Finding, at
+from minipod.watch.diagnosis import Finding, at
+from minipod.watch.heartbeats import Beat
 
 # name, what it is, and what it is of one process; None: not known yet
 METRICS: tuple[tuple[str, str, Callable[[Beat], float | None]], ...] = (

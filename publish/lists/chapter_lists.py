@@ -1,4 +1,5 @@
-"""The lists of chapters that lessons/*/chapter.toml make: the order of the book, and tables for those who come to it.
+"""The lists of chapters that lessons/*/chapter.toml make: the order of the book, the list on its front page, and
+the tables of other pages.
 
 Each stands between two lines of its file, and `make sync` fills it.
 """
@@ -9,10 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from grader.exercise import chapters
-from grader.exercise.chapters import Chapter
-from grader.exercise.statements import functions
+from publish.chapter_tables import WRITTEN
+from publish.chapter_toml import Chapter, read_chapters
 from publish.lists import elsewhere, teaching
-from publish.page import written
 from publish.pages import terms
 
 
@@ -42,13 +42,13 @@ class Lists:
 
 def lists(root: Path) -> Lists:
     """The lists of the chapters below `root`; a file that is not there is left out."""
-    found, problems = chapters.read_all(root / "lessons")
+    found, problems = read_chapters(root / "lessons")
     problems += [sentence for chapter in found for sentence in teaching.unknown(root, chapter)]
     if problems or not chapters.lessons_in(root / "lessons"):
         return Lists(problems=problems)
     toc = root / "_toc.yml"
     blocks = {toc: [_part(found, part) for part in _parts(toc, found)]}
-    for edition, readme in (("en", "README.md"), ("zh-Hans", "README.zh-Hans.md")):
+    for edition in WRITTEN:
         items = ["", *_items(found, edition), ""]
         blocks[root / "book" / edition / "index.md"] = [Block("% chapters", "% end chapters", items)]
         guide = ["", *teaching.lessons(root, found, edition), ""]
@@ -59,8 +59,6 @@ def lists(root: Path) -> Lists:
             if chapter.elsewhere:
                 lines = ["", *elsewhere.section(chapter, edition), ""]
                 blocks[root / "book" / edition / f"{chapter.lesson}.md"] = [_elsewhere(lines)]
-        table = ["", *_table(root, found, edition), ""]
-        blocks[root / readme] = [Block("<!-- chapters -->", "<!-- end chapters -->", table)]
     problems += [
         sentence for chapter in found for sentence in (*_untitled(root, chapter), *_uncaptioned(root, chapter))
     ]
@@ -69,7 +67,7 @@ def lists(root: Path) -> Lists:
 
 def _untitled(root: Path, chapter: Chapter) -> Iterator[str]:
     """A chapter with a page in a language, and no title: its lists would say the other language's."""
-    for edition in chapters.WRITTEN:
+    for edition in WRITTEN:
         page = f"book/{edition}/{chapter.lesson}.md"
         if edition not in chapter.title and (root / page).exists():
             where = f"lessons/{chapter.lesson}/{chapters.FILE}: title.{edition}"
@@ -118,16 +116,3 @@ def _items(found: list[Chapter], edition: str) -> Iterator[str]:
         able = chapter.titled(edition)
         yield "- " + item.format(page=f"{{doc}}`{chapter.lesson}`", read=chapter.read, solve=chapter.solve)
         yield from ("", f"  {able[:1].upper()}{able[1:]}{'.' if edition == 'en' else '。'}")
-
-
-def _table(root: Path, found: list[Chapter], edition: str) -> Iterator[str]:
-    """The table of a README."""
-    words = terms.ui()
-    names = ("chapter", "title", "read", "exercises", "solve")
-    yield "| " + " | ".join(words[f"table_{name}"][edition] for name in names) + " |"
-    yield "|---|---|---:|---:|---:|"
-    for chapter in found:
-        blanks = root / "lessons" / chapter.lesson / "exercises.py"
-        several = len(functions(blanks)) if blanks.exists() else 0
-        link = f"[`{chapter.lesson}`]({written(chapter.lesson, edition, root).relative_to(root).as_posix()})"
-        yield f"| {link} | {chapter.titled(edition)} | {chapter.read} | {several} | {chapter.solve} |"

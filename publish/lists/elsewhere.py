@@ -5,8 +5,8 @@ They come from [[elsewhere]] in chapter.toml; `make sync` puts them between `% e
 
 from collections.abc import Iterator
 
-from grader.exercise.chapter_tables import WORLDS, Called, Elsewhere
-from grader.exercise.chapters import Chapter
+from publish.chapter_tables import WORLDS, Called, Elsewhere
+from publish.chapter_toml import Chapter
 from publish.pages import terms
 
 PAGE = "elsewhere"

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from grader.exercise.chapters import Chapter
 from grader.exercise.lesson_words import lesson_words
+from publish.chapter_toml import Chapter
 from publish.pages import terms
 
 PAGE = "teaching"

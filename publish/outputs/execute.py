@@ -18,9 +18,10 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from traitlets.config import Config
 
-from grader.exercise import chapters
+from grader.exercise.chapters import FILE
 from minipod.processes.environment import clean
 from publish import files, progress_line
+from publish.chapter_toml import read_chapter
 from publish.outputs import dependencies, ledger, recordings
 from publish.page import Page, show
 
@@ -80,7 +81,7 @@ class Executed:
 def measures(name: str, root: Path) -> bool:
     """Whether the cells of a page take the time: then nothing else is executed beside them."""
     folder = root / "lessons" / name
-    return (folder / chapters.FILE).exists() and chapters.read(folder).measures
+    return (folder / FILE).exists() and read_chapter(folder).measures
 
 
 def sources(page: Page, root: Path) -> dict[str, str]:

@@ -16,6 +16,8 @@ from publish.outputs.needs import NEEDS
 from publish.outputs.recordings import Made, changed
 
 LEDGER, KEPT = "book/recordings.toml", "book/recorded.json"
+RECORDERS = "publish/recorders/"
+RECORDERS = "publish/recorders/"
 
 
 @dataclass(frozen=True)
@@ -92,8 +94,12 @@ def written(row: Row, root: Path) -> set[Path]:
 
 
 def sources(row: Row, root: Path) -> dict[str, str]:
-    """What a row is recorded from, each with a hash: the lessons' programs, and what they reach; not what it writes."""
-    first = [path for name in (row.by, *row.also) for path in root.glob(name) if name.startswith("lessons/")]
+    """What a row is recorded from, each with a hash: recorders, lessons' programs, and what these reach.
+
+    Neither what it writes nor the tools.
+    """
+    names = [name for name in (row.by, *row.also) if name.startswith(("lessons/", RECORDERS))]
+    first = [path for name in names for path in root.glob(name)]
     reached = dependencies.reached_from(first, (root / row.writes[0]).parent, root)
     return dependencies.sums_of({*reached} - {root / name for name in row.writes}, root)
 

@@ -5,9 +5,9 @@ import re
 import tomllib
 from pathlib import Path
 
-from grader.exercise import languages
 from grader.exercise.function_text import without_docstring
 from grader.exercise.statements import code_in, functions, markdown
+from publish import languages
 
 _words = functools.cache(tomllib.loads)  # a chapter's exercises share them
 

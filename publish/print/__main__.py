@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
                 _one(build, edition, paper.write if options.kind == "pdf" else epub.write)
         return 0
     except OSError as error:
-        progress_line.problem(files.sentence(error, f"make {options.kind}"))
+        progress_line.problem(files.sentence(error, f"make print KINDS={options.kind}"))
     except (ValueError, RuntimeError) as error:
         progress_line.problem(str(error))
     return 1

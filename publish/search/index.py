@@ -13,6 +13,7 @@ from pathlib import Path
 
 from grader.exercise import chapters
 from publish import files, reference
+from publish.chapter_toml import read_chapter
 from publish.kept import kept
 from publish.page import ROOT
 from publish.pages import terms
@@ -88,7 +89,7 @@ def _old_names(edition: str) -> list[Section]:
 def _elsewhere(page: str) -> list[str]:
     """The names for which a chapter has a row in its table of what things are called elsewhere."""
     folder = ROOT / "lessons" / page
-    rows = chapters.read(folder).elsewhere if chapters.NAME.fullmatch(page) and folder.is_dir() else ()
+    rows = read_chapter(folder).elsewhere if chapters.NAME.fullmatch(page) and folder.is_dir() else ()
     return list(dict.fromkeys(word for row in rows for words in row.words.values() for word in words))
 
 

@@ -6,9 +6,9 @@ import re
 import pytest
 
 from grader.exercise import answers, chapters
-from grader.exercise.languages import unlike, unwritten, written_in
 from grader.exercise.statements import HAN, blanks_in, statement, typed
 from grader.messages import LANGUAGES, say
+from publish.languages import unlike, unwritten, written_in
 from publish.page import ROOT
 
 BLANKS = [pytest.param(path, id=path.parent.name) for path in chapters.given_out(ROOT / "lessons", "exercises.py")]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.author.chapter_files import functions
 from grader.exercise.chapters import given_out
 from publish import checked
+from publish.author.chapter_files import functions
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = [path.parent.name for path in given_out(ROOT / "lessons", "exercises.py")]
@@ -73,7 +73,7 @@ def holds(chapter: str, command: list[str]) -> None:
 
 
 def test_whatever_a_check_reads_makes_it_another_check(tmp_path):
-    for name in ("grader", "lessons/ch03_sharding", "minipod", "solutions"):
+    for name in ("grader", "lessons/ch03_sharding", "minipod", "publish/author", "solutions"):
         copied = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / name, tmp_path / name, ignore=copied)
     shutil.copy(ROOT / "lessons/__init__.py", tmp_path / "lessons")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.author.chapter_files import functions
+from publish.author.chapter_files import functions
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = sorted(path.name for path in (ROOT / "lessons").glob("ch[0-9]*"))

@@ -5,26 +5,14 @@ import os
 import subprocess
 import sys
 from importlib import metadata, util
-from pathlib import Path
 
 import pytest
 
-from minipod.pods import compiler, recorded
+from minipod.pods import compiler
+from minipod.pods import recorded as recorded_plans
+from publish.recorders import LESSONS, record_others
 
-LESSONS = Path(__file__).parents[2] / "lessons"
 needs_libtpu = pytest.mark.skipif(bool(compiler.missing("tpu")), reason="libtpu and flatbuffers are not installed")
-
-
-def recorder(path):
-    spec = util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-record_yours = recorder(LESSONS / "ch15_pods/record_yours.py")
-record_theirs = recorder(LESSONS / "ch20_serving/record_theirs.py")
 YOURS = json.loads((LESSONS / "ch15_pods/yours.json").read_text("utf-8"))
 THEIRS = json.loads((LESSONS / "ch20_serving/theirs.json").read_text("utf-8"))
 PUBLISHED = json.loads((LESSONS / "ch15_pods/published.json").read_text("utf-8"))["rows"].values()
@@ -42,9 +30,9 @@ LIBRARIES = {"nnx_plan.py": ("flax", "optax"), "equinox_plan.py": ("equinox", "o
 
 
 def test_each_program_is_recorded_with_the_versions_it_ran_on():
-    assert [*YOURS] == [*record_yours.PROGRAMS] == [*ARGUMENTS]
-    for program, (library, _) in record_yours.PROGRAMS.items():
-        assert {library, "jax", "libtpu"} == {*YOURS[program]["versions"]}
+    assert [*YOURS] == [file.rpartition("/")[2] for file in record_others.YOURS] == [*ARGUMENTS]
+    for program, recorded in zip(record_others.YOURS.values(), YOURS.values(), strict=True):
+        assert {program.library, "jax", "libtpu"} == {*recorded["versions"]}
 
 
 def test_the_recorded_plans_hold_what_they_hold_by_hand():
@@ -61,7 +49,7 @@ def test_where_its_library_is_a_program_is_planned_as_recorded(program, tmp_path
     if lacking:
         pytest.skip(f"{' and '.join(lacking)} not installed")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    plan, recorded = record_yours.planned(program), YOURS[program]
+    plan, recorded = record_others.planned(f"ch15_pods/{program}"), YOURS[program]
     assert plan["memory"]["arguments"] == recorded["plan"]["memory"]["arguments"]
     if all(metadata.version(name) == number for name, number in recorded["versions"].items()):
         assert plan == recorded["plan"]
@@ -78,7 +66,9 @@ def test_a_description_in_filter_jit_is_a_constant_as_the_page_says(tmp_path):
     )
     command = [sys.executable, "-m", "minipod", "plan", str(tmp_path / "as_it_is.py:program"), "--on", "v5e-16"]
     env = os.environ | {"PYTHONPATH": str(LESSONS.parent), "XDG_CACHE_HOME": str(tmp_path)}
-    done = subprocess.run([*command, "--mesh", record_yours.MESH], env=env, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(
+        [*command, "--mesh", record_others.MESH], env=env, capture_output=True, text=True, timeout=600
+    )
     assert done.returncode == 2 and "'ShapeDtypeStruct'" in done.stderr and done.stderr.count("\n") == 1
 
 
@@ -92,7 +82,7 @@ CACHE = {"theirs_plan.py": 80, "qwen_plan.py": 64}  # layers
 BYTES_A_SECOND = 819e9  # of a v5e's memory
 
 
-@pytest.mark.parametrize("program", record_theirs.PROGRAMS)
+@pytest.mark.parametrize("program", CACHE)
 def test_a_plan_holds_their_layers_and_reads_them(program):
     plan = THEIRS["plans"][program]
     cache = CACHE[program] * 2 * 8 * 2048 * 8 * 128 // 8
@@ -111,12 +101,12 @@ def test_what_its_authors_measured_lies_between_the_longest_and_the_sum():
 
 @pytest.mark.long
 @needs_libtpu
-@pytest.mark.parametrize("program", record_theirs.PROGRAMS)
+@pytest.mark.parametrize("program", CACHE)
 def test_where_their_repository_is_a_program_is_planned_as_recorded(program):
-    package = "llama3_jax" if program == "theirs_plan.py" else "qwen3_jax"
-    if lacking := [name for name in (package, "tqdm") if util.find_spec(name) is None]:
+    library = record_others.THEIRS[f"ch20_serving/{program}"].library
+    if lacking := [name for name in (library, "tqdm") if util.find_spec(name) is None]:
         pytest.skip(f"{' and '.join(lacking)} not on PYTHONPATH")
-    plan, recorded = record_theirs.planned(program, *record_theirs.PROGRAMS[program]), THEIRS["plans"][program]
+    plan, recorded = record_others.planned(f"ch20_serving/{program}"), THEIRS["plans"][program]
     assert plan["memory"]["arguments"] == recorded["memory"]["arguments"]
     if all(metadata.version(name) == number for name, number in THEIRS["versions"].items()):
         assert plan == recorded
@@ -124,8 +114,8 @@ def test_where_their_repository_is_a_program_is_planned_as_recorded(program):
 
 def test_fsdp_fits_where_data_parallelism_does_not():
     """Chapter 9: 24 GiB of parameters on eight chips of 16 GiB."""
-    (fsdp,) = recorded.plans(LESSONS / "ch09_training", "fsdp", "v5e:2x4", data=8)
-    (copies,) = recorded.plans(LESSONS / "ch09_training", "data_parallel", "v5e:2x4", data=8)
+    (fsdp,) = recorded_plans.plans(LESSONS / "ch09_training", "fsdp", "v5e:2x4", data=8)
+    (copies,) = recorded_plans.plans(LESSONS / "ch09_training", "data_parallel", "v5e:2x4", data=8)
     parameters, rows, width, hidden, layers = 24 * 2**30, 128, 8192, 32768, 24
     assert fsdp.fits and fsdp.memory["arguments"] == pytest.approx(parameters / 8, rel=0.01)
     assert fsdp.sent["data"] == 3 * 7 / 8 * parameters  # gathered forward and backward, gradients scattered

@@ -11,7 +11,7 @@ CHANGES = [
     ("publish/pages/terms.py", "tests/publish/pages", "tests/grader"),
     ("lessons/ch16_capstone/train.py", "tests/lessons/night", "tests/minipod"),
     ("solutions/ch03_sharding.py", "tests/lessons/test_lessons.py", "tests/minipod"),
-    ("tests/support/slurm.py", "tests/lessons/launching", "tests/publish"),
+    ("publish/recorders/slurm.py", "tests/lessons/launching", "tests/publish/pages"),
     ("Makefile", "tests/start/test_makefile.py", "tests/grader"),
 ]
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from grader.author.templates import MARK
+from publish.author.templates import MARK
 
 MISTAKES = ("whole", "by_all", "columns")
 CHAPTER = "ch25_rows"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from grader.exercise import answers, blanks, untouched
-from grader.exercise.languages import unwritten
 from grader.exercise.statements import HAN, blanks_in
 from grader.messages import say
+from publish.languages import unwritten
 
 ROOT = Path(__file__).parents[3]
 EXERCISES = '''"""The exercises of ch95_small.

@@ -11,7 +11,7 @@ from grader.exercise.spec import Budget
 from grader.judge.near_misses import near_miss
 from grader.judge.near_misses import placements as places
 from grader.judge.verdict import Verdict
-from grader.messages import MESSAGES, Message, read
+from grader.messages import MESSAGES, Message, read_texts
 from grader.say.explain import near_words
 from grader.see.array_values import Array, Placement
 from grader.see.observation import Failure, Traffic, Transfer
@@ -163,7 +163,7 @@ def test_processes_beside_one_another():
 
 
 def test_what_is_said_has_its_sentence_with_the_same_values_in_both_languages():
-    said = {key: entry for key, entry in read(MESSAGES).items() if key.startswith(("near-", "error-"))}
+    said = {key: entry for key, entry in read_texts(MESSAGES).items() if key.startswith(("near-", "error-"))}
     assert len(said) > 150
     for key, entry in said.items():
         english, chinese = (set(re.findall(r"{(\w+)}", entry[lang])) for lang in ("en", "zh-Hans"))

@@ -13,7 +13,7 @@ from jax.sharding import PartitionSpec as P
 from near_cases import case, judged
 
 from grader.judge.near_misses.raised import IMPORTED, USUAL, beyond, by_zero, explained
-from grader.messages import MESSAGES, Message, read
+from grader.messages import MESSAGES, Message, read_texts
 from grader.see.observation import Failure, Observation
 from grader.see.observe import failure_of
 from grader.see.packing import pack
@@ -216,7 +216,7 @@ def test_every_usual_error_is_tried_and_has_its_sentence():
         *(f"zero-{key}" for key in ("input", "empty", "equal", "computed")),
     ]
     said = {f"error-{key}" for key in [*known, *below]}  # those are tried below
-    assert said == {key for key in read(MESSAGES) if key.startswith("error-")}
+    assert said == {key for key in read_texts(MESSAGES) if key.startswith("error-")}
 
 
 @pytest.mark.parametrize(("pairs", "device"), [([(i, (i + 1) % 12) for i in range(12)], 11), ([(-1, 0), (7, 6)], -1)])

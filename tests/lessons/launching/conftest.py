@@ -9,7 +9,7 @@ import pytest
 @pytest.fixture(scope="session")
 def open_mpi_5(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Installed in an environment of its own, beside the system's Open MPI 4."""
-    from lessons.ch14_launching import launchers
+    from publish.recorders import launchers
 
     try:
         return launchers.install_open_mpi_5(tmp_path_factory.mktemp("open_mpi_5"))

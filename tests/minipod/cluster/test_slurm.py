@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-import slurm
 from still_running import running_with, until
+
+from publish.recorders import slurm
 
 WHY_NOT = slurm.why_not()
 needs_slurm = pytest.mark.skipif(WHY_NOT is not None, reason=WHY_NOT or "")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from grader.author.chapter_files import ChapterFiles
+from publish.author.chapter_files import ChapterFiles
 
 LESSON = "ch95_small"
 FACTS = """number = 95
