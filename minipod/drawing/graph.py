@@ -4,7 +4,7 @@ A graph names the CSS classes of its nodes, clusters and edges (`class_`). `rend
 sizes, so that both versions look the same. Nodes have fixed sizes, so the fonts of a machine do not matter.
 
 Without `dot`, WebAssembly is better than a layout of our own: it is the same Graphviz, so a recorded picture is the
-same on every machine, for fifteen lines of code. Graphviz is imported for the first graph; other pictures do not need it.
+same on every machine, for fifteen lines of code. Only the first graph imports Graphviz.
 """
 
 import contextlib

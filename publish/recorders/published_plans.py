@@ -1,13 +1,12 @@
-"""Plan programs of which others have published how long a step took; chapter 15 has both in `published.json`.
+"""Plans of programs for which others have published the time of a step; chapter 15 has both in `published.json`.
 
-    python tests/lessons/record_published.py CHECKOUT TEXTS [KEY ...]
+    python publish/recorders/published_plans.py CHECKOUT TEXTS [KEY ...]
 
 CHECKOUT is a copy of github.com/jax-ml/jax-llm-examples, whose programs are used as they are. TEXTS is a folder where
 what is compiled is kept: a program takes 0.5 to 5 minutes. Without keys, all of them.
 """
 
 import dataclasses
-import datetime
 import gzip
 import importlib
 import json
@@ -16,6 +15,7 @@ import sys
 import types
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -32,8 +32,8 @@ from minipod.pods import compiler
 from minipod.pods.bounds import machine
 from minipod.pods.slices import slice_of
 from minipod.traffic import time_model
+from publish.recorders import LESSONS, save, today
 
-ROOT = Path(__file__).parents[2]
 REPOSITORY = "github.com/jax-ml/jax-llm-examples"
 PROMPT = 512  # not printed; of powers of two the longest whose products take less at peak than was measured
 CYCLE = 1 / 1.5e9  # of a v5e: 1.97e14 FLOP/s of four units of 128 × 128 products (jax-ml.github.io/scaling-book/tpus)
@@ -113,7 +113,7 @@ def _abstract(theirs, kind, config, *sizes):
     return jax.tree.map(put, made, shardings, is_leaf=theirs.is_param)
 
 
-def _function(theirs, mesh, config, kind, batch, weights, state):
+def _function(theirs, mesh, config, kind, batch, weights, state) -> tuple[Any, tuple[Any, ...]]:
     def tokens(count, *spec):
         return jax.ShapeDtypeStruct((batch, count), jnp.int32, sharding=NamedSharding(mesh, P(*spec)))
 
@@ -204,17 +204,17 @@ def main(checkout, texts, *keys):
     jax.config.update("jax_platforms", "cpu")
     compiler.LIMIT = 1800.0
     checkout, texts = Path(checkout).resolve(), Path(texts)
-    known, path = rows(), ROOT / "lessons/ch15_pods/published.json"
+    known, path = rows(), LESSONS / "ch15_pods/published.json"
     kept = json.loads(path.read_text())["rows"] if path.exists() else {}
     for key in keys or known:
         kept[key] = entry(checkout, texts, key, known[key])
         print(key, kept[key]["published"], kept[key]["figures"]["seconds"], flush=True)
         commit = subprocess.run(["git", "-C", checkout, "rev-parse", "HEAD"], capture_output=True, text=True).stdout
         record = {
-            "repository": REPOSITORY, "commit": commit.strip(), "recorded": str(datetime.date.today()),
+            "repository": REPOSITORY, "commit": commit.strip(), "recorded": today(),
             "versions": compiler.versions(), "rows": {k: kept[k] for k in known if k in kept},
         }  # fmt: skip
-        path.write_text(json.dumps(record, indent=1) + "\n")
+        save(path, record)
 
 
 if __name__ == "__main__":
