@@ -47,8 +47,8 @@ def layout(shape: Sequence[int], cores: int, axes: Sequence[int]) -> np.ndarray 
 def layouts(shape: Sequence[int], cores: int, axes: Sequence[str]) -> list[dict[str, int]]:
     """All sizes with which mesh axes of these names take whole axes of a torus, the first axis largest first."""
     sizes = [*shape, cores][: len(shape) + (cores > 1)]
-    found = {tuple(prod(sizes[a] for a in group) for group in way) for way in _ways(len(sizes), len(axes))}
-    return [dict(zip(axes, each, strict=True)) for each in sorted(found, reverse=True)]
+    products = {tuple(prod(sizes[a] for a in group) for group in way) for way in _ways(len(sizes), len(axes))}
+    return [dict(zip(axes, each, strict=True)) for each in sorted(products, reverse=True)]
 
 
 def box(coords: Sequence[Sequence[int]], shape: Sequence[int]) -> tuple[int, ...] | None:

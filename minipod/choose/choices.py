@@ -82,15 +82,15 @@ def _meshes(on: Slice) -> Iterator[tuple[str, int, int]]:
 
 def _choice(of: Model, on: Slice, name: str, data: int, m: int) -> Choice:
     sizes = {"fsdp" if name.startswith("FSDP") else "data": data, "tensor": m}
-    found = design(of, on, **sizes)
+    layout = design(of, on, **sizes)
     scored = design(replace(of, heads=of.heads or max(1, of.width // HEAD)), on, **sizes).held
     # The logits are freed before the backward pass reaches a layer.
     inside = max(scored["inside"], LOGITS * 4 * VOCABULARY * of.tokens / on.devices)
     most = CLOSE[of.again] * (sum(scored.values()) - scored["inside"] + inside)
     sent = {"data": 0.0, "model": 0.0}
-    for message in found.messages:
+    for message in layout.messages:
         sent["model" if "tensor" in message.axes else "data"] += message.sent
-    return Choice(name, data, m, sum(found.held.values()), most, found.room, sent, found.seconds)
+    return Choice(name, data, m, sum(layout.held.values()), most, layout.room, sent, layout.seconds)
 
 
 def table(made: list[Choice]) -> Table:

@@ -94,20 +94,20 @@ def design(of: Model, on: Slice | str, **sizes: int) -> Design:
 
     on: a slice or its name. ValueError, in one sentence, for sizes that the slice or the model does not allow.
     """
-    found = slice_of(on) if isinstance(on, str) else on
+    slice_ = slice_of(on) if isinstance(on, str) else on
     every = {axis: sizes.get(axis, 1) for axis in AXES}
-    if wrong := _refused(of, found, every | sizes):
+    if wrong := _refused(of, slice_, every | sizes):
         raise ValueError(wrong)
-    chip = CHIPS[found.generation.chip]
+    chip = CHIPS[slice_.generation.chip]
     messages = tuple(
-        _message(*each, pace(str(found), tuple(every.values()), each[1], each[2])) for each in _messages(of, every)
+        _message(*each, pace(str(slice_), tuple(every.values()), each[1], each[2])) for each in _messages(of, every)
     )
     seconds = Seconds(
         _compute(of, every, chip), memory_seconds(_moved(of, every), chip), sum(m.seconds for m in messages)
     )
     held = _held(of, every)
     most = CLOSE[of.again] * sum(held.values())
-    return Design(every, held, most, found.generation.limit * 2**30, messages, seconds)
+    return Design(every, held, most, slice_.generation.limit * 2**30, messages, seconds)
 
 
 def verdict(held: float, most: float, room: float) -> bool | None:
@@ -168,10 +168,10 @@ def _pipeline(of: Model, by: Mapping[str, int]) -> tuple[int, int, int]:
 
 
 def _message(name: str, op: str, axes: tuple[str, ...], size: float, times: int, at: tuple[Pace, int]) -> Message:
-    found, n = at
+    speed, n = at
     sent = float(ring_bytes(op, round(size), n)) if op != "collective-permute" else size
-    seconds = max(found.each * size, found.least) * times
-    return Message(name, op, axes, size, times, sent * times, seconds, found.known)
+    seconds = max(speed.each * size, speed.least) * times
+    return Message(name, op, axes, size, times, sent * times, seconds, speed.known)
 
 
 def _width(of: Model, by: Mapping[str, int]) -> float:
@@ -197,13 +197,13 @@ def _held(of: Model, by: Mapping[str, int]) -> dict[str, float]:
     each layer (with stages, for every tick); and the activations inside one layer, or inside all if none is recomputed.
     """
     layers, ticks, micro = _pipeline(of, by)
-    own = _own(of, by) / by["fsdp"]
+    params = _own(of, by) / by["fsdp"]
     keys = of.kv * by["sequence"] if by["sequence"] > 1 else 0  # of whole sequences
     inside = (of.inside + keys) / by["tensor"] * _width(of, by) + SCORES * _scores(of, by)
     return {
-        "state": of.state * own,
-        "gradients": of.gradient * own * (2 if by["stage"] > 1 else 1),
-        "copy": of.weight * own if of.state > of.weight else 0.0,
+        "state": of.state * params,
+        "gradients": of.gradient * params * (2 if by["stage"] > 1 else 1),
+        "copy": of.weight * params if of.state > of.weight else 0.0,
         "gathered": (of.weight + of.gradient) * _own(of, by) / layers if by["fsdp"] > 1 else 0.0,
         "inputs": layers * _width(of, by) * ticks / micro,
         "inside": inside / micro * (1 if of.again else layers),
@@ -214,10 +214,10 @@ def _moved(of: Model, by: Mapping[str, int]) -> float:
     """Bytes to and from memory. Weights are read three times, forward and for both products of the backward pass, and
     written if they are gathered; the state is read and written; activations and scores are counted, too."""
     layers, ticks, micro = _pipeline(of, by)
-    own, idle = _own(of, by), ticks / micro
-    weights = (5 if by["fsdp"] > 1 else 3) * of.weight * own * ticks
+    params, idle = _own(of, by), ticks / micro
+    weights = (5 if by["fsdp"] > 1 else 3) * of.weight * params * ticks
     inside = TOUCHED * (1 + of.inside / by["tensor"]) * _width(of, by) + SCORED * _scores(of, by)
-    return weights + 2 * of.state * own / by["fsdp"] + layers * idle * inside
+    return weights + 2 * of.state * params / by["fsdp"] + layers * idle * inside
 
 
 def _compute(of: Model, by: Mapping[str, int], chip: Chip) -> float:

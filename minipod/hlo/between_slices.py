@@ -71,17 +71,19 @@ def groups(line: Instruction, partitions: int, order: Sequence[int] | None) -> G
     target = _frontend_attributes(line).get("_xla_megascale_target", "")
     if every := _EVERY.fullmatch(target):
         slices, inside = _counted(every[1]), _counted(every[2])
-        found = [[FIRST * part + device for part in slices] for device in inside]
+        by_number = [[FIRST * part + device for part in slices] for device in inside]
     elif pairs := _PAIR.findall(target):
-        found = [[int(number) for number in pair] for pair in pairs]
+        by_number = [[int(number) for number in pair] for pair in pairs]
     else:
-        found = [[int(number) for number in group.split(",")] for group in _GROUP.findall(target)]
-    if not found:
+        by_number = [[int(number) for number in group.split(",")] for group in _GROUP.findall(target)]
+    if not by_number:
         raise ValueError("source and target of a transfer between slices are not understood")
     places = None if order is None else {number: i for i, number in enumerate(order)}
-    if places is not None and not {n for group in found for n in group} <= {*places}:
+    if places is not None and not {n for group in by_number for n in group} <= {*places}:
         raise ValueError("it is sent to devices that the mesh does not have")
-    return tuple(tuple(_place(number, partitions) if places is None else places[number] for number in g) for g in found)
+    return tuple(
+        tuple(_place(number, partitions) if places is None else places[number] for number in g) for g in by_number
+    )
 
 
 def _place(number: int, partitions: int) -> int:

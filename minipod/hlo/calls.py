@@ -27,16 +27,16 @@ def called(program: Program, computation: Computation, instruction: Instruction)
     opcode = instruction.opcode
     if opcode.endswith(("-update", "-done")) or base(opcode) in (*ELEMENTWISE, *REDUCING):
         return {}
-    found = {}
+    calls_by_attribute = {}
     for key, names in instruction.references.items():
         if key == "control-predecessors":  # these are instructions
             continue
         if calls := [name for name in names if name in program.computations]:
-            found[key] = calls
+            calls_by_attribute[key] = calls
         for name in names:
             if instruction.signed and name not in program.computations and name not in computation:
                 raise quoted(f"the computation {name} is not in this text", instruction.line)
-    return found
+    return calls_by_attribute
 
 
 def handed_over(computation: Computation, line: Instruction) -> tuple[str, ...]:

@@ -32,8 +32,8 @@ def collectives(
     for name, computation in program.computations.items():
         if name not in walker.reached and (lost := next(filter(begins, computation.values()), None)):
             raise quoted(f"this collective stands in {name}, and nothing known calls that", lost.line)
-    found = walker.walk(program.entry, Place())
-    return [c for c in found if moves(c)]
+    every = walker.walk(program.entry, Place())
+    return [c for c in every if moves(c)]
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,9 @@ class Walker:
         for name in callees_first(program, program.entry):
             self.reached.add(name)
             computation = program.computations[name]
-            own = [i for i in computation.values() if begins(i)]
+            begun = [i for i in computation.values() if begins(i)]
             below = (called(program, computation, i).values() for i in computation.values())
-            if own or any(callee in self.holding for calls in below for names in calls for callee in names):
+            if begun or any(callee in self.holding for calls in below for names in calls for callee in names):
                 self.holding.add(name)
             if part_of(computation) == "start":
                 for inner in callees_first(program, name):
@@ -97,9 +97,9 @@ class Walker:
                 if self.counts(instruction, place):
                     yield self.collective(instruction, computation, place)
             else:
-                for callee, there, given in self.calls(computation, instruction, place, here):
+                for callee, inside, given in self.calls(computation, instruction, place, here):
                     if callee in self.holding:
-                        yield from self.walk(callee, there, given)
+                        yield from self.walk(callee, inside, given)
 
     def calls(
         self, computation: Computation, line: Instruction, place: Place, here: dict[str, Value]
@@ -128,8 +128,8 @@ class Walker:
                 if key in ("condition", "body"):  # an operation with a body is a loop, whatever its name
                     known = self.guessed(line, None)
                     times = None if known is None or times is None else times * known
-                there = replace(place, times=times, fused=fused, scattered=scattered)
-                yield from ((callee, there, given) for callee in names)
+                inside = replace(place, times=times, fused=fused, scattered=scattered)
+                yield from ((callee, inside, given) for callee in names)
 
     def turns(self, computation: Computation, line: Instruction, here: dict[str, Value]) -> int | None:
         """The number of iterations of a `while`."""
@@ -183,9 +183,9 @@ class Walker:
             mode = "partition" if channel else "replica"
         else:
             mode = "both" if channel else "replica"
-        found = who.positions(groups, mode, self.program.replicas, self.program.partitions)
+        by_position = who.positions(groups, mode, self.program.replicas, self.program.partitions)
         slices = len(self.numbers) // self.devices if self.numbers else 1
-        return tuple(tuple(i + part * self.devices for i in group) for part in range(slices) for group in found)
+        return tuple(tuple(i + part * self.devices for i in group) for part in range(slices) for group in by_position)
 
     @property
     def devices(self) -> int:

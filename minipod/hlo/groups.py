@@ -26,20 +26,20 @@ def _as_groups(rows: np.ndarray) -> Groups:
 def _mesh_form(text: str) -> Groups:
     """`mesh['x'=2,'y'=4] {'y'}`, with `device_ids=(…)` before the axes if the devices are not in order, and `'y':(2)2`
     for part of an axis: the 4 places on y are split as 2 × 2 × 1, and the groups lie along the middle."""
-    found = _MESH.fullmatch(text)
-    if not found:
+    form = _MESH.fullmatch(text)
+    if not form:
         raise ValueError("this mesh form of replica_groups is not understood")
-    pairs = [part.rpartition("=") for part in found[1].split(",") if part]
+    pairs = [part.rpartition("=") for part in form[1].split(",") if part]
     names, sizes = [p[0].strip("' ") for p in pairs], [int(p[2]) for p in pairs]
     ids = np.arange(math.prod(sizes))
-    if order := found[2]:
+    if order := form[2]:
         if iota := re.fullmatch(r"\[([\d,]+)\](?:T\(([\d,]+)\))?", order):
             ids = ids.reshape(_numbers(iota[1])).transpose(_numbers(iota[2]) if iota[2] else None)
         else:
             ids = np.array(_numbers(order))
     # Cut every axis into (before, part, after); `moving` are the places of the parts that vary inside a group.
     cut, moving = {name: [1, size, 1] for name, size in zip(names, sizes, strict=True)}, []
-    parts = [_AXIS.fullmatch(axis.strip()) for axis in (found[3] or "").split(",") if axis.strip()]
+    parts = [_AXIS.fullmatch(axis.strip()) for axis in (form[3] or "").split(",") if axis.strip()]
     for part in parts:
         if not part or part[1] not in cut or [p[1] for p in parts if p].count(part[1]) > 1:
             raise ValueError("this mesh form of replica_groups is not understood")
@@ -61,9 +61,9 @@ def spelled(text: str) -> Groups:
     text = text.strip()
     if text.startswith("mesh"):
         return _mesh_form(text)
-    if found := _IOTA.fullmatch(text):
-        ids = np.arange(math.prod(_numbers(found[2]))).reshape(_numbers(found[2]))
-        return _as_groups(ids.transpose(_numbers(found[3]) if found[3] else None).reshape(_numbers(found[1])))
+    if iota := _IOTA.fullmatch(text):
+        ids = np.arange(math.prod(_numbers(iota[2]))).reshape(_numbers(iota[2]))
+        return _as_groups(ids.transpose(_numbers(iota[3]) if iota[3] else None).reshape(_numbers(iota[1])))
     if _LIST.fullmatch(text):
         return tuple(tuple(_numbers(group)) for group in re.findall(r"\{([\d,\s]*)\}", text[1:-1]))
     raise ValueError("this spelling of replica_groups is not understood")

@@ -25,18 +25,18 @@ def exposed(program: Program) -> list[Instruction]:
     for name in callees:  # each after those that it calls
         if any(_is_product(program, name, line, multiplies) for line in program.computations[name].values()):
             multiplies.add(name)
-    found = []
+    alone = []
     for name in (name for name in program.computations if name in callees):
         computation = program.computations[name]
         starts = [line for line in computation.values() if begins(line)]
         products = [line for line in computation.values() if _is_product(program, name, line, multiplies)]
         before = _before(computation) if starts else {}
-        found += [
+        alone += [
             start
             for start in starts
             if all(p.name in before[start.name] or start.name in before[p.name] for p in products)
         ]
-    return found
+    return alone
 
 
 def _is_product(program: Program, name: str, line: Instruction, multiplies: set[str]) -> bool:
@@ -52,6 +52,6 @@ def _before(computation: Computation) -> Mapping[str, frozenset[str]]:
     """Instruction → the names of all those on which it depends."""
     before: dict[str, frozenset[str]] = {}
     for line in computation.values():  # operands stand before what uses them
-        own = [name for name in line.operand_names if name in before]
-        before[line.name] = frozenset(own).union(*(before[name] for name in own))
+        operands = [name for name in line.operand_names if name in before]
+        before[line.name] = frozenset(operands).union(*(before[name] for name in operands))
     return before

@@ -40,8 +40,8 @@ class Kernel:
 
 def computes_on_host(line: Instruction) -> bool:
     """Whether the host computes it."""
-    found = kernel(line)
-    return found is not None and found.name == HOST
+    called = kernel(line)
+    return called is not None and called.name == HOST
 
 
 def kernel(line: Instruction) -> Kernel | None:
@@ -52,11 +52,12 @@ def kernel(line: Instruction) -> Kernel | None:
     if target not in TARGETS:
         return None
     name = HOST if target == HOST else re.sub(r"\.[\d.]+$", "", line.name)
-    found = _COST.search(line.rest)
-    if not found:
+    cost = _COST.search(line.rest)
+    if not cost:
         return _softmax(line, name) or Kernel(name, None)
-    said = {key: int(figure) for key, figure in _FIGURE.findall(found[1])}
-    return Kernel(name, said.get("flops", 0), said.get("bytes_accessed", 0), said.get("remote_bytes_transferred", 0))
+    stated = {key: int(figure) for key, figure in _FIGURE.findall(cost[1])}
+    flops, moved, sent = (stated.get(key, 0) for key in ("flops", "bytes_accessed", "remote_bytes_transferred"))
+    return Kernel(name, flops, moved, sent)
 
 
 def _softmax(line: Instruction, name: str) -> Kernel | None:

@@ -83,13 +83,13 @@ def of_host(computation: Computation, line: Instruction) -> tuple[int, int]:
         return 0, size(shapes[1]) * (_at_host(shapes[0]) and not _at_host(shapes[1]))
     several = parts(line.shape)
     result = several[0] if op == "copy" and part else several[1] if part and op in _AT_THE_START else line.shape
-    there = [shape for shape in shapes if _at_host(shape)]
+    at_host = [shape for shape in shapes if _at_host(shape)]
     if computes_on_host(line):
         back = several[1] if part else line.shape
-        return 0 if _at_host(back) else size(back), sum(map(size, shapes)) - sum(map(size, there))
+        return 0 if _at_host(back) else size(back), sum(map(size, shapes)) - sum(map(size, at_host))
     if _at_host(result):
-        return 0, 0 if there else size(result)
-    return (size(result) if there else 0) if op in _SLICES else sum(map(size, there)), 0
+        return 0, 0 if at_host else size(result)
+    return (size(result) if at_host else 0) if op in _SLICES else sum(map(size, at_host)), 0
 
 
 def _at_host(shape: str) -> bool:

@@ -31,7 +31,7 @@ class Overlap:
 
 def overlaps(program: Program) -> list[Overlap]:
     """All asynchronous collectives, in the order of their starts. Those that overlap with nothing have 0 products."""
-    found, costs = [], {}
+    asynchronous, costs = [], {}
     for name in callees_first(program, program.entry):
         computation = program.computations[name]
         costs[name] = sum(_flops(program, computation, line, costs) for line in computation.values())
@@ -42,8 +42,8 @@ def overlaps(program: Program) -> list[Overlap]:
                 end = _end(program, computation, lines, i)
                 between = [_flops(program, computation, line, costs) for line in lines[i + 1 : end]]
                 between = [cost for cost in between if cost]
-                found.append(Overlap(op, line.name, len(between), sum(between)))
-    return found
+                asynchronous.append(Overlap(op, line.name, len(between), sum(between)))
+    return asynchronous
 
 
 def _starts(program: Program, computation: Computation, line: Instruction) -> str:
@@ -71,13 +71,13 @@ def _end(program: Program, computation: Computation, lines: list[Instruction], s
                     return i
                 handles.add(lines[i].name)
         return start + 1
-    own = channels(program, computation, first)
+    opened = channels(program, computation, first)
     ends = (
         i
         for i in range(start + 1, len(lines))
         if lines[i].opcode == "fusion"
         and any(part_of(inside) == "done" for inside in _inside(program, computation, lines[i]))
-        and channels(program, computation, lines[i]) & own
+        and channels(program, computation, lines[i]) & opened
     )
     return next(ends, start + 1)
 

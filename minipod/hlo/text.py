@@ -107,8 +107,8 @@ class Instruction:
         if self.signed and "%" not in self.rest:
             return {}
         names = _SIGNED_NAME if self.signed else _NAME
-        found = {key: [m[1] for m in names.finditer(value) if m[1]] for key, value in self.attributes.items()}
-        return {key: names for key, names in found.items() if names}
+        by_attribute = {key: [m[1] for m in names.finditer(value) if m[1]] for key, value in self.attributes.items()}
+        return {key: names for key, names in by_attribute.items() if names}
 
 
 class Computation(dict[str, Instruction]):
@@ -200,11 +200,11 @@ def parse(text: str) -> Program:
         if current is None:
             if line.startswith("HloModule"):
                 header = line
-            elif found := _HEADER.match(line):
-                if found[2] in computations or found[1] and entry:
+            elif heading := _HEADER.match(line):
+                if heading[2] in computations or heading[1] and entry:
                     raise quoted("this text holds more than one program: give that of one", line)
-                current = computations[found[2]] = Computation()
-                entry = found[2] if found[1] else entry
+                current = computations[heading[2]] = Computation()
+                entry = heading[2] if heading[1] else entry
         elif line.startswith("}"):
             current = None
         elif line.strip():

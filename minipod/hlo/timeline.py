@@ -91,7 +91,7 @@ class _Simulation:
         return clock.end()
 
     def _step(
-        self, clock: Clock, computation: Computation, line: Instruction, own: Timeline, inside: list[Timeline]
+        self, clock: Clock, computation: Computation, line: Instruction, work: Timeline, inside: list[Timeline]
     ) -> None:
         """Run one instruction, own work and calls, on the core or asynchronously."""
         first = line.operand_names[0] if line.operands else ""
@@ -100,16 +100,16 @@ class _Simulation:
         if line.opcode.endswith("-done"):
             clock.finish(first)
         if line.opcode in IN_ORDER:
-            for each in (own, *inside):
+            for each in (work, *inside):
                 clock.run(each)
             return
-        one = self._at_least(line, _at_once([own, *inside]))
+        one = self._at_least(line, _at_once([work, *inside]))
         if line.opcode.endswith("-start"):
             clock.start([line.name], one.memory, one.network)
             clock.run(Timeline(one.compute, one.compute))
         elif part := self._part(line):
             names = sorted(channels(self.program, computation, line))
-            _in_parts(clock, part, [f"channel {name}" for name in names], own, _at_once(inside))
+            _in_parts(clock, part, [f"channel {name}" for name in names], work, _at_once(inside))
         else:
             if one.network:
                 clock.alone()
@@ -144,14 +144,14 @@ class _Simulation:
         turns = (
             (1 if there.times is None else there.times, self.once(name, there, given)) for name, there, given in calls
         )
-        found = [one.times(n) for n, one in turns]
-        return [_costliest(found)] if base(line.opcode) == "conditional" and found else found
+        runs = [one.times(n) for n, one in turns]
+        return [_costliest(runs)] if base(line.opcode) == "conditional" and runs else runs
 
     def _at_least(self, line: Instruction, one: Timeline) -> Timeline:
         """At least as long as the compiler estimates, if `cycle` is given."""
-        if not self.machine.cycle or one.memory or one.network or not (found := _CYCLES.search(line.rest)):
+        if not self.machine.cycle or one.memory or one.network or not (cycles := _CYCLES.search(line.rest)):
             return one
-        return at_once(max(one.compute, int(found[1]) * self.machine.cycle), 0.0, 0.0)
+        return at_once(max(one.compute, int(cycles[1]) * self.machine.cycle), 0.0, 0.0)
 
     def _part(self, line: Instruction) -> str:
         """ "start" or "done" for a fusion that is that part of an asynchronous collective."""
@@ -162,12 +162,12 @@ class _Simulation:
         return part_of(self.program.computations[name])
 
 
-def _in_parts(clock: Clock, part: str, names: list[str], own: Timeline, inside: Timeline) -> None:
+def _in_parts(clock: Clock, part: str, names: list[str], work: Timeline, inside: Timeline) -> None:
     """Run a fusion that starts or ends the collective of these names, and computes."""
     if part == "done":
         for name in names:
             clock.finish(name)
-    clock.run(at_once(inside.compute, own.memory, 0.0))
+    clock.run(at_once(inside.compute, work.memory, 0.0))
     clock.start(names, inside.memory, inside.network)
 
 

@@ -101,31 +101,31 @@ class _Counting:
 
     def _itself(self, computation: Computation, line: Instruction, place: Place) -> Tally:
         """The work of an instruction, without what it calls."""
-        found: Tally = Counter()
+        tally: Tally = Counter()
         if begins(line):
             if self.walker.counts(line, place) and moves(c := self.walker.collective(line, computation, place)):
                 with reading(line):
-                    found[MOVED, ""] = memory.of_collective(c, computation, line, place.fused)
-            return found
+                    tally[MOVED, ""] = memory.of_collective(c, computation, line, place.fused)
+            return tally
         with reading(line):
             kind, count = products(computation, line)
-            found[FLOPS, kind] = count
+            tally[FLOPS, kind] = count
             if not place.fused:
-                found[MOVED, ""] = memory.moved(self.program, computation, line)
-                found[FROM_HOST, ""], found[TO_HOST, ""] = memory.of_host(computation, line)
+                tally[MOVED, ""] = memory.moved(self.program, computation, line)
+                tally[FROM_HOST, ""], tally[TO_HOST, ""] = memory.of_host(computation, line)
         if this := kernel(line):
             if place.fused:
-                found[MOVED, ""] = this.moved
-            found[SENT, ""] = this.sent
-            found[UNSEEN, this.name] = this.flops is None
-        return found
+                tally[MOVED, ""] = this.moved
+            tally[SENT, ""] = this.sent
+            tally[UNSEEN, this.name] = this.flops is None
+        return tally
 
 
 def _costliest(branches: Iterable[Tally]) -> Tally:
     """Of a conditional: the products of the branch with the most FLOPs, and the largest of each other figure."""
     branches = list(branches)
     most = max(branches, key=lambda one: sum(n for (kind, _), n in one.items() if kind == FLOPS), default=Counter())
-    found: Tally = Counter({key: n for key, n in most.items() if key[0] == FLOPS})
+    tally: Tally = Counter({key: n for key, n in most.items() if key[0] == FLOPS})
     for one in branches:
-        found |= Counter({key: n for key, n in one.items() if key[0] != FLOPS})
-    return found
+        tally |= Counter({key: n for key, n in one.items() if key[0] != FLOPS})
+    return tally

@@ -207,15 +207,15 @@ def _names_beside(canvas: Canvas, places: Mapping[str, Points], right: float, to
 
 def _says(lines: Mapping[str, Points]) -> Phrase:
     """The first, the last and the lowest value of each curve."""
-    said: list[Phrase] = []
+    curves: list[Phrase] = []
     for name, points in lines.items():
         known = [p for p in points if math.isfinite(p[1])]
         ends = [_short(value) for x, y in (known[0], known[-1], min(known, key=lambda p: p[1])) for value in (y, x)]
-        said.append(["curve", ["word", name], *ends])
+        curves.append(["curve", ["word", name], *ends])
         bad = next((x for x, y in points if not math.isfinite(y)), None)
         if bad is not None:
-            said[-1] = ["gap", said[-1], _short(bad)]
-    return ["list", *said]
+            curves[-1] = ["gap", curves[-1], _short(bad)]
+    return ["list", *curves]
 
 
 def _short(value: float) -> str:

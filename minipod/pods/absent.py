@@ -76,14 +76,14 @@ def devices(name: str) -> list[Device]:
     wide = max(x // 2, 1)  # a host has 2 × 2 chips
     high = max(y // 2, 1)
     hosts = wide * high * z if y > 1 else 1
-    found = []
+    every = []
     for part, k, j, i in itertools.product(range(of.count), range(z), range(y), range(x)):
         chip = i + x * (j + y * k)
         first = MOST * (part + 1) if of.count > 1 else 0
         host = part * hosts + (i // 2 + wide * (j // 2 + high * k) if y > 1 else 0)
         for core in range(of.generation.devices):
-            found.append(Device(first + chip * of.generation.devices + core, (i, j, k), core, host, of, part))
-    return found
+            every.append(Device(first + chip * of.generation.devices + core, (i, j, k), core, host, of, part))
+    return every
 
 
 def mesh(name: str, axis_types: Sequence[AxisType] | None = None, /, **axes: int) -> Mesh:

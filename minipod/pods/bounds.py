@@ -100,8 +100,8 @@ def _or_note(figure: Callable[[], _Bounded]) -> _Bounded:
         return _Bounded(notes=(str(reason),))
 
 
-def _exactly(found: float) -> _Bounded:
-    return _Bounded(float(found), float(found))
+def _exactly(figure: float) -> _Bounded:
+    return _Bounded(float(figure), float(figure))
 
 
 def _host(of_host: tuple[int, int], chip: Chip) -> _Bounded:
@@ -115,5 +115,5 @@ def _host(of_host: tuple[int, int], chip: Chip) -> _Bounded:
 
 def _network(collectives: Sequence[Collective], chip: Chip, mesh: Any) -> _Bounded:
     """Where only a lower bound is known, at most as if each device of the mesh had to pass all on to the next."""
-    found = traffic.at_least(collectives, chip.carrier, mesh)
-    return _Bounded(found.seconds, found.seconds + found.bounded * (mesh.devices.size - 1), found.notes)
+    least = traffic.at_least(collectives, chip.carrier, mesh)
+    return _Bounded(least.seconds, least.seconds + least.bounded * (mesh.devices.size - 1), least.notes)

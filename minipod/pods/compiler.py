@@ -102,8 +102,8 @@ def trace(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Tra
     argument has such a sharding, or two lie on different meshes; errors of the function itself are passed on.
     """
     mesh = _mesh_of((arguments, keywords))
-    found = slice_of_mesh(mesh)
-    if found is None:
+    slice_ = slice_of_mesh(mesh)
+    if slice_ is None:
         raise Mistake("the arguments lie on devices of this machine: make their mesh with minipod.pods.mesh(…)")
     jitted: Any = function if hasattr(function, "trace") else jax.jit(function)
     traced = jitted.trace(*arguments, **keywords)
@@ -117,7 +117,7 @@ def trace(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Tra
     flat.__name__ = name = getattr(function, "__name__", type(function).__name__)
     donated = tuple(i for i, info in enumerate(infos) if info.donated)
     leaves = [_placed(leaf, mesh) for leaf in leaves]
-    return Traced(name, name, found, mesh, traced.jaxpr, leaves, donated, flat, _source(function))
+    return Traced(name, name, slice_, mesh, traced.jaxpr, leaves, donated, flat, _source(function))
 
 
 class Child:
@@ -301,15 +301,15 @@ _ALLOCATION = re.compile(r"Allocation \(size=(\d+)\) would exceed memory \(size=
 
 def _sentence(message: str) -> str:
     """The first line of a compiler's message, without its codes; for a kernel's fast memory, what it needs and has."""
-    if found := _VMEM.search(message):
+    if parts := _VMEM.search(message):
         return (
-            f"the kernel {found[1]} wants {found[2]}iB of fast memory (VMEM), but its limit is {found[3]}iB: use "
+            f"the kernel {parts[1]} wants {parts[2]}iB of fast memory (VMEM), but its limit is {parts[3]}iB: use "
             "smaller blocks, or raise the limit with --xla xla_tpu_scoped_vmem_limit_kib=…"
         )
-    if found := _ALLOCATION.search(message):
-        wanted, limit = (f"{int(n) / 2**20:g} MiB" for n in found.groups()[:2])
+    if parts := _ALLOCATION.search(message):
+        wanted, limit = (f"{int(n) / 2**20:g} MiB" for n in parts.groups()[:2])
         return (
-            f"the kernel {found[3]} wants {wanted} of fast memory (VMEM) at once, but there are {limit}: use smaller "
+            f"the kernel {parts[3]} wants {wanted} of fast memory (VMEM) at once, but there are {limit}: use smaller "
             "blocks"
         )
     first = next((line for line in message.splitlines() if line.strip()), "")

@@ -56,8 +56,7 @@ def compiled(
             # Where the program names no mesh, all devices are one.
             its = _mesh_of(*_asked(made, lowered)) or mesh or (meshes or [Mesh(np.array(devices), "devices")])[-1]
             error.mesh = its  # type: ignore
-            found = largest.values(made.arguments, jaxpr, len(devices))
-            error.largest = found  # type: ignore
+            error.largest = largest.values(made.arguments, jaxpr, len(devices))  # type: ignore
             raise
         except (ValueError, TypeError, NotImplementedError) as error:
             raise Mistake(f"{name} cannot be compiled: {type(error).__name__}: {str(error).splitlines()[0]}") from None
@@ -65,17 +64,17 @@ def compiled(
     shardings = _shardings(ready)
     if any(device not in devices for sharding in shardings[:1] for device in sharding.device_set):
         raise Mistake(f"{name} runs on no device of the slice: {SAY}")
-    found = _mesh_of(*shardings) or mesh or (meshes or [None])[-1]
-    if found is None:
+    mesh_of_program = _mesh_of(*shardings) or mesh or (meshes or [None])[-1]
+    if mesh_of_program is None:
         raise Mistake(f"{name} has no mesh: {SAY}")
-    return ready, found
+    return ready, mesh_of_program
 
 
 def _mesh(on: str, axes: Mapping[str, int], types: Sequence[str], devices: Sequence[Any]) -> Mesh:
     """The mesh that `absent.mesh` makes, with the topology's devices."""
-    there = {device.id: device for device in devices}
-    place = absent.mesh(on, **axes)
-    grid = np.array([there[d.id] for d in place.devices.flat], dtype=object).reshape(place.devices.shape)
+    by_number = {device.id: device for device in devices}
+    planned = absent.mesh(on, **axes)
+    grid = np.array([by_number[d.id] for d in planned.devices.flat], dtype=object).reshape(planned.devices.shape)
     return Mesh(grid, tuple(axes), axis_types=tuple(AxisType[name] for name in types))
 
 
@@ -150,8 +149,8 @@ def _asked(made: Made, lowered: Any) -> list[Any]:
 
 def _shardings(ready: Any) -> list[Any]:
     """The shardings of arguments and results that the compiled program reports."""
-    found: list[Any] = []
+    shardings: list[Any] = []
     for name in ("input_shardings", "output_shardings"):
         with contextlib.suppress(ValueError):  # JAX has none where an argument is a Ref
-            found += jax.tree.leaves(getattr(ready, name))
-    return found
+            shardings += jax.tree.leaves(getattr(ready, name))
+    return shardings

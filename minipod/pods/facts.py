@@ -35,9 +35,9 @@ def facts(answer: Mapping[str, Any], on: Slice, mesh: Any, passes: int | None = 
     if message := answer.get("full"):
         memory = dict.fromkeys(("arguments", "outputs", "aliased", "temporaries", "peak"))
         memory["arguments"] = arguments = answer.get("arguments")
-        if found := _FULL.search(message):  # its "temporaries" contain the arguments
-            memory["peak"] = int(float(found[1]) * _UNIT[found[2]])
-            limit = int(float(found[3]) * _UNIT[found[4]])
+        if sizes := _FULL.search(message):  # its "temporaries" contain the arguments
+            memory["peak"] = int(float(sizes[1]) * _UNIT[sizes[2]])
+            limit = int(float(sizes[3]) * _UNIT[sizes[4]])
             memory["temporaries"] = memory["peak"] if arguments is None else max(memory["peak"] - arguments, 0)
         first = message.splitlines()[0].removeprefix("RESOURCE_EXHAUSTED: ")
         more = {"largest": answer.get("largest", [])}
@@ -48,22 +48,22 @@ def facts(answer: Mapping[str, Any], on: Slice, mesh: Any, passes: int | None = 
     if host := sum(sizes.get(f"host_{part}") or 0 for part in ("argument", "output", "temp")):
         memory["host"] = host - (sizes.get("host_alias") or 0)
     silent = answer["silent"] and f"the compiler cannot print this program ({answer['silent'][:120]} …)"
-    found = {"fits": True, "memory": memory, "full": None, "silent": silent, **nothing}
+    result = {"fits": True, "memory": memory, "full": None, "silent": silent, **nothing}
     peak = sizes["peak"] or sizes["argument"] + sizes["output"] - sizes["alias"] + sizes["temp"]
     if peak > limit:
         full = f"{peak / GIB:.2f} GiB are needed at once, and a chip has {limit / GIB:.2f} GiB"
-        found |= {"fits": False, "full": full}
+        result |= {"fits": False, "full": full}
     if not answer["text"]:
-        return found
+        return result
     try:
         program = hlo.parse(answer["text"])
     except ValueError as reason:
-        return found | {"silent": str(reason)}
+        return result | {"silent": str(reason)}
     several = on.count > 1
-    found |= read(program, dict(mesh.shape), answer.get("devices") if several else None, passes)
-    if not several and not found["from_host"] and not found["to_host"]:
-        found["estimate"] = estimated(program, on, mesh, passes)
-    return found
+    result |= read(program, dict(mesh.shape), answer.get("devices") if several else None, passes)
+    if not several and not result["from_host"] and not result["to_host"]:
+        result["estimate"] = estimated(program, on, mesh, passes)
+    return result
 
 
 def estimated(program: hlo.Program, on: Slice, mesh: Any, passes: int | None = None) -> dict[str, float] | None:
@@ -72,10 +72,10 @@ def estimated(program: hlo.Program, on: Slice, mesh: Any, passes: int | None = N
     None if a figure is missing: `read` has the reason for the text, `minipod.pods.bounds` for the chip.
     """
     try:
-        found = estimate(program, chip(on.generation.chip), mesh, passes or 1)
+        step = estimate(program, chip(on.generation.chip), mesh, passes or 1)
     except ValueError:
         return None
-    return {"seconds": found.seconds, "for_memory": found.for_memory, "for_network": found.for_network}
+    return {"seconds": step.seconds, "for_memory": step.for_memory, "for_network": step.for_network}
 
 
 def read(
@@ -89,7 +89,7 @@ def read(
     {"at most": 1, "once": 2} or {"64 times": 2}.
     axes: of the mesh. numbers: of the devices of several slices, in the mesh's order.
     """
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
 
     def worked() -> dict[str, Any]:
         done = vars(work(program, unknown=passes or 1))
@@ -98,7 +98,7 @@ def read(
         return {named.get(key, key): value for key, value in done.items()}
 
     def sent() -> dict[str, Any]:
-        unknown = (passes or 1) if "loops" in found else None  # as often as `loops` says, where that is there
+        unknown = (passes or 1) if "loops" in result else None  # `loops` says so, if the work could be read
         order = following(numbers) if numbers else None
         return {"collectives": [_kept(c) for c in collectives(program, axes, unknown, order)]}
 
@@ -107,10 +107,10 @@ def read(
 
     for part in (worked, sent, overlapping):
         try:
-            found |= part()
+            result |= part()
         except ValueError as reason:
-            found.setdefault("silent", str(reason))
-    return found
+            result.setdefault("silent", str(reason))
+    return result
 
 
 def _counted(how_often: str, passes: int | None) -> str:

@@ -23,7 +23,7 @@ def values(arguments: Any, jaxpr: Any, devices: int) -> dict[str, Any]:
         for path, leaf in jax.tree_util.tree_leaves_with_path(arguments)
         if hasattr(leaf, "shape") and hasattr(leaf, "dtype")
     ]
-    found = [
+    largest = [
         {"what": f"argument {where}", "shape": _shape(leaf), "bytes": size, "whole": False}
         for where, leaf, size in sorted(leaves, key=lambda each: -each[2])[:COUNT]
     ]
@@ -37,9 +37,9 @@ def values(arguments: Any, jaxpr: Any, devices: int) -> dict[str, Any]:
             if size > made.get(where, {"bytes": -1})["bytes"]:
                 what = f"{equation.primitive.name}{where}"
                 made[where] = {"what": what, "shape": _shape(aval), "bytes": size, "whole": True}
-    found += sorted(made.values(), key=lambda each: -each["bytes"])[:COUNT]
-    found.sort(key=lambda each: -each["bytes"] / (devices if each["whole"] else 1))
-    return {"arguments": sum(size for _, _, size in leaves), "largest": found}
+    largest += sorted(made.values(), key=lambda each: -each["bytes"])[:COUNT]
+    largest.sort(key=lambda each: -each["bytes"] / (devices if each["whole"] else 1))
+    return {"arguments": sum(size for _, _, size in leaves), "largest": largest}
 
 
 def _equations(jaxpr: Any) -> Any:

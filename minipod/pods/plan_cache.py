@@ -46,8 +46,8 @@ def find(name: str) -> dict[str, Any] | None:
 
 def keep(name: str, files: list[str], entry: dict[str, Any]) -> None:
     """Store a plan that depends on these files; nothing happens if the cache cannot be written."""
-    own = [str(path) for path in _OWN.rglob("*.py")]
-    made_of = {path: stamp for path in sorted({*files, *own}) if (stamp := _stamp(Path(path)))}
+    minipod = [str(path) for path in _OWN.rglob("*.py")]
+    made_of = {path: stamp for path in sorted({*files, *minipod}) if (stamp := _stamp(Path(path)))}
     when = datetime.now().isoformat(" ", "minutes")
     with contextlib.suppress(OSError):
         folder().mkdir(parents=True, exist_ok=True)
@@ -88,7 +88,7 @@ def _matters(path: Path, library: Path) -> bool:
 
 def _stamp(path: Path) -> list[int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return [found.st_size, found.st_mtime_ns]
+    return [status.st_size, status.st_mtime_ns]

@@ -47,10 +47,10 @@ def imported(file: Path, name: str) -> Callable[..., Any]:
         module = importlib.util.module_from_spec(spec)
         sys.modules[file.stem] = module
         spec.loader.exec_module(module)
-        found = getattr(module, name, None)
-        if not callable(found):
+        function = getattr(module, name, None)
+        if not callable(function):
             raise Mistake(f"it has no function {name}")
-        return found
+        return function
 
 
 def made_by(function: Callable[..., Any], name: str, folder: Path, *mesh: Any) -> Made:
@@ -60,10 +60,10 @@ def made_by(function: Callable[..., Any], name: str, folder: Path, *mesh: Any) -
     if hasattr(given, "lower") or hasattr(given, "compile"):
         return Made(given)
     match given:
-        case (found, arguments) if callable(found):
-            return Made(found, _listed(arguments))
-        case (found, arguments, dict() as keywords) if callable(found):
-            return Made(found, _listed(arguments), keywords)
+        case (made, arguments) if callable(made):
+            return Made(made, _listed(arguments))
+        case (made, arguments, dict() as keywords) if callable(made):
+            return Made(made, _listed(arguments), keywords)
         case tuple():
             what = f"({', '.join(type(part).__name__ for part in given)})"
         case _:

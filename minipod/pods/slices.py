@@ -120,48 +120,48 @@ def slice_of(name: str) -> Slice:
             f"no slice is called {name!r}: write a generation ({', '.join(GENERATIONS)}), a colon and a shape, such as "
             "v5e:4x4, or Cloud's name for the slice, such as v5e-16"
         )
-    found, count = GENERATIONS[generation], int(parts[1] or 1)
-    text = _shape_of(generation, int(parts[4])) if parts[4] and found.platform == "tpu" else parts[3] or ""
-    if text not in found.shapes and not _of_cubes(text, found):
+    kind, count = GENERATIONS[generation], int(parts[1] or 1)
+    text = _shape_of(generation, int(parts[4])) if parts[4] and kind.platform == "tpu" else parts[3] or ""
+    if text not in kind.shapes and not _of_cubes(text, kind):
         raise ValueError(_no_shape(generation, text))
     shape = tuple(map(int, text.split("x")))
-    if not 0 < count * prod(shape) * found.devices <= MOST or (count > 1 and found.platform != "tpu"):
-        several = f"1 to {MOST // prod(shape) // found.devices}" if found.platform == "tpu" else "one host only"
+    if not 0 < count * prod(shape) * kind.devices <= MOST or (count > 1 and kind.platform != "tpu"):
+        several = f"1 to {MOST // prod(shape) // kind.devices}" if kind.platform == "tpu" else "one host only"
         raise ValueError(f"{count} times {generation}:{text} cannot be planned: {several}")
-    return Slice(f"{count}x{generation}:{text}" if count > 1 else f"{generation}:{text}", found, shape, count)
+    return Slice(f"{count}x{generation}:{text}" if count > 1 else f"{generation}:{text}", kind, shape, count)
 
 
-def _of_cubes(text: str, found: Generation) -> bool:
+def _of_cubes(text: str, kind: Generation) -> bool:
     """Whether a shape is a box of cubes of 4 × 4 × 4, with its sides in ascending order, no larger than a pod."""
-    if found.shapes is not _DEEP or not re.fullmatch(r"[1-9][0-9]{0,3}(x[1-9][0-9]{0,3}){2}", text):
+    if kind.shapes is not _DEEP or not re.fullmatch(r"[1-9][0-9]{0,3}(x[1-9][0-9]{0,3}){2}", text):
         return False
     sides = [*map(int, text.split("x"))]
-    return sides == sorted(sides) and all(n % 4 == 0 for n in sides) and prod(sides) <= found.pod
+    return sides == sorted(sides) and all(n % 4 == 0 for n in sides) and prod(sides) <= kind.pod
 
 
 def _shape_of(generation: str, number: int) -> str:
     """Cloud's default shape for its number: the most compact one with as many chips, its sides in ascending order."""
-    found = GENERATIONS[generation]
-    chips = number // found.cores
-    cubes = chips // 64 if found.shapes is _DEEP and chips % 64 == 0 and chips <= found.pod else 0
+    kind = GENERATIONS[generation]
+    chips = number // kind.cores
+    cubes = chips // 64 if kind.shapes is _DEEP and chips % 64 == 0 and chips <= kind.pod else 0
     boxes = [(a, b, cubes // a // b) for a in range(1, cubes + 1) if cubes % a == 0 for b in range(a, cubes // a + 1)]
     shapes = [tuple(4 * n for n in box) for box in boxes if prod(box) == cubes and box[1] <= box[2]]
-    shapes += [sides for shape in found.shapes if prod(sides := tuple(map(int, shape.split("x")))) == chips]
-    if not shapes or number % found.cores:
-        known = {found.cores * prod(map(int, shape.split("x"))) for shape in found.shapes}
+    shapes += [sides for shape in kind.shapes if prod(sides := tuple(map(int, shape.split("x")))) == chips]
+    if not shapes or number % kind.cores:
+        known = {kind.cores * prod(map(int, shape.split("x"))) for shape in kind.shapes}
         counts = ", ".join(map(str, sorted(known)))
-        more = f", and multiples of {64 * found.cores} to {found.cores * found.pod}" if found.shapes is _DEEP else ""
-        what = "TensorCores, two a chip" if found.cores > 1 else "chips"
+        more = f", and multiples of {64 * kind.cores} to {kind.cores * kind.pod}" if kind.shapes is _DEEP else ""
+        what = "TensorCores, two a chip" if kind.cores > 1 else "chips"
         raise ValueError(f"no slice of {generation} has the number {number}, which counts {what}: {counts}{more}")
     return "x".join(map(str, min(shapes, key=lambda sides: (sum(sides), sides))))
 
 
 def _no_shape(generation: str, text: str) -> str:
     """The sentence for an unknown shape, or none."""
-    found = GENERATIONS[generation]
+    kind = GENERATIONS[generation]
     other = "x".join(sorted(text.split("x"), key=lambda n: int(n) if n.isdecimal() else 0))
-    known = other in found.shapes or _of_cubes(other, found)
+    known = other in kind.shapes or _of_cubes(other, kind)
     meant = f" (the same chips are {other})" if known and other != text else ""
-    more = f", and multiples of 4 in ascending order, to {found.pod} chips" if found.shapes is _DEEP else ""
+    more = f", and multiples of 4 in ascending order, to {kind.pod} chips" if kind.shapes is _DEEP else ""
     wrong = f"no slice of {generation} is {text}{meant}" if text else f"a slice of {generation} needs a shape"
-    return f"{wrong}: {', '.join(found.shapes)}{more}"
+    return f"{wrong}: {', '.join(kind.shapes)}{more}"

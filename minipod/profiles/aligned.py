@@ -41,17 +41,17 @@ def offsets(first: Profile, other: Profile) -> list[float]:
 
 def _ends(profile: Profile) -> dict[str, Sequence[float]]:
     """By name, the ends of all runs of a collective, each on the last device of this process to finish it."""
-    found: dict[str, list[list[float]]] = {}
+    by_lane: dict[str, list[list[float]]] = {}
     for lane in profile.lanes:
         runs: dict[str, list[float]] = {}
         for event in sorted((e for e in profile.events if e.lane == lane), key=lambda e: e.start):
             if event.kind in MEETINGS:
                 runs.setdefault(event.name, []).append(event.end)
         for name, ends in runs.items():
-            found.setdefault(name, []).append(ends)
+            by_lane.setdefault(name, []).append(ends)
     return {
         name: [max(ends) for ends in zip(*each, strict=True)]
-        for name, each in found.items()
+        for name, each in by_lane.items()
         if len({len(ends) for ends in each}) == 1
     }
 

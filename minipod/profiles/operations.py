@@ -32,8 +32,8 @@ Known = dict[str, tuple[str, tuple[tuple[int, ...], ...]]]
 
 def operation(name: str) -> tuple[str, str]:
     """(name, opcode) from an event's name: an instruction's name or, on TPUs, its whole line."""
-    if found := _TEXT.match(name):
-        return found[1], found[2]
+    if line := _TEXT.match(name):
+        return line[1], line[2]
     return name, re.sub(r"\.\d+$", "", name.removeprefix("%"))
 
 
@@ -49,8 +49,8 @@ def kernel(name: str) -> str:
 
     A `SendRecv` may belong to an all-to-all or to a permute: its kind is "async-collective".
     """
-    found = _NCCL.match(name)
-    return _OF_NCCL.get(found[1], "async-collective") if found else "compute"
+    collective = _NCCL.match(name)
+    return _OF_NCCL.get(collective[1], "async-collective") if collective else "compute"
 
 
 def of_texts(texts: Iterable[str]) -> dict[str, Known]:
@@ -59,17 +59,17 @@ def of_texts(texts: Iterable[str]) -> dict[str, Known]:
     A name that means different things in two programs of one module is left out. ValueError for a text that is not a
     compiled program's.
     """
-    found: dict[str, Known] = {}
+    by_module: dict[str, Known] = {}
     for text in texts:
-        program, own = parse(text), dict[str, tuple[str, tuple[tuple[int, ...], ...]]]()
+        program, collectives = parse(text), dict[str, tuple[str, tuple[tuple[int, ...], ...]]]()
         walker = Walker(program, None, 1)
         for computation in program.computations.values():
             for line in filter(begins, computation.values()):
                 one = walker.collective(line, computation, Place())
-                own[line.name] = one.op, one.groups if one.op in MEETINGS else ()
+                collectives[line.name] = one.op, one.groups if one.op in MEETINGS else ()
         module = re.search(r"^HloModule ([^\s,]+)", text, re.MULTILINE)
-        known = found.setdefault(module[1] if module else "", own)
-        for name in own.keys() | known.keys():
-            if own.get(name) != known.get(name):
+        known = by_module.setdefault(module[1] if module else "", collectives)
+        for name in collectives.keys() | known.keys():
+            if collectives.get(name) != known.get(name):
                 known.pop(name, None)
-    return found
+    return by_module

@@ -57,10 +57,10 @@ class Profile:
 
         A step that does not wait for its result ends in its process before the devices have finished.
         """
-        found = [note for note in self.notes if note.step == number]
-        if not found:
+        notes = [note for note in self.notes if note.step == number]
+        if not notes:
             raise ValueError(f"no step {number} was noted; there are {', '.join(map(str, self.steps)) or 'none'}")
-        return self.during(min(n.start for n in found), max(n.end for n in found))
+        return self.during(min(n.start for n in notes), max(n.end for n in notes))
 
     def during(self, start: float, end: float) -> "Profile":
         """The profile from `start` to `end`, seconds since the epoch. ValueError unless start < end."""
@@ -75,18 +75,17 @@ class Profile:
 
     def collectives(self, lane: Lane) -> list[Event]:
         """The collectives of one device, in order."""
-        own = (e for e in self.events if e.lane == lane and e.kind != "compute")
-        return sorted((e for e in own if e.end > self.start and e.start < self.end), key=lambda e: e.start)
+        events = (e for e in self.events if e.lane == lane and e.kind != "compute")
+        return sorted((e for e in events if e.end > self.start and e.start < self.end), key=lambda e: e.start)
 
     def spent(self, lane: Lane) -> Lanes:
         """What one device did."""
         window = self.start, self.end
-        own = [event for event in self.events if event.lane == lane]
-        computes = spans.within(((e.start, e.end) for e in own if e.kind == "compute"), window)
-        talks = spans.within(((e.start, e.end) for e in own if e.kind != "compute"), window)
-        waits = spans.within(
-            ((e.start, min(e.complete, e.end)) for e in own if e.complete is not None and e.complete > e.start), window
-        )
+        events = [event for event in self.events if event.lane == lane]
+        computes = spans.within(((e.start, e.end) for e in events if e.kind == "compute"), window)
+        talks = spans.within(((e.start, e.end) for e in events if e.kind != "compute"), window)
+        late = [(e, e.complete) for e in events if e.complete is not None and e.complete > e.start]
+        waits = spans.within(((e.start, min(complete, e.end)) for e, complete in late), window)
         exposed = spans.without(talks, computes)
         exchange = spans.without(exposed, waits)
         return Lanes(
@@ -99,18 +98,18 @@ class Profile:
 
     def kinds(self) -> dict[str, tuple[int, float, float]]:
         """Kind of collective → (the most that one device ran, exposed seconds of all devices, hidden seconds)."""
-        found: dict[str, tuple[int, float, float]] = {}
+        figures: dict[str, tuple[int, float, float]] = {}
         for kind in sorted({e.kind for e in self.events} - {"compute"}):
             most, exposed, hidden = 0, 0.0, 0.0
             for lane in self.lanes:
-                own = [e for e in self.collectives(lane) if e.kind == kind]
-                talks = spans.within(((e.start, e.end) for e in own), (self.start, self.end))
+                events = [e for e in self.collectives(lane) if e.kind == kind]
+                talks = spans.within(((e.start, e.end) for e in events), (self.start, self.end))
                 alone = spans.seconds(spans.without(talks, self.spent(lane).compute))
-                most, exposed = max(most, len(own)), exposed + alone
+                most, exposed = max(most, len(events)), exposed + alone
                 hidden += spans.seconds(talks) - alone
             if most:
-                found[kind] = most, exposed, hidden
-        return found
+                figures[kind] = most, exposed, hidden
+        return figures
 
     def operations(self) -> dict[str, tuple[int, float]]:
         """Name → (runs on all devices, seconds of all devices), the longest first.
@@ -118,14 +117,14 @@ class Profile:
         The compiler's number after a name is left out: `fusion.3` and `fusion.7` are both `fusion`. The seconds of a
         collective include its waiting.
         """
-        found: dict[str, tuple[int, float]] = {}
+        figures: dict[str, tuple[int, float]] = {}
         for event in self.events:
             inside = spans.within([(event.start, event.end)], (self.start, self.end))
             if inside:
                 name = re.sub(r"[._]\d+$", "", event.name.rpartition("/")[2])
-                times, seconds = found.get(name, (0, 0.0))
-                found[name] = times + 1, seconds + spans.seconds(inside)
-        return dict(sorted(found.items(), key=lambda each: -each[1][1]))
+                times, seconds = figures.get(name, (0, 0.0))
+                figures[name] = times + 1, seconds + spans.seconds(inside)
+        return dict(sorted(figures.items(), key=lambda each: -each[1][1]))
 
     def straggler(self) -> tuple[Lane, float] | None:
         """The device for which the others waited longest, and their seconds together; None if no device waited."""

@@ -25,12 +25,12 @@ def seconds(collectives: Sequence[Collective], on: Link | str, mesh: Any = None)
     ValueError for an unknown name, a mesh that is not the program's, groups that are not boxes of the torus, and loops
     of unknown length; for the last two, `at_least` has a lower bound.
     """
-    found = _estimates(collectives, on, mesh)
-    for c, (_, why) in zip(collectives, found, strict=True):
+    estimates = _estimates(collectives, on, mesh)
+    for c, (_, why) in zip(collectives, estimates, strict=True):
         times_of(c, "its time cannot be estimated")
         if why:
             raise ValueError(why)
-    return costliest([(c.branch, time * (c.times or 0)) for c, (time, _) in zip(collectives, found, strict=True)])
+    return costliest([(c.branch, time * (c.times or 0)) for c, (time, _) in zip(collectives, estimates, strict=True)])
 
 
 @dataclass(frozen=True)

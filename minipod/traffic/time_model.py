@@ -59,12 +59,12 @@ def estimate(
     Source: Austin et al., "How to Scale Your Model", parts 3 (all-gather over one and several axes, latency,
     all-to-all) and 12 (switches); part 3 leaves (n-1)/n out, the limit for many devices.
     """
-    found = [_one(c, link, mesh, torus)] if torus is None or not torus.slices else []
+    times = [_one(c, link, mesh, torus)] if torus is None or not torus.slices else []
     for piece, crosses in several_slices.pieces(c, torus.slices) if torus and torus.slices else ():
         if crosses and link.between not in LINKS:
             raise ValueError(f"no source says how fast slices joined inside by {link.name} reach each other")
-        found.append(_one(piece, LINKS[link.between]) if crosses else _one(piece, link, mesh, torus))
-    return sum(time for time, _ in found), next((why for _, why in found if why), "")
+        times.append(_one(piece, LINKS[link.between]) if crosses else _one(piece, link, mesh, torus))
+    return sum(time for time, _ in times), next((why for _, why in times if why), "")
 
 
 def _one(
@@ -104,13 +104,13 @@ def _lines(c: Collective, link: Link, mesh: dict[str, int] | None, torus: Torus 
 
 def _no_box(c: Collective, mesh: dict[str, int] | None, torus: Torus) -> str:
     """Why the groups do not each fill a box of the torus; "" if they do."""
-    found = [torus.lines(group) for group in c.groups]
-    if None in found or len({*map(str, found)}) > 1:
+    lines = [torus.lines(group) for group in c.groups]
+    if None in lines or len({*map(str, lines)}) > 1:
         shape = "x".join(str(size) for size in torus.shape if size > 1)
         return (
             f"the groups of this {c.op} over {_over(c, mesh)} are no boxes of the torus {shape}: its time is not known"
         )
-    if prod(size for size, _ in found[0] or []) != max(map(len, c.groups)):
+    if prod(size for size, _ in lines[0] or []) != max(map(len, c.groups)):
         return f"devices that share a chip share its links, too: the time of this {c.op} is not known"
     return ""
 
@@ -129,8 +129,8 @@ def least(c: Collective, link: Link, torus: Torus) -> float:
         links = min(torus.links(i) for i in group)
         if chips == 1 or not links:
             continue
-        there = len(group) // chips if c.op in ("all-to-all", "ragged-all-to-all") else 1
-        transfer = float(ring_bytes(c.op, c.bytes, chips)) * there / links
+        devices = len(group) // chips if c.op in ("all-to-all", "ragged-all-to-all") else 1
+        transfer = float(ring_bytes(c.op, c.bytes, chips)) * devices / links
         longest = max(longest, transfer / link.bytes_per_second, link.start + link.latency)
     return longest
 
