@@ -42,6 +42,6 @@ def sentence(error: OSError, again: str) -> str:
     elif error.errno in FORBIDDEN:
         cure = "make it writable for you, or build elsewhere (`python -m publish.build --build FOLDER`)"
     else:
-        cure = "mend that" if path else "set TMPDIR to a folder that you can write to"
+        cure = "fix that" if path else "set TMPDIR to a folder that you can write to"
     act = "write" if error.errno in FULL or not path else "read or write"
     return f"cannot {act} {where}: {error.strerror or error}; {cure} and run `{again}` again"

@@ -79,7 +79,7 @@ def _row(name: str, row: dict[str, Any]) -> Row:
 def fault(row: Row, root: Path) -> str:
     """What is wrong with a row, "" where nothing is: its program must be there."""
     if not (root / row.by).is_file():
-        return f"{LEDGER}: {row.by}, which records {row.name}, is not there: mend `by`, or take the row out"
+        return f"{LEDGER}: {row.by}, which records {row.name}, is missing: correct `by`, or remove the row"
     return ""
 
 
@@ -137,7 +137,7 @@ def of_other_versions(made: Made, promised: dict[str, str]) -> str:
     if of_versions(made, promised):
         return ""
     was, is_to_be = (", ".join(f"{name} {of.get(name)}" for name in promised) for of in (_numbers(made), promised))
-    return f"was recorded with {was}, and the book is to be with {is_to_be} ({LEDGER})"
+    return f"was recorded with {was}, but the book uses {is_to_be} ({LEDGER})"
 
 
 def of_versions(made: Made, promised: dict[str, str]) -> bool:

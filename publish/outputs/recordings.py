@@ -119,7 +119,8 @@ def otherwise(page: Page, root: Path, of: dict[str, str]) -> Otherwise | None:
 
 
 def _of_other_code(path: Path, root: Path, before: dict[str, str], now: dict[str, str]) -> str:
-    return f"{show(path, root)} is of other code ({', '.join((changed(before, now) or [CELLS])[:3])} changed)"
+    names = ", ".join((changed(before, now) or [CELLS])[:3])
+    return f"{show(path, root)} was recorded from other code ({names} changed)"
 
 
 def _load(path: Path, root: Path) -> _File | None:

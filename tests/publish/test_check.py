@@ -50,7 +50,7 @@ def test_a_file_that_cannot_be_read_is_a_line(quiet, capsys, monkeypatch):
 
     monkeypatch.setattr(style, "check", unreadable)
     assert check.main([]) == 1
-    assert capsys.readouterr().out.startswith("what comes after this cannot be read: invalid syntax (<unknown>, line 3")
+    assert capsys.readouterr().out.startswith("the check stops here: invalid syntax (<unknown>, line 3")
 
 
 def test_what_the_tools_say_is_a_line_each(tmp_path, monkeypatch):
@@ -60,7 +60,7 @@ def test_what_the_tools_say_is_a_line_each(tmp_path, monkeypatch):
     (tmp_path / "pyproject.toml").write_text("[tool.pyrefly]\nproject-includes = ['two.py']\n")
     assert [line.partition(": ")[0] for line in check.types()] == ["two.py:1"]
     assert [line.partition(": ")[0] for line in check.code()] == ["one.py:1:8"]
-    assert list(check.layout()) == ["one.py: is laid out otherwise: run `make format`"]
+    assert list(check.layout()) == ["one.py: is not formatted: run `make format`"]
     (tmp_path / "ruff.toml").write_text("line-length = 'x'\n")
     (line,) = check.code()
     assert line.startswith("ruff: ruff failed")

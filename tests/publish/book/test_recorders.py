@@ -77,7 +77,7 @@ def test_a_recorder_runs_and_it_is_noted_from_what(folder, capsys):
     (folder / ledger.KEPT).unlink()
     (folder / "lessons/first/data.py").write_text("raise SystemExit(3)")
     assert record.main(["--what", "it"]) == 1
-    assert capsys.readouterr().err.endswith("record_it.py ended with 3: nothing is noted of it\n")
+    assert capsys.readouterr().err.endswith("record_it.py ended with 3: nothing is recorded for it\n")
     assert ledger.kept(folder) == {}
 
 
@@ -90,7 +90,7 @@ def test_what_is_wrong_is_one_sentence_before_anything_runs(folder, monkeypatch,
 
     assert said("its") == "nothing recorded is called «its»: choose from it\n"
     row(folder, by="record_that.py")
-    assert said("it").startswith("book/recordings.toml: lessons/first/record_that.py, which records it, is not there: ")
+    assert said("it").startswith("book/recordings.toml: lessons/first/record_that.py, which records it, is missing: ")
     row(folder, need="idle")
     monkeypatch.setattr(os, "getloadavg", lambda: (300.14, 0, 0))  # a busy machine does not measure
     assert said("it").startswith("it measures: it needs an idle machine, and the load is 300.1")
@@ -110,7 +110,7 @@ def test_what_is_wrong_is_one_sentence_before_anything_runs(folder, monkeypatch,
 def test_a_recording_of_other_versions_is_a_sentence():
     made = Made("2026-11-24", "3.11.7", {"jax": "0.10.2", "jaxlib": "0.10.2", "numpy": "2"}, "Linux")
     assert ledger.of_other_versions(made, {"python": "3.11", "jax": "0.10.2"}) == ""
-    said = "was recorded with python 3.11, jax 0.10.2, and the book is to be with python 3.1{}, jax {} "
+    said = "was recorded with python 3.11, jax 0.10.2, but the book uses python 3.1{}, jax {} "
     for python, version in (("1", "0.12.0"), ("", "0.10.2")):
         told = ledger.of_other_versions(made, {"python": f"3.1{python}", "jax": version})
         assert told == said.format(python, version) + "(book/recordings.toml)"
