@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def make(build: Path, editions: list[str], fresh: bool = False) -> int:
-    """Build the editions in `build`. Returns 1 where the lessons say something else, or where a cell has failed.
+    """Build the editions in `build`. Returns 1 where a page is out of step with its lesson, or a cell has failed.
 
     OSError, ValueError or RuntimeError where the pages cannot be written.
     """
