@@ -8,7 +8,7 @@ PORT ?= 8000
 KINDS ?= pdf epub zip
 # Two more than there are cores: half of the tests wait for processes.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(min(6, 2 + (os.cpu_count() or 1)))')
-CHOSEN = not long and not mutants and not rarely
+CHOSEN = not long and not rarely
 
 .PHONY: help learn book serve print env format sync check test test-long record verify release-check
 

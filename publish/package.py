@@ -22,7 +22,7 @@ from publish.page import ROOT
 FOLDERS = ("grader", "lessons", "minipod", "solutions", "LICENSES")
 FILES = ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in")
 _BUILD = "import sys, setuptools.build_meta as backend; backend.build_wheel(sys.argv[1])"
-_LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*", "others", "*.egg-info", "build")
+_LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*", "*.egg-info", "build")
 
 
 @functools.cache

@@ -83,9 +83,12 @@ def chapter_of(name: str) -> Chapter | None:
     return read_chapter(folder) if (folder / FILE).exists() else None
 
 
-def read_page(path: Path, root: Path = ROOT) -> Page:
-    """Read one MyST page: its cells, exercises and labels, and what is wrong with its form."""
-    return _page(path, path.read_text("utf-8"), show(path, root))
+def read_page(path: Path, root: Path = ROOT, text: str | None = None) -> Page:
+    """Read one MyST page: its cells, exercises and labels, and what is wrong with its form.
+
+    text: its text, where that is not what the file holds
+    """
+    return _page(path, path.read_text("utf-8") if text is None else text, show(path, root))
 
 
 @kept  # a build asks for each page of each edition, and for the English one once more

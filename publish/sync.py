@@ -1,9 +1,10 @@
 """python -m publish.sync [--check]: fill the pages from the lessons, and derive the Traditional Chinese of their words.
 
-Filled are the bodies of code cells (from demo.py, by name), programs, exercises, the lists of chapters, and that of the
-addresses that were published. `--check` writes nothing and fails, naming page and cell, where something is stale,
-unknown, unused, out of order or not filled in, where an address is gone, or where the editions differ. What a chapter
-leaves out in one language, as its `only` says, is named; nothing fails for it. Drafts are left alone.
+Filled are the bodies of code cells (from demo.py, by name), programs, exercises (a new one is put last), the lists of
+chapters, and that of the addresses that were published. `--check` writes nothing and fails, naming page and cell, where
+something is stale, unknown, unused, out of order or not filled in, where an address is gone, or where the editions
+differ. What a chapter leaves out in one language, as its `only` says, is named; nothing fails for it. Drafts are left
+alone.
 """
 
 import argparse
@@ -18,7 +19,7 @@ import yaml
 from grader.exercise import chapters as lessons
 from grader.exercise.statements import chinese
 from publish import addresses, files
-from publish.author.chapter_files import ChapterFiles
+from publish.author.chapter_files import ChapterFiles, functions
 from publish.author.templates import MARK
 from publish.author.unfilled import unfilled
 from publish.languages import unlike, unwritten
@@ -58,7 +59,11 @@ def synced(page: Page, edition: str, root: Path = ROOT) -> tuple[str, list[str],
     """The text of a page as it should be, what of it is stale, and what is wrong with it."""
     chapter, name = page.path.stem, show(page.path, root)
     lesson = root / "lessons" / chapter
-    stale, problems = [], list(page.problems)
+    stale = []
+    if new := [each for each in functions(lesson / "exercises.py") if each not in {e.name for e in page.exercises}]:
+        stale = [f"{name}: has no place for the exercise «{each}»" for each in new]
+        page = read_page(page.path, root, with_places(page, new))
+    problems = list(page.problems)
     demo = demo_cells(lesson / "demo.py") if (lesson / "demo.py").exists() else {}
     edits: list[tuple[int, int, str]] = []  # line range and what should stand there
     for cell in page.cells:
@@ -95,6 +100,13 @@ def synced(page: Page, edition: str, root: Path = ROOT) -> tuple[str, list[str],
     for first, last, text in sorted(edits, reverse=True):
         lines[first:last] = text.split("\n")
     return "\n".join(lines), stale, problems
+
+
+def with_places(page: Page, exercises: list[str]) -> str:
+    """The text of a page with a place for each of these exercises: below its last exercise, or at its end."""
+    at = page.exercises[-1].last + 1 if page.exercises else len(page.lines) - 1  # its text ends with a newline
+    places = [line for name in exercises for line in ("", f"% exercise: {name}", "% end exercise")]
+    return "\n".join([*page.lines[:at], *places, *page.lines[at:]])
 
 
 def _order(page: Page, name: str, demo: list[str]) -> list[str]:

@@ -85,7 +85,7 @@ def measures(name: str, root: Path) -> bool:
 def sources(page: Page, root: Path) -> dict[str, str]:
     """A hash of everything that a page says: its cells, the lessons' files that they reach, its lesson's data."""
     read = [p for kind in ("toml", "txt", "json") for p in (root / "lessons" / page.path.stem).rglob(f"*.{kind}")]
-    read = [p for p in read if not p.name.startswith(WORDS) and p.parent.name != "others"]
+    read = [p for p in read if not p.name.startswith(WORDS)]
     cells = json.dumps([[c.kind, c.name, c.body] for c in page.cells])
     files = {*dependencies.reached(page, root), *read}
     return {recordings.CELLS: dependencies.sum_of(cells.encode()), **dependencies.sums_of(files, root)}

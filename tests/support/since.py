@@ -10,6 +10,7 @@ import functools
 from dataclasses import dataclass
 from pathlib import Path
 
+from publish import checked
 from publish.outputs import dependencies
 from publish.outputs.dependencies import changed_since
 
@@ -48,7 +49,7 @@ def cases(test: Path, files: set[str]) -> Cases | None:
     name = test.relative_to(ROOT).as_posix()
     floor = name.split("/")[1]
     if name == CHECK_CHAPTERS:
-        own = {Path(file).stem for file in files if file.startswith("solutions/")}
+        own = {Path(file).stem for file in files if file.startswith(checked.ANSWERS)}
         own |= {file.split("/")[1] for file in files if file.startswith("lessons/") and file.count("/") > 1}
         own |= {REPRESENTATIVE} if any(file.startswith(dependencies.TOOLS) for file in files) else set()
         return Cases(_pages() - own) if own & _pages() or name in files else None

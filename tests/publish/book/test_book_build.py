@@ -173,8 +173,6 @@ def test_what_a_lesson_reads_belongs_to_the_key_and_its_words_do_not(tmp_path):
     page = read_page(folder / "book/en/first.md", folder)
     before = execute.key(page, folder)
     (folder / "lessons/first/words.toml").write_text("a = 1\n")
-    (folder / "lessons/first/others").mkdir()
-    (folder / "lessons/first/others/same.toml").write_text("a = 1\n")
     assert execute.key(page, folder) == before
     keys = {before}
     for name in ("lessons/first/figures.toml", "lessons/first/text.txt", "minipod/torus.py"):  # a tool is, too

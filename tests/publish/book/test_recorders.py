@@ -16,7 +16,7 @@ from publish.page import ROOT, show
 from publish.pages import status, terms
 
 ROWS = ledger.read(ROOT).rows
-# Written by hand; `published.json` by tests/lessons/record_published.py, from a copy of what others have written.
+# Written by hand; `published.json` by publish/recorders/published.py, from a copy of what others have written.
 GIVEN = ("plans.txt", "text.txt", "published.json")
 SCRIPT = "from pathlib import Path\nimport data\nPath(__file__).with_name('seen.txt').write_text(data.SAID)\n"
 

@@ -91,7 +91,7 @@ def test_a_missing_page_is_a_problem(folder):
     assert "book/zh-Hans/first.md is missing" in problem
 
 
-def test_an_exercise_is_filled_from_the_lesson_in_each_language(folder):
+def test_an_exercise_is_put_on_the_page_and_filled_from_the_lesson_in_each_language(folder):
     lesson = folder / "lessons/first"
     docstring = '    """Double x.\n\n    把 x 加倍。\n    """\n'
     function = f"def twice(x):\n{docstring}    # TODO: double it.\n    raise NotImplementedError\n"
@@ -100,7 +100,8 @@ def test_an_exercise_is_filled_from_the_lesson_in_each_language(folder):
     (folder / "solutions/first.py").write_text("def twice(x):\n    return 2 * x\n")
     titles, hints = 'title.en = "Twice"\ntitle.zh-Hans = "两倍"', 'hints.en = ["Add."]\nhints.zh-Hans = ["相加。"]'
     (lesson / "words.toml").write_text(f"[twice]\n{titles}\n{hints}\n", "utf-8")
-    edit(folder, "first", ("", "\n% exercise: twice\n% end exercise\n"))
+    stale = sync.check(folder).stale[folder / "book/en/first.md"][1]
+    assert "book/en/first.md: has no place for the exercise «twice»" in stale
     assert filled(folder).problems == []
     en, zh = (read_page(folder / "book" / e / "first.md").text for e in ("en", "zh-Hans"))
     assert "Exercise 1 · Twice" in en and "Double `x`." in en and "把" not in en and "return 2 * x" in en
