@@ -146,7 +146,7 @@ def _kept(path: Path, count: int) -> Executed | None:
 
 
 def expected(page: Page, root: Path, recording: recordings.Recording) -> list[list[dict]]:
-    """The outputs that the cells should give here: the recorded ones; under the oldest JAX its own where they differ."""
+    """The outputs that the cells should give here: as recorded, under the oldest JAX with what differs there."""
     oldest = ledger.read(root).oldest
     if not oldest or not ledger.of_versions(recordings.now(), oldest):
         return recording.outputs
