@@ -73,7 +73,7 @@ def recorded(page: Page) -> recordings.Recording | None:
     """A page's recording, also where it is of what the same cells said before. ValueError for one that is damaged."""
     try:
         return recordings.read(page, ROOT, execute.sources(page, ROOT))
-    except recordings.Other as other:
+    except recordings.StaleRecording as other:
         return other.recording if len(other.recording.outputs) == len(page.cells) else None
 
 

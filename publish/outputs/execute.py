@@ -66,7 +66,7 @@ class Executed:
     notes: list[str]
     failure: Failure | None = None
     made: recordings.Made | None = None
-    oldest: recordings.Otherwise | None = None
+    oldest: recordings.OldestOutputs | None = None
 
     @property
     def complete(self) -> int:
@@ -124,7 +124,7 @@ def _recorded(page: Page, root: Path) -> Executed | None:
     recording, oldest, of = None, None, sources(page, root)
     try:
         recording = recordings.read(page, root, of)
-        oldest = recordings.otherwise(page, root, of)
+        oldest = recordings.oldest_outputs(page, root, of)
     except ValueError as error:
         progress_line.done(f"note: {error}: not used (`make record PAGES={page.path.stem}` writes it anew)")
     if recording and (other := ledger.of_other_versions(recording.made, ledger.read(root).versions)):
@@ -150,7 +150,7 @@ def expected(page: Page, root: Path, recording: recordings.Recording) -> list[li
     oldest = ledger.read(root).oldest
     if not oldest or not ledger.of_versions(recordings.now(), oldest):
         return recording.outputs
-    otherwise = recordings.otherwise(page, root, recording.of)
+    otherwise = recordings.oldest_outputs(page, root, recording.of)
     cells = otherwise.cells if otherwise else {}
     return [cells.get(cell.name, kept) for cell, kept in zip(page.cells, recording.outputs, strict=True)]
 

@@ -45,7 +45,7 @@ class Recording:
 
 
 @dataclass(frozen=True)
-class Otherwise:
+class OldestOutputs:
     """The outputs under the oldest JAX, by cell: only those that differ from the newest JAX's."""
 
     made: Made
@@ -60,7 +60,7 @@ class _File:
     cells: dict[str, list[dict]]
 
 
-class Other(ValueError):
+class StaleRecording(ValueError):
     """The recording was made from an earlier state of the page."""
 
     def __init__(self, sentence: str, recording: Recording) -> None:
@@ -104,18 +104,18 @@ def read(page: Page, root: Path, of: dict[str, str]) -> Recording | None:
         return None
     recording = Recording(file.of, file.made, file.seconds, list(file.cells.values()))
     if [*file.cells] != [cell.name for cell in page.cells] or file.of != of:
-        raise Other(_of_other_code(path, root, file.of, of), recording)
+        raise StaleRecording(_of_other_code(path, root, file.of, of), recording)
     return recording
 
 
-def otherwise(page: Page, root: Path, of: dict[str, str]) -> Otherwise | None:
+def oldest_outputs(page: Page, root: Path, of: dict[str, str]) -> OldestOutputs | None:
     """What the oldest JAX gives, None where that is not recorded. ValueError, in a sentence, where it does not fit."""
     path = where(page.path.stem, root, oldest=True)
     if not (file := _load(path, root)):
         return None
     if not {*file.cells} <= {cell.name for cell in page.cells} or file.of != of:
         raise ValueError(_of_other_code(path, root, file.of, of))
-    return Otherwise(file.made, file.cells)
+    return OldestOutputs(file.made, file.cells)
 
 
 def _of_other_code(path: Path, root: Path, before: dict[str, str], now: dict[str, str]) -> str:
