@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def make(build: Path, editions: list[str], fresh: bool = False) -> int:
-    """Build the editions in `build`. Returns 1 where the lessons say something else, or where a cell has failed.
+    """Build the editions in `build`. Returns 1 where a page is out of step with its lesson, or a cell has failed.
 
     OSError, ValueError or RuntimeError where the pages cannot be written.
     """
@@ -65,7 +65,7 @@ def make(build: Path, editions: list[str], fresh: bool = False) -> int:
     executed = execute(sync.chapters(), one)
     seconds = time.monotonic() - begin
     for path in recordings.strangers(sync.chapters(), ROOT):
-        progress_line.done(f"note: {path} is of no page")
+        progress_line.done(f"note: {path} belongs to no page")
     if recorded := sum(bool(e.made) for e in executed.values()):
         progress_line.done(f"outputs of {recorded} pages as recorded; `make book FRESH=1` executes every cell here")
     for note in [n for e in executed.values() for n in e.notes if e.ran]:

@@ -48,7 +48,7 @@ def _readable(look: Callable[[], Iterator[str]]) -> Iterator[str]:
     try:
         yield from look()
     except (SyntaxError, ValueError) as error:
-        yield f"what comes after this cannot be read: {' '.join(str(error).split())}"
+        yield f"the check stops here: {' '.join(str(error).split())}"
 
 
 def code() -> Iterator[str]:
@@ -63,7 +63,7 @@ def layout() -> Iterator[str]:
     """Files that are laid out otherwise."""
     for line in _run("ruff", "format", "--diff", ".").stdout.splitlines():
         if line.startswith("--- "):
-            yield f"{line.removeprefix('--- ')}: is laid out otherwise: run `make format`"
+            yield f"{line.removeprefix('--- ')}: is not formatted: run `make format`"
 
 
 def types() -> Iterator[str]:

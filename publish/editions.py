@@ -1,4 +1,4 @@
-"""Each edition from its pages and outputs to HTML, and only what has changed of it."""
+"""Makes the HTML of each edition from its pages and outputs; pages that have not changed are not written again."""
 
 import hashlib
 import json
@@ -62,7 +62,7 @@ def _write_edition(
 
 
 def _write_pages(build: Path, edition: str, only_changed: bool, later: bool) -> None:
-    """Let Sphinx write the pages; once more, all and from nothing, where what it keeps seems to be damaged.
+    """Let Sphinx write the pages; a second time from nothing where its cache seems to be damaged.
 
     OSError for a full disk and the like, RuntimeError with Sphinx's warnings.
     """
@@ -81,7 +81,7 @@ def _write_pages(build: Path, edition: str, only_changed: bool, later: bool) -> 
 
 
 def _sphinx(build: Path, edition: str, only_changed: bool, later: bool) -> tuple[bool, str]:
-    """Whether it wrote the pages, and what it said."""
+    """Whether Sphinx wrote the pages, and its output."""
     command = [sys.executable, "-m", "publish.pages.write_edition", edition, str(build), str(os.getpid())]
     command += ["--only-changed"] * only_changed + ["--later"] * later
     quiet = {**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONUNBUFFERED": "1"}  # of Sphinx's own extensions
@@ -103,14 +103,14 @@ def _sphinx(build: Path, edition: str, only_changed: bool, later: bool) -> tuple
 
 @dataclass(frozen=True)
 class Prepared:
-    """What an edition is made of, as hashes. `names`: what every page shows of the others, and how all of them look."""
+    """Hashes of what an edition is made of. `names`: of what every page shows of the others, and of their look."""
 
     stamp: str
     names: str
 
 
 def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> Prepared:
-    """Write the notebooks of an edition, but for those that stand there already as they would be written."""
+    """Write the notebooks of an edition that have changed."""
     sources = [
         notebooks.source(read_page(written(name, EDITIONS[edition])), edition, outputs)
         for name, outputs in executed.items()
@@ -148,7 +148,7 @@ def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> Prepare
 
 
 def _minutes(name: str) -> list[int]:
-    """What the head of a page says and its notebook does not: minutes to read and to solve, if it is a chapter."""
+    """The minutes to read and to solve that the head of a chapter's page shows; nothing for other pages."""
     return [chapter.read, chapter.solve] if (chapter := chapter_of(name)) else []
 
 

@@ -1,4 +1,4 @@
-"""Files written whole or not at all, and what to say when one cannot be written."""
+"""Writes files whole or not at all, and explains in a sentence why one cannot be written."""
 
 import errno
 import os
@@ -12,12 +12,12 @@ FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def write(path: Path, text: str) -> None:
-    """Write `text` beside `path`, then put it in its place; the folder is made. OSError, which names `path`."""
+    """Write `text` to a file beside `path`, then rename it; makes the folder. OSError, which names `path`."""
     write_bytes(path, text.encode())
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """The same with what is no text."""
+    """`write` for bytes."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace(path, data)
@@ -26,7 +26,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def read(path: Path) -> str:
-    """The text of a file, "" where there is none or none that can be read."""
+    """The text of a file; "" where it is missing or cannot be read."""
     try:
         return path.read_text("utf-8")
     except (OSError, ValueError):  # not there, not ours to read, cut in the middle of a letter
@@ -34,7 +34,7 @@ def read(path: Path) -> str:
 
 
 def sentence(error: OSError, again: str) -> str:
-    """What could not be written, why, and what helps. `again`: the command to run when that is done."""
+    """What could not be written, why, and what to do. `again`: the command to run afterwards."""
     path = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else None
     where = show(path) if path else "a temporary file"  # `write` and the folders of the book give their names
     if error.errno in FULL:
@@ -42,6 +42,6 @@ def sentence(error: OSError, again: str) -> str:
     elif error.errno in FORBIDDEN:
         cure = "make it writable for you, or build elsewhere (`python -m publish.build --build FOLDER`)"
     else:
-        cure = "mend that" if path else "set TMPDIR to a folder that you can write to"
+        cure = "fix that" if path else "set TMPDIR to a folder that you can write to"
     act = "write" if error.errno in FULL or not path else "read or write"
     return f"cannot {act} {where}: {error.strerror or error}; {cure} and run `{again}` again"

@@ -1,4 +1,4 @@
-"""What slow functions of a text have given, kept from one build to the next: most pages are as they were."""
+"""A cache, kept from one build to the next, of slow functions of a text: most pages do not change."""
 
 import contextlib
 import functools
@@ -19,7 +19,7 @@ _now: dict[bytes, Any] = {}
 
 
 def kept(function: F) -> F:
-    """As functools.cache, for a function of texts alone; what it gave in the build before counts as well."""
+    """functools.cache for a function of texts alone, which also knows the results of the last build."""
 
     @functools.wraps(function)
     def asked(*args: Any) -> Any:
@@ -32,7 +32,7 @@ def kept(function: F) -> F:
 
 
 def load(*paths: Path) -> None:
-    """Begin with what `save` wrote there; with nothing, where it is of other code or is damaged."""
+    """Start from what `save` wrote; from nothing where that comes from other code or is damaged."""
     _before.clear()
     for path in paths:
         with contextlib.suppress(Exception):  # pickle raises what it likes
@@ -41,7 +41,7 @@ def load(*paths: Path) -> None:
 
 
 def save(path: Path) -> None:
-    """Keep what was asked for. A disk that is full, or not ours, keeps nothing."""
+    """Write the results of this build. Nothing is written, and nothing raised, where the disk is full or read-only."""
     if _now.keys() <= _before.keys():
         return
     whole = path.with_name(f".{path.name}.{os.getpid()}")
@@ -55,7 +55,7 @@ def save(path: Path) -> None:
 
 @functools.cache
 def _of() -> str:
-    """A sum of the code and the words that such a function is made of."""
+    """A hash of the code and words that the results depend on."""
     versions = [metadata.version(p) for p in ("jupytext", "markdown-it-py", "mdit-py-plugins", "opencc")]
     files = [*sorted((ROOT / "publish").rglob("*.py")), ROOT / "book" / "terms.toml"]
     parts = [sys.version, *versions, *(file.read_text("utf-8") for file in files)]

@@ -104,7 +104,8 @@ def _page(path: Path, text: str, name: str) -> Page:
             page.problems.append(f"{name}:{at + 1}: a code cell inside a box is not executed: close the box before it")
         elif token.type == "heading_open" and not _label_above(lines, at):
             page.problems.append(f"{name}:{at + 1}: the heading «{lines[at].lstrip('# ')}» has no label (sec-name)=")
-    page.problems += [f"{name}:{line + 1}: a backtick here opens code that none closes" for line in _open_code(tokens)]
+    for line in _open_code(tokens):
+        page.problems.append(f"{name}:{line + 1}: a backtick here opens code that is never closed")
     inside = {i for c in page.cells for i in range(c.first, c.last)}
     page.labels = [m[1] for i, line in enumerate(lines) if i not in inside and (m := _LABEL.fullmatch(line))]
     _find_exercises(page, name)

@@ -1,4 +1,4 @@
-"""Say what goes on: one line that rewrites itself on a terminal, a line every two seconds elsewhere."""
+"""Shows progress: one line that rewrites itself on a terminal, a line every two seconds elsewhere."""
 
 import sys
 import time
@@ -7,7 +7,7 @@ _last = 0.0
 
 
 def step(text: str) -> None:
-    """Passing news, e.g. «ch03_sharding  executing cell 7 of 31»: at once on a terminal, else at most every 2 s."""
+    """A passing message, e.g. «ch03_sharding  executing cell 7 of 31»; without a terminal at most one every 2 s."""
     global _last
     if sys.stdout.isatty():
         print(f"\r\033[K{text}", end="", flush=True)
@@ -17,14 +17,14 @@ def step(text: str) -> None:
 
 
 def done(text: str) -> None:
-    """News that stays."""
+    """A message that stays."""
     global _last
     _last = time.monotonic()
     print(("\r\033[K" if sys.stdout.isatty() else "") + text, flush=True)
 
 
 def problem(text: str) -> None:
-    """What went wrong, on stderr; the line that rewrites itself ends first."""
+    """A message on stderr about what went wrong, on a line of its own."""
     if sys.stdout.isatty():
         print("\r\033[K", end="", flush=True)
     print(text, file=sys.stderr, flush=True)

@@ -53,7 +53,7 @@ def record(names: list[str]) -> int:
     start = time.monotonic()
     executed = in_turn(names, _record)
     for path in recordings.strangers(sync.chapters(), ROOT):
-        progress_line.done(f"note: {path} is of no page")
+        progress_line.done(f"note: {path} belongs to no page")
     progress_line.done(f"took {time.monotonic() - start:.1f} s; look at `git diff book/outputs`")
     return int(any(result.failure for result in executed.values()))
 
@@ -109,7 +109,7 @@ def run(what: str) -> int:
         before = ledger.written(row, ROOT)
         command = [sys.executable, str(ROOT / row.by), *row.arguments]
         if code := subprocess.run(command, cwd=ROOT, env=clean(PYTHONPATH=str(ROOT)), check=False).returncode:
-            raise ValueError(f"{row.by} ended with {code}: nothing is noted of {row.name}")
+            raise ValueError(f"{row.by} ended with {code}: nothing is recorded for {row.name}")
         ledger.keep(row, ROOT, recordings.now())
         other = recordings.changed(before, ledger.written(row, ROOT))
         progress_line.done(f"{row.name}: {', '.join(other)} changed" if other else f"{row.name}: as before")

@@ -43,32 +43,32 @@ def main(arguments: list[str] | None = None) -> int:
 def problems(tag: str, root: Path = ROOT) -> Iterator[str]:
     """Why the commit that is checked out cannot be released as this tag, a sentence each."""
     if not re.fullmatch(r"v\d+\.\d+\.\d+", tag):
-        yield f"«{tag}» is no tag of a release: name it as v1.2.3 (make release-check TAG=v1.2.3)"
+        yield f"«{tag}» is not a release tag: write it as v1.2.3 (make release-check TAG=v1.2.3)"
         return
     version = tag.removeprefix("v")
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["version"]
     cited = yaml.safe_load((root / "CITATION.cff").read_text("utf-8"))["version"]
     for name, found in (("pyproject.toml", project), ("CITATION.cff", cited)):
         if found != version:
-            yield f"{name} has version {found}, and the tag is {tag}: change one of them"
+            yield f"{name} has version {found}, but the tag is {tag}: change one of them"
     notes = section(version, root)
     if notes is None:
-        yield f"CHANGELOG.md has no section «## {version}, YEAR-MONTH-DAY»: call the one «[Unreleased]» so"
+        yield f"CHANGELOG.md has no section «## {version}, YEAR-MONTH-DAY»: rename «[Unreleased]» to that"
     elif not notes:
-        yield f"the section {version} of CHANGELOG.md is empty: say what users will notice"
+        yield f"section {version} of CHANGELOG.md is empty: say what users will notice"
     if other := ledger.pages_of_other_versions(root):
         yield f"not recorded with the versions of {ledger.LEDGER}: {', '.join(other)}; see RELEASING.md"
     try:
         changed = _git(root, "status", "--porcelain").splitlines()
         of_tag, here = _git(root, "rev-list", "-n1", tag, "--"), _git(root, "rev-parse", "HEAD")
     except (OSError, subprocess.CalledProcessError):
-        yield f"{show(root)} is no git checkout: a release is made from a commit"
+        yield f"{show(root)} is not a git checkout: a release is made from a commit"
         return
     if changed:
         more = f" and {len(changed) - 1} more" if changed[1:] else ""
-        yield f"the files are not those of the commit ({changed[0][3:]}{more}): commit or remove what differs"
+        yield f"the files differ from the commit ({changed[0][3:]}{more}): commit or remove the changes"
     if of_tag and of_tag != here:
-        yield f"{tag} is another commit than the one that is checked out: git checkout {tag}"
+        yield f"{tag} is not the commit that is checked out: git checkout {tag}"
 
 
 def section(version: str, root: Path) -> str | None:

@@ -55,7 +55,7 @@ def verify(names: list[str]) -> int:
                 progress_line.done(f"{name}, cell {cell}: {how}")
             if not differing and kept.of != (of := execute.sources(page, ROOT)):
                 path = recordings.write(page, ROOT, replace(kept, of=of))
-                progress_line.done(f"{show(path)}: the same outputs, and now of what the page says")
+                progress_line.done(f"{show(path)}: the same outputs; the recording is now of the page as it is")
         return result
 
     build.execute(names, one)
@@ -65,7 +65,7 @@ def verify(names: list[str]) -> int:
         + (f"{cells} cells differ, on {', '.join(pages)}" if cells else "all as recorded")
     )
     if measured:
-        progress_line.done(f"left out, for they measure: {', '.join(measured)}")
+        progress_line.done(f"left out because they measure: {', '.join(measured)}")
     return int(bool(cells))
 
 
@@ -73,7 +73,7 @@ def recorded(page: Page) -> recordings.Recording | None:
     """A page's recording, also where it is of what the same cells said before. ValueError for one that is damaged."""
     try:
         return recordings.read(page, ROOT, execute.sources(page, ROOT))
-    except recordings.Other as other:
+    except recordings.StaleRecording as other:
         return other.recording if len(other.recording.outputs) == len(page.cells) else None
 
 

@@ -1,4 +1,4 @@
-"""Whether cells that are executed again give what is recorded: in text and in pictures, line by line."""
+"""Compares the outputs of cells that were executed again with the recorded ones, line by line, in text and pictures."""
 
 import math
 import re
@@ -16,10 +16,10 @@ LONG = 160  # of a line, what a message shows
 def differences(
     page: Page, before: list[list[dict]], after: list[list[dict]], varying: Container[str], measures: bool = False
 ) -> dict[str, str]:
-    """Cell → how its outputs differ from those `before`, for each that does: `line 3: - 8 devices + 9 devices`.
+    """The cells whose outputs differ from those `before`, each with how: `line 3: - 8 devices + 9 devices`.
 
-    Of cells that are `varying`, never the same twice, the form of the text is compared; of a page that `measures` only
-    which kinds of output there are.
+    varying   cells whose outputs are never the same twice: only the form of their text is compared
+    measures  the page measures times: only the kinds of output are compared
     """
     differing = {}
     for cell, old, new in zip(page.cells, before, after, strict=True):
@@ -56,7 +56,7 @@ def _rest(output: dict) -> dict:
 
 
 def _lines(output: dict) -> list[str]:
-    """A line, or a piece of markup, each, of what an output says in each of its forms."""
+    """The text of an output in each of its forms, cut into lines and pieces of markup."""
     data = output.get("data", {})
     texts = [output.get("text", ""), *(str(data[kind]) for kind in sorted(data))]
     if "<svg" in data.get("text/html", "") and shutil.which("dot"):  # it places nodes a little otherwise than wasm does
@@ -67,9 +67,9 @@ def _lines(output: dict) -> list[str]:
 
 
 def form(text: str) -> list[str]:
-    """Which lines there are, without numbers, widths and order; of a failure only that it is one, whoever was first.
+    """The different lines of a text, sorted, with # for each number and one blank for several.
 
-    And of a moment in lanes that were measured only that it is one, whatever has ended by then.
+    Which process failed first, and how, is left out, and so is what had ended at each moment of measured lanes.
     """
     text = re.sub(r"(s after the first start): .*", r"\1", text)
     text = re.sub(r"(both processes|process \d+) (aborted|raised|was killed|ended with).*", "failed", text)
@@ -79,7 +79,7 @@ def form(text: str) -> list[str]:
 
 
 def close(ours: str, theirs: str) -> bool:
-    """Whether two texts differ at most in the last digits of numbers, which another processor may add up otherwise."""
+    """Whether two texts differ at most in the last digits of numbers: other processors add in another order."""
     a, b = NUMBER.split(ours), NUMBER.split(theirs)
     words = [[re.sub(r"\s+", " ", re.sub(r" +]", "]", word)) for word in parts[::2]] for parts in (a, b)]
     numbers = zip(map(float, a[1::2]), map(float, b[1::2]), strict=False)

@@ -1,9 +1,9 @@
-"""What a page says beside its words: the programs and data of the lessons that its cells, or a recorder, reach.
+"""Which programs and data of the lessons the cells of a page, or a recorder, reach.
 
 Read from the code, never imported: `import` and `from … import` anywhere in it, and strings that name a module
 ("lessons.ch13_network.wire") or a file: beside the code or in the lesson ("hello.py", "recorded.json"), or anywhere
-("lessons/ch15_pods/published.json"). The tools are no part of it: that minipod still gives the same outputs is what
-`make verify` finds out.
+("lessons/ch15_pods/published.json"). The tools are left out: `make verify` finds out whether minipod still gives the
+same outputs.
 """
 
 import ast
@@ -81,7 +81,7 @@ def changed_since(commit: str, root: Path) -> set[str]:
 
 
 def _code(body: str) -> str:
-    """A cell without the line that makes a file of it."""
+    """The code of a cell, without the line %%writefile."""
     return body.partition("\n")[2] if body.startswith("%%") else body
 
 
@@ -91,7 +91,7 @@ def strings_in(path: Path) -> frozenset[str]:
 
 
 def _tree(code: str) -> ast.Module | None:
-    """None for what is no Python: it will fail when it is executed, and say so better."""
+    """The syntax tree, None for what is not Python: executing it gives the better message."""
     try:
         with _PARSING:
             return ast.parse(code)

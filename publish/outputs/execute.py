@@ -1,6 +1,6 @@
 """The outputs of a chapter for all editions: as recorded in the tree, or from executing its cells in a scratch folder.
 
-A recording is of what the page says; outputs that were made here, and are no recording, also of the tools and versions.
+A recording depends on what the page says; outputs that were made here, and not recorded, on tools and versions too.
 """
 
 import atexit
@@ -35,7 +35,7 @@ ENVIRONMENT = {"JAX_PLATFORMS": "cpu", "COLUMNS": "88", "PYTHONHASHSEED": "0", "
 
 @dataclass
 class Failure:
-    """Why the outputs of a page end, or what is wrong with them.
+    """Why the outputs of a page end early, or what is wrong with them.
 
     cell    the index of the cell
     what    it "raised", was "slow", "died" (the Python process ended) or "warned" (the cells after it ran all the same)
@@ -66,7 +66,7 @@ class Executed:
     notes: list[str]
     failure: Failure | None = None
     made: recordings.Made | None = None
-    oldest: recordings.Otherwise | None = None
+    oldest: recordings.OldestOutputs | None = None
 
     @property
     def complete(self) -> int:
@@ -77,13 +77,13 @@ class Executed:
 
 
 def measures(name: str, root: Path) -> bool:
-    """Whether the cells of a page take the time: then nothing else is executed beside them."""
+    """Whether the cells of a page measure times: then nothing else may run beside them."""
     folder = root / "lessons" / name
     return (folder / FILE).exists() and read_chapter(folder).measures
 
 
 def sources(page: Page, root: Path) -> dict[str, str]:
-    """What a page says, each with a hash: its cells, the lessons' files that they reach, and its lesson's data."""
+    """A hash of everything that a page says: its cells, the lessons' files that they reach, its lesson's data."""
     read = [p for kind in ("toml", "txt", "json") for p in (root / "lessons" / page.path.stem).rglob(f"*.{kind}")]
     read = [p for p in read if not p.name.startswith(WORDS)]
     cells = json.dumps([[c.kind, c.name, c.body] for c in page.cells])
@@ -92,7 +92,7 @@ def sources(page: Page, root: Path) -> dict[str, str]:
 
 
 def key(page: Page, root: Path) -> str:
-    """What the outputs of a page depend on when they are made here: what it says, tools, versions, options."""
+    """A hash of what outputs that are made here depend on: what the page says, tools, versions, options."""
     here = recordings.now()
     tools = {path for room in dependencies.TOOLS for path in (root / room).rglob("*.py")}
     made = [sources(page, root), dependencies.sums_of(tools, root), ENVIRONMENT, here.python, here.packages]
@@ -124,7 +124,7 @@ def _recorded(page: Page, root: Path) -> Executed | None:
     recording, oldest, of = None, None, sources(page, root)
     try:
         recording = recordings.read(page, root, of)
-        oldest = recordings.otherwise(page, root, of)
+        oldest = recordings.oldest_outputs(page, root, of)
     except ValueError as error:
         progress_line.done(f"note: {error}: not used (`make record PAGES={page.path.stem}` writes it anew)")
     if recording and (other := ledger.of_other_versions(recording.made, ledger.read(root).versions)):
@@ -135,7 +135,7 @@ def _recorded(page: Page, root: Path) -> Executed | None:
 
 
 def _kept(path: Path, count: int) -> Executed | None:
-    """The outputs in the cache; a file that is cut short or is something else counts as none."""
+    """The outputs in the cache; None where there are none, or where the file is damaged."""
     try:
         # pyrefly: ignore[bad-argument-type]
         result = Executed(**{**json.loads(files.read(path)), "ran": 0})
@@ -146,11 +146,11 @@ def _kept(path: Path, count: int) -> Executed | None:
 
 
 def expected(page: Page, root: Path, recording: recordings.Recording) -> list[list[dict]]:
-    """What the cells are to give here: what is recorded, with the oldest JAX what that gives otherwise."""
+    """The outputs that the cells should give here: as recorded, under the oldest JAX with what differs there."""
     oldest = ledger.read(root).oldest
     if not oldest or not ledger.of_versions(recordings.now(), oldest):
         return recording.outputs
-    otherwise = recordings.otherwise(page, root, recording.of)
+    otherwise = recordings.oldest_outputs(page, root, recording.of)
     cells = otherwise.cells if otherwise else {}
     return [cells.get(cell.name, kept) for cell, kept in zip(page.cells, recording.outputs, strict=True)]
 

@@ -35,7 +35,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Kept:
+class Entry:
     """When and with which versions a row was recorded; sums of what it was recorded from, and of what was written."""
 
     on: str
@@ -79,7 +79,7 @@ def _row(name: str, row: dict[str, Any]) -> Row:
 def fault(row: Row, root: Path) -> str:
     """What is wrong with a row, "" where nothing is: its program must be there."""
     if not (root / row.by).is_file():
-        return f"{LEDGER}: {row.by}, which records {row.name}, is not there: mend `by`, or take the row out"
+        return f"{LEDGER}: {row.by}, which records {row.name}, is missing: correct `by`, or remove the row"
     return ""
 
 
@@ -99,10 +99,10 @@ def sources(row: Row, root: Path) -> dict[str, str]:
     return dependencies.sums_of({*reached} - {root / name for name in row.writes}, root)
 
 
-def kept(root: Path) -> dict[str, Kept]:
+def entries(root: Path) -> dict[str, Entry]:
     """Row → when and of what it was recorded. ValueError, in one sentence, where recorded.json is damaged."""
     try:
-        return {name: Kept(**entry) for name, entry in json.loads(files.read(root / KEPT) or "{}").items()}
+        return {name: Entry(**entry) for name, entry in json.loads(files.read(root / KEPT) or "{}").items()}
     except (ValueError, TypeError, AttributeError):
         raise ValueError(f"{KEPT} is damaged: take it from the version control again") from None
 
@@ -112,18 +112,18 @@ def keep(row: Row, root: Path, made: Made) -> None:
     versions = {"python": made.python, "jax": made.packages["jax"]}
     if "libtpu" in row.needs:
         versions["libtpu"] = recordings.version("libtpu")
-    entry = Kept(made.on, versions, _total(sources(row, root)), _total(written(row, root)))
-    entries = sorted({**kept(root), row.name: entry}.items())
-    lines = [f" {json.dumps(name)}: {json.dumps(vars(each))}" for name, each in entries]
+    entry = Entry(made.on, versions, _total(sources(row, root)), _total(written(row, root)))
+    rows = sorted({**entries(root), row.name: entry}.items())
+    lines = [f" {json.dumps(name)}: {json.dumps(vars(each))}" for name, each in rows]
     files.write(root / KEPT, "{\n" + ",\n".join(lines) + "\n}\n")
 
 
-def is_stale(row: Row, entry: Kept | None, root: Path) -> bool:
+def is_stale(row: Row, entry: Entry | None, root: Path) -> bool:
     """Whether what a row is recorded from is no longer what it was, or the row was never recorded."""
     return entry is None or entry.of != _total(sources(row, root))
 
 
-def is_as_written(row: Row, entry: Kept, root: Path) -> bool:
+def is_as_written(row: Row, entry: Entry, root: Path) -> bool:
     """Whether the files are what the recorder wrote."""
     return entry.wrote == _total(written(row, root))
 
@@ -137,7 +137,7 @@ def of_other_versions(made: Made, promised: dict[str, str]) -> str:
     if of_versions(made, promised):
         return ""
     was, is_to_be = (", ".join(f"{name} {of.get(name)}" for name in promised) for of in (_numbers(made), promised))
-    return f"was recorded with {was}, and the book is to be with {is_to_be} ({LEDGER})"
+    return f"was recorded with {was}, but the book uses {is_to_be} ({LEDGER})"
 
 
 def of_versions(made: Made, promised: dict[str, str]) -> bool:

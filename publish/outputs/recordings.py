@@ -1,7 +1,7 @@
-"""The outputs that are kept in the tree: book/outputs/NAME.json, a file for each page, whose diff can be read.
+"""The recorded outputs: book/outputs/NAME.json for each page, laid out so that a diff can be read.
 
-They are those of the newest JAX. What the oldest promised one prints otherwise is in book/outputs/oldest/NAME.json, in
-the same form: only the cells whose outputs differ.
+They are those of the newest JAX. book/outputs/oldest/NAME.json has, in the same form, the cells whose outputs differ
+under the oldest JAX that the book supports.
 """
 
 import datetime
@@ -26,7 +26,7 @@ OLDEST = "oldest"  # the folder of what is otherwise there
 
 @dataclass(frozen=True)
 class Made:
-    """When (a date), with which versions (by package, "" for one that is missing) and on what outputs were made."""
+    """When outputs were made (a date), with which versions (by package, "" for a missing one) and on which platform."""
 
     on: str
     python: str
@@ -45,8 +45,8 @@ class Recording:
 
 
 @dataclass(frozen=True)
-class Otherwise:
-    """What the oldest JAX gives: cell → its outputs, of those that differ from what the newest gives."""
+class OldestOutputs:
+    """The outputs under the oldest JAX, by cell: only those that differ from the newest JAX's."""
 
     made: Made
     cells: dict[str, list[dict]]
@@ -60,8 +60,8 @@ class _File:
     cells: dict[str, list[dict]]
 
 
-class Other(ValueError):
-    """A recording of what the page said before."""
+class StaleRecording(ValueError):
+    """The recording was made from an earlier state of the page."""
 
     def __init__(self, sentence: str, recording: Recording) -> None:
         super().__init__(sentence)
@@ -69,7 +69,7 @@ class Other(ValueError):
 
 
 def changed(before: dict[str, str], now: dict[str, str]) -> list[str]:
-    """Of two lists of sums the names that only one has, or that have another sum."""
+    """The names whose sums differ, or that only one of the two has."""
     return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
 
 
@@ -104,22 +104,23 @@ def read(page: Page, root: Path, of: dict[str, str]) -> Recording | None:
         return None
     recording = Recording(file.of, file.made, file.seconds, list(file.cells.values()))
     if [*file.cells] != [cell.name for cell in page.cells] or file.of != of:
-        raise Other(_of_other_code(path, root, file.of, of), recording)
+        raise StaleRecording(_of_other_code(path, root, file.of, of), recording)
     return recording
 
 
-def otherwise(page: Page, root: Path, of: dict[str, str]) -> Otherwise | None:
+def oldest_outputs(page: Page, root: Path, of: dict[str, str]) -> OldestOutputs | None:
     """What the oldest JAX gives, None where that is not recorded. ValueError, in a sentence, where it does not fit."""
     path = where(page.path.stem, root, oldest=True)
     if not (file := _load(path, root)):
         return None
     if not {*file.cells} <= {cell.name for cell in page.cells} or file.of != of:
         raise ValueError(_of_other_code(path, root, file.of, of))
-    return Otherwise(file.made, file.cells)
+    return OldestOutputs(file.made, file.cells)
 
 
 def _of_other_code(path: Path, root: Path, before: dict[str, str], now: dict[str, str]) -> str:
-    return f"{show(path, root)} is of other code ({', '.join((changed(before, now) or [CELLS])[:3])} changed)"
+    names = ", ".join((changed(before, now) or [CELLS])[:3])
+    return f"{show(path, root)} was recorded from other code ({names} changed)"
 
 
 def _load(path: Path, root: Path) -> _File | None:
@@ -157,12 +158,12 @@ def write(page: Page, root: Path, recording: Recording, oldest: Container[str] |
 
 
 def _sum(cells: list[dict]) -> str:
-    """Of the outputs as they stand in the file: one who edits them there shows what no cell has printed."""
+    """A hash of the outputs in the file, so that outputs edited by hand, which no cell printed, are refused."""
     return hashlib.sha256(json.dumps(cells, sort_keys=True).encode()).hexdigest()[:20]
 
 
 def strangers(names: list[str], root: Path) -> list[str]:
-    """The files beside the recordings that are of no page."""
+    """The recordings that belong to no page."""
     return [show(p, root) for p in sorted((root / "book" / "outputs").rglob("*.json")) if p.stem not in names]
 
 

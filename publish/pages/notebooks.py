@@ -78,7 +78,7 @@ def _fenced(text: str) -> str:
     return f"{fence}text\n{text}\n{fence}"
 
 
-def _with_oldest(page: Page, oldest: recordings.Otherwise, words: dict[str, str]) -> str:
+def _with_oldest(page: Page, oldest: recordings.OldestOutputs, words: dict[str, str]) -> str:
     lines, title = [*page.lines], words["oldest"].format(oldest.made.packages["jax"])
     for cell in reversed([cell for cell in page.cells if cell.name in oldest.cells]):
         output = "\n".join(map(recordings.text, oldest.cells[cell.name])).rstrip() or words["oldest_nothing"]

@@ -73,7 +73,7 @@ def recorders(edition: str) -> str:
     """What other programs have recorded: when, with which versions, what that needs, whether it has changed since."""
     words = {name: row[edition] for name, row in terms.ui().items()}
     lines = [[words[f"recorder_{name}"] for name in ("what", "on", "with", "needs", "since")], ["---"] * 5]
-    entries = ledger.kept(ROOT)
+    entries = ledger.entries(ROOT)
     for row in ledger.read(ROOT).rows.values():
         entry = entries.get(row.name)
         on = entry.on if entry else words["recorder_never"]

@@ -9,11 +9,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from publish import files
+from publish import files, package
 from publish.print import front
 from publish.print.articles import Article
 from publish.print.paper import HERE, colours
-from publish.print.whole import LANGUAGES, XHTML, Book, filename, full_title, made_at, places, version
+from publish.print.whole import LANGUAGES, XHTML, Book, filename, full_title, made_at, places
 
 _OPS, _DC = "http://www.idpf.org/2007/ops", "http://purl.org/dc/elements/1.1/"
 _CONTAINER = """<?xml version="1.0" encoding="utf-8"?>
@@ -102,8 +102,8 @@ def _entry(item: Element, article: Article, id: str, title: str) -> None:
 
 def _package(book: Book, pages: dict[str, Element]) -> str:
     """package.opf: what the book is, its files, their order."""
-    package = Element("package", {"xmlns": "http://www.idpf.org/2007/opf", "version": "3.0", "unique-identifier": "id"})
-    about = SubElement(package, "metadata", {"xmlns:dc": _DC})
+    root = Element("package", {"xmlns": "http://www.idpf.org/2007/opf", "version": "3.0", "unique-identifier": "id"})
+    about = SubElement(root, "metadata", {"xmlns:dc": _DC})
     name = uuid.uuid5(uuid.NAMESPACE_URL, filename(book.edition, "epub"))
     SubElement(about, "dc:identifier", {"id": "id"}).text = f"urn:uuid:{name}"
     said = {"title": book.title, "language": LANGUAGES[book.edition], "creator": book.words["authors"]}
@@ -112,9 +112,9 @@ def _package(book: Book, pages: dict[str, Element]) -> str:
         SubElement(about, f"dc:{kind}").text = text
     moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(made_at()))
     SubElement(about, "meta", {"property": "dcterms:modified"}).text = moment
-    SubElement(about, "meta", {"property": "schema:version"}).text = version()
+    SubElement(about, "meta", {"property": "schema:version"}).text = package.version()
     SubElement(about, "meta", {"name": "cover", "content": "cover-picture"})
-    listed, spine = SubElement(package, "manifest"), SubElement(package, "spine")
+    listed, spine = SubElement(root, "manifest"), SubElement(root, "spine")
 
     def item(id: str, href: str, kind: str, properties: str = "") -> None:
         attributes = {"id": id, "href": href, "media-type": kind, "properties": properties}
@@ -129,7 +129,7 @@ def _package(book: Book, pages: dict[str, Element]) -> str:
         SubElement(spine, "itemref", {"idref": name})
         if name == "cover":
             SubElement(spine, "itemref", {"idref": "nav"})
-    return _text(package)
+    return _text(root)
 
 
 def _text(tree: Element) -> str:

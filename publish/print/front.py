@@ -4,7 +4,8 @@ from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement
 
 from minipod.drawing.svg import LINES, ON_COLOUR, PALETTE
-from publish.print.whole import Book, full_title, version
+from publish import package
+from publish.print.whole import Book, full_title
 
 
 def cover(book: Book) -> Element:
@@ -14,7 +15,7 @@ def cover(book: Book) -> Element:
     SubElement(section, "p", {"class": "subtitle"}).text = book.words["subtitle"]
     section.append(picture())
     SubElement(section, "p", {"class": "authors"}).text = book.words["authors"]
-    imprint = f"{book.words['version'].format(version())} · {book.words['colophon']}"
+    imprint = f"{book.words['version'].format(package.version())} · {book.words['colophon']}"
     SubElement(section, "p", {"class": "version"}).text = imprint
     return section
 

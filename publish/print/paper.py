@@ -65,9 +65,9 @@ def usable(book: Book) -> str:
     """The Chromium that prints a book and draws its cards. RuntimeError where it or Chinese fonts are missing."""
     chromium = executable()
     if not chromium:
-        raise RuntimeError("there is no Chromium here, which prints the PDF: install Debian's package `chromium`")
+        raise RuntimeError("Chromium, which prints the PDF, is not installed: install Debian's package `chromium`")
     if book.edition != "en" and not _chinese_fonts():
-        raise RuntimeError("there is no Chinese font here to print with: install Debian's package `fonts-noto-cjk`")
+        raise RuntimeError("no Chinese font is installed: install Debian's package `fonts-noto-cjk`")
     return chromium
 
 

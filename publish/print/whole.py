@@ -37,14 +37,9 @@ class Book:
         return self.words["title"]
 
 
-def version() -> str:
-    """The version of the project, as its package has it."""
-    return package.version()
-
-
 def filename(edition: str, ending: str) -> str:
     """What an edition is called on a reader's disk."""
-    return f"{NAME}-{version()}-{edition}.{ending}"
+    return f"{NAME}-{package.version()}-{edition}.{ending}"
 
 
 def made_at() -> int:

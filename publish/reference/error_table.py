@@ -18,7 +18,7 @@ ROOM = 110  # characters of a heading
 
 
 @dataclass
-class Shown:
+class ShownError:
     """An error as a cell shows it.
 
     kind    "Python", or "runtime" where it comes from below Python or from another program
@@ -58,20 +58,20 @@ def lines(edition: Edition) -> Iterator[str]:
             yield ""
 
 
-def label(error: Shown) -> str:
+def label(error: ShownError) -> str:
     """Of what the error says, so that it stays when others come."""
     return "err-" + "-".join(re.findall(r"[a-z0-9]+", error.lines[0].lower()))
 
 
-def shown(edition: Edition) -> list[Shown]:
+def shown(edition: Edition) -> list[ShownError]:
     """The errors of all pages, in the order of the book; those whose first line is the same are one."""
-    errors: dict[str, Shown] = {}
+    errors: dict[str, ShownError] = {}
     for source in edition.sources:
         for cell, outputs in zip(source.page.cells, source.executed.outputs, strict=False):
             for output in outputs:
                 data = output.get("data", {}).get("text/plain", "")
                 for kind, text in in_text("".join(output.get("text", "")) or "".join(data)):
-                    error = errors.setdefault(_TASK.sub("", text[0]), Shown(kind, text))
+                    error = errors.setdefault(_TASK.sub("", text[0]), ShownError(kind, text))
                     where = (source.name, places.shown_in(source.page, cell))
                     if where not in error.places:
                         error.places.append(where)

@@ -32,7 +32,7 @@ def fill(sources: list[Source]) -> None:
         for asked in LINE.findall(source.text):
             if asked not in MAKERS:
                 known = ", ".join(MAKERS)
-                raise ValueError(f"{source.name}: nothing is made for «% reference: {asked}», only for {known}")
+                raise ValueError(f"{source.name}: «% reference: {asked}» is unknown: choose from {known}")
             try:
                 made = "\n".join(MAKERS[asked](edition))
             except KeyError as error:

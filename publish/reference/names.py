@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from publish.reference import toolkit
 from publish.reference.places import Edition
-from publish.reference.usage import Found, used
+from publish.reference.usage import Uses, used
 
 
 def lines(edition: Edition) -> Iterator[str]:
@@ -28,6 +28,6 @@ def label(module: str) -> str:
     return "names-" + module.replace(".", "-").replace("_", "-")
 
 
-def modules(uses: Found) -> list[str]:
+def modules(uses: Uses) -> list[str]:
     """What the names are grouped by, JAX first."""
     return sorted({name.rpartition(".")[0] for name in uses}, key=lambda m: (m.split(".")[0], m))

@@ -10,12 +10,12 @@ from publish.reference import places
 from publish.reference.places import Edition
 
 ROOTS = ("jax", "minipod")
-Found = dict[str, list[tuple[str, str]]]  # dotted name → page and label of each section, in the book's order
+Uses = dict[str, list[tuple[str, str]]]  # dotted name → page and label of each section, in the book's order
 
 
-def used(edition: Edition) -> Found:
+def used(edition: Edition) -> Uses:
     """The names of the edition's pages. Code and labels are those of every edition: the English page speaks for all."""
-    uses: Found = {}
+    uses: Uses = {}
     for source in edition.sources:
         english = written(source.name, "en")
         for name, label in _of_page(english, read_page(english).text):

@@ -28,7 +28,7 @@ _ITALIC = re.compile(rf"(?<![*\w])\*(?![*\s])[^*]*[{_WIDE}][^*]*(?<![*\s])\*(?!\
 
 
 @dataclass(frozen=True)
-class Found:
+class Finding:
     """A sentence to write otherwise. kind: which rule says so; where: the file and, if known, the line."""
 
     where: str
@@ -46,7 +46,7 @@ def data() -> dict:
     return tomllib.loads(DATA.read_text("utf-8"))
 
 
-def in_text(where: str, text: str, lines: bool = True) -> Iterator[Found]:
+def in_text(where: str, text: str, lines: bool = True) -> Iterator[Finding]:
     """What a Chinese text says that it should not. lines: name each sentence's line behind `where`."""
     for sentence in [*sentences(text), *cells(text)]:
         for row in data()["style"]:
@@ -55,7 +55,7 @@ def in_text(where: str, text: str, lines: bool = True) -> Iterator[Found]:
                 bare = bare.replace(allowed, "")
             place = f"{where}:{sentence.line}" if lines else where
             for _ in re.finditer(row["find"], bare):
-                yield Found(place, row["name"], sentence.text, row["say"])
+                yield Finding(place, row["name"], sentence.text, row["say"])
 
 
 def own(text: str) -> str:
@@ -81,14 +81,14 @@ def colons(text: str) -> float:
     return 1000 * count / max(characters, 1)
 
 
-def bare_titles(where: str, text: str) -> Iterator[Found]:
+def bare_titles(where: str, text: str) -> Iterator[Finding]:
     """References to a chapter in words of their own that do not say which; without words, the book names it itself."""
     for number, line in enumerate(text.split("\n"), 1):
         for m in _BARE.finditer(line):
-            yield Found(f"{where}:{number}", BARE, m[0], "第 N 章《…》 or Chapter N, “…”, or {doc}`chNN_name` alone")
+            yield Finding(f"{where}:{number}", BARE, m[0], "第 N 章《…》 or Chapter N, “…”, or {doc}`chNN_name` alone")
 
 
-def unexplained(pages: dict[str, str]) -> Iterator[Found]:
+def unexplained(pages: dict[str, str]) -> Iterator[Finding]:
     """Terms that no page explains, at the first sentence of the book that uses them, and uses above the explanation."""
     for term, english in data()["gloss"].items():
         explained = re.compile(rf"{term}(?:\*\*)?（[^（）]*(?:{english})[^（）]*）", re.I)
@@ -108,13 +108,13 @@ def unexplained(pages: dict[str, str]) -> Iterator[Found]:
                 yield _no_gloss(first, term)
 
 
-def _no_gloss(first: tuple[str, Sentence], term: str) -> Found:
-    return Found(f"{first[0]}:{first[1].line}", GLOSS, first[1].text, f"{term}（English）")
+def _no_gloss(first: tuple[str, Sentence], term: str) -> Finding:
+    return Finding(f"{first[0]}:{first[1].line}", GLOSS, first[1].text, f"{term}（English）")
 
 
-def check(root: Path = ROOT) -> list[Found]:
+def check(root: Path = ROOT) -> list[Finding]:
     """All that is to be written otherwise."""
-    findings: list[Found] = []
+    findings: list[Finding] = []
     chinese = {}
     for edition in WRITTEN:
         for path in sorted((root / "book" / edition).glob("*.md")):
@@ -125,13 +125,13 @@ def check(root: Path = ROOT) -> list[Found]:
                 findings += in_text(where, text)
                 if (rate := colons(text)) > data()["colons"]:
                     say = f"at most {data()['colons']}: 因为、所以、也就是说"
-                    findings.append(Found(where, COLONS, f"{rate:.1f}", say))
+                    findings.append(Finding(where, COLONS, f"{rate:.1f}", say))
     findings += unexplained({where: text for where, text in chinese.items() if "/ch" in where})
     for where, text in texts(root).items():
         if where not in chinese:
             findings += in_text(where, text, lines=where.endswith(".md"))
     for where, text in texts(root).items():
-        findings += (Found(f"{where}:{number}", kind, said, say) for number, kind, said, say in typography(text))
+        findings += (Finding(f"{where}:{number}", kind, said, say) for number, kind, said, say in typography(text))
     return findings
 
 

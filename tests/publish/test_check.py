@@ -28,7 +28,7 @@ def test_each_finding_is_a_line_and_what_is_left_out_is_a_note(quiet, capsys, mo
     stale = {ROOT / "README.md": ("", "README.md: a\nREADME.md: b")}
     monkeypatch.setattr(check.sync, "check", lambda: Result(stale, ["ch17: no page"], ["ch03: title.en is missing"]))
     monkeypatch.setattr(check, "packages", lambda: iter(["minipod.a -> grader.b (l.1)"]))
-    monkeypatch.setattr(style, "check", lambda: [style.Found("p.md:3", "上路", "上路了。", "发送")])
+    monkeypatch.setattr(style, "check", lambda: [style.Finding("p.md:3", "上路", "上路了。", "发送")])
     monkeypatch.setattr(check, "code", lambda: iter(["a.py:1:1: F401"]))
     monkeypatch.setattr(check, "types", lambda: iter(["b.py:5: no such [r]"]))
     assert check.main([]) == 1
@@ -50,7 +50,7 @@ def test_a_file_that_cannot_be_read_is_a_line(quiet, capsys, monkeypatch):
 
     monkeypatch.setattr(style, "check", unreadable)
     assert check.main([]) == 1
-    assert capsys.readouterr().out.startswith("what comes after this cannot be read: invalid syntax (<unknown>, line 3")
+    assert capsys.readouterr().out.startswith("the check stops here: invalid syntax (<unknown>, line 3")
 
 
 def test_what_the_tools_say_is_a_line_each(tmp_path, monkeypatch):
@@ -60,7 +60,7 @@ def test_what_the_tools_say_is_a_line_each(tmp_path, monkeypatch):
     (tmp_path / "pyproject.toml").write_text("[tool.pyrefly]\nproject-includes = ['two.py']\n")
     assert [line.partition(": ")[0] for line in check.types()] == ["two.py:1"]
     assert [line.partition(": ")[0] for line in check.code()] == ["one.py:1:8"]
-    assert list(check.layout()) == ["one.py: is laid out otherwise: run `make format`"]
+    assert list(check.layout()) == ["one.py: is not formatted: run `make format`"]
     (tmp_path / "ruff.toml").write_text("line-length = 'x'\n")
     (line,) = check.code()
     assert line.startswith("ruff: ruff failed")

@@ -104,7 +104,7 @@ def test_the_book_is_recorded(tmp_path, monkeypatch):
     for page in (page for page in pages if page.cells):
         made = chapter(page, ROOT, tmp_path).made
         assert made and any(ledger.of_versions(made, of) for of in (book.versions, book.oldest)), page.path
-        recordings.otherwise(page, ROOT, execute.sources(page, ROOT))  # raises where it is of other code
+        recordings.oldest_outputs(page, ROOT, execute.sources(page, ROOT))  # raises where it is of other code
     cells = {page.path.stem: {cell.name for cell in page.cells} for page in pages}
     assert all({*varying} <= cells[name] for name, varying in book.varying.items())
 

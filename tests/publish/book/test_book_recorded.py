@@ -9,7 +9,7 @@ import subprocess
 import pytest
 import small_book
 
-from publish import record, sync, verify
+from publish import record, verify
 from publish.outputs import execute, recordings
 from publish.outputs.dependencies import SAID, TOOLS, reached
 from publish.outputs.execute import Executed
@@ -83,7 +83,7 @@ def test_fresh_executes_every_cell_and_leaves_the_recordings(folder):
         result = small_book.tool(folder, "build", "--fresh", "en")
         assert result.returncode == 0 and "cells executed by edition: en 3" in result.stdout, result.stderr
         assert {path: path.read_bytes() for path in (folder / "book/outputs").iterdir()} == before
-        assert "note: book/outputs/third.json is of no page" in result.stdout
+        assert "note: book/outputs/third.json belongs to no page" in result.stdout
 
 
 def test_make_passes_fresh_and_pages_on():
@@ -106,7 +106,7 @@ def test_a_line_of_what_a_cell_says_executes_its_page_and_is_named(folder, outpu
     (folder / "lessons/first/figures.toml").write_text("a = 1\n")
     small_book.edit(folder, "first", ("print(1 + 1)", "print(1 + 2)"), editions=("en",))
     assert outputs().ran == 2 and not outputs().made
-    said = f"note: {FIRST} is of other code (its cells, lessons/first/figures.toml changed): not used "
+    said = f"note: {FIRST} was recorded from other code (its cells, lessons/first/figures.toml changed): not used "
     assert set(capsys.readouterr().out.splitlines()) == {said + "(`make record PAGES=first` writes it anew)"}
 
 
@@ -142,7 +142,7 @@ def test_a_recording_edited_by_hand_is_not_shown_and_one_of_other_versions_is_bo
     assert outputs().ran == 0
     said = capsys.readouterr().out
     assert said.startswith(f"note: {FIRST} was recorded with jax ") and said.count("\n") == 1
-    assert "and the book is to be with jax 0.9.0" in said
+    assert "but the book uses jax 0.9.0" in said
     small_book.replace(folder / FIRST, '"2\\n"', '"3\\n"')
     assert outputs().ran == 2
     assert "first.json was changed after it was recorded: not used (`make record" in capsys.readouterr().out
@@ -183,7 +183,7 @@ def test_with_the_oldest_jax_only_what_differs_is_recorded_and_verified(of_two):
     [
         (lambda text: "{", "is damaged"),
         (lambda text: text.replace("3\\n", "4\\n"), "was changed after it was recorded"),
-        (lambda text: text.replace('"its cells": "', '"its cells": "1'), "is of other code (its cells changed)"),
+        (lambda text: text.replace('s": "', 's": "1', 1), "was recorded from other code (its cells changed)"),
     ],
     ids=["damaged", "edited", "other code"],
 )
@@ -228,7 +228,7 @@ def test_a_changed_output_is_named_by_page_and_cell_and_the_same_one_is_taken_ov
     assert code == 1 and lines.count("told") == 1 and len(lines) == 4
     (told,) = (line for line in lines if line.startswith("first, cell draw: its outputs were execute_result "))
     assert "and are stream, execute_result" in told
-    assert "book/outputs/other.json: the same outputs, and now of what the page says" in lines
+    assert "book/outputs/other.json: the same outputs; the recording is now of the page as it is" in lines
     assert lines[-1].startswith("2 pages executed in ") and lines[-1].endswith("s: 1 cells differ, on first")
     assert recordings.read(*of_page(folder, "other"))
     changed = {*(folder / "book/outputs/other.json").read_text("utf-8").splitlines()} ^ {*before}
@@ -291,10 +291,3 @@ def test_what_cells_reach_is_followed_through_imports_and_names(tmp_path):
 
     assert found(*SAID) == {*sources} - {"lessons/__init__.py"}  # which only hands readers of notebooks to the checker
     assert found(*SAID, *TOOLS) == found(*SAID) | {*tools}
-
-
-def test_no_page_of_the_book_is_keyed_by_a_tool():
-    for name in sync.chapters():
-        page = read_page(ROOT / "book/en" / f"{name}.md")
-        rooms = {path.partition("/")[0] for path in execute.sources(page, ROOT)}
-        assert rooms <= {"its cells", "lessons", "solutions"}, name

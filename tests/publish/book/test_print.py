@@ -133,7 +133,7 @@ def outline(found):
 
 def test_what_is_missing_is_one_sentence(book, build, monkeypatch, capsys):
     monkeypatch.setattr(paper, "NAMES", ("no-such-browser",))
-    with pytest.raises(RuntimeError, match="^there is no Chromium here, which prints the PDF: install Debian's pack"):
+    with pytest.raises(RuntimeError, match="^Chromium, which prints the PDF, is not installed: install Debian's pack"):
         paper.write(book, build)
     assert command.main(["epub", "en", "--build", str(build / "nowhere")]) == 1
     assert "there is no en edition in" in capsys.readouterr().err

@@ -57,7 +57,7 @@ def test_each_recorded_file_of_a_lesson_is_of_one_row_and_what_is_noted_is_of_th
     there = {path for kind in kinds for path in ROOT.glob(f"lessons/*/*.{kind}") if path.name not in GIVEN}
     rows = [name for row in ROWS.values() for name in row.writes]
     assert sorted(rows) == sorted([*(path.relative_to(ROOT).as_posix() for path in there), show(designer.FILE)])
-    kept = ledger.kept(ROOT)
+    kept = ledger.entries(ROOT)
     assert set(kept) == set(ROWS)
     assert [name for name, row in ROWS.items() if not ledger.is_as_written(row, kept[name], ROOT)] == []
 
@@ -65,7 +65,7 @@ def test_each_recorded_file_of_a_lesson_is_of_one_row_and_what_is_noted_is_of_th
 def test_a_recorder_runs_and_it_is_noted_from_what(folder, capsys):
     assert record.main(["--what", "it"]) == 0
     assert "it: lessons/first/seen.txt changed" in capsys.readouterr().out
-    kept = ledger.kept(folder)["it"]
+    kept = ledger.entries(folder)["it"]
     row = ledger.read(folder).rows["it"]
     assert {*ledger.sources(row, folder)} == {"lessons/first/record_it.py", "lessons/first/data.py"}
     assert not ledger.is_stale(row, kept, folder) and ledger.is_as_written(row, kept, folder)
@@ -77,8 +77,8 @@ def test_a_recorder_runs_and_it_is_noted_from_what(folder, capsys):
     (folder / ledger.KEPT).unlink()
     (folder / "lessons/first/data.py").write_text("raise SystemExit(3)")
     assert record.main(["--what", "it"]) == 1
-    assert capsys.readouterr().err.endswith("record_it.py ended with 3: nothing is noted of it\n")
-    assert ledger.kept(folder) == {}
+    assert capsys.readouterr().err.endswith("record_it.py ended with 3: nothing is recorded for it\n")
+    assert ledger.entries(folder) == {}
 
 
 def test_what_is_wrong_is_one_sentence_before_anything_runs(folder, monkeypatch, capsys):
@@ -90,7 +90,7 @@ def test_what_is_wrong_is_one_sentence_before_anything_runs(folder, monkeypatch,
 
     assert said("its") == "nothing recorded is called «its»: choose from it\n"
     row(folder, by="record_that.py")
-    assert said("it").startswith("book/recordings.toml: lessons/first/record_that.py, which records it, is not there: ")
+    assert said("it").startswith("book/recordings.toml: lessons/first/record_that.py, which records it, is missing: ")
     row(folder, need="idle")
     monkeypatch.setattr(os, "getloadavg", lambda: (300.14, 0, 0))  # a busy machine does not measure
     assert said("it").startswith("it measures: it needs an idle machine, and the load is 300.1")
@@ -104,13 +104,13 @@ def test_what_is_wrong_is_one_sentence_before_anything_runs(folder, monkeypatch,
     row(folder)
     (folder / ledger.KEPT).write_text("[3]")
     with pytest.raises(ValueError, match="book/recorded.json is damaged"):
-        ledger.kept(folder)
+        ledger.entries(folder)
 
 
 def test_a_recording_of_other_versions_is_a_sentence():
     made = Made("2026-11-24", "3.11.7", {"jax": "0.10.2", "jaxlib": "0.10.2", "numpy": "2"}, "Linux")
     assert ledger.of_other_versions(made, {"python": "3.11", "jax": "0.10.2"}) == ""
-    said = "was recorded with python 3.11, jax 0.10.2, and the book is to be with python 3.1{}, jax {} "
+    said = "was recorded with python 3.11, jax 0.10.2, but the book uses python 3.1{}, jax {} "
     for python, version in (("1", "0.12.0"), ("", "0.10.2")):
         told = ledger.of_other_versions(made, {"python": f"3.1{python}", "jax": version})
         assert told == said.format(python, version) + "(book/recordings.toml)"
@@ -121,7 +121,7 @@ def test_the_status_page_has_a_row_for_each_recorder_in_its_language():
         lines = status.recorders(edition).splitlines()
         assert len(lines) == 2 + len(ROWS)
         guard = next(line for line in lines if "`ch12_guard`" in line)
-        assert ledger.kept(ROOT)["ch12_guard"].on in guard and idle in guard
+        assert ledger.entries(ROOT)["ch12_guard"].on in guard and idle in guard
 
 
 LISTS = list(record_plans.lists(ROOT))
@@ -139,7 +139,7 @@ def as_recorded(path) -> None:
 def test_what_is_recorded_is_of_the_programs_as_they_are():
     """Traced are one list and those of which a file, or JAX, is another than when it was recorded."""
     rows = {name: row for row in ledger.read(ROOT).rows.values() for name in row.arguments}
-    kept = ledger.kept(ROOT)
+    kept = ledger.entries(ROOT)
     for path in LISTS:
         row = rows[path.parent.name]
         same_jax = kept[row.name].versions["jax"] == jax.__version__

@@ -156,7 +156,7 @@ Look.
 def test_what_has_no_plain_form_is_named():
     with pytest.raises(ValueError, match="directive {tab-set} has no plain Markdown form"):
         plain(":::{tab-set}\n:::", Links({}, {}, "here"), {})
-    with pytest.raises(ValueError, match="nothing is called «sec-x»"):
+    with pytest.raises(ValueError, match="no page or label is called «sec-x»"):
         plain("{ref}`sec-x`", Links({}, {}, "here"), {})
 
 

@@ -20,22 +20,6 @@ def texts(html, edition):
     return {p.stem: p.read_text("utf-8") for p in (html / edition).glob("*.html")}
 
 
-# Letters in a line of each paragraph of four lines or more.
-LETTERS = """[...document.querySelectorAll('article section > p')].map(p => {
-    const lines = Math.round(p.getBoundingClientRect().height / parseFloat(getComputedStyle(p).lineHeight))
-    return [lines, p.textContent.length / lines]
-}).filter(([lines]) => lines > 3).map(([lines, letters]) => letters)"""
-
-
-@LONG
-def test_a_line_is_as_long_as_is_good_to_read(browser, html):
-    english = seen(browser, html, "en/ch09_training").run(LETTERS)
-    assert len(english) > 4 and 55 < sum(english) / len(english) < 78, english
-    columns = f"(p => p.clientWidth / parseFloat(getComputedStyle(p).fontSize))({PROSE})"
-    for page in ("zh-Hans/ch03_sharding", "zh-Hant/ch09_training"):
-        assert 32 <= seen(browser, html, page).run(columns) <= 38
-
-
 # Columns of each block of code that has to be scrolled to be read.
 SCROLLED = """[...document.querySelectorAll('div.highlight pre')].filter(block => {
     for (const box of document.querySelectorAll('details')) box.open = true

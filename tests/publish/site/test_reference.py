@@ -76,7 +76,7 @@ def test_every_page_is_filled_and_every_link_leads_somewhere_and_no_label_stands
 def test_what_nobody_can_fill_or_find_is_told_with_its_page(tmp_path, monkeypatch):
     sources = unfilled("en")
     sources[0].text += "\n% reference: glosary\n"
-    with pytest.raises(ValueError, match="nothing is made for «% reference: glosary», only for errors, glossary"):
+    with pytest.raises(ValueError, match="«% reference: glosary» is unknown: choose from errors, glossary"):
         fill.fill(sources)
     wrong = glossary.FILE.read_text("utf-8").replace('label = "sec-mesh"', 'label = "sec-mash"')
     (tmp_path / "glossary.toml").write_text(wrong, "utf-8")

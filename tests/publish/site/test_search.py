@@ -6,7 +6,6 @@ import itertools
 import json
 import random
 import re
-import shutil
 import tomllib
 from html import unescape
 
@@ -80,14 +79,6 @@ def test_every_section_and_exercise_of_every_page_is_in_the_index_and_no_other(h
     assert anchors == there and len(there) > 250
     # Of 24 chapters and ten pages more; loaded when somebody searches.
     assert len(gzip.compress(script(html, edition).encode())) < 340_000
-
-
-@pytest.mark.long
-def test_the_index_of_an_unchanged_book_is_the_same_whoever_made_it(html, tmp_path):
-    shutil.copytree(html / "en", tmp_path / "en", ignore=shutil.ignore_patterns("_static", "notebooks"))
-    pages = {row[0]: None for row in read(html, "en")["docs"]}
-    index.write(tmp_path / "en", list(pages))
-    assert (tmp_path / "en" / "_static" / index.NAME).read_text("utf-8") == script(html, "en")
 
 
 def places(html, edition: str, asked: dict[str, str]) -> dict[str, int]:

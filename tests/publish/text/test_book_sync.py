@@ -153,7 +153,7 @@ def test_a_slip_in_a_lesson_is_one_sentence(folder, name, text, says):
 def test_a_backtick_that_closes_no_code_is_named_with_its_line(folder, words, line):
     at = (folder / "book/en/first.md").read_text("utf-8").count("\n") + 2
     edit(folder, "first", ("", f"\n{words}\n"), editions=("en",))
-    said = f"book/en/first.md:{at + (line or 0)}: a backtick here opens code that none closes"
+    said = f"book/en/first.md:{at + (line or 0)}: a backtick here opens code that is never closed"
     assert sync.check(folder).problems == ([] if line is None else [said])
 
 

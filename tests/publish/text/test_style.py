@@ -106,7 +106,7 @@ def test_sentences_know_where_they_begin():
 
 
 def test_the_command_says_what_is_found_where_it_is_asked_to_look(capsys, monkeypatch):
-    monkeypatch.setattr(style, "check", lambda: [style.Found("book/zh-Hans/ch01.md:3", "上路", "上路了。", "发送")])
+    monkeypatch.setattr(style, "check", lambda: [style.Finding("book/zh-Hans/ch01.md:3", "上路", "上路了。", "发送")])
     assert style.main([]) == 1
     assert capsys.readouterr().out == "book/zh-Hans/ch01.md:3: 上路: «上路了。»; say 发送\n"
     assert style.main(["book/zh-Hans/ch02"]) == 0
