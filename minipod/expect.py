@@ -1,6 +1,6 @@
 """Expected errors: print what JAX said as one short quotation, and fail when JAX no longer says it.
 
-For pages and tests that show an error: JAX's own words, which may change from one version to the next.
+For pages and tests that show an error of JAX, whose text may change from one version to the next.
 
     >>> import jax.numpy as jnp
     >>> from minipod.expect import expect_error
