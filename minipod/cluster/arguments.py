@@ -1,4 +1,4 @@
-"""What a program of the book gives to `jax.distributed.initialize`, whoever started it: our launcher, Slurm, MPI.
+"""Arguments for `jax.distributed.initialize`, whichever launcher started the program: minipod run, Slurm, MPI.
 
 Under Slurm and Open MPI JAX finds out by itself. What would make it hang there without a word, or believe the wrong
 launcher, is looked for first, and ends this process with a sentence. Sources: `jax/_src/clusters/`.
