@@ -1,6 +1,6 @@
 """Simulate several CPU devices in one process, before JAX starts, or say clearly that it is too late.
 
-Without it JAX has one device on a laptop, and nothing can be cut.
+Without it, JAX has one device on a laptop, and nothing can be sharded.
 
     >>> from minipod import devices
     >>> devices.simulate(8)

@@ -1,15 +1,15 @@
-"""Notice where the processes of a cluster stop doing the same, at the very call: before it hangs, or lies.
+"""Find the call at which the processes of a cluster stop doing the same, before it hangs or gives a wrong result.
 
     step = watched(step)  # in every process, around each function that communicates
 
-Before each call every process leaves a note with the coordinator: the number of the call, the function's name, shapes,
-dtypes and layouts of its arguments, and, of a function made by `jax.jit`, a hash of the program that they lead to. It
-goes on once all notes agree, and raises OutOfStep if they do not, or if some process does not come. The notes do not
-travel by collectives: these would hang with the others, or be taken for them.
+Before each call, every process leaves a note with the coordinator: the number of the call, the name of the function,
+the shapes, dtypes and shardings of its arguments, and, for a function made by `jax.jit`, a hash of the lowered program.
+The call begins when all notes agree. OutOfStep is raised if they differ, or if a process does not come. The notes do
+not use collectives, which would hang, or be mistaken for those of the program.
 
-What is not watched is not seen: a sum inside a print, say, or the programs that a plain function calls. Processes also
-wait for each other at each watched call, so none is ever a whole call ahead of another; a call costs about as long as
-the coordinator needs to answer (ch12 measures it).
+Calls that are not watched are not compared: a sum inside a print, for example, or the programs that a plain function
+calls. The processes wait for each other at each watched call, so none is ever more than one call ahead. A call takes
+longer by the time that the coordinator needs to answer.
 
     >>> from pathlib import Path
     >>> from minipod import cluster
@@ -53,13 +53,16 @@ class OutOfStep(RuntimeError):
 
 
 def watched(function: Function, name: str | None = None, seconds: float = 10.0) -> Function:
-    """`function`, compared between all processes before each call; `seconds` is how long to wait for the others.
+    """`function`, compared between all processes before each call.
 
-    `name` may say what the call is about, where one function serves for many: `watched(total, "total of w1")(xs)`.
-    The order counts over all watched functions together. Raises OutOfStep; in a single process nothing is compared.
+    name     what the call is about, if one function has several uses: `watched(total, "total of w1")(xs)`
+    seconds  how long to wait for the other processes
 
-    Of a function made by `jax.jit` the program is compared, too, whatever makes it another one: a static argument, or
-    what the function reads while it is traced. Of a plain function that calls such functions it is not: watch those.
+    The calls of all watched functions are counted together. Raises OutOfStep. In a single process nothing is compared.
+
+    For a function made by `jax.jit` the lowered program is compared too, so that a different static argument, or
+    something else that the function reads while it is traced, is noticed. For a plain function that calls such
+    functions it is not: watch those.
     """
     name = name or getattr(function, "__name__", repr(function))
     known: dict[Any, str] = {}

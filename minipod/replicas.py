@@ -1,14 +1,14 @@
-"""Notice where an array is called replicated and is not: the devices that should hold the same hold something else.
+"""Find arrays that are called replicated although their devices hold different values.
 
     same_replicas({"weights": weights, "momentum": momentum})  # in every process, now and then
 
-JAX believes whoever puts an array together. If each process brings values of its own and says `P()`, JAX takes the
-array for fully replicated, and every process goes on computing with another one. Here each process hashes what its
-devices hold, piece by piece; the hashes, a few bytes each, meet at the coordinator, as `minipod.guard`'s notes do, and
-not by a collective: that would take the replicas for equal, too.
+JAX does not check how an array was put together. If each process brings values of its own and says `P()`, JAX takes the
+array for fully replicated, and each process computes with different values. Here, each process hashes what its devices
+hold, piece by piece, and compares the hashes through the coordinator, as `minipod.guard` does. A collective would not
+do, because it takes replicas for equal.
 
-It costs a copy of every replicated piece to the host, and its hash: call it after the start, after a restore, and every
-few hundred steps, not in every one.
+A call copies each replicated piece to the host and hashes it. Call it after the start, after a restore, and every few
+hundred steps.
 
     >>> import jax, numpy as np
     >>> from minipod import replicas
@@ -40,11 +40,13 @@ class ReplicasDiffer(RuntimeError):
 
 
 def same_replicas(tree: Any, name: str = "the arrays", seconds: float = 10.0) -> None:
-    """Compare, to the bit, all that lies on more than one device in the arrays of `tree`. All processes must call it.
+    """Compare, bit by bit, what more than one device should hold of the arrays in `tree`. All processes must call it.
 
-    `name` says in the message what is compared; `seconds` is how long to wait for the others. Raises ReplicasDiffer,
-    in every process alike; OutOfStep if another process calls something else, or nothing. What lies on one device only
-    is not read.
+    name     what is compared, for the message
+    seconds  how long to wait for the other processes
+
+    Raises ReplicasDiffer, in every process; OutOfStep if another process calls something else, or nothing. What only
+    one device holds is not read.
     """
     leaves = jax.tree_util.tree_leaves_with_path(tree)
     arrays = [(jax.tree_util.keystr(path), leaf) for path, leaf in leaves if isinstance(leaf, jax.Array)]

@@ -1,6 +1,6 @@
 """A cluster on this machine: `run` starts a program in several processes, and leaves nothing behind.
 
-For a program that is to be tried as it will run: `launch_arguments` asks the launcher, whichever has started it.
+Use it to try a program as it will run on a real cluster. `launch_arguments` works with every launcher.
 
     >>> from pathlib import Path
     >>> from minipod import cluster

@@ -29,20 +29,22 @@ _SLURM_STARTER = "slurmstepd"
 
 
 def launch_arguments() -> dict[str, Any]:
-    """Keyword arguments for `jax.distributed.initialize`: explicit under our launcher, none where JAX finds out.
+    """Keyword arguments for `jax.distributed.initialize`, whichever launcher has started this process.
 
-    Under Slurm, Open MPI 4 and on TPUs that is so, and `jax.distributed.initialize(**launch_arguments())` is the same
-    program everywhere; for Open MPI 5 it names JAX's detection through mpi4py, which JAX does not try by itself. Every
-    process but the first waits here until the coordinator listens: JAX's own second attempt would come a whole second
-    later. Under our launcher raises TimeoutError if the coordinator never comes; under Slurm and Open MPI ends this
-    process (SystemExit) with one sentence where JAX would hang or start as somebody else.
+    `jax.distributed.initialize(**launch_arguments())` is then the same program everywhere. Under `minipod run` the
+    arguments name coordinator, number and count; under Slurm, Open MPI 4 and on TPUs there are none, because JAX
+    detects these itself; under Open MPI 5 they select the detection through mpi4py, which JAX does not try by itself.
+    All processes but the first wait here until the coordinator listens: JAX would try again only after a second.
+
+    Raises TimeoutError under `minipod run` if the coordinator never listens. Under Slurm and Open MPI it ends this
+    process (SystemExit) with one sentence if JAX would hang or take the number of another process.
     """
     if "MINIPOD_COORDINATOR" in os.environ:
         return _from_our_launcher()
     name = launcher()
     if name == "mpi4py":
         if importlib.util.find_spec("mpi4py") is None:
-            _end("Open MPI 5 started this process, which JAX can tell only through mpi4py: pip install mpi4py")
+            _end("Open MPI 5 started this process, and JAX detects that only through mpi4py: pip install mpi4py")
         environment.without_proxy(os.environ, socket.gethostname())  # its other hosts are known only to MPI
         return {"cluster_detection_method": "mpi4py"}
     if name:
@@ -126,7 +128,7 @@ def _look_ahead(name: str) -> None:
     elif count() > 1:
         began = time.monotonic()
         if not wait_for_listener(address, PATIENCE):
-            _end(f"nobody has listened on {address} within {PATIENCE} s: has process 0 ended, is a firewall between?")
+            _end(f"nothing has listened on {address} within {PATIENCE} s: has process 0 ended, or is there a firewall?")
         if time.monotonic() < began + SETTLE:
             time.sleep(SETTLE)  # it may be another job's: process 0 is about to say so
 

@@ -26,14 +26,15 @@ FILES = "minipod-beat-{}.json"  # names that nobody else gives: the folder may h
 
 
 class Heartbeat:
-    """The file of this process in `folder`, which all processes see: written anew every `every` seconds by a thread.
+    """The file in which this process reports its progress to `minipod watch`; a thread writes it every `every` seconds.
 
-    The files are `minipod-beat-000.json`, `minipod-beat-001.json`, …; nothing else in the folder is touched.
+    `folder` must be visible to all processes. The files are `minipod-beat-000.json`, `minipod-beat-001.json`, …;
+    nothing else in the folder is touched.
 
-    Call `begin(step)` before a step, `ready()` when its own part is done and only the others are missing, `done()`
-    after it; `begin` alone will do, but then nobody can be found slow. Each of them notes a time, in memory. A disk
-    that refuses is no reason to end: the file grows old, and whoever watches sees that. Make it after
-    `jax.distributed.initialize`, which says which process this is. Raises OSError if the folder cannot be made.
+    Call `begin(step)` before a step, `ready()` when this process has done its own part and needs the others, and
+    `done()` after the step. `begin` alone is enough, but then no process can be found slow. Each call notes a time in
+    memory. If the disk fails, the program goes on; its file gets old, and `minipod watch` says so. Create the heartbeat
+    after `jax.distributed.initialize`, which tells which process this is. Raises OSError if the folder cannot be made.
     """
 
     def __init__(self, folder: str | Path, every: float = 1.0):

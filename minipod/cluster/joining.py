@@ -132,7 +132,7 @@ def _wait(coordinator: str, patience: float) -> None:
 def _parts(address: str) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
     if not (host and port.isdecimal() and 0 < int(port) < 65536):
-        raise ValueError(f"{address!r} is no address of a coordinator: it needs a host and a port, as localhost:10000")
+        raise ValueError(f"{address!r} is not a coordinator's address: give a host and a port, such as localhost:10000")
     return host.strip("[]"), int(port)
 
 
@@ -141,11 +141,11 @@ def _obstacles(address: str, host: str, port: int) -> list[int | None]:
     try:
         addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError:
-        raise ValueError(f"the coordinator should be at {address}, and this machine does not know that name") from None
+        raise ValueError(f"the coordinator should be at {address}, a name that this machine cannot resolve") from None
     obstacles = in_the_way(addresses)
     if set(obstacles) == {errno.EADDRNOTAVAIL}:
         raise ValueError(
-            f"the coordinator should be at {address}, which is not this machine, where all processes run: "
+            f"the coordinator should be at {address}, which is not this machine, and all processes run on this one: "
             "name localhost, or give the program {coordinator}"
         )
     return obstacles

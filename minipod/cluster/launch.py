@@ -55,24 +55,30 @@ def run(
     address: str = "127.0.0.1",
     places: Sequence[Sequence[str]] = (),
 ) -> Run:
-    """Run `program` (a path; with `module`, a module's name) in `processes` processes of `devices` CPU devices each.
+    """Run `program` in `processes` processes with `devices` simulated CPU devices each, and wait for them.
 
-    A path is looked up in the current folder, then beside the running script. In `arguments`, `{process}`,
-    `{processes}` and `{coordinator}` are each process's number, how many there are, and a free address for process 0;
-    `{{name}}` gives `{name}`, and other braces, such as JSON's, stay. All processes are ended after `limit` seconds,
-    soon after one of them fails, when they can never meet (two with one number), and when one has finished while all
-    others have stood in a wait of JAX for 5 seconds (`minipod.processes.hang` says how that is seen; one that sleeps or
-    writes a file is let finish). All that have finished well count as ended well, even when JAX's own way out hangs.
-    `collective_timeout` (seconds) lets a collective that waits for a lost process raise in the program itself. `env` is
-    added to the environment (None takes a variable out of it): of all processes, or, when it is a sequence, of one
-    each. With `survivors` the others go on when one has failed. `show(process, line)` is called for each line as it
-    comes; of a line that a carriage return replaces, for each form.
-    `places` has, for each process, the command in front of its own that takes it to another place, such as another
-    network; `address` is then the address of process 0 there. `minipod.hosts` uses both.
+    program  a path, looked up in the current folder and then beside the running script; with `module` true, the name of
+             a module
+    arguments  those of the program; `{process}`, `{processes}` and `{coordinator}` become the number of the process,
+             the number of processes, and a free address for process 0. `{{name}}` gives `{name}`; other braces stay
+    limit    seconds after which all processes are ended
+    check    whether to raise ClusterError when a process fails
+    collective_timeout  seconds after which a collective that waits for a lost process raises an error in the program
+    env      variables to add to the environment, or to remove where the value is None; a sequence has one for each
+             process
+    port     the coordinator's port on 127.0.0.1; None: a free one
+    survivors  whether the other processes go on when one has failed
+    show     called as `show(process, line)` for each line when it is printed
+    places   for each process a command in front of its own, which moves it elsewhere, such as into another network;
+             `address` is the address of process 0 there. `minipod.hosts` uses both
 
-    Raises ClusterError when a process fails and `check` is true. Before anything starts: ValueError for an impossible
-    number or an unknown `{name}`, FileNotFoundError for a missing program, OSError where too few files may be open,
-    TimeoutError when too many run on this machine already.
+    All processes are also ended soon after one has failed; when they can never meet, because two have the same number;
+    and when one has finished and all others have waited in JAX for 5 seconds (`minipod.processes.hang`). A process that
+    sleeps or writes a file may finish. A program that has finished counts as successful even if JAX hangs at exit.
+
+    Raises ClusterError. Before anything starts: ValueError for an impossible number or an unknown `{name}`,
+    FileNotFoundError for a missing program, OSError if this shell allows too few open files, TimeoutError if too many
+    processes run on this machine already.
     """
     check_numbers(processes, devices, limit, collective_timeout)
     check_open_files(processes)
@@ -210,13 +216,13 @@ def find_module(name: str) -> str:
     with contextlib.suppress(ValueError):  # an empty name, or one that is loaded and nobody has found, as __main__
         if PathFinder.find_spec(first, [os.getcwd()]) or importlib.util.find_spec(first):
             return name
-    raise FileNotFoundError(f"{name}: there is no such module in {Path.cwd()}, nor is one installed")
+    raise FileNotFoundError(f"{name}: there is no such module in {Path.cwd()}, and none is installed")
 
 
 def check_numbers(processes: int, devices: int, limit: float, collective_timeout: int | None) -> None:
     """Raise ValueError, in one sentence, for numbers that no run can have."""
     if not 1 <= processes <= MAX_PROCESSES:
-        raise ValueError(f"{processes} processes: between 1 and {MAX_PROCESSES} are possible on one machine")
+        raise ValueError(f"{processes} processes: one machine can run between 1 and {MAX_PROCESSES}")
     if devices < 1:
         raise ValueError(f"{devices} devices: each process needs at least 1")
     if processes * devices > MAX_DEVICES:
@@ -239,9 +245,9 @@ def check_open_files(processes: int) -> None:
 def check_port(port: int) -> int:
     """The port, if a coordinator can listen on it here. Raises ValueError."""
     if not 1024 <= port <= 65535:
-        raise ValueError(f"port {port}: between 1024 and 65535 is possible")
+        raise ValueError(f"port {port}: choose one between 1024 and 65535")
     try:
         try_port(port)
     except OSError as error:
-        raise ValueError(f"port {port} is taken ({error.strerror}): choose another, or leave it out") from None
+        raise ValueError(f"port {port} is taken ({error.strerror}): choose another one, or none") from None
     return port

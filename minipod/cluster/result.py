@@ -24,17 +24,22 @@ _TEXT = (
 
 @dataclass(frozen=True)
 class Run:
-    """How P processes went. `outputs[i]` is what process i printed; `codes[i]` is its exit code, or minus the signal.
+    """The result of a run in several processes.
 
-    `seconds` is wall-clock time; `first_failure` is one sentence, None if all went well.
+    outputs  what each process printed
+    codes    the exit code of each process, or minus the signal that ended it
+    seconds  wall-clock time
+    first_failure  what went wrong first, in one sentence; None if all went well
+    exit_code  for a shell: that of the first process that failed, 128 + signal, or 124 at the limit
+    stacks   the lines in which each process was when it had to be ended; "" for the others
     """
 
     outputs: list[str]
     codes: list[int]
     seconds: float
     first_failure: str | None = None
-    exit_code: int = 0  # as a shell wants it: the first failing process's, 128 + signal, 124 at the limit
-    stacks: list[str] = field(default_factory=list)  # where each was when it had to be ended; "" for the others
+    exit_code: int = 0
+    stacks: list[str] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
@@ -42,7 +47,7 @@ class Run:
         return self.first_failure is None
 
     def printed(self) -> str:
-        """What all printed, process after process, each line with its process: `[0] …`."""
+        """What the processes printed, one after the other, each line with its process: `[0] …`."""
         return in_turn(self.outputs)
 
     def __str__(self) -> str:
@@ -78,7 +83,7 @@ class Where:
 
 
 def summary(runs: Mapping[str, Run]) -> Table:
-    """A row per run: its name, the seconds it took, and what went wrong first."""
+    """A table with a row for each run: its name, its seconds, and what went wrong first."""
     rows = tuple((name, f"{run.seconds:.0f}", run.first_failure or "nothing") for name, run in runs.items())
     return Table(("program", "seconds", "first failure"), rows, left=(0, 2), kind="runs")
 

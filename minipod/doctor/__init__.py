@@ -1,6 +1,6 @@
-"""What this machine has and what is wrong with it: the first thing to run where something does not work.
+"""Check this machine: the first thing to run if something does not work.
 
-`minipod doctor` prints what `describe` says of it.
+`minipod doctor` prints what `describe` makes of the findings.
 
     >>> from minipod import doctor
     >>> [found.name for found in doctor.examine()][:4]

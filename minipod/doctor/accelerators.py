@@ -67,27 +67,29 @@ def _asked_for_cpu(env: Mapping[str, str]) -> str:
 def _no_gpu(here: Hardware, env: Mapping[str, str]) -> str:
     for name in ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"):
         if env.get(name) in ("", "-1", "none", "void", "NoDevFiles"):
-            return f"{name}={env[name]} hides them: unset it, or name some (CUDA_VISIBLE_DEVICES=0)"
+            return f"{name}={env[name]} hides them: unset it, or list the ones to use (CUDA_VISIBLE_DEVICES=0)"
     if not here.gpu_files:
         return "there is no /dev/nvidia0: the driver is not loaded, or this container was started without its GPUs"
     have = versions()
     plugins = [name for name in have if "cuda" in name and "plugin" in name]
     if not plugins:
-        return 'JAX\'s part for NVIDIA GPUs is not installed: `pip install "jax[cuda13]"`'
+        return 'JAX cannot use NVIDIA GPUs without its plug-in: `pip install "jax[cuda13]"`'
     if have[plugins[0]] != have.get("jaxlib"):
-        return f"{plugins[0]} {have[plugins[0]]} is not for jaxlib {have.get('jaxlib')}: install both in one version"
-    return f"{plugins[0]} is there: does `nvidia-smi` work? `python -c 'import jax; jax.devices(\"cuda\")'` tells"
+        versions_differ = f"{plugins[0]} {have[plugins[0]]} does not match jaxlib {have.get('jaxlib')}"
+        return f"{versions_differ}: install the same version of both"
+    ask = "python -c 'import jax; jax.devices(\"cuda\")'"
+    return f"{plugins[0]} is installed: does `nvidia-smi` work? `{ask}` says what fails"
 
 
 def _no_tpu(here: Hardware, root: Path) -> str:
     if holder := _holder(here, root):
-        return f"process {holder} holds the TPU, which one process at a time can have: end it"
+        return f"process {holder} holds the TPU, and only one process at a time can use it: end that process"
     lock = root / _LOCK
     if lock.exists() and not os.access(lock, os.R_OK | os.W_OK):
-        return f"{lock} belongs to another user, and libtpu stops there: `sudo rm {lock}`"
+        return f"{lock} belongs to another user, and libtpu refuses to start: `sudo rm {lock}`"
     if "libtpu" not in versions():
-        return 'JAX\'s part for TPUs is not installed: `pip install "jax[tpu]"`'
-    return "libtpu is there: `python -c 'import jax; jax.devices(\"tpu\")'` says why it does not start"
+        return 'JAX cannot use TPUs without libtpu: `pip install "jax[tpu]"`'
+    return "libtpu is installed: `python -c 'import jax; jax.devices(\"tpu\")'` says why it does not start"
 
 
 def _holder(here: Hardware, root: Path) -> str:

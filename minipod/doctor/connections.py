@@ -8,7 +8,7 @@ import contextlib
 import selectors
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,8 +29,6 @@ class Line:
 
     socket: socket.socket
     facts: dict[str, Any] = field(default_factory=dict)
-    offset: float = 0.0  # seconds that its clock is ahead of ours
-    within: float = 0.0  # and how far that may be wrong
     gone: bool = False
 
     def __post_init__(self) -> None:
@@ -44,25 +42,32 @@ class Line:
     def hear(self, seconds: float) -> dict[str, Any]:
         """What it says next. Raises TimeoutError, Lost."""
         try:
-            said = self.reader.read(seconds)
+            message = self.reader.read(seconds)
         except (EOFError, ConnectionError):
             self.gone = True
             raise Lost("the connection has ended") from None
         except json_lines.Garbled:
             self.gone = True
             raise Lost("who answers there is not this doctor: another job's coordinator?") from None
-        return said if isinstance(said, dict) else {}
+        return message if isinstance(message, dict) else {}
 
-    def measure_clock(self) -> None:
-        """Ask for its time, a few times."""
-        best = float("inf")
+    def messages(self) -> Iterator[dict[str, Any]]:
+        """What has arrived by now. Raises Lost."""
+        with contextlib.suppress(TimeoutError):
+            while True:
+                yield self.hear(0)
+
+    def measure_clock(self) -> tuple[float, float]:
+        """Seconds that its clock is ahead of ours, and by how many that may be wrong. Raises TimeoutError, Lost."""
+        answers = []
         for _ in range(PINGS):
             before = time.time()
             self.say(ask="time")
-            its = self.hear(5.0).get("time", before)
+            theirs = self.hear(5.0).get("time", before)
             took = time.time() - before
-            if took < best:
-                best, self.offset, self.within = took, its - before - took / 2, took / 2
+            answers.append((took / 2, theirs - before - took / 2))
+        within, ahead = min(answers)
+        return ahead, within
 
 
 def listen(address: str, everywhere: bool) -> socket.socket:
@@ -77,7 +82,7 @@ def listen(address: str, everywhere: bool) -> socket.socket:
 
 
 def welcome(listener: socket.socket, processes: int, seconds: float) -> dict[int, Line]:
-    """Everybody who comes within that time, by number; whoever says something else than our word is left aside."""
+    """The processes that come within that time, by number; a visitor that says something else is sent away."""
     come: dict[int, Line] = {}
     end = time.monotonic() + seconds
     with selectors.DefaultSelector() as waiting:
@@ -95,13 +100,13 @@ def welcome(listener: socket.socket, processes: int, seconds: float) -> dict[int
 def _hello(line: Line, waiting: selectors.BaseSelector, processes: int) -> int | None:
     """The number of a process that has said who it is; None for anything else."""
     try:
-        said = line.hear(0)
+        message = line.hear(0)
     except TimeoutError:
         return None
     except Lost:
-        said = {}
+        message = {}
     waiting.unregister(line.socket)
-    match said:
+    match message:
         case {"word": str(word), "process": int(who), "facts": dict(facts)} if word == WORD and 0 < who < processes:
             line.facts = facts
             return who
@@ -113,16 +118,16 @@ def visit(address: str, process: int, facts: Mapping[str, Any], seconds: float) 
     """Go to process 0, and say who we are; answers until it says whether to go on. Raises Lost."""
     host, _, port = address.rpartition(":")
     end = time.monotonic() + seconds
-    why = "nobody answered"
+    reason = "nobody answered"
     while (left := end - time.monotonic()) > 0:
         try:
             connection = socket.create_connection((host.strip("[]"), int(port)), timeout=min(left, 5.0))
         except OSError as error:
-            why = error.strerror or str(error)
+            reason = error.strerror or str(error)
             time.sleep(min(0.1, left))
             continue
         connection.settimeout(None)
         line = Line(connection)
         line.say(word=WORD, process=process, facts=facts)
         return line
-    raise Lost(f"process 0 could not be reached at {address} within {seconds:g} s ({why})")
+    raise Lost(f"process 0 could not be reached at {address} within {seconds:g} s ({reason})")

@@ -10,7 +10,11 @@ PLAIN = str.maketrans({"✓": "+", "✗": "x", "·": "-", "×": "x", "µ": "u", 
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the report. `advice` is what to do, in one sentence, if something is wrong; `needed`: without, no."""
+    """One line of the report.
+
+    advice  what to do, in one sentence; "" if nothing is wrong
+    needed  whether nothing works without it
+    """
 
     name: str
     value: str

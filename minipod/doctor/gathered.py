@@ -1,28 +1,40 @@
 """What process 0 has gathered from all processes of a cluster, and what differs between them."""
 
 import statistics
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from minipod.doctor.findings import Finding
 from minipod.ranges import ranges
 
 CLOCK = 1.0  # seconds that clocks may be apart
-SLOW = 2.0  # times as long as the others' median is slow
-OWN = ("CUDA_VISIBLE_DEVICES",)  # a setting that may differ
+SLOW = 2.0  # a process is slow if its own work takes this many times as long as the median of the others
+MAY_DIFFER = ("CUDA_VISIBLE_DEVICES",)
 STEPS = {"joined": "joining", "devices": "finding its devices", "hop": "making its first sums", "pace": "at work"}
+
+
+class Clock(NamedTuple):
+    """Seconds by which a process's clock is ahead of process 0's, and by how many that may be wrong."""
+
+    ahead: float
+    within: float
 
 
 @dataclass
 class Gathered:
-    """By the numbers of processes. `missing`: never came; `failed`: how one ended or where it stood at the limit."""
+    """What is known of each process, by its number. A process without `facts` has not come.
+
+    facts   what the process said of itself when it came (`taking_part.facts`)
+    steps   what its part of JAX has said: the names in STEPS, in this order, and how it ended
+    failed  how it ended, or where it was at the limit
+    """
 
     processes: int
     launcher: str
     coordinator: str
     facts: dict[int, dict[str, Any]] = field(default_factory=dict)
-    clocks: dict[int, tuple[float, float]] = field(default_factory=dict)  # seconds ahead of process 0, give or take
+    clocks: dict[int, Clock] = field(default_factory=dict)
     steps: dict[int, dict[str, Any]] = field(default_factory=dict)
     failed: dict[int, str] = field(default_factory=dict)
     limit: float = 0.0
@@ -31,11 +43,6 @@ class Gathered:
     def missing(self) -> list[int]:
         return [p for p in range(self.processes) if p not in self.facts]
 
-    @property
-    def where(self) -> str:
-        """Where something is that all have."""
-        return " in those that came" if self.missing else " everywhere"
-
     def who(self, processes: Iterable[int]) -> str:
         """`process 1 (host2)`, `processes 2, 3 (host2, host3)`, with the hosts as far as they are known."""
         numbers = sorted(processes)
@@ -43,164 +50,165 @@ class Gathered:
         where = f" ({', '.join(hosts)})" if hosts else ""
         return f"process{'es' * (len(numbers) > 1)} {ranges(numbers)}{where}"
 
+    def of_each(self, fact: str, name: str | None = None) -> dict[int, Any]:
+        """One fact of each process that came, or what the fact has under `name`."""
+        return {p: f[fact] if name is None else f[fact].get(name) for p, f in self.facts.items()}
+
+    def names(self, fact: str) -> list[str]:
+        """The names that a fact has in any process, in order."""
+        return [*dict.fromkeys(name for names in self.of_each(fact).values() for name in names)]
+
+    def difference(self, values: Mapping[int, Hashable]) -> str | None:
+        """`0.10.2 in process 0 (a), 0.9.9 in process 1 (b)`, the most frequent first; None where all are equal."""
+        processes: dict[Hashable, list[int]] = {}
+        for process, value in sorted(values.items()):
+            processes.setdefault(value, []).append(process)
+        if len(processes) < 2:
+            return None
+        by_number = sorted(processes.items(), key=lambda item: -len(item[1]))
+        return ", ".join(f"{'none' if value is None else value} in {self.who(those)}" for value, those in by_number)
+
+    def everywhere(self, values: Iterable[str]) -> str:
+        """The values that all processes have in common, or "none"."""
+        return (", ".join(values) or "none") + (" in those that came" if self.missing else " everywhere")
+
     def all_have(self, step: str) -> bool:
         """Whether every process has taken this step."""
         return all(step in self.steps.get(p, {}) for p in range(self.processes))
 
 
-def findings(all_of: Gathered) -> list[Finding]:
+def findings(gathered: Gathered) -> list[Finding]:
     """The report, line by line."""
-    hosts = dict.fromkeys(f["host"] for f in all_of.facts.values())
-    value = f"{all_of.processes} of {all_of.launcher}, on {', '.join(hosts)}; coordinator {all_of.coordinator}"
-    found = [Finding("Processes", value)]
-    if all_of.missing:
-        gone = f"did not come within {all_of.limit:g} s"
-        advice = (
-            f"{all_of.who(all_of.missing)} {gone}: not started, ended before, stopped, or without a way to "
-            f"{all_of.coordinator}"
-        )
-        found = [Finding("Processes", value, advice)]
-    found += [*_versions(all_of), *_settings(all_of), *_proxies(all_of), *_devices(all_of), *_shared(all_of)]
-    found += [*_own(all_of), *_clocks(all_of)]
-    return [*found, *_measured(all_of)]
+    looks = (_processes, _versions, _settings, _proxies, _devices, _shared_gpus, _of_one_machine, _clocks, _measured)
+    return [finding for look in looks for finding in look(gathered)]
 
 
-def groups(values: Mapping[int, Hashable]) -> dict[Hashable, list[int]]:
-    """The processes by what they have, the most frequent first."""
-    found: dict[Hashable, list[int]] = {}
-    for process, value in sorted(values.items()):
-        found.setdefault(value, []).append(process)
-    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+def _processes(gathered: Gathered) -> list[Finding]:
+    hosts = ", ".join(dict.fromkeys(gathered.of_each("host").values()))
+    value = f"{gathered.processes} of {gathered.launcher}, on {hosts}; coordinator {gathered.coordinator}"
+    if not gathered.missing:
+        return [Finding("Processes", value)]
+    advice = (
+        f"{gathered.who(gathered.missing)} did not come within {gathered.limit:g} s: not started, ended before, "
+        f"stopped, or without a way to {gathered.coordinator}"
+    )
+    return [Finding("Processes", value, advice)]
 
 
-def _apart(all_of: Gathered, values: Mapping[int, Hashable]) -> str | None:
-    """`0.10.2 in process 0 (a), 0.9.9 in process 1 (b)`; None where all have the same."""
-    found = groups(values)
-    if len(found) < 2:
-        return None
-    return ", ".join(f"{'none' if v is None else v} in {all_of.who(ps)}" for v, ps in found.items())
-
-
-def _versions(all_of: Gathered) -> list[Finding]:
-    names = dict.fromkeys(name for f in all_of.facts.values() for name in f["versions"])
+def _versions(gathered: Gathered) -> list[Finding]:
     found = []
-    for name in names:
-        if said := _apart(all_of, {p: f["versions"].get(name) for p, f in all_of.facts.items()}):
+    for name in gathered.names("versions"):
+        if difference := gathered.difference(gathered.of_each("versions", name)):
             advice = f"one version of {name} is needed everywhere: the programs would not be the same"
-            found.append(Finding(name, said, advice))
-    if said := _apart(all_of, {p: f["python"] for p, f in all_of.facts.items()}):
-        found.append(Finding("Interpreter", said, "another Python has its own packages: start one and the same", False))
-    if said := _apart(all_of, {p: f["machine"] for p, f in all_of.facts.items()}):
-        found.append(Finding("Machine", said, "processors of two kinds compile two programs"))
-    if not found:
-        have = next(iter(all_of.facts.values()))["versions"]
-        return [Finding("Versions", ", ".join(f"{n} {v}" for n, v in have.items()) + all_of.where)]
-    return found
+            found.append(Finding(name, difference, advice))
+    if difference := gathered.difference(gathered.of_each("python")):
+        advice = "each Python has packages of its own: use the same Python everywhere"
+        found.append(Finding("Interpreter", difference, advice, needed=False))
+    if difference := gathered.difference(gathered.of_each("machine")):
+        found.append(Finding("Machine", difference, "two kinds of processor compile two different programs"))
+    versions = gathered.facts[0]["versions"]
+    return found or [Finding("Versions", gathered.everywhere(f"{name} {v}" for name, v in versions.items()))]
 
 
-def _settings(all_of: Gathered) -> list[Finding]:
-    names = dict.fromkeys(name for f in all_of.facts.values() for name in f["settings"])
-    found, same = [], []
-    for name in names:
-        if said := _apart(all_of, {p: f["settings"].get(name) for p, f in all_of.facts.items()}):
-            advice = (
-                f"set {name} alike everywhere, and let the launcher pass it on (`mpirun -x {name}`, `srun` by itself)"
-            )
-            if name in OWN:
-                advice = "right where each process is given devices of its own; else set it alike everywhere"
-            found.append(Finding(name, said, advice, needed=name not in OWN))
-        else:
-            same.append(f"{name}={next(iter(all_of.facts.values()))['settings'][name]}")
-    return found or [Finding("Settings", (", ".join(same) or "none") + all_of.where)]
+def _settings(gathered: Gathered) -> list[Finding]:
+    found = []
+    for name in gathered.names("settings"):
+        if difference := gathered.difference(gathered.of_each("settings", name)):
+            advice = f"set {name} to the same everywhere; the launcher can pass it on (`mpirun -x {name}`; srun does)"
+            if name in MAY_DIFFER:
+                advice = "right where each process is given devices of its own; else set it to the same everywhere"
+            found.append(Finding(name, difference, advice, needed=name not in MAY_DIFFER))
+    settings = gathered.facts[0]["settings"]
+    return found or [Finding("Settings", gathered.everywhere(f"{name}={v}" for name, v in settings.items()))]
 
 
-def _proxies(all_of: Gathered) -> list[Finding]:
-    behind = {p: f["proxy"] for p, f in all_of.facts.items() if f["proxy"]}
+def _proxies(gathered: Gathered) -> list[Finding]:
+    behind = {p: proxy for p, proxy in gathered.of_each("proxy").items() if proxy}
     if not behind:
         return []
-    host = all_of.coordinator.rpartition(":")[0]
-    advice = f"gRPC would ask that proxy for {host}, and JAX hangs: `export no_proxy={host}`"
-    return [Finding("Proxy", f"{', '.join(sorted(set(behind.values())))} in {all_of.who(behind)}", advice)]
+    host = gathered.coordinator.rpartition(":")[0]
+    advice = f"gRPC would use that proxy for {host}, and JAX would hang: `export no_proxy={host}`"
+    return [Finding("Proxy", f"{', '.join(sorted(set(behind.values())))} in {gathered.who(behind)}", advice)]
 
 
-def _devices(all_of: Gathered) -> list[Finding]:
-    seen = {p: steps["devices"] for p, steps in all_of.steps.items() if "devices" in steps}
-    if not seen:
+def _devices(gathered: Gathered) -> list[Finding]:
+    devices = {p: steps["devices"] for p, steps in gathered.steps.items() if "devices" in steps}
+    if not devices:
         return []
-    kinds = {p: f"{d['platform']} · {d['kind']}" for p, d in seen.items()}
-    if said := _apart(all_of, kinds):
-        return [Finding("Devices", said, "devices of two kinds in one cluster: no program runs on both")]
-    counts = {p: d["here"] for p, d in seen.items()}
-    if said := _apart(all_of, counts):
-        advice = "as many in each process are needed for pmap, and for batches that are split evenly"
-        return [Finding("Devices", f"{said}; {kinds[min(kinds)]}", advice, needed=False)]
-    number = next(iter(counts.values()))
-    return [Finding("Devices", f"{number} {kinds[min(kinds)]} in each, {sum(counts.values())} in all")]
+    kinds = {p: f"{d['platform']} · {d['kind']}" for p, d in devices.items()}
+    counts = {p: d["here"] for p, d in devices.items()}
+    if difference := gathered.difference(kinds):
+        return [Finding("Devices", difference, "the devices are of two kinds, and no program runs on both")]
+    kind, number = kinds[min(kinds)], counts[min(counts)]
+    if difference := gathered.difference(counts):
+        advice = "pmap, and batches that are split evenly, need the same number in each process"
+        return [Finding("Devices", f"{difference}; {kind}", advice, needed=False)]
+    return [Finding("Devices", f"{number} {kind} in each, {sum(counts.values())} in all")]
 
 
-def _shared(all_of: Gathered) -> list[Finding]:
+def _shared_gpus(gathered: Gathered) -> list[Finding]:
     """GPUs that more than one process has taken."""
     takers: dict[str, list[int]] = {}
-    for p, steps in sorted(all_of.steps.items()):
+    for p, steps in sorted(gathered.steps.items()):
         for gpu in dict.fromkeys(steps.get("gpus", ())):
             takers.setdefault(gpu, []).append(p)
-    said = [f"{gpu[:12]} is that of {all_of.who(ps)}" for gpu, ps in takers.items() if len(ps) > 1]
-    if not said:
+    shared = [f"{gpu[:12]} is that of {gathered.who(those)}" for gpu, those in takers.items() if len(those) > 1]
+    if not shared:
         return []
     advice = "NCCL refuses two processes on one GPU: start one process for each, with local_device_ids of its own"
-    return [Finding("GPUs", "; ".join(said), advice)]
+    return [Finding("GPUs", "; ".join(shared), advice)]
 
 
-def _own(all_of: Gathered) -> list[Finding]:
-    """What the doctor of one machine would say of each, where it would say that something is wrong."""
-    hosts = {f["host"] for f in all_of.facts.values()}
-    told: dict[tuple[str, str, str], list[int]] = {}
-    for p, f in sorted(all_of.facts.items()):
-        for name, value, advice in (*f.get("own", ()), *all_of.steps.get(p, {}).get("unused", ())):
-            if name != "Host name" or len(hosts) > 1:  # on one machine nobody needs it
-                told.setdefault((name, value, advice), []).append(p)
-    return [Finding(n, f"{value} in {all_of.who(ps)}", advice, needed=False) for (n, value, advice), ps in told.items()]
+def _of_one_machine(gathered: Gathered) -> list[Finding]:
+    """What the doctor of one machine finds wrong on any of them, with the processes of which it is true."""
+    several_hosts = len({*gathered.of_each("host").values()}) > 1
+    processes: dict[tuple[str, str, str], list[int]] = {}
+    for p, facts in sorted(gathered.facts.items()):
+        for name, value, advice in (*facts.get("own", ()), *gathered.steps.get(p, {}).get("unused", ())):
+            if name != "Host name" or several_hosts:  # on one machine nobody needs it
+                processes.setdefault((name, value, advice), []).append(p)
+    return [
+        Finding(name, f"{value} in {gathered.who(those)}", advice, needed=False)
+        for (name, value, advice), those in processes.items()
+    ]
 
 
-def _clocks(all_of: Gathered) -> list[Finding]:
-    if not all_of.clocks:
+def _clocks(gathered: Gathered) -> list[Finding]:
+    clocks = gathered.clocks
+    if not clocks:
         return []
-    far = {p: ahead for p, (ahead, within) in all_of.clocks.items() if abs(ahead) > CLOCK + within}
-    if far:
-        said = ", ".join(f"{all_of.who([p])} {_ahead(s)}" for p, s in far.items())
-        advice = "let NTP or chrony set the clocks: logs cannot be put in order, and keys expire"
-        return [Finding("Clocks", f"{said} of process 0's", advice, needed=False)]
-    most = max(abs(ahead) + within for ahead, within in all_of.clocks.values())
-    return [Finding("Clocks", f"at most {seconds(most)} from process 0's")]
+    wrong = {p: clock.ahead for p, clock in clocks.items() if abs(clock.ahead) > CLOCK + clock.within}
+    if not wrong:
+        most = max(abs(clock.ahead) + clock.within for clock in clocks.values())
+        return [Finding("Clocks", f"at most {seconds(most)} from process 0's")]
+    each = [f"{gathered.who([p])} {abs(s):.1f} s {'ahead' if s > 0 else 'behind'}" for p, s in wrong.items()]
+    advice = "let NTP or chrony set the clocks: logs cannot be put in order, and keys expire"
+    return [Finding("Clocks", f"{', '.join(each)} of process 0's", advice, needed=False)]
 
 
-def _ahead(offset: float) -> str:
-    return f"{abs(offset):.1f} s {'ahead' if offset > 0 else 'behind'}"
-
-
-def _measured(all_of: Gathered) -> list[Finding]:
-    if all_of.failed:
-        value = "; ".join(f"{all_of.who([p])} {why}" for p, why in sorted(all_of.failed.items()))
-        return [Finding("Computing", value, "the processes do not compute together: mend what this process says")]
-    if not all_of.all_have("pace"):
+def _measured(gathered: Gathered) -> list[Finding]:
+    if gathered.failed:
+        value = "; ".join(f"{gathered.who([p])} {reason}" for p, reason in sorted(gathered.failed.items()))
+        return [Finding("Computing", value, "the processes do not compute together: fix what this process reports")]
+    if not gathered.all_have("pace"):
         return []
-    hop = all_of.steps[0]["hop"]
+    hop = gathered.steps[0]["hop"]
     rate = f"{hop['bandwidth'] / 1e9:.2f} GB/s" if hop["bandwidth"] > 1e8 else f"{hop['bandwidth'] / 1e6:.1f} MB/s"
     large = f"{hop['large'] / 2**20:g} MiB"
     value = f"an all-reduce of 4 bytes takes {seconds(hop['latency'])}; in one of {large} each sends {rate} (medians)"
-    return [Finding("Hop", value), _slowest({p: s["pace"] for p, s in all_of.steps.items()}, all_of.who)]
+    return [Finding("Hop", value), _slowest(gathered)]
 
 
-def _slowest(paces: Mapping[int, Mapping[str, float]], who: Callable[[Iterable[int]], str]) -> Finding:
+def _slowest(gathered: Gathered) -> Finding:
     """The process whose own work takes longest: the others wait for it in every step."""
-    last = max(paces, key=lambda p: paces[p]["own"])
-    others = statistics.median(pace["own"] for p, pace in paces.items() if p != last)
-    own = paces[last]["own"]
-    value = f"{who([last])}: {seconds(own)} for what takes the others {seconds(others)} (medians)"
-    advice = "all wait for it in every step: what else runs there, and does its device throttle?"
-    return Finding("Slowest", value, advice * (own > SLOW * others), needed=False)
+    own = {p: steps["pace"]["own"] for p, steps in gathered.steps.items()}
+    slowest = max(own, key=lambda p: own[p])
+    others = statistics.median(time for p, time in own.items() if p != slowest)
+    value = f"{gathered.who([slowest])}: {seconds(own[slowest])} for what takes the others {seconds(others)} (medians)"
+    advice = "the others wait for it in every step: does something else run there, or does its device throttle?"
+    return Finding("Slowest", value, advice if own[slowest] > SLOW * others else "", needed=False)
 
 
-def seconds(of: float) -> str:
+def seconds(time: float) -> str:
     """`0.21 ms`, `3.5 s`."""
-    return f"{of * 1e3:.3g} ms" if of < 1 else f"{of:.1f} s"
+    return f"{time * 1e3:.3g} ms" if time < 1 else f"{time:.1f} s"

@@ -41,19 +41,20 @@ def held() -> Finding | None:
     for uuid, pid in _ask("--query-compute-apps=gpu_uuid,pid"):
         with contextlib.suppress(ValueError):
             holders.setdefault(uuid, []).append(f"process {pid}{_name(int(pid))}")
-    said = []
+    holdings = []
     for index, uuid, used, total in _ask("--query-gpu=index,uuid,memory.used,memory.total"):
         with contextlib.suppress(ValueError):
-            taken, there = float(used) * _MIB, float(total) * _MIB
-            if taken > MUCH * there:
+            taken, total_bytes = float(used) * _MIB, float(total) * _MIB
+            if taken > MUCH * total_bytes:
                 who = ", ".join(holders.get(uuid, [])) or "somebody"
-                said.append(f"of GPU {index} {who} holds {taken / _GIB:.1f} of {there / _GIB:.1f} GiB")
-    if not said:
+                holdings.append(f"of GPU {index} {who} holds {taken / _GIB:.1f} of {total_bytes / _GIB:.1f} GiB")
+    if not holdings:
         return None
     advice = (
-        "JAX takes three quarters of a GPU when it starts: end the other, or share it by XLA_PYTHON_CLIENT_MEM_FRACTION"
+        "JAX takes three quarters of a GPU's memory when it starts: end the other process, or set "
+        "XLA_PYTHON_CLIENT_MEM_FRACTION"
     )
-    return Finding("GPU memory", "; ".join(said), advice, needed=False)
+    return Finding("GPU memory", "; ".join(holdings), advice, needed=False)
 
 
 def _name(pid: int) -> str:

@@ -41,7 +41,7 @@ def package(name: str) -> Finding:
         return Finding(name, version, f"newer than jax {jax}, which may refuse it: `pip install --upgrade jax jaxlib`")
     if name == "jax" and distribution.is_untried(version):
         newest = distribution.dotted(distribution.NEWEST_JAX)
-        advice = f"minipod has been tried up to {newest}: where something fails, `pip install 'jax=={newest}.*'`"
+        advice = f"minipod has been tested up to {newest}: if something fails, `pip install 'jax=={newest}.*'`"
         return Finding(name, version, advice, needed=False)
     return Finding(name, version)
 
@@ -52,20 +52,20 @@ def versions() -> dict[str, str]:
     """
     parts = r"jax|jaxlib|libtpu|numpy|jax[-_](cuda|rocm)\d+[-_](plugin|pjrt)|nvidia[-_](nccl|cudnn)[-_]cu\d+"
     wanted = re.compile(parts, re.I)
-    found = importlib.metadata.distributions()
-    names = {d.metadata["Name"] for d in found if wanted.fullmatch(d.metadata["Name"] or "")}
+    distributions = importlib.metadata.distributions()
+    names = {d.metadata["Name"] for d in distributions if wanted.fullmatch(d.metadata["Name"] or "")}
     have = {name.lower().replace("_", "-"): importlib.metadata.version(name) for name in sorted(names)}
     if driver := nvidia_driver():
         have["NVIDIA driver"] = driver
     return have
 
 
-def nvidia_driver(told: Path = Path("/proc/driver/nvidia/version")) -> str:
+def nvidia_driver(file: Path = Path("/proc/driver/nvidia/version")) -> str:
     """The version of the kernel's module, as it says itself; "" where none is loaded."""
     with contextlib.suppress(OSError):
         # «… Kernel Module  535.104.05  Sat …», of the open one «… Kernel Module for x86_64  580.159.04  Release …»
-        if found := re.search(r"Kernel Module\b.*?\s(\d+\.[\d.]+)\s", told.read_text(errors="replace")):
-            return found[1]
+        if match := re.search(r"Kernel Module\b.*?\s(\d+\.[\d.]+)\s", file.read_text(errors="replace")):
+            return match[1]
     return ""
 
 
@@ -97,7 +97,7 @@ def pods() -> Finding:
     if not (found := _version("libtpu")):
         lacking = " ".join(distribution.missing("pods") or ["libtpu"])
         return Finding("Pods", f"recorded plans only: `pip install {lacking}` (214 MB) compiles new ones")
-    return Finding("Pods", f"libtpu {found}: compiles for TPU slices that are not here")
+    return Finding("Pods", f"libtpu {found}: compiles for TPU slices that you do not have")
 
 
 def _version(package: str) -> str | None:

@@ -18,9 +18,9 @@ PATIENCE = 3.0  # seconds for a connection
 def launcher(cluster: Cluster | None, gpus: int = 0, env: Mapping[str, str] = os.environ) -> Finding:
     """What `jax.distributed.initialize()` would take from this environment. gpus: in this machine."""
     if cluster is None:
-        return Finding("Launcher", "none: a process by itself", missed_launcher(env), needed=False)
+        return Finding("Launcher", "none: a single process", missed_launcher(env), needed=False)
     if error := cluster.get("error"):
-        return Finding("Launcher", f"{cluster['launcher']}: {error}", "JAX's detector gives up on it: " + error)
+        return Finding("Launcher", f"{cluster['launcher']}: {error}", "JAX's detector fails: " + error)
     ids = cluster["local_devices"]
     local = "" if ids is None else f", local device {','.join(map(str, ids))}"
     value = f"{cluster['launcher']}: process {cluster['process']} of {cluster['processes']}{local}"
@@ -30,12 +30,11 @@ def launcher(cluster: Cluster | None, gpus: int = 0, env: Mapping[str, str] = os
 
 
 def _two(cluster: Cluster, env: Mapping[str, str]) -> str:
-    found = places(env)
-    if cluster["launcher"] == "minipod run" or len(set(found.values())) < 2:
+    launchers = places(env)
+    if cluster["launcher"] == "minipod run" or len(set(launchers.values())) < 2:
         return ""
-    return (
-        f"two launchers' variables are set, {told(found)}; JAX takes {cluster['launcher']}'s: start it with one of them"
-    )
+    chosen = cluster["launcher"]
+    return f"two launchers' variables are set, {told(launchers)}; JAX takes {chosen}'s: start it with one of them"
 
 
 def _idle(ids: list[int] | None, gpus: int, env: Mapping[str, str]) -> str:
@@ -44,7 +43,7 @@ def _idle(ids: list[int] | None, gpus: int, env: Mapping[str, str]) -> str:
     if ids is None or not tasks or gpus <= int(tasks) * len(ids):
         return ""
     return (
-        f"{gpus - int(tasks) * len(ids)} of {gpus} GPUs stay idle, for JAX gives each process one: start {gpus} "
+        f"{gpus - int(tasks) * len(ids)} of {gpus} GPUs stay idle, because JAX gives each process one: start {gpus} "
         f"processes on each host, or give jax.distributed.initialize local_device_ids=range({gpus})"
     )
 
@@ -55,15 +54,15 @@ def coordinator(cluster: Cluster | None, env: Mapping[str, str] = os.environ) ->
     if not address:
         from minipod.processes import free_port
 
-        return Finding("Coordinator", f"none is named; port {free_port()} of 127.0.0.1 is free for one")
+        return Finding("Coordinator", f"not set; port {free_port()} on 127.0.0.1 is free")
     host, _, port = address.rpartition(":")
     host = host.strip("[]")
     try:
         place = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)[0]
     except (OSError, ValueError):
-        return Finding("Coordinator", address, f"{host or address} has no address here: is it the right name?")
+        return Finding("Coordinator", address, f"{host or address} cannot be resolved on this host: is the name right?")
     if through := proxied(host, env):
-        advice = f"gRPC would ask the proxy in {through} for {host}, and JAX hangs: `export no_proxy={host}`"
+        advice = f"gRPC would use the proxy in {through} for {host}, and JAX would hang: `export no_proxy={host}`"
         return Finding("Coordinator", address, advice)
     if not (cluster or {}).get("process"):
         return _as_first(address, place)
@@ -72,34 +71,35 @@ def coordinator(cluster: Cluster | None, env: Mapping[str, str] = os.environ) ->
 
 def _as_first(address: str, place: Any) -> Finding:
     """This process, or one on this host, is process 0: can it listen?"""
-    family, kind, _, _, there = place
+    family, kind, _, _, socket_address = place
     with socket.socket(family, kind) as s:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            s.bind(there)
+            s.bind(socket_address)
         except OSError as error:
             if error.errno == errno.EADDRNOTAVAIL:
                 here = socket.gethostname()
                 advice = f"the others will look for process 0 there, but it is on {here}: set JAX_COORDINATOR_ADDRESS"
                 return Finding("Coordinator", address, advice)
-            advice = f"process 0 cannot listen there ({error.strerror}): another job's coordinator? "
-            return Finding("Coordinator", address, advice + "`export JAX_COORDINATOR_PORT=` another in all processes")
+            advice = f"process 0 cannot listen there ({error.strerror}): is it another job's coordinator? "
+            advice += "`export JAX_COORDINATOR_PORT=` a different port, the same in all processes"
+            return Finding("Coordinator", address, advice)
     return Finding("Coordinator", f"{address}, free")
 
 
 def _as_other(address: str, place: Any) -> Finding:
     """Process 0 is elsewhere, and perhaps not there yet: is its host?"""
-    family, kind, _, _, there = place
+    family, kind, _, _, socket_address = place
     with socket.socket(family, kind) as s:
         s.settimeout(PATIENCE)
         try:
-            s.connect(there)
+            s.connect(socket_address)
         except ConnectionRefusedError:
-            return Finding("Coordinator", f"{address}: its host answers, nobody listens yet")
+            return Finding("Coordinator", f"{address}: its host answers, and nothing listens on the port yet")
         except OSError as error:
             why = error.strerror or f"no answer within {PATIENCE:g} s"
-            return Finding("Coordinator", address, f"it cannot be reached ({why}): does a firewall stand between?")
-    return Finding("Coordinator", f"{address}: somebody listens")
+            return Finding("Coordinator", address, f"it cannot be reached ({why}): is there a firewall in between?")
+    return Finding("Coordinator", f"{address}: something listens on the port")
 
 
 def proxied(host: str, env: Mapping[str, str]) -> str:

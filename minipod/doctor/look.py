@@ -89,7 +89,7 @@ def detect(method: str | None = None) -> dict[str, Any] | None:
         return {"launcher": "unknown", "error": "minipod cannot ask which launcher JAX sees", "variables": []}
     noting, before = _Noting(), os.environ
     setattr(os, "environ", noting)  # noqa: B010 (its type says otherwise)
-    found: dict[str, Any] = {"launcher": "unknown"}
+    cluster: dict[str, Any] = {"launcher": "unknown"}
     try:
         with _within(PATIENCE):
             kinds: list[Any] = detector._cluster_types
@@ -97,18 +97,18 @@ def detect(method: str | None = None) -> dict[str, Any] | None:
             if chosen is None:
                 return None
             noting.read.pop("JAX_COORDINATOR_PORT", None)
-            found = {"launcher": NAMES.get(chosen.__name__, chosen.__name__), "method": chosen.name}
+            cluster = {"launcher": NAMES.get(chosen.__name__, chosen.__name__), "method": chosen.name}
             ids = noting.get("JAX_LOCAL_DEVICE_IDS")
             local = [int(i) for i in ids.split(",")] if ids else None
             given = noting.get("JAX_COORDINATOR_ADDRESS"), None, None, local, method
             address, count, mine, local = detector.auto_detect_unset_distributed_params(*given, 5)
             numbers = {"coordinator": address, "processes": count, "process": mine, "local_devices": local}
-            found |= numbers
+            cluster |= numbers
     except Exception as error:
-        found |= {"error": f"{type(error).__name__}: {error}".split("\n")[0]}
+        cluster |= {"error": f"{type(error).__name__}: {error}".split("\n")[0]}
     finally:
         setattr(os, "environ", before)  # noqa: B010
-    return found | {"variables": list(noting.read)}
+    return cluster | {"variables": list(noting.read)}
 
 
 def _takes(kind: Any, method: str | None) -> bool:
@@ -142,29 +142,29 @@ def _simulated() -> str:
             from minipod.devices import simulate
 
             simulate(8)
-            said = in_short(devices())
+            answer = in_short(devices())
         except BaseException as error:
-            said = f"{type(error).__name__}: {error}"
-        os.write(begin, said.encode()[:2000])
+            answer = f"{type(error).__name__}: {error}"
+        os.write(begin, answer.encode()[:2000])
         os._exit(0)
     os.close(begin)
     with open(end, encoding="utf-8", errors="replace") as reader:
-        said = reader.read()
+        answer = reader.read()
     os.waitpid(pid, 0)
-    return said or "ended without a word"
+    return answer or "ended without a word"
 
 
 def devices() -> dict[str, Any]:
     """How many devices, of what platform and kind. Raises what JAX raises."""
     import jax
 
-    found = jax.devices()
-    return {"count": len(found), "platform": found[0].platform, "kind": found[0].device_kind}
+    facts = jax.devices()
+    return {"count": len(facts), "platform": facts[0].platform, "kind": facts[0].device_kind}
 
 
-def in_short(found: dict[str, Any]) -> str:
+def in_short(facts: dict[str, Any]) -> str:
     """`8 cpu · cpu`."""
-    return f"{found['count']} {found['platform']} · {found['kind']}"
+    return f"{facts['count']} {facts['platform']} · {facts['kind']}"
 
 
 if __name__ == "__main__":

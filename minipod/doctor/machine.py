@@ -30,7 +30,7 @@ def memory(cgroup: Path = Path("/sys/fs/cgroup/memory.max")) -> Finding:
     value = f"{size / 2**30:.1f} GiB"
     if allowed and allowed < size:
         size, value = allowed, f"{allowed / 2**30:.1f} GiB of {value}: the limit of this container or job"
-    advice = "below 2 GiB two processes of JAX may not fit: close other programs"
+    advice = "less than 2 GiB may not be enough for two JAX processes: close other programs"
     return Finding("Memory", value, advice * (size < 2 * 2**30), needed=False)
 
 
@@ -48,10 +48,10 @@ def clock(newest: Path = Path(__file__)) -> Finding:
     now, written = time.time(), newest.stat().st_mtime
     value = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now))
     if now < written - 60:
-        there = time.strftime("%Y-%m-%d", time.gmtime(written))
-        advice = f"it is behind a file written on {there}: set it (`timedatectl set-ntp true`), or logs and keys fail"
+        written_on = time.strftime("%Y-%m-%d", time.gmtime(written))
+        advice = f"the clock is behind a file written on {written_on}: set it (`timedatectl set-ntp true`)"
         return Finding("Clock", value, advice)
-    return Finding("Clock", f"{value}, {'kept right by NTP' if _kept_right() else 'not known to be kept right'}")
+    return Finding("Clock", f"{value}, {'synchronized by NTP' if _kept_right() else 'perhaps not synchronized'}")
 
 
 def _kept_right() -> bool:
@@ -68,13 +68,13 @@ def host_name(in_cluster: bool = False) -> Finding:
     try:
         address = socket.gethostbyname(name)
     except OSError:
-        return Finding("Host name", f"{name}, without an address: on one machine nobody needs it, in a cluster all do")
+        return Finding("Host name", f"{name}, which has no address: a cluster of several hosts needs one")
     loops = address.startswith("127.")
-    value = f"{name}, {address}" + ", which only this machine reaches" * loops
+    value = f"{name}, {address}" + ", reachable only from this machine" * loops
     return Finding("Host name", value, ALONE * (loops and in_cluster), needed=False)
 
 
 ALONE = (
-    "fine while all processes are on this machine; with several hosts gloo (CPU devices) would listen where no other "
-    "host can come: let /etc/hosts give the name its address on the network"
+    "fine while all processes are on this machine; with several hosts, gloo (CPU devices) would listen where no other "
+    "host can connect: give the name its network address in /etc/hosts"
 )

@@ -40,34 +40,34 @@ def examine() -> list[Finding]:
     if platform.system() == "Windows":  # nothing below is of use there
         return findings
     with ThreadPoolExecutor() as pool:
-        slow = [pool.submit(look) for look in (with_jax, two_processes)]
+        slow = [pool.submit(examination) for examination in (with_jax, two_processes)]
         findings += [cores(), memory(), open_files(), clock(), graphviz(), pods(), settings()]
-        findings += [found for one in slow for found in one.result()]
+        findings += [finding for task in slow for finding in task.result()]
     return [*findings, pretend_hosts()]
 
 
 def with_jax() -> list[Finding]:
     """What JAX finds with the settings of this environment: devices, cluster."""
     bent = environment.bending()
-    own = look(os.environ, *["no-simulation"] * bool(bent))
-    clean = look(environment.clean()) if bent else own
-    seen = own[2]
-    early = "it has started before any program does (a sitecustomize, a .pth file): what a program sets comes too late"
-    found = [own_devices(own, bent, works_without=not clean[0])]
+    as_it_is = look(os.environ, *["no-simulation"] * bool(bent))
+    clean = look(environment.clean()) if bent else as_it_is
+    facts = as_it_is[2]
+    early = "JAX starts before the program does (a sitecustomize, a .pth file): the program's settings come too late"
+    findings = [own_devices(as_it_is, bent, works_without=not clean[0])]
     simulated = clean[2].get("simulated", clean[1])
     wrong = not simulated.startswith("8 cpu")
-    advice = "eight simulated CPU devices are needed; is another JAX set up here?"
-    found.append(Finding("Simulated", simulated, early if seen.get("early") else advice * wrong))
-    if lacking := private_parts(seen.get("missing") or []):
-        found.append(lacking)
-    if unused := accelerators((seen.get("devices") or {}).get("platform", "")):
-        found.append(unused)
+    advice = "eight simulated CPU devices are needed: is another JAX installed here?"
+    findings.append(Finding("Simulated", simulated, early if facts.get("early") else advice * wrong))
+    if lacking := private_parts(facts.get("missing") or []):
+        findings.append(lacking)
+    if unused := accelerators((facts.get("devices") or {}).get("platform", "")):
+        findings.append(unused)
     if taken := held():
-        found.append(taken)
-    cluster = seen.get("cluster")
-    if "cluster" in seen:
-        found.append(launcher(cluster, hardware().gpus))
-    return [*found, coordinator(cluster), host_name(bool(cluster))]
+        findings.append(taken)
+    cluster = facts.get("cluster")
+    if "cluster" in facts:
+        findings.append(launcher(cluster, hardware().gpus))
+    return [*findings, coordinator(cluster), host_name(bool(cluster))]
 
 
 def private_parts(missing: Sequence[Sequence[str]]) -> Finding | None:
@@ -80,27 +80,27 @@ def private_parts(missing: Sequence[Sequence[str]]) -> Finding | None:
     return Finding("JAX inside", f"this JAX has no {names}", advice, needed=False)
 
 
-def own_devices(own: Look, bent: Mapping[str, str], works_without: bool) -> Finding:
+def own_devices(as_it_is: Look, bent: Mapping[str, str], works_without: bool) -> Finding:
     """What JAX finds by itself, with the settings of this environment; `bent`: those without which it may start."""
-    code, words, seen = own
-    if not code and "devices" in seen:
-        return Finding("Devices", in_short(seen["devices"]))
+    code, last_line, facts = as_it_is
+    if not code and "devices" in facts:
+        return Finding("Devices", in_short(facts["devices"]))
     if bent and works_without:
         those = ", ".join(f"{name}={value}" for name, value in bent.items())
-        return Finding("Devices", words, f"JAX does not start with {those}: unset that", needed=False)
+        return Finding("Devices", last_line, f"JAX does not start with {those}: unset it", needed=False)
     return Finding(
-        "Devices", words, "JAX does not start: install it again (`pip install --force-reinstall jax jaxlib`)"
+        "Devices", last_line, "JAX does not start: reinstall it (`pip install --force-reinstall jax jaxlib`)"
     )
 
 
 def look(env: Mapping[str, str], *arguments: str) -> Look:
     """Exit code, last words, and what `minipod.doctor.look` said, in a new process."""
-    code, words, output = _run((*LOOK, *arguments), env)
-    seen: dict[str, Any] = {}
+    code, last_line, output = _run((*LOOK, *arguments), env)
+    facts: dict[str, Any] = {}
     for line in output.splitlines():
         if line.startswith("{"):
-            seen |= json.loads(line)
-    return code, words, seen
+            facts |= json.loads(line)
+    return code, last_line, facts
 
 
 def two_processes() -> list[Finding]:
@@ -113,10 +113,10 @@ def two_processes() -> list[Finding]:
         try:
             done = run(program, processes=2, devices=1, env=dict.fromkeys(environment.bending()))
         except ClusterError as error:
-            advice = "two processes cannot talk on 127.0.0.1: does a firewall or a sandbox block it?"
+            advice = "two processes cannot connect on 127.0.0.1: does a firewall or a sandbox block them?"
             return [Finding("Processes", str(error.run.first_failure), advice)]
         except OSError as error:
-            advice = "two processes cannot be started here: mend this, then try again"
+            advice = "two processes cannot be started here: fix this, then run the doctor again"
             return [Finding("Processes", error.strerror or str(error), advice)]
     right = done.outputs == ["2.0\n", "2.0\n"]
     sums = ", ".join(o.strip() for o in done.outputs)
@@ -129,7 +129,7 @@ def pretend_hosts() -> Finding:
     from minipod.hosts import why_not
 
     advice = why_not(delay=True) or ""
-    value = "no" if why_not() else "without a delay" if advice else "two or more can be made on this machine"
+    value = "no" if why_not() else "without a delay" if advice else "two or more can be simulated on this machine"
     return Finding("Hosts", value, advice, needed=False)
 
 

@@ -17,9 +17,9 @@ _COUNT = "--xla_force_host_platform_device_count="
 def settings(env: Mapping[str, str] = os.environ) -> Finding:
     """What is set for JAX and for the network: the lessons leave it aside, one's own programs do not."""
     set_here = [*environment.bending(env), *environment.proxies(env)]
-    value = "none" if not set_here else f"{', '.join(set_here)}; left aside in the lessons and the book"
+    value = "none" if not set_here else f"{', '.join(set_here)}; ignored by the lessons and the book"
     if environment.proxies(env):
-        value += "; processes of one machine talk without the proxy"
+        value += "; processes on one machine do not use the proxy"
     advice = "; ".join(filter(None, (conflict(env), *map(unread, env))))
     return Finding("Settings", value, advice, needed=False)
 
@@ -30,7 +30,7 @@ def conflict(env: Mapping[str, str]) -> str:
     also = flags.rpartition(_COUNT)[2].split(" ")[0] if _COUNT in flags else ""
     if not (asked and also) or asked == also:
         return ""
-    return f"JAX_NUM_CPU_DEVICES={asked} overrules {_COUNT}{also} in XLA_FLAGS: unset one of them"
+    return f"JAX_NUM_CPU_DEVICES={asked} overrides {_COUNT}{also} in XLA_FLAGS: unset one of them"
 
 
 def unread(name: str) -> str:

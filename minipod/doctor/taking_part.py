@@ -31,17 +31,16 @@ class NoCluster(ValueError):
 
 
 class Part:
-    """JAX's part in this process. `steps` is what it has said, `ended` its last words once it has ended."""
+    """JAX's part in this process. `ended` is its last words, once it has ended."""
 
     def __init__(self, seconds: float):
         """Start it, and wait for what JAX's detector says. Raises NoCluster."""
-        self._words = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()
         read, write = os.pipe()
         command = [sys.executable, "-m", "minipod.doctor.cluster_probe", str(seconds)]
-        self.program = Program(command, stdout=write, stderr=self._words)
+        self.program = Program(command, stdout=write, stderr=self._errors)
         os.close(write)
         self.fd, self._reader = read, json_lines.Reader(read)
-        self.steps: dict[str, Any] = {}
         self.ended: str | None = None
         try:
             self.cluster = self._cluster(seconds)
@@ -69,8 +68,8 @@ class Part:
             self.program.stdin.write(b"go\n")
             self.program.stdin.flush()
 
-    def read(self) -> dict[str, Any]:
-        """What it has said since, without waiting: steps, or {"ended": last words}."""
+    def news(self) -> dict[str, Any]:
+        """What it has said since the last call, without waiting: steps, or {"ended": last words}."""
         new: dict[str, Any] = {}
         if self.ended is not None:
             return new
@@ -82,15 +81,15 @@ class Part:
         except (EOFError, json_lines.Garbled):
             self.ended = self._last_words()
             new |= {"ended": self.ended}
-        self.steps |= new
         return new
 
-    def words(self) -> str:
+    def last_line(self) -> str:
         """The last line that it has written to standard error by now."""
-        if self._words.closed:
+        if self._errors.closed:
             return ""
-        lines = os.pread(self._words.fileno(), 1 << 16, max(0, os.fstat(self._words.fileno()).st_size - (1 << 16)))
-        return next(iter(lines.decode(errors="replace").strip().splitlines()[::-1]), "")[:300]
+        size = os.fstat(self._errors.fileno()).st_size
+        text = os.pread(self._errors.fileno(), 1 << 16, max(0, size - (1 << 16))).decode(errors="replace")
+        return text.strip().rpartition("\n")[2][:300]
 
     def stopped(self) -> bool:
         """Whether somebody stopped it (SIGSTOP)."""
@@ -101,17 +100,16 @@ class Part:
         self.program.end()
         with contextlib.suppress(OSError):
             os.close(self.fd)
-        self._words.close()
+        self._errors.close()
 
     def _last_words(self) -> str:
         code = self.program.end(2.0)
-        self._words.seek(0)
-        lines = self._words.read().decode(errors="replace").strip().splitlines()
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
         errors = [line for line in lines if re.match(r"[\w.]+(Error|Exception)\b", line)]
         aborts = [line for line in lines if re.match(r"[EF]\d{4} ", line)]
-        said = next((some[-1] for some in (errors, aborts, lines) if some), "")
-        said = re.sub(r"^[EF]\d{4} .*?\] ", "", said)[:300]
-        return said or f"exit code {code}"
+        last = next((some[-1] for some in (errors, aborts, lines) if some), "")
+        return re.sub(r"^[EF]\d{4} .*?\] ", "", last)[:300] or f"exit code {code}"
 
 
 def facts(cluster: Mapping[str, Any]) -> dict[str, Any]:

@@ -51,9 +51,12 @@ class Lab:
 
 @contextlib.contextmanager
 def lab(count: int = 2, rate: str | None = None, delay: str | None = None) -> Iterator[Lab]:
-    """`count` hosts, 2 to 4. rate: what each may send, such as "100mbit"; delay: from host to host, such as "5ms".
+    """`count` simulated hosts, 2 to 4, which are removed when the block ends.
 
-    Raises ValueError for what no lab can have, PermissionError where this machine cannot make one; in one sentence.
+    rate   the bandwidth of each host's link, such as "100mbit"; None: unlimited
+    delay  from host to host, such as "5ms"; None: none
+
+    Raises ValueError for a value that is impossible, PermissionError if this machine cannot make hosts.
     """
     bits, seconds = check(count, rate, delay)
     with namespaces.hosts(count, bits, seconds) as pids:
@@ -63,7 +66,7 @@ def lab(count: int = 2, rate: str | None = None, delay: str | None = None) -> It
 def check(count: int, rate: str | None, delay: str | None) -> tuple[float | None, float]:
     """Rate in bits per second and delay in seconds. ValueError, in one sentence, for what no lab can have."""
     if not 2 <= count <= MOST:
-        raise ValueError(f"{count} hosts: between 2 and {MOST} are possible")
+        raise ValueError(f"{count} hosts: choose between 2 and {MOST}")
     bits = None if rate is None else _amount("rate", rate, ("kbit", "mbit", "gbit"), RATES, "100kbit to 100gbit")
     return bits, 0.0 if delay is None else _amount("delay", delay, ("us", "ms", "s"), DELAYS, "up to 1s")
 
@@ -71,8 +74,8 @@ def check(count: int, rate: str | None, delay: str | None) -> tuple[float | None
 def _amount(what: str, text: str, units: tuple[str, ...], between: tuple[float, float], says: str) -> float:
     found = re.fullmatch(rf"(\d+(?:\.\d+)?)({'|'.join(units)})", text)
     if not found:
-        raise ValueError(f"{what} {text!r}: a number with its unit is needed ({', '.join(units)}), such as 5{units[1]}")
+        raise ValueError(f"{what} {text!r}: give a number with its unit ({', '.join(units)}), such as 5{units[1]}")
     amount = float(found[1]) * _UNITS[found[2]]
     if not between[0] <= amount <= between[1]:
-        raise ValueError(f"{what} {text}: {says} is possible")
+        raise ValueError(f"{what} {text}: choose {says}")
     return amount

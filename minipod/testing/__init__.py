@@ -1,4 +1,4 @@
-"""Test a parallel program as it will run: in several processes, on many devices, within its budget.
+"""Test a parallel program as it will run: in several processes, on many devices, within a budget of bytes and FLOPs.
 
     @pytest.mark.processes(2, devices=4)
     def test_every_process_has_the_sum(shared_tmp_path):     # runs in both, as one cluster
@@ -6,8 +6,8 @@
 
     assert_traffic(step, weights, batch, sent=28_672, only={"all-reduce"})
 
-The markers are those of a plug-in: `pytest_plugins = ["minipod.testing.plugin"]` in the conftest.py at the top. So are
-the fixtures: `shared_tmp_path`, and `plans`, whose `check` holds a program's figures against a file that is committed.
+A plug-in has the markers: put `pytest_plugins = ["minipod.testing.plugin"]` into the top conftest.py. It also has the
+fixtures `shared_tmp_path` and `plans`, whose `check` compares the figures of a program with a committed file.
 
     >>> import jax
     >>> from minipod.testing import assert_traffic

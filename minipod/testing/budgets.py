@@ -65,7 +65,7 @@ def assert_memory(
     for name, most in names.items():
         size = int(getattr(analysis, name, 0))
         if most is not None and name.startswith("peak") and not size:
-            raise ValueError("the compiler of this backend says nothing of a peak: give temporary")
+            raise ValueError("the compiler of this backend reports no peak: give temporary instead")
         if most is not None and size > most:
             wrong.append(f"{name.removesuffix('_size_in_bytes').removesuffix('_in_bytes')} {size:,} bytes > {most:,}")
     if wrong:

@@ -1,6 +1,6 @@
-"""Who hangs and who is slow, while a job runs: `minipod watch`.
+"""Which processes of a running job hang or are slow: `minipod watch`.
 
-For whoever is called at night: each process leaves a few words a second in a folder (`minipod.cluster.Heartbeat`).
+Each process of the job writes a small file every second (`minipod.cluster.Heartbeat`); `judge` compares them.
 
     >>> from minipod import cluster, watch
     >>> beats = cluster.Heartbeat("beats")

@@ -22,9 +22,12 @@ CLOCK = 2.0  # seconds that clocks may be apart
 
 @dataclass(frozen=True)
 class Finding:
-    """What there is to say. kind: `silent`, `gone`, `hangs`, `slow` or `clock`; `processes`: whose fault it may be.
+    """A problem of a job.
 
-    `open`: where it happens is not known yet, and is worth a sentence when it is.
+    kind       silent, gone, hangs, slow or clock
+    processes  those that may be the cause
+    sentence   what the problem is
+    open       whether the line at which it happens is not known yet
     """
 
     kind: str
@@ -34,7 +37,7 @@ class Finding:
 
 
 def judge(beats: list[Beat], limit: float = LIMIT) -> list[Finding]:
-    """The findings, the gravest first; none where all is well. limit: seconds that a step, or a save, may take."""
+    """The problems of a job, the gravest first. limit: seconds that a step or a save may take."""
     who = _Names(beats)
     left = [b for b in beats if b.doing == "ended"]
     lost = {b.process: _lost(b) for b in beats if b not in left}

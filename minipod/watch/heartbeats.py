@@ -50,9 +50,9 @@ class Folder:
         """Raises FileNotFoundError or NotADirectoryError, each with a sentence."""
         self.path = Path(folder)
         if not self.path.exists():
-            raise FileNotFoundError(f"{folder}: there is no such folder: has the program called Heartbeat(folder)?")
+            raise FileNotFoundError(f"{folder}: there is no such folder: does the program call Heartbeat(folder)?")
         if not self.path.is_dir():
-            raise NotADirectoryError(f"{folder} is a file: name the folder that the program gave to Heartbeat")
+            raise NotADirectoryError(f"{folder} is a file: give the folder that the program gave to Heartbeat")
         self._heard: dict[int, tuple[tuple[int, int], float]] = {}  # pid and beat, and when they were new here
         self._living: set[int] = set()
         self._ahead: dict[tuple[int, int], float] = {}  # the most: a slow disk makes a clock look behind
@@ -70,7 +70,7 @@ class Folder:
         paths = sorted(self.path.glob(FILES.format("[0-9]*")))
         if not paths:
             such = FILES.format("000")
-            raise FileNotFoundError(f"{self.path}: no process has left a heartbeat here (a file such as {such})")
+            raise FileNotFoundError(f"{self.path}: no process has written a heartbeat here (a file such as {such})")
         for path in paths:
             try:
                 beats.append(self._beat(path))
@@ -79,9 +79,10 @@ class Folder:
             except OSError as error:
                 unreadable.append(f"{path.name} cannot be read: {error.strerror}")
             except (ValueError, TypeError, KeyError):
-                unreadable.append(f"{path.name} is cut off, or no heartbeat: is the disk full?")
+                unreadable.append(f"{path.name} is cut off, or not a heartbeat: is the disk full?")
         if not beats:
-            raise ValueError(f"{self.path}: {unreadable[0] if unreadable else 'no process has left a heartbeat here'}")
+            reason = unreadable[0] if unreadable else "no process has written a heartbeat here"
+            raise ValueError(f"{self.path}: {reason}")
         return [b for b in beats if b.process < beats[0].processes], unreadable
 
     def _beat(self, path: Path) -> Beat:

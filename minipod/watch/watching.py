@@ -11,10 +11,10 @@ LOOK = 0.5  # seconds between two looks
 
 
 def watch(folder: str | Path, limit: float = LIMIT) -> bool:
-    """Print what is found as soon as it is found, until all processes have ended; whether something was wrong.
+    """Print each finding when it is made, until all processes have ended. Returns whether anything was wrong.
 
-    limit: seconds that a step, or a save, may take; until its first step is done a process has twice as long. Raises
-    FileNotFoundError where there is no folder or no heartbeat in it, NotADirectoryError, ValueError.
+    limit: seconds that a step or a save may take; the first step may take twice as long. Raises FileNotFoundError if
+    there is no folder or no heartbeat in it, NotADirectoryError, ValueError.
     """
     looking, limit = Folder(folder), _checked(limit)
     beats, unreadable = looking.look()
@@ -43,9 +43,9 @@ def watch(folder: str | Path, limit: float = LIMIT) -> bool:
 
 
 def once(folder: str | Path, limit: float = LIMIT, for_prometheus: bool = False) -> bool:
-    """Print a page, or Prometheus' text, of this moment; whether something is wrong.
+    """Print the current state, as a table or in the Prometheus text format. Returns whether anything is wrong.
 
-    It takes a second; where a process says nothing, as long as it takes to call it silent. Raises as `watch`.
+    It takes a second; longer if a process writes nothing, until that counts as silent. Raises the same as `watch`.
     """
     looking, limit, end = Folder(folder), _checked(limit), None
     while True:
@@ -68,7 +68,7 @@ def _gone(beat: Beat, findings: list[Finding]) -> bool:
 
 def _checked(limit: float) -> float:
     if not limit >= 1:  # for less, a process does not say what it waits in
-        raise ValueError(f"--limit should be 1 second or more, not {limit:g}")
+        raise ValueError(f"--limit must be 1 second or more, not {limit:g}")
     return limit
 
 

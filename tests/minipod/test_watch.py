@@ -214,7 +214,7 @@ def test_a_file_that_is_cut_off_is_one_sentence_and_the_others_are_read(tmp_path
         (tmp_path / "minipod-beat-001.json").write_text(cut)
         beats, unreadable = Folder(tmp_path).look()
         assert [b.process for b in beats] == [0]
-        assert unreadable == ["minipod-beat-001.json is cut off, or no heartbeat: is the disk full?"]
+        assert unreadable == ["minipod-beat-001.json is cut off, or not a heartbeat: is the disk full?"]
     for path in tmp_path.iterdir():
         path.write_bytes(b"\xff\x00")
     assert main(["watch", str(tmp_path), "--once"]) == 2
@@ -224,11 +224,11 @@ def test_a_file_that_is_cut_off_is_one_sentence_and_the_others_are_read(tmp_path
 @pytest.mark.parametrize(
     ("make", "arguments", "sentence"),
     [
-        (None, [], "there is no such folder: has the program called Heartbeat(folder)?"),
-        ("file", [], "is a file: name the folder that the program gave to Heartbeat"),
-        ("folder", [], "no process has left a heartbeat here (a file such as minipod-beat-000.json)"),
-        ("folder", ["--limit", "0"], "--limit should be 1 second or more, not 0"),
-        ("folder", ["--limit", "nan"], "--limit should be 1 second or more, not nan"),
+        (None, [], "there is no such folder: does the program call Heartbeat(folder)?"),
+        ("file", [], "is a file: give the folder that the program gave to Heartbeat"),
+        ("folder", [], "no process has written a heartbeat here (a file such as minipod-beat-000.json)"),
+        ("folder", ["--limit", "0"], "--limit must be 1 second or more, not 0"),
+        ("folder", ["--limit", "nan"], "--limit must be 1 second or more, not nan"),
     ],
 )
 def test_what_cannot_be_watched_is_one_sentence(make, arguments, sentence, tmp_path: Path, capsys):

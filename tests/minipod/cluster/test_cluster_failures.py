@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cluster_programs import SUM
 from still_running import DEADLINE, left_running, until
 
 from minipod import cluster
@@ -17,24 +18,14 @@ from minipod.cluster import launch
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for what is left running through /proc")
 
 # Two steps together; then process WHO does CASE instead of its third step.
-STEPS = """
-import os, signal, sys, time
-import jax
-import numpy as np
-from minipod.cluster import launch_arguments
-case, who = sys.argv[1], int(sys.argv[2])
-jax.distributed.initialize(**launch_arguments())
-mesh = jax.make_mesh((jax.device_count(),), ("x",))
-f = jax.jit(jax.shard_map(lambda x: jax.lax.psum(x, "x"), mesh=mesh, in_specs=jax.P("x"), out_specs=jax.P()))
-ones = np.ones(jax.local_device_count(), np.float32)
+STEPS = f"""{SUM}
 for k in range(3):
-    if k == 2 and jax.process_index() == who:
-        match case:
+    if k == 2 and jax.process_index() == int(sys.argv[2]):
+        match sys.argv[1]:
             case "raise": raise ValueError("bad shard")
             case "kill": os.kill(os.getpid(), signal.SIGKILL)
             case "leave": break
-    x = jax.make_array_from_process_local_data(jax.NamedSharding(mesh, jax.P("x")), ones)
-    print("step", k, np.asarray(f(x)))
+    print("step", k, np.asarray(total(x)))
 """
 # A child in the same session, one in its own, and an orphan in a third; says their pids and its own once all are there.
 FAMILY = """

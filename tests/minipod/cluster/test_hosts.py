@@ -102,11 +102,11 @@ def test_run_makes_hosts_for_one_program_each_with_a_name_and_an_address_that_th
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["-n", "5"], "5 hosts: between 2 and 4"),
-        (["--rate", "fast"], "rate 'fast': a number with its unit is needed (kbit, mbit, gbit), such as 5mbit"),
-        (["--rate", "1kbit"], "rate 1kbit: 100kbit to 100gbit is possible"),
-        (["--delay", "-5ms"], "delay '-5ms': a number with its unit is needed (us, ms, s)"),
-        (["--delay", "2s"], "delay 2s: up to 1s is possible"),
+        (["-n", "5"], "5 hosts: choose between 2 and 4"),
+        (["--rate", "fast"], "rate 'fast': give a number with its unit (kbit, mbit, gbit), such as 5mbit"),
+        (["--rate", "1kbit"], "rate 1kbit: choose 100kbit to 100gbit"),
+        (["--delay", "-5ms"], "delay '-5ms': give a number with its unit (us, ms, s)"),
+        (["--delay", "2s"], "delay 2s: choose up to 1s"),
     ],
 )
 def test_what_cannot_be_is_one_sentence_and_exit_2(options, says, capsys: pytest.CaptureFixture[str]):

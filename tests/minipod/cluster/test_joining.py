@@ -129,13 +129,13 @@ def free_tens() -> int:
 
 def test_an_address_at_which_nobody_can_be():
     done = run("192.0.2.1:1234", *BOTH)
-    says = "raised ValueError: the coordinator should be at 192.0.2.1:1234, which is not this machine, where all"
+    says = "raised ValueError: the coordinator should be at 192.0.2.1:1234, which is not this machine, and all"
     assert says in str(done.first_failure), done
     assert str(done.first_failure).split("; ")[0].endswith(", at toy.py:4")
-    with pytest.raises(ValueError, match="at no-such.invalid:99, and this machine does not know that"):
+    with pytest.raises(ValueError, match="at no-such.invalid:99, a name that this machine cannot resolve"):
         joining._obstacles("no-such.invalid:99", "no-such.invalid", 99)
     for address in ("localhost", "localhost:0"):
-        with pytest.raises(ValueError, match=f"^'{address}' is no address of a coordinator: it needs a host and a "):
+        with pytest.raises(ValueError, match=f"^'{address}' is not a coordinator's address: give a host and a "):
             joining._parts(address)
 
 

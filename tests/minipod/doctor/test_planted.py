@@ -89,11 +89,11 @@ def test_planted_another_job_on_the_coordinators_port_no_address_another_host_s_
         address = f"127.0.0.1:{other.getsockname()[1]}"
         said = launcher.coordinator(of(coordinator=address), {})
         assert said.state == "fault" and "another job's coordinator?" in said.advice
-        assert launcher.coordinator(of(coordinator=address, process=1), {}).value.endswith("somebody listens")
+        assert launcher.coordinator(of(coordinator=address, process=1), {}).value.endswith(" listens on the port")
     assert launcher.coordinator(of(coordinator=address), {}).value.endswith(", free")
-    assert launcher.coordinator(of(coordinator=address, process=1), {}).value.endswith("nobody listens yet")
+    assert launcher.coordinator(of(coordinator=address, process=1), {}).value.endswith("listens on the port yet")
     said = launcher.coordinator(of(coordinator="no-such-host.invalid:1234"), {})
-    assert said.state == "fault" and said.advice.startswith("no-such-host.invalid has no address here")
+    assert said.state == "fault" and said.advice.startswith("no-such-host.invalid cannot be resolved on this host")
     said = launcher.coordinator(of(coordinator="198.51.100.1:23456"), {})  # an address for documents, nobody's
     assert said.state == "fault" and "set JAX_COORDINATOR_ADDRESS" in said.advice
     proxy, here = {"https_proxy": "http://127.0.0.1:9"}, of(coordinator=f"127.0.0.1:{free_port()}")
@@ -106,7 +106,7 @@ def test_planted_settings_that_nobody_reads_or_that_contradict():
     said = settings({"JAX_NUM_CPU_DEVICE": "4", "JAX_PLATFORMS": "cpu", "JAX_COORDINATOR_PORT": "1"})
     assert said.advice == "JAX does not read JAX_NUM_CPU_DEVICE: is JAX_NUM_CPU_DEVICES meant?"
     both = {"JAX_NUM_CPU_DEVICES": "4", "XLA_FLAGS": "--a=1 --xla_force_host_platform_device_count=8 --b=2"}
-    assert settings(both).advice.startswith("JAX_NUM_CPU_DEVICES=4 overrules --xla_force_host_platform_device_count=8")
+    assert settings(both).advice.startswith("JAX_NUM_CPU_DEVICES=4 overrides --xla_force_host_platform_device_count=8")
     seen = look(environment.clean(**both | {"XLA_FLAGS": both["XLA_FLAGS"][6:-6]}), "no-simulation")[2]
     assert seen["devices"]["count"] == 4  # and so JAX does
 
@@ -114,7 +114,7 @@ def test_planted_settings_that_nobody_reads_or_that_contradict():
 def test_planted_a_clock_behind_its_files_and_a_container_with_too_little_memory(tmp_path: Path):
     (tmp_path / "new").touch()
     os.utime(tmp_path / "new", (4e9, 4e9))
-    assert machine.clock(tmp_path / "new").advice.startswith("it is behind a file written on 2096")
+    assert machine.clock(tmp_path / "new").advice.startswith("the clock is behind a file written on 2096")
     assert not machine.clock().advice
     (tmp_path / "memory.max").write_text("1073741824\n")
     said = machine.memory(tmp_path / "memory.max")
@@ -172,7 +172,7 @@ def test_planted_a_gpu_without_its_driver_its_plugin_or_hidden(root: Path, monke
     assert advice(JAX_PLATFORMS="cpu") == "JAX_PLATFORMS=cpu hides them: unset it"
     have = {"jaxlib": "0.10.2", "jax-cuda13-plugin": "0.10.1"}
     monkeypatch.setattr(accelerators, "versions", lambda: have)
-    assert advice() == "jax-cuda13-plugin 0.10.1 is not for jaxlib 0.10.2: install both in one version"
+    assert advice() == "jax-cuda13-plugin 0.10.1 does not match jaxlib 0.10.2: install the same version of both"
     used = accelerators.accelerators("gpu", {}, root)
     assert used and not used.advice
 

@@ -28,10 +28,10 @@ def test_the_report_names_versions_settings_and_devices_and_two_processes_comput
     found = dict(re.findall(r"^[+!] (.+?)  +(.*)", done.stdout, re.MULTILINE))
     assert found["minipod"] == importlib.metadata.version("minipod")
     assert found["Python"] == platform.python_version() and found["jax"] == importlib.metadata.version("jax")
-    assert found["Settings"].startswith("XLA_FLAGS, http_proxy; left aside in the lessons")
+    assert found["Settings"].startswith("XLA_FLAGS, http_proxy; ignored by the lessons")
     assert "Unknown flag" in found["Devices"]
-    assert "\nDevices: JAX does not start with XLA_FLAGS=--xla_no_such_thing=1: unset that\n" in done.stdout
-    assert found["Launcher"] == "none: a process by itself"  # asked before JAX gave up
+    assert "\nDevices: JAX does not start with XLA_FLAGS=--xla_no_such_thing=1: unset it\n" in done.stdout
+    assert found["Launcher"] == "none: a single process"  # asked before JAX gave up
     assert found["Simulated"] == "8 cpu - cpu" and "add 1 and 1 to 2.0, 2.0" in found["Processes"]
 
 
@@ -70,7 +70,7 @@ def test_an_old_missing_untried_or_unfitting_version_is_said(monkeypatch: pytest
     assert installed.package("jax").advice.startswith("0.10 or newer is needed")
     installed_is(None)
     assert installed.package("jax").value == "missing"
-    for version, says in (("0.12.9", ""), ("0.13.0.dev1", "tried up to 0.12"), ("1.0", "`pip install 'jax==0.12.*'`")):
+    for version, says in (("0.12.9", ""), ("0.13.0.dev1", "tested up to 0.12"), ("1.0", "`pip install 'jax==0.12.*'`")):
         installed_is(version)
         finding = installed.package("jax")
         assert says in finding.advice and finding.state == ("note" if says else "well")  # and no fault
@@ -140,7 +140,7 @@ def test_a_host_name_without_an_address_is_told_and_is_no_problem(monkeypatch: p
 
     monkeypatch.setattr(machine.socket, "gethostbyname", unknown)
     monkeypatch.setattr(machine.socket, "gethostname", lambda: "moon")
-    assert machine.host_name().value.startswith("moon, without an address") and not machine.host_name().advice
+    assert machine.host_name().value.startswith("moon, which has no address") and not machine.host_name().advice
 
 
 @pytest.mark.long
@@ -148,7 +148,7 @@ def test_a_jax_that_starts_before_the_program_is_found(monkeypatch: pytest.Monke
     (tmp_path / "sitecustomize.py").write_text("import jax\njax.devices()\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     simulated = next(f for f in report.with_jax() if f.name == "Simulated")
-    assert simulated.advice.startswith("it has started before any program does") and simulated.state == "fault"
+    assert simulated.advice.startswith("JAX starts before the program does") and simulated.state == "fault"
 
 
 def test_the_systems_commands_are_found_that_an_ordinary_users_path_lacks(

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from cluster_programs import SUM
 
 from minipod import cluster
 from minipod.cluster import launch
@@ -13,17 +14,8 @@ from minipod.processes import hang
 
 HUNG = 300
 # Both take a step together, then process 1 has finished, and process 0 does CASE.
-STEPS = """
-import subprocess, sys, threading, time
-import jax
-import numpy as np
-from minipod.cluster import launch_arguments
-jax.distributed.initialize(**launch_arguments())
-mesh = jax.make_mesh((jax.device_count(),), ("x",))
-f = jax.jit(jax.shard_map(lambda x: jax.lax.psum(x, "x"), mesh=mesh, in_specs=jax.P("x"), out_specs=jax.P()))
-ones = np.ones(jax.local_device_count(), np.float32)
-x = jax.make_array_from_process_local_data(jax.NamedSharding(mesh, jax.P("x")), ones)
-f(x).block_until_ready()
+STEPS = f"""{SUM}
+total(x).block_until_ready()
 
 def spin():
     while True: pass
@@ -32,9 +24,9 @@ if jax.process_index() == 0:
     if "busy" in sys.argv:
         threading.Thread(target=spin, daemon=True).start()
     match sys.argv[1]:
-        case "blocks": f(x).block_until_ready()
-        case "reads": np.asarray(f(x))
-        case "dispatches": [f(x) for _ in range(200)]
+        case "blocks": total(x).block_until_ready()
+        case "reads": np.asarray(total(x))
+        case "dispatches": [total(x) for _ in range(200)]
         case "sleeps": time.sleep(5)
         case "starts a program": subprocess.run(["sleep", "5"])
         case "waits for a thread":

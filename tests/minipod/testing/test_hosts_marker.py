@@ -66,7 +66,7 @@ def test_here():
     assert [outcomes[f"test_{name}"] for name in ("bytes", "rate", "delay", "here")] == ["PASSED"] * 3 + ["FAILED"], (
         printed
     )
-    assert "this process is on no host of its own: the test has no marker hosts(n)" in printed
+    assert "this process has no host of its own, because the test has no marker hosts(n)" in printed
     assert set(children()) == before
 
 

@@ -231,8 +231,8 @@ WRONG = {
     "fault('kill', process=0, step=1)": "a fault without processes(n): which one would it be?",
     "processes(2, seconds=-1)": "processes: seconds is a number above 0, not -1",
     "hosts(3) processes(4)": "4 processes cannot be shared out evenly among 3 hosts",
-    "hosts(5) processes(5)": "5 hosts: between 2 and 4 are possible",
-    "hosts(2,rate='fast') processes(2)": "rate 'fast': a number with its unit is needed",
+    "hosts(5) processes(5)": "5 hosts: choose between 2 and 4",
+    "hosts(2,rate='fast') processes(2)": "rate 'fast': give a number with its unit",
     "hosts(2)": "hosts without processes(n): which ones would be on them?",
     "hosts() processes(2)": "it is used as hosts(n, rate=None, delay=None)",
 }
