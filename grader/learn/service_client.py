@@ -15,7 +15,7 @@ PATIENCE = 3.0  # seconds that the process has to end by itself
 
 
 class Client:
-    """One checking process at a time. `replied` gets each reply; `ended` its last words when it ended unasked."""
+    """One checking process at a time. `replied` gets each reply; `ended` its last error line, if it ends by itself."""
 
     def __init__(self, command: list[str], replied: Callable[[Reply], None], ended: Callable[[str], None]) -> None:
         self.command, self.replied, self.ended = command, replied, ended
@@ -57,8 +57,8 @@ class Client:
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdout and process.stderr
-        said: deque[str] = deque(maxlen=1)
-        listening = asyncio.create_task(_last_line(process.stderr, said))
+        last_line: deque[str] = deque(maxlen=1)
+        listening = asyncio.create_task(_keep_last_line(process.stderr, last_line))
         fault = ""
         try:
             while (reply := await _reply(process.stdout)) is not None:
@@ -72,7 +72,7 @@ class Client:
             await asyncio.wait_for(listening, 1)
         if process is self._process:
             self._process = None
-            self.ended(fault or (said[0] if said else f"exit status {code}"))
+            self.ended(fault or (last_line[0] if last_line else f"exit status {code}"))
 
 
 async def _reply(stream: asyncio.StreamReader) -> Reply | None:
@@ -87,7 +87,7 @@ async def _reply(stream: asyncio.StreamReader) -> Reply | None:
         raise json_lines.Garbled(line) from None
 
 
-async def _last_line(stream: asyncio.StreamReader, said: deque[str]) -> None:
+async def _keep_last_line(stream: asyncio.StreamReader, last_line: deque[str]) -> None:
     async for line in stream:
         if text := line.decode(errors="replace").strip():
-            said.append(text)
+            last_line.append(text)

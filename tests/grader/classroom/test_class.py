@@ -10,6 +10,7 @@ from class_runs import KINDS, ROOT, check_class, hand_in, outcomes, right
 from seldom import rarely
 from still_running import running_with
 
+from grader.classroom import class_command
 from grader.classroom.class_command import main
 from grader.classroom.submissions import BadInput, find, shown
 
@@ -97,6 +98,15 @@ def test_what_is_not_an_answers_file_is_named_and_never_followed(tmp_path):
     assert others == [("bo", "class-link"), ("roster.txt", "class-unknown")]
     with pytest.raises(BadInput):
         find(folder / "roster.txt", [])
+
+
+def test_a_folder_for_the_report_that_exists_stays_as_it_is(tmp_path):
+    (out := tmp_path / "shared").mkdir(mode=0o755)
+    (out / ".class.html").write_text("mine")
+    class_command._prepare_out(out, tmp_path / "class")
+    assert out.stat().st_mode & 0o777 == 0o755 and [p.read_text() for p in out.iterdir()] == ["mine"]
+    class_command._prepare_out(tmp_path / "new", tmp_path / "class")
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.long

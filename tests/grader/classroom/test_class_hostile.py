@@ -106,8 +106,8 @@ def test_in_a_sandbox_nobody_reads_changes_or_stops_anything(tmp_path, monkeypat
     monkeypatch.setenv("SECRET", "token")
     root, folder = with_honest(tmp_path, honest="", bomb=BOMB, fill=FILL, kill=KILL, exit=EXIT, loop=LOOP, print=PRINT)
     honest = right(root, "ch90_one")["ch90_one"]
-    other = root / "lessons/ch90_one/others/right_a.py"
-    other.parent.mkdir()
+    other = root / "tests/data/other_answers/ch90_one.py"
+    other.parent.mkdir(parents=True)
     other.write_text(honest)
     secrets = [folder / "honest/ch90_one.py", root / "solutions/ch90_one.py", root / "lessons/ch90_one/mistakes.py"]
     secrets += [other, "../honest/ch90_one.py", "/etc/shadow", tmp_path / "class-report/class.csv"]
