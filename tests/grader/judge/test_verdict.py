@@ -53,7 +53,7 @@ def test_of_two_processes_the_one_is_told_whose_fault_it_is():
 def test_arguments_are_counted_from_0():
     changed = Observation((), Int(1), changed=Change(argument=0))
     because = told(seen(changed, changed), seen(RIGHT, RIGHT)).because
-    assert "argument 0 (counted from 0) is no longer" in say(because.key, "en", **because.values)
+    assert "argument 0 (counted from 0) has been changed" in say(because.key, "en", **because.values)
     assert "第 0 个参数（从 0 数起）被改动了" in say(because.key, "zh-Hans", **because.values)
 
 

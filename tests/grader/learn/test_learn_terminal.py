@@ -128,7 +128,7 @@ def test_line_by_line_over_a_pipe(tmp_path, monkeypatch):
         "wrong  ch90_one/double · Twice · answers/ch90_one.py:7\n  squared — You multiplied x by itself.\n  called  "
     )
     lines.type("h", "what?")
-    lines.until("Hint 1 of 2 for ch90_one/double: What is twice?", "what? is none of the commands")
+    lines.until("Hint 1 of 2 for ch90_one/double: What is twice?", "what? is not a command")
     lines.type("s", "no")
     lines.until("Show the solution of double?", "Nothing was done.")
     words = root / "lessons/ch90_one/words.toml"
