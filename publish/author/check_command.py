@@ -29,7 +29,7 @@ from grader.run.warm_up import warm_up
 from grader.see.observation import ProcessResult
 from minipod.processes import environment
 from publish.author.chapter_files import RIGHT, ChapterFiles, Finding, functions, incomplete, mistakes_of
-from publish.author.unfilled import exercises_left, unfilled
+from publish.author.templates import exercises_left, unfilled
 from publish.languages import unlike, unwritten
 
 SEED, MEMORY = 11, 2.0  # GiB
