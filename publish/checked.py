@@ -43,8 +43,8 @@ def sum_of(chapter: str, root: Path = ROOT) -> str:
     first += [path for folder in ANSWERS if (path := root / folder / f"{chapter}.py").exists()]
     reached = dependencies.reached_from(first, lesson, root, dependencies.ROOMS)
     versions = [f"{name} {metadata.version(name)}" for name in COMPILERS]
-    said = [*versions, *(f"{path.relative_to(root)} {_sum(path, path.stat().st_mtime_ns)}" for path in reached)]
-    return dependencies.sum_of("\n".join(said).encode())
+    parts = [*versions, *(f"{path.relative_to(root)} {_sum(path, path.stat().st_mtime_ns)}" for path in reached)]
+    return dependencies.sum_of("\n".join(parts).encode())
 
 
 @functools.cache
@@ -54,8 +54,8 @@ def _sum(path: Path, _changed: int) -> str:
 
 def held() -> dict[str, str]:
     """The sum with which each chapter was last seen to hold."""
-    found: dict[str, str] = json.loads(files.read(HELD) or "{}")
-    return found
+    sums: dict[str, str] = json.loads(files.read(HELD) or "{}")
+    return sums
 
 
 def main(arguments: list[str] | None = None) -> int:

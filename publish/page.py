@@ -21,6 +21,7 @@ from publish.chapter_toml import Chapter, read_chapter
 from publish.kept import kept
 
 ROOT = Path(__file__).resolve().parents[1]
+EDITIONS = {"en": "en", "zh-Hans": "zh-Hans", "zh-Hant": "zh-Hans"}  # each edition and the one it is written in
 
 _MARKDOWN = MarkdownIt("commonmark").use(front_matter_plugin).use(colon_fence_plugin).disable("inline")
 _INLINE = MarkdownIt("commonmark")
@@ -117,8 +118,8 @@ def _open_code(tokens: list[Token], at: int = 0) -> Iterator[int]:
         if token.type == "colon_fence":
             yield from _open_code(_MARKDOWN.parse(token.content), first + 1)
         elif token.type == "inline" and not _closed(token.content):
-            found = _INLINE.parseInline(token.content)[0].children or []
-            if any("`" in child.content for child in found if child.type == "text"):
+            children = _INLINE.parseInline(token.content)[0].children or []
+            if any("`" in child.content for child in children if child.type == "text"):
                 yield first
 
 

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from grader.run.service_messages import Reply, Request, reply_from_json
-from grader.see.wire import Malformed
+from grader.run.service_messages import Reply, Request
+from grader.see.wire import Malformed, decode, encode
 from minipod.processes import json_lines, kill_group
 
 HERE = Path(__file__).resolve().parents[2]  # where `lessons` is imported from
@@ -39,7 +39,7 @@ class Client:
     def send(self, request: Request) -> None:
         """Send a request; nobody reads it when the process has ended, which `ended` tells."""
         if self._process and self._process.stdin and not self._process.stdin.is_closing():
-            self._process.stdin.write(json_lines.encode(request.to_json()))
+            self._process.stdin.write(json_lines.encode(encode(request)))
 
     async def stop(self) -> None:
         """End the process and what it has started; `ended` is not called."""
@@ -82,7 +82,7 @@ async def _reply(stream: asyncio.StreamReader) -> Reply | None:
     except ValueError:
         raise json_lines.Garbled(b"too long") from None
     try:
-        return reply_from_json(json_lines.parse(line)) if line else None
+        return decode(Reply, json_lines.parse(line)) if line else None
     except Malformed:
         raise json_lines.Garbled(line) from None
 

@@ -8,16 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from grader.exercise.chapters import given_out
 from publish import checked
 from publish.author.chapter_files import functions
 
 ROOT = Path(__file__).resolve().parents[2]
-CHAPTERS = [path.parent.name for path in given_out(ROOT / "lessons", "exercises.py")]
-SHOWN = ["start", "axes", *CHAPTERS]
+CHAPTERS = checked.chapters()
 LONG, RARELY = pytest.mark.long, pytest.mark.rarely
-COMPILED = "ch02", "ch03"
-SCRIPTS = ("start", "axes")  # the cells of the others run on their pages, too
 
 
 def exercises(chapter: str) -> list[str]:
@@ -120,7 +116,9 @@ def test_no_held_out_answer_passes(tmp_path):
     assert [name for name, row in rows.items() if row["outcome"] == "right"] == []
 
 
-@pytest.mark.parametrize("lesson", [x if x in SCRIPTS else pytest.param(x, marks=[LONG, RARELY]) for x in SHOWN])
+@pytest.mark.parametrize(
+    "lesson", ["start", "axes", *(pytest.param(chapter, marks=[LONG, RARELY]) for chapter in CHAPTERS)]
+)
 def test_what_a_chapter_shows_runs_as_a_script(lesson, tmp_path):
     script = ROOT / "lessons" / lesson / "demo.py"
     run = subprocess.run(

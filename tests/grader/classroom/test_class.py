@@ -47,7 +47,7 @@ def test_right_wrong_and_todo_of_four_students_and_one_who_handed_in_nothing(tmp
     page = (tmp_path / "class-report/class.html").read_text(encoding="utf-8")
     assert "<b>bob" not in page and "&lt;b&gt;bob" in page
     assert "squared" in page and "NameError" in page and "sleep(1000)" not in done.stdout
-    assert ("Nothing was isolated" in page) == (kind == "none")
+    assert ("Nothing but the process was isolated" in page) == (kind == "none")
     assert str(folder) + os.sep not in page.replace(f"{folder} ·", "")
     assert running_with(str(root)) == []
 
@@ -61,8 +61,8 @@ def test_bad_input_is_answered_by_one_sentence(tmp_path, monkeypatch, capsys):
     for options, words in [
         (["nowhere"], "there is no such folder"),
         (["file"], "is a file"),
-        (["empty"], "holds no student's folder"),
-        (["class", "--out", "class/report"], "must not lie among the submissions"),
+        (["empty"], "contains no student's folder"),
+        (["class", "--out", "class/report"], "must not be among the submissions"),
         (["class", "--out", "file/report"], "nothing can be written there"),
         (["class"], "nobody has handed in an answers file"),
         (["class", "--lessons", "ch77"], "there is no such chapter"),

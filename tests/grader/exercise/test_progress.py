@@ -77,8 +77,8 @@ def full():
 def test_a_full_disk_keeps_the_old_record_and_says_so(folder, full):
     said = progress.save_state(folder, {EXERCISE: ("right", "1" * 16)}, "en")
     assert said == (
-        "answers/.state.json, which says how far you are, could not be written (File too large): what was noted before "
-        "stays, what is new is forgotten at the end."
+        "answers/.state.json, which records your progress, could not be written (File too large): earlier results are "
+        "still there, but new ones are lost when this run ends."
     )
     assert noted(folder) == OLD
     assert [path.name for path in folder.iterdir()] == [".state.json"]

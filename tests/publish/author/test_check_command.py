@@ -41,7 +41,7 @@ def test_a_chapter_that_holds_is_one_line_and_learners_read_what_checks_their_an
     (chapter.root / "answers").mkdir()
     (chapter.root / "answers" / f"{LESSON}.py").write_text("def twice(n):\n    return 3 * n\n")
     output = check(chapter.root, "ch95")
-    assert output.errors.endswith(f"Your answers are checked by `.venv/bin/pytest lessons/{LESSON}`.\n")
+    assert output.errors.endswith(f"To check your answers, run `.venv/bin/pytest lessons/{LESSON}`.\n")
     output.errors = ""
     assert output == Output(0, [], "", f"{LESSON}: everything holds ({COUNTS}; … s)")
 

@@ -1,11 +1,11 @@
-"""`make sync`: pages are filled from the lessons by name, prose stays byte for byte, and what is wrong is named."""
+"""`make sync`: pages are filled from the lessons by name, prose and addresses stay, and what is wrong is named."""
 
 import pytest
 import small_book
 from small_book import edit, replace
 
 from grader.exercise import statements
-from publish import sync
+from publish import addresses, sync
 from publish.page import read_page
 
 
@@ -155,3 +155,26 @@ def test_a_backtick_that_closes_no_code_is_named_with_its_line(folder, words, li
     edit(folder, "first", ("", f"\n{words}\n"), editions=("en",))
     said = f"book/en/first.md:{at + (line or 0)}: a backtick here opens code that none closes"
     assert sync.check(folder).problems == ([] if line is None else [said])
+
+
+def entered(folder):
+    sync.fill(sync.check(folder))
+    return (folder / addresses.LIST).read_text("utf-8").splitlines()[1:]
+
+
+def test_new_addresses_enter_by_themselves_and_one_that_goes_is_named_and_stays(tmp_path):
+    folder = small_book.make(tmp_path)
+    before = ["first", "first#sec-first", "first#sec-second", "index", "index#sec-index"]
+    assert entered(folder) == before
+    assert (sync.check(folder).problems, sync.check(folder).stale) == ([], {})
+    small_book.edit(folder, "first", ("(sec-second)=", "(sec-third)="))
+    gone = "first#sec-second is gone from the pages: links to it from elsewhere break; put the label back"
+    assert sync.check(folder).problems == [gone]
+    assert entered(folder) == sorted([*before, "first#sec-third"])
+
+
+def test_of_a_page_in_one_language_each_label_is_an_address():
+    text, gone = addresses.listed(small_book.ROOT / "nowhere", {"one": ["(sec-one)=\n# One"]})
+    assert (text.splitlines()[1:], gone) == (["one", "one#sec-one"], [])
+    text, _ = addresses.listed(small_book.ROOT / "nowhere", {"one": ["(sec-one)=\n# One", "(sec-two)=\n# 一"]})
+    assert text.splitlines()[1:] == ["one"]  # a label in one edition of two is none

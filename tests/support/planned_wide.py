@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 from jax import lax
-from plain import array, batch
+from planned_programs import array, batch
 
 jax.config.update("jax_enable_x64", True)
 

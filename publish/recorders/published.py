@@ -1,13 +1,16 @@
-"""Plan programs of which others have published how long a step took; chapter 15 has both in `published.json`.
+"""Plans of programs for which others have published the time of a step; chapter 15 has both in `published.json`.
 
-    python tests/lessons/record_published.py CHECKOUT TEXTS [KEY ...]
+<<<<<<<< HEAD:publish/recorders/published.py
+    python -m publish.recorders.published CHECKOUT TEXTS [KEY ...]
+========
+    python publish/recorders/published_plans.py CHECKOUT TEXTS [KEY ...]
+>>>>>>>> 4dfcb0bff373850b2712fc7d13e1344504ab6772:publish/recorders/published_plans.py
 
 CHECKOUT is a copy of github.com/jax-ml/jax-llm-examples, whose programs are used as they are. TEXTS is a folder where
 what is compiled is kept: a program takes 0.5 to 5 minutes. Without keys, all of them.
 """
 
 import dataclasses
-import datetime
 import gzip
 import importlib
 import json
@@ -16,6 +19,11 @@ import sys
 import types
 from functools import cache
 from pathlib import Path
+<<<<<<<< HEAD:publish/recorders/published.py
+from typing import NamedTuple
+========
+from typing import Any
+>>>>>>>> 4dfcb0bff373850b2712fc7d13e1344504ab6772:publish/recorders/published_plans.py
 
 import jax
 import jax.numpy as jnp
@@ -29,11 +37,11 @@ from minipod.chips import chip
 from minipod.hlo import text
 from minipod.hlo.timeline import timeline
 from minipod.pods import compiler
-from minipod.pods.estimate import machine
+from minipod.pods.bounds import machine
 from minipod.pods.slices import slice_of
 from minipod.traffic import time_model
+from publish.recorders import LESSONS, save, today
 
-ROOT = Path(__file__).parents[2]
 REPOSITORY = "github.com/jax-ml/jax-llm-examples"
 PROMPT = 512  # not printed; of powers of two the longest whose products take less at peak than was measured
 CYCLE = 1 / 1.5e9  # of a v5e: 1.97e14 FLOP/s of four units of 128 × 128 products (jax-ml.github.io/scaling-book/tpus)
@@ -45,25 +53,30 @@ DEVICES = "the published table does not print the mesh"
 LENGTH = f"the published table does not print the length of the prompt: {PROMPT} is inferred"
 
 
-def rows():
-    """Key → (model, mesh, batch, length, kind, line of its README)."""
-    found = {}
+class Row(NamedTuple):
+    """A line of a README that prints how long a step took."""
+
+    model: str
+    mesh: tuple[int, int, int]
+    batch: int
+    length: int
+    kind: str
+    line: int
+
+
+def rows() -> dict[str, Row]:
+    """All of them, each with a key."""
+    every = []
     for mesh, first in (((1, 8, 2), 73), ((2, 8, 1), 90)):
         cells = [(b, n) for b in (8, 16, 32) for n in (2048, 4096, 8192)] + [(64, 2048), (64, 4096), (128, 2048)]
         for line, (batch, length) in enumerate(cells, first):
-            for kind in ("decode", "kernel", "prefill", "splash"):
-                found[_key("llama3", mesh, batch, length, kind)] = ("llama3", mesh, batch, length, kind, line)
+            every += [Row("llama3", mesh, batch, length, k, line) for k in ("decode", "kernel", "prefill", "splash")]
     for line, batch in enumerate((1, 16, 32), 75):
-        found[_key("llama4", (1, 4, 4), batch, 4096)] = ("llama4", (1, 4, 4), batch, 4096, "decode", line)
+        every.append(Row("llama4", (1, 4, 4), batch, 4096, "decode", line))
     cells = [(b, n) for b in (1, 8) for n in (32, 512, 4096, 8192)] + [(128, 32), (128, 512)]
     for line, (batch, length) in enumerate(cells, 74):
-        key = _key("deepseek_r1_jax", (1, 4, 16), batch, length)
-        found[key] = ("deepseek_r1_jax", (1, 4, 16), batch, length, "decode", line)
-    return found
-
-
-def _key(model, mesh, batch, length, kind="decode"):
-    return f"{model}_{','.join(map(str, mesh))}_{batch}_{length}_{kind}"
+        every.append(Row("deepseek_r1_jax", (1, 4, 16), batch, length, "decode", line))
+    return {f"{r.model}_{','.join(map(str, r.mesh))}_{r.batch}_{r.length}_{r.kind}": r for r in every}
 
 
 def published(checkout, model, batch, length, kind, line):
@@ -104,7 +117,8 @@ def program(checkout, model, shape, batch, length, kind):
     sized = () if model == "llama3" else (length,)
     weights = _abstract(theirs, theirs.Weights, config)
     state = _abstract(theirs, theirs.KVCache, config, batch, *sized)
-    return on, mesh, *_function(theirs, mesh, config, kind, batch, weights, state)
+    function, arguments = _function(theirs, mesh, config, kind, batch, weights, state)
+    return on, mesh, function, arguments
 
 
 def _abstract(theirs, kind, config, *sizes):
@@ -113,7 +127,7 @@ def _abstract(theirs, kind, config, *sizes):
     return jax.tree.map(put, made, shardings, is_leaf=theirs.is_param)
 
 
-def _function(theirs, mesh, config, kind, batch, weights, state):
+def _function(theirs, mesh, config, kind, batch, weights, state) -> tuple[Any, tuple[Any, ...]]:
     def tokens(count, *spec):
         return jax.ShapeDtypeStruct((batch, count), jnp.int32, sharding=NamedSharding(mesh, P(*spec)))
 
@@ -135,8 +149,8 @@ def _function(theirs, mesh, config, kind, batch, weights, state):
 
 
 def compiled(checkout, texts, key, row):
-    """The text, and the numbers of the mesh's devices; compiled where it is not there."""
-    kept, said = texts / f"{key}.hlo.gz", texts / f"{key}.json"
+    """The text; the slice, and the mesh's devices by number. Compiled where it is not kept."""
+    kept, where = texts / f"{key}.hlo.gz", texts / f"{key}.json"
     if not kept.exists():
         on, mesh, function, arguments = program(checkout, *row[:-1])
         with jax.sharding.set_mesh(mesh):
@@ -145,15 +159,15 @@ def compiled(checkout, texts, key, row):
             raise RuntimeError(f"{key}: {plan.full or plan.silent}")
         numbers = [device.id for device in mesh.devices.flat]
         kept.write_bytes(gzip.compress(plan.text.encode()))
-        said.write_text(json.dumps({"slice": on, "ids": numbers, "axes": dict(mesh.shape)}))
-    return gzip.decompress(kept.read_bytes()).decode(), json.loads(said.read_text())
+        where.write_text(json.dumps({"slice": on, "ids": numbers, "axes": dict(mesh.shape)}))
+    return gzip.decompress(kept.read_bytes()).decode(), json.loads(where.read_text())
 
 
-def figures(hlo, said):
+def figures(hlo, where):
     """Seconds: the three alone, and by the schedule; what had no figure, and how it was counted."""
-    by_number = {device.id: device for device in pods.devices(said["slice"])}
-    laid = np.array([by_number[i] for i in said["ids"]], dtype=object).reshape([*said["axes"].values()])
-    mesh, has = Mesh(laid, tuple(said["axes"])), chip(slice_of(said["slice"]).generation.chip)
+    by_number = {device.id: device for device in pods.devices(where["slice"])}
+    laid = np.array([by_number[i] for i in where["ids"]], dtype=object).reshape([*where["axes"].values()])
+    mesh, has = Mesh(laid, tuple(where["axes"])), chip(slice_of(where["slice"]).generation.chip)
     at_peak, without = machine(has, mesh), set()
 
     @cache
@@ -173,10 +187,10 @@ def figures(hlo, said):
 
     program_ = text.parse(hlo)
     for_all = dataclasses.replace(at_peak, network=network, compute=compute)
-    one = timeline(program_, for_all, said["axes"])
-    expected = timeline(program_, dataclasses.replace(for_all, cycle=CYCLE), said["axes"])
-    found = {name: _short(value) for name, value in vars(one).items()}
-    return {"figures": found, "as_compiled": _short(expected.seconds), "without_figure": sorted(without)}
+    one = timeline(program_, for_all, where["axes"])
+    expected = timeline(program_, dataclasses.replace(for_all, cycle=CYCLE), where["axes"])
+    seconds = {name: _short(value) for name, value in vars(one).items()}
+    return {"figures": seconds, "as_compiled": _short(expected.seconds), "without_figure": sorted(without)}
 
 
 def _short(seconds):
@@ -185,7 +199,7 @@ def _short(seconds):
 
 def entry(checkout, texts, key, row):
     model, mesh, batch, length, kind, line = row
-    hlo, said = compiled(checkout, texts, key, row)
+    hlo, where = compiled(checkout, texts, key, row)
     differs = [DEVICES] if model == "llama3" else []
     differs += [WHOLE_CACHE] if kind == "decode" else []
     differs += [PLAIN] if kind == "prefill" else []
@@ -194,9 +208,9 @@ def entry(checkout, texts, key, row):
     differs += [SHIMMED] if kind == "kernel" or model != "llama3" else []
     measured = _short(published(checkout, model, batch, length, kind, line))
     return {
-        "model": model, "slice": said["slice"], "mesh": list(mesh), "batch": batch, "length": length, "kind": kind,
+        "model": model, "slice": where["slice"], "mesh": list(mesh), "batch": batch, "length": length, "kind": kind,
         "source": f"{model}/README.md:{line}", "published": measured,
-        **figures(hlo, said), "differs": differs,
+        **figures(hlo, where), "differs": differs,
     }  # fmt: skip
 
 
@@ -204,17 +218,17 @@ def main(checkout, texts, *keys):
     jax.config.update("jax_platforms", "cpu")
     compiler.LIMIT = 1800.0
     checkout, texts = Path(checkout).resolve(), Path(texts)
-    known, path = rows(), ROOT / "lessons/ch15_pods/published.json"
+    known, path = rows(), LESSONS / "ch15_pods/published.json"
     kept = json.loads(path.read_text())["rows"] if path.exists() else {}
     for key in keys or known:
         kept[key] = entry(checkout, texts, key, known[key])
         print(key, kept[key]["published"], kept[key]["figures"]["seconds"], flush=True)
         commit = subprocess.run(["git", "-C", checkout, "rev-parse", "HEAD"], capture_output=True, text=True).stdout
         record = {
-            "repository": REPOSITORY, "commit": commit.strip(), "recorded": str(datetime.date.today()),
+            "repository": REPOSITORY, "commit": commit.strip(), "recorded": today(),
             "versions": compiler.versions(), "rows": {k: kept[k] for k in known if k in kept},
         }  # fmt: skip
-        path.write_text(json.dumps(record, indent=1) + "\n")
+        save(path, record)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 from jax import NamedSharding, P
-from plain import batch
+from planned_programs import batch
 
 
 def nnx_shared(mesh):

@@ -1,6 +1,6 @@
 """Programs for `minipod plan`, compiled by JAX's own ahead-of-time way: a line of JSON for each.
 
-    python tests/minipod/pods/foreign/direct.py FILE.py:NAME … [--on v5e:2x2] [--mesh data=2,model=2]
+    python tests/support/compiled_by_jax.py FILE.py:NAME … [--on v5e:2x2] [--mesh data=2,model=2]
 
 The devices are the topology's own.
 """

@@ -1,20 +1,22 @@
-"""The ledger of everything recorded: each recorder has a row, each recorded file too; what is wrong is one sentence."""
+"""The recorders: each has a row, each recorded file too, and the plans that ship are of the programs as they are."""
 
 import json
 import os
-import time
 from pathlib import Path
 
+import jax
 import pytest
 
-from publish import designer, record
-from publish.outputs import ledger, needs
+from minipod.pods import compiler, planning, recorded
+from minipod.pods.plan_command import prepared
+from publish import designer, record, record_plans
+from publish.outputs import ledger
 from publish.outputs.recordings import Made
 from publish.page import ROOT, show
 from publish.pages import status, terms
 
 ROWS = ledger.read(ROOT).rows
-# Written by hand; `published.json` by tests/lessons/record_published.py, from a copy of what others have written.
+# Written by hand; `published.json` by publish/recorders/published.py, from a copy of what others have written.
 GIVEN = ("plans.txt", "text.txt", "published.json")
 SCRIPT = "from pathlib import Path\nimport data\nPath(__file__).with_name('seen.txt').write_text(data.SAID)\n"
 
@@ -44,10 +46,10 @@ def test_each_recorder_has_a_row_and_each_row_its_recorder():
     there = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("publish/recorders/record_*.py")}
     assert {row.by for row in ROWS.values()} == there | {"publish/record_plans.py", "publish/designer.py"}
     assert [ledger.fault(row, ROOT) for row in ROWS.values() if ledger.fault(row, ROOT)] == []
+    for name in {f"need_{need}" for row in ROWS.values() for need in row.needs}:  # what the status page says
+        assert terms.ui()[name]["en"] and terms.ui()[name]["zh-Hans"]
     lists = {path.parent.name for pattern in ("plans.txt", "*_tpu.py") for path in ROOT.glob(f"lessons/*/{pattern}")}
     assert lists == {name for row in ROWS.values() if row.by == "publish/record_plans.py" for name in row.arguments}
-    for edition in ("en", "zh-Hans"):  # the status page has a word for each need
-        assert {f"need_{n}" for n in needs.NEEDS} <= {name for name, row in terms.ui().items() if row.get(edition)}
 
 
 def test_each_recorded_file_of_a_lesson_is_of_one_row_and_what_is_noted_is_of_the_files_as_they_are():
@@ -57,22 +59,21 @@ def test_each_recorded_file_of_a_lesson_is_of_one_row_and_what_is_noted_is_of_th
     assert sorted(rows) == sorted([*(path.relative_to(ROOT).as_posix() for path in there), show(designer.FILE)])
     kept = ledger.kept(ROOT)
     assert set(kept) == set(ROWS)
-    assert [n for n, row in ROWS.items() if {*ledger.stale(row, kept[n], ROOT)} & {*row.writes}] == []
+    assert [name for name, row in ROWS.items() if not ledger.is_as_written(row, kept[name], ROOT)] == []
 
 
 def test_a_recorder_runs_and_it_is_noted_from_what(folder, capsys):
     assert record.main(["--what", "it"]) == 0
     assert "it: lessons/first/seen.txt changed" in capsys.readouterr().out
     kept = ledger.kept(folder)["it"]
-    assert {*kept.of} == {"lessons/first/record_it.py", "lessons/first/data.py"}
-    assert {*kept.wrote} == {"lessons/first/seen.txt"}
     row = ledger.read(folder).rows["it"]
-    assert ledger.stale(row, kept, folder) == []
+    assert {*ledger.sources(row, folder)} == {"lessons/first/record_it.py", "lessons/first/data.py"}
+    assert not ledger.is_stale(row, kept, folder) and ledger.is_as_written(row, kept, folder)
     assert record.main(["--what", "i*"]) == 0
     assert "it: as before" in capsys.readouterr().out
     for name in ("data.py", "seen.txt"):
         (folder / "lessons/first" / name).write_text("SAID = 'two'")
-    assert ledger.stale(row, kept, folder) == ["lessons/first/data.py", "lessons/first/seen.txt"]
+    assert ledger.is_stale(row, kept, folder) and not ledger.is_as_written(row, kept, folder)
     (folder / ledger.KEPT).unlink()
     (folder / "lessons/first/data.py").write_text("raise SystemExit(3)")
     assert record.main(["--what", "it"]) == 1
@@ -87,18 +88,12 @@ def test_what_is_wrong_is_one_sentence_before_anything_runs(folder, monkeypatch,
         assert not found.out and found.err.count("\n") == 1 and not (folder / "lessons/first/seen.txt").exists()
         return found.err
 
-    assert said("its") == "nothing recorded is called «its»: choose from list, it\n"
+    assert said("its") == "nothing recorded is called «its»: choose from it\n"
     row(folder, by="record_that.py")
     assert said("it").startswith("book/recordings.toml: lessons/first/record_that.py, which records it, is not there: ")
-    row(folder, need="a pony")
-    assert said("it").startswith("book/recordings.toml: it needs «a pony», which is none of libtpu, root, ")
-    row(folder, need="py-spy")
-    monkeypatch.setenv("PATH", "")
-    assert said("it") == "it needs py-spy: install it with pip\n"
-    monkeypatch.setattr(os, "getloadavg", lambda: (3.14, 0, 0))  # a busy machine does not measure
-    assert needs.lacking(["idle"])[0].startswith("a machine with nothing else to do: the load is 3.1 on ")
-    monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0, 0))
-    assert needs.lacking(["idle"]) == []
+    row(folder, need="idle")
+    monkeypatch.setattr(os, "getloadavg", lambda: (300.14, 0, 0))  # a busy machine does not measure
+    assert said("it").startswith("it measures: it needs an idle machine, and the load is 300.1")
     text = (folder / ledger.LEDGER).read_text()
     (folder / ledger.LEDGER).write_text(text.replace("minutes = 1\n", ""))
     assert said("it") == "book/recordings.toml: [recorders.it] does not say «minutes»\n"
@@ -116,19 +111,9 @@ def test_a_recording_of_other_versions_is_a_sentence():
     made = Made("2026-11-24", "3.11.7", {"jax": "0.10.2", "jaxlib": "0.10.2", "numpy": "2"}, "Linux")
     assert ledger.of_other_versions(made, {"python": "3.11", "jax": "0.10.2"}) == ""
     said = "was recorded with python 3.11, jax 0.10.2, and the book is to be with python 3.1{}, jax {} "
-    for python, jax in (("1", "0.12.0"), ("", "0.10.2")):
-        told = ledger.of_other_versions(made, {"python": f"3.1{python}", "jax": jax})
-        assert told == said.format(python, jax) + "(book/recordings.toml)"
-
-
-def test_the_list_names_everything_with_its_age(capsys):
-    assert record.main(["--what", "list"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    found = {line.split()[0]: line for line in lines[1:]}
-    assert {*ROWS, "ch03_sharding", "index"} <= set(found) and len(lines) > 30
-    night = ledger.kept(ROOT)["ch16_night"]
-    days = int((time.time() - time.mktime(time.strptime(night.on, "%Y-%m-%d"))) // 86400)
-    assert f"{night.on}  {days}" in found["ch16_night"] and "root, hosts, slurm" in found["ch16_night"]
+    for python, version in (("1", "0.12.0"), ("", "0.10.2")):
+        told = ledger.of_other_versions(made, {"python": f"3.1{python}", "jax": version})
+        assert told == said.format(python, version) + "(book/recordings.toml)"
 
 
 def test_the_status_page_has_a_row_for_each_recorder_in_its_language():
@@ -137,3 +122,77 @@ def test_the_status_page_has_a_row_for_each_recorder_in_its_language():
         assert len(lines) == 2 + len(ROWS)
         guard = next(line for line in lines if "`ch12_guard`" in line)
         assert ledger.kept(ROOT)["ch12_guard"].on in guard and idle in guard
+
+
+LISTS = list(record_plans.lists(ROOT))
+OF_A_LIST = pytest.mark.parametrize("path", LISTS, ids=lambda path: path.parent.name)
+
+
+def as_recorded(path) -> None:
+    """Each program of a list is what was planned."""
+    for each in record_plans.wanted(path):
+        found = recorded.find(prepared(each.program, each.on, each.mesh), path.parent)  # raises where it is of another
+        assert "jax" in found["versions"] and len(found["versions"]) == 2
+    assert len(recorded.load(path.parent)) == len([*record_plans.wanted(path)]) > 0
+
+
+def test_what_is_recorded_is_of_the_programs_as_they_are():
+    """Traced are one list and those of which a file, or JAX, is another than when it was recorded."""
+    rows = {name: row for row in ledger.read(ROOT).rows.values() for name in row.arguments}
+    kept = ledger.kept(ROOT)
+    for path in LISTS:
+        row = rows[path.parent.name]
+        same_jax = kept[row.name].versions["jax"] == jax.__version__
+        if path.parent.name == "axes" or not same_jax or ledger.is_stale(row, kept[row.name], ROOT):
+            as_recorded(path)
+
+
+@pytest.mark.long
+@OF_A_LIST
+def test_all_that_is_recorded_is_of_the_programs_as_they_are(path):
+    as_recorded(path)
+
+
+def test_it_is_found_from_the_function_alone(monkeypatch):
+    monkeypatch.setattr(compiler, "NEEDED", dict.fromkeys(("tpu", "cuda"), (("no_such_package",),)))
+    each = next(iter(record_plans.wanted(LISTS[0])))
+    assert planning.make(prepared(each.program, each.on, each.mesh)).recorded  # the folder is that of its file
+
+
+@pytest.mark.long
+@OF_A_LIST
+def test_the_compiler_makes_them_again(path):
+    for each in record_plans.wanted(path):
+        traced = prepared(each.program, each.on, each.mesh)
+        platform = traced.on.generation.platform
+        if lacking := compiler.missing(platform):
+            pytest.skip(f"not installed here: {' '.join(lacking)}")
+        kept, here = recorded.find(traced, path.parent), compiler.versions(platform)
+        if kept["versions"] != here:
+            pytest.skip(f"recorded with {kept['versions']}, and here are {here}")
+        found, _ = planning.compiled(traced)
+        assert record_plans.differences(kept["facts"], json.loads(json.dumps(found))) == [], each
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("path", record_plans.reports(ROOT), ids=lambda path: path.parent.name)
+def test_the_compiler_reports_it_again(path):
+    if lacking := compiler.missing("tpu"):
+        pytest.skip(f"not installed here: {' '.join(lacking)}")
+    kept, here = path.with_suffix(".txt").read_text("utf-8"), compiler.versions()["libtpu"]
+    if not kept.splitlines()[0].endswith(f"libtpu {here}"):
+        pytest.skip(f"recorded with another libtpu, and here is {here}")
+    assert record_plans.report(path) == kept
+
+
+def test_a_difference_is_said_figure_by_figure():
+    old = {"memory": {"peak": 10, "limit": 3}, "collectives": [{"bytes": 1}], "flops": {"bf16": 5}}
+    new = {"memory": {"peak": 12, "limit": 3}, "collectives": [{"bytes": 2}], "flops": {"f32": 5}}
+    assert record_plans.differences(old, new) == [
+        "memory.peak: 10 → 12",
+        "collectives[0].bytes: 1 → 2",
+        "flops.bf16: 5 → None",
+        "flops.f32: None → 5",
+    ]
+    assert record_plans.differences(old, old) == []
+    assert record_plans.differences([1], [1, 2], "collectives") == ["collectives: 1 → 2"]

@@ -1,6 +1,8 @@
-"""Of the style sheets that others wrote, only the rules that a page of this edition can meet: a third of their bytes.
+"""Style sheets made of those that others wrote: without what no page meets, and for readers without JavaScript.
 
-A rule stays where each class that its selector names stands on a page, or in a script, which may put it there.
+A rule stays where each class that its selector names stands on a page, or in a script, which may put it there: a third
+of their bytes. Without JavaScript `data-theme` stays "auto", for which no sheet has a rule: the rules for light are
+repeated for it, and those for dark, for machines that prefer dark.
 """
 
 import re
@@ -13,8 +15,6 @@ from sphinx.application import Sphinx
 BOOK = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(BOOK), str(BOOK.parent)]  # Jupyter Book starts elsewhere
 
-from _ext.without_script import rules  # noqa: E402
-
 from publish import files  # noqa: E402
 
 SHEETS = ("styles/pydata-sphinx-theme.css", "styles/sphinx-book-theme.css", "sphinx-design.min.css", "mystnb.*.css")
@@ -23,17 +23,57 @@ _CLASSES = re.compile(r'\bclass="([^"]*)"')
 _WORDS = re.compile(r"[A-Za-z_][\w-]*")
 _NAMED = re.compile(r"\.(-?[A-Za-z_][\w-]*)")
 _EITHER = re.compile(r":(?:not|is|where|has)\([^()]*(?:\([^()]*\)[^()]*)*\)")  # a class in there need not be met
+THEMED = ("styles/pydata-sphinx-theme.css", "pygments.css", "styles/sphinx-book-theme.css", "book.css", "boxes.css")
+_THEME = re.compile(r"""\[data-theme=["']?(light|dark)["']?\]""")
+_TOKEN = re.compile(r"/\*.*?\*/|[^{}/;]+|.", re.S)
+
+
+def rules(css: str) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    """The rules of a style sheet: the at-rules around each, its selector, its declarations. Comments are left out."""
+    around, text = [], ""
+    for token in _TOKEN.findall(re.sub(r"/\*.*?\*/", "", css, flags=re.S)):
+        if token == "{":
+            around.append(text.strip())
+            text = ""
+        elif token == "}":
+            selector = around.pop()
+            if text.strip() and not selector.startswith("@"):
+                yield tuple(around), selector, text.strip()
+            text = ""
+        elif token == ";" and (not around or around[-1].startswith("@")):  # @charset, @import
+            text = ""
+        else:
+            text += token
+
+
+def for_auto(css: str) -> str:
+    """The rules of a style sheet for "auto": those of light as they stand, then those of dark in a media query."""
+    by_theme: dict[str, list[str]] = {"light": [], "dark": []}
+    for around, selector, body in rules(css):
+        if themes := set(_THEME.findall(selector)):
+            rule = f"{_THEME.sub('[data-theme=auto]', selector)}{{{body}}}"
+            for outer in reversed(around):
+                rule = f"{outer}{{{rule}}}"
+            by_theme["dark" if themes == {"dark"} else "light"].append(rule)
+    dark = ["@media screen and (prefers-color-scheme:dark){", *by_theme["dark"], "}"] if by_theme["dark"] else []
+    return "\n".join([*by_theme["light"], *dark, ""])
+
+
+def write_without_script(static: Path) -> None:
+    """Write without_script.css into a built edition's folder of static files."""
+    sheets = [path.read_text("utf-8") for name in THEMED if (path := static / name).exists()]
+    (static / "without_script.css").write_text("".join(map(for_auto, sheets)), "utf-8")
 
 
 def used(folder: Path) -> set[str]:
     """The classes on the pages of a folder, and every word of its scripts."""
-    found: set[str] = set()
+    names: set[str] = set()
     for page in folder.glob("*.html"):
-        found.update(*map(str.split, set(_CLASSES.findall(page.read_text("utf-8")))))
+        names.update(*map(str.split, set(_CLASSES.findall(page.read_text("utf-8")))))
     for script in (folder / "_static").rglob("*.js"):
         if script.name != "search_index.js":
-            found.update(_WORDS.findall(script.read_text("utf-8")))
-    return found
+            names.update(_WORDS.findall(script.read_text("utf-8")))
+    return names
 
 
 def slim(css: str, words: set[str]) -> str:

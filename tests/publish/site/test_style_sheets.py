@@ -5,7 +5,7 @@ import sys
 from publish.page import ROOT
 
 sys.path.insert(0, str(ROOT / "book"))
-from _ext import slim_styles  # noqa: E402
+from _ext import style_sheets  # noqa: E402
 
 CSS = """@charset "UTF-8"; /* { .a } */
 :root,[data-theme=dark]{--x:1}
@@ -26,9 +26,9 @@ KEPT = (
 
 
 def test_what_nothing_meets_goes_and_the_rest_stays_as_it_was():
-    assert slim_styles.slim(CSS, {"a", "b", "c"}) == KEPT
-    assert slim_styles.slim(KEPT, {"a", "b", "c"}) == KEPT
-    assert slim_styles.slim(CSS, {"a", "b", "c", "after"}) == KEPT + ".after{x:y}"
+    assert style_sheets.slim(CSS, {"a", "b", "c"}) == KEPT
+    assert style_sheets.slim(KEPT, {"a", "b", "c"}) == KEPT
+    assert style_sheets.slim(CSS, {"a", "b", "c", "after"}) == KEPT + ".after{x:y}"
 
 
 def test_a_class_is_met_on_a_page_or_in_a_script(tmp_path):
@@ -36,5 +36,5 @@ def test_a_class_is_met_on_a_page_or_in_a_script(tmp_path):
     (tmp_path / "one.html").write_text('<p class="a  b-c">class="no"</p><i class="d">')
     (tmp_path / "_static" / "x.js").write_text('element.classList.add("is-open")')
     (tmp_path / "_static" / "search_index.js").write_text('"only-text"')
-    words = slim_styles.used(tmp_path)
+    words = style_sheets.used(tmp_path)
     assert {"a", "b-c", "d", "is-open"} <= words and "only-text" not in words
