@@ -40,7 +40,7 @@ DESCRIPTION = (
     "Check a chapter: its files are complete, right answers pass, each known mistake is recognised and behaves like no "
     "other, and other wrong answers are caught. Prints one line for each fault. Other answers are optional: "
     "functions of tests/data/other_answers/CHAPTER.py, named by the verdict that they should get: rows_of__right or "
-    "rows_of__right_sorted; rows_of__MISTAKE for a known mistake, spelled differently; any other rows_of__NAME is wrong."
+    "rows_of__right_sorted; rows_of__MISTAKE for a known mistake spelled differently; any other rows_of__NAME is wrong."
 )
 
 
