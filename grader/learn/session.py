@@ -137,7 +137,7 @@ class Session:
             if notes := [note for note in reply.notes if note not in self._noted]:
                 self._noted += notes  # a checker that is started again says the same
                 self.view.show_message(" ".join(notes))
-        elif isinstance(reply, CheckReply | Failed) and reply.id == self._id:
+        elif isinstance(reply, (CheckReply, Failed)) and reply.id == self._id:
             self._deaths = 0
             exercise, self._checked = self._checked, None
             if isinstance(reply, Failed):
