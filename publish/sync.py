@@ -20,8 +20,7 @@ from grader.exercise import chapters as lessons
 from grader.exercise.statements import chinese
 from publish import addresses, files
 from publish.author.chapter_files import ChapterFiles, functions
-from publish.author.templates import MARK
-from publish.author.unfilled import unfilled
+from publish.author.templates import MARK, unfilled
 from publish.languages import unlike, unwritten
 from publish.lists import Lists, lists
 from publish.page import ROOT, WRITTEN, Page, demo_cells, program_cell, read_page, show, written

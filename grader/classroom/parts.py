@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.classroom import integrity
-from grader.classroom.cache_key import cache_key
 from grader.classroom.grading import ClassGrading, Outcome
+from grader.classroom.prepared import cache_key
 from grader.classroom.submissions import BadInput, Student
 from grader.files import write_private
 from grader.see.wire import Malformed, decode, encode

@@ -5,12 +5,17 @@ Seen once for a seed and kept in .cache/class, as long as the lesson, the soluti
 
 import base64
 import contextlib
+import functools
+import hashlib
+import importlib.metadata
 import json
+import platform
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-from grader.classroom.cache_key import cache_key
 from grader.exercise.asked import Asked
 from grader.exercise.spec import Settings, Spec
 from grader.files import write_private
@@ -22,6 +27,10 @@ from grader.see.compiled import budget_of, places_of
 from grader.see.observation import ProcessResult
 from grader.see.wire import Malformed, decode, encode
 from minipod import forked
+
+_GRADER = Path(__file__).parents[1]
+_OURS = (*_GRADER.rglob("*.py"), *_GRADER.glob("*.toml"), *(_GRADER.parent / "minipod").rglob("*.py"))
+_PACKAGES = ("jax", "jaxlib", "numpy")
 
 
 class Unpacked(Exception):
@@ -94,3 +103,26 @@ def _text(data: bytes) -> str:
 def _key(spec: Spec, settings: Settings) -> str:
     own = [spec.root / "solutions" / f"{spec.lesson}.py", *sorted(spec.folder.glob("*.*"))]
     return cache_key(settings.seed, settings.limit, settings.memory, files=own)
+
+
+def cache_key(*about: object, files: Iterable[Path] = ()) -> str:
+    """40 hex digits of these values (by their repr), these files, and what judges: grader, minipod, JAX, Python."""
+    found = hashlib.sha256(_judge() + repr(about).encode(errors="replace"))
+    for path in files:
+        found.update(_named(path))
+    return found.hexdigest()[:40]
+
+
+@functools.cache
+def _judge() -> bytes:
+    versions = [platform.python_version(), *map(importlib.metadata.version, _PACKAGES)]
+    return repr(versions).encode() + b"".join(map(_named, sorted(_OURS)))
+
+
+def _named(path: Path) -> bytes:
+    """The name of a file and a digest of what is in it, or of why that cannot be read."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        content = str(error.strerror).encode()
+    return path.name.encode(errors="replace") + b"\0" + hashlib.sha256(content).digest()

@@ -29,7 +29,7 @@ from grader.run.warm_up import warm_up
 from grader.see.observation import ProcessResult
 from minipod.processes import environment
 from publish.author.chapter_files import RIGHT, ChapterFiles, Finding, functions, incomplete, mistakes_of
-from publish.author.unfilled import exercises_left, unfilled
+from publish.author.templates import exercises_left, unfilled
 from publish.languages import unlike, unwritten
 
 SEED, MEMORY = 11, 2.0  # GiB
@@ -38,7 +38,9 @@ LIMIT = 120.0  # seconds for an answer, on a busy machine too
 QUICKLY = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
 DESCRIPTION = (
     "Check a chapter: its files are complete, right answers pass, each known mistake is recognised and behaves like no "
-    "other, and other wrong answers are caught. Prints one line for each fault."
+    "other, and other wrong answers are caught. Prints one line for each fault. Other answers are optional: "
+    "functions of tests/data/other_answers/CHAPTER.py, named by the verdict that they should get: rows_of__right or "
+    "rows_of__right_sorted; rows_of__MISTAKE for a known mistake spelled differently; any other rows_of__NAME is wrong."
 )
 
 

@@ -1,15 +1,119 @@
-"""What reads a submission without running it may take for ever, fill the memory or end Python: only a child is lost."""
+"""What is read and not run: whose file is whose, the lines that a teacher should read, answers that are alike.
+
+And the child that reads: a submission may take for ever to read, fill the memory or end Python.
+"""
 
 import os
 import signal
+import subprocess
 import sys
 import time
+import unicodedata
 
 import psutil
 import pytest
+from class_runs import hand_in
 
-from grader.classroom import reading
+from grader.classroom import changed_files, integrity, reading
+from grader.classroom.submissions import find
 from minipod.processes import children
+from minipod.processes.memory_watch import held
+
+BLANK = "import jax\nfrom minipod.traffic import Link\n"
+TELLING = """
+import gc, jax
+import numpy as np
+from minipod.traffic import Link
+from grader.see import observe
+import os.path as p
+def f(x):
+    jax.jit = lambda g: g
+    y = x.__globals__
+    np.sum(x)
+    setattr(jax, "a", 1)
+    x.a = 2
+    return getattr(x, "f_back")
+"""
+
+
+def test_the_lines_that_reach_beyond_an_exercise_are_named_and_no_others():
+    found = {line.number: line.why for line in integrity.lines_to_read(TELLING, BLANK)}
+    assert found == {
+        2: "gc",
+        5: "grader.see.observe",
+        6: "os.path",
+        8: "jax.jit = …",
+        9: "__globals__",
+        11: "setattr",
+        13: "'f_back'",
+    }
+
+
+def test_who_renames_the_variables_still_has_the_same_answer():
+    one = "def f(x, mesh):\n    '''Mine.'''\n    total = x.sum()\n    parts = x / total\n    return parts * 2\n"
+    other = "def f(a, m):\n    t = a.sum()  # all\n    p = a / t\n    return p * 2\n"
+    third = "def f(a, m):\n    t = a.mean()\n    return a * 2 / t / len(a)\n"
+    assert integrity.shape(one, "f") == integrity.shape(other, "f") != integrity.shape(third, "f")
+
+    def answers(source):
+        return {f"ch.{n}": integrity.shape(source.replace("2", str(n)), "f") for n in (3, 4, 5)}
+
+    class_ = {"ada": answers(one), "bo": answers(other), "cy": answers(third)}
+    assert integrity.alike(class_) == [integrity.Pair("ada", "bo", ("ch.3", "ch.4", "ch.5"), 3)]
+    crowd = {name: answers(one) for name in "abcdef"}  # an answer that everybody gives says nothing
+    assert integrity.alike(crowd) == []
+
+
+def test_a_nested_folder_is_read_and_a_misnamed_file_is_named(tmp_path):
+    hand_in(tmp_path, "ada/answers", ch90_one="x = 1\n")
+    hand_in(tmp_path, "bo", **{"ch90_one (1)": "x = 1\n", "ch90_one - Copy": "", "other": ""})
+    students, _ = find(tmp_path, ["ch90_one"])
+    ada, bo = students
+    assert ada.files == {"ch90_one": tmp_path / "ada/answers/ch90_one.py"}
+    assert ada.reader()(tmp_path / "ada/ch90_one.py").source == "x = 1\n"
+    assert bo.lessons == [] and bo.refused == {}
+    assert [key for _, key in bo.notes] == ["class-misnamed", "class-misnamed", "class-unknown"]
+
+
+def test_two_names_that_look_the_same_are_two_students_and_are_noted(tmp_path):
+    composed, apart = unicodedata.normalize("NFC", "José"), unicodedata.normalize("NFD", "José")
+    for name in (composed, apart, "a\u2028b", "a\\u2028b"):
+        hand_in(tmp_path, name, ch90_one="x = 1\n")
+    students, _ = find(tmp_path, ["ch90_one"])
+    assert len({student.name for student in students}) == 4
+    assert all(("", "class-same-name") in student.notes for student in students)
+
+
+def test_a_change_is_seen_though_its_time_is_set_back(tmp_path):
+    root = tmp_path / "project"
+    path = root / "grader/__pycache__/x.pyc"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"one")
+    twin = root / "twin.py"
+    twin.write_text("a = 1\n")
+    os.link(twin, root / "other.py")
+    before = changed_files.fingerprints(root, tmp_path / "class", root, walls=False)
+    times = path.stat(), twin.stat()
+    time.sleep(0.02)
+    path.write_bytes(b"two")
+    twin.write_text("a = 2\n")
+    os.utime(path, ns=(times[0].st_atime_ns, times[0].st_mtime_ns))
+    os.utime(twin, ns=(times[1].st_atime_ns, times[1].st_mtime_ns))
+    after = changed_files.fingerprints(root, tmp_path / "class", root, walls=False)
+    assert changed_files.changes(before, after) == sorted(map(str, [path, twin, root / "other.py"]))
+
+
+def test_memory_files_count_though_nobody_maps_them():
+    code = "import os; fd = os.memfd_create('held'); os.write(fd, bytes({n} << 20)); print(flush=True); input()"
+    seen = []
+    for n in (64, 0):
+        command = [sys.executable, "-c", code.format(n=n)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            assert process.stdout and process.stdout.readline()
+            seen.append(held([process.pid]))
+            process.communicate(b"\n")
+    assert 60 << 20 < seen[0] - seen[1] < 80 << 20
+
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="no limit on memory elsewhere")
 

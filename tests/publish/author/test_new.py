@@ -10,8 +10,7 @@ from small_chapter import LESSON, write
 
 from publish.author.chapter_files import ChapterFiles, incomplete
 from publish.author.new_command import main as new
-from publish.author.templates import MARK
-from publish.author.unfilled import unfilled
+from publish.author.templates import MARK, unfilled
 from publish.languages import unwritten
 
 ROOT = Path(__file__).resolve().parents[3]
