@@ -1,4 +1,4 @@
-"""Boxes in a grid and the lines between them: every line that leaves its row or column has a lane of its own."""
+"""Boxes in a grid with lines between them; each line that leaves its row or column has a lane of its own."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,9 +17,9 @@ Point = tuple[float, float]
 
 @dataclass
 class Stage:
-    """Boxes at their places, and what joins them. First join everything, then `draw`.
+    """Boxes at their places, and the lines that join them. Join everything first, then `measure`, then `draw`.
 
-    labels: the words of the box at each place; slices: the columns of one slice of the mesh, 0 for a flat one.
+    labels: place → label of its box. slices: number of columns in a slice of the mesh, 0 for a flat one.
     """
 
     labels: dict[Place, str]
@@ -44,7 +44,7 @@ class Stage:
             first += 1
 
     def join(self, places: Sequence[Place], look: str, source: Place | None = None) -> None:
-        """A bus with a branch to each place; an arrow head where a branch enters its box, none at a `source`."""
+        """Join places by a bus with a branch to each; branches have an arrow head, except at a `source`."""
         rows, columns = (sorted({p[i] for p in places}) for i in (0, 1))
         if len(columns) == 1 and len(rows) > 1:
             lane = self.lane("column", columns[0], rows[0], rows[-1])
@@ -62,7 +62,7 @@ class Stage:
             self.wires.append(partial(self._trunk, trunk, lanes, look))
 
     def exchange(self, places: Sequence[Place], look: str) -> bool:
-        """An arc between every two places of one row or one column; False, and nothing, if they are in neither."""
+        """Join any two places of one row or column by an arc. Returns False, without drawing, for other places."""
         kind = "row" if len({p[0] for p in places}) == 1 else "column"
         index, along = (places[0][0], 1) if kind == "row" else (places[0][1], 0)
         if len({p[1 - along] for p in places}) > 1:
@@ -73,7 +73,7 @@ class Stage:
         return True
 
     def send(self, a: Place, b: Place, back: bool, look: str) -> None:
-        """An arrow from `a` to `b`, straight between neighbours. back: another one goes from `b` to `a`."""
+        """An arrow from `a` to `b`, straight between neighbours. back: there is also one from `b` to `a`."""
         (ra, ca), (rb, cb) = a, b
         if abs(ra - rb) + abs(ca - cb) == 1:
             self.straight.add("across" if ra == rb else "down")
@@ -89,7 +89,7 @@ class Stage:
             self.wires.append(partial(self._bent, low, left, a, b, look))
 
     def measure(self, x: float) -> bool:
-        """Place the columns, the first at `x`, once everything is joined. Is there room for whole labels?"""
+        """Place the columns, the first at `x`. Returns whether whole labels fit."""
         after = [self._gap("column", c, "across", CLOSE) for c in range(self.columns)]
         for c in range(self.slices - 1, self.columns - 1, self.slices) if self.slices else ():
             after[c] += SLICE

@@ -1,4 +1,4 @@
-"""What the scalars of a compiled program are, as far as it shows: integers, a loop's state, comparisons of it."""
+"""The values of a compiled program's scalars, as far as they are known: integers, a loop's state, comparisons of it."""
 
 import re
 from dataclasses import dataclass, replace
@@ -11,9 +11,9 @@ _SCALAR = re.compile(r"(?:([su])(\d+)|pred)\[\]")
 
 @dataclass(frozen=True)
 class Slot:
-    """Element `index` of the loop's state, plus a constant, while the element is in `low` … `high`: else it wraps.
+    """Element `index` of the loop's state plus a constant, if the element is in `low` … `high`; otherwise it wraps.
 
-    With `unless`, (i, n), it is that only as long as element i plus n does not wrap: the high half of a long number.
+    unless: (i, n): only as long as element i plus n does not wrap. So is the high half of a long number.
     """
 
     index: int
@@ -34,14 +34,14 @@ class Comparison:
 
 @dataclass(frozen=True)
 class All:
-    """Several conditions that hold at once; None stands for those that are unknown."""
+    """Several conditions that hold together; None is an unknown one."""
 
     parts: tuple["Comparison | Either | None", ...]
 
 
 @dataclass(frozen=True)
 class Either:
-    """Two conditions of which one holds."""
+    """Two conditions, of which at least one holds."""
 
     left: Comparison
     right: All
@@ -52,7 +52,7 @@ Value = int | Slot | Comparison | All | Either | tuple | str | None  # str: STAT
 
 
 class Values:
-    """What the instructions of a program are, as far as integers, tuples and a loop's state go."""
+    """The values of the instructions of a program, of integers, tuples and a loop's state."""
 
     def __init__(self, program: Program):
         self.program = program
@@ -85,7 +85,7 @@ class Values:
     def _exactly(
         self, computation: Computation, line: Instruction, values: dict[str, Value], arguments: tuple[Value, ...]
     ) -> Value:
-        """The value as if integers had no end."""
+        """The value as if integers were unbounded."""
         operands = tuple(values.get(name) for name in line.operand_names)
         match line.opcode, operands:
             case "constant", _:
@@ -104,7 +104,7 @@ class Values:
                 return replace(b, plus=b.plus + a) if isinstance(b, Slot) else a + b
             case "subtract", ((int() | Slot()) as a, int() as b):
                 return replace(a, plus=a.plus - b) if isinstance(a, Slot) else a - b
-            case "compare", (a, b) if "type" not in line.attributes:  # said where it is not that of the operands
+            case "compare", (a, b) if "type" not in line.attributes:  # written if it is not that of the operands
                 return Comparison(a, b, line.attributes.get("direction", ""))
             case "and", (a, b):
                 parts = (*_parts(a), *_parts(b))
@@ -127,7 +127,7 @@ class Values:
 
 
 def _parts(condition: Value) -> tuple[Comparison | Either | None, ...]:
-    """What a condition demands at once."""
+    """The conditions that a condition consists of."""
     if isinstance(condition, All):
         return condition.parts
     return (condition if isinstance(condition, Comparison | Either) else None,)
@@ -140,12 +140,12 @@ def _range(scalar: re.Match[str]) -> tuple[int, int]:
 
 
 def _typed(value: Value, low: int, high: int) -> Value:
-    """`value` in a type from `low` to `high`: a number wraps, of a counter it is noted how far it does not."""
+    """`value` in a type from `low` to `high`: a number wraps, a counter gets these bounds."""
     if isinstance(value, Slot):
         return replace(value, low=max(value.low, low - value.plus), high=min(value.high, high - value.plus))
     if not isinstance(value, int) or low <= value <= high:
         return value
-    return None if high == 1 else (value - low) % (high - low + 1) + low  # what is made pred does not wrap
+    return None if high == 1 else (value - low) % (high - low + 1) + low  # a conversion to pred does not wrap
 
 
 def at(values: Value, i: int) -> Value:

@@ -1,4 +1,4 @@
-"""A profile as lanes: what each device did, from left to right. Told apart by height and tone, without colour too."""
+"""A profile as lanes: what each device did, from left to right, told apart by height and tone, not only by colour."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -19,10 +19,11 @@ LOOKS = {
 
 
 def profile(profile: Any, notes: Sequence[str] = ()) -> Picture:
-    """A lane for each device of a `minipod.profiles.Profile`, and one for each name of `notes`, in each process.
+    """A lane for each device of a `minipod.profiles.Profile`, and one for each name of `notes` in each process.
 
-    High and light: it computes. High and dark: only a collective runs, and all have come to it. Low: it waits in a
-    collective for others. Empty: nothing. Raises TypeError or ValueError in one sentence for what cannot be drawn.
+    High and light: the device computes. High and dark: only a collective runs, which all devices have reached. Low: it
+    waits in a collective for other devices. Empty: nothing runs. TypeError or ValueError, in one sentence, for a
+    profile that cannot be drawn.
     """
     if not hasattr(profile, "spent"):
         raise TypeError("expected a profile, such as minipod.profiles.read returns")

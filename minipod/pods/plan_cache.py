@@ -1,7 +1,8 @@
-"""Plans that were made on this machine, kept by what they were made of, and given again in a moment.
+"""A cache of the plans that were made on this machine.
 
-It is given again as long as what it was made of is the same: the words of the command, the environment, and every file
-that the program has imported or read, by size and time of change. It is looked for before JAX is imported.
+A plan is valid as long as everything that it depends on is unchanged: the arguments of the command, the environment,
+and the size and modification time of every file that the program imported or read. It is looked up before JAX is
+imported, so a cached plan takes a moment.
 """
 
 import contextlib
@@ -15,10 +16,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-COUNT = 200  # plans that are kept
-# What differs from shell to shell and from call to call, and says nothing of a program.
+COUNT = 200  # plans in the cache
+# Variables that differ from shell to shell and from call to call, and do not change a program.
 _PASSING = {"_", "PWD", "OLDPWD", "SHLVL", "COLUMNS", "LINES", "TERM", "WINDOWID", "PYTEST_CURRENT_TEST"}
-_OWN = Path(__file__).parents[1]  # what reads a compiled program's text is ours
+_OWN = Path(__file__).parents[1]  # minipod itself, which reads the compiled text
 
 
 def folder() -> Path:
@@ -26,15 +27,15 @@ def folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "minipod" / "plans"
 
 
-def key(*words: Any) -> str:
-    """What a plan is found by: the words of the command, and the environment."""
+def key(*arguments: Any) -> str:
+    """The name of a plan in the cache: a hash of the command's arguments and the environment."""
     environment = {name: value for name, value in os.environ.items() if name not in _PASSING}
-    said = json.dumps([sys.executable, *words, environment], sort_keys=True)
-    return hashlib.sha256(said.encode()).hexdigest()[:24]
+    text = json.dumps([sys.executable, *arguments, environment], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
 def find(name: str) -> dict[str, Any] | None:
-    """`{"facts": …, "when": …, …}` as it was kept; None where there is none, or what it was made of has changed."""
+    """The entry as `keep` stored it, with its date in "when"; None if there is none, or a file has changed since."""
     try:
         entry = json.loads((folder() / f"{name}.json").read_text("utf-8"))
         same = all(_stamp(Path(path)) == stamp for path, stamp in entry["made_of"].items())
@@ -44,9 +45,9 @@ def find(name: str) -> dict[str, Any] | None:
 
 
 def keep(name: str, files: list[str], entry: dict[str, Any]) -> None:
-    """Keep a plan that was made of these files; where that cannot be written, it is not kept."""
-    own = [str(path) for path in _OWN.rglob("*.py")]
-    made_of = {path: stamp for path in sorted({*files, *own}) if (stamp := _stamp(Path(path)))}
+    """Store a plan that depends on these files; nothing happens if the cache cannot be written."""
+    minipod = [str(path) for path in _OWN.rglob("*.py")]
+    made_of = {path: stamp for path in sorted({*files, *minipod}) if (stamp := _stamp(Path(path)))}
     when = datetime.now().isoformat(" ", "minutes")
     with contextlib.suppress(OSError):
         folder().mkdir(parents=True, exist_ok=True)
@@ -59,7 +60,7 @@ def keep(name: str, files: list[str], entry: dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def reading(files: list[str]) -> Iterator[None]:
-    """Fill a list, at the end, with the files that this process has imported, and those that it has read meanwhile."""
+    """At the end, add to a list the files that this process has imported, and those that it read in this block."""
     opened: set[str] = set()
     listening = [True]
 
@@ -72,7 +73,7 @@ def reading(files: list[str]) -> Iterator[None]:
         yield
     finally:
         listening.clear()
-        # not asked for with getattr: a module that loads its parts when they are asked for would load one, or fail
+        # Not by getattr: a module that loads its parts on first use would load one, or fail
         named = (getattr(module, "__dict__", {}).get("__file__") for module in [*sys.modules.values()])
         modules = {path for path in named if isinstance(path, str)}
         library = Path(sysconfig.get_path("stdlib"))
@@ -87,7 +88,7 @@ def _matters(path: Path, library: Path) -> bool:
 
 def _stamp(path: Path) -> list[int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return [found.st_size, found.st_mtime_ns]
+    return [status.st_size, status.st_mtime_ns]

@@ -1,4 +1,4 @@
-"""Make plans: one, or one for each of several meshes, several at once."""
+"""Make plans: one, or one for each of several meshes, several at a time."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from minipod import torus
 from minipod.pods import largest, recorded
 from minipod.pods.absent import crossing, mesh
 from minipod.pods.compiler import Child, Missing, Traced, trace, versions
-from minipod.pods.facts import facts
+from minipod.pods.facts import facts as facts_of
 from minipod.pods.plan import Plan, plan
 from minipod.pods.slices import slice_of
 
@@ -22,15 +22,17 @@ Program = Callable[[Any], tuple[Callable[..., Any], Sequence[Any]]]
 
 
 def compile(function: Callable[..., Any], *arguments: Any) -> Plan:
-    """Compile `function`, jitted or not, for the slice on whose mesh the arguments lie; nothing runs.
+    """Compile `function`, jitted or not, for the slice on whose mesh the arguments lie. Nothing runs.
 
-    arguments: as the function wants them, each array a `jax.ShapeDtypeStruct` with a NamedSharding on one
-        `minipod.pods.mesh`. Arguments that the jitted function donates count once.
-    Where libtpu is missing, the plan that was recorded beside the function's file is returned; `recorded` says so.
+    arguments: those of the function, with a `jax.ShapeDtypeStruct` in place of each array; at least one has a
+        NamedSharding on a `minipod.pods.mesh`. Donated arguments count once.
 
-    ValueError for an argument without a sharding or on another mesh; RuntimeError, in one sentence, where the compiler
-    refuses the program or dies of it; `Missing` (an OSError) without libtpu and recording; `Stale` for a recording of
-    another program. What does not fit is no error: `plan.fits` is False.
+    Without libtpu, returns the plan recorded beside the function's file, if there is one: `plan.recorded` is True.
+
+    Raises ValueError if no argument has a sharding on a mesh of a slice, or two lie on different meshes; RuntimeError
+    if the compiler refuses the program or dies; `Missing`, an OSError, if there is neither libtpu nor a recording;
+    `Stale`, a RuntimeError, if the recording is of another program. A program that does not fit is not an error:
+    `plan.fits` is False.
     """
     traced = trace(function, *arguments)
     platform = traced.on.generation.platform
@@ -58,49 +60,51 @@ def warm(platform: str = "tpu") -> Iterator[None]:
 
 
 def make(traced: Traced, folder: Path | None = None, child: Child | None = None) -> Plan:
-    """The plan of a program that is traced already. folder: where recordings are (default: beside its file).
+    """The plan of a traced program. folder: where its recordings are (default: beside its file).
 
-    child: which compiles it; without one a new one does, and ends.
+    child: the compiler to use; by default a new one, for this program only.
     """
     folder = folder or (traced.source.parent if traced.source else None)
     try:
-        found, text = compiled(traced, child)
+        facts, text = compiled(traced, child)
     except Missing:
         entry = recorded.find(traced, folder)
-        return plan(traced.name, str(traced.on), traced.mesh, entry["facts"], entry["versions"], True, None)
-    return plan(traced.name, str(traced.on), traced.mesh, found, versions(traced.on.generation.platform), False, text)
+        return plan(traced.name, str(traced.on), traced.mesh, entry["facts"], entry["versions"], recorded=True)
+    used = versions(traced.on.generation.platform)
+    return plan(traced.name, str(traced.on), traced.mesh, facts, used, text=text)
 
 
 def compiled(traced: Traced, child: Child | None = None) -> tuple[dict[str, Any], str | None]:
-    """What the compiler says, as `facts`, and the program's text. Missing without libtpu."""
+    """What the compiler says of a traced program, as `facts.facts`, and the program's text. Missing without libtpu."""
     if child is None:
-        with Child(traced.on.generation.platform) as own:
-            return compiled(traced, own)
+        with Child(traced.on.generation.platform) as new:
+            return compiled(traced, new)
     answer: dict[str, Any] = child.ask(traced) | {"devices": [device.id for device in traced.mesh.devices.flat]}
     if "full" in answer:
         answer |= largest.values(traced.leaves, traced.jaxpr, traced.mesh.size)
-    return facts(answer, traced.on, traced.mesh), answer.get("text")
+    return facts_of(answer, traced.on, traced.mesh), answer.get("text")
 
 
 def layouts(on: str, *axes: str) -> list[dict[str, int]]:
-    """Every way to lay mesh axes of these names on a slice's torus, each taking whole axes of it.
+    """All sizes of mesh axes with these names that take whole axes of a slice's torus, the first axis largest first.
 
-    `[{"data": 16, "model": 1}, {"data": 4, …}, …]`. Of several slices the first axes go over them, in every way too.
+    `[{"data": 16, "model": 1}, {"data": 4, …}, …]`. Over several slices, the first axes cross them. A host of GPUs has
+    no torus: every product of sizes is a layout.
     """
-    found = slice_of(on)
-    if found.generation.platform == "cuda":
-        return [dict(zip(axes, sizes, strict=True)) for sizes in _sizes(found.devices, len(axes))]
-    inside = torus.layouts(found.shape, found.generation.devices, axes)
-    ways = (
-        ({axis: n * over for (axis, n), over in zip(each.items(), sizes, strict=True)}, sizes)
-        for each in inside
-        for sizes in _sizes(found.count, len(axes))
-    )
-    return [each for each, sizes in ways if crossing(found, each) == sizes]
+    slice_ = slice_of(on)
+    if slice_.generation.platform == "cuda":
+        return [dict(zip(axes, sizes, strict=True)) for sizes in _sizes(slice_.devices, len(axes))]
+    layouts = []
+    for inside in torus.layouts(slice_.shape, slice_.generation.devices, axes):
+        for over in _sizes(slice_.count, len(axes)):
+            sizes = {axis: inside[axis] * n for axis, n in zip(axes, over, strict=True)}
+            if crossing(slice_, sizes) == over:
+                layouts.append(sizes)
+    return layouts
 
 
 def _sizes(whole: int, count: int) -> list[list[int]]:
-    """Every way to write `whole` as a product of so many sizes, the first largest first."""
+    """All lists of `count` sizes whose product is `whole`, the first size largest first."""
     if count == 0:
         return [[]] if whole == 1 else []
     firsts = [n for n in range(whole, 0, -1) if whole % n == 0]
@@ -108,10 +112,11 @@ def _sizes(whole: int, count: int) -> list[list[int]]:
 
 
 def search(program: Program, on: str, meshes: Sequence[Mapping[str, int]], at_once: int | None = None) -> list[Plan]:
-    """A plan of `program` on each of several meshes of a slice, in that order.
+    """A plan of `program` for each of several meshes of a slice, in the order given.
 
-    program: takes a mesh and returns (function, arguments). at_once: how many are compiled at the same time (default:
-    as many as this machine has cores, at most 4; each takes about half a GiB).
+    program: takes a mesh and returns (function, arguments). meshes: axis name → size. at_once: how many programs are
+    compiled at the same time (default: one per core of this machine, at most 4; each takes about half a GiB). Errors:
+    as of `compile`.
     """
     traced = []
     for axes in meshes:

@@ -1,6 +1,6 @@
-"""What the devices of a compiled program send each other, and how long that takes on a given interconnect.
+"""What the devices of a compiled program send to each other, and how long that takes on a given interconnect.
 
-Read from the program that XLA has compiled, so nothing is run; a loop counts as often as it runs.
+It is read from the text that XLA compiled, so nothing runs. A loop counts as often as it runs.
 
     >>> import jax
     >>> from minipod import traffic

@@ -1,4 +1,4 @@
-"""How long the collectives of a program take on an interconnect, one after the other: estimated, or at least."""
+"""How long all collectives of a program take on an interconnect, one after the other: an estimate, or a lower bound."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,28 +15,31 @@ __all__ = ["AtLeast", "at_least", "seconds"]
 
 
 def seconds(collectives: Sequence[Collective], on: Link | str, mesh: Any = None) -> float:
-    """Estimated seconds of the collectives, one after the other, on an interconnect; `time_model.estimate` says how.
+    """Estimated seconds of the collectives, one after the other, on an interconnect; see `time_model.estimate`.
 
-    `on` is a `Link`, or the name of one in `LINKS`; `mesh` (a `Mesh` or `AbstractMesh`) is needed for collectives over
-    several axes, and for permutes to others than the next device. Where its devices are a TPU's, here or not
-    (`minipod.pods.mesh`), their coordinates say on which axes of the torus it lies, and their slices what goes over the
-    network between slices; else its axes are taken for those of the machine. Of a conditional's branches, the slowest
+    on: a `Link`, or the name of one in `LINKS`. mesh: a `Mesh` or `AbstractMesh`, needed for collectives over several
+    axes and for permutes beyond the next device. If its devices are TPUs, real ones or those of `minipod.pods.mesh`,
+    their coordinates say on which axes of the torus the mesh lies, and their slices what crosses the network between
+    slices; otherwise the axes of the mesh are taken as those of the machine. Of a conditional's branches, the slowest
     counts.
-    ValueError for an unknown name, a mesh that is not the program's, groups that are no box of the torus, or a loop of
-    unknown length; `at_least` has a figure for the last two.
+    ValueError for an unknown name, a mesh that is not the program's, groups that are not boxes of the torus, and loops
+    of unknown length; for the last two, `at_least` has a lower bound.
     """
-    found = _estimates(collectives, on, mesh)
-    for c, (_, why) in zip(collectives, found, strict=True):
+    estimates = _estimates(collectives, on, mesh)
+    for c, (_, why) in zip(collectives, estimates, strict=True):
         times_of(c, "its time cannot be estimated")
         if why:
             raise ValueError(why)
-    return costliest([(c.branch, time * (c.times or 0)) for c, (time, _) in zip(collectives, found, strict=True)])
+    return costliest([(c.branch, time * (c.times or 0)) for c, (time, _) in zip(collectives, estimates, strict=True)])
 
 
 @dataclass(frozen=True)
 class AtLeast:
-    """What collectives take at least. bounded: how much less `seconds` would be without those of which only a lower
-    bound is known, 0 where all are estimates. notes: a sentence for each reason why there is no estimate."""
+    """A lower bound for the time of collectives.
+
+    seconds: of all. bounded: the part of it for which only a lower bound is known, 0 if all are estimates. notes: a
+    sentence for each reason why there is no estimate.
+    """
 
     seconds: float
     bounded: float = 0.0
@@ -44,10 +47,9 @@ class AtLeast:
 
 
 def at_least(collectives: Sequence[Collective], on: Link | str, mesh: Any = None) -> AtLeast:
-    """As `seconds`, with lower bounds where that has no figure: `time_model.estimate` says which.
+    """As `seconds`, with lower bounds in place of missing estimates; a loop of unknown length counts once.
 
-    A loop of unknown length counts as one run of it. ValueError for an unknown name, or a mesh that is not the
-    program's.
+    ValueError for an unknown name, or a mesh that is not the program's.
     """
     costs: list[tuple[Branch, float]] = []
     known: list[tuple[Branch, float]] = []

@@ -71,8 +71,8 @@ def traditional(text: str) -> str:
         if code and (fence := _FENCE.match(line)):
             printed = fence[2].strip() == "text"
         if code and not printed and not line.lstrip().startswith("# "):
-            found = _AFTER_CODE.fullmatch(line)
-            start, line = found.groups() if found else (line, "")
+            comment = _AFTER_CODE.fullmatch(line)
+            start, line = comment.groups() if comment else (line, "")
         if not line.isascii():
             line = _exchanged_line(line)
         out.append(start + line)
@@ -124,8 +124,8 @@ def derive_toml(
     source  where the text is from, for its first line
     """
     words = tomllib.loads(text)
-    for name, said in (blanks or {}).items():
-        words.setdefault(name, {}).update({key: {"zh-Hans": value} for key, value in said.items()})
+    for name, texts in (blanks or {}).items():
+        words.setdefault(name, {}).update({key: {"zh-Hans": value} for key, value in texts.items()})
     tree = _only_traditional(words)
     if not tree:
         return None

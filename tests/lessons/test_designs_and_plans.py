@@ -63,7 +63,7 @@ def test_what_the_command_says_of_these_plans_is_so(cases):
     """Each figure of its sentence, and the ends of its ranges are reached."""
     fit = [case for case in cases if case.plan.fits]
     found = said(of := model(8e9, 256, 4096), choices(of, "v5e:8x8")[0], "v5e:8x8")
-    sentence = found[found.index("Held against") : found.index(" So a layout")]
+    sentence = found[found.index("Compared with") : found.index(" So a layout")]
     plans, work, close, *ranges = map(float, re.findall(r"\d+(?:\.\d+)?", sentence))
     assert len(fit) > plans and max(abs(case.work - 1) for case in fit) <= work / 100
     otherwise = [case for case in fit if abs(case.sent - 1) > close / 100]

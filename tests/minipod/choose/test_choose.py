@@ -43,7 +43,7 @@ def test_the_command_says_what_to_begin_with(capsys):
     assert lines[1].split()[:3] == ["FSDP", "64", "1"] and "may not fit, plan it: up to 37.6 GB" in lines[1]
     assert [line.split()[0] for line in lines[1:5]] == ["FSDP", "data", "FSDP", "tensor"]
     assert lines[-1] == "minipod plan yours.py:program --on v5e:8x8 --mesh data=64,model=1"
-    assert lines[-4].startswith("None is sure to fit; of those that may the shortest: FSDP, data=64,model=1, 5.71 s a")
+    assert lines[-4].startswith("None is sure to fit; the fastest that may: FSDP, data=64,model=1, 5.71 s")
 
 
 def test_nothing_fits_that_a_compiler_refused():
@@ -60,7 +60,10 @@ def test_nothing_fits_that_a_compiler_refused():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ("--params 8e12 --batch 256 --seq 4096 --on v5e:8x8", "8e+12 parameters fit on v5e:8x8 in no layout: FSDP"),
+        (
+            "--params 8e12 --batch 256 --seq 4096 --on v5e:8x8",
+            "8e+12 parameters do not fit on v5e:8x8 in any layout: FSDP",
+        ),
         ("--params 0 --batch 256 --seq 4096 --on v5e:8x8", "params 0: a positive number is needed"),
         ("--params 8e9 --batch 256 --seq 4096 --on v5e:3x3", "no slice of v5e is 3x3"),
         ("--params 8e9 --batch 3 --seq 64 --on v5e:8x8 --width 100", "no mesh of v5e:8x8 divides 3 sequences"),

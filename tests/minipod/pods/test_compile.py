@@ -17,10 +17,9 @@ from jax.sharding import AxisType
 from minipod import pods
 from minipod.hlo import text, work
 from minipod.pods import compiler, planning
-from minipod.pods.estimate import estimate
+from minipod.pods.bounds import estimate
 
 pytestmark = pytest.mark.skipif(bool(compiler.missing("tpu")), reason="libtpu and flatbuffers are not installed")
-DIRECT = Path(__file__).parent / "foreign/direct.py"
 GIB = 2**30
 
 
@@ -57,7 +56,15 @@ def test_it_is_what_jax_compiles_in_its_own_way():
     """The detour over jax.export and the child changes nothing."""
     names = ("product", "donated", "softmax")
     asked = [f"{pod_programs.__file__}:{name}" for name in names]
-    command = [sys.executable, DIRECT, *asked, "--on", "v5e:2x4", "--mesh", "data=8"]
+    command = [
+        sys.executable,
+        Path(pod_programs.__file__).with_name("compiled_by_jax.py"),
+        *asked,
+        "--on",
+        "v5e:2x4",
+        "--mesh",
+        "data=8",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
     for name, line in zip(names, done.stdout.splitlines(), strict=True):
         plan, theirs = planned(name), json.loads(line)

@@ -94,15 +94,15 @@ def test_what_goes_to_the_host_takes_its_time_and_can_be_the_bound():
     assert made.seconds.host == pytest.approx(size / 1.5e10) == pytest.approx(made.seconds.most_of["host"] / 2)
     assert made.bound == "host" and made.seconds.least == made.seconds.host and made.estimate is None
     assert "from and to the host  " in str(made) and "4.00 MiB, 4.00 MiB" in str(made)
-    assert "no estimate by the program's schedule: it does not know what waits for the memory of the host" in made.notes
+    assert "no estimate from the program's schedule: it does not model waits for the host's memory" in made.notes
     assert made.data()["seconds"]["host"] == made.seconds.host
 
 
 def test_where_no_source_says_how_fast_the_host_is_nothing_is_the_bound():
     made = planned(OFFLOADED, "7x:2x2x1")
     assert made.seconds.host is None and made.bound is None and made.data()["seconds"]["host"] is None
-    said = "TPU7x has no figure for the speed of 8,388,608 bytes to and from the host's memory: they are not counted"
-    assert any(said in note for note in made.notes)
+    text = "no figure says how fast TPU7x reaches the host's memory: 8,388,608 bytes to and from it are not counted"
+    assert any(text in note for note in made.notes)
 
 
 def test_a_loop_of_unknown_length_counts_as_often_as_the_reader_says():
@@ -111,7 +111,7 @@ def test_a_loop_of_unknown_length_counts_as_often_as_the_reader_says():
     assert told["loops"] == {"7 times": 1} and told["collectives"] == known["collectives"]
     assert (told["flops"], told["moved"]) == (known["flops"], known["moved"])
     made = planned(text, passes=7)
-    assert "loops that run an unknown number of times, counted 7 times, as --passes says: 1" in made.notes
+    assert "loops of unknown length, counted 7 times (--passes): 1" in made.notes
     assert made.bound and not made.seconds.most_of and "at least" not in str(made)
     assert made.estimate == planned(RING).estimate != planned(text).estimate
 

@@ -103,7 +103,7 @@ def test_two_processes_one_of_which_waits_for_its_data_are_one_timeline(tmp_path
             "{tmp}/quiet.py ran nothing on a device, or did not wait for it (jax.block_until_ready)",
             marks=pytest.mark.long,
         ),
-        (["{tmp}/raises.py"], "{tmp}/raises.py did not end well: process 0 raised ValueError: no, at raises.py:1"),
+        (["{tmp}/raises.py"], "{tmp}/raises.py failed: process 0 raised ValueError: no, at raises.py:1"),
         (["{tmp}/good.xplane.pb", "--draw", "{tmp}/a/b.svg"], "{tmp}/a/b.svg: there is no such folder to write it in"),
     ],
 )  # fmt: skip

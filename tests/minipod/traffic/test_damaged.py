@@ -16,7 +16,7 @@ from minipod.hlo.text import parse
 WHOLE = (
     "this is not the whole text of a compiled program",
     "this program is lowered but not compiled",
-    "the computations of this program stand ",
+    "the computations of this program are nested ",
     "the mesh ",
     "a loop around this ",
 )
