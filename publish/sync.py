@@ -9,8 +9,10 @@ alone.
 
 import argparse
 import contextlib
+import json
 import re
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -247,8 +249,11 @@ def _stray(path: Path, root: Path) -> str:
 
 
 def derived(root: Path = ROOT) -> dict[Path, str]:
-    """The zh-Hant files beside the TOML files of the grader and the lessons, as they should be."""
-    out = {}
+    """The zh-Hant files as they should be: beside the TOML files of the grader and the lessons, and one of all titles.
+
+    Whatever else a chapter.toml says is for pages, which are derived whole.
+    """
+    out, titles = {}, []
     for folder in ("grader", "lessons"):
         for path in sorted((root / folder).rglob("*.toml")):
             if path.name.endswith(".zh-Hant.toml"):
@@ -256,14 +261,23 @@ def derived(root: Path = ROOT) -> dict[Path, str]:
             blanks = path.with_name("exercises.py")
             try:
                 asked = chinese(blanks) if path.name == "words.toml" and blanks.exists() else {}
-                only = ("title",) if path.name == lessons.FILE else ()  # the rest is for pages, which are derived whole
-                text = terms.derive_toml(path.read_text("utf-8"), asked, only)
+                text = path.read_text("utf-8")
+                if path.name == lessons.FILE:
+                    title = tomllib.loads(text).get("title")
+                    if isinstance(title, dict) and "zh-Hans" in title:
+                        titles.append(
+                            f"{path.parent.name}.zh-Hans = {json.dumps(title['zh-Hans'], ensure_ascii=False)}"
+                        )
+                    continue
+                text = terms.derive_toml(text, asked)
             except SyntaxError as error:
                 raise ValueError(f"{show(blanks, root)}:{error.lineno}: cannot be read: {error.msg}") from None
             except ValueError as error:
                 raise ValueError(f"{show(path, root)}: cannot be read: {' '.join(str(error).split())}") from None
             if text:
                 out[path.with_suffix(".zh-Hant.toml")] = text
+    if text := terms.derive_toml("\n".join(titles), source="each chapter.toml"):
+        out[(root / "lessons" / lessons.TITLES).with_suffix(".zh-Hant.toml")] = text
     return out
 
 

@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 FILE = "chapter.toml"
+TITLES = "titles.toml"  # of all chapters, in languages that are derived: titles.zh-Hant.toml
 NAME = re.compile(r"ch(\d\d)_[a-z][a-z0-9_]*")
 
 

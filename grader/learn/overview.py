@@ -103,7 +103,9 @@ class Course:
     def chapter(self, lesson: str) -> str:
         """A chapter's title in the learner's language, or nothing where it has none."""
         try:
-            return nearest(read_texts(self.root / "lessons" / lesson / chapters.FILE).get("title", {}), self.lang)
+            lessons = self.root / "lessons"
+            title = read_texts(lessons / lesson / chapters.FILE).get("title", {})
+            return nearest(title | read_texts(lessons / chapters.TITLES).get(lesson, {}), self.lang)
         except (OSError, ValueError, AttributeError):
             return ""  # an author is at work on the lesson
 

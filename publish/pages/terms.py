@@ -114,20 +114,22 @@ def join_lines(text: str) -> str:
 
 
 def derive_toml(
-    text: str, blanks: Mapping[str, Mapping[str, str | list[str]]] | None = None, only: tuple[str, ...] = ()
+    text: str,
+    blanks: Mapping[str, Mapping[str, str | list[str]]] | None = None,
+    source: str = "the file beside it",
 ) -> str | None:
     """The zh-Hant companion of a lesson's TOML: the same tables with the key zh-Hant alone. None: nothing to derive.
 
     blanks  what the file of blanks says in zh-Hans by exercise: its keys become keys of the exercise's table
-    only    the keys of the file to take, where not all are wanted
+    source  where the text is from, for its first line
     """
-    words = {key: value for key, value in tomllib.loads(text).items() if not only or key in only}
+    words = tomllib.loads(text)
     for name, texts in (blanks or {}).items():
         words.setdefault(name, {}).update({key: {"zh-Hans": value} for key, value in texts.items()})
     tree = _only_traditional(words)
     if not tree:
         return None
-    return "# Derived from the file beside it by `make sync`; change that one.\n" + "\n".join(_dump(tree, [])) + "\n"
+    return f"# Derived from {source} by `make sync`; change that one.\n" + "\n".join(_dump(tree, [])) + "\n"
 
 
 def _only_traditional(node: dict) -> dict:

@@ -75,40 +75,31 @@ class Slurm:
     folder: Path
     pids: tuple[int, ...]  # what holds each host's processes
 
-    def on(self, host: int = 0) -> list[str]:
-        """The command in front of a command that is to run on one of the hosts."""
-        pid = self.pids[host]
-        place = ["--net", "--uts", "--mount", f"--pid=/proc/{pid}/ns/pid_for_children", f"--wdns={os.getcwd()}"]
-        return ["nsenter", f"--target={pid}", *place]
-
     def run(
-        self,
-        *command: str | os.PathLike[str],
-        host: int = 0,
-        limit: float = 60.0,
-        env: Mapping[str, str] | None = None,
+        self, *command: str | os.PathLike[str], limit: float = 60.0, env: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command, such as srun or sbatch, on a host, in the current folder; what it printed, and its exit code.
+        """Run a command, such as srun or sbatch, on the first host, in the current folder: its output and exit code.
 
         env: its whole environment (default: ours). Raises subprocess.TimeoutExpired, the command ended, after `limit`
         seconds; a job of its own goes on.
         """
-        started = self.start(*command, host=host, env=env)
+        process = self.start(*command, env=env)
         try:
-            out, err = started.communicate(timeout=limit)
+            out, err = process.communicate(timeout=limit)
         finally:
-            kill_group(started.pid)
-            started.communicate()
-        return subprocess.CompletedProcess(command, started.returncode, out, err)
+            kill_group(process.pid)
+            process.communicate()
+        return subprocess.CompletedProcess(command, process.returncode, out, err)
 
-    def start(
-        self, *command: str | os.PathLike[str], host: int = 0, env: Mapping[str, str] | None = None
-    ) -> subprocess.Popen[str]:
-        """Start a command on a host and do not wait: it leads a process group of its own, and ends with the cluster."""
-        told = {**(os.environ if env is None else env), "SLURM_CONF": str(self.folder / "slurm.conf")}
-        told["PATH"] = environment.search_path(told)
+    def start(self, *command: str | os.PathLike[str], env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+        """Start a command and do not wait: it leads a process group of its own, and ends with the cluster."""
+        pid = self.pids[0]
+        place = ["--net", "--uts", "--mount", f"--pid=/proc/{pid}/ns/pid_for_children", f"--wdns={os.getcwd()}"]
+        whole = {**(os.environ if env is None else env), "SLURM_CONF": str(self.folder / "slurm.conf")}
+        whole["PATH"] = environment.search_path(whole)
         output = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        return subprocess.Popen([*self.on(host), *map(str, command)], env=told, start_new_session=True, **output)
+        enter = ["nsenter", f"--target={pid}", *place]
+        return subprocess.Popen([*enter, *map(str, command)], env=whole, start_new_session=True, **output)
 
     def submit(self, *command: str | os.PathLike[str], env: Mapping[str, str] | None = None) -> int:
         """`sbatch` with these arguments; the job's number. Raises RuntimeError with what sbatch said."""
@@ -119,21 +110,17 @@ class Slurm:
 
     def job(self, number: int) -> dict[str, str]:
         """What `scontrol show job` says: JobState, Reason, Restarts, ExitCode, NodeList, … Empty for an unknown job."""
-        said = self.run("scontrol", "--oneliner", "show", "job", str(number)).stdout
-        return dict(part.split("=", 1) for part in said.split() if "=" in part)
+        line = self.run("scontrol", "--oneliner", "show", "job", str(number)).stdout
+        return dict(part.split("=", 1) for part in line.split() if "=" in part)
 
-    def wait(self, number: int, *states: str, seconds: float = 600.0) -> dict[str, str]:
-        """Wait until a job is in one of these states (default: until it has ended); what `job` says then.
-
-        Raises TimeoutError, with its state, when it has ended otherwise or after `seconds`.
-        """
+    def wait(self, number: int, seconds: float = 600.0) -> dict[str, str]:
+        """Wait until a job has ended; what `job` says then. Raises TimeoutError, with its state, after `seconds`."""
         end = time.monotonic() + seconds
-        while (found := self.job(number)).get("JobState", "unknown") not in (states or ENDED):
-            if time.monotonic() > end or found.get("JobState") in ENDED:
-                is_now = f"{found.get('JobState', 'unknown')} ({found.get('Reason')})"
-                raise TimeoutError(f"job {number} is {is_now}, not {' or '.join(states) or 'ended'}")
+        while (job := self.job(number)).get("JobState") not in ENDED:
+            if time.monotonic() > end:
+                raise TimeoutError(f"job {number} is {job.get('JobState', 'unknown')} ({job.get('Reason')}), not ended")
             time.sleep(0.1)
-        return found
+        return job
 
 
 def why_not() -> str | None:
@@ -149,15 +136,15 @@ def why_not() -> str | None:
 
 
 @contextlib.contextmanager
-def cluster(hosts: int = 1, nodes: int = 2, grace: int = 30) -> Iterator[Slurm]:
-    """A Slurm with all nodes idle: `nodes` on one host (node0, node1, …), or, with `hosts` > 1, one a host (host0, …).
+def cluster(hosts: int = 1, grace: int = 30) -> Iterator[Slurm]:
+    """A Slurm with all nodes idle: two on one host (node0, node1), or, with `hosts` > 1, one a host (host0, …).
 
     grace: seconds from the signal that tells a job of its preemption to its end. Gone when the block ends. Raises
     PermissionError where it cannot be, RuntimeError when a daemon does not start; in one sentence.
     """
     if reason := why_not():
         raise PermissionError(reason)
-    here = {f"node{i}": 0 for i in range(nodes)} if hosts == 1 else {f"host{i}": i for i in range(hosts)}
+    here = {"node0": 0, "node1": 0} if hosts == 1 else {f"host{i}": i for i in range(hosts)}
     folder = Path(tempfile.mkdtemp(prefix="minipod-slurm-"))
     with contextlib.ExitStack() as held:
         held.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -221,11 +208,11 @@ def _keep(host: int, folder: Path, script: str) -> Iterator[int]:
     program = Program([*namespaces.enter(host, *namespaces.OWN), *unshare], stdout=subprocess.PIPE, env=env)
     assert program.stdout
     try:
-        said = []
+        lines = []
         while (line := program.stdout.readline().decode(errors="replace")) not in ("ready\n", ""):
-            said.append(line.strip())
+            lines.append(line.strip())
         if not line:
-            raise RuntimeError(f"Slurm did not start: {'; '.join(said) or 'its daemons said nothing'}")
+            raise RuntimeError(f"Slurm did not start: {'; '.join(lines) or 'its daemons said nothing'}")
         yield program.pid
     finally:
         program.end(namespaces.PATIENCE)

@@ -7,6 +7,7 @@ import pytest
 
 from grader.exercise import answers, chapters
 from grader.exercise.statements import HAN, blanks_in, statement, typed
+from grader.learn.overview import Course
 from grader.messages import LANGUAGES, say
 from publish.languages import written_in
 from publish.page import ROOT
@@ -59,3 +60,11 @@ def test_the_blanks_of_a_reader_of_traditional_chinese_are_in_it(blanks):
             assert ast.get_docstring(one) != ast.get_docstring(other)
         del one.body[0], other.body[0]
         assert ast.dump(one) == ast.dump(other)
+
+
+def test_each_chapter_has_its_title_in_each_edition():
+    courses = {lang: Course(ROOT, lang) for lang in LANGUAGES}
+    for lesson in chapters.lessons_in(ROOT / "lessons", drafts=False):
+        english, *chinese = (course.chapter(lesson) for course in courses.values())
+        assert english and not HAN.search(english) and all(HAN.search(title) for title in chinese), lesson
+        assert not re.search("[们进这个时设备数组维说]", chinese[LANGUAGES.index("zh-Hant") - 1])

@@ -32,9 +32,9 @@ def mpirun(*commands: list[str], cwd: Path, env: Mapping[str, str] | None = None
     )
 
 
-def srun(*command: str, env: Mapping[str, str] | None = None, nodes: int = 2) -> subprocess.CompletedProcess[str]:
+def srun(*command: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """A command in two processes, in the current folder, on two nodes of a Slurm that is started for it."""
-    with slurm.cluster(nodes=nodes) as cluster:
+    with slurm.cluster() as cluster:
         return cluster.run("srun", "--ntasks=2", "--cpu-bind=none", *command, env=env or clean(), limit=240)
 
 
