@@ -240,7 +240,7 @@ def _traffic(options: argparse.Namespace) -> int:
     text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text(encoding="utf-8")
     collectives = read(text)
     print(table(collectives), flush=True)
-    total(collectives)  # where a loop cannot be counted, the table has a «?», and this says so
+    total(collectives)  # for a loop of unknown length, the table has a "?", and this raises the reason
     return 0
 
 

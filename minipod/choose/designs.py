@@ -29,7 +29,7 @@ TOUCHED = 20  # how often a layer's activations are read or written in a step, f
 SCORED = 9  # how often attention scores are, if they are written to memory
 SCORES = 1.5  # arrays of scores held at once: one in f32, and their softmax in bf16
 CLOSE = {True: 1.5, False: 2.3}  # by Model.again: compiled plans held up to this many times the formula's bytes
-BIG = 10**15  # bytes, so many that the time of a start does not count
+BIG = 10**15  # bytes, for which the time of a start is negligible
 
 
 @dataclass(frozen=True)
