@@ -8,7 +8,7 @@ PORT ?= 8000
 KINDS ?= pdf epub zip
 # Two more than there are cores: half of the tests wait for processes.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(min(6, 2 + (os.cpu_count() or 1)))')
-CHOSEN = not long and not mutants and not rarely
+CHOSEN = not long and not rarely
 
 .PHONY: help learn book serve print env format sync check test test-long record verify release-check
 
@@ -57,9 +57,8 @@ test-long: env  ## run the tests that take minutes: weekly, and before a release
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest tests -m "long and not rarely" -n $(WORKERS) --dist loadfile -rs --durations=25 \
 		$(if $(PART),--group $(subst /, --splits ,$(PART))) $(if $(SINCE),--since '$(SINCE)')
 
-# WHAT=list shows everything that was recorded, its age, what it needs and what has changed since; WHAT=ch13_wire or
-# WHAT='*_plans' runs those recorders (book/recordings.toml).
-record: env  ## run the cells of PAGES and keep their outputs in book/outputs (WHAT=list: everything that was recorded)
+# WHAT=ch13_wire or WHAT='*_plans' runs those recorders (book/recordings.toml).
+record: env  ## run the cells of PAGES and keep their outputs in book/outputs (WHAT=NAME: run a recorder)
 	@$(BIN)/python -m publish.record$(if $(WHAT), --what '$(WHAT)') $(PAGES)
 
 verify: env  ## run the cells of PAGES and name those whose output is no longer the recorded one (SINCE=main)

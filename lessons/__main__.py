@@ -1,4 +1,4 @@
-"""`python -m lessons`: `learn`, `check`, `class`; `new` for authors."""
+"""`python -m lessons COMMAND`: learn, check and class; new for authors."""
 
 import importlib
 import os
@@ -17,14 +17,21 @@ COMMANDS = {  # imported by name: what an author runs stands above the lessons
     "check a chapter": "publish.author.check_command",
     "new": "publish.author.new_command",
 }
-USAGE = (
-    "python -m lessons learn | check [CHAPTER …] | class FOLDER"
-    " | new CHAPTER [NAME] (each has --help)"
-)
+USAGE = """\
+usage: python -m lessons COMMAND [OPTIONS]
+
+  learn [CHAPTER]       solve the exercises; each time you save, one is checked
+  check                 check all your answers once
+  class FOLDER          check the answers of a whole class
+  check CHAPTER         check a chapter that you write (in a checkout)
+  new CHAPTER [NAME]    begin a chapter or an exercise (in a checkout)
+
+Each command has --help.\
+"""
 
 
 def main() -> int:
-    """Run one subcommand; the exit code."""
+    """Run one command. Returns the exit status."""
     command, *arguments = sys.argv[1:] or [""]
     if sys.platform == "win32":
         return tell("windows")
@@ -58,25 +65,19 @@ def main() -> int:
 
 
 def of_author(arguments: list[str], installed: bool) -> bool:
-    """Whether `check` is to look at chapters themselves, not at your answers.
+    """Whether `check` checks chapters, and not answers to their exercises.
 
-    In a checkout it does where chapters are named, and no option of pytest.
+    It does in a checkout that is given chapters, and no option of pytest.
     """
     chapters = [a for a in arguments if not a.startswith("-")]
     options = [a for a in arguments if a.startswith("-")]
-    of_ours = (
-        "--optimized",
-        "--shorter",
-        "--mutants",
-        "--seeds=",
-        "--root=",
-    )
-    ours = all(option.startswith(of_ours) for option in options)
-    return bool(chapters) and ours and not installed
+    known = ("--optimized", "--shorter", "--root=")
+    is_known = all(option.startswith(known) for option in options)
+    return bool(chapters) and is_known and not installed
 
 
 def tell(message: str, **values: str) -> int:
-    """Say why nothing can be done, in the learner's language; exit code 2."""
+    """Print why nothing can be done, in the learner's language. Returns 2."""
     from grader.messages import locale_language, say
 
     print(say(message, locale_language(), **values), file=sys.stderr)

@@ -52,9 +52,9 @@ def quote(error: BaseException, text: str = "") -> str:
         return f"{name} (without a message)"
     room = WIDTH * LINES - len(name) - 20  # wrapping wastes some columns of each line
     begin = _begin(message, text, room)
-    words = ("… " if begin else "") + message[begin:]
-    words = _cut(words, room, keep=words.find(text) + len(text))
-    lines = textwrap.wrap(f"{name}: {words}", WIDTH, break_on_hyphens=False)
+    sentence = ("… " if begin else "") + message[begin:]
+    sentence = _cut(sentence, room, keep=sentence.find(text) + len(text))
+    lines = textwrap.wrap(f"{name}: {sentence}", WIDTH, break_on_hyphens=False)
     if len(lines) > LINES:
         lines = [*lines[: LINES - 1], lines[LINES - 1][: WIDTH - 2] + " …"]
     return "\n".join(lines)
@@ -72,9 +72,9 @@ def _begin(message: str, text: str, room: int) -> int:
     return message.find(" ", near, at) + 1 or near
 
 
-def _cut(words: str, room: int, keep: int) -> str:
+def _cut(sentence: str, room: int, keep: int) -> str:
     """The fewest whole sentences that hold the first `keep` characters, if they fit in `room`; else whole words."""
-    ends = [m.end() for m in re.finditer(r"(?<!i\.e)(?<!e\.g)[.!?](?= |$)", words[:room])]
+    ends = [m.end() for m in re.finditer(r"(?<!i\.e)(?<!e\.g)[.!?](?= |$)", sentence[:room])]
     if enough := [end for end in ends if end >= max(keep, WIDTH // 2)]:
-        return words[: enough[0]]
-    return words if len(words) <= room else words[: max(words.rfind(" ", 0, room), keep)] + " …"
+        return sentence[: enough[0]]
+    return sentence if len(sentence) <= room else sentence[: max(sentence.rfind(" ", 0, room), keep)] + " …"

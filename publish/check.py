@@ -33,13 +33,14 @@ def main(arguments: list[str] | None = None) -> int:
     """Print the findings as they come; 1 where there is any."""
     parser = argparse.ArgumentParser(prog="python -m publish.check", description="Is anything wrong that one can see?")
     parser.parse_args(arguments)
-    start, found = time.monotonic(), 0
+    start, findings = time.monotonic(), 0
     looks: list[Callable[[], Iterator[str]]] = [code, layout, types, packages, imports, pages, chinese]
     for line in (line for look in looks for line in _readable(look)):
         print(line, flush=True)
-        found += 1
-    print(f"{f'to be mended: {found}' if found else 'nothing to mend'} ({time.monotonic() - start:.0f} s)")
-    return 1 if found else 0
+        findings += 1
+    result = f"to be fixed: {findings}" if findings else "nothing to fix"
+    print(f"{result} ({time.monotonic() - start:.0f} s)")
+    return 1 if findings else 0
 
 
 def _readable(look: Callable[[], Iterator[str]]) -> Iterator[str]:
@@ -68,9 +69,9 @@ def layout() -> Iterator[str]:
 def types() -> Iterator[str]:
     """What does not fit together."""
     run = _run("pyrefly", "check", "--python-interpreter-path", sys.executable, "--output-format", "min-text")
-    found = re.findall(r"^ERROR (.+?):(\d+)\S* (.+)$", run.stdout, re.M)
-    yield from (f"{path}:{line}: {what}" for path, line, what in found)
-    if run.returncode and not found:
+    errors = re.findall(r"^ERROR (.+?):(\d+)\S* (.+)$", run.stdout, re.M)
+    yield from (f"{path}:{line}: {what}" for path, line, what in errors)
+    if run.returncode and not errors:
         yield f"pyrefly: {' '.join(run.stderr.split())}"
 
 
@@ -93,10 +94,10 @@ def imports() -> Iterator[str]:
         runs.append((*paths, *([f"--pep621-dev-dependency-groups={','.join(forbidden)}"] if forbidden else [])))
     for arguments in runs:
         run = _run("deptry", "--no-ansi", *arguments)
-        found = re.findall(r"^(\S+?:\d+):\d+: DEP\d+ (.+)$", run.stderr, re.M)
-        for place, what in dict.fromkeys(found):
+        issues = re.findall(r"^(\S+?:\d+):\d+: DEP\d+ (.+)$", run.stderr, re.M)
+        for place, what in dict.fromkeys(issues):
             yield f"{place}: {what.replace('a dev dependency', 'one of an extra that this folder does without')}"
-        if run.returncode and not found:
+        if run.returncode and not issues:
             yield f"deptry: {' '.join(run.stderr.split())}"
 
 
@@ -110,12 +111,12 @@ def pages() -> Iterator[str]:
     for sentence in result.unwritten:
         print(f"note: not yet in both languages: {sentence}")
     yield from result.problems
-    yield from (f"{line}: run `make sync`" for _, said in result.stale.values() for line in said.split("\n"))
+    yield from (f"{line}: run `make sync`" for _, sentences in result.stale.values() for line in sentences.split("\n"))
 
 
 def chinese() -> Iterator[str]:
     """Sentences to write otherwise."""
-    yield from map(str, style.check()[0])
+    yield from map(str, style.check())
 
 
 if __name__ == "__main__":

@@ -51,10 +51,10 @@ def problems(tag: str, root: Path = ROOT) -> Iterator[str]:
     for name, found in (("pyproject.toml", project), ("CITATION.cff", cited)):
         if found != version:
             yield f"{name} has version {found}, and the tag is {tag}: change one of them"
-    told = section(version, root)
-    if told is None:
+    notes = section(version, root)
+    if notes is None:
         yield f"CHANGELOG.md has no section «## {version}, YEAR-MONTH-DAY»: call the one «[Unreleased]» so"
-    elif not told:
+    elif not notes:
         yield f"the section {version} of CHANGELOG.md is empty: say what users will notice"
     if other := ledger.pages_of_other_versions(root):
         yield f"not recorded with the versions of {ledger.LEDGER}: {', '.join(other)}; see RELEASING.md"
@@ -74,8 +74,8 @@ def problems(tag: str, root: Path = ROOT) -> Iterator[str]:
 def section(version: str, root: Path) -> str | None:
     """What CHANGELOG.md says of a version that has a date; None if it says nothing."""
     text = (root / "CHANGELOG.md").read_text("utf-8")
-    found = re.search(rf"^## {re.escape(version)}, \d{{4}}-\d\d-\d\d\n(.*?)(?=^## |\Z)", text, re.M | re.S)
-    return found and found[1].strip()
+    match = re.search(rf"^## {re.escape(version)}, \d{{4}}-\d\d-\d\d\n(.*?)(?=^## |\Z)", text, re.M | re.S)
+    return match and match[1].strip()
 
 
 def _git(root: Path, *command: str) -> str:

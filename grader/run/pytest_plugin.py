@@ -17,7 +17,7 @@ from grader.messages import languages, say
 from grader.run import checking, outer_cluster, own_devices, summary
 from grader.run.lesson_items import arguments_of, exercise_of, is_check, is_for_cluster, recorder_of, spec_of
 from grader.run.options import lang_of, settings_of
-from grader.run.pytest_run import PytestRun, PytestVerdict, ReportRow
+from grader.run.pytest_run import PytestRun, PytestVerdict
 from grader.run.warm_up import for_good, warm_up
 from grader.say.blocks import MARKS
 from minipod import forked
@@ -245,10 +245,16 @@ def _write_report(config: pytest.Config) -> None:
         run = config.stash[RUN]
         hints = progress.hints_given(run.settings.answers)
         rows = [
-            ReportRow(v.exercise, v.outcome, v.mistake, v.message, hints.get(v.exercise, 0))
-            for v in summary.in_order(run)
+            {
+                "exercise": verdict.exercise,
+                "outcome": verdict.outcome,
+                "mistake": verdict.mistake,
+                "message": verdict.message,
+                "hints": hints.get(verdict.exercise, 0),  # that the learner has seen
+            }
+            for verdict in summary.in_order(run)
         ]
-        text = json.dumps(list(map(dataclasses.asdict, rows)), indent=1, ensure_ascii=False)
+        text = json.dumps(rows, indent=1, ensure_ascii=False)
         path = config.invocation_params.dir / config.option.report
         path.write_text(text + "\n", encoding="utf-8")
 

@@ -9,8 +9,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn, Protocol
 
+from minipod import jax_private
 from minipod import processes as _processes
 from minipod.processes import environment, gloo, json_lines
+from minipod.processes.supervisor import keep_only_files
 
 COLLECTIVE_TIMEOUT = 5  # seconds a collective waits for the other process
 PATIENCE = 300  # seconds for the other process to come: the parent's own limit is shorter, and starts on time
@@ -68,7 +70,7 @@ def _streams(out: int, pipe: int, files: bool) -> None:
     os.dup2(out, 1)
     os.dup2(out, 2)
     if files:
-        _processes.keep_only_files(pipe)
+        keep_only_files(pipe)
     else:
         _processes.close_inherited(pipe)
     sys.stdin = open(0, encoding="utf-8", closefd=False)
@@ -77,7 +79,7 @@ def _streams(out: int, pipe: int, files: bool) -> None:
 
 
 class Places(Protocol):
-    """Where the processes of a cluster are, if not all here. `minipod.hosts.members.Members` is one."""
+    """Where the processes of a cluster are, if not all here. `minipod.hosts.namespaces.Members` is one."""
 
     def enter(self, process: int) -> None: ...
 
@@ -101,9 +103,7 @@ def _start_jax(
         os.environ["JAX_PLATFORMS"] = "cpu"
         jax.config.update("jax_platforms", "cpu")
         jax.config.update("jax_num_cpu_devices", devices)
-        # GPUs and TPUs come as plugins; JAX would look for them in every package that is installed: 25 ms, for nothing.
-        if bridge := sys.modules.get("jax._src.xla_bridge"):
-            setattr(bridge, "_plugins_registered", True)  # noqa: B010 (there is no public way to say so)
+        jax_private.skip_plugins()
     if processes > 1:
         environment.limit_collectives(os.environ, collective)
         environment.without_proxy(os.environ)

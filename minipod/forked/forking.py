@@ -286,8 +286,8 @@ def _left_alone(job: Job, now: float) -> bool:
 def _parsed(member: _Member) -> Result:
     """The result that stands in the pipe, if nobody else wrote into it."""
     try:
-        said = json.loads(member.data)
-        return Result(said["status"], said.get("value"), str(said.get("text", "")), ready=member.ready)
+        data = json.loads(member.data)
+        return Result(data["status"], data.get("value"), str(data.get("text", "")), ready=member.ready)
     except (ValueError, KeyError, RecursionError):
         return Result("garbled", ready=member.ready)
 

@@ -16,10 +16,10 @@ from minipod.processes.reaping import (
     kill_group,
     signal_only_own,
 )
-from minipod.processes.supervisor import Program, close_inherited, end_child, fork, keep_only_files
+from minipod.processes.supervisor import Program, close_inherited, end_child, fork
 
 __all__ = [
     "Program", "adopt_orphans", "children", "close_inherited", "die_with_parent", "end_child", "fork", "free_port",
-    "interrupt_later", "keep_only_files", "kill_children", "kill_group", "signal_only_own", "slots", "try_port",
+    "interrupt_later", "kill_children", "kill_group", "signal_only_own", "slots", "try_port",
     "wait_for_listener",
 ]  # fmt: skip

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import sys
 import traceback
 import warnings
 from dataclasses import dataclass
@@ -29,22 +28,6 @@ class Here:
 
 HERE = pytest.StashKey[Here]()
 CHOSEN = pytest.StashKey[dict[str, tuple[pytest.Item, Wanted]]]()  # of a session: by node id what wants a cluster
-
-
-def has_devices() -> bool:
-    """Whether JAX has started its devices in this process."""
-    if "jax" not in sys.modules:
-        return False
-    import jax
-
-    config: Any = jax.config  # its type does not know its options
-    before = config.jax_num_cpu_devices
-    try:
-        config.update("jax_num_cpu_devices", before + 1)  # refused once there are devices
-    except RuntimeError:
-        return True
-    config.update("jax_num_cpu_devices", before)
-    return False
 
 
 def collected(session: pytest.Session, file: str) -> dict[str, tuple[pytest.Item, Wanted]]:

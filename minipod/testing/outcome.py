@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from minipod.forked import Result
 
 KEEP = 20_000  # characters of what a process has written
-# Who died; who failed an assertion; who did so as expected; who only waited for one of these; who failed by passing.
+# Kinds of failure, the one to show first: the process died; the test failed in it; it did so as expected; the process
+# only waited for another one; the test passed, and should have failed.
 CAUSE, OWN, EXPECTED, CONSEQUENCE, PASSED = range(5)
 ONE_SKIPPED = (
     "skipped only in {where} of {n} processes ({why}): a test has to be skipped in every process, or in none of them"
@@ -30,50 +31,51 @@ _LOG = re.compile(
 
 def reports(item: pytest.Item, results: "list[Result]") -> list[pytest.TestReport]:
     """Set-up, call and tear-down of the process that failed first, or of the first one, with what all have printed."""
-    each = [_reports(item, result) for result in results]
-    bad: list[tuple[int, float, int]] = []
-    for process, (result, own) in enumerate(zip(results, each, strict=True)):
-        if result.status == "struck":
-            continue
-        first = next((report for report in own if report.failed), None)
-        if first is None and _xfailed(own):
-            bad.append((EXPECTED, own[-1].stop, process))
-        elif first:
-            kind = OWN if result.status == "ok" else CONSEQUENCE if result.status in ("hung", "left") else CAUSE
-            if kind == OWN and _first_line(first.longrepr).startswith("[XPASS(strict)]"):
-                kind = PASSED
-            bad.append((kind, getattr(first, "stop", 0.0), process))
+    of_each = [_reports(item, result) for result in results]
     standing = [process for process, result in enumerate(results) if result.status != "struck"]
     if not standing:
         return [failed(item, "no process was left: a fault struck each of them", results[0].seconds)]
-    kind, _, chosen = min(bad) if bad else (None, 0.0, standing[0])
-    told = each[chosen]
-    shown = next((report for report in told if report.failed), told[-1])
-    skips = {process: skips for process in standing if (skips := _skips(each[process]))}
+    failures = sorted(failure for p in standing if (failure := _failure(p, results[p], of_each[p])))
+    kind, _, chosen = failures[0] if failures else (None, 0.0, standing[0])
+    chosen_reports = of_each[chosen]
+    shown = next((report for report in chosen_reports if report.failed), chosen_reports[-1])
     if kind == EXPECTED:
-        if sum(kind == EXPECTED for kind, *_ in bad) < len(standing):
-            expected = _xfailed(told)[0]
+        if sum(failure[0] == EXPECTED for failure in failures) < len(standing):
+            expected = _xfailed(chosen_reports)[0]
             expected.wasxfail = f"{expected.wasxfail} (in process {chosen} of {len(results)})".strip()
-    elif kind is None and len({len(skips.get(process, [])) for process in standing}) > 1:
-        most = max(skips, key=lambda process: len(skips[process]))
-        why = ONE_SKIPPED.format(where=f"process {most}", n=len(results), why=skips[most][-1])
-        told = [shown := failed(item, why, results[most].seconds)]
-    elif kind is not None and len(results) > 1:
-        _say_who(shown, chosen, results, each)
-    _gather_properties(told, each)
-    sections = [*told[-1].sections, *(section for section in shown.sections if section not in told[-1].sections)]
+    elif kind is None:
+        skips = {process: _skips(of_each[process]) for process in standing}
+        if len({len(reasons) for reasons in skips.values()}) > 1:
+            most = max(skips, key=lambda process: len(skips[process]))
+            why = ONE_SKIPPED.format(where=f"process {most}", n=len(results), why=skips[most][-1])
+            chosen_reports = [shown := failed(item, why, results[most].seconds)]
+    elif len(results) > 1:
+        _add_others(shown, chosen, results, of_each)
+    _gather_properties(chosen_reports, of_each)
+    last = chosen_reports[-1]
+    sections = [*last.sections, *(section for section in shown.sections if section not in last.sections)]
     for process, result in enumerate(results):
-        if written := _LOG.sub("", result.output).strip():
-            sections.append((f"Output of process {process}", _cut(written)))
-    shown.sections = sections
-    if shown is not told[-1]:
-        told[-1].sections = shown.sections
-    return told
+        if printed := _LOG.sub("", result.output).strip():
+            sections.append((f"Output of process {process}", _cut(printed)))
+    shown.sections = last.sections = sections
+    return chosen_reports
+
+
+def _failure(process: int, result: "Result", own: list[pytest.TestReport]) -> tuple[int, float, int] | None:
+    """(kind, when, process), so that the least of them is the one to show; None for a process that passed."""
+    first = next((report for report in own if report.failed), None)
+    if first is None:
+        return (EXPECTED, own[-1].stop, process) if _xfailed(own) else None
+    if result.status != "ok":
+        kind = CONSEQUENCE if result.status in ("hung", "left") else CAUSE
+    else:
+        kind = PASSED if _first_line(first.longrepr).startswith("[XPASS(strict)]") else OWN
+    return kind, getattr(first, "stop", 0.0), process
 
 
 def _reports(item: pytest.Item, result: "Result") -> list[pytest.TestReport]:
     if result.status != "ok":
-        return [failed(item, _words(result), result.seconds)]
+        return [failed(item, _sentence(result), result.seconds)]
     make = item.config.hook.pytest_report_from_serializable
     made = [make(config=item.config, data=data) for data in result.value["reports"]]
     if not any(type(report) is pytest.TestReport for report in made):
@@ -81,7 +83,7 @@ def _reports(item: pytest.Item, result: "Result") -> list[pytest.TestReport]:
     subtests = sum(report.failed for report in made if type(report) is not pytest.TestReport)
     for report in made:  # JSON made lists of tuples
         report.location = tuple(report.location)
-        report.user_properties = [tuple(each) for each in report.user_properties]
+        report.user_properties = [tuple(pair) for pair in report.user_properties]
         if isinstance(report.longrepr, list):  # where a test was skipped
             report.longrepr = tuple(report.longrepr)
         if subtests and report.when == "call" and report.passed and type(report) is pytest.TestReport:
@@ -100,36 +102,36 @@ def _skips(own: list[pytest.TestReport]) -> list[str]:
     return [str(each.longrepr[2] if isinstance(each.longrepr, tuple) else each.longrepr) for each in skipped]
 
 
-def _gather_properties(told: list[pytest.TestReport], each: list[list[pytest.TestReport]]) -> None:
-    """`record_property` is heard of every process."""
-    for report in told:
-        for other in [other for own in each for other in own if other.when == report.when]:
+def _gather_properties(shown: list[pytest.TestReport], of_each: list[list[pytest.TestReport]]) -> None:
+    """The reports that are shown get what `record_property` noted in any process."""
+    for report in shown:
+        for other in [other for own in of_each for other in own if other.when == report.when]:
             report.user_properties += [pair for pair in other.user_properties if pair not in report.user_properties]
 
 
 def warn(item: pytest.Item, results: "list[Result]") -> None:
     """Tell pytest of the warnings in each process."""
-    for said in [said for result in results if result.status == "ok" for said in result.value["warnings"]]:
-        category: Any = getattr(sys.modules.get(said["module"]), said["name"], None)
+    for data in [data for result in results if result.status == "ok" for data in result.value["warnings"]]:
+        category: Any = getattr(sys.modules.get(data["module"]), data["name"], None)
         try:
-            message = category(said["text"])
+            message = category(data["text"])
             assert isinstance(message, Warning)
         except Exception:  # a class that is made within a test, or wants other arguments
-            category, message = UserWarning, UserWarning(f"{said['name']}: {said['text']}")
-        warning = warnings.WarningMessage(message, category, said["filename"], said["lineno"], line=said["line"])
+            category, message = UserWarning, UserWarning(f"{data['name']}: {data['text']}")
+        warning = warnings.WarningMessage(message, category, data["filename"], data["lineno"], line=data["line"])
         facts = {"warning_message": warning, "nodeid": item.nodeid, "when": "runtest", "location": None}
         item.ihook.pytest_warning_recorded.call_historic(kwargs=facts)
 
 
-def given_up(item: pytest.Item, why: str, said: "list[Result] | str | None") -> list[pytest.TestReport]:
+def given_up(item: pytest.Item, why: str, results: "list[Result] | str | None") -> list[pytest.TestReport]:
     """Failed for what was raised while it ran, with the lines where its processes were."""
-    told = reports(item, said) if isinstance(said, list) else []
-    bad = next((report for report in told if report.failed), None)
+    made = reports(item, results) if isinstance(results, list) else []
+    bad = next((report for report in made if report.failed), None)
     if bad is None:
         return [failed(item, why)]
     if isinstance(bad.longrepr, str):
         bad.longrepr = f"{why}\n{bad.longrepr}"
-    return told
+    return made
 
 
 def failed(item: pytest.Item, why: str, seconds: float = 0.0) -> pytest.TestReport:
@@ -156,7 +158,8 @@ def torn_down(item: pytest.Item, nextitem: pytest.Item | None) -> list[pytest.Te
     return [pytest.TestReport.from_item_and_call(item, call)] if call.excinfo else []
 
 
-def _words(result: "Result") -> str:
+def _sentence(result: "Result") -> str:
+    """What became of a process that has no reports of the test."""
     at = _where(result.text)
     if not result.ready and result.status in ("hung", "left", "died"):
         return f"did not get as far as the test: {result.text or result.status}"
@@ -180,29 +183,28 @@ def _where(stack: str) -> str:
     return ""
 
 
-def _say_who(
+def _add_others(
     report: pytest.TestReport,
     chosen: int,
     results: "list[Result]",
-    each: list[list[pytest.TestReport]],
+    of_each: list[list[pytest.TestReport]],
 ) -> None:
     """Say below a failure in which process it was, and in a line each what became of the others."""
     lines: list[str] = []
-    for process, (result, own) in enumerate(zip(results, each, strict=True)):
-        if process == chosen:
-            continue
-        said = _said(own)
-        lines.append(f"process {process}: {_words(result) if result.status == 'struck' else said}")
-    title = f"this was process {chosen} of {len(results)}"
+    for process, (result, own) in enumerate(zip(results, of_each, strict=True)):
+        if process != chosen:
+            lines.append(f"process {process}: {_sentence(result) if result.status == 'struck' else _in_short(own)}")
+    title, text = f"this was process {chosen} of {len(results)}", "\n".join(lines)
     if isinstance(report.longrepr, str):
-        report.longrepr = f"process {chosen} of {len(results)} {report.longrepr}\n" + "\n".join(lines)
+        report.longrepr = f"process {chosen} of {len(results)} {report.longrepr}\n{text}"
     elif report.longrepr is not None and hasattr(report.longrepr, "addsection"):
-        report.longrepr.addsection(title, "\n".join(lines))  # type: ignore[union-attr]
+        report.longrepr.addsection(title, text)  # type: ignore[union-attr]
     else:
-        report.sections.append((title, "\n".join(lines)))
+        report.sections.append((title, text))
 
 
-def _said(own: list[pytest.TestReport]) -> str:
+def _in_short(own: list[pytest.TestReport]) -> str:
+    """What became of the test in one process, in a line."""
     if first := next((report for report in own if report.failed), None):
         return _first_line(first.longrepr)
     if expected := _xfailed(own):

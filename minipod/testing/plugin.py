@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from _pytest import runner  # `runtestprotocol`, which pytest-forked and pytest-rerunfailures call, too
 
+from minipod import devices
 from minipod.testing import in_process, outcome
 from minipod.testing.in_process import HERE
 from minipod.testing.markers import MARKERS, Unusable, Wanted, wanted
@@ -32,8 +33,8 @@ TOO_LATE = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    said = "write what `plans.check` finds into the files that it is held against"
-    parser.getgroup("minipod").addoption(OPTION, action="store_true", dest="update_plans", help=said)
+    text = "write the figures that plans.check finds into the committed files, instead of comparing them"
+    parser.getgroup("minipod").addoption(OPTION, action="store_true", dest="update_plans", help=text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -66,7 +67,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             item.stash[WANTED] = asked
             chosen[item.nodeid] = item, asked
     early = session.config.stash.get(ZYGOTE, None)
-    if early is None or (chosen and in_process.has_devices()):
+    if early is None or (chosen and devices.have_started()):
         return  # no tests are run here, or nothing can be forked, or this is the process that collects one file
     early.close()
     del session.config.stash[ZYGOTE]
@@ -110,7 +111,7 @@ def _reports(item: pytest.Item, asked: Wanted | Unusable) -> list[pytest.TestRep
     except Lost as error:
         return [outcome.failed(item, str(error))]
     except GivenUp as error:
-        return outcome.given_up(item, str(error), error.said)
+        return outcome.given_up(item, str(error), error.results)
     if isinstance(results, str) and results.startswith(NO_HOSTS):
         return [outcome.skipped(item, results.removeprefix(NO_HOSTS))]
     if isinstance(results, str):

@@ -41,15 +41,15 @@ def judge(beats: list[Beat], limit: float = LIMIT) -> list[Finding]:
     quiet = [b for b in beats if lost.get(b.process)]
     alive = [b for b in beats if b not in left and b not in quiet]
     late = [b for b in alive if stands(b, limit)]
-    found = _quiet(who, quiet, lost, all_of=len(quiet) == len(beats))
+    findings = _quiet(who, quiet, lost, all_of=len(quiet) == len(beats))
     if late and (missing := sorted(set(range(beats[0].processes)) - {b.process for b in beats})):
         text = f"process{'es' * (len(missing) > 1)} {ranges(missing)}: no heartbeat here; not started, or elsewhere"
-        found.append(Finding("gone", tuple(missing), text))
+        findings.append(Finding("gone", tuple(missing), text))
     if late:
-        found += [Finding("gone", (b.process,), f"{who(b)} has ended, after step {b.done}") for b in left]
+        findings += [Finding("gone", (b.process,), f"{who(b)} has ended, after step {b.done}") for b in left]
     if late and all(b.silent < DOUBTFUL * b.every for b in alive):
-        found += _hangs(who, alive, late, blamed=bool(found))
-    return [*found, *_slow(who, alive), *_clocks(who, beats)]
+        findings += _hangs(who, alive, late, blamed=bool(findings))
+    return [*findings, *_slow(who, alive), *_clocks(who, beats)]
 
 
 def stands(b: Beat, limit: float) -> bool:
@@ -91,13 +91,15 @@ def _lost(b: Beat) -> tuple[str, str] | None:
 
 
 def _quiet(who: "_Names", quiet: list[Beat], lost: dict[int, tuple[str, str] | None], all_of: bool) -> list[Finding]:
-    said = [(*why, b) for b in quiet if (why := lost[b.process])]
-    if all_of and len(said) > 1 and len({kind for kind, _, _ in said}) == 1:
-        kind, why, first = said[0]
+    reasons = [(*why, b) for b in quiet if (why := lost[b.process])]
+    if all_of and len(reasons) > 1 and len({kind for kind, _, _ in reasons}) == 1:
+        kind, why, first = reasons[0]
         everyone = "both" if len(quiet) == 2 else f"all {len(quiet)}"
         text = f"{everyone} processes: {why}; process {first.process} was last seen {_doing(first)}{at(first.at)}"
         return [Finding(kind, tuple(b.process for b in quiet), text)]
-    return [Finding(kind, (b.process,), f"{who(b)}: {why}; last seen {_doing(b)}{at(b.at)}") for kind, why, b in said]
+    return [
+        Finding(kind, (b.process,), f"{who(b)}: {why}; last seen {_doing(b)}{at(b.at)}") for kind, why, b in reasons
+    ]
 
 
 def _doing(b: Beat) -> str:
@@ -155,9 +157,9 @@ def _clocks(who: _Names, beats: list[Beat]) -> list[Finding]:
     """Hosts whose clocks are apart from most; nothing here depends on them, but times in logs do."""
     usual = statistics.median_low(b.ahead for b in beats) if beats else 0.0
     apart = {b.host: b for b in reversed(beats) if abs(b.ahead - usual) > CLOCK}
-    found = []
+    findings = []
     for host, b in apart.items():
         way = "ahead of" if b.ahead > usual else "behind"
         text = f"the clock of {host} is {abs(b.ahead - usual):.0f} s {way} the others': do not compare times in logs"
-        found.append(Finding("clock", (b.process,), text))
-    return found
+        findings.append(Finding("clock", (b.process,), text))
+    return findings

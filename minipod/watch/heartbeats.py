@@ -66,29 +66,29 @@ class Folder:
 
         Raises FileNotFoundError if nobody has left a file, ValueError if none can be read.
         """
-        found, unreadable = [], []
+        beats, unreadable = [], []
         paths = sorted(self.path.glob(FILES.format("[0-9]*")))
         if not paths:
             such = FILES.format("000")
             raise FileNotFoundError(f"{self.path}: no process has left a heartbeat here (a file such as {such})")
         for path in paths:
             try:
-                found.append(self._beat(path))
+                beats.append(self._beat(path))
             except FileNotFoundError:
                 continue  # of an earlier start; the new one has just removed it
             except OSError as error:
                 unreadable.append(f"{path.name} cannot be read: {error.strerror}")
             except (ValueError, TypeError, KeyError):
                 unreadable.append(f"{path.name} is cut off, or no heartbeat: is the disk full?")
-        if not found:
+        if not beats:
             raise ValueError(f"{self.path}: {unreadable[0] if unreadable else 'no process has left a heartbeat here'}")
-        return [b for b in found if b.process < found[0].processes], unreadable
+        return [b for b in beats if b.process < beats[0].processes], unreadable
 
     def _beat(self, path: Path) -> Beat:
-        said: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        data: dict[str, Any] = json.loads(path.read_text("utf-8"))
         for name in ("at", "own_at"):
-            said[name] = tuple(said[name]) if said[name] else None
-        beat = Beat(**said)
+            data[name] = tuple(data[name]) if data[name] else None
+        beat = Beat(**data)
         now = time.monotonic()
         news, since = self._heard.get(beat.process, ((0, 0), now))
         if news != (beat.pid, beat.beat):
@@ -99,4 +99,4 @@ class Folder:
         ahead = beat.clock - path.stat().st_mtime
         who = beat.process, beat.pid
         self._ahead[who] = ahead = max(ahead, self._ahead.get(who, ahead))
-        return Beat(**said, silent=now - since, ahead=ahead)
+        return Beat(**data, silent=now - since, ahead=ahead)

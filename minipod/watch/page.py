@@ -54,11 +54,11 @@ def prometheus(beats: list[Beat], findings: Iterable[Finding]) -> str:
 
 
 def _labels(b: Beat | None = None, **more: str) -> str:
-    said = more
+    labels = more
     if b:
         host = b.host.replace("\\", r"\\").replace('"', r"\"")
-        said = {"process": str(b.process), "host": host} | more
-    return "{" + ",".join(f'{name}="{value}"' for name, value in said.items()) + "}"
+        labels = {"process": str(b.process), "host": host} | more
+    return "{" + ",".join(f'{name}="{value}"' for name, value in labels.items()) + "}"
 
 
 def _seconds(value: float | None) -> str:

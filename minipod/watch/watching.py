@@ -20,22 +20,22 @@ def watch(folder: str | Path, limit: float = LIMIT) -> bool:
     beats, unreadable = looking.look()
     _say(head(beats))
     before: set[tuple[str, tuple[int, ...], bool]] = set()
-    named: set[int] = set()  # processes of which something was said, and not yet that they go on
+    blamed: set[int] = set()  # processes of which something was said, and not yet that they go on
     bad = False
     while True:
-        found = judge(beats, limit)
-        now = {(f.kind, f.processes, f.open): f.sentence for f in found}
+        findings = judge(beats, limit)
+        now = {(f.kind, f.processes, f.open): f.sentence for f in findings}
         now |= {(sentence, (), False): sentence for sentence in unreadable}
         for key in now.keys() - before:
             _say(now[key])
         still = {p for _, processes, _ in now for p in processes}
         going = {b.process for b in beats if b.doing != "ended" and not stands(b, limit)}
-        for p in sorted((named - still) & going):
+        for p in sorted((blamed - still) & going):
             _say(f"process {p} goes on")
-        named = named - going | still
+        blamed = blamed - going | still
         bad |= bool(now)
         before = set(now)
-        if all(b.doing == "ended" or _gone(b, found) for b in beats):
+        if all(b.doing == "ended" or _gone(b, findings) for b in beats):
             _say(f"all have ended; step {max(b.done for b in beats)} is done")
             return bad
         time.sleep(LOOK)
@@ -55,15 +55,15 @@ def once(folder: str | Path, limit: float = LIMIT, for_prometheus: bool = False)
         if heard or time.monotonic() > end:
             break
         time.sleep(LOOK)
-    found = judge(beats, limit)
-    print(prometheus(beats, found) if for_prometheus else page(beats, found))
+    findings = judge(beats, limit)
+    print(prometheus(beats, findings) if for_prometheus else page(beats, findings))
     for sentence in unreadable:
         print(f"# {sentence}" if for_prometheus else sentence)
-    return bool(found or unreadable)
+    return bool(findings or unreadable)
 
 
-def _gone(beat: Beat, found: list[Finding]) -> bool:
-    return any(f.kind == "gone" and beat.process in f.processes for f in found)
+def _gone(beat: Beat, findings: list[Finding]) -> bool:
+    return any(f.kind == "gone" and beat.process in f.processes for f in findings)
 
 
 def _checked(limit: float) -> float:

@@ -1,7 +1,6 @@
-"""What belongs to one chapter, file by file, and what of it is missing or does not fit the rest."""
+"""The files of a chapter, and what in them is missing or does not fit the rest."""
 
 import ast
-import re
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,15 +11,15 @@ from grader.exercise import chapters
 from publish.chapter_tables import WRITTEN
 from publish.chapter_toml import read_chapter
 
-MISTAKES, HINTS, UNLISTED = 3, 3, 10  # the fewest: of an exercise, of an exercise, of a chapter
-ELSEWHERE = 3  # of a chapter, too
+MISTAKES, HINTS = 3, 3  # the fewest of an exercise
+RIGHT = "right"  # how the name of another right answer goes on: rows_of__right, rows_of__right_by_hand
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something wrong in a chapter: where, a path and perhaps a function in it, and what.
+    """Something wrong in a chapter. where: a path, and perhaps a function in it.
 
-    unreadable  nobody can tell what the file holds
+    unreadable  the file cannot be parsed
     """
 
     where: str
@@ -29,7 +28,7 @@ class Finding:
 
     @classmethod
     def read(cls, sentence: str) -> "Finding":
-        """From `where: what`, as another tool says it."""
+        """From `where: what`, a line of another check."""
         where, _, text = sentence.partition(": ")
         return cls(where, text)
 
@@ -39,7 +38,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class ChapterFiles:
-    """Where the parts of `lesson`, such as ch03_sharding, stand below `root`."""
+    """The paths of the chapter `lesson`, such as ch03_sharding, in the project `root`."""
 
     root: Path
     lesson: str
@@ -69,24 +68,9 @@ class ChapterFiles:
         return self.root / "solutions" / f"{self.lesson}.py"
 
     @property
-    def others(self) -> Path:
-        """What no learner sees: answers that the checks are tried on."""
-        return self.folder / "others"
-
-    @property
-    def right(self) -> list[Path]:
-        """The exercises solved in another way, and in a third where the way of writing tells."""
-        return [self.others / "right_a.py", self.others / "right_b.py"]
-
-    @property
-    def wrong(self) -> Path:
-        """Known mistakes written a second time, where the way of writing tells."""
-        return self.others / "wrong.py"
-
-    @property
-    def unlisted(self) -> Path:
-        """Wrong answers that are no known mistakes."""
-        return self.others / "unlisted.py"
+    def other_answers(self) -> Path:
+        """Right and wrong answers that the check is tried on, and that no learner sees. A chapter may have none."""
+        return self.root / "tests" / "data" / "other_answers" / f"{self.lesson}.py"
 
     @property
     def facts(self) -> Path:
@@ -94,19 +78,13 @@ class ChapterFiles:
 
     @property
     def pages(self) -> list[Path]:
-        """Of the book, in each language that is written; one of them may not be there yet."""
+        """The page of the book in each language that somebody writes; one of them may be missing."""
         return [self.root / "book" / language / f"{self.lesson}.md" for language in WRITTEN]
 
     @property
     def python(self) -> list[Path]:
-        """Every Python file that a chapter has to have, then those that some need not."""
-        own = [self.folder / "demo.py", self.blanks, self.checks, self.mistakes]
-        return [*own, self.solution, self.right[0], self.unlisted, self.right[1], self.wrong]
-
-    @property
-    def optional(self) -> list[Path]:
-        """Of these, what a chapter has where an exercise asks for it."""
-        return [self.right[1], self.wrong]
+        """The Python files that a chapter has to have."""
+        return [self.folder / "demo.py", self.blanks, self.checks, self.mistakes, self.solution]
 
     def place(self, path: Path, function: str = "") -> str:
         """How a finding names a file of the chapter, or a function in it."""
@@ -114,7 +92,7 @@ class ChapterFiles:
 
 
 def functions(path: Path) -> list[str]:
-    """The public functions at the top of a file, in order; none where there is no such file, or it does not parse."""
+    """The public top-level functions of a file, in order; none where it is missing or does not parse."""
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError):
@@ -128,20 +106,20 @@ def mistakes_of(path: Path) -> list[str]:
 
 
 def incomplete(chapter: ChapterFiles) -> list[Finding]:
-    """What the chapter lacks, and what of it does not fit the rest; nothing of it is run."""
-    found = list(_unreadable(chapter))
-    if any(finding.unreadable for finding in found):
-        return found
-    return [*found, *_facts(chapter), *_exercises(chapter), *_mistakes(chapter), *_words(chapter), *_pages(chapter)]
+    """What the chapter lacks, and where two of its files disagree. Runs nothing."""
+    findings = list(_unreadable(chapter))
+    if any(finding.unreadable for finding in findings):
+        return findings
+    return [*findings, *_facts(chapter), *_exercises(chapter), *_mistakes(chapter), *_words(chapter)]
 
 
 def _unreadable(chapter: ChapterFiles) -> Iterator[Finding]:
-    for path in [*chapter.python, chapter.words]:
+    for path in [*chapter.python, chapter.other_answers, chapter.words]:
         parse: Callable[[str], object] = tomllib.loads if path == chapter.words else ast.parse
         try:
             parse(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            if path not in chapter.optional:
+            if path != chapter.other_answers:
                 yield Finding(chapter.place(path), "is missing")
         except SyntaxError as error:
             yield Finding(chapter.place(path), f"line {error.lineno}: {error.msg}", True)
@@ -155,13 +133,9 @@ def _facts(chapter: ChapterFiles) -> Iterator[Finding]:
     except ValueError as error:
         yield Finding.read(str(error))
         return
-    where = chapter.place(chapter.facts)
     if facts.teaching is None:
-        yield Finding(where, "[teaching] is missing: what to say to instructors, as the neighbours have it")
-    if (several := len(facts.elsewhere)) < ELSEWHERE:
-        yield Finding(
-            where, f"has {several} tables [[elsewhere]]; {ELSEWHERE} are the least: what others call its things"
-        )
+        where = chapter.place(chapter.facts)
+        yield Finding(where, "[teaching] is missing: what to tell instructors, as in the other chapters")
 
 
 def _exercises(chapter: ChapterFiles) -> Iterator[Finding]:
@@ -174,20 +148,18 @@ def _exercises(chapter: ChapterFiles) -> Iterator[Finding]:
 
 
 def _mistakes(chapter: ChapterFiles) -> Iterator[Finding]:
-    names, known = functions(chapter.blanks), mistakes_of(chapter.mistakes)
-    for path in (chapter.mistakes, chapter.wrong, chapter.unlisted):
+    names, mistakes = functions(chapter.blanks), mistakes_of(chapter.mistakes)
+    for path in (chapter.mistakes, chapter.other_answers):
         for name in mistakes_of(path):
             if name.partition("__")[0] not in names:
                 yield Finding(chapter.place(path, name), "belongs to no exercise")
     for name in names if chapter.mistakes.exists() else []:
-        few = sum(mistake.startswith(f"{name}__") for mistake in known)
-        if few < MISTAKES:
-            yield Finding(chapter.place(chapter.mistakes), f"{name} has {few} mistakes; {MISTAKES} are the least")
-    again = mistakes_of(chapter.wrong)
-    yield from _same(chapter, chapter.wrong, sorted(again), sorted({*known} & {*again}))
-    several = len(mistakes_of(chapter.unlisted))
-    if chapter.unlisted.exists() and several < UNLISTED:
-        yield Finding(chapter.place(chapter.unlisted), f"holds {several} wrong answers; {UNLISTED} are the least")
+        count = sum(mistake.startswith(f"{name}__") for mistake in mistakes)
+        if count < MISTAKES:
+            yield Finding(chapter.place(chapter.mistakes), f"{name} has {count} mistakes; {MISTAKES} are the least")
+    others = mistakes_of(chapter.other_answers)
+    for name in sorted({name for name in others if others.count(name) > 1}):
+        yield Finding(chapter.place(chapter.other_answers, name), "is there twice")
 
 
 def _words(chapter: ChapterFiles) -> Iterator[Finding]:
@@ -199,19 +171,19 @@ def _words(chapter: ChapterFiles) -> Iterator[Finding]:
     names, known = functions(chapter.blanks), mistakes_of(chapter.mistakes)
     yield from _same(chapter, chapter.words, list(words), names, "entry [{}]")
     for name in [n for n in names if n in words]:
-        said = _get(words, name, "mistakes")
-        explained = sorted(f"{name}__{mistake}" for mistake in said) if isinstance(said, dict) else []
+        mistakes = _get(words, name, "mistakes")
+        explained = sorted(f"{name}__{mistake}" for mistake in mistakes) if isinstance(mistakes, dict) else []
         listed = sorted(mistake for mistake in known if mistake.startswith(f"{name}__"))
         yield from _same(chapter, chapter.words, explained, listed, "words for {}")
         yield from _hints(chapter, name, _get(words, name, "hints"))
-        for keys in [("title",), *(("mistakes", m, key) for m in said or {} for key in ("name", "text"))]:
-            there = _get(words, name, *keys)
-            if not isinstance(there, dict) or not any(there.get(language) for language in WRITTEN):
+        for keys in [("title",), *(("mistakes", m, key) for m in mistakes or {} for key in ("name", "text"))]:
+            texts = _get(words, name, *keys)
+            if not isinstance(texts, dict) or not any(texts.get(language) for language in WRITTEN):
                 yield Finding(chapter.place(chapter.words), f"{'.'.join((name, *keys))} is missing")
 
 
 def _hints(chapter: ChapterFiles, name: str, hints: Any) -> Iterator[Finding]:
-    """As many in each language that has some; what one lacks whole is no finding."""
+    """Each language that has hints has equally many. One language may have none."""
     several = {language: len(_get(hints, language) or []) for language in WRITTEN}
     least = max(HINTS, *several.values())
     for language, count in several.items():
@@ -220,17 +192,8 @@ def _hints(chapter: ChapterFiles, name: str, hints: Any) -> Iterator[Finding]:
             yield Finding(where, f"{name} has {count} hints in {language}; {least} are needed")
 
 
-def _pages(chapter: ChapterFiles) -> Iterator[Finding]:
-    """The exercises have their place on each page, in their order."""
-    if not any(page.exists() for page in chapter.pages):
-        yield Finding(chapter.place(chapter.pages[0]), "is missing")
-    for page in [page for page in chapter.pages if page.exists()]:
-        shown = re.findall(r"(?m)^% exercise: *(\w+) *$", page.read_text(encoding="utf-8"))
-        yield from _same(chapter, page, shown, functions(chapter.blanks), "line «% exercise: {}»")
-
-
 def _same(chapter: ChapterFiles, path: Path, has: list[str], wanted: list[str], what: str = "{}") -> Iterator[Finding]:
-    """Findings where a file that there is does not have the names it should, in their order."""
+    """Findings where a file exists and does not have the wanted names in the wanted order."""
     if not path.exists() or has == wanted:
         return
     where = chapter.place(path)

@@ -1,6 +1,6 @@
-"""`python -m lessons new CHAPTER [NAME]`: every place of a new exercise, or of a new chapter, each marked FILL IN.
+"""`python -m lessons new CHAPTER [NAME]`: stubs of a new exercise, or of a new chapter, each marked FILL IN.
 
-All of it is written or nothing, and nothing is overwritten.
+It writes all of the files or none, and overwrites nothing.
 """
 
 import argparse
@@ -20,21 +20,23 @@ from publish.chapter_toml import read_chapters
 from publish.languages import written_in
 
 DESCRIPTION = (
-    "Make every place of a new exercise in a chapter that there is (`new ch03 'rows_of(x, mesh)'`), or the files of a "
-    "new chapter (`new ch25_pipelines`). `python -m lessons check ch03` then says what is still to be filled in."
+    "Add the stubs of an exercise to a chapter (`new ch03 'rows_of(x, mesh)'`), or make the files of a new chapter "
+    "(`new ch25_pipelines`). `python -m lessons check ch03` then names each place to fill in."
 )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; 2 where nothing could be made, with a sentence that says why."""
+    """The command. Prints the files that it wrote, or a sentence that says why there are none; then it returns 2."""
     parser = argparse.ArgumentParser(prog="python -m lessons new", description=DESCRIPTION)
-    parser.add_argument("chapter", metavar="CHAPTER", help="ch03, or for a new one its folder: ch25_pipelines")
-    parser.add_argument("name", metavar="NAME", nargs="?", help="the function to write: twice, or 'rows_of(x, mesh)'")
-    parser.add_argument("--only", choices=WRITTEN, help="leave out the words of the other language, and say so")
+    parser.add_argument("chapter", metavar="CHAPTER", help="such as ch03; for a new chapter its folder: ch25_pipelines")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="the function to write: 'rows_of(x, mesh)'")
+    parser.add_argument("--only", choices=WRITTEN, help="write this language only; words.toml then says so")
     parser.add_argument(
-        "--mistakes", nargs="+", metavar="WHY", default=list(templates.STUBS), help="what is done wrong, a name each"
+        "--mistakes", nargs="+", metavar="WHY", default=list(templates.STUBS), help="a name for each known mistake"
     )
-    parser.add_argument("--root", type=Path, default=HERE, help="holds lessons/, solutions/, book/ (default: these)")
+    parser.add_argument(
+        "--root", type=Path, default=HERE, help="the project, with lessons/, solutions/ and book/ (default: this one)"
+    )
     options = parser.parse_args(arguments)
     root = options.root.resolve()
     try:
@@ -47,41 +49,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"{error.filename} cannot be written: {error.strerror or error}. Nothing was made.", file=sys.stderr)
+        print(f"{error.filename} cannot be written: {error.strerror or error}. No file has changed.", file=sys.stderr)
         return 2
     for path in texts:
         print(path)
     short = options.chapter.partition("_")[0]
-    more = f"`python -m lessons new {short} NAME` adds an exercise. " if options.name is None else ""
-    command = f".venv/bin/python -m lessons check {short}"
-    print(f"{more}Fill in what says {templates.MARK}, until `{command}` says «everything holds»;")
-    print("then `make format sync check`.")
+    if options.name is None:
+        print(f"Add exercises with `.venv/bin/python -m lessons new {short} NAME`.")
+    print(
+        f"Fill in what says {templates.MARK} until `.venv/bin/python -m lessons check {short}` says «everything holds»;"
+    )
+    print("then run `make format sync check`.")
     return 0
 
 
 def new_chapter(root: Path, lesson: str, languages: list[str]) -> dict[str, str]:
-    """The files of a new chapter: path below root → text. ValueError where there cannot be one of that name."""
+    """The files of a new chapter: path below root → text. ValueError where the name is taken, or is not one."""
     lessons = root / "lessons"
-    there = chapters.lessons_in(lessons)
     if existing := chapters.named(lessons, lesson):
         lesson = existing[0]
         if lacks := [place for place in templates.chapter(lesson, 0, 0, []) if not (root / place).exists()]:
             raise ValueError(
-                f"lessons/{lesson} is there but not whole: it lacks {', '.join(lacks)}. "
-                f"Write them, or move the folder away for `new {lesson}` to make all."
+                f"The chapter {lesson} lacks {', '.join(lacks)}. "
+                f"Write them, or move lessons/{lesson} away, so that `new {lesson}` can make all of it."
             )
         raise ValueError(f"There is a chapter {lesson} already; `new {lesson[:4]} NAME` adds an exercise to it.")
-    found = chapters.NAME.fullmatch(lesson)
-    if not found:
-        known = ", ".join(there)
+    parsed = chapters.NAME.fullmatch(lesson)
+    if not parsed:
+        known = ", ".join(chapters.lessons_in(lessons))
         raise ValueError(
             f"There is no chapter {lesson}, and a new one is called chNN_name, two digits and small letters; "
             f"there are {known}."
         )
-    if same := chapters.named(lessons, f"ch{found[1]}"):
-        raise ValueError(f"{same[0]} has the number {int(found[1])} already: choose another.")
+    number = int(parsed[1])
+    if same := chapters.named(lessons, f"ch{parsed[1]}"):
+        raise ValueError(f"{same[0]} has the number {number} already: choose another.")
     parts = [c.part for c in read_chapters(lessons)[0]] or [1]
-    texts = templates.chapter(lesson, int(found[1]), parts[-1], languages)
+    texts = templates.chapter(lesson, number, parts[-1], languages)
     for path in texts:
         if (root / path).exists():
             raise ValueError(f"There is a file {path} already: move it away, or choose another name.")
@@ -89,18 +93,18 @@ def new_chapter(root: Path, lesson: str, languages: list[str]) -> dict[str, str]
 
 
 def new_exercise(root: Path, wanted: str, asked: str, only: str | None, mistakes: Sequence[str]) -> dict[str, str]:
-    """The files of a chapter with one more exercise: path below root → text. ValueError where there cannot be one.
+    """The files of a chapter with one more exercise: path below root → text. ValueError where it cannot be added.
 
     only      the language that it is written in; None: those of the chapter
     mistakes  their names
     """
     lessons = root / "lessons"
-    found = chapters.named(lessons, wanted)
-    if not found:
+    named = chapters.named(lessons, wanted)
+    if not named:
         raise ValueError(f"There is no chapter {wanted}; there are {', '.join(chapters.lessons_in(lessons))}.")
     function = templates.Signature.read(asked)
     name = function.name
-    chapter = ChapterFiles(root, found[0])
+    chapter = ChapterFiles(root, named[0])
     for lesson in chapters.lessons_in(lessons):  # a page links to an exercise by its name alone
         other = ChapterFiles(root, lesson)
         for path in (other.blanks, other.solution):
@@ -114,21 +118,16 @@ def new_exercise(root: Path, wanted: str, asked: str, only: str | None, mistakes
             raise ValueError(f"«{why}» cannot be a mistake: its name is in small letters, such as wrong_axis")
     of_chapter = written_in(lessons / chapter.lesson)
     languages = [only] if only else [*of_chapter]
-    stubs = templates.wrong_answers(function, mistakes)
     added = {
         chapter.blanks: templates.blank(function, languages),
         chapter.checks: templates.test(function),
         chapter.solution: templates.solution(function),
-        chapter.mistakes: stubs,
+        chapter.mistakes: templates.mistakes(function, mistakes),
         chapter.words: templates.words(name, languages, mistakes, only if only and len(of_chapter) > 1 else ""),
-        chapter.right[0]: templates.answer(function),
-        chapter.unlisted: templates.wrong_answers(function),
     }
-    texts = {chapter.place(path): _appended(chapter, path, text) for path, text in added.items()}
-    pages = [page for page in chapter.pages if page.exists()]
-    if not pages:
-        raise ValueError(f"{chapter.place(chapter.pages[0])} is missing: the exercise needs a page to stand on.")
-    return texts | {chapter.place(page): _on_page(chapter, page, name) for page in pages}
+    if not any(page.exists() for page in chapter.pages):
+        raise ValueError(f"{chapter.place(chapter.pages[0])} is missing: an exercise needs a page.")
+    return {chapter.place(path): _appended(chapter, path, text) for path, text in added.items()}
 
 
 def _code(text: str) -> str:
@@ -149,25 +148,14 @@ def _read(chapter: ChapterFiles, path: Path) -> str:
 
 
 def _appended(chapter: ChapterFiles, path: Path, text: str) -> str:
-    """What the file holds, and this below it."""
+    """The file's text with this below it."""
     old = _read(chapter, path).rstrip("\n")
     space = "\n\n\n" if path.suffix == ".py" else "\n\n"
     return f"{old}{space}{text}" if old else text
 
 
-def _on_page(chapter: ChapterFiles, page: Path, name: str) -> str:
-    """The page with a place for the exercise, below the others."""
-    text = _read(chapter, page)
-    head, last, tail = text.rpartition("% end exercise\n")
-    return (
-        f"{head}{last}\n{templates.exercise_on_page(name)}{tail}"
-        if last
-        else f"{text}\n{templates.exercise_on_page(name)}"
-    )
-
-
 def _write(root: Path, texts: dict[str, str]) -> None:
-    """Write all these files or, where one cannot be, leave everything as it was."""
+    """Write all these files; where one cannot be written, put back what was there."""
     before: dict[Path, bytes | None] = {}
     folders: list[Path] = []
     try:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 MARK = "FILL IN"
-STUBS = ("one", "two", "three")  # the names of wrong answers where the author gives none
+STUBS = ("one", "two", "three")  # the names of the mistakes where the author gives none
 
 # A sentence that says what is asked; a line for each argument; what is returned.
 _STATED = {
@@ -87,13 +87,9 @@ def solution(function: Signature) -> str:
     return f"def {function.name}({function.written}):\n    return {function.names[0]}  # {MARK}\n"
 
 
-def answer(function: Signature, stub: str = "") -> str:
-    name = f"{function.name}__{stub}" if stub else function.name
-    return f"def {name}({', '.join(function.names)}):\n    return {function.names[0]}  # {MARK}\n"
-
-
-def wrong_answers(function: Signature, names: Sequence[str] = STUBS) -> str:
-    return "\n\n".join(answer(function, name) for name in names)
+def mistakes(function: Signature, names: Sequence[str]) -> str:
+    head = f"({', '.join(function.names)}):\n    return {function.names[0]}  # {MARK}\n"
+    return "\n\n".join(f"def {function.name}__{name}{head}" for name in names)
 
 
 def words(name: str, languages: list[str], mistakes: Sequence[str], only: str = "") -> str:
@@ -113,10 +109,6 @@ def _each(key: str, value: object, languages: list[str]) -> list[str]:
     return [f"{key}.{language} = {json.dumps(value)}" for language in languages]
 
 
-def exercise_on_page(name: str) -> str:
-    return f"% exercise: {name}\n% end exercise\n"
-
-
 def chapter(lesson: str, number: int, part: int, languages: list[str]) -> dict[str, str]:
     """The files of a chapter without exercises yet, by path below the project."""
     folder = f"lessons/{lesson}"
@@ -125,9 +117,6 @@ def chapter(lesson: str, number: int, part: int, languages: list[str]) -> dict[s
     facts += ["draft = true  # not in the book yet: `check` says when this line can go", "", "[teaching]"]
     facts += [*_each("goal", MARK, languages), *_each("ask", [MARK], languages)]
     facts += ["wrong = []  # the mistakes to expect, «exercise.mistake»"]
-    for _ in range(3):
-        facts += ["", "[[elsewhere]]", *_each("here", MARK, languages), *_each("torch", MARK, languages)]
-        facts += [f'torch.source = "https://{MARK}"', *_each("words", [MARK], languages)]
     copy = f"Work on your copy, answers/{lesson}.py; this file stays as it is."
     chinese = f"本章的练习。\n\n请在你自己的副本 answers/{lesson}.py 里作答，本文件保持原样。"
     derived = "zh-Hant is derived from zh-Hans by `make sync`."
@@ -140,8 +129,6 @@ def chapter(lesson: str, number: int, part: int, languages: list[str]) -> dict[s
         f"{folder}/test_exercises.py": f'"""The checks of {lesson}."""\n',
         f"{folder}/mistakes.py": f'"""Known wrong answers of {lesson}, as code; words.toml explains them."""\n',
         f"{folder}/words.toml": f"# Hints, and what each known mistake means. {derived}\n",
-        f"{folder}/others/right_a.py": '"""Right, written another way."""\n',
-        f"{folder}/others/unlisted.py": f'"""Wrong answers of {lesson} that its mistakes.py does not know."""\n',
         f"solutions/{lesson}.py": f'"""{lesson}, solved."""\n',
     }
     for language in languages:
@@ -152,5 +139,4 @@ def chapter(lesson: str, number: int, part: int, languages: list[str]) -> dict[s
 def _page(label: str, language: str) -> str:
     exercises = {"en": "Exercises", "zh-Hans": "练习"}[language]
     cell = "```{code-cell}\n:cell: first\n```\n"
-    head = f"{FRONT}\n({label})=\n# {MARK}\n\n{MARK}\n\n{cell}\n({label}-exercises)=\n## {exercises}\n"
-    return f"{head}\n% elsewhere\n% end elsewhere\n"
+    return f"{FRONT}\n({label})=\n# {MARK}\n\n{MARK}\n\n{cell}\n({label}-exercises)=\n## {exercises}\n"

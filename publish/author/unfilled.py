@@ -1,4 +1,4 @@
-"""The places of a chapter that still say what `new` wrote there."""
+"""The places of a chapter that nobody has filled in since `new` wrote them."""
 
 import ast
 import re
@@ -12,24 +12,24 @@ from publish.author.templates import MARK
 
 
 def unfilled(chapter: ChapterFiles) -> list[Finding]:
-    """One finding for each function, key or line with the mark of a template; files that are missing have none."""
-    found: list[Finding] = []
+    """One finding for each function, key or line that still says FILL IN. Files that are missing are left out."""
+    findings: list[Finding] = []
     for path in chapter.python:
-        found += _functions(chapter, path)
+        findings += _functions(chapter, path)
     for path in (chapter.facts, chapter.words):
         try:
             text = path.read_text(encoding="utf-8")
             facts = tomllib.loads(text) if MARK in text else {}
         except (OSError, ValueError):
             continue
-        found += [Finding(chapter.place(path), f"{key} is still the template's") for key in _keys(facts, [])]
+        findings += [Finding(chapter.place(path), f"{key} still says «{MARK}»") for key in _keys(facts, [])]
     for page in chapter.pages:
-        found += _lines(chapter, page)
-    return found
+        findings += _lines(chapter, page)
+    return findings
 
 
 def exercises_left(chapter: ChapterFiles, names: list[str]) -> set[str]:
-    """Those of these exercises of which a function is still the template's: there is nothing to judge."""
+    """The exercises among these that are not filled in yet, so that there is nothing to judge."""
     left = {f.where.partition(" ")[2] for path in chapter.python for f in _functions(chapter, path)}
     return {name for name in names if any(re.fullmatch(rf"(test_)?{name}(__\w+)?", function) for function in left)}
 
@@ -45,7 +45,7 @@ def _functions(chapter: ChapterFiles, path: Path) -> Iterator[Finding]:
         last = node.end_lineno or node.lineno
         if inside := [number for number in lines if node.lineno <= number <= last]:
             name = node.name if isinstance(node, ast.FunctionDef) else ""
-            yield Finding(chapter.place(path, name), f"line {inside[0]} is still the template's")
+            yield Finding(chapter.place(path, name), f"line {inside[0]} still says «{MARK}»")
 
 
 def _keys(node: Any, keys: list[str]) -> Iterator[str]:
@@ -58,7 +58,7 @@ def _keys(node: Any, keys: list[str]) -> Iterator[str]:
 
 
 def _lines(chapter: ChapterFiles, page: Path) -> Iterator[Finding]:
-    """Lines of a page's own; what stands in an exercise or a cell comes from elsewhere."""
+    """Lines of the page itself: what stands in an exercise or a cell comes from another file."""
     try:
         lines = page.read_text(encoding="utf-8").split("\n")
     except (OSError, ValueError):
@@ -72,4 +72,4 @@ def _lines(chapter: ChapterFiles, page: Path) -> Iterator[Finding]:
         elif line.rstrip() == end:
             end = ""
         elif MARK in line and not end:
-            yield Finding(f"{chapter.place(page)}:{number}", "is still the template's")
+            yield Finding(f"{chapter.place(page)}:{number}", f"still says «{MARK}»")

@@ -29,11 +29,11 @@ def block(root: Path, chapter: str, name: str, number: int, edition: str, ui: di
 
     def text(key: str):
         try:
-            found, language = languages.either(table.get(key, {}), edition)
+            content, language = languages.either(table.get(key, {}), edition)
         except KeyError:
             raise ValueError(f"{where}: {key}.{edition} is missing") from None
         used.add(language)
-        return found
+        return content
 
     title, hints = text("title"), text("hints")
     parts = [

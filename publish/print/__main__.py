@@ -10,9 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from publish import files, progress_line
-from publish.page import ROOT, show
+from publish.page import EDITIONS, ROOT, show
 from publish.pages import published
-from publish.pages.notebooks import EDITIONS
 from publish.print import articles, cards, epub, paper, site, whole
 
 

@@ -44,20 +44,17 @@ def versions(prefix: Path) -> dict[str, str]:
 
 def programs(prefix: Path) -> dict[str, dict[str, Any]]:
     """{launcher: {program: what each process printed, and the seconds}}."""
-    found: dict[str, dict[str, Any]] = {}
+    printed: dict[str, dict[str, Any]] = {}
     for name, run in launchers.launchers(prefix).items():
-        found[name] = {}
+        printed[name] = {}
         for program in PROGRAMS:
             done = run(str(LESSON / f"{program}.py"))
             if not done.ok:
                 raise SystemExit(f"{program}, {name}: {done.first_failure}")
             seconds = round(done.seconds, 1)
-            found[name][program] = {
-                "outputs": done.outputs,
-                "seconds": seconds,
-            }
+            printed[name][program] = {"outputs": done.outputs, "seconds": seconds}
             print(name, program, seconds, flush=True)
-    return found
+    return printed
 
 
 def assumed(prefix: Path) -> dict[str, Any]:
@@ -67,19 +64,19 @@ def assumed(prefix: Path) -> dict[str, Any]:
     """
     look = ["python", str(HERE / "assumed.py")]
     env = launchers.environment()
-    found = {}
+    answers = {}
     with slurm.cluster(hosts=2) as here:
-        for asks in (
+        for options in (
             "--nodes=2 --ntasks-per-node=1 --gpus-per-node=8",
             "--nodes=2 --ntasks-per-node=2 --gpus-per-node=2",
             "--nodes=2 --ntasks-per-node=2 --gpus-per-task=1",
         ):
-            done = here.run("srun", *asks.split(), *look, env=env)
-            found[f"srun {asks}"] = _json_lines(done.stdout)
-    for name, there in (("Open MPI 4", None), ("Open MPI 5", prefix)):
-        said = launchers.with_mpi(["mpirun", "-n", "2", *look], there)
-        found[f"mpirun -n 2 ({name})"] = _json_lines(said.stdout)
-    return found
+            done = here.run("srun", *options.split(), *look, env=env)
+            answers[f"srun {options}"] = _json_lines(done.stdout)
+    for name, installed_in in (("Open MPI 4", None), ("Open MPI 5", prefix)):
+        done = launchers.with_mpi(["mpirun", "-n", "2", *look], installed_in)
+        answers[f"mpirun -n 2 ({name})"] = _json_lines(done.stdout)
+    return answers
 
 
 def faults(prefix: Path) -> dict[str, Any]:
@@ -100,19 +97,19 @@ def faults(prefix: Path) -> dict[str, Any]:
     away = {"JAX_COORDINATOR_ADDRESS": "host1:7777"}
     port = {"JAX_COORDINATOR_PORT": "7777"}
     plain = {"PYTHONUNBUFFERED": ""}
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     with slurm.cluster(hosts=2) as here:
 
         def note(name: str, *command: str, **more: Any) -> None:
             began = time.monotonic()
             done = here.run(*command, limit=launchers.LIMIT, **more)
-            found[name] = {
+            results[name] = {
                 "command": _short(command),
                 "code": done.returncode,
                 "seconds": round(time.monotonic() - began, 1),
                 "said": _short_lines(done.stdout + done.stderr),
             }
-            print(name, found[name]["seconds"], flush=True)
+            print(name, results[name]["seconds"], flush=True)
 
         batch = ["sbatch", str(HERE / "two_processes.sbatch"), hello[1]]
         note("wrong partition", batch[0], "--partition=gpus", *batch[1:])
@@ -130,8 +127,8 @@ def faults(prefix: Path) -> dict[str, Any]:
         for _ in range(TRIES):
             with _beside(here, listen, env) as other:
                 note(name, *srun, *jax_alone, env=bare | port)
-                tries.append((found[name]["code"], other.poll() is None))
-        found[name]["tries"] = {
+                tries.append((results[name]["code"], other.poll() is None))
+        results[name]["tries"] = {
             "both jobs run": sum(not c and alive for c, alive in tries),
             "the new job fails": sum(c != 0 and alive for c, alive in tries),
             "the other job ends": sum(not alive for _, alive in tries),
@@ -139,27 +136,26 @@ def faults(prefix: Path) -> dict[str, Any]:
         with _beside(here, listen, env) as other:
             note("port taken", *kill, *hello, env=env | port)
             alive = other.poll() is None
-            found["port taken"]["the other job"] = "runs on" if alive else "ends"
+            results["port taken"]["the other job"] = "runs on" if alive else "ends"
         note("one dies, with -K1", *kill, *dies, env=env | plain)
         note("one dies, without -K1", *srun, *dies, env=env | plain)
         logs = ["--output=%t.log", *srun[1:]]
         for name, unbuffered in (("buffered", ""), ("unbuffered", "1")):
-            own = env | {"PYTHONUNBUFFERED": unbuffered}
-            note(f"a survivor's log, {name}", "srun", *logs, *dies, env=own)
+            note(f"a survivor's log, {name}", "srun", *logs, *dies, env=env | {"PYTHONUNBUFFERED": unbuffered})
             log = Path("0.log").read_text("utf-8")
-            found[f"a survivor's log, {name}"]["log"] = _short_lines(log)
+            results[f"a survivor's log, {name}"]["log"] = _short_lines(log)
         here.run("pkill", "-x", "slurmctld")
         note("Slurm is down", *srun, "hostname")
-    for name, there in (("Open MPI 4", None), ("Open MPI 5", prefix)):
+    for name, installed_in in (("Open MPI 4", None), ("Open MPI 5", prefix)):
         began, command = time.monotonic(), ["mpirun", "-n", "99", "hostname"]
-        done = launchers.with_mpi(command, there, crowd=False)
-        found[f"no slots, {name}"] = {
+        done = launchers.with_mpi(command, installed_in, crowd=False)
+        results[f"no slots, {name}"] = {
             "command": " ".join(command),
             "code": done.returncode,
             "seconds": round(time.monotonic() - began, 1),
             "said": _short_lines(done.stdout + done.stderr),
         }
-    return found
+    return results
 
 
 @contextlib.contextmanager
@@ -176,8 +172,8 @@ def _beside(here: slurm.Slurm, command: list[str], env: dict[str, str]) -> Itera
 
 
 def _json_lines(text: str) -> list[dict[str, Any]]:
-    found = [json.loads(x) for x in text.splitlines() if x.startswith("{")]
-    return sorted(found, key=lambda one: one["process"])
+    answers = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    return sorted(answers, key=lambda answer: answer["process"])
 
 
 def _short(command: tuple[str, ...]) -> str:

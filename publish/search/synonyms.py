@@ -27,7 +27,7 @@ def groups() -> list[list[str]]:
             rows += [] if several else [[word for words in row.words.values() for word in words]]
     rows += [row["words"] for row in extra()["same"]]
     full = ([*row, *(traditional(word) for word in row if not word.isascii())] for row in rows)
-    return [found for row in [*full, *regional()] if len(found := list(dict.fromkeys(row))) > 1]
+    return [spellings for row in [*full, *regional()] if len(spellings := list(dict.fromkeys(row))) > 1]
 
 
 def _bare(word: str) -> str:

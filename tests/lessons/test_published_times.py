@@ -1,4 +1,4 @@
-"""Published times of programs of others beside their plans, as `publish/recorders/published_plans.py` wrote them.
+"""Published times of programs of others beside their plans, as `publish/recorders/published.py` wrote them.
 
 Decoding Llama 3.1 70B with 2048 places of cache, and reading its prompts, are what can be compared (`COMPARED`). Of the
 other rows a kernel decides at run time how much is read of a cache or of experts; these show what that does.

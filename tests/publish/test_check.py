@@ -16,19 +16,19 @@ def quiet(monkeypatch):
     for look in ("code", "layout", "types", "packages", "imports"):
         monkeypatch.setattr(check, look, lambda: iter([]))
     monkeypatch.setattr(check.sync, "check", lambda: Result({}, [], []))
-    monkeypatch.setattr(style, "check", lambda: ([], {}))
+    monkeypatch.setattr(style, "check", lambda: [])
 
 
 def test_where_nothing_is_to_be_mended_one_line_says_so(quiet, capsys):
     assert check.main([]) == 0
-    assert capsys.readouterr().out.startswith("nothing to mend (")
+    assert capsys.readouterr().out.startswith("nothing to fix (")
 
 
 def test_each_finding_is_a_line_and_what_is_left_out_is_a_note(quiet, capsys, monkeypatch):
     stale = {ROOT / "README.md": ("", "README.md: a\nREADME.md: b")}
     monkeypatch.setattr(check.sync, "check", lambda: Result(stale, ["ch17: no page"], ["ch03: title.en is missing"]))
     monkeypatch.setattr(check, "packages", lambda: iter(["minipod.a -> grader.b (l.1)"]))
-    monkeypatch.setattr(style, "check", lambda: ([style.Found("p.md:3", "上路", "上路了。", "发送")], {}))
+    monkeypatch.setattr(style, "check", lambda: [style.Found("p.md:3", "上路", "上路了。", "发送")])
     monkeypatch.setattr(check, "code", lambda: iter(["a.py:1:1: F401"]))
     monkeypatch.setattr(check, "types", lambda: iter(["b.py:5: no such [r]"]))
     assert check.main([]) == 1

@@ -20,8 +20,8 @@ from xml.etree import ElementTree
 import pytest
 from projects import ROOT, copy
 
-from publish.pages.notebooks import EDITIONS
-from publish.pages.web_server import SITEMAP, UNLISTED, XHTML
+from publish.page import EDITIONS
+from publish.pages.beside_editions import SITEMAP, UNLISTED, XHTML
 
 pytestmark = pytest.mark.long
 OWNER = "somebody-else/my-book"

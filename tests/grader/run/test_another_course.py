@@ -25,8 +25,8 @@ def test_a_chapter_of_another_course_is_checked_without_the_book(tmp_path):
         (tmp_path / name).write_text(text, "utf-8")
     for folder in ("grader", "minipod"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    blocked = "import sys, pytest; sys.modules['publish'] = None; sys.exit(pytest.main(['lessons', '--lang=en']))"
+    program = "import sys, pytest; sys.modules['publish'] = None; sys.exit(pytest.main(['lessons', '--lang=en']))"
     env = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
-    command = [sys.executable, "-c", blocked]
+    command = [sys.executable, "-c", program]
     run = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300)
     assert run.returncode == 1 and "squared — Add n to itself." in run.stdout, run.stdout + run.stderr

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from still_running import DEADLINE, left_running, until
 
-from minipod.processes import Program, end_child, fork, interrupt_later, keep_only_files
+from minipod.processes import Program, end_child, fork, interrupt_later
+from minipod.processes.supervisor import keep_only_files
 
 LISTENS = "import sys; print('up', flush=True); sys.stdin.read(); sys.exit(3)"
 DEAF = """

@@ -1,6 +1,5 @@
-"""`python -m lessons new`: all places of an exercise or a chapter are made, each is named until it is filled in."""
+"""`python -m lessons new`: it writes the stubs of an exercise or a chapter; each is named until it is filled in."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -37,24 +36,23 @@ def test_every_place_of_an_exercise_is_made_below_what_is_there_and_named_until_
     after = files(chapter.root)
     changed = {name for name in after if after[name] != before.get(name)}
     places = [chapter.blanks, chapter.checks, chapter.solution, chapter.mistakes, chapter.words]
-    places += [chapter.right[0], chapter.unlisted, *chapter.pages]
     assert changed == {chapter.place(path) for path in places}
     assert all(after[name].startswith(before[name].rstrip("\n")) for name in changed)
     assert incomplete(chapter) == []
-    said = [str(finding) for finding in unfilled(chapter)]
-    python = ["exercises.py thrice", "test_exercises.py test_thrice", "others/right_a.py thrice"]
-    python += [f"{file}.py thrice__{stub}" for file in ("mistakes", "others/unlisted") for stub in ("one", "three")]
+    findings = [str(finding) for finding in unfilled(chapter)]
+    python = ["exercises.py thrice", "test_exercises.py test_thrice"]
+    python += [f"mistakes.py thrice__{stub}" for stub in ("one", "three")]
     expected = [f"lessons/{LESSON}/{place}: line" for place in python]
     expected += [f"solutions/{LESSON}.py thrice: line"]
     words = ["title.en", "title.zh-Hans", "hints.en", "mistakes.one.name.en", "mistakes.two.text.zh-Hans"]
-    expected += [f"lessons/{LESSON}/words.toml: thrice.{key} is still the template's" for key in words]
-    assert [place for place in expected if not any(line.startswith(place) for line in said)] == []
-    chapter.right[0].write_text(chapter.right[0].read_text().replace("n + n", "n"))
+    expected += [f"lessons/{LESSON}/words.toml: thrice.{key} still says «FILL IN»" for key in words]
+    assert [place for place in expected if not any(line.startswith(place) for line in findings)] == []
+    chapter.other_answers.write_text(chapter.other_answers.read_text().replace("n + n", "n"))
     run = warm_python.run("lessons", ["check", "ch95", f"--root={chapter.root}"], ROOT, {})
     *lines, last = run.stdout.splitlines()
-    (judged,) = [line for line in lines if "the template's" not in line]  # the other exercise is judged
-    assert judged.startswith(f"lessons/{LESSON}/others/right_a.py twice: is wrong") and run.returncode == 1
-    assert last.startswith(f"{LESSON}: to be mended: {len(lines)} (exercises: 2, ")
+    (judged,) = [line for line in lines if "FILL IN" not in line]  # the other exercise is judged
+    assert judged.startswith(f"tests/data/other_answers/{LESSON}.py twice__right: is wrong") and run.returncode == 1
+    assert last.startswith(f"{LESSON}: faults: {len(lines)} (exercises: 2, ")
     filled(chapter)
     assert unfilled(chapter) == []
 
@@ -70,7 +68,6 @@ def test_the_arguments_that_are_given_stand_in_every_place(chapter):
     assert "def rows_of(x: list, i):" in texts[chapter.blanks] and "def rows_of(x: list, i):" in texts[chapter.solution]
     assert "\n\n    x: FILL IN.\n    i: FILL IN.\n    Returns FILL IN.\n\n" in texts[chapter.blanks]
     assert "\n\n    x：FILL IN。\n    i：FILL IN。\n    返回 FILL IN。\n" in texts[chapter.blanks]
-    assert "def rows_of(x, i):\n    return x" in texts[chapter.right[0]]
     assert texts[chapter.mistakes].count("__one(x, i):") == 1 and incomplete(chapter) == []
 
 
@@ -90,14 +87,10 @@ def test_who_writes_one_language_has_finished_when_the_other_is_all_that_is_name
 def test_the_files_of_a_chapter_are_made_formatted_and_can_have_an_exercise(chapter, capsys):
     assert make(chapter.root, "ch96_large") == 0
     made = ChapterFiles(chapter.root, "ch96_large")
-    python = [path for path in made.python if path not in made.optional]
-    assert all(path.exists() for path in [*python, made.words, made.facts, *made.pages])
-    assert [str(f) for f in incomplete(made)] == [
-        "lessons/ch96_large/exercises.py: holds no exercise",
-        "lessons/ch96_large/others/unlisted.py: holds 0 wrong answers; 10 are the least",
-    ]
+    assert all(path.exists() for path in [*made.python, made.words, made.facts, *made.pages])
+    assert [str(f) for f in incomplete(made)] == ["lessons/ch96_large/exercises.py: holds no exercise"]
     assert make(chapter.root, "ch96", "fourfold") == 0
-    assert [f.text for f in incomplete(made)] == ["holds 3 wrong answers; 10 are the least"]
+    assert incomplete(made) == []
     assert any(line.startswith("book/en/ch96_large.md:") for line in map(str, unfilled(made)))
     for place in ("lessons/ruff.toml", "solutions/ruff.toml", "pyproject.toml"):
         (chapter.root / place).write_text((ROOT / place).read_text())
@@ -122,27 +115,26 @@ def test_what_cannot_be_made_is_one_sentence_and_nothing_is_written(chapter, cap
         (["chapter"], "There is no chapter chapter, and a new one is called chNN_name, "),
     ]:
         assert make(chapter.root, *arguments) == 2
-        said = capsys.readouterr()
-        assert said.err.startswith(sentence) and said.err.count("\n") == 1 and said.out == ""
+        printed = capsys.readouterr()
+        assert printed.err.startswith(sentence) and printed.err.count("\n") == 1 and printed.out == ""
     assert files(chapter.root) == before
 
 
 def test_where_a_file_is_missing_or_there_already_nothing_is_written(chapter, capsys):
-    chapter.unlisted.unlink()
+    chapter.solution.unlink()
     (chapter.root / "solutions/ch96_large.py").write_text("mine\n")
     before = files(chapter.root)
     assert make(chapter.root, "ch95", "thrice") == make(chapter.root, "ch96_large") == 2
     missing, there = capsys.readouterr().err.splitlines()
-    assert missing.startswith(f"lessons/{LESSON}/others/unlisted.py is missing: ")
+    assert missing.startswith(f"solutions/{LESSON}.py is missing: ")
     assert there.startswith("There is a file solutions/ch96_large.py already: ")
     assert files(chapter.root) == before
 
 
 def test_where_one_file_cannot_be_written_all_stay_as_they_were(chapter, capsys):
-    chapter.unlisted.chmod(0o444)
+    chapter.words.chmod(0o444)
     before = files(chapter.root)
     assert make(chapter.root, "ch95", "thrice") == 2
-    said = capsys.readouterr().err
-    assert "unlisted.py cannot be written: " in said and "Nothing was made." in said
+    message = capsys.readouterr().err
+    assert "words.toml cannot be written: " in message and "No file has changed." in message
     assert files(chapter.root) == before
-    assert os.listdir(chapter.others) == [path.name for path in chapter.others.iterdir()]

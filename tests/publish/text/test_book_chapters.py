@@ -8,7 +8,7 @@ from small_book import replace
 from grader.exercise.progress import all_exercises
 from publish import addresses, sync
 from publish.author.templates import MARK
-from publish.lists.chapter_lists import lists
+from publish.lists import lists
 from publish.outputs.execute import measures
 from publish.page import ROOT
 from publish.pages.labels import label
