@@ -1,10 +1,6 @@
 """Plans of programs for which others have published the time of a step; chapter 15 has both in `published.json`.
 
-<<<<<<<< HEAD:publish/recorders/published.py
     python -m publish.recorders.published CHECKOUT TEXTS [KEY ...]
-========
-    python publish/recorders/published_plans.py CHECKOUT TEXTS [KEY ...]
->>>>>>>> 4dfcb0bff373850b2712fc7d13e1344504ab6772:publish/recorders/published_plans.py
 
 CHECKOUT is a copy of github.com/jax-ml/jax-llm-examples, whose programs are used as they are. TEXTS is a folder where
 what is compiled is kept: a program takes 0.5 to 5 minutes. Without keys, all of them.
@@ -19,11 +15,7 @@ import sys
 import types
 from functools import cache
 from pathlib import Path
-<<<<<<<< HEAD:publish/recorders/published.py
 from typing import NamedTuple
-========
-from typing import Any
->>>>>>>> 4dfcb0bff373850b2712fc7d13e1344504ab6772:publish/recorders/published_plans.py
 
 import jax
 import jax.numpy as jnp
@@ -127,7 +119,7 @@ def _abstract(theirs, kind, config, *sizes):
     return jax.tree.map(put, made, shardings, is_leaf=theirs.is_param)
 
 
-def _function(theirs, mesh, config, kind, batch, weights, state) -> tuple[Any, tuple[Any, ...]]:
+def _function(theirs, mesh, config, kind, batch, weights, state):
     def tokens(count, *spec):
         return jax.ShapeDtypeStruct((batch, count), jnp.int32, sharding=NamedSharding(mesh, P(*spec)))
 
