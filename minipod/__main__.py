@@ -273,9 +273,9 @@ def _plan(options: argparse.Namespace) -> int:
     from minipod.pods.plan_command import Wanted, options_of, run
 
     def tell(line: dict[str, Any]) -> None:
-        """What the program prints; and on a terminal what takes its time."""
-        if "said" in line:
-            sys.stderr.write(line["said"])
+        """Pass on what the program prints; on a terminal, also report each finished step."""
+        if "printed" in line:
+            sys.stderr.write(line["printed"])
         elif sys.stderr.isatty():
             _say(f"{line['step']} in {line['seconds']:.1f} s")
 
