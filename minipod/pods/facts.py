@@ -33,9 +33,9 @@ def facts(answer: Mapping[str, Any], on: Slice, mesh: Any, passes: int | None = 
     if message := answer.get("full"):
         memory = dict.fromkeys(("arguments", "outputs", "aliased", "temporaries", "peak"))
         memory["arguments"] = arguments = answer.get("arguments")
-        if sizes := _FULL.search(message):  # its "temporaries" contain the arguments
-            memory["peak"] = int(float(sizes[1]) * _UNIT[sizes[2]])
-            limit = int(float(sizes[3]) * _UNIT[sizes[4]])
+        if totals := _FULL.search(message):  # its "temporaries" contain the arguments
+            memory["peak"] = int(float(totals[1]) * _UNIT[totals[2]])
+            limit = int(float(totals[3]) * _UNIT[totals[4]])
             memory["temporaries"] = memory["peak"] if arguments is None else max(memory["peak"] - arguments, 0)
         first = message.splitlines()[0].removeprefix("RESOURCE_EXHAUSTED: ")
         more = {"largest": answer.get("largest", [])}
