@@ -12,7 +12,7 @@ from grader.exercise import blanks, function_text, untouched
 from grader.learn.overview import Course
 from grader.learn.service_client import Client
 from grader.messages import say
-from grader.run.service_messages import CheckReply, CheckRequest, Failed, PrepareRequest, Ready, Reply, Superseded
+from grader.run.service_messages import CheckReply, CheckRequest, Failed, PrepareRequest, Ready, Reply
 
 RESTARTS = 3  # of a checker that ends before its first reply
 
@@ -137,7 +137,7 @@ class Session:
             if notes := [note for note in reply.notes if note not in self._noted]:
                 self._noted += notes  # a checker that is started again says the same
                 self.view.show_message(" ".join(notes))
-        elif not isinstance(reply, Superseded) and reply.id == self._id:
+        elif isinstance(reply, (CheckReply, Failed)) and reply.id == self._id:
             self._deaths = 0
             exercise, self._checked = self._checked, None
             if isinstance(reply, Failed):

@@ -15,7 +15,7 @@ import sys
 import types
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -119,7 +119,7 @@ def _abstract(theirs, kind, config, *sizes):
     return jax.tree.map(put, made, shardings, is_leaf=theirs.is_param)
 
 
-def _function(theirs, mesh, config, kind, batch, weights, state):
+def _function(theirs, mesh, config, kind, batch, weights, state) -> tuple[Any, tuple[Any, ...]]:
     def tokens(count, *spec):
         return jax.ShapeDtypeStruct((batch, count), jnp.int32, sharding=NamedSharding(mesh, P(*spec)))
 
