@@ -265,7 +265,7 @@ def _traffic(options: argparse.Namespace) -> int:
     text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text(encoding="utf-8")
     collectives = read(text)
     print(table(collectives), flush=True)
-    total(collectives)  # where a loop cannot be counted, the table has a «?», and this says so
+    total(collectives)  # for a loop of unknown length, the table has a "?", and this raises the reason
     return 0
 
 
@@ -273,9 +273,9 @@ def _plan(options: argparse.Namespace) -> int:
     from minipod.pods.plan_command import Wanted, options_of, run
 
     def tell(line: dict[str, Any]) -> None:
-        """What the program prints; and on a terminal what takes its time."""
-        if "said" in line:
-            sys.stderr.write(line["said"])
+        """Pass on what the program prints; on a terminal, also report each finished step."""
+        if "printed" in line:
+            sys.stderr.write(line["printed"])
         elif sys.stderr.isatty():
             _say(f"{line['step']} in {line['seconds']:.1f} s")
 

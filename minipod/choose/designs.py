@@ -12,11 +12,10 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from minipod import torus
 from minipod.chips import CHIPS, Chip
 from minipod.choose.models import ROOM, Model
+from minipod.hlo.groups import rows
 from minipod.hlo.ops import Collective, ring_bytes
 from minipod.pods.slices import Slice, slice_of
 from minipod.roofline import Seconds, compute_seconds, memory_seconds
@@ -29,7 +28,7 @@ TOUCHED = 20  # how often a layer's activations are read or written in a step, f
 SCORED = 9  # how often attention scores are, if they are written to memory
 SCORES = 1.5  # arrays of scores held at once: one in f32, and their softmax in bf16
 CLOSE = {True: 1.5, False: 2.3}  # by Model.again: compiled plans held up to this many times the formula's bytes
-BIG = 10**15  # bytes, so many that the time of a start does not count
+BIG = 10**15  # bytes, for which the time of a start is negligible
 
 
 @dataclass(frozen=True)
@@ -234,15 +233,12 @@ def _compute(of: Model, by: Mapping[str, int], chip: Chip) -> float:
 def pace(on: str, sizes: tuple[int, ...], op: str, axes: tuple[str, ...]) -> tuple[Pace, int]:
     """The speed of a collective along these axes, and the number of devices in a group. sizes: of `AXES`, in order."""
     mesh, link, shape = laid(on, sizes)
-    places = np.arange(prod(sizes)).reshape(sizes)
-    at = [AXES.index(axis) for axis in axes]
-    rows = np.moveaxis(places, at, range(-len(at), 0)).reshape(-1, prod(sizes[i] for i in at)).tolist()
-    groups = tuple(tuple(row) for row in rows)
+    groups = rows(dict(zip(AXES, sizes, strict=True)), axes)
     if op == "collective-permute":  # the last stage sends nothing
         groups = tuple(pair for row in groups for pair in pairwise(row))
     many, why = time_model.estimate(Collective(op, groups, BIG, 1, axes), link, mesh, shape)
     least, _ = time_model.estimate(Collective(op, groups, 0, 1, axes), link, mesh, shape)
-    return Pace(many / BIG, least, not why), len(rows[0])
+    return Pace(many / BIG, least, not why), prod(sizes[AXES.index(axis)] for axis in axes)
 
 
 @cache

@@ -47,7 +47,7 @@ class Measure:
     wide: float
     tall: float
     left: float  # room for the name and the ticks of the rows
-    long: bool  # labels say «device 3», not 3
+    long: bool  # labels are "device 3" instead of 3
     several: bool  # more than one host: cells name it where there is room
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from minipod.drawing import phrases
 
-# Paul Tol's «light» scheme, made for black labels on filled cells and safe for people who are colour-blind
+# Paul Tol's "light" scheme, made for black labels on filled cells and safe for people who are colour-blind
 # (personal.sron.nl/~pault, technical note SRON/EPS/TN/09-002), ordered so that neighbours differ in lightness too.
 PALETTE = ("#77AADD", "#EEDD88", "#EE8866", "#44BB99", "#FFAABB", "#BBCC33", "#99DDFF", "#AAAA00")
 # Lines on the page itself: at least 3 to 1 against it, in light and dark alike.

@@ -26,7 +26,7 @@ class Stage:
     slices: int = 0
     taken: dict[tuple[str, int], list[list[tuple[float, float]]]] = field(default_factory=dict)
     wires: list[Callable[[], None]] = field(default_factory=list)
-    straight: set[str] = field(default_factory=set)  # «down», «across»: there are arrows between neighbours
+    straight: set[str] = field(default_factory=set)  # "down" and "across", if there are arrows between neighbours
 
     def __post_init__(self) -> None:
         self.rows = 1 + max(r for r, _ in self.labels)

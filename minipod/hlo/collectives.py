@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from minipod.hlo import between_slices
-from minipod.hlo import groups as who
+from minipod.hlo import groups as device_groups
 from minipod.hlo.calls import base, called, callees_first, handed_over
 from minipod.hlo.loops import trips
 from minipod.hlo.ops import Branch, Collective, begins, moves
@@ -157,7 +157,11 @@ class Walker:
             op = between_slices.operation(line) if crosses else op
             groups = between_slices.groups(line, self.devices, self.numbers) if crosses else self.groups(op, line)
             count = _bytes(op, line, computation, groups)
-            axes = who.axes(groups, self.mesh, pairs=op == "collective-permute") if self.mesh is not None else None
+            axes = (
+                device_groups.axes(groups, self.mesh, pairs=op == "collective-permute")
+                if self.mesh is not None
+                else None
+            )
         except (ValueError, KeyError) as reason:
             why = f"no {reason} before it" if isinstance(reason, KeyError) else str(reason)
             raise quoted(f"this {op} cannot be read ({why})", line.line) from None
@@ -165,7 +169,7 @@ class Walker:
             op = "reduce-scatter"
         return Collective(op, groups, count, place.times, axes, place.branch)
 
-    def groups(self, op: str, line: Instruction) -> who.Groups:
+    def groups(self, op: str, line: Instruction) -> device_groups.Groups:
         """The groups as positions of devices, whatever the numbers in the text mean."""
         key = "source_target_pairs" if op == "collective-permute" else "replica_groups"
         if key not in line.attributes:
@@ -173,7 +177,7 @@ class Walker:
         spelling = line.attributes[key]
         if "device_ids" in line.attributes:  # the mesh form has a comma in its middle
             spelling += f", device_ids={line.attributes['device_ids']}"
-        groups = who.spelled(spelling)
+        groups = device_groups.spelled(spelling)
         if op == "collective-permute" and not groups:
             return ()  # no pair sends; for other operations, no groups means one group of all
         channel = "channel_id" in line.attributes
@@ -183,7 +187,7 @@ class Walker:
             mode = "partition" if channel else "replica"
         else:
             mode = "both" if channel else "replica"
-        by_position = who.positions(groups, mode, self.program.replicas, self.program.partitions)
+        by_position = device_groups.positions(groups, mode, self.program.replicas, self.program.partitions)
         slices = len(self.numbers) // self.devices if self.numbers else 1
         return tuple(tuple(i + part * self.devices for i in group) for part in range(slices) for group in by_position)
 
@@ -203,7 +207,7 @@ def _channel(line: Instruction) -> tuple[str, str | None]:
     return base(line.opcode), line.attributes.get("channel_id")
 
 
-def _bytes(op: str, line: Instruction, computation: Computation, groups: who.Groups) -> int:
+def _bytes(op: str, line: Instruction, computation: Computation, groups: device_groups.Groups) -> int:
     """Bytes of the array, from the operands: the shape of a start repeats them in different ways."""
     if "slice_sizes" in line.attributes:
         raise ValueError("a permute of slices in place is not understood")

@@ -1,6 +1,6 @@
-"""What a fusion touches of the arrays that it is given and that it makes: all of one, rows of it, or nothing.
+"""The parts of arrays that a fusion reads and writes: all of an array, some rows, or nothing.
 
-Fusions stand in fusions: a slice taken in one of them is all that is read of the stacked weights of a loop over layers.
+Fusions may be nested: of the stacked weights of a loop over layers, only the slice that an inner fusion takes is read.
 """
 
 from collections.abc import Iterator
@@ -18,23 +18,23 @@ NOTHING, ALL = Fraction(0), Fraction(1)
 
 
 def combines(program: Program, scatter: Instruction) -> bool:
-    """Does it need what was there before, as a sum does? One that overwrites returns its second parameter."""
+    """Whether a scatter reads what it updates, as a sum does; one that overwrites returns its second parameter."""
     names = scatter.references.get("to_apply", [])
     inside = program.computations.get(names[0]) if names else None
     return not inside or inside.root.opcode != "parameter"
 
 
 class Fusion:
-    """The fusion `line`, which stands in `computation`; in another fusion, `around` is that."""
+    """The fusion `line` of `computation`. around: the fusion that contains it, if there is one."""
 
     def __init__(self, program: Program, computation: Computation, line: Instruction, around: "Fusion | None" = None):
         self.program, self.line, self.around = program, line, around
         self.inside = program.computations[called(program, computation, line)["calls"][0]]
-        self.aliased = "output_to_operand_aliasing" in line.attributes  # a copy in it copies nothing
+        self.aliased = "output_to_operand_aliasing" in line.attributes  # then a copy in it copies nothing
         root = self.inside.root
         self.tuple = root.opcode == "tuple"
         self.results = [self.inside[name] for name in root.operand_names] if self.tuple else [root]
-        self.users: dict[str, list[Instruction]] = {}  # operands stand before what uses them
+        self.users: dict[str, list[Instruction]] = {}  # operands come before their users
         for each in self.inside.values():
             for name in dict.fromkeys(each.operand_names):
                 if name in self.users:
@@ -43,20 +43,20 @@ class Fusion:
         self.nested: dict[str, Fusion] = {}
         self._new: dict[str, Fraction] = {}
         self._read: dict[tuple[str, bool], Fraction] = {}
-        for name in reversed(self.users):  # what uses an array before the array
+        for name in reversed(self.users):  # users first
             for changed in (False, True):
                 self._read[name, changed] = self._read_of(name, changed)
 
     def parameters(self) -> Iterator[tuple[Instruction, int]]:
-        """Its parameters, each with its number."""
+        """The parameters, each with its number."""
         return ((line, int(line.operands[0])) for line in self.inside.values() if line.opcode == "parameter")
 
     def read(self, name: str, changed: bool = False) -> Fraction:
-        """How much of the array `name` is read; `changed`: it has been converted, or laid out anew, on its way here."""
+        """The share of the array `name` that is read. changed: it was converted or laid out anew on the way."""
         return self._read[name, changed]
 
     def written(self, line: Instruction) -> Fraction:
-        """How much of the array that `line` makes is new: nothing of what is handed on, rows of what is updated."""
+        """The share of the array of `line` that is new: nothing if it is passed on, rows if it is updated."""
         if not self._new:
             for each in self.inside.values():
                 self._new[each.name] = self._new_in(each)
@@ -90,7 +90,7 @@ class Fusion:
         return _touched_by(user) if user.opcode == "custom-call" else ALL
 
     def _handed_on(self, i: int, changed: bool) -> Fraction:
-        """What is read of an array because it is result `i`: nothing, if it lies where it lay."""
+        """The share of an array that is read because it is result `i`: nothing if it stays in place."""
         if not self.around:
             return ALL if changed else NOTHING
         if not self.tuple:
@@ -119,26 +119,26 @@ class Fusion:
         return NOTHING if begins(line) else ALL
 
     def _before(self, line: Instruction, i: int = 0) -> Fraction:
-        """How much is new of operand `i`; all of one that does not stand before `line`."""
+        """The share of operand `i` that is new; all of it if it does not come before `line`."""
         return self._new.get(line.operand_names[i], ALL)
 
     def _same(self, line: Instruction) -> bool:
-        """Is the array that `line` makes the one that it is given?"""
+        """Whether the array of `line` is its operand."""
         return line.opcode == "bitcast" or (line.opcode == "copy" and self.aliased)
 
     def _updated(self, line: Instruction) -> Fraction:
-        """The part of an array that an update in place touches."""
+        """The share of an array that an update in place touches."""
         update = line.operand_names[1 if line.opcode == "dynamic-update-slice" else -1]
         return _share(self.inside[update], self.inside[line.operand_names[0]])
 
 
 def _touched_by(call: Instruction) -> Fraction:
-    """A kernel says itself how much it reads and writes, or does not; other custom calls in fusions are only signs."""
+    """A kernel may state how much it reads and writes; other custom calls in fusions are only markers."""
     called_here = kernel(call)
     return ALL if called_here and not called_here.moved else NOTHING
 
 
 def _share(part: Instruction, whole: Instruction) -> Fraction:
-    """How much of an array another one is that is cut from it."""
+    """The share of an array that a part of it has."""
     count = size(whole.shape)
     return min(ALL, Fraction(size(part.shape), count)) if count else NOTHING

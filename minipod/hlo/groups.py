@@ -100,12 +100,23 @@ def axes(groups: Groups, mesh: Mapping[str, int], pairs: bool = False) -> tuple[
         places = np.array(np.unravel_index(list(group), sizes)).T if sizes else np.zeros((len(group), 0))
         return {axis for axis in range(len(names)) if len(set(places[:, axis])) > 1}
 
-    if pairs:
-        return tuple(names[a] for a in sorted(set().union(*map(differ, groups))))
-    along = sorted(set().union(*map(differ, groups)))
-    still = [a for a in range(len(names)) if a not in along]
-    rows = np.arange(math.prod(sizes)).reshape(sizes).transpose(still + along)
-    rows = rows.reshape(-1, math.prod(sizes[a] for a in along))
-    if {frozenset(g) for g in groups} != {frozenset(row) for row in rows.tolist()}:
-        return None
-    return tuple(names[a] for a in along)
+    along = tuple(names[axis] for axis in sorted(set().union(*map(differ, groups))))
+    if pairs or {frozenset(group) for group in groups} == {frozenset(row) for row in rows(mesh, along)}:
+        return along
+    return None
+
+
+def rows(axes: Mapping[str, int], along: Sequence[str]) -> Groups:
+    """The groups of a mesh whose devices differ only along some axes, as positions in `mesh.devices.flat`.
+
+    axes: name → size, as `Mesh.shape`.
+
+        >>> from minipod import pods
+        >>> pods.rows({"data": 2, "model": 3}, ["model"])
+        ((0, 1, 2), (3, 4, 5))
+    """
+    names = list(axes)
+    inner = [i for i, name in enumerate(names) if name in along]
+    outer = [i for i, name in enumerate(names) if name not in along]
+    places = np.arange(math.prod(axes.values())).reshape([*axes.values()]).transpose([*outer, *inner])
+    return _as_groups(places.reshape(-1, math.prod(axes[names[i]] for i in inner)))

@@ -51,7 +51,7 @@ def _is_product(program: Program, name: str, line: Instruction, multiplies: set[
 def _before(computation: Computation) -> Mapping[str, frozenset[str]]:
     """Instruction → the names of all those on which it depends."""
     before: dict[str, frozenset[str]] = {}
-    for line in computation.values():  # operands stand before what uses them
+    for line in computation.values():  # operands come before their users
         operands = [name for name in line.operand_names if name in before]
         before[line.name] = frozenset(operands).union(*(before[name] for name in operands))
     return before

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from minipod.hlo import between_slices
-from minipod.hlo import groups as who
+from minipod.hlo import groups as device_groups
 from minipod.hlo.calls import base
 from minipod.hlo.text import Instruction, quoted
 
@@ -42,7 +42,7 @@ class Collective:
     """
 
     op: str
-    groups: who.Groups
+    groups: device_groups.Groups
     bytes: int
     times: int | None = 1
     axes: tuple[str, ...] | None = None

@@ -63,7 +63,7 @@ class Values:
         key = name, arguments
         if key not in self.known:
             computation, values = self.program.computations[name], {}
-            for instruction in computation.values():  # operands stand before what uses them
+            for instruction in computation.values():  # operands come before their users
                 values[instruction.name] = self._value(computation, instruction, values, arguments)
             self.known[key] = values
         return self.known[key]

@@ -93,7 +93,7 @@ def machine(chip: Chip, mesh: Any) -> Machine:
 
 
 def _or_note(figure: Callable[[], _Bounded]) -> _Bounded:
-    """The figure; where there is none, the sentence that says why."""
+    """The figure, or the reason why there is none."""
     try:
         return figure()
     except ValueError as reason:

@@ -1,9 +1,9 @@
 """The process that compiles: it loads libtpu, and answers each request with one line of JSON.
 
 `python -m minipod.pods.compile_process PARENT` reads one request per line from standard input. To standard output it
-writes a line for each finished step, `{"step": …, "seconds": …}`, and for what the program prints, `{"said": …}`; then
-the answer. A request names the program of a file, which is compiled ahead of time as JAX does (`direct`), or contains a
-program in the format of `jax.export`.
+writes a line for each finished step, `{"step": …, "seconds": …}`, and for what the program prints, `{"printed": …}`;
+then the answer. A request names the program of a file, which is compiled ahead of time as JAX does (`direct`), or
+contains a program in the format of `jax.export`.
 """
 
 import base64
@@ -45,7 +45,7 @@ class _Forwarded(io.TextIOBase):
     def write(self, text: str) -> int:
         if self.left > 0:
             cut = "" if len(text) <= self.left else "\n(it prints more than this, which is left out)\n"
-            json_lines.write(self.answers, {"said": text[: self.left] + cut})
+            json_lines.write(self.answers, {"printed": text[: self.left] + cut})
             self.left -= len(text)
         return len(text)
 

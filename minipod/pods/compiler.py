@@ -161,7 +161,7 @@ class Child:
     def ask_file(self, on: Slice, name: str, limit: float, tell: Callable[[dict[str, Any]], None], **more: Any) -> Any:
         """What the compiler says of the program `name` of a file: see `compile_process.of_file`. Errors: as of `ask`.
 
-        limit: seconds. tell: called with each line before the answer, `{"step": …, "seconds": …}` or `{"said": …}`.
+        limit: seconds. tell: called with each line before the answer, `{"step": …, "seconds": …}` or `{"printed": …}`.
         ValueError, in one sentence, for a mistake in the user's program.
         """
         request = {**_place(on), "on": str(on), "name": name, **more}
@@ -176,7 +176,7 @@ class Child:
         end = time.monotonic() + limit
         try:
             json_lines.write(self._requests.fileno(), request)
-            while (answer := self._reader.read(max(end - time.monotonic(), 0))).keys() & {"step", "said"}:
+            while (answer := self._reader.read(max(end - time.monotonic(), 0))).keys() & {"step", "printed"}:
                 tell(answer)
         except (EOFError, BrokenPipeError):
             code = self._process.wait()

@@ -2,15 +2,13 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from math import prod
 from typing import Any
-
-import numpy as np
 
 from minipod.chips import chip
 from minipod.hlo import text as hlo
 from minipod.hlo.between_slices import following
 from minipod.hlo.collectives import collectives
+from minipod.hlo.groups import rows
 from minipod.hlo.ops import Collective
 from minipod.hlo.overlap import Overlap, overlaps
 from minipod.hlo.work import work
@@ -35,9 +33,9 @@ def facts(answer: Mapping[str, Any], on: Slice, mesh: Any, passes: int | None = 
     if message := answer.get("full"):
         memory = dict.fromkeys(("arguments", "outputs", "aliased", "temporaries", "peak"))
         memory["arguments"] = arguments = answer.get("arguments")
-        if sizes := _FULL.search(message):  # its "temporaries" contain the arguments
-            memory["peak"] = int(float(sizes[1]) * _UNIT[sizes[2]])
-            limit = int(float(sizes[3]) * _UNIT[sizes[4]])
+        if totals := _FULL.search(message):  # its "temporaries" contain the arguments
+            memory["peak"] = int(float(totals[1]) * _UNIT[totals[2]])
+            limit = int(float(totals[3]) * _UNIT[totals[4]])
             memory["temporaries"] = memory["peak"] if arguments is None else max(memory["peak"] - arguments, 0)
         first = message.splitlines()[0].removeprefix("RESOURCE_EXHAUSTED: ")
         more = {"largest": answer.get("largest", [])}
@@ -131,21 +129,6 @@ def collective(kept: Mapping[str, Any], axes: Mapping[str, int]) -> Collective:
     groups = rows(axes, along or ()) if groups is None else tuple(tuple(group) for group in groups)
     branch = tuple((int(a), int(b)) for a, b in kept["branch"])
     return Collective(kept["op"], groups, kept["bytes"], kept["times"], along, branch)
-
-
-def rows(axes: Mapping[str, int], along: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-    """The groups of a mesh whose devices differ only along some axes, as positions in `mesh.devices.flat`.
-
-    >>> from minipod import pods
-    >>> pods.rows({"data": 2, "model": 3}, ["model"])
-    ((0, 1, 2), (3, 4, 5))
-    """
-    places = np.arange(prod(axes.values())).reshape([*axes.values()])
-    names = list(axes)
-    inner = [names.index(a) for a in names if a in along]
-    outer = [i for i in range(len(names)) if i not in inner]
-    lines = places.transpose([*outer, *inner]).reshape(-1, prod(axes[names[i]] for i in inner))
-    return tuple(tuple(int(i) for i in line) for line in lines)
 
 
 def overlap(kept: Mapping[str, Any]) -> Overlap:

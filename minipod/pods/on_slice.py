@@ -72,7 +72,7 @@ def on_slice(devices: Sequence[Any]) -> Iterator[list[Any]]:
 
 
 class _Set(AbstractContextManager[Any]):
-    """What `jax.set_mesh` returns: the mesh is set at once, until the end of a `with` block."""
+    """The result of `jax.set_mesh`: the mesh is set already, and unset at the end of a `with` block."""
 
     def __init__(self, mesh: Any):
         self.mesh, self.inside = mesh, jax.sharding.use_abstract_mesh(mesh.abstract_mesh)

@@ -26,7 +26,7 @@ class Wanted:
     explicit: whether these axes are Explicit. xla: options of the compiler. limit: seconds. passes: number of
     iterations of loops of unknown length. save: file for the compiled program, as
     `jax.experimental.serialize_executable` writes it. dump: file for its text. again: compile even if the plan is in
-    the cache. tell: called with each line of progress, `{"step": …, "seconds": …}` or `{"said": …}`.
+    the cache. tell: called with each line of progress, `{"step": …, "seconds": …}` or `{"printed": …}`.
     """
 
     program: str

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from minipod.hlo import groups as who
+from minipod.hlo import groups as device_groups
 from minipod.hlo.ops import Collective, ring_bytes
 from minipod.torus import Torus, rings
 from minipod.traffic import several_slices
@@ -117,7 +117,7 @@ def _no_box(c: Collective, mesh: dict[str, int] | None, torus: Torus) -> str:
 
 def _over(c: Collective, mesh: dict[str, int] | None) -> str:
     """`data, model`, or `part of model` if the groups are not whole rows of the mesh."""
-    axes = who.axes(c.groups, mesh, pairs=True) if mesh and not c.axes else None
+    axes = device_groups.axes(c.groups, mesh, pairs=True) if mesh and not c.axes else None
     return f"part of {' and '.join(axes)}" if axes else ", ".join(c.axes or ("no axis",))
 
 

@@ -59,10 +59,7 @@ def pod(*shape: int) -> Mesh:
 
 def rows(mesh: Mesh, *axes: str) -> tuple[tuple[int, ...], ...]:
     """The positions of the devices that differ along `axes` only: the groups of a collective along them."""
-    names = mesh.axis_names
-    order = [names.index(a) for a in (*(n for n in names if n not in axes), *axes)]
-    moved = np.arange(mesh.size).reshape(mesh.devices.shape).transpose(order)
-    return tuple(map(tuple, moved.reshape(-1, int(np.prod([mesh.shape[a] for a in axes]))).tolist()))
+    return pods.rows(dict(mesh.shape), axes)
 
 
 def along(mesh: Mesh, op: str, *axes: str, bytes: int = 16, times: int | None = 1) -> Collective:

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import jax
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.skipif(bool(compiler.missing("tpu")), reason="libtpu an
 GIB = 2**30
 
 
+@cache
 def planned(name, on="v5e:2x4", **axes):
     function, arguments = getattr(pod_programs, name)(pods.mesh(on, **axes or {"data": 8}))
     return pods.compile(function, *arguments)

@@ -143,8 +143,6 @@ def test_what_cannot_be_read_is_refused_in_one_sentence():
     lowered = jax.jit(lambda x: x.sum()).lower(along_x(8))
     with pytest.raises(ValueError, match="lowered but not compiled"):
         traffic.read(lowered.as_text("hlo"))
-    with pytest.raises(ValueError, match="not the whole text of a compiled program"):
-        traffic.read(lowered.as_text())
     compiled = lowered.compile()
     with pytest.raises(TypeError, match="^this is compiled already: give minipod.traffic.read its"):
         traffic.of(compiled, jnp.ones(8))
