@@ -4,8 +4,8 @@ A chapter's tests take the fixture `check`; see `grader/exercise/spec.py` for wh
 """
 
 from grader.exercise.asked import Asked
-from grader.exercise.inputs import array, fitting, normal
+from grader.exercise.inputs import array, drawn_mesh, fitting, float64, normal, place
 from grader.exercise.spec import Budget
 from minipod.traffic import sent
 
-__all__ = ["Asked", "Budget", "array", "fitting", "normal", "sent"]
+__all__ = ["Asked", "Budget", "array", "drawn_mesh", "fitting", "float64", "normal", "place", "sent"]

@@ -22,7 +22,7 @@ def write_whole(path: Path, data: bytes) -> None:
         if not mode & 0o222:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
         os.close(os.open(path, os.O_WRONLY))  # raises what writing into it would
-    _replace(path, data, mode)
+    replace(path, data, mode)
 
 
 def write_private(path: Path, data: bytes) -> None:
@@ -31,11 +31,11 @@ def write_private(path: Path, data: bytes) -> None:
     A link that stands there is replaced: it may lead anywhere.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _replace(path, data, 0o600)
+    replace(path, data, 0o600)
 
 
-def _replace(path: Path, data: bytes, mode: int | None) -> None:
-    """Write beside, then replace; on an error nothing is left beside."""
+def replace(path: Path, data: bytes, mode: int | None = None) -> None:
+    """Write a file beside `path`, then move it there; on an error nothing is left beside. mode: as the umask has it."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")  # another process may be doing the same
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
     try:

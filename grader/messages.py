@@ -1,4 +1,4 @@
-"""What the checks say, in the learner's language: messages.toml."""
+"""What the checks say, in the learner's language: the sentences of messages.toml."""
 
 import functools
 import os
@@ -14,7 +14,6 @@ _TABLES = tomllib.loads(Path(__file__).with_name("languages.toml").read_text(enc
 LANGUAGES = tuple(_TABLES)
 _FALLBACK = {lang: (lang, *table["nearest"]) for lang, table in _TABLES.items()}
 _LOCALES = {locale: lang for lang, table in _TABLES.items() for locale in table["locales"]}
-_BEGINS = re.compile(r"^(?:\[([\w-]+)\]$|([\w-]+)\.[\w-]+ = )", re.M)  # a table, or a line of a derived file
 T = TypeVar("T")
 
 
@@ -46,7 +45,7 @@ def languages() -> str:
 
 def say(key: str, lang: str, **values: Any) -> str:
     """The message `key` in `lang`, its {names} filled in. Raises KeyError for an unknown key."""
-    text = pick(_entry(key, lang), lang).format(**values)
+    text = pick(_messages()[key], lang).format(**values)
     return text if lang == "en" else re.sub(r"(?<=[一-鿿]) (?=[一-鿿])", "", text)  # a space only beside Latin
 
 
@@ -65,34 +64,18 @@ def pick(entry: Mapping[str, T], lang: str, otherwise: T | None = None) -> T:
 
 
 @functools.cache
-def _entry(key: str, lang: str) -> dict[str, str]:
-    """One message, in the languages that are read for `lang`; all of them would take a tenth of a chapter's check."""
-    entry: dict[str, str] = {}
-    for path in (MESSAGES, *(MESSAGES.with_suffix(f".{name}.toml") for name in nearest_first(lang))):
-        if key in (pieces := _pieces(path)):
-            entry |= tomllib.loads(pieces[key])[key]
-    if not entry:
-        raise KeyError(key)
-    return entry
+def _messages() -> dict[str, dict[str, str]]:
+    return read_texts(MESSAGES)
 
 
-@functools.cache
-def _pieces(path: Path) -> dict[str, str]:
-    """The text of each message in a file, by its key; none where there is no file."""
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    begins = [*_BEGINS.finditer(text)]
-    ends = [*(begin.start() for begin in begins[1:]), len(text)]
-    return {begin[1] or begin[2]: text[begin.start() : end] for begin, end in zip(begins, ends, strict=False)}
-
-
-def read(path: Path) -> dict[str, Any]:
-    """A file of words with what stands beside it for other languages: words.zh-Hant.toml. Empty where there is none."""
-    words = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+def read_texts(path: Path) -> dict[str, Any]:
+    """A TOML file of texts, with what files beside it add in other languages: words.zh-Hant.toml. Empty without it."""
+    texts = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     for lang in LANGUAGES:
         other = path.with_suffix(f".{lang}.toml")
         if other.exists():
-            _merge(words, tomllib.loads(other.read_text(encoding="utf-8")))
-    return words
+            _merge(texts, tomllib.loads(other.read_text(encoding="utf-8")))
+    return texts
 
 
 def _merge(into: dict[str, Any], more: dict[str, Any]) -> None:

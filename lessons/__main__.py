@@ -1,5 +1,6 @@
-"""`python -m lessons`: `learn`, `check`, `class`; `new` for authors."""
+"""`python -m lessons COMMAND`: learn, check and class; new for authors."""
 
+import importlib
 import os
 import sys
 
@@ -9,14 +10,28 @@ if sys.path[0] in ("", os.getcwd()) and os.path.realpath(os.getcwd()) != HOME:
     del sys.path[0]
 
 NEEDS = {"learn": "learn", "check": "learn", "class": "class"}  # extras
-USAGE = (
-    "python -m lessons learn | check [CHAPTER …] | class FOLDER"
-    " | new CHAPTER [NAME] (each has --help)"
-)
+COMMANDS = {  # imported by name: what an author runs stands above the lessons
+    "learn": "grader.learn.learn_command",
+    "check": "grader.run.check_command",
+    "class": "grader.classroom.class_command",
+    "check a chapter": "publish.author.check_command",
+    "new": "publish.author.new_command",
+}
+USAGE = """\
+usage: python -m lessons COMMAND [OPTIONS]
+
+  learn [CHAPTER]       solve the exercises; each time you save, one is checked
+  check                 check all your answers once
+  class FOLDER          check the answers of a whole class
+  check CHAPTER         check a chapter that you write (in a checkout)
+  new CHAPTER [NAME]    begin a chapter or an exercise (in a checkout)
+
+Each command has --help.\
+"""
 
 
 def main() -> int:
-    """Run one subcommand; the exit code."""
+    """Run one command. Returns the exit status."""
     command, *arguments = sys.argv[1:] or [""]
     if sys.platform == "win32":
         return tell("windows")
@@ -32,50 +47,37 @@ def main() -> int:
         return tell("class-installed")
     if lacking := missing(NEEDS.get(command, ""), BOOK):
         return tell("not-installed", packages=" ".join(lacking))
-    if command == "learn":
-        from grader.learn.learn_command import main as run
-    elif command == "author" or (
-        command == "check" and of_author(arguments, is_installed(HERE))
-    ):
-        from grader.author.author_command import main as run
-
-        if command == "author":
-            tell("author-check")
-    elif command == "check":
-        from grader.run.check_command import main as run
-    elif command == "class":
-        from grader.classroom.class_command import main as run
-    elif command == "new":
-        from grader.author.new_command import main as run
-    elif command == "book":
+    installed = is_installed(HERE)
+    if command == "new" and installed:
+        print("`new` works in a checkout of the project.", file=sys.stderr)
+        return 2
+    if command == "check" and of_author(arguments, installed):
+        command = "check a chapter"
+    if command == "book":
         return tell("book-elsewhere")
-    else:
+    if command not in COMMANDS:
         asked = command in ("-h", "--help")
         print(USAGE, file=sys.stdout if asked else sys.stderr)
         return 0 if asked else 2
-    return run(arguments)
+    if COMMANDS[command].startswith("publish."):
+        sys.path.insert(0, HOME)  # a checkout has `publish`; pip installs none
+    return importlib.import_module(COMMANDS[command]).main(arguments)
 
 
 def of_author(arguments: list[str], installed: bool) -> bool:
-    """Whether `check` is to look at chapters themselves, not at your answers.
+    """Whether `check` checks chapters, and not answers to their exercises.
 
-    In a checkout it does where chapters are named, and no option of pytest.
+    It does in a checkout that is given chapters, and no option of pytest.
     """
     chapters = [a for a in arguments if not a.startswith("-")]
     options = [a for a in arguments if a.startswith("-")]
-    of_ours = (
-        "--optimized",
-        "--shorter",
-        "--mutants",
-        "--seeds=",
-        "--root=",
-    )
-    ours = all(option.startswith(of_ours) for option in options)
-    return bool(chapters) and ours and not installed
+    known = ("--optimized", "--shorter", "--root=")
+    is_known = all(option.startswith(known) for option in options)
+    return bool(chapters) and is_known and not installed
 
 
 def tell(message: str, **values: str) -> int:
-    """Say why nothing can be done, in the learner's language; exit code 2."""
+    """Print why nothing can be done, in the learner's language. Returns 2."""
     from grader.messages import locale_language, say
 
     print(say(message, locale_language(), **values), file=sys.stderr)

@@ -20,7 +20,7 @@ LIMITS = {
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one sentence and exits with 2."""
+    """Reports a mistake in one sentence and exits with 2."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
@@ -57,113 +57,149 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"minipod {distribution.version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
 
-    run = commands.add_parser("run", help="run a program in several processes on this machine, as a cluster would")
-    run.add_argument("-n", "--processes", type=int, default=2, metavar="N", help="processes, 1 to 16 (default: 2)")
-    run.add_argument("--port", type=int, help="the coordinator's port on 127.0.0.1 (default: a free one)")
+    run = commands.add_parser("run", help="run a program in several processes of this machine, as one cluster")
+    run.add_argument(
+        "-n", "--processes", type=int, default=2, metavar="N", help="number of processes, 1 to 16 (default: 2)"
+    )
+    run.add_argument("--port", type=int, help="port of the coordinator on 127.0.0.1 (default: a free one)")
     _add_program(run)
     run.set_defaults(command=_run)
 
-    start = commands.add_parser("start", help="in each process of another launcher: run a program, end when it fails")
-    start.add_argument("-m", "--module", action="store_true", help="PROGRAM is a module's name")
+    start = commands.add_parser("start", help="run a program as one process of srun or mpirun; end at once if it fails")
+    start.add_argument("-m", "--module", action="store_true", help="PROGRAM is the name of a module")
     _add_command(start)
     start.set_defaults(command=_start)
 
-    hosts = commands.add_parser("hosts", help="a few hosts on this machine, joined by cables that may be slow")
+    hosts = commands.add_parser("hosts", help="simulate a few hosts on this machine, joined by links that may be slow")
     actions = hosts.add_subparsers(required=True, metavar="run", parser_class=_Parser)
-    inside = actions.add_parser("run", help="run a program, one process a host; the hosts are gone when it has ended")
-    inside.add_argument("-n", "--hosts", type=int, default=2, metavar="N", help="hosts, 2 to 4 (default: 2)")
-    inside.add_argument("--rate", help="what each can send, such as 100mbit (default: no limit)")
-    inside.add_argument("--delay", help="from host to host, such as 5ms (default: none)")
+    inside = actions.add_parser("run", help="run a program, one process per host; remove the hosts when it ends")
+    inside.add_argument("-n", "--hosts", type=int, default=2, metavar="N", help="number of hosts, 2 to 4 (default: 2)")
+    inside.add_argument("--rate", help="bandwidth of each host's link, such as 100mbit (default: unlimited)")
+    inside.add_argument("--delay", help="delay between hosts, such as 5ms (default: none)")
     _add_program(inside)
     inside.set_defaults(command=_inside)
 
-    watch = commands.add_parser("watch", help="who hangs and who is slow in a job that runs now")
-    watch.add_argument("folder", metavar="FOLDER", help="where its processes leave heartbeats: Heartbeat(FOLDER)")
+    watch = commands.add_parser("watch", help="report which processes of a running job hang or are slow")
+    watch.add_argument("folder", metavar="FOLDER", help="the folder that the program gives to Heartbeat(FOLDER)")
     watch.add_argument(
-        "--limit", type=float, default=60.0, metavar="S", help="what a step, or a save, may take (default: 60)"
+        "--limit", type=float, default=60.0, metavar="S", help="seconds that a step or a save may take (default: 60)"
     )
-    watch.add_argument("--once", action="store_true", help="a page of this moment; exit code 1 if something is wrong")
-    watch.add_argument("--prometheus", action="store_true", help="the same in Prometheus' text format")
+    watch.add_argument(
+        "--once", action="store_true", help="print the current state once; exit code 1 if something is wrong"
+    )
+    watch.add_argument(
+        "--prometheus", action="store_true", help="print the current state once, in the Prometheus text format"
+    )
     watch.set_defaults(command=_watch)
 
-    traffic = commands.add_parser("traffic", help="the collectives in a compiled program's text")
-    traffic.add_argument("file", metavar="FILE", help="what `compiled.as_text()` gave; - is the standard input")
+    traffic = commands.add_parser("traffic", help="list the collectives in the text of a compiled program")
+    traffic.add_argument("file", metavar="FILE", help="output of `compiled.as_text()`; - reads standard input")
     traffic.set_defaults(command=_traffic)
 
-    plan = commands.add_parser("plan", help="what a program would need and take on a TPU slice that is not here")
+    plan = commands.add_parser("plan", help="compile for a TPU slice that you do not have: memory, traffic, time")
     plan.add_argument(
-        "program", metavar="FILE.py:NAME", help="NAME(mesh), without --mesh NAME(), returns (function, arguments)"
+        "program", metavar="FILE.py:NAME", help="NAME(mesh) returns (function, arguments); without --mesh, NAME() does"
     )
-    plan.add_argument("--on", required=True, metavar="SLICE", help="such as v5e:4x4, v5p-128 or 2xv5e:4x4")
-    plan.add_argument("--mesh", metavar="AXES", help="such as data=4,model=4; without it NAME makes its own mesh")
-    plan.add_argument("--explicit", action="store_true", help="the axes of --mesh are Explicit (default: Auto)")
-    plan.add_argument("--xla", action="append", default=[], metavar="OPTION=VALUE", help="an option of the compiler")
-    plan.add_argument("--limit", type=float, default=900.0, metavar="S", help="seconds (default: %(default)g)")
+    plan.add_argument("--on", required=True, metavar="SLICE", help="slice, such as v5e:4x4, v5p-128 or 2xv5e:4x4")
     plan.add_argument(
-        "--passes", type=int, metavar="N", help="a loop of which nothing says how often it runs counts N times"
+        "--mesh", metavar="AXES", help="mesh axes, such as data=4,model=4 (default: NAME makes its own mesh)"
     )
-    plan.add_argument("--save", metavar="FILE", help="keep the compiled program, to be loaded on the slice")
-    plan.add_argument("--dump", metavar="FILE", help="write the compiled program's text (HLO)")
+    plan.add_argument("--explicit", action="store_true", help="make the axes of --mesh Explicit (default: Auto)")
+    plan.add_argument("--xla", action="append", default=[], metavar="OPTION=VALUE", help="set a compiler option")
     plan.add_argument(
-        "--again", action="store_true", help="compile it although nothing has changed since the last time"
+        "--limit", type=float, default=900.0, metavar="S", help="give up after S seconds (default: %(default)g)"
     )
-    plan.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    plan.add_argument("--passes", type=int, metavar="N", help="assume N iterations for loops of unknown length")
+    plan.add_argument("--save", metavar="FILE", help="save the compiled program, to be loaded on the slice")
+    plan.add_argument("--dump", metavar="FILE", help="write the text (HLO) of the compiled program")
+    plan.add_argument("--again", action="store_true", help="compile again even if nothing has changed")
+    plan.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     plan.set_defaults(command=_plan)
 
-    choose = commands.add_parser("choose", help="which layout for a model of so many parameters, by formulas")
-    choose.add_argument("--params", type=float, required=True, metavar="P", help="how many, such as 8e9")
+    choose = commands.add_parser("choose", help="compare layouts for a model of a given size, from formulas")
+    choose.add_argument("--params", type=float, required=True, metavar="P", help="number of parameters, such as 8e9")
     choose.add_argument("--batch", type=int, required=True, metavar="B", help="sequences in the whole batch")
-    choose.add_argument("--seq", type=int, required=True, metavar="S", help="tokens of a sequence")
-    choose.add_argument("--on", required=True, metavar="SLICE", help="such as v5e:8x8, v5p-128 or h100:8")
-    choose.add_argument("--layers", type=int, metavar="L", help="(default: as is usual for so many parameters)")
-    choose.add_argument("--width", type=int, metavar="D", help="(default: as is usual for so many parameters)")
+    choose.add_argument("--seq", type=int, required=True, metavar="S", help="tokens per sequence")
+    choose.add_argument("--on", required=True, metavar="SLICE", help="slice, such as v5e:8x8, v5p-128 or h100:8")
+    typical = "default: typical for this number of parameters"
+    choose.add_argument("--layers", type=int, metavar="L", help=f"number of layers ({typical})")
+    choose.add_argument("--width", type=int, metavar="D", help=f"width of the model ({typical})")
     choose.set_defaults(command=_choose)
+
     profile = commands.add_parser(
-        "profile", help="where the time of a recorded profile went, or of a program that is run"
+        "profile", help="show where the time went, in a recorded profile or in a program that is run now"
     )
     profile.add_argument(
-        "paths", nargs="+", metavar="FILE", help="an .xplane.pb, a folder that was given to jax.profiler.trace, one a "
-        "process; or PROGRAM.py and its arguments, run here while it is recorded",
+        "paths", nargs="+", metavar="FILE", help="an .xplane.pb file or a folder given to jax.profiler.trace, one per "
+        "process; or PROGRAM.py and its arguments, to run and record now",
     )  # fmt: skip
-    profile.add_argument("--step", type=int, metavar="N", help="only the step of this number (StepTraceAnnotation)")
+    profile.add_argument("--step", type=int, metavar="N", help="show only step N (jax.profiler.StepTraceAnnotation)")
     profile.add_argument(
-        "--text", action="append", default=[], metavar="FILE", help="`compiled.as_text()` of what ran: who takes part"
+        "--text", action="append", default=[], metavar="FILE",
+        help="`compiled.as_text()` of the program that ran: tells which devices share a collective",
+    )  # fmt: skip
+    profile.add_argument("--top", type=int, default=0, metavar="N", help="also list the N longest operations")
+    profile.add_argument("--draw", metavar="FILE.svg", help="also write a picture")
+    profile.add_argument(
+        "-d", "--devices", type=int, default=8, metavar="D",
+        help="with a program: number of simulated devices (default: %(default)s)",
+    )  # fmt: skip
+    profile.add_argument(
+        "--limit", type=float, default=120.0, metavar="S",
+        help="with a program: stop it after S seconds (default: %(default)g)",
+    )  # fmt: skip
+    profile.add_argument(
+        "--json", action="store_true", help="print one JSON object, times in seconds, instead of tables"
     )
-    profile.add_argument("--top", type=int, default=0, metavar="N", help="name the N longest operations, too")
-    profile.add_argument("--draw", metavar="FILE.svg", help="write its picture, too")
-    profile.add_argument("-d", "--devices", type=int, default=8, metavar="D", help="of a program (default: 8)")
-    profile.add_argument("--limit", type=float, default=120.0, metavar="S", help="of a program (default: 120)")
-    profile.add_argument("--json", action="store_true", help="one JSON object instead of tables, in seconds")
     profile.set_defaults(command=_profile)
 
-    draw = commands.add_parser("draw", help="a picture of simulated devices")
-    draw.add_argument("-d", "--devices", type=int, default=8, metavar="D", help="how many (default: 8)")
-    draw.add_argument("-o", "--output", default="devices.svg", metavar="FILE", help="(default: devices.svg)")
+    draw = commands.add_parser("draw", help="draw simulated devices")
+    draw.add_argument("-d", "--devices", type=int, default=8, metavar="D", help="number of devices (default: 8)")
+    draw.add_argument(
+        "-o", "--output", default="devices.svg", metavar="FILE", help="file to write (default: devices.svg)"
+    )
     draw.set_defaults(command=_draw)
 
-    doctor = commands.add_parser("doctor", help="what this machine has, and what is wrong with it")
-    doctor.add_argument("--json", action="store_true", help="one JSON object instead of lines")
-    doctor.add_argument("--cluster", action="store_true", help="in each process of a launcher: compare them")
+    doctor = commands.add_parser(
+        "doctor", help="check this machine, or the processes of a cluster, and name what is wrong"
+    )
+    doctor.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
     doctor.add_argument(
-        "--limit", type=float, default=60.0, metavar="S", help="with --cluster: seconds for all to come (default: 60)"
+        "--cluster", action="store_true", help="run in every process of a launcher: compare the processes"
+    )
+    doctor.add_argument(
+        "--limit",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="with --cluster: seconds to wait for all processes (default: 60)",
     )
     doctor.set_defaults(command=_doctor)
     return parser
 
 
 def _add_program(run: argparse.ArgumentParser) -> None:
-    run.add_argument("-d", "--devices", type=int, default=4, metavar="D", help="CPU devices in each (default: 4)")
-    run.add_argument("--limit", type=float, default=60.0, metavar="S", help="end them after S seconds (default: 60)")
+    run.add_argument("-d", "--devices", type=int, default=4, metavar="D", help="CPU devices per process (default: 4)")
     run.add_argument(
-        "--collective-timeout", type=int, metavar="S", help="a collective that waits S seconds raises an error"
+        "--limit", type=float, default=60.0, metavar="S", help="stop all processes after S seconds (default: 60)"
     )
-    run.add_argument("--survivors", action="store_true", help="when a process has failed, the others go on")
-    run.add_argument("-m", "--module", action="store_true", help="PROGRAM is a module's name")
-    _add_command(run, "; {process}, {processes}, {coordinator} in them: its number, how many, a free address")
+    run.add_argument(
+        "--collective-timeout",
+        type=int,
+        metavar="S",
+        help="raise an error in a collective that has waited S seconds for the others",
+    )
+    run.add_argument("--survivors", action="store_true", help="let the other processes go on when one has failed")
+    run.add_argument("-m", "--module", action="store_true", help="PROGRAM is the name of a module")
+    _add_command(
+        run,
+        "; {process}, {processes} and {coordinator} become the number of the process, the number of processes, and a "
+        "free address",
+    )
 
 
 def _add_command(run: argparse.ArgumentParser, more: str = "") -> None:
-    run.add_argument("program", metavar="PROGRAM", help="a Python program")
+    run.add_argument("program", metavar="PROGRAM", help="the file of a Python program")
     rest = run.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="its arguments" + more)
     rest.required = False
 
@@ -234,7 +270,7 @@ def _traffic(options: argparse.Namespace) -> int:
 
 
 def _plan(options: argparse.Namespace) -> int:
-    from minipod.pods.command import Wanted, options_of, run
+    from minipod.pods.plan_command import Wanted, options_of, run
 
     def tell(line: dict[str, Any]) -> None:
         """What the program prints; and on a terminal what takes its time."""

@@ -1,6 +1,6 @@
-"""Chips: how fast each computes, how much it holds, and what joins it to others, as its maker or another source says.
+"""Chips: peak FLOP/s, memory, and the links between them, from their makers or other published sources.
 
-A figure that no source we trust prints is left out, and who asks for it is told so. Peaks are for dense matrices.
+A figure without a reliable source is left out; functions that need it raise a ValueError. Peaks are for dense matrices.
 
     >>> from minipod import chips
     >>> v5e = chips.chip("TPU v5e")
@@ -19,12 +19,11 @@ __all__ = ["CHIPS", "Chip", "chip", "table"]
 
 @dataclass(frozen=True)
 class Chip:
-    """A chip, or one of JAX's devices where a chip has two (TPU7x).
+    """A chip; for TPU7x, one of the two JAX devices on a chip.
 
-    flops: element type, as compilers spell it (bf16, f32, s8, f8) → most FLOP/s of matrix products.
-    memory: bytes. bandwidth: bytes a second to or from it, None where no source says it.
-    link: its name in `minipod.traffic.LINKS`. host: bytes a second to the memory of its host, and as many back, None
-        where no source says it.
+    flops: element type, as compilers spell it (bf16, f32, s8, f8) → peak FLOP/s of matrix products. memory: bytes.
+    bandwidth: of the memory, bytes per second. link: name in `minipod.traffic.LINKS`. host: bytes per second to the
+    host's memory, and as many back. bandwidth and host are None if no source gives them.
     """
 
     name: str
@@ -36,9 +35,9 @@ class Chip:
     host: float | None = None
 
     def peak(self, kind: str) -> float:
-        """Most FLOP/s for products of an element type: `bf16`, `f32`, or `f32×6` as `minipod.hlo.work` counts.
+        """Peak FLOP/s for products of an element type, `bf16`, `f32`, or `f32×6` as `minipod.hlo.work` counts them.
 
-        ValueError, in one sentence, where no source has it.
+        ValueError, in one sentence, if no source gives it.
         """
         base, _, passes = kind.partition("×")
         alike = "f8" if base.startswith("f8") else "bf16" if base == "f16" else base
@@ -53,9 +52,9 @@ class Chip:
 
 
 def _tpu(name: str, bf16: float, memory: float, bandwidth: float, host: float, source: str, s8: float) -> Chip:
-    """A float32 product is one of bfloat16 on a TPU unless more is asked for: jax.lax.Precision.DEFAULT.
+    """A TPU. It computes float32 products in bfloat16, unless more precision is asked for (jax.lax.Precision).
 
-    host: by jax-ml.github.io/scaling-book/tpus: «typically around 1.5e10», v4 16 GB/s each way, v6e 32 GB/s.
+    host: from jax-ml.github.io/scaling-book/tpus: "typically around 1.5e10", v4 16 GB/s each way, v6e 32 GB/s.
     """
     return Chip(name, {"bf16": bf16, "f32": bf16, "s8": s8}, memory, bandwidth, name, source, host)
 
@@ -101,14 +100,14 @@ CHIPS = {
 
 
 def chip(name: str) -> Chip:
-    """The chip of that name. ValueError, naming them all, for another."""
+    """The chip of that name. ValueError, listing all names, for another name."""
     if name not in CHIPS:
         raise ValueError(f"no chip is called {name!r}: {', '.join(CHIPS)}")
     return CHIPS[name]
 
 
 def table() -> Table:
-    """All of them, a row each: TFLOP/s of bfloat16, GiB, TB/s of memory, what joins it, source."""
+    """A table of all chips: TFLOP/s of bfloat16, GiB, TB/s of memory, link, GB/s of a link, source."""
     columns = ("chip", "TFLOP/s bf16", "GiB", "TB/s", "link", "GB/s a link", "source")
     rows = []
     for c in CHIPS.values():

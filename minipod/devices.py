@@ -9,7 +9,26 @@ Without it JAX has one device on a laptop, and nothing can be cut.
     8
 """
 
+import sys
+from typing import Any
+
 __all__ = ["simulate"]
+
+
+def have_started() -> bool:
+    """Whether JAX has started its devices in this process. Does not import JAX, and starts nothing."""
+    if "jax" not in sys.modules:
+        return False
+    import jax
+
+    config: Any = jax.config  # its type does not know its options
+    before = config.jax_num_cpu_devices
+    try:
+        config.update("jax_num_cpu_devices", before + 1)  # refused once there are devices
+    except RuntimeError:
+        return True
+    config.update("jax_num_cpu_devices", before)
+    return False
 
 
 def simulate(devices: int = 8) -> None:

@@ -1,6 +1,6 @@
-"""Expected errors: print what JAX said as one short quotation, and fail when JAX no longer says it.
+"""Expected errors: print JAX's message as a short quotation, and fail if JAX no longer raises it.
 
-For pages and tests that show an error: JAX's own words, which may change from one version to the next.
+For documentation and tests that show an error, whose message may change from one version of JAX to the next.
 
     >>> import jax.numpy as jnp
     >>> from minipod.expect import expect_error
@@ -22,22 +22,23 @@ WIDTH, LINES = 78, 3  # a quotation is at most three lines of 78 columns
 
 @contextmanager
 def expect_error(kind: type[BaseException] | tuple[type[BaseException], ...], text: str = "") -> Iterator[None]:
-    """Run a block that must raise `kind` with `text` somewhere in its message, and print that error, shortened.
+    """Run a block that must raise `kind` with `text` in its message, and print that error, shortened.
 
         with expect_error(ValueError, "in_specs"):
             old_call()
 
-    Raises AssertionError when the block raises nothing, another error, or the same error with another message.
+    AssertionError if the block raises nothing, a different error, or the same error with a different message.
     """
     wanted = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
-    wanted += f" that says «{text}»" * bool(text)
+    if text:
+        wanted += f" that says «{text}»"
     try:
         yield
     except BaseException as error:
         if isinstance(error, kind) and text in str(error):
             print(quote(error, text))
             return
-        if not isinstance(error, Exception):  # Ctrl-C is nobody's expected error
+        if not isinstance(error, Exception):  # such as Ctrl-C
             raise
         raise AssertionError(f"expected {wanted}, but this was raised: {quote(error)}") from error
     raise AssertionError(f"expected {wanted}, but nothing was raised: this error is gone, so the text must change")
@@ -51,9 +52,9 @@ def quote(error: BaseException, text: str = "") -> str:
         return f"{name} (without a message)"
     room = WIDTH * LINES - len(name) - 20  # wrapping wastes some columns of each line
     begin = _begin(message, text, room)
-    words = ("… " if begin else "") + message[begin:]
-    words = _cut(words, room, keep=words.find(text) + len(text))
-    lines = textwrap.wrap(f"{name}: {words}", WIDTH, break_on_hyphens=False)
+    sentence = ("… " if begin else "") + message[begin:]
+    sentence = _cut(sentence, room, keep=sentence.find(text) + len(text))
+    lines = textwrap.wrap(f"{name}: {sentence}", WIDTH, break_on_hyphens=False)
     if len(lines) > LINES:
         lines = [*lines[: LINES - 1], lines[LINES - 1][: WIDTH - 2] + " …"]
     return "\n".join(lines)
@@ -71,9 +72,9 @@ def _begin(message: str, text: str, room: int) -> int:
     return message.find(" ", near, at) + 1 or near
 
 
-def _cut(words: str, room: int, keep: int) -> str:
+def _cut(sentence: str, room: int, keep: int) -> str:
     """The fewest whole sentences that hold the first `keep` characters, if they fit in `room`; else whole words."""
-    ends = [m.end() for m in re.finditer(r"(?<!i\.e)(?<!e\.g)[.!?](?= |$)", words[:room])]
+    ends = [m.end() for m in re.finditer(r"(?<!i\.e)(?<!e\.g)[.!?](?= |$)", sentence[:room])]
     if enough := [end for end in ends if end >= max(keep, WIDTH // 2)]:
-        return words[: enough[0]]
-    return words if len(words) <= room else words[: max(words.rfind(" ", 0, room), keep)] + " …"
+        return sentence[: enough[0]]
+    return sentence if len(sentence) <= room else sentence[: max(sentence.rfind(" ", 0, room), keep)] + " …"

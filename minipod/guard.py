@@ -134,9 +134,9 @@ def _meet(what: str, more: str, seconds: float) -> tuple[int, list[str]]:
     notes = [f"{what}\n{more}" if i == me else _note(turn, i, what, seconds) for i in everyone]
     if turn > 1:
         coordinator_store.drop(f"guard/{turn - 1}/{me}")  # all have been there, or they could not be here
-    said = [note.partition("\n")[0] for note in notes]
-    if any(words != what for words in said):
-        who = "; ".join(f"process {i} calls {words}" for i, words in enumerate(said))
+    calls = [note.partition("\n")[0] for note in notes]
+    if any(call != what for call in calls):
+        who = "; ".join(f"process {i} calls {call}" for i, call in enumerate(calls))
         raise OutOfStep(f"call {turn}: {who}")
     return turn, [note.partition("\n")[2] for note in notes]
 

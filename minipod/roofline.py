@@ -1,8 +1,8 @@
-"""What bounds a program: how long its arithmetic, its memory and its network would take, each if it were alone.
+"""What bounds a program: how long its arithmetic, its memory traffic and its network take, each alone.
 
-Where a program keeps arrays in the memory of the host, what goes there and back is a fourth.
-The longest of them is the least that a step can take, and what to work on. Their sum is what the same peaks give
-where nothing overlaps. All figures are a chip's peaks, which programs approach and do not reach: a step may take more.
+The traffic to and from the host's memory is a fourth, where a program keeps arrays there. A step takes at least as long
+as the longest of them, and that is what to work on; with nothing overlapped, it takes their sum. All figures use a
+chip's peaks, which programs approach but do not reach: a real step may take longer.
 
     >>> from minipod import chips, roofline
     >>> v5e = chips.chip("TPU v5e")
@@ -28,10 +28,10 @@ BOUNDS = ("compute", "memory", "network", "host")
 
 @dataclass(frozen=True)
 class Seconds:
-    """Of one device for one step. None: no figure, and `why` says which is missing.
+    """Seconds of one device for one step. None: no figure; `why` has the reasons, a sentence each.
 
-    most_of: of those in which something is missing, and which are so «at least», how long they could be; a name with an
-    infinite time is one of which nothing bounds what is missing. host: 0 where nothing goes to the host's memory.
+    most_of: for each time that is only a lower bound, how long it could be at most; infinite where nothing bounds what
+    is missing. host: 0 if nothing goes to the host's memory.
     """
 
     compute: float | None
@@ -43,7 +43,7 @@ class Seconds:
 
     @property
     def bound(self) -> str | None:
-        """Which of `BOUNDS` is longest; None where what is missing could turn it."""
+        """Which of `BOUNDS` takes longest; None if missing figures could change that."""
         known = {name: t for name in BOUNDS if (t := getattr(self, name)) is not None}
         if not known:
             return None
@@ -53,19 +53,19 @@ class Seconds:
 
     @property
     def least(self) -> float:
-        """The longest of them, with the others hidden behind it."""
+        """The longest time: all the others overlap with it."""
         return max((t for name in BOUNDS if (t := getattr(self, name)) is not None), default=0.0)
 
     @property
     def most(self) -> float:
-        """Their sum: at the same peaks, with nothing overlapped. A step may still take longer."""
+        """The sum of the times: nothing overlaps. A real step may take longer: no chip reaches its peaks."""
         return sum(t for name in BOUNDS if (t := getattr(self, name)) is not None)
 
     @property
     def batches(self) -> float | None:
-        """How many times as large a batch makes arithmetic the bound, where only arithmetic grows with it.
+        """By which factor to enlarge the batch so that arithmetic becomes the bound, if only arithmetic grows with it.
 
-        So it is with weights that are read, gathered, or whose gradients are summed; None without a figure.
+        That holds for weights that are read or gathered, and for gradients that are summed. None without a figure.
         """
         if not self.compute or self.memory is None or self.network is None or self.most_of or self.host:
             return None
@@ -73,16 +73,17 @@ class Seconds:
 
 
 def compute_seconds(flops: Mapping[str, float], chip: Chip) -> float:
-    """FLOPs by element type, at the chip's peaks. ValueError where the chip has no figure for a type."""
+    """Seconds for `flops`, FLOPs by element type, at the chip's peaks. ValueError if the chip lacks a type's figure."""
     return sum(count / chip.peak(kind) for kind, count in flops.items())
 
 
 def compute_seconds_at_least(flops: Mapping[str, float], chip: Chip) -> tuple[float, float, tuple[str, ...]]:
-    """Seconds of the types for which the chip has a figure, seconds that all could take at most, and sentences.
+    """(seconds of the types for which the chip has a figure, seconds of all types at most, notes on what is missing).
 
-    "kernel", what custom kernels say that they compute, counts at the peak of bf16, and so does an f8 of which the chip
-    has no figure (it multiplies it as bf16), an s4 or u4 as s8. Other types, s32 and u32 among them, are no work of its
-    matrix unit: they count as nothing, and at most as at a hundredth of that peak, which its vector unit exceeds.
+    "kernel", the FLOPs that custom kernels state, counts at the peak of bf16, and so does an f8 type for which the chip
+    has no figure (it multiplies f8 as bf16); s4 and u4 count as s8. Other types, such as s32, are not work of the
+    matrix unit: they add nothing to the first figure, and to the second at a hundredth of the bf16 peak, which the
+    vector unit exceeds.
     """
     known, rest = 0.0, {}
     for kind, count in flops.items():
@@ -98,13 +99,13 @@ def compute_seconds_at_least(flops: Mapping[str, float], chip: Chip) -> tuple[fl
             else:
                 rest[kind] = count
     slow = chip.flops.get("bf16", max(chip.flops.values())) / 100
-    said = ", ".join(f"{count:.3g} of {kind}" for kind, count in rest.items())
-    why = (f"compute leaves out FLOPs of which {chip.name} has no figure: {said}",) if rest else ()
+    counts = ", ".join(f"{count:.3g} of {kind}" for kind, count in rest.items())
+    why = (f"compute does not include FLOPs for which {chip.name} has no figure: {counts}",) if rest else ()
     return known, known + sum(rest.values()) / slow, why
 
 
 def memory_seconds(moved: float, chip: Chip) -> float:
-    """Bytes to and from the chip's memory. ValueError where no source says how fast that is."""
+    """Seconds for `moved` bytes to and from the chip's memory. ValueError if no source gives the memory's speed."""
     if chip.bandwidth is None:
         raise ValueError(f"{chip.name} has no figure for the speed of its memory")
     return moved / chip.bandwidth

@@ -1,8 +1,8 @@
-"""Mesh axes on the axes of a torus: which lie where, and which the machine cannot have.
+"""How mesh axes lie on the axes of a torus.
 
-A collective along a mesh axis is fast where its devices are a box of the torus, all chips in a range of x, of y and of
-z: then they have these links to themselves. Devices that lie apart share links with other groups, and the simple
-formulas of `minipod.traffic` are wrong for them.
+A collective along a mesh axis is fast if its devices form a box of the torus, all chips in a range of x, of y and of z:
+then no other group uses the links between them. Devices that lie apart share links with other groups, and the simple
+formulas of `minipod.traffic` do not hold for them.
 
     >>> from minipod import torus
     >>> torus.layout((2, 4), cores=1, axes=(4, 2))
@@ -26,11 +26,11 @@ __all__ = ["Torus", "box", "devices_of", "layout", "layouts", "said", "torus_of"
 
 
 def layout(shape: Sequence[int], cores: int, axes: Sequence[int]) -> np.ndarray | None:
-    """The number of the device at each place of the mesh, `int[sizes of axes]`; None where no layout is whole.
+    """The number of the device at each place of the mesh, int[sizes of axes]; None if there is no such layout.
 
-    shape: chips of the torus along x, y (and z); cores: devices on a chip; axes: sizes of the mesh axes.
-    Each mesh axis takes whole axes of the torus (the devices of a chip count as one more); among several ways the
-    first mesh axis takes the first torus axes.
+    shape: chips of the torus along x, y (and z). cores: devices per chip. axes: sizes of the mesh axes. Each mesh axis
+    takes whole axes of the torus (the devices of a chip count as one more axis); if there are several ways, the first
+    mesh axis takes the first torus axes.
     """
     sizes = [*shape, cores][: len(shape) + (cores > 1)]
     x, y = shape[:2]
@@ -45,14 +45,14 @@ def layout(shape: Sequence[int], cores: int, axes: Sequence[int]) -> np.ndarray 
 
 
 def layouts(shape: Sequence[int], cores: int, axes: Sequence[str]) -> list[dict[str, int]]:
-    """The sizes with which mesh axes of these names take whole axes of a torus, each once, the first largest first."""
+    """All sizes with which mesh axes of these names take whole axes of a torus, the first axis largest first."""
     sizes = [*shape, cores][: len(shape) + (cores > 1)]
-    found = {tuple(prod(sizes[a] for a in group) for group in way) for way in _ways(len(sizes), len(axes))}
-    return [dict(zip(axes, each, strict=True)) for each in sorted(found, reverse=True)]
+    products = {tuple(prod(sizes[a] for a in group) for group in way) for way in _ways(len(sizes), len(axes))}
+    return [dict(zip(axes, each, strict=True)) for each in sorted(products, reverse=True)]
 
 
 def box(coords: Sequence[Sequence[int]], shape: Sequence[int]) -> tuple[int, ...] | None:
-    """The sides of the box that chips at `coords` fill, as long as `shape`; None where they fill none.
+    """The sides of the box that the chips at `coords` fill, as many as `shape` has; None if they do not fill a box.
 
     Several devices at the same place (the cores of a chip) count once.
     """
@@ -63,9 +63,11 @@ def box(coords: Sequence[Sequence[int]], shape: Sequence[int]) -> tuple[int, ...
 
 @dataclass(frozen=True)
 class Torus:
-    """The torus that a mesh lies on, or each of several alike. shape: chips along x, y (and z). closed: whether each of
-    these axes is a ring. coords: of the chip of each device, in the order of `mesh.devices.flat`. slices: which torus
-    each device is on, in that order; empty where there is one."""
+    """The torus on which a mesh lies, or several equal ones.
+
+    shape: chips along x, y (and z). closed: whether each of these axes is a ring. coords: of the chip of each device,
+    in the order of `mesh.devices.flat`. slices: number of the torus of each device, in that order; empty for one torus.
+    """
 
     shape: tuple[int, ...]
     closed: tuple[bool, ...]
@@ -73,7 +75,7 @@ class Torus:
     slices: tuple[int, ...] = ()
 
     def lines(self, group: Sequence[int]) -> list[tuple[int, bool]] | None:
-        """The axes of the torus that a group of devices fills, each as (chips, a ring?); None where it fills no box."""
+        """The sides of the box that a group of devices fills, each as (chips, whether it is a ring); None if none."""
         sides = box([self.coords[i] for i in group], self.shape)
         if sides is None:
             return None
@@ -81,17 +83,17 @@ class Torus:
         return [(n, closed and n == size) for n, size, closed in whole if n > 1]
 
     def links(self, device: int) -> int:
-        """How many links the chip of a device has."""
+        """The number of links of a device's chip."""
         places = zip(self.coords[device], self.shape, self.closed, strict=False)
         return sum(2 if closed else (at > 0) + (at < size - 1) for at, size, closed in places)
 
 
 def torus_of(mesh: Any, closes: int) -> Torus | None:
-    """The torus of a mesh of TPU devices, here or not; None where its devices are no TPUs.
+    """The torus of a mesh of TPUs, real ones or those of `minipod.pods.mesh`; None for other devices.
 
-    closes: see `minipod.traffic.Link`: 16 for v5e and v6e, where an axis of 16 is a ring; 4 for v4, v5p and 7x, whose
-    rings come with whole cubes of 4 × 4 × 4, so either every axis is one or none. Source: «How to Scale Your Model»,
-    part 2, on TPU networking. A mesh of a part of a slice is taken for a slice without rings.
+    closes: as in `minipod.traffic.Link`: 16 for v5e and v6e, where an axis of 16 is a ring; 4 for v4, v5p and 7x, whose
+    rings come with whole cubes of 4 × 4 × 4, so that all axes are rings or none. Source: "How to Scale Your Model",
+    part 2, on TPU networking. A mesh of part of a slice is treated as a slice without rings.
     """
     devices = devices_of(mesh)
     if not devices or not all(getattr(device, "platform", "") == "tpu" for device in devices):
@@ -104,7 +106,7 @@ def torus_of(mesh: Any, closes: int) -> Torus | None:
 
 
 def devices_of(mesh: Any) -> list[Any]:
-    """The devices of a mesh in its order; none of an AbstractMesh, or of None."""
+    """The devices of a mesh, in its order; [] for an AbstractMesh or None."""
     try:
         return [*mesh.devices.flat]
     except (AttributeError, ValueError):
@@ -112,19 +114,19 @@ def devices_of(mesh: Any) -> list[Any]:
 
 
 def rings(shape: Sequence[int], closes: int) -> list[bool]:
-    """Which axes of a torus of this shape are rings. closes: as for `torus_of`. Two devices have one link, no ring."""
+    """Which axes of a torus of this shape are rings. closes: as for `torus_of`. Two devices are not a ring."""
     if closes == 4:
         return [all(n % 4 == 0 for n in shape)] * len(shape)
     return [n > 2 and n % closes == 0 for n in shape]
 
 
 def said(lines: Sequence[tuple[int, bool]]) -> str:
-    """`4 × ring of 16`: the sizes of lines, and which are rings."""
+    """The sides of a box in words: `4 × ring of 16`."""
     return " × ".join(f"ring of {n}" if closed else str(n) for n, closed in lines) or "one chip"
 
 
 def _walk(sizes: Sequence[int]) -> list[int]:
-    """The places of a box in an order in which each is a neighbour of the next: forth on one line, back on the next."""
+    """The places of a box in an order of neighbours: forth along one line, back along the next."""
     if not sizes:
         return [0]
     rest = _walk(sizes[1:])
@@ -133,7 +135,7 @@ def _walk(sizes: Sequence[int]) -> list[int]:
 
 
 def _ways(dimensions: int, axes: int) -> list[list[list[int]]]:
-    """Every way to give each of the torus's axes to one of the mesh's: for each mesh axis, those that it takes."""
+    """All ways to assign the torus's axes to mesh axes: for each mesh axis, a list of torus axes."""
     return [
         [[d for d in range(dimensions) if owners[d] == axis] for axis in range(axes)]
         for owners in itertools.product(range(axes), repeat=dimensions)

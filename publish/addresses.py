@@ -17,16 +17,16 @@ def listed(root: Path, pages: Mapping[str, list[str]]) -> tuple[str, list[str]]:
 
     pages: the text of each in every language that it is written in
     """
-    there = {address for name, texts in pages.items() for address in _addresses(name, texts)}
+    present = {address for name, texts in pages.items() for address in _addresses(name, texts)}
     path = root / LIST
     before = path.read_text("utf-8").splitlines() if path.exists() else []
     known = {line for line in before if line and not line.startswith("#")}
-    text = HEAD + "".join(f"{address}\n" for address in sorted(there | known))
+    text = HEAD + "".join(f"{address}\n" for address in sorted(present | known))
     gone = [
         f"{address} is gone from the pages: links to it from elsewhere break; put the label back"
-        for address in sorted(known - there)
+        for address in sorted(known - present)
     ]
-    return "" if there <= known else text, gone
+    return "" if present <= known else text, gone
 
 
 def _addresses(name: str, texts: list[str]) -> set[str]:

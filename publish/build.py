@@ -9,18 +9,15 @@ import gc
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from publish import addresses, files, kept, package, progress_line, sync
 from publish.editions import write_editions
 from publish.outputs import recordings
-from publish.outputs.execute import Executed, chapter, measures, waiting
-from publish.page import ROOT, Page, read_page, show, written
-from publish.pages import source_links
-from publish.pages.notebooks import EDITIONS
-
-EARLY = 30.0  # seconds of executing after which what is there is written
+from publish.outputs.execute import Executed, chapter, measures
+from publish.page import EDITIONS, ROOT, Page, read_page, show, written
+from publish.pages import published
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -57,15 +54,15 @@ def make(build: Path, editions: list[str], fresh: bool = False) -> int:
     gc.set_threshold(50_000, 20, 20)  # as in write_edition.py
     progress_line.step("comparing the pages with the lessons")
     kept.load(build / "kept")
-    found = sync.check()
-    found.stale.pop(ROOT / addresses.LIST, None)  # for `make sync`, and on no page
-    for line in [*found.problems, *(f"{words}: run `make sync`" for _, words in found.stale.values())]:
+    result = sync.check()
+    result.stale.pop(ROOT / addresses.LIST, None)  # for `make sync`, and on no page
+    for line in [*result.problems, *(f"{words}: run `make sync`" for _, words in result.stale.values())]:
         progress_line.problem(line)
-    if found.problems or found.stale:
+    if result.problems or result.stale:
         return 1
     begin = time.monotonic()
     one = functools.partial(chapter, root=ROOT, build=build, afresh=fresh)
-    executed = execute(sync.chapters(), one, lambda so_far: write_early(build, editions, so_far))
+    executed = execute(sync.chapters(), one)
     seconds = time.monotonic() - begin
     for path in recordings.strangers(sync.chapters(), ROOT):
         progress_line.done(f"note: {path} is of no page")
@@ -82,7 +79,7 @@ def make(build: Path, editions: list[str], fresh: bool = False) -> int:
     progress_line.step("building the package")
     if package.write(build):
         progress_line.done(f"packages built: {', '.join(package.filenames())}")
-    source_links.write_environment(build / "html", source_links.repository())
+    published.write_environment(build / "html", published.repository())
     walls = write_editions(build, editions, executed)
     kept.save(build / "kept")
     first = editions[0]
@@ -90,51 +87,31 @@ def make(build: Path, editions: list[str], fresh: bool = False) -> int:
     progress_line.done(f"cells executed by edition: {cells}")
     share = {e: w + (seconds if e == first and ran else 0) for e, w in walls.items()}
     progress_line.done("seconds by edition: " + " · ".join(f"{e} {w:.1f}" for e, w in share.items()))
-    there = f"{show(build / 'html')} ({time.monotonic() - start:.1f} s)"
+    place = f"{show(build / 'html')} ({time.monotonic() - start:.1f} s)"
     if failed:
         progress_line.problem(
-            f"\nthe book is in {there}, but a cell failed on {', '.join(failed)}: the page says where, and what helps; "
+            f"\nthe book is in {place}, but a cell failed on {', '.join(failed)}: the page says where, and what helps; "
             "`make book` tries again"
         )
         return 1
-    progress_line.done(f"the book is in {there}; see it with `make serve`")
+    progress_line.done(f"the book is in {place}; see it with `make serve`")
     return 0
 
 
-def execute(
-    names: list[str],
-    one: Callable[[Page], Executed],
-    early: Callable[[dict[str, Executed]], object] = lambda so_far: None,
-) -> dict[str, Executed]:
+def execute(names: list[str], one: Callable[[Page], Executed]) -> dict[str, Executed]:
     """Each chapter's outputs by `one`, two chapters at a time: a cell that waits for its processes leaves a core idle.
 
-    Those that measure come last, one by one. If the others take longer than EARLY seconds, `early` is called once with
-    the outputs so far, while the rest goes on.
+    Those that measure come last, one by one. A chapter that fails is a result; what raises, as a full disk, ends all.
     """
     pages = {name: read_page(written(name, "en")) for name in names}
     with ThreadPoolExecutor(max_workers=2) as pool:
         running = {name: pool.submit(one, page) for name, page in pages.items() if not measures(name, ROOT)}
         try:
-            # A failed chapter is a result like the others; what raises is the end, e.g. a full disk.
-            slow = wait(running.values(), timeout=EARLY, return_when=FIRST_EXCEPTION).not_done
-            ready = {name: future.result() for name, future in running.items() if future not in slow}
-            if slow:
-                early({name: ready.get(name) or waiting(pages[name]) for name in names})
             done = {name: future.result() for name, future in running.items()}
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
     return {name: done.get(name) or one(pages[name]) for name in names}
-
-
-def write_early(build: Path, editions: list[str], so_far: dict[str, Executed]) -> None:
-    """Where there is no book yet, nobody waits for the longest chapters to read the first."""
-    html = build / "html"
-    if (html / "index.html").exists():
-        return
-    write_editions(build, editions, so_far)
-    rest = ", ".join(name for name, outputs in so_far.items() if outputs.waiting)
-    progress_line.done(f"you can read the book already, in {show(html)}; still running, with outputs to come: {rest}")
 
 
 if __name__ == "__main__":

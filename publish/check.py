@@ -1,7 +1,8 @@
 """python -m publish.check: all that can be said of the project without running it, a line each.
 
-Style and layout of the code (ruff), its types (pyrefly), floors, circles and what is imported (publish/house.py),
-whether the pages are in step, filled in and where they were (publish/sync.py), how the Chinese reads (publish/text).
+Style and layout of the code (ruff), its types (pyrefly), which package imports which (import-linter), whether what is
+imported from elsewhere is declared (deptry), whether the pages are in step, filled in and where they were
+(publish/sync.py), how the Chinese reads (publish/text).
 """
 
 import argparse
@@ -9,27 +10,37 @@ import re
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from publish import house, sync
+from publish import sync
 from publish.page import ROOT
 from publish.text import style
 
 BIN = Path(sys.executable).parent
+# For deptry: the folders that are checked together, and which extras of pyproject.toml they may import from.
+EXTRAS = {
+    "grader": ("class", "learn"),
+    "solutions lessons lessons/*/": ("chapters", "learn", "pods", "launchers", "neighbours", "libraries", "examples"),
+    "publish book/_ext book": ("book", "chapters", "learn"),
+    "tests tests/support tests/support/grader book .ci": None,  # all of them
+}
+MINIPOD = ("minipod", "--config=minipod/pyproject.toml", "--known-first-party=minipod", "--ignore=DEP002")
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Print the findings as they come; 1 where there is any."""
     parser = argparse.ArgumentParser(prog="python -m publish.check", description="Is anything wrong that one can see?")
     parser.parse_args(arguments)
-    start, found = time.monotonic(), 0
-    looks: list[Callable[[], Iterator[str]]] = [code, layout, types, lambda: house.faults(ROOT), pages, chinese]
+    start, findings = time.monotonic(), 0
+    looks: list[Callable[[], Iterator[str]]] = [code, layout, types, packages, imports, pages, chinese]
     for line in (line for look in looks for line in _readable(look)):
         print(line, flush=True)
-        found += 1
-    print(f"{f'to be mended: {found}' if found else 'nothing to mend'} ({time.monotonic() - start:.0f} s)")
-    return 1 if found else 0
+        findings += 1
+    result = f"to be fixed: {findings}" if findings else "nothing to fix"
+    print(f"{result} ({time.monotonic() - start:.0f} s)")
+    return 1 if findings else 0
 
 
 def _readable(look: Callable[[], Iterator[str]]) -> Iterator[str]:
@@ -58,10 +69,36 @@ def layout() -> Iterator[str]:
 def types() -> Iterator[str]:
     """What does not fit together."""
     run = _run("pyrefly", "check", "--python-interpreter-path", sys.executable, "--output-format", "min-text")
-    found = re.findall(r"^ERROR (.+?):(\d+)\S* (.+)$", run.stdout, re.M)
-    yield from (f"{path}:{line}: {what}" for path, line, what in found)
-    if run.returncode and not found:
+    errors = re.findall(r"^ERROR (.+?):(\d+)\S* (.+)$", run.stdout, re.M)
+    yield from (f"{path}:{line}: {what}" for path, line, what in errors)
+    if run.returncode and not errors:
         yield f"pyrefly: {' '.join(run.stderr.split())}"
+
+
+def packages() -> Iterator[str]:
+    """Imports against a contract of [tool.importlinter]: from a floor or a room above, or in a circle."""
+    report = _run("lint-imports", "--no-logo", "--no-cache").stdout
+    if "Contracts: " not in report:
+        yield f"import-linter: {' '.join(report.split())}"
+    for link in re.findall(r"^[ -]*(\S+ -> .+)$", report, re.M):
+        yield f"{link} is against a contract of [tool.importlinter] in pyproject.toml"
+
+
+def imports() -> Iterator[str]:
+    """Modules from elsewhere that neither the dependencies name nor the extras that the folder may use."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    runs: list[tuple[str, ...]] = [MINIPOD]
+    for folders, allowed in EXTRAS.items():
+        paths = [str(path.relative_to(ROOT)) for pattern in folders.split() for path in ROOT.glob(pattern)]
+        forbidden = [] if allowed is None else [extra for extra in extras if extra not in allowed]
+        runs.append((*paths, *([f"--pep621-dev-dependency-groups={','.join(forbidden)}"] if forbidden else [])))
+    for arguments in runs:
+        run = _run("deptry", "--no-ansi", *arguments)
+        issues = re.findall(r"^(\S+?:\d+):\d+: DEP\d+ (.+)$", run.stderr, re.M)
+        for place, what in dict.fromkeys(issues):
+            yield f"{place}: {what.replace('a dev dependency', 'one of an extra that this folder does without')}"
+        if run.returncode and not issues:
+            yield f"deptry: {' '.join(run.stderr.split())}"
 
 
 def _run(tool: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -74,12 +111,12 @@ def pages() -> Iterator[str]:
     for sentence in result.unwritten:
         print(f"note: not yet in both languages: {sentence}")
     yield from result.problems
-    yield from (f"{line}: run `make sync`" for _, said in result.stale.values() for line in said.split("\n"))
+    yield from (f"{line}: run `make sync`" for _, sentences in result.stale.values() for line in sentences.split("\n"))
 
 
 def chinese() -> Iterator[str]:
     """Sentences to write otherwise."""
-    yield from map(str, style.check()[0])
+    yield from map(str, style.check())
 
 
 if __name__ == "__main__":

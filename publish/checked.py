@@ -2,7 +2,7 @@
 
 tests/data/checked.json has a sum of each chapter that held: of its files, of all that they and the check reach in
 solutions/, grader/ and minipod/, and of the versions that compile. `make test` checks only a chapter whose sum is
-another; `make mutants` checks all, once a week.
+another; the weekly run checks all of them.
 """
 
 import argparse
@@ -21,7 +21,8 @@ from publish.page import ROOT
 
 HELD = ROOT / "tests/data/checked.json"
 WRITTEN = ("exercises.py", "test_exercises.py", "mistakes.py", "words.toml", "chapter.toml")
-CHECK = ("grader/author/author_command.py", "grader/messages.toml")
+CHECK = ("publish/author/check_command.py", "publish/author/chapter_files.py", "grader/messages.toml")
+ANSWERS = ("solutions", "tests/data/other_answers")
 COMPILERS = ("jax", "jaxlib", "numpy", "optax")
 
 
@@ -38,11 +39,12 @@ def command(chapter: str) -> list[str]:
 def sum_of(chapter: str, root: Path = ROOT) -> str:
     """Of all that the check of a chapter depends on."""
     lesson = root / "lessons" / chapter
-    first = [lesson / name for name in WRITTEN] + [*lesson.glob("others/*.py"), root / f"solutions/{chapter}.py"]
-    reached = dependencies.reached_from([*first, *(root / name for name in CHECK)], lesson, root, dependencies.ROOMS)
+    first = [lesson / name for name in WRITTEN] + [root / name for name in CHECK]
+    first += [path for folder in ANSWERS if (path := root / folder / f"{chapter}.py").exists()]
+    reached = dependencies.reached_from(first, lesson, root, dependencies.ROOMS)
     versions = [f"{name} {metadata.version(name)}" for name in COMPILERS]
-    said = [*versions, *(f"{path.relative_to(root)} {_sum(path, path.stat().st_mtime_ns)}" for path in reached)]
-    return dependencies.sum_of("\n".join(said).encode())
+    parts = [*versions, *(f"{path.relative_to(root)} {_sum(path, path.stat().st_mtime_ns)}" for path in reached)]
+    return dependencies.sum_of("\n".join(parts).encode())
 
 
 @functools.cache
@@ -52,8 +54,8 @@ def _sum(path: Path, _changed: int) -> str:
 
 def held() -> dict[str, str]:
     """The sum with which each chapter was last seen to hold."""
-    found: dict[str, str] = json.loads(files.read(HELD) or "{}")
-    return found
+    sums: dict[str, str] = json.loads(files.read(HELD) or "{}")
+    return sums
 
 
 def main(arguments: list[str] | None = None) -> int:

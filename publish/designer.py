@@ -64,7 +64,7 @@ def layouts(devices: int, most: int = MOST) -> Iterator[tuple[int, ...]]:
 def machine(on: Slice) -> dict[str, object]:
     """Of one slice: figures of its chip; of each layout the paces, then the boxes of its axes, as places in lists."""
     chip, paces, boxes = CHIPS[on.generation.chip], dict[object, int](), dict[object, int]()
-    found = {}
+    by_layout = {}
     for sizes in layouts(on.devices):
         by: dict[str, int] = dict(zip(AXES, sizes, strict=True))
         line: list[int] = []
@@ -74,7 +74,7 @@ def machine(on: Slice) -> dict[str, object]:
                 key = (float(f"{at.each:.12g}"), at.least, int(at.known))
                 line.append(paces.setdefault(key, len(paces)))
         line += [boxes.setdefault(sides(str(on), sizes, axis), len(boxes)) for axis in AXES if by[axis] > 1]
-        found["".join(str(int(math.log2(n))) for n in sizes)] = line
+        by_layout["".join(str(int(math.log2(n))) for n in sizes)] = line
         laid.cache_clear()
         pace.cache_clear()
     return {
@@ -87,7 +87,7 @@ def machine(on: Slice) -> dict[str, object]:
         "room": on.generation.limit * 2**30,
         "paces": list(paces),
         "boxes": list(boxes),
-        "layouts": found,
+        "layouts": by_layout,
     }
 
 
@@ -106,7 +106,7 @@ def sides(on: str, sizes: tuple[int, ...], axis: str) -> tuple[int, ...] | None:
 
 def plans() -> dict[str, dict[str, object]]:
     """What compilers made of the designs of which there is a plan, by model, batch, slice and layout."""
-    found = {}
+    plans_by_key = {}
     for each in recorded.load(LESSON):
         name = each["names"][0]
         if (match := NAME.fullmatch(name)) is None:
@@ -118,12 +118,12 @@ def plans() -> dict[str, dict[str, object]]:
         version = (
             f"{'libtpu' if 'libtpu' in plan.versions else 'jax'} {plan.versions.get('libtpu', plan.versions['jax'])}"
         )
-        said: dict[str, object] = {"version": version}
+        facts: dict[str, object] = {"version": version}
         if plan.fits:
-            said |= {"held": plan.memory["peak"], "sent": traffic.total(plan.collectives or [])}
-            said |= {"seconds": plan.seconds.least, "bound": plan.seconds.bound}
-        found[" ".join([*match.groups(), on, key])] = said
-    return found
+            facts |= {"held": plan.memory["peak"], "sent": traffic.total(plan.collectives or [])}
+            facts |= {"seconds": plan.seconds.least, "bound": plan.seconds.bound}
+        plans_by_key[" ".join([*match.groups(), on, key])] = facts
+    return plans_by_key
 
 
 def models() -> dict[str, dict[str, object]]:
@@ -137,12 +137,12 @@ def machines() -> dict[str, dict[str, object]]:
     """Those of the file, as they are."""
     lines = files.read(FILE).splitlines() if FILE.exists() else []
     parts = (re.fullmatch(r'("[^"]+"): (\{"devices".*\}),?', line) for line in lines)
-    return {json.loads(found[1]): json.loads(found[2]) for found in parts if found}
+    return {json.loads(match[1]): json.loads(match[2]) for match in parts if match}
 
 
-def text(found: dict[str, dict[str, object]]) -> str:
+def text(by_machine: dict[str, dict[str, object]]) -> str:
     """The file: a script, since a page from disk may not fetch."""
-    lines = [f"{json.dumps(name)}: {json.dumps(of, separators=(',', ':'))}" for name, of in found.items()]
+    lines = [f"{json.dumps(name)}: {json.dumps(of, separators=(',', ':'))}" for name, of in by_machine.items()]
     return (
         '"use strict";\n// Made by `python -m publish.designer`: see there.\n'
         f"const DESIGNER = {{models: {json.dumps(models())},\nplans: {json.dumps(plans())},\nmachines: {{\n"

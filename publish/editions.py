@@ -19,9 +19,8 @@ import nbformat
 from grader.notebook import blank_cells
 from publish import files, progress_line
 from publish.outputs.execute import Executed
-from publish.page import ROOT, chapter_of, read_page, written
-from publish.pages import editorial, first_cell, notebooks, published, root_page, status, web_server
-from publish.pages.notebooks import EDITIONS
+from publish.page import EDITIONS, ROOT, chapter_of, read_page, written
+from publish.pages import beside_editions, editorial, first_cell, notebooks, published, status
 from publish.pages.plain_markdown import Links
 from publish.reference import fill as reference
 
@@ -47,8 +46,8 @@ def write_editions(build: Path, editions: list[str], executed: dict[str, Execute
                 one.result()
         finally:
             pool.shutdown(cancel_futures=True)
-            root_page.write(build / "html")
-            web_server.write(build / "html")
+            beside_editions.write_root_page(build / "html")
+            beside_editions.write_for_search_engines(build / "html")
     return walls
 
 
@@ -75,9 +74,9 @@ def _write_pages(build: Path, edition: str, only_changed: bool, later: bool) -> 
         numbers = {int(n) for n in re.findall(r"(?:\[Errno |OSError\()(\d+)", text)}
         if disk := numbers & {*files.FULL, *files.FORBIDDEN}:  # in a warning for each page, or in an exception
             raise OSError(min(disk), os.strerror(min(disk)), str(build / "html" / edition))
-        told = [line for line in text.splitlines() if re.search("WARNING|ERROR", line)]
-        if told or tries == 2:
-            lines = "\n".join(told or [text[-2000:]])
+        warnings = [line for line in text.splitlines() if re.search("WARNING|ERROR", line)]
+        if warnings or tries == 2:
+            lines = "\n".join(warnings or [text[-2000:]])
             raise RuntimeError(f"{edition}: the pages could not be written:\n{lines}")
 
 
@@ -91,7 +90,7 @@ def _sphinx(build: Path, edition: str, only_changed: bool, later: bool) -> tuple
             while True:
                 progress_line.step(f"{edition}: writing pages")
                 try:
-                    said = process.communicate(timeout=0.05)[0].decode("utf-8", "replace")
+                    output = process.communicate(timeout=0.05)[0].decode("utf-8", "replace")
                     break
                 except subprocess.TimeoutExpired:
                     pass
@@ -99,7 +98,7 @@ def _sphinx(build: Path, edition: str, only_changed: bool, later: bool) -> tuple
             process.kill()
     if process.returncode == -signal.SIGINT:  # Ctrl-C, for all of us: nothing to try again
         raise RuntimeError(f"{edition}: interrupted")
-    return process.returncode == 0, re.sub(r"\x1b\[[0-9;]*m", "", said).replace(f"{build / 'src'}/", "")
+    return process.returncode == 0, re.sub(r"\x1b\[[0-9;]*m", "", output).replace(f"{build / 'src'}/", "")
 
 
 @dataclass(frozen=True)
@@ -127,8 +126,8 @@ def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> Prepare
         for made in ("doctrees", "html"):
             shutil.rmtree(build / made / edition, ignore_errors=True)
         files.write(mark, shared)
-    said = [[src.name, editorial.day(edition, src.name), *_minutes(src.name)] for src in sources]
-    seen = [_sum(shared, editorial.version(), json.dumps([titles, said]))]
+    facts = [[src.name, editorial.day(edition, src.name), *_minutes(src.name)] for src in sources]
+    sums = [_sum(shared, editorial.version(), json.dumps([titles, facts]))]
     for src in sources:
         first = first_cell.source(edition, src.name, published.address())
         from_what = _sum(
@@ -140,12 +139,12 @@ def prepare(build: Path, edition: str, executed: dict[str, Executed]) -> Prepare
             _write(both[0], notebooks.for_sphinx(notebook))
             _write(both[1], notebooks.to_take_away(notebook, src, Links(titles, pages, src.name)))
             files.write(stamp, kept := _sum(from_what, *map(files.read, both)))
-        seen.append(kept)
+        sums.append(kept)
     wanted = {f"{src.name}.ipynb" for src in sources}
     for stale in src_folder.glob("*.ipynb"):
         if stale.name not in wanted:
             stale.unlink(missing_ok=True)
-    return Prepared(_sum(*seen), seen[0])
+    return Prepared(_sum(*sums), sums[0])
 
 
 def _minutes(name: str) -> list[int]:
@@ -165,7 +164,7 @@ def _shared() -> str:
     """A hash of what Sphinx makes every page with: configuration, look, words, versions."""
     versions = [metadata.version(p) for p in ("jupyter-book", "sphinx-book-theme", "myst-nb", "opencc")]
     paths = [ROOT / name for name in ("_config.yml", "_toc.yml", "book/terms.toml", "publish/files.py")]
-    names = ("source_links.py", "terms.py", "editorial.py", "published.py", "write_edition.py")
+    names = ("terms.py", "editorial.py", "published.py", "write_edition.py")
     paths += [ROOT / "publish" / "pages" / name for name in names]
     paths += [ROOT / "book" / "search.toml", *(ROOT / "publish" / "search").glob("*.py")]
     for kind in ("_ext", "_static", "_templates"):

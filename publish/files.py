@@ -4,6 +4,7 @@ import errno
 import os
 from pathlib import Path
 
+from grader.files import replace
 from publish.page import show
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -17,14 +18,9 @@ def write(path: Path, text: str) -> None:
 
 def write_bytes(path: Path, data: bytes) -> None:
     """The same with what is no text."""
-    whole = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            whole.write_bytes(data)
-            whole.replace(path)
-        finally:
-            whole.unlink(missing_ok=True)
+        replace(path, data)
     except OSError as error:  # a full disk is reported without a name
         raise OSError(error.errno, error.strerror, str(path)) from None
 

@@ -36,8 +36,8 @@ def load(*paths: Path) -> None:
     _before.clear()
     for path in paths:
         with contextlib.suppress(Exception):  # pickle raises what it likes
-            of, found = pickle.loads(path.read_bytes())
-            _before.update(found if of == _of() else {})
+            of, results = pickle.loads(path.read_bytes())
+            _before.update(results if of == _of() else {})
 
 
 def save(path: Path) -> None:
@@ -58,5 +58,5 @@ def _of() -> str:
     """A sum of the code and the words that such a function is made of."""
     versions = [metadata.version(p) for p in ("jupytext", "markdown-it-py", "mdit-py-plugins", "opencc")]
     files = [*sorted((ROOT / "publish").rglob("*.py")), ROOT / "book" / "terms.toml"]
-    said = [sys.version, *versions, *(file.read_text("utf-8") for file in files)]
-    return hashlib.sha256("\0".join(said).encode()).hexdigest()
+    parts = [sys.version, *versions, *(file.read_text("utf-8") for file in files)]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()

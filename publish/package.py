@@ -22,7 +22,7 @@ from publish.page import ROOT
 FOLDERS = ("grader", "lessons", "minipod", "solutions", "LICENSES")
 FILES = ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in")
 _BUILD = "import sys, setuptools.build_meta as backend; backend.build_wheel(sys.argv[1])"
-_LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*", "others", "*.egg-info", "build")
+_LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*", "*.egg-info", "build")
 
 
 @functools.cache
@@ -56,9 +56,9 @@ def write(build: Path, root: Path = ROOT) -> bool:
     """
     if not (root / "pyproject.toml").exists():
         return False  # pages without a project
-    there, stamp = [build / "html" / name for name in filenames()], build / "html" / ".package"
+    wheels, stamp = [build / "html" / name for name in filenames()], build / "html" / ".package"
     wanted = _sum(root)
-    if all(path.exists() for path in there) and files.read(stamp) == wanted:
+    if all(path.exists() for path in wheels) and files.read(stamp) == wanted:
         return False
     with tempfile.TemporaryDirectory(prefix="package-") as scratch:
         copy, made = Path(scratch, "project"), Path(scratch, "made")
@@ -69,9 +69,9 @@ def write(build: Path, root: Path = ROOT) -> bool:
         made.mkdir()
         for folder in (copy / "minipod", copy):
             _build(folder, made)
-        if lacking := [path.name for path in there if not (made / path.name).exists()]:
+        if lacking := [path.name for path in wheels if not (made / path.name).exists()]:
             raise RuntimeError(f"there is no {lacking[0]} among {sorted(os.listdir(made))}: run `make env`")
-        for path in there:
+        for path in wheels:
             for old in path.parent.glob(f"{path.name.partition('-')[0]}-*.whl"):
                 old.unlink(missing_ok=True)
             files.write_bytes(path, (made / path.name).read_bytes())
@@ -95,7 +95,7 @@ def _sum(root: Path) -> str:
     paths = [
         p for p, of in parts if not any(part.startswith((".", "__pycache__")) or ".egg-info" in part for part in of)
     ]
-    found = hashlib.sha256()
+    total = hashlib.sha256()
     for path in sorted([*paths, *(root / name for name in FILES)]):
-        found.update(f"\0{path.relative_to(root)}\0".encode() + path.read_bytes())
-    return found.hexdigest()
+        total.update(f"\0{path.relative_to(root)}\0".encode() + path.read_bytes())
+    return total.hexdigest()

@@ -15,11 +15,13 @@ from markdown_it.token import Token
 from mdit_py_plugins.colon_fence import colon_fence_plugin
 from mdit_py_plugins.front_matter import front_matter_plugin
 
-from grader.exercise import chapters
-from grader.exercise.chapters import WRITTEN, Chapter
+from grader.exercise.chapters import FILE
+from publish.chapter_tables import WRITTEN
+from publish.chapter_toml import Chapter, read_chapter
 from publish.kept import kept
 
 ROOT = Path(__file__).resolve().parents[1]
+EDITIONS = {"en": "en", "zh-Hans": "zh-Hans", "zh-Hant": "zh-Hans"}  # each edition and the one it is written in
 
 _MARKDOWN = MarkdownIt("commonmark").use(front_matter_plugin).use(colon_fence_plugin).disable("inline")
 _INLINE = MarkdownIt("commonmark")
@@ -76,14 +78,17 @@ def written(name: str, edition: str, root: Path = ROOT) -> Path:
 
 @functools.cache  # asked for every picture of every edition
 def chapter_of(name: str) -> Chapter | None:
-    """The chapter that a page of the book belongs to, None for a page of none. ValueError as `chapters.read`."""
+    """The chapter that a page of the book belongs to, None for a page of none. ValueError as `read_chapter`."""
     folder = ROOT / "lessons" / name
-    return chapters.read(folder) if (folder / chapters.FILE).exists() else None
+    return read_chapter(folder) if (folder / FILE).exists() else None
 
 
-def read_page(path: Path, root: Path = ROOT) -> Page:
-    """Read one MyST page: its cells, exercises and labels, and what is wrong with its form."""
-    return _page(path, path.read_text("utf-8"), show(path, root))
+def read_page(path: Path, root: Path = ROOT, text: str | None = None) -> Page:
+    """Read one MyST page: its cells, exercises and labels, and what is wrong with its form.
+
+    text: its text, where that is not what the file holds
+    """
+    return _page(path, path.read_text("utf-8") if text is None else text, show(path, root))
 
 
 @kept  # a build asks for each page of each edition, and for the English one once more
@@ -113,8 +118,8 @@ def _open_code(tokens: list[Token], at: int = 0) -> Iterator[int]:
         if token.type == "colon_fence":
             yield from _open_code(_MARKDOWN.parse(token.content), first + 1)
         elif token.type == "inline" and not _closed(token.content):
-            found = _INLINE.parseInline(token.content)[0].children or []
-            if any("`" in child.content for child in found if child.type == "text"):
+            children = _INLINE.parseInline(token.content)[0].children or []
+            if any("`" in child.content for child in children if child.type == "text"):
                 yield first
 
 

@@ -2,13 +2,13 @@
 
 With the oldest promised JAX (book/recordings.toml) it writes what that gives otherwise than the newest.
 
-With `--what NAME` it is one of the recorders of book/recordings.toml that runs, or several: `--what '*_plans'`. `--what
-list` says of everything recorded when it was, with which versions, what that needs, and what has changed since.
+With `--what NAME` it is one of the recorders of book/recordings.toml that runs, or several: `--what '*_plans'`. The
+book's page status shows when each ran, with which versions, what it needs, and whether its sources have changed since.
 """
 
 import argparse
-import datetime
 import fnmatch
+import os
 import subprocess
 import sys
 import time
@@ -16,16 +16,16 @@ import time
 from minipod.processes.environment import clean
 from publish import files, progress_line, sync
 from publish.build import execute as in_turn
-from publish.outputs import dependencies, execute, ledger, needs, recordings
+from publish.outputs import execute, ledger, recordings
 from publish.outputs.compare import differences
 from publish.outputs.execute import measures
-from publish.page import ROOT, Page, read_page, show, written
+from publish.page import ROOT, Page, show
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m publish.record", description="Execute and record pages.")
     parser.add_argument("pages", metavar="PAGE", nargs="*", help="such as ch03_sharding (default: all)")
-    parser.add_argument("--what", metavar="NAME", help="a recorder instead, or «list»")
+    parser.add_argument("--what", metavar="NAME", help="a recorder instead, such as '*_plans'")
     options = parser.parse_args(arguments)
     wanted, names = options.pages, sync.chapters()
     if unknown := [name for name in wanted if name not in names]:
@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     try:
         if options.what:
-            return listed() if options.what == "list" else run(options.what)
+            return run(options.what)
         return record([name for name in names if not wanted or name in wanted])
     except OSError as error:
         progress_line.problem(files.sentence(error, "make record"))
@@ -44,11 +44,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 def record(names: list[str]) -> int:
     """Execute these pages and write the recordings of those on which nothing failed. Returns 1 where something did."""
-    found = sync.check()
-    stale = [f"{words}: run `make sync`" for _, words in found.stale.values()]
-    for line in [*found.problems, *stale]:
+    state = sync.check()
+    stale = [f"{words}: run `make sync`" for _, words in state.stale.values()]
+    for line in [*state.problems, *stale]:
         progress_line.problem(line)
-    if found.problems or stale:
+    if state.problems or stale:
         return 1
     start = time.monotonic()
     executed = in_turn(names, _record)
@@ -84,48 +84,35 @@ def _otherwise(page: Page, recording: recordings.Recording) -> dict[str, str] | 
         or not ledger.of_versions(recording.made, book.oldest)
     ):
         return None
-    said = differences(page, newest.outputs, recording.outputs, book.varying.get(name, ()), measures(name, ROOT))
-    for cell, how in said.items():
+    differing = differences(page, newest.outputs, recording.outputs, book.varying.get(name, ()), measures(name, ROOT))
+    for cell, how in differing.items():
         progress_line.done(f"{name}, cell {cell}: {how}")
-    return said
+    return differing
 
 
 def run(what: str) -> int:
     """Run the recorders of that name, or pattern, one after the other, and note what they were recorded from.
 
-    ValueError, in one sentence, before anything runs, where there is none, its program is missing, or what it needs is.
+    ValueError, in one sentence, before anything runs: there is none, its program is missing, or the machine is busy.
     """
     rows = ledger.read(ROOT).rows
     chosen = [row for name, row in rows.items() if fnmatch.fnmatchcase(name, what)]
     if not chosen:
-        raise ValueError(f"nothing recorded is called «{what}»: choose from list, {', '.join(rows)}")
+        raise ValueError(f"nothing recorded is called «{what}»: choose from {', '.join(rows)}")
     for row in chosen:
-        if said := ledger.fault(row, ROOT):
-            raise ValueError(said)
-        if lacking := needs.lacking(row.needs):
-            raise ValueError(f"{row.name} needs {'; and '.join(lacking)}")
+        if fault := ledger.fault(row, ROOT):
+            raise ValueError(fault)
+        if "idle" in row.needs and (load := os.getloadavg()[0]) > (os.cpu_count() or 1) / 4:
+            raise ValueError(f"{row.name} measures: it needs an idle machine, and the load is {load:.1f}")
     for row in chosen:
         progress_line.done(f"{row.name}: {row.by} runs, about {row.minutes} min")
-        before = dependencies.sums_of(ledger.written(row, ROOT), ROOT)
+        before = ledger.written(row, ROOT)
         command = [sys.executable, str(ROOT / row.by), *row.arguments]
         if code := subprocess.run(command, cwd=ROOT, env=clean(PYTHONPATH=str(ROOT)), check=False).returncode:
             raise ValueError(f"{row.by} ended with {code}: nothing is noted of {row.name}")
-        entry = ledger.keep(row, ROOT, recordings.now())
-        other = recordings.changed(before, entry.wrote)
+        ledger.keep(row, ROOT, recordings.now())
+        other = recordings.changed(before, ledger.written(row, ROOT))
         progress_line.done(f"{row.name}: {', '.join(other)} changed" if other else f"{row.name}: as before")
-    return 0
-
-
-def listed() -> int:
-    """Print a row for each page and each recorder."""
-    today, rows = datetime.date.today(), [("what", "recorded", "days", "with", "needs", "since then")]
-    pages = [page for name in sync.chapters() if (page := read_page(written(name, "en"))).cells]
-    for each in [*(execute.page_entry(page, ROOT) for page in pages), *ledger.recorders(ROOT)]:
-        days = str((today - datetime.date.fromisoformat(each.on)).days) if each.on else ""
-        rows.append((each.name, each.on or "never", days, each.versions, ", ".join(each.needs), each.state))
-    widths = [max(len(row[i]) for row in rows) for i in range(5)]
-    for row in rows:
-        print("  ".join(text.ljust(width) for text, width in zip(row, [*widths, 0], strict=True)).rstrip())
     return 0
 
 

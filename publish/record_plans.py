@@ -17,9 +17,9 @@ from typing import Any
 import jax
 
 from minipod.pods import recorded
-from minipod.pods.command import prepared
 from minipod.pods.compiler import Child, Missing, trace, versions
-from minipod.pods.making import compiled
+from minipod.pods.plan_command import prepared
+from minipod.pods.planning import compiled
 from publish import files, progress_line
 from publish.page import ROOT, show
 
@@ -72,9 +72,9 @@ def report(path: Path) -> str:
 def record_report(path: Path) -> None:
     """Write what a program reports, and say which lines are others than before."""
     into, text = path.with_suffix(".txt"), report(path)
-    found = difflib.ndiff(files.read(into).splitlines(), text.splitlines())
+    comparison = difflib.ndiff(files.read(into).splitlines(), text.splitlines())
     files.write(into, text)
-    lines = [line for line in found if line.startswith(("- ", "+ "))]
+    lines = [line for line in comparison if line.startswith(("- ", "+ "))]
     progress_line.done("\n".join([f"{show(into)}: {'other than before' if lines else 'as before'}", *lines]))
 
 
@@ -85,10 +85,10 @@ def wanted(path: Path) -> list[argparse.Namespace]:
     parser.add_argument("--on", required=True)
     parser.add_argument("--mesh", required=True)
     lines = [line for line in path.read_text("utf-8").splitlines() if line.strip() and not line.startswith("#")]
-    found = [parser.parse_args(line.split()) for line in lines]
-    for each in found:
+    plans = [parser.parse_args(line.split()) for line in lines]
+    for each in plans:
         each.program = str(path.parent / each.program)
-    return found
+    return plans
 
 
 def record(path: Path) -> bool:
@@ -103,7 +103,7 @@ def record(path: Path) -> bool:
         traced = prepared(each.program, each.on, each.mesh)
         old = before.get((recorded.place(traced), *recorded.names(traced)))
         try:
-            found, _ = compiled(traced)
+            facts, _ = compiled(traced)
         except Missing as error:
             if old is None:
                 progress_line.problem(f"{what}: {error}")
@@ -112,9 +112,9 @@ def record(path: Path) -> bool:
             progress_line.done(f"{what}: kept as it was ({error})")
             continue
         made = versions(traced.on.generation.platform)
-        entries.append(entry := recorded.entry(traced, json.loads(json.dumps(found)), made))
-        said = "new" if old is None else ", ".join(differences(old["facts"], entry["facts"])) or "as before"
-        progress_line.done(f"{what}: {said}")
+        entries.append(entry := recorded.entry(traced, json.loads(json.dumps(facts)), made))
+        news = "new" if old is None else ", ".join(differences(old["facts"], entry["facts"])) or "as before"
+        progress_line.done(f"{what}: {news}")
     recorded.save(entries, path.parent)
     return len(entries) == len(wanted(path))
 

@@ -1,7 +1,7 @@
 """python -m publish.release v1.2.3: what is wrong with this release, a sentence each; else its wheel and its notes.
 
-They are put into _build/release/. `make release` runs this first, then the tests of that wheel, then makes the PDF and
-the EPUB; nothing is uploaded. A tag that is not there yet is a rehearsal.
+They are put into _build/release/. `make release-check` runs this first, then the tests of that wheel; .ci/release then
+makes the PDF and the EPUB. Nothing is uploaded. A tag that does not exist yet is a rehearsal.
 """
 
 import re
@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
 def problems(tag: str, root: Path = ROOT) -> Iterator[str]:
     """Why the commit that is checked out cannot be released as this tag, a sentence each."""
     if not re.fullmatch(r"v\d+\.\d+\.\d+", tag):
-        yield f"«{tag}» is no tag of a release: name it as v1.2.3 (make release TAG=v1.2.3)"
+        yield f"«{tag}» is no tag of a release: name it as v1.2.3 (make release-check TAG=v1.2.3)"
         return
     version = tag.removeprefix("v")
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["version"]
@@ -51,13 +51,13 @@ def problems(tag: str, root: Path = ROOT) -> Iterator[str]:
     for name, found in (("pyproject.toml", project), ("CITATION.cff", cited)):
         if found != version:
             yield f"{name} has version {found}, and the tag is {tag}: change one of them"
-    told = section(version, root)
-    if told is None:
+    notes = section(version, root)
+    if notes is None:
         yield f"CHANGELOG.md has no section «## {version}, YEAR-MONTH-DAY»: call the one «[Unreleased]» so"
-    elif not told:
+    elif not notes:
         yield f"the section {version} of CHANGELOG.md is empty: say what users will notice"
     if other := ledger.pages_of_other_versions(root):
-        yield f"not recorded with the versions of {ledger.LEDGER}: {', '.join(other)}; run `make record-both`"
+        yield f"not recorded with the versions of {ledger.LEDGER}: {', '.join(other)}; see RELEASING.md"
     try:
         changed = _git(root, "status", "--porcelain").splitlines()
         of_tag, here = _git(root, "rev-list", "-n1", tag, "--"), _git(root, "rev-parse", "HEAD")
@@ -74,8 +74,8 @@ def problems(tag: str, root: Path = ROOT) -> Iterator[str]:
 def section(version: str, root: Path) -> str | None:
     """What CHANGELOG.md says of a version that has a date; None if it says nothing."""
     text = (root / "CHANGELOG.md").read_text("utf-8")
-    found = re.search(rf"^## {re.escape(version)}, \d{{4}}-\d\d-\d\d\n(.*?)(?=^## |\Z)", text, re.M | re.S)
-    return found and found[1].strip()
+    match = re.search(rf"^## {re.escape(version)}, \d{{4}}-\d\d-\d\d\n(.*?)(?=^## |\Z)", text, re.M | re.S)
+    return match and match[1].strip()
 
 
 def _git(root: Path, *command: str) -> str:

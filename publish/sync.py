@@ -1,9 +1,10 @@
 """python -m publish.sync [--check]: fill the pages from the lessons, and derive the Traditional Chinese of their words.
 
-Filled are the bodies of code cells (from demo.py, by name), programs, exercises, the lists of chapters, and that of the
-addresses that were published. `--check` writes nothing and fails, naming page and cell, where something is stale,
-unknown, unused, out of order or not filled in, where an address is gone, or where the editions differ. What a chapter
-leaves out in one language, as its `only` says, is named; nothing fails for it. Drafts are left alone.
+Filled are the bodies of code cells (from demo.py, by name), programs, exercises (a new one is put last), the lists of
+chapters, and that of the addresses that were published. `--check` writes nothing and fails, naming page and cell, where
+something is stale, unknown, unused, out of order or not filled in, where an address is gone, or where the editions
+differ. What a chapter leaves out in one language, as its `only` says, is named; nothing fails for it. Drafts are left
+alone.
 """
 
 import argparse
@@ -15,17 +16,16 @@ from pathlib import Path
 
 import yaml
 
-from grader.author.chapter_files import ChapterFiles
-from grader.author.templates import MARK
-from grader.author.unfilled import unfilled
 from grader.exercise import chapters as lessons
-from grader.exercise.languages import unlike, unwritten
 from grader.exercise.statements import chinese
 from publish import addresses, files
-from publish.lists import front_picture
-from publish.lists.chapter_lists import Lists, lists
+from publish.author.chapter_files import ChapterFiles, functions
+from publish.author.templates import MARK
+from publish.author.unfilled import unfilled
+from publish.languages import unlike, unwritten
+from publish.lists import Lists, lists
 from publish.page import ROOT, WRITTEN, Page, demo_cells, program_cell, read_page, show, written
-from publish.pages import exercise_blocks, terms
+from publish.pages import exercise_blocks, figures, terms
 
 
 @dataclass
@@ -59,7 +59,11 @@ def synced(page: Page, edition: str, root: Path = ROOT) -> tuple[str, list[str],
     """The text of a page as it should be, what of it is stale, and what is wrong with it."""
     chapter, name = page.path.stem, show(page.path, root)
     lesson = root / "lessons" / chapter
-    stale, problems = [], list(page.problems)
+    stale = []
+    if new := [each for each in functions(lesson / "exercises.py") if each not in {e.name for e in page.exercises}]:
+        stale = [f"{name}: has no place for the exercise «{each}»" for each in new]
+        page = read_page(page.path, root, with_places(page, new))
+    problems = list(page.problems)
     demo = demo_cells(lesson / "demo.py") if (lesson / "demo.py").exists() else {}
     edits: list[tuple[int, int, str]] = []  # line range and what should stand there
     for cell in page.cells:
@@ -96,6 +100,13 @@ def synced(page: Page, edition: str, root: Path = ROOT) -> tuple[str, list[str],
     for first, last, text in sorted(edits, reverse=True):
         lines[first:last] = text.split("\n")
     return "\n".join(lines), stale, problems
+
+
+def with_places(page: Page, exercises: list[str]) -> str:
+    """The text of a page with a place for each of these exercises: below its last exercise, or at its end."""
+    at = page.exercises[-1].last + 1 if page.exercises else len(page.lines) - 1  # its text ends with a newline
+    places = [line for name in exercises for line in ("", f"% exercise: {name}", "% end exercise")]
+    return "\n".join([*page.lines[:at], *places, *page.lines[at:]])
 
 
 def _order(page: Page, name: str, demo: list[str]) -> list[str]:
@@ -141,27 +152,27 @@ def check(root: Path = ROOT) -> Result:
     """Look at every page, every words file and every list of chapters."""
     listed = lists(root)
     names, result = chapters(root, listed), Result({}, [*listed.problems], [])
-    there = lessons.lessons_in(root / "lessons", drafts=False)
+    lesson_names = lessons.lessons_in(root / "lessons", drafts=False)
     owner: dict[str, Path] = {}  # English pages: which one has a label
     texts: dict[str, list[str]] = {}  # each page's, as they should be
     for name in names:
-        found: dict[str, Page] = {}
+        pages: dict[str, Page] = {}
         for edition in WRITTEN:
             path = root / "book" / edition / f"{name}.md"
             if path.exists():
-                found[edition] = read_page(path, root)
-                _page(found[edition], edition, root, listed, result)
-                texts.setdefault(name, []).append(result.stale.get(path, (found[edition].text, ""))[0])
-            elif name not in there or not written(name, edition, root).exists():
-                by = f"lessons/{name} needs" if name in there else "_toc.yml names"
+                pages[edition] = read_page(path, root)
+                _page(pages[edition], edition, root, listed, result)
+                texts.setdefault(name, []).append(result.stale.get(path, (pages[edition].text, ""))[0])
+            elif name not in lesson_names or not written(name, edition, root).exists():
+                by = f"lessons/{name} needs" if name in lesson_names else "_toc.yml names"
                 result.problems.append(f"{show(path, root)} is missing: {by} it")
-        for label in found["en"].labels if "en" in found else []:
+        for label in pages["en"].labels if "en" in pages else []:
             if label in owner:
-                here, other = show(found["en"].path, root), show(owner[label], root)
+                here, other = show(pages["en"].path, root), show(owner[label], root)
                 result.problems.append(f"{here}: {other} also has the label «{label}»")
-            owner[label] = found["en"].path
-        if len(found) > 1:
-            result.problems += editions_differ(found, root)
+            owner[label] = pages["en"].path
+        if len(pages) > 1:
+            result.problems += editions_differ(pages, root)
     for path in sorted(root.glob("book/*/*.md")):
         if (
             path.parent.name in WRITTEN
@@ -179,14 +190,14 @@ def check(root: Path = ROOT) -> Result:
     for path, text in words.items():
         if not path.exists() or path.read_text("utf-8") != text:
             result.stale[path] = text, f"{show(path, root)} is not what the file beside it says"
-    for path, text in front_picture.pictures(root).items():
+    for path, text in figures.front_pictures(root).items():
         if not path.exists() or path.read_text("utf-8") != text:
             result.stale[path] = text, f"{show(path, root)} is not the picture that the front page shows"
     text, gone = addresses.listed(root, texts)
     result.problems += [] if result.problems else gone  # it may be the label that one of the pages lacks
     if text:
         result.stale[root / addresses.LIST] = text, f"{addresses.LIST} does not have every address of the pages"
-    for name in there:
+    for name in lesson_names:
         result.problems += _unfilled(root, name)
         left_out, wrong = unwritten(root, name)
         result.problems += [*wrong, *unlike(root, name)]
@@ -197,11 +208,11 @@ def check(root: Path = ROOT) -> Result:
 
 def _unfilled(root: Path, lesson: str) -> list[str]:
     """One sentence where a chapter of the book is still as `new` made it."""
-    if not (found := unfilled(ChapterFiles(root, lesson))):
+    if not (marks := unfilled(ChapterFiles(root, lesson))):
         return []
-    places = f"{len(found)} places still say" if len(found) > 1 else "a place still says"
+    places = f"{len(marks)} places still say" if len(marks) > 1 else "a place still says"
     cure = f"`python -m lessons check {lesson[:4]}` names each; a chapter to be has «draft = true» in {lessons.FILE}"
-    return [f"lessons/{lesson}: {places} «{MARK}», first {found[0]}: {cure}"]
+    return [f"lessons/{lesson}: {places} «{MARK}», first {marks[0]}: {cure}"]
 
 
 def _page(page: Page, edition: str, root: Path, listed: Lists, result: Result) -> None:
@@ -223,8 +234,8 @@ def _file(path: Path, text: str, sentences: str, root: Path, listed: Lists, resu
         result.problems.append(f"{show(path, root)}: {error}")
         return
     if whole != text:
-        said = f"{show(path, root)}: {listed.blocks[path][0].what} is not what lessons/*/chapter.toml say"
-        sentences = "\n".join(filter(None, [sentences, said]))
+        sentence = f"{show(path, root)}: {listed.blocks[path][0].what} is not what lessons/*/chapter.toml say"
+        sentences = "\n".join(filter(None, [sentences, sentence]))
     if sentences:
         result.stale[path] = whole, sentences
 

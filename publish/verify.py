@@ -5,7 +5,6 @@ the page said before is taken over as it is where its outputs come out the same.
 """
 
 import argparse
-import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -27,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     try:
         chosen = [name for name in names if name in options.pages or not options.pages]
-        return verify(reaching(changed_since(options.since), chosen) if options.since else chosen)
+        return verify(reaching(dependencies.changed_since(options.since, ROOT), chosen) if options.since else chosen)
     except ValueError as error:
         progress_line.problem(str(error))
     return 1
@@ -37,30 +36,30 @@ def verify(names: list[str]) -> int:
     """Execute pages, two at a time, and say which cells give something else than is recorded: then 1."""
     start, measured = time.monotonic(), [name for name in names if measures(name, ROOT)]
     names = [n for n in names if n not in measured and read_page(written(n, "en")).cells]
-    varying, found = ledger.read(ROOT).varying, dict[str, int]()
+    varying, differing_cells = ledger.read(ROOT).varying, dict[str, int]()
 
     def one(page: Page) -> Executed:
         name = page.path.stem
         kept = recorded(page)
         result = execute.fresh(page, ROOT)
         if result.failure:
-            found[name] = 1
+            differing_cells[name] = 1
             progress_line.done(result.failure.report)
         elif kept is None:
-            found[name] = 1
+            differing_cells[name] = 1
             progress_line.done(f"{name} is not recorded: `make record PAGES={name}`")
         else:
-            said = differences(page, execute.expected(page, ROOT, kept), result.outputs, varying.get(name, ()))
-            found[name] = len(said)
-            for cell, how in said.items():
+            differing = differences(page, execute.expected(page, ROOT, kept), result.outputs, varying.get(name, ()))
+            differing_cells[name] = len(differing)
+            for cell, how in differing.items():
                 progress_line.done(f"{name}, cell {cell}: {how}")
-            if not said and kept.of != (of := execute.sources(page, ROOT)):
+            if not differing and kept.of != (of := execute.sources(page, ROOT)):
                 path = recordings.write(page, ROOT, replace(kept, of=of))
                 progress_line.done(f"{show(path)}: the same outputs, and now of what the page says")
         return result
 
     build.execute(names, one)
-    cells, pages = sum(found.values()), [name for name in names if found[name]]
+    cells, pages = sum(differing_cells.values()), [name for name in names if differing_cells[name]]
     progress_line.done(
         f"{len(names)} pages executed in {time.monotonic() - start:.0f} s: "
         + (f"{cells} cells differ, on {', '.join(pages)}" if cells else "all as recorded")
@@ -78,23 +77,13 @@ def recorded(page: Page) -> recordings.Recording | None:
         return other.recording if len(other.recording.outputs) == len(page.cells) else None
 
 
-def changed_since(commit: str) -> set[str]:
-    """The files that are not as they were in a commit. ValueError, in one sentence, where git does not know it."""
-    command = ["git", "diff", "--name-only", commit, "--"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-    if done.returncode:
-        raise ValueError(f"git cannot compare with «{commit}»: {done.stderr.strip().splitlines()[0]}")
-    return set(done.stdout.split())
-
-
 def reaching(files: set[str], names: list[str]) -> list[str]:
     """Those of the pages whose cells reach one of these files, in tools and lessons."""
     pages = {name: read_page(written(name, "en")) for name in names}
-    rooms = (*dependencies.SAID, *dependencies.TOOLS)
     return [
         name
         for name, page in pages.items()
-        if files & {*(p.relative_to(ROOT).as_posix() for p in dependencies.reached(page, ROOT, rooms))}
+        if files & {*(p.relative_to(ROOT).as_posix() for p in dependencies.reached(page, ROOT, dependencies.ROOMS))}
         or files & {*execute.sources(page, ROOT)}
         or f"lessons/{name}/demo.py" in files
     ]

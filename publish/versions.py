@@ -32,10 +32,10 @@ _ROOT = """<!doctype html>
 
 def join(folder: Path) -> list[str]:
     """Make the site of the versions that are in `folder`, which are returned. ValueError where there is none."""
-    there = [version for version in VERSIONS if (folder / version / "index.html").is_file()]
-    if not there:
+    present = [version for version in VERSIONS if (folder / version / "index.html").is_file()]
+    if not present:
         raise ValueError(f"there is neither {' nor '.join(f'{folder}/{v}/index.html' for v in VERSIONS)}")
-    for version in there:
+    for version in present:
         for page in sorted((folder / version).rglob("*.html")):
             text = page.read_text("utf-8")
             made = settled(text, page, folder)
@@ -43,33 +43,33 @@ def join(folder: Path) -> list[str]:
                 made = _OWN.sub(lambda m: _released(m, folder), made)
             if made != text:
                 page.write_text(made, "utf-8")
-    first = folder / there[0]
-    _write_sitemap(folder, there)
+    first = folder / present[0]
+    _write_sitemap(folder, present)
     if (lost := first / "404.html").is_file():
         (folder / "404.html").write_bytes(lost.read_bytes())
-    for version in there:
+    for version in present:
         for name in ("404.html", "sitemap.xml"):
             (folder / version / name).unlink(missing_ok=True)
     front = (first / "index.html").read_text("utf-8")
     title, address = (re.search(p, front) for p in (r"<title>([^<]*)", r'<link rel="canonical" href="([^"]*)'))
-    words = {"title": title[1] if title else "", "address": address[1] if address else f"{there[0]}/index.html"}
-    (folder / "index.html").write_text(_ROOT.format(version=there[0], **words), "utf-8")
+    words = {"title": title[1] if title else "", "address": address[1] if address else f"{present[0]}/index.html"}
+    (folder / "index.html").write_text(_ROOT.format(version=present[0], **words), "utf-8")
     (folder / ".nojekyll").touch()  # or GitHub leaves out folders such as _static
-    return there
+    return present
 
 
 def settled(text: str, page: Path, folder: Path) -> str:
     """A page with each link that is marked data-if-there decided."""
 
-    def decide(found: re.Match) -> str:
-        tag, inner = found[1], found[4]
-        said = found[2] + found[3]
-        given = dict(_ATTRIBUTE.findall(said))
+    def decide(mark: re.Match) -> str:
+        tag, inner = mark[1], mark[4]
+        attributes = mark[2] + mark[3]
+        given = dict(_ATTRIBUTE.findall(attributes))
         name = "href" if tag == "a" else "content"
         for target in (given.get(name), given.get("data-else")):
             if target and _is_there(unescape(target), page, folder):
-                kept = _ATTRIBUTE.sub(lambda m, to=target: f' {name}="{to}"' if m[1] == name else "", said)
-                lead = found[0][: len(found[0]) - len(found[0].lstrip())]
+                kept = _ATTRIBUTE.sub(lambda m, to=target: f' {name}="{to}"' if m[1] == name else "", attributes)
+                lead = mark[0][: len(mark[0]) - len(mark[0].lstrip())]
                 return f"{lead}<{tag}{kept}>" + (f"{inner}</a>" if tag == "a" else "")
         return ""
 
@@ -81,22 +81,22 @@ def _is_there(target: str, page: Path, folder: Path) -> bool:
     if "://" in target:
         version = page.relative_to(folder).parts[0]
         return (folder / version / target.rpartition(f"/{version}/")[2]).is_file()
-    found = Path(os.path.normpath(page.parent / target))
-    return found.is_relative_to(folder) and found.is_file()
+    path = Path(os.path.normpath(page.parent / target))
+    return path.is_relative_to(folder) and path.is_file()
 
 
-def _released(found: re.Match, folder: Path) -> str:
+def _released(link: re.Match, folder: Path) -> str:
     """The address of a page of dev: that of the released one where there is one, for they say nearly the same."""
-    there = (folder / "stable" / unescape(found[2])).is_file()
-    return f'{found[1]}/{"stable" if there else "dev"}/{found[2]}"'
+    released = (folder / "stable" / unescape(link[2])).is_file()
+    return f'{link[1]}/{"stable" if released else "dev"}/{link[2]}"'
 
 
-def _write_sitemap(folder: Path, there: list[str]) -> None:
+def _write_sitemap(folder: Path, present: list[str]) -> None:
     """One of all versions: of a page that both have, the released one."""
     ElementTree.register_namespace("", SITEMAP)
     ElementTree.register_namespace("xhtml", XHTML)
     root, known = ElementTree.Element(f"{{{SITEMAP}}}urlset"), set[str]()
-    for version in there:
+    for version in present:
         path = folder / version / "sitemap.xml"
         for entry in ElementTree.parse(path).getroot() if path.is_file() else ():
             name = (entry.findtext(f"{{{SITEMAP}}}loc") or "").rpartition(f"/{version}/")[2]

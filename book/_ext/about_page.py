@@ -32,9 +32,9 @@ def about(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
     editions = list(NAMES) if Path(app.outdir).name == edition else [edition]
     title = unescape(re.sub(r"<[^>]+>", "", context.get("title", "")))  # without the tags around its code
     description = editorial.shortened(first_paragraph(doctree)) if doctree else terms.ui()["search"][edition]
-    found = editorial.About(edition, page, title, description)
-    context["metatags"] = context.get("metatags", "") + "\n" + found.head(editions)
-    context["cite"] = found.cite()
+    about_page = editorial.About(edition, page, title, description)
+    context["metatags"] = context.get("metatags", "") + "\n" + about_page.head(editions)
+    context["cite"] = about_page.cite()
     context["version"], context["day"] = editorial.version(), editorial.day(edition, page)
 
 

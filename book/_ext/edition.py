@@ -17,11 +17,11 @@ from sphinx.application import Sphinx
 BOOK = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(BOOK), str(BOOK.parent)]  # Jupyter Book starts elsewhere
 
-from _ext import without_script  # noqa: E402
+from _ext import style_sheets  # noqa: E402
 
 from publish import files, reference  # noqa: E402  (book/ is not a package)
 from publish.page import chapter_of  # noqa: E402
-from publish.pages import published, source_links, terms  # noqa: E402
+from publish.pages import published, terms  # noqa: E402
 
 NAMES = {"en": "English", "zh-Hans": "简体", "zh-Hant": "繁體"}
 LANGUAGES = {"en": "en", "zh-Hans": "zh_CN", "zh-Hant": "zh_TW"}
@@ -135,8 +135,8 @@ def numbered(html: str, page: str) -> str:
     """
 
     def number(m: re.Match) -> str:
-        found = CHAPTER.match(page if m[2] == "#" else m[2].rpartition("/")[2])
-        return f'{m[1]}<span class="number">{int(found[1])}</span>' if found else m[1]
+        chapter = CHAPTER.match(page if m[2] == "#" else m[2].rpartition("/")[2])
+        return f'{m[1]}<span class="number">{int(chapter[1])}</span>' if chapter else m[1]
 
     html = re.sub(r">[^<>]*_[^<>]*<", lambda m: m[0].replace("_", "_<wbr>"), html)
     return re.sub(r'(<a class="(?:current )?reference internal" href="([^"]*)">)', number, html)
@@ -155,8 +155,8 @@ def list_of_pages(outdir: str, page: str, make: Callable[..., object]) -> str:
     an edition takes. Where it writes something else than we know, it does.
     """
     if outdir in _trees:
-        before, found, after = _trees[outdir].partition(_PLAIN.format(page))
-        if found:
+        before, entry, after = _trees[outdir].partition(_PLAIN.format(page))
+        if entry:
             above, _, items = before.rpartition('<ul class="nav')
             return f'{above}<ul class="current nav{items}{_MARKED}{after}'
         if f'href="{page}.html"' not in before:  # the front page, and those that Sphinx adds
@@ -175,18 +175,16 @@ def page_context(app: Sphinx, page: str, template: str, context: dict, doctree: 
     built = Path(app.outdir).name == edition  # by publish/build.py, which lays the editions side by side
     context["editions"] = NAMES if built else {edition: NAMES[edition]}
     context["edition"] = edition
-    context["sources"] = sources = (
-        source_links.links(source_links.repository(), edition, page) if doctree is not None else {}
-    )
+    context["sources"] = sources = published.links(published.repository(), edition, page) if doctree is not None else {}
     context["words"] = {name: row[edition] for name, row in terms.ui().items()}
     if "body" in context and (found := CHAPTER.match(page)):
-        said = context["words"]["chapter"].format(int(found[1]))
+        eyebrow_text = context["words"]["chapter"].format(int(found[1]))
         if chapter := chapter_of(page):
-            said += f" · {context['words']['minutes'].format(read=chapter.read, solve=chapter.solve)}"
+            eyebrow_text += f" · {context['words']['minutes'].format(read=chapter.read, solve=chapter.solve)}"
         for service in ("colab", "binder"):
             if (href := sources.get(service)) and built:
-                said += f' <a class="service screen-only" href="{href}">{context["words"][service]}</a>'
-        eyebrow = f'<p class="chapter">{said}</p>'
+                eyebrow_text += f' <a class="service screen-only" href="{href}">{context["words"][service]}</a>'
+        eyebrow = f'<p class="chapter">{eyebrow_text}</p>'
         context["body"] = context["body"].replace("<h1>", f"{eyebrow}<h1>", 1)
     if page == "index":
         app.add_css_file("cover.css", priority=900)  # after book.css
@@ -216,7 +214,7 @@ def prune(app: Sphinx, error: Exception | None) -> None:
     if error is None and app.builder.format == "html":
         sheet = Path(app.outdir, "_static", "styles", "pydata-sphinx-theme.css")
         files.write(sheet, ICONS.sub("", sheet.read_text("utf-8")))
-        without_script.write(Path(app.outdir, "_static"))
+        style_sheets.write_without_script(Path(app.outdir, "_static"))
         for path in sorted(Path(app.outdir, "_static").rglob("*"), reverse=True):
             if path.is_file() and any(part in path.as_posix() for part in UNUSED):
                 path.unlink()

@@ -1,7 +1,7 @@
 """`python -m lessons class submissions/`: check a whole class, write class-report/class.html and class.csv.
 
-The exit status is 0 when the run was complete, whatever was solved; 1 when a file changed meanwhile; 2 for bad input,
-also where no room can be made; 130 or 143 when it was stopped: then the report is still that of the run before.
+The exit status is 0 when the run was complete, however many answers are right; 1 when a file changed during the run;
+2 for bad input, or where no sandbox can be made; 130 or 143 when somebody stopped it, which leaves the last report.
 """
 
 import argparse
@@ -10,6 +10,7 @@ import os
 import resource
 import signal
 import sys
+import tempfile
 import time
 from contextlib import nullcontext
 from datetime import datetime
@@ -32,7 +33,6 @@ from grader.classroom.submissions import BadInput, Student, find, shown
 from grader.exercise import chapters
 from grader.exercise.exercises import Catalogue
 from grader.exercise.spec import Settings
-from grader.files import write_private
 from grader.messages import LANGUAGES, locale_language, say
 from grader.run.warm_up import warm_up
 from minipod import forked
@@ -72,21 +72,31 @@ def _stop(number: int, _: object) -> NoReturn:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m lessons class", description="Check the answers of a whole class.")
-    parser.add_argument("submissions", type=Path, help="folder that holds a folder per student: NAME/ch03_sharding.py")
-    parser.add_argument("--lessons", metavar="CH01,CH03", help="check these (default: those that were handed in)")
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="for the report (default: class-report/ beside it)")
+    parser.add_argument("submissions", type=Path, help="a folder with one folder per student: NAME/ch03_sharding.py")
+    parser.add_argument(
+        "--lessons", metavar="CH01,CH03", help="check these chapters (default: all that students handed in)"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FOLDER",
+        help="where to write the report (default: class-report/ beside submissions)",
+    )
     parser.add_argument("--lang", help="en, zh-Hans or zh-Hant (default: from the locale)")
-    parser.add_argument("--limit", metavar="SECONDS", default="20", help="wall clock of one answer (default: 20)")
-    parser.add_argument("--memory", metavar="GiB", default="2", help="memory of one process (default: 2)")
-    parser.add_argument("--seed", metavar="N", help="of the inputs (default: drawn once for these submissions)")
-    parser.add_argument("--jobs", metavar="N", help="students at a time (default: one for each core)")
+    parser.add_argument("--limit", metavar="SECONDS", default="20", help="how long one answer may run (default: 20)")
+    parser.add_argument("--memory", metavar="GiB", default="2", help="how much memory a process may use (default: 2)")
+    parser.add_argument("--seed", metavar="N", help="seed of the inputs (default: drawn once for these submissions)")
+    parser.add_argument("--jobs", metavar="N", help="how many students to check at a time (default: one per core)")
     parser.add_argument(
         "--part",
         metavar="3/10",
-        help="check the third tenth of the students; who finishes last writes the report of all: for a Slurm array",
+        help="check the third tenth of the students; the last part to finish writes the whole report: for job arrays",
     )
     parser.add_argument(
-        "--isolation", choices=["auto", *isolation.KINDS], default="auto", help="none: no room (default: the best room)"
+        "--isolation",
+        choices=["auto", *isolation.KINDS],
+        default="auto",
+        help="the kind of sandbox; none: run answers without one (default: the best that works)",
     )
     parser.add_argument("--root", type=Path, default=ENGINE, help=argparse.SUPPRESS)
     return parser
@@ -106,9 +116,9 @@ def _check(options: argparse.Namespace, lang: str, console: Console) -> int:
     settings = Settings(folder, run_files.seed(root, folder) if wanted is None else wanted, limit, memory)
     if left_aside := environment.cleanse():
         console.print(say("left-aside", lang, names=", ".join(left_aside)))
-    own = RunFiles(root)
-    warm_up(own.compiled)
-    files = SandboxFiles(root, [folder.resolve(), out.resolve()], own.operations, own.pycache)
+    private = RunFiles(root)
+    warm_up(private.compiled)
+    files = SandboxFiles(root, [folder.resolve(), out.resolve()], private.operations, private.pycache)
     kind, refused = _choose(options.isolation, files, lang)
     console.print(say(f"class-using-{kind}", lang))
     exercises = [e for e in catalogue.exercises if e.partition(".")[0] in lessons]
@@ -116,9 +126,9 @@ def _check(options: argparse.Namespace, lang: str, console: Console) -> int:
     mine = share.students(students) if share else students
     grading = ClassGrading(root, mine, settings, lang, catalogue, exercises) if share else whole
     key = parts.key(grading, mine) if share else ""
-    with ProgressLines(console, lang) as progress, own.without_walls() if kind == "none" else nullcontext():
+    with ProgressLines(console, lang) as progress, private.without_walls() if kind == "none" else nullcontext():
         grading.prepare(progress.tell)
-        own.share_operations()
+        private.share_operations()
         before = changed_files.fingerprints(root, folder, ENGINE, walls=kind != "none")
         grading.run(kind, files, jobs, progress.tell)
     after = changed_files.fingerprints(root, folder, ENGINE, walls=kind != "none")
@@ -127,15 +137,15 @@ def _check(options: argparse.Namespace, lang: str, console: Console) -> int:
     seconds, work = time.monotonic() - began, _processor_seconds()
     if share:
         parts.write(share.path(out), _part(key, grading, isolated, changed, seconds, work))
-        found = _all_parts(share, whole, out, console)
-        if found is None:
+        all_parts = _all_parts(share, whole, out, console)
+        if all_parts is None:
             return 1 if changed else 0
-        parts.merged(whole, found)
-        isolated = list(dict.fromkeys(each for part in found for each in part.isolation))
-        changed = sorted({path for part in found for path in part.changed})
-        seconds, work = max(part.seconds for part in found), sum(part.work for part in found)
+        parts.merged(whole, all_parts)
+        isolated = list(dict.fromkeys(each for part in all_parts for each in part.isolation))
+        changed = sorted({path for part in all_parts for path in part.changed})
+        seconds, work = max(part.seconds for part in all_parts), sum(part.work for part in all_parts)
     values: dict[str, object] = {"limit": f"{limit:g}", "memory": f"{memory:g}", "processes": sandbox_pool.PROCESSES}
-    values |= {"more": f"{OWN_MEMORY:g}", "told": ", ".join(whole.told) or "–"}
+    values |= {"more": f"{OWN_MEMORY:g}", "told": ", ".join(whole.self_reported) or "–"}
     when = datetime.now().strftime("%Y-%m-%d %H:%M")
     write_page(out / PAGE, ClassRun(whole, shown(str(folder)), isolated, values, changed, others, when))
     write_csv(out / TABLE, whole)
@@ -147,14 +157,14 @@ def _part(
     key: str, grading: ClassGrading, isolated: list[str], changed: list[str], seconds: float, work: float
 ) -> parts.Part:
     notes = {student.name: tuple(student.notes) for student in grading.students}
-    found = grading.outcomes, grading.telling, grading.functions, notes
-    return parts.Part(key, *found, tuple(isolated), tuple(changed), seconds, work)
+    outcomes = grading.outcomes, grading.lines_to_read, grading.functions, notes
+    return parts.Part(key, *outcomes, tuple(isolated), tuple(changed), seconds, work)
 
 
 def _all_parts(share: parts.Share, whole: ClassGrading, out: Path, console: Console) -> list[parts.Part] | None:
-    """What all parts found out; None, and which are missing is said, as long as not all are there."""
-    found = {n.n: parts.read(n.path(out), parts.key(whole, n.students(whole.students))) for n in share.all}
-    missing = [n for n, part in found.items() if part is None]
+    """The results of all parts; None while some are missing, which it names on the console."""
+    results = {n.n: parts.read(n.path(out), parts.key(whole, n.students(whole.students))) for n in share.all}
+    missing = [n for n, part in results.items() if part is None]
     values = {"n": share.n, "of": share.of, "there": share.of - len(missing)}
     values |= {"students": len(share.students(whole.students)), "file": shown(str(share.path(out)))}
     console.print(say("class-part", whole.lang, **values))
@@ -162,22 +172,22 @@ def _all_parts(share: parts.Share, whole: ClassGrading, out: Path, console: Cons
         names = ", ".join(map(str, missing[:20])) + (" …" if len(missing) > 20 else "")
         console.print(say("class-part-missing", whole.lang, missing=names, first=missing[0], of=share.of))
         return None
-    return [part for part in found.values() if part]
+    return [part for part in results.values() if part]
 
 
 def _processor_seconds() -> float:
     """Of this process and of all its children that have ended."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def _lessons(wanted: str | None, root: Path, students: list[Student], folder: Path) -> list[str]:
     """The lessons that count: those that were asked for, else those of which somebody handed in a file."""
     if wanted is None:
-        found = sorted({lesson for student in students for lesson in (*student.lessons, *student.refused)})
-        if not found:
+        submitted = sorted({lesson for student in students for lesson in (*student.lessons, *student.refused)})
+        if not submitted:
             raise BadInput("class-nothing", folder=shown(str(folder)))
-        return found
+        return submitted
     lessons = []
     for name in filter(None, map(str.strip, wanted.split(","))):
         if not (named := chapters.named(root / "lessons", name)):
@@ -214,20 +224,18 @@ def _prepare_out(out: Path, folder: Path) -> None:
     if out.resolve().is_relative_to(folder.resolve()):
         raise BadInput("class-out-inside", out=shown(str(out)), folder=shown(str(folder)))
     try:
-        out.mkdir(mode=0o700, parents=True, exist_ok=True)
-        out.chmod(0o700)  # grades are nobody else's business
-        for name in (PAGE, TABLE):
-            write_private(out / f".{name}", b"")
-            (out / f".{name}").unlink()
+        out.mkdir(mode=0o700, parents=True, exist_ok=True)  # one that exists may be shared: the files in it are private
+        with tempfile.TemporaryFile(dir=out):
+            pass
     except OSError as error:
         raise BadInput("class-out-unwritable", out=shown(str(out)), error=error.strerror) from None
 
 
 def _choose(wanted: str, files: SandboxFiles, lang: str) -> tuple[str, bool]:
-    """The kind of isolation that was asked for, or the best room that works here; never none unasked. And whether the
-    kernel refuses what `system_calls` lists.
+    """The kind of isolation asked for, or the best sandbox that works here, and whether the kernel refuses what
+    `system_calls` lists. Without isolation only when that is asked for.
 
-    Raises BadInput when there is none, or not that one.
+    Raises BadInput when no sandbox works here, or not the one asked for.
     """
     lessons = files.root.glob("lessons/ch[0-9]*/*.*")
     secret = {*map(str, [*files.hidden, files.root / "solutions", files.root / "tests", *lessons])}
@@ -254,9 +262,9 @@ def _choose(wanted: str, files: SandboxFiles, lang: str) -> tuple[str, bool]:
 
 
 def _about(kind: str, refused: bool, grading: ClassGrading) -> list[str]:
-    """What the report says about how the answers were run, as message keys: first what was isolated."""
-    told = ["class-told"] if grading.told else []
-    judged = ["class-outside", *told, "class-code"]
+    """How the answers were run, as message keys for the report: first what was isolated."""
+    self_reported = ["class-told"] if grading.self_reported else []
+    judged = ["class-outside", *self_reported, "class-code"]
     calls = "class-calls-refused" if refused else "class-calls-open"
     if kind == "none":
         return ["class-isolation-none", "class-limits", calls, *judged]

@@ -1,4 +1,4 @@
-"""From the submissions to everybody's outcomes: solutions seen, files read, answers run in sandboxes, verdicts made.
+"""From the submissions to everybody's outcomes: prepare the exercises, read the files, run the answers, judge them.
 
 A sandbox with a submission in it is given arguments and nothing to compare with. What it says is kept as bytes until a
 child of this process reads it, judges it, and ends; programs are compiled and run in sandboxes without submissions.
@@ -18,7 +18,7 @@ from grader.classroom import integrity, prepared, reading
 from grader.classroom.prepared import Prepared
 from grader.classroom.sandbox import sandbox_pool
 from grader.classroom.sandbox.isolation import SandboxFiles
-from grader.classroom.sandbox.sandbox_messages import Ask, Measure, Results, See, Task, Told
+from grader.classroom.sandbox.sandbox_messages import Ask, AskReply, Measure, Results, See, Task
 from grader.classroom.sandbox.sandbox_pool import Answer, Question
 from grader.classroom.submissions import Student
 from grader.exercise import progress
@@ -65,7 +65,7 @@ class FilesRead:
     """What a student's files say without being run: of each exercise, and by lesson."""
 
     exercises: tuple[Examined, ...]
-    telling: dict[str, tuple[integrity.Line, ...]]
+    lines_to_read: dict[str, tuple[integrity.Line, ...]]
     functions: dict[str, tuple[str, ...]]
 
 
@@ -75,7 +75,7 @@ class ClassGrading:
 
     exercises  those that count: of the lessons that were handed in, or that were asked for
     outcomes   of each student, by exercise
-    telling    by student and lesson the lines that a teacher should read · alike: whose answers are nearly the same
+    lines_to_read  by student and lesson, what a teacher should read · alike: pairs of nearly the same answers
     functions  by student and exercise the lines that are compared for that
     """
 
@@ -86,7 +86,7 @@ class ClassGrading:
     catalogue: Catalogue
     exercises: list[str]
     outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict)
-    telling: dict[str, dict[str, tuple[integrity.Line, ...]]] = field(default_factory=dict)
+    lines_to_read: dict[str, dict[str, tuple[integrity.Line, ...]]] = field(default_factory=dict)
     alike: list[integrity.Pair] = field(default_factory=list)
     _prepared: dict[str, Prepared | str] = field(default_factory=dict)
     _checks: dict[Answer, checking.Check] = field(default_factory=dict)
@@ -95,8 +95,8 @@ class ClassGrading:
     _hung_files: dict[tuple[str, str], Outcome] = field(default_factory=dict)  # by student and lesson, at their import
 
     @property
-    def told(self) -> list[str]:
-        """The exercises of which a submission's own process says where values lie, or whether they left the devices."""
+    def self_reported(self) -> list[str]:
+        """The exercises where only the submission's process knows where values lie, and whether they left devices."""
         specs = map(self.catalogue.spec, self.exercises)
         return [s.exercise for s in specs if s.how == "call" and ("placement" in s.compare or s.on_device)]
 
@@ -136,7 +136,7 @@ class ClassGrading:
 
         Of a file one answer that hangs again is enough. programs: what `answered` keeps to be measured
         """
-        hung = [answer for answer, found in self._judged.items() if found.outcome == "hung"]
+        hung = [answer for answer, judged in self._judged.items() if judged.outcome == "hung"]
         again: set[tuple[str, str]] = set()
         for n, answer in enumerate(hung, 1):
             file = answer[0], _lesson(answer[1])
@@ -184,7 +184,7 @@ class ClassGrading:
     def _read(self, tell: Tell) -> None:
         """The checks of each student's answers, in children: even reading a file may take for ever, or end Python."""
         for n, student in enumerate(self.students, 1):
-            self.telling[student.name], self.functions[student.name] = {}, {}
+            self.lines_to_read[student.name], self.functions[student.name] = {}, {}
             lessons = [lesson for lesson in student.lessons if any(_lesson(e) == lesson for e in self.exercises)]
             if lessons and not self._read_lessons(student, lessons):
                 for lesson in lessons:
@@ -198,25 +198,25 @@ class ClassGrading:
         read = student.reader()
 
         def look() -> object:
-            found = [checking.examine(self.catalogue.spec(e), settings, read) for e in exercises]
-            seen = tuple(Examined(check.verdict, check.source) for check in found)
-            sources = {_lesson(check.spec.exercise): check.source for check in found}
+            checks = [checking.examine(self.catalogue.spec(e), settings, read) for e in exercises]
+            examined = tuple(Examined(check.verdict, check.source) for check in checks)
+            sources = {_lesson(check.spec.exercise): check.source for check in checks}
             blanks = {name: (self.catalogue.lessons / name / "exercises.py").read_text("utf-8") for name in sources}
-            telling = {name: integrity.telling(source, blanks[name]) for name, source in sources.items()}
+            lines_to_read = {name: integrity.lines_to_read(source, blanks[name]) for name, source in sources.items()}
             functions = {}
-            for check in found:
+            for check in checks:
                 if not check.verdict.outcome:
                     functions[check.spec.exercise] = integrity.shape(check.source, check.spec.name)
-            return encode(FilesRead(seen, telling, functions))
+            return encode(FilesRead(examined, lines_to_read, functions))
 
-        seen = reading.apart(look, self.settings.limit, self.settings.memory)
-        if seen is None:
+        read_apart = reading.apart(look, self.settings.limit, self.settings.memory)
+        if read_apart is None:
             return False
-        files = decode(FilesRead, seen)
+        files = decode(FilesRead, read_apart)
         for exercise, examined in zip(exercises, files.exercises, strict=True):
             check = checking.Check(self.catalogue.spec(exercise), settings, examined.verdict, source=examined.source)
             self._checks[student.name, exercise] = check
-        self.telling[student.name] |= files.telling
+        self.lines_to_read[student.name] |= files.lines_to_read
         self.functions[student.name] |= files.functions
         return True
 
@@ -247,22 +247,22 @@ class ClassGrading:
         request = See(Task(spec.lesson, spec.name, *about), check.verdict.file, check.source, limit, memory)
 
         def make() -> See | None:
-            if found := self._hung_files.get((answer[0], spec.lesson)):
-                self._judged[answer] = found
-            return None if found else request
+            if hung := self._hung_files.get((answer[0], spec.lesson)):
+                self._judged[answer] = hung
+            return None if hung else request
 
         kept = ready.asked()
 
-        def told(line: bytes) -> Told | None:
+        def reply_to(line: bytes) -> AskReply | None:
             if not kept or ASK not in line or len(line) > LONGEST_QUESTION:
                 return None
             try:
                 ask = decode(Ask, json.loads(line))
             except (ValueError, RecursionError, Malformed):
                 return None
-            return Told(kept[ask.n].reply(ask.x)) if 0 <= ask.n < len(kept) else None
+            return AskReply(kept[ask.n].reply(ask.x)) if 0 <= ask.n < len(kept) else None
 
-        return Question(answer, make, limit, memory * spec.processes + OWN_MEMORY, told)
+        return Question(answer, make, limit, memory * spec.processes + OWN_MEMORY, reply_to)
 
     def _measure(self, answer: Answer, reply: Path) -> Question:
         spec, ready = self._checks[answer].spec, self._prepared[answer[1]]
@@ -281,11 +281,11 @@ class ClassGrading:
             self._judged[answer] = self._broken(line)
             return
         concluded = partial(self._concluded, answer, line)
-        seen = reading.apart(lambda: encode(concluded()), *JUDGING)
-        found = self._broken("class-sandbox-nonsense") if seen is None else decode(Outcome, seen)
-        self._judged[answer] = found
-        if found.at_import:
-            self._hung_files[answer[0], _lesson(answer[1])] = found
+        judged = reading.apart(lambda: encode(concluded()), *JUDGING)
+        outcome = self._broken("class-sandbox-nonsense") if judged is None else decode(Outcome, judged)
+        self._judged[answer] = outcome
+        if outcome.at_import:
+            self._hung_files[answer[0], _lesson(answer[1])] = outcome
 
     def _concluded(self, answer: Answer, line: bytes) -> Outcome:
         """The verdict in words. What was seen is the submission's own word, so it may be anything at all."""
@@ -300,7 +300,7 @@ class ClassGrading:
             return self._broken("class-sandbox-nonsense")
         name = check.spec.name
         right = [result.cases(name) or () for result in ready.solution]
-        checking.conclude(check, [_ours(result, name, own) for result, own in zip(results, right, strict=True)])
+        checking.conclude(check, [_ours(result, name, cases) for result, cases in zip(results, right, strict=True)])
         return self._in_words(check)
 
     def _in_words(self, check: checking.Check) -> Outcome:
@@ -312,8 +312,8 @@ class ClassGrading:
         return Outcome("broken", message=say(key, self.lang, **values))
 
     def _outcome(self, student: Student, exercise: str) -> Outcome:
-        if found := self._judged.get((student.name, exercise)):
-            return found
+        if judged := self._judged.get((student.name, exercise)):
+            return judged
         if key := student.refused.get(_lesson(exercise)):
             return Outcome("broken", message=f"{_lesson(exercise)}.py: {say(key, self.lang)}")
         return Outcome("absent")
@@ -324,9 +324,12 @@ def _lesson(exercise: str) -> str:
 
 
 def _ours(result: ProcessResult, name: str, right: Sequence[Observation]) -> ProcessResult:
-    """What a process saw, with our own word for what it was given and may send, where it is as many cases."""
-    seen = result.cases(name)
-    if seen is None or len(seen) != len(right):
+    """A process's observations with the arguments and budgets that we sent; it could have changed its copies.
+
+    A reply with another number of cases stays as it is: the verdict is then that it makes no sense.
+    """
+    observed = result.cases(name)
+    if observed is None or len(observed) != len(right):
         return result
-    cases = (dataclasses.replace(a, args=b.args, budget=b.budget) for a, b in zip(seen, right, strict=True))
+    cases = (dataclasses.replace(a, args=b.args, budget=b.budget) for a, b in zip(observed, right, strict=True))
     return dataclasses.replace(result, file=FileObservation(functions={name: tuple(cases)}))

@@ -13,45 +13,15 @@ from difflib import SequenceMatcher
 from itertools import combinations
 
 MODULES = {
-    "builtins",
-    "ctypes",
-    "faulthandler",
-    "gc",
-    "importlib",
-    "inspect",
-    "marshal",
-    "mmap",
-    "multiprocessing",
-    "os",
+    *"builtins ctypes faulthandler gc importlib inspect marshal mmap multiprocessing os pickle pty runpy".split(),
+    *"shutil signal site socket subprocess sys threading traceback".split(),
+    *"cloudpickle psutil lessons solutions minipod grader tests publish jax._src jaxlib".split(),
 }
-MODULES |= {
-    "pickle",
-    "pty",
-    "runpy",
-    "shutil",
-    "signal",
-    "site",
-    "socket",
-    "subprocess",
-    "sys",
-    "threading",
-    "traceback",
+ATTRIBUTES = {
+    *"f_back f_locals f_globals f_builtins f_code tb_frame tb_next gi_frame cr_frame ag_frame cell_contents".split(),
+    *"__globals__ __code__ __closure__ __builtins__ __subclasses__ __mro__ __bases__ __dict__ __class__".split(),
+    *"__reduce__ __getattribute__ _getframe".split(),
 }
-MODULES |= {
-    "cloudpickle",
-    "psutil",
-    "lessons",
-    "solutions",
-    "minipod",
-    "grader",
-    "tests",
-    "publish",
-    "jax._src",
-    "jaxlib",
-}
-ATTRIBUTES = {"f_back", "f_locals", "f_globals", "f_builtins", "f_code", "tb_frame", "tb_next", "gi_frame", "cr_frame"}
-ATTRIBUTES |= {"ag_frame", "__globals__", "__code__", "__closure__", "__builtins__", "__subclasses__", "__mro__"}
-ATTRIBUTES |= {"__bases__", "__dict__", "__class__", "__reduce__", "__getattribute__", "cell_contents", "_getframe"}
 CALLS = {"eval", "exec", "compile", "__import__", "globals", "open", "setattr", "delattr", "breakpoint"}
 MOST_LINES, MOST_TEXT = 20, 160
 FEW_LINES = 3  # of a function; shorter ones are alike by themselves
@@ -78,7 +48,7 @@ class Pair:
     both: int
 
 
-def telling(source: str, blank: str) -> tuple[Line, ...]:
+def lines_to_read(source: str, blank: str) -> tuple[Line, ...]:
     """The lines of a submission that reach where answers have no business; what the blank imports may be imported."""
     tree, lines = ast.parse(source), source.split("\n")
     usual = {name for node in ast.walk(ast.parse(blank)) for name, _ in _imports(node)}

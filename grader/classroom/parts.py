@@ -24,14 +24,14 @@ class Part:
     """What one part found out.
 
     key      of all that the outcomes depend on, `key` says of what
-    outcomes, telling, functions, notes  by student, as in ClassGrading and Student
+    outcomes, lines_to_read, functions, notes  by student, as in ClassGrading and Student
     isolation  how the answers were run, as message keys · changed: files that changed meanwhile
     seconds, work  on the clock, and of processors
     """
 
     key: str
     outcomes: dict[str, dict[str, Outcome]]
-    telling: dict[str, dict[str, tuple[integrity.Line, ...]]]
+    lines_to_read: dict[str, dict[str, tuple[integrity.Line, ...]]]
     functions: dict[str, dict[str, tuple[str, ...]]]
     notes: dict[str, tuple[tuple[str, str], ...]]
     isolation: tuple[str, ...]
@@ -97,7 +97,7 @@ def merged(grading: ClassGrading, parts: list[Part]) -> None:
     functions: dict[str, dict[str, tuple[str, ...]]] = {}
     for part in parts:
         grading.outcomes |= part.outcomes
-        grading.telling |= part.telling
+        grading.lines_to_read |= part.lines_to_read
         functions |= part.functions
     notes = {name: list(kept) for part in parts for name, kept in part.notes.items()}
     for student in grading.students:

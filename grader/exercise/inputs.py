@@ -7,6 +7,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     import jax
+    from jax.sharding import AxisType, Mesh
 
 
 def normal(rng: np.random.Generator, *shape: int) -> "jax.Array":
@@ -31,3 +32,23 @@ def fitting(*sizes: int) -> tuple[int, ...]:
         largest = found.index(max(found))
         found[largest] //= 2
     return tuple(found)
+
+
+def drawn_mesh(rng: np.random.Generator, size: int, name: str, kind: "AxisType | None" = None) -> "Mesh":
+    """A mesh of the first devices in a drawn order, with one axis; Auto, unless another kind is given."""
+    import jax
+
+    devices = rng.permutation(np.array(jax.devices()[:size]))
+    return jax.sharding.Mesh(devices, (name,), axis_types=(kind or jax.sharding.AxisType.Auto,))
+
+
+def place(x: "jax.typing.ArrayLike", mesh: "Mesh", *spec: object) -> "jax.Array":
+    """x as it lies on a mesh as P(*spec)."""
+    import jax
+
+    return jax.device_put(x, jax.NamedSharding(mesh, jax.P(*spec)))
+
+
+def float64(*arrays: "jax.typing.ArrayLike") -> list[np.ndarray]:
+    """The numbers of each array as NumPy's f64: an oracle computes in it."""
+    return [np.asarray(array, np.float64) for array in arrays]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from grader.messages import read
+from grader.messages import read_texts
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ class ExerciseWords:
 @functools.cache
 def lesson_words(folder: Path) -> dict[str, ExerciseWords]:
     """A lesson's words by exercise. Empty where there is no words.toml; raises ValueError for one that is no TOML."""
-    words = read(folder / "words.toml")
+    words = read_texts(folder / "words.toml")
     return {name: _exercise(name, table) for name, table in words.items() if isinstance(table, dict)}
 
 

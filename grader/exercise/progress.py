@@ -1,6 +1,7 @@
 """How far the learner has come: all exercises in order, the last outcomes, hints given."""
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -127,10 +128,16 @@ def _add(path: Path, entries: dict[str, Any], lang: str) -> str:
             try:
                 record = _read(path)
             except ValueError:
-                kept = path.with_name(path.name + ASIDE)
+                kept = _aside(path)
                 os.replace(path, kept)
                 record, warning = {}, say("record-aside", lang, file=path.name, kept=kept.name)
             write_whole(path, json.dumps(record | entries, indent=1).encode())
     except OSError as error:
         return say("record-lost", lang, file=path.name, error=error.strerror or str(error))
     return warning
+
+
+def _aside(path: Path) -> Path:
+    """Where to keep a record that cannot be read: .state.json.unreadable, .state.json.unreadable-2, …"""
+    names = itertools.chain([ASIDE], (f"{ASIDE}-{n}" for n in itertools.count(2)))
+    return next(kept for name in names if not os.path.lexists(kept := path.with_name(path.name + name)))

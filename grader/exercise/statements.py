@@ -99,6 +99,15 @@ def _public(text: str, name: str) -> dict[str, ast.FunctionDef]:
     return {n.name: n for n in body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")}
 
 
+def parameters(path: Path, name: str) -> list[str]:
+    """The names of a function's parameters; empty where the file cannot be read or lacks it."""
+    try:
+        node = functions(path).get(name)
+    except (OSError, SyntaxError):
+        return []
+    return [arg.arg for arg in node.args.args] if node else []
+
+
 def nearest(parts: Mapping[str, str], lang: str) -> str:
     """What is said in a language, else in the nearest that there is; empty where there is none."""
     return pick({key: text for key, text in parts.items() if text}, lang, "")

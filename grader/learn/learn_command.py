@@ -16,22 +16,26 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one sentence and exits with 2."""
+    """Prints what is wrong, in one sentence, and exits with 2."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, say("learn-option", locale_language(), error=message) + "\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the learner's session; the exit code."""
-    parser = _Parser(prog="python -m lessons learn", description="Solve the exercises: each save is checked.")
+    """Run the learner's session. Returns the exit status."""
+    parser = _Parser(
+        prog="python -m lessons learn", description="Solve the exercises: each time you save, your answer is checked."
+    )
     parser.add_argument(
-        "place", metavar="CHAPTER[/NAME]", nargs="?", help="where to begin, such as ch03 (default: go on)"
+        "place", metavar="CHAPTER[/NAME]", nargs="?", help="where to begin, such as ch03 (default: where you stopped)"
     )
     parser.add_argument("--lang", metavar="LANG", help=f"one of {languages()} (default: from the locale)")
-    parser.add_argument("--plain", action="store_true", help="line by line, for screen readers and dumb terminals")
-    parser.add_argument("--limit", metavar="SECONDS", default="20", help="wall clock of one answer (default: 20)")
-    parser.add_argument("--memory", metavar="GiB", default="2", help="memory of one answer (default: 2)")
+    parser.add_argument(
+        "--plain", action="store_true", help="print line by line: for screen readers and simple terminals"
+    )
+    parser.add_argument("--limit", metavar="SECONDS", default="20", help="how long an answer may run (default: 20)")
+    parser.add_argument("--memory", metavar="GiB", default="2", help="how much memory an answer may use (default: 2)")
     parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)  # for tests
     options = parser.parse_args(arguments)
     try:

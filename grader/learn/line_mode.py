@@ -19,7 +19,7 @@ def keys(lang: str) -> str:
 
 
 class Plain:
-    """Prints what happens; `run` obeys the lines of standard input until `q` or its end."""
+    """Prints what happens; `run` executes the lines of standard input until `q` or its end."""
 
     def __init__(self, course: Course, limit: float, memory: float) -> None:
         self.course = course
@@ -47,7 +47,7 @@ class Plain:
 
     # ---- what the session tells ----
 
-    def moved(self) -> None:
+    def exercise_changed(self) -> None:
         exercise = self.course.current
         print(f"\n{exercise.replace('.', '/')} · {self.course.title(exercise)}")
         print(f"\n{self.course.statement(exercise)}\n")
@@ -56,7 +56,7 @@ class Plain:
         print(say("learn-begin", self.lang, place=self.course.place(exercise)))
         print(keys(self.lang), flush=True)
 
-    def judged(self) -> None:
+    def verdict_changed(self) -> None:
         block = self.course.block(self.course.current)
         if block is None:
             return
@@ -66,10 +66,10 @@ class Plain:
             print(self._goes_on())
         sys.stdout.flush()
 
-    def counted(self) -> None:
+    def progress_changed(self) -> None:
         pass
 
-    def said(self, sentence: str) -> None:
+    def show_message(self, sentence: str) -> None:
         print(sentence, flush=True)
 
     # ---- what the learner types ----
@@ -85,22 +85,22 @@ class Plain:
             if command == "q":
                 return
             if asked:
-                self._confirmed(asked) if command == "y" else self.said(say("learn-not-done", self.lang))
+                self._confirmed(asked) if command == "y" else self.show_message(say("learn-not-done", self.lang))
             elif command.isdecimal() and 0 < int(command) <= len(self.course.exercises):
                 self.session.go(self.course.exercises[int(command) - 1])
             elif command in KEYS:
                 getattr(self, f"_{KEYS[command]}")()
             elif command:
-                self.said(say("learn-unknown-key", self.lang, text=line.strip(), keys=keys(self.lang)))
+                self.show_message(say("learn-unknown-key", self.lang, text=line.strip(), keys=keys(self.lang)))
 
     def _hint(self) -> None:
-        self.said("\n" + self.course.hint())
+        self.show_message("\n" + self.course.hint())
 
     def _list(self) -> None:
         for number, exercise in enumerate(self.course.exercises, 1):
             outcome = say(self.course.outcomes.get(exercise, "todo"), self.lang)
             print(f"{number:3} {exercise.replace('.', '/')} · {self.course.title(exercise)} · {outcome}")
-        self.said(say("learn-choose-plain", self.lang))
+        self.show_message(say("learn-choose-plain", self.lang))
 
     def _next(self) -> None:
         self.session.go(self.course.following())
@@ -117,18 +117,18 @@ class Plain:
     def _ask(self, what: str) -> None:
         self._asked = what
         name = self.course.current.partition(".")[2]
-        self.said(f"{say(f'learn-confirm-{what}', self.lang, name=name)} {say('learn-yes-plain', self.lang)}")
+        self.show_message(f"{say(f'learn-confirm-{what}', self.lang, name=name)} {say('learn-yes-plain', self.lang)}")
 
     def _confirmed(self, what: str) -> None:
         if what == "reset":
             self.session.reset()
         else:
-            self.said("\n" + self.session.solution())
+            self.show_message("\n" + self.session.solution())
 
     def _progress(self) -> None:
         course, lesson = self.course, self.course.current.partition(".")[0]
-        there = course.of(lesson)
-        print(course.solved(), f"{lesson} {sum(map(course.is_right, there))}/{len(there)}", sep=" · ")
+        exercises = course.of(lesson)
+        print(course.solved(), f"{lesson} {sum(map(course.is_right, exercises))}/{len(exercises)}", sep=" · ")
 
     def _goes_on(self) -> str:
         if all(map(self.course.is_right, self.course.exercises)):
@@ -136,14 +136,14 @@ class Plain:
         return say("learn-goes-on", self.lang, exercise=self.course.following().replace(".", "/"))
 
     async def _announce(self) -> None:
-        """Say once that a check takes its time."""
-        told = False
+        """Print once that a check is slow."""
+        announced = False
         while True:
             await asyncio.sleep(SLOW / 2)
             seconds = self.session.checking() or 0.0
-            if seconds > SLOW and not told:
-                self.said(say("learn-checking", self.lang, seconds=round(seconds)))
-            told = seconds > SLOW
+            if seconds > SLOW and not announced:
+                self.show_message(say("learn-checking", self.lang, seconds=round(seconds)))
+            announced = seconds > SLOW
 
 
 def _read(loop: asyncio.AbstractEventLoop, lines: "asyncio.Queue[str | None]") -> None:

@@ -8,7 +8,7 @@ from grader.exercise import chapters, function_text, progress
 from grader.exercise.lesson_words import exercise_words, lesson_words
 from grader.exercise.statements import nearest, statement
 from grader.home import home
-from grader.messages import pick, read, say
+from grader.messages import pick, read_texts, say
 from grader.say.blocks import Block, block, place
 from grader.say.checked import Checked
 
@@ -48,7 +48,7 @@ class Course:
         self.current = last if last in self.exercises else next(unsolved, self.exercises[0])
 
     def read_exercises(self) -> None:
-        """See which exercises there are, now or again."""
+        """List the exercises, now or once more."""
         self.exercises = progress.all_exercises(self.root / "lessons")
         if not self.exercises:
             raise ValueError(say("learn-nothing", self.lang, folder=self.root / "lessons"))
@@ -60,15 +60,15 @@ class Course:
         """Begin at `ch03`, with its first exercise that is not right, or at `ch03/NAME`. ValueError: no such place."""
         chapter, _, name = place.partition("/")
         lesson = next(iter(chapters.named(self.root / "lessons", chapter)), "")
-        there = [e for e in self.exercises if e.partition(".")[0] == lesson]
-        if not there:
+        exercises = self.of(lesson)
+        if not exercises:
             known = ", ".join(dict.fromkeys(e.partition(".")[0] for e in self.exercises))
             raise ValueError(say("check-chapter", self.lang, chapter=chapter, known=known))
-        if name and f"{lesson}.{name}" not in there:
-            known = ", ".join(e.partition(".")[2] for e in there)
+        if name and f"{lesson}.{name}" not in exercises:
+            known = ", ".join(e.partition(".")[2] for e in exercises)
             raise ValueError(say("learn-exercise", self.lang, chapter=lesson, name=name, known=known))
-        unsolved = (e for e in there if not self.is_right(e))
-        self.current = f"{lesson}.{name}" if name else next(unsolved, there[0])
+        unsolved = (e for e in exercises if not self.is_right(e))
+        self.current = f"{lesson}.{name}" if name else next(unsolved, exercises[0])
 
     def go(self, exercise: str) -> None:
         """Make an exercise the one at hand, also for the next session."""
@@ -103,7 +103,7 @@ class Course:
     def chapter(self, lesson: str) -> str:
         """A chapter's title in the learner's language, or nothing where it has none."""
         try:
-            return nearest(read(self.root / "lessons" / lesson / chapters.FILE).get("title", {}), self.lang)
+            return nearest(read_texts(self.root / "lessons" / lesson / chapters.FILE).get("title", {}), self.lang)
         except (OSError, ValueError, AttributeError):
             return ""  # an author is at work on the lesson
 

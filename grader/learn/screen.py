@@ -24,7 +24,7 @@ from grader.messages import say
 MARKS = {"right": ("■", "ansi_green"), "todo": ("□", ""), "skipped": ("-", "")}
 NOT_RIGHT = ("✗", "ansi_red")
 CODE = "bold"
-NEWS = 15.0  # seconds that a sentence stays
+NEWS = 15.0  # seconds for which a message stays
 NARROW = 24  # cells, below which a column of the list is no good
 
 # The terminal's own colours; of text only what also has a mark or a word, since blue is hard to read on black, and
@@ -81,7 +81,7 @@ class Learn(App[None]):
         self.course = course
         self.session = Session(course, self, limit, memory)
         self.title = say("learn-title", course.lang)
-        self._solution, self._news, self._told, self._since = "", "", "", 0.0
+        self._solution, self._message, self._shown, self._since = "", "", "", 0.0
         # kept, not looked up: a verdict may come while a dialog is on top
         self._lines = {n: Static(id=n, markup=False) for n in ("chapter", "solved")}
         self._head = {n: Prose(n) for n in ("title", "place", "page")}
@@ -120,21 +120,21 @@ class Learn(App[None]):
 
     # ---- what the session tells ----
 
-    def moved(self) -> None:
+    def exercise_changed(self) -> None:
         self._solution = ""
         self._fill()
         self._body.scroll_home(animate=False)
 
-    def judged(self) -> None:
+    def verdict_changed(self) -> None:
         self._fill()
         if self.course.outcomes.get(self.course.current) != "todo":  # then there is the statement to read
             self._reveal("verdict")
 
-    def counted(self) -> None:
+    def progress_changed(self) -> None:
         self._fill()
 
-    def said(self, sentence: str) -> None:
-        self._news, self._since = sentence, time.monotonic()
+    def show_message(self, sentence: str) -> None:
+        self._message, self._since = sentence, time.monotonic()
         self._tick()
 
     # ---- keys ----
@@ -274,15 +274,15 @@ class Learn(App[None]):
         return rows
 
     def _reveal(self, name: str) -> None:
-        """Scroll until a part is seen, once its new height is known."""
+        """Scroll to a part, once its new height is known."""
         self.call_after_refresh(self._parts[name].scroll_visible, animate=False)
 
     def _tick(self) -> None:
-        """Say how long the check has been running, else what happened last."""
+        """Show for how long the check has been running, else the last message."""
         seconds = self.session.checking() or 0.0
-        text = self._news if time.monotonic() - self._since < NEWS else ""
+        text = self._message if time.monotonic() - self._since < NEWS else ""
         if seconds > SLOW:
             text = say("learn-checking", self.course.lang, seconds=int(seconds))
-        if text != self._told:
-            self._told = text
+        if text != self._shown:
+            self._shown = text
             self._foot.show(Content(text))

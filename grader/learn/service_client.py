@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from grader.run.service_messages import Reply, Request, reply_from_json
-from grader.see.wire import Malformed
+from grader.run.service_messages import Reply, Request
+from grader.see.wire import Malformed, decode, encode
 from minipod.processes import json_lines, kill_group
 
 HERE = Path(__file__).resolve().parents[2]  # where `lessons` is imported from
@@ -15,7 +15,7 @@ PATIENCE = 3.0  # seconds that the process has to end by itself
 
 
 class Client:
-    """One checking process at a time. `replied` gets each reply; `ended` its last words when it ended unasked."""
+    """One checking process at a time. `replied` gets each reply; `ended` its last error line, if it ends by itself."""
 
     def __init__(self, command: list[str], replied: Callable[[Reply], None], ended: Callable[[str], None]) -> None:
         self.command, self.replied, self.ended = command, replied, ended
@@ -39,7 +39,7 @@ class Client:
     def send(self, request: Request) -> None:
         """Send a request; nobody reads it when the process has ended, which `ended` tells."""
         if self._process and self._process.stdin and not self._process.stdin.is_closing():
-            self._process.stdin.write(json_lines.encode(request.to_json()))
+            self._process.stdin.write(json_lines.encode(encode(request)))
 
     async def stop(self) -> None:
         """End the process and what it has started; `ended` is not called."""
@@ -57,8 +57,8 @@ class Client:
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdout and process.stderr
-        said: deque[str] = deque(maxlen=1)
-        listening = asyncio.create_task(_last_line(process.stderr, said))
+        last_line: deque[str] = deque(maxlen=1)
+        listening = asyncio.create_task(_keep_last_line(process.stderr, last_line))
         fault = ""
         try:
             while (reply := await _reply(process.stdout)) is not None:
@@ -72,7 +72,7 @@ class Client:
             await asyncio.wait_for(listening, 1)
         if process is self._process:
             self._process = None
-            self.ended(fault or (said[0] if said else f"exit status {code}"))
+            self.ended(fault or (last_line[0] if last_line else f"exit status {code}"))
 
 
 async def _reply(stream: asyncio.StreamReader) -> Reply | None:
@@ -82,12 +82,12 @@ async def _reply(stream: asyncio.StreamReader) -> Reply | None:
     except ValueError:
         raise json_lines.Garbled(b"too long") from None
     try:
-        return reply_from_json(json_lines.parse(line)) if line else None
+        return decode(Reply, json_lines.parse(line)) if line else None
     except Malformed:
         raise json_lines.Garbled(line) from None
 
 
-async def _last_line(stream: asyncio.StreamReader, said: deque[str]) -> None:
+async def _keep_last_line(stream: asyncio.StreamReader, last_line: deque[str]) -> None:
     async for line in stream:
         if text := line.decode(errors="replace").strip():
-            said.append(text)
+            last_line.append(text)

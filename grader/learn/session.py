@@ -1,4 +1,4 @@
-"""What happens between the learner's file, the checker and the screen; knows nothing of how it is shown."""
+"""Takes saved files to the checker, and its replies to whatever shows them."""
 
 import asyncio
 import sys
@@ -14,23 +14,23 @@ from grader.learn.service_client import Client
 from grader.messages import say
 from grader.run.service_messages import CheckReply, CheckRequest, Failed, PrepareRequest, Ready, Reply, Superseded
 
-RESTARTS = 3  # of a checker that ends before it has said anything
+RESTARTS = 3  # of a checker that ends before its first reply
 
 
 class View(Protocol):
-    """What shows a session."""
+    """Shows a session: a screen, or lines of text."""
 
-    def moved(self) -> None:
-        """Another exercise is at hand."""
+    def exercise_changed(self) -> None:
+        """The learner is at another exercise."""
 
-    def judged(self) -> None:
-        """There is a verdict on the exercise at hand."""
+    def verdict_changed(self) -> None:
+        """The current exercise has a new verdict."""
 
-    def counted(self) -> None:
-        """The outcome of another exercise is known."""
+    def progress_changed(self) -> None:
+        """Another exercise has a new outcome."""
 
-    def said(self, sentence: str) -> None:
-        """Something happened that the learner should know."""
+    def show_message(self, sentence: str) -> None:
+        """Tell the learner what happened."""
 
 
 class Session:
@@ -74,7 +74,7 @@ class Session:
     def go(self, exercise: str) -> None:
         """Move to an exercise and check it if its verdict is not known."""
         self.course.go(exercise)
-        self.view.moved()
+        self.view.exercise_changed()
         self._warn()
         up_to_date = self.course.is_up_to_date(exercise)
         shown = exercise in self.course.verdicts or self.course.outcomes.get(exercise) in ("right", "todo")
@@ -93,20 +93,20 @@ class Session:
         try:
             kept = blanks.reset(path, self.course.root / "lessons" / lesson / "exercises.py", name, lang)
         except PermissionError as error:
-            return self.view.said(say("file-unwritable", lang, file=path, error=error.strerror))
+            return self.view.show_message(say("file-unwritable", lang, file=path, error=error.strerror))
         except (OSError, UnicodeDecodeError) as error:
-            return self.view.said(say("file-unreadable", lang, file=path, error=error))
+            return self.view.show_message(say("file-unreadable", lang, file=path, error=error))
         if kept is None:
-            return self.view.said(say("learn-blank", lang, name=name))
+            return self.view.show_message(say("learn-blank", lang, name=name))
         self.course.hints.pop(self.course.current, None)
-        self.view.said(say("learn-reset", lang, name=name, kept=kept.relative_to(self.course.home)))
+        self.view.show_message(say("learn-reset", lang, name=name, kept=kept.relative_to(self.course.home)))
 
     def solution(self) -> str:
         """The solution of the exercise at hand."""
         try:
             return self.course.solution(self.course.current).rstrip()
         except (OSError, UnicodeDecodeError) as error:
-            self.view.said(str(error))
+            self.view.show_message(str(error))
             return ""
 
     def checking(self) -> float | None:
@@ -136,12 +136,12 @@ class Session:
         if isinstance(reply, Ready):
             if notes := [note for note in reply.notes if note not in self._noted]:
                 self._noted += notes  # a checker that is started again says the same
-                self.view.said(" ".join(notes))
+                self.view.show_message(" ".join(notes))
         elif not isinstance(reply, Superseded) and reply.id == self._id:
             self._deaths = 0
             exercise, self._checked = self._checked, None
             if isinstance(reply, Failed):
-                self.view.said(reply.error)
+                self.view.show_message(reply.error)
             elif exercise is not None:
                 self._judged(exercise, reply)
 
@@ -152,26 +152,26 @@ class Session:
         self.course.note(reply)
         self._warn()
         if exercise == self.course.current:
-            self.view.judged()
+            self.view.verdict_changed()
             for exercise in (self.course.current, self.course.following()):
                 if not self.course.is_right(exercise):
                     self.client.send(PrepareRequest(exercise))
         else:
-            self.view.counted()
+            self.view.progress_changed()
             if was_right and not self.course.is_right(exercise):
-                self.view.said(say("learn-broke", self.course.lang, exercise=exercise.replace(".", "/")))
+                self.view.show_message(say("learn-broke", self.course.lang, exercise=exercise.replace(".", "/")))
         self._check_next()
 
     def _warn(self) -> None:
         """Say once that nothing is noted for the next session."""
         if self.course.warning and self.course.warning not in self._noted:
             self._noted.append(self.course.warning)
-            self.view.said(self.course.warning)
+            self.view.show_message(self.course.warning)
 
     def _checker_ended(self, error: str) -> None:
         self._deaths += 1
         again = self._deaths < RESTARTS
-        self.view.said(say("learn-lost" if again else "learn-gone", self.course.lang, error=error))
+        self.view.show_message(say("learn-lost" if again else "learn-gone", self.course.lang, error=error))
         if again:
             self._starting = asyncio.create_task(self._start())
         else:
@@ -213,7 +213,7 @@ class Session:
         self._tried.clear()
         if changed and course.current not in changed:
             course.go(changed[0])
-            self.view.moved()
+            self.view.exercise_changed()
         for exercise in changed:
             if exercise != course.current and not course.is_right(exercise):
                 course.outcomes.pop(exercise, None)
@@ -230,13 +230,13 @@ class Session:
         try:
             self.course.read_exercises()
         except (OSError, SyntaxError, ValueError) as error:
-            return self.view.said(say("learn-lessons", self.course.lang, error=error))
+            return self.view.show_message(say("learn-lessons", self.course.lang, error=error))
         self._complete()
         self.course.verdicts.clear()
         self._tried.clear()
         if self.course.current not in self.course.exercises:
             self.course.go(self.course.exercises[0])
-        self.view.moved()
+        self.view.exercise_changed()
         self._deaths = 0
         await self._start()
 
@@ -247,7 +247,7 @@ class Session:
         except OSError as error:
             notes = [blanks.not_copied(error, self.course.lang)]
         if notes:
-            self.view.said(" ".join(notes))
+            self.view.show_message(" ".join(notes))
 
     def _read(self, lesson: str) -> dict[str, str | None]:
         """Each exercise's function as text; empty for a file that cannot be read."""

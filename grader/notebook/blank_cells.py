@@ -10,16 +10,16 @@ from grader.exercise.statements import code_in
 
 
 def blank_cell(blanks: Path, name: str, lang: str) -> str:
-    """The blank, its comments in one language, below all imports of its file: they are there for the answers."""
+    """The blank, with comments in one language, below all imports of its file, which answers may use."""
     tree = ast.parse(blanks.read_text("utf-8"))
     imports = [ast.unparse(node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    said = lesson_words(blanks.parent).get(name) or ExerciseWords()
-    function = code_in(without_docstring(blanks, name).split("\n"), lang, said)
+    words = lesson_words(blanks.parent).get(name) or ExerciseWords()
+    function = code_in(without_docstring(blanks, name).split("\n"), lang, words)
     return "\n\n\n".join(["\n".join(imports), "\n".join(function)]).lstrip()
 
 
 def check_cell(name: str) -> str:
-    """Checks it; the other two wait for who needs them."""
+    """The cell that checks an answer; hint and solution stand in comments."""
     return f'lessons.check("{name}")\n# lessons.hint("{name}")\n# lessons.solution("{name}")'
 
 

@@ -61,14 +61,14 @@ class Statement:
 
     def used(self) -> set[str]:
         """The names of the notebook, or of Python, that it uses. SyntaxError for an `await` outside a function."""
-        found: set[str] = set()
+        names: set[str] = set()
         tables = [symtable.symtable(self.text, "cell", "exec")]
         while tables:
             table = tables.pop()
             tables += table.get_children()
             outside = table.get_type() == "module"
-            found |= {s.get_name() for s in table.get_symbols() if s.is_global() or (outside and s.is_referenced())}
-        return found
+            names |= {s.get_name() for s in table.get_symbols() if s.is_global() or (outside and s.is_referenced())}
+        return names
 
 
 @dataclass
@@ -86,17 +86,17 @@ class Gathered:
             self.origin.append(None if isinstance(statement, str) else (statement.cell, statement.line + n))
 
 
-def statements(history: Sequence[str]) -> list[Statement]:
+def statements_of(history: Sequence[str]) -> list[Statement]:
     """The statements of the cells in the order in which they ran; a cell that is no Python never did."""
-    found = []
+    statements = []
     for number, cell in enumerate(history):
         with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
             body, above = _body(cell)
             lines = body.split("\n")
             for node in syntax_tree(body).body:
                 first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
-                found.append(Statement(number, cell, first + above, _text(node, lines, first), node))
-    return found
+                statements.append(Statement(number, cell, first + above, _text(node, lines, first), node))
+    return statements
 
 
 def _body(cell: str) -> tuple[str, int]:
@@ -117,13 +117,13 @@ def gather(name: str, history: Sequence[str], values: Mapping[str, Any], shown: 
     shown    the code of the chapter's own cells: what stands there is no answer
     Raises NotRun, or Unseen.
     """
-    there = statements(history)
-    binding = [s for s in there if name in s.names]
-    own = [s for s in binding if s.text not in shown]
-    if name not in values or (binding and not own):
+    ran = statements_of(history)
+    binding = [s for s in ran if name in s.names]
+    readers = [s for s in binding if s.text not in shown]
+    if name not in values or (binding and not readers):
         raise NotRun(name)
-    pieces = _Pieces([s for s in there if s not in binding or s in own], values)
-    pieces.take(s for s in there if getattr(s.node, "module", "") == "__future__")  # IPython keeps them for all cells
+    pieces = _Pieces([s for s in ran if s not in binding or s in readers], values)
+    pieces.take(s for s in ran if getattr(s.node, "module", "") == "__future__")  # IPython keeps them for all cells
     pieces.need(name)
     file = Gathered()
     for piece in [*pieces.imports, *pieces.others]:
@@ -135,7 +135,7 @@ def gather(name: str, history: Sequence[str], values: Mapping[str, Any], shown: 
 class _Pieces:
     """What an answer needs, in an order in which it can run."""
 
-    there: list[Statement]
+    ran: list[Statement]
     values: Mapping[str, Any]
     imports: list[Statement | str] = field(default_factory=list)
     others: list[Statement | str] = field(default_factory=list)
@@ -146,7 +146,7 @@ class _Pieces:
         if name in self.done:
             return
         self.done.add(name)
-        binding = [s for s in self.there if name in s.names]
+        binding = [s for s in self.ran if name in s.names]
         if name not in self.values or not binding:
             return self._unbound(name)
         if binding[-1].imports:
@@ -167,7 +167,7 @@ class _Pieces:
 
     def _unbound(self, name: str) -> None:
         """What no statement binds is Python's own, IPython's, from `import *`, or nobody's: the check will say so."""
-        stars = [s for s in self.there if "*" in s.names]
+        stars = [s for s in self.ran if "*" in s.names]
         if name == "display":
             self.imports.append(_DISPLAY)
         elif name not in self.values or hasattr(builtins, name) or name in _IPYTHON or name.startswith("_"):
@@ -177,9 +177,9 @@ class _Pieces:
         else:
             raise Unseen(name)
 
-    def take(self, found: Iterable[Statement]) -> None:
+    def take(self, imports: Iterable[Statement]) -> None:
         """Add imports, each once."""
-        for statement in found:
+        for statement in imports:
             if statement.text not in [s if isinstance(s, str) else s.text for s in self.imports]:
                 self.imports.append(statement)
 

@@ -7,8 +7,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from grader.run.service_messages import CheckReply, CheckRequest, Failed, Reply, reply_from_json
-from grader.see.wire import Malformed
+from grader.run.service_messages import CheckReply, CheckRequest, Failed, Reply
+from grader.see.wire import Malformed, decode, encode
 from minipod.processes import Program, environment, json_lines
 
 HERE = Path(__file__).resolve().parents[2]  # where `grader` is imported from
@@ -53,7 +53,7 @@ class Checker:
             try:
                 process = self._process or self._start()
                 assert process.stdin
-                json_lines.write(process.stdin.fileno(), CheckRequest(exercise).to_json())
+                json_lines.write(process.stdin.fileno(), encode(CheckRequest(exercise)))
                 while not isinstance(reply := self._reply(), CheckReply | Failed):
                     pass  # it is ready
                 return reply
@@ -87,7 +87,7 @@ class Checker:
 
     def _reply(self) -> Reply:
         assert self._replies
-        return reply_from_json(self._replies.read())
+        return decode(Reply, self._replies.read())
 
     def _stop(self, patience: float = 0.0) -> None:
         process, self._process = self._process, None

@@ -1,6 +1,6 @@
-"""What a notebook asks of the book: begin, check, hint, solution, blank. `import lessons` gives them.
+"""What `import lessons` gives a notebook: begin, check, hint, solution, blank.
 
-Nothing raises where the reader has made a mistake: one sentence is shown, in the notebook's language.
+A reader's slip raises nothing: the cell shows one sentence, in the notebook's language.
 """
 
 import difflib
@@ -22,7 +22,7 @@ from grader.messages import LANGUAGES, locale_language, pick, say
 from grader.notebook import blank_cells, displayed
 from grader.notebook.cells import Gathered, NotRun, Unseen, gather
 from grader.notebook.checker import Checker, Lost
-from grader.notebook.displayed import COLOURS, OTHER, Code, Said
+from grader.notebook.displayed import COLOURS, OTHER, Code, Message
 from grader.run.service_messages import Failed
 from minipod import distribution
 
@@ -44,8 +44,8 @@ class Desk:
         self._right: set[str] = set()  # those that were right when they were last checked here
         self._checker: Checker | None = None
 
-    def begin(self, language: str = "", chapter: str = "", digest: str = "") -> Said | None:
-        """Say in which language to answer, and which chapter this notebook is. What is wrong with it, if anything.
+    def begin(self, language: str = "", chapter: str = "", digest: str = "") -> Message | None:
+        """Set the language of the messages and the chapter of this notebook. Returns what is wrong, if anything.
 
         A chapter's cells go on in a folder of their own, such as `ch16_capstone-files`.
 
@@ -53,7 +53,7 @@ class Desk:
         digest    of the chapter's exercises as the notebook has them, by `blank_cells.digest`
         """
         if chapter:
-            _go_to_own_folder(f"{chapter}-files")
+            _go_to_folder(f"{chapter}-files")
         if language and language not in LANGUAGES:
             return self._say("bad-language", value=language, languages=", ".join(LANGUAGES))
         if self._checker and language not in ("", self.lang):
@@ -61,16 +61,16 @@ class Desk:
             self._checker = None
         self.lang, self.chapter = language or self.lang, chapter
         for name in SUBJECT:
-            found, oldest = metadata.version(name), distribution.OLDEST_JAX
-            if distribution.numbers(found) < oldest:
-                return self._say("notebook-jax", needs=f"{name}>={distribution.dotted(oldest)}", found=found)
+            installed, oldest = metadata.version(name), distribution.OLDEST_JAX
+            if distribution.numbers(installed) < oldest:
+                return self._say("notebook-jax", needs=f"{name}>={distribution.dotted(oldest)}", found=installed)
         if digest and digest != blank_cells.digest(self.root / "lessons" / chapter):
             return self._say("notebook-other", package=BOOK)
         if distribution.is_untried(jax := metadata.version("jax")):
             return self._say("notebook-untried", found=jax, newest=distribution.dotted(distribution.NEWEST_JAX))
         return None
 
-    def check(self, exercise: str) -> Said:
+    def check(self, exercise: str) -> Message:
         """Whether your answer is right, and if it is not, what it did: `lessons.check("read_layout")`.
 
         What is checked is the function of this name as it stands in the notebook now, with what it uses of other cells:
@@ -78,32 +78,31 @@ class Desk:
         """
         return self._about(exercise, self._checked)
 
-    def hint(self, exercise: str) -> Said:
+    def hint(self, exercise: str) -> Message:
         """The next hint; after the last one, the last again."""
         return self._about(exercise, self._hint)
 
-    def solution(self, exercise: str) -> Said | Code:
+    def solution(self, exercise: str) -> Message | Code:
         """A function that solves it."""
-        return self._about(exercise, lambda found: Code(self._solution(found)))
+        return self._about(exercise, lambda exercise: Code(self._solution(exercise)))
 
-    def blank(self, exercise: str) -> Said | Code:
+    def blank(self, exercise: str) -> Message | Code:
         """The exercise as it was given, to begin anew."""
-        return self._about(exercise, lambda found: Code(blank_cells.blank_cell(*self._blank(found), self.lang)))
+        return self._about(exercise, lambda exercise: Code(blank_cells.blank_cell(*self._blank(exercise), self.lang)))
 
     # ---- one exercise ----
 
     def _about(self, asked: Any, answer: Callable[[str], Any]) -> Any:
         """What `answer` says of the exercise that is meant, `read_layout` or `ch03_sharding.read_layout`."""
         name = str(getattr(asked, "__name__", asked)).replace("/", ".")
-        found = [e for e in self._exercises if name in (e, e.partition(".")[2])]
-        if found:
-            return answer(found[0])
+        if exercise := next((e for e in self._exercises if name in (e, e.partition(".")[2])), ""):
+            return answer(exercise)
         names = [e.partition(".")[2] for e in self._exercises]
-        own = [e.partition(".")[2] for e in self._exercises if e.startswith(f"{self.chapter}.")]
-        known = difflib.get_close_matches(name, names, 3) or own or names
+        of_chapter = [e.partition(".")[2] for e in self._exercises if e.startswith(f"{self.chapter}.")]
+        known = difflib.get_close_matches(name, names, 3) or of_chapter or names
         return self._say("notebook-unknown", name=name, known=", ".join(f"`{n}`" for n in known))
 
-    def _checked(self, exercise: str) -> Said:
+    def _checked(self, exercise: str) -> Message:
         lesson, _, name = exercise.partition(".")
         shell = _shell()
         if shell is None:
@@ -131,7 +130,7 @@ class Desk:
             return self._say("learn-lessons", error=reply.error)
         return self._verdict(exercise, reply.outcome, _placed(reply.message, path, file, self.lang))
 
-    def _verdict(self, exercise: str, outcome: str, message: str) -> Said:
+    def _verdict(self, exercise: str, outcome: str, message: str) -> Message:
         name = exercise.partition(".")[2]
         title = pick(exercise_words(self.root / "lessons", exercise).title, self.lang, "")
         head = " · ".join(filter(None, [name, title]))
@@ -140,17 +139,17 @@ class Desk:
             message = self._after(exercise, name)
         elif outcome != "skipped":
             message = f"{message}\n{say('notebook-next', self.lang, name=name)}"
-        return Said(message, self.lang, head, say(outcome, self.lang), COLOURS.get(outcome, OTHER))
+        return Message(message, self.lang, head, say(outcome, self.lang), COLOURS.get(outcome, OTHER))
 
     def _after(self, exercise: str, name: str) -> str:
-        """How far the chapter is, and what comes next in it."""
+        """How many exercises of the chapter are right, and which one is next."""
         lesson = exercise.partition(".")[0]
-        own = [e for e in self._exercises if e.startswith(f"{lesson}.")]
-        left = [e.partition(".")[2] for e in own if e not in self._right]
-        key = "notebook-right" if left else "notebook-all-right"
-        return say(key, self.lang, name=name, k=len(own) - len(left), n=len(own), next=next(iter(left), ""))
+        of_lesson = [e for e in self._exercises if e.startswith(f"{lesson}.")]
+        left = [e.partition(".")[2] for e in of_lesson if e not in self._right]
+        key, right = "notebook-right" if left else "notebook-all-right", len(of_lesson) - len(left)
+        return say(key, self.lang, name=name, k=right, n=len(of_lesson), next=next(iter(left), ""))
 
-    def _hint(self, exercise: str) -> Said:
+    def _hint(self, exercise: str) -> Message:
         label, name = exercise.replace(".", "/"), exercise.partition(".")[2]
         hints = pick(exercise_words(self.root / "lessons", exercise).hints, self.lang, [])
         if not hints:
@@ -159,7 +158,7 @@ class Desk:
         text = say("hint", self.lang, n=count, total=len(hints), exercise=label, text=hints[count - 1].strip())
         if count == len(hints):
             text += "\n" + say("notebook-hint-last", self.lang, name=name)
-        return Said(text, self.lang)
+        return Message(text, self.lang)
 
     def _solution(self, exercise: str) -> str:
         lesson, _, name = exercise.partition(".")
@@ -170,8 +169,8 @@ class Desk:
         lesson, _, name = exercise.partition(".")
         return self.root / "lessons" / lesson / "exercises.py", name
 
-    def _say(self, key: str, **values: Any) -> Said:
-        return Said(say(key, self.lang, **values), self.lang)
+    def _say(self, key: str, **values: Any) -> Message:
+        return Message(say(key, self.lang, **values), self.lang)
 
 
 @functools.cache
@@ -180,7 +179,7 @@ def desk() -> Desk:
     return Desk()
 
 
-def _go_to_own_folder(name: str) -> None:
+def _go_to_folder(name: str) -> None:
     """Cells write files (`train.py`) and delete those of an earlier reading (`runs`): not those of the reader."""
     if Path.cwd().name != name:
         try:
@@ -197,7 +196,7 @@ def _shell() -> Any:
 
 
 def _placed(message: str, path: Path, file: Gathered, lang: str) -> str:
-    """A message with the cells' places for those in the file that was checked."""
+    """The message with places in cells instead of those in the checked file."""
 
     def place(m: re.Match[str]) -> str:
         line = int(m[1] or 0)

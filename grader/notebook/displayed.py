@@ -1,4 +1,4 @@
-"""What a cell shows: words for people and terminals, and the same as HTML, in light and in dark notebooks."""
+"""What a cell shows: text for terminals, and the same as HTML, for light and dark notebooks."""
 
 import html
 import re
@@ -15,7 +15,7 @@ _LINES = "white-space: pre-wrap; overflow-wrap: anywhere; margin: 0.3em 0 0; bac
 
 
 @dataclass(frozen=True)
-class Said:
+class Message:
     """A sentence or a verdict. text: several lines · head: stands above it · colour: of the bar beside it."""
 
     text: str
@@ -52,7 +52,7 @@ class Code:
 
 
 class _Nothing:
-    """What takes a sentence's place when it no longer holds."""
+    """Takes the place of a message that no longer holds."""
 
     def __repr__(self) -> str:
         return ""
@@ -62,15 +62,15 @@ class _Nothing:
 
 
 @contextmanager
-def meanwhile(said: Said) -> Iterator[None]:
-    """Show a sentence below the cell while something goes on. In a terminal's IPython, where it would stay: nothing."""
+def meanwhile(message: Message) -> Iterator[None]:
+    """Show a message below the cell while something runs. Not in a terminal's IPython, where it would stay."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     if ipython is None or shell is None or not hasattr(shell, "kernel"):
         yield
         return
-    shown = ipython.display.display(said, display_id=True)
+    handle = ipython.display.display(message, display_id=True)
     try:
         yield
     finally:
-        shown.update(_Nothing())
+        handle.update(_Nothing())

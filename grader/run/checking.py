@@ -5,6 +5,7 @@ the solution of the next exercise is at work.
 """
 
 import contextlib
+import enum
 import os
 import re
 import traceback
@@ -16,16 +17,17 @@ from pathlib import Path
 from grader.exercise import answers
 from grader.exercise.lesson_words import exercise_words
 from grader.exercise.spec import Settings, Spec
+from grader.exercise.statements import parameters
 from grader.judge import reference
 from grader.judge.alike import masked
 from grader.judge.calls import other_calls
 from grader.judge.compare import Difference
 from grader.judge.mistakes import known_mistakes, recognise
-from grader.judge.near_misses import near_miss, parameters
+from grader.judge.near_misses import near_miss
 from grader.judge.several import together
 from grader.judge.verdict import Seen, Verdict, judge, settle, show, wrong_cases
 from grader.messages import Message
-from grader.run import mistakes_seen, more_inputs, own_devices, sensitivity
+from grader.run import mistakes_seen, own_devices, sensitivity
 from grader.run.outer_cluster import Worker
 from grader.run.put_back import Kept
 from grader.say.explain import explain
@@ -47,10 +49,18 @@ class CachedResults:
     prepared: bool = False
 
 
+class Way(enum.Enum):
+    """Who runs an answer: nobody, or another program, which hands over what was seen; children; the cluster that pytest
+    was started in; this process, for a debugger."""
+
+    NOT_HERE, CHILDREN, CLUSTER, THIS_PROCESS = enum.auto(), enum.auto(), enum.auto(), enum.auto()
+
+
 @dataclass
 class Check:
     """One exercise under way: `begin` starts its children, `finish` waits and judges.
 
+    way  who runs the answer
     see  waits for the solution, which goes to `cached`, then for the answer: what its processes saw
     counted  the same on simulated devices, where this machine's own cannot count; it is judged first
     """
@@ -61,17 +71,10 @@ class Check:
     cached: CachedResults = field(default_factory=CachedResults)
     source: str = ""
     fingerprint: str = ""  # of the answers file
-    see: Callable[[], list[ProcessResult]] | None = None
+    way: Way = Way.NOT_HERE
+    see: Callable[[], list[ProcessResult]] = list  # of nothing, where the answer is not run here
     counted: "Check | None" = None
     kept: Kept | None = None  # the answers folder, as it was when the children began
-
-
-@dataclass(frozen=True)
-class _Job:
-    """Children that see a file, and how far they have come."""
-
-    children: forked.Job
-    begun: observe.Begun
 
 
 Reader = Callable[[Path], answers.Answers]
@@ -107,13 +110,13 @@ def begin(
     if worker and worker.failed_in:
         settle(check.verdict, "skipped", "cluster-lost", exercise=worker.failed_in)
     elif worker:
-        check.see = partial(_in_cluster, check, worker)
+        check.way, check.see = Way.CLUSTER, partial(_in_cluster, check, worker)
     elif settings.fork:
-        check.see = _in_children(check)
+        check.way, check.see = Way.CHILDREN, _in_children(check)
     elif spec.processes > 1:
         settle(check.verdict, "skipped", "no-fork")
     else:
-        check.see = partial(_here, check)
+        check.way, check.see = Way.THIS_PROCESS, partial(_here, check)
     return check
 
 
@@ -170,7 +173,7 @@ def prepare(spec: Spec, settings: Settings, cached: CachedResults) -> None:
     """See the solution, then the mistakes, before there is an answer to compare them with."""
     if cached.solution is None:
         check = Check(spec, settings, Verdict(spec.exercise, ""), cached)
-        cached.solution = _wait(_job(check, _solution(check)))
+        cached.solution = _fork(check, _solution(check))()
     if not cached.prepared:
         mistakes_seen.see_quick(spec, settings, cached.mistakes)
         cached.prepared = True
@@ -192,30 +195,30 @@ def finish(check: Check) -> Verdict:
 
 def _finish(check: Check) -> Verdict:
     if check.counted and (counted := finish(check.counted)).outcome != "right":
-        if check.see:
-            check.see()  # it has begun
+        check.see()  # it has begun
         check.spec, check.verdict = check.counted.spec, counted
         return counted
-    answer = check.see() if check.see and not check.verdict.outcome else []
+    answer = [] if check.verdict.outcome else check.see()
     return check.verdict if check.verdict.outcome else conclude(check, answer)
 
 
 def _in_children(check: Check) -> Callable[[], list[ProcessResult]]:
     """Start the solution's children, and once they have ended the answer's; at once where the solution is known."""
-    jobs: dict[str, _Job | None] = {}
+    wait_for_answer: Callable[[], list[ProcessResult]] = list
 
-    def answer() -> None:
-        jobs["answer"] = _start(check, _answer(check))
-
-    def see() -> list[ProcessResult]:
-        if solution := jobs.get("solution"):
-            check.cached.solution = _wait(solution)
-        return _wait(job) if (job := jobs.get("answer")) else []
+    def start_answer() -> None:
+        nonlocal wait_for_answer
+        wait_for_answer = _try_fork(check, _answer(check))
 
     if check.cached.solution:
-        answer()
-    else:
-        jobs["solution"] = _start(check, _solution(check), then=answer)
+        start_answer()
+        return lambda: wait_for_answer()
+    wait_for_solution = _try_fork(check, _solution(check), then=start_answer)
+
+    def see() -> list[ProcessResult]:
+        check.cached.solution = wait_for_solution()
+        return wait_for_answer()
+
     return see
 
 
@@ -266,10 +269,7 @@ def conclude(check: Check, answer: Sequence[ProcessResult]) -> Verdict:
                 _name(check, right, list(answer))
         if verdict.outcome in ("wrong", "broken") and not (verdict.mistake or verdict.likely or verdict.together):
             seen = [result.cases(spec.name) or () for result in answer]
-            verdict.near = near = near_miss(spec, verdict, right, seen)
-            if (near is None or near.key == "some-cases") and (trait := _parted(check, right, answer)):
-                beside = {"args": near.values["args"]} if near else {}
-                verdict.near = replace(trait, values={**trait.values, **beside})
+            verdict.near = near_miss(spec, verdict, right, seen)
             _note_unmoved(check, answer)
             _note_calls(check, right, answer)
     except Exception as error:
@@ -277,36 +277,13 @@ def conclude(check: Check, answer: Sequence[ProcessResult]) -> Verdict:
     return verdict
 
 
-def _parted(check: Check, right: Seen, answer: Sequence[ProcessResult]) -> Message | None:
-    """What the inputs on which it is wrong have in common, where it is right on others and a process sees all."""
-    spec, settings = check.spec, check.settings
-    if spec.processes > 1 or check.verdict.reason not in ("differs", "raised") or answer[0].status != "ok":
-        return None
-    further = more_inputs.seeds(settings.seed, answer[0].seconds)
-
-    def more() -> tuple[ProcessResult, ProcessResult] | None:
-        if not further or not settings.fork or check.see is None or settings.machine:
-            return None  # somebody else runs the answer, or it takes too long
-        solution, own = (
-            received(result)
-            for target in (replace(_solution(check), oracle=False), _answer(check))
-            for result in forked.run(
-                partial(observe.encoded_seeds, spec, further, target), 1, spec.devices, settings.limit, settings.memory
-            )
-        )
-        return solution, own
-
-    seen = [result.cases(spec.name) or () for result in answer]
-    return more_inputs.parted(spec, parameters(spec), right, seen, more)
-
-
 def _note_unmoved(check: Check, answer: Sequence[ProcessResult]) -> None:
     """Note what of its arguments a wrong number does not depend on, where this process may call the answer again."""
     spec, settings, found = check.spec, check.settings, check.verdict.difference
-    here = settings.fork and check.see is not None and not settings.machine and spec.processes == 1
+    here = check.way is Way.CHILDREN and not settings.machine and spec.processes == 1
     if here and answer[0].status == "ok" and isinstance(found, Difference) and found.kind in ("numbers", "equal"):
         solution = replace(_solution(check), oracle=False)
-        names, took = parameters(spec), answer[0].seconds
+        names, took = parameters(spec.folder / "exercises.py", spec.name), answer[0].seconds
         check.verdict.unmoved = sensitivity.unmoved(spec, settings, names, solution, _answer(check), took)
 
 
@@ -316,7 +293,7 @@ def _note_calls(check: Check, right: Seen, answer: Sequence[ProcessResult]) -> N
     seen = answer[0].cases(spec.name) or ()
     case = verdict.case if verdict.case is not None else 0
     if spec.processes == 1 and case < min(len(seen), len(right[0])):
-        verdict.calls = other_calls(parameters(spec), seen[case], right[0][case])
+        verdict.calls = other_calls(parameters(spec.folder / "exercises.py", spec.name), seen[case], right[0][case])
 
 
 def _name(check: Check, right: Seen, answer: list[ProcessResult]) -> None:
@@ -328,7 +305,8 @@ def _name(check: Check, right: Seen, answer: list[ProcessResult]) -> None:
         names = [name for name in known_mistakes(spec) if name in seen]
         several = together(spec, right, answer, seen, names)
         verdict.partly = len(several) == 1
-        verdict.likely, verdict.together = (several[0] if verdict.partly else None), several[1:] and several
+        verdict.likely = several[0] if verdict.partly else None
+        verdict.together = several if len(several) > 1 else ()
         return
     if found.certain:
         verdict.mistake = found.name
@@ -389,22 +367,22 @@ def _answer(check: Check) -> Target:
     return Target(Path(check.verdict.file), [check.spec.name], check.source)
 
 
-def _start(check: Check, target: Target, then: Callable[[], None] | None = None) -> _Job | None:
-    """Children at work; None where this machine gives us no more processes or files, and the verdict says so."""
+def _try_fork(
+    check: Check, target: Target, then: Callable[[], None] | None = None
+) -> Callable[[], list[ProcessResult]]:
+    """`_fork`; where this machine gives us no more processes or files, the verdict says so and nothing is seen."""
     try:
-        return _job(check, target, then)
+        return _fork(check, target, then)
     except OSError as error:
         settle(check.verdict, "broken", "no-process", error=error.strerror or str(error))
-        return None
+        return list
 
 
-def _job(check: Check, target: Target, then: Callable[[], None] | None = None) -> _Job:
+def _fork(check: Check, target: Target, then: Callable[[], None] | None = None) -> Callable[[], list[ProcessResult]]:
+    """Start children that see a file; call the result to wait for what they saw. then: called when they have ended."""
     spec, settings = check.spec, check.settings
     begun = observe.Begun(spec.processes)
     look = partial(observe.encoded, spec, settings.seed, target, begun)
     devices = settings.devices(spec)
-    return _Job(forked.start(look, spec.processes, devices, settings.limit, settings.memory, then=then), begun)
-
-
-def _wait(job: _Job) -> list[ProcessResult]:
-    return [received(result, job.begun.count(n)) for n, result in enumerate(forked.wait(job.children))]
+    children = forked.start(look, spec.processes, devices, settings.limit, settings.memory, then=then)
+    return lambda: [received(result, begun.count(n)) for n, result in enumerate(forked.wait(children))]

@@ -34,5 +34,5 @@ def spec_of(item: Any) -> Spec:
 
 
 def is_for_cluster(item: pytest.Item) -> bool:
-    size, _ = place()
-    return size > 1 and is_check(item) and recorder_of(item).processes == size
+    processes = place().processes
+    return processes > 1 and is_check(item) and recorder_of(item).processes == processes

@@ -77,7 +77,7 @@ class Worker:
 
     def __init__(self, specs: list[Spec], settings: Settings) -> None:
         self.specs, self.settings = specs, settings
-        self.size, self.rank = place()
+        self.place = place()
         self.failed_in: str | None = None
         self._status: int | None = None  # how the worker ended
         self.seed = settings.seed
@@ -120,7 +120,7 @@ class Worker:
                 return [own]
         elif isinstance(reply, _Ended):
             own = ProcessResult(reply.status, text=reply.text, seconds=self.settings.limit)
-        return [own if i == self.rank else ProcessResult("hung") for i in range(self.size)]
+        return [own if i == self.place.index else ProcessResult("hung") for i in range(self.place.processes)]
 
     def stop(self) -> None:
         """End the worker and whatever it left."""

@@ -60,7 +60,7 @@ def not_here(spec: Spec, machine: Machine, in_cluster: bool) -> Message | None:
     """Why an exercise cannot be checked on this machine, as far as can be said before it is tried."""
     if spec.processes > 1 and not in_cluster:
         return Message("real-processes", {"processes": spec.processes})
-    if spec.processes == 1 and place()[0] > 1:  # the member of the cluster has the devices
+    if spec.processes == 1 and place().processes > 1:  # the member of the cluster has the devices
         return Message("real-alone-only")
     if in_cluster and counted_beside(spec, machine):
         return Message("real-budget", {"platform": machine.platform})

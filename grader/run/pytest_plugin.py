@@ -17,7 +17,7 @@ from grader.messages import languages, say
 from grader.run import checking, outer_cluster, own_devices, summary
 from grader.run.lesson_items import arguments_of, exercise_of, is_check, is_for_cluster, recorder_of, spec_of
 from grader.run.options import lang_of, settings_of
-from grader.run.pytest_run import PytestRun, PytestVerdict, ReportRow
+from grader.run.pytest_run import PytestRun, PytestVerdict
 from grader.run.warm_up import for_good, warm_up
 from grader.say.blocks import MARKS
 from minipod import forked
@@ -74,7 +74,7 @@ def pytest_configure(config: pytest.Config) -> None:
             run.notes = blanks.prepare(run.root / "lessons", run.settings.answers, lang)
         except OSError as error:
             raise pytest.UsageError(blanks.not_copied(error, lang)) from None
-    if left_aside and place()[0] == 1:  # a launcher's own settings go without a word
+    if left_aside and place().processes == 1:  # a launcher's own settings go without a word
         run.notes.append(say("left-aside", lang, names=", ".join(left_aside)))
     if config.option.hint:
         config.option.maxfail = 1
@@ -119,7 +119,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for lesson in {item.path.parent.name for item in items if is_check(item)}:
         with contextlib.suppress(OSError, UnicodeDecodeError):
             config.stash[READ](run.settings.answers / f"{lesson}.py")
-    if place()[0] > 1:
+    if place().processes > 1:
         items.sort(key=lambda item: not is_for_cluster(item))
         if _helps():
             items[:] = [item for item in items if is_for_cluster(item)]
@@ -245,10 +245,16 @@ def _write_report(config: pytest.Config) -> None:
         run = config.stash[RUN]
         hints = progress.hints_given(run.settings.answers)
         rows = [
-            ReportRow(v.exercise, v.outcome, v.mistake, v.message, hints.get(v.exercise, 0))
-            for v in summary.in_order(run)
+            {
+                "exercise": verdict.exercise,
+                "outcome": verdict.outcome,
+                "mistake": verdict.mistake,
+                "message": verdict.message,
+                "hints": hints.get(verdict.exercise, 0),  # that the learner has seen
+            }
+            for verdict in summary.in_order(run)
         ]
-        text = json.dumps(list(map(dataclasses.asdict, rows)), indent=1, ensure_ascii=False)
+        text = json.dumps(rows, indent=1, ensure_ascii=False)
         path = config.invocation_params.dir / config.option.report
         path.write_text(text + "\n", encoding="utf-8")
 
@@ -285,4 +291,4 @@ def _begin(run: PytestRun, item: pytest.Item) -> checking.Check:
 
 def _helps() -> bool:
     """Whether this pytest only helps process 0 of a cluster, which reports."""
-    return place()[1] > 0
+    return place().index > 0

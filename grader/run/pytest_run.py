@@ -18,17 +18,6 @@ class PytestVerdict(Checked):
     reason: str
 
 
-@dataclass(frozen=True)
-class ReportRow:
-    """An exercise in the file that `--report` names. hints: how many the learner has seen."""
-
-    exercise: str
-    outcome: str
-    mistake: str | None
-    message: str
-    hints: int
-
-
 @dataclass
 class PytestRun:
     """This pytest run: its settings, the checks under way, and the verdicts so far."""

@@ -16,7 +16,6 @@ import numpy as np
 
 from grader.exercise.spec import Settings, Spec
 from grader.judge.compare import difference
-from grader.run import more_inputs
 from grader.see import observe, redrawn
 from grader.see.array_values import arrays_in
 from grader.see.compiled import is_data, of_arrays
@@ -29,6 +28,7 @@ from minipod import forked
 Args = redrawn.Args
 Call = Callable[[Args, int | None], Any]  # of the arguments, and of which of them is another than before
 WAITED = 1.0  # seconds for an experiment, beside twice those that the answer took
+FURTHER, STEP = 12, 7919  # seeds whose inputs are drawn from, too; so far apart that neighbouring runs share none
 SECONDS = 0.8  # of CPU time for the calls of the answer; as much for those of the oracle, which needs far less
 
 
@@ -90,7 +90,7 @@ def _left(
     """The places of which `holds` is true of new and old result in every case and draw; none if that takes too long."""
     spec, cases = drawn
     left = {name: place for name, place in redrawn.places(names, cases).items() if among is None or name in among}
-    further = more_inputs.seeds(seed, 0) if redrawn.are_plain(cases) else []
+    further = [seed + STEP * (i + 1) for i in range(FURTHER)] if redrawn.are_plain(cases) else []
     every = [*cases, *(args for one in further for args in observe.draw(spec, one)[1])]
     until = time.process_time() + SECONDS
     with contextlib.redirect_stdout(io.StringIO()):

@@ -2,20 +2,12 @@
 
 python -m grader.run.service --root . --answers answers --lang en [--limit 20] [--memory 2]
 
-JAX is imported here once and no backend is started. Requests and replies are lines of JSON on stdin and stdout, and
-dataclasses inside: see service_messages.py.
+JAX is imported here once and no backend is started. Requests come on stdin and replies go to stdout, as lines of JSON
+that `wire.encode` makes of the classes of service_messages.py; what is no request gets `Failed`.
 
-    {"id": 1, "check": "ch03_sharding.read_layout"}     → {"id": 1, "exercise": …, "outcome": …, "mistake": …,
-                                                           "message": …, "line": …, "answer": …, "seed": …,
-                                                           "seconds": …}
-    {"prepare": "ch03_sharding.read_layout"}            see its solution and its mistakes while there is
-                                                           nothing else to do; no reply
-    anything else                                       → {"id": …, "error": …}
-
-A new check ends the one under way, which gets the reply {"id": …, "superseded": true}. When stdin ends, so do we.
-The inputs of an exercise stay the same until its answer is right, so that what was seen of the solution and of the
-mistakes is seen once. The first line sent is {"ready": true, "exercises": […]}, with "notes": [sentence, …] where
-there is something to tell: exercises that the learner's own folder, ROOT/answers, lacked; settings left aside.
+A new check ends the one under way, which gets the reply `Superseded`. When stdin ends, so do we. The inputs of an
+exercise stay the same until its answer is right, so that what was seen of the solution and of the mistakes is seen
+once. The first reply is `Ready`, with a sentence for each exercise that the learner's own folder, ROOT/answers, lacked.
 """
 
 import argparse
@@ -38,13 +30,14 @@ from grader.run.service_messages import (
     CheckReply,
     CheckRequest,
     Failed,
+    PrepareRequest,
     Ready,
     Reply,
+    Request,
     Superseded,
-    request_from_json,
 )
 from grader.run.warm_up import warm_up
-from grader.see.wire import Malformed
+from grader.see.wire import Malformed, decode, encode
 from minipod import forked
 from minipod.processes import environment, json_lines
 
@@ -148,17 +141,17 @@ class Service:
 
     def _take(self, data: Any) -> None:
         try:
-            request = request_from_json(data)
+            request = decode(Request, data)
         except Malformed:
             self._reply(Failed(None, f"not a request: {json.dumps(data)[:100]}"))
             return
         if isinstance(request, CheckRequest):
             self._checks.append(request)
-        elif request.exercise not in self._wanted:
+        elif isinstance(request, PrepareRequest) and request.exercise not in self._wanted:
             self._wanted = [*self._wanted, request.exercise][-2:]  # where the learner was before is left alone
 
     def _reply(self, reply: Reply) -> None:
-        json_lines.write(self._replies, reply.to_json())
+        json_lines.write(self._replies, encode(reply))
 
 
 def _said(error: Exception) -> str:

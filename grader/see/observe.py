@@ -98,20 +98,6 @@ def observe_file(spec: Spec, seed: int, target: Target, begun: Begun | None = No
     return FileObservation(functions=seen, oracle=expected)
 
 
-def observe_seeds(spec: Spec, seeds: Sequence[int], target: Target) -> FileObservation:
-    """`observe_file` on the inputs of several seeds, one after the other, as one."""
-    every = [observe_file(spec, seed, target) for seed in seeds]
-    if fault := next((seen for seen in every if seen.load), None):
-        return fault
-    cases = {name: tuple(case for seen in every for case in seen.functions[name] or ()) for name in target.names}
-    return FileObservation(functions=cases)
-
-
-def encoded_seeds(spec: Spec, seeds: Sequence[int], target: Target) -> object:
-    """`observe_seeds`, as a child sends it to its parent."""
-    return encode(observe_seeds(spec, seeds, target))
-
-
 def encoded(spec: Spec, seed: int, target: Target, begun: Begun | None = None) -> object:
     """`observe_file`, as a child sends it to its parent."""
     return encode(observe_file(spec, seed, target, begun))

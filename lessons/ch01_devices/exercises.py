@@ -15,15 +15,15 @@ import jax.numpy as jnp  # noqa: F401 (for your answers)
 
 
 def devices_by_host(devices: list, platform: str) -> dict[int, list[int]]:
-    """Which host has which devices of one platform?
+    """List the devices of one platform, host by host.
 
-    devices: like the list `jax.devices()`, but of a machine that you do not have.
-    Each has an `id`, a `platform` such as "tpu" or "cpu", and a `process_index`,
-    the number of its host. They may stand in any order, and ids need not be
-    consecutive.
-    platform: the platform that is asked for.
-    Returns a dict: for every host that has devices of this platform, the list of
-    their ids, ascending.
+    devices: a list like `jax.devices()`, but from a machine that you do not
+    have. Each device has an `id`, a `platform` such as "tpu" or "cpu", and a
+    `process_index`, the number of its host. They may come in any order, and the
+    ids need not be consecutive.
+    platform: the platform to list.
+    Returns a dict that maps every host with devices of this platform to the
+    list of their ids, ascending.
 
     某个平台的设备，分别在哪台主机上？
 
@@ -34,7 +34,7 @@ def devices_by_host(devices: list, platform: str) -> dict[int, list[int]]:
     返回一个字典：键是主机的编号，值是这台主机上属于这个平台的设备 id 的列表，
     从小到大排列；没有这种设备的主机不出现在字典里。
     """
-    # TODO: go through the devices; ask each one, do not count.
+    # TODO: go through the devices and read what each one says; do not count.
     # TODO：逐个查看设备，直接读设备自己的属性，不要靠推算。
     raise NotImplementedError
 
@@ -43,11 +43,11 @@ def spread(arrays: list[jax.Array], devices: list) -> list[jax.Array]:
     """Put each array on one device, so that the devices' memories fill evenly.
 
     arrays: of any shapes and dtypes.
-    devices: some of this machine's, in any order.
+    devices: some of this machine's devices, in any order.
 
-    Go through the arrays in order; each goes, whole, to the device that holds the
-    fewest bytes of those placed so far, and to the first such device in the list
-    when there are several.
+    Go through the arrays in order. Each array goes, whole, to the device that
+    so far holds the fewest bytes of the arrays placed; if several hold equally
+    few, to the first of them in the list.
     Returns the arrays, in the same order, each on its device.
 
     把每个数组放到一个设备上，让各个设备的内存占用尽量均匀。
@@ -65,16 +65,17 @@ def spread(arrays: list[jax.Array], devices: list) -> list[jax.Array]:
 
 
 def add_up(arrays: list[jax.Array]) -> jax.Array:
-    """Add up arrays that may lie on different devices, also where JAX refuses to.
+    """Add arrays on different devices, even where JAX refuses to.
 
-    arrays: one or more f32, of shapes that broadcast, such as f32[n, m], f32[m] and
-    f32[]. Each lies on one device; some may be committed.
+    arrays: one or more f32, of shapes that broadcast, such as f32[n, m], f32[m]
+    and f32[]. Each is on one device; some may be committed.
 
-    Where JAX itself adds them, the result lies where JAX puts it. Where it refuses,
-    because some are committed to different devices, the result lies on the device
-    that has most bytes of committed arrays, so that the fewest of these bytes are
-    moved; if several have as many, on the one that you meet first when you go
-    through the committed arrays in their order.
+    Where JAX itself adds them, the result is on the device that JAX chooses.
+    Where it refuses because some arrays are committed to different devices, the
+    result is on the device that holds the most bytes of committed arrays, so
+    that as few of these bytes as possible move. If several devices hold equally
+    many, take the one that comes first when you go through the committed arrays
+    in order.
     Returns the sum.
 
     把若干个数组加起来。它们可能在不同的设备上，JAX 拒绝相加时，你的函数也要算
@@ -89,20 +90,21 @@ def add_up(arrays: list[jax.Array]) -> jax.Array:
     序逐个看固定的数组，在这几个设备里选最先遇到的那个。
     返回求和结果。
     """
-    # TODO: who holds what, and who has to move?
+    # TODO: which device holds what, and which arrays have to move?
     # TODO：哪个设备上有多少，该移动哪一部分？
     raise NotImplementedError
 
 
 def run_there(function: Callable, tree: Any, device: jax.Device) -> Any:
-    """Run a function on one device, whatever its arguments were on before.
+    """Run a function on one device, wherever its arguments were before.
 
-    function: function(tree) returns a tree of arrays; it makes arrays of its own,
-    too, and it looks where its arguments lie, so call it as it is, without `jit`.
-    tree: a tree of arrays, on any devices, perhaps committed, perhaps not all on
-    the same.
-    device: where to run it.
-    Returns function(tree), computed on device; all of its arrays lie there.
+    function: function(tree) returns a tree of arrays. It also creates arrays of
+    its own and looks at where its arguments are, so call it as it is, without
+    `jit`.
+    tree: a tree of arrays, on any devices, perhaps committed, perhaps not all
+    on the same device.
+    device: where to run the function.
+    Returns function(tree), computed on device, with all of its arrays there.
 
     无论参数原来在哪里，都让函数在指定的设备上运行。
 
@@ -114,6 +116,6 @@ def run_there(function: Callable, tree: Any, device: jax.Device) -> Any:
     返回 function(tree) 的结果。计算要在 device 上进行，结果里的所有数组也都要
     在这个设备上。
     """
-    # TODO: two things decide where work is done.
+    # TODO: two things decide where the work is done.
     # TODO：计算在哪里进行，由两件事决定。
     raise NotImplementedError

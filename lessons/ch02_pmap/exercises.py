@@ -19,14 +19,14 @@ def parallel_predict(
     """Run predict on num_devices devices at once, each with its own sequences.
 
     predict: predict(params, inputs) maps n sequences f32[steps, n, features] to
-    f32[steps, n, outputs]. They do not depend on one another, but each step of
-    a sequence depends on those before it.
+    f32[steps, n, outputs]. The sequences do not depend on one another, but each
+    step of a sequence depends on the steps before it.
     params: a dict of arrays; every device needs all of them.
     batch: f32[steps, N, features], N sequences, time first, on one device; N is
     a multiple of num_devices.
-    num_devices: how many devices are to take part.
+    num_devices: how many devices take part.
     Returns f32[num_devices, steps, N / num_devices, outputs]: device i holds
-    the predictions for the i-th slice of consecutive sequences, these alone.
+    the predictions for the i-th slice of consecutive sequences, and only these.
 
     让 predict 同时在 num_devices 个设备上运行，每个设备处理属于自己的那些序列。
 
@@ -39,7 +39,7 @@ def parallel_predict(
     返回 f32[num_devices, steps, N / num_devices, outputs]。N 条序列按顺序平分
     成 num_devices 组，设备 i 持有下标为 i 的那一组的预测结果，而且只持有这一组。
     """
-    # TODO: cut the sequences, not the steps; pmap along which dimension?
+    # TODO: split the sequences, not the steps; pmap along which dimension?
     # TODO：要切开的是序列，不是时间步；pmap 应该沿哪一维映射？
     raise NotImplementedError
 
@@ -52,18 +52,20 @@ def train_step(
     rate: float,
     limit: float,
 ) -> dict:
-    """A step with clipped gradient over several devices, equal to one device's.
+    """Take one step with a clipped gradient over several devices.
 
-    loss: loss(params, inputs, targets) is a mean over the rows that it is given.
+    loss: loss(params, inputs, targets) is the mean over the rows that it is
+    given.
     params: a dict of arrays, the parameters.
     inputs: f32[devices, rows, features].
     targets: f32[devices, rows, outputs].
     rate: the learning rate.
-    limit: the largest norm that the gradient may have, the norm being the root
-    of the sum of the squares of all entries of all its arrays together.
-    Returns params - rate * g, where g is the gradient of the loss over all rows
-    of all devices; if its norm is larger than limit, all of it is scaled down
-    until the norm is limit. Same shapes as params, one copy on every device.
+    limit: the largest norm that the gradient may have. The norm is the root of
+    the sum of the squares of all entries of all its arrays together.
+    Returns params - rate * g, as one device would compute it: g is the gradient
+    of the loss over all rows of all devices. If the norm of g is larger than
+    limit, all of g is scaled down until its norm is limit. Same shapes as
+    params, one copy on every device.
 
     在多个设备上做一步带梯度裁剪（gradient clipping）的梯度下降，结果要与单个设备处理整个
     批次时相同。
@@ -86,16 +88,17 @@ def train_step(
 
 
 def masked_mean(x: jax.Array, mask: jax.Array) -> jax.Array:
-    """Mean of the real entries of x over all devices, known to every device.
+    """Compute the mean of the real entries of x over all devices.
 
-    x: f32[devices, rows], on one device: your function cuts x and mask along
+    x: f32[devices, rows], on one device: your function splits x and mask along
     dimension 0, over that many devices.
-    mask: f32[devices, rows], on one device, too; 1 for real and 0 for padding. A
-    device may get any number of real entries, even none; together they have at
-    least one.
-    Returns f32[], one copy on every device. The function is compiled with `jit`.
-    Budget: each device sends at most 16 (n-1)/n bytes on n devices, by all-reduce:
-    as much as it takes to add up 8 bytes.
+    mask: f32[devices, rows], also on one device; 1 for a real entry, 0 for
+    padding. A device may get any number of real entries, even none; together
+    they have at least one.
+    Returns f32[], one copy on every device. The function is compiled with
+    `jit`.
+    Budget: each device sends at most 16 (n-1)/n bytes on n devices, by
+    all-reduce: the cost of adding up 8 bytes.
 
     求 x 中有效元素在所有设备上的平均值，每个设备都要拿到结果。
 
@@ -115,12 +118,12 @@ def masked_mean(x: jax.Array, mask: jax.Array) -> jax.Array:
 def mixed_predict(
     predict: Callable, params: dict, inputs: jax.Array
 ) -> jax.Array:
-    """pmap predict when some parameters are shared and some belong to one device.
+    """Apply pmap to predict when devices share some parameters but not all.
 
-    predict: predict(params, inputs) maps inputs f32[n, features] to
-    f32[n, outputs].
-    params: a dict of dicts; an array whose name begins with "own_" has one slice
-    per device along dimension 0, every other array is shared by all devices
+    predict: predict(params, inputs) maps inputs f32[n, features] to f32[n,
+    outputs].
+    params: a dict of dicts. An array whose name begins with "own_" has one
+    slice per device along dimension 0; all devices share every other array
     (whatever its shape).
     inputs: f32[devices, rows, features].
     Returns f32[devices, rows, outputs], stacked over the devices.

@@ -41,14 +41,15 @@ def spec_for_picture(
 def bytes_per_device(
     shape: tuple[int, ...], dtype: str, mesh: Mesh, spec: P
 ) -> int:
-    """How many bytes of an array does each device of mesh hold, under this spec?
+    """How many bytes of an array does each device of mesh hold under this spec?
 
-    shape: the global shape, divisible as the spec asks. The array may be far too
-    large to create.
+    shape: the global shape; every sharded dimension divides evenly. The array
+    may be far too large to create.
     dtype: a name such as "float32" or "bfloat16".
     mesh: its axes are those that the spec names, and perhaps others.
     spec: a PartitionSpec.
-    Returns the number of bytes on one device, an int (it is the same on all).
+    Returns the number of bytes on one device, an int (it is the same on all
+    devices).
 
     数组按分区方式 spec 摆放时，mesh 的每个设备要存放多少字节？
 
@@ -65,13 +66,14 @@ def bytes_per_device(
 
 
 def pad_and_slice(x: jax.Array, mesh: Mesh) -> tuple[jax.Array, jax.Array]:
-    """Spread rows that do not divide evenly over a mesh, and get them back.
+    """Shard rows that do not divide evenly over a mesh, and get them back.
 
     x: f32[n, columns] with any n ≥ 1, on one device.
     mesh: with one axis, "x".
     Returns (padded, back).
-    padded: f32[m, columns], m the smallest multiple of the mesh's size that is ≥ n,
-    the new rows zero and at the end, rows sharded over "x".
+    padded: f32[m, columns], where m is the smallest multiple of the mesh's size
+    that is ≥ n. The new rows are zero and come last; the rows are sharded over
+    "x".
     back: f32[n, columns], the first n rows of padded, one copy on every device.
 
     行数不能被设备数整除时，先填充再分片，然后取回原来的行。

@@ -18,14 +18,15 @@ def product_layout(subscripts: str, left: P, right: P) -> tuple[P, list[str]]:
 
     subscripts: two operands and a result, as `jnp.einsum` takes them, such as
     "ij,jk->ik".
-    left and right: the specs of the operands; entries at the end may be missing. An
-    entry is None, an axis, or a tuple of axes. A letter that stands in both
-    operands is cut alike in both, and no axis cuts two letters.
+    left and right: the specs of the operands; entries at the end may be
+    missing. An entry is None, an axis, or a tuple of axes. A letter that occurs
+    in both operands is sharded the same way in both, and no axis shards two
+    letters.
     Returns (spec, axes).
     spec: the PartitionSpec of the result, one entry for each of its letters, in
     their order.
-    axes: the mesh axes along which the devices must add up partial sums, sorted by
-    name.
+    axes: the mesh axes along which the devices must add up partial sums, sorted
+    by name.
 
     预测编译器会怎样摆放一个乘积，以及设备之间必须沿哪些轴求和。
 
@@ -37,7 +38,7 @@ def product_layout(subscripts: str, left: P, right: P) -> tuple[P, list[str]]:
     spec：结果的 PartitionSpec，结果的每个字母依次占一项。
     axes：列出设备之间必须沿哪些网格轴把部分和相加，按名字排序。
     """
-    # TODO: whose letter is it, and does it survive?
+    # TODO: which operand has the letter, and does the result keep it?
     # TODO：这个字母属于哪个操作数，结果里还有它吗？
     raise NotImplementedError
 
@@ -48,16 +49,16 @@ def quiet_product(
     """Lay out two matrices so that multiplying them sends nothing.
 
     left: f32[m, k], on one device.
-    right: f32[k, n], on one device, too.
+    right: f32[k, n], also on one device.
     mesh: with the Auto axes "x" and "y".
-    spec: the layout that the product shall have; entries at the end may be missing.
-    Both matrices and the product divide evenly.
+    spec: the layout that the product is to have; entries at the end may be
+    missing. Both matrices and the product divide evenly.
     Returns (left, right, product).
-    left and right: laid out on mesh so that `jax.jit` would compute their product
-    in the layout `spec` without any message, and no device holds rows of the one or
-    columns of the other that it does not need.
+    left and right: laid out on mesh so that `jax.jit` computes their product in
+    the layout `spec` without sending anything, and so that no device holds rows
+    of left or columns of right that it does not need.
     product: f32[m, n], the product, laid out by spec. How you compute it, with
-    `jit` or without, is up to you.
+    or without `jit`, is up to you.
 
     给两个矩阵安排好布局，使它们相乘时什么也不用发送。
 
@@ -79,13 +80,14 @@ def quiet_product(
 def known_to_all(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
     """Multiply x by w, give every device the whole product, and send little.
 
-    x: f32[m, k], its rows cut along "x". k may be smaller than n, or larger.
+    x: f32[m, k], its rows sharded over "x". k may be smaller or larger than n.
     w: f32[k, n], a copy on every device.
     mesh: with one Auto axis, "x", whose size divides m.
-    Returns `x @ w`, f32[m, n], the whole of it on every device. Your function is
-    compiled whole, with `jax.jit`.
+    Returns `x @ w`, f32[m, n], all of it on every device. The whole function is
+    compiled with `jax.jit`.
     Budget: each device sends at most (d-1)/d × m × min(k, n) × 4 bytes on d
-    devices, by all-gather: the smaller of the two matrices, gathered once.
+    devices, by all-gather: the smaller of the two matrices, x and the product,
+    gathered once.
 
     计算 x 乘 w，让每个设备都拿到完整的乘积，发送的字节要尽量少。
 

@@ -15,16 +15,16 @@ from jax.sharding import PartitionSpec as P  # noqa: F401
 
 
 def spread_sums(x: jax.Array, mesh: Mesh) -> jax.Array:
-    """Column sums of x, fully sharded, without a byte more than the sum itself costs.
+    """Compute the column sums of x, fully sharded, for the cost of a plain sum.
 
-    x: f32[rows, columns], sharded P("x", "y"); columns is a multiple of the mesh's
-    size.
+    x: f32[rows, columns], sharded P("x", "y"); columns is a multiple of the
+    mesh's size.
     mesh: with the Auto axes "x" and "y".
-    Returns f32[columns], cut into as many different parts as there are devices. The
-    function is compiled with `jit`.
-    Budget: each device sends at most as much as for one all-reduce along "x" of the
-    column sums that it holds, 2 (a-1)/a of their bytes, a being the size of "x", by
-    all-reduce or reduce-scatter.
+    Returns f32[columns], split into as many different parts as there are
+    devices. The function is compiled with `jit`.
+    Budget: each device sends at most as much as one all-reduce along "x" of the
+    column sums that it holds, 2 (a-1)/a of their bytes, where a is the size of
+    "x", by all-reduce or reduce-scatter.
 
     求 x 每一列的总和，结果要完全分片，而且不能比求和本身多发一个字节。
 
@@ -35,21 +35,23 @@ def spread_sums(x: jax.Array, mesh: Mesh) -> jax.Array:
     "x" 对自己持有的列和做一次 all-reduce 所发送的字节数；"x" 的大小为 a 时，这
     个上限是这些列和的字节数的 2 (a-1)/a。
     """
-    # TODO: sum, then say where the result shall lie; the order of the axes counts.
+    # TODO: sum, then say where the result goes; the order of the axes matters.
     # TODO：先求和，再说明结果放在哪里；轴的顺序很重要。
     raise NotImplementedError
 
 
 def running_totals(x: jax.Array, mesh: Mesh) -> jax.Array:
-    """Running totals down each column, without gathering the columns.
+    """Compute running totals down each column without gathering the columns.
 
-    x: f32[rows, columns], sharded P("x", "y"); columns is a multiple of the mesh's
-    size.
+    x: f32[rows, columns], sharded P("x", "y"); columns is a multiple of the
+    mesh's size.
     mesh: with the Auto axes "x" and "y".
-    Returns f32[rows, columns], the cumulative sums from top to bottom, with whole
-    columns on each device and none on two. The function is compiled with `jit`.
-    Budget: each device sends at most (a-1)/a of the bytes of its part of x, a being
-    the size of "x", by all-to-all only; that leaves one layout for the result.
+    Returns f32[rows, columns], the cumulative sums from top to bottom. Each
+    device holds whole columns, and no column is on two devices. The function is
+    compiled with `jit`.
+    Budget: each device sends at most (a-1)/a of the bytes of its part of x,
+    where a is the size of "x", by all-to-all only; this leaves only one layout
+    for the result.
 
     沿每一列求累积和，但不要把整列收集到每个设备上。
 
@@ -60,7 +62,7 @@ def running_totals(x: jax.Array, mesh: Mesh) -> jax.Array:
     预算：只能用 all-to-all；"x" 的大小为 a 时，每个设备发送的字节数，最多是自
     己那部分 x 的字节数的 (a-1)/a。符合预算的结果布局只有一种。
     """
-    # TODO: a cumulative sum needs whole columns; say how to deal them out.
+    # TODO: a cumulative sum needs whole columns; say how to distribute them.
     # TODO：求累积和需要整列；说明这些列怎样分给各设备。
     raise NotImplementedError
 
@@ -68,19 +70,19 @@ def running_totals(x: jax.Array, mesh: Mesh) -> jax.Array:
 def keep_the_batch_apart(
     batch: jax.Array, layers: list[tuple[jax.Array, jax.Array]], mesh: Mesh
 ) -> jax.Array:
-    """Layer after layer `x = tanh(x @ w1) @ w2`, with every row where it was.
+    """Apply `x = tanh(x @ w1) @ w2` layer by layer; every row stays in place.
 
     batch: f32[rows, features], P("x", None), the x of the first layer.
     layers: a list of pairs (w1, w2). w1: f32[features, hidden], P("x", "y");
-    w2: f32[hidden, features], P("y", "x"). Each pair has a hidden of its own.
+    w2: f32[hidden, features], P("y", "x"). Each pair has its own hidden.
     mesh: with the Auto axes "x" and "y".
     Returns f32[rows, features] in the layout P("x", None). The function is
-    compiled with `jit`; left alone, the compiler gathers the rows of a small
+    compiled with `jit`. Without help, the compiler gathers the rows of a small
     batch in the first layer, and each device then works on all of them.
-    Budget: for each layer, each device sends at most what all-gathers of both
-    weights along "x" take, (a-1)/a of their bytes over b, and one all-reduce
-    along "y" of its own rows, 2 (b-1)/b of their bytes; a and b are the sizes
-    of "x" and "y".
+    Budget: for each layer, each device sends at most the bytes of two
+    all-gathers along "x", one for each weight, (a-1)/a of the weight's bytes
+    over b, and of one all-reduce along "y" of its rows, 2 (b-1)/b of their
+    bytes; a and b are the sizes of "x" and "y".
 
     逐层计算 `x = tanh(x @ w1) @ w2`，每一行自始至终都留在原来的设备上。
 
@@ -97,22 +99,24 @@ def keep_the_batch_apart(
     的字节数的 2
     (b-1)/b。
     """
-    # TODO: write the loop; whose layout has to be said, and how often?
+    # TODO: write the loop; which layout must you state, and how often?
     # TODO：写出循环；要说明哪些数组的布局，说几次？
     raise NotImplementedError
 
 
 def dense(x: jax.Array, w: jax.Array, b: jax.Array, mesh: Mesh) -> jax.Array:
-    """relu(x @ w + b) in the explicit style: say where the product shall lie.
+    """Compute relu(x @ w + b) on Explicit axes: say how the product is sharded.
 
     x: f32[rows, features], P("x", "y").
     w: f32[features, outputs], P("y", None).
     b: f32[outputs], a copy on every device.
-    mesh: with the Explicit axes "x" and "y"; no mesh has been set with `set_mesh`.
-    Returns f32[rows, outputs], P("x", None). The function is compiled with `jit`.
-    Budget: each device sends at most as much as for one all-reduce along "y" of its
-    part of the result, 2 (k-1)/k of that part's bytes, k being the size of "y", by
-    all-reduce only.
+    mesh: with the Explicit axes "x" and "y"; no mesh has been set with
+    `set_mesh`.
+    Returns f32[rows, outputs], P("x", None). The function is compiled with
+    `jit`.
+    Budget: each device sends at most as much as one all-reduce along "y" of its
+    part of the result, 2 (k-1)/k of that part's bytes, where k is the size of
+    "y", by all-reduce only.
 
     在 Explicit 轴上计算 relu(x @ w + b)，由你说明乘积放在哪里。
 
@@ -125,6 +129,7 @@ def dense(x: jax.Array, w: jax.Array, b: jax.Array, mesh: Mesh) -> jax.Array:
     结果做一次 all-reduce 所发送的字节数；"y" 的大小为 k 时，这个上限是这部分结
     果的字节数的 2 (k-1)/k。
     """
-    # TODO: `x @ w` stops here; which argument does jnp.dot have for it?
+    # TODO: a bare `x @ w` raises an error here; which argument of jnp.dot
+    # helps?
     # TODO：`x @ w` 会在这里报错；jnp.dot 有哪个参数可用？
     raise NotImplementedError

@@ -17,19 +17,19 @@ from jax.sharding import PartitionSpec as P
 def block_sums(
     x: jax.Array, mesh: Mesh, spec: P
 ) -> tuple[jax.Array, jax.Array]:
-    """The sum of each block of x, and the sum of all of x.
+    """Compute the sum of each block of x, and the sum of all of x.
 
     x: f32[rows, columns], laid out on mesh by spec.
     mesh: with the Explicit axes "x" and "y".
-    spec: names one of the axes, or both, perhaps for one dimension, as
-    P(("x", "y"), None) does; along an axis that it does not name there are copies,
-    which count once.
-    Returns (sums, total). Your function is compiled whole, with `jax.jit`.
-    sums: f32[a, b] for a × b blocks, the sum of each block, at the block's place,
-    laid out by spec.
+    spec: names one of the axes or both, perhaps both for one dimension, as
+    P(("x", "y"), None) does. Along an axis that it does not name there are
+    copies, which count once.
+    Returns (sums, total). The whole function is compiled with `jax.jit`.
+    sums: f32[a, b] for a × b blocks: each entry is the sum of one block, in
+    that block's place, laid out by spec.
     total: f32[], on every device.
-    Budget: each device sends at most 8 (n-1)/n bytes on n devices, by all-reduce:
-    as much as it takes to add up 4 bytes.
+    Budget: each device sends at most 8 (n-1)/n bytes on n devices, by
+    all-reduce: the cost of adding up 4 bytes.
 
     求 x 每一块的总和，以及整个 x 的总和。
 
@@ -52,15 +52,16 @@ def block_sums(
 def mean_and_variance(
     x: jax.Array, guess: jax.Array, mesh: Mesh
 ) -> tuple[jax.Array, jax.Array]:
-    """Mean and variance of numbers that lie far from zero and close together.
+    """Compute mean and variance of numbers far from zero and close together.
 
     x: f32[rows, columns], laid out P("x", "y").
-    guess: f32[], a copy on every device: a number near the mean, such as the mean
-    of the last batch. f32 has 24 significant bits: the squares of numbers near
-    10,000 have no room for a variance near 1.
+    guess: f32[], a copy on every device: a number near the mean, such as the
+    mean of the last batch. f32 has 24 significant bits: the squares of numbers
+    near 10,000 have no room for a variance near 1.
     mesh: with the Explicit axes "x" and "y".
-    Returns (mean, variance), each f32[], on every device. The variance is that of
-    all N numbers (divided by N). Your function is compiled whole, with `jax.jit`.
+    Returns (mean, variance), each f32[], on every device. The variance is that
+    of all N numbers (divided by N). The whole function is compiled with
+    `jax.jit`.
     Budget: each device sends at most 16 (n-1)/n bytes on n devices, by a single
     all-reduce (of 8 bytes).
 
@@ -74,21 +75,22 @@ def mean_and_variance(
     N 个数来算，除数是 N。函数会整个用 `jax.jit` 编译。
     预算：只用一次 8 字节的 all-reduce，共 n 个设备时，每个设备最多发送 16 (n-1)/n 字节。
     """
-    # TODO: what do the distances from guess tell, and how few numbers must travel?
+    # TODO: what do the differences from guess tell you, and how few numbers
+    # must be sent?
     # TODO：与 guess 的差能告诉你什么，最少要传几个数？
     raise NotImplementedError
 
 
 def first_largest(x: jax.Array, mesh: Mesh) -> jax.Array:
-    """Where is the largest number of all? Its index, as `jnp.argmax` counts.
+    """Find the index of the largest number in all of x, as `jnp.argmax` counts.
 
-    x: f32[N], cut along "x". The largest number may occur several times, in one
-    shard or in several: the first one counts. None is NaN.
+    x: f32[N], sharded over "x". The largest number may occur several times, in
+    one shard or in several; the first one counts. x contains no NaN.
     mesh: with one Explicit axis, "x", whose size divides N.
-    Returns i32[], the index in the whole of x, on every device. Your function is
-    compiled whole, with `jax.jit`.
-    Budget: each device sends at most 16 (n-1)/n bytes on n devices, by all-reduce
-    (8 bytes in all).
+    Returns i32[], the index in the whole of x, on every device. The whole
+    function is compiled with `jax.jit`.
+    Budget: each device sends at most 16 (n-1)/n bytes on n devices, by
+    all-reduce (8 bytes in all).
 
     整个数组里最大的数在哪里？求它的下标，与 `jnp.argmax` 给出的下标相同。
 
@@ -99,19 +101,19 @@ def first_largest(x: jax.Array, mesh: Mesh) -> jax.Array:
     预算：只用 all-reduce（合计 8 字节），共 n 个设备时，每个设备最多发送 16
     (n-1)/n 字节。
     """
-    # TODO: who holds the largest, and where does that shard begin?
+    # TODO: which device holds the largest, and where does its shard begin?
     # TODO：最大的数在哪个设备上，那个分片从哪个下标开始？
     raise NotImplementedError
 
 
 def smooth(x: jax.Array, mesh: Mesh) -> jax.Array:
-    """Each row becomes the mean of itself and its two neighbours.
+    """Replace each row by the mean of itself and its two neighbours.
 
-    x: f32[rows, columns], its rows cut along "x"; every device has at least one
-    row. Beyond the first and the last row everything is zero, and the mean always
-    divides by 3.
+    x: f32[rows, columns], its rows sharded over "x"; every device has at least
+    one row. Beyond the first and the last row everything is zero, and the mean
+    always divides by 3.
     mesh: with one Explicit axis, "x".
-    Returns f32[rows, columns], laid out like x. Your function is compiled whole,
+    Returns f32[rows, columns], laid out like x. The whole function is compiled
     with `jax.jit`.
     Budget: each device sends at most two rows, by collective-permute.
 
@@ -123,6 +125,6 @@ def smooth(x: jax.Array, mesh: Mesh) -> jax.Array:
     返回 f32[rows, columns]，布局与 x 相同。函数会整个用 `jax.jit` 编译。
     预算：只用 collective-permute，每个设备最多发送两行。
     """
-    # TODO: which two rows does a device lack, and who has them?
+    # TODO: which two rows does a device lack, and which devices have them?
     # TODO：每个设备缺哪两行，这两行在哪些设备上？
     raise NotImplementedError

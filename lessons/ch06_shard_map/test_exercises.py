@@ -7,7 +7,7 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from grader import Budget, array, fitting, normal, sent
+from grader import Budget, array, fitting, normal, place, sent
 
 
 def mesh(*sizes):
@@ -16,10 +16,6 @@ def mesh(*sizes):
     devices = np.array(jax.devices()[: math.prod(sizes)]).reshape(sizes)
     explicit = (AxisType.Explicit,) * len(sizes)
     return Mesh(devices, ("x", "y")[: len(sizes)], axis_types=explicit)
-
-
-def cut(x, m, *spec):
-    return jax.device_put(x, NamedSharding(m, P(*spec)))
 
 
 def test_block_sums(check):
@@ -34,7 +30,7 @@ def test_block_sums(check):
         ):
             m, (a, b) = mesh(*sizes), rng.integers(1, 4, 2)
             x = normal(rng, 8 * int(a), 8 * int(b)) + 1
-            drawn.append((cut(x, m, *spec), m, P(*spec)))
+            drawn.append((place(x, m, *spec), m, P(*spec)))
         return drawn
 
     def oracle(x, mesh, spec):
@@ -70,8 +66,8 @@ def test_mean_and_variance(check):
             e = np.repeat([-1, 0, 1], [ones, n - 2 * ones, ones])
             if sizes != (2, 2):  # there the shards differ most
                 e = rng.permutation(e)
-            x = cut(array(middle + e.reshape(shape)), m, "x", "y")
-            drawn.append((x, cut(array(np.array(middle + off)), m), m))
+            x = place(array(middle + e.reshape(shape)), m, "x", "y")
+            drawn.append((x, place(array(np.array(middle + off)), m), m))
         return drawn
 
     def oracle(x, guess, mesh):
@@ -97,7 +93,7 @@ def test_first_largest(check):
             places = rng.choice(np.arange(1, n), 3, replace=False)
             first = int(rng.integers(1, n - 1))
             numbers[[*places[places > first], first, n - 1]] = low + 0.5
-            drawn.append((cut(array(numbers), m, "x"), m))
+            drawn.append((place(array(numbers), m, "x"), m))
         return drawn
 
     check(
@@ -116,7 +112,7 @@ def test_smooth(check):
         drawn = []
         for size, each in ((8, 3), (4, 2), (2, 5), (4, 1)):
             m, columns = mesh(size), int(rng.integers(2, 6))
-            drawn.append((cut(normal(rng, size * each, columns), m, "x"), m))
+            drawn.append((place(normal(rng, size * each, columns), m, "x"), m))
         return drawn
 
     def oracle(x, mesh):

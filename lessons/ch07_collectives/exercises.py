@@ -18,17 +18,17 @@ from minipod.traffic import Link
 
 
 def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
-    """Add up over all devices, by passing pieces around a ring.
+    """Add up over all devices by passing pieces around a ring.
 
-    x: f32[n, m], one row on each of the n devices: sharded with `P("x")`; m is a
-    multiple of n.
+    x: f32[n, m], one row on each of the n devices: sharded with `P("x")`; m is
+    a multiple of n.
     mesh: with one Explicit axis, "x", of size n ≥ 2.
-    Returns f32[n, m] with the same sharding, in which every row is the sum of all
-    rows of x. The function is compiled with `jit`.
+    Returns f32[n, m] with the same sharding, in which every row is the sum of
+    all rows of x. The function is compiled with `jit`.
     Budget: each device sends at most 2 (n-1)/n of its row's bytes, by
-    collective-permutes, in a loop or one by one: 2 (n-1) pieces of m / n numbers.
-    Each goes to a neighbour: on a ring of TPU v4, by the bytes alone, they take as
-    long as 2 (n-1) pieces over one link.
+    collective-permutes, in a loop or one by one: 2 (n-1) pieces of m / n
+    numbers. Each piece goes to a neighbour: on a ring of TPU v4, counting only
+    bytes, they take as long as 2 (n-1) pieces over one link.
 
     把数据切成小块，绕环传递，把所有设备上的行加在一起。
 
@@ -41,7 +41,7 @@ def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
     以在 TPU v4 的环上，只按字节数算，所花的时间等于让 2 (n-1) 小块先后走过一条
     链路所需的时间。
     """
-    # TODO: one round to add the pieces up, one to hand the sums out.
+    # TODO: one round to add the pieces up, one to distribute the sums.
     # TODO：一轮用来把各小块加起来，一轮用来把总和分发出去。
     raise NotImplementedError
 
@@ -49,14 +49,14 @@ def ring_all_reduce(x: jax.Array, mesh: Mesh) -> jax.Array:
 def mean_gradient_shards(
     gradients: dict[str, jax.Array], mesh: Mesh
 ) -> dict[str, jax.Array]:
-    """The mean of all devices' gradients, of which each device keeps one piece.
+    """Average all devices' gradients, and keep one piece of the mean on each.
 
-    gradients: for each parameter f32[n, a, …]; entry i along the first dimension is
-    the gradient that device i has computed, so they are sharded with `P("x")`; a is
-    a multiple of n.
+    gradients: for each parameter f32[n, a, …]. Entry i along the first
+    dimension is the gradient that device i has computed, so the arrays are
+    sharded with `P("x")`; a is a multiple of n.
     mesh: with one Explicit axis, "x", of size n.
     Returns for each parameter the mean over the devices, f32[a, …], its first
-    dimension cut along "x". The function is compiled with `jit`.
+    dimension sharded over "x". The function is compiled with `jit`.
     Budget: each device sends at most (n-1)/n of the bytes of its gradients, by
     reduce-scatter.
 
@@ -69,7 +69,7 @@ def mean_gradient_shards(
     数会用 `jit` 编译。
     预算：只用 reduce-scatter，每个设备最多发送自己全部梯度字节数的 (n-1)/n。
     """
-    # TODO: on one device, what is needed to have a sum, but only a part of it?
+    # TODO: which collective sums, but gives each device only a part?
     # TODO：只要总和里的一部分，一个设备上需要什么？
     raise NotImplementedError
 
@@ -77,20 +77,22 @@ def mean_gradient_shards(
 def to_experts(
     tokens: jax.Array, expert: jax.Array, weights: jax.Array, mesh: Mesh
 ) -> jax.Array:
-    """Send every token to its expert, and bring the result home: expert parallelism.
+    """Send every token to its expert, and bring the results back.
 
-    tokens: f32[k, d], cut along "x": each device has k / n tokens.
-    expert: i32[k], cut along "x", too: for each token the number of its expert.
-    Each device has equally many tokens for each expert, in any order. (In a real
-    model they are not equal: an expert has room for a fixed number, its capacity,
-    and what comes above that is dropped. Here nothing is.)
+    tokens: f32[k, d], sharded over "x": each device has k / n tokens.
+    expert: i32[k], also sharded over "x": for each token the number of its
+    expert. Each device has the same number of tokens for each expert, in any
+    order. (In a real model these numbers differ: an expert has room for a fixed
+    number of tokens, its capacity, and the rest are dropped. Here nothing is
+    dropped.)
     weights: f32[n, d, h], sharded with `P("x")`: device e has the matrix of
     expert e.
     mesh: with one Explicit axis, "x", of size n.
-    Returns f32[k, h], cut along "x", with row i equal to
-    `tokens[i] @ weights[expert[i]]`. The function is compiled with `jit`.
-    Budget: all-to-alls only; the tokens of a device travel once, and so do its
-    results: it sends at most (n-1)/n of the bytes of both.
+    Returns f32[k, h], sharded over "x", with row i equal to `tokens[i] @
+    weights[expert[i]]`. This is expert parallelism. The function is compiled
+    with `jit`.
+    Budget: all-to-alls only. The tokens of a device travel once, and so do its
+    results: a device sends at most (n-1)/n of the bytes of both.
 
     把每个词元送到它的专家那里，再把结果取回来，也就是专家并行。
 
@@ -113,13 +115,13 @@ def to_experts(
 def which_collective(before: np.ndarray, after: np.ndarray) -> tuple[str, int]:
     """Name the collective that has happened, and its bytes.
 
-    before: [n, k] with n ≥ 2, row i is the block of device i; k is a multiple of n,
-    k ≥ 2n. The numbers are random, of any dtype but bool and bf16 (which the table
-    shows as the wider type that is sent).
-    after: [n, m], row i is what device i had afterwards, all with one tiled
-    collective along one axis of n devices. A reduction may take the sum, the
-    largest or the smallest, a permute may leave devices without a source: they have
-    zeros.
+    before: [n, k] with n ≥ 2; row i is the block of device i; k is a multiple
+    of n, k ≥ 2n. The numbers are random, of any dtype except bool and bf16
+    (which the table shows as the wider type that is sent).
+    after: [n, m]; row i is what device i had afterwards. All devices ran one
+    tiled collective along one axis of n devices. A reduction may take the sum,
+    the largest or the smallest; a permute may leave devices without a source,
+    which then hold zeros.
     Returns (name, bytes).
     name: one of "all-reduce", "all-gather", "reduce-scatter", "all-to-all" and
     "collective-permute".
@@ -152,27 +154,28 @@ def fastest_mesh(
     devices: list,
     link: Link,
 ) -> tuple[jax.Array, jax.Array]:
-    """Put weights and a batch on the mesh on which a training step talks least.
+    """Choose the mesh with the least communication time for a training step.
 
-    w: f32[features, outputs], the weights, on one device. In the mesh, each device
-    is to have outputs / model of their columns.
-    x: f32[rows, features], the activations, on one device. In the mesh, each device
-    is to have rows / data of their rows.
-    sums: how many all-reduces of activations a step has.
-    room: at most so many bytes of w fit on a device.
-    devices: all on one switch; in this order, row by row, they are to form a mesh
-    of data × model, with the axes "data" and "model".
+    w: f32[features, outputs], the weights, on one device. On the mesh, each
+    device is to have outputs / model of their columns.
+    x: f32[rows, features], the activations, on one device. On the mesh, each
+    device is to have rows / data of their rows.
+    sums: the number of all-reduces of activations in a step.
+    room: the most bytes of w that fit on a device.
+    devices: all on one switch. In this order, row by row, they form a mesh of
+    data × model, with the axes "data" and "model".
     link: an all-reduce of b bytes over n devices takes 2 max(b (n-1)/n /
-    link.bytes_per_second, link.latency) seconds, and over one device none.
+    link.bytes_per_second, link.latency) seconds; over one device it takes none.
 
     A step has one all-reduce of w.nbytes / model bytes along "data", for the
-    gradients, and sums all-reduces of x.nbytes / data bytes each along "model".
-    They come one after the other. Every model that divides the number of devices
-    also divides outputs, and every data also rows.
-    Returns (weights, activations), on the mesh on which w fits and a step takes the
-    least time. Exactly one is the fastest.
-    weights: w, with its columns cut along "model" and copied along "data".
-    activations: x, with its rows cut along "data" and copied along "model".
+    gradients, and `sums` all-reduces of x.nbytes / data bytes each along
+    "model". They run one after the other. Every size of "model" that divides
+    the number of devices also divides outputs, and every size of "data" divides
+    rows.
+    Returns (weights, activations), on the mesh on which w fits and a step takes
+    the least time. Exactly one mesh is the fastest.
+    weights: w, with its columns sharded over "model" and copied along "data".
+    activations: x, with its rows sharded over "data" and copied along "model".
 
     在放得下权重的网格里，选出训练一步通信时间最短的一个，再把权重和激活值放上
     去。
@@ -198,6 +201,6 @@ def fastest_mesh(
     weights：即 w，它的列沿 "model" 切开，沿 "data" 复制。
     activations：即 x，它的行沿 "data" 切开，沿 "model" 复制。
     """
-    # TODO: which meshes are there, which fit, and what does each take?
+    # TODO: which meshes are there, which fit, and how long does each take?
     # TODO：有哪些网格，哪些放得下，各要多长时间？
     raise NotImplementedError

@@ -2,21 +2,10 @@
 
 import jax
 import numpy as np
-from jax.sharding import AxisType, Mesh, NamedSharding
-from jax.sharding import PartitionSpec as P
+from jax.sharding import AxisType
 
-from grader import Budget, fitting, normal, sent
+from grader import Budget, drawn_mesh, fitting, normal, place, sent
 from minipod.traffic import LINKS, Link
-
-
-def mesh(rng, size):
-    devices = rng.permutation(np.array(jax.devices()[:size]))
-    return Mesh(devices, ("x",), axis_types=(AxisType.Explicit,))
-
-
-def cut(array, mesh):
-    """The array with its first dimension cut along the mesh."""
-    return jax.device_put(array, NamedSharding(mesh, P("x")))
 
 
 def test_ring_all_reduce(check):
@@ -24,9 +13,9 @@ def test_ring_all_reduce(check):
         drawn = []
         for size in (4, 8):
             (size,) = fitting(size)
-            m = mesh(rng, size)
+            m = drawn_mesh(rng, size, "x", AxisType.Explicit)
             columns = size * int(rng.integers(2, 5))
-            drawn.append((cut(normal(rng, size, columns), m), m))
+            drawn.append((place(normal(rng, size, columns), m, "x"), m))
         return drawn
 
     def oracle(x, mesh):
@@ -54,11 +43,11 @@ def test_mean_gradient_shards(check):
         drawn = []
         for size in (4, 8):
             (size,) = fitting(size)
-            m = mesh(rng, size)
+            m = drawn_mesh(rng, size, "x", AxisType.Explicit)
             a, b = (size * int(k) for k in rng.permutation([1, 2, 3])[:2])
             shapes = {"w": (size, a, b), "b": (size, b), "scale": (size, a)}
             gradients = {
-                name: cut(normal(rng, *shape), m)
+                name: place(normal(rng, *shape), m, "x")
                 for name, shape in shapes.items()
             }
             drawn.append((gradients, m))
@@ -90,13 +79,13 @@ def test_to_experts(check):
             (8, int(rng.integers(2, 4)), 6, 2),
         ):
             (size,) = fitting(size)
-            m = mesh(rng, size)
+            m = drawn_mesh(rng, size, "x", AxisType.Explicit)
             chosen = np.repeat(np.arange(size, dtype=np.int32), each)
             expert = [rng.permutation(chosen) for _ in range(size)]
             tokens = normal(rng, size * size * each, d)
             weights = normal(rng, size, d, h)
             arrays = tokens, np.concatenate(expert), weights
-            drawn.append((*(cut(array, m) for array in arrays), m))
+            drawn.append((*(place(array, m, "x") for array in arrays), m))
         return drawn
 
     def oracle(tokens, expert, weights, mesh):

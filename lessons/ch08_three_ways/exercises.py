@@ -22,10 +22,10 @@ def mlp_by_constraints(
     b2: jax.Array,
     mesh: Mesh,
 ) -> tuple[jax.Array, jax.Array]:
-    """Two layers whose hidden features are cut, written with constraints.
+    """Write two layers with sharded hidden features, using constraints.
 
-    x: f32[rows, features], laid out P("data", None); "data" divides rows, "model"
-    divides features and hidden.
+    x: f32[rows, features], laid out P("data", None); "data" divides rows,
+    "model" divides features and hidden.
     w1: f32[features, hidden], a copy on every device.
     b1: f32[hidden], a copy on every device.
     w2: f32[hidden, features], a copy on every device.
@@ -35,11 +35,12 @@ def mlp_by_constraints(
     h: f32[rows, hidden], `tanh(x @ w1 + b1)`, laid out P("data", "model").
     out: f32[rows, features], `h @ w2 + b2`, laid out P("data", None).
 
-    The work is divided along "model" as along "data": each device computes only its
-    own share of h, and of `h @ w2` what its share adds.
-    Budget: each device sends at most as much as for one all-reduce along "model" of
-    its part of out, 2 (m-1)/m of that part's bytes, m being the size of "model", by
-    all-reduce only.
+    The work is divided along "model" as well as along "data": each device
+    computes only its own share of h, and only what this share contributes to `h
+    @ w2`.
+    Budget: each device sends at most as much as one all-reduce along "model" of
+    its part of out, 2 (m-1)/m of that part's bytes, where m is the size of
+    "model", by all-reduce only.
 
     用约束写两层网络，把隐藏层的特征切开。
 
@@ -60,7 +61,7 @@ def mlp_by_constraints(
     分 out 做一次 all-reduce 时相同；"model" 的大小为 m 时，就是这部分 out 的字
     节数的 2 (m-1)/m 倍。
     """
-    # TODO: say where h, w2 and out shall lie; the compiler finds the rest.
+    # TODO: say how h, w2 and out are sharded; the compiler finds the rest.
     # TODO：说明 h、w2 和 out 放在哪里，其余的由编译器决定。
     raise NotImplementedError
 
@@ -73,24 +74,25 @@ def mlp_by_hand(
     b2: jax.Array,
     mesh: Mesh,
 ) -> tuple[jax.Array, jax.Array]:
-    """The same two layers, the same inputs, the same budget: with `jax.shard_map`.
+    """Write the same two layers within the same budget, with `jax.shard_map`.
 
-    x: f32[rows, features], laid out P("data", None), the sizes as in
+    x: f32[rows, features], laid out P("data", None), with the sizes of
     mlp_by_constraints.
     w1: f32[features, hidden], a copy on every device.
     b1: f32[hidden], a copy on every device.
     w2: f32[hidden, features], a copy on every device.
     b2: f32[features], a copy on every device.
     mesh: with the Auto axes "data" and "model".
-    Returns (h, out). The function is compiled whole, with `jit`.
+    Returns (h, out). The whole function is compiled with `jit`.
     h: f32[rows, hidden], laid out P("data", "model").
     out: f32[rows, features], laid out P("data", None).
 
-    The work is divided along "model" as along "data": each device computes only its
-    own share of h, and of `h @ w2` what its share adds.
-    Budget: each device sends at most as much as for one all-reduce along "model" of
-    its part of out, 2 (m-1)/m of that part's bytes, m being the size of "model", by
-    all-reduce only.
+    The work is divided along "model" as well as along "data": each device
+    computes only its own share of h, and only what this share contributes to `h
+    @ w2`.
+    Budget: each device sends at most as much as one all-reduce along "model" of
+    its part of out, 2 (m-1)/m of that part's bytes, where m is the size of
+    "model", by all-reduce only.
 
     网络、输入和预算都与练习 1 相同，改用 `jax.shard_map` 来写。
 
@@ -123,9 +125,9 @@ def mlp_explicit(
     b2: jax.Array,
     mesh: Mesh,
 ) -> tuple[jax.Array, jax.Array]:
-    """The same two layers, the same inputs, the same budget: on Explicit axes.
+    """Write the same two layers within the same budget, on Explicit axes.
 
-    x: f32[rows, features], laid out P("data", None), the sizes as in
+    x: f32[rows, features], laid out P("data", None), with the sizes of
     mlp_by_constraints.
     w1: f32[features, hidden], a copy on every device.
     b1: f32[hidden], a copy on every device.
@@ -137,11 +139,12 @@ def mlp_explicit(
     h: f32[rows, hidden], laid out P("data", "model").
     out: f32[rows, features], laid out P("data", None).
 
-    The work is divided along "model" as along "data": each device computes only its
-    own share of h, and of `h @ w2` what its share adds.
-    Budget: each device sends at most as much as for one all-reduce along "model" of
-    its part of out, 2 (m-1)/m of that part's bytes, m being the size of "model", by
-    all-reduce only.
+    The work is divided along "model" as well as along "data": each device
+    computes only its own share of h, and only what this share contributes to `h
+    @ w2`.
+    Budget: each device sends at most as much as one all-reduce along "model" of
+    its part of out, 2 (m-1)/m of that part's bytes, where m is the size of
+    "model", by all-reduce only.
 
     网络、输入和预算仍与练习 1 相同，这次用 Explicit 轴来写。
 
@@ -162,25 +165,25 @@ def mlp_explicit(
     分 out 做一次 all-reduce 时相同；"model" 的大小为 m 时，就是这部分 out 的字
     节数的 2 (m-1)/m 倍。
     """
-    # TODO: change the types of the weights, then answer the product's question.
+    # TODO: change the types of the weights, then say how the product is
+    # sharded.
     # TODO：先用 reshard 改变权重的类型，再用 out_sharding 说明乘积的布局。
     raise NotImplementedError
 
 
 def collective_matmul(x: jax.Array, w: jax.Array, mesh: Mesh) -> jax.Array:
-    """`x @ w` without gathering x: multiply the rows you have while the next ones
-    travel.
+    """Compute `x @ w` without gathering x: multiply while the next rows travel.
 
-    x: f32[rows, features], P("x", None). Left alone, every device would gather all
-    of x.
+    x: f32[rows, features], P("x", None). Without help, every device would
+    gather all of x.
     w: f32[features, columns], P(None, "x").
     mesh: with one Explicit axis, "x", whose size n divides rows and columns.
-    Returns f32[rows, columns], laid out P(None, "x"). The function is compiled with
-    `jit`.
+    Returns f32[rows, columns], laid out P(None, "x"). The function is compiled
+    with `jit`.
     Budget: each device sends at most n - 1 times the bytes of its part of x, by
-    collective-permute only. Each permute has a product that does not wait for it.
-    Besides the arguments and the result a device has room for n // 2 + 1 such
-    parts, two more copies of the result, and 1 KiB.
+    collective-permute only. For each permute there is a product that does not
+    wait for it. In addition to the arguments and the result a device has room
+    for n // 2 + 1 such parts, two more copies of the result, and 1 KiB.
 
     计算 `x @ w`，但不收集 x，而是一边用手里的行做乘法，一边传下一批行。
 

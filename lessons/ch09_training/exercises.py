@@ -25,21 +25,21 @@ def dropout_step(
     rate: float,
     mesh: Mesh,
 ) -> tuple[dict, jax.Array]:
-    """One data-parallel step of gradient descent for a model with dropout.
+    """Take one data-parallel step of gradient descent for a model with dropout.
 
-    loss: loss(params, x, y, key) is the mean over the rows that it is given; key
-    decides what its dropout drops.
+    loss: loss(params, x, y, key) is the mean over the rows that it is given;
+    key decides what its dropout drops.
     params: f32 arrays, a copy on every device.
-    x: f32[rows, features], rows cut over "data".
-    y: f32[rows, outputs], rows cut over "data".
+    x: f32[rows, features], rows sharded over "data".
+    y: f32[rows, outputs], rows sharded over "data".
     seed: device i along "data" uses the key
     `jax.random.fold_in(jax.random.key(seed), i)` for the rows that it holds.
     rate: the learning rate.
     mesh: with one Explicit axis, "data".
     Returns (params - rate * gradient, value). value is the mean of the devices'
-    losses, f32[], and gradient is the gradient of value; both results lie on every
-    device. The function is compiled with `jit`.
-    Budget: all-reduces only, of 4 bytes for each parameter and of 16 more: each
+    losses, f32[], and gradient is the gradient of value; both results are on
+    every device. The function is compiled with `jit`.
+    Budget: all-reduces only, of 4 bytes for each parameter plus 16 bytes: each
     device sends at most 2 (n-1)/n of these bytes on n devices.
 
     为带 dropout 的模型做一步数据并行的梯度下降。
@@ -64,18 +64,18 @@ def dropout_step(
 
 
 def shard_to_fit(params: dict, mesh: Mesh, limit: int) -> dict:
-    """Cut a model's arrays, the largest first, until its parameters fit on each
-    device.
+    """Shard a model's arrays, the largest first, until its parameters fit.
 
     params: a dict of arrays of any dtypes, on one device.
     mesh: with one Explicit axis, "data".
     limit: the most bytes of parameters that one device may hold. It can be met.
 
-    Go through the arrays from the largest to the smallest, by bytes (no two arrays
-    have equally many bytes), and stop as soon as what a device holds is at most
-    limit, perhaps before the first. Cut an array over "data" along its first
-    dimension that the mesh's size divides; an array that has no such dimension
-    stays whole. What is not cut has a copy everywhere.
+    Go through the arrays from the largest to the smallest, by bytes (no two
+    arrays have the same number of bytes), and stop as soon as a device holds at
+    most limit, perhaps before the first. Shard an array over "data" along its
+    first dimension that the mesh's size divides; an array without such a
+    dimension stays whole. Every array that is not sharded has a copy on every
+    device.
     Returns the dict, its arrays placed on mesh.
 
     从最大的数组开始切，直到每个设备都放得下模型的参数。
@@ -103,18 +103,19 @@ def gated_mlp(
     bias: jax.Array,
     mesh: Mesh,
 ) -> jax.Array:
-    """A gated MLP with its hidden units cut over the devices: one all-reduce.
+    """Compute a gated MLP with sharded hidden units and one all-reduce.
 
-    It computes `x + (silu(x @ gate) * (x @ up)) @ down + bias`, column parallel and
-    then row parallel, as in Megatron.
-    x: f32[rows, d], rows cut over "data".
-    gate and up: f32[d, h], columns cut over "model".
-    down: f32[h, d], rows cut over "model".
+    It computes `x + (silu(x @ gate) * (x @ up)) @ down + bias`, column parallel
+    and then row parallel, as in Megatron.
+    x: f32[rows, d], rows sharded over "data".
+    gate and up: f32[d, h], columns sharded over "model".
+    down: f32[h, d], rows sharded over "model".
     bias: f32[d], a copy on every device.
     mesh: with the Explicit axes "data" and "model".
-    Returns f32[rows, d], laid out as x is. The function is compiled with `jit`.
-    Budget: all-reduces only, of the rows that a device holds: each device sends at
-    most 2 (m-1)/m of 4 * d bytes for each of them, m being the size of "model".
+    Returns f32[rows, d], laid out like x. The function is compiled with `jit`.
+    Budget: all-reduces only, of the rows that a device holds: each device sends
+    at most 2 (m-1)/m of 4 * d bytes for each of these rows, where m is the size
+    of "model".
 
     实现一个带门控的 MLP，隐藏单元分给各设备，只用一次 all-reduce。
 
@@ -129,7 +130,7 @@ def gated_mlp(
     预算：只用 all-reduce，每个设备持有的每一行算 4 * d 字节；"model" 的大小为
     m 时，每个设备发送的字节数，最多是这些字节的 2 (m-1)/m 倍。
     """
-    # TODO: what is a part of a sum, and what is already whole?
+    # TODO: which values are parts of a sum, and which are already whole?
     # TODO：哪些只是总和的一部分，哪些已经完整？
     raise NotImplementedError
 
@@ -142,22 +143,23 @@ def accumulated_gradient(
     real: jax.Array,
     mesh: Mesh,
 ) -> dict:
-    """The gradient of one big batch, taken in microbatches, over several devices.
+    """Compute the gradient of one big batch, microbatch by microbatch.
 
-    losses: losses(params, x, y) gives one loss for each row, f32[rows]. It accepts
-    no more rows than one microbatch has.
+    losses: losses(params, x, y) gives one loss for each row, f32[rows]. It
+    accepts no more rows than one microbatch has.
     params: f32 arrays, a copy on every device.
-    x: f32[micro, rows, features], rows cut over "data".
-    y: f32[micro, rows, outputs], rows cut over "data".
-    real: f32[micro, rows], rows cut over "data"; 1 for a real row, 0 for padding,
-    which holds ordinary numbers, no NaN. A microbatch, or a device, may hold only
-    padding.
+    x: f32[micro, rows, features], rows sharded over "data".
+    y: f32[micro, rows, outputs], rows sharded over "data".
+    real: f32[micro, rows], rows sharded over "data"; 1 for a real row, 0 for
+    padding, which holds ordinary numbers, no NaN. A microbatch, or a device,
+    may hold only padding.
     mesh: with one Explicit axis, "data".
     Returns the gradient, with respect to params, of the mean loss over all real
-    rows of all microbatches, on every device. The function is compiled with `jit`.
-    Budget: all-reduces only, of 4 bytes for each parameter and of 16 more: each
-    device sends at most 2 (n-1)/n of these bytes on n devices. The gradients are
-    summed over the devices once, not once in every microbatch.
+    rows of all microbatches, on every device. The function is compiled with
+    `jit`.
+    Budget: all-reduces only, of 4 bytes for each parameter plus 16 bytes: each
+    device sends at most 2 (n-1)/n of these bytes on n devices. The gradients
+    are summed over the devices once, not once in every microbatch.
 
     在多个设备上，把一个大批次分成若干微批次，求出整个批次的梯度。
 
@@ -175,7 +177,7 @@ def accumulated_gradient(
     设备发送的字节数，最多是这些字节的 2 (n-1)/n 倍。也就是说，梯度只在设备之间
     求和一次，而不是每个微批次一次。
     """
-    # TODO: add up gradients of sums, on each device by itself; divide at the end.
+    # TODO: on each device, add up gradients of sums; divide at the end.
     # TODO：各设备先各自累加“损失之和”的梯度，最后再除。
     raise NotImplementedError
 
@@ -183,19 +185,19 @@ def accumulated_gradient(
 def two_steps_in_one_memory(
     update: Callable, state: dict[str, jax.Array], batch: jax.Array
 ) -> tuple[dict[str, jax.Array], int]:
-    """Take two training steps in the memory of one state.
+    """Take two training steps in the memory of one state, by donating it.
 
-    update: update(state, batch) returns the new state, a dict with the same names,
-    shapes and dtypes; not compiled yet.
-    state: arrays on a mesh with one Auto axis, "x", each with a layout of its own.
+    update: update(state, batch) returns the new state, a dict with the same
+    names, shapes and dtypes; it is not compiled yet.
+    state: arrays on a mesh with one Auto axis, "x", each with its own layout.
     batch: an array on the same mesh, not donated.
 
     Compile update so that each array of the new state has the layout of the old
-    one, and takes over its memory. Then take two steps with the same batch.
+    one and takes over its memory. Then take two steps with the same batch.
     Returns (state, bytes).
     state: after two steps, laid out as it came.
-    bytes: how much memory input and output share, on one device, according to the
-    compiled program's `memory_analysis()`.
+    bytes: how much memory input and output share, on one device, according to
+    the compiled program's `memory_analysis()`.
 
     用一份状态的内存做两步训练。
 
@@ -214,7 +216,7 @@ def two_steps_in_one_memory(
     bytes：一个设备上输入与输出共用的内存的字节数，由编译好的程序的
     `memory_analysis()` 给出。
     """
-    # TODO: donate the state, and say where the new one shall lie.
+    # TODO: donate the state, and say how the new one is sharded.
     # TODO：捐赠旧的状态，并说明新的状态放在哪里。
     raise NotImplementedError
 
@@ -227,22 +229,23 @@ def fsdp_step(
     rate: float,
     mesh: Mesh,
 ) -> tuple[dict, jax.Array]:
-    """One step of gradient descent, fully sharded (FSDP).
+    """Take one step of gradient descent, fully sharded (FSDP).
 
-    loss: loss(params, x, y) is the mean over the rows that it is given; it needs
-    whole params.
-    params: f32 arrays. One whose dimension 0 the mesh's size divides is cut over
-    "data" along it; of any other each device has a copy.
-    x: f32[rows, features], rows cut over "data".
-    y: f32[rows, outputs], rows cut over "data".
+    loss: loss(params, x, y) is the mean over the rows that it is given; it
+    needs whole params.
+    params: f32 arrays. If the mesh's size divides dimension 0 of an array, the
+    array is sharded over "data" along it; of every other array each device has
+    a copy.
+    x: f32[rows, features], rows sharded over "data".
+    y: f32[rows, outputs], rows sharded over "data".
     rate: the learning rate.
     mesh: with one Explicit axis, "data".
-    Returns (params - rate * gradient, value). The new params are laid out as the old
-    ones. value is the mean loss over all rows, f32[], on every device. The function
-    is compiled with `jit`.
-    Budget: each device sends at most (n-1)/n of the bytes of the cut arrays by
-    all-gather, as much again by reduce-scatter, and by all-reduce 2 (n-1)/n of the
-    bytes of the others and of 16 more, on n devices.
+    Returns (params - rate * gradient, value). The new params are laid out like
+    the old ones. value is the mean loss over all rows, f32[], on every device.
+    The function is compiled with `jit`.
+    Budget: on n devices each device sends at most (n-1)/n of the bytes of the
+    sharded arrays by all-gather, the same again by reduce-scatter, and by
+    all-reduce 2 (n-1)/n of the bytes of the other arrays plus 16 bytes.
 
     做一步完全分片（FSDP）的梯度下降。
 
@@ -259,7 +262,8 @@ def fsdp_step(
     (n-1)/n，用 reduce-scatter 最多再发送同样多的字节，用 all-reduce 最多发送的
     字节数，是其余数组的字节数加 16，再乘以 2 (n-1)/n。
     """
-    # TODO: make the cut ones whole inside of what you differentiate.
+    # TODO: gather the sharded arrays inside the function that you
+    # differentiate.
     # TODO：在求导的函数里面，把切开的数组收集完整。
     raise NotImplementedError
 
@@ -267,19 +271,19 @@ def fsdp_step(
 def through_stages(
     layer: Callable, weights: jax.Array, x: jax.Array, mesh: Mesh
 ) -> jax.Array:
-    """A batch through a pipeline, and its results home to every device.
+    """Send a batch through a pipeline, and give the results to every device.
 
-    layer: layer(w, h) takes f32[d, d] and f32[rows, d], and gives f32[rows, d]. What
-    it makes of rows of zeros may be NaN.
-    weights: f32[n, d, d], sharded with P("stage"): each of the n devices has one
-    layer's.
+    layer: layer(w, h) takes f32[d, d] and f32[rows, d] and returns f32[rows,
+    d]. For rows of zeros it may return NaN.
+    weights: f32[n, d, d], sharded with P("stage"): each of the n devices has
+    the weights of one layer.
     x: f32[parts, rows, d], the microbatches, a copy on every device.
     mesh: with one Explicit axis, "stage", of size n ≥ 2.
-    Returns f32[parts, rows, d] on every device: each microbatch after all layers, the
-    first device's layer first. The function is compiled with `jit`.
-    Budget: at most parts + n - 1 turns; each device computes one layer of one
-    microbatch in a turn, and passes on one microbatch by a collective-permute. Then
-    one all-reduce of the results.
+    Returns f32[parts, rows, d] on every device: each microbatch after all
+    layers, the first device's layer first. The function is compiled with `jit`.
+    Budget: at most parts + n - 1 turns. In a turn each device computes one
+    layer of one microbatch and passes on one microbatch by a
+    collective-permute. Then one all-reduce of the results.
 
     让一个批次走完流水线，再把结果送到每个设备。
 
@@ -293,6 +297,7 @@ def through_stages(
     预算：最多 parts + n - 1 拍；每一拍里，每个设备只计算一个微批次的一层，并用
     collective-permute 传递一个微批次。最后对结果做一次 all-reduce。
     """
-    # TODO: which microbatch reaches which stage in which turn? Who has results?
+    # TODO: which microbatch reaches which stage in which turn? Which device has
+    # results?
     # TODO：哪一拍，哪个微批次到达哪个设备？结果在哪个设备上？
     raise NotImplementedError

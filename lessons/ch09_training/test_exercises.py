@@ -8,11 +8,7 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from grader import Budget, array, fitting, normal, sent
-
-
-def placed(mesh, x, *spec):
-    return jax.device_put(x, NamedSharding(mesh, P(*spec)))
+from grader import Budget, array, fitting, float64, normal, place, sent
 
 
 def line(n):
@@ -22,17 +18,13 @@ def line(n):
 
 def parameters(rng, mesh, features, outputs):
     w, b = normal(rng, features, outputs), normal(rng, outputs)
-    return {"w": placed(mesh, w), "b": placed(mesh, b)}
+    return {"w": place(w, mesh), "b": place(b, mesh)}
 
 
 def one_sum(params, mesh):
     """The gradients in one all-reduce, and up to 16 bytes beside them."""
     size = sum(4 * w.size for w in params.values())
     return Budget({"all-reduce"}, sent("all-reduce", size + 16, mesh.size))
-
-
-def float64(*arrays):
-    return [np.asarray(a, np.float64) for a in arrays]
 
 
 def loss(params, x, y, key):
@@ -50,7 +42,7 @@ def test_dropout_step(check):
                 normal(rng, n * rows, features),
                 normal(rng, n * rows, outputs),
             )
-            cut = placed(mesh, x, "data"), placed(mesh, y, "data")
+            cut = place(x, mesh, "data"), place(y, mesh, "data")
             seed, rate = int(rng.integers(1000)), float(rng.uniform(0.1, 0.5))
             params = parameters(rng, mesh, features, outputs)
             drawn.append((loss, params, *cut, seed, rate, mesh))
@@ -130,12 +122,12 @@ def test_gated_mlp(check):
             shape, names = fitting(data, model), ("data", "model")
             here = jax.devices()[: math.prod(shape)]
             mesh = jax.make_mesh(shape, names, devices=here)
-            x = placed(mesh, normal(rng, rows, d), "data")
+            x = place(normal(rng, rows, d), mesh, "data")
             gate, up = (
-                placed(mesh, normal(rng, d, h), None, "model") for _ in range(2)
+                place(normal(rng, d, h), mesh, None, "model") for _ in range(2)
             )
-            down = placed(mesh, normal(rng, h, d), "model")
-            bias = placed(mesh, normal(rng, d))
+            down = place(normal(rng, h, d), mesh, "model")
+            bias = place(normal(rng, d), mesh)
             drawn.append((x, gate, up, down, bias, mesh))
         return drawn
 
@@ -194,7 +186,7 @@ def test_accumulated_gradient(check):
                 normal(rng, *shape, outputs),
                 array(real),
             )
-            cut = [placed(mesh, a, None, "data") for a in arrays]
+            cut = [place(a, mesh, None, "data") for a in arrays]
             params = parameters(rng, mesh, features, outputs)
             drawn.append((refusing(rows), params, *cut, mesh))
         return drawn
@@ -295,16 +287,16 @@ def test_fsdp_step(check):
                 "down": (hidden, outputs),
             }
             params = {
-                name: placed(
-                    mesh,
+                name: place(
                     normal(rng, *shape),
+                    mesh,
                     *["data"] * (shape[0] % mesh.size == 0),
                 )
                 for name, shape in shapes.items()
             }
             x = normal(rng, mesh.size * rows, features)
             y = normal(rng, mesh.size * rows, outputs)
-            cut = placed(mesh, x, "data"), placed(mesh, y, "data")
+            cut = place(x, mesh, "data"), place(y, mesh, "data")
             drawn.append(
                 (two_layers, params, *cut, float(rng.uniform(0.1, 0.5)), mesh)
             )
@@ -360,12 +352,12 @@ def test_through_stages(check):
         for n, parts, rows, d in ((4, 6, 2, 5), (8, 3, 3, 4), (2, 1, 4, 3)):
             (n,) = fitting(n)
             mesh = jax.make_mesh((n,), ("stage",), devices=jax.devices()[:n])
-            weights = placed(mesh, normal(rng, n, d, d), "stage")
+            weights = place(normal(rng, n, d, d), mesh, "stage")
             drawn.append(
                 (
                     directions,
                     weights,
-                    placed(mesh, normal(rng, parts, rows, d)),
+                    place(normal(rng, parts, rows, d), mesh),
                     mesh,
                 )
             )

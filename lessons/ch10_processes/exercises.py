@@ -17,13 +17,13 @@ from jax.experimental import multihost_utils  # noqa: F401
 
 
 def who_am_i() -> dict[str, object]:
-    """Say which process this is, and which devices belong to whom.
+    """Report which process this is, and which devices each process has.
 
     Returns a dict with four entries:
     - "process": this process's number, 0 for the first;
-    - "processes": how many there are;
+    - "processes": the number of processes;
     - "mine": a list of the ids of this process's own devices, ascending;
-    - "everyone": how many devices all processes have together.
+    - "everyone": the number of devices that all processes have together.
 
     查明本进程是哪一个，哪些设备属于它，哪些属于别的进程。
 
@@ -41,10 +41,10 @@ def who_am_i() -> dict[str, object]:
 def global_sum(mine: np.ndarray) -> float:
     """Add up the numbers of all processes; every process gets the total.
 
-    mine: f32[n], this process's own numbers. n is the same in every process and a
-    multiple of its number of devices; the numbers differ.
-    Returns the sum over all processes, the same in each: a number such as a float,
-    not an array that lies on the devices of several processes.
+    mine: f32[n], this process's own numbers. n is the same in every process and
+    a multiple of its number of devices; the numbers differ.
+    Returns the sum over all processes, the same in each: a number such as a
+    float, not an array on the devices of several processes.
 
     把各个进程持有的数全部加起来，每个进程都要得到总和。
 
@@ -54,17 +54,17 @@ def global_sum(mine: np.ndarray) -> float:
     float），
     不是分布在多个进程的设备上的数组。
     """
-    # TODO: make one global array of everyone's part, and sum that.
+    # TODO: make one global array of all processes' parts, and sum that.
     # TODO：把各进程的部分拼成一个全局数组，再对它求和。
     raise NotImplementedError
 
 
 def print_mean(xs: jax.Array) -> None:
-    """Print the mean of a global array, once, not once per process.
+    """Print the mean of a global array once, not once per process.
 
     xs: f32[n], sharded over the devices of all processes.
-    Returns None. Process 0 prints one line: the word `mean`, a space, and the mean
-    with four decimals, as in `mean 3.2500`. The others print nothing.
+    Returns None. Process 0 prints one line: the word `mean`, a space, and the
+    mean with four decimals, as in `mean 3.2500`. The others print nothing.
 
     打印全局数组的平均值，只打印一次，而不是每个进程一次。
 
@@ -72,18 +72,18 @@ def print_mean(xs: jax.Array) -> None:
     返回 None。0 号进程打印一行：单词 `mean`、一个空格、保留 4 位小数的平均值，格式如
     `mean 3.2500`。其他进程什么也不打印。
     """
-    # TODO: who has to take part in computing, and who in printing?
+    # TODO: which processes must compute, and which must print?
     # TODO：哪些进程必须参与计算，哪个进程打印？
     raise NotImplementedError
 
 
 def gather_for_all(mine: np.ndarray) -> np.ndarray:
-    """Give every process the rows of all processes, in the order of the processes.
+    """Gather every process's rows, in the order of the processes.
 
     mine: f32[rows, columns], this process's own rows; the shape is the same in
     every process.
-    Returns f32[processes * rows, columns], the same in each process: an array that
-    the process can read whole, of NumPy or on its own devices.
+    Returns f32[processes * rows, columns], the same in each process: an array
+    that the process can read whole, in NumPy or on its own devices.
 
     让每个进程都拿到所有进程的行，按进程编号排列。
 

@@ -19,14 +19,14 @@ from jax.sharding import PartitionSpec as P  # noqa: F401
 
 
 def my_part(count: int) -> np.ndarray:
-    """Say which examples of a data set belong to this process.
+    """Find the examples of a data set that belong to this process.
 
-    count: how many examples there are, 0 or more; they are numbered from 0.
+    count: the number of examples, 0 or more; they are numbered from 0.
 
-    Every example belongs to exactly one process. The first process has the first
-    examples, the next one those that follow. No part is larger than another by more
-    than one, and where they differ, the first processes have the larger ones. Three
-    processes are asked here.
+    Every example belongs to exactly one process. The first process has the
+    first examples, the next process those that follow, and so on. No part is
+    larger than another by more than one; where they differ, the first processes
+    have the larger parts. The check uses three processes.
     Returns i64[n], this process's numbers, ascending; n may be 0.
 
     找出数据集里属于本进程的样本。
@@ -37,7 +37,7 @@ def my_part(count: int) -> np.ndarray:
     度最多差 1；有差别时，靠前的进程拿得多。这一题由三个进程运行。
     返回 i64[n]，即本进程的样本编号，从小到大；n 可以是 0。
     """
-    # TODO: share them all out, also when they do not divide evenly.
+    # TODO: share them all out, even when they do not divide evenly.
     # TODO：全部分完，不能整除时也要一个不漏。
     raise NotImplementedError
 
@@ -46,17 +46,18 @@ def equal_steps(
     mine: np.ndarray,
     size: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Cut this process's rows into batches: as many as every other process has.
+    """Split this process's rows into as many batches as all others have.
 
-    mine: f32[rows, columns], this process's own rows; the others have another
-    number of them, perhaps none.
+    mine: f32[rows, columns], this process's own rows; other processes have a
+    different number of them, perhaps none.
     size: the rows of one batch.
 
-    The number of steps is what the process with the most rows needs for all of its
-    rows. Fill one batch after the other; what is left over holds zeros.
+    The number of steps is the number that the process with the most rows needs
+    for all of its rows. Fill one batch after the other; the remaining rows are
+    zero.
     Returns (batches, mask).
     batches: f32[steps, size, columns].
-    mask: bool[steps, size], True where there is a row.
+    mask: bool[steps, size], True for a real row.
 
     把本进程的行切成批次，批次数与其他进程相同。
 
@@ -68,7 +69,7 @@ def equal_steps(
     batches：f32[steps, size, columns]。
     mask：bool[steps, size]，有真实行的位置为 True。
     """
-    # TODO: how many steps? No process knows that alone.
+    # TODO: how many steps? No process knows that on its own.
     # TODO：一共要多少步？光靠本进程是算不出来的。
     raise NotImplementedError
 
@@ -77,14 +78,14 @@ def mean_loss(w: np.ndarray, mine: np.ndarray, size: int) -> float:
     """Compute the mean squared error over the rows of all processes.
 
     w: f32[3].
-    mine: f32[rows, 4], this process's own rows, three inputs and the number to be
-    guessed, where the guess is `inputs @ w`. The others have other rows, and
-    another number of them; a process may have none, but not all do, and no process
-    has more than `size`.
+    mine: f32[rows, 4], this process's own rows: three inputs and the number to
+    predict, with the prediction `inputs @ w`. Other processes have different
+    rows, and a different number of them. Some processes may have none, but at
+    least one has rows, and no process has more than `size`.
     size: a multiple of the number of devices of a process.
     Returns a number such as a float, the same in each process: the squared
-    difference of guess and number, averaged over all rows that there are, as if one
-    process had them all.
+    difference of prediction and number, averaged over all rows of all
+    processes, as if one process had them all.
 
     对所有进程的行求均方误差。
 
@@ -105,13 +106,16 @@ def mean_loss(w: np.ndarray, mine: np.ndarray, size: int) -> float:
 def restore(
     blocks: dict[str, np.ndarray], sharding: NamedSharding
 ) -> jax.Array:
-    """Put together again what another number of processes has saved.
+    """Reassemble an array that a different number of processes has saved.
 
-    blocks: the pieces of one array, f32[rows, columns] each, in no order and of
-    different heights. The name says where a piece begins: "rows-12" is the one that
-    starts at row 12. Every process has all the pieces.
-    sharding: where the array is to lie, over the devices of all processes.
-    Returns the whole as one global array with this sharding, which may cut columns.
+    blocks: the pieces of one array, f32[rows, columns] each, in no particular
+    order and of different heights. The name says where a piece begins:
+    "rows-12" is the piece that starts at row 12. Every process has all the
+    pieces.
+    sharding: how the array is to be laid out, over the devices of all
+    processes.
+    Returns the whole as one global array with this sharding, which may shard
+    columns, too.
 
     有一个数组，保存时的进程数与现在不同，把它重新拼起来。
 
@@ -120,6 +124,6 @@ def restore(
     sharding：拼好的数组该用的分片方式，覆盖所有进程的设备。
     返回拼好的整体，是一个全局数组，分片方式如 sharding 所给（也可能按列切开）。
     """
-    # TODO: the pieces in the right order, then one array of everybody.
+    # TODO: put the pieces in the right order, then make one global array.
     # TODO：先把各片段按正确的顺序拼好，再由所有进程建成一个数组。
     raise NotImplementedError

@@ -18,8 +18,8 @@ from jax.experimental import multihost_utils
 def sum_by_name(mine: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Add up each parameter's gradient over all processes.
 
-    mine: name -> f32[n], this process's gradients. Names and shapes are the same in
-    every process; the order in which they stand in the dict is not.
+    mine: name -> f32[n], this process's gradients. Names and shapes are the
+    same in every process; the order of the names in the dict is not.
     Returns name -> f32[n], the sum over the processes, the same in each.
 
     把每个参数的梯度在所有进程之间加起来。
@@ -29,7 +29,7 @@ def sum_by_name(mine: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     返回“名称 -> f32[n]”，即每个参数的梯度在所有进程上的总和，每个进程得到的结
     果都一样。
     """
-    # TODO: as it stands, one parameter gets the sum of another.
+    # TODO: as written, one parameter gets the sum of another.
     # TODO：现在的写法会让一个参数得到另一个参数的总和。
     sums = {}
     for name in mine:
@@ -41,8 +41,8 @@ def sum_by_name(mine: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 def padded_sum(mine: np.ndarray) -> np.ndarray:
     """Add up the rows of all processes, each padded with zeros to the longest.
 
-    mine: f32[rows, n], this process's rows. rows is the same in every process, n is
-    not: each has padded to its own longest example.
+    mine: f32[rows, n], this process's rows. rows is the same in every process,
+    n is not: each process has padded to its own longest example.
     Returns f32[longest], the sum of all rows, as long as the largest n of all
     processes, the same in each process.
 
@@ -52,18 +52,18 @@ def padded_sum(mine: np.ndarray) -> np.ndarray:
     只填充到自己最长样本的长度。
     返回 f32[longest]，即所有行的总和，长度是所有进程中最大的 n，每个进程得到的结果都一样。
     """
-    # TODO: as it stands, the processes hand in arrays of different widths.
+    # TODO: as written, the processes contribute arrays of different widths.
     # TODO：现在的写法里，各进程交出的数组宽度不同。
     everyone = multihost_utils.process_allgather(mine.sum(axis=0))
     return everyone.sum(axis=0)
 
 
 def mean_of_batches(batches: list[np.ndarray]) -> float:
-    """The mean of all numbers in all batches of all processes.
+    """Compute the mean of all numbers in all batches of all processes.
 
-    batches: a list of f32[n], this process's own; every batch has n numbers, but
-    one process may have fewer batches than another, or none. There is at least one
-    in all.
+    batches: a list of f32[n], this process's own; every batch has n numbers,
+    but one process may have fewer batches than another, or none. There is at
+    least one batch in all.
     Returns the mean as a number such as a float, the same in each process.
 
     求所有进程、所有批次里全部数的平均值。
@@ -73,7 +73,8 @@ def mean_of_batches(batches: list[np.ndarray]) -> float:
     个批次。
     返回平均值，是一个数（例如 float），每个进程得到的结果都一样。
     """
-    # TODO: as it stands, the one with more batches waits for the other in vain.
+    # TODO: as written, the process with more batches waits for the other
+    # forever.
     # TODO：现在的写法里，批次多的进程会等不到对方。
     total, count = 0.0, 0
     for batch in batches:
@@ -86,12 +87,12 @@ def mean_of_batches(batches: list[np.ndarray]) -> float:
 def steps_until_good(losses: np.ndarray, goal: float) -> int:
     """Train until the mean of the processes' losses is below the goal.
 
-    losses: f32[steps], this process's loss after each step; steps is the same in
-    every process, the losses differ.
+    losses: f32[steps], this process's loss after each step; steps is the same
+    in every process, the losses differ.
     goal: the same number in every process.
-    Returns the number of steps made, the same in each process: up to and with the
-    first one after which the mean loss of all processes is below goal; all, if
-    none is.
+    Returns the number of steps made, the same in each process: up to and
+    including the first step after which the mean loss of all processes is below
+    goal; all steps if there is no such step.
 
     一直训练到各进程损失的平均值低于 goal 为止。
 
@@ -100,7 +101,7 @@ def steps_until_good(losses: np.ndarray, goal: float) -> int:
     返回所走的步数，走到平均损失第一次低于 goal 的那一步为止（包括这一步）；如
     果平均损失始终没有低于 goal，就走完所有的步。每个进程得到的结果都一样。
     """
-    # TODO: as it stands, each process decides by its own loss.
+    # TODO: as written, each process decides by its own loss.
     # TODO：现在的写法里，每个进程只看自己的损失来决定。
     for step, loss in enumerate(losses, 1):
         # Stands for the training step.
@@ -112,16 +113,17 @@ def steps_until_good(losses: np.ndarray, goal: float) -> int:
 
 
 def first_apart(calls: list[list[tuple[str, int]]]) -> tuple[int, int]:
-    """Where do the processes part: which one asks for something else, on which line?
+    """Find the first call in which one process differs from the others.
 
-    calls: for each process, four or more, what it asked for: (name, line), in its
-    own order; names carry the step. Two calls are the same if name and line are. A
-    list ends where its process got stuck or ended, not all at the same call, and
-    perhaps before they part; at the place where they part, three lists or more
-    still have a call. All processes but one are right, and so ask for the same.
-    Returns (process, line) of the first call that is not the others': who asked for
-    it, and on which line. (If that process left a call out, the fault lies before
-    this one.)
+    calls: for each process, four or more, the calls that it made: (name, line),
+    in its own order; names carry the step. Two calls are the same if name and
+    line are the same. A list ends where its process got stuck or ended. The
+    lists need not end at the same call, and some may end before the processes
+    part; at the place where they part, three lists or more still have a call.
+    All processes but one are right, and so make the same calls.
+    Returns (process, line): the process whose call first differs from the
+    others', and the line of that call. (If that process left a call out, the
+    fault is before this line.)
 
     各进程从哪里开始不一致？哪一个进程请求的调用与其他进程请求的不同，又是在哪
     一行代码里请求的？
@@ -134,7 +136,7 @@ def first_apart(calls: list[list[tuple[str, int]]]) -> tuple[int, int]:
     返回（进程，行号），说明第一次与其他进程不同的调用是哪个进程在哪一行代码里
     请求的。如果那个进程漏掉了一次调用，错误就在返回的这次调用之前。
     """
-    # TODO: as it stands, it blames the call at which process 0 got stuck.
+    # TODO: as written, it blames the call at which process 0 got stuck.
     # TODO：现在的写法只怪 0 号进程卡住的那次调用。
     name, line = calls[0][-1]
     return 0, line
@@ -143,15 +145,15 @@ def first_apart(calls: list[list[tuple[str, int]]]) -> tuple[int, int]:
 def who_is_missing(
     stacks: list[list[tuple[str, int, str]]],
 ) -> tuple[int, int] | None:
-    """Who does not come to the next call, and on which line of incident.py is it?
+    """Find the process that a call waits for, and its line in incident.py.
 
-    stacks: for each process, where its main thread stands, as
-    (file, line, function), the innermost frame first. Whoever waits for the others
+    stacks: for each process the stack of its main thread, as (file, line,
+    function), the innermost frame first. A process that waits for the others
     has a frame in "progress.py", or in a file of JAX, whose name begins with
-    "jax/"; it need not be the innermost.
-    Returns (process, line) of the one that does not wait for the others; line is
-    that of its innermost frame in "incident.py". None if all wait: then no process
-    is missing, and a device is to be looked at.
+    "jax/"; it need not be the innermost frame.
+    Returns (process, line) of the process that does not wait for the others;
+    line is that of its innermost frame in "incident.py". None if all processes
+    wait: then no process is missing, and a device may have stopped.
 
     哪个进程没有来参加下一次调用，停在 incident.py 的哪一行代码？
 
@@ -162,7 +164,7 @@ def who_is_missing(
     返回（进程，行号），即没有在等其他进程的那个进程，以及它在 "incident.py" 里最靠里的那一层的
     行号。如果所有进程都在等，就返回 None，因为这时没有进程缺席，要查的是设备。
     """
-    # TODO: as it stands, it takes the first process, and the innermost frame.
+    # TODO: as written, it takes the first process, and the innermost frame.
     # TODO：现在的写法取的是第一个进程、最里层的那一层。
     file, line, function = stacks[0][0]
     return 0, line

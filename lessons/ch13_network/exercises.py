@@ -15,16 +15,17 @@ from jax.sharding import PartitionSpec as P  # noqa: F401
 
 
 def ring_seconds(size: int, hops: list[tuple[float, float]]) -> float:
-    """How long will an all-reduce take, on a ring whose hops are not alike?
+    """Predict how long an all-reduce takes on a ring with unequal hops.
 
     size: bytes on each device, a multiple of the number of devices n ≥ 2.
-    hops: for each of the n hops of the ring, in order, (bytes per second, seconds
-    of latency).
+    hops: for each of the n hops of the ring, in order, (bytes per second,
+    seconds of latency).
 
-    The ring goes in steps. In a step every device hands one piece, size / n bytes,
-    to the next, all at once; a hop needs its latency, then the piece at its rate.
-    The next step begins when the last hop of this one is done. There are n-1 steps
-    to add the pieces up and n-1 to hand the sums out.
+    The ring works in steps. In a step every device passes one piece, size / n
+    bytes, to the next device, all at once; a hop takes its latency, then the
+    time of the piece at its rate. The next step begins when the last hop of
+    this one is done. There are n-1 steps to add the pieces up and n-1 to
+    distribute the sums.
     Returns the seconds, a number.
 
     环上各跳有快有慢时，一次 all-reduce 需要多长时间？
@@ -46,15 +47,15 @@ def ring_seconds(size: int, hops: list[tuple[float, float]]) -> float:
 def two_level_psum(x: jax.Array, mesh: Mesh) -> jax.Array:
     """Add up over all devices, and send little between hosts.
 
-    x: f32[n, m], one row on each of the n devices: sharded with
-    `P(("host", "device"))`; m is a multiple of d.
-    mesh: with the Explicit axes "host" (h hosts) and "device" (d devices in each),
-    n = h · d.
-    Returns f32[n, m] with the same sharding, in which every row is the sum of all
-    rows of x. The function is compiled with `jit`.
+    x: f32[n, m], one row on each of the n devices: sharded with `P(("host",
+    "device"))`; m is a multiple of d.
+    mesh: with the Explicit axes "host" (h hosts) and "device" (d devices in
+    each), n = h · d.
+    Returns f32[n, m] with the same sharding, in which every row is the sum of
+    all rows of x. The function is compiled with `jit`.
     Budget: all-reduce, reduce-scatter and all-gather. Along "host" each device
-    sends at most 2 (h-1)/h × m / d numbers of 4 bytes, and 2 (d-1)/d × m more
-    besides.
+    sends at most 2 (h-1)/h × m / d numbers of 4 bytes, and in addition at most
+    2 (d-1)/d × m along "device".
 
     在所有设备上求和，并且让主机之间只传很少的数据。
 
@@ -65,7 +66,7 @@ def two_level_psum(x: jax.Array, mesh: Mesh) -> jax.Array:
     预算：可用 all-reduce、reduce-scatter 和 all-gather。每个设备沿 "host" 最多发送
     2 (h-1)/h × m / d 个数（每个 4 字节），除此之外最多再发送 2 (d-1)/d × m 个数。
     """
-    # TODO: inside, across, inside.
+    # TODO: within the host, across hosts, within the host.
     # TODO：主机内，主机间，再主机内。
     raise NotImplementedError
 
@@ -73,15 +74,17 @@ def two_level_psum(x: jax.Array, mesh: Mesh) -> jax.Array:
 def mesh_within(
     devices: list[jax.Device], sizes: dict[str, int], within: str
 ) -> Mesh:
-    """A mesh in which one axis never leaves a process.
+    """Build a mesh in which one axis never leaves a process.
 
-    devices: all devices of several processes, in any order, equally many from each.
+    devices: all devices of several processes, in any order, the same number
+    from each.
     sizes: the axes of the mesh with their sizes, in order; their product is the
     number of devices.
-    within: one of the axes; its size divides the number of devices of a process.
+    within: one of the axes; its size divides the number of devices of a
+    process.
     Returns the Mesh with these axes in this order. Sort the devices by
-    process_index, those of one process by id, and fill the mesh so that `within`
-    moves fastest, then the last of the other axes, and so on.
+    process_index, and those of one process by id; then fill the mesh so that
+    `within` varies fastest, then the last of the other axes, and so on.
 
     建一个网格，其中有一个轴不跨进程。
 
@@ -100,15 +103,16 @@ def mesh_within(
 def bytes_leaving(
     groups: list[list[int]], process: list[int], size: int
 ) -> dict[int, int]:
-    """How many bytes leave each process for another?
+    """How many bytes does each process send to other processes?
 
-    An all-reduce runs in each of the groups at once, as a ring through the devices
-    in the order in which the group lists them, and from the last to the first.
+    An all-reduce runs in each of the groups at once, as a ring through the
+    devices in the order in which the group lists them, and from the last to the
+    first.
     groups: device positions.
     process: the process of each position.
     size: bytes on each device, a multiple of every group's length.
     Returns for every process in `process` the bytes that its devices send to
-    devices of other processes, an int; 0 where there are none.
+    devices of other processes, an int; 0 if there are none.
 
     各个进程分别有多少字节发往别的进程？
 
@@ -120,6 +124,7 @@ def bytes_leaving(
     返回一个字典，对 process 里出现的每个进程，给出这个进程的设备向其他进程的设
     备发送的字节数（int），没有发送时为 0。
     """
-    # TODO: which hops cross, and what does one hop carry?
+    # TODO: which hops cross between processes, and how many bytes does one hop
+    # carry?
     # TODO：哪些跳会跨进程，一跳要传多少字节？
     raise NotImplementedError

@@ -20,16 +20,16 @@ def sbatch_file(
     """Write the batch script that starts a program on a cluster with Slurm.
 
     program: a Python file.
-    nodes: on how many machines.
-    a_node: processes on each.
-    minutes: after which Slurm is to end the job.
-    submit: submit(text) takes the whole script as one string, and returns a dict of
-    what Slurm would do with it; it needs no Slurm, and raises ValueError for what
-    `sbatch` would refuse.
+    nodes: the number of machines.
+    a_node: the number of processes on each.
+    minutes: the time after which Slurm is to end the job.
+    submit: submit(text) takes the whole script as one string and returns a dict
+    of what Slurm would do with it. It needs no Slurm, and raises ValueError for
+    anything that `sbatch` would refuse.
 
-    When one process fails, the others are to end, too, and what a process prints is
-    to be in the log at once.
-    Returns what submit returned.
+    When one process fails, the others are to end, too, and everything that a
+    process prints is to be in the log at once.
+    Returns the dict that submit returned.
 
     写一份批处理脚本，用 Slurm 在集群上启动一个程序。
 
@@ -52,17 +52,17 @@ def sbatch_file(
 def arguments_by_hand(
     hosts: list[str], gpus: int, a_gpu_each: bool, port: int
 ) -> list[dict]:
-    """Say what each process hands to `jax.distributed.initialize`, without a launcher.
+    """List each process's arguments for jax.distributed.initialize.
 
     hosts: their names.
-    gpus: how many GPUs each host has.
-    a_gpu_each: True for one process a GPU, False for one process a host, with all
-    of its GPUs.
+    gpus: the number of GPUs of each host.
+    a_gpu_each: True for one process per GPU, False for one process per host,
+    with all of its GPUs.
     port: free on every host.
     Returns a list with a dict for each process, in the order of their numbers, host
-    after host: "host", where it is started; "coordinator_address", "num_processes",
-    "process_id"; and "local_device_ids", the list of its GPUs, as its host counts
-    them.
+    after host: "host", where the process is started; "coordinator_address",
+    "num_processes", "process_id"; and "local_device_ids", the list of its GPUs, as
+    its host counts them. No launcher is involved.
 
     没有启动器时，每个进程该给 `jax.distributed.initialize` 传哪些参数？
 
@@ -76,22 +76,22 @@ def arguments_by_hand(
     和 "process_id"；"local_device_ids" 是这个进程使用的 GPU 的列表，写 GPU 在
     本机上的编号。
     """
-    # TODO: who starts where, with which number and which GPUs?
+    # TODO: which process starts where, with which number and which GPUs?
     # TODO：哪个进程在哪台主机上启动，编号是几，用哪些 GPU？
     raise NotImplementedError
 
 
 def which_launcher(environ: dict[str, str]) -> tuple[str, int, int] | None:
-    """Find out which launcher JAX will believe, from the environment alone.
+    """Find out which launcher JAX will recognise, from the environment alone.
 
     environ: the variables of one process. More than one launcher may have left
     some.
     Returns (name, process_id, num_processes) as a bare
-    `jax.distributed.initialize()` would take them, name being "ompi", "slurm" or
-    "gketpu", or None where it would find no launcher. There is one slice of TPUs at
-    most, a host has TPUs if TPU_WORKER_HOSTNAMES or TPU_PROCESS_ADDRESSES is set,
-    nothing runs on Google's virtual machines outside of Kubernetes, and no detector
-    asks `mpi4py`: as in JAX 0.10, Open MPI 5 is not recognised.
+    `jax.distributed.initialize()` would take them. name is "ompi", "slurm" or
+    "gketpu", or None if JAX would find no launcher. There is at most one slice
+    of TPUs, a host has TPUs if TPU_WORKER_HOSTNAMES or TPU_PROCESS_ADDRESSES is
+    set, nothing runs on Google's virtual machines outside of Kubernetes, and no
+    detector uses `mpi4py`: as in JAX 0.10, Open MPI 5 is not recognised.
 
     只看环境变量，判断 JAX 会采用哪个启动器。
 
@@ -103,26 +103,29 @@ def which_launcher(environ: dict[str, str]) -> tuple[str, int, int] | None:
     不会在 Kubernetes 之外的 Google 虚拟机上运行；检测器也不查询 `mpi4py`，所以和
     JAX 0.10 一样，认不出 Open MPI 5。
     """
-    # TODO: ask the detectors in JAX's order; what does each of them need?
+    # TODO: go through the detectors in JAX's order; what does each of them
+    # need?
     # TODO：按 JAX 的顺序逐个试用各检测器；每个检测器需要什么？
     raise NotImplementedError
 
 
 def what_is_wrong(reports: list[dict], expected: int) -> tuple[str, list[int]]:
-    """Say why a launch hangs, from what its processes know.
+    """Find out why a launch hangs, from what its processes report.
 
-    reports: one dict from each process that did start, in any order, with what it
-    would hand to `initialize`, "process_id", "num_processes" and
-    "coordinator_address", and "devices", how many local devices it has.
-    expected: how many processes were to be started.
-    Returns (word, ids), the first of these that holds, with the ids of those
-    concerned, ascending, each once:
-    - ("count", …) processes that were told another num_processes than expected;
+    reports: one dict from each process that did start, in any order, with the
+    arguments that it would pass to `initialize`, "process_id", "num_processes"
+    and "coordinator_address", and "devices", the number of its local devices.
+    expected: the number of processes that were to be started.
+    Returns (word, ids) for the first of these that holds; ids are those of the
+    processes concerned, ascending, each once:
+    - ("count", …) processes that were given a num_processes other than
+    expected;
     - ("twice", …) ids that more than one process has;
     - ("missing", …) ids below expected that no process has;
     - ("coordinator", …) processes with another address than process 0;
-    - ("devices", …) processes with another number of devices than process 0;
-    - ("fine", []) if all is well.
+    - ("devices", …) processes with a different number of devices than process
+    0;
+    - ("fine", []) if nothing is wrong.
 
     根据各进程知道的情况，说明启动为什么卡住。
 
@@ -138,6 +141,6 @@ def what_is_wrong(reports: list[dict], expected: int) -> tuple[str, list[int]]:
     - ("devices", …) 表示这些进程的设备数与 0 号进程的不同；
     - ("fine", []) 表示一切正常。
     """
-    # TODO: in this order; who is process 0 in the list?
+    # TODO: in this order; which entry of the list is process 0?
     # TODO：按这个顺序检查；列表里哪一项是 0 号进程？
     raise NotImplementedError

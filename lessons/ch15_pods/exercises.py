@@ -14,11 +14,11 @@ def make_it_fit(plan: Callable[[int], dict], rows: list[int]) -> int | None:
     """Find the largest batch that fits, with few compilations.
 
     plan: plan(n), for one of the batch sizes, compiles the step for n rows and
-    returns a dict: "fits" is True or False, "memory" has "arguments", "peak" and
-    "limit", in bytes; where it does not fit, the first two are None. If n rows do
-    not fit, no more rows do.
+    returns a dict: "fits" is True or False; "memory" has "arguments", "peak"
+    and "limit", in bytes. If the step does not fit, the first two are None. If
+    n rows do not fit, no larger number of rows does.
     rows: batch sizes, increasing.
-    Returns the largest of rows that fits, or None where none does.
+    Returns the largest of rows that fits, or None if none does.
     Budget: at most `len(rows).bit_length()` compilations; one more raises
     RuntimeError.
 
@@ -31,7 +31,7 @@ def make_it_fit(plan: Callable[[int], dict], rows: list[int]) -> int | None:
     返回 rows 里放得下的最大批次；一个都放不下时返回 None。
     预算：最多编译 `len(rows).bit_length()` 次，再多一次就会抛出 RuntimeError。
     """
-    # TODO: each compilation should rule out half of what is left.
+    # TODO: each compilation should rule out half of the remaining sizes.
     # TODO：每次编译都应该排除剩下的一半。
     raise NotImplementedError
 
@@ -39,18 +39,18 @@ def make_it_fit(plan: Callable[[int], dict], rows: list[int]) -> int | None:
 def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
     """Choose a machine and a mesh for a step: the cheapest in chip-seconds.
 
-    plans: the same step, planned for several machines. Each is a dict: "on" is the
-    slice's name, "mesh" its axes, one or several, with their sizes, "fits" True or
-    False; "memory" has "peak" and "limit", in bytes, and "seconds" has "compute",
-    "memory" and "network". Of a plan that does not fit, the peak and all seconds
-    are None.
+    plans: the same step, planned for several machines. Each is a dict: "on" is
+    the slice's name, "mesh" its axes, one or several, with their sizes, "fits"
+    True or False; "memory" has "peak" and "limit", in bytes, and "seconds" has
+    "compute", "memory" and "network". If a plan does not fit, its peak and all
+    seconds are None.
     deadline: the most seconds that the step may take.
 
-    A step takes the longest of its three times. It costs the number of devices of
-    the mesh times the time that it takes. Choose among the plans that fit, with a
-    peak of at most 90 % of the limit, and whose step takes at most `deadline`
-    seconds. No two of these cost the same.
-    Returns (on, mesh) of the cheapest, or None where there is none.
+    A step takes the longest of its three times. It costs the number of devices
+    of the mesh times the time that it takes. Choose among the plans that fit,
+    with a peak of at most 90 % of the limit, and whose step takes at most
+    `deadline` seconds. No two of these cost the same.
+    Returns (on, mesh) of the cheapest, or None if there is none.
 
     为一步训练选择机器和网格，使芯片数乘以秒数最小。
 
@@ -65,7 +65,7 @@ def choose_plan(plans: list[dict], deadline: float) -> tuple[str, dict] | None:
     过 `deadline` 秒。这些规划的代价互不相同。
     返回其中代价最小的规划的 (on, mesh)；没有符合条件的规划时返回 None。
     """
-    # TODO: leave out what is ruled out, then take the cheapest.
+    # TODO: leave out the plans that are ruled out, then take the cheapest.
     # TODO：先去掉不能用的，再取代价最小的。
     raise NotImplementedError
 
@@ -75,20 +75,20 @@ def costliest_axis(
 ) -> tuple[str, float]:
     """Find the mesh axis on which a step spends most of its network time.
 
-    collectives: each is `{"op": …, "bytes": b, "times": t, "axis": a}`: it runs t
-    times along the mesh axis a, on an array of b bytes, as in a traffic table. op
-    is "all-gather", "reduce-scatter" or "all-reduce".
+    collectives: each is `{"op": …, "bytes": b, "times": t, "axis": a}`: it runs
+    t times along the mesh axis a, on an array of b bytes, as in a traffic
+    table. op is "all-gather", "reduce-scatter" or "all-reduce".
     lines: mesh axis → the lines of the torus that it takes, each (chips, ring);
     ring says whether the line is closed. The product of its lines' chips is the
-    number of chips on the axis. A line counts as 2 links if it is closed, as 1 if
-    not; an axis has the links of all its lines together.
-    speed: bytes a second of a link, in one direction.
+    number of chips on the axis. A line counts as 2 links if it is closed,
+    otherwise as 1; an axis has the links of all its lines together.
+    speed: bytes per second of a link, in one direction.
 
     With n chips on the axis, an all-gather or a reduce-scatter takes b (n-1)/n
-    bytes over speed times the axis's links; an all-reduce takes twice that. Leave
-    latencies out.
-    Returns (axis, seconds): the axis whose collectives take longest together, and
-    how long they take.
+    bytes over speed times the axis's links; an all-reduce takes twice as long.
+    Leave latencies out.
+    Returns (axis, seconds): the axis whose collectives take longest together,
+    and how long they take.
 
     找出一步训练的网络时间主要花在哪个网格轴上。
 
@@ -106,7 +106,7 @@ def costliest_axis(
     （speed 乘以这个轴的链路数），all-reduce 的时间是它的两倍。延迟不计。
     返回 (axis, seconds)，即集合通信的时间加起来最长的那个轴，以及加起来的时间。
     """
-    # TODO: seconds for each axis, of all that runs along it.
+    # TODO: for each axis, add up the seconds of everything that runs along it.
     # TODO：对每个轴，把沿它进行的所有通信的秒数加起来。
     raise NotImplementedError
 
@@ -114,16 +114,17 @@ def costliest_axis(
 def rows_to_hide(
     rows: int, compute: float, network: dict[str, float], step: int
 ) -> int | None:
-    """Say from which batch on the arithmetic takes as long as the network.
+    """Find the smallest batch whose arithmetic takes as long as the network.
 
-    rows: of the batch that the times are for.
+    rows: the batch size that the times are for.
     compute: the seconds of the arithmetic.
-    network: network["data"] is the seconds along "data", where weights and their
-    gradients travel, above 0; network["model"] those along "model", where
-    activations do; one after the other.
-    step: the batch is to be a multiple of it. The mesh stays as it is.
-    Returns the smallest multiple of step for which the arithmetic takes at least as
-    long as the network, or None if there is none, however large the batch.
+    network: network["data"] is the seconds along "data", where weights and
+    their gradients travel, above 0; network["model"] those along "model", where
+    activations do. The two run one after the other.
+    step: the batch size is to be a multiple of it. The mesh stays as it is.
+    Returns the smallest multiple of step for which the arithmetic takes at
+    least as long as the network, or None if there is none, however large the
+    batch.
 
     从多大的批次开始，计算的时间不少于网络的时间？
 
@@ -135,6 +136,6 @@ def rows_to_hide(
     返回使计算时间不少于网络时间的最小行数，必须是 step 的倍数；批次再大也做不
     到时返回 None。
     """
-    # TODO: which of the three times grow with the batch?
+    # TODO: which of the three times grow with the batch size?
     # TODO：三个时间里，哪些随批次变大而变长？
     raise NotImplementedError

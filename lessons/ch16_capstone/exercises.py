@@ -19,20 +19,20 @@ def next_rows(
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Find the rows of the next batch that a process reads after a restart.
 
-    saved: from the checkpoint, `{"epoch": e, "next": n}`: of the rows of epoch e, n
-    have been taken.
-    count: how many rows there are. In epoch e they come in the order
+    saved: from the checkpoint, `{"epoch": e, "next": n}`: of the rows of epoch
+    e, n have been taken.
+    count: the number of rows. In epoch e they come in the order
     `np.random.default_rng([16, e]).permutation(count)`.
-    size: the rows of a batch, a multiple of processes. A batch is the next `size`
-    rows of this order; where fewer than `size` are left, they are dropped, and the
-    next epoch begins.
-    process: our number. Process 0 reads the first part of the batch, process 1 the
-    part after it, and so on.
-    processes: how many there are now, not necessarily as many as before.
+    size: the rows of a batch, a multiple of processes. A batch is the next
+    `size` rows of this order; if fewer than `size` are left, they are dropped,
+    and the next epoch begins.
+    process: the number of this process. Process 0 reads the first part of the
+    batch, process 1 the part after it, and so on.
+    processes: the number of processes now, which may differ from before.
     Returns (rows, after).
     rows: i64[size / processes].
-    after: what the next checkpoint holds: the epoch of these rows, and how many of
-    its rows are taken by then, even if all are.
+    after: the entry of the next checkpoint: the epoch of these rows, and how
+    many of its rows are taken by then, even if all are.
 
     重启之后，找出某个进程在下一个批次里要读的行。
 
@@ -49,7 +49,7 @@ def next_rows(
     after：下一个检查点要保存的内容，也就是这些行所在的轮，以及这一轮到那时共取走的行数；即
     使这一轮已经取完，也这样写。
     """
-    # TODO: where does the batch begin, and which part of it is ours?
+    # TODO: where does the batch begin, and which part of it is this process's?
     # TODO：这个批次从哪里开始，哪一段归本进程？
     raise NotImplementedError
 
@@ -57,11 +57,13 @@ def next_rows(
 def stop_after(begun: int, told: bool) -> int:
     """Agree with the other processes on the step after which all stop and save.
 
-    begun: the last step that this process has begun. The others stand at other
-    steps.
-    told: whether this process has been sent SIGTERM. Perhaps only one of them was.
-    Returns a number, the same in every process: the first step that no process has
-    begun yet, or 0 if no process was told. All call this at the same time.
+    begun: the last step that this process has begun. The other processes may be
+    at other steps.
+    told: whether this process has received SIGTERM. Perhaps only one of them
+    has.
+    Returns a number, the same in every process: the first step that no process
+    has begun yet, or 0 if no process has received the signal. All processes
+    call this at the same time.
 
     与其他进程商定做完哪一步之后一起停下并保存。
 
@@ -70,26 +72,28 @@ def stop_after(begun: int, told: bool) -> int:
     返回一个整数，它在每个进程里都相同，表示还没有任何进程开始的各步中最早的一
     步；如果没有进程收到信号，就返回 0。所有进程同时调用本函数。
     """
-    # TODO: no process knows alone who was told, nor how far the others are.
+    # TODO: no process knows alone which have the signal, nor how far the others
+    # are.
     # TODO：哪个进程收到了信号、其他进程走到了哪一步，没有哪个进程独自知道。
     raise NotImplementedError
 
 
 def newest_whole(folder: dict[str, dict[str, int]]) -> int:
-    """Find the newest checkpoint that is whole.
+    """Find the newest complete checkpoint.
 
-    folder: the names in the checkpoints' folder, in no order; for each the files in
-    it and their bytes.
+    folder: the names in the checkpoints' folder, in no particular order; for
+    each the files in it and their bytes.
 
-    A checkpoint is called "step-" and a whole number above 0, nothing after it. Its
-    parts are all files in it whose names begin with "part-": "part-0", "part-1", …
-    Its number under "expected" is how many bytes the parts should have together;
-    that is written last, so it is missing where the writing was cut off. Other
-    files do not count. What else lies in the folder is none of ours.
+    A checkpoint is called "step-" and a whole number above 0, with nothing
+    after it. Its parts are all files in it whose names begin with "part-":
+    "part-0", "part-1", … Its number under "expected" is how many bytes the
+    parts should have together; it is written last, so it is missing if the
+    writing was interrupted. Other files do not count. The folder may also
+    contain other things, which are not checkpoints.
 
-    A checkpoint is whole if its parts together have exactly as many bytes as
+    A checkpoint is complete if its parts together have exactly as many bytes as
     expected: no fewer, and no more.
-    Returns the step of the newest whole checkpoint, or 0 if there is none.
+    Returns the step of the newest complete checkpoint, or 0 if there is none.
 
     找出最新的完整检查点。
 
@@ -105,7 +109,7 @@ def newest_whole(folder: dict[str, dict[str, int]]) -> int:
     行，多了也不行。
     返回最新的完整检查点的步数；一个也没有时返回 0。
     """
-    # TODO: which names are checkpoints, and which of them are whole?
+    # TODO: which names are checkpoints, and which of them are complete?
     # TODO：哪些名字是检查点，其中哪些是完整的？
     raise NotImplementedError
 
@@ -114,13 +118,14 @@ def slow_process(begun: np.ndarray, ready: np.ndarray) -> int:
     """Find the process for which all others wait.
 
     begun: f64[steps, processes], in seconds: when each process began each step.
-    ready: f64[steps, processes], in seconds: when its own part was ready; then it
-    waits for the others. Every process reads its own clock, and the clocks differ.
+    ready: f64[steps, processes], in seconds: when its own part was ready; then
+    it waits for the others. Every process reads its own clock, and the clocks
+    differ.
 
     A process is slow if its own part typically takes more than twice as long as
     that of the others: compare its median over the steps with the median of the
-    medians of all other processes. A single long step makes nobody slow. At most
-    one process is slow.
+    medians of all other processes. A single long step does not make a process
+    slow. At most one process is slow.
     Returns its number, or -1 if none is slow.
 
     找出让其他进程都等它的那个进程。

@@ -20,16 +20,16 @@ from jax.sharding import PartitionSpec as P  # noqa: F401
 def state_like(
     optimizer: optax.GradientTransformation, params: dict, mesh: Mesh
 ) -> list:
-    """The first state of an Optax optimizer, laid out as its parameters are.
+    """Create an Optax optimizer's first state, laid out like its parameters.
 
     optimizer: its state has, for each parameter, arrays of its shape, and other
     arrays such as a count.
-    params: f32 arrays by name, placed on mesh; two of the same shape may lie
-    differently.
+    params: f32 arrays by name, placed on mesh; two of the same shape may have
+    different layouts.
     mesh: with one Auto axis, "data".
-    Returns `jax.tree.leaves` of the state that `optimizer.init(params)` gives: an
-    array that belongs to a parameter is laid out as this parameter, any other has
-    a copy on every device.
+    Returns `jax.tree.leaves` of the state that `optimizer.init(params)` gives.
+    An array that belongs to a parameter is laid out like this parameter; every
+    other array has a copy on every device.
 
     做出 Optax 优化器的初始状态，布局和参数一致。
 
@@ -47,18 +47,19 @@ def state_like(
 def zero_bytes(
     parameters: int, n: int, stage: str, parts: int
 ) -> Mapping[str, int]:
-    """What a device holds and sends, by formula, in a stage of ZeRO.
+    """Compute by formula what a device holds and sends in a stage of ZeRO.
 
-    parameters: how many f32 parameters there are; n divides it.
+    parameters: the number of f32 parameters; n divides it.
     n: devices along "data".
     stage: "DP", "ZeRO-1", "ZeRO-2" or "ZeRO-3".
     parts: microbatches of a step. Stage 1 adds up their gradients and then sums
     them over the devices, as DP does; stages 2 and 3 sum them in every part.
-    Returns a dict: "held", the bytes of parameters and of Adam's two averages, all
-    of them f32, that one device has between two steps; "sent", the bytes that it
-    sends in a step. In ZeRO-3 every weight, not only those of the layers, is gathered
-    twice in each part: forward, and again backward. A sum of which a device needs only its part is a
-    reduce-scatter; all collectives run in rings.
+    Returns a dict: "held", the bytes of parameters and of Adam's two averages,
+    all of them f32, that one device has between two steps; "sent", the bytes
+    that it sends in a step. In ZeRO-3 every weight, not only those of the
+    layers, is gathered twice in each part: forward, and again backward. If a
+    device needs only its part of a sum, the sum is a reduce-scatter; all
+    collectives run in rings.
 
     用公式算出 ZeRO 的某个阶段里，一个设备要存放多少、发送多少。
 
@@ -73,7 +74,7 @@ def zero_bytes(
     收集两次，前向一次，反向再一次。如果求和结果里每个设备只需要自己的一段，用的就是 reduce-scatter；所有集
     合通信都在环上进行。
     """
-    # TODO: what is cut, and how often does it travel?
+    # TODO: what is sharded, and how often does it travel?
     # TODO：哪些数组被切开了？每一种集合通信各做几次？
     raise NotImplementedError
 
@@ -86,24 +87,25 @@ def zero_one(
     limit: float,
     mesh: Mesh,
 ) -> tuple[jax.Array, jax.Array]:
-    """One step of ZeRO-1, clipped, for the price of data parallelism.
+    """Take one step of ZeRO-1, clipped, for the price of data parallelism.
 
-    The loss is the mean of `(x @ w - y) ** 2` over all rows and columns of y, those
-    of all devices. Its gradient g with respect to w, f32[d, k], is clipped: where
-    the norm of the whole g (the root of the sum of all its squares) is more than
-    limit, g is multiplied by limit / norm. Then `momentum = 0.9 * momentum + g` and,
-    with this new momentum, `w = w - 0.1 * momentum`.
+    The loss is the mean of `(x @ w - y) ** 2` over all rows and columns of y,
+    on all devices together. Its gradient g with respect to w, f32[d, k], is
+    clipped: if the norm of the whole g (the root of the sum of all its squares)
+    is more than limit, g is multiplied by limit / norm. Then `momentum = 0.9 *
+    momentum + g` and, with this new momentum, `w = w - 0.1 * momentum`.
     w: f32[d, k], a copy on every device.
-    momentum: f32[d, k], cut along d over "data"; the mesh's size n divides d.
-    x: f32[rows, d], cut along rows over "data"; n divides rows.
-    y: f32[rows, k], cut as x is.
+    momentum: f32[d, k], sharded along d over "data"; the mesh's size n divides
+    d.
+    x: f32[rows, d], its rows sharded over "data"; n divides rows.
+    y: f32[rows, k], sharded the same way as x.
     limit: the largest norm, more than 0.
     mesh: n devices on one Explicit axis, "data".
-    Returns (w, momentum), both new: w whole on every device, momentum cut along d, as
-    they came. The function is compiled with `jit`.
-    Budget: of an array of 4 * d * k bytes one reduce-scatter and one all-gather, and
-    one all-reduce of 4 bytes: a device sends at most 2 (n-1)/n * (4 * d * k + 4)
-    bytes.
+    Returns (w, momentum), both new: w whole on every device, momentum sharded
+    along d, as they came. The function is compiled with `jit`.
+    Budget: one reduce-scatter and one all-gather of an array of 4 * d * k
+    bytes, and one all-reduce of 4 bytes: a device sends at most 2 (n-1)/n * (4
+    * d * k + 4) bytes.
 
     做一步带裁剪的 ZeRO-1，通信量和数据并行一样。
 
@@ -130,20 +132,21 @@ def zero_one(
 def summed_in_f32(
     loss: Callable, w: jax.Array, x: jax.Array, mesh: Mesh
 ) -> jax.Array:
-    """A gradient computed in bf16 and summed in f32, for an f32 master.
+    """Compute a gradient in bf16 and sum it in f32, for an f32 master.
 
     Round w to bf16. For each microbatch, x[i] of bf16[rows, d], each device
-    differentiates loss with respect to the rounded w, for the rows that it holds:
-    a bf16[d, k]. All of these, of every microbatch and device, are added up in f32.
-    loss: loss(w, x[i]) is one number, a sum over the rows of x[i]; it computes in
-    bf16 if w and x[i] are bf16.
+    differentiates loss with respect to the rounded w, for the rows that it
+    holds; the result is a bf16[d, k]. All of these, of every microbatch and
+    device, are added up in f32.
+    loss: loss(w, x[i]) is one number, a sum over the rows of x[i]; it computes
+    in bf16 if w and x[i] are bf16.
     w: f32[d, k], the master, a copy on every device.
-    x: bf16[micro, rows, d], cut along rows over "data"; n divides rows.
+    x: bf16[micro, rows, d], its rows sharded over "data"; n divides rows.
     mesh: n devices on one Explicit axis, "data".
-    Returns the sum, f32[d, k], a copy on every device. The function is compiled with
-    `jit`.
-    Budget: all-reduces only, 4 * d * k bytes in all: a device sends at most
-    2 (n-1)/n * (4 * d * k) bytes, however many microbatches there are.
+    Returns the sum, f32[d, k], a copy on every device. The function is compiled
+    with `jit`.
+    Budget: all-reduces only, 4 * d * k bytes in all: a device sends at most 2
+    (n-1)/n * (4 * d * k) bytes, however many microbatches there are.
 
     用 bf16 求梯度，用 f32 累加，交给 f32 的主参数。
 
@@ -157,7 +160,7 @@ def summed_in_f32(
     预算：只用 all-reduce，总共 4 * d * k 字节；无论有多少个微批次，每个设备最多发送
     2 (n-1)/n * (4 * d * k) 字节。
     """
-    # TODO: which numbers are bf16, and which add up many of them?
+    # TODO: which numbers are bf16, and where are many of them added up?
     # TODO：哪些数用 bf16，哪些数是许多数的累加？
     raise NotImplementedError
 
@@ -165,26 +168,28 @@ def summed_in_f32(
 def keep_by_name(
     layer: Callable, w: jax.Array, x: jax.Array, mesh: Mesh
 ) -> jax.Array:
-    """The gradient through many layers, of which only what has a name is kept.
+    """Differentiate through many layers, keeping only the array with a name.
 
-    x goes through the layers one after the other: `x = layer(x, w[0])`, then
-    `x = layer(x, w[1])`, and so on. The loss is the sum of `x ** 2` after the last
-    layer, over all rows, those of all devices.
+    x goes through the layers one after the other: `x = layer(x, w[0])`, then `x
+    = layer(x, w[1])`, and so on. The loss is the sum of `x ** 2` after the last
+    layer, over the rows of all devices.
     layer: layer(x, w[i]), of f32[m, d] for any m and f32[d], gives the next x,
-    of the same shape. In it one array of this shape, whose computation is most of the
-    work, has the name "features" (`checkpoint_name`); others are 16 times as large,
-    cheap to compute, and have no name.
+    of the same shape. In it one array of this shape, whose computation is most
+    of the work, has the name "features" (`checkpoint_name`); other arrays are
+    16 times as large, cheap to compute, and have no name.
     w: f32[layers, d], a copy on every device.
-    x: f32[rows, d], cut along rows over "data"; n divides rows.
+    x: f32[rows, d], its rows sharded over "data"; n divides rows.
     mesh: n devices on one Explicit axis, "data".
-    Returns the gradient of the loss with respect to w, f32[layers, d], a copy on every
-    device. The function is compiled with `jit`. Call layer in a scan: of layers
-    written out, some CPU compilers hold the large arrays of all at once.
-    Budget: all-reduces only, 4 * layers * d bytes in all: a device sends at most
-    2 (n-1)/n * (4 * layers * d) bytes. Beside arguments and results (temporaries,
-    as the compiler counts them) a device needs at most (4 * layers + 128) times the
-    bytes of its part of x, which are 4 * rows / n * d. And "features" is computed
-    once in each layer, forward: the backward pass takes what was kept.
+    Returns the gradient of the loss with respect to w, f32[layers, d], a copy
+    on every device. The function is compiled with `jit`. Call layer in a scan:
+    if you write the layers out, some CPU compilers hold the large arrays of all
+    of them at once.
+    Budget: all-reduces only, 4 * layers * d bytes in all: a device sends at
+    most 2 (n-1)/n * (4 * layers * d) bytes. In addition to arguments and
+    results (temporaries, as the compiler counts them) a device needs at most (4
+    * layers + 128) times the bytes of its part of x, which are 4 * rows / n *
+    d. And "features" is computed once in each layer, forward: the backward pass
+    uses the kept array.
 
     求经过许多层的梯度，各层只存有名字的结果。
 

@@ -5,14 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax.ad_checkpoint import checkpoint_name
-from jax.sharding import AxisType, NamedSharding
-from jax.sharding import PartitionSpec as P
+from jax.sharding import AxisType
 
-from grader import Budget, fitting, normal, sent
-
-
-def placed(mesh, x, *spec):
-    return jax.device_put(x, NamedSharding(mesh, P(*spec)))
+from grader import Budget, fitting, normal, place, sent
 
 
 def line(n, kind=AxisType.Explicit):
@@ -33,10 +28,10 @@ def test_state_like(check):
         for n, optimizer, k in ((8, adam, 3), (4, clipped, 5), (4, tuned, 2)):
             mesh = line(n, AxisType.Auto)
             params = {
-                name: placed(mesh, normal(rng, 16, 8 * k), *cut)
+                name: place(normal(rng, 16, 8 * k), mesh, *cut)
                 for name, cut in zip(("down", "gate", "up"), cuts, strict=True)
             }
-            params["bias"] = placed(mesh, normal(rng, 7))
+            params["bias"] = place(normal(rng, 7), mesh)
             drawn.append((optimizer, params, mesh))
             cuts = [*cuts[1:], cuts[0]]  # no name has one layout for ever
         return drawn
@@ -80,9 +75,9 @@ def test_zero_one(check):
             norm = float(np.linalg.norm(2 * x.T @ (x @ w - y) / y.size))
             little = float(rng.uniform(0.1, 0.3))
             limits = (little, 1.1 * norm) if n == 8 else (0.9 * norm, 1000.0)
-            cut = [placed(mesh, a, "data") for a in (momentum, x, y)]
+            cut = [place(a, mesh, "data") for a in (momentum, x, y)]
             for limit in limits:
-                drawn.append((placed(mesh, w), *cut, limit, mesh))
+                drawn.append((place(w, mesh), *cut, limit, mesh))
         return drawn
 
     def oracle(w, momentum, x, y, limit, mesh):
@@ -126,8 +121,8 @@ def test_summed_in_f32(check):
             # A row for each device: two on one would be added in bf16.
             x = rng.integers(1, most + 1, (micro, mesh.size, d))
             x = jnp.asarray(x, jnp.bfloat16)
-            x = placed(mesh, x, None, "data")
-            w = placed(mesh, np.float32(near))
+            x = place(x, mesh, None, "data")
+            w = place(np.float32(near), mesh)
             drawn.append((half_of_squares, w, x, mesh))
         return drawn
 
@@ -174,8 +169,8 @@ def test_keep_by_name(check):
         drawn = []
         for n, layers, rows, d in ((8, 24, 16, 32), (4, 32, 8, 64)):
             mesh = line(n)
-            w = placed(mesh, normal(rng, layers, d))
-            x = placed(mesh, normal(rng, n * rows, d), "data")
+            w = place(normal(rng, layers, d), mesh)
+            x = place(normal(rng, n * rows, d), mesh, "data")
             drawn.append((of_width(d), w, x, mesh))
         return drawn
 

@@ -13,14 +13,15 @@ def best_change(
 ) -> tuple[str, str | None]:
     """Say what bounds a step, and which change makes it shortest.
 
-    times: the seconds of "compute", "memory" and "network", as in a plan. The step
-    takes the longest of them.
-    changes: what could be done, by name: for some of the three times the factor by
-    which it multiplies them. The others stay as they are.
-    No two of the times are equal, and no two changes that shorten the step give the
-    same step.
-    Returns (bound, change): which of the three bounds the step now, and the name of
-    the change with the shortest step, or None where none makes it shorter.
+    times: the seconds of "compute", "memory" and "network", as in a plan. The
+    step takes the longest of them.
+    changes: possible changes, by name: for some of the three times the factor
+    by which the change multiplies them. The other times stay as they are.
+    No two of the times are equal, and no two changes that shorten the step give
+    the same step.
+    Returns (bound, change): which of the three bounds the step now, and the
+    name of the change with the shortest step, or None if no change makes it
+    shorter.
 
     找出一步受限于什么，以及哪个改动能使它最短。
 
@@ -42,18 +43,18 @@ def waited_for(
 ) -> tuple[int, float]:
     """Find the device that the others wait for.
 
-    events: of a profile of several devices, in no order: (device, name, start,
-    end), in milliseconds. What is called "all-reduce" or "all-gather" is a
-    collective of all devices. All devices run the same collectives in the same
-    order, each several times: the n-th of one device meets the n-th of the others.
-    Everything else computes.
+    events: of a profile of several devices, in no particular order: (device,
+    name, start, end), in milliseconds. An event called "all-reduce" or
+    "all-gather" is a collective of all devices. All devices run the same
+    collectives in the same order, each several times: the n-th of one device
+    meets the n-th of the others. All other events are computation.
 
     In a collective a device waits from its own start to the start of the last
-    device. Nobody waits for a device that is not the last.
-    Returns (device, milliseconds): the device for which the others wait longest,
-    over all collectives together, and how long, summed over the others. In every
-    collective one device alone starts last, and for no other device they wait as
-    long in all.
+    device. No device waits for a device that is not the last.
+    Returns (device, milliseconds): the device for which the others wait
+    longest, over all collectives together, and how long, summed over the
+    others. In every collective exactly one device starts last, and for no other
+    device do they wait as long in all.
 
     找出其他设备在等哪个设备。
 
@@ -75,13 +76,15 @@ def waited_for(
 def exposed(
     products: list[tuple[float, float]], collectives: list[tuple[float, float]]
 ) -> float:
-    """Say how long communication is exposed.
+    """Compute how long communication is exposed.
 
-    products: (start, end) of what a device computes, in milliseconds, in no order.
-    collectives: (start, end) from each collective's start to its done, in no order.
-    Several may be under way at once, and so may several products.
-    Returns the milliseconds during which at least one collective is under way and
-    no product runs.
+    products: (start, end) of the computations of a device, in milliseconds, in
+    no particular order.
+    collectives: (start, end) from each collective's start to its done, in no
+    particular order. Several may be in flight at once, and so may several
+    products.
+    Returns the milliseconds during which at least one collective is in flight
+    and no product runs.
 
     算出暴露在外的通信时间。
 

@@ -16,19 +16,21 @@ from jax.sharding import Mesh
 def merge_parts(
     values: jax.Array, tops: jax.Array, totals: jax.Array
 ) -> jax.Array:
-    """Put together what n devices have computed, each over its own keys.
+    """Merge the attention that n devices have computed, each over its keys.
 
-    The keys are cut into n parts. Of each part there is nearly what `part` of the chapter
-    returns, for one head and i queries; all of it is here already, so the function
-    needs no mesh. In what follows, top is the largest score of this query in this part.
-    values: f32[n, i, d]; for each part and query the sum, over the part's keys that
-    the query sees, of exp(score - top) times the key's value. 0 where it sees none.
-    tops: f32[n, i]; where the query sees no key of the part, -inf (not `LOW`).
-    totals: f32[n, i], the sum of exp(score - top); 0 where the query sees none.
-    Every query sees a key in one of the parts at least. Scores lie between -10,000 and
-    10,000, and no result may be nan.
-    Returns f32[i, d], the attention of each query to all keys that it sees: the mean
-    of their values, weighted by exp(score).
+    The keys are split into n parts. For each part the arguments contain nearly
+    what `part` of the chapter returns, for one head and i queries. All of it is
+    on one device already, so the function needs no mesh. In what follows, top
+    is the largest score of this query in this part.
+    values: f32[n, i, d]; for each part and query the sum, over the part's keys
+    that the query sees, of exp(score - top) times the key's value. 0 if it sees
+    none.
+    tops: f32[n, i]; if the query sees no key of the part, -inf (not `LOW`).
+    totals: f32[n, i], the sum of exp(score - top); 0 if the query sees none.
+    Every query sees a key in at least one of the parts. Scores are between
+    -10,000 and 10,000, and no result may be nan.
+    Returns f32[i, d], the attention of each query to all keys that it sees: the
+    mean of their values, weighted by exp(score).
 
     n 个设备各自对自己的键做完了注意力，请把它们的结果合并起来。
 
@@ -42,7 +44,7 @@ def merge_parts(
     返回 f32[i, d]，即每个查询对它看得到的所有键的注意力，也就是这些键的值以 exp(score) 为权的
     加权平均。
     """
-    # TODO: bring all parts to one top, then add and divide.
+    # TODO: rescale all parts to one top, then add and divide.
     # TODO：先换算到同一个 top，再相加、相除。
     raise NotImplementedError
 
@@ -50,22 +52,24 @@ def merge_parts(
 def window_attention(
     q: jax.Array, k: jax.Array, v: jax.Array, window: int, mesh: Mesh
 ) -> jax.Array:
-    """Attention to the last few positions only, of a sequence that is cut.
+    """Attend only to the last few positions of a sequence that is sharded.
 
-    q, k, v: f32[b, T, h, d]: batch, positions, heads, the width of a head. Cut along
-    the positions, with `P(None, "s")`: a device has a block of each, T / n positions
-    in order; n divides T. A score is the product of query and key over √d.
-    window: an int, ≥ 2; the query at position p sees the positions p - window + 1 … p,
-    those below 0 left out.
+    q, k, v: f32[b, T, h, d]: batch, positions, heads, the width of a head.
+    Sharded along the positions, with `P(None, "s")`: a device has a block of
+    each, T / n positions in order; n divides T. A score is the product of query
+    and key over √d.
+    window: an int, ≥ 2; the query at position p sees the positions p - window +
+    1 … p, except those below 0.
     mesh: n ≥ 2 devices on one Auto axis, "s".
-    Returns the attention, f32[b, T, h, d], cut like q. The function is compiled with
-    `jit`.
-    Budget: collective-permutes only. With `back`, (window - 1) / (T / n) rounded up
-    and n - 1 at most, a device sends at most the bytes of `back` blocks of k and of as
-    many of v. Beside arguments and result it needs at most room for the scores of
-    12 pairs of blocks, f32[b, h, T / n, T / n] each, and for 24 blocks of k. And it
-    makes at most 1.5 times the products of the solution, which computes 1 + `back`
-    pairs of blocks.
+    Returns the attention, f32[b, T, h, d], sharded like q. The function is
+    compiled with `jit`.
+    Budget: collective-permutes only. Let `back` be (window - 1) / (T / n),
+    rounded up, and at most n - 1. A device sends at most the bytes of `back`
+    blocks of k and of the same number of blocks of v. In addition to arguments
+    and result it needs at most room for the scores of 12 pairs of blocks,
+    f32[b, h, T / n, T / n] each, and for 24 blocks of k. And it computes at
+    most 1.5 times the products of the solution, which computes 1 + `back` pairs
+    of blocks.
 
     序列已经切开，每个位置只看自己和前面最近的几个位置。
 
@@ -89,19 +93,20 @@ def window_attention(
 def ulysses_grouped(
     q: jax.Array, k: jax.Array, v: jax.Array, mesh: Mesh
 ) -> jax.Array:
-    """Ulysses for fewer heads of keys than there are devices.
+    """Run Ulysses with fewer heads of keys than there are devices.
 
-    q: f32[b, T, h, d]: batch, positions, heads, the width of a head. Cut along the
-    positions, with `P(None, "s")`; n divides T and h.
-    k, v: f32[b, T, g, d], cut like q; g divides n, and g < n. The query head j uses
-    the head j // (h / g) of k and v.
+    q: f32[b, T, h, d]: batch, positions, heads, the width of a head. Sharded
+    along the positions, with `P(None, "s")`; n divides T and h.
+    k, v: f32[b, T, g, d], sharded like q; g divides n, and g < n. The query
+    head j uses the head j // (h / g) of k and v.
     mesh: n devices on one Auto axis, "s".
-    Returns the causal attention, f32[b, T, h, d], cut along the positions again, like
-    q. A score is the product of query and key over √d. The function is compiled with
-    `jit`.
-    Budget: all-to-alls only. With Q and K, the bytes of a device's block of q and of
-    k, it sends at most (n-1)/n * (2 * Q + 2 * K * n / g) bytes: q and the result
-    once each, k and v once each with every head written n / g times.
+    Returns the causal attention, f32[b, T, h, d], sharded along the positions
+    again, like q. A score is the product of query and key over √d. The function
+    is compiled with `jit`.
+    Budget: all-to-alls only. With Q and K, the bytes of a device's block of q
+    and of k, it sends at most (n-1)/n * (2 * Q + 2 * K * n / g) bytes: q and
+    the result once each, k and v once each with every head repeated n / g
+    times.
 
     键的头比设备少，请写出这时的 Ulysses。
 
@@ -122,17 +127,18 @@ def ulysses_grouped(
 
 
 def rotary(x: jax.Array, mesh: Mesh) -> jax.Array:
-    """Rotate each position by its own angle, where positions lie in zigzag order.
+    """Rotate each position by its own angle when positions are in zigzag order.
 
-    x: f32[T, d], a row for each position, cut along the rows with `P("s")`; d is even,
-    2 n divides T. The rows lie in the order of the chapter's zigzag: the sequence is
-    cut into 2 n chunks, and device i has first chunk i, then chunk 2 n - 1 - i, i and
-    chunks counted from 0, the rows of a chunk in order.
+    x: f32[T, d], a row for each position, its rows sharded with `P("s")`; d is
+    even, 2 n divides T. The rows are in the order of the chapter's zigzag: the
+    sequence is split into 2 n chunks, and device i has first chunk i, then
+    chunk 2 n - 1 - i, with i and chunks counted from 0 and the rows of a chunk
+    in order.
     mesh: n devices on one Auto axis, "s"; device i is the i-th along it.
-    Returns f32[T, d], in the same order, cut alike, each row rotated by the angles of
-    its position p in the sequence, counted from 0. With a = row[m] and
-    b = row[m + d/2], for each m from 0 to d/2 - 1, the angle is p · 10000^(-2m/d); in
-    place of a there is a cos - b sin, in place of b there is a sin + b cos. The
+    Returns f32[T, d], in the same order, sharded the same way, each row rotated
+    by the angles of its position p in the sequence, counted from 0. With a =
+    row[m] and b = row[m + d/2], for each m from 0 to d/2 - 1, the angle is p ·
+    10000^(-2m/d); a becomes a cos - b sin, and b becomes a sin + b cos. The
     function is compiled with `jit`.
     Budget: nothing is sent.
 
@@ -147,7 +153,7 @@ def rotary(x: jax.Array, mesh: Mesh) -> jax.Array:
     a cos - b sin，b 处换成 a sin + b cos。函数会用 `jit` 编译。
     预算：不发送任何数据。
     """
-    # TODO: at which positions are the rows of device i?
+    # TODO: which positions do the rows of device i have?
     # TODO：设备 i 上的各行，在序列里是哪些位置？
     raise NotImplementedError
 
@@ -159,12 +165,12 @@ def cheapest_way(
 
     heads: heads of queries, a multiple of groups.
     groups: heads of keys, and of values.
-    block: bytes of a device's block of keys; that of values has as many, and that of
-    queries heads / groups times as many. A multiple of n.
-    n: ≥ 2, so many devices the sequence is cut over.
-    Returns (name, bytes): "ring" or "ulysses", the bytes that a device sends for it.
-    Ulysses needs groups that n divides (nothing is repeated). If both send the same, the
-    ring.
+    block: bytes of a device's block of keys. The block of values has the same
+    size, and that of queries heads / groups times the size. A multiple of n.
+    n: ≥ 2, the number of devices over which the sequence is sharded.
+    Returns (name, bytes): "ring" or "ulysses", and the bytes that a device
+    sends for it. Ulysses is possible only if n divides groups (nothing is
+    repeated). If both send the same, return the ring.
 
     前向计算里，环和 Ulysses 哪一种发送得少？
 

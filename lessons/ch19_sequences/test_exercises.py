@@ -1,29 +1,22 @@
 """The checks of ch19_sequences; the oracles compute in float64."""
 
-import jax
 import numpy as np
-from jax.sharding import AxisType, Mesh, NamedSharding
-from jax.sharding import PartitionSpec as P
 
-from grader import Budget, array, fitting, normal, sent
-
-
-def mesh(rng, size):
-    devices = rng.permutation(np.array(jax.devices()[:size]))
-    return Mesh(devices, ("s",), axis_types=(AxisType.Auto,))
-
-
-def cut(x, mesh, *spec):
-    return jax.device_put(x, NamedSharding(mesh, P(*spec)))
-
-
-def double(*arrays):
-    return [np.asarray(x, np.float64) for x in arrays]
+from grader import (
+    Budget,
+    array,
+    drawn_mesh,
+    fitting,
+    float64,
+    normal,
+    place,
+    sent,
+)
 
 
 def attention(q, k, v, window):
     """In float64: q [b, T, h, d]; k, v [b, T, g, d]."""
-    q, k, v = double(q, k, v)
+    q, k, v = float64(q, k, v)
     k, v = (np.repeat(x, q.shape[2] // x.shape[2], axis=2) for x in (k, v))
     scores = np.einsum("bihd,bjhd->bhij", q, k) * q.shape[-1] ** -0.5
     far = np.arange(q.shape[1])[:, None] - np.arange(q.shape[1])
@@ -52,7 +45,7 @@ def test_merge_parts(check):
         return drawn
 
     def oracle(values, tops, totals):
-        values, tops, totals = double(values, tops, totals)
+        values, tops, totals = float64(values, tops, totals)
         scale = np.exp(tops - tops.max(axis=0))
         whole = np.einsum("nid,ni->id", values, scale)
         return whole / (totals * scale).sum(axis=0)[:, None]
@@ -70,9 +63,9 @@ def test_window_attention(check):
             (4, 8, 2, 1, 40),
         ):
             (size,) = fitting(size)
-            m = mesh(rng, size)
+            m = drawn_mesh(rng, size, "s")
             q, k, v = (normal(rng, b, t * size, h, 8) for _ in range(3))
-            arrays = [cut(x, m, None, "s") for x in (q, k, v)]
+            arrays = [place(x, m, None, "s") for x in (q, k, v)]
             drawn.append((*arrays, window, m))
         return drawn
 
@@ -109,10 +102,10 @@ def test_ulysses_grouped(check):
             (4, 1, 4, 3, 1),
         ):
             (size,) = fitting(size)
-            m = mesh(rng, size)
+            m = drawn_mesh(rng, size, "s")
             q = normal(rng, b, t * size, h, 8)
             k, v = (normal(rng, b, t * size, g, 8) for _ in range(2))
-            drawn.append((*(cut(x, m, None, "s") for x in (q, k, v)), m))
+            drawn.append((*(place(x, m, None, "s") for x in (q, k, v)), m))
         return drawn
 
     def oracle(q, k, v, mesh):
@@ -137,12 +130,12 @@ def test_rotary(check):
         drawn = []
         for size, half, d in ((4, 3, 6), (8, 2, 4)):
             (size,) = fitting(size)
-            m = mesh(rng, size)
-            drawn.append((cut(normal(rng, 2 * size * half, d), m, "s"), m))
+            m = drawn_mesh(rng, size, "s")
+            drawn.append((place(normal(rng, 2 * size * half, d), m, "s"), m))
         return drawn
 
     def oracle(x, mesh):
-        (x,) = double(x)
+        (x,) = float64(x)
         n, pairs = mesh.size, x.shape[1] // 2
         chunks = np.split(np.arange(len(x)), 2 * n)
         mine = [[chunks[i], chunks[2 * n - 1 - i]] for i in range(n)]

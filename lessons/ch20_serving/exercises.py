@@ -16,17 +16,18 @@ from jax.sharding import Mesh
 def attend_cut(
     q: jax.Array, k: jax.Array, v: jax.Array, filled: jax.Array, mesh: Mesh
 ) -> jax.Array:
-    """Attention of one token to a cache that is cut by time.
+    """Attend one token to a KV cache that is sharded along the sequence.
 
-    q: f32[b, h, d], the token's queries, on every device; d is the width of a head. A
-    score is the product of query and key over √d.
-    k, v: f32[b, T, h, d], cut with `P(None, "s")`; T is a multiple of n.
-    filled: i32[], 1 … T; positions from there on hold no token yet, only numbers that
-    mean nothing, and are not seen. Some devices may see nothing at all. Scores may be
-    ±1,000.
+    q: f32[b, h, d], the token's queries, on every device; d is the width of a
+    head. A score is the product of query and key over √d.
+    k, v: f32[b, T, h, d], sharded with `P(None, "s")`; T is a multiple of n.
+    filled: i32[], 1 … T; positions from there on hold no token yet. They
+    contain arbitrary numbers and must not be seen. Some devices may have no
+    filled position at all. Scores may be ±1,000.
     mesh: with one axis, "s", of size n.
-    Returns f32[b, h, d], the same on every device. The function is compiled with `jit`.
-    Budget: all-reduces only, of as many bytes as q has, and of two numbers for each
+    Returns f32[b, h, d], the same on every device. The function is compiled
+    with `jit`.
+    Budget: all-reduces only, of the bytes of q plus two numbers for each
     sequence and head.
 
     缓存按时间切开，求一个词元的注意力。
@@ -47,14 +48,14 @@ def attend_cut(
 def write_token(
     cache: jax.Array, new: jax.Array, at: jax.Array, mesh: Mesh
 ) -> jax.Array:
-    """Write one token into a cache that is cut by time.
+    """Write one token into a KV cache that is sharded along the sequence.
 
-    cache: f32[T, h, d], cut with `P("s")`; T is a multiple of n.
+    cache: f32[T, h, d], sharded with `P("s")`; T is a multiple of n.
     new: f32[h, d], on every device.
     at: i32[], 0 ≤ at < T.
     mesh: with one axis, "s", of size n.
-    Returns f32[T, h, d], the cache with new at position at, cut alike. The function is
-    compiled with `jit`.
+    Returns f32[T, h, d], the cache with `new` at position `at`, sharded the
+    same way. The function is compiled with `jit`.
     Budget: nothing is sent.
 
     缓存按时间切开，往里写入一个词元。
@@ -66,7 +67,7 @@ def write_token(
     返回 f32[T, h, d]，即位置 at 换成 new 之后的缓存，分片方式不变。函数会用 `jit` 编译。
     预算：不发送任何数据。
     """
-    # TODO: who owns this position, and what do the others write?
+    # TODO: which device owns this position, and what do the others write?
     # TODO：这个位置归哪个设备？其他设备写什么？
     raise NotImplementedError
 
@@ -79,18 +80,21 @@ def decode_step(
     at: jax.Array,
     mesh: Mesh,
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """The attention of one layer for one token, with the cache cut by heads.
+    """Compute one layer's attention for one token, its cache split by heads.
 
     x: f32[b, D], the token's numbers, on every device.
-    w: "q": f32[D, h, d], "k" and "v": f32[D, g, d], each cut with `P(None, "h")`, and
-    "o": f32[h, d, D], cut with `P("h")`. The query head j uses the head j // (h / g) of
-    the keys; g is a multiple of n. A score is the product of query and key over √d.
-    k, v: f32[b, T, g, d], cut with `P(None, None, "h")`; positions below at are filled.
+    w: "q": f32[D, h, d], "k" and "v": f32[D, g, d], each sharded with `P(None,
+    "h")`, and "o": f32[h, d, D], sharded with `P("h")`. The query head j uses
+    the head j // (h / g) of the keys; g is a multiple of n. A score is the
+    product of query and key over √d.
+    k, v: f32[b, T, g, d], sharded with `P(None, None, "h")`; positions below
+    `at` are filled.
     at: i32[], 0 ≤ at < T, the token's position.
     mesh: with one axis, "h", of size n.
-    Returns (out, k, v): f32[b, D], on every device, the product of the attention's
-    result and "o", summed over heads and width; and the cache with the token at
-    position at, cut alike. The token sees itself. The function is compiled with `jit`.
+    Returns (out, k, v). out: f32[b, D], on every device, the product of the
+    attention's result and "o", summed over heads and width. k, v: the cache
+    with the token at position `at`, sharded the same way. The token sees
+    itself. The function is compiled with `jit`.
     Budget: one all-reduce, of the bytes of x.
 
     缓存按头切开，为一个词元做一层的注意力。
@@ -118,12 +122,12 @@ def attend_int8(
     v: jax.Array,
     v_scale: jax.Array,
 ) -> jax.Array:
-    """Attention of one token to a cache in int8.
+    """Attend one token to an int8 KV cache.
 
-    q: f32[h, d], the token's queries. The head j uses the head j // (h / g) of k and v. A
-    score is the product of query and key over √d.
-    k, v: i8[T, g, d], all filled; the key at time t is `k[t]` times `k_scale[t]`, and the
-    value `v[t]` times `v_scale[t]`.
+    q: f32[h, d], the token's queries. The head j uses the head j // (h / g) of
+    k and v. A score is the product of query and key over √d.
+    k, v: i8[T, g, d], all filled; the key at time t is `k[t]` times
+    `k_scale[t]`, and the value is `v[t]` times `v_scale[t]`.
     k_scale, v_scale: f32[T, g].
     Returns f32[h, d].
 
@@ -152,16 +156,18 @@ def step_bytes(
     """How many bytes does a device read for one token of each sequence?
 
     weights: bytes of all weights; every device has 1/n of them.
-    position: bytes that one position of one sequence takes in the cache, all heads and
-    layers.
-    heads: of keys in the cache. They are cut over as many devices as they can be cut
-    over evenly, the greatest common divisor of heads and n.
-    batch, length: so many sequences, each with so many positions in the cache.
+    position: bytes that one position of one sequence takes in the cache, all
+    heads and layers.
+    heads: the heads of keys in the cache. They are split over as many devices
+    as they divide evenly over: the greatest common divisor of heads and n.
+    batch, length: the number of sequences, and the number of positions in the
+    cache for each.
     n: devices.
-    rest: what the devices that are left over do: "copies" (each has a whole copy of
-    its heads), "batch" or "sequence" (the cache of these heads is cut over them).
-    Returns the bytes that a device reads in one step, weights and cache, each once. All
-    divisions come out even.
+    rest: how the remaining devices are used: "copies" (each has a whole copy of
+    its heads), "batch" or "sequence" (the cache of these heads is split over
+    them).
+    Returns the bytes that a device reads in one step, weights and cache, each
+    once. All divisions come out even.
 
     每个序列生成一个词元，一个设备要读多少字节？
 
@@ -174,6 +180,6 @@ def step_bytes(
     再切到它们上面。
     返回一个设备在一步里读取的字节数，权重和缓存各读一遍。所有除法都除得尽。
     """
-    # TODO: into how many different parts is the cache cut?
+    # TODO: into how many different parts is the cache split?
     # TODO：缓存一共切成了多少个互不相同的部分？
     raise NotImplementedError

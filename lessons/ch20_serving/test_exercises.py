@@ -1,30 +1,23 @@
 """The checks of ch20_serving; the oracles compute in float64."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import AxisType, Mesh, NamedSharding
-from jax.sharding import PartitionSpec as P
 
-from grader import Budget, array, fitting, normal, sent
-
-
-def mesh(rng, size, name):
-    devices = rng.permutation(np.array(jax.devices()[:size]))
-    return Mesh(devices, (name,), axis_types=(AxisType.Auto,))
-
-
-def cut(x, mesh, *spec):
-    return jax.device_put(x, NamedSharding(mesh, P(*spec)))
-
-
-def double(*arrays):
-    return [np.asarray(x, np.float64) for x in arrays]
+from grader import (
+    Budget,
+    array,
+    drawn_mesh,
+    fitting,
+    float64,
+    normal,
+    place,
+    sent,
+)
 
 
 def attention(q, k, v, filled):
     """In float64, of one token: q [b, h, d]; k, v [b, T, g, d]."""
-    q, k, v = double(q, k, v)
+    q, k, v = float64(q, k, v)
     k, v = (np.repeat(x, q.shape[1] // x.shape[2], axis=2) for x in (k, v))
     scores = np.einsum("bhd,bthd->bht", q, k) * q.shape[-1] ** -0.5
     scores[..., int(filled) :] = -np.inf
@@ -42,12 +35,12 @@ def test_attend_cut(check):
             (2, 7, 3, 1, 1.0, 0.3),
         ):
             (size,) = fitting(size)
-            m, length = mesh(rng, size, "s"), size * room
-            q = cut(normal(rng, b, h, 8) * high, m)
+            m, length = drawn_mesh(rng, size, "s"), size * room
+            q = place(normal(rng, b, h, 8) * high, m)
             k, v = (normal(rng, b, length, h, 8) for _ in range(2))
             filled = int(part * length) - int(rng.integers(2))
-            k, v = (cut(x, m, None, "s") for x in (k, v))
-            drawn.append((q, k, v, cut(np.int32(filled), m), m))
+            k, v = (place(x, m, None, "s") for x in (k, v))
+            drawn.append((q, k, v, place(np.int32(filled), m), m))
         return drawn
 
     def oracle(q, k, v, filled, mesh):
@@ -78,15 +71,15 @@ def test_write_token(check):
             (2, 5, 2, 0),
         ):
             (size,) = fitting(size)
-            m = mesh(rng, size, "s")
+            m = drawn_mesh(rng, size, "s")
             at = (where % size) * room + int(rng.integers(room))
-            cache = cut(normal(rng, size * room, h, 4), m, "s")
-            new = cut(normal(rng, h, 4), m)
-            drawn.append((cache, new, cut(np.int32(at), m), m))
+            cache = place(normal(rng, size * room, h, 4), m, "s")
+            new = place(normal(rng, h, 4), m)
+            drawn.append((cache, new, place(np.int32(at), m), m))
         return drawn
 
     def oracle(cache, new, at, mesh):
-        cache, new = double(cache, new)
+        cache, new = float64(cache, new)
         cache = cache.copy()
         cache[int(at)] = new
         return cache
@@ -109,22 +102,22 @@ def test_decode_step(check):
             (4, 8, 16, 6, 1, 8),
         ):
             (size,) = fitting(size)
-            m, d = mesh(rng, size, "h"), 4
+            m, d = drawn_mesh(rng, size, "h"), 4
             at = int(rng.integers(2, length - 1))
             w = {
-                name: cut(normal(rng, wide, heads, d), m, None, "h")
+                name: place(normal(rng, wide, heads, d), m, None, "h")
                 for name, heads in (("q", h), ("k", g), ("v", g))
             }
-            w["o"] = cut(normal(rng, h, d, wide), m, "h")
+            w["o"] = place(normal(rng, h, d, wide), m, "h")
             k, v = (normal(rng, b, length, g, d) for _ in range(2))
             seen = np.arange(length)[:, None, None] < at
-            k, v = (cut(x * seen, m, None, None, "h") for x in (k, v))
-            x = cut(normal(rng, b, wide), m)
-            drawn.append((x, w, k, v, cut(np.int32(at), m), m))
+            k, v = (place(x * seen, m, None, None, "h") for x in (k, v))
+            x = place(normal(rng, b, wide), m)
+            drawn.append((x, w, k, v, place(np.int32(at), m), m))
         return drawn
 
     def oracle(x, w, k, v, at, mesh):
-        x, k, v = double(x, k, v)
+        x, k, v = float64(x, k, v)
         w = {name: np.asarray(a, np.float64) for name, a in w.items()}
         q, new_k, new_v = (np.tensordot(x, w[name], 1) for name in "qkv")
         k, v = k.copy(), v.copy()
@@ -162,7 +155,7 @@ def test_attend_int8(check):
         return drawn
 
     def oracle(q, k, k_scale, v, v_scale):
-        q, k, k_scale, v, v_scale = double(q, k, k_scale, v, v_scale)
+        q, k, k_scale, v, v_scale = float64(q, k, k_scale, v, v_scale)
         k, v = (k * k_scale[..., None])[None], (v * v_scale[..., None])[None]
         return attention(q[None], k, v, len(k[0]))[0]
 

@@ -15,18 +15,20 @@ from jax.sharding import Mesh
 
 
 def queue(who: jax.Array, gate: jax.Array, experts: int) -> jax.Array:
-    """How many stand before each choice, if the largest gates come first?
+    """Find each choice's place in its expert's queue, the largest gates first.
 
-    who: i32[T, k], the experts that each token has chosen, from 0 to experts - 1; a
-    token's k are different.
+    who: i32[T, k], the experts that each token has chosen, from 0 to experts -
+    1; a token's k experts are different.
     gate: f32[T, k], the gates of these choices, all positive.
-    experts: how many there are, E; some may not be chosen by any token.
-    In an expert's queue a choice with a larger gate is before one with a smaller gate,
-    whatever their tokens and columns are. Of equal gates that of an earlier column is
-    before, and of the same column that of an earlier token.
-    Returns i32[T, k], counted from 0. The function is compiled with `jit`.
-    Budget: 64·(T·k + E) bytes besides the arguments and the result. An array of T·k·E
-    numbers is too much.
+    experts: the number of experts, E; some may not be chosen by any token.
+    In an expert's queue a choice with a larger gate is before one with a
+    smaller gate, whatever their tokens and columns are. Of two choices with
+    equal gates, the one in the earlier column is first; in the same column, the
+    one of the earlier token.
+    Returns i32[T, k]: how many choices are before each choice, so counted from
+    0. The function is compiled with `jit`.
+    Budget: 64·(T·k + E) bytes in addition to the arguments and the result. An
+    array of T·k·E numbers is too much.
 
     门控值大的排在前面时，每个选择前面有几个？
 
@@ -38,7 +40,7 @@ def queue(who: jax.Array, gate: jax.Array, experts: int) -> jax.Array:
     返回 i32[T, k]，从 0 数起。函数会用 `jit` 编译。
     预算：除参数和结果以外，64·(T·k + E) 字节内存。T·k·E 个数的数组就太大了。
     """
-    # TODO: by what does one sort first, and by what last?
+    # TODO: by which key does one sort first, and by which last?
     # TODO：先按什么排序，后按什么排序？
     raise NotImplementedError
 
@@ -51,19 +53,22 @@ def moe(
     capacity: int,
     mesh: Mesh,
 ) -> jax.Array:
-    """A layer of experts: tokens sent there, answers sent back, added to the tokens.
+    """Run an MoE layer: dispatch the tokens, combine, add the tokens.
 
-    x: f32[T, d], the tokens, cut with `P("e")`; each of n devices has T/n of them.
-    gate, who: f32[T, 2] and i32[T, 2], cut alike; the two experts that each token has
-    chosen, and the gates of their answers, ready to use.
-    w: f32[E, d, d], cut with `P("e")`; the answer of expert i to a token t is `t @ w[i]`.
-    capacity: places that one device has at one expert, C. Each device lets its own
-    choices queue as in the exercise `queue`, the largest gates first; the first C in
-    the queue of an expert get its answer.
+    x: f32[T, d], the tokens, sharded with `P("e")`; each of n devices has T/n
+    of them.
+    gate, who: f32[T, 2] and i32[T, 2], sharded the same way; the two experts
+    that each token has chosen, and the gates of their answers, ready to use.
+    w: f32[E, d, d], sharded with `P("e")`; the answer of expert i to a token t
+    is `t @ w[i]`.
+    capacity: the places that one device has at one expert, C. Each device
+    queues its own choices as in the exercise `queue`, the largest gates first;
+    the first C in the queue of an expert get its answer.
     mesh: with one axis, "e", Auto, of size n, which divides T and E.
-    Returns f32[T, d], cut alike: each token plus the answers to it, each times its gate.
-    A choice that finds no place adds nothing, and the gate of the token's other choice
-    stays as it is. The function is compiled with `jit`.
+    Returns f32[T, d], sharded the same way: each token plus its answers, each
+    times its gate. A choice that finds no place adds nothing, and the gate of
+    the token's other choice stays as it is. The function is compiled with
+    `jit`.
     Budget: two all-to-alls, each of E·C·d numbers, and nothing else is sent.
 
     一层专家：把词元送过去，把回答送回来，再与词元本身相加。
@@ -89,19 +94,21 @@ def moe(
 def balance_loss(
     p: jax.Array, who: jax.Array, real: jax.Array, mesh: Mesh
 ) -> jax.Array:
-    """The balance loss of a batch with padding: E Σ f P of its real tokens.
+    """Compute the load-balancing loss E Σ f P of a batch with padding.
 
-    p: f32[T, E], what the router says of each token, rows that sum to 1, cut with
-    `P("e")`.
-    who: i32[T, k], the experts chosen, cut alike.
-    real: bool[T], cut alike; False for padding, which does not count in any way. The
-    devices have different numbers of real tokens, and some may have none; at least one
-    token of the batch is real.
+    p: f32[T, E], the router's probabilities for each token, rows that sum to 1,
+    sharded with `P("e")`.
+    who: i32[T, k], the experts chosen, sharded the same way.
+    real: bool[T], sharded the same way; False for padding, which does not count
+    in any way. The devices have different numbers of real tokens, and some may
+    have none; at least one token of the batch is real.
     mesh: with one axis, "e", Auto, of size n, which divides T.
     Returns f32[], the same on every device: E times the sum of `f[i] * P[i]`
-    over the experts. f[i] is the share of expert i in all choices of real tokens, `P[i]`
-    the mean of p[:, i] over all real tokens. The function is compiled with `jit`.
-    Budget: all-reduces only, one or several, of at most 2·E + 2 numbers together.
+    over the experts. `f[i]` is the share of expert i in all choices of real
+    tokens, `P[i]` the mean of `p[:, i]` over all real tokens. The function is
+    compiled with `jit`.
+    Budget: all-reduces only, one or several, of at most 2·E + 2 numbers
+    together.
 
     有填充的批次的均衡损失，即真实词元的 E Σ f P。
 
@@ -114,7 +121,7 @@ def balance_loss(
     p[:, i] 对全部真实词元的平均值。函数会用 `jit` 编译。
     预算：只用 all-reduce，一次或几次，总共最多 2·E + 2 个数。
     """
-    # TODO: what can be added over devices that have different numbers of tokens?
+    # TODO: what can you add over devices with different numbers of tokens?
     # TODO：各设备的词元数不同，什么量可以在设备之间相加？
     raise NotImplementedError
 
@@ -122,16 +129,17 @@ def balance_loss(
 def capacity_for(
     who: np.ndarray, experts: int, devices: int, most: float
 ) -> int:
-    """The smallest capacity that drops few enough.
+    """Find the smallest capacity that drops few enough choices.
 
-    who: an array of NumPy, int[T, k]: the experts that each token has chosen.
-    experts, devices: how many there are; devices divides T. The first T/devices tokens
-    are on the first device, and so on; each device has a queue of its own at each
-    expert.
-    most: the largest share of all T·k choices that may be dropped, such as 0.01; a
-    capacity that drops exactly this share is allowed.
-    Returns the smallest number of places, of one device at one expert, with which at
-    most this share is dropped; at least 1. An integer of NumPy will do.
+    who: a NumPy array, int[T, k]: the experts that each token has chosen.
+    experts, devices: the number of each; devices divides T. The first T/devices
+    tokens are on the first device, and so on; each device has its own queue at
+    each expert.
+    most: the largest share of all T·k choices that may be dropped, such as
+    0.01; a capacity that drops exactly this share is allowed.
+    Returns the smallest number of places, of one device at one expert, with
+    which at most this share is dropped; at least 1. A NumPy integer is
+    accepted.
 
     丢得足够少的最小容量。
 
@@ -149,19 +157,21 @@ def capacity_for(
 def ragged_offsets(
     sent: list[list[int]], bound: int, me: int
 ) -> tuple[list[int], list[int], list[int], list[int]]:
-    """The four lists for `lax.ragged_all_to_all` where a device may become full.
+    """Compute the lists for `lax.ragged_all_to_all` when a device may fill up.
 
-    sent: sent[i][j] is how many rows device i has for device j; n lists of n numbers.
-    bound: how many rows a device can take.
-    me: the device whose lists are wanted.
-    The operand of each device has all its rows, in the order of their receivers. What a
-    receiver takes lies in the order of the senders, without gaps. Once it has `bound`
-    rows it is full: of the sender with which that happens only the first rows that fit
-    are sent, of those after it none.
-    Returns (input_offsets, send_sizes, output_offsets, recv_sizes), lists of n numbers:
-    for each device j where the rows for j begin in the operand of `me`, how many are
-    sent to j, where they begin in the output of j, and how many come from j. If j is
-    full before the turn of `me`, they begin at `bound`.
+    sent: sent[i][j] is the number of rows that device i has for device j; n
+    lists of n numbers.
+    bound: the number of rows that a device can take.
+    me: the device whose lists to compute.
+    The operand of each device has all its rows, in the order of their
+    receivers. A receiver stores the rows in the order of the senders, without
+    gaps. Once it has `bound` rows it is full: from the sender that fills it,
+    only the first rows that fit are sent, and from later senders none.
+    Returns (input_offsets, send_sizes, output_offsets, recv_sizes), lists of n
+    numbers: for each device j where the rows for j begin in the operand of
+    `me`, how many are sent to j, where they begin in the output of j, and how
+    many come from j. If j is full before the turn of `me`, they begin at
+    `bound`.
 
     设备可能放满时，`lax.ragged_all_to_all` 的 4 个列表。
 
@@ -175,6 +185,7 @@ def ragged_offsets(
     `me` 的操作数里从哪里开始，实际发送多少行给 j，这些行在 j 的输出里从哪里开始，从 j 收到多少行。如果轮到 `me` 之前 j 已经放满，
     起点就是 `bound`。
     """
-    # TODO: whose rows lie before those of `me` at the receiver, and how many of them fit?
+    # TODO: which rows are before those of `me` at the receiver, and how many of
+    # them fit?
     # TODO：在接收者那里，哪些发送者的行排在 `me` 的前面？放得下多少？
     raise NotImplementedError

@@ -2,19 +2,8 @@
 
 import jax
 import numpy as np
-from jax.sharding import AxisType, Mesh, NamedSharding
-from jax.sharding import PartitionSpec as P
 
-from grader import Budget, array, fitting, normal, sent
-
-
-def mesh(rng, size):
-    devices = rng.permutation(np.array(jax.devices()[:size]))
-    return Mesh(devices, ("e",), axis_types=(AxisType.Auto,))
-
-
-def cut(x, mesh, *spec):
-    return jax.device_put(x, NamedSharding(mesh, P(*spec)))
+from grader import Budget, array, drawn_mesh, fitting, normal, place, sent
 
 
 def chosen(rng, tokens, experts, hot, k=2):
@@ -65,7 +54,7 @@ def test_moe(check):
             (2, 10, 3, 4, 2, 1.5),
         ):
             (size,) = fitting(size)
-            m, experts = mesh(rng, size), max(size * each, 2)
+            m, experts = drawn_mesh(rng, size, "e"), max(size * each, 2)
             total = size * tokens
             gate = gates(rng, total, 2)
             who = chosen(rng, total, experts, hot)
@@ -73,7 +62,9 @@ def test_moe(check):
             who[: tokens - 1, 1] = 1 - who[: tokens - 1, 0]
             given = normal(rng, total, d), gate, jax.device_put(who)
             w = normal(rng, experts, d, d)
-            drawn.append((*(cut(a, m, "e") for a in (*given, w)), capacity, m))
+            drawn.append(
+                (*(place(a, m, "e") for a in (*given, w)), capacity, m)
+            )
         return drawn
 
     def oracle(x, gate, who, w, capacity, mesh):
@@ -110,7 +101,7 @@ def test_balance_loss(check):
             (2, 9, 6, 3),
         ):
             (size,) = fitting(size)
-            m = mesh(rng, size)
+            m = drawn_mesh(rng, size, "e")
             home = np.repeat(np.arange(size), tokens)[:, None]
             near = (np.arange(experts) % size == home) * 2.0
             logits = rng.normal(size=(size * tokens, experts)) + near
@@ -121,7 +112,7 @@ def test_balance_loss(check):
             full[-1] = tokens // 2 if size < 8 else 0
             real = np.tile(np.arange(tokens), size) < np.repeat(full, tokens)
             given = array(p), jax.device_put(who), jax.device_put(real)
-            drawn.append((*(cut(a, m, "e") for a in given), m))
+            drawn.append((*(place(a, m, "e") for a in given), m))
         return drawn
 
     def oracle(p, who, real, mesh):

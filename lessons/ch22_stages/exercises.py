@@ -14,17 +14,19 @@ from jax.sharding import Mesh
 
 
 def one_f_one_b(stages: int, microbatches: int) -> list[list[str]]:
-    """The table of 1F1B, by a rule instead of lists.
+    """Build the table of 1F1B by a rule instead of lists.
 
-    stages, microbatches: how many there are, S and M.
-    In each tick every stage does one thing at most, and what that needs was done in an
-    earlier tick: the forward of microbatch m on stage s needs that on stage s - 1, if
-    there is one; its backward needs its forward there, and the backward on stage s + 1,
-    if there is one. Each stage takes the microbatches in their order, does a backward
-    if it can, else a forward if it keeps fewer than S - s inputs before it: each from
-    the forward to the backward.
-    Returns the table: a list for each tick, with a text for each stage, such as "F2",
-    "B0", or "" where it does nothing; it ends with the last backward of stage 0.
+    stages, microbatches: the number of each, S and M.
+    In each tick every stage does at most one thing, and whatever that needs was
+    done in an earlier tick. The forward of microbatch m on stage s needs the
+    forward on stage s - 1, if there is one. Its backward needs its forward on
+    stage s, and the backward on stage s + 1, if there is one. Each stage takes
+    the microbatches in their order. It does a backward if it can; otherwise it
+    does a forward if, before it, the stage keeps fewer than S - s inputs, each
+    from its forward to its backward.
+    Returns the table: a list for each tick, with a string for each stage, such
+    as "F2", "B0", or "" if it does nothing; the table ends with the last
+    backward of stage 0.
 
     不写列表，按规则得到 1F1B 的表。
 
@@ -35,19 +37,20 @@ def one_f_one_b(stages: int, microbatches: int) -> list[list[str]]:
     返回这张表：每拍一个列表，其中每个阶段一段文字，例如 "F2"、"B0"，什么也不做就是 ""；到阶段 0 的最后一次
     反向为止。
     """
-    # TODO: what does a stage have to know of the ticks before?
+    # TODO: what does a stage have to know about the ticks before?
     # TODO：一个阶段要知道前面几拍的哪些事？
     raise NotImplementedError
 
 
 def slots(rows: list[list[str]]) -> list[list[int]]:
-    """In which slot of its buffer a stage keeps which input.
+    """Find the slot of its buffer in which a stage keeps each input.
 
-    rows: a table of texts as in Exercise 1, of any schedule, rows[tick][stage].
-    A stage puts the input of microbatch m away in the tick of its "F", in the free slot
-    with the lowest number. It is read last in the tick of its "B"; from the next tick
-    on the slot is free.
-    Returns a list for each stage, with the slot of each microbatch, counted from 0.
+    rows: a table of strings as in Exercise 1, of any schedule,
+    rows[tick][stage]. A stage stores the input of microbatch m in the tick of
+    its "F", in the free slot with the lowest number. The input is read last in
+    the tick of its "B"; from the next tick on the slot is free.
+    Returns a list for each stage, with the slot of each microbatch, counted
+    from 0.
 
     每个阶段把哪个输入放进缓冲区的哪个槽位？
 
@@ -55,7 +58,7 @@ def slots(rows: list[list[str]]) -> list[list[int]]:
     微批次 m 的输入在做 "F" 的那一拍放进编号最小的空槽位，在做 "B" 的那一拍最后一次读取，从下一拍起，这个槽位空出来。
     返回每个阶段一个列表，依次是各个微批次的槽位，从 0 数起。
     """
-    # TODO: which slots are free when an input comes?
+    # TODO: which slots are free when an input arrives?
     # TODO：输入到来的时候，哪些槽位是空的？
     raise NotImplementedError
 
@@ -67,15 +70,19 @@ def one_step(
     y: jax.Array,
     rate: float,
 ) -> tuple[list[jax.Array], list[int]]:
-    """A step of training, stage by stage, as the lists say.
+    """Run a step of training, stage by stage, as the lists say.
 
-    orders: orders[s] is what stage s does, in its order: texts such as "F0" and "B0". A
-    stage does the next of its list when what it needs has come from its neighbour.
+    orders: orders[s] is what stage s does, in its order: strings such as "F0"
+    and "B0". A stage does the next item of its list when its neighbour has sent
+    what the item needs.
     w: w[s], f32[d, d], the weights of stage s; it computes tanh(a @ w[s]).
-    x, y: f32[M, rows, d], the microbatches, and what is to come out of the last stage.
-    rate: a step is w - rate * gradient, of the mean of (out - y)² over all M microbatches.
-    Returns the new weights, a list, and for each stage how many inputs it kept at most:
-    from the forward of a microbatch to its backward, that one included.
+    x, y: f32[M, rows, d], the microbatches, and the targets for the last
+    stage's output.
+    rate: a step is w - rate * gradient, of the mean of (out - y)² over all M
+    microbatches.
+    Returns the new weights, a list, and for each stage the largest number of
+    inputs that it kept at once: from the forward of a microbatch to its
+    backward, that microbatch included.
 
     按列表逐个阶段训练一步。
 
@@ -97,18 +104,21 @@ def pipelined(
     y: jax.Array,
     mesh: Mesh,
 ) -> tuple[jax.Array, dict[str, jax.Array], jax.Array]:
-    """Loss and gradients through a pipeline.
+    """Compute loss and gradients through a pipeline.
 
-    w: "up" f32[n, d, h] and "down" f32[n, h, d], cut with `P("stage")`: each stage has
-    one layer, a + tanh(a @ up) @ down.
-    head: f32[d, k], a copy on every device; the loss of a microbatch is the mean of
-    (a @ head - y)².
-    x, y: f32[M, rows, d] and f32[M, rows, k], M microbatches, a copy on every device.
+    w: "up" f32[n, d, h] and "down" f32[n, h, d], sharded with `P("stage")`:
+    each stage has one layer, a + tanh(a @ up) @ down.
+    head: f32[d, k], a copy on every device; the loss of a microbatch is the
+    mean of (a @ head - y)².
+    x, y: f32[M, rows, d] and f32[M, rows, k], M microbatches, a copy on every
+    device.
     mesh: with one Auto axis, "stage", of size n.
-    Returns the mean of the M losses, f32[]; its gradient by w, cut alike; and that by
-    head, a copy on every device. The function is compiled with `jit`.
-    Budget: M + n - 1 permutes of a microbatch's activations forward and as many back,
-    all-reduces of head and of the loss once. In memory: of each tick only its input.
+    Returns the mean of the M losses, f32[]; its gradient with respect to w,
+    sharded the same way as w; and its gradient with respect to head, a copy on
+    every device. The function is compiled with `jit`.
+    Budget: M + n - 1 permutes of a microbatch's activations forward and the
+    same number back, all-reduces of head and of the loss once. In memory: of
+    each tick only its input.
 
     让损失和梯度都通过流水线。
 
@@ -120,19 +130,21 @@ def pipelined(
     预算：前向做 M + n - 1 次激活值的置换，反向同样多，每次传一个微批次；head 和损失的 all-reduce 各一次。内存里，每拍只保留
     它的输入。
     """
-    # TODO: write the forward ticks, and let jax.value_and_grad turn them round
+    # TODO: write the forward ticks, and let jax.value_and_grad reverse them.
     # TODO：写出前向的每一拍，再由 jax.value_and_grad 反过来执行
     raise NotImplementedError
 
 
 def shared_gradient(g: jax.Array, mesh: Mesh) -> jax.Array:
-    """Embedding and head are one table: add up its gradients.
+    """Embedding and head share one table: add up its gradients.
 
-    g: f32[n, V, d], cut with `P("stage")`. On the first device it is the gradient of the
-    embedding, on the last that of the head. What the others hold means nothing.
+    g: f32[n, V, d], sharded with `P("stage")`. On the first device it is the
+    gradient of the embedding, on the last that of the head. The other devices
+    hold arbitrary numbers.
     mesh: with one axis, "stage", of size n ≥ 2.
-    Returns f32[n, V, d], cut alike: the sum of both on the first and on the last device,
-    zeros on the others. The function is compiled with `jit`.
+    Returns f32[n, V, d], sharded the same way: the sum of both on the first and
+    on the last device, zeros on the others. The function is compiled with
+    `jit`.
     Budget: at most two collective-permutes, each of one table, and no other
     collective.
 
@@ -143,7 +155,7 @@ def shared_gradient(g: jax.Array, mesh: Mesh) -> jax.Array:
     返回 f32[n, V, d]，分片方式相同：第一个和最后一个设备上是两者的总和，其他设备上是 0。函数会用 `jit` 编译。
     预算：只用 collective-permute，最多 2 次，每次一张表。
     """
-    # TODO: who sends what to whom?
+    # TODO: which device sends what to which?
     # TODO：哪个设备把什么发给哪个设备？
     raise NotImplementedError
 
@@ -151,16 +163,17 @@ def shared_gradient(g: jax.Array, mesh: Mesh) -> jax.Array:
 def bytes_across(
     hosts: list[int], chunks: int, microbatches: int, message: int
 ) -> list[list[int]]:
-    """What stages send from host to host in a step.
+    """How many bytes do pipeline stages send from host to host in a step?
 
-    hosts: hosts[s] is the host of stage s; S stages. Hosts are numbered from 0, and each
-    has a stage.
-    chunks: parts of the model on each stage, v; stage s has parts s, s + S and so on.
-    microbatches, message: how many there are, and the bytes of one's activations, which
-    are also those of their gradient. Each microbatch goes forward from part to part,
-    and its gradient back; nothing else is sent.
-    Returns sent, where sent[i][j] is the bytes that host i sends to host j; sent[i][i] is
-    0.
+    hosts: hosts[s] is the host of stage s; S stages. Hosts are numbered from 0,
+    and each has a stage.
+    chunks: the number of parts of the model on each stage, v; stage s has parts
+    s, s + S and so on.
+    microbatches, message: the number of microbatches, and the bytes of the
+    activations of one, which are also those of their gradient. Each microbatch
+    goes forward from part to part, and its gradient back; nothing else is sent.
+    Returns sent, where sent[i][j] is the bytes that host i sends to host j;
+    sent[i][i] is 0.
 
     一步训练里，各阶段在主机之间发送多少字节？
 
@@ -170,6 +183,7 @@ def bytes_across(
     它的梯度再逐部分传回来，此外什么也不发送。
     返回 sent，其中 sent[i][j] 是主机 i 发给主机 j 的字节数；sent[i][i] 为 0。
     """
-    # TODO: which boundaries between parts lie between two hosts, and in which direction?
+    # TODO: which boundaries between parts are between two hosts, and in which
+    # direction?
     # TODO：哪些部分之间的边界落在两台主机之间？方向如何？
     raise NotImplementedError

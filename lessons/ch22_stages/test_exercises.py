@@ -1,20 +1,8 @@
 """The checks of ch22_stages; the oracles compute in NumPy, in float64."""
 
-import jax
 import numpy as np
-from jax.sharding import AxisType, Mesh, NamedSharding
-from jax.sharding import PartitionSpec as P
 
-from grader import Budget, fitting, normal, sent
-
-
-def mesh(rng, size):
-    devices = rng.permutation(np.array(jax.devices()[:size]))
-    return Mesh(devices, ("stage",), axis_types=(AxisType.Auto,))
-
-
-def put(x, mesh, *spec):
-    return jax.device_put(x, NamedSharding(mesh, P(*spec)))
+from grader import Budget, drawn_mesh, fitting, normal, place, sent
 
 
 def lists(stages, microbatches):
@@ -170,14 +158,14 @@ def test_pipelined(check):
             (8, 9, 8, 8, 32, 2),
         ):
             (size,) = fitting(size)
-            m = mesh(rng, size)
+            m = drawn_mesh(rng, size, "stage")
             w = {
-                "up": put(normal(rng, size, d, h) / d**0.5, m, "stage"),
-                "down": put(normal(rng, size, h, d) / h**0.5, m, "stage"),
+                "up": place(normal(rng, size, d, h) / d**0.5, m, "stage"),
+                "down": place(normal(rng, size, h, d) / h**0.5, m, "stage"),
             }
-            head = put(normal(rng, d, k), m)
-            x = put(normal(rng, microbatches, rows, d), m)
-            y = put(normal(rng, microbatches, rows, k), m)
+            head = place(normal(rng, d, k), m)
+            x = place(normal(rng, microbatches, rows, d), m)
+            y = place(normal(rng, microbatches, rows, k), m)
             drawn.append((w, head, x, y, m))
         return drawn
 
@@ -225,10 +213,13 @@ def test_shared_gradient(check):
         drawn = []
         for size, v, d in ((4, 10, 3), (2, 6, 4), (8, 5, 2)):
             (size,) = fitting(size)
-            m, g = mesh(rng, size), np.array(normal(rng, size, v, d))
+            m, g = (
+                drawn_mesh(rng, size, "stage"),
+                np.array(normal(rng, size, v, d)),
+            )
             if size == 4:
                 g[2] = np.nan
-            drawn.append((put(g, m, "stage"), m))
+            drawn.append((place(g, m, "stage"), m))
         return drawn
 
     def oracle(g, mesh):

@@ -15,16 +15,17 @@ from jax.sharding import Mesh
 
 
 def from_state_dict(there: dict, tables: set[str]) -> dict:
-    """PyTorch's weights as a JAX program takes them, layers stacked for `lax.scan`.
+    """Convert PyTorch's weights for JAX, with layers stacked for `lax.scan`.
 
-    there: arrays of NumPy by PyTorch's names, such as "logits.weight" or, of the layer
-    that comes third, "blocks.2.up.weight"; in any order. All layers are alike.
-    tables: names of the weights of nn.Embedding. Every other array with two dimensions
-    is the weight of an nn.Linear, [out, in].
-    Returns a dict. What is outside the layers keeps its name. "blocks" is a dict with a
-    name for each array of a layer ("up.weight"), those of all layers stacked in the
-    order of the layers along a new first dimension. All weights of Linear are
-    [in, out], so that one writes `x @ w`.
+    there: NumPy arrays by PyTorch's names, such as "logits.weight" or, for the
+    third layer, "blocks.2.up.weight"; in any order. All layers have the same
+    arrays.
+    tables: names of the weights of nn.Embedding. Every other array with two
+    dimensions is the weight of an nn.Linear, [out, in].
+    Returns a dict. An array outside the layers keeps its name. "blocks" is a
+    dict with a name for each array of a layer ("up.weight"), those of all
+    layers stacked in the order of the layers along a new first dimension. All
+    weights of Linear are [in, out], so that the program can compute `x @ w`.
 
     把 PyTorch 的权重换成 JAX 程序要的样子，各层叠在一起，供 `lax.scan` 使用。
 
@@ -44,20 +45,22 @@ def from_state_dict(there: dict, tables: set[str]) -> dict:
 def multiple(
     check_vma: bool, cast: bool, of: str, then: str, n: int
 ) -> tuple[float, str]:
-    """Who sums this gradient, and what comes out?
+    """Is this gradient summed, and what does each device get?
 
-    In `shard_map` over n devices, w comes with `P()` and the rows with `P("data")`, as
-    many on each device. The loss is the mean over the rows that a device sees. What is
-    asked for is its gradient with respect to w:
+    In `shard_map` over n devices, w comes with `P()` and the rows with
+    `P("data")`, the same number on each device. The loss is the mean over the
+    rows that a device sees. The gradient in question is taken with respect to
+    w:
     check_vma: as `shard_map` gets it.
-    cast: whether w is first cast, `lax.pcast(w, "data", to="varying")`. Only with
-    check_vma=True.
-    of: the gradient of what? "loss", "pmean" (of the loss) or "psum" (of the loss).
+    cast: whether w is first cast, `lax.pcast(w, "data", to="varying")`. Only
+    with check_vma=True.
+    of: the gradient of what? "loss", "pmean" (of the loss) or "psum" (of the
+    loss).
     then: what is done to the gradient: "nothing", "pmean" or "psum".
-    n: how many devices.
-    Returns (m, "all") where every device ends with m times the right gradient, that of
-    the mean over the rows of all devices, and (m, "own") where each device ends with m
-    times the gradient of the mean over its own rows.
+    n: the number of devices.
+    Returns (m, "all") if every device ends with m times the right gradient,
+    that of the mean over the rows of all devices, and (m, "own") if each device
+    ends with m times the gradient of the mean over its own rows.
 
     这个梯度由谁求和，最后得到什么？
 
@@ -71,7 +74,8 @@ def multiple(
     返回 (m, "all") 表示每个设备最后都得到正确梯度的 m 倍，正确梯度是对所有设备的全部行取均值之后的梯度；返回 (m, "own")
     表示每个设备最后得到的是自己那些行的均值的梯度的 m 倍。
     """
-    # TODO: with types, what is the gradient of something that is everybody's?
+    # TODO: with types, what is the gradient with respect to a value that all
+    # devices share?
     # TODO：有类型检查时，一个大家共有的量，它的梯度是什么？
     raise NotImplementedError
 
@@ -79,18 +83,19 @@ def multiple(
 def global_batch(
     order: list[int], step: int, processes: int, rows: int, micro: int
 ) -> np.ndarray:
-    """The rows that all processes of a DDP program see in a step.
+    """List the rows that all processes of a DDP program see in a step.
 
-    order: the numbers of all rows, shuffled for this epoch; the same in each process.
-    step: which step of the epoch, counted from 0; all its rows are there.
-    processes: how many there are, n. DistributedSampler appends the first numbers of
-    order until n divides its length, and gives process r every n-th, beginning with the
-    one at r.
-    rows: of a micro-batch in one process. A DataLoader cuts what a process gets into
-    such batches, in order.
-    micro: micro-batches of a step.
-    Returns an array of NumPy, int[micro, processes * rows]: for each micro-batch the
-    rows of process 0, then those of process 1, and so on.
+    order: the numbers of all rows, shuffled for this epoch; the same in each
+    process.
+    step: the step of the epoch, counted from 0; all its rows exist.
+    processes: the number of processes, n. DistributedSampler appends the first
+    numbers of order until n divides its length, and gives process r every n-th,
+    beginning with the one at index r.
+    rows: the rows of a micro-batch in one process. A DataLoader splits the rows
+    of a process into such batches, in order.
+    micro: the number of micro-batches in a step.
+    Returns a NumPy array, int[micro, processes * rows]: for each micro-batch
+    the rows of process 0, then those of process 1, and so on.
 
     一个 DDP 程序的所有进程在一步里看到的行。
 
@@ -102,22 +107,24 @@ def global_batch(
     micro：一步里的微批次数。
     返回 NumPy 数组 int[micro, processes * rows]：每个微批次里先是进程 0 的行，再是进程 1 的行，依此类推。
     """
-    # TODO: first what each process gets, then side by side.
+    # TODO: first find what each process gets, then put the processes side by
+    # side.
     # TODO：先求各进程得到什么，再并排放好。
     raise NotImplementedError
 
 
 def clipped(grads: dict, specs: dict, most: float, mesh: Mesh) -> dict:
-    """Clip gradients by their global norm, where some of them are cut.
+    """Clip gradients by their global norm when some of them are sharded.
 
-    grads: f32 arrays by name, laid out as specs say.
-    specs: a PartitionSpec for each: `P()`, a copy on every device, or `P("data")`, cut
-    along its first dimension.
-    most: the largest norm, more than 0. The norm is the root of the sum of the squares
-    of all numbers of all arrays, each counted once.
+    grads: f32 arrays by name, laid out by specs.
+    specs: a PartitionSpec for each: `P()`, a copy on every device, or
+    `P("data")`, sharded along its first dimension.
+    most: the largest norm, more than 0. The norm is the root of the sum of the
+    squares of all numbers of all arrays, each counted once.
     mesh: n devices on one axis, "data".
-    Returns the gradients, laid out alike: as they are where the norm is at most `most`,
-    else all of them multiplied by most / norm. The function is compiled with `jit`.
+    Returns the gradients, with the same layouts: unchanged if the norm is at
+    most `most`, otherwise all of them multiplied by most / norm. The function
+    is compiled with `jit`.
     Budget: all-reduces only, of 4 bytes for each array.
 
     按全局范数裁剪梯度，其中一些数组是分片的。
@@ -138,15 +145,17 @@ def clipped(grads: dict, specs: dict, most: float, mesh: Mesh) -> dict:
 def which_default(
     theirs: list[float], runs: dict[str, list[float]], rounding: float
 ) -> str:
-    """Find the default that differs, by the losses of the first steps.
+    """Find the default that differs, from the losses of the first steps.
 
-    theirs: the losses of the other program, step by step, in f64; all more than 0.
-    runs: the losses of your program, as many: once as it is, under the name "none", and
-    once for each default that you suspect, set as you suspect it to be, under its name.
-    rounding: the largest relative difference, |yours / theirs - 1|, that rounding can
-    make in any step.
-    Returns the name of the run that differs by no more than rounding in any step; ""
-    where there is none. There are never two.
+    theirs: the losses of the other program, step by step, in f64; all more than
+    0.
+    runs: the losses of your program, for the same number of steps: once as it
+    is, under the name "none", and once for each default that you suspect, under
+    the name of this default and with the value that you suspect.
+    rounding: the largest relative difference, |yours / theirs - 1|, that
+    rounding can cause in any step.
+    Returns the name of the run that differs by no more than rounding in any
+    step; "" if there is none. There are never two.
 
     根据前几步的损失，找出不一样的默认值。
 

@@ -17,17 +17,18 @@ from jax.sharding import Mesh
 
 
 def budget(bill: list[dict]) -> int:
-    """The least budget, in bytes, that a program stays within.
+    """Compute the smallest budget, in bytes, that a program stays within.
 
-    bill: its collectives. Each has "op", "bytes", "devices" (how many take part, n) and
-    "times" (how often it runs in one step). "op" is "all-reduce", "all-gather",
-    "reduce-scatter", "all-to-all" or "collective-permute". "bytes" are those of the
-    larger array: what an all-gather gives, what a reduce-scatter is given; elsewhere
-    both are alike. "bytes" is always a multiple of n.
-    Returns how many bytes one device sends in a step, by the ring model (in an
-    all-to-all, each part is counted once, by the device that it comes from): the test
-    `assert_traffic(step, ..., most=budget(bill))`, at most so many bytes, passes, and
-    with one byte less it fails.
+    bill: its collectives. Each has "op", "bytes", "devices" (the number that
+    take part, n) and "times" (how often it runs in one step). "op" is
+    "all-reduce", "all-gather", "reduce-scatter", "all-to-all" or
+    "collective-permute". "bytes" are those of the larger array: the result of
+    an all-gather, the operand of a reduce-scatter; for the other three, both
+    have the same size. "bytes" is always a multiple of n.
+    Returns the number of bytes that one device sends in a step, by the ring
+    model (in an all-to-all, each part is counted once, by the device that it
+    comes from). The test `assert_traffic(step, ..., most=budget(bill))`, which
+    allows that many bytes, passes; with one byte less it fails.
 
     程序能够遵守的最小字节预算。
 
@@ -45,14 +46,14 @@ def budget(bill: list[dict]) -> int:
 
 
 def first_bad(bill: Callable[[int], int], n: int) -> int:
-    """Find the commit that doubled the bill, with few compilations.
+    """Find the commit that doubled the traffic, with few compilations.
 
-    bill: bill(i) checks out commit i, from 0 to n - 1, compiles the step and returns the
-    bytes that a device sends.
+    bill: bill(i) checks out commit i, from 0 to n - 1, compiles the step and
+    returns the bytes that a device sends.
     n: the number of commits, 2 or more.
-    Bills also change a little: before the commit that is looked for they are at most 10%
-    away from bill(0), from it on they are at least 1.8 times bill(0). Commit 0 is good,
-    commit n - 1 is bad.
+    The bytes also change a little: before the commit to find they are within
+    10% of bill(0), from it on they are at least 1.8 times bill(0). Commit 0 is
+    good, commit n - 1 is bad.
     Returns the number of the first bad commit.
     Budget: at most `1 + (n - 1).bit_length()` calls of bill; one more raises
     RuntimeError.
@@ -67,7 +68,8 @@ def first_bad(bill: Callable[[int], int], n: int) -> int:
     预算：bill 最多调用 `1 + (n - 1).bit_length()` 次，再多一次就会抛出
     RuntimeError。
     """
-    # TODO: what do you know of the commits before a good one, and after a bad one?
+    # TODO: what do you know about the commits before a good one, and after a
+    # bad one?
     # TODO：一个提交是好的，说明它前面的怎样？一个提交是坏的，说明它后面的怎样？
     raise NotImplementedError
 
@@ -75,12 +77,13 @@ def first_bad(bill: Callable[[int], int], n: int) -> int:
 def drifts(w: jax.Array, mesh: Mesh) -> jax.Array:
     """Do the copies differ?
 
-    w: f32[n, k], cut with `P("data")`: row i is the copy of the weights that device i
-    of the mesh holds.
+    w: f32[n, k], sharded with `P("data")`: row i is the copy of the weights
+    that device i of the mesh holds.
     mesh: with one axis, "data", of size n.
-    Returns bool[], the same on every device: whether any two copies differ in any bit.
-    The function is compiled with `jit`.
-    Budget: one collective-permute of a copy, 4k bytes, and one all-reduce of 4 bytes.
+    Returns bool[], the same on every device: whether any two copies differ in
+    any bit. The function is compiled with `jit`.
+    Budget: one collective-permute of a copy, 4k bytes, and one all-reduce of 4
+    bytes.
 
     各个副本有没有不同？
 
@@ -89,7 +92,7 @@ def drifts(w: jax.Array, mesh: Mesh) -> jax.Array:
     返回 bool[]，每个设备上都一样，表示是否有两个副本至少差一位（bit）。函数会用 `jit` 编译。
     预算：一次 collective-permute，传一个副本，即 4k 字节；再加一次 4 字节的 all-reduce。
     """
-    # TODO: with whom does each device compare, and who hears of it?
+    # TODO: which device does each compare with, and how do all get the result?
     # TODO：每个设备与哪个设备比较？结果怎样告诉所有设备？
     raise NotImplementedError
 
@@ -102,17 +105,19 @@ def apart_after_restart(
     batches: list,
     at: int,
 ) -> int:
-    """From which step on does a training that was restarted go another way?
+    """Find the first step in which a restarted training run differs.
 
     start: start() gives the first state.
-    step: step(state, batch) gives (state, loss). It may change the state that it is given.
-    save, load: save(state) is what stands in a checkpoint, a text; load(text) makes a
-    state of it.
+    step: step(state, batch) gives (state, loss). It may change the state that
+    it is given.
+    save, load: save(state) is the content of a checkpoint, a string; load(text)
+    turns it into a state again.
     batches: one for each step.
-    at: the training is stopped before step `at`, counted from 0, and goes on from a
-    checkpoint written there.
-    Returns the number of the first step whose loss differs from that of a training that
-    was never stopped, by more than 1e-9 times the latter; -1 where none does.
+    at: the training is stopped before step `at`, counted from 0, and continues
+    from a checkpoint written there.
+    Returns the number of the first step whose loss differs from that of a
+    training run that was never stopped, by more than 1e-9 times the latter; -1
+    if there is none.
 
     训练重新启动后，从哪一步起与原来不同？
 
@@ -124,7 +129,7 @@ def apart_after_restart(
     返回损失不同的第一个步骤的编号，不同是指与从未停过的训练的损失相差超过后者
     的 1e-9 倍；没有这样的步骤时返回 -1。
     """
-    # TODO: two trainings; through what does the second one's state go?
+    # TODO: two training runs; what does the second one's state go through?
     # TODO：训练两次；第二次的状态要经过什么？
     raise NotImplementedError
 
@@ -132,10 +137,11 @@ def apart_after_restart(
 def changed(
     before: dict[str, int], after: dict[str, int], within: float
 ) -> dict[str, tuple[int, int]]:
-    """The figures that a commit changed.
+    """List the figures that a commit changed.
 
-    before, after: figures by name, none below 0. One that is not there is 0.
-    within: by which fraction of the figure before a figure may differ, from 0 to below 1.
+    before, after: figures by name, none below 0. A missing figure is 0.
+    within: the fraction of the figure before by which a figure may differ, from
+    0 to below 1.
     Returns {name: (before, after)} of those that differ by more.
 
     一次提交改变了哪些数字？
@@ -144,6 +150,6 @@ def changed(
     within：与原来相比允许相差几分之几，不小于 0，小于 1。
     返回变化超过 within 的那些数字：一个字典，键是名字，值是之前和之后的两个数。
     """
-    # TODO: which names are there, and what is «more» a part of?
+    # TODO: which names are there, and what is the fraction a fraction of?
     # TODO：有哪些名字？允许的差别是哪个数的几分之几？
     raise NotImplementedError

@@ -56,7 +56,7 @@ def step(state, x, mesh):
 
 def newest(folder, state):
     """(state, step to begin with) of the newest checkpoint, if there is one."""
-    if not (found := sorted(Path(folder).glob("*.npz"))):
+    if not (found := sorted(Path(folder).glob("[0-9]*.npz"))):
         return state, 0
     with np.load(found[-1]) as kept:
         leaves = [kept[name] for name in kept.files]

@@ -1,7 +1,7 @@
-"""Which layout for a model of which only a few numbers are known: what each device holds, sends and takes.
+"""Compare layouts of a model of a given size: what each device holds and sends, and how long a step takes.
 
-By formulas alone, nothing is compiled: `designs` has them, for six mesh axes; `choices` tries every layout of three of
-them on a slice. `tests/minipod/choose` holds them against plans of TPUs that were compiled.
+All figures come from formulas, nothing is compiled. `design` has them for six mesh axes; `choices` tries every layout
+of three of these axes on a slice.
 
     >>> from minipod import choose
     >>> of = choose.SHAPES["llama_8b"].model(rows=128, length=2048)

@@ -1,4 +1,4 @@
-"""Every layout of data, FSDP and tensor that a slice and a batch allow, the shortest step first."""
+"""All layouts of data parallelism, FSDP and tensor parallelism that a slice and a batch allow, fastest first."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -11,17 +11,18 @@ from minipod.tables import Table
 
 __all__ = ["Choice", "choices", "said", "table"]
 
-HEAD = 128  # the width of a head of attention, where a model's number of heads is not known
-WORDS = 128_256  # of a vocabulary, as Llama 3 has it
-LOGITS = 1.3  # how many f32 arrays of logits there are at once, in a plan of chapter 17's step with so many words
+HEAD = 128  # width of an attention head, if the model's number of heads is not known
+VOCABULARY = 128_256  # tokens, as in Llama 3
+LOGITS = 1.3  # f32 arrays of logits that a compiled step held at once with this vocabulary
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A layout, of one device: bytes it holds, bytes it sends along each axis, seconds.
+    """A layout. Figures are for one device.
 
-    data, model: sizes of the mesh axes. most: bytes that a compiled step may want, where attention writes its scores
-    and a head makes the logits of `WORDS` words. room: bytes that a program may have there.
+    data, model: sizes of the mesh axes. held: bytes, by the formulas. most: bytes that a compiled step may need if
+    attention writes its scores to memory and the head computes logits of `VOCABULARY` tokens. room: bytes that a
+    program may use. sent: bytes by mesh axis. seconds: of a step.
     """
 
     name: str
@@ -35,32 +36,33 @@ class Choice:
 
     @property
     def fits(self) -> bool | None:
-        """None: only a plan can say."""
+        """Whether it fits; None if only a compiled plan can tell."""
         return verdict(self.held, self.most, self.room)
 
 
 def choices(of: Model, on: str) -> list[Choice]:
-    """Every layout that the slice and the batch allow: those that fit, then those that may, each the shortest first.
+    """All layouts that the slice and the batch allow: first those that fit, then those that may, each fastest first.
 
-    on: a slice, such as v5e:8x8. ValueError, in one sentence, for a name that is none, a batch that none of the meshes
-    divides, or a model that fits in no layout.
+    on: a slice, such as v5e:8x8. ValueError, in one sentence, for an unknown slice name, for a batch that no mesh
+    divides, and for a model that fits in no layout.
     """
-    found, tried = slice_of(on), list(_meshes(slice_of(on)))
-    made = [_choice(of, found, *each) for each in tried if of.rows % each[1] == 0 and of.width % each[2] == 0]
+    slice_ = slice_of(on)
+    tried = list(_meshes(slice_))
+    made = [_choice(of, slice_, *each) for each in tried if of.rows % each[1] == 0 and of.width % each[2] == 0]
     if not made:
         sizes = ", ".join(f"data={data},model={m}" for _, data, m in tried)
         raise ValueError(f"no mesh of {on} divides {of.rows} sequences and a width of {of.width}: {sizes}")
     if all(choice.fits is False for choice in made):
         least = min(made, key=lambda choice: choice.held)
         raise ValueError(
-            f"{of.params:.3g} parameters fit on {on} in no layout: {least.name}, data={least.data},"
+            f"{of.params:.3g} parameters do not fit on {on} in any layout: {least.name}, data={least.data},"
             f"model={least.model}, needs about {least.held / 1e9:,.1f} GB of a device's {least.room / 1e9:,.1f}"
         )
     return sorted(made, key=lambda choice: ((True, None, False).index(choice.fits), choice.seconds.least))
 
 
 def _meshes(on: Slice) -> Iterator[tuple[str, int, int]]:
-    """Each as (layout, data, model), where both axes take whole axes of the slice."""
+    """(layout, data, model) of all layouts whose axes take whole axes of the slice."""
     from minipod import torus
 
     n = on.devices
@@ -80,19 +82,19 @@ def _meshes(on: Slice) -> Iterator[tuple[str, int, int]]:
 
 def _choice(of: Model, on: Slice, name: str, data: int, m: int) -> Choice:
     sizes = {"fsdp" if name.startswith("FSDP") else "data": data, "tensor": m}
-    found = design(of, on, **sizes)
+    layout = design(of, on, **sizes)
     scored = design(replace(of, heads=of.heads or max(1, of.width // HEAD)), on, **sizes).held
-    # The logits are gone before the backward pass is inside a layer.
-    inside = max(scored["inside"], LOGITS * 4 * WORDS * of.tokens / on.devices)
+    # The logits are freed before the backward pass reaches a layer.
+    inside = max(scored["inside"], LOGITS * 4 * VOCABULARY * of.tokens / on.devices)
     most = CLOSE[of.again] * (sum(scored.values()) - scored["inside"] + inside)
     sent = {"data": 0.0, "model": 0.0}
-    for message in found.messages:
+    for message in layout.messages:
         sent["model" if "tensor" in message.axes else "data"] += message.sent
-    return Choice(name, data, m, sum(found.held.values()), most, found.room, sent, found.seconds)
+    return Choice(name, data, m, sum(layout.held.values()), most, layout.room, sent, layout.seconds)
 
 
 def table(made: list[Choice]) -> Table:
-    """A row for each, in GB and ms."""
+    """A table with a row for each layout, in GB and ms."""
     columns = (
         "layout", "data", "model", "holds", "fits", "sent: data", "model", "compute", "memory", "network",
         "bound",
@@ -101,19 +103,20 @@ def table(made: list[Choice]) -> Table:
 
 
 def said(of: Model, first: Choice, on: str) -> str:
-    """What was assumed, the layout to begin with on this slice, in sentences; the last line has it compiled."""
+    """What the figures assume, the layout to start with, how exact the figures are, and the command to compile it."""
     axes = f"data={first.data},model={first.model}"
-    which = "Of those that fit the shortest" if first.fits else "None is sure to fit; of those that may the shortest"
+    which = "The fastest that fits" if first.fits else "None is sure to fit; the fastest that may"
     return (
-        f"Assumed: {of.layers} layers of width {of.width}; Adam in f32, arithmetic and weights sent in bf16, gradients "
-        f"in f32; layers computed again in the backward pass; each device at its peak.\n"
-        f"{which}: {first.name}, {axes}, {first.seconds.least:.3g} s a step at the peaks, bound "
+        f"Assumptions: {of.layers} layers of width {of.width}; Adam in f32, arithmetic and weights sent in bf16, "
+        f"gradients in f32; layers recomputed in the backward pass; each device at its peak.\n"
+        f"{which}: {first.name}, {axes}, {first.seconds.least:.3g} s per step at the peaks, bound "
         f"by {first.seconds.bound}.\n"
-        "Held against more than 40 compiled plans: arithmetic is within 2 %; what is sent within 2 %, too, but with "
-        "FSDP can be 0.5 to 1.5 times; what is held, where layers are computed again, 0.65 to 1.2 times. So a layout "
-        f"is said to fit only if {CLOSE[of.again]:g} times as much would, with what the column held leaves out: "
-        f"attention's scores, where no kernel keeps them in the core, and the logits of {WORDS:,} words.\n"
-        "What a compiler makes of it, once a function of yours gives the step and its arguments on this mesh:\n"
+        "Compared with more than 40 compiled plans, arithmetic is within 2 %; bytes sent are within 2 %, too, but with "
+        "FSDP 0.5 to 1.5 times the plan's; bytes held, if layers are recomputed, are 0.65 to 1.2 times. So a layout "
+        f'counts as fitting only if {CLOSE[of.again]:g} times as much would fit, including what the column "holds" '
+        "leaves out: attention scores, unless a kernel keeps them in the core, and the logits of "
+        f"{VOCABULARY:,} tokens.\n"
+        "To compile it, once a function of yours returns the step and its arguments on this mesh:\n"
         f"minipod plan yours.py:program --on {on} --mesh {axes}"
     )
 

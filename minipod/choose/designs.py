@@ -1,8 +1,8 @@
-"""What a device holds, sends and takes in a step of a model that is cut along up to six mesh axes: by formulas.
+"""Formulas for a training step of a model sharded along up to six mesh axes: bytes held, bytes sent, seconds.
 
-data, fsdp, expert and sequence cut the batch, the last one along its length; fsdp every weight, tensor heads and hidden
-units, expert the experts, stage the layers. Nothing is compiled: what a compiler makes of it says `minipod plan`, and
-`tests/minipod/choose` holds the formulas against what it made.
+data, fsdp, expert and sequence divide the batch, sequence along its length. fsdp divides all weights, tensor the heads
+and hidden units, expert the experts, stage the layers. Nothing is compiled; `minipod plan` says what a compiler makes
+of a layout.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,8 +17,7 @@ import numpy as np
 from minipod import torus
 from minipod.chips import CHIPS, Chip
 from minipod.choose.models import ROOM, Model
-from minipod.hlo import ring
-from minipod.hlo.ops import Collective
+from minipod.hlo.ops import Collective, ring_bytes
 from minipod.pods.slices import Slice, slice_of
 from minipod.roofline import Seconds, compute_seconds, memory_seconds
 from minipod.traffic import time_model
@@ -26,17 +25,19 @@ from minipod.traffic import time_model
 __all__ = ["AXES", "CLOSE", "Design", "Message", "Pace", "design", "laid", "pace"]
 
 AXES = ("data", "stage", "fsdp", "expert", "sequence", "tensor")  # outermost first: data crosses slices, tensor never
-TOUCHED = 20  # times that a layer's activations are read or written in a step, as chapter 15's plans have it
-SCORED = 9  # times that scores are, where attention writes them
-SCORES = 1.5  # how many arrays of scores there are at once: f32, and bf16 of what is made of them
-CLOSE = {True: 1.5, False: 2.3}  # by Model.again: compilers have held up to so many times what the formulas say
-BIG = 10**15  # bytes, beside which a start is nothing
+TOUCHED = 20  # how often a layer's activations are read or written in a step, from compiled plans
+SCORED = 9  # how often attention scores are, if they are written to memory
+SCORES = 1.5  # arrays of scores held at once: one in f32, and their softmax in bf16
+CLOSE = {True: 1.5, False: 2.3}  # by Model.again: compiled plans held up to this many times the formula's bytes
+BIG = 10**15  # bytes, so many that the time of a start does not count
 
 
 @dataclass(frozen=True)
 class Pace:
-    """Of a collective along some axes: seconds for each byte of its array, and at least so many. known: there is an
-    estimate; else this is a lower bound, because the devices of a group are no box of the torus."""
+    """The speed of a collective along some axes. each: seconds per byte of its array. least: seconds, for few bytes.
+
+    known: False if these are lower bounds, because the groups are not boxes of the torus.
+    """
 
     each: float
     least: float
@@ -45,8 +46,12 @@ class Pace:
 
 @dataclass(frozen=True)
 class Message:
-    """What is sent in one step. name: "weights", "gradients", "sums", "keys", "tokens", "handed on". bytes: of the
-    array of one collective, as `minipod.hlo.Collective` counts it. sent: bytes that a device sends, in all `times`."""
+    """One kind of collective in a step.
+
+    name: "weights", "gradients", "sums", "keys", "tokens" or "handed on". bytes: of the array of one collective, as
+    `minipod.hlo.ops.Collective` counts them. times: how often it runs. sent: bytes that a device sends, all times
+    together. seconds: of all times. known: as in `Pace`.
+    """
 
     name: str
     op: str
@@ -60,8 +65,11 @@ class Message:
 
 @dataclass(frozen=True)
 class Design:
-    """A layout of a model on a slice, of one device. sizes: of all `AXES`. held: bytes by what they are. most: bytes
-    that a compiler may want for them, see `CLOSE`. room: bytes that a program may have there."""
+    """A layout of a model on a slice. Figures are for one device.
+
+    sizes: of all `AXES`. held: bytes, by what they hold. most: bytes that a compiled step may need, see `CLOSE`. room:
+    bytes that a program may use. messages: what a step sends. seconds: of a step.
+    """
 
     sizes: Mapping[str, int]
     held: Mapping[str, float]
@@ -82,38 +90,38 @@ class Design:
 
 
 def design(of: Model, on: Slice | str, **sizes: int) -> Design:
-    """What a device of the slice holds, sends and takes. sizes: of the mesh's axes; those of `AXES` not named are 1.
+    """The layout of a model with these sizes of mesh axes; axes of `AXES` that are not named have size 1.
 
-    ValueError, in one sentence, for sizes that the slice or the model does not allow.
+    on: a slice or its name. ValueError, in one sentence, for sizes that the slice or the model does not allow.
     """
-    found = slice_of(on) if isinstance(on, str) else on
+    slice_ = slice_of(on) if isinstance(on, str) else on
     every = {axis: sizes.get(axis, 1) for axis in AXES}
-    if wrong := _refused(of, found, every | sizes):
+    if wrong := _refused(of, slice_, every | sizes):
         raise ValueError(wrong)
-    chip = CHIPS[found.generation.chip]
+    chip = CHIPS[slice_.generation.chip]
     messages = tuple(
-        _message(*each, pace(str(found), tuple(every.values()), each[1], each[2])) for each in _messages(of, every)
+        _message(*each, pace(str(slice_), tuple(every.values()), each[1], each[2])) for each in _messages(of, every)
     )
     seconds = Seconds(
         _compute(of, every, chip), memory_seconds(_moved(of, every), chip), sum(m.seconds for m in messages)
     )
     held = _held(of, every)
     most = CLOSE[of.again] * sum(held.values())
-    return Design(every, held, most, found.generation.limit * 2**30, messages, seconds)
+    return Design(every, held, most, slice_.generation.limit * 2**30, messages, seconds)
 
 
 def verdict(held: float, most: float, room: float) -> bool | None:
-    """Whether a layout fits that holds so many bytes by the formulas, and `most` with what they do not know."""
+    """Whether a layout fits that holds `held` bytes by the formulas, and up to `most` once compiled; None: maybe."""
     return None if held <= room < most else held <= room
 
 
 def _refused(of: Model, on: Slice, sizes: dict[str, int]) -> str:
-    """Why there is no such layout, in a sentence; "" where there is."""
+    """Why there is no such layout, in a sentence; "" if there is."""
     if other := [axis for axis in sizes if axis not in AXES]:
         return f"no axis is called {other[0]}: {', '.join(AXES)}"
     if prod(sizes.values()) != on.devices:
-        said = " × ".join(str(n) for n in sizes.values() if n > 1) or "1"
-        return f"{on} has {on.devices} devices, and the axes multiply to {said}"
+        product = " × ".join(str(n) for n in sizes.values() if n > 1) or "1"
+        return f"{on} has {on.devices} devices, and the axes multiply to {product}"
     rows = sizes["data"] * sizes["fsdp"] * sizes["expert"]
     if of.rows % rows:
         return f"{of.rows} sequences cannot be shared out evenly among {rows} devices (data × fsdp × expert)"
@@ -130,7 +138,7 @@ def _refused(of: Model, on: Slice, sizes: dict[str, int]) -> str:
 
 
 def _messages(of: Model, by: dict[str, int]) -> Iterator[tuple[str, str, tuple[str, ...], float, int]]:
-    """Each as (name, op, axes, bytes of the array, times)."""
+    """(name, op, axes, bytes of the array, times) of each kind of collective."""
     layers, ticks, micro = _pipeline(of, by)
     dense, spread = (n / of.layers / by["tensor"] for n in (of.params - of.spread, of.spread / by["expert"]))
     fsdp, again = by["fsdp"], int(of.again)
@@ -154,47 +162,48 @@ def _messages(of: Model, by: dict[str, int]) -> Iterator[tuple[str, str, tuple[s
 
 
 def _pipeline(of: Model, by: Mapping[str, int]) -> tuple[int, int, int]:
-    """Layers of a stage, ticks, and microbatches: one for each sequence, where there are stages."""
+    """Layers of a stage, ticks, and microbatches: with stages, one for each sequence of a device."""
     micro = of.rows // (by["data"] * by["fsdp"] * by["expert"]) if by["stage"] > 1 else 1
     return of.layers // by["stage"], micro + by["stage"] - 1, micro
 
 
 def _message(name: str, op: str, axes: tuple[str, ...], size: float, times: int, at: tuple[Pace, int]) -> Message:
-    found, n = at
-    sent = float(ring.exactly(op, round(size), n)) if op != "collective-permute" else size
-    seconds = max(found.each * size, found.least) * times
-    return Message(name, op, axes, size, times, sent * times, seconds, found.known)
+    speed, n = at
+    sent = float(ring_bytes(op, round(size), n)) if op != "collective-permute" else size
+    seconds = max(speed.each * size, speed.least) * times
+    return Message(name, op, axes, size, times, sent * times, seconds, speed.known)
 
 
 def _width(of: Model, by: Mapping[str, int]) -> float:
-    """The bytes of one activation: [tokens of a device, width]."""
+    """Bytes of one activation of a device, [tokens, width]."""
     cut = by["data"] * by["fsdp"] * by["expert"] * by["sequence"]
     return of.tokens / cut * of.width * of.weight
 
 
 def _own(of: Model, by: Mapping[str, int]) -> float:
-    """Parameters of a device before fsdp cuts them."""
+    """Parameters of a device before fsdp divides them."""
     return (of.params - of.spread + of.spread / by["expert"]) / by["tensor"] / by["stage"]
 
 
 def _scores(of: Model, by: Mapping[str, int]) -> float:
-    """Bytes of one layer's scores of attention, f32, where they are written."""
+    """Bytes of one layer's attention scores, f32, if they are written to memory."""
     cut = by["data"] * by["fsdp"] * by["expert"] * by["sequence"] * by["tensor"]
     return 4.0 * of.heads * of.tokens * of.length / cut
 
 
 def _held(of: Model, by: Mapping[str, int]) -> dict[str, float]:
-    """The state; gradients, with stages the sum so far and those of one tick; a copy of the weights that is computed
-    with; the weights of one layer, gathered, and their gradient before it is scattered; the input of each layer, kept,
-    with stages for every tick; and what is inside one, or inside all where nothing is computed again."""
+    """Bytes by what they hold: the optimizer's state; gradients (with stages, the sum and those of one tick); the copy
+    of the weights for arithmetic; one layer's gathered weights and their gradient before it is scattered; the input of
+    each layer (with stages, for every tick); and the activations inside one layer, or inside all if none is recomputed.
+    """
     layers, ticks, micro = _pipeline(of, by)
-    own = _own(of, by) / by["fsdp"]
+    params = _own(of, by) / by["fsdp"]
     keys = of.kv * by["sequence"] if by["sequence"] > 1 else 0  # of whole sequences
     inside = (of.inside + keys) / by["tensor"] * _width(of, by) + SCORES * _scores(of, by)
     return {
-        "state": of.state * own,
-        "gradients": of.gradient * own * (2 if by["stage"] > 1 else 1),
-        "copy": of.weight * own if of.state > of.weight else 0.0,
+        "state": of.state * params,
+        "gradients": of.gradient * params * (2 if by["stage"] > 1 else 1),
+        "copy": of.weight * params if of.state > of.weight else 0.0,
         "gathered": (of.weight + of.gradient) * _own(of, by) / layers if by["fsdp"] > 1 else 0.0,
         "inputs": layers * _width(of, by) * ticks / micro,
         "inside": inside / micro * (1 if of.again else layers),
@@ -203,17 +212,18 @@ def _held(of: Model, by: Mapping[str, int]) -> dict[str, float]:
 
 def _moved(of: Model, by: Mapping[str, int]) -> float:
     """Bytes to and from memory. Weights are read three times, forward and for both products of the backward pass, and
-    written where they are gathered; the state is read and written; and the activations, and the scores."""
+    written if they are gathered; the state is read and written; activations and scores are counted, too."""
     layers, ticks, micro = _pipeline(of, by)
-    own, idle = _own(of, by), ticks / micro
-    weights = (5 if by["fsdp"] > 1 else 3) * of.weight * own * ticks
+    params, idle = _own(of, by), ticks / micro
+    weights = (5 if by["fsdp"] > 1 else 3) * of.weight * params * ticks
     inside = TOUCHED * (1 + of.inside / by["tensor"]) * _width(of, by) + SCORED * _scores(of, by)
-    return weights + 2 * of.state * own / by["fsdp"] + layers * idle * inside
+    return weights + 2 * of.state * params / by["fsdp"] + layers * idle * inside
 
 
 def _compute(of: Model, by: Mapping[str, int], chip: Chip) -> float:
-    """Two operations for a parameter and token, and those of attention: forward, twice back, and where it is again. The
-    ticks in which a stage has nothing to do count: its devices wait, or compute what nobody needs."""
+    """Seconds of arithmetic: two FLOPs for each parameter and token, and those of attention, once forward, twice
+    backward, and once more if layers are recomputed. Idle ticks of a stage count: its devices wait or compute in vain.
+    """
     forward = 2 * of.used + 4 * of.layers * of.width * of.length * (of.length > 1)
     whole = (4 * forward - 2 * of.last * of.params) if of.again else 3 * forward
     _, ticks, micro = _pipeline(of, by)
@@ -222,13 +232,13 @@ def _compute(of: Model, by: Mapping[str, int], chip: Chip) -> float:
 
 @cache
 def pace(on: str, sizes: tuple[int, ...], op: str, axes: tuple[str, ...]) -> tuple[Pace, int]:
-    """How fast a collective along these axes is, and how many devices are in a group. sizes: of `AXES`, in order."""
+    """The speed of a collective along these axes, and the number of devices in a group. sizes: of `AXES`, in order."""
     mesh, link, shape = laid(on, sizes)
     places = np.arange(prod(sizes)).reshape(sizes)
     at = [AXES.index(axis) for axis in axes]
     rows = np.moveaxis(places, at, range(-len(at), 0)).reshape(-1, prod(sizes[i] for i in at)).tolist()
     groups = tuple(tuple(row) for row in rows)
-    if op == "collective-permute":  # the last stage hands nothing on
+    if op == "collective-permute":  # the last stage sends nothing
         groups = tuple(pair for row in groups for pair in pairwise(row))
     many, why = time_model.estimate(Collective(op, groups, BIG, 1, axes), link, mesh, shape)
     least, _ = time_model.estimate(Collective(op, groups, 0, 1, axes), link, mesh, shape)
@@ -237,7 +247,7 @@ def pace(on: str, sizes: tuple[int, ...], op: str, axes: tuple[str, ...]) -> tup
 
 @cache
 def laid(on: str, sizes: tuple[int, ...]) -> tuple[dict[str, int], Any, torus.Torus | None]:
-    """The mesh of `AXES` on a slice: its sizes, the link, and the torus that it lies on (None of GPUs)."""
+    """The mesh of `AXES` on a slice: its sizes, the link, and the torus on which it lies (None for GPUs)."""
     from minipod.pods import absent
 
     mesh = absent.mesh(on, **dict(zip(AXES, sizes, strict=True)))

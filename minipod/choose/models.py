@@ -1,31 +1,29 @@
-"""Models in training, by the few numbers that the formulas need; those of some that are published."""
+"""Models in training, described by the few numbers that the formulas need; and some published models."""
 
 from dataclasses import dataclass
 
 __all__ = ["SHAPES", "Model", "Shape", "model"]
 
-WIDE = 128  # a width for each layer, as in models that are published: 4096 for 32, 8192 for 64
-ROOM = 1.25  # of what the experts' tokens need if all are asked alike
+WIDE = 128  # width per layer, as in published models: 4096 for 32 layers, 8192 for 64
+ROOM = 1.25  # capacity of an expert, relative to its share if all experts got equally many tokens
 
 
 @dataclass(frozen=True)
 class Model:
     """A transformer in training, of `layers` equal layers.
 
-    params: of the layers, experts included. rows, length: sequences of the whole batch, and tokens of each.
-
-    sums: all-reduces of activations for a layer and a step where its matrices are cut: half forward, half back; what is
-    computed again needs its sums again, but for the layer's last.
-    weight, gradient: bytes of each as it is sent. state: bytes for each parameter that last from step to step: of the
-    parameter itself and of the optimizer's averages; 12 for Adam in f32.
-    inside: what a layer computes for a token beside its input, in widths: queries, keys, values, heads, hidden units;
-    cut along "tensor". again: it is not kept but computed again in the backward pass, up to the last product, whose
-    share of the parameters is `last`.
-    kv: widths of a layer's keys and values together. groups: their heads, which "tensor" must divide; 0 where nobody
-    knows. heads: of which attention writes the scores to memory, f32; 0
-    where a kernel keeps them in the core.
-    experts: of each layer, `each` of them for a token, with room for `ROOM` times its share; `spread`: parameters in
-    experts.
+    params: of all layers, experts included. rows, length: sequences of the whole batch, tokens per sequence.
+    sums: all-reduces of activations per layer and step with tensor parallelism, half forward, half backward; recomputed
+        layers need theirs again, except the last one of a layer.
+    weight, gradient: bytes per element as it is sent. state: bytes per parameter that last from step to step, of the
+        parameter and the optimizer's averages; 12 for Adam in f32.
+    inside: activations of a layer per token besides its input, in multiples of the width: queries, keys, values, heads,
+        hidden units; "tensor" divides them. again: they are recomputed in the backward pass, up to the last product,
+        whose share of the parameters is `last`.
+    kv: widths of a layer's keys and values together. groups: number of their heads, which "tensor" must divide; 0 if
+        unknown. heads: attention heads whose scores are written to memory, f32; 0 if a kernel keeps them in the core.
+    experts: per layer, of which a token uses `each`; their capacity is `ROOM` times the average. spread: parameters in
+        experts.
     """
 
     params: float
@@ -53,14 +51,17 @@ class Model:
 
     @property
     def used(self) -> float:
-        """Parameters that a token is multiplied by, those of empty places in its experts' boxes among them."""
+        """Parameters by which a token is multiplied, including the unused capacity of experts."""
         return self.params - self.spread + (self.spread * self.each / self.experts * ROOM if self.experts else 0)
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A published model: its layers, without embedding and head. groups: heads of keys and values. hidden: units of an
-    MLP, or of one expert, of three matrices. width is also that of all heads together. experts: 0 for a dense one."""
+    """A published model: its layers, without embedding and head.
+
+    width: of activations, and of all heads together. groups: heads of keys and values. hidden: units of an MLP, or of
+    one expert, with three matrices. experts: per layer, 0 for a dense model; each: experts per token.
+    """
 
     layers: int
     width: int
@@ -83,7 +84,10 @@ class Shape:
         return round(self.layers * (attention + mlp)) + self.spread
 
     def model(self, rows: int, length: int, scores: bool = False) -> Model:
-        """In training with Adam in f32, all else bf16. scores: attention writes them, see `Model.heads`."""
+        """The model in training, with Adam in f32 and all else in bf16.
+
+        rows, length: of the batch. scores: whether attention writes its scores to memory, see `Model.heads`.
+        """
         kv = 2 * self.groups / self.heads
         times = self.each * ROOM if self.experts else 1
         return Model(
@@ -114,7 +118,10 @@ SHAPES = {
 
 
 def model(params: float, rows: int, length: int, layers: int | None = None, width: int | None = None) -> Model:
-    """With layers and width as usual for so many parameters, where they are not given. ValueError for what is none."""
+    """A model with `params` parameters; default layers and width are typical for that number.
+
+    rows, length: sequences of the whole batch, tokens per sequence. ValueError for a number that is not positive.
+    """
     for name, value in {"params": params, "batch": rows, "seq": length, "layers": layers, "width": width}.items():
         if value is not None and not value > 0:
             raise ValueError(f"{name} {value:g}: a positive number is needed")

@@ -1,4 +1,4 @@
-"""What a program of the book gives to `jax.distributed.initialize`, whoever started it: our launcher, Slurm, MPI.
+"""Arguments for `jax.distributed.initialize`, whichever launcher started the program: minipod run, Slurm, MPI.
 
 Under Slurm and Open MPI JAX finds out by itself. What would make it hang there without a word, or believe the wrong
 launcher, is looked for first, and ends this process with a sentence. Sources: `jax/_src/clusters/`.
@@ -15,9 +15,9 @@ from typing import Any, NoReturn
 
 import psutil
 
+from minipod import jax_private
 from minipod.processes import environment, wait_for_listener
 from minipod.processes.ports import in_the_way
-from minipod.processes.private import private
 
 HEARTBEAT = 10  # seconds until JAX takes a silent process for dead; its default is 100
 PATIENCE = 300  # seconds that JAX gives the others to come
@@ -26,8 +26,6 @@ OPEN_MPI_4 = "OMPI_MCA_orte_hnp_uri"  # what JAX recognises it by
 _SLURM = ("SLURM_JOB_ID", "SLURM_STEP_NODELIST", "SLURM_NTASKS", "SLURM_PROCID", "SLURM_LOCALID")
 _MPI_STARTERS = ("mpirun", "orted", "orterun", "mpiexec", "prterun", "prted", "prte", "hydra_pmi_proxy")
 _SLURM_STARTER = "slurmstepd"
-_QUESTIONS = ("get_process_id", "get_process_count", "get_coordinator_address")  # JAX has no public way to ask them
-_OTHERWISE = "minipod cannot check whether the processes can meet, and JAX may wait for them in silence"
 
 
 def launch_arguments() -> dict[str, Any]:
@@ -110,22 +108,21 @@ def _look_ahead(name: str) -> None:
         )
     if name == "slurm" and (own := port_of_step()):
         os.environ["JAX_COORDINATOR_PORT"] = own  # JAX reads it there
-    detector = {"ompi": "OmpiCluster", "slurm": "SlurmCluster"}[name]
-    asked = [private(f"jax._src.clusters:{detector}.{question}", _OTHERWISE) for question in _QUESTIONS]
-    if None in asked:
+    questions = jax_private.launcher_questions({"ompi": "OmpiCluster", "slurm": "SlurmCluster"}[name])
+    if questions is None:
         return
-    number, count, where = asked
+    number, count, where = questions
     process, port = number(), os.environ.get("JAX_COORDINATOR_PORT")
     address = os.environ.get("JAX_COORDINATOR_ADDRESS") or where(timeout_secs=PATIENCE, override_coordinator_port=port)
     host = address.rpartition(":")[0].strip("[]")
     environment.without_proxy(os.environ, host)
     environment.silence_proxy_warning()
     try:
-        found = socket.getaddrinfo(host, int(address.rpartition(":")[2]), type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host, int(address.rpartition(":")[2]), type=socket.SOCK_STREAM)
     except OSError:
         _end(f"process 0 should be on {host!r}, and this host does not know that name: set JAX_COORDINATOR_ADDRESS")
     if process == 0:
-        _see_that_it_is_free(found, address)
+        _see_that_it_is_free(addresses, address)
     elif count() > 1:
         began = time.monotonic()
         if not wait_for_listener(address, PATIENCE):
@@ -134,18 +131,18 @@ def _look_ahead(name: str) -> None:
             time.sleep(SETTLE)  # it may be another job's: process 0 is about to say so
 
 
-def _see_that_it_is_free(found: list[tuple[Any, ...]], address: str) -> None:
+def _see_that_it_is_free(addresses: list[tuple[Any, ...]], address: str) -> None:
     """End here unless the coordinator can listen on this address, given as all that its name stands for.
 
     JAX would join whoever listens there, and may take that job down.
     """
-    faults = in_the_way(found)
+    faults = in_the_way(addresses)
     if errno.EADDRINUSE in faults:
         _end(
             f"the coordinator's port is taken, perhaps by another job ({address}): set JAX_COORDINATOR_PORT "
             "to another, the same for all processes"
         )
-    if faults == [errno.EADDRNOTAVAIL] * len(found):
+    if faults == [errno.EADDRNOTAVAIL] * len(addresses):
         _end(
             f"the others will look for process 0 at {address}, but it is on {socket.gethostname()}: set "
             "JAX_COORDINATOR_ADDRESS to this host and a port, the same for all processes"

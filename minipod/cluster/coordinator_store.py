@@ -2,18 +2,24 @@
 
 from typing import Any
 
-from minipod.processes.private import private
+from minipod import jax_private
 
-_STORE = "jax._src.distributed:global_state.client"  # JAX has no public way to it
 _CALLS = ("key_value_set", "blocking_key_value_get", "key_value_delete")
 
 
 def is_known() -> bool:
-    """Whether minipod knows the way to this JAX's store; if not, one sentence says so."""
+    """Whether minipod can use this JAX's store; if not, one sentence on stderr says so."""
     import jax
 
-    otherwise = "minipod cannot compare what the processes do"
-    return not jax.distributed.is_initialized() or all(private(f"{_STORE}.{call}", otherwise) for call in _CALLS)
+    if not jax.distributed.is_initialized():
+        return True
+    client = jax_private.coordinator_client()
+    if client is None:
+        return False
+    lacking = [call for call in _CALLS if not hasattr(client, call)]
+    for call in lacking:
+        jax_private.coordinator_lacks(call)
+    return not lacking
 
 
 def _client() -> Any:
@@ -23,7 +29,7 @@ def _client() -> Any:
         raise RuntimeError("there is no coordinator: call jax.distributed.initialize first")
     if not is_known():
         raise RuntimeError(f"minipod does not know the way to the coordinator's store in JAX {jax.__version__}")
-    return private(_STORE, "")
+    return jax_private.coordinator_client()
 
 
 def put(key: str, text: str) -> None:

@@ -2,10 +2,10 @@
 
 import re
 import signal
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from minipod.cluster.meeting import wrong
 from minipod.cluster.process import Member, source_line
 from minipod.cluster.protocol import NO_DEBUGGER
 
@@ -25,7 +25,7 @@ class Failure:
 
 def first_failure(members: list[Member], stuck: list[Member], limit: float | None) -> Failure | None:
     """What went wrong first, or None. `stuck` are those that had to be ended; `limit` is given when time ran out."""
-    if apart := wrong(members):
+    if apart := cannot_meet(members):
         return Failure(apart, 1)
     bad = sorted((m for m in members if m.failed), key=lambda m: (_is_consequence(m), m.left_at))
     if bad and not (limit and _is_consequence(bad[0])):
@@ -67,8 +67,8 @@ def _end(first: Member, members: list[Member]) -> str:
 
 def _complaint(first: Member) -> str:
     """XLA's own words, when it refused a setting of the environment and ended the process."""
-    said = next((m[1] for line in first.lines if (m := _REFUSED.search(line))), "")
-    return f": {said[:160]}, which this environment sets" if said else ""
+    complaint = next((m[1] for line in first.lines if (m := _REFUSED.search(line))), "")
+    return f": {complaint[:160]}, which this environment sets" if complaint else ""
 
 
 def _error(member: Member) -> tuple[str | None, str | None]:
@@ -108,3 +108,58 @@ def _state(member: Member, tense: str = "is") -> str:
     source = source_line(file, line)
     source = source if len(source) <= 60 else source[:59] + "…"
     return f"{doing} in `{source}` ({Path(file).name}:{line})"
+
+
+def cannot_meet(members: list[Member]) -> str | None:
+    """Why those that have joined can never all meet, in words; None if they can, as far as can be seen."""
+    groups = _by_port(members)
+    reason = next(filter(None, map(_twice, groups)), None)
+    if reason is None and all(m.working and m.report.get("joins") for m in members):  # nobody else will come
+        reason = next(filter(None, (_missing(group, groups) for group in groups)), None)
+    return reason
+
+
+def _by_port(members: list[Member]) -> list[list[Member]]:
+    """Those that have joined, a list for each port: names of the host may differ. Who aborts has had to, by another."""
+    groups: dict[str, list[Member]] = defaultdict(list)
+    for member in members:
+        if member.report.get("joins") and (member.working or member.code == -signal.SIGABRT):
+            groups[_address(member).rpartition(":")[2]].append(member)
+    return list(groups.values())
+
+
+def _twice(group: list[Member]) -> str | None:
+    numbers = [_number(m) for m in group]
+    number = next((n for n in numbers if numbers.count(n) > 1), None)
+    if number is None:
+        return None
+    same = [str(m.index) for m in group if _number(m) == number]
+    who = f"{', '.join(same[:-1])} and {same[-1]} {'both' if len(same) == 2 else 'all'}"
+    return (
+        f"processes {who} join {_joined_at(group[0])} as process {number}: each needs a number of its own, such as "
+        "{process} among its arguments"
+    )
+
+
+def _missing(group: list[Member], groups: list[list[Member]]) -> str | None:
+    first = group[0]
+    expected, numbers = first.report["joins"][1], {_number(m) for m in group}
+    number = next((n for n in range(expected) if n not in numbers), None)
+    if number is None:
+        return None
+    others = "".join(f"; process {m.index} joins {_address(m)}" for each in groups if each is not group for m in each)
+    return f"process {first.index} waits at {_joined_at(first)} for process {number}, which will not come{others}"
+
+
+def _number(member: Member) -> int:
+    return member.report["joins"][0]
+
+
+def _address(member: Member) -> str:
+    return member.report["joins"][2]
+
+
+def _joined_at(member: Member) -> str:
+    """`localhost:10000 (toy.py:14)`, the line being known once it has been asked for."""
+    line = member.where()
+    return _address(member) + (f" ({Path(line[0]).name}:{line[1]})" if line else "")

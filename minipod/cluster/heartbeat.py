@@ -13,11 +13,11 @@ from collections import Counter, deque
 from pathlib import Path
 from typing import Any
 
+from minipod import jax_private
 from minipod.cluster.process import source_line
 from minipod.processes import identity
 from minipod.processes.frames import is_own
 from minipod.processes.hang import Frame, stands_in_jax
-from minipod.processes.private import private
 
 LAST = 10  # steps that the medians are of
 STANDS = 1.0  # seconds after which it is worth asking what it waits in
@@ -129,27 +129,25 @@ def _place() -> tuple[int, int]:
     jax: Any = sys.modules.get("jax")
     if jax is None or not jax.distributed.is_initialized():
         return 0, 1
-    otherwise = "a Heartbeat starts the devices"  # as jax.process_index() does
-    place = [private(f"jax._src.distributed:global_state.{n}", otherwise) for n in ("process_id", "num_processes")]
-    return (jax.process_index(), jax.process_count()) if None in place else (place[0], place[1])
+    return jax_private.process_and_count() or (jax.process_index(), jax.process_count())
 
 
 def _remove_of_more(folder: Path, processes: int) -> None:
     """The heartbeats that an earlier start, of more processes, has left here."""
     for path in folder.glob(FILES.format("*")):
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-            said = json.loads(path.read_text("utf-8"))
-            if said["process"] >= processes and said["beat"] and path.name == FILES.format(f"{said['process']:03}"):
+            data = json.loads(path.read_text("utf-8"))
+            if data["process"] >= processes and data["beat"] and path.name == FILES.format(f"{data['process']:03}"):
                 path.unlink()
 
 
 def _stack() -> list[Frame]:
     """Of the main thread, innermost first."""
-    frame, found = sys._current_frames().get(threading.main_thread().ident or 0), []
+    frame, frames = sys._current_frames().get(threading.main_thread().ident or 0), []
     while frame:
-        found.append((frame.f_code.co_filename, frame.f_lineno or 0, frame.f_code.co_name))
+        frames.append((frame.f_code.co_filename, frame.f_lineno or 0, frame.f_code.co_name))
         frame = frame.f_back
-    return found
+    return frames
 
 
 def _named(place: tuple[str, int] | None) -> list[Any] | None:

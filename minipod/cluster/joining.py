@@ -2,7 +2,7 @@
 
 What it leaves open is filled in; what can only hang is refused with a sentence; the coordinator listens where the
 program says that the others will look for it, and nowhere else. The launcher is told who joins as whom
-(`minipod.cluster.meeting`), since one process alone cannot know that another has the same number.
+(`minipod.cluster.failure`), since one process alone cannot know that another has the same number.
 """
 
 import contextlib
@@ -15,15 +15,13 @@ from collections.abc import Callable, Iterator
 from fcntl import LOCK_EX, LOCK_NB, flock
 from typing import Any
 
+from minipod.devices import have_started
 from minipod.processes import wait_for_listener
 from minipod.processes.imports import once_imported
 from minipod.processes.ports import in_the_way
-from minipod.processes.private import private
 from minipod.processes.runtime_dir import open_own, runtime_dir
 
 _PATIENCE = 300  # seconds, JAX's own
-_WRAPPED = ("", ".initialize", ".shutdown")
-_OTHERWISE = "minipod cannot fill in what jax.distributed.initialize is not given, or say why it hangs"
 _GONE = 5  # seconds for the coordinator's service to end after all have left
 _held: dict[int, int] = {}  # the ports that this process has as process 0, and the locks on them, until it ends
 _signs: list[socket.socket] = []  # by which the others see that this process has the port
@@ -35,34 +33,37 @@ def watch(tell: Callable[..., None]) -> None:
 
 
 def _wrap(tell: Callable[..., None]) -> None:
+    import jax
+
     own = os.getpid()
-    joined: list[str] = []  # the coordinator's address, from one call to the other
-    state, initialize, shutdown = (private(f"jax._src.distributed:State{n}", _OTHERWISE) for n in _WRAPPED)
-    if not (state and initialize and shutdown):
-        return
+    joined: list[dict[str, Any]] = []  # what JAX was given, from one call to the other
+    initialize, shutdown = jax.distributed.initialize, jax.distributed.shutdown
     signature = inspect.signature(initialize)
 
     @functools.wraps(initialize)
     def initialize_or_say_why_not(*arguments: Any, **keywords: Any) -> None:
         call = signature.bind(*arguments, **keywords)
-        if os.getpid() == own:  # a fork is a process of the program's own, and may be in a cluster of its own
+        refused = jax.distributed.is_initialized() or have_started()  # JAX says so at once
+        if os.getpid() == own and not refused:  # a fork may be in a cluster of its own
             _fill_in(call.arguments)
             _join(call.arguments, tell)
-            joined[:] = [str(call.arguments.get("coordinator_address"))]
+            joined[:] = [call.arguments]
         initialize(*call.args, **call.kwargs)
 
     @functools.wraps(shutdown)
-    def shutdown_and_tell(self: Any) -> None:
+    def shutdown_and_tell() -> None:
         if os.getpid() != own or not joined:
-            return shutdown(self)
+            return shutdown()
+        tell(joins=None)  # before it leaves: another process may have left, and join elsewhere, while this one waits
         while _signs:
             _signs.pop().close()
-        address = joined.pop()
-        with contextlib.nullcontext() if getattr(self, "service", None) else _until_the_service_ends(address):
-            shutdown(self)
-        tell(joins=None)
+        given = joined.pop()
+        has_the_service = given.get("process_id") == 0
+        address = str(given.get("coordinator_address"))
+        with contextlib.nullcontext() if has_the_service else _until_the_service_ends(address):
+            shutdown()
 
-    state.initialize, state.shutdown = initialize_or_say_why_not, shutdown_and_tell
+    jax.distributed.initialize, jax.distributed.shutdown = initialize_or_say_why_not, shutdown_and_tell
 
 
 @contextlib.contextmanager
@@ -138,10 +139,10 @@ def _parts(address: str) -> tuple[str, int]:
 def _obstacles(address: str, host: str, port: int) -> list[int | None]:
     """What keeps each address of the host from being listened on. Raises ValueError if it is not this machine's."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError:
         raise ValueError(f"the coordinator should be at {address}, and this machine does not know that name") from None
-    obstacles = in_the_way(found)
+    obstacles = in_the_way(addresses)
     if set(obstacles) == {errno.EADDRNOTAVAIL}:
         raise ValueError(
             f"the coordinator should be at {address}, which is not this machine, where all processes run: "

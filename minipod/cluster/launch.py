@@ -17,8 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from minipod.cluster import meeting, placeholders
-from minipod.cluster.failure import first_failure
+from minipod.cluster import placeholders
+from minipod.cluster.failure import cannot_meet, first_failure
 from minipod.cluster.process import ANSWER, Member, start
 from minipod.cluster.result import Run
 from minipod.processes import environment, free_port, slots, try_port
@@ -156,7 +156,7 @@ def _watch(members: list[Member], channels: selectors.BaseSelector, end: float, 
         now = time.monotonic()
         if now > end:
             return True
-        if patience < math.inf and meeting.wrong(members):
+        if patience < math.inf and cannot_meet(members):
             return False
         working = [m for m in members if m.working]
         idle = min((m.idle_for() for m in working), default=0.0)

@@ -20,10 +20,10 @@ import threading
 import time
 from typing import Any, NoReturn
 
+from minipod import jax_private
 from minipod.cluster.arguments import port_of_step
 from minipod.cluster.as_main import as_main, in_the_program
 from minipod.processes import adopt_orphans, kill_children
-from minipod.processes.private import private
 
 LAST_WORDS = 1.0  # seconds that they have: srun drops what is still under way when it ends the others
 FIRST_GOES_LAST = 0.5  # seconds more, if all leave: without process 0 JAX aborts the others
@@ -76,11 +76,6 @@ def _in_a_cluster() -> bool:
     return distributed is not None and distributed.is_initialized()
 
 
-def _number() -> int | None:
-    otherwise = "process 0 may end first, and JAX then aborts the others"
-    return private("jax._src.distributed:global_state.process_id", otherwise)  # process_index() might start the devices
-
-
 def leave(status: int) -> None:
     """End every process that this one has started, and this one, at once.
 
@@ -91,7 +86,8 @@ def leave(status: int) -> None:
             stream.flush()
     time.sleep(LAST_WORDS)
     if _in_a_cluster():
-        time.sleep(FIRST_GOES_LAST * (_number() == 0))
+        number, _ = jax_private.process_and_count() or (0, 1)  # where JAX hides it, each may be process 0
+        time.sleep(FIRST_GOES_LAST * (number == 0))
         _end(status)
     _end_children()
     late = threading.Timer(PATIENCE, _end, [status])  # a thread goes on?

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from typing import NamedTuple
 
 # (launcher, how many processes, which one this is); our own goes before all others, as its programs do
 OWN = ("minipod run", "MINIPOD_PROCESSES", "MINIPOD_PROCESS")
@@ -11,28 +12,43 @@ LAUNCHERS = (
 )
 
 
+class Place(NamedTuple):
+    """Where a process stands in its cluster.
+
+    processes  how many there are (MPI's world size)
+    index      which one this is, counted from 0 (MPI's rank)
+    """
+
+    processes: int
+    index: int
+
+
 class TwoLaunchers(ValueError):
     """Two launchers say different things of this process; the message names them."""
 
 
-def places(env: Mapping[str, str] = os.environ) -> dict[str, tuple[int, int]]:
-    """For each launcher that says it started several processes: (how many, which one this is)."""
-    said = {name: (env.get(size, ""), env.get(rank, "")) for name, size, rank in LAUNCHERS}
-    return {n: (int(s), int(r)) for n, (s, r) in said.items() if s.isdecimal() and r.isdecimal() and int(s) > 1}
+def places(env: Mapping[str, str] = os.environ) -> dict[str, Place]:
+    """This process's place according to each launcher that says it started several processes."""
+    found = {}
+    for launcher, size, rank in LAUNCHERS:
+        processes, index = env.get(size, ""), env.get(rank, "")
+        if processes.isdecimal() and index.isdecimal() and int(processes) > 1:
+            found[launcher] = Place(int(processes), int(index))
+    return found
 
 
-def place(env: Mapping[str, str] = os.environ) -> tuple[int, int]:
-    """(processes of the cluster that this process belongs to, its own number in it); (1, 0) outside any.
+def place(env: Mapping[str, str] = os.environ) -> Place:
+    """This process's place in the cluster it belongs to; Place(1, 0) outside any.
 
     Raises TwoLaunchers where MPI was started in a step of Slurm, or the other way round: JAX would believe the first.
     """
     name, size, rank = OWN
     if size in env and rank in env:
-        return int(env[size]), int(env[rank])
+        return Place(int(env[size]), int(env[rank]))
     found = places(env)
     if len(set(found.values())) > 1:
         raise TwoLaunchers(told(found))
-    return next(iter(found.values()), (1, 0))
+    return next(iter(found.values()), Place(1, 0))
 
 
 def missed_launcher(env: Mapping[str, str] = os.environ) -> str:
@@ -66,6 +82,6 @@ def missed_launcher(env: Mapping[str, str] = os.environ) -> str:
     return ""
 
 
-def told(found: Mapping[str, tuple[int, int]]) -> str:
+def told(found: Mapping[str, Place]) -> str:
     """`Open MPI (process 1 of 2), Slurm (process 0 of 4)`."""
-    return ", ".join(f"{name} (process {rank} of {size})" for name, (size, rank) in found.items())
+    return ", ".join(f"{name} (process {place.index} of {place.processes})" for name, place in found.items())

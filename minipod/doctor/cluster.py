@@ -1,7 +1,7 @@
 """`minipod doctor --cluster`, in each process that a launcher has started; process 0 reports, the others help.
 
-First they meet, without JAX (`meeting`): who does not come is known, and what the others have is compared. Then each
-one's JAX joins, sums and works (`member`), step by step, so that it can be said who stood where.
+First they meet, without JAX (`connections`): it is known then which do not come, and what the others have is compared.
+Then each one's JAX joins, sums and works (`cluster_probe`), step by step, so that the report can say where each stood.
 """
 
 import contextlib
@@ -15,10 +15,10 @@ from typing import Any
 
 from minipod.cluster.arguments import port_of_step
 from minipod.cluster.place import TwoLaunchers, place
-from minipod.doctor import meeting
+from minipod.doctor import connections
+from minipod.doctor.connections import Line, Lost
 from minipod.doctor.findings import Finding, all_well, as_data, describe
 from minipod.doctor.gathered import STEPS, Gathered, findings
-from minipod.doctor.meeting import Line, Lost
 from minipod.doctor.taking_part import NoCluster, Part, facts
 
 GRACE = 3.0  # seconds for the others once one has ended, and for an answer about the state
@@ -64,7 +64,7 @@ def _help(part: Part, limit: float) -> int:
     """In every process but 0: say who we are, and what our part of JAX says, until process 0 tells us to end."""
     process = part.cluster["process"]
     try:
-        line = meeting.visit(part.cluster["coordinator"], process, facts(part.cluster), limit)
+        line = connections.visit(part.cluster["coordinator"], process, facts(part.cluster), limit)
         end = time.monotonic() + 2 * limit + 4 * GRACE
         while (left := end - time.monotonic()) > 0:
             for said in _heard(line, part, left):
@@ -120,8 +120,8 @@ def _report(part: Part, limit: float, as_json: bool) -> int:
 def _gather(part: Part, gathered: Gathered, lines: dict[int, Line]) -> list[Finding]:
     """Meet the others, let all compute; what is found. Raises OSError where nobody can listen."""
     gathered.facts[0] = facts(part.cluster)
-    with meeting.listen(gathered.coordinator, "MINIPOD_COORDINATOR" not in os.environ) as listener:
-        lines |= meeting.welcome(listener, gathered.processes, gathered.limit)
+    with connections.listen(gathered.coordinator, "MINIPOD_COORDINATOR" not in os.environ) as listener:
+        lines |= connections.welcome(listener, gathered.processes, gathered.limit)
     for process, line in lines.items():
         with contextlib.suppress(Lost, TimeoutError):
             line.measure_clock()

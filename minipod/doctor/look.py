@@ -1,6 +1,7 @@
 """What JAX finds on its own, in a process of its own: `python -m minipod.doctor.look`, a JSON object a line.
 
     {"early": …}      whether JAX was started before the program: what that sets would come too late
+    {"missing": …}    private parts of JAX that minipod uses and this JAX does not have: name, and what follows
     {"cluster": …}    the cluster that JAX's detector would join, or null; see `detect`
     {"simulated": …}  how many devices a process sees that asks for eight simulated ones
     {"devices": …}    count, platform and kind, with the settings of this environment
@@ -16,10 +17,10 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from minipod.processes.private import private
+from minipod import jax_private
+from minipod.devices import have_started
 
-EARLY = "jax" in sys.modules and bool(getattr(sys.modules.get("jax._src.xla_bridge"), "_backends", None))
-_UNKNOWN = "minipod cannot ask which launcher JAX sees"
+EARLY = have_started()
 PATIENCE = 20  # seconds for a detector, which may ask a server in the cloud
 
 # What JAX's classes are called by those who use them
@@ -36,6 +37,7 @@ NAMES = {
 def main() -> None:
     """Say what is found, one thing after the other. `no-simulation` leaves that out, where settings would bend it."""
     tell(early=EARLY)
+    tell(missing=[[part.name.replace(":", "."), part.consequence] for part in jax_private.missing()])
     tell(cluster=detect())
     if "no-simulation" not in sys.argv:
         tell(simulated=_simulated())
@@ -83,8 +85,8 @@ def detect(method: str | None = None) -> dict[str, Any] | None:
         read = [name for name in env if name.startswith("MINIPOD_")]
         more = {"coordinator": address, "local_devices": None, "variables": read}
         return {"launcher": "minipod run", "method": None, **numbers, **more}
-    if not (detector := private("jax._src.clusters:ClusterEnv", _UNKNOWN)):
-        return {"launcher": "unknown", "error": _UNKNOWN, "variables": []}
+    if not (detector := jax_private.cluster_detector()):
+        return {"launcher": "unknown", "error": "minipod cannot ask which launcher JAX sees", "variables": []}
     noting, before = _Noting(), os.environ
     setattr(os, "environ", noting)  # noqa: B010 (its type says otherwise)
     found: dict[str, Any] = {"launcher": "unknown"}

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,8 @@ def with_jax() -> list[Finding]:
     wrong = not simulated.startswith("8 cpu")
     advice = "eight simulated CPU devices are needed; is another JAX set up here?"
     found.append(Finding("Simulated", simulated, early if seen.get("early") else advice * wrong))
+    if lacking := private_parts(seen.get("missing") or []):
+        found.append(lacking)
     if unused := accelerators((seen.get("devices") or {}).get("platform", "")):
         found.append(unused)
     if taken := held():
@@ -66,6 +68,16 @@ def with_jax() -> list[Finding]:
     if "cluster" in seen:
         found.append(launcher(cluster, hardware().gpus))
     return [*found, coordinator(cluster), host_name(bool(cluster))]
+
+
+def private_parts(missing: Sequence[Sequence[str]]) -> Finding | None:
+    """Which private parts of JAX minipod uses and this JAX does not have: (name, what follows) each; None if none."""
+    if not missing:
+        return None
+    names = ", ".join(name for name, _ in missing)
+    consequences = "; ".join(dict.fromkeys(consequence for _, consequence in missing))
+    advice = f"your programs run, but {consequences}: update minipod, or use the JAX that it was tried with"
+    return Finding("JAX inside", f"this JAX has no {names}", advice, needed=False)
 
 
 def own_devices(own: Look, bent: Mapping[str, str], works_without: bool) -> Finding:

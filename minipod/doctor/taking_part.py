@@ -1,6 +1,6 @@
 """What every process of a cluster does for `minipod doctor --cluster`: it tells who it is, and runs JAX's part.
 
-JAX's part is a process of its own (`member`): what JAX aborts or never ends, this one survives and tells.
+JAX's part is a process of its own (`cluster_probe`): what JAX aborts or never ends, this one survives and tells.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ class Part:
         """Start it, and wait for what JAX's detector says. Raises NoCluster."""
         self._words = tempfile.TemporaryFile()
         read, write = os.pipe()
-        command = [sys.executable, "-m", "minipod.doctor.member", str(seconds)]
+        command = [sys.executable, "-m", "minipod.doctor.cluster_probe", str(seconds)]
         self.program = Program(command, stdout=write, stderr=self._words)
         os.close(write)
         self.fd, self._reader = read, json_lines.Reader(read)

@@ -1,5 +1,5 @@
-"""What pictures are drawn with, for a picture of one's own: a canvas of SVG, Graphviz (`minipod.drawing.graph`), grids,
-lanes, axes, and the phrases in which a picture says what it shows. None of it needs JAX.
+"""Draw pictures of your own: an SVG canvas, Graphviz (`minipod.drawing.graph`), grids, wiring, axes, and the phrases in
+which a picture describes itself. None of it needs JAX.
 
     canvas = Canvas()
     canvas.rect(0, 0, 80, 30, "tint device")

@@ -1,4 +1,4 @@
-"""The axis of a chart: its range, its round ticks, and how their numbers are written."""
+"""The axis of a chart: its range, its round ticks, and their labels."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @dataclass
 class Axis:
-    """low, high: the range, as exponents of ten when `log`; ticks: values and what is written beside them."""
+    """low, high: the range, as exponents of ten if `log`. ticks: (value, label)."""
 
     low: float
     high: float
@@ -17,14 +17,14 @@ class Axis:
     log: bool
 
     def at(self, value: float) -> float:
-        """Where `value` lies between the ends: 0 at `low`, 1 at `high`."""
+        """The position of `value` between the ends: 0 at `low`, 1 at `high`."""
         return ((math.log10(value) if self.log else value) - self.low) / (self.high - self.low)
 
 
 def axis(values: Sequence[float], log: bool, most: int, tight: bool = False, whole: bool = False) -> Axis:
-    """An axis over finite `values` (positive when `log`) with about `most` ticks.
+    """An axis for finite `values` (positive if `log`) with about `most` ticks.
 
-    tight: it ends where the values end, not at a tick; whole: ticks at whole numbers only.
+    tight: it ends at the values' ends, not at a tick. whole: ticks are whole numbers.
     """
     low, high = (math.log10(f(values)) if log else f(values) for f in (min, max))
     if high - low < 1e-12 * max(1.0, abs(high)):
@@ -53,7 +53,7 @@ def _round_step(least: float) -> float:
 
 
 def _plain(value: float, step: float) -> str:
-    """With as many decimals as the step has; very large and very small ones as `2×10⁻⁷`."""
+    """A number with as many decimals as the step; very large and very small ones as `2×10⁻⁷`."""
     exponent = math.floor(math.log10(step) + 1e-9)
     if value and not -5 < exponent < 7:
         power = math.floor(math.log10(abs(value)) + 1e-9)

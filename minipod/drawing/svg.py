@@ -1,8 +1,8 @@
-"""Small, inline-safe SVG: the palette, the style every picture shares, and `Picture`, what a page shows.
+"""Small SVG that can stand inline in any page: the palette, the style that pictures share, `Canvas` and `Picture`.
 
-Every label is a real `<text>` of its own, so an edition can translate it; `LABELS` is the whole vocabulary.
-Colours are CSS custom properties with fallbacks (`--minipod-ink`, `--minipod-shard-0` …), so light and dark
-follow the page; lines and words take the page's own text colour, so a page that sets nothing works too.
+Each label is a `<text>` element of its own, so that it can be translated; `LABELS` is the whole vocabulary. Colours are
+CSS custom properties with fallbacks (`--minipod-ink`, `--minipod-shard-0` …), so that pictures follow a page's light or
+dark scheme; lines and labels have the page's text colour.
 """
 
 import hashlib
@@ -17,15 +17,15 @@ from typing import Any
 
 from minipod.drawing import phrases
 
-# Paul Tol's «light» scheme, made for black labels on filled cells and safe for colour-blind readers
+# Paul Tol's «light» scheme, made for black labels on filled cells and safe for people who are colour-blind
 # (personal.sron.nl/~pault, technical note SRON/EPS/TN/09-002), ordered so that neighbours differ in lightness too.
 PALETTE = ("#77AADD", "#EEDD88", "#EE8866", "#44BB99", "#FFAABB", "#BBCC33", "#99DDFF", "#AAAA00")
 # Lines on the page itself: at least 3 to 1 against it, in light and dark alike.
 LINES = ("#3B82C4", "#D1603D", "#2B9A66", "#9B6BC9", "#A87F16", "#6E7F91")
-DASHES = ("", "7 4", "2 3.5", "9 3 2 3", "12 4", "4 2")  # line `i` has dash `i`: told apart without colour, too
+DASHES = ("", "7 4", "2 3.5", "9 3 2 3", "12 4", "4 2")  # line `i` has dash `i`, to be recognised without colour
 ON_COLOUR = "#16191D"  # words on a colour, in light and dark alike
 
-# Every word that a picture may say, as regular expressions; what else stands in a picture is code or numbers.
+# All labels of pictures, as regular expressions; everything else in a picture is code or numbers.
 LABELS = (
     r"device \d+", r"devices [\d–, …]+", r"host \d+", r"\d+ more", r"\d+ more hosts?",
     r"each number is a device", r"each device holds \w*\[[\d,]*\]", r"not divided: one copy on each device",
@@ -74,11 +74,11 @@ _FILE_STYLE = "svg:root{color:#1F2328}@media(prefers-color-scheme:dark){svg:root
 _DATA = re.compile(r"<metadata>(.*?)</metadata>", re.DOTALL)
 _numbers = itertools.count()
 
-Said = Mapping[str, phrases.Phrase] | str  # what a picture says of itself: `phrases.told`, or a text in English
+Said = Mapping[str, phrases.Phrase] | str  # the description of a picture: `phrases.told`, or an English text
 
 
 def colour(index: int) -> str:
-    """The colour of shard `index`, as `#RRGGBB`. Eight, then again from the first with a pattern over it."""
+    """The colour of shard `index`, as `#RRGGBB`. There are eight; from the ninth shard on, a pattern is added."""
     return PALETTE[index % len(PALETTE)]
 
 
@@ -89,9 +89,9 @@ def text_width(text: str, size: float = 13.0, code: bool = False) -> float:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of a live object. Shown by itself at the end of a notebook cell; `print` gives its alt text.
+    """A picture. A notebook shows it at the end of a cell; `print` gives its alt text.
 
-    svg: one `<svg class="minipod">` element that can stand in any HTML page; alt: what it shows, in words.
+    svg: one `<svg class="minipod">` element that can stand in any HTML page. alt: its description.
     """
 
     svg: str
@@ -104,16 +104,16 @@ class Picture:
         return self.alt
 
     def save(self, path: str | Path) -> Path:
-        """Write the picture as an SVG file that shows alone, in light and dark. Returns the path."""
+        """Write the picture as an SVG file of its own, for light and dark. Returns the path."""
         path = Path(path)
         path.write_text(self.svg.replace("</style>", _FILE_STYLE + "</style>", 1) + "\n", encoding="utf-8")
         return path
 
 
 def load(path: str | Path) -> Picture:
-    """A picture that `save` wrote, perhaps in another process, to show it inline in a page.
+    """Read a picture that `save` wrote, perhaps in another process.
 
-    Raises FileNotFoundError or ValueError in one sentence when there is no such picture.
+    FileNotFoundError or ValueError, in one sentence, if there is no such picture.
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no file {path}: run the program that saves the picture first")
@@ -126,7 +126,7 @@ def load(path: str | Path) -> Picture:
 
 @dataclass
 class Canvas:
-    """Collects the elements of one picture and its extent; `picture` closes it. Units: pixels at natural size."""
+    """Collects the elements of one picture, and its size in pixels; `picture` finishes it."""
 
     parts: list[str] = field(default_factory=list)
     width: float = 0.0
@@ -134,7 +134,7 @@ class Canvas:
     patterns: set[int] = field(default_factory=set)
 
     def add(self, tag: str, content: str = "", **attributes: Any) -> None:
-        """One element, as is; `class_` is `class`, `text_anchor` is `text-anchor`, floats are shortened."""
+        """Add an element; `class_` is `class`, `text_anchor` is `text-anchor`, floats are shortened."""
         pairs = "".join(
             f' {name.rstrip("_").replace("_", "-")}="{html.escape(number(value))}"'
             for name, value in attributes.items()
@@ -143,14 +143,14 @@ class Canvas:
         self.parts.append(f"<{tag}{pairs}>{content}</{tag}>" if content else f"<{tag}{pairs}/>")
 
     def rect(self, x: float, y: float, w: float, h: float, class_: str, radius: float = 4, **more: Any) -> None:
-        """A rectangle with rounded corners; the picture grows to hold it."""
+        """Add a rectangle with rounded corners; the picture grows to contain it."""
         self.add("rect", x=x, y=y, width=w, height=h, rx=radius or None, class_=class_, **more)
         self.grow(x + w, y + h)
 
     def shard(
         self, x: float, y: float, w: float, h: float, index: int, radius: float = 4, devices: Sequence[int] = ()
     ) -> None:
-        """A cell in colour `index`; from the ninth on a pattern lies over it. devices: who holds it, as data."""
+        """Add a cell in colour `index`, from the ninth on with a pattern. devices: those that hold it, as data."""
         self.rect(x, y, w, h, f"cell c{index % len(PALETTE)}", radius, data_devices=" ".join(map(str, devices)))
         pattern = index // len(PALETTE) % 4
         if pattern:
@@ -158,7 +158,7 @@ class Canvas:
             self.rect(x, y, w, h, "", radius, fill=f"url(#ID-{pattern})")
 
     def text(self, x: float, y: float, text: str, class_: str = "", anchor: str = "middle") -> None:
-        """One label of its own, its vertical middle at `y`; the picture grows to hold it. Empty: nothing."""
+        """Add a label, with its vertical middle at `y`; the picture grows to contain it."""
         if not text:
             return
         code, size = "code" in class_, 12.0 if "code" in class_ or "small" in class_ else 13.0
@@ -168,13 +168,13 @@ class Canvas:
         self.grow(x + extent, y + size * 0.7)
 
     def upright(self, x: float, y: float, text: str, class_: str = "") -> None:
-        """A label that reads upwards, its middle at (x, y)."""
+        """Add a label that reads upwards, with its middle at (x, y)."""
         if text:
             self.add("text", html.escape(text, quote=False), class_=class_, text_anchor="middle",
                      transform=f"translate({number(x + 4.0)} {number(y)}) rotate(-90)")  # fmt: skip
 
     def arrow(self, points: Sequence[tuple[float, float]], class_: str = "line", tip: str = "tip") -> None:
-        """A line through `points`, horizontal or vertical at its end, with a tip there."""
+        """Add a line through `points` with a tip; its last part is horizontal or vertical."""
         (x0, y0), (x, y) = points[-2], points[-1]
         dx, dy = (x > x0) - (x < x0), (y > y0) - (y < y0)
         path = "M" + "L".join(f"{number(px)} {number(py)}" for px, py in [*points[:-1], (x - 5 * dx, y - 5 * dy)])
@@ -182,16 +182,16 @@ class Canvas:
         self.head(x, y, dx, dy, tip)
 
     def head(self, x: float, y: float, dx: int, dy: int, class_: str) -> None:
-        """The head of an arrow that ends at (x, y) and comes from the direction (-dx, -dy), one of them 0."""
+        """Add the head of an arrow that ends at (x, y) in the direction (dx, dy), one of them 0."""
         base = [(x - 7 * dx - 3.5 * dy, y - 7 * dy - 3.5 * dx), (x - 7 * dx + 3.5 * dy, y - 7 * dy + 3.5 * dx)]
         self.add("polygon", points=" ".join(f"{number(a)},{number(b)}" for a, b in [(x, y), *base]), class_=class_)
 
     def grow(self, x: float, y: float) -> None:
-        """Make the picture large enough for the point."""
+        """Make the picture large enough to contain a point."""
         self.width, self.height = max(self.width, x), max(self.height, y)
 
     def picture(self, said: Said, pad: float = 6.0) -> Picture:
-        """The finished picture; what is said of it becomes its title and its data."""
+        """The finished picture. said: its description, which becomes its title and its data."""
         box = (-pad, -pad, self.width + 2 * pad, self.height + 2 * pad)
         return finish("".join(self.parts), box, said, self.patterns)
 
@@ -210,9 +210,9 @@ def _pattern(kind: int) -> str:
 
 
 def data(markup: str) -> dict[str, Any]:
-    """What the first picture in a piece of HTML or SVG keeps of itself; empty where there is none.
+    """The description of the first picture in HTML or SVG; {} if there is none.
 
-    Of a picture that is the first frame of several: what they say together.
+    Of the first frame of a player: the description of the player.
     """
     found = _DATA.search(markup)
     kept = json.loads(found[1]) if found else {}
@@ -220,7 +220,7 @@ def data(markup: str) -> dict[str, Any]:
 
 
 def finish(body: str, box: tuple[float, float, float, float], said: Said, patterns: Iterable[int] = ()) -> Picture:
-    """Wrap `body` (elements in the user space of `box`: x, y, width, height) as a Picture; `ID` becomes unique."""
+    """A Picture of `body`, SVG elements in the viewBox `box` (x, y, width, height); `ID` in it becomes unique."""
     kept = {"kind": "other", "says": said} if isinstance(said, str) else said
     alt = phrases.description(kept)
     text = json.dumps(kept, ensure_ascii=False, separators=(",", ":"), default=int)

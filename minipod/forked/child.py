@@ -9,8 +9,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn, Protocol
 
+from minipod import jax_private
 from minipod import processes as _processes
 from minipod.processes import environment, gloo, json_lines
+from minipod.processes.supervisor import keep_only_files
 
 COLLECTIVE_TIMEOUT = 5  # seconds a collective waits for the other process
 PATIENCE = 300  # seconds for the other process to come: the parent's own limit is shorter, and starts on time
@@ -19,15 +21,15 @@ CLOSED, SPOILT = 113, 114  # exit codes of a child that could not write its resu
 _kept: list[Any] = []  # pytest's replaced streams: closing them would write their buffers a second time
 
 
-def serve(function: Callable[[], Any], pipe: int, out: int, *cluster: Any) -> NoReturn:
-    """Everything the child does; never returns."""
+def serve(function: Callable[[], Any], pipe: int, out: int, files: bool, *cluster: Any) -> NoReturn:
+    """Everything the child does; never returns. files: whether the parent's files stay open."""
     send, encode, sleep, leave = json_lines.send, json_lines.encode, time.sleep, os._exit  # before they are replaced
     code = SPOILT
     try:
         try:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)  # whatever the parent does about it
-            _streams(out, pipe)
+            _streams(out, pipe, files)
             _start_jax(*cluster)
             _dump_on_signal(pipe)
             _processes.signal_only_own()
@@ -57,21 +59,27 @@ def _last_words(error: BaseException) -> str:
     return words
 
 
-def _streams(out: int, pipe: int) -> None:
-    """stdin is empty, stdout and stderr go to the parent; what else the parent has open is closed."""
+def _streams(out: int, pipe: int, files: bool) -> None:
+    """stdin is empty, stdout and stderr go to the parent. The rest of what the parent has open is closed.
+
+    files: whether its ordinary files stay open.
+    """
     _kept.extend([sys.stdin, sys.stdout, sys.stderr])
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(out, 1)
     os.dup2(out, 2)
-    _processes.close_inherited(pipe)
+    if files:
+        keep_only_files(pipe)
+    else:
+        _processes.close_inherited(pipe)
     sys.stdin = open(0, encoding="utf-8", closefd=False)
     sys.stdout = open(1, "w", encoding="utf-8", errors="replace", buffering=1, closefd=False)
     sys.stderr = open(2, "w", encoding="utf-8", errors="replace", buffering=1, closefd=False)
 
 
 class Places(Protocol):
-    """Where the processes of a cluster are, if not all here. `minipod.hosts.members.Members` is one."""
+    """Where the processes of a cluster are, if not all here. `minipod.hosts.namespaces.Members` is one."""
 
     def enter(self, process: int) -> None: ...
 
@@ -95,9 +103,7 @@ def _start_jax(
         os.environ["JAX_PLATFORMS"] = "cpu"
         jax.config.update("jax_platforms", "cpu")
         jax.config.update("jax_num_cpu_devices", devices)
-        # GPUs and TPUs come as plugins; JAX would look for them in every package that is installed: 25 ms, for nothing.
-        if bridge := sys.modules.get("jax._src.xla_bridge"):
-            setattr(bridge, "_plugins_registered", True)  # noqa: B010 (there is no public way to say so)
+        jax_private.skip_plugins()
     if processes > 1:
         environment.limit_collectives(os.environ, collective)
         environment.without_proxy(os.environ)

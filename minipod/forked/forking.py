@@ -128,12 +128,14 @@ def start(
     collective: int = COLLECTIVE_TIMEOUT,
     grace: float = GRACE,
     places: Places | None = None,
+    files: bool = False,
 ) -> Job:
     """Like `run`, but returns at once. `then` is called when the job has ended, unless it was stopped.
 
     collective  seconds that one waits for the other processes
     grace       seconds that the other processes get once one has died
     places      the hosts on which they are; None: all here
+    files       whether the files that this process has open stay open in the children
     """
     port = _processes.free_port() if processes > 1 else 0
     if not _live:
@@ -149,14 +151,14 @@ def start(
     try:
         with _processes.interrupt_later():
             for rank in range(processes):
-                job.members.append(_fork(function, rank, processes, devices, port, memory, collective, places))
+                job.members.append(_fork(function, files, rank, processes, devices, port, memory, collective, places))
     except BaseException:  # no process or no pipe for the second one, for instance
         stop(job)
         raise
     return job
 
 
-def _fork(function: Callable[[], Any], *cluster: Any) -> _Member:
+def _fork(function: Callable[[], Any], files: bool, *cluster: Any) -> _Member:
     """A child that calls `function`. Raises OSError where there can be none."""
     ends: list[int] = []
     try:
@@ -164,7 +166,7 @@ def _fork(function: Callable[[], Any], *cluster: Any) -> _Member:
             ends.extend(os.pipe())
         pid = _processes.fork()
         if pid == 0:
-            serve(function, ends[1], ends[3], *cluster)
+            serve(function, ends[1], ends[3], files, *cluster)
     except OSError:
         for end in ends:
             os.close(end)
@@ -284,8 +286,8 @@ def _left_alone(job: Job, now: float) -> bool:
 def _parsed(member: _Member) -> Result:
     """The result that stands in the pipe, if nobody else wrote into it."""
     try:
-        said = json.loads(member.data)
-        return Result(said["status"], said.get("value"), str(said.get("text", "")), ready=member.ready)
+        data = json.loads(member.data)
+        return Result(data["status"], data.get("value"), str(data.get("text", "")), ready=member.ready)
     except (ValueError, KeyError, RecursionError):
         return Result("garbled", ready=member.ready)
 

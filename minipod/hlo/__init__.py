@@ -1,5 +1,8 @@
-"""Reading a compiled program's text: its grammar (text), what calls what (calls), who talks to whom (groups), how often
-(values, loops), and the collectives (ops) that follow (collectives); how much it computes (products, kernels) and moves
-(memory, fusions), and both over the whole program (work); what it computes while a collective is under way (overlap),
-and what it could, whatever the schedule (hiding); how long it takes by its own schedule (timeline, clock).
-`minipod.traffic` and `minipod.pods` are the doors."""
+"""Read the text of a compiled program (HLO). `minipod.traffic` and `minipod.pods` are the public interface.
+
+- text, calls: the grammar, and which computation calls which
+- groups, scalars, loops, ops, collectives, between_slices: the collectives, their groups, how often they run
+- products, kernels, memory, fusions, work: FLOPs, and bytes to and from memory
+- overlap, hiding: what is computed while a collective runs, and what could be
+- timeline, clock: how long the program takes by its own schedule
+"""

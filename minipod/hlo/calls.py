@@ -1,46 +1,46 @@
-"""Which computations call which: any attribute that names a computation is a call of it, whatever it is called.
+"""Which computations call which: every attribute that names a computation is a call, whatever the attribute's name.
 
-Compilers keep inventing attributes: `to_apply`, `calls`, `called_computations`, `branch_computations` … Only those are
-left out whose functions work on single elements, where no collective can stand.
+Compilers keep inventing such attributes: `to_apply`, `calls`, `called_computations`, `branch_computations` … Only the
+operations whose functions work on single elements are left out; these cannot contain a collective.
 """
 
 from collections.abc import Iterator
 
 from minipod.hlo.text import Computation, Instruction, Program, quoted
 
-DEEPEST = 200  # compilers stay below 20; far more would end in Python's own limit
+DEEPEST = 200  # compilers stay below 20; far more would exceed Python's recursion limit
 ELEMENTWISE = ("map", "reduce", "reduce-window", "scatter", "select-and-scatter", "sort")
 REDUCING = ("all-reduce", "reduce-scatter")
 
 
 def base(opcode: str) -> str:
-    """What an operation does, asynchronous or not: `while` for `while-start`, `async` for `async-start`."""
+    """The operation without `-start`: `while` for `while-start`, `async` for `async-start`."""
     return opcode.removesuffix("-start")
 
 
 def called(program: Program, computation: Computation, instruction: Instruction) -> dict[str, list[str]]:
-    """Attribute → the computations that `instruction`, which stands in `computation`, runs.
+    """Attribute → the computations that `instruction`, a line of `computation`, runs.
 
-    The update and the done of something asynchronous run nothing: its start did. ValueError, quoting the line, for a
+    The update and the done of an asynchronous operation run nothing: its start did. ValueError, quoting the line, for a
     computation that is not in the text.
     """
     opcode = instruction.opcode
     if opcode.endswith(("-update", "-done")) or base(opcode) in (*ELEMENTWISE, *REDUCING):
         return {}
-    found = {}
+    calls_by_attribute = {}
     for key, names in instruction.references.items():
         if key == "control-predecessors":  # these are instructions
             continue
         if calls := [name for name in names if name in program.computations]:
-            found[key] = calls
+            calls_by_attribute[key] = calls
         for name in names:
             if instruction.signed and name not in program.computations and name not in computation:
                 raise quoted(f"the computation {name} is not in this text", instruction.line)
-    return found
+    return calls_by_attribute
 
 
 def handed_over(computation: Computation, line: Instruction) -> tuple[str, ...]:
-    """The names of what a call is given; a start without operands is given them by its update."""
+    """The names of a call's arguments; a start without operands gets them from its update."""
     if line.opcode.endswith("-start") and not line.operands:
         updates = (i for i in computation.values() if i.opcode.endswith("-update"))
         return next((i.operand_names[1:] for i in updates if i.operand_names[:1] == (line.name,)), ())
@@ -48,9 +48,9 @@ def handed_over(computation: Computation, line: Instruction) -> tuple[str, ...]:
 
 
 def callees_first(program: Program, start: str) -> list[str]:
-    """`start` and all computations that it calls, each after those that it calls itself.
+    """`start` and all computations that it calls, each after those that it calls.
 
-    ValueError when one calls itself, or when they stand more than `DEEPEST` deep in each other.
+    ValueError if one calls itself, or they are nested more than `DEEPEST` deep.
     """
 
     def calls(name: str) -> Iterator[tuple[str, Instruction]]:
@@ -59,7 +59,7 @@ def callees_first(program: Program, start: str) -> list[str]:
             for names in called(program, computation, instruction).values():
                 yield from ((callee, instruction) for callee in names)
 
-    depth: dict[str, int] = {}  # of those that are finished, in the order in which they were
+    depth: dict[str, int] = {}  # of the finished ones, in the order in which they finished
     path, deepest = {start: calls(start)}, {start: 0}
     while path:
         name = next(reversed(path))
@@ -78,7 +78,7 @@ def callees_first(program: Program, start: str) -> list[str]:
                 deepest[caller] = max(deepest[caller], depth[name])
     if depth[start] > DEEPEST:
         raise ValueError(
-            f"the computations of this program stand {depth[start]} deep in each other, and at most {DEEPEST} are "
+            f"the computations of this program are nested {depth[start]} deep, and at most {DEEPEST} are "
             "read: no compiler writes such a program"
         )
     return list(depth)

@@ -1,4 +1,4 @@
-"""The core's clock, and what is under way beside it: three resources that each work at their peak, one after the other.
+"""A clock for the core, and queues for the memory and the links that work beside it, each at its peak.
 
 `minipod.hlo.timeline` runs a program on it.
 """
@@ -6,16 +6,16 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-Tickets = tuple[float, float]  # what the memory and the links have to come to
+Tickets = tuple[float, float]  # positions in the queues of memory and links
 NOTHING: Tickets = (0.0, 0.0)
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """Seconds of one run. compute, memory, network: the work of each resource, as if alone.
+    """Seconds of one run. compute, memory, network: the work of each resource.
 
-    for_memory, for_network: how long the core waits for each, with nothing to compute; where a conditional is, in its
-    slowest branch. A collective that the core makes itself is a wait for the network.
+    for_memory, for_network: how long the core waits for either; of a conditional, in its slowest branch. The core waits
+    for the network during a synchronous collective.
     """
 
     seconds: float = 0.0
@@ -27,7 +27,7 @@ class Timeline:
 
     @property
     def least(self) -> float:
-        """The longest of the three: no schedule is shorter."""
+        """The longest of the three: no schedule is faster."""
         return max(self.compute, self.memory, self.network)
 
     @property
@@ -40,7 +40,7 @@ class Timeline:
 
 
 def at_once(compute: float, memory: float, network: float) -> Timeline:
-    """One instruction that does all three at once: it lasts as long as the longest of them."""
+    """One instruction that does all three at the same time, and takes as long as the longest."""
     seconds = max(compute, memory, network)
     waits = seconds - compute
     by_memory = memory >= network
@@ -49,13 +49,13 @@ def at_once(compute: float, memory: float, network: float) -> Timeline:
 
 @dataclass
 class Queue:
-    """What a resource has to do beside the running instruction, first come, first served; in seconds of its own."""
+    """The work of a resource beside the running instruction, in its own seconds, first come, first served."""
 
     asked: float = 0.0
     served: float = 0.0
 
     def add(self, seconds: float) -> float:
-        """Ask for so much more. The ticket that comes back says for `until` when that is done."""
+        """Add work. Returns a ticket, with which `until` says when that work is done."""
         self.asked += seconds
         return self.asked
 
@@ -63,33 +63,33 @@ class Queue:
         self.served = min(self.asked, self.served + seconds)
 
     def until(self, ticket: float) -> float:
-        """Seconds until that is done, if the resource does nothing else."""
+        """Seconds until the work of a ticket is done, if the resource does nothing else."""
         return max(0.0, ticket - self.served)
 
 
 @dataclass
 class Clock:
-    """Of one computation: how long it has run, and what it has started."""
+    """The state of one computation: how long it has run, and what it has started."""
 
     memory: Queue = field(default_factory=Queue)
     network: Queue = field(default_factory=Queue)
-    tickets: dict[str, Tickets] = field(default_factory=dict)  # of what is under way, by a name
+    tickets: dict[str, Tickets] = field(default_factory=dict)  # of asynchronous work, by name
     spent: "Counter[str]" = field(default_factory=Counter)  # the figures of a Timeline
 
     def run(self, one: Timeline) -> None:
-        """The core does this; what is under way has meanwhile what it leaves of memory and links."""
+        """Run this on the core; asynchronous work gets the time of memory and links that it leaves."""
         self.memory.serve(one.seconds - one.memory)
         self.network.serve(one.seconds - one.network)
         self._spend(one)
 
     def start(self, names: list[str], memory: float, network: float) -> None:
-        """Memory and links have this to do, beside the core; `finish` waits for any of the names."""
+        """Start asynchronous work of memory and links, in seconds; `finish` waits for it by any of the names."""
         ticket = self.memory.add(memory), self.network.add(network)
         self.tickets.update(dict.fromkeys(names, ticket))
         self._spend(Timeline(memory=memory, network=network))
 
     def finish(self, name: str) -> None:
-        """Wait until what was started under this name is done; no time for a name that nobody knows."""
+        """Wait until the work of this name is done; an unknown name takes no time."""
         self._wait(self.tickets.get(name, NOTHING))
 
     def alone(self) -> None:
@@ -97,7 +97,7 @@ class Clock:
         self._wait((0.0, self.network.asked))
 
     def end(self) -> Timeline:
-        """Wait for all that is under way; the whole."""
+        """Wait for all asynchronous work; returns the whole run."""
         self._wait((self.memory.asked, self.network.asked))
         return Timeline(**self.spent)
 

@@ -1,4 +1,4 @@
-"""The collectives of a program, met by walking it from its entry as it would run."""
+"""The collectives of a program, found by walking it from its entry in the order in which it runs."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,10 +9,10 @@ from minipod.hlo import groups as who
 from minipod.hlo.calls import base, called, callees_first, handed_over
 from minipod.hlo.loops import trips
 from minipod.hlo.ops import Branch, Collective, begins, moves
+from minipod.hlo.scalars import Value, Values
 from minipod.hlo.text import Computation, Instruction, Program, quoted, size
-from minipod.hlo.values import Value, Values
 
-# With a channel, the numbers in these name partitions; in the others they then name whole replicas.
+# With a channel, the numbers in these operations name partitions; in all others they name whole replicas.
 _BY_PARTITION = ("all-to-all", "collective-permute", "collective-broadcast", "ragged-all-to-all")
 
 
@@ -22,38 +22,42 @@ def collectives(
     unknown: int | None = None,
     numbers: Sequence[int] | None = None,
 ) -> list[Collective]:
-    """All collectives of `program`; `mesh` (axis name → size) names their axes, the others are as for `Walker`.
+    """All collectives of `program`. mesh: axis name → size, to name their axes. unknown, numbers: as for `Walker`.
 
-    Those in which nothing moves, every device being alone in its group or permuted to itself, are left out: whether
-    they stand in the text at all differs from compiler to compiler.
-    ValueError, quoting the line, for one that is not understood, or that nothing known calls.
+    Collectives that move nothing, because every device is alone in its group or permuted to itself, are left out: some
+    compilers write them and some do not. ValueError, quoting the line, for a collective that cannot be read, or that
+    stands in a computation that nothing calls.
     """
     walker = Walker(program, mesh, unknown, numbers)
     for name, computation in program.computations.items():
         if name not in walker.reached and (lost := next(filter(begins, computation.values()), None)):
             raise quoted(f"this collective stands in {name}, and nothing known calls that", lost.line)
-    found = walker.walk(program.entry, Place())
-    return [c for c in found if moves(c)]
+    every = walker.walk(program.entry, Place())
+    return [c for c in every if moves(c)]
 
 
 @dataclass(frozen=True)
 class Place:
-    """What is around a computation where it is called."""
+    """The context in which a computation is called.
+
+    times: how often it runs. branch: as in `Collective`. fused: in a fusion. scattered: in a TPU's fusion of an
+    all-reduce with the slicing after it. part: "start" or "done" of a TPU's asynchronous collective made of fusions.
+    """
 
     times: int | None = 1
     branch: Branch = ()
-    fused: bool = False  # in a fusion
-    scattered: bool = False  # in a TPU's fusion of an all-reduce with the slicing after it
-    part: str = ""  # in the "start" or the "done" of a TPU's asynchronous collective that is made of fusions
+    fused: bool = False
+    scattered: bool = False
+    part: str = ""
 
 
 class Walker:
-    """`walk` yields the collectives of a computation and of all that it calls; `reached` are those of the entry.
+    """`walk` yields the collectives of a computation and of all that it calls. `reached`: what the entry calls.
 
-    unknown: how often a loop counts for which it is not known; None: as unknown. With a number, a loop that is known to
-        run at most so often counts as if it did, and `loops` has the line of each loop that was met and does not run as
-        often as it counts: "at most" or "once".
-    numbers: of the devices of several slices, in the mesh's order (`minipod.hlo.between_slices.numbers`): the program
+    unknown: the number of iterations to assume for loops of unknown length, or None to leave them unknown. With a
+        number, a loop with a known greatest length counts at that length, and `loops` has the line of each loop whose
+        count is not exact, with "at most" or "once".
+    numbers: of the devices of several slices, in the mesh's order (`minipod.hlo.between_slices.numbers`). The program
         is that of one slice, and every slice has its collectives.
     """
 
@@ -69,23 +73,23 @@ class Walker:
         self.values = Values(program)
         self.conditionals = itertools.count()
         self.reached: set[str] = set()
-        self.holding: set[str] = set()  # those with a collective in them or in what they call: the others are passed by
-        # A TPU may start a collective in one fusion and end it in others; each of them spells it out, with the same
-        # channel. It counts where the start is.
+        self.holding: set[str] = set()  # computations with a collective, here or in what they call
+        # A TPU may start a collective in one fusion and end it in others, each of which contains it, with the same
+        # channel. It counts at its start.
         self.started: set[tuple[str, str | None]] = set()
         for name in callees_first(program, program.entry):
             self.reached.add(name)
             computation = program.computations[name]
-            own = [i for i in computation.values() if begins(i)]
+            begun = [i for i in computation.values() if begins(i)]
             below = (called(program, computation, i).values() for i in computation.values())
-            if own or any(callee in self.holding for calls in below for names in calls for callee in names):
+            if begun or any(callee in self.holding for calls in below for names in calls for callee in names):
                 self.holding.add(name)
             if part_of(computation) == "start":
                 for inner in callees_first(program, name):
                     self.started |= {_channel(i) for i in program.computations[inner].values() if begins(i)}
 
     def walk(self, name: str, place: Place, arguments: tuple[Value, ...] = ()) -> Iterator[Collective]:
-        """The collectives of the computation `name`, called with `arguments`, in the order in which they stand."""
+        """The collectives of the computation `name`, called with `arguments`, in the order of the text."""
         computation, here = self.program.computations[name], self.values.of(name, arguments)
         place = replace(place, part=part_of(computation) or place.part)
         for instruction in computation.values():
@@ -93,14 +97,14 @@ class Walker:
                 if self.counts(instruction, place):
                     yield self.collective(instruction, computation, place)
             else:
-                for callee, there, given in self.calls(computation, instruction, place, here):
+                for callee, inside, given in self.calls(computation, instruction, place, here):
                     if callee in self.holding:
-                        yield from self.walk(callee, there, given)
+                        yield from self.walk(callee, inside, given)
 
     def calls(
         self, computation: Computation, line: Instruction, place: Place, here: dict[str, Value]
     ) -> Iterator[tuple[str, Place, tuple[Value, ...]]]:
-        """What an instruction calls: the computation, what is around it, the arguments where they matter."""
+        """What an instruction calls: computations with their contexts and, where they matter, arguments."""
         calls = called(self.program, computation, line)
         if base(line.opcode) == "while":
             known = self.turns(computation, line, here)
@@ -121,26 +125,26 @@ class Walker:
             given = tuple(here.get(name) for name in handed_over(computation, line))
             for key, names in calls.items():
                 times = place.times
-                if key in ("condition", "body"):  # what has a body is a loop, whatever it is called
+                if key in ("condition", "body"):  # an operation with a body is a loop, whatever its name
                     known = self.guessed(line, None)
                     times = None if known is None or times is None else times * known
-                there = replace(place, times=times, fused=fused, scattered=scattered)
-                yield from ((callee, there, given) for callee in names)
+                inside = replace(place, times=times, fused=fused, scattered=scattered)
+                yield from ((callee, inside, given) for callee in names)
 
     def turns(self, computation: Computation, line: Instruction, here: dict[str, Value]) -> int | None:
-        """How often the body of a `while` counts."""
+        """The number of iterations of a `while`."""
         known = trips(self.values, computation, line, here)
         return self.guessed(line, trips(self.values, computation, line, here, most=True)) if known is None else known
 
     def guessed(self, line: Instruction, most: int | None) -> int | None:
-        """How often a loop counts that runs an unknown number of times, at most `most`."""
+        """The number of iterations to assume for a loop of unknown length, `most` if that bounds it."""
         if self.unknown is None:
             return None
         self.loops[line.line] = "once" if most is None else "at most"
         return self.unknown if most is None else most
 
     def counts(self, line: Instruction, place: Place) -> bool:
-        """Does this collective begin here, or does it go on with one that was started in another fusion?"""
+        """Whether this collective begins here, rather than continuing one that was started in another fusion."""
         if place.fused and _channel(line) in self.started:
             return place.part == "start"
         if place.part == "done":
@@ -162,7 +166,7 @@ class Walker:
         return Collective(op, groups, count, place.times, axes, place.branch)
 
     def groups(self, op: str, line: Instruction) -> who.Groups:
-        """Device positions, whatever the numbers of the text count."""
+        """The groups as positions of devices, whatever the numbers in the text mean."""
         key = "source_target_pairs" if op == "collective-permute" else "replica_groups"
         if key not in line.attributes:
             raise ValueError(f"it has no {key}")
@@ -171,7 +175,7 @@ class Walker:
             spelling += f", device_ids={line.attributes['device_ids']}"
         groups = who.spelled(spelling)
         if op == "collective-permute" and not groups:
-            return ()  # nobody sends; for the others no groups means everybody
+            return ()  # no pair sends; for other operations, no groups means one group of all
         channel = "channel_id" in line.attributes
         if line.attributes.get("use_global_device_ids") == "true":
             mode = "flat"
@@ -179,18 +183,18 @@ class Walker:
             mode = "partition" if channel else "replica"
         else:
             mode = "both" if channel else "replica"
-        found = who.positions(groups, mode, self.program.replicas, self.program.partitions)
+        by_position = who.positions(groups, mode, self.program.replicas, self.program.partitions)
         slices = len(self.numbers) // self.devices if self.numbers else 1
-        return tuple(tuple(i + part * self.devices for i in group) for part in range(slices) for group in found)
+        return tuple(tuple(i + part * self.devices for i in group) for part in range(slices) for group in by_position)
 
     @property
     def devices(self) -> int:
-        """Of the program: of several slices, those of one."""
+        """Devices of the program: of one slice, if there are several."""
         return self.program.replicas * self.program.partitions
 
 
 def part_of(computation: Computation) -> str:
-    """ "start" or "done" when the computation is that part of a TPU's asynchronous collective, else ""."""
+    """ "start" or "done" if the computation is that part of a TPU's asynchronous collective, otherwise ""."""
     text = [i.rest for i in computation.values() if i.opcode == "custom-call"]
     return next((part for part in ("start", "done") if any(f'"AsyncCollective{part.title()}"' in t for t in text)), "")
 
@@ -200,7 +204,7 @@ def _channel(line: Instruction) -> tuple[str, str | None]:
 
 
 def _bytes(op: str, line: Instruction, computation: Computation, groups: who.Groups) -> int:
-    """Bytes of the array worked on, from the operands: a start's own shape repeats them, in several manners."""
+    """Bytes of the array, from the operands: the shape of a start repeats them in different ways."""
     if "slice_sizes" in line.attributes:
         raise ValueError("a permute of slices in place is not understood")
     if not line.operands:

@@ -1,4 +1,4 @@
-"""Which devices talk to which: the spellings of `replica_groups`, and the mesh axes that a set of groups means."""
+"""Groups of devices: the spellings of `replica_groups`, and the mesh axes along which they lie."""
 
 import itertools
 import math
@@ -24,22 +24,22 @@ def _as_groups(rows: np.ndarray) -> Groups:
 
 
 def _mesh_form(text: str) -> Groups:
-    """`mesh['x'=2,'y'=4] {'y'}`, with `device_ids=(…)` before the axes when the devices are not in order,
-    and `'y':(2)2` for part of an axis: of the 4 places on y, which lie as 2 × 2 × 1, those along the middle."""
-    found = _MESH.fullmatch(text)
-    if not found:
+    """`mesh['x'=2,'y'=4] {'y'}`, with `device_ids=(…)` before the axes if the devices are not in order, and `'y':(2)2`
+    for part of an axis: the 4 places on y are split as 2 × 2 × 1, and the groups lie along the middle."""
+    form = _MESH.fullmatch(text)
+    if not form:
         raise ValueError("this mesh form of replica_groups is not understood")
-    pairs = [part.rpartition("=") for part in found[1].split(",") if part]
+    pairs = [part.rpartition("=") for part in form[1].split(",") if part]
     names, sizes = [p[0].strip("' ") for p in pairs], [int(p[2]) for p in pairs]
     ids = np.arange(math.prod(sizes))
-    if order := found[2]:
+    if order := form[2]:
         if iota := re.fullmatch(r"\[([\d,]+)\](?:T\(([\d,]+)\))?", order):
             ids = ids.reshape(_numbers(iota[1])).transpose(_numbers(iota[2]) if iota[2] else None)
         else:
             ids = np.array(_numbers(order))
     # Cut every axis into (before, part, after); `moving` are the places of the parts that vary inside a group.
     cut, moving = {name: [1, size, 1] for name, size in zip(names, sizes, strict=True)}, []
-    parts = [_AXIS.fullmatch(axis.strip()) for axis in (found[3] or "").split(",") if axis.strip()]
+    parts = [_AXIS.fullmatch(axis.strip()) for axis in (form[3] or "").split(",") if axis.strip()]
     for part in parts:
         if not part or part[1] not in cut or [p[1] for p in parts if p].count(part[1]) > 1:
             raise ValueError("this mesh form of replica_groups is not understood")
@@ -54,26 +54,26 @@ def _mesh_form(text: str) -> Groups:
 
 
 def spelled(text: str) -> Groups:
-    """The groups that `text` spells: `{{0,4},{1,5}}`, `{}` (none said), `[2,4]<=[4,2]T(1,0)`, or the mesh form.
+    """The groups that `text` spells: `{{0,4},{1,5}}`, `{}` (no groups), `[2,4]<=[4,2]T(1,0)`, or the mesh form.
 
-    ValueError when it is none of these.
+    ValueError for any other text.
     """
     text = text.strip()
     if text.startswith("mesh"):
         return _mesh_form(text)
-    if found := _IOTA.fullmatch(text):
-        ids = np.arange(math.prod(_numbers(found[2]))).reshape(_numbers(found[2]))
-        return _as_groups(ids.transpose(_numbers(found[3]) if found[3] else None).reshape(_numbers(found[1])))
+    if iota := _IOTA.fullmatch(text):
+        ids = np.arange(math.prod(_numbers(iota[2]))).reshape(_numbers(iota[2]))
+        return _as_groups(ids.transpose(_numbers(iota[3]) if iota[3] else None).reshape(_numbers(iota[1])))
     if _LIST.fullmatch(text):
         return tuple(tuple(_numbers(group)) for group in re.findall(r"\{([\d,\s]*)\}", text[1:-1]))
     raise ValueError("this spelling of replica_groups is not understood")
 
 
 def positions(groups: Groups, mode: str, replicas: int, partitions: int) -> Groups:
-    """Groups of device positions, 0 … replicas × partitions - 1, from groups of what `mode` says the numbers are.
+    """Groups of positions of devices, 0 … replicas × partitions - 1, from groups of numbers as in the text.
 
-    `flat`: positions already. `replica`: replicas, each partition by itself. `partition`: partitions, each replica
-    by itself. `both`: replicas, all partitions of each together. No groups: everyone together.
+    mode: what the numbers are. "flat": positions. "replica": replicas, separately for each partition. "partition":
+    partitions, separately for each replica. "both": replicas, each with all of its partitions. No groups: one of all.
     """
     everyone = {"flat": replicas * partitions, "partition": partitions}.get(mode, replicas)
     groups = groups or (tuple(range(everyone)),)
@@ -87,10 +87,10 @@ def positions(groups: Groups, mode: str, replicas: int, partitions: int) -> Grou
 
 
 def axes(groups: Groups, mesh: Mapping[str, int], pairs: bool = False) -> tuple[str, ...] | None:
-    """The axes of `mesh` (name → size, as `Mesh.shape`) along which a group's devices differ, in the mesh's order.
+    """The axes of `mesh` (name → size, as `Mesh.shape`) along which the devices of a group differ, in its order.
 
-    For groups: None when they are not exactly the rows of the mesh along some axes. For `pairs` (a permute):
-    every axis along which some source and its target differ. ValueError when a position is not in the mesh.
+    None if the groups are not the rows of the mesh along some axes. pairs: these are the pairs of a permute; then, all
+    axes along which a source and its target differ. ValueError if a position is not in the mesh.
     """
     names, sizes = list(mesh), list(mesh.values())
     if max(itertools.chain(*groups), default=0) >= math.prod(sizes):

@@ -1,7 +1,7 @@
-"""Which collectives of a compiled program have a product to hide behind: one that can be computed while they run.
+"""Which collectives of a compiled program could overlap with a matrix product.
 
-`minipod.hlo.overlap` says what a scheduled program, a TPU's or a GPU's, does compute between a start and its done. This
-looks at what waits for what, so it holds for the CPU's programs, too, in which nothing is asynchronous.
+`minipod.hlo.overlap` says what a scheduled program of a TPU or GPU computes between a start and its done. This module
+looks only at dependencies, so it also works for the CPU's programs, in which nothing is asynchronous.
 """
 
 from collections.abc import Mapping
@@ -15,28 +15,28 @@ LIBRARIES = ("matmul", "gemm", "dot", "conv")  # in the target of a custom call
 
 
 def exposed(program: Program) -> list[Instruction]:
-    """The collectives (of an asynchronous one its start) for which there is no such product, in the order of the text.
+    """The collectives (of asynchronous ones, the starts) that can overlap with no product, in the order of the text.
 
-    A product hides a collective if it stands in the same computation (so in the same turn of the same loop), does not
-    wait for it, and is not waited for by it. A fusion, call, loop or branch counts as a product if one is in it.
+    A product can overlap with a collective if it is in the same computation, so in the same iteration of the same loop,
+    and neither depends on the other. A fusion, call, loop or branch that contains a product counts as one.
     """
     callees = callees_first(program, program.entry)
     multiplies: set[str] = set()
     for name in callees:  # each after those that it calls
         if any(_is_product(program, name, line, multiplies) for line in program.computations[name].values()):
             multiplies.add(name)
-    found = []
+    alone = []
     for name in (name for name in program.computations if name in callees):
         computation = program.computations[name]
         starts = [line for line in computation.values() if begins(line)]
         products = [line for line in computation.values() if _is_product(program, name, line, multiplies)]
         before = _before(computation) if starts else {}
-        found += [
+        alone += [
             start
             for start in starts
             if all(p.name in before[start.name] or start.name in before[p.name] for p in products)
         ]
-    return found
+    return alone
 
 
 def _is_product(program: Program, name: str, line: Instruction, multiplies: set[str]) -> bool:
@@ -49,9 +49,9 @@ def _is_product(program: Program, name: str, line: Instruction, multiplies: set[
 
 
 def _before(computation: Computation) -> Mapping[str, frozenset[str]]:
-    """Of each instruction the names of all those that it waits for."""
+    """Instruction → the names of all those on which it depends."""
     before: dict[str, frozenset[str]] = {}
     for line in computation.values():  # operands stand before what uses them
-        own = [name for name in line.operand_names if name in before]
-        before[line.name] = frozenset(own).union(*(before[name] for name in own))
+        operands = [name for name in line.operand_names if name in before]
+        before[line.name] = frozenset(operands).union(*(before[name] for name in operands))
     return before

@@ -1,11 +1,11 @@
-"""What a custom kernel, of Pallas or another such language, says of its own cost.
+"""The cost of custom kernels, of Pallas and similar languages.
 
-A compiler does not look into a kernel. Its author may have said what it costs (`pallas_call(cost_estimate=…)`): then
-that stands beside the call, in the backend's words.
+A compiler does not look into a kernel. Its author may state its cost (`pallas_call(cost_estimate=…)`), which is then in
+the call's backend configuration.
 
-One kernel is the TPU compiler's own: where a program takes the softmax of scores and multiplies values by it, as plain
-attention does, libtpu 0.0.52 puts a kernel `online-softmax` in its place, and states no cost. That follows from the
-shapes: it has one product, reads the scores once, and the values again for each block of rows.
+The TPU compiler has a kernel of its own: libtpu 0.0.52 replaces the softmax of scores and its product with values, as
+in plain attention, by a kernel `online-softmax` without a stated cost. The cost follows from the shapes: one product,
+the scores are read once, and the values once for each block of rows.
 """
 
 import re
@@ -15,7 +15,7 @@ from math import prod
 from minipod.hlo.text import Instruction, split
 
 KIND = "kernel"  # the element type under which its FLOPs are counted
-HOST = "HostExecute"  # what the host computes: nothing says how long it takes
+HOST = "HostExecute"  # computed by the host, in unknown time
 TARGETS = (HOST, "tpu_custom_call", "mosaic_gpu", "mosaic_gpu_v2", "triton_kernel_call", "__gpu$xla.gpu.triton")
 _COST = re.compile(r'"cost_estimate":\s*\{([^{}]*)\}')
 _FIGURE = re.compile(r'"(\w+)":\s*"?(\d+)')
@@ -27,8 +27,8 @@ _ARRAY = re.compile(r"bf16\[([\d,]+)\]")
 class Kernel:
     """One call of a kernel.
 
-    flops: as its author says; None where nothing is said. moved: bytes that it reads and writes, 0 where nothing is
-    said. sent: bytes that it sends to other devices. reads: how often it reads each operand, where that is known.
+    flops: as its author states; None if not stated. moved: bytes read and written; 0 if not stated. sent: bytes sent to
+    other devices. reads: how often it reads each operand, if known.
     """
 
     name: str
@@ -39,24 +39,25 @@ class Kernel:
 
 
 def computes_on_host(line: Instruction) -> bool:
-    """Does it hand something to the host to compute?"""
-    found = kernel(line)
-    return found is not None and found.name == HOST
+    """Whether the host computes it."""
+    called = kernel(line)
+    return called is not None and called.name == HOST
 
 
 def kernel(line: Instruction) -> Kernel | None:
-    """The kernel that `line` calls; None where it calls none."""
+    """The kernel that `line` calls; None if it does not call one."""
     if line.opcode not in ("custom-call", "custom-call-start"):
         return None
     target = line.attributes.get("custom_call_target", "").strip('"')
     if target not in TARGETS:
         return None
     name = HOST if target == HOST else re.sub(r"\.[\d.]+$", "", line.name)
-    found = _COST.search(line.rest)
-    if not found:
+    cost = _COST.search(line.rest)
+    if not cost:
         return _softmax(line, name) or Kernel(name, None)
-    said = {key: int(figure) for key, figure in _FIGURE.findall(found[1])}
-    return Kernel(name, said.get("flops", 0), said.get("bytes_accessed", 0), said.get("remote_bytes_transferred", 0))
+    stated = {key: int(figure) for key, figure in _FIGURE.findall(cost[1])}
+    flops, moved, sent = (stated.get(key, 0) for key in ("flops", "bytes_accessed", "remote_bytes_transferred"))
+    return Kernel(name, flops, moved, sent)
 
 
 def _softmax(line: Instruction, name: str) -> Kernel | None:
@@ -73,5 +74,5 @@ def _softmax(line: Instruction, name: str) -> Kernel | None:
     if rows != [*outer, k] or result != [*outer, q, d]:
         return None
     high, wide = map(int, tiling.groups())
-    again = -(-q // high) if k > wide else 1  # one block of values stays for all rows
+    again = -(-q // high) if k > wide else 1  # a single block of values serves all rows
     return Kernel(name, 2 * prod(scores) * d, reads=(1, again))

@@ -1,9 +1,9 @@
-"""How often a loop of a compiled program runs: what the compiler wrote beside it, else what its counter shows.
+"""How often a loop of a compiled program runs: from the compiler's note, or else from the loop's counter.
 
-The CPU and GPU compilers write `known_trip_count`; the TPU's does not, so there the counter is read: a state element
-that starts at a constant, gets a constant added in the body, and is compared in the condition with a constant, or with
-another such element. Where a type on the way is too narrow for the count, so that it would wrap, it is not known.
-A loop that may also end for another reason, as one over tokens until all are done, runs at most so often.
+The CPU and GPU compilers write `known_trip_count`. The TPU compiler does not, so the counter is read: an element of the
+state that starts at a constant, gets a constant added in the body, and is compared in the condition with a constant or
+another such element. If a type is too narrow, so that the counter would wrap, the count is unknown. For a loop that may
+also end for another reason, such as one over tokens until all are done, the counter gives the greatest count.
 """
 
 import re
@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from minipod.hlo.calls import called
+from minipod.hlo.scalars import STATE, All, Comparison, Either, Slot, Value, Values, at
 from minipod.hlo.text import Computation, Instruction, quoted
-from minipod.hlo.values import STATE, All, Comparison, Either, Slot, Value, Values, at
 
 _KNOWN = re.compile(r'"known_trip_count":\s*\{\s*"n":\s*"?(\d+)"?')
 
@@ -20,9 +20,9 @@ _KNOWN = re.compile(r'"known_trip_count":\s*\{\s*"n":\s*"?(\d+)"?')
 def trips(
     values: Values, computation: Computation, loop: Instruction, here: Mapping[str, Value], most: bool = False
 ) -> int | None:
-    """How often the `while` instruction `loop`, which stands in `computation`, runs its body. None: unknown.
+    """How often the `while` instruction `loop`, a line of `computation`, runs its body. None: unknown.
 
-    here: the values of the instructions of `computation`. most: at most how often, where nothing more is known.
+    here: the values of the instructions of `computation`. most: return the greatest count if the exact one is unknown.
     """
     calls = called(values.program, computation, loop)
     if not len(calls.get("condition", ())) == len(calls.get("body", ())) == len(loop.operands) == 1:
@@ -42,7 +42,7 @@ def trips(
 
 
 def _turns(test: Comparison, start: tuple, after: tuple) -> int | None:
-    """How many turns a comparison holds, for a state that is `start` first and `after` a turn; None: unknown."""
+    """For how many iterations a comparison holds; None: unknown. start, after: the state at first, and after one."""
     left, right = _counter(test.left, start, after), _counter(test.right, start, after)
     if left is None or right is None:
         return None
@@ -51,16 +51,16 @@ def _turns(test: Comparison, start: tuple, after: tuple) -> int | None:
 
 
 def _low_half(test: Either, start: tuple, after: tuple) -> Comparison | None:
-    """Of a TPU's counter of 64 bits, in two halves, the test of the low one: all that matters while it does not wrap.
+    """The test of the low half of a TPU's 64-bit counter, which decides as long as the low half does not wrap.
 
-    «high < 0 or (high == 0 and low < n)», where high starts at 0 and is added to only when low wraps.
+    The condition is `high < 0 or (high == 0 and low < n)`; high starts at 0, and grows only when low wraps.
     """
     by = {part.direction: part for part in test.right.parts if isinstance(part, Comparison)}
     zero, less = by.get("EQ"), by.get("LT")
     if len(test.right.parts) != 2 or not zero or not less or test.left.direction != "LT":
         return None
     high, low = zero.left, less.left
-    if not isinstance(high, Slot) or not isinstance(low, Slot) or not isinstance(less.right, int):
+    if not isinstance(high, Slot) or not isinstance(low, Slot):
         return None
     negative = test.left.left
     same = isinstance(negative, Slot) and negative.index == high.index and negative.plus == high.plus == 0
@@ -73,10 +73,8 @@ def _low_half(test: Either, start: tuple, after: tuple) -> Comparison | None:
 
 @dataclass(frozen=True)
 class _Counter:
-    """What a condition compares, turn by turn: first, first + step, … while `tested` and, in the body, `stepped` hold.
-
-    `start` is where the state's element starts.
-    """
+    """The values that a condition compares: first, first + step, … as long as the types of `tested` and, in the body,
+    `stepped` hold them. start: first value of the element of the state."""
 
     start: int
     tested: Slot
@@ -91,7 +89,7 @@ class _Counter:
         return self.stepped.plus
 
     def holds(self, turns: int) -> bool:
-        """Does nothing wrap in so many turns? The condition is tested once more than the body runs."""
+        """Whether nothing wraps in so many iterations. The condition is tested once more than the body runs."""
         last = self.start + turns * self.step
         ends = [(self.tested, self.start), (self.tested, last)]
         if turns:
@@ -100,7 +98,7 @@ class _Counter:
 
 
 def _counter(value: Value, start: tuple, after: tuple) -> _Counter | None:
-    """`value`, which a condition compares, for a state that is `start` first and `after` a turn; None: unknown."""
+    """The counter for a value that a condition compares. start, after: as for `_turns`; None: unknown."""
     if isinstance(value, int):
         still = Slot(-1, 0, value, value)
         return _Counter(value, still, still)
@@ -113,7 +111,7 @@ def _counter(value: Value, start: tuple, after: tuple) -> _Counter | None:
 
 
 def _count(first: int, step: int, direction: str) -> int | None:
-    """How many of first, first + step, … are LT 0 (or LE, …) before one is not; None if that may never be."""
+    """How many of first, first + step, … are LT 0 (or LE, …) before one is not; None if all may be."""
     if direction in ("GT", "GE"):
         first, step, direction = -first, -step, {"GT": "LT", "GE": "LE"}[direction]
     if direction == "LE":

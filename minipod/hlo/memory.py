@@ -1,7 +1,7 @@
-"""How many bytes one instruction of a compiled program reads from the chip's memory, and writes to it.
+"""How many bytes one instruction of a compiled program reads from the chip's memory and writes to it.
 
-What is only sliced, gathered from, or updated in place counts with the part that is touched; what lies in the chip's
-fast memory (a layout with `S(…)`) not at all. An asynchronous copy or slice counts at its start.
+An array that is only sliced, gathered from, or updated in place counts with the part that is touched; an array in the
+chip's fast memory (a layout with `S(…)`) does not count. An asynchronous copy or slice counts at its start.
 """
 
 import re
@@ -13,7 +13,7 @@ from minipod.hlo.ops import OPS, Collective
 from minipod.hlo.products import shape_of
 from minipod.hlo.text import Computation, Instruction, Program, size, split
 
-# They name an array, or hand it on.
+# These name an array, or pass it on.
 _FREE = (
     "parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "while", "conditional", "call",
     "opt-barrier", "partition-id", "replica-id", "async",
@@ -26,7 +26,7 @@ _PARTS = ("-start", "-update", "-done")
 
 
 def moved(program: Program, computation: Computation, line: Instruction) -> int:
-    """Of an instruction that stands outside a fusion, and is no collective."""
+    """Bytes that an instruction outside a fusion moves, if it is not a collective."""
     op, _, part = line.opcode.rpartition("-") if line.opcode.endswith(_PARTS) else (line.opcode, "", "")
     if op in _FREE or op in OPS or (part in ("done", "update") and op in _AT_THE_START) or between_slices.is_part(line):
         return 0
@@ -56,9 +56,9 @@ def moved(program: Program, computation: Computation, line: Instruction) -> int:
 
 
 def of_collective(c: Collective, computation: Computation, line: Instruction, fused: bool) -> int:
-    """What a device reads and writes in its own memory for one run of a collective that begins in `line`.
+    """Bytes that a device reads and writes in its own memory for one run of a collective that begins in `line`.
 
-    fused: it stands in a fusion, and then its result lies where those of the fusion do.
+    fused: it is in a fusion, so that its result lies where the fusion's does.
     """
     n = max(map(len, c.groups), default=1)
     read = c.bytes // n if c.op == "all-gather" else c.bytes
@@ -71,9 +71,9 @@ def of_collective(c: Collective, computation: Computation, line: Instruction, fu
 
 
 def of_host(computation: Computation, line: Instruction) -> tuple[int, int]:
-    """What an instruction outside a fusion takes out of the host's memory (a layout with `S(5)`), and puts into it.
+    """(bytes read, bytes written) of the host's memory, a layout with `S(5)`, by an instruction outside a fusion.
 
-    What the host is to compute goes there, and its result comes back.
+    Operands that the host computes with are written to it, and its results are read.
     """
     op, _, part = line.opcode.rpartition("-") if line.opcode.endswith(_PARTS) else (line.opcode, "", "")
     if op in _FREE or part in ("done", "update") or _NOTHING.search(line.rest):
@@ -83,13 +83,13 @@ def of_host(computation: Computation, line: Instruction) -> tuple[int, int]:
         return 0, size(shapes[1]) * (_at_host(shapes[0]) and not _at_host(shapes[1]))
     several = parts(line.shape)
     result = several[0] if op == "copy" and part else several[1] if part and op in _AT_THE_START else line.shape
-    there = [shape for shape in shapes if _at_host(shape)]
+    at_host = [shape for shape in shapes if _at_host(shape)]
     if computes_on_host(line):
         back = several[1] if part else line.shape
-        return 0 if _at_host(back) else size(back), sum(map(size, shapes)) - sum(map(size, there))
+        return 0 if _at_host(back) else size(back), sum(map(size, shapes)) - sum(map(size, at_host))
     if _at_host(result):
-        return 0, 0 if there else size(result)
-    return (size(result) if there else 0) if op in _SLICES else sum(map(size, there)), 0
+        return 0, 0 if at_host else size(result)
+    return (size(result) if at_host else 0) if op in _SLICES else sum(map(size, at_host)), 0
 
 
 def _at_host(shape: str) -> bool:
@@ -108,14 +108,14 @@ def parts(shape: str) -> list[str]:
 
 
 def _scattered(program: Program, line: Instruction, shapes: list[str]) -> int:
-    """Of n arrays, indices and n arrays of updates: what is updated is written, and read where it is combined."""
+    """Of n arrays, indices and n arrays of updates: updated parts are written, and read if they are combined."""
     n = (len(shapes) - 1) // 2
     touched = sum(size(update) for target, update in zip(shapes[:n], shapes[n + 1 :], strict=False) if large(target))
     return sum(map(large, shapes[n:])) + touched * (2 if combines(program, line) else 1)
 
 
 def _fused(fusion: Fusion, shapes: list[str], result: str) -> int:
-    """What a fusion reads of its operands, and writes."""
+    """Bytes that a fusion reads of its operands, and writes."""
     total = 0
     for line, i in fusion.parameters():
         if i < len(shapes) and (whole := large(shapes[i])):

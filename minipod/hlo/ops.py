@@ -1,10 +1,10 @@
-"""What a collective of a compiled program is: what it does, who works together, how many bytes, how often."""
+"""A collective of a compiled program: its operation, its groups, its bytes, how often it runs, what a device sends."""
 
 import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from minipod.hlo import between_slices, ring
+from minipod.hlo import between_slices
 from minipod.hlo import groups as who
 from minipod.hlo.calls import base
 from minipod.hlo.text import Instruction, quoted
@@ -18,6 +18,7 @@ OPS = (
     "collective-broadcast",
     "ragged-all-to-all",
 )
+_WHOLE_ARRAY = ("collective-permute", "collective-broadcast")
 _LOOKS_LIKE_ONE = re.compile(r"(all-|reduce-scatter|collective-|ragged-)")
 
 Branch = tuple[tuple[int, int], ...]
@@ -27,17 +28,17 @@ Branch = tuple[tuple[int, int], ...]
 class Collective:
     """One collective of a compiled program.
 
-    op: its name, one of `OPS`. A TPU's fused «all-reduce and keep your part» is a reduce-scatter, and called so.
-    groups: who works together, as positions in the program's device order (`mesh.devices.flat`); for a
-        collective-permute the (source, target) pairs.
-    bytes: per device, the array worked on: what is reduced, what has been gathered, what is there before scattering
-        or exchanging; tuples are summed, a start and its done count once. For a ragged-all-to-all the whole operand:
-        how much of it is sent is decided only at run time.
+    op: one of `OPS`. A TPU's fusion of an all-reduce with the slicing after it is a reduce-scatter.
+    groups: the devices that work together, as positions in `mesh.devices.flat`; for a collective-permute, the (source,
+        target) pairs.
+    bytes: of the array on each device: of the input of an all-reduce, a reduce-scatter and an all-to-all, of the result
+        of an all-gather. Tuples are summed, and a start and its done count once. A ragged-all-to-all counts with its
+        whole operand, since only at run time is it known how much of it is sent.
     times: how often it runs, the product of the trip counts of the loops around it; None if one is unknown.
-    axes: the mesh axes along which the devices of a group differ; for a permute, along which a source and its target
-        differ. None without a mesh, or when the groups are no rows of it.
-    branch: where it stands when conditionals are around it, outermost first: (which conditional, which branch).
-        Only one branch of a conditional runs, so branches are alternatives.
+    axes: the mesh axes along which the devices of a group differ; for a permute, source and target. None without a
+        mesh, and if the groups are not rows of it.
+    branch: the conditionals around it, outermost first, each as (number of the conditional, number of the branch). Only
+        one branch of a conditional runs.
     """
 
     op: str
@@ -49,24 +50,39 @@ class Collective:
 
     @property
     def sent(self) -> int | float | None:
-        """Bytes that leave each device over all `times`, when the algorithm is a ring; None if `times` is.
+        """Bytes that each device sends in all `times`, by a ring; None if `times` is.
 
-        `minipod.traffic.sent` says how much. For unequal groups the largest counts.
+        The formulas are those of `minipod.traffic.sent`; of unequal groups, the largest counts.
         """
-        return None if self.times is None else ring.plain(self.sent_exactly(self.times))
+        return None if self.times is None else plain_number(self.sent_exactly(self.times))
 
     def sent_exactly(self, times: int = 1) -> Fraction:
-        """Bytes that leave each device over so many times, as a fraction: sums of it are exact."""
-        return ring.exactly(self.op, self.bytes, max(map(len, self.groups)), times)
+        """Bytes that each device sends in `times` runs, as a fraction, so that sums are exact."""
+        return ring_bytes(self.op, self.bytes, max(map(len, self.groups)), times)
+
+
+def ring_bytes(op: str, size: int, devices: int, times: int = 1) -> Fraction:
+    """Bytes that each device sends for `op` over an array of `size` bytes, in a group of `devices` devices.
+
+    2(n-1)/n of the array for an all-reduce of n devices; (n-1)/n for an all-gather, a reduce-scatter and an all-to-all,
+    also a ragged one; the whole array for a permute and a broadcast.
+    """
+    share = Fraction(1) if op in _WHOLE_ARRAY else Fraction(devices - 1, devices) * (2 if op == "all-reduce" else 1)
+    return share * size * times
+
+
+def plain_number(size: Fraction) -> int | float:
+    """An int if it is a whole number: an all-reduce of 16 bytes by 8 devices sends 28, by 3 devices 21.33…"""
+    return int(size) if size.denominator == 1 else float(size)
 
 
 def moves(collective: Collective) -> bool:
-    """Is there a group of several devices, or a pair that is not twice the same?"""
+    """Whether anything is sent: a group has several devices, or a source is not its own target."""
     return any(len(set(group)) > 1 for group in collective.groups)
 
 
 def begins(instruction: Instruction) -> bool:
-    """Is it a collective, or the start of one? ValueError, quoting it, for what only looks like one."""
+    """Whether it is a collective, or the start of one. ValueError, quoting it, for an unknown collective."""
     opcode = instruction.opcode
     if between_slices.begins(instruction):
         return True

@@ -1,8 +1,8 @@
-"""What a device computes while a collective is under way: between its start and its done, in the compiler's schedule.
+"""What a device computes between the start and the done of a collective, in the compiler's schedule.
 
-A scheduled program (`is_scheduled=true`, as those of TPUs and GPUs) is run in the order in which it is written. TPUs
-write a collective either as `…-start` and `…-done`, or as a fusion that starts it, others that go on with it while
-they compute, and one that ends it.
+A scheduled program (`is_scheduled=true`, as on TPUs and GPUs) runs in the order of its text. On TPUs, a collective is
+either a `…-start` and a `…-done`, or a fusion that starts it, others that continue it while they compute, and one that
+ends it.
 """
 
 from collections.abc import Mapping
@@ -17,9 +17,11 @@ from minipod.hlo.text import Computation, Instruction, Program, reading
 
 @dataclass(frozen=True)
 class Overlap:
-    """One asynchronous collective of the text: its operation, its name there, and the FLOPs of the matrix products
-    and of the kernels that say theirs, that stand between its start and its done (once, however often a loop runs
-    them). products: how many these are."""
+    """One asynchronous collective of the text.
+
+    op: its operation. name: in the text. products, flops: number and FLOPs of the matrix products, and of the kernels
+    with a stated cost, between its start and its done; each counts once, however often a loop runs it.
+    """
 
     op: str
     name: str
@@ -28,8 +30,8 @@ class Overlap:
 
 
 def overlaps(program: Program) -> list[Overlap]:
-    """Every asynchronous collective, in the order in which they start. Those that run alone have 0 products."""
-    found, costs = [], {}
+    """All asynchronous collectives, in the order of their starts. Those that overlap with nothing have 0 products."""
+    asynchronous, costs = [], {}
     for name in callees_first(program, program.entry):
         computation = program.computations[name]
         costs[name] = sum(_flops(program, computation, line, costs) for line in computation.values())
@@ -40,8 +42,8 @@ def overlaps(program: Program) -> list[Overlap]:
                 end = _end(program, computation, lines, i)
                 between = [_flops(program, computation, line, costs) for line in lines[i + 1 : end]]
                 between = [cost for cost in between if cost]
-                found.append(Overlap(op, line.name, len(between), sum(between)))
-    return found
+                asynchronous.append(Overlap(op, line.name, len(between), sum(between)))
+    return asynchronous
 
 
 def _starts(program: Program, computation: Computation, line: Instruction) -> str:
@@ -59,7 +61,7 @@ def _starts(program: Program, computation: Computation, line: Instruction) -> st
 
 
 def _end(program: Program, computation: Computation, lines: list[Instruction], start: int) -> int:
-    """Where what starts at `start` is done: its `-done`, or the fusion with the same channel that is the end."""
+    """The position of the done of the collective that starts at `start`: its `-done`, or the fusion that ends it."""
     first = lines[start]
     if first.opcode.endswith("-start"):
         handles = {first.name}
@@ -69,13 +71,13 @@ def _end(program: Program, computation: Computation, lines: list[Instruction], s
                     return i
                 handles.add(lines[i].name)
         return start + 1
-    own = channels(program, computation, first)
+    opened = channels(program, computation, first)
     ends = (
         i
         for i in range(start + 1, len(lines))
         if lines[i].opcode == "fusion"
         and any(part_of(inside) == "done" for inside in _inside(program, computation, lines[i]))
-        and channels(program, computation, lines[i]) & own
+        and channels(program, computation, lines[i]) & opened
     )
     return next(ends, start + 1)
 
@@ -92,7 +94,7 @@ def channels(program: Program, computation: Computation, line: Instruction) -> s
 
 
 def _flops(program: Program, computation: Computation, line: Instruction, costs: Mapping[str, int]) -> int:
-    """Of the matrix products in one instruction and in what it calls (`costs`), once; of branches the costliest."""
+    """FLOPs of the matrix products in an instruction and in what it calls (`costs`); of branches, the costliest."""
     with reading(line):
         total = products(computation, line)[1]
     if begins(line):

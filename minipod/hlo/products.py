@@ -12,10 +12,10 @@ _GEMM = re.compile(r"gemm|matmul|dot", re.I)
 
 def dimensions(shape: str) -> tuple[str, tuple[int, ...]]:
     """`"bf16[2,8]{1,0}"`: "bf16", (2, 8). Of a tuple, its first array."""
-    found = _SHAPE.search(shape)
-    if not found:
+    array = _SHAPE.search(shape)
+    if not array:
         raise ValueError(f"{shape} is not the shape of an array")
-    return found[1], tuple(map(int, split(found[2])))
+    return array[1], tuple(map(int, split(array[2])))
 
 
 def products(computation: Computation, line: Instruction) -> tuple[str, int]:

@@ -1,7 +1,7 @@
-"""A compiled program's text (HLO) as data: computations, their instructions, what each calls.
+"""The text of a compiled program (HLO) as data: computations, their instructions, and what each calls.
 
-JAX has no supported way to ask a compiled program what it does but its text, `compiled.as_text()`. This reads its
-grammar and knows nothing of collectives. Source: openxla.org/xla/hlo_dumps and XLA's own printer.
+The text, `compiled.as_text()`, is JAX's only supported description of a compiled program. This module reads its grammar
+and knows nothing of collectives. Source: openxla.org/xla/hlo_dumps and XLA's own printer.
 """
 
 import contextlib
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-# Bits of one element. Left out on purpose: anything unknown is an error, never a guess.
+# Bits of one element. An unknown type is an error, never a guess.
 BITS = {"pred": 8, "token": 0, "opaque": 0}
 BITS |= {f"{kind}{n}": n for kind in "su" for n in (1, 2, 4, 8, 16, 32, 64)}
 BITS |= {"bf16": 16, "f16": 16, "f32": 32, "f64": 64, "c64": 64, "c128": 128}
@@ -29,7 +29,7 @@ _NAME = re.compile(r'"(?:\\.|[^"\\])*"|([^\s,{}()\[\]="]+)')
 
 
 def split(text: str) -> list[str]:
-    """`text` cut at the commas that stand outside every bracket and string."""
+    """`text`, split at the commas outside brackets and strings."""
     parts, start, depth = [], 0, 0
     for token in _TOKEN.finditer(text):
         if token[0] in "({[":
@@ -43,7 +43,7 @@ def split(text: str) -> list[str]:
 
 
 def closing(text: str, start: int) -> int:
-    """The position just after the bracket that closes the one at `start`. ValueError when none does."""
+    """The position after the bracket that closes the one at `start`. ValueError if none does."""
     depth = 0
     for token in _TOKEN.finditer(text, start):
         depth += (token[0] in "({[") - (token[0] in ")}]")
@@ -53,7 +53,7 @@ def closing(text: str, start: int) -> int:
 
 
 def bits(dtype: str) -> int | None:
-    """Of one element of a type, as XLA spells it; None for a type that is not known."""
+    """Bits of one element of a type, as XLA spells it; None for an unknown type."""
     return int(m[1]) if (m := FLOAT_IN_A_NAME.fullmatch(dtype)) else BITS.get(dtype)
 
 
@@ -61,7 +61,7 @@ def size(shape: str) -> int:
     """Bytes of an array or (summed) of a tuple, `"f32[2,8]{1,0}"` or `"(f32[2], s4[3])"`: 64, 10.
 
     Layouts and padding do not count; elements smaller than a byte are packed; a bounded size counts as its bound.
-    ValueError for an element type that is not known.
+    ValueError for an unknown element type.
     """
     total = 0
     for dtype, dimensions in _ARRAY.findall(re.sub(r"\{[^}]*\}", "", shape)):
@@ -75,7 +75,7 @@ def size(shape: str) -> int:
 
 @dataclass(frozen=True)
 class Instruction:
-    """One line of a program. `operands` and `rest` are as printed; `line` is the whole of it, to quote."""
+    """One line of a program. operands, rest: as printed. line: the whole line, to quote it."""
 
     name: str
     shape: str
@@ -98,7 +98,7 @@ class Instruction:
 
     @property
     def signed(self) -> bool:
-        """Does this text put a % before names? XLA's own `as_text()` does, its short form does not."""
+        """Whether this text has a % before names, as `as_text()` writes; XLA's short form has none."""
         return self.line.removeprefix("ROOT ").startswith("%")
 
     @cached_property
@@ -107,8 +107,8 @@ class Instruction:
         if self.signed and "%" not in self.rest:
             return {}
         names = _SIGNED_NAME if self.signed else _NAME
-        found = {key: [m[1] for m in names.finditer(value) if m[1]] for key, value in self.attributes.items()}
-        return {key: names for key, names in found.items() if names}
+        by_attribute = {key: [m[1] for m in names.finditer(value) if m[1]] for key, value in self.attributes.items()}
+        return {key: names for key, names in by_attribute.items() if names}
 
 
 class Computation(dict[str, Instruction]):
@@ -120,7 +120,7 @@ class Computation(dict[str, Instruction]):
 
     @property
     def root(self) -> Instruction:
-        """The instruction whose value is the result: the one marked ROOT, else the last."""
+        """The instruction whose value is the result: the one marked ROOT, or else the last."""
         return next((i for i in self.values() if i.root), list(self.values())[-1])
 
 
@@ -135,7 +135,7 @@ class Program:
 
 
 def parse_instruction(line: str) -> Instruction:
-    """`%name = shape opcode(operands), attribute=value, …`. ValueError when the line is not that."""
+    """`%name = shape opcode(operands), attribute=value, …`. ValueError for any other line."""
     left, equals, right = _COMMENT.sub("", line).strip().partition(" = ")
     if not equals:
         raise ValueError("this line of a compiled program is not «name = shape operation(…)»")
@@ -153,14 +153,14 @@ def parse_instruction(line: str) -> Instruction:
 
 
 def quoted(reason: object, line: str) -> ValueError:
-    """The error for a line that cannot be read: why, and the line itself, cut where it gets long."""
+    """The error for a line that cannot be read: the reason and the line, cut if it is long."""
     line = line.strip()
     return ValueError(f"{reason}: {line if len(line) <= 300 else line[:299] + '…'}")
 
 
 @contextlib.contextmanager
 def reading(line: Instruction) -> Iterator[None]:
-    """Whatever a line lacks that something is read from is an error that quotes it."""
+    """Errors in this block, such as a part that a line lacks, become an error that quotes the line."""
     try:
         yield
     except (ValueError, LookupError, ArithmeticError) as reason:
@@ -170,9 +170,9 @@ def reading(line: Instruction) -> Iterator[None]:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """The lines of a text, those of one instruction as one: a kernel's attributes may be spread over several.
+    """The lines of a text, with the lines of one instruction joined: a kernel's attributes may span several.
 
-    ValueError, quoting its first line, for an instruction in which a bracket is never closed.
+    ValueError, quoting the first line, for an instruction in which a bracket is never closed.
     """
     first, whole, depth = "", "", 0
     for line in text.splitlines():
@@ -193,18 +193,18 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def parse(text: str) -> Program:
-    """Read `compiled.as_text()`. ValueError, quoting the line, when it is not a compiled program's text."""
+    """Read `compiled.as_text()`. ValueError, quoting the line, for anything else."""
     computations: dict[str, Computation] = {}
     entry, current, header = "", None, ""
     for line in _lines(text):
         if current is None:
             if line.startswith("HloModule"):
                 header = line
-            elif found := _HEADER.match(line):
-                if found[2] in computations or found[1] and entry:
+            elif heading := _HEADER.match(line):
+                if heading[2] in computations or heading[1] and entry:
                     raise quoted("this text holds more than one program: give that of one", line)
-                current = computations[found[2]] = Computation()
-                entry = found[2] if found[1] else entry
+                current = computations[heading[2]] = Computation()
+                entry = heading[2] if heading[1] else entry
         elif line.startswith("}"):
             current = None
         elif line.strip():

@@ -1,24 +1,24 @@
-"""How long a scheduled program takes by its own schedule: what the core waits for, and what is under way meanwhile.
+"""How long a scheduled program takes by its own schedule.
 
-Compute, memory and network, each alone at its peak, say the least that a step takes (the longest of them), and what it
-takes where nothing overlaps (their sum). Which is nearer, the program says: a TPU's compiled text stands in the order
-in which its core runs it (`is_scheduled=true`), and what is asynchronous in it has a start and a done. Here it is run,
-in that order, on three resources that each work at their peak:
+The times of compute, memory and network, each alone at its peak, bound a step: it takes at least the longest, and if
+nothing overlaps, their sum. The program tells what overlaps: the text compiled for a TPU is in the order in which the
+core runs it (`is_scheduled=true`), and asynchronous operations have a start and a done. This module runs the text, in
+that order, on three resources that work at their peak:
 
-- The core runs one instruction after the other. One lasts as long as its products, or as what it reads and writes
-  itself, whichever is longer. A collective that is not asynchronous holds the core.
-- The memory serves the running instruction first; what that leaves goes to the copies that are under way
-  (`copy-start`, `slice-start` …), one after the other as they were started. XLA assumes both where it chooses what to
-  fetch ahead: openxla/xla, xla/service/memory_space_assignment (AsynchronousCopyResource, and
-  GetDefaultMemoryBandwidthIdleTime in cost_analysis.h).
-- The links carry one collective after the other.
+- The core runs one instruction after another. An instruction takes as long as its products, or as its own reads and
+  writes, whichever is longer. A synchronous collective occupies the core.
+- The memory serves the running instruction first, and with the rest of its time the asynchronous copies (`copy-start`,
+  `slice-start` …) in the order in which they started. XLA assumes the same when it chooses what to fetch ahead:
+  openxla/xla, xla/service/memory_space_assignment (AsynchronousCopyResource, and GetDefaultMemoryBandwidthIdleTime in
+  cost_analysis.h).
+- The links carry one collective after another.
 
-A done waits until what it ends is finished. A loop takes its turns times one turn, at whose end all that it started is
-finished; where their number is not known, as many as are possible, or as the caller says. Of a conditional's branches
-the slowest counts. What custom kernels send by themselves is in no collective, and takes no time here.
+A done waits for its operation. A loop takes the time of one iteration, at whose end everything that it started is
+finished, times their number; if that is unknown, their greatest number, or what the caller says. Of a conditional's
+branches, the slowest counts. Transfers by custom kernels are not collectives and take no time here.
 
-At every moment one of the three works at its peak, so a step is never longer than their sum; each does all of its
-work, so a step is never shorter than the longest.
+At every moment one of the three resources works at its peak, so a step never takes longer than their sum; and each does
+all of its work, so a step never takes less than the longest.
 """
 
 import re
@@ -32,23 +32,24 @@ from minipod.hlo.collectives import Collective, Place, Walker, begins, moves, pa
 from minipod.hlo.kernels import kernel
 from minipod.hlo.overlap import channels
 from minipod.hlo.products import products
+from minipod.hlo.scalars import Value
 from minipod.hlo.text import Computation, Instruction, Program, reading
-from minipod.hlo.values import Value
 
 __all__ = ["Machine", "Timeline", "timeline"]
 
 _CYCLES = re.compile(r'"estimated_cycles":"(\d+)"')
-IN_ORDER = ("while", "conditional", "call")  # what they call is run in its order; in a fusion all happens at once
+IN_ORDER = ("while", "conditional", "call")  # their computations run in order; in a fusion, all runs at once
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What each kind of work takes alone, in seconds.
+    """How many seconds each kind of work takes alone.
 
-    compute: FLOPs, by element type. memory: bytes to or from the chip's memory. network: one run of a collective.
-    cycle: one of the cycles that a TPU's compiler expects an instruction to take, and writes beside it. With it, one
-        that finds all it needs in fast memory computes for at least so long: elementwise work, and products of few rows
-        count then, too. (Those of other instructions have the compiler's own idea of the memory's speed in them.)
+    compute: of FLOPs by element type. memory: of bytes to or from the chip's memory. network: of one run of a
+        collective.
+    cycle: of one of the cycles that the TPU compiler estimates for an instruction. If it is given, an instruction that
+        needs only fast memory computes for at least its cycles, so that elementwise operations and products of few rows
+        count, too. (The cycles of other instructions include the compiler's assumptions about the memory's speed.)
     """
 
     compute: Callable[[Mapping[str, int]], float]
@@ -58,17 +59,16 @@ class Machine:
 
 
 def timeline(program: Program, machine: Machine, mesh: Mapping[str, int] | None = None, unknown: int = 1) -> Timeline:
-    """One step of a scheduled program on a machine. `mesh` (axis name → size) names the axes of collectives.
+    """One step of a scheduled program on a machine.
 
-    unknown: how often a loop runs of which nothing is known.
-
-    ValueError, quoting the line, for what is not understood, and where the machine has no figure.
+    mesh: axis name → size, to name the axes of collectives. unknown: number of iterations to assume for loops of
+    unknown length. ValueError, quoting the line, for a line that cannot be read; errors of the machine are passed on.
     """
     return _Simulation(program, machine, mesh, unknown).once(program.entry, Place())
 
 
 class _Simulation:
-    """What computations of a program take, each run once: a program may call one of them in many places."""
+    """The time of each computation of a program, run once, since a program may call it in many places."""
 
     def __init__(self, program: Program, machine: Machine, mesh: Mapping[str, int] | None, unknown: int):
         self.program, self.machine, self.walker = program, machine, Walker(program, mesh, unknown)
@@ -91,32 +91,32 @@ class _Simulation:
         return clock.end()
 
     def _step(
-        self, clock: Clock, computation: Computation, line: Instruction, own: Timeline, inside: list[Timeline]
+        self, clock: Clock, computation: Computation, line: Instruction, work: Timeline, inside: list[Timeline]
     ) -> None:
-        """One instruction: what it does itself, what it calls; on the core, or beside it."""
+        """Run one instruction, own work and calls, on the core or asynchronously."""
         first = line.operand_names[0] if line.operands else ""
         if line.opcode.endswith("-update") and first in clock.tickets:
             clock.tickets[line.name] = clock.tickets[first]
         if line.opcode.endswith("-done"):
             clock.finish(first)
         if line.opcode in IN_ORDER:
-            for each in (own, *inside):
+            for each in (work, *inside):
                 clock.run(each)
             return
-        one = self._at_least(line, _at_once([own, *inside]))
+        one = self._at_least(line, _at_once([work, *inside]))
         if line.opcode.endswith("-start"):
             clock.start([line.name], one.memory, one.network)
             clock.run(Timeline(one.compute, one.compute))
         elif part := self._part(line):
             names = sorted(channels(self.program, computation, line))
-            _in_parts(clock, part, [f"channel {name}" for name in names], own, _at_once(inside))
+            _in_parts(clock, part, [f"channel {name}" for name in names], work, _at_once(inside))
         else:
             if one.network:
                 clock.alone()
             clock.run(one)
 
     def _own(self, computation: Computation, line: Instruction, place: Place) -> Timeline:
-        """What an instruction does itself, without what it calls."""
+        """The work of an instruction, without what it calls."""
         collective = None
         with reading(line):
             kind, flops = products(computation, line)
@@ -137,21 +137,21 @@ class _Simulation:
     def _inside(
         self, computation: Computation, line: Instruction, place: Place, here: dict[str, Value]
     ) -> list[Timeline]:
-        """What an instruction calls, all turns of it; of a conditional one branch."""
+        """The work of what an instruction calls, in all iterations; of a conditional, one branch."""
         if begins(line):
             return []
         calls = self.walker.calls(computation, line, place, here)
         turns = (
             (1 if there.times is None else there.times, self.once(name, there, given)) for name, there, given in calls
         )
-        found = [one.times(n) for n, one in turns]
-        return [_costliest(found)] if base(line.opcode) == "conditional" and found else found
+        runs = [one.times(n) for n, one in turns]
+        return [_costliest(runs)] if base(line.opcode) == "conditional" and runs else runs
 
     def _at_least(self, line: Instruction, one: Timeline) -> Timeline:
-        """As long as the compiler expects, where that is asked for."""
-        if not self.machine.cycle or one.memory or one.network or not (found := _CYCLES.search(line.rest)):
+        """At least as long as the compiler estimates, if `cycle` is given."""
+        if not self.machine.cycle or one.memory or one.network or not (cycles := _CYCLES.search(line.rest)):
             return one
-        return at_once(max(one.compute, int(found[1]) * self.machine.cycle), 0.0, 0.0)
+        return at_once(max(one.compute, int(cycles[1]) * self.machine.cycle), 0.0, 0.0)
 
     def _part(self, line: Instruction) -> str:
         """ "start" or "done" for a fusion that is that part of an asynchronous collective."""
@@ -162,23 +162,23 @@ class _Simulation:
         return part_of(self.program.computations[name])
 
 
-def _in_parts(clock: Clock, part: str, names: list[str], own: Timeline, inside: Timeline) -> None:
-    """A fusion that starts or ends the collective of these names, and computes something itself."""
+def _in_parts(clock: Clock, part: str, names: list[str], work: Timeline, inside: Timeline) -> None:
+    """Run a fusion that starts or ends the collective of these names, and computes."""
     if part == "done":
         for name in names:
             clock.finish(name)
-    clock.run(at_once(inside.compute, own.memory, 0.0))
+    clock.run(at_once(inside.compute, work.memory, 0.0))
     clock.start(names, inside.memory, inside.network)
 
 
 def _at_once(parts: Iterable[Timeline]) -> Timeline:
-    """What stands in a fusion, and the fusion itself."""
+    """All parts of a fusion at the same time."""
     every = [*parts]
     return at_once(sum(p.compute for p in every), sum(p.memory for p in every), sum(p.network for p in every))
 
 
 def _costliest(branches: list[Timeline]) -> Timeline:
-    """The slowest branch, as full of work as any: what the branches have most of, each."""
+    """The slowest branch, with the most work of each kind of any branch."""
     slowest = max(branches, key=lambda each: each.seconds)
     return replace(
         slowest,

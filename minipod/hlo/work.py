@@ -2,16 +2,15 @@
 
 `compiled.cost_analysis()` counts the body of a loop once, however often it runs; here it counts as often as it runs.
 
-- FLOPs are those of dots, convolutions and library calls for them, a multiplication and an addition each: sums and
-  elementwise work are left out, as they are where models are compared. By element type of what is multiplied.
-- Bytes: every array that an instruction outside a fusion reads or writes, once; of one that is only sliced, gathered
-  from or updated in place, that part. What the compiler keeps in the chip's fast memory (a layout with `S(…)`) is not
-  counted. So this is an estimate of the least that must move. What collectives read and write counts, too.
-- What the host is to compute (`compute_on`) is named, too: only what goes there and comes back is counted.
-- A custom kernel costs what its author says (`minipod.hlo.kernels`); one that says nothing is named, and only the bytes
-  of its operands and results are counted.
-- Of a conditional's branches one runs, so the costliest counts: in FLOPs the one that multiplies most, in bytes the one
-  that moves most, and likewise for the other figures.
+- FLOPs are those of dots, convolutions and library calls for them, by element type: two for each multiplication and
+  addition. Sums and elementwise operations are left out, as in comparisons of models.
+- Bytes are those of each array that an instruction outside a fusion reads or writes; of an array that is only sliced,
+  gathered from or updated in place, the part that is touched. Arrays in the chip's fast memory (a layout with `S(…)`)
+  do not count. So this is an estimate of the least that must move. Collectives count, too.
+- Of what the host computes (`compute_on`), only the bytes to and from it are counted; it is listed in `unseen`.
+- A custom kernel has the cost that its author states (`minipod.hlo.kernels`). Of a kernel without a stated cost, only
+  the bytes of operands and results are counted; it is listed in `unseen`, too.
+- Of a conditional's branches, the costliest counts, separately for each figure.
 """
 
 from collections import Counter
@@ -24,8 +23,8 @@ from minipod.hlo.collectives import Place, Walker, part_of
 from minipod.hlo.kernels import computes_on_host, kernel
 from minipod.hlo.ops import begins, moves
 from minipod.hlo.products import products
+from minipod.hlo.scalars import Value
 from minipod.hlo.text import Computation, Instruction, Program, quoted, reading
-from minipod.hlo.values import Value
 
 FLOPS, MOVED, SENT, UNSEEN = "flops", "moved", "sent", "unseen"
 FROM_HOST, TO_HOST = "from_host", "to_host"
@@ -34,16 +33,14 @@ Tally = Counter[tuple[str, str]]  # (one of these, element type or kernel) → h
 
 @dataclass(frozen=True)
 class Work:
-    """Of one device, over the whole program.
+    """The work of one device in the whole program.
 
-    flops: element type → FLOPs; float32 products for which more than the default precision was asked are "f32×3"
-        (high) or "f32×6" (highest), the passes that a TPU makes of one; "kernel" are those that custom kernels say.
-    moved: bytes to or from memory.
-    sent: bytes that custom kernels say they send to other devices: they are in no collective.
-    unseen: custom kernels that say nothing of their cost, by name → how often they run. Their FLOPs are missing.
-    from_host, to_host: bytes out of the memory of the host, and into it.
-    loops: what is known of the loops that do not run as often as they are counted, "at most" or "once" → how many of
-        the program's loops; empty where each loop's count is known.
+    flops: element type → FLOPs. "f32×3" and "f32×6" are float32 products with precision "high" and "highest", after the
+        passes that a TPU makes for one; "kernel" are the FLOPs that custom kernels state.
+    moved: bytes to and from memory. from_host, to_host: bytes read from the host's memory, and written to it.
+    sent: bytes that custom kernels state they send to other devices, outside of collectives.
+    unseen: name → how often it runs, of custom kernels without a stated cost, whose FLOPs are missing.
+    loops: "at most" or "once" → number of loops that are counted so, because their length is unknown.
     """
 
     flops: dict[str, int]
@@ -56,10 +53,11 @@ class Work:
 
 
 def work(program: Program, unknown: int | None = None) -> Work:
-    """unknown: how often a loop counts of which nothing is known; with it, one that is known to run at most so often
-    counts as if it did, and `Work.loops` says how many there are of either. None: such loops are an error.
+    """The work of a program.
 
-    ValueError, quoting the line, for a loop that runs an unknown number of times, and for what is not understood.
+    unknown: number of iterations to assume for loops of unknown length; loops with a known greatest length count at
+    that length, and `Work.loops` counts both. None: such loops are errors.
+    ValueError, quoting the line, for a loop of unknown length, and for a line that cannot be read.
     """
     counting = _Counting(program, unknown)
     tally = counting.once(program.entry, Place())
@@ -70,14 +68,14 @@ def work(program: Program, unknown: int | None = None) -> Work:
 
 
 class _Counting:
-    """What computations of a program do, each counted once: a program may call one of them in many places."""
+    """The work of each computation of a program, counted once, since a program may call it in many places."""
 
     def __init__(self, program: Program, unknown: int | None):
         self.program, self.walker = program, Walker(program, None, unknown)
         self.known: dict[tuple[str, Place, tuple[Value, ...]], Tally] = {}
 
     def once(self, name: str, place: Place, given: tuple[Value, ...] = ()) -> Tally:
-        """Of one run of the computation `name`, called with the arguments `given`, and of all that it calls."""
+        """The work of one run of the computation `name` with arguments `given`, and of all that it calls."""
         key = name, replace(place, times=1, branch=()), given
         if key not in self.known:
             self.known[key] = self._once(*key)
@@ -102,32 +100,32 @@ class _Counting:
         return total
 
     def _itself(self, computation: Computation, line: Instruction, place: Place) -> Tally:
-        """What an instruction does, without what it calls."""
-        found: Tally = Counter()
+        """The work of an instruction, without what it calls."""
+        tally: Tally = Counter()
         if begins(line):
             if self.walker.counts(line, place) and moves(c := self.walker.collective(line, computation, place)):
                 with reading(line):
-                    found[MOVED, ""] = memory.of_collective(c, computation, line, place.fused)
-            return found
+                    tally[MOVED, ""] = memory.of_collective(c, computation, line, place.fused)
+            return tally
         with reading(line):
             kind, count = products(computation, line)
-            found[FLOPS, kind] = count
+            tally[FLOPS, kind] = count
             if not place.fused:
-                found[MOVED, ""] = memory.moved(self.program, computation, line)
-                found[FROM_HOST, ""], found[TO_HOST, ""] = memory.of_host(computation, line)
+                tally[MOVED, ""] = memory.moved(self.program, computation, line)
+                tally[FROM_HOST, ""], tally[TO_HOST, ""] = memory.of_host(computation, line)
         if this := kernel(line):
             if place.fused:
-                found[MOVED, ""] = this.moved
-            found[SENT, ""] = this.sent
-            found[UNSEEN, this.name] = this.flops is None
-        return found
+                tally[MOVED, ""] = this.moved
+            tally[SENT, ""] = this.sent
+            tally[UNSEEN, this.name] = this.flops is None
+        return tally
 
 
 def _costliest(branches: Iterable[Tally]) -> Tally:
-    """Of a conditional: the products of the branch that multiplies most; the most of any branch of everything else."""
+    """Of a conditional: the products of the branch with the most FLOPs, and the largest of each other figure."""
     branches = list(branches)
     most = max(branches, key=lambda one: sum(n for (kind, _), n in one.items() if kind == FLOPS), default=Counter())
-    found: Tally = Counter({key: n for key, n in most.items() if key[0] == FLOPS})
+    tally: Tally = Counter({key: n for key, n in most.items() if key[0] == FLOPS})
     for one in branches:
-        found |= Counter({key: n for key, n in one.items() if key[0] != FLOPS})
-    return found
+        tally |= Counter({key: n for key, n in one.items() if key[0] != FLOPS})
+    return tally

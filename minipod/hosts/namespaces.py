@@ -6,17 +6,20 @@ them. Sources: `man 7 network_namespaces`, `man 1 unshare`, `man 1 nsenter`, `ma
 """
 
 import contextlib
+import ctypes
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from minipod.processes import Program, environment
 
 NEEDED = {"ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux", "unshare": "util-linux", "hostname": "hostname"}
 OWN = ("--net", "--uts", "--mount")  # what a host has of its own
+_KINDS = {"--net": "net", "--uts": "uts", "--mount": "mnt"}  # as /proc/PID/ns has them
 ADDRESS = "10.77.0.{}"  # seen only inside
 PATIENCE = 10.0  # seconds for a holder to end once its pipe has closed
 TUN = Path("/dev/net/tun")  # what a cable with a delay is made of
@@ -154,3 +157,43 @@ def _limit(rate: float) -> str:
     least, so that small messages feel the limit too."""
     burst = max(2 * 1514, round(rate / 8 * 1e-3))
     return f"tc qdisc add dev eth0 root tbf rate {rate:.0f}bit burst {burst} limit 32mb"
+
+
+_moved: list[int] = []  # this process, once it is on a host
+
+
+def moved() -> bool:
+    """Whether this process is on a host of its own."""
+    return bool(_moved)
+
+
+@dataclass(frozen=True)
+class Members:
+    """The processes of a cluster, in equal parts on the hosts that `pids` hold: the first of them on host0."""
+
+    pids: Sequence[int]
+    processes: int
+
+    def address(self, process: int) -> str:
+        """Where others reach this process; of process 0, the coordinator's."""
+        return ADDRESS.format(self._host(process) + 1)
+
+    def enter(self, process: int) -> None:
+        """Move the calling process, which must not have started a thread, to its host. OSError where that cannot be."""
+        pid, here = self.pids[self._host(process)], os.getcwd()
+        library = ctypes.CDLL(None, use_errno=True)  # os.setns is Python 3.12's
+        kinds = [*(["user"] if os.geteuid() else []), *(_KINDS[own] for own in OWN)]
+        files = [os.open(f"/proc/{pid}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in kinds]
+        try:
+            for kind, file in zip(kinds, files, strict=True):
+                if library.setns(file, 0):
+                    number = ctypes.get_errno()
+                    raise OSError(number, f"process {process} cannot join a host's {kind}: {os.strerror(number)}")
+        finally:
+            for file in files:
+                os.close(file)
+        os.chdir(here)  # a namespace of mounts begins at its root
+        _moved.append(process)
+
+    def _host(self, process: int) -> int:
+        return process * len(self.pids) // self.processes

@@ -1,10 +1,10 @@
-"""Pictures of live objects: devices and hosts, a mesh, an array's sharding, the flow of data through a mapped function,
-a program's traffic, the calls of several processes, a ring through hosts, an all-reduce, a torus of chips; and of
-numbers: curves, plans by memory and time, a recorded profile, the schedule of a pipeline. `play` shows what happened in
-time, frame by frame, from a `Trace`, a `Timeline` or a table that a program filled while it ran.
+"""Draw pictures of live objects: devices and hosts, a mesh, an array's sharding, the flow of data through a mapped
+function, a program's traffic, the calls of several processes, a ring through hosts, an all-reduce, a torus of chips;
+and of figures: curves, plans by memory and time, a recorded profile, the schedule of a pipeline. `play` shows, frame by
+frame, what a program recorded in a `Trace`, a `Timeline` or a table while it ran.
 
-Each function returns a `Picture` (minipod/drawing/svg.py): shown by itself in a notebook, `print` gives its alt text,
-`save(path)` writes an SVG file. What they are drawn with, for a picture of one's own, is `minipod.drawing`.
+Each function returns a `Picture`: a notebook shows it, `print` gives its alt text, and `save(path)` writes an SVG file.
+For pictures of your own, `minipod.drawing` has the canvas.
 
     >>> import jax
     >>> from minipod import pictures
@@ -20,13 +20,12 @@ from minipod.pictures.chips_and_links import torus
 from minipod.pictures.communication import traffic
 from minipod.pictures.curves import curve
 from minipod.pictures.flows import flow
-from minipod.pictures.halves import all_reduce
 from minipod.pictures.hosts_and_devices import devices, hosts
-from minipod.pictures.lanes import profile
 from minipod.pictures.placement import mesh, sharding
 from minipod.pictures.plans import plans
 from minipod.pictures.player import Player, play
-from minipod.pictures.rings import ring
+from minipod.pictures.profile_lanes import profile
+from minipod.pictures.rings import all_reduce, ring
 from minipod.pictures.schedules import schedule
 from minipod.pictures.timelines import Timeline
 from minipod.pictures.traces import Cell, Move, Trace, before_and_after

@@ -1,4 +1,4 @@
-"""The calls of each process in order, and which of them meet: the n-th of one meets the n-th of the others."""
+"""The calls of several processes, in order: the n-th call of each process meets the n-th calls of the others."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,14 +7,14 @@ from minipod.drawing import graph
 from minipod.drawing.phrases import Phrase, told
 from minipod.drawing.svg import Picture, text_width
 
-MOST = 12  # calls that are drawn of each process
+MOST = 12  # calls of a process
 _NOBODY = "nobody comes"
 
 
 def calls(processes: Sequence[Sequence[str]]) -> Picture:
-    """One column per process with its calls, from the first down; a thick line joins those that meet and differ.
+    """A column of calls for each process, the first on top; a thick line joins calls that meet but differ.
 
-    processes: the names of each process's calls, in its own order. Raises ValueError when there is nothing to draw.
+    processes: names of the calls of each process, in order. ValueError if there is no call, or too many.
     """
     columns = [list(map(str, names)) for names in processes]
     if not any(columns):

@@ -1,4 +1,4 @@
-"""The chips of a slice in their places, the links between them, and how a mesh walks over them."""
+"""The chips of a slice at their coordinates, the links between them, and the path of a mesh axis."""
 
 from typing import Any
 
@@ -12,12 +12,12 @@ GAP = 12.0  # between chips
 
 
 def torus(mesh: Any, closes: int = 16) -> Picture:
-    """The torus below `mesh`: x to the right, y down, a panel for each z. Thick lines join neighbours along the mesh's
-    last axis; chips of one colour are one row of the mesh. Dashes leave where a line is closed into a ring.
+    """The torus on which `mesh` lies: x to the right, y down, a panel for each z. Thick lines join neighbours along the
+    mesh's last axis; chips of one colour are a row of the mesh. Dashes at both ends of a line close it into a ring.
 
-    closes: when a line is closed, see `minipod.torus.torus_of` (16 for v5e and v6e, 4 for v4, v5p and 7x).
-    Raises TypeError for what is no mesh of devices, ValueError for devices without coordinates, for those of several
-    slices, and for a torus that is too large to draw.
+    closes: which axes are rings, as for `minipod.torus.torus_of` (16 for v5e and v6e, 4 for v4, v5p and 7x).
+    TypeError unless it is a mesh with devices; ValueError for devices without coordinates or of several slices, and for
+    a torus that is too large to draw.
     """
     checked(mesh)
     lies = torus_of(mesh, closes)
@@ -51,7 +51,7 @@ def torus(mesh: Any, closes: int = 16) -> Picture:
 
 
 def _row(mesh: Any, lies: Torus, place: tuple[int, ...]) -> int:
-    """Which row of the mesh a chip is in: devices that differ in the last axis only."""
+    """The number of a chip's row in the mesh: devices that differ in the last axis only."""
     first = next(i for i, coords in enumerate(lies.coords) if (*coords, 0, 0)[:3] == place)
     return first // mesh.devices.shape[-1]
 

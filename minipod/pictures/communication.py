@@ -1,4 +1,4 @@
-"""What a program's devices send each other: its collectives, drawn between the devices of a mesh."""
+"""What the devices of a program send to each other: its collectives as lines between the devices of a mesh."""
 
 import math
 from collections.abc import Sequence
@@ -8,9 +8,9 @@ import numpy as np
 from jax.sharding import Mesh
 
 from minipod.drawing.grids import WIDE, draw
-from minipod.drawing.lanes import Place, Stage
 from minipod.drawing.phrases import Phrase, devices, few, several, told
 from minipod.drawing.svg import Canvas, Picture, text_width
+from minipod.drawing.wiring import Place, Stage
 from minipod.hlo.ops import OPS, Collective
 from minipod.pictures.placement import checked, grids
 from minipod.traffic import bill
@@ -22,8 +22,11 @@ LOOKS: dict[str, str] = dict(zip(OPS, ("l0 d0", "l1 d1", "l2 d2", "l3 d0", "l4 d
 
 @dataclass
 class Scene:
-    """What one panel shows. sizes: of the grid, by name; ids: of the devices, row by row, None for an ellipsis;
-    groups: of positions in `ids`; hidden: how many groups are left out; alike: whether those are as large."""
+    """The content of one panel.
+
+    sizes: of the grid, by axis name. ids: of the devices, row by row, None for an ellipsis. groups: of positions in
+    `ids`. hidden: number of groups that are left out. alike: whether all groups have the same size.
+    """
 
     sizes: dict[str, int]
     ids: list[int | None]
@@ -33,13 +36,13 @@ class Scene:
 
 
 def traffic(found: Sequence[Collective], mesh: Mesh) -> Picture:
-    """The collectives that `minipod.traffic.of(...)` found, one panel each, as lines between the devices of `mesh`.
+    """The collectives that `minipod.traffic.of(...)` returns, a panel for each, as lines between the devices of `mesh`.
 
-    A line that branches joins the devices of a group; a collective-permute is an arrow from each source to its
-    target; an all-to-all an arc between every two devices of a group. Equal collectives share a panel, and their
-    times add up, as in `minipod.traffic.table`; the panels after the fourth are only counted. A mesh of more than 16
-    devices is drawn as the first group.
-    Raises TypeError for what is no list of collectives or has no devices, ValueError when the mesh is too small.
+    A branching line joins the devices of a group; a collective-permute is an arrow from each source to its target; an
+    all-to-all is an arc between any two devices of a group. Equal collectives share a panel, and their times are added,
+    as in `minipod.traffic.table`; panels after the fourth are only counted. For a mesh of more than 16 devices, only
+    the first group is drawn.
+    TypeError unless these are a list of collectives and a mesh with devices; ValueError if the mesh is too small.
     """
     checked(mesh)
     ids = [d.id for d in mesh.devices.flat]
@@ -64,7 +67,7 @@ def traffic(found: Sequence[Collective], mesh: Mesh) -> Picture:
 
 
 def _moving(found: Sequence[Collective], size: int) -> list[Collective]:
-    """Those in which something moves; TypeError or ValueError for what a mesh of so many devices cannot show."""
+    """The collectives that move something; TypeError or ValueError for what a mesh of `size` devices cannot show."""
     if isinstance(found, Collective) or not isinstance(found, Sequence):
         raise TypeError(f"expected the list that minipod.traffic.of returns, got {type(found).__name__}")
     moving = []
@@ -95,7 +98,7 @@ class _Panel:
         self.look = _join(self.stage, c, [[places[i] for i in group] for group in self.scene.groups])
 
     def draw(self, canvas: Canvas, number: str, long: bool) -> None:
-        """Below what the canvas has so far."""
+        """Draw the panel below those that the canvas has."""
         y = _title(canvas, self.c, self.look, number, canvas.height + 30 if canvas.parts else 8.0)
         if self.names:
             canvas.text(self.left + 1, y + 6, f"axis {self.names[-1]}", "small soft", "start")
@@ -116,7 +119,7 @@ class _Panel:
 
 
 def _title(canvas: Canvas, c: Collective, look: str, number: str, y: float) -> float:
-    """Its number, a piece of its line, its name and what there is to say; where the next thing may begin."""
+    """Draw the title: number, a piece of the line, name and figures. Returns the y below it."""
     x = 0.0
     if number:
         canvas.text(x, y, number, "code strong", "start")
@@ -146,7 +149,7 @@ def _words(c: Collective) -> list[str]:
 
 
 def _join(stage: Stage, c: Collective, groups: list[list[Place]]) -> str:
-    """Tell the stage what is joined; the look of the lines."""
+    """Join the devices of the groups on the stage. Returns the look of the lines."""
     look, pairs = LOOKS[c.op], {tuple(g) for g in groups}
     for group in groups:
         if len(set(group)) < 2:
@@ -162,7 +165,7 @@ def _join(stage: Stage, c: Collective, groups: list[list[Place]]) -> str:
 
 
 def _places(sizes: Sequence[int]) -> list[Place]:
-    """Where each device stands, in the mesh's order: rows of 8 for one axis, else slices side by side."""
+    """The place of each device, in the mesh's order: rows of 8 for one axis, otherwise slices side by side."""
     if len(sizes) < 2:
         return [divmod(i, PER_ROW) for i in range(math.prod(sizes))]
     rows, columns = sizes[-2:]
@@ -206,7 +209,7 @@ def _one_group(c: Collective, ids: list[int], sizes: dict[str, int]) -> Scene:
 
 
 def _row(members: Sequence[int], ids: list[int]) -> tuple[list[int | None], dict[int, int]]:
-    """The devices that are drawn of these positions in the mesh, None for an ellipsis; position → its place there."""
+    """(devices to draw, None for an ellipsis; position in the mesh → place among them), for some positions."""
     shown = few(len(members), DEVICES if len(members) <= DEVICES else PER_ROW)
     drawn = [None if i is None else ids[members[i]] for i in shown]
     return drawn, {members[i]: place for place, i in enumerate(shown) if i is not None}

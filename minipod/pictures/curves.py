@@ -1,4 +1,4 @@
-"""Curves: a loss over steps, a time over bytes. Told apart by dashes, markers and their names beside them.
+"""Curves: a loss over steps, a time over bytes. Dashes, markers and names beside them tell them apart.
 
 Written here rather than with a plotting library: the SVG has the page's own colours and fonts, in light and dark,
 and words that each edition translates; matplotlib and pygal bring styles of their own and far more code than this.
@@ -32,13 +32,13 @@ def curve(
     logy: bool = False,
     dots: Mapping[str, Sequence[float]] | None = None,
 ) -> Picture:
-    """One line per entry of `series`, name → values: a list, a NumPy array or a jax.Array of one dimension.
+    """A line for each entry of `series`, name → values: a list, a NumPy array or a jax.Array of one dimension.
 
-    x: where the values lie, for all series; default 0, 1, 2, …, then series may differ in length.
-    dots: for some of the lines, by the same name, values to be drawn as points only, at the same places: what was
-    measured, where the line is what was predicted.
-    logx, logy: logarithmic axes, for numbers above 0. Values that are not finite leave a gap; the alt text says where.
-    Raises TypeError or ValueError in one sentence for what cannot be drawn.
+    x: positions of the values of all series; default 0, 1, 2, …, and then series may differ in length. xlabel, ylabel:
+    names of the axes. logx, logy: logarithmic axes, for numbers above 0. dots: name of a line → values to draw as
+    points at the same positions, such as measurements beside a prediction.
+    Values that are not finite leave a gap, and the alt text says where. TypeError or ValueError, in one sentence, for
+    values that cannot be drawn.
     """
     lines = _read(series, x, logx, logy)
     points_of = _read(dots, x, logx, logy) if dots else {}
@@ -207,15 +207,15 @@ def _names_beside(canvas: Canvas, places: Mapping[str, Points], right: float, to
 
 def _says(lines: Mapping[str, Points]) -> Phrase:
     """The first, the last and the lowest value of each curve."""
-    said: list[Phrase] = []
+    curves: list[Phrase] = []
     for name, points in lines.items():
         known = [p for p in points if math.isfinite(p[1])]
         ends = [_short(value) for x, y in (known[0], known[-1], min(known, key=lambda p: p[1])) for value in (y, x)]
-        said.append(["curve", ["word", name], *ends])
+        curves.append(["curve", ["word", name], *ends])
         bad = next((x for x, y in points if not math.isfinite(y)), None)
         if bad is not None:
-            said[-1] = ["gap", said[-1], _short(bad)]
-    return ["list", *said]
+            curves[-1] = ["gap", curves[-1], _short(bad)]
+    return ["list", *curves]
 
 
 def _short(value: float) -> str:

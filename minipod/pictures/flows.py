@@ -27,12 +27,12 @@ class Stream:
 
 
 def flow(function: Callable[..., Any], *arguments: Any, in_axes: Any = 0, axis_name: str | None = None) -> Picture:
-    """How `jax.pmap(function, in_axes=in_axes)(*arguments)` moves data: split, copied, stacked. Nothing is computed.
+    """How `jax.pmap(function, in_axes=in_axes)(*arguments)` splits, copies and stacks data. Nothing is computed.
 
-    arguments: arrays, ShapeDtypeStructs or pytrees of them. Where in_axes says a number the argument is split along
-    that axis, one part a device; where it says None it is copied to each; a pytree of both shows as both.
-    axis_name: the name that collectives inside `function` use.
-    Raises ValueError when in_axes and the arguments do not fit, or nothing is split.
+    arguments: arrays, ShapeDtypeStructs or pytrees of them. in_axes: a number for an argument that is split along that
+    axis, one part per device; None for one that is copied to every device; a pytree of both shows as both. axis_name:
+    the name that collectives in `function` use.
+    ValueError if in_axes does not fit the arguments, or nothing is split.
     """
     axes = list(in_axes) if isinstance(in_axes, (tuple, list)) else [in_axes] * len(arguments)
     if not arguments:

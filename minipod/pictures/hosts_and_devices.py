@@ -26,7 +26,7 @@ Groups = dict[int, list[Device]]  # process_index → its devices
 
 
 def devices(devices: Sequence[Device] | None = None) -> Picture:
-    """The devices (default: `jax.devices()`, all of them), in one box per host, that is per `process_index`."""
+    """The devices (default: all, `jax.devices()`), in a box for each host, that is, for each `process_index`."""
     groups = _by_host(devices)
     g = graph.graph(rankdir="TB", nodesep="0.14", ranksep="0.14")
     largest, room = max(map(len, groups.values())), 64 // min(len(groups), 8)
@@ -41,10 +41,10 @@ def devices(devices: Sequence[Device] | None = None) -> Picture:
 
 
 def hosts(devices: Sequence[Device] | None = None, function: str = "f", collective: str = "psum") -> Picture:
-    """Which host holds which devices, `function` mapped over all of them, and `collective` among all of them.
+    """The devices of each host, `function` mapped over all of them, and `collective` between all of them.
 
-    devices: default `jax.devices()`, the global list. One box per host (`process_index`); an arrow from the function
-    to every device, from every device to the collective, and a dashed one back: the combined result.
+    devices: default `jax.devices()`, all devices. Each host (`process_index`) has a box. Arrows lead from the function
+    to every device, and from every device to the collective; a dashed one leads back, the combined result.
     """
     groups = _by_host(devices)
     g = graph.graph(rankdir="LR", nodesep="0.13", ranksep="0.62")

@@ -1,4 +1,4 @@
-"""How an array lies on devices: which part each device holds, read from the sharding's own `devices_indices_map`."""
+"""The part of an array that each device holds, from the sharding's `devices_indices_map`."""
 
 import math
 from collections.abc import Sequence
@@ -17,8 +17,11 @@ Part = tuple[int, int]  # start and stop in one dimension
 
 @dataclass
 class Layout:
-    """shape: the whole array's; kind: `float32[8,8]`; spec: `P('x', 'y')` or empty; parts: per dimension the shards'
-    ranges; axes: per dimension the mesh axes that divide it; holders: shard index → devices by id."""
+    """How an array is divided.
+
+    shape: of the whole array. kind: `float32[8,8]`. spec: `P('x', 'y')`, or empty. parts: ranges of the shards for each
+    dimension. axes: the mesh axes that divide each dimension. holders: index of a shard → devices, sorted by id.
+    """
 
     shape: tuple[int, ...]
     kind: str
@@ -30,8 +33,8 @@ class Layout:
     def shard(self, at: tuple[int, ...]) -> tuple[list[Any], int]:
         """The devices that hold the shard at index `at`, and the number of its colour.
 
-        One device has one colour in all pictures: a shard takes that of its first device, by its place among them
-        where several processes number theirs far apart. More shards than colours are counted row by row.
+        A device has the same colour in all pictures, and a shard has that of its first device. If several processes
+        number their devices far apart, the device's place counts. More shards than colours are counted row by row.
         """
         first = sorted(group[0].id for group in self.holders.values())
         if at in self.holders and len(first) <= len(PALETTE):

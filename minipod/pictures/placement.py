@@ -1,4 +1,4 @@
-"""Where things are: the devices of a mesh, the shards of an array."""
+"""The devices of a mesh in their places, and the shards of an array."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -19,9 +19,9 @@ CELLS = 64
 
 
 def mesh(mesh: Mesh) -> Picture:
-    """The devices of `mesh` in their places, its axes named. Beyond two axes: one panel per index of the first ones.
+    """The devices of `mesh` in their places. For more than two axes, there is a panel for each index of the first ones.
 
-    Raises TypeError for what has no devices (an AbstractMesh) and ValueError for an empty mesh.
+    TypeError for an AbstractMesh, which has no devices; ValueError for an empty mesh.
     """
     checked(mesh)
     return draw(grids(mesh), [], [], _said(mesh), 0.0)
@@ -74,12 +74,12 @@ def _said(mesh: Mesh) -> dict[str, Phrase]:
 
 
 def sharding(array_or_sharding: Any, shape: Sequence[int] | None = None) -> Picture:
-    """Which device holds which part of an array: one colour per shard, its cell naming every device with a copy.
+    """The parts of an array on each device: a colour for each shard, whose cell names all devices with a copy.
 
-    array_or_sharding: a jax.Array (or ShapeDtypeStruct with a sharding) of any rank; or a Sharding, then with the
-    array's `shape`. Rank 3 and more: one panel per shard of the leading dimensions.
-    Raises TypeError for what is on no device (a NumPy array, a traced value, a bare PartitionSpec) and ValueError
-    for a shape that the sharding does not divide.
+    array_or_sharding: a jax.Array (or a ShapeDtypeStruct with a sharding) of any rank; or a Sharding, with the array's
+    `shape`. From rank 3 on, there is a panel for each shard of the leading dimensions.
+    TypeError for values that are not on devices (a NumPy array, a traced value, a PartitionSpec); ValueError for a
+    shape that the sharding does not divide.
     """
     it = layout(array_or_sharding, shape)
     if not math.prod(it.shape):

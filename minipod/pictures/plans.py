@@ -1,4 +1,4 @@
-"""Plans, each a point: how long its step takes, and how much of a chip's memory it needs."""
+"""Plans as points: the time of a step over the memory of a chip that it needs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,10 +13,11 @@ MOST, LINE = 16, 15.0  # plans; from one line of small print to the next
 
 
 def plans(plans: Sequence[Any]) -> Picture:
-    """Each plan (`minipod.pods.Plan`) at (percent of the memory that a program may have, milliseconds of its step).
+    """A point for each plan (`minipod.pods.Plan`): percent of the memory that a program may use, and milliseconds of a
+    step.
 
-    The step takes the longest of arithmetic, memory and network; the marker says which that is. Plans that do not fit
-    are listed below. Raises TypeError or ValueError in one sentence for what cannot be drawn.
+    The time is the longest of arithmetic, memory and network, and the marker shows which. Plans that do not fit are
+    listed below. TypeError or ValueError, in one sentence, for plans that cannot be drawn.
     """
     every = list(plans)
     if not all(hasattr(p, "seconds") and hasattr(p, "memory") for p in every):

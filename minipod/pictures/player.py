@@ -1,4 +1,4 @@
-"""Frames to step through: on a page with its script one at a time, everywhere else beside each other."""
+"""Frames to step through: one at a time on a page with the player's script, elsewhere side by side."""
 
 import html
 import re
@@ -18,10 +18,10 @@ _STYLE = re.compile(r"<style>.*?</style>", re.S)
 
 @dataclass(frozen=True)
 class Player:
-    """The frames of what happened in time, in order. Shown by itself at the end of a notebook cell, as a picture is.
+    """Frames in order of time. A notebook shows it like a picture.
 
-    sentences: what each frame says; heard: that, and who sent what to whom; alt: all of it in words.
-    grows: whether a frame shows all that the ones before it do: where nothing can be stepped the last one is enough.
+    sentences: text of each frame. heard: that, and which device sent what to which. alt: everything in words. grows:
+    whether each frame contains the ones before it, so that without a script the last one is enough.
     """
 
     frames: tuple[Picture, ...]
@@ -52,10 +52,10 @@ class Player:
 
 
 def play(trace: Trace | Timeline | Sequence[Sequence[Any]], lanes: Sequence[str] = ()) -> Player:
-    """What happened in time, to step through.
+    """A player of what happened in time.
 
-    trace: a `Trace`, a `Timeline`, or a table of ticks, each with what every stage does in it (`timelines.of_table`),
-    whose lanes may have names. Raises TypeError or ValueError in one sentence for what cannot be shown.
+    trace: a `Trace`, a `Timeline`, or a table of ticks, table[tick][stage] (`timelines.of_table`). lanes: names of the
+    stages of a table. TypeError or ValueError, in one sentence, for what cannot be shown.
     """
     if isinstance(trace, Trace):
         steps = range(len(trace.steps))

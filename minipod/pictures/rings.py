@@ -1,4 +1,4 @@
-"""A ring through devices of several hosts: which of its hops stay inside a host, and which cross."""
+"""A ring through devices of several hosts, with the hops between hosts; and an all-reduce in its two halves."""
 
 import math
 from collections.abc import Sequence
@@ -10,13 +10,16 @@ from minipod.drawing.svg import Canvas, Picture, number, text_width
 MOST, HOSTS = 16, 2  # devices; hosts: more would not fit on a phone
 TALL, ROW, GAP, TOP = 28.0, 44.0, 96.0, 30.0  # a device, from one to the next, between hosts, a host's name
 INSIDE, ACROSS = "l0", "l1"  # the colours of a hop
+PIECES = (2, 5)  # fewest and most devices of an all-reduce: more would not fit on a phone
+WIDE, ARRAY, BELOW = 80.0, 20.0, 30.0  # width and height of an array; from one device to the next
+BETWEEN, ABOVE, LABEL = 86.0, 30.0, 62.0  # from one state to the next; above them; the names of the devices
 
 
 def ring(devices: Sequence[Any]) -> Picture:
-    """The ring that passes through `devices` in this order and back to the first, drawn host by host.
+    """The ring through `devices` in this order and back to the first, in a box for each host.
 
-    devices: 2 to 16 devices on at most 2 hosts, or whatever has their `id` and `process_index`. Hops from one host to
-    another are dashed. Raises TypeError or ValueError in one sentence for what cannot be drawn.
+    devices: 2 to 16 devices on at most 2 hosts, or objects with their `id` and `process_index`. Hops from one host to
+    another are dashed. TypeError or ValueError, in one sentence, for devices that cannot be drawn.
     """
     order = list(devices)
     if not all(hasattr(d, "id") and hasattr(d, "process_index") for d in order):
@@ -82,3 +85,46 @@ def _head(canvas: Canvas, start: tuple[float, float], end: tuple[float, float], 
     wings = [(x - 8 * dx - 4 * s * dy, y - 8 * dy + 4 * s * dx) for s in (1, -1)]
     points = " ".join(f"{number(a)},{number(b)}" for a, b in [(x, y), *wings])
     canvas.add("polygon", points=points, class_=f"{look} head")
+
+
+def all_reduce(devices: int = 4) -> Picture:
+    """What each of `devices` devices holds before an all-reduce by a ring, between its two halves, and after it.
+
+    An array has as many pieces as there are devices. A piece has the colour of the device whose numbers it contains; a
+    piece with all colours is the finished sum. ValueError unless there are 2 to 5 devices.
+    """
+    if not PIECES[0] <= devices <= PIECES[1]:
+        raise ValueError(f"an all-reduce of {devices} devices cannot be drawn: {PIECES[0]} to {PIECES[1]} can")
+    canvas, cell, tall = Canvas(), WIDE / devices, BELOW * (devices - 1) + ARRAY
+    for row in range(devices):
+        canvas.text(LABEL - 10, ABOVE + BELOW * row + ARRAY / 2, f"device {row}", "small", "end")
+    for state in range(3):
+        left = LABEL + state * (WIDE + BETWEEN)
+        for row in range(devices):
+            for piece in range(devices):
+                x, y = left + piece * cell, ABOVE + BELOW * row
+                if state == 0:
+                    canvas.rect(x, y, cell, ARRAY, f"cell c{row}", 0)
+                elif state == 2 or piece == row:
+                    _sum(canvas, x, y, cell, devices)
+                else:
+                    canvas.rect(x, y, cell, ARRAY, "box", 0)
+    for half, name in enumerate(("reduce-scatter", "all-gather")):
+        start = LABEL + WIDE + half * (WIDE + BETWEEN)
+        middle = start + BETWEEN / 2
+        canvas.text(middle, 12, name, "code")
+        canvas.arrow([(start + 12, ABOVE + tall / 2), (start + BETWEEN - 12, ABOVE + tall / 2)])
+        canvas.text(middle, ABOVE + tall / 2 - 14, f"{devices - 1} pieces" if devices > 2 else "1 piece", "small")
+    one, both = devices - 1, 2 * (devices - 1)
+    canvas.text(0, ABOVE + tall + 26, f"each device sends 2 × {one} pieces, its array has {devices}",
+                "small", "start")  # fmt: skip
+    says = ["halves", devices], ["after", devices], ["each half", one, devices, both]
+    return canvas.picture(told("all_reduce", *says))
+
+
+def _sum(canvas: Canvas, x: float, y: float, wide: float, devices: int) -> None:
+    """A piece that is finished: the colours of all devices, one above the other."""
+    stripe = ARRAY / devices
+    for i in range(devices):
+        canvas.rect(x, y + i * stripe, wide, stripe, f"cell c{i}", 0, style="stroke:none")
+    canvas.rect(x, y, wide, ARRAY, "cell", 0, style="fill:none;stroke-opacity:.7")

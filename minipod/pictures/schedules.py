@@ -1,4 +1,4 @@
-"""A schedule of a pipeline as lanes: a lane for each stage, a cell for each tick, made from the table itself."""
+"""The schedule of a pipeline: a lane for each stage, a cell for each tick."""
 
 import re
 from collections.abc import Sequence
@@ -14,11 +14,10 @@ LABEL = re.compile(r"([FB])(\d+[a-z]?)")
 
 
 def schedule(rows: Sequence[Sequence[str | None]]) -> Picture:
-    """rows[tick][stage] is what the stage does in the tick: "F3" is the forward of microbatch 3, "B3" its backward,
-    "F3b" that of the stage's second part; "" or None: nothing. What fills several ticks in a row is one cell, with its
-    number where there is room for it.
+    """The schedule rows[tick][stage]: "F3" is the forward pass of microbatch 3, "B3" its backward pass, "F3b" a pass of
+    the stage's second part, "" or None an idle tick. Equal labels in a row are one cell, with its number if it fits.
 
-    Raises ValueError in one sentence for a table that cannot be drawn.
+    ValueError, in one sentence, for a table that cannot be drawn.
     """
     stages, ticks = _size(rows)
     lanes = [[row[s] or "" for row in rows] for s in range(stages)]

@@ -1,4 +1,4 @@
-"""A step of a trace as a picture: what each device holds, where it came from, and what has been sent by then."""
+"""A step of a trace as a picture: what each device holds, what it received, and the bytes sent so far."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Who does what when, in lanes: spans that a program notes while it runs, or a table of ticks and stages.
+"""What is done when, in lanes: spans that a program records while it runs, or a table of ticks and stages.
 
 line = Timeline(["host", "device"], "milliseconds")
 line.span(0, 0.0, 1.5, "1")
@@ -21,7 +21,7 @@ WIDE, TALL, ROW, TOP, TICK = 250.0, 22.0, 30.0, 6.0, 24.0  # the time; a span; l
 
 @dataclass(frozen=True)
 class Span:
-    """What is done in a lane from `start` to `end`. colour: a number, or None; open: nobody knows for how long."""
+    """What is done in a lane from `start` to `end`. colour: of a shard, or None. open: whether the end is unknown."""
 
     lane: int
     start: float
@@ -33,9 +33,10 @@ class Span:
 
 @dataclass
 class Timeline:
-    """Lanes by name, and what was done in them. unit: of the time, "" for ticks that are counted.
+    """What was done in named lanes.
 
-    steps: up to when each frame shows what was done, and what it says.
+    unit: of the time, such as "milliseconds"; "" for ticks. spans: what was done. steps: for each frame, the time up to
+    which it shows the spans, and its sentence.
     """
 
     lanes: Sequence[str]
@@ -50,13 +51,13 @@ class Timeline:
     def span(
         self, lane: int, start: float, end: float, label: str = "", colour: int | None = 0, open: bool = False
     ) -> None:
-        """Note what was done in a lane, from when to when."""
+        """Record what was done in a lane from `start` to `end`."""
         if not 0 <= lane < len(self.lanes) or not start <= end:
             raise ValueError(f"a span needs a lane from 0 to {len(self.lanes) - 1} and ends after it begins")
         self.spans.append(Span(lane, start, end, label, colour, open))
 
     def step(self, time: float, said: Phrase) -> None:
-        """A frame that shows everything up to `time`; said: its sentence (`minipod.drawing.phrases`)."""
+        """Add a frame that shows everything up to `time`. said: its sentence (`minipod.drawing.phrases`)."""
         self.steps.append((time, said))
 
     @property
@@ -66,10 +67,10 @@ class Timeline:
 
 
 def of_table(table: Sequence[Sequence[Any]], lanes: Sequence[str] = ()) -> Timeline:
-    """A table of ticks, each with what every stage does in it: a label, None or "" for nothing.
+    """A timeline of table[tick][stage]: a label, or None or "" if the stage is idle.
 
-    The number in a label is its colour. Labels that begin with other letters than the first one's, such as B3 beside
-    F3, have a pattern over it. lanes: their names, "stage 0" and so on without them.
+    The number in a label is its colour. Labels that begin with other letters than the first label, such as B3 beside
+    F3, have a pattern. lanes: names of the stages, by default "stage 0" and so on.
     """
     ticks = [["" if c is None else str(c) for c in tick] for tick in table]
     stages = len(ticks[0]) if ticks else 0

@@ -1,4 +1,4 @@
-"""What devices hold and send, step by step, as a program notes it while it runs; `pictures.play` shows it.
+"""What devices hold and send, step by step, as a program records it while it runs; `pictures.play` shows it.
 
 trace = Trace(4)
 trace.step("start", [["1"], ["2"], ["3"], ["4"]])
@@ -20,7 +20,7 @@ DEVICES, CELLS, STEPS = 8, 32, 64  # the most that can be drawn: devices, cells 
 
 @dataclass(frozen=True)
 class Cell:
-    """A piece of what a device holds: what is written on it, and the devices whose numbers are in it, its colours."""
+    """A piece of what a device holds. text: its label. whose: the devices whose numbers it contains, its colours."""
 
     text: str
     whose: tuple[int, ...] = ()
@@ -28,7 +28,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Move:
-    """Device `source` sends device `target` its cell number `place`, of so many bytes."""
+    """Device `source` sends cell number `place`, of `bytes` bytes, to device `target`."""
 
     source: int
     target: int
@@ -38,7 +38,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Step:
-    """What stands at the end of a step. moves: what came in it; sent: bytes that a device sends in it, at most."""
+    """The end of a step. holds: cells of each device. moves: sent during the step. sent: most bytes of one device."""
 
     name: str
     holds: tuple[tuple[Cell, ...], ...]
@@ -49,7 +49,7 @@ class Step:
 
 @dataclass
 class Trace:
-    """The steps of `devices` devices. across: the cells that stand in one line; more of them go on below."""
+    """The steps of `devices` devices. across: number of cells in a line; further cells are in the lines below."""
 
     devices: int
     across: int = 8
@@ -67,10 +67,11 @@ class Trace:
         sent: int | None = None,
         said: Phrase = "",
     ) -> None:
-        """Note what each device holds now: cells, or anything that `str` writes.
+        """Record a step.
 
-        name: of the step, such as "turn 1"; moves: what has come since the last one; sent: bytes that a device has sent
-        since, if not what its moves say; said: a sentence (`minipod.drawing.phrases`), if not the step's name.
+        name: such as "turn 1". holds: for each device, its cells, or values for `str`. moves: what was sent since the
+        last step. sent: bytes that a device sent since then (default: from the moves). said: its sentence
+        (`minipod.drawing.phrases`; default: its name). ValueError for a step that does not fit the devices.
         """
         if len(holds) != self.devices or any(len(cells) > CELLS for cells in holds):
             raise ValueError(f"a step needs what each of {self.devices} devices holds, at most {CELLS} cells each")
@@ -86,8 +87,8 @@ class Trace:
 def before_and_after(program: Callable[..., Any], x: Any) -> Trace:
     """What each device holds of `x` and of `program(x)`, both sharded over the same devices, and what it sent.
 
-    The program is run once more for each device, with ones there and zeros elsewhere: where something arrives, that
-    device's numbers are in the result. ValueError for more than 8 devices, or more than 32 numbers on one.
+    To find whose numbers are in a result, the program runs once for each device, with ones on that device and zeros
+    elsewhere. ValueError for more than 8 devices, or more than 32 numbers on one.
     """
     old, new = _blocks(x), _blocks(program(x))
     reached = [_blocks(program(own)) for own in _ones(x)]

@@ -1,13 +1,13 @@
-"""Plan for a pod that is not here: compile a program for a TPU slice, and read what it needs and takes.
+"""Compile a program for a TPU slice that you do not have, and read what it needs and how long it takes.
 
     mesh = pods.mesh("v5e:4x4", data=4, model=4)     # the slice's devices, in torus order
     plan = pods.compile(step, weights, batch)        # ShapeDtypeStructs with NamedShardings on that mesh
-    plan.fits, plan.memory, plan.sent, plan.bound    # or look at it: it is a table
-    pods.search(program, "v5e:4x4", pods.layouts("v5e:4x4", "data", "model"))    # several at once
+    plan.fits, plan.memory, plan.sent, plan.bound    # print(plan) shows a table
+    pods.search(program, "v5e:4x4", pods.layouts("v5e:4x4", "data", "model"))    # one plan for each layout
 
-A slice is called by its shape, as Cloud calls it (`v5e-16`), or several at once: `2xv5e:4x4` (`minipod.pods.slices`).
-`program(mesh)` returns `(function, arguments)`, as for `minipod plan FILE.py:NAME`. Without libtpu what was recorded is
-returned, and says so (`minipod.pods.recorded`).
+A slice is named by its shape (`v5e:4x4`), or as Cloud names it (`v5e-16`); `2xv5e:4x4` is two slices
+(`minipod.pods.slices`). `program(mesh)` returns `(function, arguments)`, as for `minipod plan FILE.py:NAME`. Without
+libtpu, a plan that was recorded earlier is returned and says so (`minipod.pods.recorded`).
 
     >>> from minipod import pods
     >>> pods.slice_of("v5e-16").devices
@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from minipod.pods.absent import Device, devices, mesh
     from minipod.pods.facts import rows
-    from minipod.pods.making import compile, layouts, search, warm
     from minipod.pods.plan import Plan
+    from minipod.pods.planning import compile, layouts, search, warm
     from minipod.pods.slices import GENERATIONS, Slice, slice_of
 
 __all__ = [
@@ -31,11 +31,11 @@ __all__ = [
     "warm",
 ]  # fmt: skip
 
-# Imported when asked for: most of them need JAX, which takes a second, and `minipod.choose` computes with slices alone.
+# Imported on first use: most of these modules import JAX, which takes a second; `minipod.choose` needs slices alone.
 _WHERE = {
     "absent": ("Device", "devices", "mesh"),
     "facts": ("rows",),
-    "making": ("compile", "layouts", "search", "warm"),
+    "planning": ("compile", "layouts", "search", "warm"),
     "plan": ("Plan",),
     "slices": ("GENERATIONS", "Slice", "slice_of"),
 }

@@ -1,9 +1,10 @@
-"""Devices that are not here: what a mesh and its shardings are made of while a program is traced for a slice.
+"""Devices of a slice that you do not have: meshes and shardings are made of them while a program is traced.
 
-They answer what JAX asks of a device before it compiles. Nothing can be put on them, and none needs libtpu; the child
-that compiles has the real ones (`minipod.pods.compile_process`).
+They have the attributes that JAX reads before it compiles. No array can be put on them, and they do not need libtpu;
+the child process that compiles has libtpu's own devices (`minipod.pods.compile_process`).
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +20,7 @@ from minipod.pods.slices import MOST, Slice, slice_of
 
 @dataclass(frozen=True)
 class _Client:
-    """What JAX asks a device's client."""
+    """What JAX reads from a device's client."""
 
     platform: str
     platform_version: str = "not here"
@@ -34,11 +35,11 @@ class _Client:
 
 @dataclass(frozen=True)
 class Device:
-    """A device of a slice, as libtpu numbers them: x first, then y, then z; of several slices, the first's from 100000,
-    the second's from 200000.
+    """A device of a slice, numbered as libtpu does: along x first, then y, then z; with several slices, from 100000 in
+    the first, from 200000 in the second.
 
-    coords: (x, y, z) of its chip in its slice. core_on_chip: which of the chip's devices it is. process_index: its
-    host's, those of the first slice first.
+    coords: (x, y, z) of its chip in its slice. core_on_chip: its number on that chip. process_index: of its host,
+    counted from the first slice on.
     """
 
     id: int
@@ -69,66 +70,62 @@ class Device:
 
 
 def devices(name: str) -> list[Device]:
-    """All devices of a slice, or of several, in the order of their numbers. ValueError for a name that is none."""
-    found = slice_of(name)
-    x, y, z = (*found.shape, 1, 1)[:3]
-    wide = max(x // 2, 1)  # hosts have 2 × 2 chips
+    """All devices of a slice, or of several, in the order of their numbers. ValueError for an unknown name."""
+    of = slice_of(name)
+    x, y, z = (*of.shape, 1, 1)[:3]
+    wide = max(x // 2, 1)  # a host has 2 × 2 chips
     high = max(y // 2, 1)
     hosts = wide * high * z if y > 1 else 1
-    return [
-        Device(
-            id=(i + x * (j + y * k)) * found.generation.devices + core + (MOST * (part + 1) if found.count > 1 else 0),
-            coords=(i, j, k),
-            core_on_chip=core,
-            process_index=part * hosts + (i // 2 + wide * (j // 2 + high * k) if y > 1 else 0),
-            of=found,
-            slice_index=part,
-        )
-        for part in range(found.count)
-        for k in range(z)
-        for j in range(y)
-        for i in range(x)
-        for core in range(found.generation.devices)
-    ]
+    every = []
+    for part, k, j, i in itertools.product(range(of.count), range(z), range(y), range(x)):
+        chip = i + x * (j + y * k)
+        first = MOST * (part + 1) if of.count > 1 else 0
+        host = part * hosts + (i // 2 + wide * (j // 2 + high * k) if y > 1 else 0)
+        for core in range(of.generation.devices):
+            every.append(Device(first + chip * of.generation.devices + core, (i, j, k), core, host, of, part))
+    return every
 
 
 def mesh(name: str, axis_types: Sequence[AxisType] | None = None, /, **axes: int) -> Mesh:
-    """A mesh of a slice's devices, laid on its torus: `mesh("v5e:4x4", data=4, model=4)`.
+    """A mesh of a slice's devices, laid out on its torus: `mesh("v5e:4x4", data=4, model=4)`.
 
-    Where each mesh axis can take whole axes of the torus, it walks over them so that neighbours on the mesh are
-    neighbours on the torus; `minipod.torus` says how. (`jax.make_mesh` on real chips has the same groups where the
-    torus leaves no choice; for eight chips of v5e it takes an order of its own, in which a part of such a mesh is no
-    part of the torus.) Other sizes, such as data=8, model=2, are laid as JAX lays them,
-    `jax.experimental.mesh_utils.create_device_mesh(…, allow_split_physical_axes=True)`: then the groups along some axis
-    may be no boxes, and there is only a lower bound for the time of their collectives.
+    axis_types: of the axes; default Auto for all, as in `jax.experimental.topologies.make_mesh`.
 
-    Of several slices, such as `2xv5e:4x4`, the first axes cross: those whose sizes multiply to the number of slices.
-    The last of them may do so with a part of it: data=8, model=4 has data over two slices, and over 4 chips in each.
+    If each mesh axis can take whole axes of the torus, neighbours on the mesh are neighbours on the torus;
+    `minipod.torus` has the rule. (`jax.make_mesh` on real chips forms the same groups where the torus leaves no choice;
+    for eight chips of v5e it has an order of its own, in which part of such a mesh is not part of the torus.) Other
+    sizes, such as data=8, model=2, are laid out as by
+    `jax.experimental.mesh_utils.create_device_mesh(…, allow_split_physical_axes=True)`. Then the groups along an axis
+    may not be boxes of the torus, and the time of their collectives has only a lower bound.
 
-    Axes are Auto, as those of `jax.experimental.topologies.make_mesh`, unless `axis_types` says otherwise. ValueError
-    for a name that is none, for sizes that do not multiply to the number of devices, and where no axes cross slices.
+    Over several slices, such as `2xv5e:4x4`, the first axes cross them: those whose sizes multiply to the number of
+    slices. The last of these may cross with part of its size: with data=8, model=4, data is over two slices, and over 4
+    chips in each.
+
+    ValueError for an unknown name, for sizes that do not multiply to the number of devices, and if no axes can cross
+    the slices.
     """
-    found = slice_of(name)
-    shape = " × ".join(map(str, axes.values())) or "no axes"
-    if any(size < 1 for size in axes.values()) or np.prod([*axes.values()], dtype=int) != found.devices or not axes:
-        raise ValueError(f"{found} has {found.devices} devices, and the axes {_said(axes)} multiply to {shape}")
-    inside = {axis: size // over for (axis, size), over in zip(axes.items(), crossing(found, axes), strict=True)}
-    every = np.array(devices(found.name), dtype=object).reshape(found.count, -1)
-    parts = [_laid(found, part, inside) for part in every]
+    of = slice_of(name)
+    product = " × ".join(map(str, axes.values())) or "no axes"
+    if any(size < 1 for size in axes.values()) or np.prod([*axes.values()], dtype=int) != of.devices or not axes:
+        raise ValueError(f"{of} has {of.devices} devices, and the axes {_written(axes)} multiply to {product}")
+    inside = {axis: size // over for (axis, size), over in zip(axes.items(), crossing(of, axes), strict=True)}
+    every = np.array(devices(of.name), dtype=object).reshape(of.count, -1)
+    parts = [_laid(of, part, inside) for part in every]
     types = tuple(axis_types) if axis_types else (AxisType.Auto,) * len(axes)
     return Mesh(np.stack(parts).reshape([*axes.values()]), tuple(axes), axis_types=types)
 
 
 def crossing(on: Slice, axes: Mapping[str, int]) -> list[int]:
-    """Over how many slices each axis goes: `[2, 1]` for two slices and data=8, model=4; all 1 where there is one slice.
+    """The number of slices that each axis crosses: `[2, 1]` for two slices and data=8, model=4.
 
-    ValueError where the first axes do not multiply to the number of slices, or to a multiple of it.
+    ValueError if the first axes do not multiply to the number of slices, or to a multiple of it.
     """
     over, left = [], on.count
     for size in axes.values():
         if size % left and left % size:
             raise ValueError(
-                f"{_said(dict(axes))} cannot be laid on {on}: the first axes go over its {on.count} slices, and of "
+                f"{_written(dict(axes))} cannot be laid on {on}: the first axes go over its {on.count} slices, and of "
                 f"{size} and {left} neither divides the other"
             )
         over.append(min(size, left))
@@ -137,9 +134,9 @@ def crossing(on: Slice, axes: Mapping[str, int]) -> list[int]:
 
 
 def _laid(on: Slice, every: np.ndarray, axes: Mapping[str, int]) -> np.ndarray:
-    """The devices of one slice, in the order of their numbers, in the places of a mesh."""
+    """The devices of one slice, given in the order of their numbers, as the array of a mesh."""
     sizes = [*axes.values()]
-    if on.generation.platform == "cuda":  # everybody reaches everybody
+    if on.generation.platform == "cuda":  # every GPU reaches every other
         return every.reshape(sizes)
     places = torus.layout(on.shape, on.generation.devices, sizes)
     if places is None:
@@ -148,19 +145,19 @@ def _laid(on: Slice, every: np.ndarray, axes: Mapping[str, int]) -> np.ndarray:
 
 
 def mesh_of(name: str, numbers: Sequence[int], axes: Mapping[str, int]) -> Mesh:
-    """The mesh of a slice's devices of these numbers, in this order."""
+    """A mesh of the devices of a slice with these numbers, in this order."""
     every = {device.id: device for device in devices(name)}
     grid = np.array([every[i] for i in numbers], dtype=object).reshape([*axes.values()])
     return Mesh(grid, tuple(axes), axis_types=(AxisType.Auto,) * len(axes))
 
 
 def slice_of_mesh(mesh: Any) -> Slice | None:
-    """The slice that a mesh's devices are of; None for a mesh of other devices."""
+    """The slice to which a mesh's devices belong; None for other devices."""
     if not isinstance(mesh, jax.sharding.Mesh):
         return None
     first = next(iter(mesh.devices.flat), None)
     return first.of if isinstance(first, Device) else None
 
 
-def _said(axes: dict[str, int]) -> str:
+def _written(axes: dict[str, int]) -> str:
     return ", ".join(f"{name}={size}" for name, size in axes.items()) or "(none)"

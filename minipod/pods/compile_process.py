@@ -1,8 +1,9 @@
-"""The process that compiles: it has libtpu, and says what came of it in one line of JSON.
+"""The process that compiles: it loads libtpu, and answers each request with one line of JSON.
 
-`python -m minipod.pods.compile_process PARENT`: a request a line on standard input, on standard output lines that say
-what was done, `{"step": …, "seconds": …}`, or printed, `{"said": …}`, and then the answer. A request names a program of
-a file, which is compiled as JAX itself does (`direct`), or holds one as `jax.export` writes it.
+`python -m minipod.pods.compile_process PARENT` reads one request per line from standard input. To standard output it
+writes a line for each finished step, `{"step": …, "seconds": …}`, and for what the program prints, `{"said": …}`; then
+the answer. A request names the program of a file, which is compiled ahead of time as JAX does (`direct`), or contains a
+program in the format of `jax.export`.
 """
 
 import base64
@@ -17,26 +18,26 @@ from minipod.processes import die_with_parent, json_lines
 
 MEMORY = ("argument", "output", "alias", "temp", "generated_code")
 HOST = ("host_argument", "host_output", "host_alias", "host_temp")
-PRINTED = 1 << 16  # characters of what a program prints
+PRINTED = 1 << 16  # characters that a program may print
 Answer = dict[str, Any]
 
 
 def main() -> None:
     die_with_parent(int(sys.argv[1]))
-    requests, answers = json_lines.taken(0), json_lines.taken(1)  # what libtpu prints goes nowhere
-    sys.stdout = _Told(answers)
-    import jax  # noqa: F401  while the parent still traces
+    requests, answers = json_lines.taken(0), json_lines.taken(1)  # so libtpu's own output goes nowhere
+    sys.stdout = _Forwarded(answers)
+    import jax  # noqa: F401  so that it is imported while the parent still traces
 
     def step(what: str, seconds: float) -> None:
         json_lines.write(answers, {"step": what, "seconds": seconds})
 
     for request in json_lines.Reader(requests):
         json_lines.write(answers, of_file(step, **request) if "file" in request else of_export(**request))
-    os._exit(0)  # libtpu's own way out takes a while
+    os._exit(0)  # libtpu takes a while to shut down
 
 
-class _Told(io.TextIOBase):
-    """Standard output of the reader's program: it goes to who asked, the first `PRINTED` characters of it."""
+class _Forwarded(io.TextIOBase):
+    """Standard output of the user's program: its first `PRINTED` characters go to the parent."""
 
     def __init__(self, answers: int):
         self.answers, self.left = answers, PRINTED
@@ -59,16 +60,16 @@ def of_file(
     save: str | None,
     **program: Any,
 ) -> Answer:
-    """Compile a program of a file; `program` as `direct.compiled` wants it.
+    """Compile the program of a file. program: further arguments of `direct.compiled`.
 
-    text: the file that takes the program's text. save: the file that takes the compiled program, or None. As
-    `of_export`, and `{"mistake": sentence}` for what the reader can mend; `axes`, `types` and `devices` (numbers) are
-    those of the program's mesh, also where it does not fit; `files` what it was made of.
+    text: file for the program's text. save: file for the compiled program, or None. Returns what `of_export` does, or
+    `{"mistake": sentence}` for a mistake of the user's; and, also if the program does not fit, `axes`, `types` and
+    `devices` (their numbers) of its mesh, and the `files` that it depends on.
     """
     import jax
 
     from minipod.pods import direct
-    from minipod.pods.kept import reading
+    from minipod.pods.plan_cache import reading
     from minipod.pods.program_file import Mistake
 
     files: list[str] = []
@@ -81,18 +82,21 @@ def of_file(
     except jax.errors.JaxRuntimeError as error:
         of_mesh = placed(error.mesh) if hasattr(error, "mesh") else {}
         return refused(error) | getattr(error, "largest", {}) | of_mesh | {"files": files}
-    found = described(ready)
-    if (said := found.pop("text")) is not None:
-        Path(text).write_text(said, "utf-8")
+    answer = described(ready)
+    if (hlo := answer.pop("text")) is not None:
+        Path(text).write_text(hlo, "utf-8")
     if save and (why := saved(ready, Path(save))):
         return {"mistake": why}
-    return found | placed(mesh) | {"files": files}
+    return answer | placed(mesh) | {"files": files}
 
 
 def placed(mesh: Any) -> Answer:
-    """Of a program's mesh: `axes`, `types`, and the numbers of its `devices`."""
-    of = {"axes": dict(mesh.shape), "types": [kind.name for kind in mesh.axis_types]}
-    return of | {"devices": [device.id for device in mesh.devices.flat]}
+    """A mesh as data: `axes` (name → size), `types` of the axes, and the numbers of its `devices`."""
+    return {
+        "axes": dict(mesh.shape),
+        "types": [kind.name for kind in mesh.axis_types],
+        "devices": [device.id for device in mesh.devices.flat],
+    }
 
 
 def of_export(
@@ -105,15 +109,15 @@ def of_export(
     types: list[str],
     donated: list[int],
 ) -> Answer:
-    """Compile an exported program (base64) for the devices of a topology with these numbers, in a mesh of these axes.
+    """Compile an exported program (base64) for devices of a topology, given by their numbers, in a mesh of these axes.
 
-    `{"memory": {…}, "layouts": […], "text": …}`, bytes for each device, and a spec for each result; `{"full": message}`
-    where it does not fit; `{"error": message}` where the compiler refuses it for another reason. Without a text,
-    `"text"` is null and `"silent"` says why.
+    Returns `{"memory": {…}, "text": …, "silent": …}` with bytes for each device; `{"full": message}` if the program
+    does not fit; `{"error": message}` if the compiler refuses it for another reason. If the compiler cannot print the
+    program, `"text"` is null and `"silent"` says why.
     """
     import jax
     import numpy as np
-    from jax import P, export
+    from jax import export
     from jax.sharding import AxisType, Mesh
 
     exported = export.deserialize(bytearray(base64.b64decode(program)))
@@ -130,19 +134,15 @@ def of_export(
         def run(*leaves: Any) -> Any:
             return exported.call(*leaves)
 
-        run.__name__ = exported.fun_name  # the compiler's messages name it
+        run.__name__ = exported.fun_name  # for the compiler's messages
         ready = jax.jit(run, donate_argnums=donated).lower(*arguments).compile()
     except jax.errors.JaxRuntimeError as error:
         return refused(error)
-    found = described(ready)
-    for aval, sharding in zip(exported.out_avals, jax.tree.leaves(ready.output_shardings), strict=True):
-        spec = tuple(getattr(sharding, "spec", ()))
-        found.setdefault("layouts", []).append(str(P(*spec, *[None] * (aval.ndim - len(spec)))))
-    return found
+    return described(ready)
 
 
 def saved(ready: Any, path: Path) -> str | None:
-    """Write it, for `serialize_executable.deserialize_and_load(*pickle.load(file))`; why that cannot be, or None."""
+    """Save it for `serialize_executable.deserialize_and_load(*pickle.load(file))`. Returns the reason if that fails."""
     from jax.experimental import serialize_executable
 
     try:
@@ -159,20 +159,20 @@ def topology_devices(platform: str, topology: str, options: dict[str, str]) -> l
 
 
 def refused(error: Exception) -> Answer:
-    """ "full" where the device's memory does not hold it, else "error": a kernel's fast memory is another matter."""
-    said = str(error)
-    full = "RESOURCE_EXHAUSTED" in said and "vmem" not in said.lower()
-    return {"full" if full else "error": said}
+    """`{"full": message}` if the device's memory is too small, else `{"error": message}`, also for a kernel's VMEM."""
+    message = str(error)
+    full = "RESOURCE_EXHAUSTED" in message and "vmem" not in message.lower()
+    return {"full" if full else "error": message}
 
 
 def described(ready: Any) -> Answer:
-    """What a compiled program says of itself: `memory`, bytes for each device, `text` and `silent`."""
+    """What a compiled program reports: `memory`, bytes for each device, `text`, and why it has none, `silent`."""
     stats = ready.memory_analysis()
     memory = {name: getattr(stats, f"{name}_size_in_bytes", None) for name in (*MEMORY, *HOST)}
     memory["peak"] = getattr(stats, "peak_memory_in_bytes", None)
     try:
         return {"memory": memory, "text": ready.as_text(), "silent": None}
-    except Exception as error:  # for TPU7x the compiler has no text of most programs
+    except Exception as error:  # for TPU7x the compiler cannot print most programs
         return {"memory": memory, "text": None, "silent": str(error)}
 
 

@@ -1,9 +1,9 @@
-"""Compile a program for a slice that is not here, in a child process, and bring back what the compiler says.
+"""Compile a program for a slice that you do not have, in a child process, and bring back what the compiler says.
 
-The program is traced here, on a mesh of `minipod.pods.absent`, and goes to the child as `jax.export` writes it: so a
-function of a notebook's cell can be compiled as well as one of a file, no process with libtpu in it ever runs the
-reader's code, and JAX may have started here with whatever devices. Bad names abort libtpu, and a fault of the compiler
-may, too: then the child is gone, and a sentence is left.
+The program is traced in this process, on a mesh of `minipod.pods.absent`, and sent to the child in the format of
+`jax.export`. So a function defined in a notebook can be compiled like one in a file, the process with libtpu runs no
+code of the user's notebook, and JAX may have started here with any devices. libtpu aborts its process for names that it
+does not know, and sometimes for a fault of its own: then only the child is lost, and the error is one sentence.
 """
 
 import base64
@@ -33,7 +33,7 @@ from minipod.pods.slices import Slice
 from minipod.processes import Program, environment, json_lines
 
 LIMIT = 300.0  # seconds for one program
-# The packages that a compiler is in, of each platform; of several in a row, one. The first are the extra `pods`.
+# The packages that compile for each platform; of alternatives, one is enough. Those of "tpu" are the extra `pods`.
 NEEDED = {
     "tpu": (("libtpu",), ("flatbuffers",)),
     "cuda": (("jax_cuda13_plugin", "jax_cuda12_plugin"), ("flatbuffers",)),
@@ -42,11 +42,11 @@ ROOT = Path(__file__).parents[2]
 
 
 class Missing(OSError):
-    """There is no compiler for these devices here."""
+    """No compiler for these devices is installed."""
 
 
 def missing(platform: str) -> list[str]:
-    """The packages to install before anything can be compiled for "tpu" or "cuda", as pip wants them."""
+    """The packages that `pip install` needs before anything can be compiled for "tpu" or "cuda"; [] if none."""
     lacking = [names[0].replace("_", "-") for names in NEEDED[platform] if not _installed(names)]
     return [f"{name}=={jax.__version__}" if name.startswith("jax-") else name for name in lacking]
 
@@ -56,31 +56,36 @@ def _installed(names: tuple[str, ...]) -> list[str]:
 
 
 _CALLS_BACK = (
-    "it calls Python back (jax.debug.print, io_callback and their like), and jax.export cannot write that: leave it "
-    "out, or give the file's function to minipod plan"
+    "it calls Python back (jax.debug.print, io_callback and the like), which jax.export cannot write: leave that "
+    "out, or give the function's file to minipod plan"
 )
 
 
 @dataclass(frozen=True)
 class Traced:
-    """A program, traced for a slice: what the child compiles. `mesh` is that of its arguments' shardings."""
+    """A program, traced for a slice: what the child compiles.
 
-    name: str  # that the reader knows it by
-    function: str  # its own
+    name: by which the user asked for it. function: its own name. mesh: that of its arguments' shardings. leaves: its
+    arguments, flat, as ShapeDtypeStructs with shardings. donated: which of them are. flat: the program as a function of
+    the leaves. source: the file that defines the function, if it is one.
+    """
+
+    name: str
+    function: str
     on: Slice
     mesh: Any
     jaxpr: Any
     leaves: list[Any]
     donated: tuple[int, ...]
     flat: Callable[..., Any]
-    source: Path | None  # the file that the function stands in
+    source: Path | None
 
     def exported(self) -> bytes:
-        """As `jax.export` writes it. RuntimeError, in one sentence, for what has no form for these devices."""
+        """The program in the format of `jax.export`. RuntimeError, in one sentence, if it cannot be exported."""
         from jax import export
 
         jitted = jax.jit(self.flat, donate_argnums=self.donated)
-        # What is written here is read by the same JAX, at once: nothing has to stay compatible.
+        # The child reads this at once, with the same JAX: nothing has to stay compatible.
         checks = [export.DisabledSafetyCheck.custom_call("ragged_all_to_all")]
         try:
             made = export.export(jitted, platforms=[self.on.generation.platform], disabled_checks=checks)
@@ -91,14 +96,14 @@ class Traced:
 
 
 def trace(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Traced:
-    """Trace `function` for arguments of which one at least has a NamedSharding on a mesh of `minipod.pods.mesh`.
+    """Trace `function` for arguments of which at least one has a NamedSharding on a mesh of `minipod.pods.mesh`.
 
-    Numbers, arrays of this machine and what the jit calls static may stand beside it. ValueError where no argument says
-    on which slice this runs, or two say different meshes; what the function itself raises goes through.
+    The other arguments may be numbers, arrays of this machine, and static arguments of the jit. ValueError if no
+    argument has such a sharding, or two lie on different meshes; errors of the function itself are passed on.
     """
     mesh = _mesh_of((arguments, keywords))
-    found = slice_of_mesh(mesh)
-    if found is None:
+    slice_ = slice_of_mesh(mesh)
+    if slice_ is None:
         raise Mistake("the arguments lie on devices of this machine: make their mesh with minipod.pods.mesh(…)")
     jitted: Any = function if hasattr(function, "trace") else jax.jit(function)
     traced = jitted.trace(*arguments, **keywords)
@@ -112,26 +117,27 @@ def trace(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Tra
     flat.__name__ = name = getattr(function, "__name__", type(function).__name__)
     donated = tuple(i for i, info in enumerate(infos) if info.donated)
     leaves = [_placed(leaf, mesh) for leaf in leaves]
-    return Traced(name, name, found, mesh, traced.jaxpr, leaves, donated, flat, _source(function))
+    return Traced(name, name, slice_, mesh, traced.jaxpr, leaves, donated, flat, _source(function))
 
 
 class Child:
-    """A process with a compiler, which compiles one program after the other. It starts at once, and ends with us."""
+    """A process with a compiler, which compiles one program after another. It starts at once and ends with this one."""
 
     def __init__(self, platform: str, kept: tuple[str, ...] = ()) -> None:
-        """kept: settings of this environment that the compiler sees, too."""
+        """kept: environment variables that are passed on to the compiler."""
         if lacking := missing(platform):
             raise Missing(f"not installed here: {' and '.join(lacking)} (`pip install {' '.join(lacking)}`)")
         settings = environment.clean(
             JAX_PLATFORMS="cpu",
-            TPU_SKIP_MDS_QUERY="1",  # there is no metadata server to ask which TPU this is
-            ALLOW_MULTIPLE_LIBTPU_LOAD="1",  # without it a second process aborts
+            TPU_SKIP_MDS_QUERY="1",  # no metadata server can say which TPU this is
+            ALLOW_MULTIPLE_LIBTPU_LOAD="1",  # otherwise a second process aborts
         )
         settings |= {name: os.environ[name] for name in kept if name in os.environ}
         settings["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), settings.get("PYTHONPATH"))))
-        self._said = tempfile.TemporaryFile()
+        self.platform = platform
+        self._stderr = tempfile.TemporaryFile()
         command = [sys.executable, "-P", "-m", "minipod.pods.compile_process", str(os.getpid())]
-        self._process = Program(command, stdout=subprocess.PIPE, stderr=self._said, env=settings)
+        self._process = Program(command, stdout=subprocess.PIPE, stderr=self._stderr, env=settings)
         assert self._process.stdin and self._process.stdout
         self._requests, self._answers = self._process.stdin, self._process.stdout
         self._reader = json_lines.Reader(self._answers.fileno())
@@ -139,8 +145,8 @@ class Child:
     def ask(self, traced: Traced) -> dict[str, Any]:
         """What the compiler says of a program: see `minipod.pods.compile_process.of_export`.
 
-        RuntimeError, in one sentence, where the compiler refuses the program or dies of it; TimeoutError after `LIMIT`
-        seconds. After either the child is gone.
+        RuntimeError, in one sentence, if the compiler refuses the program, or dies; TimeoutError after `LIMIT` seconds.
+        After the last two the child is gone.
         """
         request = {
             "program": base64.b64encode(traced.exported()).decode(),
@@ -153,10 +159,10 @@ class Child:
         return self._answer(request, f"{traced.name} for {traced.on}", LIMIT, _nothing)
 
     def ask_file(self, on: Slice, name: str, limit: float, tell: Callable[[dict[str, Any]], None], **more: Any) -> Any:
-        """What it says of the program `name` of a file: see `compile_process.of_file`; errors as of `ask`.
+        """What the compiler says of the program `name` of a file: see `compile_process.of_file`. Errors: as of `ask`.
 
-        limit: seconds. tell: is given what comes before the answer, `{"step": …, "seconds": …}` and `{"said": …}`.
-        ValueError, in one sentence, for what the reader can mend.
+        limit: seconds. tell: called with each line before the answer, `{"step": …, "seconds": …}` or `{"said": …}`.
+        ValueError, in one sentence, for a mistake in the user's program.
         """
         request = {**_place(on), "on": str(on), "name": name, **more}
         answer = self._answer(request, f"{name} for {on}", limit, tell)
@@ -174,11 +180,11 @@ class Child:
                 tell(answer)
         except (EOFError, BrokenPipeError):
             code = self._process.wait()
-            self._said.seek(0)
-            raise RuntimeError(_death(code, self._said.read().decode(errors="replace"), what)) from None
+            self._stderr.seek(0)
+            raise RuntimeError(_death(code, self._stderr.read().decode(errors="replace"), what)) from None
         except TimeoutError:
             self.end()
-            raise TimeoutError(f"{what} took more than {limit:g} s; more may be given it with --limit") from None
+            raise TimeoutError(f"{what} took more than {limit:g} s: --limit allows more") from None
         if "error" in answer:
             raise RuntimeError(f"{what.replace(' for ', ' does not compile for ')}: {_sentence(answer['error'])}")
         return answer
@@ -186,7 +192,7 @@ class Child:
     def end(self) -> None:
         self._process.end()
         self._answers.close()
-        self._said.close()
+        self._stderr.close()
 
     def __enter__(self) -> "Child":
         return self
@@ -196,7 +202,7 @@ class Child:
 
 
 def versions(platform: str = "tpu") -> dict[str, str]:
-    """Of the packages that decide what comes out. The compiler's package must be there."""
+    """The versions of JAX and of the compiler's package, which has to be installed."""
     name = _installed(NEEDED[platform][0])[0].replace("_", "-")
     return {"jax": jax.__version__, name: version(name)}
 
@@ -217,9 +223,9 @@ def _mesh_of(arguments: Any) -> Any:
 def _dynamic(
     arguments: Any, keywords: Any, infos: list[tuple[Any, Any]]
 ) -> tuple[list[Any], Callable[[Sequence[Any]], tuple[Any, Any]]]:
-    """The leaves that a jit has traced, and how to put others in their places: what is static stays where it is.
+    """The leaves that a jit has traced, and a function that puts others in their places; static leaves stay.
 
-    infos: shape and dtype of each that it has traced, in order.
+    infos: shape and dtype of each traced leaf, in order.
     """
     leaves, tree = jax.tree.flatten((arguments, keywords))
     wanted = iter(infos)
@@ -230,7 +236,7 @@ def _dynamic(
             places.append(i)
             expected = next(wanted, None)
     if expected is not None:
-        raise Mistake("the arguments that this jit takes cannot be told from its static ones: give minipod plan FILE")
+        raise Mistake("the static arguments of this jit cannot be told from the others: give its file to minipod plan")
 
     def put_back(given: Sequence[Any]) -> tuple[Any, Any]:
         whole = list(leaves)
@@ -242,7 +248,7 @@ def _dynamic(
 
 
 def _kind(leaf: Any) -> tuple[Any, Any] | None:
-    """Shape and dtype as a jit sees a leaf; None for what is no value."""
+    """Shape and dtype of a leaf, as a jit sees it; None if it is not a value."""
     try:
         aval: Any = jax.typeof(leaf) if not isinstance(leaf, jax.ShapeDtypeStruct) else leaf
     except TypeError:
@@ -251,10 +257,10 @@ def _kind(leaf: Any) -> tuple[Any, Any] | None:
 
 
 def _placed(leaf: Any, mesh: Any) -> Any:
-    """A leaf as a ShapeDtypeStruct on the mesh; one that has no sharding there is on every device whole."""
+    """A leaf as a ShapeDtypeStruct on the mesh; replicated, if it has no sharding there."""
     if isinstance(getattr(leaf, "sharding", None), NamedSharding):
         return leaf
-    shape, dtype = _kind(leaf) or ((), None)
+    shape, dtype = _kind(leaf) or ((), None)  # `_dynamic` has left out what is not a value
     weak = getattr(leaf, "weak_type", isinstance(leaf, bool | int | float | complex))
     return jax.ShapeDtypeStruct(shape, dtype, weak_type=weak, sharding=NamedSharding(mesh, P()))
 
@@ -275,14 +281,17 @@ def _nothing(_: object) -> None:
     pass
 
 
-def _death(code: int, said: str, what: str) -> str:
-    """One sentence of what libtpu left when it ended the child."""
-    if "lockfile" in said:
-        return "another process holds libtpu, and does not share it: end that one, or remove /tmp/libtpu_lockfile"
-    lines = [line for line in said.splitlines() if re.search(r"Check fail|^F\d{4}|^\w*Error: ", line)]
-    killed = "it was killed, as the system does where memory runs out" if code == -signal.SIGKILL else ""
-    ended = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
-    why = killed or (_sentence(lines[-1]) if lines else ended)
+def _death(code: int, stderr: str, what: str) -> str:
+    """Why the child died, in one sentence, from its exit code and what libtpu printed."""
+    if "lockfile" in stderr:
+        return "another process holds libtpu and does not share it: end that process, or remove /tmp/libtpu_lockfile"
+    lines = [line for line in stderr.splitlines() if re.search(r"Check fail|^F\d{4}|^\w*Error: ", line)]
+    if code == -signal.SIGKILL:
+        why = "it was killed, which the system does when memory runs out"
+    elif lines:
+        why = _sentence(lines[-1])
+    else:
+        why = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
     return f"the compiler died of {what}: {why}"
 
 
@@ -291,16 +300,17 @@ _ALLOCATION = re.compile(r"Allocation \(size=(\d+)\) would exceed memory \(size=
 
 
 def _sentence(message: str) -> str:
-    """The first line of a compiler's message, without its codes; of a kernel's fast memory what it wants and has."""
-    if found := _VMEM.search(message):
-        option = "--xla xla_tpu_scoped_vmem_limit_kib=… raises the limit, smaller blocks do without it"
+    """The first line of a compiler's message, without its codes; for a kernel's fast memory, what it needs and has."""
+    if parts := _VMEM.search(message):
         return (
-            f"the kernel {found[1]} wants {found[2]}iB of fast memory (VMEM), and {found[3]}iB are its limit; {option}"
+            f"the kernel {parts[1]} wants {parts[2]}iB of fast memory (VMEM), but its limit is {parts[3]}iB: use "
+            "smaller blocks, or raise the limit with --xla xla_tpu_scoped_vmem_limit_kib=…"
         )
-    if found := _ALLOCATION.search(message):
-        wanted, there = (f"{int(n) / 2**20:g} MiB" for n in found.groups()[:2])
+    if parts := _ALLOCATION.search(message):
+        wanted, limit = (f"{int(n) / 2**20:g} MiB" for n in parts.groups()[:2])
         return (
-            f"the kernel {found[3]} wants {wanted} of fast memory (VMEM) at once, and {there} are there: smaller blocks"
+            f"the kernel {parts[3]} wants {wanted} of fast memory (VMEM) at once, but there are {limit}: use smaller "
+            "blocks"
         )
     first = next((line for line in message.splitlines() if line.strip()), "")
     return re.sub(r"^(?:[A-Z_]+: )?(?:E\d+: )?", "", first.strip())[:300] or "the compiler gives no reason"

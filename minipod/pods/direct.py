@@ -1,7 +1,7 @@
-"""Compile the program of a file as JAX does ahead of time: on the devices of a topology, the reader's jit outermost.
+"""Compile the program of a file ahead of time, as JAX does: on the devices of a topology, by the user's own jit.
 
-It runs in the process that has libtpu (`compile_process`), and in no other: so callbacks, compiler options, layouts,
-host memory and kernels are what they would be there, which is more than `jax.export` can write down.
+This runs only in the process that loads libtpu (`compile_process`). So callbacks, compiler options, layouts, host
+memory and kernels are compiled as they would be on the slice; `jax.export` cannot write all of these.
 """
 
 import contextlib
@@ -34,10 +34,10 @@ def compiled(
 ) -> tuple[Any, Any]:
     """The compiled program of `file`, and its mesh.
 
-    axes: of the mesh that `name` is called with; None: it makes its own. devices: of the topology. options: XLA's, by
-    name. step: is told what was done, and in how many seconds.
-    Mistake, in one sentence, for what the reader can mend; what the compiler raises goes through, with an attribute
-    `mesh`, the program's, and `largest`: what takes most memory.
+    axes, types: of the mesh that `name` is called with; axes None: it makes its own. devices: of the topology. options:
+    of XLA, by name. step: called with the name of each finished step and its seconds.
+    Mistake, in one sentence, for a mistake of the user's. Errors of the compiler are passed on, with the attributes
+    `mesh`, the program's, and `largest`, its largest arrays.
     """
     folder = Path(file).resolve().parent
     mesh = None if axes is None else _mesh(on, axes, types, devices)
@@ -53,11 +53,10 @@ def compiled(
         try:
             ready = _unwrapped(lowered.compile(dict(options)) if options else lowered.compile())
         except jax.errors.JaxRuntimeError as error:
-            # Nothing has to run, so where nothing says a mesh, its devices are one.
+            # Where the program names no mesh, all devices are one.
             its = _mesh_of(*_asked(made, lowered)) or mesh or (meshes or [Mesh(np.array(devices), "devices")])[-1]
             error.mesh = its  # type: ignore
-            found = largest.values(made.arguments, jaxpr, len(devices))
-            error.largest = found  # type: ignore
+            error.largest = largest.values(made.arguments, jaxpr, len(devices))  # type: ignore
             raise
         except (ValueError, TypeError, NotImplementedError) as error:
             raise Mistake(f"{name} cannot be compiled: {type(error).__name__}: {str(error).splitlines()[0]}") from None
@@ -65,27 +64,27 @@ def compiled(
     shardings = _shardings(ready)
     if any(device not in devices for sharding in shardings[:1] for device in sharding.device_set):
         raise Mistake(f"{name} runs on no device of the slice: {SAY}")
-    found = _mesh_of(*shardings) or mesh or (meshes or [None])[-1]
-    if found is None:
+    mesh_of_program = _mesh_of(*shardings) or mesh or (meshes or [None])[-1]
+    if mesh_of_program is None:
         raise Mistake(f"{name} has no mesh: {SAY}")
-    return ready, found
+    return ready, mesh_of_program
 
 
 def _mesh(on: str, axes: Mapping[str, int], types: Sequence[str], devices: Sequence[Any]) -> Mesh:
-    """The mesh of `absent.mesh`, of real devices."""
-    there = {device.id: device for device in devices}
-    place = absent.mesh(on, **axes)
-    grid = np.array([there[d.id] for d in place.devices.flat], dtype=object).reshape(place.devices.shape)
+    """The mesh that `absent.mesh` makes, with the topology's devices."""
+    by_number = {device.id: device for device in devices}
+    planned = absent.mesh(on, **axes)
+    grid = np.array([by_number[d.id] for d in planned.devices.flat], dtype=object).reshape(planned.devices.shape)
     return Mesh(grid, tuple(axes), axis_types=tuple(AxisType[name] for name in types))
 
 
 def _within(meshes: list[Any]) -> contextlib.AbstractContextManager[Any]:
-    """The last mesh that the program has set: its `with` may have ended."""
+    """Set the last mesh that the program has set: its `with` block may have ended."""
     return _set_mesh(meshes[-1]) if meshes else contextlib.nullcontext()
 
 
 def _needed(made: Made, mesh: Mesh | None) -> list[Mesh]:
-    """The mesh to set where its axes are Explicit, or no argument says on which devices it lies."""
+    """The mesh, in a list, if it has to be set: its axes are Explicit, or no argument has a sharding."""
     if mesh is None:
         return []
     placed = any(
@@ -99,7 +98,7 @@ def _sharding(leaf: Any) -> Any:
 
 
 def _lowered(made: Made) -> tuple[Any, Any]:
-    """The jaxpr, None where it is not to be had, and the lowered program."""
+    """The jaxpr, or None where JAX does not give it, and the lowered program."""
     function: Any = made.function
     if not callable(function) and not hasattr(function, "lower"):
         return None, function  # lowered already
@@ -114,42 +113,44 @@ def _lowered(made: Made) -> tuple[Any, Any]:
 
 
 def _abstracted(tree: Any) -> Any:
-    """With shapes in place of what lies on a device of this machine. Where nothing does, the tree itself: a library's
-    objects may be in it twice, and stay the same ones only so."""
+    """Replace arrays on a device of this machine by their shapes.
+
+    A tree without any is returned as it is: a library's object may be in it twice, and would not stay one object.
+    """
     return tree if all(_abstract(leaf) is leaf for leaf in jax.tree.leaves(tree)) else jax.tree.map(_abstract, tree)
 
 
 def _abstract(leaf: Any) -> Any:
-    """An array that lies on a device of this machine, as the shape that it has."""
+    """The shape of an array that lies on a device of this machine; anything else as it is."""
     if not (isinstance(leaf, jax.Array) and getattr(leaf, "committed", False)):
         return leaf
     return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=leaf.aval.weak_type)
 
 
 def _unwrapped(compiled: Any) -> Any:
-    """JAX's own compiled program in that of a library."""
+    """JAX's compiled program, which a library may have wrapped."""
     while not hasattr(compiled, "memory_analysis"):
         compiled = compiled.compiled
     return compiled
 
 
 def _mesh_of(*shardings: Any) -> Any:
-    """The mesh of a program with these shardings; None where it has none, or lies on devices of this machine."""
+    """The first mesh of these shardings; None if there is none."""
     return next((s.mesh for s in shardings if isinstance(s, NamedSharding) and isinstance(s.mesh, Mesh)), None)
 
 
 def _asked(made: Made, lowered: Any) -> list[Any]:
-    """Of a program that does not compile: the shardings of its arguments, and those that its jit was given, which JAX
-    keeps to itself."""
+    """The shardings of a program that does not compile: of its arguments, and those given to its jit."""
+    # JAX keeps these in private
     inner = getattr(getattr(lowered, "_lowering", None), "compile_args", None) or {}
     given = [inner.get(name, ()) for name in ("in_shardings", "out_shardings", "intermediate_shardings")]
     return [*map(_sharding, jax.tree.leaves((made.arguments, made.keywords))), *jax.tree.leaves(given)]
 
 
 def _shardings(ready: Any) -> list[Any]:
-    """Of arguments and results, those that the compiled program can tell: not where an argument is a Ref."""
-    found: list[Any] = []
+    """The shardings of arguments and results that the compiled program reports."""
+    shardings: list[Any] = []
     for name in ("input_shardings", "output_shardings"):
-        with contextlib.suppress(ValueError):
-            found += jax.tree.leaves(getattr(ready, name))
-    return found
+        with contextlib.suppress(ValueError):  # JAX has none where an argument is a Ref
+            shardings += jax.tree.leaves(getattr(ready, name))
+    return shardings

@@ -1,4 +1,4 @@
-"""What a compiler said of a program, as data that can be kept: from its answer, and from its text."""
+"""What the compiler says of a program, as JSON data: from its answer, and from the program's text."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from minipod.hlo.collectives import collectives
 from minipod.hlo.ops import Collective
 from minipod.hlo.overlap import Overlap, overlaps
 from minipod.hlo.work import work
-from minipod.pods.estimate import estimate
+from minipod.pods.bounds import estimate
 from minipod.pods.slices import Slice
 
 GIB = 2**30
@@ -24,87 +24,81 @@ _UNIT = {"K": 2**10, "M": 2**20, "G": GIB}
 
 
 def facts(answer: Mapping[str, Any], on: Slice, mesh: Any, passes: int | None = None) -> dict[str, Any]:
-    """JSON data: `fits`, `memory` (bytes a device), and what `read` finds; None where the compiler does not say it, and
-    then `silent` says why. `full` is the compiler's own message where it does not fit. mesh: `minipod.pods.mesh`.
-    passes: how often a loop runs of which nothing is known, as the reader says.
+    """JSON data: `fits`, `memory` (bytes for each device), and what `read` returns, with None for unknown figures, for
+    which `silent` has the reason. `full`: the compiler's message if the program does not fit.
+
+    answer: of `compile_process`. mesh: of the program, as `minipod.pods.mesh` makes it. passes: number of iterations of
+    loops of unknown length.
     """
     limit = int(on.generation.limit * GIB)
     nothing = dict.fromkeys((*READ, "estimate"))
     if message := answer.get("full"):
         memory = dict.fromkeys(("arguments", "outputs", "aliased", "temporaries", "peak"))
         memory["arguments"] = arguments = answer.get("arguments")
-        if found := _FULL.search(message):  # what it calls temporaries holds the arguments, too
-            memory["peak"] = int(float(found[1]) * _UNIT[found[2]])
-            limit = int(float(found[3]) * _UNIT[found[4]])
+        if sizes := _FULL.search(message):  # its "temporaries" contain the arguments
+            memory["peak"] = int(float(sizes[1]) * _UNIT[sizes[2]])
+            limit = int(float(sizes[3]) * _UNIT[sizes[4]])
             memory["temporaries"] = memory["peak"] if arguments is None else max(memory["peak"] - arguments, 0)
         first = message.splitlines()[0].removeprefix("RESOURCE_EXHAUSTED: ")
         more = {"largest": answer.get("largest", [])}
         return {"fits": False, "memory": memory | {"limit": limit}, "full": first, "silent": None, **nothing, **more}
-    said = answer["memory"]
-    memory = {
-        "arguments": said["argument"],
-        "outputs": said["output"],
-        "aliased": said["alias"],
-        "temporaries": said["temp"],
-        "peak": said["peak"],
-        "limit": limit,
-    }
-    if host := sum(said.get(f"host_{part}") or 0 for part in ("argument", "output", "temp")):
-        memory["host"] = host - (said.get("host_alias") or 0)
+    sizes = answer["memory"]
+    names = {"arguments": "argument", "outputs": "output", "aliased": "alias", "temporaries": "temp", "peak": "peak"}
+    memory = {name: sizes[of_xla] for name, of_xla in names.items()} | {"limit": limit}
+    if host := sum(sizes.get(f"host_{part}") or 0 for part in ("argument", "output", "temp")):
+        memory["host"] = host - (sizes.get("host_alias") or 0)
     silent = answer["silent"] and f"the compiler cannot print this program ({answer['silent'][:120]} …)"
-    found = {"fits": True, "memory": memory, "full": None, "silent": silent, **nothing}
-    peak = said["peak"] or said["argument"] + said["output"] - said["alias"] + said["temp"]
+    result = {"fits": True, "memory": memory, "full": None, "silent": silent, **nothing}
+    peak = sizes["peak"] or sizes["argument"] + sizes["output"] - sizes["alias"] + sizes["temp"]
     if peak > limit:
-        found |= {
-            "fits": False,
-            "full": f"{peak / GIB:.2f} GiB are needed at once, and a chip has {limit / GIB:.2f} GiB",
-        }
+        full = f"{peak / GIB:.2f} GiB are needed at once, and a chip has {limit / GIB:.2f} GiB"
+        result |= {"fits": False, "full": full}
     if not answer["text"]:
-        return found
+        return result
     try:
         program = hlo.parse(answer["text"])
     except ValueError as reason:
-        return found | {"silent": str(reason)}
+        return result | {"silent": str(reason)}
     several = on.count > 1
-    found |= read(program, dict(mesh.shape), answer.get("devices") if several else None, passes)
-    if not several and not found["from_host"] and not found["to_host"]:
-        found["estimate"] = estimated(program, on, mesh, passes)
-    return found
+    result |= read(program, dict(mesh.shape), answer.get("devices") if several else None, passes)
+    if not several and not result["from_host"] and not result["to_host"]:
+        result["estimate"] = estimated(program, on, mesh, passes)
+    return result
 
 
 def estimated(program: hlo.Program, on: Slice, mesh: Any, passes: int | None = None) -> dict[str, float] | None:
-    """Seconds of a step by the program's own schedule, and what of it the core waits for its memory and the network.
+    """Seconds of a step by the program's own schedule, and how long the core waits for memory and network in them.
 
-    None where it has no figure: `read` says why the text has none, `minipod.pods.times` why a time has none.
+    None if a figure is missing: `read` has the reason for the text, `minipod.pods.bounds` for the chip.
     """
     try:
-        found = estimate(program, chip(on.generation.chip), mesh, passes or 1)
+        step = estimate(program, chip(on.generation.chip), mesh, passes or 1)
     except ValueError:
         return None
-    return {"seconds": found.seconds, "for_memory": found.for_memory, "for_network": found.for_network}
+    return {"seconds": step.seconds, "for_memory": step.for_memory, "for_network": step.for_network}
 
 
 def read(
     program: hlo.Program, axes: Mapping[str, int], numbers: Sequence[int] | None = None, passes: int | None = None
 ) -> dict[str, Any]:
-    """What a compiled program says, each where that much is understood; `silent` names the first thing that is not.
+    """What can be read from a compiled program; `silent` is the reason for the first part that cannot.
 
     flops, moved, from_host, to_host, unseen, loops: as in `minipod.hlo.work`; kernels_sent: its `sent`. collectives,
-    overlaps: those of the program. A loop that runs an unknown number of times counts as often as it may at most, else
-    `passes` times, else once, in FLOPs, bytes and the collectives' `times`: `loops` says so ({"at most": 1, "once": 2}
-    or {"64 times": 2}; {} where all are known).
-    numbers: those of the devices of several slices, in the mesh's order.
+    overlaps: those of the program. A loop of unknown length counts, in FLOPs, bytes and the collectives' `times`, its
+    greatest length if that is known, otherwise `passes` times, otherwise once. `loops` has the number of such loops,
+    {"at most": 1, "once": 2} or {"64 times": 2}.
+    axes: of the mesh. numbers: of the devices of several slices, in the mesh's order.
     """
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
 
     def worked() -> dict[str, Any]:
         done = vars(work(program, unknown=passes or 1))
         named = {"sent": "kernels_sent"}
-        done["loops"] = {_said(key, passes): count for key, count in done["loops"].items()}
+        done["loops"] = {_counted(key, passes): count for key, count in done["loops"].items()}
         return {named.get(key, key): value for key, value in done.items()}
 
     def sent() -> dict[str, Any]:
-        unknown = (passes or 1) if "loops" in found else None  # as often as `loops` says, where that is there
+        unknown = (passes or 1) if "loops" in result else None  # `loops` says so, if the work could be read
         order = following(numbers) if numbers else None
         return {"collectives": [_kept(c) for c in collectives(program, axes, unknown, order)]}
 
@@ -113,24 +107,25 @@ def read(
 
     for part in (worked, sent, overlapping):
         try:
-            found |= part()
+            result |= part()
         except ValueError as reason:
-            found.setdefault("silent", str(reason))
-    return found
+            result.setdefault("silent", str(reason))
+    return result
 
 
-def _said(how_often: str, passes: int | None) -> str:
+def _counted(how_often: str, passes: int | None) -> str:
+    """The key of `loops` for what `minipod.hlo.work` calls "once" or "at most"."""
     return f"{passes} times" if passes and how_often == "once" else how_often
 
 
 def _kept(c: Collective) -> dict[str, Any]:
-    """A collective without its groups, where the axes say them."""
+    """A collective as data, without its groups if they follow from the axes."""
     kept = {"op": c.op, "bytes": c.bytes, "times": c.times, "axes": c.axes, "branch": c.branch}
     return kept if c.axes is not None and c.op != "collective-permute" else kept | {"groups": c.groups}
 
 
 def collective(kept: Mapping[str, Any], axes: Mapping[str, int]) -> Collective:
-    """A collective again, with its groups."""
+    """A collective from the data of `_kept`, for a mesh of these axes."""
     along = None if kept["axes"] is None else tuple(kept["axes"])
     groups = kept.get("groups")
     groups = rows(axes, along or ()) if groups is None else tuple(tuple(group) for group in groups)
@@ -139,7 +134,12 @@ def collective(kept: Mapping[str, Any], axes: Mapping[str, int]) -> Collective:
 
 
 def rows(axes: Mapping[str, int], along: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-    """The groups of a mesh whose devices differ along these axes: positions in the order of `mesh.devices.flat`."""
+    """The groups of a mesh whose devices differ only along some axes, as positions in `mesh.devices.flat`.
+
+    >>> from minipod import pods
+    >>> pods.rows({"data": 2, "model": 3}, ["model"])
+    ((0, 1, 2), (3, 4, 5))
+    """
     places = np.arange(prod(axes.values())).reshape([*axes.values()])
     names = list(axes)
     inner = [names.index(a) for a in names if a in along]

@@ -1,4 +1,4 @@
-"""What takes most of a device's memory, where a compiler says only that it is too much: arguments, and values made."""
+"""The largest arrays of a program that does not fit, for which the compiler reports only the sum."""
 
 from math import prod
 from pathlib import Path
@@ -12,18 +12,18 @@ _OWN = Path(__file__).parents[1]
 
 
 def values(arguments: Any, jaxpr: Any, devices: int) -> dict[str, Any]:
-    """`{"arguments": bytes, "largest": [{"what", "shape", "bytes", "whole"}, …]}`, at most `COUNT` of each kind, first
-    what takes most if all `devices` divide what is whole.
+    """`{"arguments": bytes, "largest": [{"what", "shape", "bytes", "whole"}, …]}`: at most `COUNT` arguments, and as
+    many values that the program computes, largest first.
 
-    arguments: of a device, as their shardings divide them. Values that the program makes are whole: how the compiler
-    would have divided them is not known. jaxpr: None where there is none.
+    Bytes of arguments are those of one device, by their shardings. Values are whole, since the compiler's choice of
+    their sharding is not known; they are sorted as if all `devices` shared them. jaxpr: None if there is none.
     """
     leaves = [
         (jax.tree_util.keystr(path), leaf, _bytes(leaf))
         for path, leaf in jax.tree_util.tree_leaves_with_path(arguments)
         if hasattr(leaf, "shape") and hasattr(leaf, "dtype")
     ]
-    found = [
+    largest = [
         {"what": f"argument {where}", "shape": _shape(leaf), "bytes": size, "whole": False}
         for where, leaf, size in sorted(leaves, key=lambda each: -each[2])[:COUNT]
     ]
@@ -37,9 +37,9 @@ def values(arguments: Any, jaxpr: Any, devices: int) -> dict[str, Any]:
             if size > made.get(where, {"bytes": -1})["bytes"]:
                 what = f"{equation.primitive.name}{where}"
                 made[where] = {"what": what, "shape": _shape(aval), "bytes": size, "whole": True}
-    found += sorted(made.values(), key=lambda each: -each["bytes"])[:COUNT]
-    found.sort(key=lambda each: -each["bytes"] / (devices if each["whole"] else 1))
-    return {"arguments": sum(size for _, _, size in leaves), "largest": found}
+    largest += sorted(made.values(), key=lambda each: -each["bytes"])[:COUNT]
+    largest.sort(key=lambda each: -each["bytes"] / (devices if each["whole"] else 1))
+    return {"arguments": sum(size for _, _, size in leaves), "largest": largest}
 
 
 def _equations(jaxpr: Any) -> Any:
@@ -58,7 +58,7 @@ def _is_jaxpr(value: Any) -> bool:
 
 
 def _line(equation: Any) -> str:
-    """ " (train.py, line 12)": the innermost line that is neither JAX's nor an installed package's."""
+    """ " (train.py, line 12)": the innermost line outside JAX and installed packages; "" if there is none."""
     frames = getattr(equation.source_info.traceback, "frames", ())
     for frame in frames:
         path = Path(frame.file_name)
@@ -74,7 +74,8 @@ def _bytes(leaf: Any) -> int:
 
 
 def _width(dtype: Any) -> int:
-    return dtype.itemsize if hasattr(dtype, "itemsize") else np.dtype(dtype).itemsize  # keys have no dtype of NumPy's
+    # The dtype of a random key is not one of NumPy
+    return dtype.itemsize if hasattr(dtype, "itemsize") else np.dtype(dtype).itemsize
 
 
 def _shape(value: Any) -> str:

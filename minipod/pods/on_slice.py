@@ -1,7 +1,7 @@
-"""JAX's public questions, answered as on a slice that is not here: `jax.devices()`, `jax.default_backend()` and so on.
+"""`jax.devices()`, `jax.default_backend()` and the like answer as on the slice for which a program is compiled.
 
-A program that asks them is planned as it would run there: with the slice's own mesh, and with its kernels, not with
-what it takes where there is no TPU. What it computes on the way is computed here, on the CPU.
+So a program that asks them makes the slice's mesh and takes its kernels for TPUs, as it would on the slice. What it
+computes before it is compiled is computed on this machine's CPU.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from jax.sharding import AxisType
 
 @contextlib.contextmanager
 def on_slice(devices: Sequence[Any]) -> Iterator[list[Any]]:
-    """Have JAX answer for these devices of a topology. The list is filled with the meshes that `jax.set_mesh` is given.
+    """JAX answers for these devices of a topology. The list collects the meshes that `jax.set_mesh` is called with.
 
     `jax.set_mesh` of Auto axes sets the mesh without its devices, so that values can still be computed here.
     """
@@ -37,7 +37,7 @@ def on_slice(devices: Sequence[Any]) -> Iterator[list[Any]]:
         return [d for d in devices if d.process_index == process_index] if process_index else mine
 
     def of_all(function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function that takes all devices if it is given none, and asks for them in JAX's own way."""
+        """A function that takes all devices by default, which it would ask of JAX's internals."""
 
         @functools.wraps(function)
         def asked(*arguments: Any, **more: Any) -> Any:
@@ -72,7 +72,7 @@ def on_slice(devices: Sequence[Any]) -> Iterator[list[Any]]:
 
 
 class _Set(AbstractContextManager[Any]):
-    """What `jax.set_mesh` returns: the mesh is set already, and no longer at the end of a `with`."""
+    """What `jax.set_mesh` returns: the mesh is set at once, until the end of a `with` block."""
 
     def __init__(self, mesh: Any):
         self.mesh, self.inside = mesh, jax.sharding.use_abstract_mesh(mesh.abstract_mesh)

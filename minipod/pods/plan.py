@@ -15,7 +15,7 @@ from minipod.chips import Chip, chip
 from minipod.hlo import groups
 from minipod.hlo.ops import Collective
 from minipod.hlo.overlap import Overlap
-from minipod.pods import times
+from minipod.pods import bounds
 from minipod.pods.facts import collective, overlap
 from minipod.pods.slices import slice_of
 from minipod.roofline import BOUNDS, Seconds
@@ -28,18 +28,19 @@ MEMORY = ("arguments", "outputs", "temporaries", "limit")
 
 @dataclass(frozen=True)
 class Plan:
-    """One program on one slice. All figures are those of one device, which is a chip (half a chip of 7x).
+    """What one program needs and takes on one slice. All figures are for one device: a chip, or half a chip of 7x.
 
-    memory: bytes: arguments, outputs, aliased (outputs that take the place of donated arguments), temporaries, peak,
-        limit; None where the compiler gives no figure.
-    full: the compiler's own message, where the program does not fit. largest: what then takes most, `pods.largest`.
-    flops: by element type (`minipod.hlo.work`). moved: bytes to and from memory, estimated. sent: mesh axis → bytes.
-    from_host, to_host: bytes out of the memory of the host, and into it.
-    silent: why flops, moved, sent and collectives are None, where they are.
-    unseen, loops, kernels_sent: what is missing in them (`minipod.pods.facts.read`).
-    estimate: seconds by the program's own schedule, and what of them the core waits (`minipod.pods.facts.estimated`).
-    versions: of JAX and libtpu. recorded: it was compiled elsewhere, earlier. text: the compiled program.
-    kept: when it was compiled, where it was not now.
+    memory: bytes by name: arguments, outputs, aliased (outputs that reuse donated arguments), temporaries, peak, limit;
+        None where the compiler gives no figure.
+    full: the compiler's message if the program does not fit; largest: its largest arrays then (`pods.largest`).
+    flops: by element type (`minipod.hlo.work`). moved: bytes to and from memory, estimated.
+    from_host, to_host: bytes read from the host's memory, and written to it.
+    collectives, overlaps: of the compiled program, `minipod.hlo.ops` and `minipod.hlo.overlap`.
+    silent: the reason if flops, moved and collectives are None.
+    unseen, loops, kernels_sent: what these figures leave out (`minipod.pods.facts.read`).
+    estimate: seconds by the program's own schedule, and the part that the core waits (`minipod.pods.facts.estimated`).
+    versions: of JAX and libtpu. text: the compiled program. recorded: compiled earlier, on another machine.
+    kept: date of the compilation, if the plan came from the cache.
     """
 
     name: str
@@ -71,10 +72,10 @@ class Plan:
 
     @cached_property
     def sent(self) -> dict[str, int] | None:
-        """Bytes that a device sends along each mesh axis, all runs of all collectives; of branches the costliest.
+        """Bytes that a device sends along each mesh axis, in all runs of all collectives; of branches, the costliest.
 
-        A collective over several axes is counted as one after the other along them, the first with all of its bytes.
-        None where the program has no text, or a loop of unknown length.
+        A collective over several axes counts as one collective after the other, the first with all of its bytes. None
+        if the compiler gave no text, or a loop has an unknown length.
         """
         if self.collectives is None or any(c.times is None for c in self.collectives):
             return None
@@ -86,18 +87,18 @@ class Plan:
 
     @cached_property
     def seconds(self) -> Seconds:
-        """How long arithmetic, memory and network would take, each alone, at the chip's peaks."""
+        """How long arithmetic, memory and network take, each alone, at the chip's peaks."""
         why = self.silent or self.full or "the compiler gave no text"
         figures = self.flops, self.moved, self.collectives, why, self.unseen, self.loops, self.kernels_sent
-        return times.seconds(self.chip, self.mesh, *figures, of_host=(self.from_host, self.to_host))
+        return bounds.seconds(self.chip, self.mesh, *figures, of_host=(self.from_host, self.to_host))
 
     @property
     def bound(self) -> str | None:
-        """What takes longest, of `minipod.roofline.BOUNDS`; None where what is missing could turn it."""
+        """Which of `minipod.roofline.BOUNDS` takes longest; None if missing figures could change that."""
         return self.seconds.bound
 
     def data(self) -> dict[str, Any]:
-        """What `minipod plan --json` prints; None where there is no figure."""
+        """The JSON object of `minipod plan --json`; None in place of a missing figure."""
         seconds = self.seconds
         return {
             "fits": self.fits,
@@ -111,7 +112,7 @@ class Plan:
         }
 
     def table(self) -> Table:
-        """Two columns: what, and how much."""
+        """A table of two columns: names and figures."""
         return Table(("", self.title), tuple(self._rows()), left=(0,), kind="plan")
 
     @property
@@ -125,36 +126,32 @@ class Plan:
         """Sentences below the table: the compiler's message, what has no figure and why, where this comes from."""
         lines = [self.full] if self.full else []
         if self.largest:
-            each = (
-                f"{a['what']}: {_bytes(a['bytes'])}{', undivided' * a['whole']} ({a['shape']})" for a in self.largest
-            )
-            lines.append(f"largest: {'; '.join(each)}")
-        missing = "no figure: " * (None in (getattr(self.seconds, name) for name in BOUNDS))
-        lines += [f"{missing}{why}" for why in self.seconds.why if why != self.full]
+            lines.append(f"largest: {'; '.join(map(_described, self.largest))}")
+        missing = any(getattr(self.seconds, name) is None for name in BOUNDS)
+        lines += [f"no figure: {why}" if missing else why for why in self.seconds.why if why != self.full]
         if self.fits and self.estimate is None and (why := self._why_no_estimate()):
-            lines.append(f"no estimate by the program's schedule: {why}")
+            lines.append(f"no estimate from the program's schedule: {why}")
         by = ", ".join(f"{name} {number}" for name, number in self.versions.items())
         if not self.recorded:
-            when = f", on {self.kept} (--again compiles it anew)" if self.kept else ""
+            when = f", on {self.kept} (--again compiles it again)" if self.kept else ""
             return [*lines, f"compiled with {by}{when}"]
-        other = f", and JAX is {jax.__version__} here" * (self.versions.get("jax") != jax.__version__)
+        other = "" if self.versions.get("jax") == jax.__version__ else f", where JAX is {jax.__version__}"
         return [*lines, f"recorded with {by}, not compiled here{other}"]
 
     def _why_no_estimate(self) -> str:
-        """For what the simulation does not know; "" where it is another sentence that says it."""
+        """What the simulation of the schedule does not model; "" where another note says what is missing."""
         if slice_of(self.on).count > 1:
-            return "it does not know what waits for other slices"
+            return "it does not model waits for other slices"
         if self.from_host or self.to_host:
-            return "it does not know what waits for the memory of the host"
+            return "it does not model waits for the host's memory"
         return ""
 
     def _rows(self) -> list[tuple[str, str]]:
         rows = [("fits", "yes" if self.fits else "no")]
         for name in ("arguments", "outputs", "temporaries", "peak", "limit"):
             if (size := self.memory.get(name)) is not None:
-                there = self.memory.get("aliased") or 0
-                more = f", {_bytes(there)} of it donated" if name == "outputs" and there else ""
-                rows.append((name, _bytes(size) + more))
+                donated = self.memory.get("aliased") if name == "outputs" else None
+                rows.append((name, _bytes(size) + (f", {_bytes(donated)} of it donated" if donated else "")))
         if host := self.memory.get("host"):
             rows.append(("host memory", _bytes(host)))
         if self.flops is not None:
@@ -172,8 +169,7 @@ class Plan:
         seconds = self.seconds
         for name in BOUNDS:
             if (time := getattr(seconds, name)) is not None and (time or name != "host"):
-                least = "at least " * (name in seconds.most_of)
-                rows.append((f"seconds, {name}", f"{least}{time:.3g}"))
+                rows.append((f"seconds, {name}", f"{'at least ' if name in seconds.most_of else ''}{time:.3g}"))
         if self.estimate:
             took = f"{self.estimate['seconds']:.3g}"
             # what is missing in the three is missing in it, too, and their sum is then no end
@@ -240,6 +236,12 @@ def _shares(c: Collective, axes: Mapping[str, int]) -> dict[str, Fraction]:
     steps = {a: Fraction(axes[a] - 1, prod(axes[b] for b in along[: i + 1])) for i, a in enumerate(along)}
     total = sum(steps.values()) or 1
     return {a: step / total for a, step in steps.items()}
+
+
+def _described(array: Mapping[str, Any]) -> str:
+    """One of the largest arrays: where it is made, bytes, shape."""
+    whole = ", undivided" if array["whole"] else ""
+    return f"{array['what']}: {_bytes(array['bytes'])}{whole} ({array['shape']})"
 
 
 def _bytes(size: int) -> str:

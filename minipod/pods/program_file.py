@@ -1,6 +1,6 @@
-"""The program of a file: imported as it is when it is run, its `NAME(mesh)` called, and what that returned.
+"""Import the user's file, call its `NAME(mesh)`, and take what that returns.
 
-All that goes wrong in it is one sentence, with the line of the reader's file.
+Whatever goes wrong in the user's code becomes one sentence, with the line of the user's file.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# What JAX says where something is to be put on devices that can only be compiled for. It never names the cause.
+# JAX's errors when a program puts an array on a device that exists only for the compiler; none names the cause.
 _NOT_HERE = re.compile(
     r"compile-only client|'Executable' object has no attribute 'local_devices'|"
     r"(get_topology_for_devices|batched_device_put)\(\): incompatible function arguments|"
@@ -23,12 +23,12 @@ _NOT_HERE = re.compile(
 
 
 class Mistake(ValueError):
-    """What is wrong with a reader's program, in one sentence."""
+    """A mistake in the user's program, in one sentence."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """What `NAME(mesh)` returned: a function, jitted or not, and what to trace it with; or what is traced already."""
+    """What `NAME(mesh)` returned: a function, jitted or not, with its arguments; or a traced or lowered program."""
 
     function: Any
     arguments: tuple[Any, ...] = ()
@@ -36,7 +36,7 @@ class Made:
 
 
 def imported(file: Path, name: str) -> Callable[..., Any]:
-    """The function `name` of a file. Mistake where the file cannot be imported, or has none."""
+    """The function `name` of a file. Mistake if the file cannot be imported, or has no such function."""
     folder = file.resolve().parent
     sys.path.insert(0, str(folder))  # as when it is run
     _set_aside(folder)
@@ -47,29 +47,29 @@ def imported(file: Path, name: str) -> Callable[..., Any]:
         module = importlib.util.module_from_spec(spec)
         sys.modules[file.stem] = module
         spec.loader.exec_module(module)
-        found = getattr(module, name, None)
-        if not callable(found):
+        function = getattr(module, name, None)
+        if not callable(function):
             raise Mistake(f"it has no function {name}")
-        return found
+        return function
 
 
 def made_by(function: Callable[..., Any], name: str, folder: Path, *mesh: Any) -> Made:
-    """What the reader's function makes for a mesh; without one, on a mesh of its own. Mistake for what is neither."""
+    """Call the user's function with the mesh, if there is one. Mistake if it fails or returns something else."""
     with told(f"{name}({'mesh' if mesh else ''}) failed", folder):
         given = function(*mesh)
     if hasattr(given, "lower") or hasattr(given, "compile"):
         return Made(given)
     match given:
-        case (found, arguments) if callable(found):
-            return Made(found, _listed(arguments))
-        case (found, arguments, dict() as keywords) if callable(found):
-            return Made(found, _listed(arguments), keywords)
+        case (made, arguments) if callable(made):
+            return Made(made, _listed(arguments))
+        case (made, arguments, dict() as keywords) if callable(made):
+            return Made(made, _listed(arguments), keywords)
         case tuple():
             what = f"({', '.join(type(part).__name__ for part in given)})"
         case _:
             what = type(given).__name__
     wanted = "(function, arguments) or (function, arguments, keywords)"
-    raise Mistake(f"{name}({'mesh' if mesh else ''}) returned {what}, and {wanted} is needed")
+    raise Mistake(f"{name}({'mesh' if mesh else ''}) returned {what} instead of {wanted}")
 
 
 def _listed(arguments: Any) -> tuple[Any, ...]:
@@ -78,23 +78,23 @@ def _listed(arguments: Any) -> tuple[Any, ...]:
 
 @contextlib.contextmanager
 def told(what: str, folder: Path) -> Iterator[None]:
-    """Make one sentence of an error of the reader's program, with the last line of it that stands in `folder`."""
+    """Turn an error in the user's program into a Mistake of one sentence, with the last line of it in `folder`."""
     try:
         yield
     except (Exception, SystemExit) as error:
         frames = traceback.extract_tb(error.__traceback__)
-        own = [f for f in frames if f.filename and folder in Path(f.filename).resolve().parents]
-        where = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
-        said = " ".join(str(error).split("\n\n")[0].split())[:400]
-        if _NOT_HERE.search(said):
-            said = "it makes arrays on devices that are not here; wrap it in jax.eval_shape, which makes their shapes"
-            raise Mistake(f"{what}: {said}{where}") from None
-        kind = "" if isinstance(error, Mistake) else f"{type(error).__name__}: " if said else type(error).__name__
-        raise Mistake(f"{what}: {kind}{said}{where}") from None
+        lines = [f for f in frames if f.filename and folder in Path(f.filename).resolve().parents]
+        where = f" ({Path(lines[-1].filename).name}, line {lines[-1].lineno})" if lines else ""
+        message = " ".join(str(error).split("\n\n")[0].split())[:400]
+        if _NOT_HERE.search(message):
+            message = "it makes arrays on devices that are not here; wrap it in jax.eval_shape, which only makes shapes"
+        elif not isinstance(error, Mistake):
+            message = ": ".join(filter(None, (type(error).__name__, message)))
+        raise Mistake(f"{what}: {message}{where}") from None
 
 
 def _set_aside(folder: Path) -> None:
-    """Forget the modules of another program that are called as what lies beside this one: both may have a `model`."""
+    """Forget modules of another program that share a name with a file in this folder: both may have a `model`."""
     installed = {Path(path) for key, path in sysconfig.get_paths().items() if key in ("stdlib", "purelib", "platlib")}
     for beside in folder.glob("*.py"):
         where = getattr(sys.modules.get(beside.stem), "__file__", None)

@@ -1,13 +1,14 @@
-"""Plans that were compiled earlier, for those who have no libtpu: `plans.json`, beside the file of the program.
+"""Plans that were compiled earlier, for machines without libtpu: `plans.json`, beside the file of the program.
 
-A lesson's `plans.txt` names them, a line each as one would give it to `minipod plan`, and the book's recorder makes
-them where libtpu is. A recording is found by slice, mesh, arguments, and the program as JAX traces it. Another JAX may
-write the same program in other words: then that of the same name is taken, and says its versions.
+`save` writes what `entry` makes of each compiled program. A recording is found by slice, mesh, arguments, and the
+program as JAX traces it. Another version of JAX may trace the same program differently: then the recording with the
+program's name is taken, and the plan says which versions made it.
 """
 
 import hashlib
 import json
 import re
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,8 @@ from minipod.pods.plan import Plan, plan
 from minipod.pods.slices import slice_of
 
 FILE = "plans.json"
-NAMES = re.compile(
-    r"\{('[^'{}]*'(?:, '[^'{}]*')+)\}"
-)  # a set as Python writes it; each process orders it in its own way
+# A set of strings as Python prints it: each process has an order of its own.
+NAMES = re.compile(r"\{('[^'{}]*'(?:, '[^'{}]*')+)\}")
 
 
 class Stale(RuntimeError):
@@ -29,7 +29,7 @@ class Stale(RuntimeError):
 
 
 def place(traced: Traced) -> str:
-    """What a program is compiled for: slice and mesh, in words, and a sum over devices and arguments."""
+    """What a program is compiled for: `v5e:2x2, data=4: HASH`, slice, mesh, and a hash of devices and arguments."""
     axes = ", ".join(f"{name}={size}" for name, size in traced.mesh.shape.items())
     arguments = [f"{a.dtype}{list(a.shape)}@{(*a.sharding.spec,)}" for a in traced.leaves]
     devices = [device.id for device in traced.mesh.devices.flat]
@@ -37,41 +37,46 @@ def place(traced: Traced) -> str:
 
 
 def names(traced: Traced) -> list[str]:
-    """By which a program is known: the reader's name for it, and its own."""
+    """The names of a program: that by which it was asked for, and its function's."""
     return [*dict.fromkeys((traced.name, traced.function))]
 
 
 def digest(traced: Traced) -> str:
-    """Of the program itself, without what differs from run to run: addresses, and the order of a set of names."""
+    """A hash of the traced program, without what differs from run to run: addresses, and the order of sets."""
     text = re.sub(r" at 0x[0-9a-f]+", "", str(traced.jaxpr))
     return _sum(NAMES.sub(lambda found: "{" + ", ".join(sorted(found[1].split(", "))) + "}", text))
 
 
 def find(traced: Traced, folder: Path | None) -> dict[str, Any]:
-    """`{"facts": …, "versions": …}`. Missing where nothing is recorded, Stale where it is of another program."""
-    kept = [e for e in load(folder) if e["place"] == place(traced)] if folder else []
-    if found := [e for e in kept if e["program"] == digest(traced)]:
-        return found[0]
-    alike = [e for e in kept if traced.name in e["names"]]
-    if len(alike) == 1 and alike[0]["versions"]["jax"] != jax.__version__:
-        return alike[0]
-    if alike:
+    """The recording of a program: `{"facts": …, "versions": …}`.
+
+    Raises Missing if nothing is recorded for its slice, mesh and arguments, Stale if the recording is of another
+    program.
+    """
+    entries = [e for e in load(folder) if e["place"] == place(traced)] if folder else []
+    same = [e for e in entries if e["program"] == digest(traced)]
+    namesakes = [e for e in entries if traced.name in e["names"]]
+    if same:
+        return same[0]
+    if len(namesakes) == 1 and namesakes[0]["versions"]["jax"] != jax.__version__:
+        return namesakes[0]
+    install = f"`pip install {' '.join(missing(traced.on.generation.platform))}`"
+    if namesakes:
         raise Stale(
-            f"what is recorded for {traced.name} on {traced.on} is of another program: `pip install "
-            f"{' '.join(missing(traced.on.generation.platform))}` to have this one compiled"
+            f"the recording for {traced.name} on {traced.on} is of another program: {install} to compile this one"
         )
     raise Missing(
-        f"nothing is recorded for {traced.name} on {traced.on}, and nothing can be compiled: `pip install "
-        f"{' '.join(missing(traced.on.generation.platform))}` (some 200 MB)"
+        f"nothing is recorded for {traced.name} on {traced.on}, and no compiler is installed: {install} (some 200 MB)"
     )
 
 
 def load(folder: Path) -> list[dict[str, Any]]:
-    """What is recorded in a folder. ValueError for a file that is none of ours."""
+    """All recordings of a folder. ValueError if its `plans.json` does not hold recordings."""
     path = folder / FILE
     try:
-        kept = json.loads(path.read_text("utf-8"))
-        return [e for e in kept if e["place"] and e["program"] and e["names"] and e["versions"]["jax"] and e["facts"]]
+        entries = json.loads(path.read_text("utf-8"))
+        needed = itemgetter("place", "program", "names", "versions", "facts")
+        return [e for e in entries if all(needed(e)) and e["versions"]["jax"]]
     except FileNotFoundError:
         return []
     except (ValueError, TypeError, KeyError):
@@ -79,25 +84,25 @@ def load(folder: Path) -> list[dict[str, Any]]:
 
 
 def plans(folder: Path, name: str, on: str, **axes: int) -> list[Plan]:
-    """What is recorded in a folder of the program of this name on this slice: for one mesh, or for all there are."""
-    found, on = [], str(slice_of(on))
+    """The recorded plans of a program on a slice: that for the mesh of these axes or, without axes, all of them."""
+    plans, on = [], str(slice_of(on))
     for each in load(folder):
         slice_name, _, rest = each["place"].partition(", ")
         pairs = (pair.split("=") for pair in rest.partition(":")[0].split(", "))
         sizes = {axis: int(size) for axis, size in pairs}
         if name in each["names"] and slice_name == on and axes in ({}, sizes):
-            found.append(plan(name, on, mesh(on, **sizes), each["facts"], each["versions"], recorded=True))
-    return found
+            plans.append(plan(name, on, mesh(on, **sizes), each["facts"], each["versions"], recorded=True))
+    return plans
 
 
 def entry(traced: Traced, facts: dict[str, Any], versions: dict[str, str]) -> dict[str, Any]:
-    """A recording: of which program and arguments, with which versions, and what was found."""
-    found = {"place": place(traced), "names": names(traced), "program": digest(traced)}
-    return found | {"versions": versions, "facts": facts}
+    """A recording of a traced program: versions of JAX and the compiler, and what `facts.facts` says of it."""
+    key = {"place": place(traced), "names": names(traced), "program": digest(traced)}
+    return key | {"versions": versions, "facts": facts}
 
 
 def save(entries: list[dict[str, Any]], folder: Path) -> None:
-    """Write them all, a line each."""
+    """Write the folder's `plans.json`: these recordings, one per line."""
     lines = [json.dumps(each, separators=(",", ":")) for each in entries]
     (folder / FILE).write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
 

@@ -1,23 +1,23 @@
-"""The slices that one can have, by name: `v5e:4x4`, or `2xv5e:4x4`: two, joined by the data centre's network.
+"""Slices by name: `v5e:4x4`, or `2xv5e:4x4` for two slices, joined by the data centre's network.
 
-A name that libtpu does not know would abort the process that asks, so names are checked here. Shapes are those that
-Google Cloud has, up to a whole pod: docs.cloud.google.com/tpu/docs/v4, v5e, v5p, v6e and tpu7x. In three dimensions
-what is larger than a cube of 4 × 4 × 4 is any box of such cubes (of a v5p pod's 8960 chips Cloud gives one slice 6144
-at most). Cloud's own names have a number: of chips on v5e and v6e, of TensorCores on v4, v5p and 7x, two a chip. The
-shape is the one that those pages print for so many chips, the most compact: `v5p-128` is `v5p:4x4x4`.
+Names are checked here, because libtpu aborts the process for a name that it does not know. The shapes are those that
+Google Cloud offers, up to a whole pod: docs.cloud.google.com/tpu/docs/v4, v5e, v5p, v6e and tpu7x. In three dimensions,
+a slice larger than 4 × 4 × 4 is any box of such cubes (Cloud gives one slice at most 6144 of a v5p pod's 8960 chips).
+Cloud's own names have a number: of chips for v5e and v6e, of TensorCores, two per chip, for v4, v5p and 7x. The shape
+is the most compact one for that number, as on those pages: `v5p-128` is `v5p:4x4x4`.
 
-What the compiler leaves of a chip's memory to a program is what libtpu's own out-of-memory message says. `h100:8` is a
-host with eight GPUs, each joined to each by switches.
+How much of a chip's memory a program may use is taken from libtpu's out-of-memory messages. `h100:8` is a host with
+eight GPUs, joined by switches.
 """
 
 import re
 from dataclasses import dataclass
 from math import prod
 
-MOST = 100_000  # devices: libtpu counts those of several slices from 100000, 200000, …
+MOST = 100_000  # devices of a slice: libtpu numbers those of several slices from 100000, 200000, …
 _FLAT = ("1x1", "2x2", "2x4", "4x4", "4x8", "8x8", "8x16", "16x16")
 _DEEP = ("2x2x1", "2x2x2", "2x2x4", "2x4x4", "4x4x4", "4x4x8", "4x8x8", "4x4x16", "8x8x8")
-_CLOUD = {"v5litepod": "v5e", "trillium": "v6e", "ironwood": "7x"}  # what Cloud calls them beside their numbers
+_CLOUD = {"v5litepod": "v5e", "trillium": "v6e", "ironwood": "7x"}  # Cloud's words in its names with numbers
 _NAME = re.compile(r"(?:([0-9]+)x)?(?:tpu)?([a-z0-9]+)(?::(.*)|-([0-9]+))?")
 
 
@@ -25,12 +25,12 @@ _NAME = re.compile(r"(?:([0-9]+)x)?(?:tpu)?([a-z0-9]+)(?::(.*)|-([0-9]+))?")
 class Generation:
     """A TPU generation, or a GPU.
 
-    kind: what JAX calls its devices. chip: its name in `minipod.chips`. shapes: of its slices, in chips.
-    pod: chips of the largest slice; where the shapes are boxes, any box of cubes of 4 × 4 × 4 up to it is one, too.
-    cores: TensorCores on a chip, by which Cloud counts.
-    limit: GiB of a device's memory that the compiler gives to a program, as libtpu 0.0.52 says it.
-    options: what the compiler needs beside the name. devices: of JAX, for each chip.
-    platform: "tpu" or "cuda", as `jax.export` says it.
+    kind: `device_kind` of its devices in JAX. chip: its name in `minipod.chips`. shapes: of its slices, in chips.
+    pod: chips of the largest slice; in three dimensions, every box of cubes of 4 × 4 × 4 up to it is a slice, too.
+    cores: TensorCores per chip, which Cloud counts. devices: JAX's devices per chip.
+    limit: GiB of a device's memory that a program may use, according to libtpu 0.0.52.
+    options: what the compiler needs in addition to the name. prefix: of the name, for libtpu.
+    platform: "tpu" or "cuda", as for `jax.export`.
     """
 
     kind: str
@@ -45,7 +45,7 @@ class Generation:
     platform: str = "tpu"
 
 
-# What XLA wants to know of a GPU that is not here. Source: openxla/xla, xla/backends/gpu/target_config/specs/h100_sxm.
+# The target configuration for XLA. Source: openxla/xla, xla/backends/gpu/target_config/specs/h100_sxm.
 _H100 = """
 gpu_device_info {
   threads_per_warp: 32 threads_per_block_limit: 1024 threads_per_core_limit: 2048 core_count: 132 fpus_per_core: 128
@@ -72,9 +72,9 @@ GENERATIONS = {
 
 @dataclass(frozen=True)
 class Slice:
-    """Chips of one generation, joined in a torus of `shape`: (x, y) or (x, y, z) chips. GPUs have (chips,) and none.
+    """Chips of one generation in a torus of `shape`: (x, y) or (x, y, z) chips. For GPUs, (chips,), without a torus.
 
-    count: how many such slices are joined by the data centre's network; `chips` and `devices` are of all of them.
+    count: number of such slices, joined by the data centre's network; `chips` and `devices` count all of them.
     """
 
     name: str
@@ -88,17 +88,17 @@ class Slice:
 
     @property
     def devices(self) -> int:
-        """JAX's devices: one a chip, but two on a chip of 7x."""
+        """JAX's devices: one per chip, but two on a chip of 7x."""
         return self.chips * self.generation.devices
 
     @property
     def topology(self) -> str:
-        """The name that libtpu wants: of one slice."""
+        """libtpu's name of one slice."""
         return self.generation.prefix + self.name.removeprefix(f"{self.count}x" if self.count > 1 else "")
 
     @property
     def options(self) -> dict[str, str | int]:
-        """What the compiler wants beside the name: how many slices; of GPUs, how many partitions of hosts of GPUs."""
+        """What the compiler needs in addition to the name: the number of slices, or the layout of GPUs."""
         gpus = {"topology": f"1x1x{self.chips}"} if self.generation.platform == "cuda" else {}
         several = {"num_slices": self.count} if self.count > 1 else {}
         return dict(self.generation.options) | gpus | several
@@ -108,60 +108,60 @@ class Slice:
 
 
 def slice_of(name: str) -> Slice:
-    """The slice of that name: `v5e:4x4`, `v4:4x4x8`, Cloud's `v5p-128`, or several of one, `2xv5e:4x4`.
+    """The slice with a name such as `v5e:4x4` or `v4:4x4x8`, Cloud's `v5p-128`, or several, `2xv5e:4x4`.
 
-    `tpu7x:2x2x1`, as libtpu spells it, is `7x:2x2x1`. The name of what is returned always has the shape. ValueError,
-    with what there is instead, for another.
+    `tpu7x:2x2x1`, as libtpu spells it, is `7x:2x2x1`. The `name` of the result always has the shape. ValueError for an
+    unknown name; the message lists those that there are.
     """
     parts = _NAME.fullmatch(name.strip().lower())
     generation = _CLOUD.get(parts[2], parts[2]) if parts else ""
     if parts is None or generation not in GENERATIONS:
         raise ValueError(
-            f"no slice is called {name!r}: a name is a generation ({', '.join(GENERATIONS)}), a colon, and a shape, "
-            "such as v5e:4x4, or what Cloud calls it, such as v5e-16"
+            f"no slice is called {name!r}: write a generation ({', '.join(GENERATIONS)}), a colon and a shape, such as "
+            "v5e:4x4, or Cloud's name for the slice, such as v5e-16"
         )
-    found, count = GENERATIONS[generation], int(parts[1] or 1)
-    text = _shape_of(generation, int(parts[4])) if parts[4] and found.platform == "tpu" else parts[3] or ""
-    if text not in found.shapes and not _of_cubes(text, found):
+    kind, count = GENERATIONS[generation], int(parts[1] or 1)
+    text = _shape_of(generation, int(parts[4])) if parts[4] and kind.platform == "tpu" else parts[3] or ""
+    if text not in kind.shapes and not _of_cubes(text, kind):
         raise ValueError(_no_shape(generation, text))
     shape = tuple(map(int, text.split("x")))
-    if not 0 < count * prod(shape) * found.devices <= MOST or (count > 1 and found.platform != "tpu"):
-        several = f"1 to {MOST // prod(shape) // found.devices}" if found.platform == "tpu" else "one host only"
+    if not 0 < count * prod(shape) * kind.devices <= MOST or (count > 1 and kind.platform != "tpu"):
+        several = f"1 to {MOST // prod(shape) // kind.devices}" if kind.platform == "tpu" else "one host only"
         raise ValueError(f"{count} times {generation}:{text} cannot be planned: {several}")
-    return Slice(f"{count}x" * (count > 1) + f"{generation}:{text}", found, shape, count)
+    return Slice(f"{count}x{generation}:{text}" if count > 1 else f"{generation}:{text}", kind, shape, count)
 
 
-def _of_cubes(text: str, found: Generation) -> bool:
-    """Is that a box of cubes of 4 × 4 × 4, its sides in ascending order, no larger than a pod?"""
-    if found.shapes is not _DEEP or not re.fullmatch(r"[1-9][0-9]{0,3}(x[1-9][0-9]{0,3}){2}", text):
+def _of_cubes(text: str, kind: Generation) -> bool:
+    """Whether a shape is a box of cubes of 4 × 4 × 4, with its sides in ascending order, no larger than a pod."""
+    if kind.shapes is not _DEEP or not re.fullmatch(r"[1-9][0-9]{0,3}(x[1-9][0-9]{0,3}){2}", text):
         return False
     sides = [*map(int, text.split("x"))]
-    return sides == sorted(sides) and all(n % 4 == 0 for n in sides) and prod(sides) <= found.pod
+    return sides == sorted(sides) and all(n % 4 == 0 for n in sides) and prod(sides) <= kind.pod
 
 
 def _shape_of(generation: str, number: int) -> str:
-    """The shape that Cloud has by default for its number: of all with as many chips the most compact, sides sorted."""
-    found = GENERATIONS[generation]
-    chips = number // found.cores
-    cubes = chips // 64 if found.shapes is _DEEP and chips % 64 == 0 and chips <= found.pod else 0
+    """Cloud's default shape for its number: the most compact one with as many chips, its sides in ascending order."""
+    kind = GENERATIONS[generation]
+    chips = number // kind.cores
+    cubes = chips // 64 if kind.shapes is _DEEP and chips % 64 == 0 and chips <= kind.pod else 0
     boxes = [(a, b, cubes // a // b) for a in range(1, cubes + 1) if cubes % a == 0 for b in range(a, cubes // a + 1)]
     shapes = [tuple(4 * n for n in box) for box in boxes if prod(box) == cubes and box[1] <= box[2]]
-    shapes += [sides for shape in found.shapes if prod(sides := tuple(map(int, shape.split("x")))) == chips]
-    if not shapes or number % found.cores:
-        known = {found.cores * prod(map(int, shape.split("x"))) for shape in found.shapes}
+    shapes += [sides for shape in kind.shapes if prod(sides := tuple(map(int, shape.split("x")))) == chips]
+    if not shapes or number % kind.cores:
+        known = {kind.cores * prod(map(int, shape.split("x"))) for shape in kind.shapes}
         counts = ", ".join(map(str, sorted(known)))
-        more = f", and multiples of {64 * found.cores} to {found.cores * found.pod}" if found.shapes is _DEEP else ""
-        what = "TensorCores, two a chip" if found.cores > 1 else "chips"
+        more = f", and multiples of {64 * kind.cores} to {kind.cores * kind.pod}" if kind.shapes is _DEEP else ""
+        what = "TensorCores, two a chip" if kind.cores > 1 else "chips"
         raise ValueError(f"no slice of {generation} has the number {number}, which counts {what}: {counts}{more}")
     return "x".join(map(str, min(shapes, key=lambda sides: (sum(sides), sides))))
 
 
 def _no_shape(generation: str, text: str) -> str:
-    """The sentence for a shape that there is not."""
-    found = GENERATIONS[generation]
+    """The sentence for an unknown shape, or none."""
+    kind = GENERATIONS[generation]
     other = "x".join(sorted(text.split("x"), key=lambda n: int(n) if n.isdecimal() else 0))
-    meant = (
-        f" (the same chips are {other})" if other != text and (other in found.shapes or _of_cubes(other, found)) else ""
-    )
-    more = f", and multiples of 4 in ascending order, to {found.pod} chips" if found.shapes is _DEEP else ""
-    return f"no slice of {generation} is {text or 'without a shape'}{meant}: {', '.join(found.shapes)}{more}"
+    known = other in kind.shapes or _of_cubes(other, kind)
+    meant = f" (the same chips are {other})" if known and other != text else ""
+    more = f", and multiples of 4 in ascending order, to {kind.pod} chips" if kind.shapes is _DEEP else ""
+    wrong = f"no slice of {generation} is {text}{meant}" if text else f"a slice of {generation} needs a shape"
+    return f"{wrong}: {', '.join(kind.shapes)}{more}"

@@ -20,5 +20,6 @@ from minipod.processes.supervisor import Program, close_inherited, end_child, fo
 
 __all__ = [
     "Program", "adopt_orphans", "children", "close_inherited", "die_with_parent", "end_child", "fork", "free_port",
-    "interrupt_later", "kill_children", "kill_group", "signal_only_own", "slots", "try_port", "wait_for_listener",
+    "interrupt_later", "kill_children", "kill_group", "signal_only_own", "slots", "try_port",
+    "wait_for_listener",
 ]  # fmt: skip

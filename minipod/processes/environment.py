@@ -7,6 +7,8 @@ the book and the checker run gets none of the reader's settings of JAX, XLA and 
 import os
 from collections.abc import Mapping, MutableMapping
 
+from minipod import jax_private
+
 LOCAL = ("127.0.0.1", "localhost", "::1")
 _PROXIES = ("http_proxy", "https_proxy", "grpc_proxy", "all_proxy")
 _BENDING = ("JAX_", "XLA_", "LIBTPU_", "PYTHONWARNINGS", "PYTHONOPTIMIZE", "PYTHONINSPECT")
@@ -40,7 +42,7 @@ def silence_proxy_warning() -> None:
     if proxies():
         import logging
 
-        logging.getLogger("jax._src.distributed").addFilter(lambda record: "proxy variable" not in record.getMessage())
+        logging.getLogger(jax_private.LOGGER).addFilter(lambda record: "proxy variable" not in record.getMessage())
 
 
 def bending(env: Mapping[str, str] = os.environ) -> dict[str, str]:

@@ -7,11 +7,8 @@ sometimes nothing or an address that is gone. JAX has no setting for that, but t
 from functools import partial
 from typing import Any
 
+from minipod import jax_private
 from minipod.processes.imports import once_imported
-from minipod.processes.private import lacking, private
-
-_LIBRARY = "jax._src.xla_bridge:_jax"  # as the module knows it that makes the CPU backend of a process in a cluster
-_OTHERWISE = "the processes may exchange data through the address of this machine's name, on the network"
 
 
 def listen_on(address: str) -> None:
@@ -20,14 +17,16 @@ def listen_on(address: str) -> None:
 
 
 def _bind(address: str) -> None:
-    make = private(f"{_LIBRARY}.make_gloo_tcp_collectives", _OTHERWISE)
+    library = jax_private.gloo_library()
+    if library is None:
+        return
+    make = library.make_gloo_tcp_collectives
 
-    def make_there(*arguments: Any, **keywords: Any) -> Any:
+    def make_on_address(*arguments: Any, **keywords: Any) -> Any:
         try:
             return make(*arguments, **{"hostname": address} | keywords)
         except TypeError:
-            lacking("hostname in make_gloo_tcp_collectives", _OTHERWISE)
+            jax_private.gloo_lacks_hostname()
             return make(*arguments, **keywords)
 
-    if make:
-        private(_LIBRARY, _OTHERWISE).make_gloo_tcp_collectives = make_there
+    library.make_gloo_tcp_collectives = make_on_address

@@ -17,6 +17,8 @@ def once_imported(name: str, do: Callable[[], None]) -> None:
 
 
 class _Later(MetaPathFinder):
+    """Finds the module as the other finders do, and has its loader call `do` at the end."""
+
     def __init__(self, name: str, do: Callable[[], None]):
         self.name, self.do = name, do
 
@@ -33,7 +35,15 @@ class _Later(MetaPathFinder):
                 execute(module)
                 if self in sys.meta_path:
                     sys.meta_path.remove(self)
-                    self.do()
+                    self._do_safely()
 
             spec.loader.exec_module = execute_and_do
         return spec
+
+    def _do_safely(self) -> None:
+        """What goes wrong here is no reason for the program's own `import` to fail."""
+        try:
+            self.do()
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}"
+            print(f"minipod: it cannot prepare {self.name}, which goes on without it ({what})", file=sys.stderr)

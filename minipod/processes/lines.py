@@ -17,37 +17,37 @@ class Lines:
 
     def feed(self, data: bytes) -> list[tuple[bytes, bytes]]:
         """The lines that end in `data`, without their ends."""
-        found: list[tuple[bytes, bytes]] = []
+        lines: list[tuple[bytes, bytes]] = []
         if self._returned and data:
-            found.append((self._take(), b"\n" if data[:1] == b"\n" else b"\r"))
+            lines.append((self._take(), b"\n" if data[:1] == b"\n" else b"\r"))
             data = data.removeprefix(b"\n")
         self._returned = data.endswith(b"\r")
         *whole, rest = data.removesuffix(b"\r").replace(b"\r\n", b"\n").split(b"\n")
         for line in whole:
-            self._split(line, found)
-            found.append((self._take(), b"\n"))
-        self._split(rest, found)
-        return found
+            self._split(line, lines)
+            lines.append((self._take(), b"\n"))
+        self._split(rest, lines)
+        return lines
 
     def end(self) -> list[tuple[bytes, bytes]]:
         """What is left when nothing more will come."""
         return [(self._take(), b"\n")] if self._parts else []
 
-    def _split(self, text: bytes, found: list[tuple[bytes, bytes]]) -> None:
+    def _split(self, text: bytes, lines: list[tuple[bytes, bytes]]) -> None:
         """Keep `text`, but for what carriage returns or its length end already."""
         *replaced, rest = text.split(b"\r")
         for part in replaced:
-            self._keep(part, found)
-            found.append((self._take(), b"\r"))
-        self._keep(rest, found)
+            self._keep(part, lines)
+            lines.append((self._take(), b"\r"))
+        self._keep(rest, lines)
 
-    def _keep(self, text: bytes, found: list[tuple[bytes, bytes]]) -> None:
+    def _keep(self, text: bytes, lines: list[tuple[bytes, bytes]]) -> None:
         while self._size + len(text) > LONGEST:
             cut = LONGEST - self._size
             while 0 < cut < len(text) and text[cut] & 0xC0 == 0x80:  # not within a character of UTF-8
                 cut -= 1
             self._parts.append(text[:cut])
-            found.append((self._take(), b""))
+            lines.append((self._take(), b""))
             text = text[cut:]
         if text:
             self._parts.append(text)

@@ -33,17 +33,17 @@ class Watch:
         """
         if time.monotonic() < self._next or sys.platform != "linux":
             return {}
-        found = {pid: held([pid, *descendants(pid)], enough) for pid in families}
+        sizes = {pid: held([pid, *descendants(pid)], enough) for pid in families}
         self._next = time.monotonic() + EVERY
-        return found
+        return sizes
 
 
 def descendants(pid: int) -> list[int]:
     """The pids of all processes that descend from `pid`."""
-    found = [pid]
-    for parent in found:  # which grows meanwhile
-        found += children(parent)
-    return found[1:]
+    pids = [pid]
+    for parent in pids:  # which grows meanwhile
+        pids += children(parent)
+    return pids[1:]
 
 
 def held(pids: list[int], enough: float = 0) -> int:
@@ -64,14 +64,14 @@ def _mapped(pids: list[int], name: str) -> int:
     """The bytes of memory and of swap that a file of /proc tells of each process, added up."""
     kilobytes = 0
     for pid in pids:
-        with contextlib.suppress(OSError), open(f"/proc/{pid}/{name}", "rb") as said:
-            kilobytes += sum(int(number) for _, number in _KILOBYTES.findall(said.read()))
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/{name}", "rb") as file:
+            kilobytes += sum(int(number) for _, number in _KILOBYTES.findall(file.read()))
     return kilobytes * 1024
 
 
 def _own_folders(pid: int) -> dict[tuple[int, int], int]:
     """The bytes of what lies in a sandbox's own folders; a process outside of one has the folders that we have."""
-    found = {}
+    sizes = {}
     for name in OWN_FOLDERS:
         path = f"/proc/{pid}/root/{name}"
         with contextlib.suppress(OSError):
@@ -79,18 +79,18 @@ def _own_folders(pid: int) -> dict[tuple[int, int], int]:
             if device != os.stat(f"/{name}").st_dev:
                 about = os.statvfs(path)
                 used = (about.f_blocks - about.f_bfree) * about.f_frsize
-                found[device, 0] = used + (about.f_files - about.f_ffree) * FILE
-    return found
+                sizes[device, 0] = used + (about.f_files - about.f_ffree) * FILE
+    return sizes
 
 
 def _memory_files(pid: int) -> dict[tuple[int, int], int]:
     """The bytes of each open file that has no name any more and lies in memory, or did from the beginning."""
-    found = {}
+    sizes = {}
     with contextlib.suppress(OSError):
         for name in os.listdir(f"/proc/{pid}/fd"):
             path = f"/proc/{pid}/fd/{name}"
             with contextlib.suppress(OSError):
                 if os.readlink(path).startswith("/memfd:"):
                     about = os.stat(path)
-                    found[about.st_dev, about.st_ino] = about.st_blocks * 512
-    return found
+                    sizes[about.st_dev, about.st_ino] = about.st_blocks * 512
+    return sizes

@@ -7,10 +7,12 @@ do because the kernel sees to it (Linux); a program, because the pipe on its sta
 import contextlib
 import os
 import signal
+import stat
 import subprocess
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import Any
 
 from minipod.processes.reaping import die_with_parent, kill_group
@@ -29,11 +31,41 @@ def fork() -> int:
 
 
 def close_inherited(*keep: int) -> None:
-    """In a forked child: close what the parent has open, but for the standard three and `keep`."""
-    for name in os.listdir("/dev/fd"):
-        if int(name) > 2 and int(name) not in keep:
-            with contextlib.suppress(OSError):
-                os.close(int(name))
+    """In a forked child: close what the parent has open, but for the standard three and `keep`.
+
+    For code that must not reach the parent's files, such as a learner's answer.
+    """
+    for descriptor in _inherited(keep):
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+
+
+def keep_only_files(*keep: int) -> None:
+    """In a forked child that goes on running the parent's code: let go of everything but files, and `keep`.
+
+    A pipe, a socket, a terminal or a lock is shared with the parent: whoever reads at the other end, or waits for the
+    lock, would wait for this child too. Their numbers stay in use and lead to /dev/null, so a plug-in that writes in
+    both processes gets no error here, and never writes into a file that has taken the number. Ordinary files stay open:
+    a log gets the lines of both processes, one after the other, since they share its position.
+    """
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in _inherited((null, *keep)):
+        with contextlib.suppress(OSError):
+            mode = os.fstat(descriptor).st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) or _is_locked(descriptor):
+                os.dup2(null, descriptor, inheritable=os.get_inheritable(descriptor))
+    os.close(null)
+
+
+def _inherited(keep: Collection[int]) -> list[int]:
+    return [n for n in map(int, os.listdir("/dev/fd")) if n > 2 and n not in keep]
+
+
+def _is_locked(descriptor: int) -> bool:
+    """Whether a lock (flock) is held through this descriptor. Only Linux says so."""
+    with contextlib.suppress(OSError):
+        return "\nlock:" in Path(f"/proc/self/fdinfo/{descriptor}").read_text("ascii")
+    return False
 
 
 def end_child(pid: int, patience: float = 0.0) -> int:

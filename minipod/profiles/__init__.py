@@ -1,11 +1,11 @@
 """Where a step's time goes: a recorded profile (`jax.profiler.trace`) as a lane for each device.
 
-    profile = profiles.read("folder", compiled.as_text())    # the text is optional: it says what each operation is
-    profile.step(2).table()                                  # milliseconds by device; pictures.profile(…) draws it
-    profiles.together(one, two)                              # two processes, their clocks aligned
+    profile = profiles.read("folder", compiled.as_text())    # the text is optional: it tells what each operation is
+    profile.step(2).table()                                  # milliseconds by device; pictures.profile(…) draws them
+    profiles.together(one, two)                              # two processes in one profile, with aligned clocks
 
-An event of a profile is an operation of the compiled program, on one device, from its start to its end. Whatever ran
-the device, such as the threads that simulate it, is no lane of its own.
+An event of a profile is an operation of the compiled program on one device, from its start to its end. Lanes are
+devices; the threads that simulate devices have no lanes of their own.
 
     >>> import jax
     >>> from minipod import profiles

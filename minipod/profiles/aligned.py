@@ -10,12 +10,12 @@ from minipod.profiles.profile import Profile, whole
 
 
 def together(*profiles: Profile) -> Profile:
-    """One profile of all of them: the first is process 0. The others' clocks are set by the collectives they share.
+    """One profile of several processes, in the order given; process 0 is the first.
 
-    Nobody leaves such a collective before all have come to it, so it ends for all at nearly the same time: each clock
-    is shifted by the median of how far the ends lie apart. How far single ones are from that says how exact it is:
-    their spread is what the aligned times may be wrong by.
-    ValueError where a process shares no collective with the first.
+    The clocks are aligned by the collectives that the processes share. A collective ends at nearly the same time
+    everywhere, because no process leaves it before all have reached it; so each clock is shifted by the median of the
+    differences between these ends. The spread of the differences is the error of the aligned times.
+    ValueError if there is no profile, or a process shares no collective with the first.
     """
     if not profiles:
         raise ValueError("there is no profile")
@@ -24,8 +24,8 @@ def together(*profiles: Profile) -> Profile:
         shift = median(apart) if (apart := offsets(profiles[0], profile)) else None
         if shift is None:
             raise ValueError(
-                f"the profile of process {process} shares no collective with that of process 0, so nothing says how "
-                "their clocks stand to each other"
+                f"the profile of process {process} shares no collective with that of process 0, so their clocks cannot "
+                "be aligned"
             )
         events += [_of(event, process, shift) for event in profile.events]
         notes += [replace(n, process=process, start=n.start - shift, end=n.end - shift) for n in profile.notes]
@@ -33,30 +33,25 @@ def together(*profiles: Profile) -> Profile:
 
 
 def offsets(first: Profile, other: Profile) -> list[float]:
-    """By how many seconds later each shared collective ends by the clock of the other."""
+    """By how many seconds each run of a shared collective ends later by the clock of the other profile."""
     mine, theirs = _ends(first), _ends(other)
-    pairs = [
-        pair
-        for name in mine.keys() & theirs.keys()
-        if len(mine[name]) == len(theirs[name])
-        for pair in zip(mine[name], theirs[name], strict=True)
-    ]
-    return [b - a for a, b in pairs]
+    shared = [name for name in mine.keys() & theirs.keys() if len(mine[name]) == len(theirs[name])]
+    return [b - a for name in shared for a, b in zip(mine[name], theirs[name], strict=True)]
 
 
 def _ends(profile: Profile) -> dict[str, Sequence[float]]:
-    """By name, when each run of a collective ended on the last device of this process."""
-    found: dict[str, list[list[float]]] = {}
+    """By name, the ends of all runs of a collective, each on the last device of this process to finish it."""
+    by_lane: dict[str, list[list[float]]] = {}
     for lane in profile.lanes:
         runs: dict[str, list[float]] = {}
         for event in sorted((e for e in profile.events if e.lane == lane), key=lambda e: e.start):
             if event.kind in MEETINGS:
                 runs.setdefault(event.name, []).append(event.end)
         for name, ends in runs.items():
-            found.setdefault(name, []).append(ends)
+            by_lane.setdefault(name, []).append(ends)
     return {
         name: [max(ends) for ends in zip(*each, strict=True)]
-        for name, each in found.items()
+        for name, each in by_lane.items()
         if len({len(ends) for ends in each}) == 1
     }
 

@@ -1,4 +1,4 @@
-"""`minipod profile FILE…|FOLDER…|PROGRAM.py`: where the time went, as tables; a mistake is a sentence."""
+"""`minipod profile FILE…|FOLDER…|PROGRAM.py`: tables of where the time went; a mistake is one sentence."""
 
 import os
 import sys
@@ -17,13 +17,13 @@ _TEXTS = "*.cpu_after_optimizations.txt"
 def profiled(
     paths: Sequence[str], texts: Sequence[str], arguments: Sequence[str], devices: int, limit: float
 ) -> Profile:
-    """The profile of one program, run here, or of recordings, a process each. ValueError, OSError."""
+    """The profile of one program, which is run now, or of recordings, one per process. ValueError or OSError."""
     if any(path.endswith(".py") for path in paths):
         if len(paths) > 1 or texts:
-            raise ValueError("one program, without --text, or recordings: not both")
+            raise ValueError("give one program, without --text, or recordings, but not both")
         return recorded(paths[0], arguments, devices, limit)
     if arguments:
-        raise ValueError(f"{arguments[0]}: arguments are for a program, and there is none")
+        raise ValueError(f"{arguments[0]}: arguments need a program, and none is given")
     for text in texts:
         if not Path(text).is_file():
             raise FileNotFoundError(f"{text}: there is no such file")
@@ -33,7 +33,7 @@ def profiled(
 
 
 def recorded(program: str, arguments: Sequence[str], devices: int, limit: float) -> Profile:
-    """Run a program in a process of its own, on so many simulated devices, and read what it did."""
+    """Run a program in a process of its own, on `devices` simulated devices, and read its profile."""
     from minipod.cluster import run
     from minipod.cluster.launch import find
 
@@ -46,26 +46,26 @@ def recorded(program: str, arguments: Sequence[str], devices: int, limit: float)
             show=lambda _, line: print(line, file=sys.stderr, flush=True),
         )  # fmt: skip
         if done.first_failure:
-            raise ValueError(f"{program} did not end well: {done.first_failure}")
+            raise ValueError(f"{program} failed: {done.first_failure}")
         texts = [text.read_text(encoding="utf-8") for text in sorted(Path(folder).rglob(_TEXTS))]
         return _of_program(program, f"{folder}/profile", texts)
 
 
 def _of_program(program: str, folder: str, texts: Sequence[str]) -> Profile:
-    for known in (texts, ()):  # a text that cannot be read is no reason to say nothing
+    for known in (texts, ()):  # the profile can be read without texts that cannot
         try:
             return read(folder, *known)
         except FileNotFoundError:
-            raise ValueError(f"{program} left no profile: it ended without Python's own way out") from None
+            raise ValueError(f"{program} left no profile: it ended without Python's normal exit") from None
         except ValueError:
             continue
     raise ValueError(f"{program} ran nothing on a device, or did not wait for it (jax.block_until_ready)")
 
 
 def report(profile: Profile, top: int = 0) -> str:
-    """The tables, the device that the others waited for longest, and what is not certain.
+    """The tables, the device for which the others waited longest, and what is uncertain.
 
-    top: how many of the longest operations are named.
+    top: number of the longest operations to list.
     """
     milliseconds = 1e3 * (profile.end - profile.start)
     parts = [f"{milliseconds:.2f} ms" + (f"; steps {', '.join(map(str, profile.steps))}" if profile.steps else "")]
@@ -81,7 +81,7 @@ def report(profile: Profile, top: int = 0) -> str:
         parts.append(f"waited for most: process {lane.process}, {lane}, {1e3 * seconds:.2f} ms of the others' time")
     if profile.assumed:
         parts.append(
-            "(this profile does not say who takes part in a collective: here all devices do; --text FILE says it)"
+            "(this profile does not say which devices share a collective: all are assumed to; --text FILE tells)"
         )
     if top:
         longest = [(n, str(times), f"{1e3 * t:.2f}") for n, (times, t) in profile.operations().items()][:top]

@@ -1,4 +1,4 @@
-"""What a profile is made of: operations of devices, and what the program notes of itself."""
+"""What a profile consists of: operations of devices, and notes of the program."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ Span = tuple[float, float]  # from, to: seconds since the epoch
 
 
 class Lane(NamedTuple):
-    """A device, by the number of its process and its own."""
+    """A device: the number of its process, and its own number."""
 
     process: int
     device: int
@@ -24,11 +24,11 @@ class Lane(NamedTuple):
 class Event:
     """One operation on one device.
 
-    name: the instruction's, in the compiled program. kind: "compute", or a collective's operation, such as
-    "all-reduce"; "async-collective" where a TPU's profile does not say which. start, end: seconds since the epoch.
-    group: the lanes that take part; empty where it is not known.
-    complete: when the last of those that take part had started, None for what is no collective, or whose partners are
-    not found. Until then this device waits; by whom it was kept waiting is `last`.
+    name: of the instruction in the compiled program. kind: "compute", or a collective's operation, such as
+    "all-reduce"; "async-collective" if a TPU's profile does not say which one. start, end: seconds since the epoch.
+    group: the lanes that share a collective; empty if they are unknown.
+    complete: when the last lane of the group started the collective; until then this device waits. last: that lane.
+    Both are None for other operations, and if the group is unknown.
     """
 
     lane: Lane
@@ -47,7 +47,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Note:
-    """What the program noted: `TraceAnnotation("load")`, or a step (`StepTraceAnnotation`) with its number."""
+    """A note of the program: `TraceAnnotation("load")`, or a step (`StepTraceAnnotation`) with its number."""
 
     process: int
     name: str
@@ -57,12 +57,12 @@ class Note:
 
 
 def met(events: Iterable[Event]) -> tuple[Event, ...]:
-    """The events, each collective with the moment at which the last of its devices had started it.
+    """The events, with `complete` and `last` of each collective.
 
-    The n-th time that a device does an operation is matched with the n-th time of the others: they run one program. A
-    group is taken from the event; where it is unknown, all lanes that have the operation. No group is found where the
-    devices do it differently often (a profile that begins in the middle), or where they were never in it at once; none
-    for the parts of an asynchronous one, which need not wait where they stand.
+    All devices run one program, so the n-th run of an operation on one device is matched with the n-th run on the
+    others. The group is that of the event or, if it is unknown, all lanes with the operation. Nothing is matched if the
+    devices ran it different numbers of times (a profile that begins in the middle), or were never in it at the same
+    time; nor are the start and the done of an asynchronous collective, at which a device need not wait.
     """
     kept, turns = list(events), defaultdict[tuple[Lane, str], list[int]](list)
     for i, event in sorted(enumerate(kept), key=lambda each: each[1].start):

@@ -1,4 +1,4 @@
-"""A profile: who did what, when; and what came of it, in milliseconds."""
+"""A profile: what each device did and when, and how long."""
 
 import re
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ COLUMNS = ("compute", "waiting", "exchange", "idle", "hidden")
 
 @dataclass(frozen=True)
 class Lanes:
-    """What one device did: spans that do not overlap and fill the window, and what of its communication is hidden.
+    """What one device did. The first four are lists of spans that do not overlap and fill the time of the profile.
 
-    compute: an operation that is no collective runs. waiting: only a collective does, and somebody who takes part has
-    not come to it yet. exchange: only a collective does, and all have come, or it is not known who takes part. idle:
-    nothing. hidden: a collective runs while the device computes, which is part of compute. In seconds since the epoch.
+    compute: an operation other than a collective runs. waiting: only a collective runs, and another device has not
+    reached it yet. exchange: only a collective runs, and all devices have reached it, or its group is unknown. idle:
+    nothing runs. hidden: the part of compute in which a collective runs, too. Spans are in seconds since the epoch.
     """
 
     compute: list[Span]
@@ -44,49 +44,48 @@ class Profile:
 
     @property
     def assumed(self) -> bool:
-        """Is there a collective of which the profile does not say who takes part? All devices are taken to do so."""
+        """Whether the group of some collective is unknown, so that all devices are assumed to share it."""
         return any(event.kind in MEETINGS and not event.group for event in self.events)
 
     @property
     def steps(self) -> list[int]:
-        """The numbers of the steps that were noted (`jax.profiler.StepTraceAnnotation`)."""
+        """The numbers of the steps that the program noted (`jax.profiler.StepTraceAnnotation`)."""
         return sorted({note.step for note in self.notes if note.step is not None})
 
     def step(self, number: int) -> "Profile":
-        """One step: from the first process that began it to the last that ended it. ValueError if there is none.
+        """The profile of one step, from its first start to its last end in any process. ValueError if there is none.
 
-        A step that does not wait for its result ends, in its process, before the devices do.
+        A step that does not wait for its result ends in its process before the devices have finished.
         """
-        found = [note for note in self.notes if note.step == number]
-        if not found:
+        notes = [note for note in self.notes if note.step == number]
+        if not notes:
             raise ValueError(f"no step {number} was noted; there are {', '.join(map(str, self.steps)) or 'none'}")
-        return self.during(min(n.start for n in found), max(n.end for n in found))
+        return self.during(min(n.start for n in notes), max(n.end for n in notes))
 
     def during(self, start: float, end: float) -> "Profile":
-        """The same devices from `start` to `end`, seconds since the epoch. ValueError where that is no time."""
+        """The profile from `start` to `end`, seconds since the epoch. ValueError unless start < end."""
         if not start < end:
             raise ValueError(f"from {start} to {end} there is no time")
         return replace(self, start=start, end=end)
 
     def noted(self, name: str) -> list[Note]:
-        """What the program noted by this name (`jax.profiler.TraceAnnotation`), in order."""
+        """The program's notes of this name (`jax.profiler.TraceAnnotation`), in order."""
         here = (n for n in self.notes if n.name == name and n.end > self.start and n.start < self.end)
         return sorted(here, key=lambda note: note.start)
 
     def collectives(self, lane: Lane) -> list[Event]:
-        """Those of one device in this time, in order."""
-        own = (e for e in self.events if e.lane == lane and e.kind != "compute")
-        return sorted((e for e in own if e.end > self.start and e.start < self.end), key=lambda e: e.start)
+        """The collectives of one device, in order."""
+        events = (e for e in self.events if e.lane == lane and e.kind != "compute")
+        return sorted((e for e in events if e.end > self.start and e.start < self.end), key=lambda e: e.start)
 
     def spent(self, lane: Lane) -> Lanes:
-        """What a device did in this time."""
+        """What one device did."""
         window = self.start, self.end
-        own = [event for event in self.events if event.lane == lane]
-        computes = spans.within(((e.start, e.end) for e in own if e.kind == "compute"), window)
-        talks = spans.within(((e.start, e.end) for e in own if e.kind != "compute"), window)
-        waits = spans.within(
-            ((e.start, min(e.complete, e.end)) for e in own if e.complete is not None and e.complete > e.start), window
-        )
+        events = [event for event in self.events if event.lane == lane]
+        computes = spans.within(((e.start, e.end) for e in events if e.kind == "compute"), window)
+        talks = spans.within(((e.start, e.end) for e in events if e.kind != "compute"), window)
+        late = [(e, e.complete) for e in events if e.complete is not None and e.complete > e.start]
+        waits = spans.within(((e.start, min(complete, e.end)) for e, complete in late), window)
         exposed = spans.without(talks, computes)
         exchange = spans.without(exposed, waits)
         return Lanes(
@@ -98,37 +97,37 @@ class Profile:
         )
 
     def kinds(self) -> dict[str, tuple[int, float, float]]:
-        """By kind of collective: how many a device had at most, and the seconds of all devices, exposed and hidden."""
-        found: dict[str, tuple[int, float, float]] = {}
+        """Kind of collective → (the most that one device ran, exposed seconds of all devices, hidden seconds)."""
+        figures: dict[str, tuple[int, float, float]] = {}
         for kind in sorted({e.kind for e in self.events} - {"compute"}):
             most, exposed, hidden = 0, 0.0, 0.0
             for lane in self.lanes:
-                own = [e for e in self.collectives(lane) if e.kind == kind]
-                talks = spans.within(((e.start, e.end) for e in own), (self.start, self.end))
+                events = [e for e in self.collectives(lane) if e.kind == kind]
+                talks = spans.within(((e.start, e.end) for e in events), (self.start, self.end))
                 alone = spans.seconds(spans.without(talks, self.spent(lane).compute))
-                most, exposed = max(most, len(own)), exposed + alone
+                most, exposed = max(most, len(events)), exposed + alone
                 hidden += spans.seconds(talks) - alone
             if most:
-                found[kind] = most, exposed, hidden
-        return found
+                figures[kind] = most, exposed, hidden
+        return figures
 
     def operations(self) -> dict[str, tuple[int, float]]:
-        """By name, the longest first: how many times all devices did it, and the seconds of all of them.
+        """Name → (runs on all devices, seconds of all devices), the longest first.
 
-        The number that the compiler puts behind a name is left out: `fusion.3` and `fusion.7` are both `fusion`. A
-        collective's seconds have its waiting in them.
+        The compiler's number after a name is left out: `fusion.3` and `fusion.7` are both `fusion`. The seconds of a
+        collective include its waiting.
         """
-        found: dict[str, tuple[int, float]] = {}
+        figures: dict[str, tuple[int, float]] = {}
         for event in self.events:
             inside = spans.within([(event.start, event.end)], (self.start, self.end))
             if inside:
                 name = re.sub(r"[._]\d+$", "", event.name.rpartition("/")[2])
-                times, seconds = found.get(name, (0, 0.0))
-                found[name] = times + 1, seconds + spans.seconds(inside)
-        return dict(sorted(found.items(), key=lambda each: -each[1][1]))
+                times, seconds = figures.get(name, (0, 0.0))
+                figures[name] = times + 1, seconds + spans.seconds(inside)
+        return dict(sorted(figures.items(), key=lambda each: -each[1][1]))
 
     def straggler(self) -> tuple[Lane, float] | None:
-        """The device that the others waited for longest, and the seconds of all of them; None if nobody did."""
+        """The device for which the others waited longest, and their seconds together; None if no device waited."""
         blamed: dict[Lane, float] = {}
         for event in (e for lane in self.lanes for e in self.collectives(lane)):
             if event.last is not None and event.complete is not None and event.last != event.lane:
@@ -137,7 +136,7 @@ class Profile:
         return max(blamed.items(), key=lambda each: each[1]) if any(blamed.values()) else None
 
     def table(self) -> Table:
-        """Milliseconds of each device: computing, waiting in a collective, exchanging, idle; and what is hidden."""
+        """A table of `spent` in milliseconds, a row for each device."""
         several = len({lane.process for lane in self.lanes}) > 1
         rows = []
         for lane in self.lanes:
@@ -147,7 +146,7 @@ class Profile:
         return Table(("milliseconds", *COLUMNS), tuple(rows), kind="profile")
 
     def data(self) -> dict[str, Any]:
-        """All of it as plain data, in seconds."""
+        """The object that `minipod profile --json` prints; times are in seconds."""
         late = self.straggler()
         return {
             "seconds": self.end - self.start,
@@ -172,5 +171,5 @@ class Profile:
 
 
 def whole(events: Sequence[Event], notes: Sequence[Note]) -> Profile:
-    """From the first operation of a device to the last."""
+    """A profile from the first operation to the last."""
     return Profile(tuple(events), tuple(notes), min(e.start for e in events), max(e.end for e in events))

@@ -1,8 +1,8 @@
-"""Read what `jax.profiler.trace` recorded: the operations of each device, whoever ran it, and the program's own notes.
+"""Read what `jax.profiler.trace` recorded: the operations of each device, and the program's notes.
 
-On a TPU a device has a plane of its own, and its operations stand in two lines of it; on a GPU, in a line for each of
-its streams, kernel by kernel. Simulated devices have none: threads of one pool run all of them, any thread any device,
-and an event says itself whose it is (`device_ordinal`).
+A TPU has a plane of its own with its operations in two lines; a GPU has a plane with a line for each stream, kernel by
+kernel. Simulated devices have no planes: the threads of one pool run all of them, and each event has the number of its
+device (`device_ordinal`).
 """
 
 import contextlib
@@ -19,13 +19,13 @@ from minipod.profiles.profile import Profile, whole
 
 ENDING = ".xplane.pb"
 _LAST = "Task Environment"  # the plane that is written when a trace ends
-_LINES = ("XLA Ops", "Async XLA Ops")  # of a TPU's plane: what its core does, and what is under way beside it
+_LINES = ("XLA Ops", "Async XLA Ops")  # lines of a TPU's plane: operations of its core, and asynchronous ones
 
 
 @contextlib.contextmanager
 def _quietly() -> Iterator[None]:
-    """Python 3.13 warns that classes which ProfileData makes when first asked for statistics name no module; where
-    warnings are errors, as in many a test run, XLA would abort the process."""
+    """Ignore a warning of Python 3.13 about classes without a module, which ProfileData makes on first use: if warnings
+    are errors, as in many test runs, XLA would abort the process."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "builtin type .* has no __module__ attribute", DeprecationWarning)
         yield
@@ -35,13 +35,13 @@ def _quietly() -> Iterator[None]:
 def read(path: str | Path, *texts: str) -> Profile:
     """The profile in a file, or the newest in a folder that was given to `jax.profiler.trace`.
 
-    Where that has a file for each host, each is a process, by its own clock (`together` sets clocks).
+    If the recording has a file for each host, each is a process, with its own clock (`together` aligns clocks).
 
-    texts: `compiled.as_text()` of the programs that ran. With them a collective is known for what it is, and by whom
-    it is shared. Without, it is recognised by its name, and all devices are taken to share it.
-    FileNotFoundError or ValueError, in one sentence, for what is no such profile.
+    texts: `compiled.as_text()` of the programs that ran; they tell what each operation is, and which devices share a
+    collective. Without them, a collective is recognised by its name, and all devices are assumed to share it.
+    FileNotFoundError or ValueError, in one sentence, if there is no profile that can be read.
     """
-    files = found(Path(path))
+    files = recording(Path(path))
     known = of_texts(texts)
     events, notes = list[Event](), list[Note]()
     for process, file in enumerate(files):
@@ -58,12 +58,12 @@ def read(path: str | Path, *texts: str) -> Profile:
                 notes += _notes(plane, process, zero)
     if not events and (strange := _strange(files)):
         raise ValueError(
-            f"{path} is of {strange}, and its lines are not understood: only those of TPUs, of GPUs and of simulated "
-            "devices are"
+            f"{path} is a profile of {strange}, whose lines cannot be read: only those of TPUs, GPUs and simulated "
+            "devices can"
         )
     if not events and any("hlo_op" in _stats(event) for event in _of_hosts(files)):
         raise ValueError(
-            f"{path} has operations that do not say as we know it on which device they ran: it was recorded by another "
+            f"{path} has operations that do not say on which device they ran: it was recorded by an unsupported "
             "version of JAX's profiler"
         )
     if not events:
@@ -75,7 +75,7 @@ def read(path: str | Path, *texts: str) -> Profile:
 
 
 def _strange(files: Iterable[Path]) -> str:
-    """The plane of a device that has operations, but none where a TPU has them; "" where there is none."""
+    """The first plane of a device with operations, for a profile in which none was understood; "" without one."""
     planes = (p for file in files for p in _planes(file) if p.name.startswith("/device:"))
     return next((p.name for p in planes if any(True for line in p.lines for _ in line.events)), "")
 
@@ -85,8 +85,8 @@ def _of_hosts(files: Iterable[Path]) -> Iterator[Any]:
     return (event for plane in planes for line in plane.lines for event in line.events)
 
 
-def found(path: Path) -> list[Path]:
-    """The files of one recording: the file itself, or all of the newest folder that has any."""
+def recording(path: Path) -> list[Path]:
+    """The files of one recording: the file itself, or all files of the newest folder that has any."""
     if path.is_file():
         if not path.name.endswith(ENDING):
             raise ValueError(f"{path.name} is no profile that can be read: its name does not end in {ENDING}")
@@ -117,19 +117,19 @@ def _stats(of: Any) -> dict[str, Any]:
 
 
 def _zero(planes: Iterable[Any]) -> float:
-    """Events count from here, in nanoseconds since the epoch."""
+    """The start of the recording, in nanoseconds since the epoch; times of events count from it."""
     return next((float(_stats(p).get("profile_start_time", 0)) for p in planes if p.name == _LAST), 0.0)
 
 
 def _places(planes: Iterable[Any]) -> dict[str, dict[int, int]]:
-    """By module: which position of the program is which device; the launch of each says that."""
+    """Module → position in the program → device, from the launches of the program."""
     places: dict[str, dict[int, int]] = {}
     for plane in (p for p in planes if p.name.startswith("/host:")):
         for event in (e for line in plane.lines for e in line.events if "::Execute" in e.name):
-            said = _stats(event)
-            if "global_device_id" in said:
-                position = int(said.get("replica", 0)) + int(said.get("partition", 0))
-                places.setdefault(str(said.get("name")), {})[position] = int(said["global_device_id"])
+            stats = _stats(event)
+            if "global_device_id" in stats:
+                position = int(stats.get("replica", 0)) + int(stats.get("partition", 0))
+                places.setdefault(str(stats.get("name")), {})[position] = int(stats["global_device_id"])
     return places
 
 
@@ -139,28 +139,28 @@ def _simulated(
     for event in (event for line in plane.lines for event in line.events):
         if event.name.startswith("end:") or not event.duration_ns:  # marks
             continue
-        said = _stats(event)
-        if "device_ordinal" not in said or "hlo_op" not in said:
+        stats = _stats(event)
+        if "device_ordinal" not in stats or "hlo_op" not in stats:
             continue
-        name, opcode = operation(str(said["hlo_op"]))
+        name, opcode = operation(str(stats["hlo_op"]))
         if opcode in AROUND:
             continue
-        module = str(said.get("hlo_module", ""))
-        lane = Lane(process, int(said["device_ordinal"]))
+        module = str(stats.get("hlo_module", ""))
+        lane = Lane(process, int(stats["device_ordinal"]))
         what, group = kind(opcode), ()
         if module in known:
             what, groups = known[module].get(name, ("compute", ()))
             at = places.get(module, {})
             here = (tuple(Lane(process, at[i]) for i in each) for each in groups if all(i in at for i in each))
-            group = next((each for each in here if lane in each), ())  # none where other processes take part
+            group = next((each for each in here if lane in each), ())  # () if other processes share it
         yield _event(lane, f"{module}/{name}" if module else name, what, group, zero, event)
 
 
 def _of_device(plane: Any, process: int, zero: float) -> Iterator[Event]:
-    """Of a TPU: one lane. What encloses others is left out.
+    """The events of a TPU, in one lane, without operations that enclose others.
 
-    A TPU's compiler names the fusions that start and end a collective `async-collective-start` and `…-done`, whichever
-    collective it is; a fusion that goes on with one while it computes counts as computing.
+    The TPU compiler names the fusions that start and end any collective `async-collective-start` and `…-done`; a fusion
+    that continues a collective while it computes counts as compute.
     """
     number = plane.name.rpartition(":")[2]
     lane = Lane(process, int(number) if number.isdigit() else 0)
@@ -171,14 +171,14 @@ def _of_device(plane: Any, process: int, zero: float) -> Iterator[Event]:
             if opcode in AROUND or not event.duration_ns:
                 continue
             if what == "compute" and (line.name == _LINES[1] or opcode.endswith(("-start", "-done"))):
-                continue  # a copy beside the core, and its ends
+                continue  # an asynchronous copy, its start or its done
             yield _event(lane, name, what, (), zero, event)
 
 
 def _of_gpu(plane: Any, process: int, zero: float) -> Iterator[Event]:
-    """Of a GPU: one lane for all its streams; what the program did not ask for, such as copies from the host, is none.
+    """The events of a GPU, all streams in one lane, without those that no program asked for, such as host copies.
 
-    A command buffer (CUDA graph) has one name for all its kernels: each then goes by its kernel's.
+    All kernels of a command buffer (CUDA graph) have its name, so they are named after the kernel instead.
     """
     lane = Lane(process, int(plane.name.rpartition(":")[2]))
     for event in (e for line in plane.lines if line.name.startswith("Stream") for e in line.events):
@@ -199,9 +199,9 @@ def _notes(plane: Any, process: int, zero: float) -> Iterator[Note]:
     for event in (event for line in plane.lines for event in line.events):
         if event.name.startswith(("$", "end:", "Threadpool")) or "::" in event.name or not event.duration_ns:
             continue
-        said = _stats(event)
-        if "device_ordinal" in said:
+        stats = _stats(event)
+        if "device_ordinal" in stats:
             continue
-        step = said.get("step_num")
+        step = stats.get("step_num")
         start = (zero + event.start_ns) / 1e9
         yield Note(process, event.name, start, start + event.duration_ns / 1e9, None if step is None else int(step))

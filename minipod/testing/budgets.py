@@ -59,11 +59,11 @@ def assert_memory(
     """
     __tracebackhide__ = True
     _some(temporary=temporary, peak=peak, arguments=arguments)
-    found: Any = _compiled(function, args).memory_analysis()
+    analysis: Any = _compiled(function, args).memory_analysis()
     names = {"temp_size_in_bytes": temporary, "peak_memory_in_bytes": peak, "argument_size_in_bytes": arguments}
     wrong: list[str] = []
     for name, most in names.items():
-        size = int(getattr(found, name, 0))
+        size = int(getattr(analysis, name, 0))
         if most is not None and name.startswith("peak") and not size:
             raise ValueError("the compiler of this backend says nothing of a peak: give temporary")
         if most is not None and size > most:
@@ -82,11 +82,11 @@ def assert_work(function: Callable[..., Any], *args: Any, flops: int | None = No
     from minipod.hlo.work import work
 
     _some(flops=flops, most=most)
-    found = sum(work(text.parse(_compiled(function, args).as_text() or "")).flops.values())
-    if flops is not None and found != flops:
-        pytest.fail(f"each device does {found:,} FLOPs{_times(found, flops)}, not {flops:,}")
-    if most is not None and found > most:
-        pytest.fail(f"each device does {found:,} FLOPs{_times(found, most)}, more than {most:,}")
+    count = sum(work(text.parse(_compiled(function, args).as_text() or "")).flops.values())
+    if flops is not None and count != flops:
+        pytest.fail(f"each device does {count:,} FLOPs{_times(count, flops)}, not {flops:,}")
+    if most is not None and count > most:
+        pytest.fail(f"each device does {count:,} FLOPs{_times(count, most)}, more than {most:,}")
 
 
 def assert_replicas_equal(tree: Any, name: str = "the arrays") -> None:
@@ -101,8 +101,8 @@ def assert_replicas_equal(tree: Any, name: str = "the arrays") -> None:
         same_replicas(tree, name)
         return
     except ReplicasDiffer as error:
-        said = str(error)
-    pytest.fail(said)
+        message = str(error)
+    pytest.fail(message)
 
 
 def _compiled(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
@@ -122,5 +122,5 @@ def _allowed(only: Collection[str]) -> str:
     return f"only {', '.join(sorted(only))}" if only else "nothing"
 
 
-def _times(found: int, stated: int) -> str:
-    return f", {found / stated:.3g} times as many" if stated else ""
+def _times(count: int, stated: int) -> str:
+    return f", {count / stated:.3g} times as many" if stated else ""

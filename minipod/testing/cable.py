@@ -10,8 +10,8 @@ def left_host() -> int:
     the last.
     RuntimeError in a test without that marker.
     """
-    from minipod.hosts import members, namespaces  # only where it is asked: each run of pytest imports this module
+    from minipod.hosts import namespaces  # only where it is asked: each run of pytest imports this module
 
-    if not members.moved():
+    if not namespaces.moved():
         raise RuntimeError("left_host: this process is on no host of its own: the test has no marker hosts(n)")
     return namespaces.sent(os.getpid())

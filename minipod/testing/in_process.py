@@ -3,7 +3,7 @@
 import contextlib
 import json
 import os
-import sys
+import traceback
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from minipod.processes.frames import is_own
 from minipod.testing import faults
-from minipod.testing.wanted import Wanted
+from minipod.testing.markers import Wanted
 
 _kept: list[Any] = []
 
@@ -29,22 +30,6 @@ HERE = pytest.StashKey[Here]()
 CHOSEN = pytest.StashKey[dict[str, tuple[pytest.Item, Wanted]]]()  # of a session: by node id what wants a cluster
 
 
-def has_devices() -> bool:
-    """Whether JAX has started its devices in this process."""
-    if "jax" not in sys.modules:
-        return False
-    import jax
-
-    config: Any = jax.config  # its type does not know its options
-    before = config.jax_num_cpu_devices
-    try:
-        config.update("jax_num_cpu_devices", before + 1)  # refused once there are devices
-    except RuntimeError:
-        return True
-    config.update("jax_num_cpu_devices", before)
-    return False
-
-
 def collected(session: pytest.Session, file: str) -> dict[str, tuple[pytest.Item, Wanted]]:
     """The tests of `file` that want a cluster, by node id, collected in this process, which tells nobody of it."""
     manager = session.config.pluginmanager
@@ -52,6 +37,7 @@ def collected(session: pytest.Session, file: str) -> dict[str, tuple[pytest.Item
         # What would print, and what would tell the process that leads xdist's workers.
         if plugin is manager.getplugin("terminalreporter") or hasattr(plugin, "sendevent"):
             manager.unregister(plugin)
+    _tell_only_pytest(session.config.hook.pytest_collectreport)  # a report of it has been made before
     _uncaptured(session.config)
     session.perform_collect([file], genitems=True)
     return session.stash[CHOSEN]
@@ -66,9 +52,7 @@ class Heard:
         hook: Any = config.hook
         starts, ends = hook.pytest_runtest_logstart, hook.pytest_runtest_logfinish
         for caller in (starts, hook.pytest_runtest_logreport, ends, hook.pytest_warning_recorded):
-            for told in caller.get_hookimpls():
-                if not isinstance(told.plugin, pytest.Session):  # it counts failures, and a subtest asks it about -x
-                    caller._remove_plugin(told.plugin)  # not public
+            _tell_only_pytest(caller)
         config.pluginmanager.register(self)
         self.warnings.clear()  # pytest repeats to a new plug-in what it has told before
 
@@ -79,9 +63,11 @@ class Heard:
         self.warnings.append(warning_message)
 
 
-def log_file(config: pytest.Config) -> Any:
-    """The handler that writes pytest's `log_file`, or os.devnull."""
-    return getattr(config.pluginmanager.getplugin("logging-plugin"), "log_file_handler", None)
+def _tell_only_pytest(caller: Any) -> None:
+    """Take a hook's implementations away, but for the session's: it counts failures, and a subtest asks it about -x."""
+    for implementation in caller.get_hookimpls():
+        if not isinstance(implementation.plugin, pytest.Session):
+            caller._remove_plugin(implementation.plugin)  # not public
 
 
 def run(item: pytest.Item, asked: Wanted, shared: Path, filters: list[Any]) -> dict[str, Any]:
@@ -101,19 +87,25 @@ def run(item: pytest.Item, asked: Wanted, shared: Path, filters: list[Any]) -> d
         own.mkdir()
         temporary._basetemp = own  # not public: two processes that number one folder are in each other's way
     item.config.stash[faulthandler.fault_handler_stderr_fd_key] = 2  # pytest's own copy is closed here
-    if handler := log_file(item.config):  # so is this file: another may have its number by now
-        _kept.append(handler.stream)
-        handler.stream = open(handler.baseFilename, "a", encoding=handler.encoding)
     warnings.filters[:] = filters  # type: ignore[index]  # JAX was started without any
     heard = Heard(item.config)
-    # The hook, not the function: around it pytest turns warnings into errors, and explains comparisons.
-    item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
     to_data = item.config.hook.pytest_report_to_serializable
-    said = {
-        "reports": [to_data(config=item.config, report=report) for report in heard.reports],
-        "warnings": [_warning(each) for each in heard.warnings],
-    }
-    return json.loads(json.dumps(said, default=str))  # a property may be anything: JUnit's file has str() of it
+    try:
+        # The hook, not the function: around it pytest turns warnings into errors, and explains comparisons.
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+        reports = [to_data(config=item.config, report=report) for report in heard.reports]
+    except Exception as error:  # a test's own errors are in its reports: this is a plug-in's or a conftest.py's
+        error.add_note(_where_raised(error))
+        raise
+    outcome = {"reports": reports, "warnings": [_warning(each) for each in heard.warnings]}
+    return json.loads(json.dumps(outcome, default=str))  # a property may be anything: JUnit's file has str() of it
+
+
+def _where_raised(error: Exception) -> str:
+    """`in pytest_runtest_makereport at conftest.py:9`: the innermost line that is not a library's, if there is one."""
+    frames = [*traceback.extract_tb(error.__traceback__)]
+    frame = next((frame for frame in reversed(frames) if is_own(frame.filename)), frames[-1])
+    return f"in {frame.name} at {frame.filename}:{frame.lineno}"
 
 
 def _warning(each: warnings.WarningMessage) -> dict[str, Any]:

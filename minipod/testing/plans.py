@@ -42,19 +42,19 @@ class Plans:
             raise ValueError(f"within is a part, from 0 to below 1, not {within}")
         from minipod.pods import Plan
 
-        found, versions = _of_plan(program) if isinstance(program, Plan) else _compiled_here(program, args)
+        figures, versions = _of_plan(program) if isinstance(program, Plan) else _compiled_here(program, args)
         known = self._read()
         if self.update and not self.writes:
             return
         if self.update:
-            known.setdefault(name, {})[versions] = found
+            known.setdefault(name, {})[versions] = figures
             self._write(known)
             return
-        kept = known.get(name, {})
-        if versions not in kept:
-            others = f"; of {', '.join(sorted(kept))} it has" if kept else ""
+        committed = known.get(name, {})
+        if versions not in committed:
+            others = f"; of {', '.join(sorted(committed))} it has" if committed else ""
             pytest.fail(f"{self._shown()} has no figures of «{name}» with {versions}{others}: run pytest {OPTION}")
-        if wrong := _different(kept[versions], found, within):
+        if wrong := _different(committed[versions], figures, within):
             pytest.fail(f"«{name}» is not what {self._shown()} says ({versions}):\n" + "\n".join(wrong))
 
     def _read(self) -> dict[str, dict[str, Figures]]:
@@ -90,25 +90,25 @@ def _compiled_here(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple
     by_op = defaultdict[str, list[Any]](list)
     for collective in traffic.read(program):
         by_op[collective.op].append(collective)
-    found: Figures = {f"sent by {op}": traffic.total(collectives) for op, collectives in by_op.items()}
-    found |= {"arguments": memory.argument_size_in_bytes, "temporaries": memory.temp_size_in_bytes}
-    found |= {f"FLOPs, {kind}": count for kind, count in work(text.parse(program)).flops.items()}
-    return found, f"jax {jax.__version__}, {jax.default_backend()}"
+    figures: Figures = {f"sent by {op}": traffic.total(collectives) for op, collectives in by_op.items()}
+    figures |= {"arguments": memory.argument_size_in_bytes, "temporaries": memory.temp_size_in_bytes}
+    figures |= {f"FLOPs, {kind}": count for kind, count in work(text.parse(program)).flops.items()}
+    return figures, f"jax {jax.__version__}, {jax.default_backend()}"
 
 
 def _of_plan(plan: "Plan") -> tuple[Figures, str]:
-    found: Figures = {"fits": plan.fits}
-    found |= {f"sent along {axis}": n for axis, n in (plan.sent or {}).items()}
-    found |= {key: n for key, n in plan.memory.items() if n is not None and key in ("arguments", "temporaries")}
-    found |= {f"FLOPs, {kind}": count for kind, count in (plan.flops or {}).items()}
-    return found, ", ".join(f"{name} {number}" for name, number in plan.versions.items()) + f", {plan.on}"
+    figures: Figures = {"fits": plan.fits}
+    figures |= {f"sent along {axis}": n for axis, n in (plan.sent or {}).items()}
+    figures |= {key: n for key, n in plan.memory.items() if n is not None and key in ("arguments", "temporaries")}
+    figures |= {f"FLOPs, {kind}": count for kind, count in (plan.flops or {}).items()}
+    return figures, ", ".join(f"{name} {number}" for name, number in plan.versions.items()) + f", {plan.on}"
 
 
-def _different(kept: Figures, found: Figures, within: float) -> list[str]:
+def _different(committed: Figures, figures: Figures, within: float) -> list[str]:
     """A line for each figure that is another, with how it was and how it is."""
     wrong: list[str] = []
-    for name in [*kept, *(name for name in found if name not in kept)]:
-        was, now = kept.get(name, 0), found.get(name, 0)
+    for name in [*committed, *(name for name in figures if name not in committed)]:
+        was, now = committed.get(name, 0), figures.get(name, 0)
         if abs(now - was) > within * was:
             times = f", {now / was:.3g} times as much" if was and now else ""
             wrong.append(f"  {name}: {was:,} → {now:,}{times}")

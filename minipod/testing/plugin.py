@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 import pytest
 from _pytest import runner  # `runtestprotocol`, which pytest-forked and pytest-rerunfailures call, too
 
-from minipod.testing import in_process, told
+from minipod import devices
+from minipod.testing import in_process, outcome
 from minipod.testing.in_process import HERE
+from minipod.testing.markers import MARKERS, Unusable, Wanted, wanted
 from minipod.testing.plans import OPTION, Plans
-from minipod.testing.wanted import MARKERS, Unusable, Wanted, wanted
 
 if TYPE_CHECKING:
     from minipod.testing.zygote import Zygote
@@ -32,8 +33,8 @@ TOO_LATE = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    said = "write what `plans.check` finds into the files that it is held against"
-    parser.getgroup("minipod").addoption(OPTION, action="store_true", dest="update_plans", help=said)
+    text = "write the figures that plans.check finds into the committed files, instead of comparing them"
+    parser.getgroup("minipod").addoption(OPTION, action="store_true", dest="update_plans", help=text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -66,7 +67,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
             item.stash[WANTED] = asked
             chosen[item.nodeid] = item, asked
     early = session.config.stash.get(ZYGOTE, None)
-    if early is None or (chosen and in_process.has_devices()):
+    if early is None or (chosen and devices.have_started()):
         return  # no tests are run here, or nothing can be forked, or this is the process that collects one file
     early.close()
     del session.config.stash[ZYGOTE]
@@ -91,7 +92,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     if asked is None:
         return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    for report in [*_reports(item, asked), *told.torn_down(item, nextitem)]:
+    for report in [*_reports(item, asked), *outcome.torn_down(item, nextitem)]:
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
@@ -99,26 +100,24 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 def _reports(item: pytest.Item, asked: Wanted | Unusable) -> list[pytest.TestReport]:
     if isinstance(asked, Unusable):
-        return [told.failed(item, str(asked))]
+        return [outcome.failed(item, str(asked))]
     zygote = item.config.stash.get(ZYGOTE, None)
     if zygote is None:
-        return [told.skipped(item, NO_FORK)]
+        return [outcome.skipped(item, NO_FORK)]
     from minipod.testing.zygote import NO_HOSTS, STARTED, GivenUp, Lost
 
     try:
         results = zygote.ask(item, asked.seconds + START)
     except Lost as error:
-        return [told.failed(item, str(error))]
+        return [outcome.failed(item, str(error))]
     except GivenUp as error:
-        return told.given_up(item, str(error), error.said)
+        return outcome.given_up(item, str(error), error.results)
     if isinstance(results, str) and results.startswith(NO_HOSTS):
-        return [told.skipped(item, results.removeprefix(NO_HOSTS))]
+        return [outcome.skipped(item, results.removeprefix(NO_HOSTS))]
     if isinstance(results, str):
-        return [told.failed(item, TOO_LATE.format(name=item.path.name) if results == STARTED else results)]
-    if (handler := in_process.log_file(item.config)) and handler.stream.seekable():
-        handler.stream.seek(0, os.SEEK_END)  # the test's processes have written behind what stood there
-    told.warn(item, results)
-    reports = told.reports(item, results)
+        return [outcome.failed(item, TOO_LATE.format(name=item.path.name) if results == STARTED else results)]
+    outcome.warn(item, results)
+    reports = outcome.reports(item, results)
     if item.config.option.capture == "no":
         print(*(f"[{title}]\n{text.rstrip()}\n" for title, text in reports[-1].sections), sep="", end="")
     return reports

@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from minipod import forked, processes
+from minipod import devices, forked, processes
 from minipod.processes import json_lines
+from minipod.processes.supervisor import keep_only_files
 from minipod.testing import in_process
-from minipod.testing.wanted import Wanted
+from minipod.testing.markers import Wanted
 
 if TYPE_CHECKING:
-    from minipod.hosts.members import Members
+    from minipod.hosts.namespaces import Members
 
 STARTED, ENDED, NO_HOSTS = "started", "ended", "no hosts: "
 GIVE_UP = "give up"  # said in place of a test's name
@@ -38,11 +39,11 @@ class Lost(RuntimeError):
 
 
 class GivenUp(RuntimeError):
-    """Something was raised while an answer was awaited: pytest-timeout does so. `said` is the answer until then."""
+    """Something was raised while an answer was awaited: pytest-timeout does so. `results`: those until then."""
 
-    def __init__(self, why: str, said: Any):
+    def __init__(self, why: str, results: Any):
         super().__init__(why)
-        self.said = said
+        self.results = results
 
 
 Tests = dict[str, tuple[pytest.Item, Wanted]]  # by node id
@@ -92,18 +93,19 @@ class Zygote:
         except (KeyboardInterrupt, SystemExit, pytest.exit.Exception, Lost):
             raise
         except BaseException as error:  # whatever an alarm raises
-            said = None
+            answer = None
             with contextlib.suppress(Lost):
-                said = self._awaited(GIVE_UP, ENDING)
-            raise GivenUp(str(error) or type(error).__name__, _results(said)) from None
+                answer = self._awaited(GIVE_UP, ENDING)
+            raise GivenUp(str(error) or type(error).__name__, _results(answer)) from None
 
     def _awaited(self, question: str | None, seconds: float) -> Any:
         """What is answered to the last question, or to this one that takes it back."""
         try:
             json_lines.write(self._to, [self._asked, question])
-            while (said := self._from.read(seconds))[0] not in (self._asked, None):
-                pass  # to an earlier question, which had been given up
-            return said[1]
+            while True:
+                number, answer = self._from.read(seconds)
+                if number in (self._asked, None):  # else to an earlier question, which had been given up
+                    return answer
         except (OSError, EOFError, TimeoutError, json_lines.Garbled) as error:
             raise Lost(f"the process that starts the tests' processes no longer answers: {error}") from None
 
@@ -128,13 +130,13 @@ class Early(Zygote):
 
     def ask(self, item: pytest.Item, seconds: float) -> list[forked.Result] | str:
         file = str(item.path)
-        said = file if file == self._file else self._turn_to(file, seconds)
-        if said != ENDED:
-            said = super().ask(item, seconds)
-        if said == ENDED:
+        answer = file if file == self._file else self._turn_to(file, seconds)
+        if answer != ENDED:
+            answer = super().ask(item, seconds)
+        if answer == ENDED:
             self._file = None
             raise Lost(f"the process that collected {item.path.name} once more has ended")
-        return said
+        return answer
 
     def _turn_to(self, file: str, seconds: float) -> str:
         if self._file is not None:
@@ -144,8 +146,9 @@ class Early(Zygote):
         return self._answer(file, seconds)
 
 
-def _results(said: Any) -> Any:
-    return [forked.Result(**each) for each in said] if isinstance(said, list) else said
+def _results(answer: Any) -> Any:
+    """The results that an answer holds; else the answer, which says why there are none."""
+    return [forked.Result(**result) for result in answer] if isinstance(answer, list) else answer
 
 
 def _serve(tests: Tests, asks: int, answers: int) -> None:
@@ -166,8 +169,8 @@ def _serve(tests: Tests, asks: int, answers: int) -> None:
             return
         if name != GIVE_UP:
             known = tests.get(name)
-            said = _run(*known) if known else f"{name} is not found when it is collected once more"
-            json_lines.write(answers, [number, said])
+            answer = _run(*known) if known else f"{name} is not found when it is collected once more"
+            json_lines.write(answers, [number, answer])
 
 
 def _serve_files(session: pytest.Session, asks: int, answers: int) -> None:
@@ -185,17 +188,17 @@ def _serve_files(session: pytest.Session, asks: int, answers: int) -> None:
 
 
 def _let_go(*keep: int) -> None:
-    """Close what pytest and its plug-ins have open: whoever reads the other end would wait for us, too."""
+    """Let go of pytest's terminal, and of the pipes, sockets and locks of its plug-ins; their files stay open."""
     null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(null, standard)
-    processes.close_inherited(*keep)
+    keep_only_files(*keep)
 
 
 def _run(item: pytest.Item, asked: Wanted) -> list[dict[str, Any]] | str:
     import jax  # noqa: F401  once, here: each child has it then
 
-    if in_process.has_devices():
+    if devices.have_started():
         return STARTED
     flags = os.environ.get("XLA_FLAGS", "").split()
     os.environ["XLA_FLAGS"] = " ".join(flag for flag in flags if not flag.startswith(COUNT))
@@ -215,6 +218,7 @@ def _run(item: pytest.Item, asked: Wanted) -> list[dict[str, Any]] | str:
                 collective=int(asked.seconds) + 1,
                 grace=asked.grace,
                 places=places,
+                files=True,
             )
             _running[:] = [job]
             results = [asdict(result) for result in forked.wait(job)]
@@ -235,10 +239,10 @@ def _places(asked: Wanted) -> Iterator["Members | None"]:
     if not asked.hosts:
         yield None
         return
-    from minipod.hosts import members, namespaces
+    from minipod.hosts import namespaces
 
     with namespaces.hosts(asked.hosts, asked.rate, asked.delay) as pids:
-        yield members.Members(pids, asked.processes)
+        yield namespaces.Members(pids, asked.processes)
 
 
 def _folder(item: pytest.Item) -> Path:

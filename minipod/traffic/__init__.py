@@ -1,6 +1,6 @@
-"""What the devices of a compiled program send each other, and how long that takes on a given interconnect.
+"""What the devices of a compiled program send to each other, and how long that takes on a given interconnect.
 
-Read from the program that XLA has compiled, so nothing is run; a loop counts as often as it runs.
+It is read from the text that XLA compiled, so nothing runs. A loop counts as often as it runs.
 
     >>> import jax
     >>> from minipod import traffic
@@ -15,7 +15,7 @@ Read from the program that XLA has compiled, so nothing is run; a loop counts as
 from minipod.hlo.ops import Branch, Collective
 from minipod.traffic.bill import EMPTY, SUM, UNKNOWN, Bill, of, read, sent, table, total
 from minipod.traffic.interconnects import LINKS, Link
-from minipod.traffic.times import AtLeast, at_least, seconds
+from minipod.traffic.program_time import AtLeast, at_least, seconds
 
 __all__ = [
     "EMPTY", "LINKS", "SUM", "UNKNOWN", "AtLeast", "Bill", "Branch", "Collective", "Link", "at_least", "of", "read",

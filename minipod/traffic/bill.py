@@ -1,13 +1,13 @@
-"""What the devices of a compiled program send each other: its collectives, read from the program itself.
+"""The collectives of a compiled program, and the bytes that a device sends for them.
 
     collectives = minipod.traffic.of(f, x)      # or read(compiled.as_text(), mesh)
-    minipod.traffic.table(collectives)          # a table on a page or in a terminal
-    minipod.traffic.total(collectives)          # the bytes that a device sends for them, for a budget
-    minipod.traffic.sent("all-reduce", 4, 8)    # and for one that is not compiled: 7
-    minipod.traffic.seconds(collectives, "TPU v5e", mesh)  # the time, estimated
+    minipod.traffic.table(collectives)          # a table for a page or a terminal
+    minipod.traffic.total(collectives)          # bytes that a device sends, to compare with a budget
+    minipod.traffic.sent("all-reduce", 4, 8)    # the same for one collective that is not compiled: 7
+    minipod.traffic.seconds(collectives, "TPU v5e", mesh)  # estimated time
 
-Bytes are those of the program as it was compiled, and a table says for what: the CPU compiler turns bf16 into f32, the
-TPU's gathers f32 as bf16. What a Pallas kernel or another custom call sends by itself cannot be seen.
+The bytes are those of the program as compiled, and a table says for which kind of machine: the CPU compiler turns bf16
+into f32, the TPU compiler gathers f32 as bf16. What a Pallas kernel or another custom call sends is not included.
 """
 
 import re
@@ -17,9 +17,9 @@ from fractions import Fraction
 from math import prod
 from typing import Any, TypeVar
 
-from minipod.hlo import between_slices, ring, text
+from minipod.hlo import between_slices, text
 from minipod.hlo.collectives import collectives
-from minipod.hlo.ops import OPS, Branch, Collective
+from minipod.hlo.ops import OPS, Branch, Collective, plain_number, ring_bytes
 from minipod.tables import Table
 
 __all__ = ["Bill", "Collective", "Table", "of", "read", "sent", "table", "total"]
@@ -33,22 +33,23 @@ _TILED = re.compile(r"\{[\d,]*:T\(")  # the layout f32[64,128]{1,0:T(8,128)}: on
 
 
 class Bill(list[Collective]):
-    """The collectives of one program, a list like any other.
+    """The collectives of one program: a list.
 
-    compiled_for: the kind of machine that the program was compiled for, "CPU", "TPU" or "GPU"; empty where that is not
-    known, and in a list made from this one. Another compiler may send other bytes for the same function.
+    compiled_for: the kind of machine for which the program was compiled, "CPU", "TPU" or "GPU"; empty if that is not
+    known, and for slices of this list. Another compiler may send different bytes for the same function.
     """
 
     compiled_for: str = ""
 
 
 def read(hlo_text: str, mesh: Any = None) -> Bill:
-    """The collectives of a compiled program's text, `compiled.as_text()`, in the order in which they are written.
+    """The collectives in the text of a compiled program, `compiled.as_text()`, in the order of the text.
 
-    `mesh` (a `Mesh` or `AbstractMesh`) gives `axes`, and the devices of a `Mesh` are those compiled for, unless the
-    text is a TPU's, which shows. A computation that is called twice counts twice; a collective in which nothing moves,
-    such as a sum along an axis of size 1, does not count.
-    ValueError, quoting the line, for anything that looks like a collective and is not understood.
+    mesh: a `Mesh` or `AbstractMesh`, to name the axes of each collective; the devices of a `Mesh` also say for which
+    kind of machine the program was compiled, unless the text shows that it is a TPU's.
+    A computation that is called twice counts twice. Collectives that move nothing, such as a sum along an axis of size
+    1, are left out. TypeError if it is not a string; ValueError, quoting the line, for a collective that cannot be
+    read, and if the mesh has a different number of devices.
     """
     if not isinstance(hlo_text, str):
         raise TypeError(f"expected the text of a compiled program, got {type(hlo_text).__name__}: give its .as_text()")
@@ -67,10 +68,11 @@ def read(hlo_text: str, mesh: Any = None) -> Bill:
 
 
 def of(function: Callable[..., Any], *args: Any, mesh: Any = None) -> Bill:
-    """The collectives of `function`, compiled for `args` (arrays, NumPy arrays or ShapeDtypeStructs) but not run.
+    """The collectives of `function`, compiled for `args` but not run.
 
-    `function` may be jitted already. Without `mesh`, the mesh of the first argument that has a NamedSharding is
-    taken, else one that the compiled program's inputs or outputs have.
+    function: jitted or not. args: arrays, NumPy arrays or ShapeDtypeStructs. mesh: default, the mesh of the first
+    argument with a NamedSharding, or else of the compiled program's inputs or outputs. TypeError for a compiled
+    program; otherwise the errors of JAX and of `read`.
     """
     import jax
 
@@ -96,7 +98,7 @@ def of(function: Callable[..., Any], *args: Any, mesh: Any = None) -> Bill:
 
 
 def _kind(placed: Any) -> str:
-    """What the devices of a mesh or sharding are: CPU, TPU or GPU; empty for an AbstractMesh, which has none."""
+    """The kind of a mesh's or sharding's devices: CPU, TPU or GPU; empty for an AbstractMesh, which has none."""
     import jax
 
     if isinstance(placed, jax.sharding.Sharding):
@@ -105,39 +107,39 @@ def _kind(placed: Any) -> str:
 
 
 def total(collectives: Sequence[Collective]) -> int | float:
-    """The bytes that a device sends: the sum of `sent`; of a conditional's branches, the costliest counts.
+    """Bytes that a device sends: the sum of `sent`, with the costliest branch of each conditional.
 
-    An int where it is whole; the sum is exact, and only the result is rounded to a float.
-    ValueError if one of the `times` is unknown: a budget over it cannot be checked.
+    The sum is exact: an int if it is a whole number, otherwise a float. ValueError if the `times` of a collective are
+    unknown.
     """
     costs = [
         (c.branch, c.sent_exactly(times_of(c, "there is no sum, and a budget over it cannot be checked")))
         for c in collectives
     ]
-    return ring.plain(Fraction(costliest(costs)))
+    return plain_number(Fraction(costliest(costs)))
 
 
 def sent(op: str, size: int, devices: int, times: int = 1) -> int | float:
-    """Bytes that leave each of `devices` devices for a collective over an array of `size` bytes, by a ring.
+    """Bytes that each of `devices` devices sends for a collective over an array of `size` bytes, by a ring.
 
-    2(n-1)/n of the array for an all-reduce of n devices, (n-1)/n for an all-gather (`size` is what has been gathered),
-    a reduce-scatter (what is there before) and an all-to-all, all of it for a permute and a broadcast. An int where it
-    is whole. ValueError for another operation, or fewer than one device.
+    With n devices: 2(n-1)/n of the array for an all-reduce; (n-1)/n for an all-gather (`size`: of the result), a
+    reduce-scatter (`size`: of the input) and an all-to-all; the whole array for a permute and a broadcast. An int if it
+    is a whole number. ValueError for an unknown operation, or fewer than one device.
     """
     if op not in OPS or devices < 1:
         raise ValueError(f"a collective of {devices} devices called {op!r} is not known: {', '.join(OPS)}")
-    return ring.plain(ring.exactly(op, size, devices, times))
+    return plain_number(ring_bytes(op, size, devices, times))
 
 
 def times_of(c: Collective, so: str) -> int:
-    """How often it runs. ValueError, which ends with `so`, where that is not known."""
+    """How often a collective runs. If that is unknown, ValueError, which ends with `so`."""
     if c.times is None:
         raise ValueError(f"a loop around this {c.op} of {c.bytes:,} bytes runs an unknown number of times: {so}")
     return c.times
 
 
 def costliest(costs: Sequence[tuple[Branch, Cost]]) -> Cost | int:
-    """The costs outside every branch, and for each conditional those of its costliest branch."""
+    """The sum of the costs outside all branches, and of each conditional's costliest branch."""
     inside: dict[int, dict[int, list[tuple[Branch, Cost]]]] = {}
     for branch, price in costs:
         if branch:
@@ -148,7 +150,7 @@ def costliest(costs: Sequence[tuple[Branch, Cost]]) -> Cost | int:
 
 
 def merged(collectives: Sequence[Collective]) -> list[Collective]:
-    """Equal collectives once, where the first of them is, their times added: a loop and its unrolled form agree."""
+    """Equal collectives merged into the first of them, with their times added: a loop equals its unrolled form."""
     alike: dict[Collective, list[int | None]] = {}
     for c in collectives:
         alike.setdefault(replace(c, times=None), []).append(c.times)
@@ -156,11 +158,11 @@ def merged(collectives: Sequence[Collective]) -> list[Collective]:
 
 
 def table(collectives: Sequence[Collective]) -> Table:
-    """One row per collective; equal ones share a row, and their times add up.
+    """A table with a row for each collective; equal ones share a row, and their times are added.
 
-    bytes: the array worked on. sent: what a device sends for it, over all times; their sum stands below.
-    Without axes the column shows the groups. A row in a branch says so: «all-reduce (branch 1)». Of a `Bill` that
-    knows it, the table says what the program was compiled for.
+    Its columns: operation, with the number of its branch if it is in one; axes of the mesh, or groups if they are
+    unknown; bytes of the array; times; bytes that a device sends in all these times. Below the rows is the sum of the
+    last column, and for which kind of machine the program was compiled, if a `Bill` knows it.
     """
     whose = f" (compiled for {compiled_for})" if (compiled_for := getattr(collectives, "compiled_for", "")) else ""
     rows = []

@@ -1,4 +1,4 @@
-"""What carries the bytes: interconnects that can be bought, with the figures that their sources print."""
+"""Interconnects that one can buy or rent, with figures from published sources."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,16 +10,17 @@ __all__ = ["LINKS", "Link", "link"]
 class Link:
     """An interconnect.
 
-    bytes_per_second: what one link carries one way; with a switch, what a device sends and, at once, receives.
-    shape: "torus": each mesh axis is a line of devices with links to both neighbours, closed into a ring where
-        `closes` says so; both directions and several axes work at once, so a closed axis is a bidirectional ring.
-        "ring": all devices in one ring that is used in one direction. "switch": everybody reaches everybody in a hop.
-    closes: of a torus, an axis whose size is a multiple of this, and more than 2, is closed into a ring; 4 means whole
-        cubes of 4 × 4 × 4, which are all closed where every axis is a multiple of 4, and else not at all.
-    latency: seconds a hop; 0 where the source prints none, and then only bytes count.
-    start: seconds that every collective takes before its first hop.
-    in_a_ring: of a switch: the library that works over it goes round in a ring, so n devices are n-1 hops and not 1.
-    between: the name of what joins several slices of it, where a source says how fast that is.
+    bytes_per_second: of one link in one direction; with a switch, what a device can send and, at the same time,
+        receive.
+    shape: "torus": each axis is a line of devices with links to both neighbours, closed into a ring if `closes` says
+        so; both directions and several axes work at once. "ring": one ring through all devices, used in one direction.
+        "switch": every device reaches every other in one hop.
+    closes: with a torus, axes whose size is a multiple of this, and more than 2, are rings. 4 stands for whole cubes of
+        4 × 4 × 4: all axes are rings if every size is a multiple of 4, otherwise none.
+    latency: seconds per hop; 0 if the source gives none, so that only bytes count.
+    start: seconds of every collective before its first hop.
+    in_a_ring: with a switch, whether its library sends around a ring: n-1 hops for n devices instead of 1.
+    between: name of the link that joins several slices, if a source gives its speed.
     """
 
     name: str
@@ -49,14 +50,14 @@ _D2L = "https://d2l.ai/chapter_computational-performance/parameterserver.html"
 _CLOUD = "cloud.google.com/tpu/docs/tpu7x: 1,200 GB/s a chip over six links, both ways"
 _CUT = "https://github.com/aliyun/SimAI, calbusbw.h: 8 links of NVLink"  # each 25 GB/s one way
 _ASCEND = "Huawei, Atlas 800T A2: eight, each with 7 links of 56 GB/s both ways (392 GB/s); counted for groups of eight"
-# What NVIDIA's own library, which chooses between its algorithms by them, takes for a ring with its shortest protocol:
+# The figures by which NVIDIA's library chooses among its algorithms, for a ring with its protocol of lowest latency:
 # 6.6 µs for a start, then 0.6 µs a hop over NVLink, 1.0 over PCIe, 2.7 over a network. Source: NVIDIA/nccl,
 # src/graph/tuning.cc, baseLat and hwLat (2.20).
 _NVLINK = {"start": 6.6e-6, "latency": 0.6e-6, "in_a_ring": True}
 _PCIE = {"start": 6.6e-6, "latency": 1.0e-6, "in_a_ring": True}
 _NETWORK = {"start": 6.6e-6, "latency": 2.7e-6, "in_a_ring": True}
 _NCCL = "; latency: NCCL, src/graph/tuning.cc"
-# The data centre's network, DCN: what a chip has of it where all chips of a host use it at once.
+# The data centre's network (DCN): the share of one chip when all chips of its host use it.
 _DCN = "cloud.google.com/tpu/docs/tpu7x (DCN bandwidth per chip: "
 _DCN_V5E = "cloud.google.com/tpu/docs/v5e: two NICs of 100 Gbps for the eight chips of a host"
 _DCN_V4 = "https://jax-ml.github.io/scaling-book/tpus: typically 2.5e10 bytes a second for the four chips of a host"

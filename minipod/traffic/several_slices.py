@@ -1,4 +1,4 @@
-"""A collective over several slices: what of it goes over each slice's own links, and what over the network between."""
+"""A collective over several slices: its parts on the links of each slice, and on the network between slices."""
 
 from dataclasses import replace
 
@@ -9,19 +9,18 @@ __all__ = ["pieces"]
 
 
 def pieces(c: Collective, slices: tuple[int, ...]) -> list[tuple[Collective, bool]]:
-    """The collectives that make `c`, one after the other, each with whether it goes between slices.
+    """The collectives into which `c` is divided, one after the other, each with whether it crosses slices.
 
-    slices: the slice of each device. A group with m devices in each of s slices works in rows: m inside a slice, and s
-    that have the same place in each. Over an array of b bytes a device:
+    slices: the slice of each device. A group with m devices in each of s slices forms rows of m devices in a slice, and
+    rows of s devices with the same place in each slice. For an array of b bytes per device:
 
     - all-reduce: reduce-scatter of b inside, all-reduce of b/m between, all-gather of b inside
     - reduce-scatter: of b inside, then of b/m between; all-gather: of b/m between, then of b inside
     - all-to-all: of b between, then of b inside; a broadcast likewise
     - permute: the pairs inside a slice, then those that cross
 
-    That is how libtpu divides what it divides (its program has these pieces). Between slices all m devices carry their
-    parts at once.
-    ValueError where a group has not as many devices in each of its slices.
+    libtpu's programs are divided in this way. Between slices, all m devices send their parts at the same time.
+    ValueError if a group does not have the same number of devices in each of its slices.
     """
     if c.op == "collective-permute":
         cross = tuple(pair for pair in c.groups if slices[pair[0]] != slices[pair[1]])

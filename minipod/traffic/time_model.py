@@ -8,8 +8,7 @@ from math import prod
 import numpy as np
 
 from minipod.hlo import groups as who
-from minipod.hlo import ring
-from minipod.hlo.ops import Collective
+from minipod.hlo.ops import Collective, ring_bytes
 from minipod.torus import Torus, rings
 from minipod.traffic import several_slices
 from minipod.traffic.interconnects import LINKS, Link
@@ -18,7 +17,7 @@ __all__ = ["estimate", "least", "seconds"]
 
 
 def seconds(c: Collective, link: Link, mesh: dict[str, int] | None = None, torus: Torus | None = None) -> float:
-    """`estimate`, where it is no bound only. ValueError where it is."""
+    """The seconds of `estimate`. ValueError if that is only a lower bound."""
     time, why = estimate(c, link, mesh, torus)
     if why:
         raise ValueError(why)
@@ -30,7 +29,7 @@ def estimate(
 ) -> tuple[float, str]:
     """Estimated seconds of one run of `c` on `link`: max(bytes to carry / bandwidth, start + hops × latency).
 
-    With it "", or the sentence that says why that is only the least it can take.
+    The second value is "", or a sentence that says why the first is only a lower bound.
 
     With b = `c.bytes`, n devices in a group (the largest counts) and w = `link.bytes_per_second`:
 
@@ -44,29 +43,28 @@ def estimate(
     - permute: every pair's bytes go the shorter way round, in equal parts over the axes on which the two differ; the
       busiest link counts, and the longest way gives the hops. Without `mesh` a pair are neighbours.
 
-    Hops: 1 to a switch (n-1 where a library goes round in a ring), n-1 on a one-way ring, on a torus the sum over the
-    axes of n//2 (closed) or n-1 (open). With `torus` the devices lie where their coordinates say, and the axes are
-    those of the box that a group fills. Otherwise `mesh` (axis name → size, in order)
-    are the axes of the torus; without it, or where the groups are no rows of it, a group is one axis. Which are rings
-    says `minipod.torus.rings`: of v4 and its like all axes or none. Nothing else is in the way; reducing
-    itself costs nothing.
+    Hops: 1 to a switch (n-1 if its library sends around a ring), n-1 on a one-way ring, and on a torus the sum over the
+    axes of n//2 (closed) or n-1 (open). With `torus`, the devices lie at their coordinates, and the axes are those of
+    the box that a group fills. Otherwise `mesh` (axis name → size, in order) gives the axes of the torus; without it,
+    or if the groups are not rows of it, a group is one axis. `minipod.torus.rings` says which axes are rings. Nothing
+    else uses the links, and reducing itself takes no time.
 
-    Only a lower bound is known where the groups are no boxes of the torus, or several of their devices share a chip:
-    then the bytes that a ring would have each chip send (an all-to-all sends what is for other chips), over all of the
-    chip's links, and one hop.
+    Only a lower bound is known if the groups are not boxes of the torus, or several of their devices share a chip: the
+    bytes that each chip would send in a ring (in an all-to-all, those for other chips) over all of its links, and one
+    hop.
 
-    Over several slices `c` is the sum of the pieces that `minipod.traffic.several_slices` makes of it: those between
-    slices take the link `link.between`. ValueError where no source says how fast that is.
+    Over several slices, `c` is the sum of the pieces that `minipod.traffic.several_slices` makes of it; those between
+    slices take the link `link.between`. ValueError if no source gives its speed.
 
-    Source: Austin et al., «How to Scale Your Model», parts 3 (all-gather over one and several axes, latency,
+    Source: Austin et al., "How to Scale Your Model", parts 3 (all-gather over one and several axes, latency,
     all-to-all) and 12 (switches); part 3 leaves (n-1)/n out, the limit for many devices.
     """
-    found = [_one(c, link, mesh, torus)] if torus is None or not torus.slices else []
+    times = [_one(c, link, mesh, torus)] if torus is None or not torus.slices else []
     for piece, crosses in several_slices.pieces(c, torus.slices) if torus and torus.slices else ():
         if crosses and link.between not in LINKS:
             raise ValueError(f"no source says how fast slices joined inside by {link.name} reach each other")
-        found.append(_one(piece, LINKS[link.between]) if crosses else _one(piece, link, mesh, torus))
-    return sum(time for time, _ in found), next((why for _, why in found if why), "")
+        times.append(_one(piece, LINKS[link.between]) if crosses else _one(piece, link, mesh, torus))
+    return sum(time for time, _ in times), next((why for _, why in times if why), "")
 
 
 def _one(
@@ -91,7 +89,7 @@ def _one(
 
 
 def _lines(c: Collective, link: Link, mesh: dict[str, int] | None, torus: Torus | None) -> list[tuple[int, bool]]:
-    """The axes that a group lies on, each as (devices, a ring?)."""
+    """The axes on which a group lies, each as (devices, whether it is a ring)."""
     n = max(map(len, c.groups))
     if link.shape != "torus":
         return [(n, False)]
@@ -105,40 +103,40 @@ def _lines(c: Collective, link: Link, mesh: dict[str, int] | None, torus: Torus 
 
 
 def _no_box(c: Collective, mesh: dict[str, int] | None, torus: Torus) -> str:
-    """Why the groups have no torus of their own; "" where each has."""
-    found = [torus.lines(group) for group in c.groups]
-    if None in found or len({*map(str, found)}) > 1:
+    """Why the groups do not each fill a box of the torus; "" if they do."""
+    lines = [torus.lines(group) for group in c.groups]
+    if None in lines or len({*map(str, lines)}) > 1:
         shape = "x".join(str(size) for size in torus.shape if size > 1)
         return (
             f"the groups of this {c.op} over {_over(c, mesh)} are no boxes of the torus {shape}: its time is not known"
         )
-    if prod(size for size, _ in found[0] or []) != max(map(len, c.groups)):
+    if prod(size for size, _ in lines[0] or []) != max(map(len, c.groups)):
         return f"devices that share a chip share its links, too: the time of this {c.op} is not known"
     return ""
 
 
 def _over(c: Collective, mesh: dict[str, int] | None) -> str:
-    """`data, model`, or `part of model` where the groups are no whole rows of the mesh."""
+    """`data, model`, or `part of model` if the groups are not whole rows of the mesh."""
     axes = who.axes(c.groups, mesh, pairs=True) if mesh and not c.axes else None
     return f"part of {' and '.join(axes)}" if axes else ", ".join(c.axes or ("no axis",))
 
 
 def least(c: Collective, link: Link, torus: Torus) -> float:
-    """Seconds that the chip with most to send, and fewest links, takes at least."""
+    """A lower bound in seconds: of the chip that has the most to send over the fewest links."""
     longest = 0.0
     for group in c.groups:
         chips = len({torus.coords[i] for i in group})
         links = min(torus.links(i) for i in group)
         if chips == 1 or not links:
             continue
-        there = len(group) // chips if c.op in ("all-to-all", "ragged-all-to-all") else 1
-        transfer = float(ring.exactly(c.op, c.bytes, chips)) * there / links
+        devices = len(group) // chips if c.op in ("all-to-all", "ragged-all-to-all") else 1
+        transfer = float(ring_bytes(c.op, c.bytes, chips)) * devices / links
         longest = max(longest, transfer / link.bytes_per_second, link.start + link.latency)
     return longest
 
 
 def _rings(sizes: Sequence[int], link: Link) -> list[bool]:
-    """Which axes of a mesh that is the torus are rings. An axis of size 1 is none of the torus."""
+    """Which axes of a mesh are rings if the mesh is the torus. An axis of size 1 is not one of the torus."""
     closed = iter(rings([n for n in sizes if n > 1], link.closes))
     return [n > 1 and next(closed) for n in sizes]
 

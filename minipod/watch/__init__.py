@@ -11,8 +11,8 @@ For whoever is called at night: each process leaves a few words a second in a fo
     ([(0, 'ended', 1)], [])
 """
 
-from minipod.watch.command import once, watch
-from minipod.watch.files import Beat, Folder
-from minipod.watch.findings import Finding, judge
+from minipod.watch.diagnosis import Finding, judge
+from minipod.watch.heartbeats import Beat, Folder
+from minipod.watch.watching import once, watch
 
 __all__ = ["Beat", "Finding", "Folder", "judge", "once", "watch"]

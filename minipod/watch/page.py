@@ -4,8 +4,8 @@ import statistics
 from collections.abc import Callable, Iterable
 
 from minipod.tables import Table
-from minipod.watch.files import Beat
-from minipod.watch.findings import Finding, at
+from minipod.watch.diagnosis import Finding, at
+from minipod.watch.heartbeats import Beat
 
 # name, what it is, and what it is of one process; None: not known yet
 METRICS: tuple[tuple[str, str, Callable[[Beat], float | None]], ...] = (
@@ -54,11 +54,11 @@ def prometheus(beats: list[Beat], findings: Iterable[Finding]) -> str:
 
 
 def _labels(b: Beat | None = None, **more: str) -> str:
-    said = more
+    labels = more
     if b:
         host = b.host.replace("\\", r"\\").replace('"', r"\"")
-        said = {"process": str(b.process), "host": host} | more
-    return "{" + ",".join(f'{name}="{value}"' for name, value in said.items()) + "}"
+        labels = {"process": str(b.process), "host": host} | more
+    return "{" + ",".join(f'{name}="{value}"' for name, value in labels.items()) + "}"
 
 
 def _seconds(value: float | None) -> str:

@@ -21,13 +21,13 @@ def differences(
     Of cells that are `varying`, never the same twice, the form of the text is compared; of a page that `measures` only
     which kinds of output there are.
     """
-    found = {}
+    differing = {}
     for cell, old, new in zip(page.cells, before, after, strict=True):
         if [_kinds(o) for o in old] != [_kinds(o) for o in new]:
-            found[cell.name] = f"its outputs were {_listed(old)} and are {_listed(new)}"
-        elif not measures and (said := _lines_differ(old, new, cell.name in varying)):
-            found[cell.name] = said
-    return found
+            differing[cell.name] = f"its outputs were {_listed(old)} and are {_listed(new)}"
+        elif not measures and (how := _lines_differ(old, new, cell.name in varying)):
+            differing[cell.name] = how
+    return differing
 
 
 def _kinds(output: dict) -> list[str]:

@@ -10,6 +10,7 @@ import ast
 import functools
 import hashlib
 import os
+import subprocess
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,13 +43,13 @@ def reached(page: Page, root: Path, rooms: tuple[str, ...] = SAID) -> list[Path]
 
 def reached_from(files: list[Path], lesson: Path, root: Path, rooms: tuple[str, ...] = SAID) -> list[Path]:
     """These files, and what they import, start or read by name; in order."""
-    found, todo = set[Path](), list(files)
+    reached_files, todo = set[Path](), list(files)
     while todo:
-        if (path := todo.pop()) in found:
+        if (path := todo.pop()) in reached_files:
             continue
-        found.add(path)
+        reached_files.add(path)
         todo += named_in(path, lesson, root, rooms)
-    return sorted(found)
+    return sorted(reached_files)
 
 
 def named_in(path: Path, lesson: Path, root: Path, rooms: tuple[str, ...] = SAID) -> list[Path]:
@@ -66,6 +67,17 @@ def sums_of(files: set[Path], root: Path) -> dict[str, str]:
 def sum_of(data: bytes) -> str:
     """What a recording keeps of a file."""
     return hashlib.sha256(data).hexdigest()[:20]
+
+
+def changed_since(commit: str, root: Path) -> set[str]:
+    """Files that differ from a commit, and those that git does not know yet. ValueError: there is no such commit."""
+    names: set[str] = set()
+    for command in ["diff", "--name-only", commit, "--"], ["ls-files", "--others", "--exclude-standard"]:
+        done = subprocess.run(["git", "-c", "core.quotePath=off", *command], cwd=root, capture_output=True, text=True)
+        if done.returncode:
+            raise ValueError(f"git cannot compare with «{commit}»: {done.stderr.strip().splitlines()[0]}")
+        names |= set(done.stdout.splitlines())
+    return names
 
 
 def _code(body: str) -> str:
@@ -104,30 +116,30 @@ def _mentioned(code: str) -> Mentioned:
 def _named(what: Mentioned, beside: Path, lesson: Path, root: Path, rooms: tuple[str, ...]) -> list[Path]:
     """The files of this repository among what is named in code that lies in the folder `beside`."""
     both = {beside, lesson}
-    found = [path for folder in both for name in what.strings & _listed(folder) if (path := folder / name).is_file()]
-    found += [path for text in what.strings if text.partition("/")[0] in rooms and (path := root / text).is_file()]
+    paths = [path for folder in both for name in what.strings & _listed(folder) if (path := folder / name).is_file()]
+    paths += [path for text in what.strings if text.partition("/")[0] in rooms and (path := root / text).is_file()]
     for name in what.modules | {text for text in what.strings if text.partition(".")[0] in rooms and "." in text}:
         bare = name.lstrip(".")
         if up := len(name) - len(bare):
-            found += _files([beside, *beside.parents][up - 1], bare)
+            paths += _files([beside, *beside.parents][up - 1], bare)
         elif name.partition(".")[0] in rooms:
-            found += [path for path in _files(root, name) if path != root / DESK]
+            paths += [path for path in _files(root, name) if path != root / DESK]
         else:  # a program imports its neighbours by their bare names
-            found += [path for folder in both for path in _files(folder, name)]
-    return found
+            paths += [path for folder in both for path in _files(folder, name)]
+    return paths
 
 
 def _files(folder: Path, dotted: str) -> list[Path]:
     """The file of a module and those of the packages around it; nothing for what is no module there."""
-    found, at = [], folder
+    paths, at = [], folder
     for part in filter(None, dotted.split(".")):
-        there = _listed(at)
-        found += [at / f"{part}.py"] if f"{part}.py" in there else []
-        if part not in there:
+        names = _listed(at)
+        paths += [at / f"{part}.py"] if f"{part}.py" in names else []
+        if part not in names:
             break
         at /= part
-        found += [at / "__init__.py"] if "__init__.py" in _listed(at) else []
-    return found
+        paths += [at / "__init__.py"] if "__init__.py" in _listed(at) else []
+    return paths
 
 
 def _listed(folder: Path) -> frozenset[str]:

@@ -18,9 +18,10 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from traitlets.config import Config
 
-from grader.exercise import chapters
+from grader.exercise.chapters import FILE
 from minipod.processes.environment import clean
 from publish import files, progress_line
+from publish.chapter_toml import read_chapter
 from publish.outputs import dependencies, ledger, recordings
 from publish.page import Page, show
 
@@ -56,7 +57,6 @@ class Executed:
     seconds  how long they took when they ran
     made     when and with what they were recorded (None: executed on this machine)
     oldest   what the oldest JAX gives otherwise (None: not recorded, or executed on this machine)
-    waiting  they have not run yet: the outputs are empty
     failure  what happened to the first cell that failed, if one did
     """
 
@@ -64,7 +64,6 @@ class Executed:
     ran: int
     seconds: float
     notes: list[str]
-    waiting: bool = False
     failure: Failure | None = None
     made: recordings.Made | None = None
     oldest: recordings.Otherwise | None = None
@@ -74,19 +73,19 @@ class Executed:
         """How many cells, from the first on, have run to their end."""
         if self.failure and self.failure.what != "warned":
             return self.failure.cell
-        return 0 if self.waiting else len(self.outputs)
+        return len(self.outputs)
 
 
 def measures(name: str, root: Path) -> bool:
     """Whether the cells of a page take the time: then nothing else is executed beside them."""
     folder = root / "lessons" / name
-    return (folder / chapters.FILE).exists() and chapters.read(folder).measures
+    return (folder / FILE).exists() and read_chapter(folder).measures
 
 
 def sources(page: Page, root: Path) -> dict[str, str]:
     """What a page says, each with a hash: its cells, the lessons' files that they reach, and its lesson's data."""
     read = [p for kind in ("toml", "txt", "json") for p in (root / "lessons" / page.path.stem).rglob(f"*.{kind}")]
-    read = [p for p in read if not p.name.startswith(WORDS) and p.parent.name != "others"]
+    read = [p for p in read if not p.name.startswith(WORDS)]
     cells = json.dumps([[c.kind, c.name, c.body] for c in page.cells])
     files = {*dependencies.reached(page, root), *read}
     return {recordings.CELLS: dependencies.sum_of(cells.encode()), **dependencies.sums_of(files, root)}
@@ -107,11 +106,11 @@ def chapter(page: Page, root: Path, build: Path, afresh: bool = False) -> Execut
     """
     if not page.cells:
         return Executed([], 0, 0.0, [])
-    if not afresh and (found := _recorded(page, root)):
-        return found
+    if not afresh and (earlier := _recorded(page, root)):
+        return earlier
     kept = build / "cells" / f"{page.path.stem}-{key(page, root)}.json"
-    if not afresh and (found := _kept(kept, len(page.cells))):
-        return found
+    if not afresh and (earlier := _kept(kept, len(page.cells))):
+        return earlier
     result = fresh(page, root)
     if not result.failure:
         files.write(kept, json.dumps(asdict(result), ensure_ascii=False))
@@ -122,26 +121,28 @@ def chapter(page: Page, root: Path, build: Path, afresh: bool = False) -> Execut
 
 
 def _recorded(page: Page, root: Path) -> Executed | None:
-    found, oldest, of = None, None, sources(page, root)
+    recording, oldest, of = None, None, sources(page, root)
     try:
-        found = recordings.read(page, root, of)
+        recording = recordings.read(page, root, of)
         oldest = recordings.otherwise(page, root, of)
     except ValueError as error:
         progress_line.done(f"note: {error}: not used (`make record PAGES={page.path.stem}` writes it anew)")
-    if found and (other := ledger.of_other_versions(found.made, ledger.read(root).versions)):
+    if recording and (other := ledger.of_other_versions(recording.made, ledger.read(root).versions)):
         progress_line.done(f"note: {show(recordings.where(page.path.stem, root), root)} {other}")
-    return Executed(found.outputs, 0, found.seconds, [], made=found.made, oldest=oldest) if found else None
+    if not recording:
+        return None
+    return Executed(recording.outputs, 0, recording.seconds, [], made=recording.made, oldest=oldest)
 
 
 def _kept(path: Path, count: int) -> Executed | None:
     """The outputs in the cache; a file that is cut short or is something else counts as none."""
     try:
         # pyrefly: ignore[bad-argument-type]
-        found = Executed(**{**json.loads(files.read(path)), "ran": 0})
-        whole = len(found.outputs) == count and all("output_type" in o for cell in found.outputs for o in cell)
+        result = Executed(**{**json.loads(files.read(path)), "ran": 0})
+        whole = len(result.outputs) == count and all("output_type" in o for cell in result.outputs for o in cell)
     except (ValueError, TypeError):
         return None
-    return found if whole else None
+    return result if whole else None
 
 
 def expected(page: Page, root: Path, recording: recordings.Recording) -> list[list[dict]]:
@@ -149,31 +150,9 @@ def expected(page: Page, root: Path, recording: recordings.Recording) -> list[li
     oldest = ledger.read(root).oldest
     if not oldest or not ledger.of_versions(recordings.now(), oldest):
         return recording.outputs
-    there = recordings.otherwise(page, root, recording.of)
-    cells = there.cells if there else {}
+    otherwise = recordings.otherwise(page, root, recording.of)
+    cells = otherwise.cells if otherwise else {}
     return [cells.get(cell.name, kept) for cell, kept in zip(page.cells, recording.outputs, strict=True)]
-
-
-def page_entry(page: Page, root: Path) -> ledger.Entry:
-    """A page's recording, as a table says it."""
-    name, now, state = page.path.stem, sources(page, root), ""
-    try:
-        found = recordings.read(page, root, now)
-    except recordings.Other as other:
-        found = other.recording
-        state = ", ".join(recordings.changed(found.of, now))
-    except ValueError as error:
-        found, state = None, str(error)
-    if not found:
-        return ledger.Entry(name, "", "", [], state)
-    made, needs = found.made, ["idle"] if measures(name, root) else []
-    state = state or ledger.of_other_versions(made, ledger.read(root).versions)
-    return ledger.Entry(name, made.on, f"python {made.python}, jax {made.packages['jax']}", needs, state)
-
-
-def waiting(page: Page) -> Executed:
-    """What stands for a page's outputs until there are some."""
-    return Executed([[] for _ in page.cells], 0, 0.0, [], waiting=bool(page.cells))
 
 
 def fresh(page: Page, root: Path) -> Executed:
@@ -264,8 +243,8 @@ def _last_lines(text: str) -> str:
 
 def _report(page: Page, notebook, at: int, root: Path, what: str, why: str) -> str:
     """One sentence that names page and cell, the output so far, and the traceback."""
-    said = {"slow": f"took longer than {LIMIT} s", "died": f"ended the Python process\n{why}"}.get(what, why)
-    lines = [f"{_where(page, page.cells[at], root)} failed: {_plain(said).rstrip()}"]
+    reason = {"slow": f"took longer than {LIMIT} s", "died": f"ended the Python process\n{why}"}.get(what, why)
+    lines = [f"{_where(page, page.cells[at], root)} failed: {_plain(reason).rstrip()}"]
     if what != "died":
         lines.append(_printed(notebook.cells[at]).rstrip())
     for output in notebook.cells[at].outputs:

@@ -1,7 +1,7 @@
 """book/recordings.toml, the ledger of everything that is recorded, and book/recorded.json, what came of it when.
 
-A row says which program writes which files, and what that program needs. Of what they were recorded is in
-recorded.json: a hash of the program and of each file that it reaches, and one of what it wrote.
+A row says which program writes which files, and what that program needs. recorded.json has, a line for each, a sum of
+all that it was recorded from, the program and each file that it reaches, and a sum of what it wrote.
 """
 
 import json
@@ -12,10 +12,10 @@ from typing import Any
 
 from publish import files
 from publish.outputs import dependencies, recordings
-from publish.outputs.needs import NEEDS
-from publish.outputs.recordings import Made, changed
+from publish.outputs.recordings import Made
 
 LEDGER, KEPT = "book/recordings.toml", "book/recorded.json"
+RECORDERS = "publish/recorders/"
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class Kept:
 
     on: str
     versions: dict[str, str]
-    of: dict[str, str]
-    wrote: dict[str, str]
+    of: str
+    wrote: str
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,9 @@ def read(root: Path) -> Ledger:
     if not (root / LEDGER).exists():
         return Ledger()
     try:
-        found = tomllib.loads((root / LEDGER).read_text("utf-8"))
-        rows = {name: _row(name, row) for name, row in found.get("recorders", {}).items()}
-        pages = found["pages"]
+        table = tomllib.loads((root / LEDGER).read_text("utf-8"))
+        rows = {name: _row(name, row) for name, row in table.get("recorders", {}).items()}
+        pages = table["pages"]
         return Ledger(pages["versions"], pages.get("oldest", {}), pages.get("varying", {}), rows)
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{LEDGER}: {error}") from None
@@ -77,23 +77,24 @@ def _row(name: str, row: dict[str, Any]) -> Row:
 
 
 def fault(row: Row, root: Path) -> str:
-    """What is wrong with a row, "" where nothing is: its program must be there, its needs be known."""
+    """What is wrong with a row, "" where nothing is: its program must be there."""
     if not (root / row.by).is_file():
         return f"{LEDGER}: {row.by}, which records {row.name}, is not there: mend `by`, or take the row out"
-    if unknown := [need for need in row.needs if need not in NEEDS]:
-        known = ", ".join(NEEDS)
-        return f"{LEDGER}: {row.name} needs «{unknown[0]}», which is none of {known}"
     return ""
 
 
-def written(row: Row, root: Path) -> set[Path]:
-    """The files of a row that are there."""
-    return {path for name in row.writes if (path := root / name).exists()}
+def written(row: Row, root: Path) -> dict[str, str]:
+    """The files of a row that are there, each with a hash."""
+    return dependencies.sums_of({path for name in row.writes if (path := root / name).exists()}, root)
 
 
 def sources(row: Row, root: Path) -> dict[str, str]:
-    """What a row is recorded from, each with a hash: the lessons' programs, and what they reach; not what it writes."""
-    first = [path for name in (row.by, *row.also) for path in root.glob(name) if name.startswith("lessons/")]
+    """What a row is recorded from, each with a hash: recorders, lessons' programs, and what these reach.
+
+    Neither what it writes nor the tools.
+    """
+    names = [name for name in (row.by, *row.also) if name.startswith(("lessons/", RECORDERS))]
+    first = [path for name in names for path in root.glob(name)]
     reached = dependencies.reached_from(first, (root / row.writes[0]).parent, root)
     return dependencies.sums_of({*reached} - {root / name for name in row.writes}, root)
 
@@ -106,28 +107,29 @@ def kept(root: Path) -> dict[str, Kept]:
         raise ValueError(f"{KEPT} is damaged: take it from the version control again") from None
 
 
-def keep(row: Row, root: Path, made: Made) -> Kept:
+def keep(row: Row, root: Path, made: Made) -> None:
     """Note that a row has been recorded now."""
     versions = {"python": made.python, "jax": made.packages["jax"]}
     if "libtpu" in row.needs:
         versions["libtpu"] = recordings.version("libtpu")
-    entry = Kept(made.on, versions, sources(row, root), dependencies.sums_of(written(row, root), root))
-    save({**kept(root), row.name: entry}, root)
-    return entry
+    entry = Kept(made.on, versions, _total(sources(row, root)), _total(written(row, root)))
+    entries = sorted({**kept(root), row.name: entry}.items())
+    lines = [f" {json.dumps(name)}: {json.dumps(vars(each))}" for name, each in entries]
+    files.write(root / KEPT, "{\n" + ",\n".join(lines) + "\n}\n")
 
 
-def save(entries: dict[str, Kept], root: Path) -> None:
-    """Write recorded.json, the rows by name."""
-    data: dict[str, Any] = {name: vars(entry) for name, entry in sorted(entries.items())}
-    files.write(root / KEPT, json.dumps(data, indent=1) + "\n")
+def is_stale(row: Row, entry: Kept | None, root: Path) -> bool:
+    """Whether what a row is recorded from is no longer what it was, or the row was never recorded."""
+    return entry is None or entry.of != _total(sources(row, root))
 
 
-def stale(row: Row, entry: Kept | None, root: Path) -> list[str]:
-    """The files that are not what they were when the row was recorded; what it wrote is among them."""
-    if entry is None:
-        return [row.by]
-    wrote = dependencies.sums_of(written(row, root), root)
-    return [*changed(entry.of, sources(row, root)), *changed(entry.wrote, wrote)]
+def is_as_written(row: Row, entry: Kept, root: Path) -> bool:
+    """Whether the files are what the recorder wrote."""
+    return entry.wrote == _total(written(row, root))
+
+
+def _total(sums: dict[str, str]) -> str:
+    return dependencies.sum_of(json.dumps(sums, sort_keys=True).encode())
 
 
 def of_other_versions(made: Made, promised: dict[str, str]) -> str:
@@ -145,32 +147,10 @@ def of_versions(made: Made, promised: dict[str, str]) -> bool:
 
 def pages_of_other_versions(root: Path) -> list[str]:
     """The pages that are not recorded with the newest versions, by name."""
-    promised, found = read(root).versions, (root / "book" / "outputs").glob("*.json")
-    made = {path.stem: Made(**json.loads(path.read_text("utf-8"))["made"]) for path in found}
+    promised, paths = read(root).versions, (root / "book" / "outputs").glob("*.json")
+    made = {path.stem: Made(**json.loads(path.read_text("utf-8"))["made"]) for path in paths}
     return sorted(name for name, on in made.items() if not of_versions(on, promised))
 
 
 def _numbers(made: Made) -> dict[str, str]:
     return {"python": ".".join(made.python.split(".")[:2]), **made.packages}
-
-
-@dataclass(frozen=True)
-class Entry:
-    """Something recorded, as a table says it. on: a date, "" for never. state: what has changed since then."""
-
-    name: str
-    on: str
-    versions: str
-    needs: list[str]
-    state: str
-
-
-def recorders(root: Path) -> list[Entry]:
-    """An entry for each row. ValueError as `read` and `kept`."""
-    entries, found = kept(root), list[Entry]()
-    for row in read(root).rows.values():
-        entry = entries.get(row.name)
-        since = fault(row, root) or ", ".join(stale(row, entry, root))
-        versions = ", ".join(f"{name} {number}" for name, number in entry.versions.items()) if entry else ""
-        found.append(Entry(row.name, entry.on if entry else "", versions, row.needs, since))
-    return found

@@ -100,22 +100,22 @@ def where(name: str, root: Path, oldest: bool = False) -> Path:
 def read(page: Page, root: Path, of: dict[str, str]) -> Recording | None:
     """The recording of a page, None where there is none. ValueError, in a sentence, for one that does not fit."""
     path = where(page.path.stem, root)
-    if not (found := _load(path, root)):
+    if not (file := _load(path, root)):
         return None
-    recording = Recording(found.of, found.made, found.seconds, list(found.cells.values()))
-    if [*found.cells] != [cell.name for cell in page.cells] or found.of != of:
-        raise Other(_of_other_code(path, root, found.of, of), recording)
+    recording = Recording(file.of, file.made, file.seconds, list(file.cells.values()))
+    if [*file.cells] != [cell.name for cell in page.cells] or file.of != of:
+        raise Other(_of_other_code(path, root, file.of, of), recording)
     return recording
 
 
 def otherwise(page: Page, root: Path, of: dict[str, str]) -> Otherwise | None:
     """What the oldest JAX gives, None where that is not recorded. ValueError, in a sentence, where it does not fit."""
     path = where(page.path.stem, root, oldest=True)
-    if not (found := _load(path, root)):
+    if not (file := _load(path, root)):
         return None
-    if not {*found.cells} <= {cell.name for cell in page.cells} or found.of != of:
-        raise ValueError(_of_other_code(path, root, found.of, of))
-    return Otherwise(found.made, found.cells)
+    if not {*file.cells} <= {cell.name for cell in page.cells} or file.of != of:
+        raise ValueError(_of_other_code(path, root, file.of, of))
+    return Otherwise(file.made, file.cells)
 
 
 def _of_other_code(path: Path, root: Path, before: dict[str, str], now: dict[str, str]) -> str:
@@ -127,14 +127,14 @@ def _load(path: Path, root: Path) -> _File | None:
     if not path.exists():
         return None
     try:
-        found = json.loads(files.read(path))
-        cells = {cell["name"]: [_joined(o) for o in cell["outputs"]] for cell in found["cells"]}
-        kept = _File(dict(found["of"]), Made(**found["made"]), float(found["seconds"]), cells)
+        data = json.loads(files.read(path))
+        cells = {cell["name"]: [_joined(o) for o in cell["outputs"]] for cell in data["cells"]}
+        kept = _File(dict(data["of"]), Made(**data["made"]), float(data["seconds"]), cells)
         code = [nbformat.v4.new_code_cell(outputs=[_numbered(o) for o in outputs]) for outputs in cells.values()]
         nbformat.validate(nbformat.from_dict(nbformat.v4.new_notebook(cells=code)))
     except (ValueError, TypeError, KeyError, AttributeError, nbformat.ValidationError):
         raise ValueError(f"{show(path, root)} is damaged") from None
-    if found.get("sum") != _sum(found["cells"]):
+    if data.get("sum") != _sum(data["cells"]):
         raise ValueError(f"{show(path, root)} was changed after it was recorded")
     return kept
 

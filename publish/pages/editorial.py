@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from publish.page import ROOT
+from publish.page import EDITIONS, ROOT
 from publish.pages import terms
-from publish.pages.notebooks import EDITIONS
 from publish.pages.published import address
 
 LONGEST = 200  # characters of a description
@@ -28,17 +27,17 @@ def days(root: Path = ROOT) -> dict[str, str]:
     """File of the book → the day of the last commit that changed it, 2026-11-23. Empty where there is no history."""
     command = ["git", "log", "--format=//%cs", "--name-only", "--", "book/en", "book/zh-Hans"]
     try:
-        said = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
+        log = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):  # no git, or a copy without its history
         return {}
-    found: dict[str, str] = {}
+    last: dict[str, str] = {}
     day = ""
-    for line in said.splitlines():
+    for line in log.splitlines():
         if line.startswith("//"):
             day = line[2:]
         elif line:
-            found.setdefault(line, day)
-    return found
+            last.setdefault(line, day)
+    return last
 
 
 def day(edition: str, page: str) -> str:
@@ -63,10 +62,10 @@ class About:
     def cite(self) -> str:
         """A reference to the page, as text."""
         words = {name: row[self.edition] for name, row in terms.ui().items()}
-        said = words["cite_page" if self.page != "index" else "cite_book"].format(
+        reference = words["cite_page" if self.page != "index" else "cite_book"].format(
             title=self.title, book=words["title"], version=version()
         )
-        parts = [said, day(self.edition, self.page), self.url]
+        parts = [reference, day(self.edition, self.page), self.url]
         return words["cite_comma"].join(part for part in parts if part) + words["cite_stop"]
 
     def card(self, page: str = "") -> str:
@@ -84,8 +83,8 @@ class About:
         lines = []
         if self.url:
             tags += [("property", "og:url", self.url)]
-            there = {edition: About(edition, self.page, "", "").url for edition in editions}
-            lines = [f'<link rel="alternate" hreflang="{e}" href="{escape(u)}">' for e, u in alternates(there).items()]
+            urls = {edition: About(edition, self.page, "", "").url for edition in editions}
+            lines = [f'<link rel="alternate" hreflang="{e}" href="{escape(u)}">' for e, u in alternates(urls).items()]
             # publish/versions.py takes what is not there
             card = f'content="{escape(self.card())}" data-else="{escape(self.card("index"))}" data-if-there'
             lines += [f'<meta property="og:image" {card}>', '<meta name="twitter:card" content="summary_large_image">']
@@ -93,9 +92,9 @@ class About:
         return "\n".join(lines)
 
 
-def alternates(there: dict[str, str]) -> dict[str, str]:
+def alternates(urls: dict[str, str]) -> dict[str, str]:
     """Language → address of a page that is in these editions; for all other languages in the first."""
-    return there | {"x-default": next(iter(there.values()))} if there else {}
+    return urls | {"x-default": next(iter(urls.values()))} if urls else {}
 
 
 def shortened(text: str) -> str:

@@ -5,9 +5,9 @@ import re
 import tomllib
 from pathlib import Path
 
-from grader.exercise import languages
 from grader.exercise.function_text import without_docstring
 from grader.exercise.statements import code_in, functions, markdown
+from publish import languages
 
 _words = functools.cache(tomllib.loads)  # a chapter's exercises share them
 
@@ -29,11 +29,11 @@ def block(root: Path, chapter: str, name: str, number: int, edition: str, ui: di
 
     def text(key: str):
         try:
-            found, language = languages.either(table.get(key, {}), edition)
+            content, language = languages.either(table.get(key, {}), edition)
         except KeyError:
             raise ValueError(f"{where}: {key}.{edition} is missing") from None
         used.add(language)
-        return found
+        return content
 
     title, hints = text("title"), text("hints")
     parts = [

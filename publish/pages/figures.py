@@ -6,14 +6,17 @@ What a cell drew is recorded as minipod made it, with its data; here it gets the
 import html
 import json
 import re
+import tempfile
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
-from minipod.drawing import phrases, svg
+from minipod.drawing import Picture, phrases, svg
 from publish.page import chapter_of
 from publish.pages import terms
 from publish.pages.labels import label, translate
 
+FRONT_PICTURES = {"en": "book/front_page.svg", "zh-Hans": "book/front_page.zh-Hans.svg"}
 OPEN, CLOSE = '<figure class="minipod">', "</figure>"
 
 _TITLE = re.compile(r"(?<=>)[^<>]*(?=</title><metadata>)")
@@ -40,10 +43,10 @@ def shown(markup: str, page: str, cell: str, number: int, edition: str) -> str:
 def in_words(markup: str, edition: str, page: str = "") -> str:
     """A picture, or other HTML of minipod's, in the words of an edition; a picture's data are left out."""
     words = translate(markup, edition, page)
-    if found := _DATA.findall(markup):
-        each = [json.loads(kept) for kept in found]
-        told = iter([html.escape(description(data, edition, page), quote=False) for data in each])
-        words = _DATA.sub("", _TITLE.sub(lambda _: next(told), words))
+    if data_texts := _DATA.findall(markup):
+        each = [json.loads(kept) for kept in data_texts]
+        titles = iter([html.escape(description(data, edition, page), quote=False) for data in each])
+        words = _DATA.sub("", _TITLE.sub(lambda _: next(titles), words))
         words = upright(_frames(words, [data for data in each if "step" in data], edition, page))
     return words
 
@@ -69,9 +72,9 @@ def _told(how: Callable[..., str], data: dict, edition: str, page: str) -> str:
     """In the words of terms.toml; Chinese words that a template sets apart, as it does Latin ones, stand together."""
     if edition == "en":
         return how(data)
-    said = how(data, terms.terms()["pictures"], partial(label, edition="zh-Hans", page=page))
-    said = re.sub(f"(?<={_WIDE}) (?={_WIDE})", "", said)
-    return terms.traditional(said) if edition == "zh-Hant" else said
+    text = how(data, terms.terms()["pictures"], partial(label, edition="zh-Hans", page=page))
+    text = re.sub(f"(?<={_WIDE}) (?={_WIDE})", "", text)
+    return terms.traditional(text) if edition == "zh-Hant" else text
 
 
 def upright(markup: str) -> str:
@@ -94,9 +97,9 @@ def captioned(markup: str, data: dict, page: str, cell: str, number: int, editio
     if not (data and (chapter := chapter_of(page))):
         return markup
     where = f"fig-{cell}"
-    said = re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(caption(data, page, cell, edition), quote=False))
+    text = re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(caption(data, page, cell, edition), quote=False))
     name = terms.ui()["figure"][edition].format(chapter.number, number)
-    words = f'<figcaption><a href="#{where}">{name}</a> {said}</figcaption>'
+    words = f'<figcaption><a href="#{where}">{name}</a> {text}</figcaption>'
     return markup.replace(OPEN, f'<figure class="minipod" id="{where}">', 1).replace(CLOSE, words + CLOSE, 1)
 
 
@@ -104,6 +107,25 @@ def caption(data: dict, page: str, cell: str, edition: str) -> str:
     """What the chapter says of the picture of this cell, or else what the picture does, without its lists."""
     for row in chapter.figures if (chapter := chapter_of(page)) else ():
         if row.cell == cell:
-            said = row.said["en" if edition == "en" else "zh-Hans"]
-            return terms.traditional(said) if edition == "zh-Hant" else said
+            text = row.said["en" if edition == "en" else "zh-Hans"]
+            return terms.traditional(text) if edition == "zh-Hant" else text
     return _told(phrases.caption, data, edition, page)
+
+
+def front_pictures(root: Path) -> dict[Path, str]:
+    """The picture of the front page as a file for each README; none where no picture of that page is recorded."""
+    recorded = root / "book/outputs/index.json"
+    if not recorded.exists():
+        return {}
+    cells = json.loads(recorded.read_text("utf-8"))["cells"]
+    shown = ("".join(o.get("data", {}).get("text/html", "")) for cell in cells for o in cell["outputs"])
+    picture = next((m[0] for html in shown if (m := re.search("<svg.*</svg>", html, re.S))), None)
+    if picture is None:
+        return {}
+    return {root / path: _alone(in_words(picture, edition)) for edition, path in FRONT_PICTURES.items()}
+
+
+def _alone(markup: str) -> str:
+    """A picture of a page as the text of a file of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        return Picture(markup, "").save(Path(folder, "picture.svg")).read_text("utf-8")

@@ -24,8 +24,8 @@ def _shared() -> list[tuple[re.Pattern, str]]:
 @functools.cache
 def _rules_of(page: str) -> list[tuple[re.Pattern, str]]:
     """A chapter's own labels, before those that all chapters share."""
-    own = chapter.labels if (chapter := chapter_of(page)) else ()
-    return [*((re.compile(find), put) for find, put in own), *_shared()]
+    rules = chapter.labels if (chapter := chapter_of(page)) else ()
+    return [*((re.compile(find), put) for find, put in rules), *_shared()]
 
 
 @functools.cache
@@ -47,15 +47,15 @@ def _clauses() -> list[tuple[re.Pattern, str]]:
 
 def _of_a_launch(text: str) -> str | None:
     """What `minipod run` says went wrong, clause by clause; None if any of it is something else."""
-    said, at = "", 0
+    translated, at = "", 0
     while at < len(text):
         for find, put in _clauses():
             if match := find.match(text, at):
-                said, at = said + match.expand(put), match.end()
+                translated, at = translated + match.expand(put), match.end()
                 break
         else:
             return None
-    return said
+    return translated
 
 
 @functools.cache
@@ -83,8 +83,8 @@ def translate(markup: str, edition: str, page: str = "") -> str:
         if match["text"]:
             return html.escape(label(html.unescape(match["text"]), edition, page), quote=False)
         if match["value"]:
-            said = label(html.unescape(match["value"][1:-1]), edition, page)
-            return f'{match["name"]}="{html.escape(said)}"'
+            text = label(html.unescape(match["value"][1:-1]), edition, page)
+            return f'{match["name"]}="{html.escape(text)}"'
         return match[0]
 
     return _PIECES.sub(replace, markup)

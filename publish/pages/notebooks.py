@@ -12,7 +12,7 @@ from grader.notebook import blank_cells
 from minipod.drawing import svg
 from publish.outputs import recordings
 from publish.outputs.execute import LIMIT, Executed
-from publish.page import ROOT, Page
+from publish.page import EDITIONS, ROOT, Page
 from publish.pages import exercise_blocks, figures, first_cell, terms
 from publish.pages.labels import label
 from publish.pages.plain_markdown import Links, plain
@@ -21,7 +21,6 @@ from publish.pages.published import address
 _WIDE = re.compile(r"[\u3400-\u9fff\uff00-\uffef、。》”]")
 _CHAPTER = re.compile(r"( ?)(\{(?:doc|ref)\})`((?:sec-)?ch(\d\d)(?:_\w+)?)`( ?)")  # without words of its own
 _NUMBERED = re.compile(r"\{ref\}`(?:第 (\d+) 章|[Cc]hapter (\d+)) <([^>`]+)>`")
-EDITIONS = {"en": "en", "zh-Hans": "zh-Hans", "zh-Hant": "zh-Hans"}  # each edition and the one it is written in
 
 
 @dataclass
@@ -50,7 +49,7 @@ def _marked(page: Page, edition: str, executed: Executed) -> str:
     Below a cell that gives something else with the oldest JAX stands a box with that.
     """
     words, name, failure = {key: row[edition] for key, row in terms.ui().items()}, page.path.stem, executed.failure
-    text, above = page.text, words["waiting"] if executed.waiting else ""
+    text, above = page.text, ""
     if executed.oldest:
         text = _with_oldest(page, executed.oldest, words)
     if failure:
@@ -82,8 +81,8 @@ def _fenced(text: str) -> str:
 def _with_oldest(page: Page, oldest: recordings.Otherwise, words: dict[str, str]) -> str:
     lines, title = [*page.lines], words["oldest"].format(oldest.made.packages["jax"])
     for cell in reversed([cell for cell in page.cells if cell.name in oldest.cells]):
-        said = "\n".join(map(recordings.text, oldest.cells[cell.name])).rstrip() or words["oldest_nothing"]
-        box = f":::{{dropdown}} {title}\n:class-container: oldest\n{_fenced(said)}\n:::"
+        output = "\n".join(map(recordings.text, oldest.cells[cell.name])).rstrip() or words["oldest_nothing"]
+        box = f":::{{dropdown}} {title}\n:class-container: oldest\n{_fenced(output)}\n:::"
         lines[cell.last + 1 : cell.last + 1] = ["", f"({oldest_label(page.path.stem, cell.name)})=", box]
     return "\n".join(lines)
 
@@ -134,9 +133,11 @@ def _output(output: dict, src: Source, count: int, cell: str, drawn: int) -> dic
         html = "".join(data["text/html"])
         data["text/html"] = figures.shown(html, src.name, cell, drawn, src.edition)
         if "minipod" in html and "<pre" not in html and "text/plain" in data:  # not what a program printed
-            said, text = svg.data(html), "".join(data["text/plain"])
-            told = figures.description(said, src.edition, src.name) if said else label(text, src.edition, src.name)
-            data["text/plain"] = told
+            picture, text = svg.data(html), "".join(data["text/plain"])
+            description = (
+                figures.description(picture, src.edition, src.name) if picture else label(text, src.edition, src.name)
+            )
+            data["text/plain"] = description
         output["data"] = data
     return output
 
@@ -204,8 +205,8 @@ def _named(words: str, title: dict[str, str], chinese: bool, m: re.Match[str]) -
         return m[0]
     before = "" if chinese and _WIDE.match(m.string, m.start() - 1) else m[1]
     after = "" if chinese and _WIDE.match(m.string, m.end()) else m[5]
-    said = words.format(int(m[4]), title[m[3]].replace("`", ""))
-    return f"{before}{m[2]}`{said} <{m[3]}>`{after}"
+    link_text = words.format(int(m[4]), title[m[3]].replace("`", ""))
+    return f"{before}{m[2]}`{link_text} <{m[3]}>`{after}"
 
 
 def _numbered(words: str, title: dict[str, str], m: re.Match[str]) -> str:

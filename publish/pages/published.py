@@ -1,4 +1,7 @@
-"""Where the book is published: what the environment says, as .github/workflows/book.yml does, else _config.yml.
+"""Where the book is published, and links to its source and to services that run its notebooks.
+
+The environment says where, as .github/workflows/book.yml does, else _config.yml. Without a repository there are no
+links. Colab and Binder open notebooks from the branch that has the built pages, beside which the package lies.
 
 BOOK_SITE        the address of the whole site, https://someone.github.io/book
 BOOK_VERSION     which of its versions this is: stable, the released one, or dev, the one on main; each has a folder
@@ -7,49 +10,101 @@ BOOK_REPOSITORY  the address of the source
 
 import functools
 import os
+from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import yaml
 
-from publish.page import ROOT
+from publish import files, package
+from publish.page import EDITIONS, ROOT
 from publish.versions import VERSIONS
 
+_GITHUB = "github.com"
 BRANCH = "site-{}"  # of the repository: what was built of a version, from which Colab and Binder take it
 
 
 def version() -> str:
     """stable, dev, or empty where the book is not one of several versions. ValueError for another word."""
-    said = os.environ.get("BOOK_VERSION", "")
-    if said not in ("", *VERSIONS):
-        raise ValueError(f"BOOK_VERSION is «{said}»: give {' or '.join(VERSIONS)}")
-    return said
+    name = os.environ.get("BOOK_VERSION", "")
+    if name not in ("", *VERSIONS):
+        raise ValueError(f"BOOK_VERSION is «{name}»: give {' or '.join(VERSIONS)}")
+    return name
 
 
 def address() -> str:
     """Where this version is, the folder above those of the editions; empty where nobody says. ValueError: is none."""
-    said = os.environ.get("BOOK_SITE", "").rstrip("/")
-    if said and not (urlsplit(said).scheme in ("https", "http") and urlsplit(said).netloc):
-        raise ValueError(f"BOOK_SITE is «{said}»: give the address of the site, https://…")
-    if not said:
+    site = os.environ.get("BOOK_SITE", "").rstrip("/")
+    if site and not (urlsplit(site).scheme in ("https", "http") and urlsplit(site).netloc):
+        raise ValueError(f"BOOK_SITE is «{site}»: give the address of the site, https://…")
+    if not site:
         return _configured((ROOT / "_config.yml").read_text("utf-8")) if (ROOT / "_config.yml").exists() else ""
-    return f"{said}/{version()}" if version() else said
+    return f"{site}/{version()}" if version() else site
 
 
-def repository() -> str:
-    """The address of the source, as the environment says it; empty where it does not."""
-    return os.environ.get("BOOK_REPOSITORY", "")
-
-
-def branch() -> str:
+def _branch() -> str:
     """The branch with what was built, where the book is one of several versions; else empty."""
     return BRANCH.format(version()) if version() else ""
 
 
 def said() -> list[str]:
     """All of that, to see whether it has changed."""
-    return [version(), address(), repository()]
+    return [version(), address(), os.environ.get("BOOK_REPOSITORY", "")]
 
 
 @functools.cache
 def _configured(config: str) -> str:
     return str((yaml.safe_load(config).get("html") or {}).get("baseurl") or "").rstrip("/")
+
+
+@dataclass(frozen=True)
+class Repository:
+    """`repository` of _config.yml. published: the branch with the built pages; empty where there is none."""
+
+    url: str = ""
+    branch: str = "main"
+    published: str = "gh-pages"
+
+
+def repository(root: Path = ROOT) -> Repository:
+    """What the environment (`BOOK_…`), else _config.yml, says of it. ValueError for an address that is none."""
+    config = yaml.safe_load((root / "_config.yml").read_text("utf-8")) if (root / "_config.yml").exists() else {}
+    configured = (config or {}).get("repository") or {}
+    url = (
+        (os.environ.get("BOOK_REPOSITORY", "") or str(configured.get("url") or ""))
+        .strip()
+        .rstrip("/")
+        .removesuffix(".git")
+    )
+    where = "BOOK_REPOSITORY" if os.environ.get("BOOK_REPOSITORY") else "_config.yml: repository.url"
+    if url and not (urlsplit(url).scheme in ("https", "http") and urlsplit(url).path.strip("/")):
+        raise ValueError(f'{where} is «{url}»: give its address, https://…, or ""')
+    built = _branch() or configured.get("published", Repository.published)
+    return Repository(url, str(configured.get("branch") or Repository.branch), str(built or ""))
+
+
+def links(source: Repository, edition: str, page: str) -> dict[str, str]:
+    """`source`, `edit`, `colab`, `binder` → address, as far as the host has them; nothing without a repository.
+
+    The page of a derived edition is edited where it is written.
+    """
+    if not source.url:
+        return {}
+    made, host = {"source": source.url}, urlsplit(source.url).netloc
+    file = f"{source.branch}/book/{EDITIONS[edition]}/{page}.md"
+    if host == _GITHUB:
+        made["edit"] = f"{source.url}/edit/{file}"
+    elif "gitlab" in host:
+        made["edit"] = f"{source.url}/-/edit/{file}"
+    if host == _GITHUB and source.published:
+        name, notebook = urlsplit(source.url).path.strip("/"), f"{edition}/notebooks/{page}.ipynb"
+        made["colab"] = f"https://colab.research.google.com/github/{name}/blob/{source.published}/{notebook}"
+        made["binder"] = f"https://mybinder.org/v2/gh/{name}/{source.published}?labpath={notebook}"
+    return made
+
+
+def write_environment(html: Path, source: Repository) -> None:
+    """What Binder reads beside the pages: the Python and the package. Nothing where there is no link to Binder."""
+    if "binder" in links(source, "en", "index"):
+        files.write(html / "runtime.txt", "python-3.12\n")
+        files.write(html / "requirements.txt", "".join(f"./{name}\n" for name in package.filenames()))

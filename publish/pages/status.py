@@ -30,7 +30,7 @@ def table(sources: list[Source], edition: str) -> str:
     words = {name: row[edition] for name, row in terms.ui().items()}
     rows, seconds, recorded = [], 0.0, list[Made]()
     for src in sources:
-        if not src.page.cells or src.executed.waiting:
+        if not src.page.cells:
             continue
         ran, failure = src.page.cells[: src.executed.complete], src.executed.failure
         counts = [sum(c.kind == "cell" for c in ran), sum(c.kind == "program" for c in ran), len(src.page.exercises)]
@@ -40,8 +40,8 @@ def table(sources: list[Source], edition: str) -> str:
         if made and made not in recorded:
             recorded.append(made)
         where = words["status_recorded"].format(made.on) if made else words["status_here"]
-        said = words["status_warned" if failure.what == "warned" else "status_failed"] if failure else ""
-        how_long = f"{{ref}}`{said} <{failure_label(src.name)}>`" if said else took
+        problem = words["status_warned" if failure.what == "warned" else "status_failed"] if failure else ""
+        how_long = f"{{ref}}`{problem} <{failure_label(src.name)}>`" if problem else took
         rows.append([f"{{doc}}`{src.name}`", *counts, how_long, where])
     sums = [sum(row[column] for row in rows) for column in (1, 2, 3)]
     total = [words["status_total"], *sums, seconds, ""]
@@ -66,24 +66,22 @@ def _oldest(sources: list[Source], words: dict[str, str]) -> Iterator[str]:
     }
     rows |= {src.name: words["status_oldest_unknown"] for src in sources if src.page.cells and src.name not in tried}
     item = "- " + words["status_oldest_of"]
-    yield "\n".join(item.format(f"{{doc}}`{name}`", said) for name, said in rows.items() if said)
+    yield "\n".join(item.format(f"{{doc}}`{name}`", links) for name, links in rows.items() if links)
 
 
 def recorders(edition: str) -> str:
     """What other programs have recorded: when, with which versions, what that needs, whether it has changed since."""
     words = {name: row[edition] for name, row in terms.ui().items()}
-    rows = [
-        [
-            f"`{each.name}`",
-            each.on or words["recorder_never"],
-            each.versions,
-            words["recorder_between"].join(words[f"need_{need}"] for need in each.needs),
-            words["recorder_changed" if each.state else "recorder_same"],
-        ]
-        for each in ledger.recorders(ROOT)
-    ]
-    head = [words[f"recorder_{name}"] for name in ("what", "on", "with", "needs", "since")]
-    return "\n".join(_line(cells) for cells in [head, ["---"] * len(head), *rows]) + "\n"
+    lines = [[words[f"recorder_{name}"] for name in ("what", "on", "with", "needs", "since")], ["---"] * 5]
+    entries = ledger.kept(ROOT)
+    for row in ledger.read(ROOT).rows.values():
+        entry = entries.get(row.name)
+        on = entry.on if entry else words["recorder_never"]
+        versions = ", ".join(f"{name} {number}" for name, number in entry.versions.items()) if entry else ""
+        needs = words["recorder_between"].join(words[f"need_{need}"] for need in row.needs)
+        since = words["recorder_changed" if ledger.is_stale(row, entry, ROOT) else "recorder_same"]
+        lines.append([f"`{row.name}`", on, versions, needs, since])
+    return "\n".join(map(_line, lines)) + "\n"
 
 
 def _versions(made: Made) -> str:

@@ -71,8 +71,8 @@ def traditional(text: str) -> str:
         if code and (fence := _FENCE.match(line)):
             printed = fence[2].strip() == "text"
         if code and not printed and not line.lstrip().startswith("# "):
-            found = _AFTER_CODE.fullmatch(line)
-            start, line = found.groups() if found else (line, "")
+            comment = _AFTER_CODE.fullmatch(line)
+            start, line = comment.groups() if comment else (line, "")
         if not line.isascii():
             line = _exchanged_line(line)
         out.append(start + line)
@@ -122,8 +122,8 @@ def derive_toml(
     only    the keys of the file to take, where not all are wanted
     """
     words = {key: value for key, value in tomllib.loads(text).items() if not only or key in only}
-    for name, said in (blanks or {}).items():
-        words.setdefault(name, {}).update({key: {"zh-Hans": value} for key, value in said.items()})
+    for name, texts in (blanks or {}).items():
+        words.setdefault(name, {}).update({key: {"zh-Hans": value} for key, value in texts.items()})
     tree = _only_traditional(words)
     if not tree:
         return None

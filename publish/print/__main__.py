@@ -10,9 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from publish import files, progress_line
-from publish.page import ROOT, show
+from publish.page import EDITIONS, ROOT, show
 from publish.pages import published
-from publish.pages.notebooks import EDITIONS
 from publish.print import articles, cards, epub, paper, site, whole
 
 
@@ -38,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
                 _one(build, edition, paper.write if options.kind == "pdf" else epub.write)
         return 0
     except OSError as error:
-        progress_line.problem(files.sentence(error, f"make {options.kind}"))
+        progress_line.problem(files.sentence(error, f"make print KINDS={options.kind}"))
     except (ValueError, RuntimeError) as error:
         progress_line.problem(str(error))
     return 1

@@ -55,11 +55,11 @@ def order(root: Path = ROOT) -> list[tuple[str, str]]:
 def read(html: Path, edition: str, name: str, part: str = "") -> Article:
     """One built page, `HTML/EDITION/NAME.html`. OSError where it is not there, ValueError where it has no article."""
     text = (html / edition / f"{name}.html").read_text("utf-8")
-    found = re.search(r"<article\b.*?</article>", text, re.S)
-    if not found:
+    match = re.search(r"<article\b.*?</article>", text, re.S)
+    if not match:
         raise ValueError(f"{edition}/{name}.html has no article: run `make book`")
     # pyrefly: ignore[bad-assignment]
-    document: Element = tinyhtml5.parse(found[0])
+    document: Element = tinyhtml5.parse(match[0])
     article = next(e for e in document.iter() if e.tag.endswith("}article"))
     _plain_names(article)
     _clean(article)
@@ -67,8 +67,8 @@ def read(html: Path, edition: str, name: str, part: str = "") -> Article:
     body = next((e for e in article if e.tag == "section"), article)
     body.tag = "section"
     body.attrib = {"id": f"{name}.top", "class": "page"} | ({"data-id": body.get("id", "")} if body.get("id") else {})
-    if own := body.attrib.pop("data-id", ""):
-        body.insert(0, Element("span", {"id": own}))
+    if section_id := body.attrib.pop("data-id", ""):
+        body.insert(0, Element("span", {"id": section_id}))
     title = next((words(e) for e in body.iter("h1")), name)
     chapter = chapters.NAME.fullmatch(name)
     return Article(name, title, int(chapter[1]) if chapter else 0, _caption(part, edition), body, _headings(body))
@@ -121,12 +121,12 @@ def _plain_names(tree: Element) -> None:
 
 
 def _clean(tree: Element) -> None:
-    seen = set()
+    styles = set()
     for parent, child in parents(tree):
         classes = set((child.get("class") or "").split())
-        repeated = child.tag == "style" and child.text in seen  # each picture brings the style of all
+        repeated = child.tag == "style" and child.text in styles  # each picture brings the style of all
         if child.tag == "style":
-            seen.add(child.text)
+            styles.add(child.text)
         if child.tag in _GONE or classes & _GONE_CLASSES or repeated:
             remove(parent, child)
         for key in [k for k in child.attrib if k.startswith(("on", "data-")) or k == "tabindex"]:
@@ -152,12 +152,12 @@ def _own_ids(tree: Element, name: str) -> None:
 
 
 def _headings(body: Element) -> list[tuple[int, str, str]]:
-    found = []
+    headings = []
     for section in body.iter("section"):
         heading = next((e for e in section if e.tag in ("h2", "h3")), None)
         if heading is not None and section.get("id"):
-            found.append((int(heading.tag[1]), section.get("id", ""), words(heading)))
-    return found
+            headings.append((int(heading.tag[1]), section.get("id", ""), words(heading)))
+    return headings
 
 
 def _caption(english: str, edition: str) -> str:

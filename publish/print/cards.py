@@ -58,10 +58,10 @@ def _page(book: Book, number: str, title: str, picture: Element) -> str:
     html = Element("html", {"xmlns": XHTML, "lang": language, "xml:lang": language})
     SubElement(SubElement(html, "head"), "style").text = f"{paper.sheets()}\n{STYLE}"
     body = SubElement(html, "body")
-    said = SubElement(body, "div", {"class": "said"})
-    SubElement(said, "p", {"class": "book"}).text = book.title if number else book.words["subtitle"]
-    SubElement(said, "p", {"class": "number"}).text = number
-    SubElement(said, "h1").text = title
+    column = SubElement(body, "div", {"class": "said"})
+    SubElement(column, "p", {"class": "book"}).text = book.title if number else book.words["subtitle"]
+    SubElement(column, "p", {"class": "number"}).text = number
+    SubElement(column, "h1").text = title
     SubElement(body, "div", {"class": "shown"}).append(copy.deepcopy(picture))
     return ElementTree.tostring(html, "unicode")
 
@@ -73,9 +73,9 @@ def _draw(chromium: str, page: str, folder: Path) -> bytes:
     command = [chromium, *paper.FLAGS, f"--user-data-dir={folder / 'profile'}", "--hide-scrollbars"]
     command += [f"--window-size={WIDTH},{HEIGHT}", f"--screenshot={made}", source.as_uri()]
     try:
-        said = paper.run(command, LIMIT)
+        output = paper.run(command, LIMIT)
     except subprocess.TimeoutExpired:
         raise RuntimeError(f"Chromium has not drawn a card in {LIMIT:.0f} s") from None
     if not made.exists():
-        raise RuntimeError(f"Chromium could not draw a card: {(said or 'it gave no reason').splitlines()[-1]}")
+        raise RuntimeError(f"Chromium could not draw a card: {(output or 'it gave no reason').splitlines()[-1]}")
     return made.read_bytes()

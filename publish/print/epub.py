@@ -117,8 +117,8 @@ def _package(book: Book, pages: dict[str, Element]) -> str:
     listed, spine = SubElement(package, "manifest"), SubElement(package, "spine")
 
     def item(id: str, href: str, kind: str, properties: str = "") -> None:
-        said = {"id": id, "href": href, "media-type": kind, "properties": properties}
-        SubElement(listed, "item", {key: value for key, value in said.items() if value})
+        attributes = {"id": id, "href": href, "media-type": kind, "properties": properties}
+        SubElement(listed, "item", {key: value for key, value in attributes.items() if value})
 
     item("style", "style.css", "text/css")
     item("cover-picture", "cover.svg", "image/svg+xml", "cover-image")

@@ -14,8 +14,8 @@ def cover(book: Book) -> Element:
     SubElement(section, "p", {"class": "subtitle"}).text = book.words["subtitle"]
     section.append(picture())
     SubElement(section, "p", {"class": "authors"}).text = book.words["authors"]
-    said = f"{book.words['version'].format(version())} · {book.words['colophon']}"
-    SubElement(section, "p", {"class": "version"}).text = said
+    imprint = f"{book.words['version'].format(version())} · {book.words['colophon']}"
+    SubElement(section, "p", {"class": "version"}).text = imprint
     return section
 
 
@@ -45,11 +45,11 @@ def contents(book: Book) -> Element:
     """Parts, pages and their sections, each a link."""
     section = Element("section", {"id": "contents", "class": "contents"})
     SubElement(section, "h1").text = book.words["print_contents"]
-    for part, found in groupby(book.articles, key=lambda a: a.part):
+    for part, articles in groupby(book.articles, key=lambda a: a.part):
         if part:
             SubElement(section, "p", {"class": "part"}).text = part
         outer = SubElement(section, "ol")
-        for article in found:
+        for article in articles:
             item = SubElement(outer, "li")
             _entry(item, f"{article.name}.top", full_title(article, book.words))
             if below := [(id, title) for level, id, title in article.headings if level == 2]:

@@ -49,13 +49,13 @@ def write(book: Book, build: Path) -> tuple[Path, str]:
             progress_line.step(f"{book.edition}: printing, turn {turn}")
             _print(chromium, source, made)
             reader = PdfReader(made)
-            found = {
+            printed = {
                 str(n)[1:]: 1 + (reader.get_destination_page_number(d) or 0)
                 for n, d in reader.named_destinations.items()
             }
-            if found == numbers:  # what it says is where it is
+            if printed == numbers:  # what it says is where it is
                 break
-            numbers = found
+            numbers = printed
         _name_bookmarks(made, _headings(source))
         files.write_bytes(done, made.read_bytes())
     return done, f"{len(reader.pages)} pages"
@@ -82,8 +82,8 @@ def _name_bookmarks(made: Path, titles: Iterable[str]) -> None:
         if (reference := todo.pop()) is None:
             continue
         item = reference.get_object()
-        said = "".join(str(item["/Title"]).split())
-        title = known.get(said) or known.get(said[: len(said) // 2])
+        letters = "".join(str(item["/Title"]).split())
+        title = known.get(letters) or known.get(letters[: len(letters) // 2])
         if title:
             item[NameObject("/Title")] = TextStringObject(title)
         todo += [item.get("/Next"), item.get("/First")]
@@ -157,11 +157,11 @@ def _print(chromium: str, source: Path, made: Path) -> None:
     command += [f"--print-to-pdf={made}", source.as_uri()]
     made.unlink(missing_ok=True)
     try:
-        said = run(command, LIMIT)
+        output = run(command, LIMIT)
     except subprocess.TimeoutExpired:
         raise RuntimeError(f"Chromium has not printed the book in {LIMIT:.0f} s") from None
     if not made.exists():
-        raise RuntimeError(f"Chromium could not print the book: {(said or 'it gave no reason').splitlines()[-1]}")
+        raise RuntimeError(f"Chromium could not print the book: {(output or 'it gave no reason').splitlines()[-1]}")
 
 
 def run(command: list[str], limit: float) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from publish import files
-from publish.pages import root_page
-from publish.pages.notebooks import EDITIONS
+from publish.page import EDITIONS
+from publish.pages import beside_editions
 from publish.print.whole import filename
 
 _LINKS = re.compile(r"""<[a-z]+\b[^>]*?\s(?:href|src)=["']([^"']*)["']""")
@@ -38,22 +38,22 @@ def gathered(html: Path, editions: list[str]) -> dict[str, bytes]:
     paths = [p for p in html.iterdir() if p.is_file()]
     paths += [p for edition in editions for p in (html / edition).rglob("*") if p.is_file()]
     paths = [p for p in paths if not any(part.startswith(".") for part in p.relative_to(html).parts)]
-    found = {p.relative_to(html).as_posix(): p.read_bytes() for p in paths}
+    content = {p.relative_to(html).as_posix(): p.read_bytes() for p in paths}
     if absent := "|".join(e for e in EDITIONS if e not in editions):
         switch = re.compile(
             rf'\s*<a\b[^>]*data-edition="(?:{absent})"[^>]*>.*?</a>|\s*<link\b[^>]*/(?:{absent})/[^>]*>', re.S
         )
-        for name in [n for n in found if n.endswith(".html")]:
-            found[name] = switch.sub("", found[name].decode()).encode()
+        for name in [n for n in content if n.endswith(".html")]:
+            content[name] = switch.sub("", content[name].decode()).encode()
     with tempfile.TemporaryDirectory(
         prefix="site-"
     ) as scratch:  # the page that leads to the languages, for these alone
         for edition in editions:
             files.write(Path(scratch, edition, "index.html"), "")
-        root_page.write(Path(scratch))
+        beside_editions.write_root_page(Path(scratch))
         page = Path(scratch, "index.html").read_text("utf-8")
-    found["index.html"] = page.replace('"en/_static/', f'"{editions[0]}/_static/').encode()
-    return found
+    content["index.html"] = page.replace('"en/_static/', f'"{editions[0]}/_static/').encode()
+    return content
 
 
 def dangling(content: dict[str, bytes]) -> list[str]:

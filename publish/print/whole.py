@@ -49,8 +49,8 @@ def filename(edition: str, ending: str) -> str:
 
 def made_at() -> int:
     """Seconds since 1970: SOURCE_DATE_EPOCH where it is set, else when the last commit was made, else now."""
-    if said := os.environ.get("SOURCE_DATE_EPOCH", ""):
-        return int(said)
+    if given := os.environ.get("SOURCE_DATE_EPOCH", ""):
+        return int(given)
     command = ["git", "log", "-1", "--format=%ct"]
     done = (
         subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False) if shutil.which("git") else None
@@ -60,35 +60,35 @@ def made_at() -> int:
 
 def put_together(html: Path, edition: str, pages: list[tuple[str, str]]) -> Book:
     """The book of these (part, page), from `HTML/EDITION/`. OSError or ValueError where a page is missing."""
-    said = {name: row[edition] for name, row in terms.ui().items()}
-    found = [articles.read(html, edition, name, part) for part, name in pages]
-    solutions = _fold(found, said)
-    found += [solutions] if solutions.headings else []
-    for article in found:
+    words = {name: row[edition] for name, row in terms.ui().items()}
+    contents = [articles.read(html, edition, name, part) for part, name in pages]
+    solutions = _fold(contents, words)
+    contents += [solutions] if solutions.headings else []
+    for article in contents:
         _unfold(article.body)
         for pre in list(article.body.iter("pre")):
             _lines(pre)
-    _link(found, edition)
-    return Book(edition, said, found)
+    _link(contents, edition)
+    return Book(edition, words, contents)
 
 
-def places(found: list[Article]) -> dict[str, Article]:
+def places(contents: list[Article]) -> dict[str, Article]:
     """Each id of the book and the article that it is in."""
-    return {e.get("id", ""): article for article in found for e in article.body.iter() if e.get("id")}
+    return {e.get("id", ""): article for article in contents for e in article.body.iter() if e.get("id")}
 
 
-def full_title(article: Article, said: dict[str, str]) -> str:
+def full_title(article: Article, words: dict[str, str]) -> str:
     """A page's title with the number of its chapter."""
-    return f"{said['chapter'].format(article.number)} · {article.title}" if article.number else article.title
+    return f"{words['chapter'].format(article.number)} · {article.title}" if article.number else article.title
 
 
-def _fold(found: list[Article], said: dict[str, str]) -> Article:
+def _fold(contents: list[Article], words: dict[str, str]) -> Article:
     """Move hints and solutions of all exercises to an article of their own, with links there and back."""
     body = Element("section", {"id": f"{SOLUTIONS}.top", "class": "page solutions"})
-    SubElement(body, "h1").text = said["print_solutions"]
-    SubElement(body, "p").text = said["print_solutions_why"]
-    made = Article(SOLUTIONS, said["print_solutions"], 0, "", body)
-    for article in found:
+    SubElement(body, "h1").text = words["print_solutions"]
+    SubElement(body, "p").text = words["print_solutions_why"]
+    made = Article(SOLUTIONS, words["print_solutions"], 0, "", body)
+    for article in contents:
         section = None
         for box in article.body.iter("div"):
             folded = [d for d in box if d.tag == "details"]
@@ -97,24 +97,24 @@ def _fold(found: list[Article], said: dict[str, str]) -> Article:
             if section is None:
                 here = f"{SOLUTIONS}.{article.name}"
                 section = SubElement(body, "section", {"id": here})
-                SubElement(section, "h2").text = full_title(article, said)
-                made.headings.append((2, here, full_title(article, said)))
-            section.append(_exercise(box, folded, said))
+                SubElement(section, "h2").text = full_title(article, words)
+                made.headings.append((2, here, full_title(article, words)))
+            section.append(_exercise(box, folded, words))
     return made
 
 
-def _exercise(box: Element, folded: list[Element], said: dict[str, str]) -> Element:
+def _exercise(box: Element, folded: list[Element], words: dict[str, str]) -> Element:
     """What was folded in an exercise; in its place stands a link."""
-    there, title = box.get("id", ""), next((articles.words(p) for p in box if p.tag == "p"), "")
-    here = f"{SOLUTIONS}.{there}"
+    box_id, title = box.get("id", ""), next((articles.words(p) for p in box if p.tag == "p"), "")
+    here = f"{SOLUTIONS}.{box_id}"
     section = Element("section", {"id": here, "class": "solved"})
-    back = SubElement(SubElement(section, "h3"), "a", {"href": f"#{there}", "class": "numbered"})
+    back = SubElement(SubElement(section, "h3"), "a", {"href": f"#{box_id}", "class": "numbered"})
     back.text = title
     for details in folded:
         box.remove(details)
         section.append(_opened(details))
     link = SubElement(SubElement(box, "p", {"class": "folded"}), "a", {"href": f"#{here}", "class": "numbered"})
-    link.text = said["print_solutions"]
+    link.text = words["print_solutions"]
     return section
 
 
@@ -193,10 +193,10 @@ def _say(line: Element, text: str) -> None:
         line.text = (line.text or "") + text
 
 
-def _link(found: list[Article], edition: str) -> None:
+def _link(contents: list[Article], edition: str) -> None:
     """Links go to places in the book, to the web or, if the book has an address, to the site; others become text."""
-    there, names, site = places(found), {a.name for a in found}, address()
-    for article in found:
+    article_of, names, site = places(contents), {a.name for a in contents}, address()
+    for article in contents:
         for child in list(article.body.iter("a")):
             if not (href := child.get("href")):
                 continue
@@ -204,8 +204,8 @@ def _link(found: list[Article], edition: str) -> None:
                 href = f"#{page[1]}.{page[2] or 'top'}" if page[1] in names else href
             if href.startswith("#"):
                 name = href[1:].partition(".")[0]
-                href = href if href[1:] in there else f"#{name}.top"
-                if there[href[1:]] is not article:
+                href = href if href[1:] in article_of else f"#{name}.top"
+                if article_of[href[1:]] is not article:
                     child.set("class", f"{child.get('class') or ''} across".strip())
             elif not re.match(r"https?://|mailto:", href):
                 if not site:

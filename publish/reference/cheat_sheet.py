@@ -30,9 +30,9 @@ class Group:
 
 def groups() -> list[Group]:
     """The groups in the order of the file, in which every line runs after those above it."""
-    found = places.read(FILE)["group"]
+    table = places.read(FILE)["group"]
     return [
-        Group(group["title"], [Call(**call) for call in group["call"]], group.get("where", "top")) for group in found
+        Group(group["title"], [Call(**call) for call in group["call"]], group.get("where", "top")) for group in table
     ]
 
 

@@ -43,12 +43,12 @@ class Shown:
 
 def lines(edition: Edition) -> Iterator[str]:
     """The page: each error, by its kind, with what shows and explains it."""
-    found = shown(edition)
+    errors = shown(edition)
     for kind in ("Python", "runtime"):
         yield f"(sec-errors-{kind.lower()})="
         yield f"## {edition.words(f'errors_{kind.lower()}')}"
         yield ""
-        for error in sorted((e for e in found if e.kind == kind), key=lambda e: e.heading.lower()):
+        for error in sorted((e for e in errors if e.kind == kind), key=lambda e: e.heading.lower()):
             yield f"({label(error)})="
             yield f"### {places.verbatim(error.heading)}"
             yield ""
@@ -65,17 +65,17 @@ def label(error: Shown) -> str:
 
 def shown(edition: Edition) -> list[Shown]:
     """The errors of all pages, in the order of the book; those whose first line is the same are one."""
-    found: dict[str, Shown] = {}
+    errors: dict[str, Shown] = {}
     for source in edition.sources:
         for cell, outputs in zip(source.page.cells, source.executed.outputs, strict=False):
             for output in outputs:
                 data = output.get("data", {}).get("text/plain", "")
                 for kind, text in in_text("".join(output.get("text", "")) or "".join(data)):
-                    error = found.setdefault(_TASK.sub("", text[0]), Shown(kind, text))
+                    error = errors.setdefault(_TASK.sub("", text[0]), Shown(kind, text))
                     where = (source.name, places.shown_in(source.page, cell))
                     if where not in error.places:
                         error.places.append(where)
-    return list(found.values())
+    return list(errors.values())
 
 
 def in_text(text: str) -> Iterator[tuple[str, list[str]]]:
@@ -98,12 +98,12 @@ def in_text(text: str) -> Iterator[tuple[str, list[str]]]:
 
 def _whole(lines: list[str], number: int) -> list[str]:
     """The line and those that it was wrapped into."""
-    found = [lines[number].removeprefix("… ").removesuffix(" (without a message)")]
+    whole = [lines[number].removeprefix("… ").removesuffix(" (without a message)")]
     for before, line in zip(lines[number:], lines[number + 1 :], strict=False):
         full = len(before) <= WIDTH < len(before) + 1 + len((line.split() or [""])[0]) and not before.endswith(
             (".", ")")
         )
         if not line.strip() or line.startswith("exit status") or not (full or line.startswith("    ")):
             break
-        found.append(line.strip())
-    return found
+        whole.append(line.strip())
+    return whole

@@ -23,15 +23,15 @@ class Term:
 def entries() -> list[Term]:
     """The terms in the order of their English names. ValueError for one whose Chinese nobody says."""
     known = {row["en"]: row for row in terms.terms()["glossary"]}
-    found = []
+    result = []
     for en, row in places.read(FILE).items():
         words = known.get(row.get("term", en)) or row
         if "zh-Hans" not in words:
             raise ValueError(f"book/glossary.toml: «{en}» needs zh-Hans: book/terms.toml does not have it")
         hans = words["zh-Hans"]
         words = {"en": en, "zh-Hans": hans, "zh-Hant": words.get("zh-Hant") or terms.traditional(hans)}
-        found.append(Term(words, row["says"], row["label"]))
-    return sorted(found, key=lambda term: term.words["en"].lower())
+        result.append(Term(words, row["says"], row["label"]))
+    return sorted(result, key=lambda term: term.words["en"].lower())
 
 
 def lines(edition: Edition) -> Iterator[str]:

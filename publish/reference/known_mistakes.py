@@ -30,14 +30,14 @@ def lines(edition: Edition) -> Iterator[str]:
         yield ""
         words = lesson_words(ROOT / "lessons" / source.name)
         for exercise in source.page.exercises:
-            said = words.get(exercise.name)
-            if not said or not said.mistakes:
+            lesson = words.get(exercise.name)
+            if not lesson or not lesson.mistakes:
                 continue
             title = edition.titles[exercise_blocks.label(exercise.name)].replace("`", "")
-            yield f":::{{dropdown}} {edition.words('mistakes_known').format(title, len(said.mistakes))}"
+            yield f":::{{dropdown}} {edition.words('mistakes_known').format(title, len(lesson.mistakes))}"
             yield edition.words("mistakes_exercise").format(edition.link(exercise_blocks.label(exercise.name)))
             yield ""
-            for mistake in said.mistakes.values():
+            for mistake in lesson.mistakes.values():
                 name, text = (_in(edition, words) for words in (mistake.name, mistake.text))
                 yield f"- **{name}**{edition.words('elsewhere_colon')}{first(text)}"
             yield ":::"
@@ -46,12 +46,12 @@ def lines(edition: Edition) -> Iterator[str]:
 
 def first(text: str) -> str:
     """The first sentence, and the next where that is short."""
-    found = FIRST.match(text := " ".join(text.split()))
-    return found[0] if found else text
+    match = FIRST.match(text := " ".join(text.split()))
+    return match[0] if match else text
 
 
-def _in(edition: Edition, said) -> str:
+def _in(edition: Edition, texts) -> str:
     """In the edition's language, else in the other that there is."""
     language = "en" if edition.name == "en" else "zh-Hans"
-    text = said[language if language in said else next(iter(said))]
+    text = texts[language if language in texts else next(iter(texts))]
     return edition.text_of(text)

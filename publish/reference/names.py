@@ -9,18 +9,18 @@ from publish.reference.usage import Found, used
 
 def lines(edition: Edition) -> Iterator[str]:
     """The page: for each module its names, and where they are used."""
-    found = used(edition)
+    uses = used(edition)
     explained = toolkit.labels()
-    for module in modules(found):
+    for module in modules(uses):
         yield f"({label(module)})="
         yield f"## `{module}`"
         yield ""
-        for name in sorted(n for n in found if n.rpartition(".")[0] == module):
+        for name in sorted(n for n in uses if n.rpartition(".")[0] == module):
             short = f"`{name.rpartition('.')[2]}`"
             if name in explained:
                 short = f"{{ref}}`{name.rpartition('.')[2]} <{explained[name]}>`"
             yield short
-            yield f": {edition.links(found[name])}"
+            yield f": {edition.links(uses[name])}"
             yield ""
 
 
@@ -28,6 +28,6 @@ def label(module: str) -> str:
     return "names-" + module.replace(".", "-").replace("_", "-")
 
 
-def modules(found: Found) -> list[str]:
+def modules(uses: Found) -> list[str]:
     """What the names are grouped by, JAX first."""
-    return sorted({name.rpartition(".")[0] for name in found}, key=lambda m: (m.split(".")[0], m))
+    return sorted({name.rpartition(".")[0] for name in uses}, key=lambda m: (m.split(".")[0], m))

@@ -52,9 +52,9 @@ class Edition:
         """A string of the page furniture, in this edition."""
         return terms.ui()[name][self.name]
 
-    def text(self, said: dict[str, str]) -> str:
+    def text(self, texts: dict[str, str]) -> str:
         """What is said in both written languages, as this edition says it."""
-        return terms.traditional(said["zh-Hans"]) if self.name == "zh-Hant" else said[self.name]
+        return terms.traditional(texts["zh-Hans"]) if self.name == "zh-Hant" else texts[self.name]
 
     def text_of(self, text: str) -> str:
         """What the written page of this edition says, in its script."""
@@ -63,8 +63,8 @@ class Edition:
     def chapter(self, label: str) -> int:
         """The chapter in which a label stands. ValueError where it is in none."""
         for source in self.sources:
-            if label in source.page.labels and (found := chapters.NAME.fullmatch(source.name)):
-                return int(found[1])
+            if label in source.page.labels and (match := chapters.NAME.fullmatch(source.name)):
+                return int(match[1])
         raise ValueError(f"no chapter has the label «{label}»")
 
     def link(self, label: str, title: str = "") -> str:
@@ -78,13 +78,13 @@ class Edition:
         """A link to a page, which says its title in the list of headings, too."""
         return f"{{doc}}`{re.sub('[`<>]', '', self.titles[name])} <{name}>`"
 
-    def links(self, found: Iterable[tuple[str, str]]) -> str:
+    def links(self, uses: Iterable[tuple[str, str]]) -> str:
         """Links to sections (page, label), by chapter: «3 · A mesh, Copies; 5 · Constraint».
 
         Of more than MANY the first by its title, then the first of each further chapter by its number.
         """
         by_page: dict[str, list[str]] = {}
-        for page, label in found:
+        for page, label in uses:
             labels = by_page.setdefault(page, [])
             labels += [label] * (label not in labels)
         pages = sorted(by_page, key=lambda page: not chapters.NAME.fullmatch(page))  # chapters before other pages
@@ -117,8 +117,8 @@ def of(page: Page, line: int) -> str:
 
 @functools.cache
 def _sections(text: str) -> tuple[list[int], list[str]]:
-    found = [(line, m[1]) for line, text in enumerate(text.split("\n")) if (m := _LABEL.fullmatch(text))]
-    return [line for line, _ in found], [label for _, label in found]
+    labels = [(line, m[1]) for line, text in enumerate(text.split("\n")) if (m := _LABEL.fullmatch(text))]
+    return [line for line, _ in labels], [label for _, label in labels]
 
 
 def boxes(page: Page) -> Iterator[Box]:
@@ -126,11 +126,11 @@ def boxes(page: Page) -> Iterator[Box]:
     cells = {cell.first: cell.name for cell in page.cells}
     for line, text in enumerate(page.lines):
         kind = page.lines[line + 1].removeprefix(":class: ") if line + 1 < len(page.lines) else ""
-        if (found := BOX.fullmatch(text)) and kind in KINDS:
+        if (match := BOX.fullmatch(text)) and kind in KINDS:
             end = next(i for i in range(line + 1, len(page.lines)) if page.lines[i] == ":::")
             below = next((i for i in range(end + 1, len(page.lines)) if page.lines[i].strip()), -1)
             cell = cells.get(below, "")
-            title = re.sub(r"^[^:：]+[:：] ?", "", found[1])
+            title = re.sub(r"^[^:：]+[:：] ?", "", match[1])
             yield Box(line, kind, title, cell, box_label(page, cell) if cell else of(page, line))
 
 
@@ -143,9 +143,9 @@ def box_label(page: Page, cell: str) -> str:
 
 def with_labels(source: Source) -> str:
     """The text of a source with a label above each box that has a cell below it, so that links can lead there."""
-    found = [box for box in boxes(source.page) if box.cell]
+    labelled = [box for box in boxes(source.page) if box.cell]
     lines = source.text.split("\n")
-    for box in reversed(found):  # Chinese lines have been joined: the box is found by its cell
+    for box in reversed(labelled):  # Chinese lines have been joined: the box is found by its cell
         at = next(i for i, line in enumerate(lines) if line == f":cell: {box.cell}" or line == f":program: {box.cell}")
         top = max(i for i in range(at) if BOX.fullmatch(lines[i]))
         lines[top:top] = [f"({box.label})="]

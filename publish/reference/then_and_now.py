@@ -42,8 +42,8 @@ def names() -> list[Name]:
     return [Name(row["old"], row.get("gone", ""), _both(row["now"]), row["label"]) for row in places.read(FILE)["name"]]
 
 
-def _both(said: str | dict[str, str]) -> dict[str, str]:
-    return {"en": said, "zh-Hans": said} if isinstance(said, str) else said
+def _both(words: str | dict[str, str]) -> dict[str, str]:
+    return {"en": words, "zh-Hans": words} if isinstance(words, str) else words
 
 
 def _table(edition: Edition, head: list[str]) -> Iterator[str]:
@@ -77,7 +77,7 @@ def lines(edition: Edition) -> Iterator[str]:
     yield f"## {edition.words('then_boxes')}"
     yield ""
     for source in edition.sources:
-        found = [box for box in places.boxes(source.page) if box.kind == "then-and-now"]
-        if found and (chapter := chapters.NAME.fullmatch(source.name)):
-            for box in found:
+        changes = [box for box in places.boxes(source.page) if box.kind == "then-and-now"]
+        if changes and (chapter := chapters.NAME.fullmatch(source.name)):
+            for box in changes:
                 yield f"- {int(chapter[1])} · {edition.link(box.label, edition.text_of(box.title))}"

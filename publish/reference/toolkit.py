@@ -73,7 +73,7 @@ def labels() -> dict[str, str]:
 @functools.cache
 def modules() -> list[Module]:
     """Those of `minipod.PUBLIC`, each with what its `__all__` names."""
-    found = []
+    public_modules = []
     for name in minipod.PUBLIC:
         path = PACKAGE / f"{name}.py"
         tree = ast.parse((path if path.exists() else PACKAGE / name / "__init__.py").read_text("utf-8"))
@@ -82,8 +82,8 @@ def modules() -> list[Module]:
             ast.literal_eval(n.value) for n in tree.body if isinstance(n, ast.Assign) and _name(n) == "__all__"
         )
         entries = [_entry(f"minipod.{name}", node) for node in nodes if _name(node) in public]
-        found.append(Module(f"minipod.{name}", ast.get_docstring(tree) or "", entries))
-    return found
+        public_modules.append(Module(f"minipod.{name}", ast.get_docstring(tree) or "", entries))
+    return public_modules
 
 
 def _name(node: ast.AST) -> str:
@@ -103,8 +103,8 @@ def _offered(init: ast.Module) -> Iterator[ast.AST]:
             path = ROOT / Path(*node.module.split(".")).with_suffix(".py")
             if not path.exists():
                 continue
-            there = {_name(n): n for n in ast.parse(path.read_text("utf-8")).body}
-            yield from (there[alias.name] for alias in node.names if alias.name in there)
+            definitions = {_name(n): n for n in ast.parse(path.read_text("utf-8")).body}
+            yield from (definitions[alias.name] for alias in node.names if alias.name in definitions)
 
 
 def _entry(module: str, node: ast.AST) -> Entry:

@@ -15,20 +15,20 @@ Found = dict[str, list[tuple[str, str]]]  # dotted name → page and label of ea
 
 def used(edition: Edition) -> Found:
     """The names of the edition's pages. Code and labels are those of every edition: the English page speaks for all."""
-    found: Found = {}
+    uses: Found = {}
     for source in edition.sources:
         english = written(source.name, "en")
         for name, label in _of_page(english, read_page(english).text):
-            places_of = found.setdefault(name, [])
+            places_of = uses.setdefault(name, [])
             if (source.name, label) not in places_of:
                 places_of.append((source.name, label))
-    return found
+    return uses
 
 
 @functools.cache
 def _of_page(path: Path, text: str) -> list[tuple[str, str]]:
     """Name and label of a section, in the order of the page. All cells of a page share what they import."""
-    page, found = read_page(path), []
+    page, names = read_page(path), []
     pieces = [(cell.first, cell.body, cell.kind == "program") for cell in page.cells]
     blanks = ROOT / "lessons" / page.path.stem / "exercises.py"
     functions = _functions(blanks.read_text("utf-8")) if page.exercises and blanks.exists() else {}
@@ -38,8 +38,8 @@ def _of_page(path: Path, text: str) -> list[tuple[str, str]]:
         if code.startswith("%%writefile"):
             code = code.partition("\n")[2]
         where = places.of(page, line)
-        found += [(name, where) for name in in_code(code, {} if alone else shared)]
-    return found
+        names += [(name, where) for name in in_code(code, {} if alone else shared)]
+    return names
 
 
 @functools.cache
@@ -58,7 +58,7 @@ def in_code(code: str, imported: dict[str, str]) -> list[str]:
     of it, an imported name as soon as it is used.
     """
     tree = ast.parse(re.sub(r"(?m)^[%!].*$", "", code))
-    own = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    assigned = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -77,7 +77,7 @@ def in_code(code: str, imported: dict[str, str]) -> list[str]:
             inner.add(id(at.value))
             chain.append(at.attr)
             at = at.value
-        if isinstance(at, ast.Name) and at.id in imported and not (at.id in own and isinstance(node, ast.Name)):
+        if isinstance(at, ast.Name) and at.id in imported and not (at.id in assigned and isinstance(node, ast.Name)):
             name = ".".join([imported[at.id], *reversed(chain)])
             if name.split(".")[0] in ROOTS and "__" not in name:
                 used.append(name)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from grader.exercise import chapters
 from publish import files, reference
+from publish.chapter_toml import read_chapter
 from publish.kept import kept
 from publish.page import ROOT
 from publish.pages import terms
@@ -32,8 +33,8 @@ _NAME = re.compile(r"[A-Za-z_\u3400-\u9fff][\w\u3400-\u9fff]{2,}")
 def write(folder: Path, pages: list[str]) -> None:
     """Write FOLDER/_static/search_index.js from FOLDER/PAGE.html. OSError where that cannot be."""
     texts = {page: (folder / f"{page}.html").read_text("utf-8") for page in pages}
-    found = {page: [*sections(text)] for page, text in texts.items()}
-    for page, rows in found.items():
+    by_page = {page: [*sections(text)] for page, text in texts.items()}
+    for page, rows in by_page.items():
         names = _elsewhere(page)
         for i, section in enumerate(rows):
             if names and section.anchor.endswith("-elsewhere"):
@@ -42,16 +43,16 @@ def write(folder: Path, pages: list[str]) -> None:
             rows += _old_names(folder.name)
     files.write(
         folder / "_static" / NAME,
-        script({page: rows for page, rows in found.items() if rows}, map(whole, texts.values())),
+        script({page: rows for page, rows in by_page.items() if rows}, map(whole, texts.values())),
     )
 
 
-def script(found: dict[str, list[Section]], texts: Iterable[str] = ()) -> str:
+def script(by_page: dict[str, list[Section]], texts: Iterable[str] = ()) -> str:
     """The index of pages, each by its sections, the first of which has the page's title. texts: all that they say."""
-    docs = [[page, s.anchor, *_row(page, s)] for page, rows in found.items() for s in rows]
+    docs = [[page, s.anchor, *_row(page, s)] for page, rows in by_page.items() for s in rows]
     same, stop = synonyms.groups(), synonyms.extra()["stop"]
     index = {
-        "pages": {page: _plain(rows[0].title) for page, rows in found.items()},
+        "pages": {page: _plain(rows[0].title) for page, rows in by_page.items()},
         "same": same,
         "stop": stop,
         "fold": synonyms.characters(json.dumps([docs, same, stop], ensure_ascii=False)),
@@ -88,7 +89,7 @@ def _old_names(edition: str) -> list[Section]:
 def _elsewhere(page: str) -> list[str]:
     """The names for which a chapter has a row in its table of what things are called elsewhere."""
     folder = ROOT / "lessons" / page
-    rows = chapters.read(folder).elsewhere if chapters.NAME.fullmatch(page) and folder.is_dir() else ()
+    rows = read_chapter(folder).elsewhere if chapters.NAME.fullmatch(page) and folder.is_dir() else ()
     return list(dict.fromkeys(word for row in rows for words in row.words.values() for word in words))
 
 
@@ -110,8 +111,8 @@ def _texts(section: Section) -> list[str]:
                 errors.append(_plain(line)[:LONGEST_ERROR])
             else:
                 names |= dict.fromkeys(_NAME.findall(line))
-    said = set(_NAME.findall(f"{title} {inner} {prose}"))
-    return [title, inner, prose, "\n".join(dict.fromkeys(errors)), " ".join(n for n in names if n not in said)]
+    prose_names = set(_NAME.findall(f"{title} {inner} {prose}"))
+    return [title, inner, prose, "\n".join(dict.fromkeys(errors)), " ".join(n for n in names if n not in prose_names)]
 
 
 def _plain(text: str) -> str:

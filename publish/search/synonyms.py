@@ -5,7 +5,7 @@ import re
 import tomllib
 from collections import Counter
 
-from grader.exercise import chapters
+from publish.chapter_toml import read_chapters
 from publish.page import ROOT
 from publish.pages.terms import BOOK, exchanged, terms, traditional
 
@@ -21,13 +21,13 @@ def groups() -> list[list[str]]:
     """
     rows = [[*row["en"].split(", "), row["zh-Hans"], row["zh-Hant"]] for row in terms()["glossary"]]
     ours = {_bare(word) for row in rows for word in row}
-    for chapter in chapters.read_all(ROOT / "lessons")[0]:
+    for chapter in read_chapters(ROOT / "lessons")[0]:
         for row in chapter.elsewhere:
             several = sum(_bare(word) in ours for word in row.words["en"]) > 1  # all_gather, all_reduce, …
             rows += [] if several else [[word for words in row.words.values() for word in words]]
     rows += [row["words"] for row in extra()["same"]]
     full = ([*row, *(traditional(word) for word in row if not word.isascii())] for row in rows)
-    return [found for row in [*full, *regional()] if len(found := list(dict.fromkeys(row))) > 1]
+    return [spellings for row in [*full, *regional()] if len(spellings := list(dict.fromkeys(row))) > 1]
 
 
 def _bare(word: str) -> str:

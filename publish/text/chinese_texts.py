@@ -59,43 +59,43 @@ def _split(paragraph: list[tuple[int, str]]) -> Iterator[Sentence]:
     for number, line in paragraph:
         starts.append((len(whole), number))
         whole += re.sub(r"^\s*(?:#+|:{3,}(?:\{\w+\})?|[-*+]|\d+\.|>)\s+", "", line).strip()
-    found = list(_SENTENCE.finditer(whole))
-    for m in found:
+    matches = list(_SENTENCE.finditer(whole))
+    for m in matches:
         line = max(number for at, number in starts if at <= m.start())
-        yield Sentence(line, m[0].strip(), m is found[-1])
+        yield Sentence(line, m[0].strip(), m is matches[-1])
 
 
 def texts(root: Path = ROOT) -> dict[str, str]:
     """Every Simplified text by where it stands: pages, words, messages, docstrings, and what stands at the top."""
-    found = {}
+    by_place = {}
     for path in sorted((root / "book" / "zh-Hans").glob("*.md")):
-        found[path.relative_to(root).as_posix()] = path.read_text("utf-8")
-    found |= messages(root)
+        by_place[path.relative_to(root).as_posix()] = path.read_text("utf-8")
+    by_place |= messages(root)
     for name, row in terms.terms()["ui"].items():
-        found[f"book/terms.toml: {name}"] = row["zh-Hans"]
+        by_place[f"book/terms.toml: {name}"] = row["zh-Hans"]
     for path in sorted(root.glob("*.zh-Hans.md")):
-        found[path.name] = path.read_text("utf-8")
-    return found
+        by_place[path.name] = path.read_text("utf-8")
+    return by_place
 
 
 def messages(root: Path = ROOT) -> dict[str, str]:
     """What learners read outside the pages: the words of TOML files, the blanks' docstrings and comments."""
-    found = {}
+    by_place = {}
     for folder in ("lessons", "minipod", "book", "grader"):
         for path in sorted((root / folder).rglob("*.toml")):
             if not path.name.endswith(".zh-Hant.toml") and path.name != "terms.toml":
                 for name, text in _words(tomllib.loads(path.read_text("utf-8")), "zh-Hans"):
                     where = f"{path.relative_to(root).as_posix()}: {name}"
-                    found[where] = f"{found[where]}\n\n{text}" if where in found else text  # several hints
+                    by_place[where] = f"{by_place[where]}\n\n{text}" if where in by_place else text  # several hints
     for path in sorted((root / "lessons").rglob("exercises.py")):
         tree = ast.parse(path.read_text("utf-8"))
         for node in [tree, *(n for n in tree.body if isinstance(n, ast.FunctionDef))]:
             where = f"{path.relative_to(root).as_posix()}: {getattr(node, 'name', 'top')}"
-            found[where] = split_docstring(ast.get_docstring(node) or "")["zh-Hans"]
+            by_place[where] = split_docstring(ast.get_docstring(node) or "")["zh-Hans"]
             if isinstance(node, ast.FunctionDef):
                 for number, comment in enumerate(code_comments(path, node)):
-                    found[f"{where} {number}"] = comment.parts["zh-Hans"]
-    return found
+                    by_place[f"{where} {number}"] = comment.parts["zh-Hans"]
+    return by_place
 
 
 def _words(node: dict, key: str, path: str = "") -> Iterator[tuple[str, str]]:

@@ -1,7 +1,8 @@
-"""python -m publish.text.style [--counts] [WHERE…]: the Chinese of pages and messages, where a machine can see faults.
+"""python -m publish.text.style [WHERE…]: the Chinese of pages and messages, where a machine can see faults.
 
-Prints place and sentence of all that book/style.toml does not want; `--counts`: how many, by page. WHERE: only what
-begins so, e.g. book/zh-Hans/ch03 or lessons/ch03. Exit status 1 where anything was found.
+Prints place and sentence of all that book/style.toml does not want, of punctuation that is not Chinese, and of terms
+that an edition does not use. WHERE: only what begins so, e.g. book/zh-Hans/ch03 or lessons/ch03. Exit status 1 where
+anything is found.
 """
 
 import argparse
@@ -9,18 +10,21 @@ import functools
 import re
 import sys
 import tomllib
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from publish.page import ROOT, WRITTEN, show
-from publish.text import typography
-from publish.text.chinese_texts import Sentence, cells, sentences, texts
+from publish.pages import terms
+from publish.text.chinese_texts import Sentence, cells, prose, sentences, texts
 
 DATA = ROOT / "book" / "style.toml"
 COLONS, BARE, GLOSS = "colons per 1,000", "bare title", "no gloss"
 _BARE = re.compile(r"\{(?:doc|ref)\}`(?![^`<]*(?:章|部分|[Cc]hapter|Part))[^`<]*<(?:sec-)?ch\d\d(?:_\w+)?>`")
+_WIDE = r"\u3400-\u9fff"
+_MARK = re.compile(rf"[{_WIDE}][,;:!?()]|[,;:!?()][{_WIDE}]|[{_WIDE}]\.(?!\w)")
+_SIDE = re.compile(rf"[{_WIDE}](?:\*\*)?[A-Za-z0-9]|[A-Za-z0-9%](?:\*\*)?[{_WIDE}]")
+_ITALIC = re.compile(rf"(?<![*\w])\*(?![*\s])[^*]*[{_WIDE}][^*]*(?<![*\s])\*(?!\*)")
 
 
 @dataclass(frozen=True)
@@ -34,19 +38,6 @@ class Found:
 
     def __str__(self) -> str:
         return f"{self.where}: {self.kind}: «{self.sentence}»; say {self.say}"
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A page's prose. characters: without blanks, a piece of code counted as one; colons: those in mid-sentence."""
-
-    characters: int
-    colons: int
-
-    @property
-    def rate(self) -> float:
-        """Colons in mid-sentence, in 1,000 characters."""
-        return 1000 * self.colons / max(self.characters, 1)
 
 
 @functools.cache
@@ -78,13 +69,16 @@ def own(text: str) -> str:
     return "\n".join(out)
 
 
-def measured(text: str) -> Measured:
-    """The length of a page's prose, and its colons that lead into no code block, list or table."""
-    characters = colons = 0
+def colons(text: str) -> float:
+    """A page's colons in mid-sentence, which lead into no code, list or table, in 1,000 characters of its prose.
+
+    Blanks are not counted, and a piece of code is one character.
+    """
+    characters = count = 0
     for sentence in sentences(text):
         characters += len(re.sub(r"\s", "", sentence.text))
-        colons += len(re.findall("：", sentence.text[:-1] if sentence.last else sentence.text))
-    return Measured(characters, colons)
+        count += (sentence.text[:-1] if sentence.last else sentence.text).count("：")
+    return 1000 * count / max(characters, 1)
 
 
 def bare_titles(where: str, text: str) -> Iterator[Found]:
@@ -118,65 +112,66 @@ def _no_gloss(first: tuple[str, Sentence], term: str) -> Found:
     return Found(f"{first[0]}:{first[1].line}", GLOSS, first[1].text, f"{term}（English）")
 
 
-def check(root: Path = ROOT) -> tuple[list[Found], dict[str, Measured]]:
-    """All that was found, and the measures of each Chinese page."""
-    found: list[Found] = []
-    measures, chinese = {}, {}
+def check(root: Path = ROOT) -> list[Found]:
+    """All that is to be written otherwise."""
+    findings: list[Found] = []
+    chinese = {}
     for edition in WRITTEN:
         for path in sorted((root / "book" / edition).glob("*.md")):
             where, text = show(path, root), own(path.read_text("utf-8"))
-            found += bare_titles(where, text)
+            findings += bare_titles(where, text)
             if edition == "zh-Hans":
                 chinese[where] = text
-                found += in_text(where, text)
-                measures[where] = m = measured(text)
-                if m.rate > data()["colons"]:
-                    found.append(
-                        Found(where, COLONS, f"{m.rate:.1f}", f"at most {data()['colons']}: 因为、所以、也就是说")
-                    )
-    found += unexplained({where: text for where, text in chinese.items() if "/ch" in where})
+                findings += in_text(where, text)
+                if (rate := colons(text)) > data()["colons"]:
+                    say = f"at most {data()['colons']}: 因为、所以、也就是说"
+                    findings.append(Found(where, COLONS, f"{rate:.1f}", say))
+    findings += unexplained({where: text for where, text in chinese.items() if "/ch" in where})
     for where, text in texts(root).items():
         if where not in chinese:
-            found += in_text(where, text, lines=where.endswith(".md"))
+            findings += in_text(where, text, lines=where.endswith(".md"))
     for where, text in texts(root).items():
-        found += (Found(f"{where}:{number}", kind, said, say) for number, kind, said, say in typography.faults(text))
-    return found, measures
+        findings += (Found(f"{where}:{number}", kind, said, say) for number, kind, said, say in typography(text))
+    return findings
 
 
-def table(found: list[Found], measures: dict[str, Measured]) -> str:
-    """The counts: a line for each page, and for the messages of each folder."""
-    kinds = [*(row["name"] for row in data()["style"]), BARE, GLOSS]
-    counts: dict[str, Counter] = {where: Counter() for where in measures}
-    for one in found:
-        counts.setdefault(_group(one.where), Counter())[one.kind] += 1
-    lines = ["\t".join(["where", "characters", COLONS, *kinds])]
-    for where, count in counts.items():
-        m = measures.get(where)
-        begin = [where, str(m.characters) if m else "", f"{m.rate:.1f}" if m else ""]
-        lines.append("\t".join([*begin, *(str(count[kind]) for kind in kinds)]))
-    sums = [str(sum(count[kind] for count in counts.values())) for kind in kinds]
-    lines.append("\t".join(["all", str(sum(m.characters for m in measures.values())), "", *sums]))
-    return "\n".join(lines)
+def typography(text: str) -> Iterator[tuple[int, str, str, str]]:
+    """(line, which rule, what stands there, what to write) of a Simplified text, and of what is derived from it."""
+    for number, line in prose(text):
+        bare = _without_form(line)
+        yield from ((number, "half-width punctuation", m[0], "，；：！？（）") for m in _MARK.finditer(bare))
+        yield from ((number, "no space", m[0], "a space beside Latin, digits and code") for m in _SIDE.finditer(bare))
+        yield from ((number, "italics", m[0], "it without italics: Chinese has none") for m in _ITALIC.finditer(line))
+    yield from forbidden(text, "zh-Hans")
+    yield from forbidden(terms.traditional(terms.join_lines(text)), "zh-Hant")
 
 
-def _group(where: str) -> str:
-    path = where.partition(":")[0]
-    return "/".join(path.split("/")[:2]) if path.startswith("lessons/") else path
+def forbidden(text: str, edition: str) -> Iterator[tuple[int, str, str, str]]:
+    """Where a text uses a word that the glossary of terms.toml forbids in this edition."""
+    rows = [row for row in terms.terms()["glossary"] if edition in row.get("not", {})]
+    for number, line in prose(text):
+        for row in rows:
+            bare = line
+            for allowed in row.get("but", []):
+                bare = bare.replace(allowed, "")
+            for m in re.finditer(row["not"][edition], bare):
+                yield number, f"term in {edition}", m[0], row[edition]
+
+
+def _without_form(line: str) -> str:
+    """A line without what is Markdown or a name to fill in, not prose."""
+    line = re.sub(r"^\s*(\(\S+\)=|:{3,}\{\w+\}|#+|[-*]|\d+\.)\s*", "", line)
+    return re.sub(r"\{\w*\}", " ", line)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m publish.text.style", description="How the Chinese reads, counted.")
-    parser.add_argument("--counts", action="store_true", help="only the counts by page")
+    parser = argparse.ArgumentParser(prog="python -m publish.text.style", description="How the Chinese reads.")
     parser.add_argument("where", nargs="*", metavar="WHERE", help="only what begins so: book/zh-Hans/ch03")
-    options = parser.parse_args(arguments)
-    wanted = tuple(options.where) or ("",)
-    found, measures = check()
-    found = [one for one in found if one.where.startswith(wanted)]
-    if options.counts:
-        print(table(found, {where: m for where, m in measures.items() if where.startswith(wanted)}))
-    for one in [] if options.counts else found:
+    wanted = tuple(parser.parse_args(arguments).where) or ("",)
+    findings = [one for one in check() if one.where.startswith(wanted)]
+    for one in findings:
         print(one)
-    return 1 if found else 0
+    return 1 if findings else 0
 
 
 if __name__ == "__main__":

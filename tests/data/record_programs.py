@@ -7,8 +7,8 @@
   tpu7x-0.12           programs whose collectives are called asynchronously; jax 0.12.0.1 with libtpu 0.0.52
   gpu                  jax 0.12 with jax-cuda13-plugin and jax-cuda13-pjrt: eight H100 that are not there
 
-Writes KIND-NAME.hlo beside this file, without what says nothing about traffic: source positions and most settings.
-What each must show stands in expected.toml, worked out by hand.
+Writes each program into KIND.hlo beside this file, without what says nothing about traffic: source positions and most
+settings. expected.toml says what each must show, worked out by hand.
 """
 
 import os
@@ -16,7 +16,7 @@ import re
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).parent
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 KIND = sys.argv[1]
 os.environ |= {"JAX_PLATFORMS": "cpu", "JAX_NUM_CPU_DEVICES": "8", "TPU_SKIP_MDS_QUERY": "1"}
 os.environ["ALLOW_MULTIPLE_LIBTPU_LOAD"] = "1"
@@ -24,6 +24,7 @@ os.environ["ALLOW_MULTIPLE_LIBTPU_LOAD"] = "1"
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
+import recorded_programs  # noqa: E402
 from jax import lax  # noqa: E402
 from jax.experimental import topologies  # noqa: E402
 from jax.sharding import Mesh, NamedSharding  # noqa: E402
@@ -66,7 +67,7 @@ def strip(text: str) -> str:
 def record(name: str, function, *args, out=None, settings: dict | None = None) -> None:
     options = {} if out is None else {"out_shardings": out}
     text = jax.jit(function, **options).lower(*args).compile(settings).as_text()
-    (HERE / f"{KIND}-{name}.hlo").write_text(strip(text or ""))
+    recorded_programs.write(KIND, recorded_programs.of_kind(KIND) | {name: strip(text or "")})
 
 
 def shard_map(on: Mesh, in_specs, out_specs):

@@ -1,6 +1,7 @@
-"""Lessons as their pages' cells import them."""
+"""Lessons as their pages' cells import them; and a launcher that several tests start."""
 
 import importlib
+import subprocess
 import sys
 from pathlib import Path
 
@@ -23,3 +24,14 @@ def lesson(monkeypatch: pytest.MonkeyPatch):
     for name in set(sys.modules) - before:
         if "." not in name and Path(getattr(sys.modules[name], "__file__", None) or "/").is_relative_to(LESSONS):
             del sys.modules[name]
+
+
+@pytest.fixture(scope="session")
+def open_mpi_5(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Installed in an environment of its own, beside the system's Open MPI 4."""
+    from publish.recorders import launchers
+
+    try:
+        return launchers.install_open_mpi_5(tmp_path_factory.mktemp("open_mpi_5"))
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"pip cannot install Open MPI 5 here: {error.stderr.decode().strip().splitlines()[-1]}")

@@ -9,8 +9,8 @@ import pytest
 from seldom import rarely
 
 from lessons.ch12_pitfalls import reports
-from lessons.ch12_pitfalls.record_incidents import HERE, MARKS, PLANTED, record
 from minipod import cluster
+from publish.recorders.record_incidents import HERE, MARKS, PLANTED, record
 from solutions.ch12_pitfalls import first_apart, who_is_missing
 
 INCIDENTS = reports.incidents()

@@ -5,18 +5,19 @@ pages say, and nothing else."""
 import math
 import re
 import sys
+from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import pytest
 from jax import NamedSharding, P
-from jax.lax import with_sharding_constraint
 from jax.sharding import AxisType
 
 from grader.see.observe import load
 from lessons.ch08_three_ways import what_is_sent
-from minipod import traffic
+from minipod import pods, traffic
 from publish.page import ROOT
 
 FOUND = ROOT / "lessons/ch08_three_ways/found_tpu.txt"
@@ -72,87 +73,66 @@ def test_whole_rows_send_more_than_pieces_from_three_devices_on(modules, n, more
     assert ratio(mistakes.ring_all_reduce__whole_rows, solution.ring_all_reduce, x) == more
 
 
-def recorded(chapter: str) -> dict[str, int]:
+def by_program(report: str) -> dict[str, int]:
     """What a device sends, by the name of the program: two lines for each, below the one that says which compiler."""
-    head, *lines = (ROOT / "lessons" / chapter / "on_tpu.txt").read_text().splitlines()
+    head, *lines = report.splitlines()
     assert re.fullmatch(r"8 chips of TPU v5e, libtpu [\d.]+", head)
     names = [re.sub(r": [^:]*$", "", line) for line in lines[::2]]
     return dict(zip(names, [int(line.split()[-1]) for line in lines[1::2]], strict=True))
 
 
-def auto(*shape: int) -> jax.sharding.Mesh:
-    return jax.make_mesh(shape, ("x", "y")[: len(shape)], (AxisType.Auto,) * len(shape))
+@pytest.fixture
+def compilers(monkeypatch):
+    """(chapter) → what the programs of its on_tpu.py send as the CPU compiles them here, and as the TPU did."""
+
+    def mesh(_, kinds=None, /, **axes: int) -> jax.sharding.Mesh:
+        return jax.make_mesh(tuple(axes.values()), tuple(axes), kinds or auto_axes(len(axes)))
+
+    def ask(function, *args) -> dict[str, Any]:
+        compiled = jax.jit(function).lower(*args).compile()
+        layouts = [str(each.spec) for each in jax.tree.leaves(compiled.output_shardings)]
+        return {"text": compiled.as_text() or "", "layouts": layouts}
+
+    def both(chapter: str) -> tuple[dict[str, int], dict[str, int]]:
+        monkeypatch.setattr(pods, "mesh", mesh)
+        report = import_module(f"lessons.{chapter}.on_tpu").report
+        there = (ROOT / "lessons" / chapter / "on_tpu.txt").read_text("utf-8")
+        return by_program(report(ask, "0")), by_program(there)
+
+    return both
 
 
-def empty(shape: tuple[int, ...], *spec, mesh=None, dtype=jnp.float32) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(shape, dtype, sharding=NamedSharding(mesh or auto(2, 4), P(*spec)))
+def auto_axes(count: int) -> tuple[AxisType, ...]:
+    return (AxisType.Auto,) * count
 
 
-def sends(function, *args, **settings) -> tuple[int | float, P]:
-    compiled = jax.jit(function, **settings).lower(*args).compile()
-    return traffic.total(traffic.read(compiled.as_text() or "")), compiled.output_shardings.spec
-
-
-def differences(chapter: str, here: dict[str, int | float]) -> set[str]:
-    there = recorded(chapter)
-    assert set(here) <= set(there)
+def different(here: dict[str, int], there: dict[str, int]) -> set[str]:
+    assert set(here) == set(there)
     return {name for name in here if here[name] != there[name]}
 
 
-def test_products_and_column_sums_of_chapter_4():
-    here = {}
-    for left, right in (
-        (P("x", None), P(None, "y")),
-        (P("x", "y"), P("y", None)),
-        (P(None, "y"), P("y", None)),
-        (P("x", "y"), P(None, "y")),
-    ):
-        here[f"{left} @ {right}"], _ = sends(jnp.matmul, empty((16, 32), *left), empty((32, 8), *right))
-    for columns, spec in (8, P("y")), (8, P(("y", "x"))), (8, P(("x", "y"))), (8, P()), (8192, P()):
-        wanted, x = NamedSharding(auto(2, 4), spec), empty((4, columns), "x", "y")
-        here[f"{columns} column sums, {spec}"], _ = sends(lambda x: x.sum(axis=0), x, out_shardings=wanted)
+def test_products_and_column_sums_of_chapter_4(compilers):
+    here, there = compilers("ch04_jit")
     rounded = f"{P('x', 'y')} @ {P(None, 'y')}"
-    assert differences("ch04_jit", here) == {rounded, "8 column sums, P()"}
-    there = recorded("ch04_jit")
+    products = {name for name in here if " × " in name}
+    assert different(here, there) - products == {rounded, "8 column sums, P()"}
     assert there[rounded] * 2 == here[rounded] == there["the last, precision highest"]
     assert there["8 column sums, P()"] == 8 + 48 and here["8 column sums, P()"] == 8 + 24
 
 
-def test_the_model_and_sums_of_chapter_5():
-    def ask(x, *spec):
-        return with_sharding_constraint(x, NamedSharding(auto(2, 4), P(*spec)))
-
-    def model(batch, w1, w2):
-        return jnp.tanh(batch @ w1) @ w2
-
-    w1, w2 = empty((32, 64), "x", "y"), empty((64, 32), "y", "x")
-    programs = {
-        "model, 16 rows": (model, 16),
-        "model_told, 16 rows": (lambda *a: ask(model(*a), "x", None), 16),
-        "model, 64 rows": (model, 64),
-        "model_told, 64 rows": (lambda *a: ask(model(*a), "x", None), 64),
-        "model_overruled, 16 rows": (lambda batch, w1, w2: ask(jnp.tanh(batch @ w1)) @ w2, 16),
-    }
-    here: dict[str, int | float] = {}
-    for name, (function, rows) in programs.items():
-        total, out = sends(function, empty((rows, 32), "x", None), w1, w2)
-        here[f"{name} -> {out}"] = total
-    models = set(here)
-    for spec in (("x", "y"),), (("y", "x"),), ("x",):
-        total, out = sends(lambda x, spec=spec: ask(x.sum(axis=0), *spec), empty((4, 8), "x", "y"))
-        here[f"sums -> {out}"] = total
-    # the same layouts, and the gathers of every model in bfloat16; of the sums only those in two parts
-    assert differences("ch05_constraints", here) == models | {f"sums -> {P('x')}"}
+def test_the_model_and_sums_of_chapter_5(compilers):
+    """The same layouts, and the gathers of every model in bfloat16; of the sums only those in two parts."""
+    here, there = compilers("ch05_constraints")
+    here, there = (
+        {name: sent for name, sent in each.items() if name.startswith(("model", "sums"))} for each in (here, there)
+    )
+    models = {name for name in here if name.startswith("model")}
+    assert different(here, there) == models | {f"sums -> {P('x')}"}
 
 
-def test_the_sums_and_argmax_of_chapter_6():
-    here = {
-        "sum of the table": sends(jnp.sum, empty((4, 8), "x", "y", mesh=on(2, 4)))[0],
-        "sum of x": sends(jnp.sum, empty((32,), "x", mesh=on(8), dtype=jnp.int32))[0],
-        "argmax of x": sends(jnp.argmax, empty((32,), "x", mesh=on(8), dtype=jnp.int32))[0],
-    }
-    assert differences("ch06_shard_map", here) == {"sum of the table", "argmax of x"}
-    there = recorded("ch06_shard_map")
+def test_the_sums_and_argmax_of_chapter_6(compilers):
+    here, there = compilers("ch06_shard_map")
+    assert different(here, there) == {"sum of the table", "argmax of x"}
     assert (here["sum of the table"], there["sum of the table"]) == (6 + 4, 7)
     assert there["argmax of x"] == 2 * here["argmax of x"] == 112
 
@@ -165,7 +145,7 @@ def rows(text: str) -> dict[str, tuple[int, str, str]]:
 
 @pytest.fixture(scope="module")
 def here():
-    return rows(what_is_sent.report(auto(8)))
+    return rows(what_is_sent.report(jax.make_mesh((8,), ("x",), auto_axes(1))))
 
 
 @pytest.fixture(scope="module")

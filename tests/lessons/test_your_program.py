@@ -7,6 +7,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -99,3 +100,11 @@ def test_the_shell_lines_of_the_second_job_comment_where_they_may(repository, fo
     assert asked.exists() == comments
     if comments:
         assert asked.read_text() == "pr comment 7 --body-file figures.md\n"
+
+
+def test_another_file_of_arrays_in_the_folder_is_no_checkpoint(tmp_path, lesson):
+    train = lesson("ch24_your_program", "train")
+    state = train.start()
+    train.save(tmp_path, state, 4)
+    np.savez(tmp_path / "start.npz", np.ones(3))
+    assert train.newest(tmp_path, state)[1] == 4

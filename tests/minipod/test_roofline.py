@@ -69,4 +69,4 @@ def test_types_without_a_figure_count_as_what_the_chip_makes_of_them():
     assert roofline.compute_seconds_at_least({"f8e4m3fn": 2e15}, chip("H100"))[0] == 1
     known, most, why = roofline.compute_seconds_at_least({"bf16": 1.97e14, "s32": 1.97e10}, v5e)
     assert known == 1 and most == pytest.approx(1.01)
-    assert why == ("compute leaves out FLOPs of which TPU v5e has no figure: 1.97e+10 of s32",)
+    assert why == ("compute does not include FLOPs for which TPU v5e has no figure: 1.97e+10 of s32",)

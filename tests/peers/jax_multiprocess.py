@@ -1,6 +1,6 @@
 """JAX's own multi-process tests, under our pytest plug-in and under JAX's own launcher: is each verdict the same?
 
-python tests/peers/jax_multiprocess.py COPY, with a copy of github.com/jax-ml/jax (make test-peers COPY=…)
+python tests/peers/jax_multiprocess.py COPY, with a clone of github.com/jax-ml/jax, after `pip install absl-py`
 
 Prints what differs, a line each, and exits with 1 where something does that is not in DIFFERENT. Their tests want
 absl-py, which JAX's test suite brings. A run takes about ten minutes.

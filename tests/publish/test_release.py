@@ -58,7 +58,7 @@ WRONG = {
     "no day": (write("CHANGELOG.md", "## 1.2.3, not released yet\n\n- More.\n"), UNTOLD),
     "nothing said": (write("CHANGELOG.md", CHANGES.replace("- More.\n- And more.\n", "")), "is empty: say what users"),
     "a new file": (write("notes.txt", "x"), "the files are not those of the commit (notes.txt): commit or remove"),
-    "an older recording": (record_otherwise, "not recorded with the versions of book/recordings.toml: ch02; run `make"),
+    "an older recording": (record_otherwise, "with the versions of book/recordings.toml: ch02; see RELEASING.md"),
     "a tag elsewhere": (tag_elsewhere, "v1.2.3 is another commit than the one that is checked out: git checkout v1.2"),
     "no checkout": (lambda folder: shutil.rmtree(folder / ".git"), "is no git checkout: a release is made from a com"),
 }
@@ -87,5 +87,5 @@ def test_a_tag_that_is_no_version_is_refused_before_all_else(capsys: pytest.Capt
     monkeypatch.setattr(release.shutil, "rmtree", lambda *_: pytest.fail("it is made"))
     for tag in ("1.2.3", "v1.2", "", "latest"):
         assert release.main([tag]) == 1
-        said = f"«{tag}» is no tag of a release: name it as v1.2.3 (make release TAG=v1.2.3)\n"
+        said = f"«{tag}» is no tag of a release: name it as v1.2.3 (make release-check TAG=v1.2.3)\n"
         assert capsys.readouterr().err == said

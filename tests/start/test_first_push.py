@@ -20,8 +20,8 @@ from xml.etree import ElementTree
 import pytest
 from projects import ROOT, copy
 
-from publish.pages.notebooks import EDITIONS
-from publish.pages.web_server import SITEMAP, UNLISTED, XHTML
+from publish.page import EDITIONS
+from publish.pages.beside_editions import SITEMAP, UNLISTED, XHTML
 
 pytestmark = pytest.mark.long
 OWNER = "somebody-else/my-book"
@@ -85,7 +85,7 @@ class Runner:
         return here
 
     def command(self, words: str, here: Path, env: dict[str, str]) -> None:
-        if words == "make system":  # installs Chromium
+        if words == "sh .ci/system":  # installs Chromium
             return
         done = subprocess.run(
             ["bash", "-e", "-c", words], cwd=here, env=self.env | env, capture_output=True, text=True, timeout=LIMIT

@@ -18,6 +18,12 @@ def test_the_makefile_needs_nothing_that_an_old_make_does_not_know():
     assert "pipefail" not in text and not re.search(r"^\t.*pip\b.*\|", text, re.M), "an old make loses a pipe's failure"
 
 
+def test_make_alone_lists_every_target():
+    targets = re.search(r"^\.PHONY: (.*)", (ROOT / "Makefile").read_text(), re.M)[1].split()
+    listed = re.findall(r"^make (\S+) +\S", make(ROOT).stdout, re.M)
+    assert sorted(listed) == sorted(targets) and len(targets) <= 14
+
+
 def test_no_target_but_test_installs_anything_on_the_machine_and_that_before_it_starts():
     for target in ("test SYSTEM=no", "test-long", "check", "book", "learn", "env"):
         done = make(ROOT, "-n", *target.split())

@@ -5,6 +5,7 @@ Run by test_forked.py in a process of its own: a process in which JAX has starte
 
 import errno
 import os
+import pkgutil
 import subprocess
 import sys
 import time
@@ -83,6 +84,17 @@ def test_a_child_has_the_simulated_devices_returns_data_and_looks_for_no_plugins
     assert "said ''" in result.output and "aside" in result.output
     (result,) = forked.run(grandchildren)
     assert result.value == "forked"  # the fixture sees that none is left
+
+
+def test_a_pair_sums_with_a_proxy_in_its_way_and_without_the_private_names_of_jax_that_minipod_uses(monkeypatch):
+    def gone(name):
+        raise AttributeError(name)
+
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # nobody listens there
+    monkeypatch.setattr(pkgutil, "resolve_name", gone)
+    results = forked.run(psum, processes=2, devices=1, seconds=300)
+    assert [r.value for r in results] == [1, 1], results
+    assert all("has no jax._src.xla_bridge._jax.make_gloo_tcp_collectives, so " in r.output for r in results)
 
 
 def test_each_way_to_end_has_its_status():

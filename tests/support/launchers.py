@@ -7,9 +7,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import slurm
-
 from minipod.processes import environment
+from publish.recorders import slurm
 
 ROOT = Path(__file__).resolve().parents[2]
 NO_MPI = None if shutil.which("mpirun") else "mpirun is not installed: apt install openmpi-bin"

@@ -1,4 +1,4 @@
-"""Cases of a test that say once more what another case has said: for `make mutants` alone."""
+"""Cases of a test that say once more what another case has said: for the weekly run alone."""
 
 from typing import Any
 

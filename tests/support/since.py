@@ -7,11 +7,12 @@ ones run. README, Makefile, workflows are for tests/start.
 """
 
 import functools
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from publish import checked
 from publish.outputs import dependencies
+from publish.outputs.dependencies import changed_since
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = (*dependencies.ROOMS, "publish", "book", "tests", "examples")
@@ -37,21 +38,10 @@ class Cases:
 
 def chosen(since: str) -> dict[str, Cases]:
     """The test files that run, and which of their tests. ValueError where git does not know the commit."""
-    files = changed(since)
+    files = changed_since(since, ROOT)
     tests = [path for path in sorted((ROOT / "tests").rglob("test_*.py")) if "sample_lessons" not in path.parts]
     found = {path.relative_to(ROOT).as_posix(): cases(path, files) for path in tests}
     return {name: which for name, which in found.items() if which}
-
-
-def changed(since: str) -> set[str]:
-    """What differs from a commit here, and what git does not know yet."""
-    found: set[str] = set()
-    for command in ["diff", "--name-only", since, "--"], ["ls-files", "--others", "--exclude-standard"]:
-        done = subprocess.run(["git", "-c", "core.quotePath=off", *command], cwd=ROOT, capture_output=True, text=True)
-        if done.returncode:
-            raise ValueError(f"git cannot compare with «{since}»: {done.stderr.strip().splitlines()[0]}")
-        found |= set(done.stdout.splitlines())
-    return found
 
 
 def cases(test: Path, files: set[str]) -> Cases | None:
@@ -59,7 +49,7 @@ def cases(test: Path, files: set[str]) -> Cases | None:
     name = test.relative_to(ROOT).as_posix()
     floor = name.split("/")[1]
     if name == CHECK_CHAPTERS:
-        own = {Path(file).stem for file in files if file.startswith("solutions/")}
+        own = {Path(file).stem for file in files if file.startswith(checked.ANSWERS)}
         own |= {file.split("/")[1] for file in files if file.startswith("lessons/") and file.count("/") > 1}
         own |= {REPRESENTATIVE} if any(file.startswith(dependencies.TOOLS) for file in files) else set()
         return Cases(_pages() - own) if own & _pages() or name in files else None

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.author.templates import FRONT
+from publish.author.templates import FRONT
 
 # In `make test` the real book has two editions: the third is zh-Hans in other characters and words.
 EDITIONS = ("en", "zh-Hans", "zh-Hant")

@@ -150,7 +150,7 @@ def _cell(grading: ClassGrading, n: int, student: str, exercise: str, outcome: O
 
 def _to_read(grading: ClassGrading, n: int, student: str) -> str:
     """How many of a student's lines a teacher should read, and pairs that the student is in."""
-    count = sum(map(len, grading.telling.get(student, {}).values()))
+    count = sum(map(len, grading.lines_to_read.get(student, {}).values()))
     count += sum(student in (pair.one, pair.other) for pair in grading.alike)
     return f'<td class="first">{f"""<a href="#read-{n}">{count}</a>""" if count else ""}</td>'
 

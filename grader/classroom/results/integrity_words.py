@@ -19,7 +19,7 @@ def _of(grading: ClassGrading, n: int, student: str) -> str:
     items = [
         f"<li><code>{_e(lesson)}.py:{line.number}</code> <code>{_e(line.text)}</code>"
         f' <span class="muted">{_e(line.why)}</span></li>'
-        for lesson, lines in grading.telling.get(student, {}).items()
+        for lesson, lines in grading.lines_to_read.get(student, {}).items()
         for line in lines
     ]
     items += [

@@ -22,8 +22,8 @@ def write_csv(path: Path, grading: ClassGrading) -> None:
         cells = [
             f"{o.outcome}: {short(exercise, o.mistake)}" if o.mistake else o.outcome for exercise, o in outcomes.items()
         ]
-        telling = str(sum(map(len, grading.telling.get(student, {}).values())))
-        rows.writerow(map(_text, [student, str(solved(grading, student)), str(len(outcomes)), *cells, telling]))
+        lines_to_read = str(sum(map(len, grading.lines_to_read.get(student, {}).values())))
+        rows.writerow(map(_text, [student, str(solved(grading, student)), str(len(outcomes)), *cells, lines_to_read]))
     write_private(path, ("\ufeff" + file.getvalue()).encode())  # the mark makes Excel read UTF-8
 
 

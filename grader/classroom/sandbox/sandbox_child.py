@@ -18,6 +18,7 @@ from typing import Any
 from grader.classroom.sandbox import system_calls
 from grader.classroom.sandbox.sandbox_messages import (
     Ask,
+    AskReply,
     Measure,
     Reach,
     Ready,
@@ -25,7 +26,6 @@ from grader.classroom.sandbox.sandbox_messages import (
     Request,
     Results,
     See,
-    Told,
     Try,
 )
 from grader.exercise.spec import Spec
@@ -81,8 +81,8 @@ def main() -> None:
     def pass_on() -> None:
         for line, n, x in desk.questions():
             reply(Ask(n, x))
-            told = decode(Request, requests.read())
-            desk.reply(line, told.text if isinstance(told, Told) else "")
+            answer = decode(Request, requests.read())
+            desk.reply(line, answer.text if isinstance(answer, AskReply) else "")
 
     forked.on_turn.append(pass_on)
     for line in requests:

@@ -63,7 +63,7 @@ class Try(Request):
 
 
 @dataclass(frozen=True)
-class Told(Request):
+class AskReply(Request):
     """The reply to an Ask, as `grader.exercise.asked` writes it."""
 
     text: str

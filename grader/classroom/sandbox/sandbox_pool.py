@@ -41,14 +41,14 @@ class Question:
     """One request. limit: seconds of one try · memory: GiB of all processes.
 
     make  builds it when it is its turn; None: it is not to be asked any more, and nothing arrives
-    told  what is answered to a line on the way to the reply; None: the line is the reply
+    reply_to  what to answer to a line that asks something before the reply; None: the line is the reply
     """
 
     answer: Answer
     make: Callable[[], Request | None]
     limit: float
     memory: float
-    told: Callable[[bytes], Request | None] = lambda line: None
+    reply_to: Callable[[bytes], Request | None] = lambda line: None
 
 
 Work = deque[Question]  # what one student's sandboxes are asked
@@ -62,13 +62,7 @@ class Sandbox:
         bare = kind == "none"
         self._tmp = tempfile.TemporaryDirectory(prefix="sandbox-", ignore_cleanup_errors=True) if bare else None
         folder = self._tmp.name if self._tmp else "/tmp"
-        line = [
-            sys.executable,
-            "-m",
-            "grader.classroom.sandbox.sandbox_child",
-            "--cache",
-            str(files.cache),
-        ]
+        line = [sys.executable, "-m", "grader.classroom.sandbox.sandbox_child", "--cache", str(files.cache)]
         line += ["--parent", str(os.getpid())] if bare else []
         line += ["--processes", str(PROCESSES)] if isolation.counts_processes(kind) else []
         command = isolation.command(kind, files, line)
@@ -168,8 +162,8 @@ def run_all(kind: str, files: SandboxFiles, work: list[Work], jobs: int, arrived
                     line = sandbox.turn()
                     if line is None:
                         continue
-                    if question and (told := question.told(line)):
-                        sandbox.tell(told)
+                    if question and (reply := question.reply_to(line)):
+                        sandbox.tell(reply)
                         continue
                 except SandboxLost as error:
                     question = question or item.popleft()  # one that never opens ends, too

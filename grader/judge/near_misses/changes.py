@@ -45,11 +45,10 @@ def change(p: Pair) -> Message | None:
         c = float(np.vdot(right, mine).real) / size if size else 0.0
         if abs(c) < 1e-6 or not np.allclose(mine, c * right, rtol=1e-3, atol=1e-4 * float(np.abs(right).max())):
             continue
-        value = {"n": n, "path": path, "c": f"{abs(c):.3g}"}
         if c < 0:
-            return Message("change-back" if abs(c + 1) < 1e-3 else "change-back-times", value)
-        if value["c"] != "1":  # else it is rounded otherwise, and there is no factor to be told
-            return Message("change-times", value)
+            return Message("change-back", {"n": n, "path": path})
+        if f"{c:.3g}" != "1":  # else it is rounded otherwise, and there is no factor to be told
+            return Message("change-times", {"n": n, "path": path, "c": f"{c:.3g}"})
     return None
 
 

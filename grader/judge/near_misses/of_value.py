@@ -15,19 +15,14 @@ from grader.judge.verdict import Seen
 from grader.messages import Message
 from grader.see.array_values import Array
 from grader.see.observation import Observation
-from grader.see.values import Bool, Dict, Float, Int, Mesh, Nothing, Text, Tree, Tuple, Value, leaves
+from grader.see.values import Bool, Dict, Float, Int, Mesh, Nothing, Tree, Tuple, Value, leaves
 
 Both = tuple[Value, Value]  # what came back, what was expected
-SURE = {"not-finite", "not-finite-only", "not-finite-all", "not-finite-one"}  # of one number in one case
+SURE = {"not-finite", "not-finite-only", "not-finite-all"}  # of one number in one case
 AMOUNTS = ("data", "count", "bytes", "seconds")  # which can be twice as large
-SAME_NUMBER = {
-    "times",
-    "more",
-    "less",
-    "function-missing",
-    "function-extra",
-}  # of one number they mean something when they are the same for several inputs
-LOOKS = (trees.other_kind, trees.names, trees.elements, trees.numbers_of_one_kind, trees.spelling, trees.layout)
+# Of one number these mean something when they are the same for several inputs.
+SAME_NUMBER = {"times", "function-missing", "function-extra"}
+LOOKS = (trees.other_kind, trees.names, trees.elements, trees.dtype, trees.spelling, trees.layout)
 
 
 @dataclass(frozen=True)
@@ -110,8 +105,8 @@ class Wrong:
         return [(meaning, several) for meaning, several in pairs if meaning and several]
 
 
-def _joined(wrong: Wrong) -> Message | None:
-    return per_process.joined(*wrong.everywhere, wrong.found.path, wrong.place, wrong.tolerance)
+def _of_another_process(wrong: Wrong) -> Message | None:
+    return per_process.of_another(*wrong.everywhere, wrong.found.path, wrong.place, wrong.tolerance)
 
 
 def _other_ids(wrong: Wrong) -> Message | None:
@@ -175,13 +170,15 @@ def _other_kind(wrong: Wrong) -> Message | None:
 
 
 # In the tree, in the numbers, then how much of them.
-_FIRST = (_joined, _other_ids, _in_tree, _an_argument)
-_THEN = (_strongly, _multiple, _weakly, _some_leaves, _shapes, _apart, _other_kind)
+_LOOKS = (
+    _of_another_process, _other_ids, _in_tree, _an_argument,
+    _strongly, _multiple, _weakly, _some_leaves, _shapes, _apart, _other_kind,
+)  # fmt: skip
 
 
 def of_value(wrong: Wrong) -> Message | None:
     """The first that can be said of a wrong value."""
-    return next(filter(None, (look(wrong) for look in _FIRST + _THEN)), None)
+    return next(filter(None, (look(wrong) for look in _LOOKS)), None)
 
 
 def _strong(meaning: str) -> Sequence[Callable[[Pair], Message | None]]:
@@ -204,7 +201,7 @@ def first_that_holds(diagnoses: Sequence[Callable[[Pair], Message | None]], pair
         first = diagnose(pairs[0])
         if first is None:
             continue
-        told = [p for p in pairs[1:] if diagnose is not shapes.stacked or not shapes.stack_of_one(p)]
+        told = [p for p in pairs[1:] if diagnose is not shapes.stacked or not shapes.is_stack_of_one(p)]
         others = [diagnose(p) if p.one_shape == pairs[0].one_shape else None for p in told]
         if all(other is not None and other.key == first.key for other in others):
             if not single or _tells([first, *others], pairs):
@@ -223,8 +220,6 @@ def _tells(said: list[Message | None], pairs: list[Pair]) -> bool:
     different = len({p.expected.tobytes() for p in pairs}) > 1
     if first.key in ("one-more", "one-less") and not different:
         return False  # another small number, by chance the next one
-    if first.key == "zeros" and len(pairs) < 2:
-        return False  # one 0.0 may be right somewhere else
     if not different and _by_chance(first, pairs[0]):
         return False
     return first.key not in SAME_NUMBER or (different and all(other == first for other in said))
@@ -267,7 +262,7 @@ def _is_small_whole(times: complex, near: float) -> bool:
 
 def _one_factor(ratio: float, near: float, pairs: list[Pair]) -> Message | None:
     """What the factor is, where that is the same for every number of devices; else how much it is."""
-    said = [numbers.factor_words(ratio, p) for p in {p.setting.devices: p for p in pairs}.values()]
+    said = [numbers.meaning_of_factor(ratio, p) for p in {p.setting.devices: p for p in pairs}.values()]
     if all(one and said[0] and one.key == said[0].key for one in said):
         return said[0]
     return Message("times", {"c": numbers.ratio(ratio, near)})
@@ -281,16 +276,8 @@ def setting_of(spec: Spec, args: tuple[Value, ...], expected: Value | None) -> S
     counts = [x.count for x in right if isinstance(x, Array)] + [math.prod(m.values()) for m in meshes]
     counts += [x.count for x in given if isinstance(x, Array)]
     devices = next((c for c in counts if c > 1), spec.devices * spec.processes)
-    sizes = {size for x in given if isinstance(x, Text) and (size := _itemsize(x.text))}
     small = tuple((n, path, x) for n, path, part in trees.arrays_given(args) if (x := part.whole()) is not None)
-    return Setting(devices, spec.processes, meshes[0] if meshes else {}, frozenset(sizes), small)
-
-
-def _itemsize(name: str) -> int | None:
-    try:
-        return np.dtype(name).itemsize if name.isalnum() and len(name) > 2 else None
-    except TypeError:
-        return None
+    return Setting(devices, spec.processes, meshes[0] if meshes else {}, small)
 
 
 def _pairs(spec: Spec, seen: Seen, right: Seen, shown: tuple[int, int], path: str) -> list[Pair]:

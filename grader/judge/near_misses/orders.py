@@ -14,7 +14,7 @@ def axes(p: Pair) -> Message | None:
         return None
     for order in permutations(range(p.expected.ndim)):
         if order != tuple(range(p.expected.ndim)) and p.like(p.got, p.expected.transpose(order)):
-            return Message("transposed" if len(order) == 2 else "axes", {"order": str(order)})
+            return Message("transposed") if len(order) == 2 else Message("axes", {"order": str(order)})
     return None
 
 
@@ -27,16 +27,12 @@ def reversed_(p: Pair) -> Message | None:
 
 
 def rolled(p: Pair) -> Message | None:
-    """Moved along one axis, what leaves at one end coming back at the other: by shards, or by elements."""
+    """Moved along one axis, what leaves at one end coming back at the other."""
     for axis in p.long_axes():
         n = p.expected.shape[axis]
         for k in range(1, n):
             if p.like(p.got.take(0, axis), p.expected.take(-k, axis)) and p.like(p.got, np.roll(p.expected, k, axis)):
-                step = p.shard(axis)
-                by, unit = min(k, n - k), "rolled"
-                if step and by % step == 0 and len(p.blocks) > 1:
-                    by, unit = by // step, "rolled-shard"
-                return Message(unit if by == 1 else f"{unit}s", {"axis": axis, "by": by})
+                return Message("rolled", {"axis": axis, "by": min(k, n - k)})
     return None
 
 
@@ -49,7 +45,7 @@ def shifted(p: Pair) -> Message | None:
             down, up = (slice(k), slice(n - k, n)), (slice(n - k, n), slice(k))
             for there, kept, (left, lost) in ((g[k:], e[: n - k], down), (g[: n - k], e[k:], up)):
                 if p.like(there, kept) and p.varied(kept) and e[lost].any() and not p.like(g[left], e[left]):
-                    return Message("shifted" if k > 1 else "shifted-one", {"axis": axis, "by": k})
+                    return Message("shifted", {"axis": axis, "by": k})
     return None
 
 
@@ -58,22 +54,16 @@ def order(p: Pair) -> Message | None:
     for axis in p.long_axes():
         g, e = (np.moveaxis(x, axis, 0).reshape(x.shape[axis], -1) for x in (p.got, p.expected))
         if (places := permutation(p, g, e)) is not None:
-            return _order_words(p, axis, places)
-    for axes in range(2, p.expected.ndim):  # a first axis of devices, and rows behind it
-        g, e = (x.reshape(-1, int(np.prod(x.shape[axes:]))) for x in (p.got, p.expected))
-        if (places := permutation(p, g, e)) is not None:
-            return Message("dealt-axes" if _dealt(places) else "rows-order-axes", {"axes": axes})
+            return _order_along(axis, places)
     flat = [x.reshape(-1, 1) for x in (p.got, p.expected)]
     return Message("other-order") if permutation(p, *flat) is not None else None
 
 
-def _order_words(p: Pair, axis: int, places: np.ndarray) -> Message:
-    n, shard = len(places), p.shard(axis)
+def _order_along(axis: int, places: np.ndarray) -> Message:
     if _dealt(places):
         return Message("dealt", {"axis": axis})
+    n = len(places)
     run = max(r for r in range(1, n) if n % r == 0 and _in_runs(places, r))
-    if run == shard and len(p.blocks) > 1:  # of an array on the host these are no shards
-        return Message("shards-order", {"axis": axis})
     return Message("blocks-order", {"axis": axis, "size": run}) if run > 1 else Message("rows-order", {"axis": axis})
 
 

@@ -14,14 +14,13 @@ MOST_ROWS = 2048  # of an axis along which something is looked for
 
 @dataclass(frozen=True)
 class Setting:
-    """Of one case: how many devices and processes, the mesh's axes, the sizes of dtypes that it is about, and the small
-    arrays given: which argument, where in it, the array.
+    """Of one case: how many devices and processes, the mesh's axes, and the small arrays given: which argument, where
+    in it, the array.
     """
 
     devices: int
     processes: int = 1
     axes: dict[str, int] = field(default_factory=dict)
-    itemsizes: frozenset[int] = frozenset()
     given: tuple[tuple[int, str, np.ndarray], ...] = ()
 
 
@@ -68,22 +67,9 @@ class Pair:
         """The axes along which there is something to tell: long enough, and the numbers differ."""
         return [a for a, n in enumerate(self.expected.shape) if least <= n <= MOST_ROWS and self.varied(self.expected)]
 
-    def shard(self, axis: int) -> int:
-        """The length of one shard along an axis, 0 where it is not cut."""
-        pieces = self.pieces()
-        size = pieces[0][1][axis].stop - pieces[0][1][axis].start if pieces and pieces[0][1][axis].stop else 0
-        return size if 0 < size < self.expected.shape[axis] else 0
-
-    def pieces(self) -> list[tuple[tuple[int, ...] | None, tuple[slice, ...]]]:
-        """The blocks; of an array on the host one part of the rows for each process, else for each device."""
-        if len(self.blocks) > 1:
-            return list(self.blocks)
-        shape = self.expected.shape
-        for n in (self.setting.processes, self.setting.devices):
-            if n > 1 and shape and shape[0] >= n and shape[0] % n == 0:
-                rows = shape[0] // n
-                return [(None, (slice(i * rows, (i + 1) * rows), *(slice(0, k) for k in shape[1:]))) for i in range(n)]
-        return []
+    def pieces(self) -> tuple[tuple[tuple[int, ...], tuple[slice, ...]], ...]:
+        """The blocks, where there are several."""
+        return self.blocks if len(self.blocks) > 1 else ()
 
 
 def pair(

@@ -2,11 +2,7 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from grader.judge.compare import difference
-from grader.judge.near_misses.pair import Setting, numbers, pair
-from grader.judge.near_misses.shapes import COMBINATIONS
 from grader.judge.near_misses.trees import part_at
 from grader.messages import Message
 from grader.see.array_values import Array
@@ -16,30 +12,16 @@ from grader.see.values import Value
 Cases = Sequence[Observation]  # one case, in each process
 
 
-def joined(seen: Cases, right: Cases, path: str, place: int, tolerance: float) -> Message | None:
-    """Each process answered for itself: together they would be right. Or one has what another should have.
+def of_another(seen: Cases, right: Cases, path: str, place: int, tolerance: float) -> Message | None:
+    """One process returned what another should return, where they should not return the same.
 
     seen, right  one case in each process; path: where in the tree; place: the process meant
     """
-    if len(seen) < 2:
+    if len(seen) < 2 or not (expected := _parts(right, path)) or not (got := _parts(seen, path)):
         return None
-    got, expected = (_parts(x, path) for x in (seen, right))
-    if got is None or expected is None or any(isinstance(x, Array) and x.partial for x in (*got, *expected)):
+    if any(isinstance(x, Array) and x.partial for x in (*got, *expected)):
         return None
-    mine = [numbers([x]) for x in got]
-    both = pair([expected[place]], [expected[place]], 0, tolerance, Setting(1))
-    if both is None or any(x is None or (x.dtype.kind == "c" and both.expected.dtype.kind != "c") for x in mine):
-        return None
-    arrays = [np.asarray(x, both.expected.dtype) for x in mine]
     if all(difference(x, expected[0], tolerance) is None for x in expected):
-        same = all(difference(x, got[0], tolerance) is None for x in got)
-        if same or len({x.shape for x in arrays}) > 1:
-            return None
-        for how in ("sum", "mean"):
-            if both.like(COMBINATIONS[how](arrays, axis=0), both.expected):
-                return Message("processes-combine", {"how": Message(how)})
-        if arrays[0].ndim and both.like(np.concatenate(arrays), both.expected):
-            return Message("processes-join")
         return None
     other = [n for n in range(len(right)) if n != place and _returned(seen[place], right[n], tolerance)]
     return Message("of-process", {"process": place, "other": other[0]}) if other else None

@@ -10,6 +10,7 @@ from class_runs import KINDS, ROOT, check_class, hand_in, outcomes, right
 from seldom import rarely
 from still_running import running_with
 
+from grader.classroom import class_command
 from grader.classroom.class_command import main
 from grader.classroom.submissions import BadInput, find, shown
 
@@ -46,7 +47,7 @@ def test_right_wrong_and_todo_of_four_students_and_one_who_handed_in_nothing(tmp
     page = (tmp_path / "class-report/class.html").read_text(encoding="utf-8")
     assert "<b>bob" not in page and "&lt;b&gt;bob" in page
     assert "squared" in page and "NameError" in page and "sleep(1000)" not in done.stdout
-    assert ("Nothing was isolated" in page) == (kind == "none")
+    assert ("Nothing but the process was isolated" in page) == (kind == "none")
     assert str(folder) + os.sep not in page.replace(f"{folder} ·", "")
     assert running_with(str(root)) == []
 
@@ -60,8 +61,8 @@ def test_bad_input_is_answered_by_one_sentence(tmp_path, monkeypatch, capsys):
     for options, words in [
         (["nowhere"], "there is no such folder"),
         (["file"], "is a file"),
-        (["empty"], "holds no student's folder"),
-        (["class", "--out", "class/report"], "must not lie among the submissions"),
+        (["empty"], "contains no student's folder"),
+        (["class", "--out", "class/report"], "must not be among the submissions"),
         (["class", "--out", "file/report"], "nothing can be written there"),
         (["class"], "nobody has handed in an answers file"),
         (["class", "--lessons", "ch77"], "there is no such chapter"),
@@ -97,6 +98,15 @@ def test_what_is_not_an_answers_file_is_named_and_never_followed(tmp_path):
     assert others == [("bo", "class-link"), ("roster.txt", "class-unknown")]
     with pytest.raises(BadInput):
         find(folder / "roster.txt", [])
+
+
+def test_a_folder_for_the_report_that_exists_stays_as_it_is(tmp_path):
+    (out := tmp_path / "shared").mkdir(mode=0o755)
+    (out / ".class.html").write_text("mine")
+    class_command._prepare_out(out, tmp_path / "class")
+    assert out.stat().st_mode & 0o777 == 0o755 and [p.read_text() for p in out.iterdir()] == ["mine"]
+    class_command._prepare_out(tmp_path / "new", tmp_path / "class")
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.long

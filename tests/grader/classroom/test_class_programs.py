@@ -142,8 +142,8 @@ mixed_predict = mixed_predict__one_after_the_other
 def test_work_is_counted_in_a_room_too(tmp_path, kind):
     """The values are right and lie where they should; one device, or each of them, has computed everything."""
     folder = tmp_path / "submissions"
-    unlisted = (ROOT / "lessons/ch02_pmap/others/unlisted.py").read_text()
-    hand_in(folder, "all", ch02_pmap=unlisted + EACH_ALL)
+    others = (ROOT / "tests/data/other_answers/ch02_pmap.py").read_text()
+    hand_in(folder, "all", ch02_pmap=others + EACH_ALL)
     hand_in(folder, "divided", **right(ROOT, "ch02_pmap"))
     done, rows = check_class(folder, ROOT, "--lessons", "ch02", "--limit", "90", kind=kind)
     assert done.returncode in (0, 1), done.stdout + done.stderr

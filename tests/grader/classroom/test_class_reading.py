@@ -30,7 +30,7 @@ def f(x):
 
 
 def test_the_lines_that_reach_beyond_an_exercise_are_named_and_no_others():
-    found = {line.number: line.why for line in integrity.telling(TELLING, BLANK)}
+    found = {line.number: line.why for line in integrity.lines_to_read(TELLING, BLANK)}
     assert found == {
         2: "gc",
         5: "grader.see.observe",

@@ -76,7 +76,7 @@ def test_sixty_four_exercises_of_thirty_students_stay_readable(tmp_path, lang):
     about = ["class-isolation-none", "class-limits", "class-outside", "class-told", "class-code"]
     path = tmp_path / "class.html"
     course = large(lang)
-    course.telling["Ada"] = {"ch01_chapter": (integrity.Line(3, "import gc  # <b>", "gc"),)}
+    course.lines_to_read["Ada"] = {"ch01_chapter": (integrity.Line(3, "import gc  # <b>", "gc"),)}
     course.alike = [integrity.Pair("Ada", "Bo", ("ch01_chapter.a", "ch01_chapter.b"), 3)]
     others = [("<i>.txt", "class-unknown")]
     write_page(path, ClassRun(course, "/submissions", about, VALUES, ["/x/<b>.py"], others, "2026-11-21 12:00"))

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from grader.exercise import answers, blanks, untouched
-from grader.exercise.languages import unwritten
 from grader.exercise.statements import HAN, blanks_in
 from grader.messages import say
+from publish.languages import unwritten
 
 ROOT = Path(__file__).parents[3]
 EXERCISES = '''"""The exercises of ch95_small.
@@ -177,7 +177,7 @@ def test_many_files_are_counted_and_not_listed(lessons, tmp_path):
         path.write_text("def thrice(x):\n    return 3 * x\n")
         path.chmod(0o444)
     notes = blanks.complete(lessons, tmp_path / "answers", "en")
-    assert len(notes) == 4 and notes[-1] == "The same holds for 3 more files."
+    assert len(notes) == 4 and notes[-1] == "The same is true of 3 more files."
 
 
 def test_a_todo_in_one_language_is_named(lessons):

@@ -77,8 +77,8 @@ def full():
 def test_a_full_disk_keeps_the_old_record_and_says_so(folder, full):
     said = progress.save_state(folder, {EXERCISE: ("right", "1" * 16)}, "en")
     assert said == (
-        "answers/.state.json, which says how far you are, could not be written (File too large): what was noted before "
-        "stays, what is new is forgotten at the end."
+        "answers/.state.json, which records your progress, could not be written (File too large): earlier results are "
+        "still there, but new ones are lost when this run ends."
     )
     assert noted(folder) == OLD
     assert [path.name for path in folder.iterdir()] == [".state.json"]
@@ -99,7 +99,12 @@ def test_the_learners_screen_says_it_once(tmp_path):
     root, sentences = project(tmp_path), []
     (root / "answers").mkdir()
     (root / "answers/.state.json").mkdir()  # nothing can take its place
-    view = SimpleNamespace(moved=lambda: None, judged=lambda: None, counted=lambda: None, said=sentences.append)
+    view = SimpleNamespace(
+        exercise_changed=lambda: None,
+        verdict_changed=lambda: None,
+        progress_changed=lambda: None,
+        show_message=sentences.append,
+    )
     session = Session(Course(root, "en"), view, 20, 2)
     session.go("ch90_one.total")
     session.go("ch90_one.double")
@@ -115,6 +120,9 @@ def test_a_torn_record_is_laid_aside_and_said(folder, torn):
     assert (folder / ".state.json.unreadable").read_text() == torn
     assert noted(folder) == {EXERCISE: {"outcome": "right", "answer": "1" * 16}}
     assert progress.save_state(folder, {}, "en") == ""
+    (folder / ".state.json").write_text("[")  # once more: the first copy stays
+    assert "kept as answers/.state.json.unreadable-2" in progress.save_state(folder, {}, "en")
+    assert (folder / ".state.json.unreadable").read_text() == torn
 
 
 def test_who_waits_too_long_says_so(folder, monkeypatch):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from grader.exercise.languages import unlike
 from grader.exercise.statements import kind, markdown, paragraphs, typed
+from publish.languages import unlike
 
 ENGLISH = """Rows of x, scaled.
 

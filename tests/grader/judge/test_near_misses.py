@@ -21,107 +21,56 @@ SAME_SHAPE = {
     "part-devices": E / 8,
     "times": E * 0.3,
     "sign": -E,
-    "more": E + 2,
-    "less": E - 0.5,
     "reversed": E[::-1],
-    "rolled": np.roll(E, 1, 0),
-    "rolleds": np.roll(E, 3, 0),
-    "rolled-shard": np.roll(E, 2, 0),
-    "rolled-shards": np.roll(E, -6, 0),
-    "shifted-one": np.vstack([E[:1] * 0, E[:-1]]),
+    "rolled": np.roll(E, 3, 0),
     "shifted": np.vstack([E[3:], E[:3] * 0]),
     "dealt": E.reshape(8, 2, 5).swapaxes(0, 1).reshape(16, 5),
-    "shards-order": E.reshape(8, 2, 5)[[1, 0, 2, 3, 4, 7, 6, 5]].reshape(16, 5),
     "blocks-order": E.reshape(4, 4, 5)[[1, 0, 2, 3]].reshape(16, 5),
     "rows-order": E[np.random.default_rng(0).permutation(16)],
     "other-order": np.random.default_rng(0).permutation(E.ravel()).reshape(16, 5),
-    "one-everywhere": np.tile(E[4:6], (8, 1)),
     "combined": np.tile(E.reshape(8, 2, 5).sum(0), (8, 1)),
-    "zeros": E * 0,
-    "all-equal": E * 0 + 3,
     "precision": E.astype(jnp.bfloat16).astype(np.float32),
-    "precision-fine": E * (1 + 4e-5 * RNG.normal(size=E.shape)).astype(np.float32),
-    "signs": np.abs(E),
-    "whole": np.trunc(E * 10).astype(np.float32),
-    "same-term": E + RNG.normal(size=5).astype(np.float32),
-    "same-factor": E * RNG.uniform(1, 2, (16, 1)).astype(np.float32),
     "not-finite": np.where(E > 1, np.nan, E + RNG.normal(size=E.shape)).astype(np.float32),
     "not-finite-only": np.where(E > 1, np.inf, E),
     "not-finite-all": E * np.nan,
     "only-one": mixed(E, slice(0, 2)),
-    "only-one-zeros": np.vstack([E[:2], E[2:] * 0]),
     "all-but-one": mixed(E, [*range(6), *range(8, 16)]),
-    "last": mixed(E, slice(0, 13)),
-    "last-one": mixed(E, slice(0, 15)),
-    "first": mixed(E, slice(5, 16)),
-    "first-one": mixed(E, slice(1, 16)),
     "some-zeros": np.where(RNG.random(E.shape) < 0.9, 0, E).astype(np.float32),
     "function-missing": np.arctanh(E / 5).astype(np.float32),
     "function-extra": np.exp(E),
     "some": mixed(E, [0, 1, 2, 4, 5, 7, 8, 9, 11, 12, 14, 15]),
 }
-EXPECTED = {"whole": E * 10, "function-missing": E / 5}
+EXPECTED = {"function-missing": E / 5}
 
 
 SHAPES = {
-    "still-cut": (E.reshape(8, 2, 5), E),
-    "joined": (E, E.reshape(8, 2, 5)),
     "reshaped": (E.reshape(4, 20), E),
     "one-too-many": (E[:, None], E),
-    "one-too-few": (E[:, 0], E[:, :1]),
-    "one-elsewhere": (E[:, None], E[:, :, None]),
     "transposed": (E.T, E),
     "axes": (E.reshape(4, 4, 5).transpose(0, 2, 1), E.reshape(4, 4, 5)),
-    "stack-copies": (np.stack([E] * 8), E),
-    "stack-combine": (E.reshape(8, 2, 5), E.reshape(8, 2, 5).sum(0)),
-    "stack-one": (E.reshape(8, 2, 5), E[2:4]),
+    "stack-sum": (E.reshape(8, 2, 5), E.reshape(8, 2, 5).sum(0)),
     "entry": (E[3], E),
-    "entry-combined": (E.mean(1), E),
-    "times-over": (np.tile(E, (2, 1)), E),
-    "too-long": (np.vstack([E, E[:3] + 1]), E),
-    "too-long-zeros": (np.vstack([E, E[:3] * 0]), E),
-    "too-long-front": (np.vstack([E[:3] + 1, E]), E),
-    "too-long-front-zeros": (np.vstack([E[:3] * 0, E]), E),
-    "too-short": (E[:13], E),
-    "too-short-front": (E[3:], E),
     "other-order-shape": (np.random.default_rng(0).permutation(E.ravel()).reshape(20, 4), E),
     "flat": (RNG.normal(size=80).astype(np.float32), E),
-    "axis-long": (RNG.normal(size=(128, 5)).astype(np.float32), E),
-    "axis-short": (RNG.normal(size=(2, 5)).astype(np.float32), E),
-    "dtype-wider": (E.astype(np.float64), E),
-    "dtype-narrower": (E.astype(np.float16), E),
-    "dtype-kind": (np.arange(6), np.arange(6.0)),
-    "rows-order-axes": (E.reshape(4, 4, 5)[[0, 1, 3, 2]][:, [0, 2, 1, 3]].reshape(4, 4, 5), E.reshape(4, 4, 5)),
-    "dealt-axes": (E.reshape(2, 8, 5).swapaxes(0, 1).reshape(8, 2, 5), E.reshape(8, 2, 5)),
+    "dtype": (E.astype(np.float64), E),
 }
 
 
 DICT = {"w": 1.5, "b": 2.5, "c": 4.0}
 KINDS = {
-    "function": (np.sum, 3),
     "kind": ([1, 2], (1, 2)),
-    "left-devices": (2.5, jnp.float32(2.5)),
-    "text": ("4", 4),
-    "pieces": ([E[:8], E[8:]], E),
     "device-objects": (DEVICES[:3], [0, 1, 2]),
-    "how-many": ([0, 1, 2048, 2049], 4),
     "without-names": ((2.5, 4.0, 1.5), DICT),
-    "keys-missing": ({"w": 1.5, "b": 2.5}, DICT),
-    "keys-extra": (DICT | {"d": 1}, DICT),
-    "keys": ({"w": 1.5, "b": 2.5, "d": 4.0}, DICT),
+    "missing": ({"w": 1.5, "b": 2.5}, DICT),
+    "extra": (DICT | {"d": 1}, DICT),
+    "missing-and-extra": ({"w": 1.5, "b": 2.5, "d": 4.0}, DICT),
     "names-swapped": ({"w": 2.5, "b": 1.5, "c": 4.0}, DICT),
-    "one-of-mine": ((E, 3), E),
     "one-of-right": (E, (E[:2], E)),
     "elements-order": ((E, E[:2]), (E[:2], E)),
     "elements-more": ([1, 7, 3, 9], [1, 3]),
-    "elements-more-one": ([1, 7, 3], [1, 3]),
-    "elements-less": ([1], [1, 3, 4]),
-    "elements-less-one": ([1, 3], [1, 3, 4]),
-    "empty": ([], [1, 3]),
     "one-part": ((E, E[:2] * RNG.uniform(1, 2, (2, 5)).astype(np.float32)), (E, E[:2])),
     "spelling": ("All_Gather", "all-gather"),
     "spec-ends": ((P("x"), 3), (P("x", None), 3)),
-    "spec-order": (P("x", None), P(None, "x")),
     "shapes": ({"w": RNG.normal(size=(2, 3)), "b": E[3:7, :1]}, {"w": E[:4], "b": E[:, 0]}),
     "other-kind": (0, [0]),
     "one-less": ([0, 1, 2], [1, 2, 3]),
@@ -140,21 +89,20 @@ def test_wrong_numbers_in_the_right_shape_another_shape_another_kind():
 def test_whole_numbers_are_compared_over_all_inputs():
     struct = ((8, 4), "float32", GRID)
     assert of_values([24, 40], [96, 160], struct) == Message("part-axis", {"axis": "y", "n": 4})
-    assert of_values([24, 40], [96, 160], ("float32", MESH)) == Message("part-itemsize", {"n": 4})
     assert of_values([30, 10], [15, 2]) == Message("multiple", {"n": 2})
     assert of_values([2, 2], [6, 10]) == Message("fraction", {"n": 3})
     assert of_values([1, 1], [6, 10]) is None  # every number is a multiple of 1
     assert of_values([24, 40], [3, 5], (MESH,)) == Message("times-devices", {"n": 8})
     assert of_values([24, 40], [3, 5], (GRID,)) == Message("times-devices", {"n": 8})
     assert of_values([3, 6], [5, 10]) == Message("times", {"c": "0.6"})
-    assert of_values([3, 7], [5, 9]) == Message("less", {"d": "2"})
-    assert of_values([3, 7], [5, 8]) is None
+    assert of_values([3, 7], [5, 9]) is None
     assert of_values([5, 9], [4, 8]) == Message("one-more")
     assert of_values([3, 6], [4, 7]) == Message("one-less")
+    assert of_values([4, 9], [3, 10]) is None  # one more here, one less there
     assert of_values([2, 2], [3, 3]) is None  # by chance the number below: of something else, as likely
     assert of_values([4, 7], [4, 8]) == Message("some-cases", {"right": 1, "n": 2, "args": ()})
     assert of_values([9, 4], [3, 2]) == Message("function-missing", {"name": "sqrt"})
-    assert of_values([np.inf, np.inf], [0.5, 0.25]) == Message("not-finite-one", {"kind": "inf"})
+    assert of_values([np.inf, np.inf], [0.5, 0.25]) == Message("not-finite-all", {"kind": "inf"})
 
 
 def test_what_is_too_much_has_to_leave_the_right_order():
@@ -166,12 +114,12 @@ def test_what_is_too_much_has_to_leave_the_right_order():
 def test_a_stack_of_one_does_not_hide_what_the_others_are():
     stacks = [np.stack([E, 2 * E]), E[None]]
     said = of_values(stacks, [3 * E, E])
-    assert said and (said.key, said.values["axis"]) == ("stack-combine", 0)
+    assert said and (said.key, said.values["axis"]) == ("stack-sum", 0)
 
 
 def test_a_long_list_of_ids_is_cut():
     said = of_values([[7, *range(20_000)]], [[*range(7), -1]], values="id")
-    assert said and said.key == "ids" and len(near_words(said, "en")) < 200
+    assert said and said.key == "missing-and-extra" and len(near_words(said, "en")) < 200
     assert near_words(said, "en").endswith("… (19993).")
 
 
@@ -189,14 +137,6 @@ def test_what_every_call_gives_alike_was_kept_from_the_first():
 def test_zero_may_be_the_number_of_a_process():
     assert of_values([0, 0], [4, 3]) is None
     assert of_values([(0, 0), (0, 0)], [(4, 37), (1, 34)]) is None
-    assert of_values([0.0, 0.0], [4.5, 3.0]) == Message("zeros")
-    assert of_values([np.zeros(3, int)], [np.arange(3)]) == Message("zeros")
-
-
-def test_a_part_of_one_row_of_numbers_is_called_a_part_of_its_axis():
-    line = np.arange(1.0, 9)
-    words = near_words(of_values([np.r_[line[:4], 3.5, 1, 9, 2]], [line], devices=2), "en")
-    assert "in part 1 (counted from 0) of equal parts along axis 0" in words and "row" not in words
 
 
 def test_what_holds_for_every_input_comes_first():
@@ -218,25 +158,19 @@ def test_an_argument_explains_it():
 
     where = {"n": 1, "path": "['w']"}
     assert of(before) == Message("argument", where)
-    assert of(before + 0.25 * step) == Message("change-back", where | {"c": "1"})
+    assert of(before + 0.25 * step) == of(before + 2 * step) == Message("change-back", where)
     assert of(before - 2 * step) == Message("change-times", where | {"c": "8"})
-    assert of(before + 2 * step) == Message("change-back-times", where | {"c": "8"})
     rounded = of(before - 0.2501 * step)  # as if in a narrower dtype: 1.0004 times, which is no factor to be told
     assert rounded is None or rounded.key != "change-times"
     small = of_values([before[0, :2] - step[0, :2]], [before[0, :2] + step[0, :2]], (before[0, :2],))
-    assert small == Message("change-back", {"n": 0, "path": "", "c": "1"})
+    assert small == Message("change-back", {"n": 0, "path": ""})
     assert of(right - bias) == Message("term-missing", {"n": 1, "path": "['b']"})
     assert of(right + bias) == Message("term-added", {"n": 1, "path": "['b']"})
 
 
-def test_what_a_sentence_names():
-    assert of_values([rows(E)[4:6]], [rows(E)]) == Message("piece", {"device": 2})
-    assert of_values([E[4:6]], [E]) == Message("piece-part", {"n": 2})
+def test_another_kind_is_named_and_none_is_not():
     assert of_values([(20, 6)], [480]) == Message("other-kind", {"got": "tuple", "expected": "int"})
     assert of_values([None], [480]) is None
-    other = RNG.normal(size=(8, 16, 5)).astype(np.float32)
-    assert of_values([other], [rows(E)]) == Message("stack-devices", {"axis": 0, "n": 8})
-    assert of_values([other[[0] * 8]], [rows(E)]) == Message("stack-same", {"axis": 0, "n": 8})
 
 
 def test_an_unrelated_answer_gets_no_sentence():
@@ -261,14 +195,6 @@ def test_an_unrelated_answer_gets_no_sentence():
         if found := of_values([draw(other)], [draw(shape)]):
             said[n, 1] = (found, shape)
     assert said == {}
-
-
-def test_a_term_that_every_row_lacks_alike_says_nothing_where_all_rows_are_alike():
-    """After an all-reduce each device has the same: what is wrong in one is wrong in all, and no bias is missing."""
-    expected = np.tile(E[:1], (16, 1))
-    got = expected + np.tile(RNG.normal(size=5).astype(np.float32), (16, 1))
-    found = of_values([rows(got)], [rows(expected)])
-    assert found is None or found.key != "same-term"
 
 
 def test_one_factor_in_each_case_is_not_a_factor_of_each_part():

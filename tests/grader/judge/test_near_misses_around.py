@@ -8,10 +8,9 @@ from checker_runs import answer, check, project
 from near_cases import DEVICES, GRID, E, case, diagnosis, of_values, rows, spec_of
 
 from grader.exercise.spec import Budget
-from grader.judge.near_misses import near_miss
-from grader.judge.near_misses import placements as places
+from grader.judge.near_misses import near_miss, placements
 from grader.judge.verdict import Verdict
-from grader.messages import MESSAGES, Message, read
+from grader.messages import MESSAGES, Message, read_texts
 from grader.say.explain import near_words
 from grader.see.array_values import Array, Placement
 from grader.see.observation import Failure, Traffic, Transfer
@@ -23,34 +22,17 @@ PLACES = {
     "not-on-one": (rows(E), jax.device_put(E, DEVICES[0])),
     "copies-not-split": (rows(E, spec=()), rows(E)),
     "split-not-copies": (rows(E), rows(E, spec=())),
-    "fewer-devices": (rows(E, jax.make_mesh((4,), ("x",), devices=DEVICES[:4])), rows(E)),
-    "more-devices": (rows(E), rows(E, jax.make_mesh((4,), ("x",), devices=DEVICES[:4]))),
-    "other-devices": (
-        rows(E, jax.make_mesh((4,), ("x",), devices=DEVICES[4:])),
-        rows(E, jax.make_mesh((4,), ("x",), devices=DEVICES[:4])),
-    ),
     "device-order": (rows(E, jax.sharding.Mesh(np.array(DEVICES[::-1]), ("x",))), rows(E)),
     "split-along": (rows(E[:, :4], GRID, (None, "y")), rows(E[:, :4], GRID, ("y",))),
-    "split-into": (rows(E[:, :4], GRID, ("y", "x")), rows(E[:, :4], GRID, ("x", "y"))),
     "fewer-pieces": (rows(E, GRID, ("x",)), rows(E, GRID, (("x", "y"),))),
     "more-pieces": (rows(E, GRID, (("x", "y"),)), rows(E, GRID, ("y",))),
 }
 
 
 PRINTED = {
-    "printed-twice": (["mean 3\n", "mean 3\n"], ["mean 3\n", ""]),
-    "printed-elsewhere": (["", "mean 3\n"], ["mean 3\n", ""]),
-    "printed-too-much": (["mean 3\n", "hello\n"], ["mean 3\n", ""]),
-    "printed-spaces": (["mean  3", ""], ["mean 3\n", ""]),
-    "printed-case": (["Mean 3\n"], ["mean 3\n"]),
-    "printed-order": (["2\n1\n"], ["1\n2\n"]),
-    "printed-more-one": (["1\n2\n3\n"], ["1\n2\n"]),
-    "printed-more": (["0\n1\n2\n3\n"], ["1\n2\n"]),
-    "printed-less-one": (["1\n3\n"], ["1\n2\n3\n"]),
-    "printed-less": (["1\n"], ["1\n2\n3\n"]),
-    "printed-words": (["average: 3.25\n"], ["mean 3.25\n"]),
-    "printed-digits": (["mean 3.2512\n"], ["mean 3.25\n"]),
-    "printed-numbers": (["mean 4.7500\n"], ["mean 3.2500\n"]),
+    "printed-digits": ("mean 3.2512\n", "mean 3.25\n"),
+    "printed-numbers": ("mean 4.7500\n", "mean 3.2500\n"),
+    None: ("hello\n", ""),
 }
 
 
@@ -58,20 +40,16 @@ def test_right_values_in_the_wrong_place_and_what_is_printed():
     for key, (got, expected) in PLACES.items():
         found = of_values([got], [expected], compare=("value", "placement"))
         assert found and found.key == key
-    for key, texts in PRINTED.items():
-        mine, right = ([[case(printed=text)] for text in of_each] for of_each in texts)
-        found = diagnosis(mine, right, compare=("value", "printed"))
-        assert found and found.key == key
+    for key, (got, expected) in PRINTED.items():
+        found = diagnosis([[case(printed=got)]], [[case(printed=expected)]], compare=("value", "printed"))
+        assert (found.key if found else None) == key
 
 
 BUDGETS = {  # the answer's bill, the solution's, the collectives and bytes that are allowed
-    "budget-none": ([("all-gather", 64, 1)], [], set(), 0),
+    None: ([("all-gather", 64, 1)], [], set(), 0),
     "budget-gather": ([("all-gather", 64, 1)], [("all-reduce", 4, 1)], {"all-reduce"}, 4),
     "budget-op-fits": ([("all-to-all", 4, 1)], [("all-reduce", 4, 1)], {"all-reduce"}, 4),
     "budget-op": ([("all-reduce", 4, 1), ("all-to-all", 64, 1)], [("all-reduce", 4, 1)], {"all-reduce"}, 4),
-    "budget-loop": ([("all-reduce", 4, 5)], [("all-reduce", 4, 1)], {"all-reduce"}, 4),
-    "budget-devices": ([("all-reduce", 32, 1)], [("all-reduce", 4, 1)], {"all-reduce"}, 4),
-    "budget-more-one": ([("all-reduce", 4, 1)] * 2, [("all-reduce", 4, 1)], {"all-reduce"}, 4),
     "budget-more": ([("all-reduce", 4, 1)] * 3, [("all-reduce", 4, 1)] * 2, {"all-reduce"}, 8),
     "budget-bytes": ([("all-reduce", 6, 1)], [("all-reduce", 4, 1)], {"all-reduce"}, 4),
     "budget-times": ([("all-reduce", 16, 1)], [("all-reduce", 4, 1)], {"all-reduce"}, 4),
@@ -112,16 +90,9 @@ def test_what_ended_before_there_was_a_value():
         verdict = Verdict("ch90_one.f", "", Message(reason), failure=failure, signal=signal)
         return near_miss(spec_of(processes=processes), verdict, [], [])
 
-    def raised_itself(expected):
-        failure = Failure("ValueError", "no spec found", ((3, "raise ValueError('no spec found')"),))
-        verdict = Verdict("ch90_one.f", "", Message("raised"), failure=failure, case=0)
-        return near_miss(spec_of(), verdict, [[case(expected)]], [[case(expected)]])
-
-    assert raised_itself(E) == Message("raised-for-a-value")
-    assert raised_itself(None) == Message("raised-itself")
     words = "Received incompatible devices for jitted computation"
     assert of("raised", words, "return a + b") == Message("error-devices-mixed")
-    assert of("raised", words, "raise ValueError(words)") == Message("raised-itself")
+    assert of("raised", words, "raise ValueError(words)") is None  # its own words, not JAX's
     assert of("crashed", signal="SIGSEGV") == Message("donated-crash")
     assert of("crashed", signal="SIGKILL") is None
     assert of("crashed", signal="SIGABRT", processes=2) == Message("crashed-together")
@@ -135,7 +106,7 @@ def test_where_only_the_type_is_wrong_nothing_is_said_of_the_numbers():
     assert of({0: 3.0, 1: 3.0}, {0: 3, 1: 3}) != Message("names-swapped", {"keys": ("0", "1")})
     assert of({0: 3, 1: 4}, {0: 4, 1: 3}) == Message("names-swapped", {"keys": ("0", "1")})
     wide = of((E.astype(np.float64), E > 0), (E, E > 0))
-    assert wide == Message("dtype-wider", {"got": "float64", "expected": "float32"})
+    assert wide == Message("dtype", {"got": "float64", "expected": "float32"})
     assert of((E > 0, E), (E, E > 0)) == Message("elements-order")
 
 
@@ -151,8 +122,6 @@ def test_processes_beside_one_another():
     def of(got, expected):
         return diagnosis([[case(x)] for x in got], [[case(x)] for x in expected])
 
-    assert of([1.25, 2.5], [3.75, 3.75]) == Message("processes-combine", {"how": Message("sum")})
-    assert of([E[:8], E[8:]], [E, E]) == Message("processes-join")
     assert of([2, 1], [1, 2]) == Message("of-process", {"process": 0, "other": 1})
     mine = [{"id": [0, 1], "n": 4}, {"id": [0, 1], "n": 5}]  # numbers on the host: the same in both
     right = [{"id": [0, 1], "n": 4}, {"id": [8, 9], "n": 5}]
@@ -163,21 +132,20 @@ def test_processes_beside_one_another():
 
 
 def test_what_is_said_has_its_sentence_with_the_same_values_in_both_languages():
-    said = {key: entry for key, entry in read(MESSAGES).items() if key.startswith(("near-", "error-"))}
-    assert len(said) > 150
+    said = {key: entry for key, entry in read_texts(MESSAGES).items() if key.startswith(("near-", "error-"))}
     for key, entry in said.items():
         english, chinese = (set(re.findall(r"{(\w+)}", entry[lang])) for lang in ("en", "zh-Hans"))
         assert chinese == english, key
         assert not re.search(r"[\u4e00-\u9fff][,;:?!]", entry["zh-Hans"]), key
 
 
-def test_a_sentence_and_a_list_in_it_are_filled_in_both_languages():
-    found = Message("stack-combine", {"axis": 0, "n": 8, "how": Message("sum")})
-    assert "their sum would be right" in near_words(found, "en")
-    assert "取它们的总和就对了" in near_words(found, "zh-Hans")
+def test_a_sentence_in_a_sentence_and_a_list_are_filled_in_both_languages():
+    found = Message("some", {"bad": 3, "all": 8, "within": Message("throughout")})
+    assert near_words(found, "en") == "3 of 8 numbers differ, all over the array."
+    assert near_words(found, "zh-Hans") == "8 个数中有 3 个不对，各处都有。"
     found = of_values([{0: 3, 1: 4}], [{0: 4, 1: 3}])
     assert found and "0, 1" in near_words(found, "en") and "0、1" in near_words(found, "zh-Hans")
-    assert places.cuts(Array("float32", (), jax=True, placement=Placement(1, True, ((0, ()),)))) == []
+    assert placements.cuts(Array("float32", (), jax=True, placement=Placement(1, True, ((0, ()),)))) == []
 
 
 NEARLY = """
@@ -231,9 +199,9 @@ def test_a_learner_reads_it(tmp_path):
     left = "on the way they leave the devices"
     rows = check(root).rows
     for name, words in {
-        "ch90_one.double": "moved by one whole shard along axis 0",
+        "ch90_one.double": "rolled by 2 along dimension 0",
         "ch90_one.total": "each device sends 2 times the bytes",
-        "ch90_one.count_to": "One line is too many",
+        "ch90_one.count_to": "What was printed is not right.",
         "ch96_left.right": "",
         "ch96_left.shown": "",
         "ch96_left.hosted": left,
@@ -242,10 +210,3 @@ def test_a_learner_reads_it(tmp_path):
     }.items():
         assert rows[name]["outcome"] == ("wrong" if words else "right") and words in rows[name]["message"], rows[name]
         assert rows[name]["mistake"] is None
-
-
-def test_a_count_that_32_bits_do_not_hold():
-    right = [3 << 32, (5 << 32) + 7]
-    assert of_values([0, 7], right, values="bytes") == Message("wrapped")
-    assert of_values([0, 8], right, values="bytes") != Message("wrapped")
-    assert of_values([4 - (1 << 32), 9], [4, 9]) != Message("wrapped")  # too small to have been wrapped

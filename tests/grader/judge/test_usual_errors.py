@@ -4,19 +4,15 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
-import near_cases
 import numpy as np
 import pytest
 from jax import lax
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
-from near_cases import case, judged
 
-from grader.judge.near_misses.raised import IMPORTED, USUAL, beyond, by_zero, explained
-from grader.messages import MESSAGES, Message, read
-from grader.see.observation import Failure, Observation
+from grader.judge.near_misses.raised import IMPORTED, USUAL, explained
+from grader.messages import MESSAGES, Message, read_texts
 from grader.see.observe import failure_of
-from grader.see.packing import pack
 
 DEVICES = jax.devices()
 MESH = jax.make_mesh((8,), ("x",), axis_types=(AxisType.Explicit,))
@@ -52,17 +48,9 @@ def donated():
     return x + 1
 
 
-def missing_return():
-    return None.shape  # type: ignore[attr-defined]
-
-
 def set_inside(x):
     with jax.set_mesh(MESH):
         return x
-
-
-def forever(n):
-    return forever(n + 1)
 
 
 def square(m, n):
@@ -146,9 +134,7 @@ PROVOKED = {
     "sharding-mixed": [lambda: square("x", None) + square("y", None)],
     "donated": [donated],
     "place-is-no-place": [lambda: jax.device_put(X, MESH)],
-    "arguments": [lambda: (lambda a, b: a)(1), lambda: (lambda a: a)(1, 2)],  # type: ignore[call-arg]
     "keyword": [lambda: jax.pmap(lambda v: v, in_specs=0)],  # type: ignore[call-arg]
-    "unpack": [lambda: (lambda: [0 for a, b in [(1, 2, 3)]])(), lambda: [0 for a, b in [3]]],
     "carry": [lambda: lax.fori_loop(0, 3, lambda i, c: c.astype(int), jnp.float32(0))],
     "scan-pair": [lambda: lax.scan(lambda c, v: c, 0.0, X)],
     "branches": [lambda: lax.cond(True, lambda: 1.0, lambda: jnp.ones(3))],
@@ -174,16 +160,9 @@ PROVOKED = {
         lambda: jax.sharding.PositionalSharding,
         lambda: __import__("jax.experimental.maps"),
     ],
-    "no-module": [lambda: __import__("jaxx")],
-    "of-none": [missing_return],
     "no-attribute": [lambda: X.shpae],  # type: ignore[attr-defined]
-    "name": [lambda: undefined_name],  # type: ignore[name-defined] # noqa: F821
-    "not-callable": [lambda: jnp(3)],  # type: ignore[operator]
-    "key": [lambda: {}["w"]],
     "dimensions": [lambda: X[0, 0], lambda: X.sum(axis=1)],
     "index": [lambda: DEVICES[99]],
-    "recursion": [lambda: forever(0)],
-    "zero": [lambda: 1 // 0],
 }
 FROM_ELSEWHERE = {  # seen with two processes, or where there is too little memory
     "not-addressable": "RuntimeError: Fetching value for `jax.Array` that spans non-addressable devices",
@@ -209,14 +188,8 @@ def test_every_usual_error_is_tried_and_has_its_sentence():
     assert explained("ValueError", "no PartitionSpec gives this picture") is None  # the answer's own
     known = [key for key, _ in USUAL]
     assert sorted(known) == sorted([*PROVOKED, *FROM_ELSEWHERE])
-    below = [
-        "permutation-beyond",
-        "name-import",
-        "index-empty",
-        *(f"zero-{key}" for key in ("input", "empty", "equal", "computed")),
-    ]
-    said = {f"error-{key}" for key in [*known, *below]}  # those are tried below
-    assert said == {key for key in read(MESSAGES) if key.startswith("error-")}
+    said = {f"error-{key}" for key in [*known, "permutation-beyond", "name-import"]}  # those two are tried below
+    assert said == {key for key in read_texts(MESSAGES) if key.startswith("error-")}
 
 
 @pytest.mark.parametrize(("pairs", "device"), [([(i, (i + 1) % 12) for i in range(12)], 11), ([(-1, 0), (7, 6)], -1)])
@@ -228,39 +201,10 @@ def test_pairs_of_a_permute_that_name_a_device_beyond_the_axis(pairs, device):
     assert explained(seen.type, seen.text) == Message("error-permutation-beyond", {"device": device})
 
 
-def test_a_division_by_zero_says_which_input_it_may_come_from():
-    for args, message in [
-        ((0, 7), Message("error-zero-input", {"inputs": ("`size`",)})),
-        ((4, [2, 0]), Message("error-zero-input", {"inputs": ("`rows`",)})),
-        ((4, np.array([2, 0])), Message("error-zero-input", {"inputs": ("`rows`",)})),
-        ((4, []), Message("error-zero-empty", {"inputs": ("`rows`",)})),
-        ((4, np.zeros((0, 3))), Message("error-zero-empty", {"inputs": ("`rows`",)})),
-        ((4, 4), Message("error-zero-equal", {"one": "`size`", "other": "`rows`"})),
-        ((4, 7), Message("error-zero-computed")),
-        ((4, "x"), Message("error-zero-computed")),
-    ]:
-        given = dict(zip(["size", "rows"], map(pack, args), strict=False))
-        assert by_zero(given, len(given) == len(args)) == message
-    assert by_zero({}, False) == Message("error-zero")  # of what has no name nothing is said
-
-
-def test_a_learner_reads_which_input_is_zero(tmp_path):
-    (tmp_path / "exercises.py").write_text("def f(rows, size): ...\n")
-    raised = Observation((pack(8), pack(0)), None, failure=Failure("ZeroDivisionError", "division by zero"))
-    said = near_cases.explained(judged([raised], [case(1)], tmp_path))
-    assert said[0].startswith("Something is divided by zero, and in these inputs there is a 0: `size`.")
-
-
-def test_an_index_beyond_what_is_empty_names_it():
-    given = {"rows": pack([1, 2]), "batches": pack([]), "own": pack(np.zeros((0, 3)))}
-    assert beyond(given) == Message("error-index-empty", {"inputs": ("`batches`", "`own`")})
-    assert beyond({"rows": pack([1])}) == Message("error-index")
-
-
 def test_a_name_that_everybody_imports_comes_with_its_line():
     for name, line in IMPORTED.items():
         space = {}
         exec(line, space)
         assert name in space
         assert explained("NameError", f"name '{name}' is not defined") == Message("error-name-import", {"line": line})
-    assert explained("NameError", "name 'rowz' is not defined") == Message("error-name")
+    assert explained("NameError", "name 'rowz' is not defined") is None

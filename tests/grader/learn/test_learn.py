@@ -111,7 +111,12 @@ def reply(session, exercise, outcome, answer):
 
 def test_a_reply_on_what_was_there_before_is_no_verdict_on_what_is_saved_by_then(tmp_path):
     c = course(project(tmp_path))
-    silent = SimpleNamespace(moved=lambda: None, judged=lambda: None, counted=lambda: None, said=lambda sentence: None)
+    silent = SimpleNamespace(
+        exercise_changed=lambda: None,
+        verdict_changed=lambda: None,
+        progress_changed=lambda: None,
+        show_message=lambda sentence: None,
+    )
     session = Session(c, silent, limit=20, memory=2)  # its checker is not started: the replies are ours
     before = fingerprint(tmp_path, "ch90_one.count_to")
     session._texts["ch90_one"] = session._read("ch90_one")

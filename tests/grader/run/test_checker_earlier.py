@@ -122,7 +122,7 @@ def test_a_file_that_may_not_be_written_is_one_sentence(root):
 
 FORMERLY = '[double]\nformerly = ["twice", "ch80_zero.times_two"]'
 OLD = "def twice(x):\n    return 2 * x\n\n\n"
-RENAMED = "double was called {} before: your answer is at {}; take it over"
+RENAMED = "double used to be called {}: your answer is at {}; copy it"
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_one_that_was_renamed_or_moved_says_where_the_old_answer_is(root, monkey
         answer(root, "ch80_zero", other)
     check = checking.examine(Catalogue(root / "lessons").spec("ch90_one.double"), Settings(root / "answers", 1))
     assert check.verdict.outcome == "todo" and said in checking.in_words(check, "en")
-    if "take it over" in said:
+    if "copy it" in said:
         assert "double 原来叫 " in checking.in_words(check, "zh-Hans")
 
 

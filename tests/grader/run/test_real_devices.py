@@ -48,7 +48,7 @@ def test_on_eight_it_is_checked_a_mistake_is_named_and_what_needs_processes_is_s
     }
     assert checked.rows["ch90_one.double"]["mistake"] == "double__squared"
     assert "on this machine's own devices: 8 cpu · cpu; matrix products at full precision" in checked.text
-    assert "start pytest by `srun` or `mpirun`" in checked.rows["ch91_pair.everybody"]["message"]
+    assert "start pytest with `srun` or `mpirun`" in checked.rows["ch91_pair.everybody"]["message"]
 
 
 @pytest.mark.long

@@ -13,6 +13,8 @@ from checker_runs import answer, project
 from still_running import left_running, until
 
 from grader.exercise.exercises import Catalogue
+from grader.run.service_messages import CheckRequest, Failed, PrepareRequest, Superseded
+from grader.see.wire import encode
 from minipod.processes import children
 
 RIGHT = "def double(x):\n    return 2 * x\n"
@@ -35,7 +37,7 @@ class Service:
         self.ready = self.reply()
 
     def send(self, *requests):
-        lines = [r if isinstance(r, bytes) else json.dumps(r).encode() for r in requests]
+        lines = [r if isinstance(r, bytes) else json.dumps(encode(r)).encode() for r in requests]
         self.process.stdin.write(b"".join(line + b"\n" for line in lines))
 
     def reply(self):
@@ -45,14 +47,14 @@ class Service:
     def check(self, exercise="ch90_one.double", text=""):
         if text:
             answer(self.root, "ch90_one", text)
-        self.send({"id": 1, "check": exercise})
+        self.send(CheckRequest(exercise, 1))
         return self.reply()
 
     def begin_endless(self):
         """Ask for a check that does not end; it has begun."""
         (self.root / "begun").unlink(missing_ok=True)
         answer(self.root, "ch90_one", ENDLESS.format(str(self.root / "begun")))
-        self.send({"id": 1, "check": "ch90_one.double"})
+        self.send(CheckRequest("ch90_one.double", 1))
         assert until((self.root / "begun").exists)
 
 
@@ -79,7 +81,7 @@ def test_the_mistakes_are_seen_while_the_learner_thinks(service):
     calls, exercise = service.root / "calls", "ch90_one.count_to"  # no other test asks for this one
     todo = service.check(exercise, (service.root / "lessons/ch90_one/exercises.py").read_text())
     assert todo["outcome"] == "todo" and not calls.exists()
-    service.send({"prepare": exercise}, {"prepare": "ch90_one.nosuch"})  # they have no reply
+    service.send(PrepareRequest(exercise), PrepareRequest("ch90_one.nosuch"))  # they have no reply
     assert until(calls.exists)
     for _ in range(10):  # until all of them are seen: the service has had no children for a while
         assert until(lambda: not children(service.process.pid))
@@ -106,28 +108,36 @@ def test_todo_wrong_right_each_with_its_words_and_the_inputs_stay_until_the_answ
 def test_a_new_check_ends_an_endless_one_at_once(service):
     service.begin_endless()
     answer(service.root, "ch90_one", RIGHT)
-    service.send({"id": 2, "check": "ch90_one.double"})
-    assert service.reply() == {"id": 1, "superseded": True}
+    service.send(CheckRequest("ch90_one.double", 2))
+    assert service.reply() == encode(Superseded(1))
     second = service.reply()
     assert (second["id"], second["outcome"]) == (2, "right")  # long before the endless one's limit
 
 
 def test_of_several_checks_that_wait_only_the_last_is_made(service):
     answer(service.root, "ch90_one", RIGHT)
-    service.send(*({"id": n, "check": "ch90_one.double"} for n in (1, 2, 3)))
+    service.send(*(CheckRequest("ch90_one.double", n) for n in (1, 2, 3)))
     replies = [service.reply() for _ in range(3)]
-    assert replies[:2] == [{"id": n, "superseded": True} for n in (1, 2)]
+    assert replies[:2] == [encode(Superseded(n)) for n in (1, 2)]
     assert (replies[2]["id"], replies[2]["outcome"]) == (3, "right")
 
 
 def test_what_is_no_request_gets_one_clear_error_and_a_lesson_that_fails_too(service):
-    for line in (b"garbage", b"\xff\xfe", b"[]", b'{"id": 1}', b'{"check": 3}', b"[" * 100_000, b""):
+    for line in (
+        b"garbage",
+        b"\xff\xfe",
+        b"[]",
+        b'{"id": 1}',
+        b'{"t": "CheckRequest", "exercise": 3, "id": 1}',
+        b"[" * 100_000,
+        b"",
+    ):
         service.send(line)
         reply = service.reply()
         assert reply["id"] is None and reply["error"].startswith("not a request: ")
-    assert service.check("ch90_one.nosuch") == {"id": 1, "error": "no exercise ch90_one.nosuch"}
-    assert service.check("nosuch") == {"id": 1, "error": "no exercise nosuch"}
-    assert service.check("ch92_fails.nothing") == {"id": 1, "error": "ZeroDivisionError: division by zero"}
+    assert service.check("ch90_one.nosuch") == encode(Failed(1, "no exercise ch90_one.nosuch"))
+    assert service.check("nosuch") == encode(Failed(1, "no exercise nosuch"))
+    assert service.check("ch92_fails.nothing") == encode(Failed(1, "ZeroDivisionError: division by zero"))
     assert service.check(text=RIGHT)["outcome"] == "right"
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import slurm
 from seldom import rarely
 
-from lessons.ch14_launching import failing, launchers
-from lessons.ch14_launching import record_failing as recorder
+from lessons.ch14_launching import failing
+from publish.recorders import launchers, slurm
+from publish.recorders import record_failing as recorder
 
 SOON = 16.0  # seconds, as recorded; a step may take ten
 LATER = 290.0  # on a machine that is busy; JAX alone takes 300

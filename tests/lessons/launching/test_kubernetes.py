@@ -11,7 +11,7 @@ import yaml
 from jax._src import clusters
 from jax._src.clusters.k8s_cluster import K8sCluster
 
-from lessons.ch14_launching.launchers import ROOT
+from publish.page import ROOT
 
 LESSON = ROOT / "lessons/ch14_launching"
 FILES = sorted(path.name for path in LESSON.glob("*.yaml"))

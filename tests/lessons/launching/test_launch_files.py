@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from still_running import running_with, until
 
-from lessons.ch14_launching.launchers import environment
 from minipod.processes import free_port
+from publish.recorders.launchers import environment
 
 LESSON = Path(__file__).resolve().parents[3] / "lessons/ch14_launching"
 HELLO = LESSON.parent / "ch10_processes/hello.py"

@@ -4,12 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-import slurm
 from seldom import rarely
 
-from lessons.ch14_launching import launchers
-from lessons.ch14_launching.record_launchers import HERE, PROGRAMS
 from minipod import hosts
+from publish.recorders import launchers, slurm
+from publish.recorders.record_launchers import HERE, PROGRAMS
 
 CH10 = HERE.parent / "ch10_processes"
 # The reason why a launcher cannot be tried on this machine.

@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
-import slurm
 
-from lessons.ch14_launching.launchers import environment
 from lessons.ch14_launching.read_sbatch import read_sbatch
+from publish.recorders import slurm
+from publish.recorders.launchers import environment
 
 WHY_NOT = slurm.why_not()
 PROBE = """

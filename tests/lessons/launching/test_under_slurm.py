@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import slurm
 
-from lessons.ch14_launching import detect, launchers
-from lessons.ch14_launching import record_slurm_ends as ends
-from lessons.ch14_launching.record_launchers import HERE
+from lessons.ch14_launching import detect
 from minipod.cluster import arguments
 from minipod.processes import kill_group
+from publish.recorders import launchers, slurm
+from publish.recorders import record_slurm_ends as ends
+from publish.recorders.launchers import HERE
 
 CH10 = HERE.parent / "ch10_processes"
 RECORDED = json.loads((HERE / "launched.json").read_text("utf-8"))["programs"]["Slurm, two hosts"]
@@ -141,7 +141,7 @@ def test_what_mpirun_leaves_inside_of_a_slurm_job(cluster, open_mpi_5: Path):
     """On the first host the batch script's variables; on the other those of a helper that srun started alone."""
     Path("says.py").write_text(SAYS)
     Path("job.sbatch").write_text("#!/bin/sh\nmpirun -n 4 --map-by ppr:2:node python -u says.py\n")
-    env = launchers.environment(open_mpi_5 / "bin") | launchers._ROOT_MAY | launchers._CROWD
+    env = launchers.environment(open_mpi_5 / "bin") | launchers.ROOT_MAY | launchers.CROWD
     job = cluster.submit("--nodes=2", "--ntasks-per-node=2", "--output=log", "job.sbatch", env=env)
     end, log = cluster.wait(job, seconds=launchers.LIMIT), Path("log").read_text()
     assert end["JobState"] == "COMPLETED", log

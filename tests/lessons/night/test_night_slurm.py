@@ -2,13 +2,11 @@
 
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-import slurm
 
-from lessons.ch16_capstone import record_endings, record_night
+from publish.recorders import record_night, slurm
 
 ROUNDING = 1e-5  # relative: another number of devices adds up in another order
 WHY_NOT = slurm.why_not()
@@ -41,12 +39,12 @@ def turn(night: dict) -> list[str]:
 
 
 def test_the_recorded_nights_are_as_the_page_says():
-    check(json.loads((Path(record_night.HERE) / "night.json").read_text()))
+    check(json.loads((record_night.HERE / "night.json").read_text()))
 
 
 def test_the_goodput_on_the_page_is_what_the_recorded_steps_say():
-    nights = json.loads((Path(record_night.HERE) / "night.json").read_text())["nights"]
-    pages = json.loads((Path(record_night.HERE).parents[1] / "book/outputs/ch16_capstone.json").read_text())
+    nights = json.loads((record_night.HERE / "night.json").read_text())["nights"]
+    pages = json.loads((record_night.HERE.parents[1] / "book/outputs/ch16_capstone.json").read_text())
     (cell,) = (cell for cell in pages["cells"] if cell["name"] == "goodput")
     said = re.findall(r"(\w+) +(\d+) of (\d+) s: (\d+)%; (\d+) s between starts, (\d+) steps", str(cell["outputs"]))
     took = {}
@@ -66,9 +64,9 @@ def test_the_goodput_on_the_page_is_what_the_recorded_steps_say():
 def check_endings(recording: dict) -> None:
     """What the page says of the three nights that try the script."""
     nights = recording["nights"]
-    assert len(nights["often"]["starts"]) == record_endings.TIMES + 1
+    assert len(nights["often"]["starts"]) == record_night.TIMES + 1
     assert len(nights["limit"]["starts"]) > 1, "how many two minutes allow is the machine's"
-    for name, steps in (("often", record_endings.OFTEN), ("limit", record_endings.LIMIT)):
+    for name, steps in (("often", record_night.OFTEN), ("limit", record_night.LIMIT)):
         night = nights[name]
         starts = len(night["starts"])
         assert night["job"] == ["COMPLETED", "0:0"]
@@ -81,7 +79,7 @@ def check_endings(recording: dict) -> None:
 
 
 def test_the_recorded_endings_are_as_the_page_says():
-    check_endings(json.loads((Path(record_night.HERE) / "endings.json").read_text()))
+    check_endings(json.loads((record_night.HERE / "endings.json").read_text()))
 
 
 @pytest.mark.long
@@ -90,5 +88,5 @@ def test_the_recorded_endings_are_as_the_page_says():
 def test_the_nights_go_so_again(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     record_night.prepare(tmp_path)
-    check(json.loads(json.dumps(record_night.record())))
-    check_endings(json.loads(json.dumps(record_endings.record())))
+    check(json.loads(json.dumps(record_night.night())))
+    check_endings(json.loads(json.dumps(record_night.endings())))

@@ -1,5 +1,6 @@
 """Programs that know nothing of minipod: they name the coordinator, or nothing; their number is an argument."""
 
+import contextlib
 import re
 import socket
 import threading
@@ -10,7 +11,7 @@ import pytest
 
 from minipod import cluster
 from minipod.cluster import joining
-from minipod.processes import free_port
+from minipod.processes import free_port, try_port
 
 # The address, this process's number, how many, and a file to wait for: all from the command line. Line 4 joins.
 NAMED = """import os, sys, time
@@ -68,15 +69,16 @@ for how in {ways}:
     [
         ("127.0.0.1:{port}", "[(sys.argv[1],)] * 3"),  # all named, its number left to us
         ("", "[()] * 3"),
-        pytest.param("{coordinator}", "[]", marks=pytest.mark.long),
+        # first at an address, then at the one that minipod has chosen
+        pytest.param("{coordinator}", "[('localhost:{port}',)] * 3", marks=pytest.mark.long),
     ],
 )
 def test_a_program_may_name_its_coordinator_or_leave_its_number_or_everything_to_us_and_join_again(address, ways, here):
+    port = str(free_port())
     program = NAMED if address else NAMED.replace("sys.argv[1], int(sys.argv[3]), int(sys.argv[2])", "")
-    (here / "toy.py").write_text(AGAIN.format(ways=ways) + program.partition("while")[0])
-    done = run(address.replace("{port}", str(free_port())), *BOTH)
-    before = [f"True {i}\n" * 3 * (ways != "[]") for i in (0, 1)]
-    assert done.outputs == [before[i] + SUMS[i] for i in (0, 1)], done.first_failure
+    (here / "toy.py").write_text(AGAIN.format(ways=ways.replace("{port}", port)) + program.partition("while")[0])
+    done = run(address.replace("{port}", port), *BOTH)
+    assert done.outputs == [f"True {i}\n" * 3 + SUMS[i] for i in (0, 1)], done.first_failure
 
 
 @pytest.mark.parametrize("number", ["0", pytest.param("1", marks=pytest.mark.long)])
@@ -108,11 +110,21 @@ def test_more_processes_than_were_started_never_come(monkeypatch: pytest.MonkeyP
 
 
 def test_processes_that_name_different_ports_never_meet():
-    even = 2 * (free_port() // 20)  # without its last digit
-    done = run(f"localhost:{even}{{process}}", *BOTH)
+    tens = free_tens()
+    done = run(f"localhost:{tens}{{process}}", *BOTH)
     assert failure(done) == (
-        f"process 0 waits at localhost:{even}0 for process 1, which will not come; process 1 joins localhost:{even}1"
+        f"process 0 waits at localhost:{tens}0 for process 1, which will not come; process 1 joins localhost:{tens}1"
     )
+
+
+def free_tens() -> int:
+    """Two free ports that end with 0 and 1, without that digit."""
+    while True:
+        tens = free_port() // 10
+        with contextlib.suppress(OSError):
+            try_port(10 * tens)
+            try_port(10 * tens + 1)
+            return tens
 
 
 def test_an_address_at_which_nobody_can_be():

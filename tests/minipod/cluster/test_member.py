@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from still_running import DEADLINE, left_running, until
 
-from lessons.ch14_launching.launchers import environment
-from minipod.processes import free_port, kill_group
+from minipod.processes import environment, free_port, kill_group
 
 START = [sys.executable, "-m", "minipod", "start"]
 HUNG = 250.0  # seconds; JAX's barrier at exit has 300
@@ -43,10 +42,16 @@ print(shared.name, flush=True)
 FOR_EVER = "threading.Thread(target=threading.Event().wait).start(); "
 
 
+def clean() -> dict[str, str]:
+    """This environment without what a launcher says in it."""
+    launchers = "MINIPOD_", "SLURM_", "OMPI_"
+    return {name: value for name, value in environment.clean().items() if not name.startswith(launchers)}
+
+
 def alone(code: str, folder: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
     (folder / "program.py").write_text(code)
     command = [*START, "program.py", *words]
-    return subprocess.run(command, cwd=folder, env=environment() | env, capture_output=True, text=True)
+    return subprocess.run(command, cwd=folder, env=clean() | env, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +69,7 @@ def test_who_fails_in_a_cluster_ends_at_once(who: int, fails: str, status: int, 
     at = {"MARKER_OF_TEST": marker, "MINIPOD_COORDINATOR": f"127.0.0.1:{free_port()}", "MINIPOD_PROCESSES": "2"}
     at["JAX_PLATFORMS"] = "cpu"
     how = {"cwd": tmp_path, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    envs = (environment() | at | {"MINIPOD_PROCESS": i} for i in "01")
+    envs = (clean() | at | {"MINIPOD_PROCESS": i} for i in "01")
     both = [subprocess.Popen([*START, "program.py"], env=env, **how) for env in envs]
     try:
         ends = [(*process.communicate(timeout=HUNG), process.returncode) for process in both]
@@ -93,7 +98,7 @@ def test_before_a_cluster_all_that_was_started_ends(
 ):
     (tmp_path / "program.py").write_text(WITH_CHILDREN.format(fails=fails, daemon=daemon))
     marker = f"with-children-{os.getpid()}"
-    command, env = [*START, "program.py"], environment() | {"MARKER_OF_TEST": marker}
+    command, env = [*START, "program.py"], clean() | {"MARKER_OF_TEST": marker}
     with (tmp_path / "out").open("w") as out:  # no pipe, which children that are left would hold open
         process = subprocess.Popen(command, cwd=tmp_path, env=env, stdout=out, stderr=out, start_new_session=True)
     try:
@@ -152,6 +157,6 @@ def test_the_program_sees_its_own_name_arguments_and_neighbours_and_a_further_st
 
 
 def test_a_program_that_is_not_there_is_one_sentence(tmp_path: Path):
-    done = subprocess.run([*START, "nowhere.py"], cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    done = subprocess.run([*START, "nowhere.py"], cwd=tmp_path, env=clean(), capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr == f"minipod: nowhere.py: there is no such program in {os.path.realpath(tmp_path)}\n"

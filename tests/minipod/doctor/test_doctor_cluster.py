@@ -94,7 +94,7 @@ if "minipod" in " ".join(sys.orig_argv):
     socket.gethostbyname = lambda name: "127.0.1.1"
     from minipod.doctor import accelerators
     accelerators.hardware = lambda root=None: accelerators.Hardware(8, 0, 8, ())
-if "minipod.doctor.member" in sys.orig_argv:
+if "minipod.doctor.cluster_probe" in sys.orig_argv:
     import jax, time
     jit = jax.jit
     def slept(f, *rest, **more):
@@ -125,7 +125,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_planted_a_process_that_ends_before_it_comes(tmp_path: Path):
-    code = "import os, sys\nif 'minipod.doctor.member' in sys.orig_argv: os._exit(7)\n"
+    code = "import os, sys\nif 'minipod.doctor.cluster_probe' in sys.orig_argv: os._exit(7)\n"
     run, found = doctors(8, 30, 120, PYTHONPATH=custom(tmp_path, code))
     assert found["processes"]["state"] == "fault" and found["processes"]["advice"].startswith("process 1 did not come")
     assert "JAX does not start: exit code 7" in run.outputs[1]  # it says so itself
@@ -134,7 +134,8 @@ def test_planted_a_process_that_ends_before_it_comes(tmp_path: Path):
 
 @pytest.mark.long
 def test_planted_a_process_whose_jax_fails_on_the_way(tmp_path: Path):
-    code = "import os, sys\nif 'minipod.doctor.member' in sys.orig_argv:\n import minipod.doctor.member as m\n"
+    code = "import os, sys\nif 'minipod.doctor.cluster_probe' in sys.orig_argv:\n"
+    code += " import minipod.doctor.cluster_probe as m\n"
     code += " def gone(*_): raise RuntimeError('no such network')\n m.gloo.listen_on = gone\n"
     _, found = doctors(PYTHONPATH=f"{custom(tmp_path, code)}:{os.environ['PYTHONPATH']}")
     row = found["computing"]

@@ -140,9 +140,47 @@ def turns(program: str) -> int | None:
         (("compare(%signed, %nothing), direction=LT", "compare(%signed, %nothing), direction=GE"), None),
         (("%start = u32[] constant(2)", "%start = u32[] constant(4294967295)"), 0),
         (("add(%low, %one)", "subtract(%low, %one)"), None),  # wraps
+        # each part of «high < 0 or (high == 0 and low < n)», and of what the body does with the halves
+        (
+            (
+                "%signed = s32[] bitcast-convert(%high)",
+                "%other = u32[] get-tuple-element(%s), index=0\n  %signed = s32[] bitcast-convert(%other)",
+            ),
+            None,
+        ),
+        (
+            (
+                "%signed = s32[] bitcast-convert(%high)",
+                "%one = u32[] constant(1)\n  %up = u32[] add(%high, %one)\n  %signed = s32[] bitcast-convert(%up)",
+            ),
+            None,
+        ),
+        (("%nothing = s32[] constant(0)", "%nothing = s32[] constant(1)"), None),
+        (("compare(%high, %zero)", "compare(%high, %n)"), None),
+        (("compare(%low, %n), direction=LT", "compare(%low, %n), direction=LE"), None),
+        (("compare(%low, %n), direction=LT", "compare(%low, %high), direction=LT"), None),
+        (
+            (
+                "ROOT %or = pred[] or(%negative, %both)",
+                "%later = pred[] compare(%low, %n), direction=GE\n"
+                "  %all = pred[] and(%both, %later)\n  ROOT %or = pred[] or(%negative, %all)",
+            ),
+            None,
+        ),
+        (("select(%carry, %more, %high)", "select(%carry, %more, %low)"), None),
+        (("tuple(%next, %then, %kernel)", "tuple(%more, %then, %kernel)"), None),
+        (
+            (
+                "ROOT %t = (u32[], u32[], f32[8]) tuple(%next",
+                "%two = u32[] constant(2)\n  %skip = u32[] add(%low, %two)\n"
+                "  ROOT %t = (u32[], u32[], f32[8]) tuple(%skip",
+            ),
+            None,
+        ),
     ],
 )
 def test_a_counter_in_two_halves_counts_while_its_low_half_does_not_wrap(change, expected):
+    assert change[0] in LONG
     assert turns(LONG.replace(*change)) == expected
 
 

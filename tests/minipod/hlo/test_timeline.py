@@ -4,15 +4,13 @@ The machine of these tests: a product of 8 × 8 takes a second, a KiB to or from
 reduced or gathered a second of the links.
 """
 
-from pathlib import Path
-
 import pytest
+from recorded_programs import RECORDED
 
 from minipod.hlo import overlap, text
 from minipod.hlo.timeline import Machine, timeline
 from minipod.hlo.work import work
 
-DATA = Path(__file__).parents[2] / "data"
 MACHINE = Machine(
     compute=lambda flops: sum(flops.values()) / 1024,
     memory=lambda moved: moved / 1024,
@@ -232,11 +230,11 @@ def test_on_request_what_is_in_fast_memory_lasts_as_long_as_the_compiler_expects
 
 def test_of_what_compilers_write_the_work_is_all_there_and_no_more():
     """Every recorded program is understood."""
-    for path in sorted(DATA.glob("*.hlo")):
-        program = text.parse(path.read_text())
+    for name, recorded in RECORDED.items():
+        program = text.parse(recorded)
         done, one = work(program), timeline(program, MACHINE)
-        assert done.moved > 0 and all(count > 0 for count in done.flops.values()), path.stem
-        assert all(o.products >= 0 for o in overlap.overlaps(program)), path.stem
-        assert one.compute == pytest.approx(sum(done.flops.values()) / 1024), path.stem
-        assert one.memory == pytest.approx(done.moved / 1024), path.stem
-        assert one.least * (1 - 1e-9) <= one.seconds <= one.most * (1 + 1e-9), path.stem
+        assert done.moved > 0 and all(count > 0 for count in done.flops.values()), name
+        assert all(o.products >= 0 for o in overlap.overlaps(program)), name
+        assert one.compute == pytest.approx(sum(done.flops.values()) / 1024), name
+        assert one.memory == pytest.approx(done.moved / 1024), name
+        assert one.least * (1 - 1e-9) <= one.seconds <= one.most * (1 + 1e-9), name

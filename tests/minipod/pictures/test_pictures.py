@@ -16,7 +16,6 @@ from picture_gallery import GALLERY, MAKE, SVG, TWO_HOSTS, every, labels, mesh, 
 
 from minipod import pictures
 from minipod.drawing import svg
-from publish.pages import figures
 
 
 def test_svg_is_valid_accessible_and_scales_with_the_page():
@@ -32,19 +31,13 @@ def test_svg_is_valid_accessible_and_scales_with_the_page():
         assert 13 * 340 / float(root.attrib["viewBox"].split()[2]) >= 9, name
 
 
-def test_every_label_is_in_the_vocabulary_or_is_code_or_a_number_and_the_description_is_translated_whole():
-    english = (
-        r"(devices?|host(?!:)|hosts|holds?|each|shards?|rows?|columns?|slices?|elements?|mesh|array|of|along|times|bytes?"
-        r"|loop|branch|from|to|over|lowest|finite|more|and|nothing|sent|split|copied|stacked|mapped|divided|number|one)"
-    )
+def test_every_label_is_in_the_vocabulary_or_is_code_or_a_number():
     for name, picture in every():
         for text in ET.fromstring(picture.svg).iter(f"{SVG}text"):
             label = "".join(text.itertext())
             known = any(re.fullmatch(pattern, label) for pattern in pictures.LABELS)
             code = "code" in text.attrib.get("class", "")
             assert known or code or re.fullmatch(r"[\d–, …]+", label), (name, label)
-        said = figures.description(svg.data(picture.svg), "zh-Hans")
-        assert re.findall(rf"\b{english}\b", re.sub(r"\b(all|collective|reduce)-[\w-]+", "", said)) == [], said
 
 
 def test_nothing_is_drawn_outside_the_picture():

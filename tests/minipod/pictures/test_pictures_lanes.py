@@ -7,8 +7,8 @@ from picture_gallery import SVG, labels, some_profile, some_schedule
 
 from minipod import pictures
 from minipod.drawing.grids import WIDE
-from minipod.pictures import lanes
-from minipod.pictures.lanes import LOOKS
+from minipod.pictures import profile_lanes
+from minipod.pictures.profile_lanes import LOOKS
 from minipod.pictures.schedules import STRIPE
 
 
@@ -20,7 +20,7 @@ def bars(picture: pictures.Picture) -> list[dict[str, float]]:
         middle = round(float(r["y"]) + float(r["height"]) / 2, 1)
         lane = found.setdefault(middle, {})
         name = looks[r["class"]]
-        lane[name] = lane.get(name, 0.0) + float(r["width"]) / lanes.WIDE * 20
+        lane[name] = lane.get(name, 0.0) + float(r["width"]) / profile_lanes.WIDE * 20
     return [found[middle] for middle in sorted(found)][1:]
 
 

@@ -215,33 +215,13 @@ def auto(*shape: int) -> Mesh:
     return jax.make_mesh(shape, ("x", "y")[: len(shape)], axis_types=(AxisType.Auto,) * len(shape))
 
 
-def psum(a):
-    return lax.psum(a, "x")
-
-
 def test_a_program_that_sends_nothing_says_so():
-    one, thin = Mesh(np.array(jax.devices()[:1]), ("x",)), auto(1, 8)
-    for function, m in (
-        (lambda x: x + 1, auto(8)),
-        (jax.shard_map(psum, mesh=one, in_specs=P("x"), out_specs=P()), one),  # alone
-        (jax.shard_map(psum, mesh=thin, in_specs=P("x"), out_specs=P()), thin),  # along an axis of size 1
+    m = auto(1, 8)
+    for collectives in (
+        [],
+        [Collective("all-reduce", ((0,), (1,)), 16)],
+        traffic.of(lambda x: x + 1, jnp.ones(8), mesh=m),
     ):
-        picture = pictures.traffic(traffic.of(function, jnp.ones(8), mesh=m), m)
+        picture = pictures.traffic(collectives, m)
         assert "nothing is sent" in labels(picture) and picture.alt.endswith(": nothing is sent.")
         assert sorted(boxes(picture)) == [d.id for d in m.devices.flat] and wires(picture) == []
-    f = jax.shard_map(psum, mesh=(m := auto(8)), in_specs=P(None, "x"), out_specs=P())
-    said = labels(pictures.traffic(traffic.of(f, jnp.ones((0, 8)), mesh=m), m))
-    assert "nothing is sent" in said or "0 bytes" in said  # of an array without elements
-
-
-def test_it_can_be_drawn_while_a_function_is_traced():
-    m, seen = auto(8), []
-    f = jax.shard_map(psum, mesh=m, in_specs=P("x"), out_specs=P())
-
-    @jax.jit
-    def outer(x):
-        seen.append(pictures.traffic(traffic.of(f, x, mesh=m), m).alt)
-        return x
-
-    outer(jnp.ones(8))
-    assert seen == ["8 devices (x: 8). all-reduce of 4 bytes along x: devices 0–7."]

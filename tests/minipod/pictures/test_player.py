@@ -12,8 +12,6 @@ from drawn_frames import SVG, cells
 from jax import NamedSharding, P, lax
 
 from minipod import devices, pictures
-from minipod.drawing import svg
-from publish.pages import figures
 
 devices.simulate(8)
 
@@ -141,19 +139,3 @@ def test_a_frame_of_lanes_shows_what_was_done_by_then():
     wide = [[float(r.attrib["width"]) for r in ET.fromstring(f.svg).iter(f"{SVG}rect")] for f in player.frames]
     assert [round(w) for w in wide[0]] == [50, 25] and [round(w) for w in wide[1]] == [50, 225, 200]
     assert player.sentences == ("the call returns.", "the result is there.")
-
-
-@pytest.mark.parametrize("edition", ["en", "zh-Hans", "zh-Hant"])
-def test_each_frame_speaks_the_language_of_the_edition(edition):
-    player = pictures.play(some_trace())
-    shown = figures.shown(player._repr_html_(), "", "some", 1, edition)
-    assert "<metadata>" not in shown and shown.count("data-words=") == 1
-    said, heard = re.findall(r'class="said"[^>]*>([^<]*)', shown), re.findall(r'data-heard="([^"]*)', shown)
-    titles = re.findall(r"<title[^>]*>([^<]*)", shown)
-    if edition == "en":
-        assert (tuple(said), tuple(heard)) == (player.sentences, player.heard)
-        assert titles[1] == "device 0 holds c; device 1 holds a; device 2 holds b."
-    else:
-        assert not re.search("[a-z]{2}", "".join([*said, *heard, *titles])) and len(said) == len(heard) == 3
-        assert heard[1].startswith(said[1][:-1] + "：" if said[1].endswith("。") else said[1])
-    assert figures.description(svg.data(player._repr_html_()), edition).count("\n") == 0

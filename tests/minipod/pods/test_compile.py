@@ -16,11 +16,10 @@ from jax.sharding import AxisType
 
 from minipod import pods
 from minipod.hlo import text, work
-from minipod.pods import compiler, making
-from minipod.pods.estimate import estimate
+from minipod.pods import compiler, planning
+from minipod.pods.bounds import estimate
 
 pytestmark = pytest.mark.skipif(bool(compiler.missing("tpu")), reason="libtpu and flatbuffers are not installed")
-DIRECT = Path(__file__).parent / "foreign/direct.py"
 GIB = 2**30
 
 
@@ -57,7 +56,15 @@ def test_it_is_what_jax_compiles_in_its_own_way():
     """The detour over jax.export and the child changes nothing."""
     names = ("product", "donated", "softmax")
     asked = [f"{pod_programs.__file__}:{name}" for name in names]
-    command = [sys.executable, DIRECT, *asked, "--on", "v5e:2x4", "--mesh", "data=8"]
+    command = [
+        sys.executable,
+        Path(pod_programs.__file__).with_name("compiled_by_jax.py"),
+        *asked,
+        "--on",
+        "v5e:2x4",
+        "--mesh",
+        "data=8",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
     for name, line in zip(names, done.stdout.splitlines(), strict=True):
         plan, theirs = planned(name), json.loads(line)
@@ -156,7 +163,7 @@ def test_a_name_that_libtpu_aborts_on_ends_the_child_alone():
     wrong = replace(traced, on=replace(traced.on, name="v5e:32x32"))
     died = "the compiler died of step for v5e:32x32|does not compile"
     with compiler.Child("tpu") as child, pytest.raises(RuntimeError, match=died) as caught:
-        making.make(wrong, child=child)
+        planning.make(wrong, child=child)
     assert "\n" not in str(caught.value)
 
 

@@ -1,9 +1,9 @@
 """What a plan keeps of a compiled program's text, where that is not understood: the rest, and one sentence."""
 
 import json
-from pathlib import Path
 
 import pytest
+from recorded_programs import RECORDED
 
 from minipod.hlo.text import parse
 from minipod.pods.absent import mesh
@@ -11,7 +11,7 @@ from minipod.pods.facts import READ, facts, read
 from minipod.pods.plan import plan
 from minipod.pods.slices import slice_of
 
-DATA = Path(__file__).parents[2] / "data"
+RING = RECORDED["tpu-ring"]
 ON, AXES = "v5e:2x4", {"x": 8}
 MEMORY = dict.fromkeys(("argument", "output", "alias", "temp", "peak"), 2**20)
 
@@ -43,7 +43,7 @@ def unknown_loop(text: str) -> str:
     ],
 )  # fmt: skip
 def test_a_plan_of_text_that_is_not_understood_says_so_in_one_sentence(change, said, sent_is_known):
-    text = (DATA / "tpu-ring.hlo").read_text()
+    text = RING
     assert change(text) != text or not said
     made = planned(change(text))
     notes = [note for note in made.notes if note.startswith("no figure: ")]
@@ -53,7 +53,7 @@ def test_a_plan_of_text_that_is_not_understood_says_so_in_one_sentence(change, s
 
 
 def test_a_loop_of_unknown_length_counts_once_and_the_facts_say_so():
-    text = (DATA / "tpu-ring.hlo").read_text()
+    text = RING
     known, unknown = read(parse(text), AXES), read(parse(unknown_loop(text)), AXES)
     assert (known["loops"], unknown["loops"]) == ({}, {"once": 1}) and "silent" not in unknown
     assert [c["times"] for c in known["collectives"]] == [7] and [c["times"] for c in unknown["collectives"]] == [1]
@@ -65,7 +65,7 @@ def test_a_loop_of_unknown_length_counts_once_and_the_facts_say_so():
 def test_what_one_part_does_not_understand_the_others_do():
     """An element type without a size stops the memory traffic only."""
     axes = {"x": 2, "y": 4}
-    text = (DATA / "tpu-fsdp-tp.hlo").read_text()
+    text = RECORDED["tpu-fsdp-tp"]
     whole = read(parse(text), axes)
     assert "silent" not in whole and {"collectives", "overlaps", "flops", "moved"} <= set(whole)
     strange = text.replace("%multiply_subtract_fusion.1 = bf16[", "%multiply_subtract_fusion.1 = q9[")
@@ -94,26 +94,26 @@ def test_what_goes_to_the_host_takes_its_time_and_can_be_the_bound():
     assert made.seconds.host == pytest.approx(size / 1.5e10) == pytest.approx(made.seconds.most_of["host"] / 2)
     assert made.bound == "host" and made.seconds.least == made.seconds.host and made.estimate is None
     assert "from and to the host  " in str(made) and "4.00 MiB, 4.00 MiB" in str(made)
-    assert "no estimate by the program's schedule: it does not know what waits for the memory of the host" in made.notes
+    assert "no estimate from the program's schedule: it does not model waits for the host's memory" in made.notes
     assert made.data()["seconds"]["host"] == made.seconds.host
 
 
 def test_where_no_source_says_how_fast_the_host_is_nothing_is_the_bound():
     made = planned(OFFLOADED, "7x:2x2x1")
     assert made.seconds.host is None and made.bound is None and made.data()["seconds"]["host"] is None
-    said = "TPU7x has no figure for the speed of 8,388,608 bytes to and from the host's memory: they are not counted"
-    assert any(said in note for note in made.notes)
+    text = "no figure says how fast TPU7x reaches the host's memory: 8,388,608 bytes to and from it are not counted"
+    assert any(text in note for note in made.notes)
 
 
 def test_a_loop_of_unknown_length_counts_as_often_as_the_reader_says():
-    text = unknown_loop((DATA / "tpu-ring.hlo").read_text())
-    known, told = read(parse((DATA / "tpu-ring.hlo").read_text()), AXES), read(parse(text), AXES, passes=7)
+    text = unknown_loop(RING)
+    known, told = read(parse(RING), AXES), read(parse(text), AXES, passes=7)
     assert told["loops"] == {"7 times": 1} and told["collectives"] == known["collectives"]
     assert (told["flops"], told["moved"]) == (known["flops"], known["moved"])
     made = planned(text, passes=7)
-    assert "loops that run an unknown number of times, counted 7 times, as --passes says: 1" in made.notes
+    assert "loops of unknown length, counted 7 times (--passes): 1" in made.notes
     assert made.bound and not made.seconds.most_of and "at least" not in str(made)
-    assert made.estimate == planned((DATA / "tpu-ring.hlo").read_text()).estimate != planned(text).estimate
+    assert made.estimate == planned(RING).estimate != planned(text).estimate
 
 
 def test_axes_of_one_device_do_not_fill_the_table_where_there_are_many():
@@ -122,7 +122,7 @@ def test_axes_of_one_device_do_not_fill_the_table_where_there_are_many():
 
 
 def test_a_time_by_the_schedule_is_at_least_where_something_is_missing():
-    text = (DATA / "tpu-ring.hlo").read_text()
+    text = RING
     whole, parts = (dict(planned(t).table().rows) for t in (text, unknown_loop(text)))
     row = "seconds, by its schedule"
     assert whole[row].count(" to ") == 1 and "at least" not in whole[row]

@@ -55,8 +55,8 @@ def test_a_send_to_other_slices_is_the_collective_that_it_is_for(mesh, kind, tar
 @pytest.mark.parametrize(
     "kind, target, said",
     [
-        ("GOSSIP", "{{100000,200000}}", "what is sent between slices is GOSSIP, which is not known"),
-        ("ALL_REDUCE", "everybody", "who sends it to whom between slices is not understood"),
+        ("GOSSIP", "{{100000,200000}}", "a transfer between slices is GOSSIP, which is not known"),
+        ("ALL_REDUCE", "everybody", "source and target of a transfer between slices are not understood"),
         ("ALL_REDUCE", "{{100000,300000}}", "it is sent to devices that the mesh does not have"),
     ],
 )
@@ -67,7 +67,7 @@ def test_what_is_not_understood_is_refused(mesh, kind, target, said):
 
 def test_a_mesh_whose_slices_are_mixed_is_refused(mesh):
     mixed = Mesh(mesh.devices.reshape(2, 4).T, ("data", "replica"))
-    with pytest.raises(ValueError, match="let its first axes go over them"):
+    with pytest.raises(ValueError, match="let its first axes cross the slices"):
         between_slices.numbers(mixed)
 
 
@@ -148,4 +148,4 @@ def test_over_several_slices_there_is_no_time_by_the_schedule_and_the_plan_says_
     answer = {"text": text, "memory": memory, "silent": None, "devices": [d.id for d in mesh.devices.flat]}
     made = plan("program", "2xv5e:2x2", mesh, facts(answer, pods.slice_of("2xv5e:2x2"), mesh), {"jax": "0"})
     assert made.seconds.network and made.bound == "network" and made.estimate is None
-    assert "no estimate by the program's schedule: it does not know what waits for other slices" in made.notes
+    assert "no estimate from the program's schedule: it does not model waits for other slices" in made.notes

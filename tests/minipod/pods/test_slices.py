@@ -54,8 +54,8 @@ def test_every_generation_is_a_chip_and_goes_to_256_chips_or_more():
     "name, said",
     [
         ("v5e:4x2", r"no slice of v5e is 4x2 \(the same chips are 2x4\)"),
-        ("v5e", "no slice of v5e is without a shape"),
-        ("v9:2x2", "no slice is called 'v9:2x2': a name is a generation"),
+        ("v5e", "a slice of v5e needs a shape: 1x1, 2x2"),
+        ("v9:2x2", "no slice is called 'v9:2x2': write a generation"),
         ("", "no slice is called ''"),
         ("v5e:١x1", "no slice of v5e is"),
         ("v5p:16x20x32", "no slice of v5p is 16x20x32: 2x2x1"),

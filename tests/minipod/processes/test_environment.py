@@ -1,13 +1,8 @@
 """What a reader has set for other programs neither stops nor bends what we start."""
 
-import os
-import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from cluster_programs import PSUM
 
 from minipod import cluster
 from minipod.processes import environment
@@ -15,17 +10,10 @@ from minipod.processes import environment
 NOWHERE = "http://127.0.0.1:9"  # nobody listens there
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    for name in environment.proxies():
-        monkeypatch.delenv(name)
-    return tmp_path
-
-
 def test_local_addresses_are_added_to_what_needs_no_proxy_and_without_a_proxy_nothing_changes():
     for before, after in (
         ({"http_proxy": NOWHERE}, "127.0.0.1,localhost,::1,10.0.0.1"),
+        ({"ALL_PROXY": NOWHERE}, "127.0.0.1,localhost,::1,10.0.0.1"),
         ({"GRPC_PROXY": NOWHERE, "NO_PROXY": "a.com, b.com"}, "a.com,b.com,127.0.0.1,localhost,::1,10.0.0.1"),
         ({"https_proxy": NOWHERE, "no_proxy": "localhost,c.com"}, "localhost,c.com,127.0.0.1,::1,10.0.0.1"),
     ):
@@ -49,33 +37,10 @@ def test_cleansed_of_settings_and_not_of_where_a_process_is():
     assert environment.cleanse(env) == {}
 
 
-@pytest.mark.long  # of http_proxy test_cluster.py asks
-@pytest.mark.parametrize("name", ["ALL_PROXY", "https_proxy", "grpc_proxy", "HTTPS_PROXY"])
-def test_a_proxy_that_nobody_reaches_stops_no_cluster(here: Path, monkeypatch: pytest.MonkeyPatch, name: str):
-    monkeypatch.setenv(name, NOWHERE)
-    (here / "p.py").write_text(PSUM)
-    sums = [f"2.0 {i} 2 {socket.gethostname()} 127.0.0.1\n" for i in range(2)]  # and no warning in them
-    assert cluster.run("p.py", devices=1, limit=300).outputs == sums
-
-
-# In a process of its own: a pair is forked from one that has started no backend.
-PAIR = """
-import jax
-from minipod import forked
-print([(r.status, r.value) for r in forked.run(lambda: jax.device_count(), processes=2, devices=2, seconds=300)])
-"""
-
-
-@pytest.mark.long
-def test_a_proxy_stops_no_forked_pair(here: Path):
-    env = {**os.environ, "http_proxy": NOWHERE, "PYTHONPATH": str(Path(__file__).parents[3])}
-    done = subprocess.run([sys.executable, "-c", PAIR], env=env, capture_output=True, text=True, timeout=600)
-    assert done.stdout == "[('ok', 4), ('ok', 4)]\n", done.stderr
-
-
-def test_a_setting_that_xla_refuses_is_told_in_its_words(here: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_setting_that_xla_refuses_is_told_in_its_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XLA_FLAGS", "--xla_no_such_thing=1")
-    (here / "p.py").write_text("import os\nif 'XLA_FLAGS' in os.environ: import jax; jax.devices()\nprint(None)")
+    Path("p.py").write_text("import os\nif 'XLA_FLAGS' in os.environ: import jax; jax.devices()\nprint(None)")
     assert cluster.run("p.py", processes=1, env={"XLA_FLAGS": None}).outputs == ["None\n"]  # a variable taken out
     said = cluster.run("p.py", processes=1, check=False).first_failure
     assert said and said.endswith(": Unknown flag in XLA_FLAGS: --xla_no_such_thing=1, which this environment sets")

@@ -1,15 +1,18 @@
 """Children end when they are told to, with what they started, whether or not they listen."""
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from still_running import DEADLINE, left_running, until
 
 from minipod.processes import Program, end_child, fork, interrupt_later
+from minipod.processes.supervisor import keep_only_files
 
 LISTENS = "import sys; print('up', flush=True); sys.stdin.read(); sys.exit(3)"
 DEAF = """
@@ -56,6 +59,37 @@ def test_a_forked_child_has_the_end_of_its_own_or_ours(code: int | None, patienc
         finally:
             os._exit(code or 0)
     assert os.waitstatus_to_exitcode(end_child(pid, patience)) == exit_code
+
+
+def test_a_child_that_goes_on_with_the_parents_code_keeps_its_files_and_lets_go_of_pipes_and_locks(tmp_path: Path):
+    reads, writes = os.pipe()
+    log = open(tmp_path / "log", "w", buffering=1)
+    lock = open(tmp_path / "lock", "w")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    pid = fork()
+    if pid == 0:
+        try:
+            keep_only_files()
+            print("the child", file=log)
+            os.write(writes, b"to nobody")  # and no error
+            while True:
+                time.sleep(1000)
+        finally:
+            os._exit(1)
+    try:
+        assert until(lambda: (tmp_path / "log").read_text())
+        os.close(writes)
+        lock.close()
+        print("the parent", file=log)
+        assert os.read(reads, 100) == b""  # this end of the pipe has no other end any more
+        if sys.platform == "linux":
+            with open(tmp_path / "lock") as again:
+                fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        assert (tmp_path / "log").read_text() == "the child\nthe parent\n"
+    finally:
+        end_child(pid)
+        os.close(reads)
+        log.close()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends it, on Linux")

@@ -1,4 +1,4 @@
-"""`minipod profile`: a recording, a program of the reader's, two processes; and what is told of bad input."""
+"""`minipod profile`: a recording, a program of the reader's, two processes; and bad input."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,6 @@ from minipod import cluster, profiles
 from minipod.__main__ import main
 
 RECORDED = Path(__file__).parents[2] / "data" / "eight_devices.xplane.pb"
-LATE = Path(__file__).parents[3] / "lessons" / "ch18_profile" / "late_data.py"
 PROGRAM = """
 import sys
 import jax, jax.numpy as jnp
@@ -25,15 +24,33 @@ for i in range(2):
     with jax.profiler.StepTraceAnnotation("train", step_num=i):
         jax.block_until_ready(jax.jit(work)(x))
 """
+LATE = """
+import sys, time
+import jax, jax.numpy as jnp
+from jax import P, lax
+from minipod.cluster import launch_arguments
+jax.distributed.initialize(**launch_arguments())
+mesh = jax.make_mesh((4,), ("data",))
+body = lambda x: lax.psum(jnp.tanh(x @ x.T), "data")
+total = jax.jit(jax.shard_map(body, mesh=mesh, in_specs=P("data"), out_specs=P()))
+x = jax.make_array_from_callback((256, 64), jax.NamedSharding(mesh, P("data")), lambda _: jnp.ones((64, 64)))
+total(x).block_until_ready()
+with jax.profiler.trace(f"{sys.argv[1]}/{jax.process_index()}"):
+    for i in range(4):
+        with jax.profiler.StepTraceAnnotation("train", step_num=i):
+            with jax.profiler.TraceAnnotation("load"):
+                time.sleep(0.08 * jax.process_index())
+            total(x).block_until_ready()
+"""
 
 
-def told(capsys, *arguments):
+def profiled(capsys, *arguments):
     code = main(["profile", *map(str, arguments)])
     return code, *capsys.readouterr()
 
 
 def test_a_recording_of_eight_devices_is_read_and_its_longest_operations_are_named_where_they_are_asked_for(capsys):
-    code, out, _ = told(capsys, RECORDED, "--json")
+    code, out, _ = profiled(capsys, RECORDED, "--json")
     data = json.loads(out)
     assert code == 0 and [each["device"] for each in data["devices"]] == list(range(8))
     assert data["collectives"].keys() == {"all-reduce"} and data["collectives"]["all-reduce"]["times"] == 2
@@ -43,17 +60,17 @@ def test_a_recording_of_eight_devices_is_read_and_its_longest_operations_are_nam
     computed = {each["device"]: each["compute"] for each in data["devices"]}
     assert max(computed, key=computed.get) == 3  # its loop ran 60 times, those of the others twice
     assert data["straggler"]["device"] == 0  # yet this one's thread began last, on a machine with two cores
-    table = told(capsys, RECORDED, "--top", 2)[1].partition("longest operations")[2].splitlines()
+    table = profiled(capsys, RECORDED, "--top", 2)[1].partition("longest operations")[2].splitlines()
     seconds = [float(line.split()[-1]) for line in table[1:]]
     assert len(seconds) == 2 and seconds == sorted(seconds, reverse=True) and seconds[0] > 0
-    assert "longest operations" not in told(capsys, RECORDED)[1]
+    assert "longest operations" not in profiled(capsys, RECORDED)[1]
 
 
 def test_a_program_is_run_and_its_text_says_who_takes_part(tmp_path, capsys):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     picture = tmp_path / "lanes.svg"
-    code, out, error = told(capsys, program, "-d", 4, "--step", 1, "--draw", picture)
+    code, out, error = profiled(capsys, program, "-d", 4, "--step", 1, "--draw", picture)
     assert code == 0, error
     assert "devices 4 []" in error and "device 3" in out and "all-reduce" in out
     assert "--text" not in out  # nothing had to be assumed
@@ -62,8 +79,9 @@ def test_a_program_is_run_and_its_text_says_who_takes_part(tmp_path, capsys):
 
 @pytest.mark.long
 def test_two_processes_one_of_which_waits_for_its_data_are_one_timeline(tmp_path, capsys):
-    cluster.run(LATE, str(tmp_path), processes=2, devices=2)
-    code, out, error = told(capsys, tmp_path / "0", tmp_path / "1", "--step", 2, "--json")
+    (program := tmp_path / "late.py").write_text(LATE)
+    cluster.run(program, str(tmp_path), processes=2, devices=2)
+    code, out, error = profiled(capsys, tmp_path / "0", tmp_path / "1", "--step", 2, "--json")
     data = json.loads(out)
     assert code == 0 and error == ""
     waited = {p: sum(d["waiting"] for d in data["devices"] if d["process"] == p) for p in (0, 1)}
@@ -85,7 +103,7 @@ def test_two_processes_one_of_which_waits_for_its_data_are_one_timeline(tmp_path
             "{tmp}/quiet.py ran nothing on a device, or did not wait for it (jax.block_until_ready)",
             marks=pytest.mark.long,
         ),
-        (["{tmp}/raises.py"], "{tmp}/raises.py did not end well: process 0 raised ValueError: no, at raises.py:1"),
+        (["{tmp}/raises.py"], "{tmp}/raises.py failed: process 0 raised ValueError: no, at raises.py:1"),
         (["{tmp}/good.xplane.pb", "--draw", "{tmp}/a/b.svg"], "{tmp}/a/b.svg: there is no such folder to write it in"),
     ],
 )  # fmt: skip
@@ -95,6 +113,6 @@ def test_bad_input_is_one_sentence_and_exit_code_2(tmp_path, capsys, arguments, 
         (tmp_path / f"{name}.xplane.pb").write_bytes(data)
     (tmp_path / "quiet.py").write_text("")
     (tmp_path / "raises.py").write_text('raise ValueError("no")')
-    code, out, error = told(capsys, *(a.format(tmp=tmp_path) for a in arguments))
+    code, out, error = profiled(capsys, *(a.format(tmp=tmp_path) for a in arguments))
     assert (code, out) == (2, "")
     assert error.splitlines()[-1] == f"minipod: {sentence.format(tmp=tmp_path)}"

@@ -161,7 +161,7 @@ GOOD = of_cpu([(0, "fusion.1", 0, 1)])
         (
             "vm.xplane.pb",
             GOOD.replace(b"device_ordinal", b"ordinal_device"),
-            "vm.xplane.pb has operations that do not say as we know it on which device they ran",
+            "vm.xplane.pb has operations that do not say on which device they ran: it was recorded by an unsupported",
         ),
         ("vm.trace.json.gz", b"\x1f\x8b", "vm.trace.json.gz is no profile that can be read: its name does not end in"),
         ("vm.xplane.pb", of_cpu([], [STEP]), "has no operation of a device in it: record it while"),
@@ -187,7 +187,7 @@ def test_what_is_no_profile_is_told_in_a_sentence(tmp_path, name, data, error):
 
 def test_what_is_not_there_or_not_understood_is_told(tmp_path):
     streams = written(tmp_path / "streams", of_tpu({0: {"Stream #13(Compute)": [("gemm", 0, 4)]}}))
-    with pytest.raises(ValueError, match="is of /device:TPU:0, and its lines are not understood"):
+    with pytest.raises(ValueError, match="is a profile of /device:TPU:0, whose lines cannot be read"):
         profiles.read(streams)
     with pytest.raises(FileNotFoundError, match="nothing.xplane.pb: there is no such file or folder$"):
         profiles.read(tmp_path / "nothing.xplane.pb")

@@ -279,7 +279,18 @@ def test_where_nothing_can_be_forked_a_cluster_is_skipped_with_the_reason_and_th
 
 @pytest.mark.parametrize("options", [(), pytest.param(("-n", "2"), marks=pytest.mark.long)])
 def test_a_module_that_starts_jax_as_it_is_imported_is_no_harm_to_the_tests_of_others(tmp_path, options):
-    """Two files with markers, one before and one after it, whose tests are parametrized, and share a fixture."""
+    """Two files with markers, one before and one after it, whose tests are parametrized, and share a fixture.
+
+    A plug-in with a file of its own gets the report of each file once, though some are collected in two processes.
+    """
+    (tmp_path / "conftest.py").write_text("""
+import os, pathlib
+
+FILE = open(pathlib.Path(__file__).parent / f"collected-{os.getpid()}", "w", buffering=1)
+
+def pytest_collectreport(report):
+    print(report.nodeid, file=FILE)
+""")
     (tmp_path / "test_constants.py").write_text(
         "import jax.numpy as jnp, pytest\nX = jnp.ones(3)\ndef test_x(): assert len(X) == 3\n"
         "@pytest.mark.processes(2)\ndef test_told(): pass\n"
@@ -311,19 +322,32 @@ def test_wrong():
     assert told in printed and outcomes["test_told"] == "FAILED"
     assert "assert 2 == 3" in printed and re.search("this was process [01] of 2", printed)
     assert {outcomes[name] for name in ("test_x", "test_three", "test_summed[2]", "test_summed[4]")} == {"PASSED"}
+    logs = [file.read_text().split() for file in tmp_path.glob("collected-*")]
+    assert logs and all(sorted(set(log)) == sorted(log) for log in logs), logs
 
 
 def test_what_pytest_hears_in_its_own_process_it_hears_of_every_process_of_a_test(tmp_path):
-    """Subtests, warnings, properties, an alarm such as pytest-timeout's; skipped or failed in one of two processes."""
+    """Subtests, warnings, properties, an alarm such as pytest-timeout's; skipped or failed in one of two processes.
+
+    And by a plug-in that keeps its file and its pipe open.
+    """
     (tmp_path / "conftest.py").write_text("""
 import os, pathlib, signal, threading, time
 import pytest
 
 PYTEST, HERE = os.getpid(), pathlib.Path(__file__).parent
+HEARD, MADE = open(HERE / "heard", "w", buffering=1), open(HERE / "made", "w", buffering=1)
+READS, WRITES = os.pipe()
 
 def pytest_runtest_logreport(report):
-    with open(HERE / "heard", "a") as file:
-        print(report.nodeid.rpartition(":")[2], report.when, os.getpid() == PYTEST, report.user_properties, file=file)
+    name = report.nodeid.rpartition(":")[2]
+    print(name, report.when, os.getpid() == PYTEST, report.user_properties, file=HEARD)
+
+def pytest_runtest_makereport(item, call):   # in each process of a test
+    print(item.name, call.when, file=MADE)
+    os.write(WRITES, b"a report was made")
+    if item.name == "test_raises":
+        raise OSError("no such server")
 
 def alarm(*_):
     pytest.fail("the alarm rang")
@@ -382,10 +406,13 @@ def test_known():
 @pytest.mark.devices(2)
 def test_compares():
     assert [1, 2, 3] == [1, 2, 4]
+
+@pytest.mark.devices(2)
+def test_raises(): pass
 """
     printed, outcomes = run(tmp_path, tests)
     passed = {name for name, outcome in outcomes.items() if outcome != "FAILED"}
-    assert passed == {"test_warns", "test_known"} and len(outcomes) == 8, printed
+    assert passed == {"test_warns", "test_known"} and len(outcomes) == 9, printed
     assert re.search(r"the alarm rang\nstill ran after \d+ s, at .*test_it.py:\d+ in test_slow", printed)
     assert re.search(r"SUBFAILED\[that\] \(i='?1'?\) test_it.py::test_subtests", printed)
     assert re.search(r"SUBFAILED\(n='?1'?\) test_it.py::TestUnit::test_unit", printed)
@@ -396,6 +423,11 @@ def test_compares():
     assert said in printed
     assert "XFAIL test_it.py::test_known - known (in process 1 of 2)" in printed
     assert "At index 2 diff: 3 != 4" in printed
+    assert re.search(r"OSError: no such server\nin pytest_runtest_makereport at .*conftest.py:\d+\n", printed)
+    made = (tmp_path / "made").read_text().splitlines()
+    assert [line for line in sorted(made) if "test_warns" in line] == [
+        *["test_warns call"] * 2, *["test_warns setup"] * 2, *["test_warns teardown"] * 2
+    ]  # fmt: skip
     heard = (tmp_path / "heard").read_text().splitlines()
     assert [line for line in heard if "test_warns" in line] == [
         "test_warns setup True []",

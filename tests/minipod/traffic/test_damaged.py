@@ -2,21 +2,21 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from random import Random
 
 import pytest
+from recorded_programs import RECORDED
 from seldom import rarely
 
 from minipod import traffic
-from minipod.hlo import hiding, overlap, text, work
+from minipod.hlo import hiding, overlap, work
+from minipod.hlo.text import parse
 
-RECORDED = {path.stem: path.read_text("utf-8") for path in sorted((Path(__file__).parents[2] / "data").glob("*.hlo"))}
 # What is said of a text as a whole; everything else quotes the line that is not understood.
 WHOLE = (
     "this is not the whole text of a compiled program",
     "this program is lowered but not compiled",
-    "the computations of this program stand ",
+    "the computations of this program are nested ",
     "the mesh ",
     "a loop around this ",
 )
@@ -30,9 +30,9 @@ def bill(program: str):
 
 DOORS: dict[str, Callable[[str], object]] = {
     "bill": bill,
-    "hiding": lambda program: hiding.exposed(text.parse(program)),
-    "work": lambda program: work.work(text.parse(program)),
-    "overlap": lambda program: overlap.overlaps(text.parse(program)),
+    "hiding": lambda program: hiding.exposed(parse(program)),
+    "work": lambda program: work.work(parse(program)),
+    "overlap": lambda program: overlap.overlaps(parse(program)),
 }
 
 
@@ -93,6 +93,9 @@ def test_five_thousand_damaged_texts_are_read_or_refused_in_one_sentence(seed):
 
 
 def test_a_text_that_is_cut_off_is_refused():
+    for text in ("", "hello"):
+        with pytest.raises(ValueError, match="not the whole text of a compiled program"):
+            traffic.read(text)
     for name, whole in RECORDED.items():
         chance = Random(name)
         lines = whole.rstrip().splitlines(keepends=True)

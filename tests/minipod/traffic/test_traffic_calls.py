@@ -219,7 +219,7 @@ def nested(depth: int) -> str:
 def test_deep_nesting_is_read_to_a_limit_and_refused_beyond():
     assert sent(nested(DEEPEST)) == ONE
     for depth in (DEEPEST + 1, 20 * DEEPEST):
-        with pytest.raises(ValueError, match=f"^the computations of this program stand {depth} deep in each other"):
+        with pytest.raises(ValueError, match=f"^the computations of this program are nested {depth} deep"):
             traffic.read(nested(depth))
 
 

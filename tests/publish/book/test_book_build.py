@@ -173,8 +173,6 @@ def test_what_a_lesson_reads_belongs_to_the_key_and_its_words_do_not(tmp_path):
     page = read_page(folder / "book/en/first.md", folder)
     before = execute.key(page, folder)
     (folder / "lessons/first/words.toml").write_text("a = 1\n")
-    (folder / "lessons/first/others").mkdir()
-    (folder / "lessons/first/others/same.toml").write_text("a = 1\n")
     assert execute.key(page, folder) == before
     keys = {before}
     for name in ("lessons/first/figures.toml", "lessons/first/text.txt", "minipod/torus.py"):  # a tool is, too
@@ -202,29 +200,6 @@ def test_a_reference_to_nothing_fails_the_build(tmp_path):
 
 
 @pytest.mark.long
-def test_who_builds_for_the_first_time_reads_before_the_last_cell_has_run(tmp_path):
-    go, waits = tmp_path / "go", "import time\n\nwhile not __import__('os').path.exists({!r}):\n    time.sleep(0.1)\n"
-    folder = to_build(tmp_path / "book", small_book.DEMO.replace("print(1", waits.format(str(go)) + "print(1"))
-    small_book.constant(folder, "build.py", "EARLY", 0.1)
-    small_book.constant(folder, "outputs/execute.py", "LIMIT", 3600)
-    command = [sys.executable, "-m", "publish.build"]
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as running:
-        lines: list[str] = []
-        for line in running.stdout or ():
-            lines.append(line)
-            if line.startswith("you can read the book already"):
-                break
-        waiting = page(folder, "first", "zh-Hant") if lines[-1].startswith("you can") else ""
-        go.touch()
-        rest = running.stdout.read()
-    assert lines[-1].endswith("with outputs to come: first\n") and running.returncode == 0, "".join(lines) + rest
-    assert "說明</p>" in waiting and "本頁的程式還在執行" in waiting and "裝置 7" not in waiting
-    done = page(folder, "first", "zh-Hant")
-    assert "本頁的程式還在執行" not in done and "裝置 7" in done
-    assert executed(rest) == "cells executed by edition: en 2 · zh-Hans 0 · zh-Hant 0"
-
-
-@pytest.mark.long
 def test_nothing_goes_on_when_the_build_is_killed(tmp_path):
     folder = to_build(tmp_path)
     with subprocess.Popen([sys.executable, "-m", "publish.build", "en"], cwd=folder, stdout=subprocess.PIPE) as running:
@@ -236,21 +211,3 @@ def test_nothing_goes_on_when_the_build_is_killed(tmp_path):
     for one in left:
         os.kill(one, signal.SIGKILL)
     assert left == []
-
-
-def test_tests_do_not_build_where_readers_do_and_once_a_run(monkeypatch, tmp_path):
-    calls = []
-
-    def run(command, **options):
-        calls.append(command)
-        return subprocess.CompletedProcess(command, 0, "", "")
-
-    monkeypatch.setattr(subprocess, "run", run)
-    monkeypatch.setattr(small_book, "ROOT", tmp_path)
-    monkeypatch.setenv("PYTEST_XDIST_TESTRUNUID", "one")
-    asked = [("en",), ("en",), ("en", "zh-Hans"), ("en",)]
-    html = {small_book.real_book.__wrapped__(*editions) for editions in asked}
-    monkeypatch.setenv("PYTEST_XDIST_TESTRUNUID", "two")
-    assert html == {small_book.real_book.__wrapped__("en")} == {tmp_path / ".cache/tested-book/html"}
-    assert {command[4] for command in calls} == {str(tmp_path / ".cache/tested-book")}
-    assert [command[5:] for command in calls] == [["en"], ["en", "zh-Hans"], ["en"]]

@@ -11,8 +11,8 @@ from publish.outputs.execute import chapter, measures
 from publish.page import ROOT, read_page
 
 NOW = ("ch03_sharding",)  # `make test`; the others are long
-# One to four minutes each, sixteen processes or a whole training run: here in `make mutants` only, as recorded outputs
-# of other code fail below; `make test-newest` executes every page.
+# One to four minutes each, sixteen processes or a whole training run: here in the weekly run only, as recorded outputs
+# of other code fail below; `bash .ci/newest` can execute every page.
 SLOW = ("ch09", "ch10", "ch11", "ch12", "ch13", "ch16", "ch17", "ch19", "ch20", "ch21", "ch22", "ch23", "ch24")
 LONG, RARELY = pytest.mark.long, pytest.mark.rarely
 RECORDED = sorted(path.stem for path in ROOT.glob("book/outputs/*.json"))

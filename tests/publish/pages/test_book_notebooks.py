@@ -1,9 +1,10 @@
-"""The notebooks that readers take away: they run in an empty folder, and say what is missing where something is."""
+"""The notebooks that readers take away: they run in an empty folder, say what is missing, and name chapters in full."""
 
 import ast
 import functools
 import json
 import os
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -13,9 +14,9 @@ from small_book import each_edition
 from grader.exercise.statements import functions
 from publish import sync
 from publish.outputs.execute import ENVIRONMENT, Executed
-from publish.page import ROOT, read_page
+from publish.page import EDITIONS, ROOT, Page, read_page
 from publish.pages import notebooks, terms
-from publish.pages.notebooks import EDITIONS
+from publish.pages.notebooks import Source
 from publish.pages.plain_markdown import Links, plain
 
 LONG = pytest.mark.long
@@ -165,3 +166,39 @@ def test_the_built_notebooks_carry_their_outputs(html, edition):
         notebook = json.loads((html / edition / "notebooks" / f"{chapter}.ipynb").read_text("utf-8"))
         cells = [c for c in notebook["cells"] if c["cell_type"] == "code" and not c["id"].startswith(ASKED)]
         assert not cells or sum(bool(c["outputs"]) for c in cells) >= len(cells) / 2
+
+
+TITLES = {"ch04_jit": "`jit`, 交给编译器", "sec-ch04": "`jit`, 交给编译器", "sec-mesh": "网格"}
+
+
+def named(text: str, edition: str) -> str:
+    page = Page(Path("ch05_x.md"), text, text.split("\n"), [], [], [], [])
+    source = Source("ch05_x", edition, text, page, Executed([], 0, 0.0, []))
+    notebooks.name_chapters([source], TITLES)
+    return source.text
+
+
+def test_a_reference_without_words_says_number_and_title():
+    for edition, text, said in (
+        ("en", "see {doc}`ch04_jit`.", "see {doc}`Chapter 4, “jit, 交给编译器” <ch04_jit>`."),
+        ("zh-Hans", "见 {ref}`sec-ch04`。", "见{ref}`第 4 章《jit, 交给编译器》 <sec-ch04>`。"),
+        ("zh-Hans", "正如 {doc}`ch04_jit` 那样", "正如{doc}`第 4 章《jit, 交给编译器》 <ch04_jit>`那样"),
+        ("zh-Hant", "見 {doc}`ch04_jit`。", "見{doc}`第 4 章〈jit, 交给编译器〉 <ch04_jit>`。"),
+        ("en", "see {ref}`chapter 4 <sec-mesh>`.", "see {ref}`Chapter 4, “jit, 交给编译器” <sec-mesh>`."),
+        ("zh-Hans", "与 {ref}`第 4 章 <sec-mesh>` 一样", "与 {ref}`第 4 章《jit, 交给编译器》 <sec-mesh>` 一样"),
+        ("zh-Hans", "用 `jit` {doc}`ch04_jit`", "用 `jit` {doc}`第 4 章《jit, 交给编译器》 <ch04_jit>`"),
+    ):
+        assert named(text, edition) == said
+
+
+def test_lists_tables_other_words_and_sections_stay():
+    for text in (
+        "| {ref}`第 4 章 <sec-mesh>` |",
+        "第 4 章《{ref}`sec-ch04`》",
+        "第 4 章〈{ref}`sec-ch04`〉",
+        "- {doc}`ch04_jit`：小",
+        "| {doc}`ch04_jit` | 3 |",
+        "{ref}`这里 <sec-ch04>`",
+        "{ref}`sec-mesh`",
+    ):
+        assert named(text, "zh-Hans") == text

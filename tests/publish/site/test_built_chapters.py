@@ -1,10 +1,13 @@
-"""What a built chapter says at its head, and that Chinese quotes stay as they were typed."""
+"""What a built chapter says at its head, that Chinese quotes stay as they were typed, and that every page is light."""
 
+import functools
+import gzip
 import re
 
+import pytest
 from small_book import each_edition
 
-from grader.exercise import chapters
+from publish.chapter_toml import read_chapters
 from publish.page import ROOT
 
 HEADS = {
@@ -16,7 +19,7 @@ HEADS = {
 
 @each_edition
 def test_the_head_of_a_built_chapter_says_number_and_minutes(html, edition):
-    for chapter in chapters.read_all(ROOT / "lessons")[0]:
+    for chapter in read_chapters(ROOT / "lessons")[0]:
         page = (html / edition / f"{chapter.lesson}.html").read_text("utf-8")
         head = re.search(r'<p class="chapter">(.*?)</p>\s*<h1>', page)
         assert head and head[1].endswith(f" · {HEADS[edition].format(chapter.read, chapter.solve)}"), chapter.lesson
@@ -28,3 +31,20 @@ def test_the_head_of_a_built_chapter_says_number_and_minutes(html, edition):
 def test_quotes_in_chinese_stay_as_they_were_typed(html):
     """Sphinx would make 「x」 of the "x" in a hint, which is code."""
     assert "切、被 &quot;y&quot;" in (html / "zh-Hans" / "ch03_sharding.html").read_text("utf-8")
+
+
+@pytest.mark.long
+def test_a_first_visit_to_any_page_is_light(html):
+    """Page, scripts and style sheets, gzipped, each once. What stands in `<noscript>` is for those without script."""
+    heavy = {}
+    for edition in ("en", "zh-Hans", "zh-Hant"):
+        folder = html / edition
+        weigh = functools.cache(lambda path: len(gzip.compress(path.read_bytes())))
+        for page in folder.glob("*.html"):
+            text = re.sub(r"(?s)<noscript>.*?</noscript>", "", page.read_text("utf-8"))
+            fetched = set(re.findall(r'<(?:script|link)\b[^>]*\b(?:src|href)="(_static/[^"?]+\.(?:js|css))', text))
+            weight = weigh(page) + sum(weigh(folder / name) for name in fetched)
+            assert len(fetched) > 8
+            if weight > 152_000:
+                heavy[f"{edition}/{page.stem}"] = weight
+    assert heavy == {}

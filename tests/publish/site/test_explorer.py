@@ -112,13 +112,13 @@ def test_the_code_to_paste_runs_and_prints_the_same_bill(do):
 
 def test_what_stands_there_without_script_is_what_the_script_draws(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "book" / "_ext"))
-    import explorer  # type: ignore[import-not-found]
+    import interactive  # type: ignore[import-not-found]
 
     states = [([8, 16], [2, 4], ["x", "-"]), ([16, 48], [4, 4], ["yx", "-"]), ([6, 8, 4], [3, 2, 2], ["x", "zy", "-"]),
               ([32], [8], ["x"]), ([4, 8], [2, 4], ["-", "yx"])]  # fmt: skip
     drawn = in_node("(l => [e.drawn(it[0], it[1], l), l.bytes, l.copies])(e.layout(...it))", states)
     for state, theirs in zip(states, drawn, strict=True):
-        tables, numbers = explorer.drawn(*state)
+        tables, numbers = interactive.drawn(*state)
         assert [tables, numbers["bytes"], numbers["copies"]] == theirs
     with pytest.raises(ValueError, match="cannot be cut"):
-        explorer.drawn([5], [2], ["x"])
+        interactive.drawn([5], [2], ["x"])

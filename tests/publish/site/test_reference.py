@@ -20,9 +20,8 @@ import minipod
 from minipod import cluster
 from publish import sync
 from publish.outputs.execute import Executed
-from publish.page import ROOT, read_page, written
+from publish.page import EDITIONS, ROOT, read_page, written
 from publish.pages import notebooks, terms
-from publish.pages.notebooks import EDITIONS
 from publish.reference import cheat_sheet, fill, glossary, known_mistakes, places, then_and_now, toolkit, usage
 from publish.reference import error_table as errors
 

@@ -5,10 +5,10 @@ import small_book
 import small_chapter
 from small_book import replace
 
-from grader.author.templates import MARK
 from grader.exercise.progress import all_exercises
 from publish import addresses, sync
-from publish.lists.chapter_lists import lists
+from publish.author.templates import MARK
+from publish.lists import lists
 from publish.outputs.execute import measures
 from publish.page import ROOT
 from publish.pages.labels import label
@@ -31,8 +31,6 @@ def book(folder, machine=False):
     with (folder / "_toc.yml").open("a") as toc:
         toc.write("  - chapters:\n      # chapters of part 1\n      # end chapters\n")
     small_book.edit(folder, "index", ("", "\n% chapters\n% end chapters\n"))
-    for name in ("README.md", "README.zh-Hans.md"):
-        (folder / name).write_text("# Read\n\n<!-- chapters -->\n<!-- end chapters -->\n\nmore\n")
     return fill(folder)
 
 
@@ -63,20 +61,16 @@ def test_a_chapter_comes_into_every_list_and_sync_fills_them_when_it_changes(fol
     assert state(folder) == ([], [], []) and sync.chapters(folder) == ["index", "first", LESSON]
     line = f"\n- {{doc}}`{LESSON}` · 5\u00a0+\u00a05\u00a0分钟\n\n  小。\n"
     assert line in read(folder, "book/zh-Hans/index.md")
-    row = f"| [`{LESSON}`](book/en/{LESSON}.md) | Small | 5 | 1 | 5 |"
-    assert f"\n{row}\n\n<!-- end chapters -->\n\nmore\n" in read(folder, "README.md")
     replace(folder / FACTS, "Small", "Tiny")
     said = "the list of chapters is not what lessons/*/chapter.toml say"
-    assert state(folder) == ([], [f"book/en/index.md: {said}", f"README.md: {said}"], [])
-    assert state(fill(folder)) == ([], [], []) and "| Tiny |" in read(folder, "README.md")
-    write(folder, BLANKS, read(folder, BLANKS) + "\n\ndef more(x):\n    raise NotImplementedError\n")
-    assert "| Tiny | 5 | 2 | 5 |" in lists(folder).fill(folder / "README.md", read(folder, "README.md"))
+    assert state(folder) == ([], [f"book/en/index.md: {said}"], [])
+    assert state(fill(folder)) == ([], [], []) and "\n\n  Tiny.\n" in read(folder, "book/en/index.md")
 
 
 def test_a_list_without_its_place_and_a_part_that_the_book_does_not_have_are_a_sentence(folder):
-    write(folder, "README.md", "# Read\n")
-    needs = "the list of chapters needs a line «<!-- chapters -->» and a line «<!-- end chapters -->» below it"
-    assert state(folder)[0] == [f"README.md: {needs}"]
+    replace(folder / "book/en/index.md", "% chapters", "% no chapters")
+    needs = "the list of chapters needs a line «% chapters» and a line «% end chapters» below it"
+    assert state(folder)[0] == [f"book/en/index.md: {needs}"]
     replace(folder / FACTS, "part = 1", "part = 3")
     needs = "_toc.yml: the list of chapters needs a line «# chapters of part 3» and a line «# end chapters» below it"
     assert needs in state(folder)[0]
@@ -175,8 +169,8 @@ def test_a_draft_is_in_no_list_and_nothing_is_wrong_with_it(folder):
     assert [problem.partition(":")[0] for problem in state(folder)[0]] == told  # it was in the book already
     (folder / addresses.LIST).unlink()
     assert state(fill(folder)) == ([], [], []) and sync.chapters(folder) == ["index", "first"]
-    lists = [*folder.glob("book/*/index.md"), *folder.glob("README*"), folder / addresses.LIST, folder / "_toc.yml"]
-    assert len(lists) == 6 and not any(LESSON in path.read_text("utf-8") for path in lists)
+    lists = [*folder.glob("book/*/index.md"), folder / addresses.LIST, folder / "_toc.yml"]
+    assert len(lists) == 4 and not any(LESSON in path.read_text("utf-8") for path in lists)
     assert all_exercises(folder / "lessons") == []
 
 

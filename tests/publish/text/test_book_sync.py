@@ -1,11 +1,11 @@
-"""`make sync`: pages are filled from the lessons by name, prose stays byte for byte, and what is wrong is named."""
+"""`make sync`: pages are filled from the lessons by name, prose and addresses stay, and what is wrong is named."""
 
 import pytest
 import small_book
 from small_book import edit, replace
 
 from grader.exercise import statements
-from publish import sync
+from publish import addresses, sync
 from publish.page import read_page
 
 
@@ -91,7 +91,7 @@ def test_a_missing_page_is_a_problem(folder):
     assert "book/zh-Hans/first.md is missing" in problem
 
 
-def test_an_exercise_is_filled_from_the_lesson_in_each_language(folder):
+def test_an_exercise_is_put_on_the_page_and_filled_from_the_lesson_in_each_language(folder):
     lesson = folder / "lessons/first"
     docstring = '    """Double x.\n\n    把 x 加倍。\n    """\n'
     function = f"def twice(x):\n{docstring}    # TODO: double it.\n    raise NotImplementedError\n"
@@ -100,7 +100,8 @@ def test_an_exercise_is_filled_from_the_lesson_in_each_language(folder):
     (folder / "solutions/first.py").write_text("def twice(x):\n    return 2 * x\n")
     titles, hints = 'title.en = "Twice"\ntitle.zh-Hans = "两倍"', 'hints.en = ["Add."]\nhints.zh-Hans = ["相加。"]'
     (lesson / "words.toml").write_text(f"[twice]\n{titles}\n{hints}\n", "utf-8")
-    edit(folder, "first", ("", "\n% exercise: twice\n% end exercise\n"))
+    stale = sync.check(folder).stale[folder / "book/en/first.md"][1]
+    assert "book/en/first.md: has no place for the exercise «twice»" in stale
     assert filled(folder).problems == []
     en, zh = (read_page(folder / "book" / e / "first.md").text for e in ("en", "zh-Hans"))
     assert "Exercise 1 · Twice" in en and "Double `x`." in en and "把" not in en and "return 2 * x" in en
@@ -154,3 +155,26 @@ def test_a_backtick_that_closes_no_code_is_named_with_its_line(folder, words, li
     edit(folder, "first", ("", f"\n{words}\n"), editions=("en",))
     said = f"book/en/first.md:{at + (line or 0)}: a backtick here opens code that none closes"
     assert sync.check(folder).problems == ([] if line is None else [said])
+
+
+def entered(folder):
+    sync.fill(sync.check(folder))
+    return (folder / addresses.LIST).read_text("utf-8").splitlines()[1:]
+
+
+def test_new_addresses_enter_by_themselves_and_one_that_goes_is_named_and_stays(tmp_path):
+    folder = small_book.make(tmp_path)
+    before = ["first", "first#sec-first", "first#sec-second", "index", "index#sec-index"]
+    assert entered(folder) == before
+    assert (sync.check(folder).problems, sync.check(folder).stale) == ([], {})
+    small_book.edit(folder, "first", ("(sec-second)=", "(sec-third)="))
+    gone = "first#sec-second is gone from the pages: links to it from elsewhere break; put the label back"
+    assert sync.check(folder).problems == [gone]
+    assert entered(folder) == sorted([*before, "first#sec-third"])
+
+
+def test_of_a_page_in_one_language_each_label_is_an_address():
+    text, gone = addresses.listed(small_book.ROOT / "nowhere", {"one": ["(sec-one)=\n# One"]})
+    assert (text.splitlines()[1:], gone) == (["one", "one#sec-one"], [])
+    text, _ = addresses.listed(small_book.ROOT / "nowhere", {"one": ["(sec-one)=\n# One", "(sec-two)=\n# 一"]})
+    assert text.splitlines()[1:] == ["one"]  # a label in one edition of two is none

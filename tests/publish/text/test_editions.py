@@ -9,15 +9,15 @@ from minipod.drawing.svg import LABELS
 from publish.page import ROOT
 from publish.pages import figures, terms
 from publish.pages.labels import label, translate
-from publish.text import typography
+from publish.text import style
 
 
 def test_the_lint_finds_what_it_looks_for():
     def told(text: str) -> list[str]:
-        return [kind for _, kind, _, _ in typography.faults(text)]
+        return [kind for _, kind, _, _ in style.typography(text)]
 
-    assert [*typography.forbidden("用單卡的設備執行進程", "zh-Hant")] and told("集体通信")[0] == "term in zh-Hans"
-    assert not [*typography.forbidden("損失函數在 `函數` 裡", "zh-Hant")]
+    assert [*style.forbidden("用單卡的設備執行進程", "zh-Hant")] and told("集体通信")[0] == "term in zh-Hans"
+    assert not [*style.forbidden("損失函數在 `函數` 裡", "zh-Hant")]
     assert told("这样,不行") == told("(不行)")[:1] == ["half-width punctuation"] and not told("这样，`f(x, y)` 可以")
     assert set(told("用JAX写")) == set(told("用`jax`写")) == {"no space"} and not told("用 `jax` 写 3 行")
     assert told("第一行\n这是 *斜体* 的") == ["italics"] and not told("这是**粗体**的，2 * 3")

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from publish.page import ROOT
-from publish.pages import editorial, web_server
+from publish.pages import beside_editions, editorial
 
 BASE = "https://host.invalid/book"
 
@@ -15,7 +15,7 @@ BASE = "https://host.invalid/book"
 @pytest.fixture
 def published(monkeypatch):
     monkeypatch.setattr(editorial, "address", lambda: BASE)
-    monkeypatch.setattr(web_server, "address", lambda: BASE)
+    monkeypatch.setattr(beside_editions, "address", lambda: BASE)
 
 
 @pytest.fixture
@@ -76,21 +76,21 @@ def test_the_day_is_that_of_the_last_commit(tmp_path):
 
 
 def test_the_sitemap_has_each_page_with_its_other_editions(published, three_editions, monkeypatch):
-    web_server.write(three_editions)
+    beside_editions.write_for_search_engines(three_editions)
     root = ElementTree.parse(three_editions / "sitemap.xml").getroot()
-    urls = {entry.findtext(f"{{{web_server.SITEMAP}}}loc"): entry for entry in root}
+    urls = {entry.findtext(f"{{{beside_editions.SITEMAP}}}loc"): entry for entry in root}
     assert set(urls) == {f"{BASE}/en/extra.html"} | {
         f"{BASE}/{e}/{p}.html" for e in ("en", "zh-Hans", "zh-Hant") for p in ("index", "ch03_sharding")
     }
-    alternates = urls[f"{BASE}/zh-Hant/index.html"].iter(f"{{{web_server.XHTML}}}link")
+    alternates = urls[f"{BASE}/zh-Hant/index.html"].iter(f"{{{beside_editions.XHTML}}}link")
     others = {link.get("hreflang"): link.get("href") for link in alternates}
     assert others == {
         e: f"{BASE}/{e.replace('x-default', 'en')}/index.html" for e in ("en", "zh-Hans", "zh-Hant", "x-default")
     }
     links = re.findall(r'href="([^"]+)"', (three_editions / "404.html").read_text("utf-8"))
     assert links == [f"{BASE}/{e}/index.html" for e in ("en", "zh-Hans", "zh-Hant")]
-    monkeypatch.setattr(web_server, "address", str)  # without an address there is neither
-    web_server.write(three_editions)
+    monkeypatch.setattr(beside_editions, "address", str)  # without an address there is neither
+    beside_editions.write_for_search_engines(three_editions)
     assert not (three_editions / "404.html").exists() and not (three_editions / "sitemap.xml").exists()
 
 

@@ -6,7 +6,7 @@ import small_chapter
 
 from grader.exercise import chapters
 from publish import sync
-from publish.lists.chapter_lists import lists
+from publish.lists import lists
 
 LESSON = small_chapter.LESSON
 ROW = """

@@ -64,7 +64,7 @@ WILD = {
     "scribbles": (
         "for fd in range(3, 99):\n        with contextlib.suppress(OSError):\n"
         "            os.write(fd, b'{}\\n')\n    return 2 * x",
-        *("broken", "spoiled the result on its way to the check"),
+        *("broken", "damaged the result on its way to the check"),
     ),
     "floods": (
         "there = [fd for fd in range(3, 99) if os.path.exists(f'/proc/self/fd/{fd}')]\n    while True:\n"
@@ -130,12 +130,12 @@ from jax.experimental import multihost_utils
 GOOD = "def only(x):\n    return 2 * x\n"
 # an answers file, or what makes one: what is said of it
 FILES = {
-    "stops": (f"1 / 0\n{GOOD}", "broken", "stops while it is being imported: ZeroDivisionError: division by zero"),
-    "asserts": (f"raise AssertionError\n{GOOD}", "broken", "stops while it is being imported: AssertionError\n"),
+    "stops": (f"1 / 0\n{GOOD}", "broken", "fails on import: ZeroDivisionError: division by zero"),
+    "asserts": (f"raise AssertionError\n{GOOD}", "broken", "fails on import: AssertionError\n"),
     "quits": (
         f"import sys\nsys.exit(2)\n{GOOD}",
         "broken",
-        "ends the program while it is being imported (SystemExit 2)",
+        "ends the program on import (SystemExit 2)",
     ),
     "spoils": (f"import jax\njax.jit = jax.Array = None\n{GOOD}", "broken", "could not be carried out"),
     "binary": ("\udcff\udcfe\x00", "broken", "cannot be read"),

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from grader.author.chapter_files import ChapterFiles
+from publish.author.chapter_files import ChapterFiles
 
 LESSON = "ch95_small"
 FACTS = """number = 95
@@ -12,8 +12,7 @@ solve = 5
 title.en = "Small"
 title.zh-Hans = "小"
 """
-WHOLE = (
-    """
+TEACHING = """
 [teaching]
 goal.en = "Double."
 goal.zh-Hans = "加倍。"
@@ -21,14 +20,6 @@ ask.en = ["Why?"]
 ask.zh-Hans = ["为什么？"]
 wrong = ["twice.squared"]
 """
-    + 3
-    * """
-[[elsewhere]]
-here = {en = "twice", zh-Hans = "两倍"}
-torch = {en = "`mul`", zh-Hans = "`mul`", source = "https://pytorch.example/mul"}
-words = {en = ["mul"], zh-Hans = ["mul"]}
-"""
-)
 BLANKS = '''def twice(n: int) -> int:
     """Twice n.
 
@@ -41,17 +32,12 @@ def test_twice(check):
     check(lambda rng: [(int(n),) for n in rng.integers(10, 99, 3)], oracle=lambda n: 2 * n)
 """
 MISTAKES = {"squared": "n * n", "halved": "n / 2", "as_text": "str(n) * 2"}
-SECOND = {"squared": "n**2", "halved": "n * 0.5", "as_text": "f'{n}{n}'"}
-UNLISTED = {
+OTHERS = {
+    "right": "n + n",
+    "right_by_shifting": "n << 1",
+    "squared": "n**2",
     "untouched": "n",
-    "negative": "-2 * n",
-    "nothing": "None",
-    "in_a_list": "[2 * n]",
-    "as_a_string": "str(2 * n)",
-    "one_more": "2 * n + 1",
     "float_of_it": "2.0 * n",
-    "in_a_tuple": "(2 * n,)",
-    "one_less": "2 * n - 1",
     "name_misspelt": "2 * m",
 }
 
@@ -78,17 +64,14 @@ def write(root: Path) -> ChapterFiles:
     """The whole chapter in the project `root`."""
     chapter = ChapterFiles(root, LESSON)
     texts = {
-        chapter.facts: FACTS + WHOLE,
+        chapter.facts: FACTS + TEACHING,
         chapter.folder / "demo.py": "# %% start\n",
         chapter.blanks: BLANKS,
         chapter.checks: CHECKS,
         chapter.mistakes: named("twice", MISTAKES),
         chapter.words: words(MISTAKES),
         chapter.solution: "def twice(n):\n    return 2 * n\n",
-        chapter.right[0]: "def twice(n):\n    return n + n\n",
-        chapter.right[1]: "def twice(n):\n    return n << 1\n",
-        chapter.wrong: named("twice", SECOND),
-        chapter.unlisted: named("twice", UNLISTED),
+        chapter.other_answers: named("twice", OTHERS),
         **dict.fromkeys(chapter.pages, "% exercise: twice\n% end exercise\n"),
     }
     for path, text in texts.items():

@@ -1,0 +1,124 @@
+"""What minipod uses of JAX's private parts. Everything that reaches into `jax._src` is in this module.
+
+A release of JAX may rename any of it. Then the program runs as it would without minipod, one sentence on stderr says
+what is missing and what follows from that, and `minipod doctor` says the same. Where JAX has a public way, minipod uses
+that instead.
+"""
+
+import pkgutil
+import sys
+from collections.abc import Callable
+from importlib import metadata
+from typing import Any, NamedTuple
+
+LOGGER = "jax._src.distributed"  # its warnings, by name: a logger that nobody uses does no harm
+_STATE = "jax._src.distributed:global_state"
+_QUESTIONS = ("get_process_id", "get_process_count", "get_coordinator_address")
+_NUMBER = "minipod cannot tell which process this is before JAX starts the devices"
+_STORE = "minipod cannot compare what the processes do"
+_LAUNCHER = "minipod cannot check whether the processes can meet, and JAX may wait for them in silence"
+_CLUSTER = "minipod cannot ask which launcher JAX sees"
+_GLOO = "the processes may exchange data through the address of this machine's name, on the network"
+
+
+class Part(NamedTuple):
+    """A private name, as `pkgutil.resolve_name` takes it, and what happens in a JAX that does not have it."""
+
+    name: str
+    consequence: str
+
+
+PARTS = (
+    Part(f"{_STATE}.process_id", _NUMBER),
+    Part(f"{_STATE}.num_processes", _NUMBER),
+    Part(f"{_STATE}.client", _STORE),
+    *(Part(f"jax._src.clusters:OmpiCluster.{question}", _LAUNCHER) for question in _QUESTIONS),
+    *(Part(f"jax._src.clusters:SlurmCluster.{question}", _LAUNCHER) for question in _QUESTIONS),
+    Part("jax._src.clusters:ClusterEnv._cluster_types", _CLUSTER),
+    Part("jax._src.clusters:ClusterEnv.auto_detect_unset_distributed_params", _CLUSTER),
+    Part("jax._src.xla_bridge:_jax.make_gloo_tcp_collectives", _GLOO),
+)
+_reported: set[str] = set()
+
+
+def missing() -> list[Part]:
+    """The parts that this JAX does not have. Imports JAX, and starts no device."""
+    return [part for part in PARTS if not _has(part.name)]
+
+
+def process_and_count() -> tuple[int, int] | None:
+    """(this process's number, number of processes) as `jax.distributed.initialize` got them; None where JAX hides them.
+
+    `jax.process_index()` is the public way, but it starts the devices.
+    """
+    number, count = _get(f"{_STATE}.process_id"), _get(f"{_STATE}.num_processes")
+    return None if number is None or count is None else (number, count)
+
+
+def coordinator_client() -> Any:
+    """The client of the coordinator's key-value store; None outside of a cluster, or where JAX hides it."""
+    return _get(f"{_STATE}.client")
+
+
+def coordinator_lacks(call: str) -> None:
+    """Report that the client has no such call."""
+    report_missing(f"{_STATE}.client.{call}", _STORE)
+
+
+def launcher_questions(detector: str) -> list[Callable[..., Any]] | None:
+    """How to ask one of JAX's detectors, such as "SlurmCluster", for number, count and address; None if one is gone."""
+    questions = [_get(f"jax._src.clusters:{detector}.{question}") for question in _QUESTIONS]
+    return None if None in questions else questions
+
+
+def cluster_detector() -> Any:
+    """The class with `_cluster_types` and `auto_detect_unset_distributed_params`; None where either is gone."""
+    names = ("_cluster_types", "auto_detect_unset_distributed_params")
+    if None in [_get(f"jax._src.clusters:ClusterEnv.{name}") for name in names]:
+        return None
+    return pkgutil.resolve_name("jax._src.clusters:ClusterEnv")
+
+
+def gloo_library() -> Any:
+    """The module whose `make_gloo_tcp_collectives` makes the CPU backend of a process in a cluster; None without."""
+    if _get("jax._src.xla_bridge:_jax.make_gloo_tcp_collectives") is None:
+        return None
+    return pkgutil.resolve_name("jax._src.xla_bridge:_jax")
+
+
+def gloo_lacks_hostname() -> None:
+    """Report that `make_gloo_tcp_collectives` takes no `hostname`."""
+    report_missing("hostname in make_gloo_tcp_collectives", _GLOO)
+
+
+def skip_plugins() -> None:
+    """Save the 25 ms in which JAX looks for plug-ins (GPU, TPU) in every installed package; not needed for CPU devices.
+
+    Where the name is gone, JAX looks for them: nothing to report.
+    """
+    if bridge := sys.modules.get("jax._src.xla_bridge"):
+        setattr(bridge, "_plugins_registered", True)  # noqa: B010 (its type does not know it)
+
+
+def report_missing(name: str, consequence: str) -> None:
+    """Say once in a process, for each consequence, that JAX does not have `name`, and what follows."""
+    if consequence not in _reported:
+        _reported.add(consequence)
+        version = metadata.version("jax")
+        print(f"minipod: JAX {version} has no {name.replace(':', '.')}, so {consequence}", file=sys.stderr, flush=True)
+
+
+def _has(name: str) -> bool:
+    try:
+        pkgutil.resolve_name(name)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+def _get(name: str) -> Any:
+    """What JAX has there; None, and a sentence on stderr, if it has nothing."""
+    if _has(name):
+        return pkgutil.resolve_name(name)
+    report_missing(name, dict(PARTS)[name])
+    return None

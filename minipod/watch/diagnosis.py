@@ -1,0 +1,165 @@
+"""Who hangs, who is slow, who has gone: judged from what each process has said of itself last.
+
+No clock of one host is compared with that of another: a process says how long it has been where it is, and whether it
+says anything at all is measured by whoever watches.
+"""
+
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from minipod.processes import identity
+from minipod.processes.hang import suspended
+from minipod.ranges import ranges
+from minipod.watch.heartbeats import Beat, Place
+
+LIMIT = 60.0  # seconds in which a process should go on; until its first step is done, twice as long
+SILENT, DOUBTFUL = 10.0, 3.0  # heartbeats that have not come: it is silent; nobody can say yet for whom all wait
+MISSED = 1.5  # heartbeats after which the kernel is asked: who still writes them has not ended
+TIMES, MORE = 2.0, 0.02  # slow: so many times as long as the others, and so many seconds more
+CLOCK = 2.0  # seconds that clocks may be apart
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What there is to say. kind: `silent`, `gone`, `hangs`, `slow` or `clock`; `processes`: whose fault it may be.
+
+    `open`: where it happens is not known yet, and is worth a sentence when it is.
+    """
+
+    kind: str
+    processes: tuple[int, ...]
+    sentence: str
+    open: bool = False
+
+
+def judge(beats: list[Beat], limit: float = LIMIT) -> list[Finding]:
+    """The findings, the gravest first; none where all is well. limit: seconds that a step, or a save, may take."""
+    who = _Names(beats)
+    left = [b for b in beats if b.doing == "ended"]
+    lost = {b.process: _lost(b) for b in beats if b not in left}
+    quiet = [b for b in beats if lost.get(b.process)]
+    alive = [b for b in beats if b not in left and b not in quiet]
+    late = [b for b in alive if stands(b, limit)]
+    findings = _quiet(who, quiet, lost, all_of=len(quiet) == len(beats))
+    if late and (missing := sorted(set(range(beats[0].processes)) - {b.process for b in beats})):
+        text = f"process{'es' * (len(missing) > 1)} {ranges(missing)}: no heartbeat here; not started, or elsewhere"
+        findings.append(Finding("gone", tuple(missing), text))
+    if late:
+        findings += [Finding("gone", (b.process,), f"{who(b)} has ended, after step {b.done}") for b in left]
+    if late and all(b.silent < DOUBTFUL * b.every for b in alive):
+        findings += _hangs(who, alive, late, blamed=bool(findings))
+    return [*findings, *_slow(who, alive), *_clocks(who, beats)]
+
+
+def stands(b: Beat, limit: float) -> bool:
+    """Whether it has been where it is for longer than it should; until its first step is done it has twice as long."""
+    return b.seconds > limit * (1 if b.done else 2)
+
+
+class _Names:
+    """`process 3 on host1`; without the host, where all are on one."""
+
+    def __init__(self, beats: list[Beat]):
+        self._several = len({b.host for b in beats}) > 1
+
+    def __call__(self, beat: Beat) -> str:
+        return f"process {beat.process}" + f" on {beat.host}" * self._several
+
+
+def at(place: Place | None) -> str:
+    """«, at night.py:77 `losses.append(float(value))`»; nothing where no line is known."""
+    if place is None:
+        return ""
+    source = place[2] if len(place[2]) <= 60 else place[2][:59] + "…"
+    return f", at {place[0]}:{place[1]}" + f" `{source}`" * bool(source)
+
+
+def _lost(b: Beat) -> tuple[str, str] | None:
+    """(kind, why) for a process that says nothing more; None for one that does.
+
+    The kernel is asked only where the pid means that very process: not in another container, nor after a restart.
+    """
+    if b.silent >= MISSED * b.every and b.namespace and b.namespace == identity.namespace():
+        if not identity.exists(b.pid, b.started):
+            return "gone", "ended without a word (killed?)"
+        if suspended(b.pid):
+            return "silent", "suspended (SIGSTOP)"
+    if b.silent >= SILENT * b.every:
+        return "silent", f"silent for {b.silent:.0f} s: stopped, killed, or cut off from this disk"
+    return None
+
+
+def _quiet(who: "_Names", quiet: list[Beat], lost: dict[int, tuple[str, str] | None], all_of: bool) -> list[Finding]:
+    reasons = [(*why, b) for b in quiet if (why := lost[b.process])]
+    if all_of and len(reasons) > 1 and len({kind for kind, _, _ in reasons}) == 1:
+        kind, why, first = reasons[0]
+        everyone = "both" if len(quiet) == 2 else f"all {len(quiet)}"
+        text = f"{everyone} processes: {why}; process {first.process} was last seen {_doing(first)}{at(first.at)}"
+        return [Finding(kind, tuple(b.process for b in quiet), text)]
+    return [
+        Finding(kind, (b.process,), f"{who(b)}: {why}; last seen {_doing(b)}{at(b.at)}") for kind, why, b in reasons
+    ]
+
+
+def _doing(b: Beat) -> str:
+    return {"start": "before its first step", "between": f"after step {b.step}"}.get(b.doing, f"in step {b.step}")
+
+
+def _hangs(who: _Names, alive: list[Beat], late: list[Beat], blamed: bool) -> list[Finding]:
+    """For whom the others wait: who stands outside JAX; else who stands elsewhere than most; else nobody can tell."""
+    outside = [b for b in late if not b.in_jax]
+    waiting = [b for b in late if b.in_jax]
+    if outside:
+        wait = f"; {_others(waiting)}" if waiting else ""
+        return [Finding("hangs", (b.process,), _stands(who, b) + wait) for b in outside]
+    if blamed:
+        return []
+    groups: dict[tuple[int, Place | None], list[Beat]] = {}
+    for b in alive:
+        groups.setdefault((b.step, b.at), []).append(b)
+    most, *rest = sorted(groups.values(), key=len, reverse=True)
+    if not rest:
+        text = f"all {len(alive)} wait in JAX, {_doing(most[0])} for {most[0].seconds:.0f} s{at(most[0].at)}"
+        return [Finding("hangs", (), f"{text}: their lines do not say for whom")]
+    apart = [b for group in rest for b in group]
+    if len(rest[0]) == len(most):
+        apart = alive
+    others = "" if apart is alive else f"; {_others(most)}"
+    text = "; ".join(_stands(who, b) for b in apart)
+    return [Finding("hangs", tuple(b.process for b in apart), text + others)]
+
+
+def _stands(who: _Names, b: Beat) -> str:
+    return f"{who(b)} has been {_doing(b)} for {b.seconds:.0f} s{at(b.at)}"
+
+
+def _others(waiting: list[Beat]) -> str:
+    numbers = ranges(sorted(b.process for b in waiting))
+    verb = "waits" if len(waiting) == 1 else "wait"
+    return f"process{'es' * (len(waiting) > 1)} {numbers} {verb} in JAX, {_doing(waiting[0])}{at(waiting[0].at)}"
+
+
+def _slow(who: _Names, alive: Iterable[Beat]) -> list[Finding]:
+    own = {b: b.own_seconds for b in alive if b.own_seconds is not None}
+    if len(own) < 2:
+        return []
+    last = max(own, key=lambda b: own[b])
+    others = statistics.median(seconds for b, seconds in own.items() if b is not last)
+    if own[last] <= TIMES * others + MORE:
+        return []
+    text = f"{who(last)} is slow: {own[last]:.3f} s of its own before each step, the others {others:.3f}"
+    text += f"; mostly{at(last.own_at)[1:]}" if last.own_at else ""
+    return [Finding("slow", (last.process,), text, open=not last.own_at)]
+
+
+def _clocks(who: _Names, beats: list[Beat]) -> list[Finding]:
+    """Hosts whose clocks are apart from most; nothing here depends on them, but times in logs do."""
+    usual = statistics.median_low(b.ahead for b in beats) if beats else 0.0
+    apart = {b.host: b for b in reversed(beats) if abs(b.ahead - usual) > CLOCK}
+    findings = []
+    for host, b in apart.items():
+        way = "ahead of" if b.ahead > usual else "behind"
+        text = f"the clock of {host} is {abs(b.ahead - usual):.0f} s {way} the others': do not compare times in logs"
+        findings.append(Finding("clock", (b.process,), text))
+    return findings

@@ -1,0 +1,102 @@
+"""The files that processes leave behind while they run (`minipod.cluster.Heartbeat`), as data."""
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from minipod.cluster.heartbeat import FILES
+
+Place = tuple[str, int, str]  # file, line, what stands there
+
+
+@dataclass(frozen=True)
+class Beat:
+    """What one process has last said of itself. Seconds are its own; `clock` is its host's, compared with no other.
+
+    doing    start, own (its part of a step), together (needs the others), between (steps) or ended; for `seconds`
+    started  when the process began, as its kernel counts; `namespace`: where its pid is that of this process
+    silent   seconds that whoever watches has waited for the next word
+    ahead    seconds by which its host's clock is ahead of the disk's
+    """
+
+    process: int
+    processes: int
+    host: str
+    pid: int
+    beat: int
+    every: float
+    clock: float
+    doing: str
+    step: int
+    done: int
+    seconds: float
+    in_jax: bool
+    at: Place | None
+    own_at: Place | None
+    step_seconds: float | None
+    own_seconds: float | None
+    namespace: str = ""
+    started: int = 0
+    silent: float = 0.0
+    ahead: float = 0.0
+
+
+class Folder:
+    """Look at it again and again: a process that says nothing new meanwhile is silent."""
+
+    def __init__(self, folder: str | Path):
+        """Raises FileNotFoundError or NotADirectoryError, each with a sentence."""
+        self.path = Path(folder)
+        if not self.path.exists():
+            raise FileNotFoundError(f"{folder}: there is no such folder: has the program called Heartbeat(folder)?")
+        if not self.path.is_dir():
+            raise NotADirectoryError(f"{folder} is a file: name the folder that the program gave to Heartbeat")
+        self._heard: dict[int, tuple[tuple[int, int], float]] = {}  # pid and beat, and when they were new here
+        self._living: set[int] = set()
+        self._ahead: dict[tuple[int, int], float] = {}  # the most: a slow disk makes a clock look behind
+
+    def heard(self, beat: Beat) -> bool:
+        """Whether it has said something new since this was made: so it lives."""
+        return beat.process in self._living
+
+    def look(self) -> tuple[list[Beat], list[str]]:
+        """(what each process has said last, in order; files that cannot be read, a sentence each).
+
+        Raises FileNotFoundError if nobody has left a file, ValueError if none can be read.
+        """
+        beats, unreadable = [], []
+        paths = sorted(self.path.glob(FILES.format("[0-9]*")))
+        if not paths:
+            such = FILES.format("000")
+            raise FileNotFoundError(f"{self.path}: no process has left a heartbeat here (a file such as {such})")
+        for path in paths:
+            try:
+                beats.append(self._beat(path))
+            except FileNotFoundError:
+                continue  # of an earlier start; the new one has just removed it
+            except OSError as error:
+                unreadable.append(f"{path.name} cannot be read: {error.strerror}")
+            except (ValueError, TypeError, KeyError):
+                unreadable.append(f"{path.name} is cut off, or no heartbeat: is the disk full?")
+        if not beats:
+            raise ValueError(f"{self.path}: {unreadable[0] if unreadable else 'no process has left a heartbeat here'}")
+        return [b for b in beats if b.process < beats[0].processes], unreadable
+
+    def _beat(self, path: Path) -> Beat:
+        data: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        for name in ("at", "own_at"):
+            data[name] = tuple(data[name]) if data[name] else None
+        beat = Beat(**data)
+        now = time.monotonic()
+        news, since = self._heard.get(beat.process, ((0, 0), now))
+        if news != (beat.pid, beat.beat):
+            since = now
+            if beat.process in self._heard:
+                self._living.add(beat.process)
+        self._heard[beat.process] = (beat.pid, beat.beat), since
+        ahead = beat.clock - path.stat().st_mtime
+        who = beat.process, beat.pid
+        self._ahead[who] = ahead = max(ahead, self._ahead.get(who, ahead))
+        return Beat(**data, silent=now - since, ahead=ahead)

@@ -1,1 +1,0 @@
-"""What is measured: the built book under Lighthouse and axe (`make audit`), how fast a check is (`make speed`)."""

@@ -1,0 +1,155 @@
+"""What chapter.toml says: a chapter's place in the book, its title, how long it takes, its own words in pictures."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from grader.exercise.chapters import FILE, NAME, lessons_in
+from publish import chapter_tables
+from publish.chapter_tables import WRITTEN, Caption, Elsewhere, is_text
+
+
+@dataclass(frozen=True)
+class Teaching:
+    """What the instructor's guide says of a chapter, each by language.
+
+    goal   what one can do after it, one sentence
+    ask    questions for the class
+    wrong  the mistakes to expect, `exercise.mistake` as words.toml has them, the likeliest first
+    """
+
+    goal: dict[str, str]
+    ask: dict[str, list[str]]
+    wrong: list[str]
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A chapter, in the names of its chapter.toml.
+
+    part      of the book, 1 or 2
+    title     by language, at least one of them
+    read      minutes for the page
+    solve     minutes for the exercises
+    measures  its cells take the time: nothing else may run beside them
+    labels    what the chapter's own pictures and tables say, and the same in zh-Hans: find, a pattern, and what to put
+    teaching  for the instructor's guide
+    figures   what stands below its pictures
+    elsewhere what other systems call its things
+    only      the one language that it is written in so far; "": in both
+    draft     not in the book yet, nor among the exercises
+    """
+
+    lesson: str  # "ch03_sharding", the folder
+    number: int
+    part: int
+    title: dict[str, str]
+    read: int
+    solve: int
+    measures: bool = False
+    labels: tuple[tuple[str, str], ...] = ()
+    teaching: Teaching | None = None
+    figures: tuple[Caption, ...] = ()
+    elsewhere: tuple[Elsewhere, ...] = ()
+    only: str = ""
+    draft: bool = False
+
+    def titled(self, language: str) -> str:
+        """The title in a language, or in the one that it has."""
+        return self.title.get(language) or next(iter(self.title.values()))
+
+
+def read_chapter(folder: Path) -> Chapter:
+    """A lesson's chapter.toml. ValueError with a sentence that names the file and says what to write."""
+    path = folder / FILE
+    where = f"lessons/{folder.name}/{FILE}"
+    named = NAME.fullmatch(folder.name)
+    if not named:
+        raise ValueError(f"lessons/{folder.name}: a chapter's folder is called as ch03_sharding is")
+    try:
+        facts = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ValueError(f"{where}: there is no such file: write one as lessons/ch01_devices/{FILE} is") from None
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{where}: cannot be read: {' '.join(str(error).split())}") from None
+    if sentence := next(_wrong(facts, int(named[1])), None):
+        raise ValueError(f"{where}: {sentence}")
+    labels = tuple((row["find"], row["zh-Hans"]) for row in facts.pop("labels", []))
+    teaching = Teaching(**facts.pop("teaching")) if "teaching" in facts else None
+    figures = chapter_tables.captions(facts.pop("figures", []))
+    elsewhere = chapter_tables.elsewhere(facts.pop("elsewhere", []))
+    return Chapter(folder.name, **facts, labels=labels, teaching=teaching, figures=figures, elsewhere=elsewhere)
+
+
+def _wrong(facts: dict[str, Any], number: int) -> Iterator[str]:
+    """What is wrong with the facts, a sentence each, of every table by itself."""
+    known = [f.name for f in fields(Chapter) if f.name != "lesson"]
+    for key in facts:
+        if key not in known:
+            yield f"nothing is called «{key}»: it may hold {', '.join(known)}"
+    yield from _wrong_numbers(facts, number)
+    yield from _wrong_title(facts.get("title"))
+    if not isinstance(facts.get("measures", False), bool):
+        yield "measures is no true or false: write «measures = true» where cells take the time, else leave it out"
+    yield from _wrong_labels(facts.get("labels", []))
+    if "teaching" in facts and not _teaches(facts["teaching"]):
+        yield "[teaching] is not whole: it has goal (a text by language), ask (texts by language) and wrong (mistakes)"
+    if facts.get("only", WRITTEN[0]) not in WRITTEN:
+        yield f'only is none of the languages: write «only = "{WRITTEN[0]}"», or leave it out where both are written'
+    if not isinstance(facts.get("draft", False), bool):
+        yield "draft is no true or false: write «draft = true» until the chapter is whole, then leave it out"
+    yield from chapter_tables.wrong(facts, chapter_tables.languages(facts))
+
+
+def _wrong_numbers(facts: dict[str, Any], number: int) -> Iterator[str]:
+    for key, example in (("number", number), ("part", 1), ("read", 15), ("solve", 20)):
+        if not isinstance(facts.get(key), int) or isinstance(facts[key], bool) or facts[key] < 1:
+            yield f"{key} is {'missing' if key not in facts else 'no whole number above 0'}: write «{key} = {example}»"
+        elif key == "number" and facts[key] != number:
+            yield f"number is {facts[key]}, the folder's name says {number}: write «number = {number}»"
+
+
+def _wrong_title(title: Any) -> Iterator[str]:
+    if not isinstance(title, dict) or not any(is_text(title.get(language)) for language in WRITTEN):
+        yield 'the title is missing: write «title.en = "…"» and «title.zh-Hans = "…"», or one of them'
+    elif wrong := [key for key, text in title.items() if key not in WRITTEN or not is_text(text)]:
+        yield f"title.{wrong[0]} is no title: write it for {' or '.join(WRITTEN)}, between quotation marks"
+
+
+def _wrong_labels(labels: Any) -> Iterator[str]:
+    if not isinstance(labels, list) or not all(isinstance(row, dict) for row in labels):
+        yield "labels is no list: write each as a table «[[labels]]» with find and zh-Hans"
+        return
+    for row in labels:
+        if set(row) != {"find", "zh-Hans"} or not all(map(is_text, row.values())):
+            yield "one of [[labels]] is not whole: it has find and zh-Hans, and nothing else"
+            continue
+        try:
+            re.compile(row["find"])
+        except re.error as error:
+            yield f"[[labels]] find = «{row['find']}» is no pattern: {error}"
+
+
+def _teaches(table: Any) -> bool:
+    if not isinstance(table, dict) or set(table) != {f.name for f in fields(Teaching)}:
+        return False
+    goal, ask, wrong = table["goal"], table["ask"], table["wrong"]
+    if not isinstance(goal, dict) or not isinstance(ask, dict) or not set(goal) == set(ask) <= set(WRITTEN):
+        return False
+    lists = [*ask.values(), wrong]
+    return all(map(is_text, goal.values())) and all(isinstance(one, list) and all(map(is_text, one)) for one in lists)
+
+
+def read_chapters(lessons: Path) -> tuple[list[Chapter], list[str]]:
+    """The chapters of the book in order, and a sentence for each that cannot be read."""
+    chapters: list[Chapter] = []
+    problems: list[str] = []
+    for name in lessons_in(lessons, drafts=False):
+        try:
+            chapters.append(read_chapter(lessons / name))
+        except ValueError as error:
+            problems.append(str(error))
+    return chapters, problems

@@ -1,0 +1,138 @@
+"""What of a chapter is written in one language only, by file and key; who reads the other is shown that one. What an
+exercise states in one of the two and not in the other."""
+
+import ast
+import functools
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from grader.exercise.chapters import FILE
+from grader.exercise.statements import about, code_comments, functions, kind, paragraphs, split_docstring, typed
+from publish.chapter_tables import WRITTEN, languages
+
+
+def either(table: dict[str, Any], language: str) -> tuple[Any, str]:
+    """What a table of languages says in this one, else in another, and in which. KeyError where it says nothing."""
+    for found in (language, *WRITTEN):
+        if table.get(found):
+            return table[found], found
+    raise KeyError(language)
+
+
+def statement(node: ast.FunctionDef | ast.Module, language: str) -> tuple[str, str]:
+    """A docstring's part in this language, else in another, and in which. KeyError where there is none."""
+    return either(split_docstring(ast.get_docstring(node) or ""), language)
+
+
+def written_in(folder: Path, exercise: str = "") -> tuple[str, ...]:
+    """The languages of a chapter, or of one of its exercises: both, or what chapter.toml or words.toml call `only`."""
+    table = _read(folder / "words.toml").get(exercise)
+    own = languages(table) if isinstance(table, dict) else WRITTEN
+    return languages(_read(folder / FILE)) if own == WRITTEN else own
+
+
+def unwritten(root: Path, lesson: str) -> tuple[list[str], list[str]]:
+    """What a chapter leaves out in one language as its `only` says; what is missing without that. A sentence each.
+
+    What cannot be read is left out: others tell of it.
+    """
+    folder, left_out, wrong = root / "lessons" / lesson, [], []
+    found = list(_unwritten(root, folder))
+    for exercise, language, sentence in found:
+        if language not in written_in(folder, exercise):
+            left_out.append(sentence)
+            continue
+        (other,) = (each for each in WRITTEN if each != language)
+        where = f"below [{exercise}] in words.toml" if exercise else f"in {FILE}"
+        wrong.append(f'{sentence}: write it, or «only = "{other}"» {where}')
+    for exercise in ["", *_read(folder / "words.toml")]:
+        own = _read(folder / "words.toml").get(exercise) if exercise else _read(folder / FILE)
+        if isinstance(own, dict) and "only" in own and not any(exercise in ("", gap[0]) for gap in found):
+            where = f"words.toml: [{exercise}]" if exercise else f"{FILE}:"
+            wrong.append(f"{_place(folder, root)}/{where} says «only», and it is in both languages: delete that line")
+    return left_out, wrong
+
+
+def unlike(root: Path, lesson: str) -> list[str]:
+    """In what an exercise's statement is not the same in both languages: paragraphs, arguments, types, layouts.
+
+    A sentence each; what is in one language only, or cannot be read, is left out: others tell of it.
+    """
+    blanks = root / "lessons" / lesson / "exercises.py"
+    try:
+        nodes = functions(blanks)
+    except (OSError, SyntaxError, ValueError):
+        return []
+    place = _place(blanks, root)
+    return [f"{place}: the docstring of `{name}` {what}" for name, node in nodes.items() for what in _unlike(node)]
+
+
+def _unlike(node: ast.FunctionDef) -> Iterator[str]:
+    parts = split_docstring(ast.get_docstring(node) or "")
+    if not all(parts.values()):
+        return
+    english, chinese = (paragraphs(parts[language]) for language in WRITTEN)
+    kinds, others = ([kind(paragraph) for paragraph in part] for part in (english, chinese))
+    if kinds != others:
+        yield f"has the paragraphs {' · '.join(kinds)} in English, and in Chinese {' · '.join(others)}"
+        return
+    for of, one, other in zip(kinds, map(typed, english), map(typed, chinese), strict=True):
+        for only, language in ((one - other, "English"), (other - one, "Chinese")):
+            if only:
+                yield f"says {', '.join(sorted(only))} in {language} only, in the paragraph {of}"
+    said = {name for paragraph in english for name in about(paragraph)}
+    missing = [argument.arg for argument in node.args.args if argument.arg not in said]
+    if missing and len(missing) < len(node.args.args):  # what is said in a sentence needs no lines
+        yield f"has no line «{missing[0]}: …»"
+
+
+def _unwritten(root: Path, folder: Path) -> Iterator[tuple[str, str, str]]:
+    """(exercise, "" for the chapter, language, sentence) for all that is in one language and not in the other."""
+    for keys in _gaps(_read(folder / FILE), []):
+        yield "", keys[-1], f"{_place(folder / FILE, root)}: {'.'.join(keys)} is missing"
+    for keys in _gaps(_read(folder / "words.toml"), []):
+        yield keys[0], keys[-1], f"{_place(folder / 'words.toml', root)}: {'.'.join(keys)} is missing"
+    blanks = folder / "exercises.py"
+    try:
+        nodes = functions(blanks)
+    except (OSError, SyntaxError, ValueError):
+        nodes = {}
+    for name, node in nodes.items():
+        docstring = split_docstring(ast.get_docstring(node) or "")
+        texts = [("docstring", docstring), *(("TODO", comment.parts) for comment in code_comments(blanks, node))]
+        for what, parts in texts:
+            missing = [language for language in WRITTEN if not parts[language]]
+            if len(missing) == 1:
+                place = _place(blanks, root)
+                yield name, missing[0], f"{place}: the {what} of `{name}` has no part in {missing[0]}"
+    pages = {language: root / "book" / language / f"{folder.name}.md" for language in WRITTEN}
+    if any(page.exists() for page in pages.values()):
+        for language in [language for language, page in pages.items() if not page.exists()]:
+            yield "", language, f"{_place(pages[language], root)} is missing"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """What a TOML file says; nothing where it cannot be read."""
+    try:
+        return _table(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+_table = functools.cache(tomllib.loads)  # asked for once an exercise
+
+
+def _gaps(node: dict[str, Any], keys: list[str]) -> Iterator[list[str]]:
+    """The keys of tables that say something in one of the languages and not in the other."""
+    if any(node.get(language) for language in WRITTEN):
+        yield from ([*keys, language] for language in WRITTEN if not node.get(language))
+        return
+    for key, value in node.items():
+        if isinstance(value, dict):
+            yield from _gaps(value, [*keys, key])
+
+
+def _place(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix()

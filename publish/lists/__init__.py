@@ -1,1 +1,0 @@
-"""What the book says of itself in lists: chapters, names elsewhere, the guide for teachers."""

@@ -1,0 +1,8 @@
+"""Chapter 22: bytes that leave each of two hosts, for machines that cannot make any: two_hosts.json."""
+
+from lessons.ch22_stages.two_hosts import FILE, counted
+from publish.recorders import save, today, versions
+
+if __name__ == "__main__":
+    when = f"{today()}, JAX {versions('jax')['jax']}"
+    save(FILE, {"when": when, "bytes": counted()})

@@ -1,0 +1,146 @@
+"""What a layout of a model holds, sends and takes, worked out by hand; and what `minipod choose` prints."""
+
+import pytest
+
+from minipod import choose, traffic
+from minipod.__main__ import main
+from minipod.choose import SHAPES, Model, design
+from minipod.choose.designs import laid
+from minipod.hlo.ops import Collective
+from minipod.pods import absent
+
+
+def test_each_choice_is_a_design():
+    """data and FSDP are the designs' data and fsdp, model is their tensor."""
+    of = choose.model(8e9, 256, 4096)
+    for choice in choose.choices(of, "v5e:8x8"):
+        axis = "fsdp" if choice.name.startswith("FSDP") else "data"
+        made = choose.design(of, "v5e:8x8", **{axis: choice.data, "tensor": choice.model})
+        assert (choice.held, choice.room, choice.seconds) == (sum(made.held.values()), made.room, made.seconds)
+        assert sum(choice.sent.values()) == made.sent
+        assert choice.most > made.most  # scores and logits come on top
+
+
+def test_a_model_by_hand():
+    """FSDP of a billion parameters on four chips: two gathers of 2 bytes and a reduce-scatter of 4, three quarters."""
+    (found,) = [c for c in choose.choices(Model(1e9, 10, 2048, 8, 1024), "v5e:2x2") if c.name == "FSDP"]
+    assert found.sent == {"data": pytest.approx(3 / 4 * (2 * 2 + 4) * 1e9), "model": 0}
+    activations = (10 + 16) * 2 * 1024 * 2048 * 2
+    assert found.held == pytest.approx((12 + 4 + 2) * 1e9 / 4 + (2 + 4) * 1e9 / 10 + activations)
+    flops = (4 * (2 * 1e9 + 4 * 10 * 2048 * 1024) - 2 / 3 * 1e9) * 8 * 1024 / 4  # the last product is not made again
+    assert found.seconds.compute == pytest.approx(flops / 1.97e14)
+
+
+def test_layers_and_width_are_those_of_published_models():
+    assert choose.model(8e9, 1, 1).layers == pytest.approx(32, rel=0.1)
+    assert choose.model(7e10, 1, 1).width == pytest.approx(8192, rel=0.15)
+    assert choose.model(8e9, 1, 1, layers=32, width=4096).width == 4096
+
+
+def test_the_command_says_what_to_begin_with(capsys):
+    assert main(["choose", "--params", "8e9", "--batch", "256", "--seq", "4096", "--on", "v5e:8x8"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split()[:3] == ["FSDP", "64", "1"] and "may not fit, plan it: up to 37.6 GB" in lines[1]
+    assert [line.split()[0] for line in lines[1:5]] == ["FSDP", "data", "FSDP", "tensor"]
+    assert lines[-1] == "minipod plan yours.py:program --on v5e:8x8 --mesh data=64,model=1"
+    assert lines[-4].startswith("None is sure to fit; the fastest that may: FSDP, data=64,model=1, 5.71 s")
+
+
+def test_nothing_fits_that_a_compiler_refused():
+    """libtpu 0.0.52 ran out of memory on v5e:8x8 for a transformer of this size with each of these batches: ZeRO-3 in
+    bf16, 32 layers of width 4096, 32 heads, a vocabulary of 256 in the first, of 128,256 in the others."""
+    for rows, length, peak in (256, 4096, 18.87), (256, 4096, 20.54), (1024, 1024, 16.39):  # GiB
+        of = choose.model(7.5e9, rows, length, layers=32, width=4096)
+        (found,) = [c for c in choose.choices(of, "v5e:8x8") if c.name == "FSDP"]
+        assert found.held < found.room < peak * 2**30 < found.most and found.fits is None
+        first = choose.choices(of, "v5p:4x4x4")[0]
+        assert first.name == "FSDP" and first.fits is True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            "--params 8e12 --batch 256 --seq 4096 --on v5e:8x8",
+            "8e+12 parameters do not fit on v5e:8x8 in any layout: FSDP",
+        ),
+        ("--params 0 --batch 256 --seq 4096 --on v5e:8x8", "params 0: a positive number is needed"),
+        ("--params 8e9 --batch 256 --seq 4096 --on v5e:3x3", "no slice of v5e is 3x3"),
+        ("--params 8e9 --batch 3 --seq 64 --on v5e:8x8 --width 100", "no mesh of v5e:8x8 divides 3 sequences"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(arguments, sentence, capsys):
+    assert main(["choose", *arguments.split()]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"minipod: {sentence}") and said.count("\n") == 1
+
+
+def test_three_axes_by_hand():
+    """data=2, fsdp=4, tensor=2 of a small model: each message, what it works on, how often, what is sent."""
+    of = Model(1e8, 4, 1024, 16, 512, gradient=2)
+    made = design(of, "v5e:4x4", data=2, fsdp=4, tensor=2)
+    layer, tokens = 1e8 / 4 / 2, 16 * 512 / 8
+    activation = tokens * 1024 * 2
+    assert [(m.name, m.op, m.axes, m.bytes, m.times) for m in made.messages] == [
+        ("weights", "all-gather", ("fsdp",), 2 * layer, 8),
+        ("gradients", "reduce-scatter", ("fsdp",), 2 * layer, 4),
+        ("gradients", "all-reduce", ("data",), 2 * layer / 4, 4),
+        ("sums", "all-reduce", ("tensor",), activation, 20),
+    ]
+    sent = 3 / 4 * 2 * layer * 12 + 1 * 2 * layer / 4 * 4 + 1 * activation * 20
+    assert made.sent == pytest.approx(sent)
+    own = 1e8 / 2 / 4
+    assert made.held == pytest.approx(
+        {"state": 12 * own, "gradients": 2 * own, "copy": 2 * own, "gathered": 4 * layer, "inputs": 4 * activation,
+         "inside": 16 / 2 * activation}
+    )  # fmt: skip
+    forward = 2 * 1e8 + 4 * 4 * 1024 * 512
+    flops = (4 * forward - 2 / 3 * 1e8) * 16 * 512 / 16
+    assert made.seconds.compute == pytest.approx(flops / 1.97e14)
+
+
+def test_experts_and_stages_by_hand():
+    """Experts are summed along data alone, the rest along expert, too; a stage works in rows + stages - 1 ticks."""
+    of = SHAPES["mixtral"].model(8, 128)
+    made = design(of, "v5e:2x4", data=2, expert=4)
+    dense, spread = (of.params - of.spread) / 32, of.spread / 32
+    box = 2 * 1.25 * (8 * 128 / 8) * 4096 * 2
+    assert [(m.name, m.op, m.axes, m.times) for m in made.messages] == [
+        ("gradients", "all-reduce", ("data", "expert"), 32),
+        ("gradients", "all-reduce", ("data",), 32),
+        ("tokens", "all-to-all", ("expert",), 6 * 32),
+    ]
+    assert [m.bytes for m in made.messages] == pytest.approx([2 * dense, 2 * spread / 4, box])
+    staged = design(SHAPES["llama_1b"].model(8, 128), "v5e:2x4", stage=4, data=2)
+    assert [(m.name, m.times) for m in staged.messages] == [("gradients", 4 * 7), ("handed on", 2 * 7)]
+    whole = design(SHAPES["llama_1b"].model(8, 128), "v5e:2x4", data=8)
+    assert staged.seconds.compute == pytest.approx(7 / 4 * whole.seconds.compute)
+
+
+def test_seconds_are_those_of_traffic():
+    """Of the same collectives on the same mesh."""
+    of = SHAPES["llama_8b"].model(128, 2048)
+    made = design(of, "v5p:4x4x4", fsdp=16, tensor=4)
+    mesh = absent.mesh("v5p:4x4x4", **made.sizes)
+    assert dict(mesh.shape) == laid("v5p:4x4x4", tuple(made.sizes.values()))[0]
+    rows = [[4 * i + j for j in range(4)] for i in range(16)]
+    groups = {"tensor": tuple(map(tuple, rows)), "fsdp": tuple(zip(*rows, strict=True))}
+    collectives = [Collective(m.op, groups[m.axes[0]], round(m.bytes), m.times, m.axes) for m in made.messages]
+    assert made.seconds.network == pytest.approx(traffic.seconds(collectives, "TPU v5p", mesh), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("on", "sizes", "said"),
+    [
+        ("v5e:2x4", {"fsdp": 4}, "v5e:2x4 has 8 devices, and the axes multiply to 4"),
+        ("v5e:2x4", {"model": 8}, "no axis is called model: data, stage, fsdp, expert, sequence, tensor"),
+        ("v5e:4x4", {"fsdp": 16}, "8 sequences cannot be shared out evenly among 16 devices (data × fsdp × expert)"),
+        ("v5e:2x4", {"expert": 8}, "expert=8 does not divide 0 experts"),
+        ("v5p:4x4x4", {"stage": 64}, "stage=64 does not divide 32 layers"),
+        ("v5e:2x4", {"sequence": 8}, "sequence=8 does not divide 100 tokens of a sequence"),
+    ],
+)
+def test_a_design_that_cannot_be_is_one_sentence(on, sizes, said):
+    with pytest.raises(ValueError) as error:
+        design(SHAPES["llama_8b"].model(8, 100), on, **sizes)
+    assert str(error.value) == said

@@ -1,0 +1,201 @@
+"""Without libtpu: `pods.compile` and `minipod plan` return what was recorded and say so; a mistake is one sentence."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+import jax
+import pod_programs
+import pytest
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from minipod import pods
+from minipod.__main__ import main
+from minipod.pods import compiler, planning, recorded
+from minipod.pods.plan_command import prepared
+
+PROGRAMS = Path(pod_programs.__file__)
+FACTS = {
+    "fits": True,
+    "memory": dict.fromkeys(("arguments", "outputs", "aliased", "temporaries", "peak", "limit"), 2**20),
+    "flops": {"bf16": 2**30},
+    "moved": 2**20,
+    "collectives": [{"op": "all-reduce", "bytes": 2**20, "times": 3, "axes": ["data"], "branch": []}],
+    "overlaps": [{"op": "all-gather", "name": "start", "products": 1, "flops": 5}],
+    "full": None,
+    "silent": None,
+}
+VERSIONS = {"jax": jax.__version__, "libtpu": "0.0.1"}
+SENT = 3 * 2 * 3 / 4 * 2**20
+
+
+@pytest.fixture(autouse=True)
+def no_libtpu(monkeypatch):
+    monkeypatch.setattr(compiler, "NEEDED", dict.fromkeys(("tpu", "cuda"), (("no_such_package",),)))
+
+
+def traced(program=pod_programs.product):
+    function, arguments = program(pods.mesh("v5e:2x2", data=4))
+    return compiler.trace(function, *arguments)
+
+
+def keep(folder, of=None, **other):
+    recorded.save([recorded.entry(of or traced(), FACTS, VERSIONS) | other], folder)
+
+
+def command(capsys, program, on="v5e:2x2", mesh="data=4", *more):
+    code = main(["plan", str(program), "--on", on, "--mesh", mesh, *more])
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+def test_what_was_recorded_is_returned_and_says_so(tmp_path):
+    keep(tmp_path)
+    plan = planning.make(traced(), tmp_path)
+    assert plan.recorded and plan.text is None and plan.flops == FACTS["flops"]
+    assert plan.sent == {"data": SENT} and plan.collectives[0].groups == ((0, 1, 2, 3),)
+    assert "recorded with jax" in str(plan) and "not compiled here" in plan._repr_html_()
+
+
+def test_the_command_prints_a_recorded_plan_as_a_table_or_as_json(tmp_path, capsys):
+    program = f"{shutil.copy(PROGRAMS, tmp_path)}:product"
+    keep(tmp_path, prepared(program, "v5e:2x2", "data=4"))
+    code, out, err = command(capsys, program)
+    assert (code, err) == (0, "")
+    lines = [line.split("  ")[0] for line in out.splitlines()]
+    assert {"fits", "arguments", "limit", "sent along data", "bound by"} <= {*lines}
+    assert out.splitlines()[-1].startswith("recorded with jax ")
+    code, out, err = command(capsys, program, "v5e:2x2", "data=4", "--json")
+    data = json.loads(out)
+    assert code == 0 and "recorded" in err
+    assert (data["fits"], data["flops"], data["sent"]) == (True, 2**30, {"data": SENT})
+
+
+def test_a_function_of_which_some_arguments_are_bound_has_its_recording_beside_it_too(tmp_path):
+    path = tmp_path / "program.py"
+    exec(compile("def step(mesh, x):\n    return x.sum()", path, "exec"), known := {})
+    path.write_text("def step(mesh, x): ...")
+    x = jax.ShapeDtypeStruct((8,), "float32", sharding=NamedSharding(mesh := pods.mesh("v5e:2x2", data=4), P("data")))
+    function = jax.jit(partial(known["step"], mesh))
+    keep(tmp_path, compiler.trace(function, x))
+    assert pods.compile(function, x).recorded
+
+
+def test_without_a_recording_of_this_program_the_error_says_what_to_install(tmp_path):
+    with pytest.raises(OSError, match="nothing is recorded for step on v5e:2x2, .* `pip install no-such-package`"):
+        planning.make(traced(), tmp_path)
+    with pytest.raises(OSError, match="nothing is recorded"):
+        pods.search(pod_programs.product, "v5e:2x2", [{"data": 4}])
+    keep(tmp_path, program="0" * 16)
+    with pytest.raises(RuntimeError, match="is of another program: `pip install no-such-package` to compile this one"):
+        planning.make(traced(), tmp_path)
+
+
+def test_a_recording_of_other_versions_is_taken_and_names_them(tmp_path):
+    keep(tmp_path, program="0" * 16, versions={"jax": "0.1", "libtpu": "0.0.1"})
+    plan = planning.make(traced(), tmp_path)
+    assert plan.notes == [f"recorded with jax 0.1, libtpu 0.0.1, not compiled here, where JAX is {jax.__version__}"]
+
+
+@pytest.mark.parametrize("content", ["{", '[{"place": "v5e"}]'])
+def test_a_file_that_holds_no_recordings_is_named(tmp_path, content):
+    (tmp_path / recorded.FILE).write_text(content)
+    with pytest.raises(ValueError, match="plans.json holds no recorded plans: put back the one"):
+        planning.make(traced(), tmp_path)
+
+
+def test_another_program_has_another_place_or_digest():
+    one, other = traced(), traced(pod_programs.donated)
+    assert recorded.place(one) != recorded.place(other) and recorded.digest(one) != recorded.digest(other)
+    assert recorded.digest(one) == recorded.digest(traced())
+
+
+def test_a_digest_is_the_same_in_every_process():
+    """JAX 0.10 prints a policy's names as a set, which each process orders by its own seed."""
+    program = """if True:
+        import jax, jax.numpy as jnp
+        from minipod import pods
+        from minipod.pods import recorded
+        from minipod.pods.compiler import trace
+        keep = jax.checkpoint_policies.save_only_these_names("a", "b", "c", "d", "e")
+        loss = jax.checkpoint(lambda x: jnp.sin(jnp.sin(x)).sum(), policy=keep)
+        x = jax.ShapeDtypeStruct((8,), "float32", sharding=jax.NamedSharding(pods.mesh("v5e:2x2", data=4), jax.P()))
+        digest = recorded.digest(trace(jax.grad(loss), x))
+    """
+    exec(program, here := {})
+    arguments, env = [sys.executable, "-c", program + "    print(digest)"], {**os.environ, "PYTHONHASHSEED": "1"}
+    there = subprocess.run(arguments, env=env, capture_output=True, text=True).stdout
+    assert there.split() == [here["digest"]] and len(there) == 17
+
+
+def test_inside_a_warm_block_a_program_for_another_platform_starts_its_own_compiler(monkeypatch):
+    started, asked = [], []
+
+    class Child(ExitStack):
+        def __init__(self, platform):
+            super().__init__()
+            self.platform = platform
+            started.append(platform)
+
+    monkeypatch.setattr(planning, "Child", Child)
+    monkeypatch.setattr(planning, "make", lambda traced, child=None: asked.append(child and child.platform))
+    arguments = {on: pod_programs.product(pods.mesh(on, data=4)) for on in ("v5e:2x2", "h100:4")}
+    with pods.warm():
+        for function, given in arguments.values():
+            pods.compile(function, *given)
+        with pods.warm("cuda"):
+            for function, given in arguments.values():
+                pods.compile(function, *given)
+    assert started == ["tpu", "cuda"] and asked == ["tpu", None, "tpu", "cuda"]
+
+
+@pytest.mark.parametrize(
+    "program, on, mesh, said",
+    [
+        ("product", "v5e:9x9", "data=4", "no slice of v5e is 9x9: 1x1, "),
+        ("product", "v5e:2x2", "data=3", "v5e:2x2 has 4 devices, and the axes data=3 multiply to 3"),
+        ("product", "6xv5e:2x2", "data=4,model=6", "data=4, model=6 cannot be laid on 6xv5e:2x2: the first axes go "),
+        ("product", "v5e:2x2", "4", "'4' does not name mesh axes: write NAME=SIZE once for each, such as data=4,"),
+        ("product", "v5e:2x2", "data=2,data=2", "'data=2,data=2' does not name mesh axes"),
+        ("gone", "v5e:2x2", "data=4", "pod_programs.py cannot be imported: it has no function gone"),
+        ("nothing", "v5e:2x2", "data=4", "nothing(mesh) returned NoneType instead of (function, arguments) or ("),
+        ("broken", "v5e:2x2", "data=4", "broken(mesh) failed: KeyError: 'data'"),
+        ("wrong", "v5e:2x2", "data=4", "wrong cannot be traced: TypeError: dot_general requires"),
+        ("no_sharding", "v5e:2x2", "data=4", "no_sharding cannot be traced: no argument has a NamedSharding, "),
+        ("product", "v5e:2x2", "data=4", "nothing is recorded for product on v5e:2x2"),
+    ],
+)
+def test_a_mistake_is_one_sentence(capsys, program, on, mesh, said):
+    code, out, err = command(capsys, f"{PROGRAMS}:{program}", on, mesh)
+    assert (code, out) == (2, "") and err.startswith(f"minipod: {said}") and err.count("\n") == 1
+
+
+def test_a_program_that_is_none_is_one_sentence(capsys):
+    for program, said in (("no_such.py:product", "no_such.py: there is no such file"), ("large.py", "is not FILE.py:")):
+        code, _, err = command(capsys, program)
+        assert code == 2 and said in err and err.count("\n") == 1
+
+
+def test_two_programs_may_each_have_a_module_of_the_same_name(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.path", [*sys.path])
+    made = []
+    for rows in (8, 16):
+        folder = tmp_path / str(rows)
+        folder.mkdir()
+        (folder / "beside_it.py").write_text(f"ROWS = {rows}\n")
+        (folder / "whole.py").write_text(
+            "import beside_it, jax, json\n"
+            "everywhere = lambda mesh: jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())\n"
+            "def program(mesh):\n"
+            "    x = jax.ShapeDtypeStruct((beside_it.ROWS,), 'float32', sharding=everywhere(mesh))\n"
+            "    return lambda x: x + 1, (x,)\n"
+        )
+        (folder / "json.py").write_text("raise SystemExit('Python has one of that name already')\n")
+        made.append(prepared(f"{folder}/whole.py:program", "v5e:2x2", "data=4"))
+    assert [traced.leaves[0].shape for traced in made] == [(8,), (16,)]
