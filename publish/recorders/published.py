@@ -19,11 +19,7 @@ import sys
 import types
 from functools import cache
 from pathlib import Path
-<<<<<<<< HEAD:publish/recorders/published.py
-from typing import NamedTuple
-========
-from typing import Any
->>>>>>>> 4dfcb0bff373850b2712fc7d13e1344504ab6772:publish/recorders/published_plans.py
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
