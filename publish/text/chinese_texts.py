@@ -32,8 +32,13 @@ def prose(text: str) -> list[tuple[int, str]]:
     lines = []
     for number, (line, code) in enumerate(terms.with_fences(text), 1):
         if not code and HAN.search(line) and not re.match(r"\s*:[\w-]+:", line):
-            lines.append((number, _CODE.sub(lambda m: "" if m[0].startswith(("{", "](", "<")) else "C", line)))
+            lines.append((number, without_code(line)))
     return lines
+
+
+def without_code(line: str) -> str:
+    """A line of Markdown, its code and formulas as the letter C, without names of roles, addresses and tags."""
+    return _CODE.sub(lambda m: "" if m[0].startswith(("{", "](", "<")) else "C", line)
 
 
 def sentences(text: str) -> Iterator[Sentence]:

@@ -1,4 +1,5 @@
-"""python -m publish.text.style [WHERE…]: the Chinese of pages and messages, where a machine can see faults.
+"""python -m publish.text.style [WHERE…]: the Chinese of pages and messages and the English of pages, where a machine
+can see faults.
 
 Prints place and sentence of all that book/style.toml does not want, of punctuation that is not Chinese, and of terms
 that an edition does not use. WHERE: only what begins so, e.g. book/zh-Hans/ch03 or lessons/ch03. Exit status 1 where
@@ -16,7 +17,7 @@ from pathlib import Path
 
 from publish.page import ROOT, WRITTEN, show
 from publish.pages import terms
-from publish.text.chinese_texts import Sentence, cells, prose, sentences, texts
+from publish.text.chinese_texts import Sentence, cells, prose, sentences, texts, without_code
 
 DATA = ROOT / "book" / "style.toml"
 COLONS, BARE, GLOSS = "colons per 1,000", "bare title", "no gloss"
@@ -56,6 +57,16 @@ def in_text(where: str, text: str, lines: bool = True) -> Iterator[Finding]:
             place = f"{where}:{sentence.line}" if lines else where
             for _ in re.finditer(row["find"], bare):
                 yield Finding(place, row["name"], sentence.text, row["say"])
+
+
+def in_english(where: str, text: str) -> Iterator[Found]:
+    """What an English page says that it should not, with the line on which it begins."""
+    lines = ["" if code else without_code(line) for line, code in terms.with_fences(text)]
+    page = "\n".join(lines)
+    for row in data()["english"]:
+        for m in re.finditer(row["find"].replace(" ", r"\s+"), page, re.M):
+            number = page.count("\n", 0, m.start()) + 1
+            yield Found(f"{where}:{number}", row["name"], " ".join(m[0].split()), row["say"])
 
 
 def own(text: str) -> str:
@@ -120,6 +131,8 @@ def check(root: Path = ROOT) -> list[Finding]:
         for path in sorted((root / "book" / edition).glob("*.md")):
             where, text = show(path, root), own(path.read_text("utf-8"))
             findings += bare_titles(where, text)
+            if edition == "en":
+                findings += in_english(where, text)
             if edition == "zh-Hans":
                 chinese[where] = text
                 findings += in_text(where, text)
@@ -165,7 +178,7 @@ def _without_form(line: str) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m publish.text.style", description="How the Chinese reads.")
+    parser = argparse.ArgumentParser(prog="python -m publish.text.style", description="How the pages read.")
     parser.add_argument("where", nargs="*", metavar="WHERE", help="only what begins so: book/zh-Hans/ch03")
     wanted = tuple(parser.parse_args(arguments).where) or ("",)
     findings = [one for one in check() if one.where.startswith(wanted)]

@@ -50,6 +50,33 @@ def test_a_sentence_that_should_be_written_otherwise_is_told():
         assert told(wrong) == [kind] and told(right) == [], (wrong, right)
 
 
+ENGLISH = [  # the rule, what it tells, and what it does not
+    ("a person for a program", "whoever asks for one waits.", "Code that reads one has to wait; whom do you ask?"),
+    ("a person for a program", "Start it again: who fails ends at once.", "A process that fails ends at once."),
+    ("a person for a program", "Run everything, for who changes them.", "Run everything, for contributors."),
+    ("another for different", "Then the sum is another.", "Then the sum is different, and there is another way."),
+    ("another for different", "Restore it on another\nnumber of processes.", "Restore it on one more process."),
+    ("another for different", "It got another value than the rest.", "Send it to another device."),
+    ("beside", "It is in `bill.py`, beside the lesson.", "It is in the lesson's folder, beside a larger file."),
+    ("beside", "Beside `whole` only a few lines matter.", "Apart from `whole`; the column “beside” is memory."),
+    ("a noun of which", "It counts a loop of which nothing says how often it runs.", "Two loops, one of which runs."),
+    ("so many as nothing shows", "Choose for a model of so many parameters.", "There are so many that none fits."),
+    ("so many as nothing shows", "Both send the same, to the byte.", "Both send exactly the same number of bytes."),
+    ("a thing that is told", "A wrong answer is told which mistake it makes.", "The checker tells you which mistake."),
+    ("alike", "An inner dimension that both sides cut alike.", "The two sides look alike."),
+    ("coy", "Sixteen chips that are not here.", "The columns that are not in the table."),
+    ("coy", "A static server lets people wait.", "A static server makes people wait."),
+]
+
+
+def test_an_english_sentence_that_should_be_written_otherwise_is_told():
+    for kind, wrong, right in ENGLISH:
+        assert [found.kind for found in style.in_english("page.md", wrong)] == [kind], wrong
+        assert list(style.in_english("page.md", right)) == [], right
+    (found,) = style.in_english("page.md", "One.\n\n```python\nx  # to the byte\n```\n\nThe same, to\nthe byte.\n")
+    assert str(found).startswith("page.md:7: so many as nothing shows: «to the byte»")
+
+
 def test_page_line_and_sentence_are_named_and_code_is_no_prose():
     text = "# 标题\n\n一句话，\n接着说。第 0 段\n在这里。\n\n```python\n# 第 0 段\n```\n\n`第 0 段`\n"
     (found,) = style.in_text("book/zh-Hans/page.md", text)
