@@ -59,14 +59,14 @@ def in_text(where: str, text: str, lines: bool = True) -> Iterator[Finding]:
                 yield Finding(place, row["name"], sentence.text, row["say"])
 
 
-def in_english(where: str, text: str) -> Iterator[Found]:
+def in_english(where: str, text: str) -> Iterator[Finding]:
     """What an English page says that it should not, with the line on which it begins."""
     lines = ["" if code else without_code(line) for line, code in terms.with_fences(text)]
     page = "\n".join(lines)
     for row in data()["english"]:
         for m in re.finditer(row["find"].replace(" ", r"\s+"), page, re.M):
             number = page.count("\n", 0, m.start()) + 1
-            yield Found(f"{where}:{number}", row["name"], " ".join(m[0].split()), row["say"])
+            yield Finding(f"{where}:{number}", row["name"], " ".join(m[0].split()), row["say"])
 
 
 def own(text: str) -> str:
