@@ -20,8 +20,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from minipod.hlo.groups import rows
     from minipod.pods.absent import Device, devices, mesh
-    from minipod.pods.facts import rows
     from minipod.pods.plan import Plan
     from minipod.pods.planning import compile, layouts, search, warm
     from minipod.pods.slices import GENERATIONS, Slice, slice_of
