@@ -1,8 +1,10 @@
 """What a program sends, keeps and computes, held against a file that is committed: the fixture `plans`."""
 
+import fcntl
 import json
+import os
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,14 +45,11 @@ class Plans:
         from minipod.pods import Plan
 
         figures, versions = _of_plan(program) if isinstance(program, Plan) else _compiled_here(program, args)
-        known = self._read()
-        if self.update and not self.writes:
-            return
         if self.update:
-            known.setdefault(name, {})[versions] = figures
-            self._write(known)
+            if self.writes:
+                self._add(name, versions, figures)
             return
-        committed = known.get(name, {})
+        committed = self._read().get(name, {})
         if versions not in committed:
             others = f"; of {', '.join(sorted(committed))} it has" if committed else ""
             pytest.fail(f"{self._shown()} has no figures of «{name}» with {versions}{others}: run pytest {OPTION}")
@@ -69,9 +68,20 @@ class Plans:
             ) from None
         return known
 
-    def _write(self, known: Mapping[str, Any]) -> None:
+    def _add(self, name: str, versions: str, figures: Figures) -> None:
+        """Write a program's figures into the file: whole or not at all, and one process at a time (pytest-xdist)."""
         self.path.parent.mkdir(exist_ok=True)
-        self.path.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", "utf-8")
+        folder = os.open(self.path.parent, os.O_RDONLY)
+        new = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            known = self._read()
+            known.setdefault(name, {})[versions] = figures
+            new.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", "utf-8")
+            new.replace(self.path)
+        finally:
+            new.unlink(missing_ok=True)
+            os.close(folder)
 
     def _shown(self) -> str:
         return f"{self.path.parent.name}/{self.path.name}"

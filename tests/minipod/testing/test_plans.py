@@ -1,8 +1,13 @@
 """The fixture `plans`, as a stranger uses it: a file of figures is written, held against, changed, damaged."""
 
 import json
+from pathlib import Path
 
+import jax.numpy as jnp
+import pytest
 from strangers_tests import run
+
+from minipod.testing import Plans
 
 MEAN = 'lax.pmean(x, "i")'
 TOTAL = """
@@ -56,3 +61,22 @@ def test_a_file_is_written_then_held_against_and_a_change_is_told_in_figures(tmp
     file.write_text('{"mean": [')
     printed, _ = run(tmp_path, step("step"))
     assert "ValueError: plans/test_it.json holds no plans: take it from the version control, or delete it" in printed
+
+
+def test_a_file_is_written_whole_or_not_at_all_and_only_the_process_that_writes_reads_it(tmp_path, monkeypatch):
+    """Process 1 failed when it read the file while process 0 wrote it; a full disk left half a file."""
+    file, x = tmp_path / "plans/test_it.json", jnp.ones(4)
+    Plans(file, update=True).check("twice", lambda x: 2 * x, x)
+    committed = file.read_text()
+
+    def full(path: Path, text: str, *_) -> None:
+        with path.open("w") as half:
+            half.write(text[: len(text) // 2])
+        raise OSError("No space left on device")
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="No space"):
+        patch.setattr(Path, "write_text", full)
+        Plans(file, update=True).check("thrice", lambda x: 3 * x, x)
+    assert (file.read_text(), [*file.parent.iterdir()]) == (committed, [file])
+    file.write_text('{"half of what process 0 wri')
+    Plans(file, update=True, writes=False).check("twice", lambda x: 2 * x, x)
