@@ -15,7 +15,7 @@ CHOSEN = not long and not rarely
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
-learn: env  ## solve the exercises; each save is checked (OPTIONS=ch03, OPTIONS='--lang zh-Hans', OPTIONS=--plain)
+learn: env  ## solve the exercises; your answer is checked each time you save (OPTIONS=ch03, OPTIONS='--lang zh-Hans', OPTIONS=--plain)
 	@$(BIN)/python -m lessons learn $(OPTIONS)
 
 # The outputs in book/outputs/ are used for every cell that has not changed since they were recorded.
@@ -26,7 +26,7 @@ serve: env  ## show the built book on 127.0.0.1 (PORT=8000)
 	@$(BIN)/python -m publish.serve --port $(PORT)
 
 # KINDS=cards draws a picture for each chapter, shown where somebody shares a link to it: .github/workflows/book.yml.
-print: book  ## make PDF, EPUB and a zip of the site in _build (KINDS=pdf, EDITIONS=en); needs Chromium
+print: book  ## make a PDF, an EPUB and a zip file of the site in _build (KINDS=pdf, EDITIONS=en); needs Chromium
 	@for kind in $(KINDS); do $(BIN)/python -m publish.print $$kind $(EDITIONS) || exit; done
 
 env:  ## make the environment and nothing else (PINS=no: the newest versions, not those of constraints.txt)
@@ -39,7 +39,7 @@ format: env  ## format the code: 80 columns in lessons and solutions, 120 elsewh
 sync: env  ## copy code and exercises from lessons into the pages, and derive zh-Hant
 	@$(BIN)/python -m publish.sync
 
-check: env  ## check code, types, imports, pages and Chinese without running anything: a quarter of a minute
+check: env  ## check code, types, imports, pages and language without running anything (about 15 seconds)
 	@$(BIN)/python -m publish.check
 
 # Hundreds of processes import our modules, and pytest rewrites each test: bytecode is compiled once and kept, even if

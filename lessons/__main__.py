@@ -23,10 +23,10 @@ usage: python -m lessons COMMAND [OPTIONS]
   learn [CHAPTER]       solve the exercises; each time you save, one is checked
   check                 check all your answers once
   class FOLDER          check the answers of a whole class
-  check CHAPTER         check a chapter that you write (in a checkout)
+  check CHAPTER         check a chapter that you are writing (in a checkout)
   new CHAPTER [NAME]    begin a chapter or an exercise (in a checkout)
 
-Each command has --help.\
+Each command has --help; `check CHAPTER --help` is about checking a chapter.\
 """
 
 
@@ -71,7 +71,7 @@ def of_author(arguments: list[str], installed: bool) -> bool:
     """
     chapters = [a for a in arguments if not a.startswith("-")]
     options = [a for a in arguments if a.startswith("-")]
-    known = ("--optimized", "--shorter", "--root=")
+    known = ("--optimized", "--shorter", "--root=", "-h", "--help")
     is_known = all(option.startswith(known) for option in options)
     return bool(chapters) and is_known and not installed
 

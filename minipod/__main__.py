@@ -165,7 +165,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     doctor.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
     doctor.add_argument(
-        "--cluster", action="store_true", help="run in every process of a launcher: compare the processes"
+        "--cluster",
+        action="store_true",
+        help="compare the processes of a cluster: start this command in each of them, with srun or mpirun",
     )
     doctor.add_argument(
         "--limit",
@@ -199,7 +201,7 @@ def _add_program(run: argparse.ArgumentParser) -> None:
 
 
 def _add_command(run: argparse.ArgumentParser, more: str = "") -> None:
-    run.add_argument("program", metavar="PROGRAM", help="the file of a Python program")
+    run.add_argument("program", metavar="PROGRAM", help="a Python file")
     rest = run.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="its arguments" + more)
     rest.required = False
 

@@ -32,11 +32,12 @@ def have_started() -> bool:
 
 
 def simulate(devices: int = 8) -> None:
-    """Give this process `devices` simulated CPU devices, on a machine with a GPU or a TPU too.
+    """Give this process `devices` simulated CPU devices, even on a machine with a GPU or TPU.
 
     Must come before the first use of a device (`jax.devices()`, any computation). Raises RuntimeError when JAX has
     already started with others, ValueError when `devices` is not between 1 and 1024.
-    A number that is set already in `JAX_NUM_CPU_DEVICES` or `XLA_FLAGS` is overruled: the configuration wins.
+    A number set earlier in `JAX_NUM_CPU_DEVICES` or `XLA_FLAGS` is overridden, because this function sets
+    `jax.config`, which takes precedence.
     """
     if not 1 <= devices <= 1024:
         raise ValueError(f"simulate(devices={devices}): between 1 and 1024 simulated devices are possible")

@@ -45,7 +45,10 @@ def expect_error(kind: type[BaseException] | tuple[type[BaseException], ...], te
 
 
 def quote(error: BaseException, text: str = "") -> str:
-    """`Type: message` in at most three lines of 78 columns: the first sentence, and those up to `text`."""
+    """`Type: message` in at most three lines of 78 columns: the first sentences of the message, as far as `text`.
+
+    If `text` would be cut off, the quotation begins with a later sentence, so that it shows `text`.
+    """
     message = " ".join(str(error).split())
     name = type(error).__name__
     if not message:

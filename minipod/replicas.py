@@ -40,13 +40,15 @@ class ReplicasDiffer(RuntimeError):
 
 
 def same_replicas(tree: Any, name: str = "the arrays", seconds: float = 10.0) -> None:
-    """Compare, bit by bit, what more than one device should hold of the arrays in `tree`. All processes must call it.
+    """Compare, bit for bit, all copies of those parts of the arrays in `tree` that several devices should hold.
+
+    All processes must call it. Data that only one device holds is not read.
 
     name     what is compared, for the message
     seconds  how long to wait for the other processes
 
-    Raises ReplicasDiffer, in every process; OutOfStep if another process calls something else, or nothing. What only
-    one device holds is not read.
+    Raises ReplicasDiffer, in every process, if copies differ; OutOfStep if another process calls something else, or
+    nothing.
     """
     leaves = jax.tree_util.tree_leaves_with_path(tree)
     arrays = [(jax.tree_util.keystr(path), leaf) for path, leaf in leaves if isinstance(leaf, jax.Array)]

@@ -45,14 +45,17 @@ def layout(shape: Sequence[int], cores: int, axes: Sequence[int]) -> np.ndarray 
 
 
 def layouts(shape: Sequence[int], cores: int, axes: Sequence[str]) -> list[dict[str, int]]:
-    """All sizes with which mesh axes of these names take whole axes of a torus, the first axis largest first."""
+    """All meshes with these axis names in which each mesh axis takes whole axes of the torus: axis name → size.
+
+    They are sorted by the size of the first axis, the largest first.
+    """
     sizes = [*shape, cores][: len(shape) + (cores > 1)]
     products = {tuple(prod(sizes[a] for a in group) for group in way) for way in _ways(len(sizes), len(axes))}
     return [dict(zip(axes, each, strict=True)) for each in sorted(products, reverse=True)]
 
 
 def box(coords: Sequence[Sequence[int]], shape: Sequence[int]) -> tuple[int, ...] | None:
-    """The sides of the box that the chips at `coords` fill, as many as `shape` has; None if they do not fill a box.
+    """The side lengths of the box that the chips at `coords` fill, one per entry of `shape`; None if they fill no box.
 
     Several devices at the same place (the cores of a chip) count once.
     """
@@ -75,7 +78,7 @@ class Torus:
     slices: tuple[int, ...] = ()
 
     def lines(self, group: Sequence[int]) -> list[tuple[int, bool]] | None:
-        """The sides of the box that a group of devices fills, each as (chips, whether it is a ring); None if none."""
+        """The sides of the box that a group of devices fills, as (chips, whether it is a ring); None if no box."""
         sides = box([self.coords[i] for i in group], self.shape)
         if sides is None:
             return None

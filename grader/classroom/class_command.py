@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
         "--out",
         type=Path,
         metavar="FOLDER",
-        help="where to write the report (default: class-report/ beside submissions)",
+        help="where to write the report (default: class-report/, next to the folder of submissions)",
     )
     parser.add_argument("--lang", help="en, zh-Hans or zh-Hant (default: from the locale)")
     parser.add_argument("--limit", metavar="SECONDS", default="20", help="how long one answer may run (default: 20)")
@@ -90,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--part",
         metavar="3/10",
-        help="check the third tenth of the students; the last part to finish writes the whole report: for job arrays",
+        help="for job arrays: check the third tenth of the students; the last part to finish writes the whole report",
     )
     parser.add_argument(
         "--isolation",

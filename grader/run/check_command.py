@@ -12,9 +12,10 @@ from grader.home import HERE, home, is_installed
 from grader.messages import locale_language, say
 
 DESCRIPTION = (
-    "Check the answers of some chapters, or of all. OPTIONS are pytest's and those of `pytest lessons/`: --hint … "
-    "In a checkout `check ch03`, without an option, checks the chapter itself, as its authors wrote it; "
-    "`pytest lessons/ch03_sharding` checks your answers."
+    "Check the answers of some chapters, or of all. You can add any option of pytest, and the book's own, such as "
+    "--hint; `pytest lessons/ --help` lists them. In a checkout, `check ch03` without options does something else: it "
+    "tests the chapter itself (its solution and known mistakes), not your answers; `check ch03 --help` describes that. "
+    "For your answers use `pytest lessons/ch03_sharding`."
 )
 
 

@@ -74,14 +74,14 @@ def keep_the_batch_apart(
 
     batch: f32[rows, features], P("x", None), the x of the first layer.
     layers: a list of pairs (w1, w2). w1: f32[features, hidden], P("x", "y");
-    w2: f32[hidden, features], P("y", "x"). Each pair has its own hidden.
+    w2: f32[hidden, features], P("y", "x"). hidden may differ by pair.
     mesh: with the Auto axes "x" and "y".
     Returns f32[rows, features] in the layout P("x", None). The function is
     compiled with `jit`. Without help, the compiler gathers the rows of a small
     batch in the first layer, and each device then works on all of them.
     Budget: for each layer, each device sends at most the bytes of two
-    all-gathers along "x", one for each weight, (a-1)/a of the weight's bytes
-    over b, and of one all-reduce along "y" of its rows, 2 (b-1)/b of their
+    all-gathers along "x", one for each weight, that is, (a-1)/a × the weight's
+    bytes / b, and of one all-reduce along "y" of its rows, 2 (b-1)/b × their
     bytes; a and b are the sizes of "x" and "y".
 
     逐层计算 `x = tanh(x @ w1) @ w2`，每一行自始至终都留在原来的设备上。

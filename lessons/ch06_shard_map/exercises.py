@@ -52,7 +52,7 @@ def block_sums(
 def mean_and_variance(
     x: jax.Array, guess: jax.Array, mesh: Mesh
 ) -> tuple[jax.Array, jax.Array]:
-    """Compute mean and variance of numbers far from zero and close together.
+    """Compute mean and variance of numbers far from 0 but close together.
 
     x: f32[rows, columns], laid out P("x", "y").
     guess: f32[], a copy on every device: a number near the mean, such as the

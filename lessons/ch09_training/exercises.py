@@ -234,8 +234,8 @@ def fsdp_step(
     loss: loss(params, x, y) is the mean over the rows that it is given; it
     needs whole params.
     params: f32 arrays. If the mesh's size divides dimension 0 of an array, the
-    array is sharded over "data" along it; of every other array each device has
-    a copy.
+    array is sharded over "data" along it; each device has a copy of every
+    other array.
     x: f32[rows, features], rows sharded over "data".
     y: f32[rows, outputs], rows sharded over "data".
     rate: the learning rate.

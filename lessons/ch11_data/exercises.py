@@ -79,13 +79,13 @@ def mean_loss(w: np.ndarray, mine: np.ndarray, size: int) -> float:
 
     w: f32[3].
     mine: f32[rows, 4], this process's own rows: three inputs and the number to
-    predict, with the prediction `inputs @ w`. Other processes have different
+    predict. The prediction is `inputs @ w`. Other processes have different
     rows, and a different number of them. Some processes may have none, but at
     least one has rows, and no process has more than `size`.
     size: a multiple of the number of devices of a process.
     Returns a number such as a float, the same in each process: the squared
-    difference of prediction and number, averaged over all rows of all
-    processes, as if one process had them all.
+    difference between the prediction and the number, averaged over all rows of
+    all processes, as if one process had them all.
 
     对所有进程的行求均方误差。
 

@@ -108,7 +108,7 @@ def bytes_leaving(
     An all-reduce runs in each of the groups at once, as a ring through the
     devices in the order in which the group lists them, and from the last to the
     first.
-    groups: device positions.
+    groups: lists of device positions.
     process: the process of each position.
     size: bytes on each device, a multiple of every group's length.
     Returns for every process in `process` the bytes that its devices send to

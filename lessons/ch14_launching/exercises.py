@@ -88,10 +88,11 @@ def which_launcher(environ: dict[str, str]) -> tuple[str, int, int] | None:
     some.
     Returns (name, process_id, num_processes) as a bare
     `jax.distributed.initialize()` would take them. name is "ompi", "slurm" or
-    "gketpu", or None if JAX would find no launcher. There is at most one slice
-    of TPUs, a host has TPUs if TPU_WORKER_HOSTNAMES or TPU_PROCESS_ADDRESSES is
-    set, nothing runs on Google's virtual machines outside of Kubernetes, and no
-    detector uses `mpi4py`: as in JAX 0.10, Open MPI 5 is not recognised.
+    "gketpu", or None if JAX would find no launcher. Assume that there is at
+    most one slice of TPUs, that a host has TPUs if TPU_WORKER_HOSTNAMES or
+    TPU_PROCESS_ADDRESSES is set, that nothing runs on Google's virtual machines
+    outside of Kubernetes, and that no detector uses `mpi4py`. As in JAX 0.10,
+    Open MPI 5 is not recognised.
 
     只看环境变量，判断 JAX 会采用哪个启动器。
 

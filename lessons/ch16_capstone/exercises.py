@@ -81,8 +81,8 @@ def stop_after(begun: int, told: bool) -> int:
 def newest_whole(folder: dict[str, dict[str, int]]) -> int:
     """Find the newest complete checkpoint.
 
-    folder: the names in the checkpoints' folder, in no particular order; for
-    each the files in it and their bytes.
+    folder: a dict from each name in the checkpoints' folder, in no particular
+    order, to a dict from the files in it to their bytes.
 
     A checkpoint is called "step-" and a whole number above 0, with nothing
     after it. Its parts are all files in it whose names begin with "part-":

@@ -22,8 +22,8 @@ def state_like(
 ) -> list:
     """Create an Optax optimizer's first state, laid out like its parameters.
 
-    optimizer: its state has, for each parameter, arrays of its shape, and other
-    arrays such as a count.
+    optimizer: its state has arrays of each parameter's shape, and other arrays,
+    such as a count.
     params: f32 arrays by name, placed on mesh; two of the same shape may have
     different layouts.
     mesh: with one Auto axis, "data".

@@ -15,10 +15,10 @@ def best_change(
 
     times: the seconds of "compute", "memory" and "network", as in a plan. The
     step takes the longest of them.
-    changes: possible changes, by name: for some of the three times the factor
-    by which the change multiplies them. The other times stay as they are.
+    changes: for the name of each possible change, a dict from the times that it
+    changes to the factor for each. The other times stay as they are.
     No two of the times are equal, and no two changes that shorten the step give
-    the same step.
+    the same step time.
     Returns (bound, change): which of the three bounds the step now, and the
     name of the change with the shortest step, or None if no change makes it
     shorter.
@@ -43,14 +43,14 @@ def waited_for(
 ) -> tuple[int, float]:
     """Find the device that the others wait for.
 
-    events: of a profile of several devices, in no particular order: (device,
-    name, start, end), in milliseconds. An event called "all-reduce" or
-    "all-gather" is a collective of all devices. All devices run the same
-    collectives in the same order, each several times: the n-th of one device
-    meets the n-th of the others. All other events are computation.
+    events: the events of a profile of several devices, in no particular order,
+    each (device, name, start, end), in milliseconds. An event called
+    "all-reduce" or "all-gather" is a collective of all devices. All devices run
+    the same collectives in the same order, each several times: the n-th of one
+    device meets the n-th of the others. All other events are computation.
 
     In a collective a device waits from its own start to the start of the last
-    device. No device waits for a device that is not the last.
+    device. Devices wait only for the last one.
     Returns (device, milliseconds): the device for which the others wait
     longest, over all collectives together, and how long, summed over the
     others. In every collective exactly one device starts last, and for no other

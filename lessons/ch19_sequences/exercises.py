@@ -18,10 +18,11 @@ def merge_parts(
 ) -> jax.Array:
     """Merge the attention that n devices have computed, each over its keys.
 
-    The keys are split into n parts. For each part the arguments contain nearly
-    what `part` of the chapter returns, for one head and i queries. All of it is
-    on one device already, so the function needs no mesh. In what follows, top
-    is the largest score of this query in this part.
+    The keys are split into n parts. For each part the arguments contain what
+    `part` of the chapter returns, for one head and i queries, with differences
+    that are stated below. All of it is on one device already, so the function
+    needs no mesh. In what follows, top is the largest score of this query in
+    this part.
     values: f32[n, i, d]; for each part and query the sum, over the part's keys
     that the query sees, of exp(score - top) times the key's value. 0 if it sees
     none.
@@ -165,8 +166,9 @@ def cheapest_way(
 
     heads: heads of queries, a multiple of groups.
     groups: heads of keys, and of values.
-    block: bytes of a device's block of keys. The block of values has the same
-    size, and that of queries heads / groups times the size. A multiple of n.
+    block: bytes of a device's block of keys. It is a multiple of n. The
+    block of values has the same size; the block of queries is heads / groups
+    times as large.
     n: ≥ 2, the number of devices over which the sequence is sharded.
     Returns (name, bytes): "ring" or "ulysses", and the bytes that a device
     sends for it. Ulysses is possible only if n divides groups (nothing is

@@ -117,8 +117,8 @@ def pipelined(
     sharded the same way as w; and its gradient with respect to head, a copy on
     every device. The function is compiled with `jit`.
     Budget: M + n - 1 permutes of a microbatch's activations forward and the
-    same number back, all-reduces of head and of the loss once. In memory: of
-    each tick only its input.
+    same number back, all-reduces of head and of the loss once. Keep in
+    memory only the input of each tick.
 
     让损失和梯度都通过流水线。
 

@@ -23,9 +23,9 @@ def from_state_dict(there: dict, tables: set[str]) -> dict:
     tables: names of the weights of nn.Embedding. Every other array with two
     dimensions is the weight of an nn.Linear, [out, in].
     Returns a dict. An array outside the layers keeps its name. "blocks" is a
-    dict with a name for each array of a layer ("up.weight"), those of all
-    layers stacked in the order of the layers along a new first dimension. All
-    weights of Linear are [in, out], so that the program can compute `x @ w`.
+    dict with an entry for each array of a layer ("up.weight"): the arrays of
+    all layers, stacked in order along a new first dimension. All weights of
+    Linear are [in, out], so that the program can compute `x @ w`.
 
     把 PyTorch 的权重换成 JAX 程序要的样子，各层叠在一起，供 `lax.scan` 使用。
 

@@ -51,9 +51,9 @@ def first_bad(bill: Callable[[int], int], n: int) -> int:
     bill: bill(i) checks out commit i, from 0 to n - 1, compiles the step and
     returns the bytes that a device sends.
     n: the number of commits, 2 or more.
-    The bytes also change a little: before the commit to find they are within
-    10% of bill(0), from it on they are at least 1.8 times bill(0). Commit 0 is
-    good, commit n - 1 is bad.
+    The bytes also change a little: before the bad commit they are within
+    10% of bill(0), and from that commit on at least 1.8 times bill(0). Commit 0
+    is good, commit n - 1 is bad.
     Returns the number of the first bad commit.
     Budget: at most `1 + (n - 1).bit_length()` calls of bill; one more raises
     RuntimeError.
@@ -140,8 +140,8 @@ def changed(
     """List the figures that a commit changed.
 
     before, after: figures by name, none below 0. A missing figure is 0.
-    within: the fraction of the figure before by which a figure may differ, from
-    0 to below 1.
+    within: a figure may differ by at most this fraction of its value in before;
+    from 0 to below 1.
     Returns {name: (before, after)} of those that differ by more.
 
     一次提交改变了哪些数字？

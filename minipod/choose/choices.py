@@ -20,7 +20,7 @@ LOGITS = 1.3  # f32 arrays of logits that a compiled step held at once with this
 class Choice:
     """A layout. Figures are for one device.
 
-    data, model: sizes of the mesh axes. held: bytes, by the formulas. most: bytes that a compiled step may need if
+    data, model: sizes of the mesh axes. held: bytes, from the formulas. most: bytes that a compiled step may need if
     attention writes its scores to memory and the head computes logits of `VOCABULARY` tokens. room: bytes that a
     program may use. sent: bytes by mesh axis. seconds: of a step.
     """
@@ -103,7 +103,7 @@ def table(made: list[Choice]) -> Table:
 
 
 def said(of: Model, first: Choice, on: str) -> str:
-    """What the figures assume, the layout to start with, how exact the figures are, and the command to compile it."""
+    """The lines below the table: assumptions, the layout to start with, accuracy, and the command that compiles it."""
     axes = f"data={first.data},model={first.model}"
     which = "The fastest that fits" if first.fits else "None is sure to fit; the fastest that may"
     return (

@@ -48,8 +48,8 @@ class Message:
     """One kind of collective in a step.
 
     name: "weights", "gradients", "sums", "keys", "tokens" or "handed on". bytes: of the array of one collective, as
-    `minipod.hlo.ops.Collective` counts them. times: how often it runs. sent: bytes that a device sends, all times
-    together. seconds: of all times. known: as in `Pace`.
+    `minipod.hlo.ops.Collective` counts them. times: how often it runs. sent: total bytes that a device sends in a step.
+    seconds: total time of these collectives in a step. known: as in `Pace`.
     """
 
     name: str

@@ -13,17 +13,17 @@ class Model:
     """A transformer in training, of `layers` equal layers.
 
     params: of all layers, experts included. rows, length: sequences of the whole batch, tokens per sequence.
-    sums: all-reduces of activations per layer and step with tensor parallelism, half forward, half backward; recomputed
-        layers need theirs again, except the last one of a layer.
-    weight, gradient: bytes per element as it is sent. state: bytes per parameter that last from step to step, of the
-        parameter and the optimizer's averages; 12 for Adam in f32.
+    sums: all-reduces of activations per layer and step with tensor parallelism, half forward, half backward; if layers
+        are recomputed, the forward all-reduces are repeated, except the last one of each layer.
+    weight, gradient: bytes per element as it is sent. state: bytes per parameter kept between steps: the parameter
+        itself and the optimizer's averages; 12 for Adam in f32.
     inside: activations of a layer per token besides its input, in multiples of the width: queries, keys, values, heads,
-        hidden units; "tensor" divides them. again: they are recomputed in the backward pass, up to the last product,
-        whose share of the parameters is `last`.
+        hidden units; "tensor" divides them. again: whether these are recomputed in the backward pass. The last product
+        of a layer is not; `last` is the share of the layer's parameters in it.
     kv: widths of a layer's keys and values together. groups: number of their heads, which "tensor" must divide; 0 if
         unknown. heads: attention heads whose scores are written to memory, f32; 0 if a kernel keeps them in the core.
-    experts: per layer, of which a token uses `each`; their capacity is `ROOM` times the average. spread: parameters in
-        experts.
+    experts: number of experts per layer, 0 for none; each token uses `each` of them; their capacity is `ROOM` times the
+        average. spread: parameters in experts.
     """
 
     params: float

@@ -31,10 +31,11 @@ _SLURM_STARTER = "slurmstepd"
 def launch_arguments() -> dict[str, Any]:
     """Keyword arguments for `jax.distributed.initialize`, whichever launcher has started this process.
 
-    `jax.distributed.initialize(**launch_arguments())` is then the same program everywhere. Under `minipod run` the
-    arguments name coordinator, number and count; under Slurm, Open MPI 4 and on TPUs there are none, because JAX
-    detects these itself; under Open MPI 5 they select the detection through mpi4py, which JAX does not try by itself.
-    All processes but the first wait here until the coordinator listens: JAX would try again only after a second.
+    So the same line, `jax.distributed.initialize(**launch_arguments())`, works under every launcher. Under `minipod
+    run` the arguments are the coordinator's address, the number of this process and the number of processes; under
+    Slurm, Open MPI 4 and on TPUs there are none, because JAX detects these itself; under Open MPI 5 they select the
+    detection through mpi4py, which JAX does not try by itself. All processes but the first wait here until the
+    coordinator listens: JAX would try again only after a second.
 
     Raises TimeoutError under `minipod run` if the coordinator never listens. Under Slurm and Open MPI it ends this
     process (SystemExit) with one sentence if JAX would hang or take the number of another process.

@@ -54,7 +54,7 @@ def lab(count: int = 2, rate: str | None = None, delay: str | None = None) -> It
     """`count` simulated hosts, 2 to 4, which are removed when the block ends.
 
     rate   the bandwidth of each host's link, such as "100mbit"; None: unlimited
-    delay  from host to host, such as "5ms"; None: none
+    delay  added to each packet between hosts, such as "5ms"; None: no delay
 
     Raises ValueError for a value that is impossible, PermissionError if this machine cannot make hosts.
     """

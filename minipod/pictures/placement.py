@@ -19,7 +19,7 @@ CELLS = 64
 
 
 def mesh(mesh: Mesh) -> Picture:
-    """The devices of `mesh` in their places. For more than two axes, there is a panel for each index of the first ones.
+    """Draw the devices of `mesh` at their positions in it. Leading axes, if there are more than two, get panels.
 
     TypeError for an AbstractMesh, which has no devices; ValueError for an empty mesh.
     """

@@ -52,10 +52,10 @@ class Player:
 
 
 def play(trace: Trace | Timeline | Sequence[Sequence[Any]], lanes: Sequence[str] = ()) -> Player:
-    """A player of what happened in time.
+    """A player that shows a recorded run step by step.
 
     trace: a `Trace`, a `Timeline`, or a table of ticks, table[tick][stage] (`timelines.of_table`). lanes: names of the
-    stages of a table. TypeError or ValueError, in one sentence, for what cannot be shown.
+    stages of a table. Raises TypeError or ValueError, with a one-sentence message, if the trace cannot be shown.
     """
     if isinstance(trace, Trace):
         steps = range(len(trace.steps))

@@ -20,7 +20,10 @@ DEVICES, CELLS, STEPS = 8, 32, 64  # the most that can be drawn: devices, cells 
 
 @dataclass(frozen=True)
 class Cell:
-    """A piece of what a device holds. text: its label. whose: the devices whose numbers it contains, its colours."""
+    """A piece of what a device holds.
+
+    text: its label. whose: the devices whose data it contains; each gives it a colour.
+    """
 
     text: str
     whose: tuple[int, ...] = ()

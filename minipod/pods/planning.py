@@ -31,8 +31,8 @@ def compile(function: Callable[..., Any], *arguments: Any) -> Plan:
 
     Raises ValueError if no argument has a sharding on a mesh of a slice, or two lie on different meshes; RuntimeError
     if the compiler refuses the program or dies; `Missing`, an OSError, if there is neither libtpu nor a recording;
-    `Stale`, a RuntimeError, if the recording is of another program. A program that does not fit is not an error:
-    `plan.fits` is False.
+    `Stale`, a RuntimeError, if the recording was made for a different program. A program that does not fit is not an
+    error: `plan.fits` is False.
     """
     traced = trace(function, *arguments)
     platform = traced.on.generation.platform
@@ -86,10 +86,10 @@ def compiled(traced: Traced, child: Child | None = None) -> tuple[dict[str, Any]
 
 
 def layouts(on: str, *axes: str) -> list[dict[str, int]]:
-    """All sizes of mesh axes with these names that take whole axes of a slice's torus, the first axis largest first.
+    """All meshes with these axis names in which each axis takes whole axes of a slice's torus: axis name → size.
 
-    `[{"data": 16, "model": 1}, {"data": 4, …}, …]`. Over several slices, the first axes cross them. A host of GPUs has
-    no torus: every product of sizes is a layout.
+    They are sorted by the size of the first axis, the largest first: `[{"data": 16, "model": 1}, {"data": 4, …}, …]`.
+    Over several slices, the first axes cross them. A host of GPUs has no torus: every product of sizes is a layout.
     """
     slice_ = slice_of(on)
     if slice_.generation.platform == "cuda":
@@ -115,8 +115,8 @@ def search(program: Program, on: str, meshes: Sequence[Mapping[str, int]], at_on
     """A plan of `program` for each of several meshes of a slice, in the order given.
 
     program: takes a mesh and returns (function, arguments). meshes: axis name → size. at_once: how many programs are
-    compiled at the same time (default: one per core of this machine, at most 4; each takes about half a GiB). Errors:
-    as of `compile`.
+    compiled at the same time (default: one per core of this machine, at most 4; each takes about half a GiB).
+    Raises the same errors as `compile`.
     """
     traced = []
     for axes in meshes:

@@ -17,11 +17,11 @@ _PORTS = range(20000, 32000)
 
 
 def free_port() -> int:
-    """A TCP port on 127.0.0.1 that nobody listens on, and that nobody is given before it is listened on.
+    """A free TCP port on 127.0.0.1, given to no other caller of this user until all the others have been given.
 
-    A port that the system chooses it may choose again for the next connection that anybody makes, so these lie below
-    those it chooses from (32768 on Linux, 49152 on macOS), and each of this user's callers gets the next one: the
-    count is kept in a locked file.
+    If the system chose the port, it might choose the same one for the next outgoing connection. These ports therefore
+    lie below the system's range (from 32768 on Linux, 49152 on macOS), and each caller of this user gets the next one:
+    the count is kept in a locked file.
     """
     with open(open_own(runtime_dir() / "last-port"), "r+", encoding="ascii") as last:
         fcntl.flock(last, fcntl.LOCK_EX)
@@ -77,9 +77,9 @@ def wait_for_listener(address: str, seconds: float) -> bool:
 
 @contextlib.contextmanager
 def slots(count: int, most: int, seconds: float = 10.0) -> Iterator[None]:
-    """Take `count` of the `most` places that this user's processes have on the machine, whoever starts them.
+    """Reserve `count` of the at most `most` slots that all processes of this user share on this machine.
 
-    A place is a locked file, so it is free again when its holder ends, however it ends. Raises TimeoutError when there
+    A slot is a locked file, so it is free again when its holder ends, however it ends. Raises TimeoutError when there
     are not enough of them within `seconds`.
     """
     folder = runtime_dir()

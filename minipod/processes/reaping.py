@@ -34,9 +34,9 @@ def die_with_parent(parent: int) -> None:
 
 @contextlib.contextmanager
 def interrupt_later() -> Iterator[None]:
-    """Ctrl+C within the block counts at its end, and so does SIGTERM where this program handles it.
+    """Ctrl+C during the block takes effect when the block ends; so does SIGTERM if this program handles it.
 
-    Python swallows what a handler raises while it prepares a fork.
+    Needed because Python discards an exception that a signal handler raises while a fork is being prepared.
     """
     handled = {n: handler for n in (signal.SIGINT, signal.SIGTERM) if callable(handler := signal.getsignal(n))}
     if threading.current_thread() is not threading.main_thread():
@@ -89,9 +89,9 @@ def children(pid: int | None = None) -> list[int]:
 
 
 def kill_children(spare: frozenset[int] = frozenset(), seconds: float = 2.0) -> None:
-    """End every child of this process but those in `spare`, then the orphans that this hands to us, until none is left.
+    """Kill every child of this process except those in `spare`, then the orphans that it inherits as a result.
 
-    seconds: when to give up; a zombie that somebody else waits for stays a child.
+    seconds: when to give up. A zombie that another thread is waiting for remains a child.
     """
     end = time.monotonic() + seconds
     while (left := [p for p in children() if p not in spare]) and time.monotonic() < end:

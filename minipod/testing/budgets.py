@@ -23,7 +23,7 @@ def assert_traffic(
 ) -> None:
     """Fail unless each device sends `sent` bytes, or at most `most`, and by no collective but those in `only`.
 
-    sent, most  bytes that leave one device (ring model, loops counted as often as they run)
+    sent, most  bytes that leave one device (ring model; a collective in a loop counts once per iteration)
     only        such as {"all-reduce"}; an empty set says that nothing at all may be sent
     along       count only what crosses this mesh axis
     mesh        where the arguments name none
@@ -53,9 +53,10 @@ def assert_memory(
     peak: int | None = None,
     arguments: int | None = None,
 ) -> None:
-    """Fail if one device needs more than so many bytes: of temporaries, at the peak, or for its share of the arguments.
+    """Fail if one device needs more than the given bytes: for temporaries, at the peak, or for the arguments.
 
-    Source: `compiled.memory_analysis()`. ValueError where this backend says nothing of a peak.
+    arguments: of the device's share of them. Source: `compiled.memory_analysis()`. Raises ValueError if this backend
+    does not report a peak.
     """
     __tracebackhide__ = True
     _some(temporary=temporary, peak=peak, arguments=arguments)
@@ -75,7 +76,7 @@ def assert_memory(
 def assert_work(function: Callable[..., Any], *args: Any, flops: int | None = None, most: int | None = None) -> None:
     """Fail unless one device multiplies and adds `flops` times, or at most `most`: matrix products and convolutions.
 
-    Loops count as often as they run. ValueError for a loop whose count cannot be told.
+    Work in a loop counts once per iteration. Raises ValueError for a loop of unknown length.
     """
     __tracebackhide__ = True
     from minipod.hlo import text
@@ -90,9 +91,9 @@ def assert_work(function: Callable[..., Any], *args: Any, flops: int | None = No
 
 
 def assert_replicas_equal(tree: Any, name: str = "the arrays") -> None:
-    """Fail unless all devices that should hold the same values of the arrays in `tree` do, to the bit.
+    """Fail unless all copies of the arrays in `tree` that should be equal are equal, bit for bit.
 
-    Every process of the cluster must call it. JAX itself does not look: see `minipod.replicas`.
+    Every process of the cluster must call it. JAX itself does not check this; see `minipod.replicas`.
     """
     __tracebackhide__ = True
     from minipod.replicas import ReplicasDiffer, same_replicas

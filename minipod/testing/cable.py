@@ -4,10 +4,10 @@ import os
 
 
 def left_host() -> int:
-    """Bytes that have left this process's host so far over the cable of the marker `hosts`, headers included.
+    """Bytes, headers included, that this process's host (see the marker `hosts`) has sent over its link so far.
 
-    What the host's other processes sent is in it: all must wait for each other after the first reading and before
-    the last.
+    The count includes the traffic of all other processes on the host. To measure a difference, synchronise the
+    processes after the first call and again before the last.
     RuntimeError in a test without that marker.
     """
     from minipod.hosts import namespaces  # only where it is asked: each run of pytest imports this module

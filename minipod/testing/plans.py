@@ -1,4 +1,4 @@
-"""What a program sends, keeps and computes, held against a file that is committed: the fixture `plans`."""
+"""What a program sends, keeps and computes, compared with a file that is committed: the fixture `plans`."""
 
 import fcntl
 import json
@@ -22,22 +22,22 @@ Figures = dict[str, int | float | bool]
 class Plans:
     """The fixture `plans`: figures of programs by name and by the versions that compiled them, in a JSON file.
 
-    The file is `plans/NAME.json` beside the test file NAME.py. `pytest --update-plans` writes what it finds into it;
-    without, what it finds is held against the file.
+    The file is `plans/NAME.json` beside the test file NAME.py. `pytest --update-plans` writes the figures to this
+    file; without that option, the figures are compared with the file.
     """
 
     def __init__(self, path: Path, update: bool, writes: bool = True) -> None:
         self.path, self.update, self.writes = path, update, writes  # of several processes one writes
 
     def check(self, name: str, program: "Callable[..., Any] | Plan", *args: Any, within: float = 0.0) -> None:
-        """Fail where `program`, compiled for `args`, is not what the file says of `name`.
+        """Fail if the figures of `program`, compiled for `args`, are not those that the file has for `name`.
 
         program  a function, compiled here for `args` (arrays, NumPy arrays or ShapeDtypeStructs with shardings) and
                  not run; or a plan that `minipod.pods.compile` has made
-        within   by which part of itself a figure may differ: 0.05 for 5 %
+        within   the fraction by which a figure may differ: 0.05 for 5 %
 
         The figures are of one device: bytes sent, by collective (a plan's by mesh axis), bytes of arguments and
-        temporaries, FLOPs by element type. ValueError where the file is no such file, or `within` no such part.
+        temporaries, FLOPs by element type. ValueError if the file holds no plans, or `within` is not a fraction.
         """
         __tracebackhide__ = True
         if not 0 <= within < 1:

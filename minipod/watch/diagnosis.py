@@ -22,12 +22,12 @@ CLOCK = 2.0  # seconds that clocks may be apart
 
 @dataclass(frozen=True)
 class Finding:
-    """A problem of a job.
+    """A problem found in a running job.
 
     kind       silent, gone, hangs, slow or clock
     processes  those that may be the cause
     sentence   what the problem is
-    open       whether the line at which it happens is not known yet
+    open       True as long as the line at which it happens is unknown
     """
 
     kind: str

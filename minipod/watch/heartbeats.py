@@ -13,11 +13,12 @@ Place = tuple[str, int, str]  # file, line, what stands there
 
 @dataclass(frozen=True)
 class Beat:
-    """What one process has last said of itself. Seconds are its own; `clock` is its host's, compared with no other.
+    """The latest report of one process about itself.
 
+    clock    the uncorrected clock of its host; durations are measured by the process itself
     doing    start, own (its part of a step), together (needs the others), between (steps) or ended; for `seconds`
-    started  when the process began, as its kernel counts; `namespace`: where its pid is that of this process
-    silent   seconds that whoever watches has waited for the next word
+    started  start time of the process, in the kernel's units; `namespace`: the pid namespace in which `pid` is valid
+    silent   seconds that the watcher has waited for the next report
     ahead    seconds by which its host's clock is ahead of the disk's
     """
 

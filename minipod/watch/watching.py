@@ -14,7 +14,8 @@ def watch(folder: str | Path, limit: float = LIMIT) -> bool:
     """Print each finding when it is made, until all processes have ended. Returns whether anything was wrong.
 
     limit: seconds that a step or a save may take; the first step may take twice as long. Raises FileNotFoundError if
-    there is no folder or no heartbeat in it, NotADirectoryError, ValueError.
+    the folder or its heartbeats are missing, NotADirectoryError if it is a file, ValueError if no heartbeat can be
+    read or `limit` is below 1.
     """
     looking, limit = Folder(folder), _checked(limit)
     beats, unreadable = looking.look()
@@ -45,7 +46,8 @@ def watch(folder: str | Path, limit: float = LIMIT) -> bool:
 def once(folder: str | Path, limit: float = LIMIT, for_prometheus: bool = False) -> bool:
     """Print the current state, as a table or in the Prometheus text format. Returns whether anything is wrong.
 
-    It takes a second; longer if a process writes nothing, until that counts as silent. Raises the same as `watch`.
+    It takes a second, or longer if a process writes nothing: it then waits until the process counts as silent. Raises
+    the same as `watch`.
     """
     looking, limit, end = Folder(folder), _checked(limit), None
     while True:

@@ -30,7 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m lessons new", description=DESCRIPTION)
     parser.add_argument("chapter", metavar="CHAPTER", help="such as ch03; for a new chapter its folder: ch25_pipelines")
     parser.add_argument("name", metavar="NAME", nargs="?", help="the function to write: 'rows_of(x, mesh)'")
-    parser.add_argument("--only", choices=WRITTEN, help="write this language only; words.toml then says so")
+    parser.add_argument(
+        "--only", choices=WRITTEN, help="create the texts in this language only, and note that in words.toml"
+    )
     parser.add_argument(
         "--mistakes", nargs="+", metavar="WHY", default=list(templates.STUBS), help="a name for each known mistake"
     )

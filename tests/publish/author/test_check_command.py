@@ -162,3 +162,15 @@ def test_what_does_not_fit_the_rest_is_named(chapter, part, text, expected):
 def test_with_an_option_of_pytest_it_is_answers_that_are_checked():
     run = warm_python.run("lessons", ["check", "ch96", "--hint"], ROOT, {})
     assert run.returncode == 2 and run.stderr.startswith("There is no chapter ch96; there are ch01_devices, ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "first"),
+    [
+        (["ch03", "--help"], "Check a chapter: its files are complete"),
+        (["--help"], "Check the answers of some chapters"),
+    ],
+)
+def test_with_a_chapter_help_is_the_authors_and_without_one_the_learners(arguments, first):
+    run = warm_python.run("lessons", ["check", *arguments], ROOT, {})
+    assert run.returncode == 0 and first in run.stdout
