@@ -76,7 +76,7 @@ def system() -> Finding:
         case "Linux":
             return Finding("System", f"{name}: everything works here")
         case "Darwin":
-            advice = "Part I works; Part II (several processes) has not been tried on macOS"
+            advice = "one process with simulated devices should work; nothing has been tried on macOS"
             return Finding("System", name, advice, needed=False)
     return Finding("System", name, "JAX needs Linux here: use WSL2")
 
