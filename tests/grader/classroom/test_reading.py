@@ -84,7 +84,8 @@ def test_two_names_that_look_the_same_are_two_students_and_are_noted(tmp_path):
     assert all(("", "class-same-name") in student.notes for student in students)
 
 
-def test_a_change_is_seen_though_its_time_is_set_back(tmp_path):
+def test_a_change_is_seen_though_its_time_is_set_back(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "python"))  # other tests may compile modules in the real one
     root = tmp_path / "project"
     path = root / "grader/__pycache__/x.pyc"
     path.parent.mkdir(parents=True)
